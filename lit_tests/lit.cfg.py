@@ -1,0 +1,25 @@
+"""How lit runs this folder: `jxc` from the Python that runs lit, FileCheck from `filecheck`."""
+
+import os
+import sys
+from pathlib import Path
+
+import lit.formats
+
+config.name = "jxc"  # noqa: F821 - lit defines `config` and `lit_config`
+config.test_format = lit.formats.ShTest(execute_external=False)  # noqa: F821
+config.suffixes = [".mlir", ".py", ".test"]  # noqa: F821
+config.excludes = ["Inputs", "lit.cfg.py"]  # noqa: F821
+config.test_source_root = os.path.dirname(__file__)  # noqa: F821
+config.test_exec_root = os.path.join(os.path.dirname(__file__), "..", "build", "lit")  # noqa: F821
+
+bin_dir = Path(sys.executable).parent
+config.environment["PATH"] = os.pathsep.join((str(bin_dir), os.environ.get("PATH", "")))  # noqa: F821
+config.environment["JAX_PLATFORMS"] = "cpu"  # noqa: F821
+config.environment["COLUMNS"] = "80"  # noqa: F821
+config.environment["PYTHONDONTWRITEBYTECODE"] = "1"  # noqa: F821
+config.substitutions += [  # noqa: F821
+    ("%jxc", f"{bin_dir / 'jxc'}"),
+    ("%python", sys.executable),
+    ("FileCheck", f"{bin_dir / 'filecheck'}"),
+]

@@ -1,0 +1,68 @@
+"""jxc: the middle of JAX's compiler, open from Python.
+
+    low = jxc.lower(fn, *args)          # a Python function becomes a StableHLO module
+    opt = low.opt("O2")                 # passes in Python, and MLIR's own, rewrite it
+    exe = opt.compile()                 # XLA compiles it; exe(*args) takes the user's pytrees
+    fast = jxc.jit(fn, pipeline="O2")   # or all of it at once, in place of jax.jit
+
+Importing this package imports neither jax nor MLIR; each name below does so on first use.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .backend.hook import enable, use
+    from .backend.jit import jit
+    from .backend.lowered import Executable, Lowered, lower
+    from .errors import JxcError
+    from .pipeline.run import opt
+    from .rewrite import Facts, approximates, exact, module_pass, reassociates, rule
+
+__all__ = [
+    "Executable",
+    "Facts",
+    "JxcError",
+    "Lowered",
+    "approximates",
+    "enable",
+    "exact",
+    "jit",
+    "lower",
+    "module_pass",
+    "opt",
+    "reassociates",
+    "rule",
+    "use",
+]
+
+_HOME = {
+    "Executable": "backend.lowered",
+    "Facts": "rewrite",
+    "JxcError": "errors",
+    "Lowered": "backend.lowered",
+    "approximates": "rewrite",
+    "enable": "backend.hook",
+    "exact": "rewrite",
+    "jit": "backend.jit",
+    "lower": "backend.lowered",
+    "module_pass": "rewrite",
+    "opt": "pipeline.run",
+    "reassociates": "rewrite",
+    "rule": "rewrite",
+    "use": "backend.hook",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'jxc' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

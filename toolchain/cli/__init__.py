@@ -1,0 +1,84 @@
+"""The command line: thin verbs that parse, call and print. One file per verb, imported on use."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+
+from ..errors import JxcError
+
+_VERBS = {
+    "lower": "Trace a Python function and print it as a module.",
+    "opt": "Run passes on a module.",
+    "compile": "Hand a module to XLA; run it, time it, look inside.",
+}
+
+
+class _LazyGroup(click.Group):
+    """A group whose commands live in `jxc.cli.<verb>` and are imported when they are named."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _VERBS:
+            return None
+        module = importlib.import_module(f".{cmd_name}", __package__)
+        return getattr(module, f"{cmd_name}_command")
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):  # from the table: listing must not import every verb
+            formatter.write_dl(list(_VERBS.items()))
+
+
+def _print_version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if not value:
+        return
+    from importlib.metadata import version
+
+    names = ("jxc", "jax", "jaxlib")
+    click.echo(", ".join(f"{name} {version(name)}" for name in names))
+    ctx.exit()
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Print the versions of jxc, jax and jaxlib.",
+)
+def cli() -> None:
+    """Open the middle of JAX's compiler.
+
+    \b
+    jxc lower f.py:step 'f32[8,128]' | jxc opt -O2 | jxc compile --run
+    """
+
+
+def report(error: JxcError) -> None:
+    """Print an error and its notes to stderr, as the command line shows every failure."""
+    click.echo(f"jxc: error: {error}", err=True)
+    for note in getattr(error, "__notes__", ()):
+        click.echo(f"  {note}", err=True)
+
+
+def main() -> None:
+    """The `jxc` command: exit code 0, or the code of the error that ended it."""
+    try:
+        cli.main(standalone_mode=False)
+    except click.exceptions.Exit as done:
+        sys.exit(done.exit_code)
+    except click.ClickException as wrong:
+        wrong.show()
+        sys.exit(wrong.exit_code)
+    except click.Abort:
+        click.echo("jxc: interrupted", err=True)
+        sys.exit(130)
+    except JxcError as error:
+        report(error)
+        sys.exit(error.exit_code)

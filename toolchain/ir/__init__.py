@@ -1,0 +1,30 @@
+"""Modules and values: contexts, reading and writing, questions, small builders. Never imports jax."""
+
+from __future__ import annotations
+
+from .context import make_context, register_native_passes
+from .io import (
+    ModuleSyntaxError,
+    format_diagnostics,
+    format_location,
+    read_module,
+    write_bytecode,
+    write_portable,
+    write_text,
+)
+from .module import clone_module, count_ops, walk
+
+__all__ = [
+    "ModuleSyntaxError",
+    "clone_module",
+    "count_ops",
+    "format_diagnostics",
+    "format_location",
+    "make_context",
+    "read_module",
+    "register_native_passes",
+    "walk",
+    "write_bytecode",
+    "write_portable",
+    "write_text",
+]

@@ -1,0 +1,31 @@
+"""Private names of jaxlib used by this room. Checked on jaxlib 0.10.2 to 0.12.0.1."""
+
+from __future__ import annotations
+
+from jaxlib.mlir._mlir_libs import _jax_mlir_ext
+
+
+def register_jax_dialects(registry) -> None:
+    """Add the dialects that JAX's own contexts hold (func, arith, math, ...) to a registry."""
+    _jax_mlir_ext.register_dialects(registry)
+
+
+def register_inliner(context) -> None:
+    """Let the native `inline` pass inline calls in `context`: without it, it does nothing."""
+    from jaxlib.mlir._mlir_libs import _mosaic_gpu_ext
+
+    _mosaic_gpu_ext.register_inliner_extensions(context)
+
+
+def hlo_text_to_proto(text: str) -> bytes:
+    """An HLO module's text as a serialised `HloModuleProto`."""
+    from jaxlib import _hlo
+
+    return _hlo.hlo_module_from_text(text).as_serialized_hlo_module_proto()
+
+
+def hlo_proto_to_stablehlo(proto: bytes) -> bytes:
+    """A serialised `HloModuleProto` as the bytecode or text of a StableHLO module."""
+    from jaxlib import _jax
+
+    return _jax.mlir.hlo_to_stablehlo(proto)

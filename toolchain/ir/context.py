@@ -1,0 +1,31 @@
+"""The MLIR context that modules live in when JAX did not make them."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import chlo, mhlo, sdy, stablehlo
+
+from . import _private
+
+
+def make_context(*, allow_unregistered_dialects: bool = False) -> ir.Context:
+    """A new context with every dialect that a lowered JAX program may hold."""
+    registry = ir.DialectRegistry()
+    _private.register_jax_dialects(registry)
+    context = ir.Context()
+    context.append_dialect_registry(registry)
+    context.load_all_available_dialects()
+    for dialect in (stablehlo, chlo, sdy):
+        dialect.register_dialect(context)
+    mhlo.register_mhlo_dialect(context)
+    context.allow_unregistered_dialects = allow_unregistered_dialects
+    return context
+
+
+@cache
+def register_native_passes() -> None:
+    """Make StableHLO's and MHLO's passes known to MLIR's parser of pipelines, once a process."""
+    stablehlo.register_stablehlo_passes()
+    mhlo.register_mhlo_passes()

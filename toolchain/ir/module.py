@@ -1,0 +1,46 @@
+"""Whole modules: copying, walking, counting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlib.mlir import ir
+
+
+def clone_module(module: ir.Module) -> ir.Module:
+    """A copy in the same context, locations and attributes included.
+
+    Constants are shared, not copied: attributes are unique in a context. (`operation.clone()`
+    gives a `ModuleOp`, which XLA does not take.)
+    """
+    source = module.operation
+    with module.context:
+        copy = ir.Module.create(source.location)
+        for name, attribute in source.attributes.items():
+            copy.operation.attributes[name] = attribute
+        for op in module.body.operations:
+            copy.body.append(op.operation.clone())
+    return copy
+
+
+def walk(root: ir.Operation | ir.OpView) -> Iterator[ir.OpView]:
+    """Every op inside `root`, not itself, outer ops before the ones in their regions.
+
+    The op just yielded may be changed in place, not erased.
+    """
+    for region in root.regions:
+        for block in region.blocks:
+            for op in block.operations:
+                yield op
+                yield from walk(op)
+
+
+def count_ops(module: ir.Module) -> int:
+    """How many ops the module holds: functions, their bodies and terminators left out.
+
+    What is counted is what a person would count as work: constants and calls too.
+    """
+    return sum(1 for op in walk(module.operation) if op.name not in _STRUCTURE)
+
+
+_STRUCTURE = frozenset({"func.func", "func.return", "stablehlo.return", "sdy.mesh"})
