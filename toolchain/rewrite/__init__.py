@@ -1,0 +1,30 @@
+"""Rules and passes, and the driver that applies them."""
+
+from __future__ import annotations
+
+from .contract import Contract, approximates, exact, reassociates
+from .driver import ConvergenceError, RuleError, apply_rules, rule_pass
+from .facts import Facts
+from .module_pass import Option, Pass, module_pass
+from .rule import Replacement, Rule, kebab, rule
+from .statistics import RuleCount
+
+__all__ = [
+    "Contract",
+    "ConvergenceError",
+    "Facts",
+    "Option",
+    "Pass",
+    "Replacement",
+    "Rule",
+    "RuleCount",
+    "RuleError",
+    "apply_rules",
+    "approximates",
+    "exact",
+    "kebab",
+    "module_pass",
+    "reassociates",
+    "rule",
+    "rule_pass",
+]

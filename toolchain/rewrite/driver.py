@@ -1,0 +1,206 @@
+"""The driver: tries rules on ops until none applies. The only code that touches MLIR's patterns."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from time import perf_counter
+
+from jaxlib.mlir import ir
+
+from ..errors import JxcError
+from ..ir import format_location, walk
+from . import _private
+from .facts import Facts
+from .module_pass import Option, Pass
+from .rule import Replacement, Rule
+from .statistics import RuleCount
+
+REWRITES_PER_OP = 16
+"""A pass that rewrites more often than this, per op it was given, is taken to run in circles."""
+
+_LEAST_BUDGET = 1000  # rewrites that any module may use, however small
+_CHASE_WINDOW = 50  # the last rewrites, from which the rules that chase each other are named
+_PRODUCERS_SEEN = 4  # how many producers deep a rule may look through
+
+
+class RuleError(JxcError):
+    """A rule returned what cannot replace its op."""
+
+
+class ConvergenceError(JxcError):
+    """Rules undo each other's work: the message names them. The module is valid as it stands."""
+
+
+def apply_rules(
+    module: ir.Operation, rules: Sequence[Rule], facts: Facts, *, max_num_rewrites: int = -1
+) -> list[RuleCount]:
+    """Rewrite `module` in place with `rules` until none applies.
+
+    Args:
+        module: the operation of a module.
+        rules: tried in this order on each op.
+        facts: given to the rules that ask for it; selects by target and assumption.
+        max_num_rewrites: stop, quietly, after so many rewrites; no limit when negative.
+
+    Returns:
+        What each rule did, in order.
+
+    Raises:
+        ConvergenceError: the budget of rewrites is spent and rules still apply.
+        RuleError: a replacement does not fit.
+        Exception: whatever a rule raised, with a note naming the rule, the op and its place.
+    """
+    active = [rule for rule in rules if _is_active(rule, facts)]
+    run = _Run(module, active, facts, max_num_rewrites)
+    patterns = _private.RewritePatternSet(module.context)
+    for root in run.by_root:
+        patterns.add(root, run.visit)
+    config = _private.GreedyRewriteConfig()
+    config.max_iterations = run.budget + 2  # ours is the bound that names who used it up
+    config.enable_folding = False  # only rules change a program: each with its contract and count
+    config.enable_constant_cse = False
+    with module.context:
+        _private.apply_patterns_and_fold_greedily(module, patterns.freeze(), config)
+    run.raise_if_chasing()
+    return list(run.counts.values())
+
+
+def rule_pass(name: str, doc: str, rules: Sequence[Rule]) -> Pass:
+    """A pass that applies `rules`, with the options that MLIR's `canonicalize` has."""
+
+    def run(
+        module: ir.Operation,
+        facts: Facts,
+        *,
+        disable_patterns: str = "",
+        enable_patterns: str = "",
+        max_num_rewrites: int = -1,
+    ) -> list[RuleCount]:
+        chosen = _select(name, rules, enable_patterns, disable_patterns)
+        return apply_rules(module, chosen, facts, max_num_rewrites=max_num_rewrites)
+
+    options = [
+        Option("disable-patterns", str, ""),
+        Option("enable-patterns", str, ""),
+        Option("max-num-rewrites", int, -1),
+    ]
+    return Pass(name, doc, {option.name: option for option in options}, run, tuple(rules))
+
+
+def _select(name: str, rules: Sequence[Rule], enabled: str, disabled: str) -> list[Rule]:
+    wanted, unwanted = _names(enabled), _names(disabled)
+    if unknown := (wanted | unwanted) - {rule.name for rule in rules}:
+        raise JxcError(f"pass {name!r} has no rule {sorted(unknown)[0]!r}; see --help-pass {name}")
+    return [r for r in rules if r.name not in unwanted and (not wanted or r.name in wanted)]
+
+
+def _names(text: str) -> set[str]:
+    return {name.strip() for name in text.split(",") if name.strip()}
+
+
+def _is_active(rule: Rule, facts: Facts) -> bool:
+    promised = rule.assumes is None or rule.assumes in facts.assumptions
+    return promised and (rule.targets is None or facts.target in rule.targets)
+
+
+class _Run:
+    """The state of one `apply_rules`: counts, the budget, who rewrote last."""
+
+    def __init__(
+        self, module: ir.Operation, rules: Sequence[Rule], facts: Facts, max_num_rewrites: int
+    ) -> None:
+        self.facts = facts
+        self.counts = {rule.name: RuleCount(rule.name) for rule in rules}
+        self.by_root: dict[str, list[Rule]] = {}
+        for rule in rules:
+            for root in rule.roots:
+                self.by_root.setdefault(root, []).append(rule)
+        ops = list(walk(module))
+        self.is_annotated = _annotation_guard(ops)
+        self.budget = max(_LEAST_BUDGET, REWRITES_PER_OP * len(ops))
+        self.quota = max_num_rewrites if max_num_rewrites >= 0 else self.budget + 1
+        self.recent: deque[tuple[str, str]] = deque(maxlen=_CHASE_WINDOW)
+        self.rewrites = 0
+
+    def visit(self, op: ir.OpView, rewriter: _private.PatternRewriter) -> bool:
+        """MLIR's callback: False when `op` was replaced, True when no rule applies."""
+        if self.rewrites >= min(self.quota, self.budget) or self.is_annotated(op):
+            return True
+        with rewriter.ip, op.location:
+            for rule in self.by_root[op.name]:
+                values = self._try(rule, op)
+                if values is not None:
+                    self.recent.append((rule.name, f"{op.name} at {format_location(op.location)}"))
+                    self.rewrites += 1
+                    rewriter.replace_op(op, values)
+                    return False
+        return True
+
+    def _try(self, rule: Rule, op: ir.OpView) -> list[ir.Value] | None:
+        count = self.counts[rule.name]
+        count.tries += 1
+        start = perf_counter()
+        try:
+            returned = rule.function(op, self.facts) if rule.wants_facts else rule.function(op)
+            values = None if returned is None else _checked(returned, op)
+        except Exception as error:
+            error.add_note(f"in rule {rule.name}, on {op.name} at {format_location(op.location)}")
+            raise
+        finally:
+            count.seconds += perf_counter() - start
+        count.hits += values is not None
+        return values
+
+    def raise_if_chasing(self) -> None:
+        if self.rewrites < self.budget or self.rewrites == self.quota:
+            return
+        names = Counter(name for name, _ in self.recent)
+        rules = ", ".join(f"{name} ({hits})" for name, hits in names.most_common())
+        error = ConvergenceError(
+            f"rules do not converge: stopped after {self.rewrites} rewrites. The last "
+            f"{len(self.recent)} were by {rules}; disable one with disable-patterns=NAME"
+        )
+        name, place = self.recent[-1]
+        error.add_note(f"last: rule {name}, on {place}")
+        raise error
+
+
+def _checked(returned: Replacement, op: ir.OpView) -> list[ir.Value]:
+    """What a rule returned, as one value for each result of `op`, of the same types."""
+    if isinstance(returned, ir.Value):
+        values = [returned]
+    elif isinstance(returned, ir.OpView | ir.Operation):
+        values = list(returned.results)
+    else:
+        values = list(returned or ())
+    found = [value.type for value in values]
+    expected = [result.type for result in op.results]
+    if found != expected:
+        raise RuleError(
+            f"the replacement has type {', '.join(map(str, found)) or 'none'}; "
+            f"{op.name} has {', '.join(map(str, expected))}"
+        )
+    return values
+
+
+def _annotation_guard(ops: Sequence[ir.OpView]) -> Callable[[ir.OpView], bool]:
+    """A test for ops that carry somebody's annotation, or that rules would see such ops through.
+
+    A discardable attribute (`mhlo.sharding`, `mhlo.frontend_attributes`, ...) on an op means
+    something to somebody: such an op is neither replaced nor looked through. Few modules have any.
+    """
+    if not any(_has_annotation(op) for op in ops):
+        return lambda op: False
+    return lambda op: _sees_annotation(op, _PRODUCERS_SEEN)
+
+
+def _has_annotation(op: ir.OpView | ir.Operation) -> bool:
+    return any("." in name and not name.startswith("jxc.") for name in op.attributes)
+
+
+def _sees_annotation(op: ir.OpView | ir.Operation, depth: int) -> bool:
+    if _has_annotation(op):
+        return True
+    producers = [v.owner for v in op.operands if not isinstance(v, ir.BlockArgument)]
+    return depth > 0 and any(_sees_annotation(producer, depth - 1) for producer in producers)
