@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import traceback
 
 import click
 
@@ -82,3 +83,7 @@ def main() -> None:
     except JxcError as error:
         report(error)
         sys.exit(error.exit_code)
+    except Exception:
+        traceback.print_exc()
+        click.echo("jxc: internal error: this is a bug of jxc, not of your program", err=True)
+        sys.exit(4)

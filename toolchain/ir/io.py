@@ -63,7 +63,11 @@ def _read_bytecode(data: bytes, context: ir.Context, name: str) -> ir.Module:
             if portable:
                 return stablehlo.deserialize_portable_artifact(context, data)
             return ir.Module.parse(data, context)
-    except (ir.MLIRError, ValueError) as error:
+    except ir.MLIRError as error:
+        raise ModuleSyntaxError(
+            f"{name}: malformed bytecode: {format_diagnostics(error, name)}"
+        ) from None
+    except ValueError as error:
         raise ModuleSyntaxError(f"{name}: malformed bytecode: {_first_line(error)}") from None
 
 
@@ -80,8 +84,10 @@ def _read_text(text: str, context: ir.Context, name: str) -> ir.Module:
 def _read_hlo(text: str, context: ir.Context, name: str) -> ir.Module:
     try:
         lowered = _private.hlo_proto_to_stablehlo(_private.hlo_text_to_proto(text))
-    except Exception as error:  # jaxlib raises its own XlaRuntimeError, a RuntimeError or ValueError
-        raise ModuleSyntaxError(f"{name}: malformed HLO text: {_first_line(error)}") from None
+    except (
+        Exception
+    ) as error:  # jaxlib raises its own XlaRuntimeError, a RuntimeError or ValueError
+        raise ModuleSyntaxError(f"{name}: malformed HLO text: {error}") from None
     return read_module(lowered, context, name=name)
 
 

@@ -40,7 +40,7 @@ def count_ops(module: ir.Module) -> int:
 
     What is counted is what a person would count as work: constants and calls too.
     """
-    return sum(1 for op in walk(module.operation) if op.name not in _STRUCTURE)
+    return sum(1 for op in walk(module.operation) if op.operation.name not in _STRUCTURE)
 
 
 _STRUCTURE = frozenset({"func.func", "func.return", "stablehlo.return", "sdy.mesh"})

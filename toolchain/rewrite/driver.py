@@ -128,10 +128,12 @@ class _Run:
         if self.rewrites >= min(self.quota, self.budget) or self.is_annotated(op):
             return True
         with rewriter.ip, op.location:
-            for rule in self.by_root[op.name]:
+            for rule in self.by_root[op.operation.name]:
                 values = self._try(rule, op)
                 if values is not None:
-                    self.recent.append((rule.name, f"{op.name} at {format_location(op.location)}"))
+                    self.recent.append(
+                        (rule.name, f"{op.operation.name} at {format_location(op.location)}")
+                    )
                     self.rewrites += 1
                     rewriter.replace_op(op, values)
                     return False
@@ -145,7 +147,9 @@ class _Run:
             returned = rule.function(op, self.facts) if rule.wants_facts else rule.function(op)
             values = None if returned is None else _checked(returned, op)
         except Exception as error:
-            error.add_note(f"in rule {rule.name}, on {op.name} at {format_location(op.location)}")
+            error.add_note(
+                f"in rule {rule.name}, on {op.operation.name} at {format_location(op.location)}"
+            )
             raise
         finally:
             count.seconds += perf_counter() - start
@@ -179,7 +183,7 @@ def _checked(returned: Replacement, op: ir.OpView) -> list[ir.Value]:
     if found != expected:
         raise RuleError(
             f"the replacement has type {', '.join(map(str, found)) or 'none'}; "
-            f"{op.name} has {', '.join(map(str, expected))}"
+            f"{op.operation.name} has {', '.join(map(str, expected))}"
         )
     return values
 

@@ -1,0 +1,79 @@
+"""What `jxc opt --list-passes` and `--help-pass` print."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from ..errors import UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from ..pipeline import Library
+    from ..rewrite import Pass, Rule
+
+
+def list_passes(library: Library) -> None:
+    """Print every pass by name with the first line of its help, and the levels."""
+    from ..pipeline import LEVELS, our_passes
+    from ..pipeline.native import NATIVE_PASSES
+
+    _section("Loaded", {p.name: p.doc for p in library.loaded.values()})
+    _section("Passes of jxc", {p.name: p.doc for p in our_passes()})
+    _section("Native passes", NATIVE_PASSES)
+    _section("Levels", {name: ",".join(passes) or "nothing" for name, passes in LEVELS.items()})
+
+
+def _section(title: str, rows: dict[str, str]) -> None:
+    if not rows:
+        return
+    click.echo(f"{title}:")
+    width = max(map(len, rows))
+    for name, doc in rows.items():
+        summary = doc.strip().split("\n", 1)[0]
+        click.echo(_fit(f"  {name:{width}}  {summary}"))
+
+
+def _fit(line: str) -> str:
+    """The line, cut to a terminal's width; whole where a pipe or file reads it."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else len(line)
+    return line if len(line) <= width else line[: width - 1] + "…"
+
+
+def help_pass(name: str, library: Library) -> None:
+    """Print the help, options and rules of a pass, or a rule's equation and contract.
+
+    Raises:
+        UsageError: there is no pass or rule of that name.
+    """
+    from ..pipeline.native import NATIVE_PASSES
+
+    found = library.find(name) or library.find_slowly(name)
+    if found is not None:
+        _explain(found)
+    elif name in NATIVE_PASSES:
+        click.echo(f"{name} (native, MLIR's own): {NATIVE_PASSES[name]}")
+    else:
+        known = [*library.names(), *NATIVE_PASSES]
+        raise UsageError(f"no pass or rule {name!r}.{did_you_mean(name, known)}")
+
+
+def _explain(found: Pass) -> None:
+    click.echo(f"{found.name}: {found.doc}")
+    if found.options:
+        click.echo("\nOptions:")
+    for option in found.options.values():
+        kind = option.type.__name__.upper()
+        default = str(option.default).lower() if option.type is bool else repr(option.default)
+        click.echo(f"  {option.name}={kind}, default {default}")
+    for rule in found.rules:
+        click.echo(f"\n{rule.name} ({_terms(rule)})")
+        click.echo("".join(f"  {line}\n" for line in rule.doc.splitlines()), nl=False)
+
+
+def _terms(rule: Rule) -> str:
+    promise = f", assumes {rule.assumes}" if rule.assumes else ""
+    targets = f", on {', '.join(rule.targets)}" if rule.targets else ""
+    return f"{rule.contract}{promise}{targets}"

@@ -1,0 +1,149 @@
+"""Passes by name: ours (a file each), a user's own, other packages', and single rules."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import pkgutil
+import sys
+import traceback
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+
+from ..errors import JxcError, UsageError
+from ..rewrite import Pass, Rule, kebab, rule_pass
+
+_OURS = "jxc.passes"
+_ENTRY_POINTS = "jxc.passes"
+
+
+@dataclass(frozen=True)
+class Library:
+    """Where names are looked up: passes loaded by the user first, then ours.
+
+    Attributes:
+        loaded: passes and rules from `--load-pass` files or given in Python, by name.
+        files: the arguments of `--load-pass`, for reproducers.
+    """
+
+    loaded: dict[str, Pass] = field(default_factory=dict)
+    files: tuple[str, ...] = ()
+
+    def find(self, name: str) -> Pass | None:
+        """The Python pass called `name`: a pass, or a rule as a pass of that one rule."""
+        return self.loaded.get(name) or _our_pass(name)
+
+    def find_slowly(self, name: str) -> Pass | None:
+        """Where `find` did not help: single rules of ours, then installed packages' passes."""
+        rules = {rule.name: rule for found in our_passes() for rule in found.rules}
+        if name in rules:
+            return rule_as_pass(rules[name])
+        return _from_entry_points(name)
+
+    def names(self) -> list[str]:
+        """Every name of a Python pass or rule, for offering close ones."""
+        passes = [*self.loaded.values(), *our_passes()]
+        return [p.name for p in passes] + [rule.name for p in passes for rule in p.rules]
+
+
+def rule_as_pass(rule: Rule) -> Pass:
+    """A pass of one rule, named after it."""
+    return rule_pass(rule.name, rule.doc, [rule])
+
+
+def our_passes() -> list[Pass]:
+    """Every pass in `jxc.passes`, by name. Imports them all."""
+    package = importlib.import_module(_OURS)
+    names = sorted(info.name for info in pkgutil.iter_modules(package.__path__))
+    found = [_our_pass(kebab(name)) for name in names if not name.startswith("_")]
+    return [each for each in found if each is not None]
+
+
+def _our_pass(name: str) -> Pass | None:
+    module_name = f"{_OURS}.{name.replace('-', '_')}"
+    if not name.replace("-", "_").isidentifier() or importlib.util.find_spec(module_name) is None:
+        return None
+    return _pass_of(importlib.import_module(module_name), name)
+
+
+def _pass_of(module: ModuleType, name: str) -> Pass | None:
+    """The pass that a file stands for: the `Pass` of its name, or one made of all its rules."""
+    own = getattr(module, name.replace("-", "_"), None)
+    if isinstance(own, Pass):
+        return own
+    rules = [rule for part in _parts(module) for rule in _rules_in(part)]
+    return rule_pass(name, (module.__doc__ or "").strip(), rules) if rules else None
+
+
+def _parts(module: ModuleType) -> Iterable[ModuleType]:
+    """The files of a pass: the module itself, and where it is a folder, those in it by name."""
+    yield module
+    for info in sorted(pkgutil.iter_modules(getattr(module, "__path__", ())), key=lambda i: i.name):
+        yield importlib.import_module(f"{module.__name__}.{info.name}")
+
+
+def _rules_in(module: ModuleType) -> list[Rule]:
+    return [
+        value
+        for value in vars(module).values()
+        if isinstance(value, Rule) and value.function.__module__ == module.__name__
+    ]
+
+
+def _from_entry_points(name: str) -> Pass | None:
+    for entry in entry_points(group=_ENTRY_POINTS):
+        if entry.name == name:
+            value = entry.load()
+            return rule_as_pass(value) if isinstance(value, Rule) else value
+    return None
+
+
+def load_passes(argument: str) -> dict[str, Pass]:
+    """The passes and rules in a user's file, by name.
+
+    Args:
+        argument: `file.py`, or `file.py:name` for one of them.
+
+    Raises:
+        UsageError: no such file or name, or nothing in it is a pass or a rule.
+        JxcError: the file cannot be imported; the message names the line.
+    """
+    path, _, wanted = argument.partition(":")
+    module = _import_file(Path(path))
+    found: dict[str, Pass] = {}
+    for value in vars(module).values():
+        if isinstance(value, Pass):
+            found[value.name] = value
+        elif isinstance(value, Rule):
+            found[value.name] = rule_as_pass(value)
+    if not found:
+        raise UsageError(f"{path}: no @rule or @module_pass in it; see CONTRIBUTING, 'A rule'")
+    if wanted and kebab(wanted) not in found:
+        raise UsageError(f"{path}: no pass or rule {wanted!r}; it has {', '.join(sorted(found))}")
+    return {kebab(wanted): found[kebab(wanted)]} if wanted else found
+
+
+def _import_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise UsageError(f"--load-pass: no file {str(path)!r}; expected FILE.py or FILE.py:NAME")
+    spec = importlib.util.spec_from_file_location(f"jxc_loaded_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise UsageError(f"--load-pass: {str(path)!r} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # so that annotations in it can be resolved
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise JxcError(f"{_place_of(error, path)}: {type(error).__name__}: {error}") from error
+    return module
+
+
+def _place_of(error: Exception, path: Path) -> str:
+    """`file:line` of the innermost line of the user's file that led to `error`."""
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        return f"{path}:{error.lineno}"
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
+    return f"{path}:{frames[-1].lineno}" if frames else str(path)

@@ -1,0 +1,89 @@
+"""MLIR's, StableHLO's and Shardy's own passes, run through MLIR's pass manager."""
+
+from __future__ import annotations
+
+from jaxlib.mlir import ir, passmanager
+
+from ..ir import register_native_passes
+from ..ir._private import register_inliner
+
+NATIVE_PASSES = {
+    "canonicalize": "MLIR's own folders and patterns of each dialect",
+    "chlo-legalize-to-stablehlo": "Client HLO ops as StableHLO",
+    "composite-fixed-point-pass": "a pipeline, until nothing changes",
+    "control-flow-sink": "ops into the branch that uses them",
+    "cse": "one op for equal ops",
+    "hlo-legalize-to-stablehlo": "MHLO ops as StableHLO",
+    "inline": "the bodies of functions in place of their calls",
+    "loop-invariant-code-motion": "ops out of loops that do not change them",
+    "print-ir": "the module, to stderr",
+    "print-op-stats": "how often each op occurs, to stderr",
+    "remove-dead-values": "values, arguments and results that nobody reads",
+    "sccp": "sparse conditional constant propagation",
+    "shape-legalize-to-stablehlo": "shape dialect ops as StableHLO",
+    "stablehlo-canonicalize-dynamism": "dynamic ops with constant shapes as static ones",
+    "stablehlo-check-shape-assertions": "shape assertions, checked",
+    "stablehlo-compatibility-expander": "newer StableHLO ops as older ones",
+    "stablehlo-complex-math-expander": "complex functions as real ones",
+    "stablehlo-convert-to-signless": "integers without signs",
+    "stablehlo-legalize-composite-to-call": "composites as calls of their bodies",
+    "stablehlo-legalize-deprecated-ops": "deprecated ops as their successors",
+    "stablehlo-legalize-qdq-to-quantized-op": "quantise-dequantise pairs as quantised ops",
+    "stablehlo-legalize-quant-to-math": "quantised ops as integer arithmetic",
+    "stablehlo-legalize-quantized-op-to-qdq": "quantised ops as quantise-dequantise pairs",
+    "stablehlo-legalize-to-hlo": "StableHLO ops as MHLO",
+    "stablehlo-legalize-to-linalg": "StableHLO ops as linalg",
+    "stablehlo-legalize-to-vhlo": "StableHLO ops as versioned VHLO",
+    "stablehlo-refine-arguments": "types of @main's arguments, made static",
+    "stablehlo-refine-shapes": "static shapes, propagated",
+    "stablehlo-wrap-in-composite": "ops inside composites",
+    "strip-debuginfo": "no locations",
+    "symbol-dce": "no functions that nobody calls",
+    "symbol-privatize": "functions made private",
+    "topological-sort": "ops in order of use",
+    "trivial-dce": "no ops without effects that nobody reads",
+    "vhlo-legalize-to-stablehlo": "VHLO ops as StableHLO",
+    "vhlo-to-version": "VHLO of a stated version",
+}
+"""The native passes worth listing, each with what it leaves behind."""
+
+_CONVERTS = ("legalize-to-", "-to-signless", "refine-arguments", "vhlo-", "symbol-privatize")
+
+
+def converts(name: str) -> bool:
+    """Whether the native pass `name` changes dialects or signatures on purpose."""
+    return any(part in name for part in _CONVERTS)
+
+
+def is_native(name: str, context: ir.Context) -> bool:
+    """Whether MLIR knows a pass of this name, listed above or not."""
+    register_native_passes()
+    try:
+        passmanager.PassManager.parse(f"builtin.module({name})", context)
+    except ValueError as error:
+        return "does not refer to a registered pass" not in str(error)
+    return True
+
+
+def check_native(element: str, context: ir.Context) -> str | None:
+    """Why MLIR does not take `element` of a pipeline (its options, say), or None."""
+    register_native_passes()
+    try:
+        passmanager.PassManager.parse(f"builtin.module({element})", context)
+    except ValueError as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        return lines[0].removeprefix("<Pass-Options-Parser>: ") if lines else "not a pipeline"
+    return None
+
+
+def run_native(element: str, module: ir.Module) -> None:
+    """Run one element of a pipeline with MLIR's pass manager.
+
+    Raises:
+        ir.MLIRError: the pass failed, or left invalid IR.
+    """
+    register_native_passes()
+    register_inliner(module.context)
+    passmanager.PassManager.parse(f"builtin.module({element})", module.context).run(
+        module.operation
+    )

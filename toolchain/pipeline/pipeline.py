@@ -1,0 +1,179 @@
+"""A pipeline: steps in order, each a pass with its options, printable in MLIR's syntax."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from jaxlib.mlir import ir
+
+from ..errors import UsageError, did_you_mean
+from ..ir import make_context
+from ..rewrite import Option, Pass, Rule
+from .levels import LEVELS
+from .library import Library, rule_as_pass
+from .native import NATIVE_PASSES, check_native, is_native
+from .text import Element, parse_options, parse_pipeline
+
+
+@dataclass(frozen=True)
+class Step:
+    """One pass of a pipeline.
+
+    Attributes:
+        element: its name and options as written.
+        python: the pass, when it is written in Python; None for MLIR's own.
+        options: by parameter name, read as the pass declares them.
+    """
+
+    element: Element
+    python: Pass | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.element.name
+
+    def __str__(self) -> str:
+        return str(self.element)
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """Steps in order. `str(pipeline)` is its one spelling, which `make_pipeline` reads back.
+
+    Attributes:
+        steps: the passes.
+        library: where their names were found.
+    """
+
+    steps: tuple[Step, ...]
+    library: Library = field(default_factory=Library)
+
+    def __str__(self) -> str:
+        return f"builtin.module({','.join(map(str, self.steps))})"
+
+
+PipelineLike = str | Pipeline | Pass | Rule | Callable[..., Any] | Sequence[Any]
+
+
+def make_pipeline(spec: PipelineLike, library: Library | None = None) -> Pipeline:
+    """A pipeline from whatever names one.
+
+    Args:
+        spec: a level ("O2"), MLIR's textual syntax ("inline,simplify{max-num-rewrites=9}"; levels
+            may stand among the passes), a pass or rule object, or a sequence of all these.
+        library: where names are looked up; ours when None.
+
+    Raises:
+        UsageError: a name or option is unknown, or the text is malformed.
+    """
+    if isinstance(spec, Pipeline):
+        return spec
+    library = library or Library()
+    specs = [spec] if isinstance(spec, str | Pass | Rule) else spec
+    if not isinstance(specs, Iterable):
+        raise UsageError(
+            f"a pipeline is a level, a text, or passes and rules; got {type(spec).__name__}. "
+            "Decorate a function with @jxc.rule(...) or @jxc.module_pass to use it as one."
+        )
+    given = {p.name: p for p in map(_as_pass, specs) if p is not None}
+    library = Library({**library.loaded, **given}, library.files)
+    names = (s if isinstance(s, str) else getattr(s, "name", repr(s)) for s in specs)
+    elements = [element for name in names for element in parse_pipeline(name)]
+    finder = _Finder(library)
+    return Pipeline(tuple(s for e in elements for s in finder.steps(e)), library)
+
+
+def _as_pass(spec: Any) -> Pass | None:
+    if isinstance(spec, Rule):
+        return rule_as_pass(spec)
+    if isinstance(spec, Pass):
+        return spec
+    if isinstance(spec, str):
+        return None
+    raise UsageError(
+        f"{getattr(spec, '__name__', spec)!r} in a pipeline is neither a name, a pass nor a rule: "
+        "decorate it with @jxc.module_pass or @jxc.rule(...)"
+    )
+
+
+class _Finder:
+    """Turns names into steps; holds the context in which MLIR is asked for its passes."""
+
+    def __init__(self, library: Library) -> None:
+        self.library = library
+        self._context: ir.Context | None = None
+
+    @property
+    def context(self) -> ir.Context:
+        if self._context is None:
+            self._context = make_context()
+        return self._context
+
+    def steps(self, element: Element) -> list[Step]:
+        if element.nested is not None:
+            return [self._native(element)]
+        level = LEVELS.get(element.name.removeprefix("-"))
+        if level is not None:
+            texts = ",".join(level)
+            return [step for inner in parse_pipeline(texts) for step in self.steps(inner)]
+        return [self._step(element)]
+
+    def _step(self, element: Element) -> Step:
+        name = element.name
+        if found := self.library.find(name):
+            return _python_step(element, found)
+        if name in NATIVE_PASSES or is_native(name, self.context):
+            return self._native(element)
+        if found := self.library.find_slowly(name):
+            return _python_step(element, found)
+        known = [*self.library.names(), *NATIVE_PASSES, *LEVELS]
+        raise UsageError(
+            f"unknown pass {name!r}.{did_you_mean(name, known)} `jxc opt --list-passes` lists them."
+        )
+
+    def _native(self, element: Element) -> Step:
+        for inner in parse_pipeline(element.nested or ""):
+            if inner.nested is None and self.library.find(inner.name):
+                raise UsageError(
+                    f"{inner.name!r} works on whole modules: write it outside {element.name}(...)"
+                )
+        if element.options or element.nested is not None:
+            why = check_native(str(element), self.context)
+            if why is not None:
+                raise UsageError(f"pass {element.name!r}: {why}")
+        return Step(element)
+
+
+def _python_step(element: Element, found: Pass) -> Step:
+    return Step(element, found, read_options(found, element.options))
+
+
+def read_options(found: Pass, text: str) -> dict[str, Any]:
+    """The options in `text`, by parameter name, read as `found` declares them.
+
+    Raises:
+        UsageError: an option is unknown or its value is of another type.
+    """
+    options = {}
+    for key, value in parse_options(text).items():
+        if key not in found.options:
+            known = ", ".join(found.options) or "none"
+            raise UsageError(f"pass {found.name!r} has no option {key!r}; it has: {known}")
+        options[key.replace("-", "_")] = _read_value(found, found.options[key], value)
+    return options
+
+
+_BOOLS = {"true": True, "1": True, "false": False, "0": False}
+
+
+def _read_value(found: Pass, option: Option, text: str) -> Any:
+    try:
+        return _BOOLS[text.lower()] if option.type is bool else option.type(text)
+    except (KeyError, ValueError):
+        kind = {bool: "true or false", int: "an integer", float: "a number"}[option.type]
+        raise UsageError(
+            f"pass {found.name!r}: option {option.name!r} expects {kind}, got {text!r}"
+        ) from None

@@ -1,0 +1,178 @@
+"""Running a pipeline on a module: in order, verified, watched by instruments."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import Protocol
+
+from jaxlib.mlir import ir
+
+from ..errors import JxcError
+from ..ir import clone_module, format_diagnostics, make_context, read_module
+from ..rewrite import Facts, RuleCount
+from .invariants import Invariants, verify
+from .native import converts, run_native
+from .pipeline import Pipeline, PipelineLike, Step, make_pipeline
+
+
+@dataclass(frozen=True)
+class StepReport:
+    """What one step did.
+
+    Attributes:
+        name: the pass's.
+        seconds: wall time, verification left out.
+        rules: the counts of its rules, empty for a pass without rules.
+    """
+
+    name: str
+    seconds: float
+    rules: tuple[RuleCount, ...] = ()
+
+
+@dataclass
+class Report:
+    """What a run of a pipeline did, step by step."""
+
+    steps: list[StepReport] = field(default_factory=list)
+
+    @property
+    def seconds(self) -> float:
+        """Time in passes, verification and printing left out."""
+        return sum(step.seconds for step in self.steps)
+
+    @property
+    def hits(self) -> dict[str, int]:
+        """How often each rule fired, over all steps; rules that never did are left out."""
+        totals: dict[str, int] = {}
+        for count in (count for step in self.steps for count in step.rules if count.hits):
+            totals[count.name] = totals.get(count.name, 0) + count.hits
+        return totals
+
+
+class Instrument(Protocol):
+    """Watches a run. Must not change the module."""
+
+    def before(self, step: Step, module: ir.Module) -> None: ...
+    def after(self, step: Step, module: ir.Module, report: StepReport) -> None: ...
+
+
+class PassError(JxcError):
+    """A pass failed or broke the module. The module is then in an unknown state: throw it away.
+
+    Attributes:
+        step: the step that failed.
+        prefix: the pipeline up to and with it, which reproduces the failure.
+        ours: whether the pass comes with jxc and the failure is therefore our bug.
+    """
+
+    def __init__(self, message: str, step: Step, prefix: Pipeline, *, ours: bool) -> None:
+        super().__init__(message)
+        self.step = step
+        self.prefix = prefix
+        self.ours = ours
+
+
+def run_pipeline(
+    module: ir.Module,
+    pipeline: Pipeline,
+    facts: Facts,
+    *,
+    instruments: Sequence[Instrument] = (),
+    verify_each: bool = True,
+    name: str = "-",
+) -> Report:
+    """Rewrite `module` in place.
+
+    Args:
+        module: the module; after an error it must not be used.
+        pipeline: the steps.
+        facts: what rules may know.
+        instruments: called around each step.
+        verify_each: check validity after each step; what must hold is checked at the end anyway.
+        name: the file's, for messages.
+
+    Raises:
+        PassError: a step failed, or broke what must hold.
+    """
+    report = Report()
+    invariants = Invariants.of(module)
+    for index, step in enumerate(pipeline.steps):
+        try:
+            done = _run_step(step, module, facts, instruments)
+            if step.python is None and converts(str(step)):
+                invariants = Invariants.of(module)
+            elif verify_each or index == len(pipeline.steps) - 1:
+                verify(module, name)
+                invariants.check(module)
+        except Exception as error:
+            prefix = Pipeline(pipeline.steps[: index + 1], pipeline.library)
+            raise _pass_error(error, step, prefix, name) from error
+        report.steps.append(done)
+    return report
+
+
+def _run_step(
+    step: Step, module: ir.Module, facts: Facts, instruments: Sequence[Instrument]
+) -> StepReport:
+    for instrument in instruments:
+        instrument.before(step, module)
+    start = perf_counter()
+    counts: Sequence[RuleCount] | None = None
+    if step.python is None:
+        run_native(str(step.element), module)
+    else:
+        with module.context, ir.Location.unknown(module.context):
+            counts = step.python.function(module.operation, facts, **step.options)
+    done = StepReport(step.name, perf_counter() - start, tuple(counts or ()))
+    for instrument in instruments:
+        instrument.after(step, module, done)
+    return done
+
+
+def _pass_error(error: Exception, step: Step, prefix: Pipeline, name: str) -> PassError:
+    ours = step.python is not None and step.name not in prefix.library.loaded
+    if isinstance(error, ir.MLIRError):
+        message = format_diagnostics(error, name)
+    elif isinstance(error, JxcError):
+        message = str(error)
+        ours = ours and not isinstance(error, JxcError)
+    else:
+        message = f"{type(error).__name__}: {error}"
+    wrapped = PassError(f"pass {step.name!r} failed: {message}", step, prefix, ours=ours)
+    for note in getattr(error, "__notes__", ()):
+        wrapped.add_note(note.replace(" -:", f" {name}:"))
+    if not isinstance(error, ir.MLIRError | JxcError):
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        wrapped.add_note(f"raised at {Path(frame.filename).name}:{frame.lineno}: {frame.line}")
+    return wrapped
+
+
+def opt(
+    module: ir.Module | str | bytes,
+    pipeline: PipelineLike = "O2",
+    *,
+    target: str = "cpu",
+    assume: Sequence[str] = (),
+) -> ir.Module:
+    """A rewritten copy of a module; the given one stays as it is.
+
+    Args:
+        module: a module, or one as text or bytes in any form that `jxc opt` reads.
+        pipeline: a level, a textual pipeline, or passes and rules.
+        target: the hardware that rules assume: "cpu", "gpu" or "tpu".
+        assume: promises such as "no-nans".
+
+    Raises:
+        JxcError: the module is malformed, a name is unknown, or a pass failed.
+    """
+    if isinstance(module, ir.Module):
+        copy = clone_module(module)
+    else:
+        copy = read_module(module, make_context())
+    run_pipeline(copy, make_pipeline(pipeline), Facts(target, frozenset(assume)))
+    return copy
