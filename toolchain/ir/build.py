@@ -1,0 +1,89 @@
+"""Small builders: one op each, at the current insertion point, none where it would do nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+
+from .values import element_type, shape_of
+
+
+def scalar(number: float, element: ir.Type) -> ir.Value:
+    """A constant of rank 0."""
+    is_int = isinstance(element, ir.IntegerType)
+    value = ir.IntegerAttr.get(element, int(number)) if is_int else ir.FloatAttr.get(element, number)
+    return stablehlo.constant(
+        ir.DenseElementsAttr.get_splat(ir.RankedTensorType.get((), element), value)
+    )
+
+
+def reshape(value: ir.Value, shape: Sequence[int]) -> ir.Value:
+    """The same elements in row-major order, as `shape`."""
+    if shape_of(value) == tuple(shape):
+        return value
+    return stablehlo.reshape(ir.RankedTensorType.get(shape, element_type(value)), value)
+
+
+def transpose(value: ir.Value, permutation: Sequence[int]) -> ir.Value:
+    """Dimension i of the result is dimension `permutation[i]` of `value`."""
+    if list(permutation) == sorted(permutation):
+        return value
+    return stablehlo.transpose(value, permutation)
+
+
+def broadcast(value: ir.Value, shape: Sequence[int], dimensions: Sequence[int]) -> ir.Value:
+    """Dimension i of `value` becomes dimension `dimensions[i]` of the result."""
+    if shape_of(value) == tuple(shape) and list(dimensions) == list(range(len(shape))):
+        return value
+    result = ir.RankedTensorType.get(shape, element_type(value))
+    return stablehlo.broadcast_in_dim(result, value, dimensions)
+
+
+def convert(value: ir.Value, element: ir.Type) -> ir.Value:
+    """The elements as `element`."""
+    if element_type(value) == element:
+        return value
+    return stablehlo.convert(ir.RankedTensorType.get(shape_of(value), element), value)
+
+
+def reduce_sum(value: ir.Value, dimensions: Sequence[int]) -> ir.Value:
+    """The sum over `dimensions`, which are left out of the result."""
+    if not dimensions:
+        return value
+    element = element_type(value)
+    kept = [size for i, size in enumerate(shape_of(value)) if i not in dimensions]
+    result = ir.RankedTensorType.get(kept, element)
+    op = stablehlo.ReduceOp([result], [value], [scalar(0, element)], dimensions)
+    of_scalar = ir.RankedTensorType.get((), element)
+    body = op.regions[0].blocks.append(of_scalar, of_scalar, arg_locs=[value.location] * 2)
+    with ir.InsertionPoint(body):
+        stablehlo.return_([stablehlo.add(*body.arguments)])
+    return op.results[0]
+
+
+def repeat(count: int, initial: ir.Value, step: Callable[[ir.Value, ir.Value], ir.Value]) -> ir.Value:
+    """A `stablehlo.while` of `count` turns.
+
+    Args:
+        count: how many turns.
+        initial: what the first turn is given.
+        step: builds a turn from the turn's number (a scalar i32, from 0) and what is carried;
+            returns what is carried on, of the same type. It may use values from outside.
+    """
+    i32 = ir.IntegerType.get_signless(32)
+    start = scalar(0, i32)
+    types = [start.type, initial.type]
+    loop = stablehlo.WhileOp(types, [start, initial])
+    test, body = (
+        region.blocks.append(*types, arg_locs=[initial.location] * 2) for region in loop.regions
+    )
+    with ir.InsertionPoint(test):
+        less = stablehlo.ComparisonDirectionAttr.get("LT")
+        stablehlo.return_([stablehlo.compare(test.arguments[0], scalar(count, i32), less)])
+    with ir.InsertionPoint(body):
+        turn, carried = body.arguments
+        following = stablehlo.add(turn, scalar(1, i32))
+        stablehlo.return_([following, step(turn, carried)])
+    return loop.results[1]
