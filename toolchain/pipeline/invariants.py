@@ -84,7 +84,7 @@ def _attribute_dicts(func: ir.OpView, key: str) -> tuple[dict[str, str], ...]:
     if key not in func.attributes:
         return ()
     each = ir.ArrayAttr(func.attributes[key])
-    return tuple({k: str(v) for k, v in ir.DictAttr(d).items()} for d in each)
+    return tuple({a.name: str(a.attr) for a in ir.DictAttr(d)} for d in each)
 
 
 _EFFECTFUL = frozenset(

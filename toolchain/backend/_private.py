@@ -1,0 +1,61 @@
+"""Private names of jax used by this room. Checked on jax 0.10.2 to 0.12.0.1.
+
+JAX has no public place between lowering and compilation; `lower_jaxpr_to_module` and
+`compile_or_get_cached` are the two functions that every program passes through.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import jax
+from jax._src import compiler as _compiler
+from jax._src import core as _core
+from jax._src.interpreters import mlir as _mlir
+
+from ..errors import JxcError
+
+OLDEST, NEWEST = (0, 10, 2), (0, 13)
+
+
+def _require_names() -> None:
+    names = ((_mlir, "lower_jaxpr_to_module"), (_compiler, "compile_or_get_cached"))
+    missing = [name for module, name in names if not hasattr(module, name)]
+    if missing or jax.__version_info__ < OLDEST:
+        raise JxcError(
+            f"jxc cannot reach into jax {jax.__version__} ({', '.join(missing) or 'too old'}): it "
+            f"was checked on 0.10.2 up to, not with, {'.'.join(map(str, NEWEST))}. "
+            "Install such a jax, or a newer jxc."
+        )
+
+
+def wrap_lowering(wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    """Replace the function that turns a jaxpr into a module by `wrap(function)`."""
+    _require_names()
+    _mlir.lower_jaxpr_to_module = wrap(_mlir.lower_jaxpr_to_module)
+
+
+def wrap_compilation(wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    """Replace the function that turns a module into an executable by `wrap(function)`."""
+    _require_names()
+    _compiler.compile_or_get_cached = wrap(_compiler.compile_or_get_cached)
+
+
+def is_outermost_trace() -> bool:
+    """Whether no transformation is tracing the code that runs now."""
+    return _core.trace_state_clean()
+
+
+def with_module(lowered: jax.stages.Lowered, module: Any) -> jax.stages.Lowered:
+    """A `jax.stages.Lowered` like the given one, that compiles `module` instead.
+
+    The given one keeps its own module and executable.
+    """
+    lowering = copy.copy(lowered._lowering)
+    lowering._hlo = module
+    lowering._executable = None
+    twin = copy.copy(lowered)
+    twin._lowering = lowering
+    return twin

@@ -1,0 +1,26 @@
+"""What JAX imports when it sets up its backends: turns `JXC_PIPELINE=O2` into `jxc.enable("O2")`.
+
+JAX finds this through the entry-point group `jax_plugins`, in programs that never heard of jxc.
+"""
+
+from __future__ import annotations
+
+import os
+
+
+def initialize() -> None:
+    """Called by JAX once, before the first compilation. Does nothing unless JXC_PIPELINE is set."""
+    pipeline = os.environ.get("JXC_PIPELINE")
+    if not pipeline:
+        return
+    import warnings
+
+    from ..errors import JxcError
+
+    try:
+        from .hook import enable
+
+        enable(pipeline, strict=os.environ.get("JXC_STRICT", "0") not in ("", "0"))
+    except JxcError as error:
+        message = f"JXC_PIPELINE={pipeline!r} has no effect: {error}"
+        warnings.warn(message, stacklevel=2)

@@ -1,0 +1,90 @@
+"""`jxc.jit`: `jax.jit`, with a pipeline between lowering and XLA."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+
+from ..pipeline import PipelineLike
+from . import _private, hook
+from .callers import user_line, warn_user
+
+
+class Jitted:
+    """A jitted function whose programs go through a pipeline. Made by `jxc.jit`.
+
+    Behaves as what `jax.jit` returns: `lower`, `trace`, `eval_shape`, `clear_cache` are there.
+    """
+
+    def __init__(self, jitted: Any, pipeline: str) -> None:
+        functools.update_wrapper(self, jitted)
+        self._jitted = jitted
+        self._context = hook.context
+        self._pipeline = pipeline
+        self._warned = False
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        with self._context(self._pipeline):
+            if not _private.is_outermost_trace():
+                self._warn_traced()
+            return self._jitted(*args, **kwargs)
+
+    def lower(self, *args: Any, **kwargs: Any) -> jax.stages.Lowered:
+        """`jax.jit(fn).lower(...)`, whose `compile()` runs the pipeline."""
+        with self._context(self._pipeline):
+            return self._jitted.lower(*args, **kwargs)
+
+    def trace(self, *args: Any, **kwargs: Any) -> jax.stages.Traced:
+        """`jax.jit(fn).trace(...)`; call its `lower()` under `jxc.use` to keep the pipeline."""
+        with self._context(self._pipeline):
+            return self._jitted.trace(*args, **kwargs)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_jitted":  # not set yet: while unpickling, say
+            raise AttributeError(name)
+        return getattr(self._jitted, name)
+
+    def __repr__(self) -> str:
+        return f"<jxc.jit of {self.__wrapped__!r}, pipeline {self._pipeline!r}>"
+
+    def _warn_traced(self) -> None:
+        if self._warned:
+            return
+        self._warned = True
+        file, line = user_line()
+        warn_user(
+            f"{file}:{line}: a function made by jxc.jit is called under another trace (jit, grad, "
+            "vmap, scan), which takes it in as part of the outer program: its pipeline does not "
+            'apply there. Put the whole step under `with jxc.use("O2"):`, or make the outermost '
+            "jit a jxc.jit."
+        )
+
+
+def jit(
+    fn: Callable[..., Any] | None = None,
+    /,
+    *,
+    pipeline: PipelineLike = "O2",
+    strict: bool = False,
+    **jit_kwargs: Any,
+) -> Any:
+    """Compile `fn` as `jax.jit` does, through a pipeline. Also a decorator, with or without options.
+
+    Args:
+        fn: the function; None when called as `@jxc.jit(pipeline=...)`.
+        pipeline: a level, a textual pipeline, or passes and rules.
+        strict: raise where a pass fails, instead of warning and compiling the original.
+        jit_kwargs: passed to `jax.jit`: static_argnames, donate_argnums, in_shardings, ...
+
+    Raises:
+        UsageError: the pipeline names an unknown pass or option.
+    """
+    if fn is None:
+        return functools.partial(jit, pipeline=pipeline, strict=strict, **jit_kwargs)
+    return Jitted(jax.jit(fn, **jit_kwargs), hook.register(pipeline, strict=strict))

@@ -1,0 +1,30 @@
+"""When work is worth it. Thresholds live here and nowhere else."""
+
+from __future__ import annotations
+
+from jaxlib.mlir import ir
+
+from ..ir import walk
+
+TINY_MODULE_OPS = 8
+"""Modules up to this many ops are not worth a pipeline: JAX compiles one for each eager op.
+
+A small script meets about twenty of them at first use; the passes take about a millisecond each,
+and there is nothing in them to combine. Ops that pay alone are the exception, see `_PAY_ALONE`.
+"""
+
+_PAY_ALONE = frozenset(
+    f"stablehlo.{name}"
+    for name in ("convolution", "reduce_window", "select_and_scatter", "sort", "while", "scatter")
+)
+
+
+def is_tiny(module: ir.Module) -> bool:
+    """Whether a module is so small that no pass can gain anything on it."""
+    ops = 0
+    for op in walk(module.operation):
+        ops += 1
+        name = op.operation.name
+        if ops > TINY_MODULE_OPS or name in _PAY_ALONE:
+            return False
+    return True
