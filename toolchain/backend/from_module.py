@@ -1,0 +1,88 @@
+"""A module from a file as a `Lowered` value: callable once it is compiled, like any other."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxlib.mlir import ir
+
+from ..errors import JxcError
+from ..ir import clone_module, walk
+from ..ir.dtypes import numpy_dtype
+from . import hook
+from .lowered import Lowered
+
+_WHERE = "compile the Python function itself (`jxc compile file.py:fn ...`)"
+
+
+def lowered_from_module(module: ir.Module) -> Lowered:
+    """A module as a value that `opt` and `compile` take, called with @main's arguments in order.
+
+    JAX supplies the calling convention: a function of the same signature is lowered, and its module
+    replaced by this one.
+
+    Args:
+        module: a module with a public @main on ranked tensors of static shape, for one device.
+
+    Raises:
+        JxcError: it has no @main, or one that cannot be called from here.
+    """
+    main = _main_of(module)
+    _refuse_partitions(module)
+    _refuse_callbacks(module)
+    signature = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
+    arguments = [_struct(t, f"@main's argument {i}") for i, t in enumerate(signature.inputs)]
+    results = [_struct(t, f"@main's result {i}") for i, t in enumerate(signature.results)]
+
+    def stand_in(*_: object) -> tuple[jax.Array, ...]:
+        return tuple(jnp.zeros(r.shape, r.dtype) for r in results)
+
+    with jax.enable_x64(True), hook.context(None):
+        traced = jax.jit(stand_in, keep_unused=True).trace(*arguments)
+        lowered = traced.lower()
+    return Lowered(clone_module(module), "", None, traced, lowered)
+
+
+def _main_of(module: ir.Module) -> ir.OpView:
+    functions = [op for op in module.body.operations if op.operation.name == "func.func"]
+    names = [ir.StringAttr(op.attributes["sym_name"]).value for op in functions]
+    if "main" in names:
+        return functions[names.index("main")]
+    raise JxcError(
+        f"the module has no function @main to compile; it has: "
+        f"{', '.join('@' + name for name in names) or 'no functions'}. Rename the entry to @main."
+    )
+
+
+def _refuse_partitions(module: ir.Module) -> None:
+    for name in ("mhlo.num_partitions", "mhlo.num_replicas"):
+        attribute = module.operation.attributes.get(name)
+        count = 1 if attribute is None else ir.IntegerAttr(attribute).value
+        if count > 1:
+            raise JxcError(f"the module is for {count} devices ({name} = {count}): {_WHERE}")
+
+
+def _refuse_callbacks(module: ir.Module) -> None:
+    """Host callbacks are addresses in the process that lowered them: calling one elsewhere dies."""
+    for op in walk(module.operation):
+        if op.operation.name == "stablehlo.custom_call":
+            target = ir.StringAttr(op.attributes["call_target_name"]).value
+            if "callback" in target:
+                raise JxcError(
+                    f"the module calls back into Python (custom_call @{target}), and the function "
+                    f"it calls lives in the process that lowered it: {_WHERE}"
+                )
+
+
+def _struct(type_: ir.Type, where: str) -> jax.ShapeDtypeStruct:
+    if not isinstance(type_, ir.RankedTensorType):
+        raise JxcError(f"{where} is {type_}: only ranked tensors can be passed from here")
+    tensor = ir.RankedTensorType(type_)
+    dtype = numpy_dtype(tensor.element_type)
+    if dtype is None or not tensor.has_static_shape:
+        raise JxcError(
+            f"{where} has type {type_}: expected static extents and numbers. For symbolic "
+            "dimensions, lower with the sizes you want to run."
+        )
+    return jax.ShapeDtypeStruct(tuple(tensor.shape), np.dtype(dtype))
