@@ -1,0 +1,160 @@
+"""`jxc lower`: function to module. JAX is imported only once the request has been understood."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import click
+
+from ..errors import UsageError
+from .io import write_output
+
+_FORMS = ("jaxpr", "stablehlo", "bytecode", "portable", "hlo")
+_PLATFORMS = ("cpu", "tpu", "cuda", "rocm")
+_SHORT_CONSTANT = 16  # elements; longer ones are what fills screens
+
+
+def lowering_options(command: Any) -> Any:
+    """The arguments and options that say what to lower: the fields of `LowerRequest`."""
+    options = [
+        click.argument("target"),
+        click.argument("specs", nargs=-1, metavar="[SPEC]..."),
+        click.option(
+            "--args",
+            "args_from",
+            metavar="FILE.py:FN",
+            help="A function that returns the arguments: a tuple, or (tuple, dict).",
+        ),
+        click.option(
+            "--static",
+            multiple=True,
+            metavar="NAME=VALUE",
+            help="Fix an argument, by name or position from 0, while tracing.",
+        ),
+        click.option(
+            "--transform",
+            metavar="NEST",
+            help="jit, grad, value_and_grad, vmap, jvp, vjp, checkpoint, pmap, jacfwd, jacrev, "
+            "hessian; e.g. 'vmap(grad(argnums=0), in_axes=(None, 0))'.",
+        ),
+        click.option("--device", metavar="NAME[:N]", help="Lower for this device, such as cpu:0."),
+        click.option(
+            "--platform",
+            type=click.Choice(_PLATFORMS),
+            help="Lower for a platform that need not be present.",
+        ),
+        click.option(
+            "--host-devices",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="Split the CPU into N devices. pmap asks for as many as it maps over.",
+        ),
+        click.option("--x64", is_flag=True, help="64-bit types: JAX cuts them down otherwise."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@click.command(short_help="Trace a Python function and print it as a module.")
+@lowering_options
+@click.option(
+    "--emit",
+    "form",
+    type=click.Choice(_FORMS),
+    default="stablehlo",
+    show_default=True,
+    help="bytecode is MLIR's; portable is for other versions of StableHLO; hlo is XLA's text "
+    "before it optimises.",
+)
+@click.option("-o", "output", default="-", metavar="FILE", help="Where to; stdout by default.")
+@click.option(
+    "--debug-info", "--mlir-print-debuginfo", "debug_info", is_flag=True, help="Keep locations."
+)
+@click.option(
+    "--elide-constants",
+    is_flag=True,
+    help=f"Leave out constants of more than {_SHORT_CONSTANT} elements; cannot be compiled.",
+)
+@click.option(
+    "--mlir-elide-elementsattrs-if-larger",
+    "elide",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="The same, of more than N elements.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one object about the module.")
+def lower_command(
+    form: str,
+    output: str,
+    debug_info: bool,
+    elide_constants: bool,
+    elide: int | None,
+    as_json: bool,
+    **request: Any,
+) -> None:
+    """Trace the function TARGET with arguments like SPECs, and print its module.
+
+    TARGET is file.py:function, package.module:function, or a chain of attributes such as
+    file.py:model.apply.
+
+    \b
+    A SPEC is the type of an argument, or its value:
+      f32[8,128]  8x128xf32  bf16[]  pred[2]      an array
+      f32[b,128]  f32[2*b]                        with symbolic dimensions
+      '{"w": f32[784,256], "b": f32[256]}'        dicts, lists and tuples of them
+      key<fry>[]                                  a random key
+      @x.npy  @x.npz[name]                        an array from a file
+      1  2.5  True  None                          a Python value
+      name=SPEC                                   a keyword argument
+
+    \b
+    jxc lower model.py:predict '{"w": f32[784,256], "b": f32[256]}' f32[8,784]
+    jxc lower model.py:loss f32[256] --transform 'jit(grad)' --emit jaxpr
+    """
+    if elide_constants and elide is None:
+        elide = _SHORT_CONSTANT
+    _check(form, output, as_json)
+    # An output of JAX alone: a pipeline for running programs would leave its mark in it.
+    os.environ.pop("JXC_PIPELINE", None)
+    from ..frontend import LowerRequest, run_request
+
+    lowered = run_request(LowerRequest(**request))
+    from ..frontend.emit import EmitOptions, emit
+
+    data = emit(lowered.lowering, form, EmitOptions(debug_info, elide))
+    _warn(lowered)
+    if as_json:
+        _write_json(lowered, form, data, output)
+    else:
+        write_output(data, output)
+
+
+def _check(form: str, output: str, as_json: bool) -> None:
+    """Refuse what cannot be written before anything is traced."""
+    binary = form in ("bytecode", "portable")
+    if binary and as_json and output == "-":
+        raise UsageError(f"--json cannot hold {form}, which is binary: use -o FILE beside it")
+    if binary and output == "-" and click.get_text_stream("stdout").isatty():
+        raise UsageError(f"not writing {form} to a terminal: use -o FILE, or a pipe")
+
+
+def _warn(lowered: Any) -> None:
+    from ..frontend.constants import warn_large
+
+    for warning in warn_large(lowered.lowering.constants):
+        click.echo(f"jxc: warning: {warning}", err=True)
+
+
+def _write_json(lowered: Any, form: str, data: str | bytes, output: str) -> None:
+    from ..frontend.summary import summarize
+
+    summary = {**summarize(lowered), "emit": form}
+    if output == "-":
+        summary["text"] = data
+    else:
+        write_output(data, output)
+        summary["output"] = output
+    write_output(json.dumps(summary, indent=2) + "\n", "-")

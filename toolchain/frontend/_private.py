@@ -1,0 +1,43 @@
+"""Private names of jax and jaxlib used by this room. Checked on jax 0.10.2 to 0.12.0.1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+
+def serialize_portable_mixed(module: Any, version: str) -> bytes:
+    """A portable artifact in which dialects beside StableHLO (Shardy's) stay as they are.
+
+    `jax.export` writes its modules the same way.
+    """
+    from jaxlib import _jax
+
+    return _jax.mlir.serialize_portable_artifact(module, version, True)
+
+
+def constants_of(jaxpr: Any) -> list[tuple[Any, Any]]:
+    """The pairs (variable, value) of a jaxpr's captured constants, closed jaxpr or not."""
+    values = list(getattr(jaxpr, "consts", ()) or ())
+    inner = getattr(jaxpr, "jaxpr", jaxpr)
+    return list(zip(inner.constvars, values, strict=False))
+
+
+def equations_of(jaxpr: Any) -> list[Any]:
+    """The equations of a jaxpr, closed or not."""
+    return getattr(jaxpr, "jaxpr", jaxpr).eqns
+
+
+def inner_jaxprs(equation: Any) -> Iterator[Any]:
+    """The jaxprs that an equation holds: the bodies of a loop, a branch, a nested jit."""
+    for value in equation.params.values():
+        for item in value if isinstance(value, (tuple, list)) else (value,):
+            if hasattr(item, "eqns"):
+                yield item
+
+
+def frames_of(equation: Any) -> list[tuple[str, int, str]]:
+    """Where an equation was traced, as (file, line, function), the outermost frame first."""
+    trace = getattr(equation.source_info, "traceback", None)
+    frames = trace.frames if trace is not None else []
+    return [(frame.file_name, frame.line_num, frame.function_name) for frame in reversed(frames)]

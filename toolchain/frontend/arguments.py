@@ -1,0 +1,179 @@
+"""From what a user wrote to what a function is called with: arrays' shapes, arrays, Python values."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import UsageError, did_you_mean
+from .dtypes import NEEDS_X64, numpy_dtype, short_dtype
+from .specs import KEY_KINDS, ArgumentSpec, ArraySpec, FileSpec, KeySpec, format_spec
+
+
+def build_arguments(specs: Sequence[ArgumentSpec]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The positional and keyword arguments that `specs` stand for.
+
+    Arrays become `jax.ShapeDtypeStruct`, files numpy arrays, and Python values stay. A dimension's
+    name means the same size in all the arguments.
+
+    Raises:
+        SpecError: a 64-bit type without 64-bit mode, a bad symbolic dimension, a file that cannot
+            be read, a positional argument after a keyword one, a keyword given twice.
+    """
+    from jax import export
+
+    scope = export.SymbolicScope()
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    for spec in specs:
+        _check_order(spec, kwargs)
+        value = _build(spec, spec.value, scope)
+        if spec.name is None:
+            args.append(value)
+        else:
+            kwargs[spec.name] = value
+    return tuple(args), kwargs
+
+
+def _check_order(spec: ArgumentSpec, kwargs: dict[str, Any]) -> None:
+    if spec.name is None and kwargs:
+        raise spec.error(1, "a positional argument follows a keyword argument")
+    if spec.name in kwargs:
+        raise spec.error(1, f"the keyword argument '{spec.name}' is given twice")
+
+
+def _build(spec: ArgumentSpec, value: Any, scope: Any) -> Any:
+    match value:
+        case ArraySpec():
+            return _array(spec, value, scope)
+        case KeySpec():
+            return _key(spec, value, scope)
+        case FileSpec():
+            return _load(spec, value)
+        case dict():
+            return {key: _build(spec, item, scope) for key, item in value.items()}
+        case list() | tuple():
+            return type(value)(_build(spec, item, scope) for item in value)
+    return value
+
+
+def _array(spec: ArgumentSpec, value: ArraySpec, scope: Any) -> Any:
+    import jax
+
+    if value.dtype in NEEDS_X64 and not jax.config.jax_enable_x64:
+        narrow = format_spec(ArraySpec(NEEDS_X64[value.dtype], value.dims))
+        problem = f"{value.dtype} needs 64-bit mode, which is off: add --x64, or write {narrow}"
+        raise spec.error(value.column, problem)
+    return jax.ShapeDtypeStruct(_shape(spec, value, scope), numpy_dtype(value.dtype))
+
+
+def _key(spec: ArgumentSpec, value: KeySpec, scope: Any) -> Any:
+    import jax
+
+    one = jax.eval_shape(lambda: jax.random.key(0, impl=KEY_KINDS[value.kind]))
+    return jax.ShapeDtypeStruct(_shape(spec, value, scope), one.dtype)
+
+
+def _shape(spec: ArgumentSpec, value: ArraySpec | KeySpec, scope: Any) -> tuple[Any, ...]:
+    return tuple(
+        dim if isinstance(dim, int) else _symbol(spec, value.column, dim, scope)
+        for dim in value.dims
+    )
+
+
+def _symbol(spec: ArgumentSpec, column: int, dim: str, scope: Any) -> Any:
+    from jax import export
+
+    try:
+        return export.symbolic_shape(dim, scope=scope)[0]
+    except ValueError as error:
+        reason = str(error).splitlines()[0]
+        raise spec.error(column, f"JAX reads no dimension in '{dim}': {reason}") from error
+
+
+# Files
+
+
+def _load(spec: ArgumentSpec, value: FileSpec) -> Any:
+    import numpy as np
+
+    try:
+        loaded = np.load(value.path, allow_pickle=False)
+    except OSError as error:
+        reason = error.strerror or "not a file that numpy wrote"
+        raise spec.error(value.column, f"{value.path}: {reason}") from error
+    except ValueError as error:
+        problem = f"{value.path}: expected an .npy or .npz file of numbers: {error}"
+        raise spec.error(value.column, problem) from error
+    return loaded if isinstance(loaded, np.ndarray) else _members(spec, value, loaded)
+
+
+def _members(spec: ArgumentSpec, value: FileSpec, archive: Any) -> Any:
+    names = list(archive.files)
+    if value.member is None:
+        return {name: archive[name] for name in names}
+    if value.member not in names:
+        has = did_you_mean(value.member, names) or f" It has {', '.join(names)}."
+        raise spec.error(value.column, f"{value.path} has no array '{value.member}'.{has}")
+    return archive[value.member]
+
+
+# Arguments from a function, and static ones
+
+
+def split_arguments(value: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """What a function of `--args` returned, as positional and keyword arguments.
+
+    A tuple is the positional arguments; a pair of a tuple and a dict with string keys is both
+    kinds; anything else is the only argument.
+    """
+    match value:
+        case (tuple() as args, dict() as kwargs) if all(isinstance(key, str) for key in kwargs):
+            return args, kwargs
+    return (value, {}) if type(value) is tuple else ((value,), {})
+
+
+def parse_static(text: str) -> tuple[str | int, Any]:
+    """Read `NAME=VALUE` or `POSITION=VALUE`; a value that is no Python literal is a string.
+
+    Raises:
+        UsageError: there is no `=`, or no name before it.
+    """
+    name, equals, value = text.partition("=")
+    name = name.strip()
+    if not equals or not (name.isidentifier() or name.isdecimal()):
+        raise UsageError(f"--static: expected NAME=VALUE or POSITION=VALUE, found '{text}'")
+    try:
+        literal = ast.literal_eval(value.strip())
+    except (ValueError, SyntaxError):
+        literal = value
+    return int(name) if name.isdecimal() else name, literal
+
+
+# Printing
+
+
+def describe(value: Any) -> str:
+    """A pytree as a spec, with its arrays' types in place of their values."""
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        return f"{short_dtype(value.dtype)}[{','.join(map(str, value.shape))}]"
+    match value:
+        case dict():
+            return "{" + ", ".join(f"{key!r}: {describe(v)}" for key, v in value.items()) + "}"
+        case list():
+            return "[" + ", ".join(map(describe, value)) + "]"
+        case tuple():
+            inner = ", ".join(map(describe, value))
+            return f"({inner},)" if len(value) == 1 else f"({inner})"
+        case None | bool() | int() | float() | complex() | str():
+            return repr(value)
+    return type(value).__name__
+
+
+def describe_call(name: str, args: Sequence[Any], kwargs: dict[str, Any], width: int = 400) -> str:
+    """A call with its arguments as specs: `predict({'w': f32[784,256]}, x=f32[8,784])`."""
+    parts = [describe(value) for value in args]
+    parts += [f"{key}={describe(value)}" for key, value in kwargs.items()]
+    call = f"{name}({', '.join(parts)})"
+    return call if len(call) <= width else call[: width - 3] + "..."

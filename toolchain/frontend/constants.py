@@ -1,0 +1,162 @@
+"""Arrays that a function did not take as arguments, and so became part of its module."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from . import _private
+from .dtypes import short_dtype
+from .places import Place, home_of, innermost_of
+
+LARGE = 1 << 20
+"""Bytes above which a captured constant deserves a warning."""
+
+
+@dataclass(frozen=True)
+class CapturedConstant:
+    """An array that tracing found in the function's surroundings.
+
+    `name` tells whose it is ("global 'W'", "'table' of the enclosing function"), empty when no
+    variable holds it; `place` is the line that uses it first, None when it is not known.
+    """
+
+    shape: tuple[int, ...]
+    dtype: str
+    nbytes: int
+    name: str
+    place: Place | None
+
+    def __str__(self) -> str:
+        return f"{self.dtype}[{','.join(map(str, self.shape))}]"
+
+
+def captured_constants(jaxpr: Any, fn: Callable[..., Any]) -> tuple[CapturedConstant, ...]:
+    """Every array captured by a traced function, nested jits included, the largest first.
+
+    Args:
+        jaxpr: what tracing `fn` gave.
+        fn: the user's function, whose closure and globals are searched for the arrays.
+    """
+    found: dict[int, tuple[Any, Place | None]] = {}
+    _collect(jaxpr, home_of(fn), found)
+    owners = list(_variables(fn)) if found else []
+    captured = [_describe(value, place, owners) for value, place in found.values()]
+    return tuple(sorted(captured, key=lambda constant: -constant.nbytes))
+
+
+def warn_large(constants: tuple[CapturedConstant, ...], limit: int = LARGE) -> list[str]:
+    """A warning for each constant of more than `limit` bytes, its place and the remedy in it."""
+    return [_warning(constant) for constant in constants if constant.nbytes > limit]
+
+
+def _warning(constant: CapturedConstant) -> str:
+    place = f"{constant.place}: " if constant.place else ""
+    owner = f", {constant.name}," if constant.name else ""
+    size = f"{constant.nbytes / LARGE:.1f} MiB"
+    lines = [f"{place}captured constant {constant} of {size}{owner} is copied into the module"]
+    if constant.place and constant.place.text:
+        lines.append(constant.place.quote())
+    lines.append("  Pass it as an argument: then every call shares one copy of it.")
+    return "\n".join(lines)
+
+
+def _collect(jaxpr: Any, home: str | None, found: dict[int, tuple[Any, Place | None]]) -> None:
+    constants = dict(_private.constants_of(jaxpr))
+    for equation in _private.equations_of(jaxpr):
+        for operand in equation.invars:
+            value = _literal_or_constant(operand, constants)
+            if value is not None and id(value) not in found:
+                found[id(value)] = (value, _place(equation, home))
+        for inner in _private.inner_jaxprs(equation):
+            _collect(inner, home, found)
+    for value in constants.values():  # returned without being used
+        found.setdefault(id(value), (value, None))
+
+
+def _literal_or_constant(operand: Any, constants: dict[Any, Any]) -> Any:
+    """The array that an operand stands for: a captured one, not a scalar of the program text."""
+    if hasattr(operand, "val"):
+        return operand.val if getattr(operand.val, "shape", ()) else None
+    return constants.get(operand)
+
+
+def _place(equation: Any, home: str | None) -> Place | None:
+    return innermost_of((Place(*frame) for frame in _private.frames_of(equation)), home)
+
+
+def _describe(value: Any, place: Place | None, owners: list[tuple[str, Any]]) -> CapturedConstant:
+    name = next((name for name, held in owners if _same_array(value, held)), "")
+    shape = tuple(int(dim) for dim in value.shape)
+    return CapturedConstant(shape, short_dtype(value.dtype), int(value.nbytes), name, place)
+
+
+def _same_array(value: Any, held: Any) -> bool:
+    """Whether JAX's constant is this array: JAX wraps numpy's, but shares their memory."""
+    import numpy as np
+
+    if value is held:
+        return True
+    if not isinstance(held, np.ndarray) or held.shape != value.shape:
+        return False
+    return not hasattr(value, "devices") and np.shares_memory(np.asarray(value), held)
+
+
+# The variables in reach of a function
+
+
+def _variables(fn: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
+    """Pairs (who holds it, array) for the arrays that a function can see without being passed."""
+    seen: set[int] = set()
+    for name, value in _outer_values(fn, seen):
+        yield from _arrays(name, value)
+
+
+def _outer_values(fn: Any, seen: set[int], depth: int = 4) -> Iterator[tuple[str, Any]]:
+    if isinstance(fn, functools.partial):
+        for name, value in fn.keywords.items():
+            yield f"'{name}' of a partial", value
+        for position, value in enumerate(fn.args):
+            yield f"argument {position + 1} of a partial", value
+        fn = fn.func
+    fn = inspect.unwrap(fn)
+    if owner := getattr(fn, "__self__", None):
+        yield "self", owner
+        fn = getattr(fn, "__func__", fn)
+    code = getattr(fn, "__code__", None)
+    if code is None or id(code) in seen or depth == 0:
+        return
+    seen.add(id(code))
+    for name, value in _names_of(fn, code):
+        yield name, value
+        if callable(value) and hasattr(inspect.unwrap(value), "__code__"):
+            yield from _outer_values(value, seen, depth - 1)
+
+
+def _names_of(fn: Any, code: Any) -> Iterator[tuple[str, Any]]:
+    for name, cell in zip(code.co_freevars, fn.__closure__ or (), strict=False):
+        try:
+            yield f"'{name}' of the enclosing function", cell.cell_contents
+        except ValueError:  # not assigned yet
+            continue
+    names = set(code.co_names)
+    for nested in code.co_consts:
+        names.update(getattr(nested, "co_names", ()))
+    for name in sorted(names & fn.__globals__.keys()):
+        yield f"global '{name}'", fn.__globals__[name]
+
+
+def _arrays(name: str, value: Any, depth: int = 3) -> Iterator[tuple[str, Any]]:
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        yield name, value
+    elif depth and isinstance(value, (dict, list, tuple)):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, item in items:
+            yield from _arrays(f"{name}[{key!r}]", item, depth - 1)
+    elif depth and type(value).__module__ != "builtins" and hasattr(value, "__dict__"):
+        if not callable(value) or name == "self":
+            for key, item in list(vars(value).items()):
+                yield from _arrays(f"{name}.{key}", item, depth - 1)

@@ -1,0 +1,267 @@
+"""Tracing a function and lowering it: from Python to a jaxpr to a module."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from types import MethodType
+from typing import Any
+
+from jaxlib.mlir import ir
+
+from ..errors import MissingTargetError, UsageError
+from .constants import CapturedConstant, captured_constants
+from .diagnose import Call, check_arguments, explaining
+from .transform import Transform, parse_transform
+
+PLATFORMS = ("cpu", "tpu", "cuda", "rocm")
+
+
+@dataclass(frozen=True)
+class Lowering:
+    """A traced and lowered function.
+
+    `traced` and `lowered` are JAX's own stages; `function` is what the user named;
+    `trace_seconds` and `lower_seconds` are how long the two took.
+    """
+
+    function: Callable[..., Any]
+    traced: Any
+    lowered: Any
+    trace_seconds: float = field(default=0.0, compare=False)
+    lower_seconds: float = field(default=0.0, compare=False)
+    _exported: Any = field(default=None, repr=False, compare=False)
+
+    @property
+    def jaxpr(self) -> Any:
+        """The closed jaxpr."""
+        return self.traced.jaxpr
+
+    @functools.cached_property
+    def module(self) -> ir.Module:
+        """The StableHLO module; JAX's own object: clone it before changing it.
+
+        With symbolic dimensions it is the module that `jax.export` makes, whose @main takes the
+        user's arguments and computes the dimensions from them.
+        """
+        if self._exported is None:
+            return self.lowered.compiler_ir("stablehlo")
+        from ..ir import make_context, read_module
+
+        return read_module(self._exported.mlir_module_serialized, make_context())
+
+    @property
+    def is_symbolic(self) -> bool:
+        """Whether some dimension is a name rather than a number."""
+        return self._exported is not None
+
+    @functools.cached_property
+    def constants(self) -> tuple[CapturedConstant, ...]:
+        """The arrays that the function captured, the largest first."""
+        return captured_constants(self.jaxpr, self.function)
+
+
+def lower(
+    fn: Callable[..., Any],
+    args: Sequence[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    static: Mapping[str | int, Any] | None = None,
+    transform: str | Transform | None = None,
+    platform: str | None = None,
+    device: Any = None,
+    jit_kwargs: Mapping[str, Any] | None = None,
+) -> Lowering:
+    """Trace and lower `fn`.
+
+    Args:
+        fn: a function, or one that jax.jit already wrapped: its static arguments, donation and
+            shardings stand.
+        args: its positional arguments: arrays, `jax.ShapeDtypeStruct`s, pytrees of them.
+        kwargs: its keyword arguments.
+        static: values by name, or by position from 0, that are fixed while tracing. They are bound
+            before `transform`, whose argnums and in_axes count the other arguments only.
+        transform: see `parse_transform`; applied to `fn` from the inside out.
+        platform: one of `PLATFORMS`, to lower for it though it may not be present.
+        device: a `jax.Device` to lower for.
+        jit_kwargs: for jax.jit, when `fn` is not jitted yet.
+
+    Raises:
+        UsageError: `fn` is jitted and `static` or `jit_kwargs` is given; a bad transform; a static
+            argument that `fn` does not have; arguments that do not fit.
+        TraceError: the function cannot be traced or lowered; the message names its line.
+    """
+    args, kwargs = tuple(args), dict(kwargs or {})
+    bound = _bind_static(fn, dict(static)) if static else fn
+    transformed = _transformed(bound, transform)
+    traced_call = Call(fn, transformed, args, kwargs)
+    jitted, args = _jitted(transformed, args, jit_kwargs)
+    if jitted is not transformed:
+        check_arguments(traced_call)
+    with _on(device), explaining(traced_call):
+        return _lower(fn, jitted, args, kwargs, platform)
+
+
+def _lower(
+    fn: Callable[..., Any], jitted: Any, args: Any, kwargs: dict[str, Any], platform: str | None
+) -> Lowering:
+    platforms = (platform,) if platform else None
+    start = time.perf_counter()
+    traced = jitted.trace(*args, **kwargs)
+    traced_at = time.perf_counter()
+    lowered = traced.lower(lowering_platforms=platforms)
+    exported = _export(jitted, args, kwargs, platforms) if _has_symbols(args, kwargs) else None
+    end = time.perf_counter()
+    return Lowering(fn, traced, lowered, traced_at - start, end - traced_at, exported)
+
+
+def _has_symbols(args: Any, kwargs: Any) -> bool:
+    import jax
+    from jax import export
+
+    shapes = [getattr(leaf, "shape", ()) for leaf in jax.tree.leaves((args, kwargs))]
+    return any(export.is_symbolic_dim(dim) for shape in shapes for dim in shape)
+
+
+def _export(jitted: Any, args: Any, kwargs: Any, platforms: tuple[str, ...] | None) -> Any:
+    from jax import export
+
+    return export.export(jitted, platforms=platforms)(*args, **kwargs)
+
+
+def _on(device: Any) -> Any:
+    import jax
+
+    return jax.default_device(device) if device is not None else nullcontext()
+
+
+def _transformed(fn: Callable[..., Any], transform: str | Transform | None) -> Callable[..., Any]:
+    if isinstance(transform, str):
+        transform = parse_transform(transform)
+    return transform(fn) if transform else fn
+
+
+# jax.jit
+
+
+def is_jitted(fn: Any) -> bool:
+    """Whether `fn` came from jax.jit, and so can be traced as it is."""
+    return callable(getattr(fn, "trace", None)) and callable(getattr(fn, "lower", None))
+
+
+def _jitted(fn: Any, args: Any, jit_kwargs: Mapping[str, Any] | None) -> tuple[Any, Any]:
+    """A jitted function, and the arguments to trace it with."""
+    import jax
+
+    if not is_jitted(fn):
+        return jax.jit(fn, **(jit_kwargs or {})), args
+    if jit_kwargs:
+        raise UsageError(
+            f"{_name(fn)} is already jitted; expected a plain function with {', '.join(jit_kwargs)}"
+        )
+    if isinstance(fn, MethodType):  # its .trace is the function's own, which knows no self
+        return fn.__func__, (fn.__self__, *args)
+    return fn, args
+
+
+def _name(fn: Any) -> str:
+    return getattr(fn, "__name__", type(fn).__name__)
+
+
+# Static arguments
+
+
+def _bind_static(fn: Callable[..., Any], static: dict[str | int, Any]) -> Callable[..., Any]:
+    """`fn` without the arguments in `static`, which keep their values."""
+    if is_jitted(fn):
+        name = next(iter(static))
+        raise UsageError(
+            f"{_name(fn)} is already jitted: which of its arguments are static is settled there.\n"
+            f"  Give the value as an argument instead: {name}={next(iter(static.values()))!r}"
+        )
+    parameters = _parameters(fn)
+    fixed = {_static_name(fn, key, parameters): value for key, value in static.items()}
+    order = [p.name for p in parameters if p.kind in _POSITIONAL]
+
+    @functools.wraps(fn)
+    def bound(*args: Any, **kwargs: Any) -> Any:
+        return fn(*_weave(order, fixed, args), **_by_name(order, fixed, args), **kwargs)
+
+    left = [p for p in parameters if p.name not in fixed]
+    bound.__signature__ = inspect.Signature(left)  # type: ignore[attr-defined]
+    return bound
+
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def _weave(order: list[str], fixed: dict[str, Any], args: tuple[Any, ...]) -> list[Any]:
+    """Positional arguments with the static ones put where they belong, up to the last given."""
+    given, woven = list(args), []
+    for name in order:
+        if not given:
+            break
+        woven.append(fixed[name] if name in fixed else given.pop(0))
+    return woven + given
+
+
+def _by_name(order: list[str], fixed: dict[str, Any], args: tuple[Any, ...]) -> dict[str, Any]:
+    """The static arguments that `_weave` did not reach."""
+    reached = order[: len(_weave(order, fixed, args))]
+    return {name: value for name, value in fixed.items() if name not in reached}
+
+
+def _parameters(fn: Callable[..., Any]) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(fn).parameters.values())
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{_name(fn)} has no signature to find static arguments in") from error
+
+
+def _static_name(
+    fn: Callable[..., Any], key: str | int, parameters: list[inspect.Parameter]
+) -> str:
+    names = [p.name for p in parameters if p.kind is not inspect.Parameter.VAR_KEYWORD]
+    takes_any = len(names) < len(parameters)
+    if isinstance(key, int) and key < len(names):
+        return names[key]
+    if isinstance(key, str) and (key in names or takes_any):
+        return key
+    raise UsageError(
+        f"--static {key}: {_name(fn)} has no such argument; it has {', '.join(names) or 'none'}"
+    )
+
+
+# Devices
+
+
+def find_device(name: str) -> Any:
+    """The device that `cpu:0` names; the first of its kind for `cpu`.
+
+    Raises:
+        UsageError: the name cannot be read.
+        MissingTargetError: this machine has no such device.
+    """
+    import jax
+
+    kind, colon, number = name.partition(":")
+    if not kind or (colon and not number.isdecimal()):
+        raise UsageError(f"--device: expected PLATFORM or PLATFORM:NUMBER, found '{name}'")
+    try:
+        devices = jax.devices(kind)
+    except RuntimeError as error:
+        raise MissingTargetError(f"no device '{name}' here: {_present()}") from error
+    if int(number or 0) < len(devices):
+        return devices[int(number or 0)]
+    more = " --host-devices N makes more." if kind == "cpu" else ""
+    raise MissingTargetError(f"no device '{name}' here: {_present()}.{more}")
+
+
+def _present() -> str:
+    import jax
+
+    return "expected one of " + ", ".join(f"{d.platform}:{d.id}" for d in jax.devices())

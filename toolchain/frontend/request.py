@@ -1,0 +1,183 @@
+"""What a command line asks for, from the names in it to a lowered function."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..errors import UsageError
+from .specs import ArgumentSpec, ArraySpec, parse_argument
+from .target import Target, resolve_target, resolve_value
+from .transform import Transform, parse_transform
+
+if TYPE_CHECKING:
+    from .lowering import Lowering
+
+
+@dataclass(frozen=True)
+class LowerRequest:
+    """A function, its arguments and where it is lowered for, all as the user spelled them.
+
+    `target` is `file.py:fn` or `pkg.mod:fn`; `specs` are argument specs; `args_from` names a
+    function that returns the arguments; `static` holds `NAME=VALUE`s; `host_devices` is how many
+    devices the CPU is split into. The rest is as for `lower`.
+    """
+
+    target: str
+    specs: tuple[str, ...] = ()
+    args_from: str | None = None
+    static: tuple[str, ...] = ()
+    transform: str | None = None
+    device: str | None = None
+    platform: str | None = None
+    host_devices: int | None = None
+    x64: bool = False
+
+
+@dataclass(frozen=True)
+class LoweredTarget:
+    """A request carried out: the function, what it was called with, and its lowering."""
+
+    target: Target
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    lowering: Lowering
+
+
+def run_request(request: LowerRequest) -> LoweredTarget:
+    """Import, trace and lower what `request` names.
+
+    What can be refused without JAX is refused before JAX is imported. What the user's code prints
+    goes to stderr: stdout is for the module.
+
+    Raises:
+        UsageError: something in the request cannot be understood, or does not fit.
+        MissingTargetError: the device is not here.
+        ImportFailure, TraceError: the user's code failed; the message names its line.
+    """
+    from .arguments import parse_static
+
+    specs = [parse_argument(text, position) for position, text in enumerate(request.specs, 1)]
+    transform = parse_transform(request.transform) if request.transform else None
+    static = _unique([parse_static(text) for text in request.static])
+    _check(request)
+    _prepare_environment(request, transform, specs)
+    with contextlib.redirect_stdout(sys.stderr):
+        return _carry_out(request, specs, static, transform)
+
+
+def _carry_out(
+    request: LowerRequest,
+    specs: list[ArgumentSpec],
+    static: dict[str | int, Any],
+    transform: Transform | None,
+) -> LoweredTarget:
+    target = resolve_target(request.target)
+    _enable_x64(request)
+    args, kwargs = _arguments(request, specs)
+    from .lowering import find_device, lower
+
+    lowering = lower(
+        target.function,
+        args,
+        kwargs,
+        static=static,
+        transform=transform,
+        platform=request.platform,
+        device=find_device(request.device) if request.device else None,
+    )
+    return LoweredTarget(target, args, kwargs, lowering)
+
+
+def _unique(pairs: list[tuple[str | int, Any]]) -> dict[str | int, Any]:
+    values: dict[str | int, Any] = {}
+    for name, value in pairs:
+        if name in values:
+            raise UsageError(f"--static {name} is given twice")
+        values[name] = value
+    return values
+
+
+def _check(request: LowerRequest) -> None:
+    if request.args_from and request.specs:
+        raise UsageError("expected argument specs or --args, found both: --args gives them all")
+    if request.device and request.platform:
+        kind = request.device.partition(":")[0]
+        if kind != request.platform and (kind, request.platform) not in _GPUS:
+            raise UsageError(f"--device {request.device} is not of --platform {request.platform}")
+
+
+_GPUS = {("gpu", "cuda"), ("gpu", "rocm")}
+
+
+def _arguments(
+    request: LowerRequest, specs: list[ArgumentSpec]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    from .arguments import build_arguments, split_arguments
+
+    if not request.args_from:
+        return build_arguments(specs)
+    return split_arguments(_made(resolve_value(request.args_from)))
+
+
+def _made(source: Any) -> Any:
+    """What `--args` names, called if it is a function."""
+    if not callable(source):
+        return source
+    from .diagnose import Call, check_arguments, explaining
+
+    call = Call(source, source, (), {})
+    check_arguments(call)
+    with explaining(call):
+        return _call(source)
+
+
+def _call(source: Callable[[], Any]) -> Any:
+    return source()
+
+
+# What JAX reads when it starts
+
+
+def _prepare_environment(
+    request: LowerRequest, transform: Transform | None, specs: list[ArgumentSpec]
+) -> None:
+    """Set what JAX reads once, when it is imported or sets up its devices."""
+    if request.x64:
+        os.environ["JAX_ENABLE_X64"] = "1"
+    count = request.host_devices
+    if count is None and transform and transform.has("pmap"):
+        count = _leading_dimension(specs)
+    if count is not None:
+        flag = f"--xla_force_host_platform_device_count={count}"
+        os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {flag}".strip()
+
+
+def _leading_dimension(specs: list[ArgumentSpec]) -> int | None:
+    """The first dimension of the first array: what pmap maps over unless told otherwise."""
+    for spec in specs:
+        for array in _arrays(spec.value):
+            if array.dims and isinstance(array.dims[0], int):
+                return array.dims[0]
+    return None
+
+
+def _arrays(value: Any) -> list[ArraySpec]:
+    if isinstance(value, ArraySpec):
+        return [value]
+    if isinstance(value, (dict, list, tuple)):
+        items = value.values() if isinstance(value, dict) else value
+        return [array for item in items for array in _arrays(item)]
+    return []
+
+
+def _enable_x64(request: LowerRequest) -> None:
+    """Say it again once the user's file is imported: it may have said otherwise."""
+    if request.x64:
+        import jax
+
+        jax.config.update("jax_enable_x64", True)

@@ -1,0 +1,272 @@
+"""Finding the function that a user names: `file.py:fn`, `pkg.mod:fn`, `mod:Model.apply`."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import inspect
+import os
+import sys
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ..errors import JxcError, UsageError, did_you_mean
+from .places import innermost_user_place, short_path
+
+_EXPECTED = "expected file.py:function or package.module:function"
+
+
+class TargetError(UsageError):
+    """A target that names nothing: the message lists what there is."""
+
+
+class ImportFailure(JxcError):
+    """The user's file raised while it was imported: the message names the line."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A function, and how the user named it."""
+
+    spelling: str
+    function: Callable[..., Any]
+    module: ModuleType
+
+
+def resolve_target(spelling: str) -> Target:
+    """Import what `spelling` names and return the callable.
+
+    The current directory becomes importable, and for a file its own folder too, as under
+    `python file.py`. A file inside a package is imported as a module of it, so that its relative
+    imports work.
+
+    Raises:
+        TargetError: no such file, module or function, or it is not callable.
+        ImportFailure: the user's code raised while it was imported.
+    """
+    module, value, chain = _resolve(spelling)
+    if inspect.isclass(value):
+        offer = _candidates(value, f"{spelling}.")
+        raise TargetError(f"{chain} is a class; expected a function. {offer}")
+    if not callable(value):
+        found = f"{chain} of {_name(module)} is of type {type(value).__name__}"
+        offer = _candidates(module, spelling.removesuffix(chain))
+        raise TargetError(f"{found}; expected a function. {offer}")
+    return Target(spelling, value, module)
+
+
+def resolve_value(spelling: str) -> Any:
+    """Like `resolve_target`, for a name that need not be callable."""
+    return _resolve(spelling)[1]
+
+
+def _resolve(spelling: str) -> tuple[ModuleType, Any, str]:
+    where, colon, chain = spelling.rpartition(":")
+    if not colon or not where or not chain:
+        raise TargetError(f"{_EXPECTED}, found '{spelling}'.{_offer(where or chain)}")
+    module = load_module(where)
+    return module, _follow(module, chain.split("."), where), chain
+
+
+def _offer(where: str) -> str:
+    """What a file that was named without a function has to offer, read without running it."""
+    path = Path(where)
+    if not path.is_file():
+        return " Write e.g. model.py:predict"
+    names = _defined_names(path)
+    return f" Functions in {where}: {_listing(f'{where}:', names)}" if names else ""
+
+
+def _defined_names(path: Path) -> list[str]:
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError):
+        return []
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    names = [node.name for node in tree.body if isinstance(node, functions)]
+    return [name for name in names if not name.startswith("_")]
+
+
+def _follow(module: ModuleType, names: list[str], where: str) -> Any:
+    value: Any = module
+    for depth, name in enumerate(names):
+        found = getattr(value, name, _MISSING)
+        if found is _MISSING:
+            owner = ".".join(names[:depth])
+            prefix = f"{where}:{owner}." if owner else f"{where}:"
+            close = did_you_mean(name, public_callables(value))
+            holder = f"{owner} of {_name(module)}" if owner else _name(module)
+            raise TargetError(f"no '{name}' in {holder}.{close} {_candidates(value, prefix)}")
+        value = found
+    return value
+
+
+_MISSING = object()
+
+
+def _name(module: ModuleType) -> str:
+    file = getattr(module, "__file__", None)
+    return short_path(file) if file else module.__name__
+
+
+def _candidates(owner: Any, prefix: str) -> str:
+    names = public_callables(owner)
+    return f"Candidates: {_listing(prefix, names)}" if names else "It defines no public function."
+
+
+def _listing(prefix: str, names: list[str], limit: int = 12) -> str:
+    more = f", and {len(names) - limit} more" if len(names) > limit else ""
+    return ", ".join(f"{prefix}{name}" for name in names[:limit]) + more
+
+
+def public_callables(owner: Any) -> list[str]:
+    """The names of the callables that a module defines (imports left out), or an object has."""
+    module = owner.__name__ if isinstance(owner, ModuleType) else None
+    names = vars(owner) if module else dir(owner)
+    found = {name: getattr(owner, name, None) for name in names if not name.startswith("_")}
+    return [name for name, value in found.items() if _is_candidate(value, module)]
+
+
+def _is_candidate(value: Any, module: str | None) -> bool:
+    return callable(value) and (module is None or getattr(value, "__module__", None) == module)
+
+
+# Importing
+
+
+def load_module(where: str) -> ModuleType:
+    """The module that a path to a `.py` file, or a dotted name, stands for.
+
+    Raises:
+        TargetError: there is no such file or module.
+        ImportFailure: it raised while it was imported.
+    """
+    _make_importable(os.getcwd())
+    if where.endswith(".py") or os.sep in where or Path(where).is_file():
+        return _load_file(Path(where))
+    return _load_dotted(where)
+
+
+def _make_importable(folder: str) -> None:
+    """Put a folder first on the path: where it was, later, no longer counts."""
+    if sys.path[:1] != [folder]:
+        sys.path.insert(0, folder)
+
+
+def _load_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        what = "is a folder" if path.is_dir() else "no such file"
+        raise TargetError(f"{path}: {what}; {_EXPECTED}.{_similar_files(path)}")
+    path = path.resolve()
+    root, name = _package_root(path)
+    _make_importable(str(root))
+    if str(path.parent) not in sys.path:  # inside a package: last, so that it shadows nothing
+        sys.path.append(str(path.parent))
+    with _naming_the_line(path):
+        if "." in name:
+            return importlib.import_module(name)
+        return _execute(path, name)
+
+
+def _similar_files(path: Path) -> str:
+    folder = path.parent
+    names = [str(folder / entry.name) for entry in folder.glob("*.py")] if folder.is_dir() else []
+    return did_you_mean(str(path), names)
+
+
+def _package_root(path: Path) -> tuple[Path, str]:
+    """The folder to import a file from, and its dotted name there."""
+    root, parts = path.parent, [path.stem]
+    while (root / "__init__.py").is_file() and root.name.isidentifier():
+        parts.insert(0, root.name)
+        root = root.parent
+    return root, ".".join(parts)
+
+
+def _execute(path: Path, name: str) -> ModuleType:
+    known = sys.modules.get(name)
+    if known is not None and getattr(known, "__file__", None) == str(path):
+        return known
+    # A file that is called like a module in use (types.py, jax.py) must not take its place.
+    name = f"_target_{name}" if known is not None else name
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise TargetError(f"{short_path(str(path))} is not Python source; {_EXPECTED}")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _load_dotted(name: str) -> ModuleType:
+    parts = name.split(".")
+    if not all(part.isidentifier() for part in parts):
+        raise TargetError(f"{_EXPECTED}, found '{name}', which is neither")
+    with _naming_the_line(None):
+        try:
+            return importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+                raise
+            raise TargetError(_no_module(name, error.name)) from None
+
+
+def _no_module(name: str, missing: str) -> str:
+    path = name.replace(".", os.sep) + ".py"
+    hint = f" There is a file {path}: write {path}:function" if Path(path).is_file() else ""
+    looked = "the current directory and this Python's packages"
+    return f"no module '{missing}' in {looked} ({sys.executable}).{hint}"
+
+
+@contextmanager
+def _naming_the_line(path: Path | None) -> Any:
+    try:
+        yield
+    except JxcError:
+        raise
+    except SyntaxError as error:
+        raise _syntax_failure(error) from error
+    except SystemExit as error:
+        raise _import_failure(error, path, _MAIN_GUARD) from error
+    except ModuleNotFoundError as error:
+        raise _import_failure(error, path, _install(error)) from error
+    except Exception as error:
+        raise _import_failure(error, path, "") from error
+
+
+_MAIN_GUARD = (
+    "The file ends the program when imported: put what only a script should do under\n"
+    '  if __name__ == "__main__":'
+)
+
+
+def _install(error: ModuleNotFoundError) -> str:
+    return f"Install what provides '{error.name}' for the Python that runs jxc: {sys.executable}"
+
+
+def _syntax_failure(error: SyntaxError) -> ImportFailure:
+    line = (error.text or "").rstrip()
+    indent = len(line) - len(line.lstrip())
+    caret = " " * max((error.offset or 1) - 1 - indent, 0) + "^"
+    quote = f"\n    {line.lstrip()}\n    {caret}" if line else ""
+    place = f"{short_path(error.filename or '<unknown>')}:{error.lineno}:{error.offset or 1}"
+    return ImportFailure(f"{place}: {type(error).__name__}: {error.msg}{quote}")
+
+
+def _import_failure(error: BaseException, path: Path | None, remedy: str) -> ImportFailure:
+    place = innermost_user_place(error.__traceback__, str(path.parent) if path else None)
+    what = f"{type(error).__name__}: {error}".rstrip(": ")
+    if place is None:
+        where = f"{short_path(str(path))}: " if path else ""
+        return ImportFailure(f"{where}cannot be imported: {what}")
+    lines = [f"{place}: cannot be imported: {what}", place.quote(), f"  {remedy}" if remedy else ""]
+    return ImportFailure("\n".join(line for line in lines if line))
