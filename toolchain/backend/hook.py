@@ -99,7 +99,7 @@ def context(name: str | None) -> Any:
     return _chosen(name)
 
 
-class use:  # noqa: N801 - reads as a statement: `with jxc.use("O2"):`
+class use:
     """Every program that JAX compiles inside the block, on this thread, goes through a pipeline.
 
         with jxc.use("O2") as log:

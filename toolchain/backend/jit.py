@@ -10,7 +10,7 @@ import jax
 
 from ..pipeline import PipelineLike
 from . import _private, hook
-from .callers import user_line, warn_user
+from .callers import warn_user
 
 
 class Jitted:
@@ -57,9 +57,8 @@ class Jitted:
         if self._warned:
             return
         self._warned = True
-        file, line = user_line()
         warn_user(
-            f"{file}:{line}: a function made by jxc.jit is called under another trace (jit, grad, "
+            "a function made by jxc.jit is called under another trace (jit, grad, "
             "vmap, scan), which takes it in as part of the outer program: its pipeline does not "
             'apply there. Put the whole step under `with jxc.use("O2"):`, or make the outermost '
             "jit a jxc.jit."
@@ -74,7 +73,7 @@ def jit(
     strict: bool = False,
     **jit_kwargs: Any,
 ) -> Any:
-    """Compile `fn` as `jax.jit` does, through a pipeline. Also a decorator, with or without options.
+    """Compile `fn` as `jax.jit` does, through a pipeline. A decorator too, with or without options.
 
     Args:
         fn: the function; None when called as `@jxc.jit(pipeline=...)`.

@@ -89,6 +89,7 @@ def opt_command(file: str, output: str, **flags: Any) -> None:
     jxc opt -p 'inline,simplify{max-num-rewrites=3},cse' step.mlir -o small.mlir
     """
     from ..pipeline import Library, Pipeline, load_passes, make_pipeline
+    from ..rewrite import Facts
 
     loaded: dict[str, Any] = {}
     for argument in flags["load_pass"]:
@@ -102,7 +103,8 @@ def opt_command(file: str, output: str, **flags: Any) -> None:
     pipeline: Pipeline = make_pipeline(spec, library)
     if flags["dump_pass_pipeline"]:
         click.echo(str(pipeline), err=True)
-    _run(_Job(file, output, pipeline, flags))
+    facts = Facts(flags["target"], promises(flags["assume"]))
+    _run(_Job(file, output, pipeline, facts, flags))
     return None
 
 
@@ -123,6 +125,7 @@ class _Job:
     file: str
     output: str
     pipeline: Any
+    facts: Any
     flags: dict[str, Any]
 
 
@@ -149,7 +152,7 @@ def _run(job: _Job) -> None:
 
 
 def _pieces(data: bytes, split: bool) -> Iterator[bytes]:
-    """The modules in a file; blank lines stand for what precedes each, so that lines count right."""
+    """The modules in a file, each behind as many blank lines as precede it: lines count right."""
     if not split:
         yield data
         return
@@ -169,17 +172,15 @@ def _run_one(job: _Job, data: bytes) -> tuple[Any, Any]:
     from ..ir import make_context, read_module, write_text
     from ..pipeline import PassError, run_pipeline
     from ..pipeline.reproducer import write_reproducer
-    from ..rewrite import Facts
 
     name = "<stdin>" if job.file == "-" else job.file
     context = make_context(allow_unregistered_dialects=job.flags["allow_unregistered_dialect"])
     module = read_module(data, context, name=name)
-    facts = Facts(job.flags["target"], _promises(job.flags["assume"]))
     try:
         report = run_pipeline(
             module,
             job.pipeline,
-            facts,
+            job.facts,
             instruments=_instruments(job.flags),
             verify_each=job.flags["verify_each"],
             name=name,
@@ -195,13 +196,14 @@ def _run_one(job: _Job, data: bytes) -> tuple[Any, Any]:
     return module, report
 
 
-def _promises(assume: tuple[str, ...]) -> frozenset[str]:
+def promises(assume: tuple[str, ...]) -> frozenset[str]:
+    """The promises in `--assume`, each time with one or several; unknown ones are an error."""
     from ..rewrite.contract import ASSUMPTIONS
 
-    promises = {word for text in assume for word in text.split(",")}
-    if unknown := promises - set(ASSUMPTIONS):
+    words = {word for text in assume for word in text.split(",")}
+    if unknown := words - set(ASSUMPTIONS):
         raise UsageError(f"--assume {sorted(unknown)[0]}: expected {', '.join(ASSUMPTIONS)}")
-    return frozenset(promises)
+    return frozenset(words)
 
 
 def _text_options(flags: dict[str, Any]) -> dict[str, Any]:

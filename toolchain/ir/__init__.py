@@ -1,4 +1,4 @@
-"""Modules and values: contexts, reading and writing, questions, small builders. Never imports jax."""
+"""Modules and values: contexts, reading, writing, questions, builders. Never imports jax."""
 
 from __future__ import annotations
 

@@ -1,0 +1,3 @@
+"""A file with no rule in it."""
+
+answer = 42
