@@ -13,10 +13,21 @@ from .values import element_type, shape_of
 def scalar(number: float, element: ir.Type) -> ir.Value:
     """A constant of rank 0."""
     is_int = isinstance(element, ir.IntegerType)
-    value = ir.IntegerAttr.get(element, int(number)) if is_int else ir.FloatAttr.get(element, number)
+    value = (
+        ir.IntegerAttr.get(element, int(number)) if is_int else ir.FloatAttr.get(element, number)
+    )
     return stablehlo.constant(
         ir.DenseElementsAttr.get_splat(ir.RankedTensorType.get((), element), value)
     )
+
+
+def splat(element: float | ir.Attribute, kind: ir.Type) -> ir.Value:
+    """A constant of the ranked tensor type `kind` that repeats one number or element attribute."""
+    if not isinstance(element, ir.Attribute):
+        of = ir.RankedTensorType(kind).element_type
+        is_int = isinstance(of, ir.IntegerType)
+        element = ir.IntegerAttr.get(of, int(element)) if is_int else ir.FloatAttr.get(of, element)
+    return stablehlo.constant(ir.DenseElementsAttr.get_splat(kind, element))
 
 
 def reshape(value: ir.Value, shape: Sequence[int]) -> ir.Value:
@@ -63,7 +74,9 @@ def reduce_sum(value: ir.Value, dimensions: Sequence[int]) -> ir.Value:
     return op.results[0]
 
 
-def repeat(count: int, initial: ir.Value, step: Callable[[ir.Value, ir.Value], ir.Value]) -> ir.Value:
+def repeat(
+    count: int, initial: ir.Value, step: Callable[[ir.Value, ir.Value], ir.Value]
+) -> ir.Value:
     """A `stablehlo.while` of `count` turns.
 
     Args:

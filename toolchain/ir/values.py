@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
+import numpy as np
 from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects.stablehlo import BroadcastInDimOp, ConstantOp
+
+from . import constants
 
 
 def shape_of(value: ir.Value) -> tuple[int, ...]:
@@ -10,6 +18,98 @@ def shape_of(value: ir.Value) -> tuple[int, ...]:
     return tuple(ir.RankedTensorType(value.type).shape)
 
 
+def static_shape(*values: ir.Value) -> tuple[int, ...] | None:
+    """The extents of the first of `values`, or None where any of them has a dynamic extent."""
+    types = [ir.RankedTensorType(value.type) for value in values]
+    return tuple(types[0].shape) if all(each.has_static_shape for each in types) else None
+
+
 def element_type(value: ir.Value) -> ir.Type:
     """The type of a ranked tensor's elements."""
     return ir.RankedTensorType(value.type).element_type
+
+
+def is_integer(value: ir.Value) -> bool:
+    """Whether the elements are integers of any width and sign; booleans are not."""
+    element = element_type(value)
+    return isinstance(element, ir.IntegerType) and element.width > 1
+
+
+def is_boolean(value: ir.Value) -> bool:
+    """Whether the elements are `i1`: StableHLO adds them with OR and multiplies with AND."""
+    element = element_type(value)
+    return isinstance(element, ir.IntegerType) and element.width == 1
+
+
+def is_float(value: ir.Value) -> bool:
+    """Whether the elements are real floating-point numbers of any width."""
+    return isinstance(element_type(value), ir.FloatType)
+
+
+def is_complex(value: ir.Value) -> bool:
+    """Whether the elements are complex numbers."""
+    return isinstance(element_type(value), ir.ComplexType)
+
+
+def users(value: ir.Value) -> list[ir.OpView]:
+    """The ops that take `value` as an operand, one entry for each time they do."""
+    return [use.owner for use in value.uses]
+
+
+def splat_attr(value: ir.Value) -> ir.Attribute | None:
+    """The one element that a constant repeats, also where a scalar constant is broadcast.
+
+    None for anything else, for empty constants, and for complex ones, whose attribute the
+    bindings cannot hold.
+    """
+    op = value.owner
+    if isinstance(op, BroadcastInDimOp):
+        op = op.operand.owner
+    if not isinstance(op, ConstantOp) or is_complex(op.result):
+        return None
+    attr = op.value
+    if not isinstance(attr, ir.DenseElementsAttr) or not attr.is_splat:
+        return None
+    return attr.get_splat_value()
+
+
+def splat_of(value: ir.Value) -> float | int | bool | None:
+    """The number that a constant repeats, as Python's; None as for `splat_attr`.
+
+    Booleans come as False and True, integers as they read in their own signedness, floats of any
+    width exactly.
+    """
+    attr: Any = splat_attr(value)
+    return None if attr is None else attr.value
+
+
+def is_splat(value: ir.Value, number: float) -> bool:
+    """Whether `value` is a constant that repeats `number`; -0.0 and 0.0 are different floats."""
+    found = splat_of(value)
+    if found is None or found != number:
+        return False
+    return not isinstance(found, float) or math.copysign(1, found) == math.copysign(1, number)
+
+
+def is_all_ones(value: ir.Value) -> bool:
+    """Whether `value` is an integer or boolean constant with every bit set."""
+    found = splat_of(value)
+    if found is None or not isinstance(element := element_type(value), ir.IntegerType):
+        return False
+    return found in ((1 << element.width) - 1, -1)
+
+
+def constant_of(value: ir.Value) -> np.ndarray | None:
+    """The elements of a constant, or None for any other value.
+
+    Returns:
+        An array of the value's shape. Types that numpy lacks come widened, exactly: bf16 and f8 as
+        float32, i2 and i4 as int32, ui2 and ui4 as uint32. A splat is a broadcast view.
+    """
+    op = value.owner
+    return constants.elements(op) if isinstance(op, ConstantOp) else None
+
+
+def direction_of(op: stablehlo.CompareOp) -> str:
+    """Which comparison `op` makes: "EQ", "NE", "LT", "LE", "GT" or "GE"."""
+    return stablehlo.ComparisonDirectionAttr(op.comparison_direction).value
