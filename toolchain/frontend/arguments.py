@@ -1,4 +1,4 @@
-"""From what a user wrote to what a function is called with: arrays' shapes, arrays, Python values."""
+"""From what a user wrote to what a function is called with: array types, arrays, Python values."""
 
 from __future__ import annotations
 

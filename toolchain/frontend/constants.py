@@ -156,7 +156,6 @@ def _arrays(name: str, value: Any, depth: int = 3) -> Iterator[tuple[str, Any]]:
         items = value.items() if isinstance(value, dict) else enumerate(value)
         for key, item in items:
             yield from _arrays(f"{name}[{key!r}]", item, depth - 1)
-    elif depth and type(value).__module__ != "builtins" and hasattr(value, "__dict__"):
-        if not callable(value) or name == "self":
-            for key, item in list(vars(value).items()):
-                yield from _arrays(f"{name}.{key}", item, depth - 1)
+    elif depth and hasattr(value, "__dict__") and (name == "self" or not callable(value)):
+        for key, item in list(vars(value).items()):
+            yield from _arrays(f"{name}.{key}", item, depth - 1)

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..errors import JxcError, UsageError
 from .arguments import describe_call
+from .dtypes import canonical_dtype
 from .places import Place, definition_place, home_of, innermost_user_place
 
 
@@ -38,6 +39,14 @@ class Call:
         """The function's name, as messages give it."""
         return getattr(self.function, "__name__", type(self.function).__name__)
 
+    def argument(self, name: str) -> Any:
+        """The value that the parameter `name` is given, None when there is no telling."""
+        try:
+            bound = inspect.signature(self.traced).bind(*self.args, **self.kwargs)
+        except (TypeError, ValueError):
+            return None
+        return bound.arguments.get(name)
+
     def __str__(self) -> str:
         return describe_call(self.name, self.args, self.kwargs)
 
@@ -53,11 +62,30 @@ def explaining(call: Call) -> Iterator[None]:
         raise explain(error, call) from error
 
 
+@dataclass(frozen=True)
+class Failure:
+    """An exception, the user's line that it came from, and the call that was being traced."""
+
+    error: Exception
+    place: Place | None
+    call: Call
+
+    @property
+    def text(self) -> str:
+        """The exception's own words."""
+        return str(self.error)
+
+    def find(self, pattern: str) -> str:
+        """The first group of `pattern` in the exception's words, or an empty string."""
+        found = re.search(pattern, self.text)
+        return found[1] if found else ""
+
+
 def explain(error: Exception, call: Call) -> TraceError:
     """The message for an exception that tracing or lowering `call` raised."""
     home = home_of(call.function)
     place = innermost_user_place(error.__traceback__, home) or definition_place(call.function)
-    problem, remedy = _problem(error, place)
+    problem, remedy = _problem(Failure(error, place, call))
     lines = [f"{place}: {problem}" if place else problem]
     if place and place.text:
         lines.append(place.quote())
@@ -70,36 +98,39 @@ def _indent(lines: Sequence[str]) -> list[str]:
     return [f"  {line}" for line in lines]
 
 
-def _problem(error: Exception, place: Place | None) -> tuple[str, list[str]]:
-    """What went wrong in a sentence, and what to do about it in lines."""
-    for explainer in (_needs_value, _leaked, _incomparable, _known_text):
-        if explained := explainer(error, place):
+Explained = tuple[str, list[str]]
+"""What went wrong in a sentence, and what to do about it in lines."""
+
+
+def _problem(failure: Failure) -> Explained:
+    for explainer in (_needs_value, _bad_result, _leaked, _incomparable, _known_text):
+        if explained := explainer(failure):
             return explained
-    return _first_paragraph(error), []
+    return _own_words(failure)
 
 
-def _first_paragraph(error: Exception) -> str:
-    """The error's own words, up to JAX's blank line or link; at most eight lines."""
-    text = re.sub(r"\n*(--------------------|See https?://\S+|For simplicity,).*", "", str(error))
-    lines = [line.rstrip() for line in text.splitlines() if line.strip()]
-    return f"{type(error).__name__}: " + "\n  ".join(lines[:8])
+def _own_words(failure: Failure) -> Explained:
+    """The exception's first line, and up to seven more, JAX's links and advice left out."""
+    text = re.split(r"\n?-{20}|See https?://|For simplicity, JAX", failure.text)[0]
+    first, *rest = [line.rstrip() for line in text.splitlines() if line.strip()] or [""]
+    return f"{type(failure.error).__name__}: {first}".rstrip(": "), rest[:7]
 
 
 # Python wanted a value
 
 
-def _needs_value(error: Exception, place: Place | None) -> tuple[str, list[str]] | None:
-    kind = _kind_of_need(error)
+def _needs_value(failure: Failure) -> Explained | None:
+    kind = _kind_of_need(failure)
     if kind is None:
         return None
-    problem, remedies = kind(error, place)
-    names = _arguments_to_blame(error)
+    problem, remedies = kind(failure)
+    names = _arguments_to_blame(failure)
     unknown = "While tracing, an array has a shape and a dtype but no value."
     because = f"It depends on {' and '.join(names)}. {unknown}" if names else unknown
-    return problem, [because, *remedies, *([_static(names)] if kind is not _numpy else [])]
+    return problem, [because, *remedies, *_static(names, failure.call)]
 
 
-def _kind_of_need(error: Exception) -> Callable[..., tuple[str, list[str]]] | None:
+def _kind_of_need(failure: Failure) -> Callable[[Failure], Explained] | None:
     from jax import errors
 
     kinds = {
@@ -110,18 +141,23 @@ def _kind_of_need(error: Exception) -> Callable[..., tuple[str, list[str]]] | No
         errors.ConcretizationTypeError: _number,
     }
     for error_type, kind in kinds.items():
-        if isinstance(error, error_type):
+        if isinstance(failure.error, error_type):
             return kind
-    text = str(error)
-    return _integer if "Shapes must be 1D sequences of concrete values" in text else None
+    return _shape if "Shapes must be 1D sequences of concrete values" in failure.text else None
 
 
-def _control_flow(error: Exception, place: Place | None) -> tuple[str, list[str]]:
-    word = re.match(r"\w*", place.text if place else "")
+def _traced_type(failure: Failure, pattern: str = r"with shape (\w+\[[^\]]*\])") -> str:
+    """`a traced f32[8]`, in our spelling of what JAX calls float32[8]."""
+    dtype, bracket, dims = failure.find(pattern).partition("[")
+    return f"a traced {canonical_dtype(dtype) or dtype}{bracket}{dims}".replace("  ", " value")
+
+
+def _control_flow(failure: Failure) -> Explained:
+    word = re.match(r"\w*", failure.place.text if failure.place else "")
     statement = word[0] if word else ""
-    found = f"'{statement}' asks" if statement in _INSTEAD else "Python asks"
+    asks = f"'{statement}' asks" if statement in _INSTEAD else "Python asks"
     remedy = _INSTEAD.get(statement, _INSTEAD["if"])
-    return f"{found} whether {_traced_type(error)} is true", [remedy]
+    return f"{asks} whether {_traced_type(failure)} is true", [remedy]
 
 
 _INSTEAD = {
@@ -132,68 +168,75 @@ _INSTEAD = {
 }
 
 
-def _traced_type(error: Exception) -> str:
-    found = re.search(r"with shape (\w+\[[^\]]*\])", str(error))
-    return f"a traced {found[1]}" if found else "a traced value"
+def _integer(failure: Failure) -> Explained:
+    problem = f"Python needs {_traced_type(failure)} as an integer"
+    if failure.place and "range(" in failure.place.text:
+        return problem, ["Use jax.lax.fori_loop or jax.lax.scan in place of 'for'."]
+    return problem, ["For an index, use jnp.take or jax.lax.dynamic_slice."]
 
 
-def _integer(error: Exception, place: Place | None) -> tuple[str, list[str]]:
-    remedies = ["A loop count: use jax.lax.fori_loop or jax.lax.scan. An index: use jnp.take."]
-    if place and not place.text.startswith("for "):
-        remedies = ["A shape must be known while tracing; for an index into a list, use jnp.take."]
-    return f"Python needs {_traced_type(error)} as an integer", remedies
+def _shape(failure: Failure) -> Explained:
+    return "a shape depends on the value of a traced array", ["Compute shapes from x.shape."]
 
 
-def _number(error: Exception, place: Place | None) -> tuple[str, list[str]]:
-    function = re.search(r"arose with the `(\w+)` function", str(error))
-    method = re.search(r"occurred in the (\w+)\(\) method", str(error))
-    argument = re.search(r"arose in the (jnp\.\w+) argument '(\w+)'", str(error))
-    size = re.search(r"size argument of (jnp\.\w+)", str(error))
-    if size:
-        return f"how many results {size[1]} has depends on {_traced_type(error)}", [_SIZE]
-    if argument:
-        problem = f"{argument[1]} needs the value of '{argument[2]}', {_traced_type(error)}"
-        return problem, ["A shape must be known while tracing."]
-    asks = f"{function[1]}()" if function else f".{method[1]}()" if method else "Python"
-    remedy = "Keep it an array: x.astype(dtype) converts; jax.debug.print prints."
-    return f"{asks} needs the value of {_traced_type(error)}", [remedy]
+def _number(failure: Failure) -> Explained:
+    value = _traced_type(failure)
+    if caller := failure.find(r"size argument of (jnp\.\w+)"):
+        return f"how many results {caller} has depends on {value}", [_SIZE]
+    if argument := failure.find(r"arose in the (jnp\.\w+ argument '\w+')"):
+        return f"{argument} needs the value of {value}", ["Compute shapes from x.shape."]
+    function = failure.find(r"arose with the `(\w+)` function")
+    method = failure.find(r"occurred in the (\w+)\(\) method")
+    asks = f"{function}()" if function else f".{method}()" if method else "Python"
+    remedy = "Keep it an array: x.astype(dtype) converts, jax.debug.print prints."
+    return f"{asks} needs the value of {value}", [remedy]
 
 
-_SIZE = "Give the most results there can be with size=N, or use jnp.where(mask, x, other)."
+_SIZE = "Say how many there can be with size=N, or use jnp.where(mask, x, other)."
 
 
-def _numpy(error: Exception, place: Place | None) -> tuple[str, list[str]]:
-    remedies = [
-        "Use jax.numpy in place of numpy on this line;",
-        "jax.pure_callback calls numpy where there is no counterpart.",
+def _numpy(failure: Failure) -> Explained:
+    remedy = "Use jax.numpy in place of numpy; jax.pure_callback where it has no such function."
+    return f"numpy needs the value of {_traced_type(failure)}", [remedy]
+
+
+def _boolean_index(failure: Failure) -> Explained:
+    mask = _traced_type(failure, r"got (\w+\[[^\]]*\])")
+    return f"the shape of the result depends on the values of the index, {mask}", [
+        "Use jnp.where(mask, x, other), or index with jnp.nonzero(mask, size=N)."
     ]
-    return f"numpy needs the value of {_traced_type(error)}", remedies
 
 
-def _boolean_index(error: Exception, place: Place | None) -> tuple[str, list[str]]:
-    found = re.search(r"got (\w+\[[^\]]*\])", str(error))
-    mask = f"a traced {found[1]}" if found else "a traced mask"
-    remedy = "Use jnp.where(mask, x, other), or jnp.nonzero(mask, size=N) and index with it."
-    return f"the result's shape depends on the values of the index, {mask}", [remedy]
+def _arguments_to_blame(failure: Failure) -> list[str]:
+    found = failure.find(r"depends on the values? of the arguments? ([^\n]*?)\.(?=\s|$)")
+    return re.findall(r"[^\s,]+", found.replace(" and ", " "))
 
 
-def _arguments_to_blame(error: Exception) -> list[str]:
-    found = re.search(r"depends on the values? of the arguments? ([^\n]*?)\.(?=\s|$)", str(error))
-    return re.findall(r"[^\s,]+", found[1].replace(" and ", " ")) if found else []
-
-
-def _static(names: Sequence[str]) -> str:
-    name = re.split(r"[.\[]", names[0])[0] if len(names) == 1 else "NAME"
-    return f"Or make it static, if it is a setting rather than data: --static {name}=VALUE."
+def _static(names: Sequence[str], call: Call) -> list[str]:
+    """Static arguments as the remedy, where a single scalar is to blame: a setting, perhaps."""
+    if len(names) != 1 or getattr(call.argument(names[0]), "shape", ()) != ():
+        return []
+    name = names[0]
+    return [f"Or fix it, if it is a setting rather than data: --static {name}=VALUE."]
 
 
 # Other errors that JAX raises for a reason it can be told
 
 
-def _leaked(error: Exception, place: Place | None) -> tuple[str, list[str]] | None:
+def _bad_result(failure: Failure) -> Explained | None:
+    found = failure.find(r"returned a value of type <class '(.*?)'>")
+    if not found or "not a valid JAX type" not in failure.text:
+        return None
+    where = failure.find(r"at output component (.+?), which")
+    result = f"the result of {failure.call.name}{f' at {where}' if where else ''}"
+    remedy = "Return arrays and numbers, or dicts, lists and tuples of them."
+    return f"{result} is of type {found}, which is no array", [remedy]
+
+
+def _leaked(failure: Failure) -> Explained | None:
     from jax import errors
 
-    if not isinstance(error, errors.UnexpectedTracerError):
+    if not isinstance(failure.error, errors.UnexpectedTracerError):
         return None
     return "a traced value left the function that made it", [
         "It was kept in a global, an attribute or a list, and used after that trace had ended.",
@@ -201,45 +244,37 @@ def _leaked(error: Exception, place: Place | None) -> tuple[str, list[str]] | No
     ]
 
 
-def _incomparable(error: Exception, place: Place | None) -> tuple[str, list[str]] | None:
-    if type(error).__name__ != "InconclusiveDimensionOperation":
+def _incomparable(failure: Failure) -> Explained | None:
+    if type(failure.error).__name__ != "InconclusiveDimensionOperation":
         return None
-    return _first_paragraph(error), ["Write a number in place of the dimension's name."]
+    problem, more = _own_words(failure)
+    return problem, [*more, "Write a number in place of the dimension's name."]
 
 
-_KNOWN = (
-    (
-        r"returned a value of type (<class .*?>)(?: at output component (\S+),)?.*not a valid JAX",
-        "Return arrays, numbers, or dicts, lists and tuples of them.",
+_KNOWN = {
+    r"requires real- or complex-valued inputs|grad requires.*inputs": (
+        "Give it float arguments, or choose others with argnums: grad(argnums=1)."
     ),
-    (
-        r"requires real- or complex-valued inputs|grad requires.*inputs",
-        "Give it float arguments, or choose others with argnums: grad(argnums=1).",
+    "Gradient only defined for scalar-output functions": (
+        "Return a scalar such as a loss (jnp.mean), or use jacrev, or vjp with a cotangent."
     ),
-    (
-        r"Gradient only defined for scalar-output functions",
-        "Return a scalar such as a loss (jnp.mean), or use jacrev, or vjp with a cotangent.",
+    r"requires \d+ .*devices": (
+        "Ask for as many CPU devices as the mapped axis is long: --host-devices N."
     ),
-    (
-        r"compiling computation that requires \d+ logical devices|requires \d+ .*devices, but only",
-        "Ask for as many CPU devices as the mapped axis is long: --host-devices N.",
+    r"vmap (in_axes|got inconsistent sizes|was requested)": (
+        "in_axes has one entry for each argument: an axis, or None for what is not mapped."
     ),
-    (
-        r"vmap (in_axes|got inconsistent sizes|was requested)",
-        "in_axes has one entry for each argument: an axis, or None for what is not mapped.",
+    "unbound axis name": (
+        "Name the axis: --transform \"vmap(axis_name='i')\", or pmap for devices."
     ),
-    (
-        r"unbound axis name",
-        "Name the axis: --transform \"vmap(axis_name='i')\", or pmap for devices.",
-    ),
-)
+}
 
 
-def _known_text(error: Exception, place: Place | None) -> tuple[str, list[str]] | None:
-    text = str(error)
-    for pattern, remedy in _KNOWN:
-        if re.search(pattern, text):
-            return _first_paragraph(error), [remedy]
+def _known_text(failure: Failure) -> Explained | None:
+    for pattern, remedy in _KNOWN.items():
+        if re.search(pattern, failure.text):
+            problem, more = _own_words(failure)
+            return problem, [*more, remedy]
     return None
 
 

@@ -101,9 +101,8 @@ def definition_place(fn: Any) -> Place | None:
     except ValueError:  # a cycle of __wrapped__
         return None
     fn = getattr(fn, "__func__", fn)
-    if not hasattr(fn, "__code__"):
-        fn = getattr(type(fn), "__call__", fn)
-    code = getattr(fn, "__code__", None)
+    method = vars(type(fn)).get("__call__")  # an object that can be called
+    code = getattr(fn, "__code__", None) or getattr(method, "__code__", None)
     return Place(code.co_filename, _def_line(code), code.co_name) if code else None
 
 

@@ -297,17 +297,17 @@ class _Parser:
                 self.fail(f"expected ',' or '{close}', found {self.found()}")
         return found
 
-    def list(self) -> list[Any]:
+    def read_list(self) -> list[Any]:
         self.accept("[")
         return self.items("]", self.value)
 
-    def tuple(self) -> Any:
+    def read_tuple(self) -> Any:
         self.accept("(")
         values = self.items(")", self.value)
         comma = self.text[: self.here - 1].rstrip().endswith(",")
         return values[0] if len(values) == 1 and not comma else tuple(values)
 
-    def dict(self) -> dict[Any, Any]:
+    def read_dict(self) -> dict[Any, Any]:
         self.accept("{")
         found: dict[Any, Any] = {}
         self.items("}", lambda: self.entry(found))
@@ -331,19 +331,19 @@ class _Parser:
             return int(found[0])
         return self.fail(f"expected a key, found {self.found()}; write e.g. {{'w': f32[8,128]}}")
 
-    def string(self) -> str:
+    def read_string(self) -> str:
         if found := self.match(_STRING):
             return ast.literal_eval(found[0])
         return self.fail("expected a closing quote, found the end")
 
-    def file(self) -> FileSpec:
+    def read_file(self) -> FileSpec:
         start = self.here
         self.accept("@")
         quoted = self.peek() in ("'", '"')
         path = self.match(_PATH) if not quoted else None
         if not quoted and not path:
             self.fail(f"expected a file after '@', found {self.found()}; write e.g. @x.npy")
-        name = self.string() if quoted else path[0]  # type: ignore[index]
+        name = self.read_string() if quoted else path[0]  # type: ignore[index]
         return FileSpec(name, self.member(name), start + 1)
 
     def member(self, path: str) -> str | None:
@@ -356,12 +356,12 @@ class _Parser:
 
 
 _OPENERS = {
-    "{": _Parser.dict,
-    "[": _Parser.list,
-    "(": _Parser.tuple,
-    "@": _Parser.file,
-    "'": _Parser.string,
-    '"': _Parser.string,
+    "{": _Parser.read_dict,
+    "[": _Parser.read_list,
+    "(": _Parser.read_tuple,
+    "@": _Parser.read_file,
+    "'": _Parser.read_string,
+    '"': _Parser.read_string,
 }
 
 

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
-from jaxlib.mlir._mlir_libs import _jax_mlir_ext
+from jaxlib.mlir._mlir_libs import _chlo, _jax_mlir_ext, _mlirHlo, _sdy, _stablehlo
 
 
 def register_jax_dialects(registry) -> None:
     """Add the dialects that JAX's own contexts hold (func, arith, math, ...) to a registry."""
     _jax_mlir_ext.register_dialects(registry)
+
+
+def register_hlo_dialects(context) -> None:
+    """Load StableHLO, CHLO, Shardy and MHLO into `context`.
+
+    The public faces of these are the modules of op classes, whose import takes 50 ms that a small
+    `jxc opt` has no use for.
+    """
+    for extension in (_stablehlo, _chlo, _sdy):
+        extension.register_dialect(context)
+    _mlirHlo.register_mhlo_dialect(context)
+
+
+def register_native_passes() -> None:
+    """Make StableHLO's and MHLO's passes known to MLIR's parser of pipelines."""
+    _stablehlo.register_stablehlo_passes()
+    _mlirHlo.register_mhlo_passes()
 
 
 def register_inliner(context) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cache
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import chlo, mhlo, sdy, stablehlo
 
 from . import _private
 
@@ -17,9 +16,7 @@ def make_context(*, allow_unregistered_dialects: bool = False) -> ir.Context:
     context = ir.Context()
     context.append_dialect_registry(registry)
     context.load_all_available_dialects()
-    for dialect in (stablehlo, chlo, sdy):
-        dialect.register_dialect(context)
-    mhlo.register_mhlo_dialect(context)
+    _private.register_hlo_dialects(context)
     context.allow_unregistered_dialects = allow_unregistered_dialects
     return context
 
@@ -27,5 +24,4 @@ def make_context(*, allow_unregistered_dialects: bool = False) -> ir.Context:
 @cache
 def register_native_passes() -> None:
     """Make StableHLO's and MHLO's passes known to MLIR's parser of pipelines, once a process."""
-    stablehlo.register_stablehlo_passes()
-    mhlo.register_mhlo_passes()
+    _private.register_native_passes()

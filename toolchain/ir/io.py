@@ -6,7 +6,6 @@ import io
 import re
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
 
 from ..errors import JxcError
 from . import _private
@@ -57,6 +56,8 @@ def _cut_bytecode(data: bytes, start: int) -> bytes:
 
 
 def _read_bytecode(data: bytes, context: ir.Context, name: str) -> ir.Module:
+    from jaxlib.mlir.dialects import stablehlo
+
     portable = data[4:64].find(_PORTABLE_PRODUCER) >= 0
     try:
         with context:
@@ -162,6 +163,8 @@ def write_portable(module: ir.Module, version: str | None = None) -> bytes:
     Raises:
         JxcError: the module holds ops that have no portable form.
     """
+    from jaxlib.mlir.dialects import stablehlo
+
     target = version or stablehlo.get_minimum_version()
     try:
         return stablehlo.serialize_portable_artifact(module, target)

@@ -9,7 +9,6 @@ import sys
 import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 
@@ -94,6 +93,8 @@ def _rules_in(module: ModuleType) -> list[Rule]:
 
 
 def _from_entry_points(name: str) -> Pass | None:
+    from importlib.metadata import entry_points  # 20 ms, for an unknown name only
+
     for entry in entry_points(group=_ENTRY_POINTS):
         if entry.name == name:
             value = entry.load()

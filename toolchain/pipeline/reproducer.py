@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import tempfile
-from importlib.metadata import version
 from pathlib import Path
 
 from .run import PassError
@@ -21,6 +20,8 @@ def write_reproducer(module_text: str, error: PassError, path: Path | None = Non
     Returns:
         The file written.
     """
+    from importlib.metadata import version  # 20 ms, on failure only
+
     if path is None:
         directory = Path(tempfile.gettempdir())
         number = next(n for n in range(10**6) if not _candidate(directory, n).exists())
