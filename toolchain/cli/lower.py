@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import sys
+import warnings
 from typing import Any
 
 import click
 
 from ..errors import UsageError
+from ..frontend.forms import BINARY_FORMS, FORMS, PLATFORMS
 from .io import write_output
 
-_FORMS = ("jaxpr", "stablehlo", "bytecode", "portable", "hlo")
-_PLATFORMS = ("cpu", "tpu", "cuda", "rocm")
 _SHORT_CONSTANT = 16  # elements; longer ones are what fills screens
 
 
@@ -42,7 +43,7 @@ def lowering_options(command: Any) -> Any:
         click.option("--device", metavar="NAME[:N]", help="Lower for this device, such as cpu:0."),
         click.option(
             "--platform",
-            type=click.Choice(_PLATFORMS),
+            type=click.Choice(PLATFORMS),
             help="Lower for a platform that need not be present.",
         ),
         click.option(
@@ -63,7 +64,7 @@ def lowering_options(command: Any) -> Any:
 @click.option(
     "--emit",
     "form",
-    type=click.Choice(_FORMS),
+    type=click.Choice(FORMS),
     default="stablehlo",
     show_default=True,
     help="bytecode is MLIR's; portable is for other versions of StableHLO; hlo is XLA's text "
@@ -121,6 +122,7 @@ def lower_command(
     os.environ.pop("JXC_PIPELINE", None)
     from ..frontend import LowerRequest, run_request
 
+    warnings.showwarning = _show_warning
     lowered = run_request(LowerRequest(**request))
     from ..frontend.emit import EmitOptions, emit
 
@@ -134,10 +136,10 @@ def lower_command(
 
 def _check(form: str, output: str, as_json: bool) -> None:
     """Refuse what cannot be written before anything is traced."""
-    binary = form in ("bytecode", "portable")
+    binary = form in BINARY_FORMS
     if binary and as_json and output == "-":
         raise UsageError(f"--json cannot hold {form}, which is binary: use -o FILE beside it")
-    if binary and output == "-" and click.get_text_stream("stdout").isatty():
+    if binary and output == "-" and sys.stdout.isatty():
         raise UsageError(f"not writing {form} to a terminal: use -o FILE, or a pipe")
 
 
@@ -146,6 +148,21 @@ def _warn(lowered: Any) -> None:
 
     for warning in warn_large(lowered.lowering.constants):
         click.echo(f"jxc: warning: {warning}", err=True)
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: Any = None,
+    line: str | None = None,
+) -> None:
+    """Python's warnings as ours: the line only where it is the user's."""
+    from ..frontend.places import Place, is_user_file
+
+    place = f"{Place(filename, lineno)}: " if is_user_file(filename) else ""
+    click.echo(f"jxc: warning: {place}{message}", err=True)
 
 
 def _write_json(lowered: Any, form: str, data: str | bytes, output: str) -> None:

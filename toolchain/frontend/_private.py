@@ -36,6 +36,12 @@ def inner_jaxprs(equation: Any) -> Iterator[Any]:
                 yield item
 
 
+def argument_names(jaxpr: Any) -> list[str]:
+    """The names of a jaxpr's inputs as the user knows them: `params['w']`; empty if unknown."""
+    info = getattr(getattr(jaxpr, "jaxpr", jaxpr), "debug_info", None)
+    return list(getattr(info, "arg_names", None) or ())
+
+
 def frames_of(equation: Any) -> list[tuple[str, int, str]]:
     """Where an equation was traced, as (file, line, function), the outermost frame first."""
     trace = getattr(equation.source_info, "traceback", None)

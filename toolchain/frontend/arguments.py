@@ -89,7 +89,8 @@ def _symbol(spec: ArgumentSpec, column: int, dim: str, scope: Any) -> Any:
         return export.symbolic_shape(dim, scope=scope)[0]
     except ValueError as error:
         reason = str(error).splitlines()[0]
-        raise spec.error(column, f"JAX reads no dimension in '{dim}': {reason}") from error
+        at = spec.text.find(dim, column - 1) + 1
+        raise spec.error(at, f"expected a dimension, found '{dim}': {reason}") from error
 
 
 # Files
@@ -104,7 +105,7 @@ def _load(spec: ArgumentSpec, value: FileSpec) -> Any:
         reason = error.strerror or "not a file that numpy wrote"
         raise spec.error(value.column, f"{value.path}: {reason}") from error
     except ValueError as error:
-        problem = f"{value.path}: expected an .npy or .npz file of numbers: {error}"
+        problem = f"{value.path}: expected an .npy or .npz file that holds arrays of numbers"
         raise spec.error(value.column, problem) from error
     return loaded if isinstance(loaded, np.ndarray) else _members(spec, value, loaded)
 

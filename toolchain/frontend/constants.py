@@ -20,7 +20,7 @@ LARGE = 1 << 20
 class CapturedConstant:
     """An array that tracing found in the function's surroundings.
 
-    `name` tells whose it is ("global 'W'", "'table' of the enclosing function"), empty when no
+    `name` tells whose it is ("the global W", "the enclosing function's table"), empty when no
     variable holds it; `place` is the line that uses it first, None when it is not known.
     """
 
@@ -55,12 +55,12 @@ def warn_large(constants: tuple[CapturedConstant, ...], limit: int = LARGE) -> l
 
 def _warning(constant: CapturedConstant) -> str:
     place = f"{constant.place}: " if constant.place else ""
-    owner = f", {constant.name}," if constant.name else ""
     size = f"{constant.nbytes / LARGE:.1f} MiB"
-    lines = [f"{place}captured constant {constant} of {size}{owner} is copied into the module"]
+    lines = [f"{place}a captured {constant} of {size} becomes part of the module"]
     if constant.place and constant.place.text:
         lines.append(constant.place.quote())
-    lines.append("  Pass it as an argument: then every call shares one copy of it.")
+    owner = f"It is {constant.name}. " if constant.name else ""
+    lines.append(f"  {owner}Pass it as an argument: one copy then serves every call.")
     return "\n".join(lines)
 
 
@@ -118,9 +118,9 @@ def _variables(fn: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
 def _outer_values(fn: Any, seen: set[int], depth: int = 4) -> Iterator[tuple[str, Any]]:
     if isinstance(fn, functools.partial):
         for name, value in fn.keywords.items():
-            yield f"'{name}' of a partial", value
+            yield f"the partial's {name}", value
         for position, value in enumerate(fn.args):
-            yield f"argument {position + 1} of a partial", value
+            yield f"the partial's argument {position + 1}", value
         fn = fn.func
     fn = inspect.unwrap(fn)
     if owner := getattr(fn, "__self__", None):
@@ -139,14 +139,14 @@ def _outer_values(fn: Any, seen: set[int], depth: int = 4) -> Iterator[tuple[str
 def _names_of(fn: Any, code: Any) -> Iterator[tuple[str, Any]]:
     for name, cell in zip(code.co_freevars, fn.__closure__ or (), strict=False):
         try:
-            yield f"'{name}' of the enclosing function", cell.cell_contents
+            yield f"the enclosing function's {name}", cell.cell_contents
         except ValueError:  # not assigned yet
             continue
     names = set(code.co_names)
     for nested in code.co_consts:
         names.update(getattr(nested, "co_names", ()))
     for name in sorted(names & fn.__globals__.keys()):
-        yield f"global '{name}'", fn.__globals__[name]
+        yield f"the global {name}", fn.__globals__[name]
 
 
 def _arrays(name: str, value: Any, depth: int = 3) -> Iterator[tuple[str, Any]]:

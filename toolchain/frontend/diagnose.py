@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import JxcError, UsageError
+from ..errors import JxcError, UsageError, did_you_mean
 from .arguments import describe_call
 from .dtypes import canonical_dtype
 from .places import Place, definition_place, home_of, innermost_user_place
@@ -103,7 +103,7 @@ Explained = tuple[str, list[str]]
 
 
 def _problem(failure: Failure) -> Explained:
-    for explainer in (_needs_value, _bad_result, _leaked, _incomparable, _known_text):
+    for explainer in (_needs_value, _bad_result, _untraceable, _leaked, _incomparable, _known_text):
         if explained := explainer(failure):
             return explained
     return _own_words(failure)
@@ -233,6 +233,21 @@ def _bad_result(failure: Failure) -> Explained | None:
     return f"{result} is of type {found}, which is no array", [remedy]
 
 
+def _untraceable(failure: Failure) -> Explained | None:
+    kind = failure.find(r"problematic value is of type <class '(.*?)'>")
+    if not kind:
+        return None
+    path = failure.find(r"was passed to the function at path (\S+?)\.?\s")
+    problem = f"argument {path} is of type {kind}, which cannot be traced"
+    if hasattr(failure.call.traced, "trace"):
+        remedy = "Mark it static where the function is jitted: jax.jit(..., static_argnames=...)."
+    else:
+        remedy = f"Fix its value while tracing: --static {re.split(r'[.[]', path)[0]}=VALUE."
+    if kind == "str":
+        return problem, [remedy]
+    return problem, [remedy, "Or register its class: jax.tree_util.register_dataclass."]
+
+
 def _leaked(failure: Failure) -> Explained | None:
     from jax import errors
 
@@ -285,7 +300,7 @@ def check_arguments(call: Call) -> None:
     """See that the arguments fit the signature, before anything is traced.
 
     Raises:
-        ArgumentError: one is missing, or too many, or unknown, or a leaf that is no array.
+        ArgumentError: one is missing, or too many, or unknown.
     """
     try:
         signature = inspect.signature(call.traced)
@@ -295,44 +310,25 @@ def check_arguments(call: Call) -> None:
         signature.bind(*call.args, **call.kwargs)
     except TypeError as error:
         raise _misfit(call, signature, str(error)) from error
-    check_leaves(call)
 
 
 def _misfit(call: Call, signature: inspect.Signature, reason: str) -> ArgumentError:
     place = definition_place(call.function)
-    lines = [f"{place}: " if place else ""]
-    lines[0] += f"{call.name}{signature} does not take these arguments: {reason}"
+    where = f"{place}: " if place else ""
+    names = list(signature.parameters)
+    unknown = [name for name in call.kwargs if name not in names]
+    if unknown and "unexpected" not in reason:
+        reason = f"got an unexpected keyword argument '{unknown[0]}'"
+    lines = [f"{where}{call.name}{signature} does not take these arguments: {reason}"]
+    if unknown and (close := did_you_mean(unknown[0], names)):
+        lines[0] += f".{close}"
     lines.append(f"  found {call}")
-    if "'self'" in reason:
-        lines.append("  It is a method: name an instance of its class, as file.py:model.method")
-    elif "missing" in reason:
-        lines.append("  Give each argument a spec, in order or as name=SPEC, e.g. f32[8,128]")
-    return ArgumentError("\n".join(lines))
+    return ArgumentError("\n".join([*lines, *_indent(_fitting(names, reason))]))
 
 
-def check_leaves(call: Call) -> None:
-    """See that every leaf of the arguments is something that JAX can trace.
-
-    Raises:
-        ArgumentError: one is not, a string for instance.
-    """
-    from jax import tree_util
-
-    leaves, _ = tree_util.tree_flatten_with_path((call.args, call.kwargs))
-    for path, leaf in leaves:
-        if not (hasattr(leaf, "shape") and hasattr(leaf, "dtype")) and not _is_number(leaf):
-            raise _untraceable(call, path, leaf)
-
-
-def _is_number(leaf: Any) -> bool:
-    return isinstance(leaf, (bool, int, float, complex)) or hasattr(leaf, "__jax_array__")
-
-
-def _untraceable(call: Call, path: Any, leaf: Any) -> ArgumentError:
-    keyword = path[0].idx == 1
-    where = f"argument '{path[1].key}'" if keyword else f"argument {path[1].idx + 1}"
-    name = path[1].key if keyword else path[1].idx
-    return ArgumentError(
-        f"{where} of {call.name} is {leaf!r}, of type {type(leaf).__name__}, which cannot be "
-        f"traced.\n  Make it static: --static {name}={leaf}"
-    )
+def _fitting(names: list[str], reason: str) -> list[str]:
+    if names[:1] == ["self"]:
+        return ["It is a method: name an instance of its class, as in file.py:model.method"]
+    if "missing" in reason:
+        return ["Give each argument a spec, in order or as name=SPEC, e.g. f32[8,128]"]
+    return []

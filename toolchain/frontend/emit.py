@@ -17,13 +17,8 @@ from ..ir import (
     write_text,
 )
 from . import _private
+from .forms import BINARY_FORMS, FORMS
 from .lowering import Lowering
-
-FORMS = ("jaxpr", "stablehlo", "bytecode", "portable", "hlo")
-"""jaxpr: JAX's own; stablehlo: MLIR text; bytecode: the same, binary; portable: a StableHLO
-artifact for other versions of it; hlo: XLA's text, before XLA optimises."""
-
-BINARY_FORMS = ("bytecode", "portable")
 
 
 @dataclass(frozen=True)

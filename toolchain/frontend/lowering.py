@@ -16,9 +16,7 @@ from jaxlib.mlir import ir
 from ..errors import MissingTargetError, UsageError
 from .constants import CapturedConstant, captured_constants
 from .diagnose import Call, check_arguments, explaining
-from .transform import Transform, parse_transform
-
-PLATFORMS = ("cpu", "tpu", "cuda", "rocm")
+from .transform import Step, Transform, parse_transform
 
 
 @dataclass(frozen=True)
@@ -86,7 +84,7 @@ def lower(
         static: values by name, or by position from 0, that are fixed while tracing. They are bound
             before `transform`, whose argnums and in_axes count the other arguments only.
         transform: see `parse_transform`; applied to `fn` from the inside out.
-        platform: one of `PLATFORMS`, to lower for it though it may not be present.
+        platform: one of `forms.PLATFORMS`, to lower for it though it may not be present.
         device: a `jax.Device` to lower for.
         jit_kwargs: for jax.jit, when `fn` is not jitted yet.
 
@@ -96,12 +94,13 @@ def lower(
         TraceError: the function cannot be traced or lowered; the message names its line.
     """
     args, kwargs = tuple(args), dict(kwargs or {})
+    transform = parse_transform(transform) if isinstance(transform, str) else transform
     bound = _bind_static(fn, dict(static)) if static else fn
-    transformed = _transformed(bound, transform)
+    transformed = transform(bound) if transform else bound
     traced_call = Call(fn, transformed, args, kwargs)
+    check_arguments(traced_call)
+    check_devices(transform, args)
     jitted, args = _jitted(transformed, args, jit_kwargs)
-    if jitted is not transformed:
-        check_arguments(traced_call)
     with _on(device), explaining(traced_call):
         return _lower(fn, jitted, args, kwargs, platform)
 
@@ -137,12 +136,6 @@ def _on(device: Any) -> Any:
     import jax
 
     return jax.default_device(device) if device is not None else nullcontext()
-
-
-def _transformed(fn: Callable[..., Any], transform: str | Transform | None) -> Callable[..., Any]:
-    if isinstance(transform, str):
-        transform = parse_transform(transform)
-    return transform(fn) if transform else fn
 
 
 # jax.jit
@@ -239,6 +232,25 @@ def _static_name(
 # Devices
 
 
+def check_devices(transform: Transform | None, args: tuple[Any, ...]) -> None:
+    """See that an outermost pmap has a device for each part of what it maps over.
+
+    Raises:
+        UsageError: there are fewer; JAX itself would complain about an axis to squeeze.
+    """
+    import jax
+
+    if transform is None or transform.steps[0] != Step("pmap"):
+        return
+    shapes = [getattr(leaf, "shape", ()) for leaf in jax.tree.leaves(args)]
+    mapped = next((shape[0] for shape in shapes if shape), None)
+    if isinstance(mapped, int) and mapped > jax.device_count():
+        raise UsageError(
+            f"pmap maps over {mapped}, but there are {jax.device_count()} devices: {_present()}.\n"
+            f"  --host-devices {mapped} splits the CPU into as many."
+        )
+
+
 def find_device(name: str) -> Any:
     """The device that `cpu:0` names; the first of its kind for `cpu`.
 
@@ -249,19 +261,19 @@ def find_device(name: str) -> Any:
     import jax
 
     kind, colon, number = name.partition(":")
-    if not kind or (colon and not number.isdecimal()):
+    if not kind.isalpha() or (colon and not number.isdecimal()):
         raise UsageError(f"--device: expected PLATFORM or PLATFORM:NUMBER, found '{name}'")
     try:
         devices = jax.devices(kind)
     except RuntimeError as error:
-        raise MissingTargetError(f"no device '{name}' here: {_present()}") from error
+        raise MissingTargetError(f"no device '{name}' here; there is {_present()}") from error
     if int(number or 0) < len(devices):
         return devices[int(number or 0)]
-    more = " --host-devices N makes more." if kind == "cpu" else ""
-    raise MissingTargetError(f"no device '{name}' here: {_present()}.{more}")
+    more = "; --host-devices N makes more" if kind == "cpu" else ""
+    raise MissingTargetError(f"no device '{name}' here; there is {_present()}{more}")
 
 
 def _present() -> str:
     import jax
 
-    return "expected one of " + ", ".join(f"{d.platform}:{d.id}" for d in jax.devices())
+    return ", ".join(f"{d.platform}:{d.id}" for d in jax.devices())

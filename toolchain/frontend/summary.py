@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..ir import count_ops
-from .arguments import describe
+from . import _private
 from .dtypes import short_dtype
+from .lowering import Lowering
 from .request import LoweredTarget
 
 SCHEMA_VERSION = 1
@@ -23,8 +24,10 @@ def summarize(lowered: LoweredTarget) -> dict[str, Any]:
         "schema_version": SCHEMA_VERSION,
         "target": lowered.target.spelling,
         "module": _module_name(lowering.module),
-        "arguments": _leaves((lowered.args, lowered.kwargs), _argument_path),
-        "results": _leaves(lowering.traced.out_info, _result_path),
+        "arguments": _arguments(lowering),
+        "results": [
+            {"path": path, **_type(leaf)} for path, leaf in _leaves(lowering.traced.out_info)
+        ],
         "ops": count_ops(lowering.module),
         "constants": [_constant(constant) for constant in lowering.constants],
         "seconds": {
@@ -39,33 +42,24 @@ def _module_name(module: Any) -> str:
     return attributes["sym_name"].value if "sym_name" in attributes else ""
 
 
-def _leaves(tree: Any, path_of: Any) -> list[dict[str, Any]]:
+def _arguments(lowering: Lowering) -> list[dict[str, Any]]:
+    leaves = _leaves(lowering.traced.args_info)
+    names = _private.argument_names(lowering.jaxpr)
+    if len(names) != len(leaves):
+        names = [path for path, _ in leaves]
+    return [{"path": name, **_type(leaf)} for name, (_, leaf) in zip(names, leaves, strict=True)]
+
+
+def _leaves(tree: Any) -> list[tuple[str, Any]]:
     from jax import tree_util
 
     leaves, _ = tree_util.tree_flatten_with_path(tree)
-    return [{"path": path_of(path), **_type(leaf)} for path, leaf in leaves]
+    return [(tree_util.keystr(path), leaf) for path, leaf in leaves]
 
 
 def _type(leaf: Any) -> dict[str, Any]:
-    if not hasattr(leaf, "dtype"):
-        return {"value": describe(leaf)}
     shape = [dim if isinstance(dim, int) else str(dim) for dim in leaf.shape]
     return {"shape": shape, "dtype": short_dtype(leaf.dtype)}
-
-
-def _argument_path(path: Any) -> str:
-    from jax import tree_util
-
-    kind, *inner = path
-    if kind.idx == 0:
-        return f"{inner[0].idx}{tree_util.keystr(tuple(inner[1:]))}"
-    return f"{inner[0].key}{tree_util.keystr(tuple(inner[1:]))}"
-
-
-def _result_path(path: Any) -> str:
-    from jax import tree_util
-
-    return tree_util.keystr(path)
 
 
 def _constant(constant: Any) -> dict[str, Any]:

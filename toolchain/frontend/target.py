@@ -8,6 +8,7 @@ import importlib.util
 import inspect
 import os
 import sys
+import textwrap
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -51,12 +52,11 @@ def resolve_target(spelling: str) -> Target:
     """
     module, value, chain = _resolve(spelling)
     if inspect.isclass(value):
-        offer = _candidates(value, f"{spelling}.")
-        raise TargetError(f"{chain} is a class; expected a function. {offer}")
+        problem = f"{chain} is a class; expected a function"
+        raise TargetError(f"{problem}.{_candidates(value, f'{chain}.')}")
     if not callable(value):
         found = f"{chain} of {_name(module)} is of type {type(value).__name__}"
-        offer = _candidates(module, spelling.removesuffix(chain))
-        raise TargetError(f"{found}; expected a function. {offer}")
+        raise TargetError(f"{found}; expected a function.{_candidates(module)}")
     return Target(spelling, value, module)
 
 
@@ -70,7 +70,7 @@ def _resolve(spelling: str) -> tuple[ModuleType, Any, str]:
     if not colon or not where or not chain:
         raise TargetError(f"{_EXPECTED}, found '{spelling}'.{_offer(where or chain)}")
     module = load_module(where)
-    return module, _follow(module, chain.split("."), where), chain
+    return module, _follow(module, chain.split(".")), chain
 
 
 def _offer(where: str) -> str:
@@ -78,8 +78,7 @@ def _offer(where: str) -> str:
     path = Path(where)
     if not path.is_file():
         return " Write e.g. model.py:predict"
-    names = _defined_names(path)
-    return f" Functions in {where}: {_listing(f'{where}:', names)}" if names else ""
+    return _listing(_defined_names(path))
 
 
 def _defined_names(path: Path) -> list[str]:
@@ -92,16 +91,16 @@ def _defined_names(path: Path) -> list[str]:
     return [name for name in names if not name.startswith("_")]
 
 
-def _follow(module: ModuleType, names: list[str], where: str) -> Any:
+def _follow(module: ModuleType, names: list[str]) -> Any:
     value: Any = module
     for depth, name in enumerate(names):
         found = getattr(value, name, _MISSING)
         if found is _MISSING:
             owner = ".".join(names[:depth])
-            prefix = f"{where}:{owner}." if owner else f"{where}:"
             close = did_you_mean(name, public_callables(value))
             holder = f"{owner} of {_name(module)}" if owner else _name(module)
-            raise TargetError(f"no '{name}' in {holder}.{close} {_candidates(value, prefix)}")
+            offer = _candidates(value, f"{owner}." if owner else "")
+            raise TargetError(f"no '{name}' in {holder}.{close}{offer}")
         value = found
     return value
 
@@ -114,14 +113,17 @@ def _name(module: ModuleType) -> str:
     return short_path(file) if file else module.__name__
 
 
-def _candidates(owner: Any, prefix: str) -> str:
-    names = public_callables(owner)
-    return f"Candidates: {_listing(prefix, names)}" if names else "It defines no public function."
+def _candidates(owner: Any, prefix: str = "") -> str:
+    return _listing([f"{prefix}{name}" for name in public_callables(owner)])
 
 
-def _listing(prefix: str, names: list[str], limit: int = 12) -> str:
-    more = f", and {len(names) - limit} more" if len(names) > limit else ""
-    return ", ".join(f"{prefix}{name}" for name in names[:limit]) + more
+def _listing(names: list[str], limit: int = 24) -> str:
+    """The functions there are, on lines of their own."""
+    if not names:
+        return " It defines no public function."
+    more = [f"and {len(names) - limit} more"] if len(names) > limit else []
+    text = ", ".join(names[:limit] + more)
+    return "\n" + textwrap.fill(f"It has {text}", 78, initial_indent="  ", subsequent_indent="  ")
 
 
 def public_callables(owner: Any) -> list[str]:
@@ -174,9 +176,9 @@ def _load_file(path: Path) -> ModuleType:
 
 
 def _similar_files(path: Path) -> str:
-    folder = path.parent
-    names = [str(folder / entry.name) for entry in folder.glob("*.py")] if folder.is_dir() else []
-    return did_you_mean(str(path), names)
+    stems = [entry.stem for entry in path.parent.glob("*.py")] if path.parent.is_dir() else []
+    close = did_you_mean(path.stem, stems)
+    return close.replace(".py", "").replace("'?", ".py'?").replace("' or '", ".py' or '")
 
 
 def _package_root(path: Path) -> tuple[Path, str]:
@@ -244,8 +246,8 @@ def _naming_the_line(path: Path | None) -> Any:
 
 
 _MAIN_GUARD = (
-    "The file ends the program when imported: put what only a script should do under\n"
-    '  if __name__ == "__main__":'
+    "The file ends the program when it is imported: what only a script should do goes\n"
+    '  under `if __name__ == "__main__":`'
 )
 
 
