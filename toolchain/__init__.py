@@ -11,6 +11,7 @@ Importing this package imports neither jax nor MLIR; each name below does so on 
 from __future__ import annotations
 
 import importlib
+import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from .errors import JxcError
     from .pipeline.run import opt
     from .rewrite import Facts, approximates, exact, module_pass, reassociates, rule
+
+# As jax itself does on import; we may load jaxlib first, which would log every client it makes.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 
 __all__ = [
     "Executable",

@@ -1,0 +1,19 @@
+"""Remove what a program does for nothing: bit for bit the same, for every input.
+
+Every rule is exact: NaN, infinities, signed zeros, denormals and integer wrap-around included, on
+booleans (where add is OR and multiply is AND), unsigned numbers, complex numbers and small floats.
+
+The normal form, which keeps rules from chasing each other:
+
+- a constant whose elements are all equal is one splat `constant`, not a broadcast of a scalar;
+- an op that only adds or drops extents of 1 is a `reshape`, never a `transpose` or
+  `broadcast_in_dim`;
+- of a chain of ops of one kind one is left: reshapes, transposes, broadcasts, slices, reverses,
+  pads with one value, lossless converts;
+- a `broadcast_in_dim` comes last: transposes, slices and reverses move to its operand or vanish
+  into its dimensions, and it takes up a reshape before it that only adds extents of 1;
+- a `negate` or `not` is absorbed by the op it feeds, where that op has an inverse.
+
+Each rule either lowers the number of ops on the way from an argument to a result, or replaces an op
+by one further down in the order transpose, broadcast_in_dim, reshape, nothing.
+"""

@@ -11,6 +11,8 @@ import jax
 from jaxlib.mlir import ir
 
 from ..errors import UsageError
+from ..frontend import LowerRequest, run_request
+from ..frontend.lowering import Lowering
 from ..frontend.lowering import lower as _lower
 from ..ir import clone_module, write_bytecode, write_text
 from ..pipeline import PipelineLike, Report, make_pipeline, run_pipeline
@@ -38,6 +40,12 @@ class Lowered:
     def jaxpr(self) -> Any:
         """The jaxpr that JAX traced the function to."""
         return self._traced.jaxpr
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """What its executable takes: a `jax.ShapeDtypeStruct` for each positional argument leaf."""
+        args, _ = self._lowered.args_info
+        return jax.tree.map(lambda info: jax.ShapeDtypeStruct(info.shape, info.dtype), args)
 
     def as_text(self, stage: str = "stablehlo", *, debug_info: bool = False) -> str:
         """The program as text.
@@ -139,5 +147,23 @@ def lower(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Lowered:
             line and the remedy.
     """
     with hook.context(None):  # what is lowered here is compiled here: no stamp
-        tracing = _lower(fn, args, kwargs)
-    return Lowered(clone_module(tracing.module), "", None, tracing.traced, tracing.lowered)
+        return _of_lowering(_lower(fn, args, kwargs))
+
+
+def lowered_from_request(
+    request: LowerRequest,
+) -> tuple[Lowered, tuple[Any, ...], dict[str, Any]]:
+    """What a command line names, lowered, with the arguments to call its executable with.
+
+    Raises:
+        JxcError: as `run_request`; and for symbolic dimensions, which cannot be compiled.
+    """
+    done = run_request(request)
+    if done.lowering.is_symbolic:
+        raise UsageError("symbolic dimensions cannot be compiled: give each a number")
+    return _of_lowering(done.lowering), done.args, done.kwargs
+
+
+def _of_lowering(lowering: Lowering) -> Lowered:
+    module = clone_module(lowering.module)
+    return Lowered(module, "", None, lowering.traced, lowering.lowered)

@@ -18,9 +18,8 @@ _SHORT_CONSTANT = 16  # elements; longer ones are what fills screens
 
 
 def lowering_options(command: Any) -> Any:
-    """The arguments and options that say what to lower: the fields of `LowerRequest`."""
+    """The specs and options that say how to lower a target: the fields of `LowerRequest`."""
     options = [
-        click.argument("target"),
         click.argument("specs", nargs=-1, metavar="[SPEC]..."),
         click.option(
             "--args",
@@ -60,6 +59,7 @@ def lowering_options(command: Any) -> Any:
 
 
 @click.command(short_help="Trace a Python function and print it as a module.")
+@click.argument("target")
 @lowering_options
 @click.option(
     "--emit",

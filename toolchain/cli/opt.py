@@ -18,7 +18,8 @@ _LEVEL = click.Choice(["0", "1", "2", "3"])
 _SPLIT = "// -----"
 
 
-def _pipeline_options(command: Any) -> Any:
+def pipeline_options(command: Any) -> Any:
+    """The options that say which passes to run, and what rules may assume."""
     options = [
         click.option("-p", "--passes", help="Passes to run: 'a,b{k=v}', levels among them."),
         click.option("--pass-pipeline", help="The same, as mlir-opt spells it."),
@@ -29,7 +30,9 @@ def _pipeline_options(command: Any) -> Any:
             metavar="FILE.py[:NAME]",
             help="Make the rules and passes in a file available by name.",
         ),
-        click.option("--target", default="cpu", show_default=True, help="What rules assume."),
+        click.option(
+            "--target", default="cpu", show_default=True, help="The hardware to compile for."
+        ),
         click.option(
             "--assume", multiple=True, metavar="PROMISE", help="no-nans, no-infs, no-signed-zeros."
         ),
@@ -41,7 +44,7 @@ def _pipeline_options(command: Any) -> Any:
 
 @click.command(short_help="Run passes on a module.")
 @click.argument("file", default="-")
-@_pipeline_options
+@pipeline_options
 @click.option("-o", "output", default="-", metavar="FILE", help="Where to; stdout by default.")
 @click.option("--list-passes", is_flag=True, help="Name every pass, and stop.")
 @click.option("--help-pass", metavar="NAME", help="Explain a pass or rule, and stop.")
@@ -88,13 +91,10 @@ def opt_command(file: str, output: str, **flags: Any) -> None:
     jxc opt -O2 step.mlir
     jxc opt -p 'inline,simplify{max-num-rewrites=3},cse' step.mlir -o small.mlir
     """
-    from ..pipeline import Library, Pipeline, load_passes, make_pipeline
+    from ..pipeline import Library, Pipeline, make_pipeline
     from ..rewrite import Facts
 
-    loaded: dict[str, Any] = {}
-    for argument in flags["load_pass"]:
-        loaded.update(load_passes(argument))
-    library = Library(loaded, flags["load_pass"])
+    library = Library.of_files(flags["load_pass"])
     if flags["list_passes"]:
         return list_passes(library)
     if flags["help_pass"]:

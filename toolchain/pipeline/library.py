@@ -7,7 +7,7 @@ import importlib.util
 import pkgutil
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -30,6 +30,14 @@ class Library:
 
     loaded: dict[str, Pass] = field(default_factory=dict)
     files: tuple[str, ...] = ()
+
+    @staticmethod
+    def of_files(arguments: Sequence[str]) -> Library:
+        """A library with what `--load-pass` named; see `load_passes`."""
+        loaded: dict[str, Pass] = {}
+        for argument in arguments:
+            loaded.update(load_passes(argument))
+        return Library(loaded, tuple(arguments))
 
     def find(self, name: str) -> Pass | None:
         """The Python pass called `name`: a pass, or a rule as a pass of that one rule."""

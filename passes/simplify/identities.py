@@ -1,0 +1,182 @@
+"""Ops with a neutral, an absorbing or a repeated operand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects.stablehlo import (
+    AddOp,
+    AndOp,
+    DivOp,
+    MaxOp,
+    MinOp,
+    MulOp,
+    OrOp,
+    ShiftLeftOp,
+    ShiftRightArithmeticOp,
+    ShiftRightLogicalOp,
+    SubtractOp,
+    XorOp,
+)
+from jxc.ir import build
+from jxc.ir.values import (
+    as_result,
+    element_type,
+    is_all_ones,
+    is_float,
+    is_integer,
+    is_splat,
+    splat_of,
+    static_shape,
+)
+from jxc.rewrite import exact, rule
+
+_Binary = AddOp | AndOp | MaxOp | MinOp | MulOp | OrOp | XorOp
+
+
+def _beside(op: _Binary, is_neutral: Callable[[ir.Value], bool]) -> ir.Value | None:
+    """The operand beside a neutral one."""
+    if is_neutral(op.rhs):
+        return as_result(op.lhs, op)
+    return as_result(op.rhs, op) if is_neutral(op.lhs) else None
+
+
+def _that_is(op: _Binary, is_absorbing: Callable[[ir.Value], bool]) -> ir.Value | None:
+    """The absorbing operand."""
+    for operand in (op.rhs, op.lhs):
+        if is_absorbing(operand):
+            return as_result(operand, op)
+    return None
+
+
+def _is_zero(value: ir.Value) -> bool:
+    return is_splat(value, 0)
+
+
+def _is_one(value: ir.Value) -> bool:
+    return is_splat(value, 1)
+
+
+@rule(exact)
+def add_zero(op: AddOp) -> ir.Value | None:
+    """x + 0 -> x, and x + -0.0 -> x on floats: -0.0 + 0.0 is 0.0, so only -0.0 is neutral."""
+    zero = -0.0 if is_float(op.result) else 0
+    return _beside(op, lambda value: is_splat(value, zero))
+
+
+@rule(exact)
+def subtract_zero(op: SubtractOp) -> ir.Value | None:
+    """x - 0 -> x; on floats only 0.0 is neutral: -0.0 - -0.0 is 0.0."""
+    return as_result(op.lhs, op) if _is_zero(op.rhs) else None
+
+
+@rule(exact)
+def subtract_self(op: SubtractOp) -> ir.Value | None:
+    """x - x -> 0, on integers: an infinite or NaN float gives NaN."""
+    if op.lhs == op.rhs and is_integer(op.result) and static_shape(op.result) is not None:
+        return build.splat(0, op.result.type)
+    return None
+
+
+@rule(exact)
+def multiply_by_one(op: MulOp) -> ir.Value | None:
+    """x * 1 -> x, not on complex numbers: (a + bi) * (1 + 0i) has NaN where b is infinite."""
+    return _beside(op, _is_one)
+
+
+@rule(exact)
+def multiply_by_zero(op: MulOp) -> ir.Value | None:
+    """x * 0 -> 0, on integers and booleans: infinities and NaN times 0.0 are NaN."""
+    return None if is_float(op.result) else _that_is(op, _is_zero)
+
+
+@rule(exact)
+def divide_by_one(op: DivOp) -> ir.Value | None:
+    """x / 1 -> x."""
+    return as_result(op.lhs, op) if _is_one(op.rhs) else None
+
+
+@rule(exact)
+def and_or_self(op: AndOp | OrOp) -> ir.Value | None:
+    """x & x -> x and x | x -> x."""
+    return as_result(op.lhs, op) if op.lhs == op.rhs else None
+
+
+@rule(exact)
+def and_all_ones(op: AndOp) -> ir.Value | None:
+    """x & -1 -> x, every bit of the constant set."""
+    return _beside(op, is_all_ones)
+
+
+@rule(exact)
+def and_zero(op: AndOp) -> ir.Value | None:
+    """x & 0 -> 0."""
+    return _that_is(op, _is_zero)
+
+
+@rule(exact)
+def or_zero(op: OrOp) -> ir.Value | None:
+    """x | 0 -> x."""
+    return _beside(op, _is_zero)
+
+
+@rule(exact)
+def or_all_ones(op: OrOp) -> ir.Value | None:
+    """x | -1 -> -1, every bit of the constant set."""
+    return _that_is(op, is_all_ones)
+
+
+@rule(exact)
+def xor_zero(op: XorOp) -> ir.Value | None:
+    """x ^ 0 -> x."""
+    return _beside(op, _is_zero)
+
+
+@rule(exact)
+def xor_self(op: XorOp) -> ir.Value | None:
+    """x ^ x -> 0."""
+    if op.lhs == op.rhs and static_shape(op.result) is not None:
+        return build.splat(0, op.result.type)
+    return None
+
+
+@rule(exact)
+def shift_by_zero(
+    op: ShiftLeftOp | ShiftRightArithmeticOp | ShiftRightLogicalOp,
+) -> ir.Value | None:
+    """x << 0 -> x, x >> 0 -> x."""
+    return as_result(op.lhs, op) if _is_zero(op.rhs) else None
+
+
+@rule(exact)
+def max_min_self(op: MaxOp | MinOp) -> ir.Value | None:
+    """max(x, x) -> x and min(x, x) -> x."""
+    return as_result(op.lhs, op) if op.lhs == op.rhs else None
+
+
+@rule(exact)
+def max_of_least(op: MaxOp) -> ir.Value | None:
+    """max(x, the least value of its type) -> x: -inf on floats, where NaN stays NaN."""
+    return _beside(op, lambda value: _is_extreme(value, least=True))
+
+
+@rule(exact)
+def min_of_greatest(op: MinOp) -> ir.Value | None:
+    """min(x, the greatest value of its type) -> x: inf on floats, where NaN stays NaN."""
+    return _beside(op, lambda value: _is_extreme(value, least=False))
+
+
+def _is_extreme(value: ir.Value, *, least: bool) -> bool:
+    found = splat_of(value)
+    return found is not None and found == _extreme(element_type(value), least)
+
+
+def _extreme(element: ir.Type, least: bool) -> float:
+    if not isinstance(element, ir.IntegerType):
+        return -math.inf if least else math.inf
+    is_unsigned = element.is_unsigned or element.width == 1
+    if least:
+        return 0 if is_unsigned else -(1 << element.width - 1)
+    return (1 << element.width - (not is_unsigned)) - 1

@@ -1,0 +1,75 @@
+"""Arrays to run a program on, where only their shapes were given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from ..errors import UsageError
+
+KINDS = ("random", "zeros")
+
+
+def fill(tree: Any, how: str, seed: int = 0) -> Any:
+    """The pytree with an array for each `jax.ShapeDtypeStruct`; what is an array already stays.
+
+    Args:
+        tree: arguments, abstract or not.
+        how: "random" (standard normal floats, integers from 0 to 9, fair booleans), "zeros", or
+            "@file.npz" or "@file.npy" for arrays in the order of the leaves.
+        seed: of the random ones. The same seed gives the same arrays on every machine.
+
+    Raises:
+        UsageError: the file is not there, or its arrays do not fit.
+    """
+    leaves, structure = jax.tree.flatten(tree)
+    abstract = [leaf for leaf in leaves if isinstance(leaf, jax.ShapeDtypeStruct)]
+    if how.startswith("@"):
+        made = iter(_from_file(Path(how[1:]), abstract))
+    elif how in KINDS:
+        generator = np.random.default_rng(seed)
+        made = (_array(leaf, how, generator) for leaf in abstract)
+    else:
+        raise UsageError(f"--input {how}: expected random, zeros or @FILE.npz")
+    filled = [next(made) if isinstance(leaf, jax.ShapeDtypeStruct) else leaf for leaf in leaves]
+    return jax.tree.unflatten(structure, filled)
+
+
+def _array(like: jax.ShapeDtypeStruct, how: str, generator: np.random.Generator) -> Any:
+    if jax.dtypes.issubdtype(like.dtype, jax.dtypes.prng_key):
+        keys = jax.random.key(int(generator.integers(2**31)))
+        return jax.random.split(keys, like.shape) if like.shape else keys
+    dtype = np.dtype(like.dtype)
+    if how == "zeros":
+        return np.zeros(like.shape, dtype)
+    if dtype.kind == "b":
+        return generator.integers(0, 2, like.shape).astype(dtype)
+    if dtype.kind in "iu" or "int" in dtype.name:
+        high = 10 if dtype.itemsize > 1 or dtype.name in ("int8", "uint8") else 2
+        return generator.integers(0, high, like.shape).astype(dtype)
+    values = generator.standard_normal(like.shape)
+    if dtype.kind == "c":
+        values = values + 1j * generator.standard_normal(like.shape)
+    return values.astype(dtype)
+
+
+def _from_file(path: Path, wanted: list[jax.ShapeDtypeStruct]) -> list[np.ndarray]:
+    try:
+        loaded = np.load(path)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"--input @{path}: {error}") from None
+    arrays = [loaded] if isinstance(loaded, np.ndarray) else [loaded[k] for k in loaded.files]
+    found = [(a.shape, a.dtype.name) for a in arrays]
+    expected = [(tuple(w.shape), np.dtype(w.dtype).name) for w in wanted]
+    if found != expected:
+        raise UsageError(
+            f"--input @{path}: expected arrays {_spell(expected)}, found {_spell(found)}"
+        )
+    return arrays
+
+
+def _spell(arrays: list[tuple[tuple[int, ...], str]]) -> str:
+    return ", ".join(f"{name}[{','.join(map(str, shape))}]" for shape, name in arrays) or "none"

@@ -1,0 +1,143 @@
+"""What `jxc compile` prints, and the figures it puts into `--json`."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping
+from typing import Any
+
+import click
+import numpy as np
+
+from ..backend.compare import compare
+from ..backend.timing import interleave, ratio
+
+_SHOWN = 8  # elements an output may have to be printed whole
+
+
+def print_summary(summary: dict[str, Any]) -> None:
+    """Ops, rules, seconds, and XLA's own counts, a line each."""
+    ops, seconds, memory = summary["ops"], summary["seconds"], summary["memory"]
+    rows = {
+        "ops": f"{ops['before']} -> {ops['after']}",
+        "rules": _rules(summary["rules"]),
+        "passes": f"{seconds['passes'] * 1e3:.1f} ms",
+        "XLA": f"{seconds['xla'] * 1e3:.0f} ms",
+        "flops": f"{summary['flops']:.4g}",
+        "bytes": f"{summary['bytes_accessed']:.4g} accessed",
+        "memory": ", ".join(f"{name} {_bytes(size)}" for name, size in memory.items() if size),
+    }
+    for name, value in rows.items():
+        click.echo(f"{name:8}{value}")
+
+
+def _rules(hits: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {n}" for name, n in hits.items()) or "none fired"
+
+
+def _bytes(size: float) -> str:
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if size < 1024 or unit == "GiB":
+            break
+        size /= 1024
+    return f"{size:.4g} {unit}"
+
+
+def print_outputs(outputs: Any, summary: dict[str, Any], *, quiet: bool) -> None:
+    """One line for each array returned: its path, type, and values or their statistics."""
+    import jax
+
+    rows = [
+        (jax.tree_util.keystr(path), x) for path, x in jax.tree_util.tree_leaves_with_path(outputs)
+    ]
+    summary["outputs"] = [_output(path, x) for path, x in rows]
+    if not quiet:
+        for row in summary["outputs"]:
+            values = (
+                row.get("values")
+                or f"min {row['min']:.6g}  mean {row['mean']:.6g}  max {row['max']:.6g}"
+            )
+            click.echo(f"{row['path'] or 'result'}: {row['type']}  {values}")
+
+
+def _output(path: str, leaf: Any) -> dict[str, Any]:
+    import jax
+
+    if jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+        leaf = jax.random.key_data(leaf)
+    array = np.asarray(leaf)
+    shape = ",".join(map(str, array.shape))
+    row: dict[str, Any] = {"path": path, "type": f"{array.dtype.name}[{shape}]"}
+    is_real = array.dtype.kind in "biuf" or "float" in array.dtype.name
+    if array.size <= _SHOWN or not is_real:
+        row["values"] = np.array2string(array, threshold=_SHOWN, separator=", ").replace("\n", "")
+        return row
+    wide = array.astype(np.float64)
+    return {**row, "min": float(wide.min()), "mean": float(wide.mean()), "max": float(wide.max())}
+
+
+def print_bench(
+    programs: Mapping[str, Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    rounds: int,
+    summary: dict[str, Any],
+    *,
+    quiet: bool,
+) -> None:
+    """Median milliseconds a call of each program, and the ratio where there are two."""
+    calls = {name: _caller(program, args, kwargs) for name, program in programs.items()}
+    seconds = interleave(calls, rounds)
+    medians = {name: statistics.median(each) for name, each in seconds.items()}
+    summary["bench"] = {"rounds": rounds, "median_seconds": medians}
+    lines = [f"{name:8}{s * 1e3:.4g} ms a call" for name, s in medians.items()]
+    if len(seconds) == 2:
+        plain, ours = seconds.values()
+        summary["bench"]["ratio"] = ratio(plain, ours)
+        lines.append(f"ratio   {ratio(plain, ours):.2f} (above 1: jxc is faster)")
+    if not quiet:
+        click.echo("\n".join([*lines, f"medians of {rounds} interleaved rounds"]))
+
+
+def _caller(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call with arguments already on the device; fresh copies where the program eats them."""
+    import jax
+
+    args, kwargs = jax.device_put((args, kwargs))
+    donated = any(jax.tree.leaves(jax.tree.map(lambda i: i.donated, program.compiled.args_info)))
+    if not donated and not program.memory()["alias"]:
+        return lambda: program(*args, **kwargs)
+
+    def call() -> Any:
+        fresh_args, fresh_kwargs = jax.tree.map(jax.numpy.copy, (args, kwargs))
+        return program(*fresh_args, **fresh_kwargs)
+
+    return call
+
+
+def print_difference(
+    programs: Mapping[str, Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    summary: dict[str, Any],
+    *,
+    quiet: bool,
+) -> bool:
+    """How far the results lie apart; returns whether that is rounding."""
+    plain, ours = programs.values()
+    found = compare(plain, ours, args, kwargs)
+    summary["difference"] = {**vars(found), "agrees": found.agrees}
+    verdict = "agree" if found.agrees else "DIFFER"
+    detail = (
+        "bit for bit"
+        if found.equal_bits
+        else f"within {found.error:.2g} relative; one ulp of input moves plain jax.jit by "
+        f"{found.sensitivity:.2g}"
+    )
+    if found.misplaced:
+        detail += f"; {found.misplaced} elements are NaN or infinite in one only"
+    if not quiet:
+        click.echo(
+            f"results {verdict} {detail}" + ("" if found.agrees else f" (output {found.output})")
+        )
+    return found.agrees
