@@ -113,3 +113,12 @@ def constant_of(value: ir.Value) -> np.ndarray | None:
 def direction_of(op: stablehlo.CompareOp) -> str:
     """Which comparison `op` makes: "EQ", "NE", "LT", "LE", "GT" or "GE"."""
     return stablehlo.ComparisonDirectionAttr(op.comparison_direction).value
+
+
+def as_result(value: ir.Value, op: ir.OpView) -> ir.Value | None:
+    """`value` if it has the type of `op`'s one result, so that it can take its place.
+
+    StableHLO lets types that are only compatible meet: one operand may say `?` where the result
+    says 4.
+    """
+    return value if value.type == op.result.type else None

@@ -1,0 +1,125 @@
+"""Broadcasts: one where there were several, as the last of what rearranges a value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects.stablehlo import BroadcastInDimOp, IotaOp, ReshapeOp
+from jxc.ir import build
+from jxc.ir.values import as_result, shape_of, static_shape
+from jxc.rewrite import exact, rule
+
+from .reshape import without_ones
+
+
+@rule(exact)
+def identity_broadcast(op: BroadcastInDimOp) -> ir.Value | None:
+    """broadcast_in_dim(x, [0, 1, ..]) -> x, to the shape that x has."""
+    dims = list(op.broadcast_dimensions)
+    if dims != sorted(dims) or static_shape(op.operand) is None:
+        return None
+    return as_result(op.operand, op)
+
+
+@rule(exact)
+def broadcast_of_broadcast(op: BroadcastInDimOp) -> ir.Value | None:
+    """broadcast_in_dim(broadcast_in_dim(x)) -> broadcast_in_dim(x)."""
+    match op.operand.owner:
+        case BroadcastInDimOp(operand=x, broadcast_dimensions=inner):
+            outer = list(op.broadcast_dimensions)
+            return stablehlo.broadcast_in_dim(op.result.type, x, [outer[dim] for dim in inner])
+    return None
+
+
+@rule(exact)
+def broadcast_of_reshape(op: BroadcastInDimOp) -> ir.Value | None:
+    """broadcast_in_dim(reshape(x)) -> broadcast_in_dim(x), where reshape only adds extents of 1."""
+    match op.operand.owner:
+        case ReshapeOp(operand=x, result=wide) if static_shape(x) is not None:
+            added = _where_kept(shape_of(x), shape_of(wide))
+            if added is not None:
+                outer = list(op.broadcast_dimensions)
+                return stablehlo.broadcast_in_dim(op.result.type, x, [outer[d] for d in added])
+    return None
+
+
+def _where_kept(narrow: Sequence[int], wide: Sequence[int]) -> list[int] | None:
+    """For each dimension of `narrow`, which one of `wide` it is, if all others are 1."""
+    places: list[int] = []
+    for place, extent in enumerate(wide):
+        if len(places) < len(narrow) and extent == narrow[len(places)]:
+            places.append(place)
+        elif extent != 1:
+            return None
+    return places if len(places) == len(narrow) else None
+
+
+@rule(exact)
+def broadcast_to_transpose(op: BroadcastInDimOp) -> ir.Value | None:
+    """broadcast_in_dim(x, dims) -> transpose(x), where dims permutes and nothing is repeated."""
+    shape = static_shape(op.operand, op.result)
+    dims = list(op.broadcast_dimensions)
+    if shape is None or dims == sorted(dims) or len(dims) < len(shape_of(op.result)):
+        return None
+    if shape != tuple(shape_of(op.result)[dim] for dim in dims):
+        return None
+    return stablehlo.transpose(op.operand, [dims.index(i) for i in range(len(dims))])
+
+
+@rule(exact)
+def broadcast_of_iota(op: BroadcastInDimOp) -> ir.Value | None:
+    """broadcast_in_dim(iota(d), dims) -> iota(dims[d]), unless dimension d itself is repeated."""
+    match op.operand.owner:
+        case IotaOp(iota_dimension=dim, result=inner) if static_shape(inner, op.result):
+            place = op.broadcast_dimensions[dim.value]
+            if shape_of(inner)[dim.value] == shape_of(op.result)[place]:
+                return stablehlo.iota(op.result.type, place)
+    return None
+
+
+@rule(exact)
+def reshape_of_broadcast(op: ReshapeOp) -> ir.Value | None:
+    """reshape(broadcast_in_dim(x)) -> broadcast_in_dim(x), where only extents of 1 come or go."""
+    match op.operand.owner:
+        case BroadcastInDimOp(operand=x, broadcast_dimensions=dims, result=inner):
+            sizes = static_shape(inner)
+            if sizes is None or without_ones(sizes) != without_ones(shape_of(op.result)):
+                return None
+            return _moved(x, list(dims), sizes, op)
+    return None
+
+
+def _moved(x: ir.Value, dims: list[int], sizes: Sequence[int], op: ReshapeOp) -> ir.Value:
+    """`x`, without what the broadcast put into extents of 1, broadcast to the type of `op`."""
+    result = [i for i, extent in enumerate(shape_of(op.result)) if extent != 1]
+    place = dict(zip((i for i, extent in enumerate(sizes) if extent != 1), result, strict=True))
+    kept = [i for i, dim in enumerate(dims) if dim in place]
+    operand = build.reshape(x, [shape_of(x)[i] for i in kept])
+    return stablehlo.broadcast_in_dim(op.result.type, operand, [place[dims[i]] for i in kept])
+
+
+@rule(exact)
+def reshape_of_iota(op: ReshapeOp) -> ir.Value | None:
+    """reshape(iota) -> iota, where only extents of 1 come or go, and the counted one stays."""
+    match op.operand.owner:
+        case IotaOp(iota_dimension=dim, result=inner) if static_shape(inner):
+            before, after = shape_of(inner), shape_of(op.result)
+            if without_ones(before) != without_ones(after) or before[dim.value] == 1:
+                return None
+            index = len(without_ones(before[: dim.value]))
+            places = [i for i, extent in enumerate(after) if extent != 1]
+            return stablehlo.iota(op.result.type, places[index])
+    return None
+
+
+@rule(exact)
+def iota_of_one(op: IotaOp) -> ir.Value | None:
+    """iota over an extent of 1 -> 0."""
+    shape = static_shape(op.result)
+    if shape is None or shape[op.iota_dimension.value] != 1:
+        return None
+    if isinstance(ir.RankedTensorType(op.result.type).element_type, ir.ComplexType):
+        return None
+    return build.splat(0, op.result.type)

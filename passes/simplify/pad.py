@@ -1,0 +1,81 @@
+"""Pads: none where nothing is added, one where there were several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects.stablehlo import PadOp
+from jxc.ir.values import as_result, splat_attr, static_shape
+from jxc.rewrite import exact, rule
+
+
+class Edge(NamedTuple):
+    """What a pad adds along one dimension; `low` and `high` take away where negative."""
+
+    low: int
+    high: int
+    interior: int
+
+
+NO_EDGE = Edge(0, 0, 0)
+
+
+def edges_of(op: PadOp) -> list[Edge]:
+    """What `op` adds along each dimension."""
+    sides = (op.edge_padding_low, op.edge_padding_high, op.interior_padding)
+    return [Edge(*edge) for edge in zip(*sides, strict=True)]
+
+
+def pad(x: ir.Value, value: ir.Value, edges: Sequence[Edge]) -> ir.Value:
+    """`x` padded with the scalar `value`; `x` itself where nothing is added."""
+    if all(edge == NO_EDGE for edge in edges):
+        return x
+    low, high, interior = zip(*edges, strict=True)
+    return stablehlo.pad(x, value, low, high, interior)
+
+
+@rule(exact)
+def identity_pad(op: PadOp) -> ir.Value | None:
+    """pad(x, 0 everywhere) -> x."""
+    return as_result(op.operand, op) if all(e == NO_EDGE for e in edges_of(op)) else None
+
+
+@rule(exact)
+def pad_of_pad(op: PadOp) -> ir.Value | None:
+    """pad(pad(x, c), c) -> pad(x, c), the inner one taking nothing away."""
+    match op.operand.owner:
+        case PadOp(operand=x, padding_value=value) as producer:
+            sizes = static_shape(x, op.result)
+            if sizes is None or not _is_same(value, op.padding_value):
+                return None
+            inner, outer = edges_of(producer), edges_of(op)
+            if any(edge.low < 0 or edge.high < 0 for edge in inner) or 0 in sizes:
+                return None
+            merged = [_merge(*each) for each in zip(inner, outer, sizes, strict=True)]
+            return pad(x, value, merged)
+    return None
+
+
+def _is_same(value: ir.Value, other: ir.Value) -> bool:
+    return value == other or splat_attr(value) == splat_attr(other) is not None
+
+
+def _merge(inner: Edge, outer: Edge, size: int) -> Edge:
+    """One edge in place of two: the outer interior spreads the inner padding too."""
+    step = outer.interior + 1
+    interior = (inner.interior + 1) * step - 1 if size > 1 else 0
+    return Edge(outer.low + inner.low * step, outer.high + inner.high * step, interior)
+
+
+@rule(exact)
+def negative_pad_to_slice(op: PadOp) -> ir.Value | None:
+    """pad(x) -> slice(x), where it takes away and adds nothing."""
+    edges, shape = edges_of(op), static_shape(op.operand, op.result)
+    if shape is None or any(edge.low > 0 or edge.high > 0 or edge.interior for edge in edges):
+        return None
+    first = [-edge.low for edge in edges]
+    last = [size + edge.high for size, edge in zip(shape, edges, strict=True)]
+    return stablehlo.slice(op.operand, first, last, [1] * len(shape))

@@ -1,0 +1,213 @@
+"""Slices: one where there were several, taken as early as it can be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects.stablehlo import (
+    BroadcastInDimOp,
+    ConcatenateOp,
+    DynamicSliceOp,
+    DynamicUpdateSliceOp,
+    PadOp,
+    SliceOp,
+)
+from jxc.ir.values import as_result, shape_of, splat_of, static_shape, users
+from jxc.rewrite import exact, rule
+
+from .pad import NO_EDGE, Edge, edges_of, pad
+
+
+class Cut(NamedTuple):
+    """What a slice takes along one dimension: from `first` to `last`, each `step`-th."""
+
+    first: int
+    last: int
+    step: int
+
+
+def cuts_of(op: SliceOp) -> list[Cut] | None:
+    """The cut of each dimension; None where extents are dynamic or nothing is taken."""
+    shape = static_shape(op.result, op.operand)
+    if shape is None or 0 in shape:
+        return None
+    steps = zip(op.start_indices, op.strides, shape, strict=True)
+    return [_cut(first, first + (size - 1) * step, step) for first, step, size in steps]
+
+
+def _cut(first: int, last: int, step: int) -> Cut:
+    """A cut, with a step of 1 where it takes one element."""
+    return Cut(first, last, step if first != last else 1)
+
+
+def take(value: ir.Value, cuts: Sequence[Cut]) -> ir.Value:
+    """The slice of `value` that makes these cuts; `value` itself if they take all of it."""
+    if all(cut == _whole(size) for cut, size in zip(cuts, shape_of(value), strict=True)):
+        return value
+    first, last, step = zip(*cuts, strict=True)
+    return stablehlo.slice(value, first, [end + 1 for end in last], step)
+
+
+def _whole(size: int) -> Cut:
+    return Cut(0, size - 1, 1)
+
+
+@rule(exact)
+def identity_slice(op: SliceOp) -> ir.Value | None:
+    """slice(x) -> x, where it takes all of x."""
+    return as_result(op.operand, op) if static_shape(op.operand) is not None else None
+
+
+@rule(exact)
+def slice_of_slice(op: SliceOp) -> ir.Value | None:
+    """slice(slice(x)) -> slice(x)."""
+    match op.operand.owner:
+        case SliceOp(operand=x) as producer:
+            outer, inner = cuts_of(op), cuts_of(producer)
+            if outer is not None and inner is not None:
+                pairs = zip(outer, inner, strict=True)
+                return take(x, [_compose(taken, of) for taken, of in pairs])
+    return None
+
+
+def _compose(taken: Cut, of: Cut) -> Cut:
+    first, last = (of.first + index * of.step for index in (taken.first, taken.last))
+    return _cut(first, last, taken.step * of.step)
+
+
+@rule(exact)
+def slice_of_broadcast(op: SliceOp) -> ir.Value | None:
+    """slice(broadcast_in_dim(x)) -> broadcast_in_dim(slice(x)), or of x where it repeats."""
+    match op.operand.owner:
+        case BroadcastInDimOp(operand=x, broadcast_dimensions=dims) if static_shape(x) is not None:
+            cuts = cuts_of(op)
+            if cuts is None:
+                return None
+            sizes = zip(dims, shape_of(x), strict=True)
+            own = [cuts[dim] if size != 1 else _whole(1) for dim, size in sizes]
+            return stablehlo.broadcast_in_dim(op.result.type, take(x, own), dims)
+    return None
+
+
+@rule(exact)
+def slice_of_concatenate(op: SliceOp) -> ir.Value | None:
+    """slice(concatenate(.., x, ..)) -> slice(x), where it reaches into x alone."""
+    match op.operand.owner:
+        case ConcatenateOp(inputs=inputs, dimension=dimension):
+            cuts, dim = cuts_of(op), dimension.value
+            if cuts is None or static_shape(*inputs) is None:
+                return None
+            offset = 0
+            for value in inputs:
+                size = shape_of(value)[dim]
+                if offset <= cuts[dim].first and cuts[dim].last < offset + size:
+                    return take(value, _shifted(cuts, dim, offset))
+                offset += size
+    return None
+
+
+@rule(exact)
+def slice_of_some_concatenated(op: SliceOp) -> ir.Value | None:
+    """slice(concatenate(x, y, z)) -> slice(concatenate(x, y)), reaching no z, its one user."""
+    match op.operand.owner:
+        case ConcatenateOp(inputs=inputs, dimension=dimension, result=joined):
+            cuts, dim = cuts_of(op), dimension.value
+            if cuts is None or static_shape(*inputs) is None or len(users(joined)) > 1:
+                return None
+            offset, kept = _reached(inputs, dim, cuts[dim])
+            if 1 < len(kept) < len(inputs):
+                return take(stablehlo.concatenate(kept, dim), _shifted(cuts, dim, offset))
+    return None
+
+
+def _reached(inputs: Sequence[ir.Value], dim: int, cut: Cut) -> tuple[int, list[ir.Value]]:
+    """The inputs between both ends of a cut, and where the first of them begins."""
+    start, end, kept = 0, 0, []
+    for value in inputs:
+        begin, end = end, end + shape_of(value)[dim]
+        if end <= cut.first:
+            start = end
+        elif begin <= cut.last:
+            kept.append(value)
+    return start, kept
+
+
+def _shifted(cuts: Sequence[Cut], dim: int, offset: int) -> list[Cut]:
+    """The same cuts of what begins at `offset` along `dim`."""
+    return [*cuts[:dim], _moved(cuts[dim], offset), *cuts[dim + 1 :]]
+
+
+@rule(exact)
+def slice_of_pad(op: SliceOp) -> ir.Value | None:
+    """slice(pad(x)) -> pad(slice(x)), padded where all is taken; every cut must lie within x."""
+    match op.operand.owner:
+        case PadOp(operand=x, padding_value=value, result=padded) as producer:
+            cuts = cuts_of(op)
+            sizes = static_shape(x)
+            if cuts is None or sizes is None:
+                return None
+            axes = edges_of(producer)
+            is_cut = [c != _whole(n) for c, n in zip(cuts, shape_of(padded), strict=True)]
+            for dim in (dim for dim, cut in enumerate(is_cut) if cut):
+                if not _is_within(cuts[dim], axes[dim], sizes[dim]):
+                    return None
+            own = [
+                _moved(cut, edge.low) if moved else _whole(size)
+                for cut, edge, size, moved in zip(cuts, axes, sizes, is_cut, strict=True)
+            ]
+            left = [NO_EDGE if cut else edge for cut, edge in zip(is_cut, axes, strict=True)]
+            return pad(take(x, own), value, left)
+    return None
+
+
+def _is_within(cut: Cut, edge: Edge, size: int) -> bool:
+    """Whether a cut of a padded dimension meets only what was there before."""
+    return edge.interior == 0 and edge.low <= cut.first and cut.last < edge.low + size
+
+
+def _moved(cut: Cut, offset: int) -> Cut:
+    return Cut(cut.first - offset, cut.last - offset, cut.step)
+
+
+@rule(exact)
+def slice_of_padding(op: SliceOp) -> ir.Value | None:
+    """slice(pad(x, c)) -> broadcast_in_dim(c), where it takes nothing of x."""
+    match op.operand.owner:
+        case PadOp(operand=x, padding_value=value) as producer if static_shape(x) is not None:
+            cuts = cuts_of(op)
+            if cuts is None:
+                return None
+            for cut, edge, size in zip(cuts, edges_of(producer), shape_of(x), strict=True):
+                spread = size + max(size - 1, 0) * edge.interior
+                if cut.last < edge.low or cut.first >= edge.low + spread:
+                    return stablehlo.broadcast_in_dim(op.result.type, value, [])
+    return None
+
+
+@rule(exact)
+def full_dynamic_slice(op: DynamicSliceOp) -> ir.Value | None:
+    """dynamic_slice(x, i, sizes) -> x, where sizes is all of x: the start is clamped to 0."""
+    return as_result(op.operand, op) if static_shape(op.operand) is not None else None
+
+
+@rule(exact)
+def full_dynamic_update_slice(op: DynamicUpdateSliceOp) -> ir.Value | None:
+    """dynamic_update_slice(x, u, i) -> u, where u has the shape of x."""
+    return as_result(op.update, op) if static_shape(op.update) is not None else None
+
+
+@rule(exact)
+def dynamic_slice_to_slice(op: DynamicSliceOp) -> ir.Value | None:
+    """dynamic_slice(x, constants) -> slice(x), clamped to the bounds, read in their signedness."""
+    shape = static_shape(op.operand)
+    sizes = list(op.slice_sizes)
+    starts = [splat_of(index) for index in op.start_indices]
+    if shape is None or None in starts:
+        return None
+    room = [extent - size for extent, size in zip(shape, sizes, strict=True)]
+    first = [max(0, min(int(i or 0), most)) for i, most in zip(starts, room, strict=True)]
+    last = [start + size for start, size in zip(first, sizes, strict=True)]
+    return stablehlo.slice(op.operand, first, last, [1] * len(shape))
