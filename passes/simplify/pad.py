@@ -8,7 +8,7 @@ from typing import NamedTuple
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import PadOp
-from jxc.ir.values import as_result, splat_attr, static_shape
+from jxc.ir.values import as_result, is_same_splat, static_shape
 from jxc.rewrite import exact, rule
 
 
@@ -60,7 +60,7 @@ def pad_of_pad(op: PadOp) -> ir.Value | None:
 
 
 def _is_same(value: ir.Value, other: ir.Value) -> bool:
-    return value == other or splat_attr(value) == splat_attr(other) is not None
+    return value == other or is_same_splat(value, other)
 
 
 def _merge(inner: Edge, outer: Edge, size: int) -> Edge:

@@ -13,7 +13,7 @@ from jaxlib.mlir.dialects.stablehlo import (
     TransposeOp,
 )
 from jxc.ir import build
-from jxc.ir.values import splat_attr, static_shape
+from jxc.ir.values import is_same_splat, splat_attr, static_shape
 from jxc.rewrite import exact, rule
 
 
@@ -32,17 +32,18 @@ def rearranged_splat(
 def pad_of_splat(op: PadOp) -> ir.Value | None:
     """pad(dense<c>, c) -> dense<c>, the padding having the same bits."""
     element = splat_attr(op.operand)
-    if element is None or element != splat_attr(op.padding_value):
+    if element is None or static_shape(op.result) is None:
         return None
-    return build.splat(element, op.result.type) if static_shape(op.result) is not None else None
+    same = is_same_splat(op.operand, op.padding_value)
+    return build.splat(element, op.result.type) if same else None
 
 
 @rule(exact)
 def concatenate_of_splats(op: ConcatenateOp) -> ir.Value | None:
     """concatenate(dense<c>, dense<c>, ..) -> dense<c>, all with the same bits."""
-    element = splat_attr(op.inputs[0])
+    first, element = op.inputs[0], splat_attr(op.inputs[0])
     if element is None or static_shape(op.result) is None:
         return None
-    if any(splat_attr(value) != element for value in op.inputs):
+    if not all(is_same_splat(first, value) for value in op.inputs):
         return None
     return build.splat(element, op.result.type)

@@ -91,6 +91,12 @@ def is_splat(value: ir.Value, number: float) -> bool:
     return not isinstance(found, float) or math.copysign(1, found) == math.copysign(1, number)
 
 
+def is_same_splat(value: ir.Value, other: ir.Value) -> bool:
+    """Whether both are constants that repeat one element, of the same type and bits."""
+    mine, theirs = splat_attr(value), splat_attr(other)
+    return mine is not None and theirs is not None and mine == theirs
+
+
 def is_all_ones(value: ir.Value) -> bool:
     """Whether `value` is an integer or boolean constant with every bit set."""
     found = splat_of(value)
