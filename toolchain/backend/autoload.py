@@ -18,9 +18,9 @@ def initialize() -> None:
     from ..errors import JxcError
 
     try:
-        from .hook import enable
+        from .hook import set_process_default
 
-        enable(pipeline, strict=os.environ.get("JXC_STRICT", "0") not in ("", "0"))
+        set_process_default(pipeline, strict=os.environ.get("JXC_STRICT", "0") not in ("", "0"))
     except JxcError as error:
         message = f"JXC_PIPELINE={pipeline!r} has no effect: {error}"
         warnings.warn(message, stacklevel=2)

@@ -29,7 +29,9 @@ from .callers import JxcWarning, first_time, warn_user
 STAMP = "jxc.pipeline"
 """The module attribute that says which pipeline a lowered program was lowered under."""
 
+_PLAIN = ""  # the context's value for "no pipeline" where the process has one by default
 _chosen = jax.make_user_context(None)
+_process_default: str | None = None
 _registered: dict[str, _Registered] = {}
 _lock = threading.RLock()  # Python passes share one interpreter lock anyway; contexts stay safe
 _listeners: list[Log] = []
@@ -95,8 +97,22 @@ def register(pipeline: PipelineLike, *, strict: bool = False) -> str:
 
 
 def context(name: str | None) -> Any:
-    """JAX's context manager under which programs are lowered for the pipeline `name`."""
-    return _chosen(name)
+    """JAX's context manager under which programs are lowered for the pipeline `name`, or None."""
+    return _chosen(_context_value(name))
+
+
+def _context_value(name: str | None) -> str | None:
+    return _PLAIN if name is None and _process_default is not None else name
+
+
+def set_process_default(pipeline: PipelineLike, *, strict: bool = False) -> None:
+    """`enable`, before the process has lowered anything: no program is then compiled twice.
+
+    JAX loads its plugins between the first trace and the first lowering. A change of its context
+    there would not be in that first program's cache key, and its second call would compile again.
+    """
+    global _process_default
+    _process_default = register(pipeline, strict=strict)
 
 
 class use:
@@ -116,7 +132,7 @@ class use:
         self._open: list[tuple[Any, Log]] = []
 
     def __enter__(self) -> Log:
-        entered, log = _chosen(self._name), Log()
+        entered, log = context(self._name), Log()
         entered.__enter__()
         _listeners.append(log)
         self._open.append((entered, log))
@@ -135,7 +151,8 @@ def enable(pipeline: PipelineLike | None = "O2", *, strict: bool = False) -> Non
         pipeline: a level, a textual pipeline, or passes and rules; None to stop.
         strict: raise where a pass fails, instead of warning and compiling the original.
     """
-    _chosen.set_global(None if pipeline is None else register(pipeline, strict=strict))
+    name = None if pipeline is None else register(pipeline, strict=strict)
+    _chosen.set_global(_context_value(name))
 
 
 @cache
@@ -148,8 +165,9 @@ def install() -> None:
 def _stamping(lower: Any) -> Any:
     def lower_and_stamp(*args: Any, **kwargs: Any) -> Any:
         result = lower(*args, **kwargs)
-        name = _chosen.value
-        if name is not None:
+        value = _chosen.value
+        name = _process_default if value is None else value
+        if name:
             with result.module.context:
                 result.module.operation.attributes[STAMP] = ir.StringAttr.get(name)
         return result
@@ -199,9 +217,9 @@ def _run(copy: ir.Module, name: str, registered: _Registered, facts: Facts) -> i
     try:
         report = run_pipeline(copy, registered.pipeline, facts)
     except Exception as error:  # whatever it is, it must not end somebody's training run
-        _report_failure(error, original, program)
         if registered.strict:
             raise
+        _report_failure(error, original, program)
         return original
     for log in list(_listeners):
         done = Compilation(program, name, report, ops_before, count_ops(copy))
