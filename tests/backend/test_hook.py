@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import jax
+import jax.experimental
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -286,8 +287,6 @@ def test_pure_callback_and_ordered_io_callback():
         jax.experimental.io_callback(lambda v: seen.append(("second", v)), None, y[1], ordered=True)
         shape = jax.ShapeDtypeStruct(y.shape, y.dtype)
         return jax.pure_callback(lambda v: np.asarray(v) * 2, shape, y)
-
-    import jax.experimental  # noqa: F401
 
     result = f(X)
     jax.effects_barrier()

@@ -37,7 +37,8 @@ def lowering_options(command: Any) -> Any:
             "--transform",
             metavar="NEST",
             help="jit, grad, value_and_grad, vmap, jvp, vjp, checkpoint, pmap, jacfwd, jacrev, "
-            "hessian; e.g. 'vmap(grad(argnums=0), in_axes=(None, 0))'.",
+            "hessian; e.g. 'vmap(grad(argnums=0), in_axes=(None, 0))'. A jvp takes (primals, "
+            "tangents), a vjp (primals, cotangents).",
         ),
         click.option("--device", metavar="NAME[:N]", help="Lower for this device, such as cpu:0."),
         click.option(

@@ -242,13 +242,23 @@ def _naming_the_line(path: Path | None) -> Any:
     except ModuleNotFoundError as error:
         raise _import_failure(error, path, _install(error)) from error
     except Exception as error:
-        raise _import_failure(error, path, "") from error
+        raise _import_failure(error, path, _hidden_modules(path)) from error
 
 
 _MAIN_GUARD = (
     "The file ends the program when it is imported: what only a script should do goes\n"
     '  under `if __name__ == "__main__":`'
 )
+
+
+def _hidden_modules(path: Path | None) -> str:
+    """The files that take the place of a module of Python's own: a cause hard to see."""
+    beside = sorted(path.parent.glob("*.py")) if path else []
+    names = [file.name for file in beside if file.stem in sys.stdlib_module_names]
+    if not names:
+        return ""
+    hides = f"{names[0]} beside it hides" if len(names) == 1 else f"{', '.join(names)} hide"
+    return f"{hides} Python's own module of that name: rename it, if that is the cause"
 
 
 def _install(error: ModuleNotFoundError) -> str:

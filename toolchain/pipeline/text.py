@@ -101,7 +101,8 @@ def parse_options(text: str) -> dict[str, str]:
 
 
 def _words(text: str) -> list[str]:
-    words, word, depth, quote = [], "", 0, ""
+    words: list[str] = []
+    word, depth, quote = "", 0, ""
     for char in text:
         if quote:
             quote = "" if char == quote else quote

@@ -7,13 +7,13 @@ import typing
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import UnionType
-from typing import Any
+from typing import Any, TypeAlias
 
 from jaxlib.mlir import ir
 
 from .contract import ASSUMPTIONS, Contract
 
-Replacement = ir.Value | ir.OpView | Sequence[ir.Value] | None
+Replacement: TypeAlias = ir.Value | ir.OpView | Sequence[ir.Value] | None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,53 @@
+# `make` lists what there is. Each target sets up what it needs, in $(VENV).
+PYTHON ?= python3
+VENV ?= .venv
+JOBS ?= 2
+BIN := $(VENV)/bin
+SOURCES := toolchain passes tests scripts benchmarks lit_tests
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lit pytest check types format bench clean
+
+help: ## this list
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+demo: $(VENV)/.demo ## MobileNetV2: lowered, rewritten, compiled, against plain jax.jit
+	$(BIN)/python scripts/demo.py
+
+test: lit pytest ## everything that checks jxc, on the jax that $(PYTHON) gets
+
+lit: $(VENV)/.dev ## the FileCheck tests
+	$(BIN)/lit -j$(JOBS) lit_tests
+
+pytest: $(VENV)/.dev ## the Python tests
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.dev types ## format, lint and types
+	$(BIN)/ruff format --check $(SOURCES)
+	$(BIN)/ruff check $(SOURCES)
+
+types: $(VENV)/.dev
+	$(BIN)/python scripts/check_types.py
+
+format: $(VENV)/.dev ## write the format that `check` wants
+	$(BIN)/ruff format $(SOURCES)
+	$(BIN)/ruff check --fix $(SOURCES)
+
+bench: $(VENV)/.demo ## what a call through jxc.jit costs above jax.jit, and other figures
+	$(BIN)/python benchmarks/overhead.py
+
+clean: ## remove what the other targets made
+	rm -rf .venv .venv-* build *.egg-info .pytest_cache .mypy_cache .ruff_cache
+
+$(VENV)/.python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "jxc needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv $(VENV)
+	touch $@
+
+$(VENV)/.demo: $(VENV)/.python pyproject.toml
+	$(BIN)/python -m pip install -q -e '.[demo]'
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.python pyproject.toml
+	$(BIN)/python -m pip install -q -e '.[dev]'
+	touch $@

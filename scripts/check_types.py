@@ -1,0 +1,34 @@
+"""Run mypy on jxc as it is installed: `toolchain/` as `jxc`, `passes/` as `jxc.passes`.
+
+A type checker follows imports by folder names, and ours differ from the import names. So it is
+shown a folder of links that has the installed shape.
+"""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+SHAPE = ROOT / "build" / "types" / "jxc"
+
+
+def link_tree(source: Path, target: Path) -> None:
+    """A tree of folders like `source`, with a link for each Python file."""
+    for file in source.rglob("*.py"):
+        link = target / file.relative_to(source)
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(file)
+
+
+def main() -> int:
+    shutil.rmtree(SHAPE.parent, ignore_errors=True)
+    link_tree(ROOT / "toolchain", SHAPE)
+    link_tree(ROOT / "passes", SHAPE / "passes")
+    config = ROOT / "pyproject.toml"
+    command = [sys.executable, "-m", "mypy", "--config-file", str(config), "-p", "jxc"]
+    return subprocess.run(command, cwd=SHAPE.parent, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
