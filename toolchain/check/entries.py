@@ -1,0 +1,49 @@
+"""The functions of a module that can be run, each as @main in turn."""
+
+from __future__ import annotations
+
+from jaxlib.mlir import ir
+
+from ..ir import clone_module
+
+
+def entry_names(module: ir.Module) -> list[str]:
+    """The names of the module's public functions, in order."""
+    return [_name(op) for op in _functions(module) if _is_public(op)]
+
+
+def with_main(module: ir.Module, name: str) -> ir.Module:
+    """A copy in which the function `name` is called @main, and is the only one of that name."""
+    copy = clone_module(module)
+    with copy.context, ir.Location.unknown():
+        if name != "main":
+            _rename(copy, "main", "jxc_other_main")
+        _rename(copy, name, "main")
+    return copy
+
+
+def _rename(module: ir.Module, name: str, new_name: str) -> None:
+    for op in _functions(module):
+        if _name(op) == name:
+            ir.SymbolTable.replace_all_symbol_uses(name, new_name, module.operation)
+            op.attributes["sym_name"] = ir.StringAttr.get(new_name)
+
+
+def main_type(module: ir.Module) -> ir.FunctionType:
+    """The signature of @main; KeyError where there is none."""
+    for op in _functions(module):
+        if _name(op) == "main":
+            return ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value)
+    raise KeyError("main")
+
+
+def _functions(module: ir.Module) -> list[ir.OpView]:
+    return [op for op in module.body.operations if op.operation.name == "func.func"]
+
+
+def _name(op: ir.OpView) -> str:
+    return ir.StringAttr(op.attributes["sym_name"]).value
+
+
+def _is_public(op: ir.OpView) -> bool:
+    return "sym_visibility" not in op.attributes or "public" in str(op.attributes["sym_visibility"])

@@ -1,0 +1,150 @@
+"""Arguments to run a program on: ordinary ones, and those on which rewrites go wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import ml_dtypes
+import numpy as np
+from jaxlib.mlir import ir
+
+from ..errors import JxcError
+from ..ir.dtypes import numpy_dtype
+
+KINDS = ("normal", "edge", "small")
+"""What `make_inputs` can draw.
+
+normal: standard normal floats, integers over their whole range, fair booleans.
+edge: NaN, infinities, signed zeros, denormals, the least and greatest of each type, and 1 and -1,
+    shuffled over the elements.
+small: integers from 0 to 3 (`bound`), floats with the values -3 to 3: sums of them are exact.
+"""
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One argument: its extents and its numpy dtype."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+
+class CannotRun(JxcError):
+    """A module that this machine cannot run, with the reason; not a verdict on the module."""
+
+
+def specs_of(types: Sequence[ir.Type]) -> list[Spec]:
+    """What to draw for arguments of these types.
+
+    Raises:
+        CannotRun: a type is not a ranked tensor of static shape and of numbers.
+    """
+    return [_spec(each) for each in types]
+
+
+def _spec(kind: ir.Type) -> Spec:
+    if not isinstance(kind, ir.RankedTensorType):
+        raise CannotRun(f"an argument of type {kind}: expected ranked tensors")
+    dtype = numpy_dtype(kind.element_type)
+    if dtype is None or not kind.has_static_shape:
+        raise CannotRun(f"an argument of type {kind}: expected static extents and numbers")
+    return Spec(tuple(kind.shape), dtype)
+
+
+def make_inputs(
+    specs: Sequence[Spec], kind: str, seed: int = 0, *, bound: int = 4
+) -> list[np.ndarray]:
+    """An array for each spec; the same seed gives the same arrays on every machine.
+
+    Args:
+        specs: what to draw.
+        kind: one of `KINDS`.
+        seed: of the generator.
+        bound: small integers are less than this.
+    """
+    generator = np.random.default_rng(seed)
+    draw = {"normal": _normal, "edge": _edge, "small": _small}[kind]
+    if kind == "small":
+        return [_small(spec, generator, bound) for spec in specs]
+    return [draw(spec, generator) for spec in specs]
+
+
+def is_float(dtype: np.dtype) -> bool:
+    """Whether the dtype is a real float, those of `ml_dtypes` included."""
+    return dtype.kind == "f" or (dtype.kind == "V" and "float" in dtype.name)
+
+
+def _is_signed(dtype: np.dtype) -> bool:
+    return dtype.kind == "i" or dtype.name in ("int2", "int4")
+
+
+def _cast(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        return np.asarray(values).astype(dtype)
+
+
+def _parts(spec: Spec) -> Spec:
+    return Spec(spec.shape, np.dtype(np.float32 if spec.dtype.itemsize == 8 else np.float64))
+
+
+def _complex(spec: Spec, real: np.ndarray, imag: np.ndarray) -> np.ndarray:
+    joined = np.empty(spec.shape, spec.dtype)
+    joined.real, joined.imag = real, imag
+    return joined
+
+
+def _normal(spec: Spec, generator: np.random.Generator) -> np.ndarray:
+    if spec.dtype.kind == "c":
+        return _complex(spec, *(_normal(_parts(spec), generator) for _ in range(2)))
+    if is_float(spec.dtype):
+        return _cast(generator.standard_normal(spec.shape), spec.dtype)
+    if spec.dtype.kind == "b":
+        return generator.integers(0, 2, spec.shape).astype(bool)
+    low, high = _range(spec.dtype)
+    wide = np.int64 if _is_signed(spec.dtype) else np.uint64
+    return _cast(generator.integers(low, high, spec.shape, wide, endpoint=True), spec.dtype)
+
+
+def _small(spec: Spec, generator: np.random.Generator, bound: int) -> np.ndarray:
+    if spec.dtype.kind == "c":
+        return _complex(spec, *(_small(_parts(spec), generator, bound) for _ in range(2)))
+    if is_float(spec.dtype):
+        return _cast(generator.integers(-3, 4, spec.shape), spec.dtype)
+    high = 2 if spec.dtype.kind == "b" else min(bound, _range(spec.dtype)[1] + 1)
+    return _cast(generator.integers(0, high, spec.shape), spec.dtype)
+
+
+def _edge(spec: Spec, generator: np.random.Generator) -> np.ndarray:
+    if spec.dtype.kind == "c":
+        return _complex(spec, *(_edge(_parts(spec), generator) for _ in range(2)))
+    values = edge_values(spec.dtype)
+    size = int(np.prod(spec.shape))
+    chosen = generator.permutation(np.arange(max(size, len(values))) % len(values))[:size]
+    return values[chosen].reshape(spec.shape)
+
+
+def edge_values(dtype: np.dtype) -> np.ndarray:
+    """The values of a dtype on which rewrites go wrong; not for complex ones."""
+    if dtype.kind == "b":
+        return np.array([False, True])
+    if is_float(dtype):
+        return _float_edges(dtype)
+    low, high = _range(dtype)
+    ones = [-1] if _is_signed(dtype) else []
+    values = [low, low + 1, *ones, 0, 1, high // 2, high // 2 + 1, high - 1, high]
+    wide = np.int64 if _is_signed(dtype) else np.uint64
+    return _cast(np.array(values, wide), dtype)
+
+
+def _float_edges(dtype: np.dtype) -> np.ndarray:
+    info = ml_dtypes.finfo(dtype)
+    tiny, small, most = (float(x) for x in (info.smallest_subnormal, info.tiny, info.max))
+    above_one = 1 + float(info.eps)
+    positive = [0.0, tiny, small, 0.5, 1.0, above_one, 2.0, most, np.inf]
+    return _cast(np.array([np.nan, *positive, *(-value for value in positive)]), dtype)
+
+
+def _range(dtype: np.dtype) -> tuple[int, int]:
+    info = ml_dtypes.iinfo(dtype)
+    return int(info.min), int(info.max)

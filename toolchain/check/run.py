@@ -1,0 +1,121 @@
+"""Running a module: on StableHLO's reference interpreter in a child process, or through XLA."""
+
+from __future__ import annotations
+
+import atexit
+import selectors
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from ..ir import write_bytecode
+from .inputs import CannotRun, is_float
+from .worker import read_message, write_message
+
+
+class Interpreter:
+    """StableHLO's reference interpreter in a child process, started again after a crash.
+
+    Args:
+        limit_s: how long one run may take.
+    """
+
+    def __init__(self, limit_s: float = 20.0) -> None:
+        self.limit_s = limit_s
+        self._child: subprocess.Popen[bytes] | None = None
+        self._errors: Any = None
+
+    def run(self, module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """@main's results, widened (see `widen`).
+
+        Raises:
+            CannotRun: it crashed, failed or took too long; the message says which.
+        """
+        child = self._started()
+        assert child.stdin is not None and child.stdout is not None
+        wire = [part for array in inputs for part in widen(array)]
+        try:
+            write_message(child.stdin, (write_bytecode(module), wire))
+            self._wait(child)
+            verdict, answer = read_message(child.stdout)
+        except (EOFError, BrokenPipeError):
+            raise CannotRun(f"the interpreter died: {self._last_words()}") from None
+        if verdict == "failed":
+            raise CannotRun(f"the interpreter refused: {answer}")
+        return answer
+
+    def close(self) -> None:
+        """End the child, if there is one."""
+        if self._child is not None:
+            self._child.kill()
+            self._child.communicate()
+            self._child = None
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        if self._child is None or self._child.poll() is not None:
+            self.close()
+            self._errors = tempfile.TemporaryFile()
+            self._child = subprocess.Popen(
+                [sys.executable, "-m", "jxc.check.worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+            )
+        return self._child
+
+    def _wait(self, child: subprocess.Popen[bytes]) -> None:
+        with selectors.DefaultSelector() as selector:
+            selector.register(child.stdout, selectors.EVENT_READ)  # type: ignore[arg-type]
+            if not selector.select(self.limit_s):
+                self.close()
+                raise CannotRun(f"the interpreter took more than {self.limit_s:g} s")
+
+    def _last_words(self) -> str:
+        self.close()
+        self._errors.seek(0)
+        lines = self._errors.read().decode(errors="replace").strip().splitlines()
+        told = [line for line in lines if "ERROR" in line or "Unsupported" in line]
+        return (told or lines or ["no message"])[0][:300]
+
+
+@cache
+def shared_interpreter() -> Interpreter:
+    """One interpreter for the whole process."""
+    interpreter = Interpreter()
+    atexit.register(interpreter.close)
+    return interpreter
+
+
+def run_xla(module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """@main's results through XLA on the CPU, widened (see `widen`). Imports jax.
+
+    Raises:
+        CannotRun: the module cannot be compiled or called from here.
+    """
+    import jax
+
+    from ..backend.from_module import lowered_from_module
+
+    try:
+        with jax.enable_x64(True):
+            results = lowered_from_module(module).compile()(*inputs)
+    except Exception as error:
+        raise CannotRun(f"XLA refused: {str(error).strip().splitlines()[0][:300]}") from error
+    return [part for result in results for part in widen(np.asarray(result))]
+
+
+def widen(array: np.ndarray) -> list[np.ndarray]:
+    """The array as types that numpy itself has, without loss: one, or two for complex numbers."""
+    if array.dtype.kind == "c":
+        return [np.asarray(array.real), np.asarray(array.imag)]
+    if array.dtype.type.__module__ == "numpy":
+        return [array]
+    if is_float(array.dtype):
+        return [array.astype(np.float32)]
+    return [array.astype(np.uint32 if array.dtype.name.startswith("u") else np.int32)]

@@ -1,0 +1,132 @@
+"""The child process that runs modules on StableHLO's reference interpreter.
+
+Run as `python -m jxc.check.worker`: the interpreter aborts on what it does not know, and a child
+can be lost. It reads and writes pickled messages between parent and child, each after its length
+in eight bytes.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+from collections.abc import Sequence
+from typing import Any, BinaryIO
+
+import numpy as np
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import func, stablehlo
+from jaxlib.mlir.passmanager import PassManager
+
+from ..ir import _private, make_context, read_module, register_native_passes
+
+_PREPARE = "builtin.module(inline,func.func(chlo-legalize-to-stablehlo))"
+
+
+def write_message(stream: BinaryIO, message: Any) -> None:
+    """Send one message."""
+    data = pickle.dumps(message)
+    stream.write(len(data).to_bytes(8, "little") + data)
+    stream.flush()
+
+
+def read_message(stream: BinaryIO) -> Any:
+    """Wait for one message; EOFError where the other side is gone."""
+    head = stream.read(8)
+    if len(head) < 8:
+        raise EOFError
+    return pickle.loads(stream.read(int.from_bytes(head, "little")))
+
+
+def evaluate(module_text: bytes, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """What the interpreter makes of @main.
+
+    Args:
+        module_text: the module, in any form that `read_module` takes.
+        inputs: @main's arguments as `run.widen` makes them.
+
+    Returns:
+        The results, widened likewise.
+    """
+    context = make_context()
+    _private.register_inliner(context)
+    module = read_module(module_text, context)
+    with context, ir.Location.unknown():
+        _wrap_main(module)
+        PassManager.parse(_PREPARE).run(module.operation)
+        arguments = [_attribute(array) for array in inputs]
+        return [np.array(result) for result in stablehlo.eval_module(module, arguments)]
+
+
+def _attribute(array: np.ndarray) -> ir.DenseElementsAttr:
+    return ir.DenseElementsAttr.get(array, signless=array.dtype.kind != "u")
+
+
+def _wrap_main(module: ir.Module) -> None:
+    """Put a @main around @main that takes and returns only types that numpy has."""
+    main = next(op for op in module.body.operations if _name(op) == "main")
+    signature = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
+    main.attributes["sym_name"] = ir.StringAttr.get("jxc_wrapped")
+    main.attributes["sym_visibility"] = ir.StringAttr.get("private")
+    inputs = [_wide_types(each) for each in signature.inputs]
+    outputs = [each for kind in signature.results for each in _wide_types(kind)]
+    with ir.InsertionPoint(module.body):
+        wrapper = func.FuncOp("main", ([each for wide in inputs for each in wide], outputs))
+    with ir.InsertionPoint(wrapper.add_entry_block()):
+        rest = iter(wrapper.arguments)
+        arguments = [
+            _narrow([next(rest) for _ in wide], kind)
+            for kind, wide in zip(signature.inputs, inputs, strict=True)
+        ]
+        results = func.CallOp(signature.results, "jxc_wrapped", arguments).results
+        func.return_([each for value in results for each in _widen(value)])
+
+
+def _name(op: ir.OpView) -> str:
+    return op.attributes["sym_name"].value if "sym_name" in op.attributes else ""
+
+
+def _wide_types(kind: ir.Type) -> list[ir.Type]:
+    element = ir.RankedTensorType(kind).element_type
+    wide = [element]
+    if isinstance(element, ir.ComplexType):
+        wide = [element.element_type] * 2
+    elif isinstance(element, ir.IntegerType) and element.width in (2, 4):
+        unsigned = element.is_unsigned
+        wide = [ir.Type.parse("ui32" if unsigned else "i32")]
+    elif isinstance(element, ir.FloatType) and str(element) not in ("f16", "f32", "f64"):
+        wide = [ir.F32Type.get()]
+    return [ir.RankedTensorType.get(ir.RankedTensorType(kind).shape, each) for each in wide]
+
+
+def _narrow(values: Sequence[ir.Value], kind: ir.Type) -> ir.Value:
+    if len(values) == 2:
+        return stablehlo.complex(*values)
+    return values[0] if values[0].type == kind else stablehlo.convert(kind, values[0])
+
+
+def _widen(value: ir.Value) -> list[ir.Value]:
+    wide = _wide_types(value.type)
+    if len(wide) == 2:
+        return [stablehlo.real(value), stablehlo.imag(value)]
+    return [value if wide[0] == value.type else stablehlo.convert(wide[0], value)]
+
+
+def main() -> None:
+    """Answer messages until there are no more."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what C++ prints must not get between the answers
+    register_native_passes()
+    while True:
+        try:
+            module, inputs = read_message(sys.stdin.buffer)
+        except EOFError:
+            return
+        try:
+            write_message(answers, ("done", evaluate(module, inputs)))
+        except Exception as error:
+            write_message(answers, ("failed", f"{type(error).__name__}: {error}"))
+
+
+if __name__ == "__main__":
+    main()
