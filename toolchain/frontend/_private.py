@@ -23,6 +23,21 @@ def constants_of(jaxpr: Any) -> list[tuple[Any, Any]]:
     return list(zip(inner.constvars, values, strict=False))
 
 
+def captured_tracers(traced: Any) -> int:
+    """How many of a `jax.stages.Traced`'s first inputs are values of other traces.
+
+    JAX takes such a value for one more input, and lowers a module that nobody can call.
+    """
+    import jax
+
+    return sum(isinstance(value, jax.core.Tracer) for value in getattr(traced, "_consts", ()))
+
+
+def inputs_of(jaxpr: Any) -> list[Any]:
+    """The input variables of a jaxpr, closed or not."""
+    return getattr(jaxpr, "jaxpr", jaxpr).invars
+
+
 def equations_of(jaxpr: Any) -> list[Any]:
     """The equations of a jaxpr, closed or not."""
     return getattr(jaxpr, "jaxpr", jaxpr).eqns

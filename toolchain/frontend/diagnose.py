@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import JxcError, UsageError, did_you_mean
+from . import _private
 from .arguments import describe_call
 from .dtypes import canonical_dtype
-from .places import Place, definition_place, home_of, innermost_user_place
+from .places import Place, definition_place, home_of, innermost_of, innermost_user_place
 
 
 class TraceError(JxcError):
@@ -51,6 +52,10 @@ class Call:
         return describe_call(self.name, self.args, self.kwargs)
 
 
+Explained = tuple[str, list[str]]
+"""What went wrong in a sentence, and what to do about it in lines."""
+
+
 @contextmanager
 def explaining(call: Call) -> Iterator[None]:
     """Turn whatever the block raises into a `TraceError`, the original being its cause."""
@@ -85,21 +90,21 @@ def explain(error: Exception, call: Call) -> TraceError:
     """The message for an exception that tracing or lowering `call` raised."""
     home = home_of(call.function)
     place = innermost_user_place(error.__traceback__, home) or definition_place(call.function)
-    problem, remedy = _problem(Failure(error, place, call))
+    return _trace_error(_problem(Failure(error, place, call)), place, call)
+
+
+def _trace_error(explained: Explained, place: Place | None, call: Call) -> TraceError:
+    problem, remedy = explained
     lines = [f"{place}: {problem}" if place else problem]
     if place and place.text:
         lines.append(place.quote())
-    explained = TraceError("\n".join([*lines, *_indent(remedy), f"  while tracing {call}"]))
-    explained.place = place
-    return explained
+    error = TraceError("\n".join([*lines, *_indent(remedy), f"  while tracing {call}"]))
+    error.place = place
+    return error
 
 
 def _indent(lines: Sequence[str]) -> list[str]:
     return [f"  {line}" for line in lines]
-
-
-Explained = tuple[str, list[str]]
-"""What went wrong in a sentence, and what to do about it in lines."""
 
 
 def _problem(failure: Failure) -> Explained:
@@ -248,15 +253,21 @@ def _untraceable(failure: Failure) -> Explained | None:
     return problem, [remedy, "Or register its class: jax.tree_util.register_dataclass."]
 
 
+_LEAKED: Explained = (
+    "a traced value left the function that made it",
+    [
+        "It was kept in a global, an attribute or a list, and used after that trace had ended.",
+        "Return it from the function instead. (JAX_CHECK_TRACER_LEAKS=1 finds where it left.)",
+    ],
+)
+
+
 def _leaked(failure: Failure) -> Explained | None:
     from jax import errors
 
     if not isinstance(failure.error, errors.UnexpectedTracerError):
         return None
-    return "a traced value left the function that made it", [
-        "It was kept in a global, an attribute or a list, and used after that trace had ended.",
-        "Return it from the function instead. (JAX_CHECK_TRACER_LEAKS=1 finds where it left.)",
-    ]
+    return _LEAKED
 
 
 def _incomparable(failure: Failure) -> Explained | None:
@@ -291,6 +302,20 @@ def _known_text(failure: Failure) -> Explained | None:
             problem, more = _own_words(failure)
             return problem, [*more, remedy]
     return None
+
+
+def check_leaks(traced: Any, call: Call) -> None:
+    """See that a function used no traced value but its own, which JAX 0.10 and later let pass.
+
+    Raises:
+        TraceError: it did; the message names the line that uses the value.
+    """
+    count = _private.captured_tracers(traced)
+    foreign = set(_private.inputs_of(traced.jaxpr)[:count])
+    for equation in _private.equations_of(traced.jaxpr) if count else ():
+        if any(not hasattr(operand, "val") and operand in foreign for operand in equation.invars):
+            frames = (Place(*frame) for frame in _private.frames_of(equation))
+            raise _trace_error(_LEAKED, innermost_of(frames, home_of(call.function)), call)
 
 
 # Arguments, before tracing

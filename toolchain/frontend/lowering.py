@@ -15,7 +15,7 @@ from jaxlib.mlir import ir
 
 from ..errors import MissingTargetError, UsageError
 from .constants import CapturedConstant, captured_constants
-from .diagnose import Call, check_arguments, explaining
+from .diagnose import Call, check_arguments, check_leaks, explaining
 from .transform import Step, Transform, parse_transform
 
 
@@ -102,20 +102,20 @@ def lower(
     check_devices(transform, args)
     jitted, args = _jitted(transformed, args, jit_kwargs)
     with _on(device), explaining(traced_call):
-        return _lower(fn, jitted, args, kwargs, platform)
+        return _lower(traced_call, jitted, args, platform)
 
 
-def _lower(
-    fn: Callable[..., Any], jitted: Any, args: Any, kwargs: dict[str, Any], platform: str | None
-) -> Lowering:
+def _lower(call: Call, jitted: Any, args: Any, platform: str | None) -> Lowering:
+    kwargs = call.kwargs
     platforms = (platform,) if platform else None
     start = time.perf_counter()
     traced = jitted.trace(*args, **kwargs)
     traced_at = time.perf_counter()
+    check_leaks(traced, call)
     lowered = traced.lower(lowering_platforms=platforms)
     exported = _export(jitted, args, kwargs, platforms) if _has_symbols(args, kwargs) else None
     end = time.perf_counter()
-    return Lowering(fn, traced, lowered, traced_at - start, end - traced_at, exported)
+    return Lowering(call.function, traced, lowered, traced_at - start, end - traced_at, exported)
 
 
 def _has_symbols(args: Any, kwargs: Any) -> bool:

@@ -170,7 +170,7 @@ def _load_file(path: Path) -> ModuleType:
     if str(path.parent) not in sys.path:  # inside a package: last, so that it shadows nothing
         sys.path.append(str(path.parent))
     with _naming_the_line(path):
-        if "." in name:
+        if root != path.parent:
             return importlib.import_module(name)
         return _execute(path, name)
 
@@ -184,6 +184,8 @@ def _similar_files(path: Path) -> str:
 def _package_root(path: Path) -> tuple[Path, str]:
     """The folder to import a file from, and its dotted name there."""
     root, parts = path.parent, [path.stem]
+    if not path.stem.isidentifier():  # no import statement can name it
+        return root, path.stem
     while (root / "__init__.py").is_file() and root.name.isidentifier():
         parts.insert(0, root.name)
         root = root.parent

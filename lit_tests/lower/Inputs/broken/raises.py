@@ -1,0 +1,5 @@
+def batch_of(settings):
+    return settings["batch"]
+
+
+SIZE = batch_of({})

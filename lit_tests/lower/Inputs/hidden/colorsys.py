@@ -1,0 +1,1 @@
+"""Hides the module of the same name in the standard library."""

@@ -1,0 +1,5 @@
+from . import FACTOR
+
+
+def triple(x):
+    return x * FACTOR
