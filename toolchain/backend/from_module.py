@@ -31,6 +31,7 @@ def lowered_from_module(module: ir.Module) -> Lowered:
     main = _main_of(module)
     _refuse_partitions(module)
     _refuse_callbacks(module)
+    _refuse_elided(module)
     signature = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
     arguments = [_struct(t, f"@main's argument {i}") for i, t in enumerate(signature.inputs)]
     results = [_struct(t, f"@main's result {i}") for i, t in enumerate(signature.results)]
@@ -41,7 +42,11 @@ def lowered_from_module(module: ir.Module) -> Lowered:
     with jax.enable_x64(True), hook.context(None):
         traced = jax.jit(stand_in, keep_unused=True).trace(*arguments)
         lowered = traced.lower()
-    return Lowered(clone_module(module), "", None, traced, lowered)
+    named = clone_module(module)
+    if "sym_name" not in named.operation.attributes:
+        with named.context:
+            named.operation.attributes["sym_name"] = ir.StringAttr.get("main")
+    return Lowered(named, "", None, traced, lowered)
 
 
 def _main_of(module: ir.Module) -> ir.OpView:
@@ -73,6 +78,18 @@ def _refuse_callbacks(module: ir.Module) -> None:
                     f"the module calls back into Python (custom_call @{target}), and the function "
                     f"it calls lives in the process that lowered it: {_WHERE}"
                 )
+
+
+def _refuse_elided(module: ir.Module) -> None:
+    """A constant that was left out in printing reads back as whatever memory holds."""
+    for op in walk(module.operation):
+        value = op.attributes.get("value")
+        is_printed_short = value is not None and not isinstance(value, ir.DenseElementsAttr)
+        if is_printed_short and "__elided__" in str(value):
+            raise JxcError(
+                "a constant of the module was left out when it was printed "
+                "(dense_resource<__elided__>): print it whole, or as bytecode"
+            )
 
 
 def _struct(type_: ir.Type, where: str) -> jax.ShapeDtypeStruct:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from jaxlib.mlir._mlir_libs import _chlo, _jax_mlir_ext, _mlirHlo, _sdy, _stablehlo
+from jaxlib.mlir._mlir_libs import _chlo, _jax_mlir_ext, _mlirHlo, _stablehlo
+from jaxlib.mlir.dialects import sdy
 
 
 def register_jax_dialects(registry) -> None:
@@ -14,9 +15,10 @@ def register_hlo_dialects(context) -> None:
     """Load StableHLO, CHLO, Shardy and MHLO into `context`.
 
     The public faces of these are the modules of op classes, whose import takes 50 ms that a small
-    `jxc opt` has no use for.
+    `jxc opt` has no use for. Not so Shardy's: on jaxlib 0.12 its extension imports its public face
+    half-way, which then lacks half its names, for JAX too.
     """
-    for extension in (_stablehlo, _chlo, _sdy):
+    for extension in (_stablehlo, _chlo, sdy):
         extension.register_dialect(context)
     _mlirHlo.register_mhlo_dialect(context)
 

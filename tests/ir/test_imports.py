@@ -1,0 +1,47 @@
+"""What importing jxc does to the process: no jax, and jaxlib's own modules stay whole."""
+
+import subprocess
+import sys
+
+import pytest
+
+
+def run(code):
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+WHOLE = """
+import importlib
+from jxc.ir import make_context
+make_context()
+extension = importlib.import_module("jaxlib.mlir._mlir_libs.{extension}")
+public = importlib.import_module("jaxlib.mlir.dialects.{public}")
+print([n for n in dir(extension) if not n.startswith("_") and not hasattr(public, n)])
+"""
+
+
+@pytest.mark.parametrize(
+    ("extension", "public"),
+    [("_stablehlo", "stablehlo"), ("_chlo", "chlo"), ("_sdy", "sdy"), ("_mlirHlo", "mhlo")],
+)
+def test_loading_dialects_early_leaves_their_public_faces_whole(extension, public):
+    assert run(WHOLE.format(extension=extension, public=public)) == "[]"
+
+
+@pytest.mark.parametrize("module", ["jxc", "jxc.ir", "jxc.rewrite", "jxc.pipeline", "jxc.cli.opt"])
+def test_the_middle_never_imports_jax(module):
+    assert run(f"import {module}, sys; print('jax' in sys.modules)") == "False"
+
+
+def test_every_pass_works_without_jax():
+    code = "import jxc.pipeline as p, sys; print(len(p.our_passes()) > 2, 'jax' in sys.modules)"
+    assert run(code) == "True False"
+
+
+def test_public_names_exist():
+    import jxc
+
+    assert all(getattr(jxc, name) is not None for name in jxc.__all__)
+    assert set(jxc.__all__) == set(jxc._HOME)
