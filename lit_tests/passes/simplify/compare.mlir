@@ -1,0 +1,102 @@
+// RUN: %jxc opt %s -p simplify --split-input-file | FileCheck %s
+
+// CHECK-LABEL: func.func @compare_self(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.constant dense<true>
+// CHECK-NEXT: %[[S:[a-z0-9_]+]] = stablehlo.constant dense<false>
+// CHECK-NEXT: return %[[R]], %[[S]]
+func.func @compare_self(%x: tensor<4xi32>) -> (tensor<4xi1>, tensor<4xi1>) {
+  %r = stablehlo.compare GE, %x, %x, SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
+  %s = stablehlo.compare LT, %x, %x, SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
+  return %r, %s : tensor<4xi1>, tensor<4xi1>
+}
+
+// NaN is not equal to itself: this is how isnan is written.
+// CHECK-LABEL: func.func @compare_self_not_on_floats(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK: stablehlo.compare
+func.func @compare_self_not_on_floats(%x: tensor<4xf32>) -> tensor<4xi1> {
+  %r = stablehlo.compare NE, %x, %x, FLOAT : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  return %r : tensor<4xi1>
+}
+
+// CHECK-LABEL: func.func @compare_of_splats(
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.constant dense<false>
+// CHECK-NEXT: %[[S:[a-z0-9_]+]] = stablehlo.constant dense<true>
+// CHECK-NEXT: return %[[R]], %[[S]]
+func.func @compare_of_splats() -> (tensor<4xi1>, tensor<4xi1>) {
+  %c = stablehlo.constant dense<8.0> : tensor<4xf32>
+  %d = stablehlo.constant dense<0x7FC00000> : tensor<4xf32>
+  %r = stablehlo.compare GT, %c, %d, FLOAT : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %s = stablehlo.compare NE, %c, %d, FLOAT : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  return %r, %s : tensor<4xi1>, tensor<4xi1>
+}
+
+// 200 in eight bits is more than 100.
+// CHECK-LABEL: func.func @compare_of_splats_unsigned(
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.constant dense<true>
+// CHECK-NEXT: return %[[R]]
+func.func @compare_of_splats_unsigned() -> tensor<i1> {
+  %c = stablehlo.constant dense<200> : tensor<ui8>
+  %d = stablehlo.constant dense<100> : tensor<ui8>
+  %r = stablehlo.compare GT, %c, %d, UNSIGNED : (tensor<ui8>, tensor<ui8>) -> tensor<i1>
+  return %r : tensor<i1>
+}
+
+// There -0.0 is less than 0.0.
+// CHECK-LABEL: func.func @compare_of_splats_not_in_total_order(
+// CHECK: stablehlo.compare
+func.func @compare_of_splats_not_in_total_order() -> tensor<i1> {
+  %c = stablehlo.constant dense<-0.0> : tensor<f32>
+  %d = stablehlo.constant dense<0.0> : tensor<f32>
+  %r = stablehlo.compare LT, %c, %d, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+  return %r : tensor<i1>
+}
+
+// CHECK-LABEL: func.func @compare_to_boolean(
+// CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<4xi1>
+// CHECK-SAME: %[[Q:[a-z0-9]+]]: tensor<4xi1>
+// CHECK-NEXT: %[[S:[a-z0-9_]+]] = stablehlo.not %[[Q]]
+// CHECK-NEXT: return %[[P]], %[[S]]
+func.func @compare_to_boolean(%p: tensor<4xi1>, %q: tensor<4xi1>) -> (tensor<4xi1>, tensor<4xi1>) {
+  %t = stablehlo.constant dense<true> : tensor<4xi1>
+  %r = stablehlo.compare EQ, %t, %p, UNSIGNED : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
+  %s = stablehlo.compare NE, %q, %t, UNSIGNED : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
+  return %r, %s : tensor<4xi1>, tensor<4xi1>
+}
+
+// p < true is not(p), and left to those who meet it.
+// CHECK-LABEL: func.func @compare_to_boolean_not_ordered(
+// CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<4xi1>
+// CHECK: stablehlo.compare
+func.func @compare_to_boolean_not_ordered(%p: tensor<4xi1>) -> tensor<4xi1> {
+  %t = stablehlo.constant dense<true> : tensor<4xi1>
+  %r = stablehlo.compare LT, %p, %t, UNSIGNED : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
+  return %r : tensor<4xi1>
+}
+
+// CHECK-LABEL: func.func @not_of_compare(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xi32>
+// CHECK-SAME: %[[Z:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.compare GE, %[[X]], %[[Y]], SIGNED
+// CHECK-NEXT: %[[S:[a-z0-9_]+]] = stablehlo.compare NE, %[[Z]], %[[Z]], FLOAT
+// CHECK-NEXT: return %[[R]], %[[S]]
+func.func @not_of_compare(%x: tensor<4xi32>, %y: tensor<4xi32>, %z: tensor<4xf32>) -> (tensor<4xi1>, tensor<4xi1>) {
+  %a = stablehlo.compare LT, %x, %y, SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
+  %b = stablehlo.compare EQ, %z, %z, FLOAT : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %r = stablehlo.not %a : tensor<4xi1>
+  %s = stablehlo.not %b : tensor<4xi1>
+  return %r, %s : tensor<4xi1>, tensor<4xi1>
+}
+
+// Neither x < NaN nor x >= NaN is true.
+// CHECK-LABEL: func.func @not_of_compare_not_on_floats(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xf32>
+// CHECK: stablehlo.not
+func.func @not_of_compare_not_on_floats(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xi1> {
+  %a = stablehlo.compare LT, %x, %y, FLOAT : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %r = stablehlo.not %a : tensor<4xi1>
+  return %r : tensor<4xi1>
+}

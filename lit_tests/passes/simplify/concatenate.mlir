@@ -1,0 +1,107 @@
+// RUN: %jxc opt %s -p simplify --split-input-file | FileCheck %s
+
+// CHECK-LABEL: func.func @concatenate_of_one(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: return %[[X]]
+func.func @concatenate_of_one(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %r = stablehlo.concatenate %x, dim = 0 : (tensor<4xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @concatenate_of_two_not(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK: stablehlo.concatenate
+func.func @concatenate_of_two_not(%x: tensor<4xf32>) -> tensor<8xf32> {
+  %r = stablehlo.concatenate %x, %x, dim = 0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// CHECK-LABEL: func.func @concatenate_of_empty(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<0xf32>
+// CHECK-SAME: %[[Z:[a-z0-9]+]]: tensor<2xf32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.concatenate %[[X]], %[[Z]], dim = 0
+// CHECK-NEXT: return %[[R]]
+func.func @concatenate_of_empty(%x: tensor<4xf32>, %y: tensor<0xf32>, %z: tensor<2xf32>) -> tensor<6xf32> {
+  %r = stablehlo.concatenate %x, %y, %z, dim = 0 : (tensor<4xf32>, tensor<0xf32>, tensor<2xf32>) -> tensor<6xf32>
+  return %r : tensor<6xf32>
+}
+
+// Empty, but not along the dimension that grows.
+// CHECK-LABEL: func.func @concatenate_of_empty_not_across(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<0x2xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<0x3xf32>
+// CHECK: stablehlo.concatenate
+func.func @concatenate_of_empty_not_across(%x: tensor<0x2xf32>, %y: tensor<0x3xf32>) -> tensor<0x5xf32> {
+  %r = stablehlo.concatenate %x, %y, dim = 1 : (tensor<0x2xf32>, tensor<0x3xf32>) -> tensor<0x5xf32>
+  return %r : tensor<0x5xf32>
+}
+
+// CHECK-LABEL: func.func @concatenate_of_concatenate(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<2xf32>
+// CHECK-SAME: %[[Z:[a-z0-9]+]]: tensor<2xf32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.concatenate %[[Z]], %[[X]], %[[Y]], %[[X]], dim = 0
+// CHECK-NEXT: return %[[R]]
+func.func @concatenate_of_concatenate(%x: tensor<2xf32>, %y: tensor<2xf32>, %z: tensor<2xf32>) -> tensor<8xf32> {
+  %a = stablehlo.concatenate %x, %y, dim = 0 : (tensor<2xf32>, tensor<2xf32>) -> tensor<4xf32>
+  %r = stablehlo.concatenate %z, %a, %x, dim = 0 : (tensor<2xf32>, tensor<4xf32>, tensor<2xf32>) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// CHECK-LABEL: func.func @concatenate_of_concatenate_not_across(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x2xf32>
+// CHECK: stablehlo.concatenate
+// CHECK-NEXT: stablehlo.concatenate
+func.func @concatenate_of_concatenate_not_across(%x: tensor<2x2xf32>) -> tensor<4x4xf32> {
+  %a = stablehlo.concatenate %x, %x, dim = 0 : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<4x2xf32>
+  %r = stablehlo.concatenate %a, %a, dim = 1 : (tensor<4x2xf32>, tensor<4x2xf32>) -> tensor<4x4xf32>
+  return %r : tensor<4x4xf32>
+}
+
+// Split and joined again.
+// CHECK-LABEL: func.func @concatenate_of_slices(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<6x2xf32>
+// CHECK-NEXT: return %[[X]]
+func.func @concatenate_of_slices(%x: tensor<6x2xf32>) -> tensor<6x2xf32> {
+  %a = stablehlo.slice %x [0:2, 0:2] : (tensor<6x2xf32>) -> tensor<2x2xf32>
+  %b = stablehlo.slice %x [2:3, 0:2] : (tensor<6x2xf32>) -> tensor<1x2xf32>
+  %c = stablehlo.slice %x [3:6, 0:2] : (tensor<6x2xf32>) -> tensor<3x2xf32>
+  %r = stablehlo.concatenate %a, %b, %c, dim = 0 : (tensor<2x2xf32>, tensor<1x2xf32>, tensor<3x2xf32>) -> tensor<6x2xf32>
+  return %r : tensor<6x2xf32>
+}
+
+// CHECK-LABEL: func.func @concatenate_of_slices_in_part(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<6x4xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<1x2xf32>
+// CHECK-NEXT: %[[A:[a-z0-9_]+]] = stablehlo.slice %[[X]] [1:5, 0:3:2]
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.concatenate %[[Y]], %[[A]], dim = 0
+// CHECK-NEXT: return %[[R]]
+func.func @concatenate_of_slices_in_part(%x: tensor<6x4xf32>, %y: tensor<1x2xf32>) -> tensor<5x2xf32> {
+  %a = stablehlo.slice %x [1:3, 0:4:2] : (tensor<6x4xf32>) -> tensor<2x2xf32>
+  %b = stablehlo.slice %x [3:5, 0:4:2] : (tensor<6x4xf32>) -> tensor<2x2xf32>
+  %r = stablehlo.concatenate %y, %a, %b, dim = 0 : (tensor<1x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<5x2xf32>
+  return %r : tensor<5x2xf32>
+}
+
+// roll: the second part is not where the first one ends.
+// CHECK-LABEL: func.func @concatenate_of_slices_not_rolled(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<6xf32>
+// CHECK: stablehlo.concatenate
+func.func @concatenate_of_slices_not_rolled(%x: tensor<6xf32>) -> tensor<6xf32> {
+  %a = stablehlo.slice %x [2:6] : (tensor<6xf32>) -> tensor<4xf32>
+  %b = stablehlo.slice %x [0:2] : (tensor<6xf32>) -> tensor<2xf32>
+  %r = stablehlo.concatenate %a, %b, dim = 0 : (tensor<4xf32>, tensor<2xf32>) -> tensor<6xf32>
+  return %r : tensor<6xf32>
+}
+
+// The other dimensions differ.
+// CHECK-LABEL: func.func @concatenate_of_slices_not_shifted(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x4xf32>
+// CHECK: stablehlo.concatenate
+func.func @concatenate_of_slices_not_shifted(%x: tensor<4x4xf32>) -> tensor<4x2xf32> {
+  %a = stablehlo.slice %x [0:2, 0:2] : (tensor<4x4xf32>) -> tensor<2x2xf32>
+  %b = stablehlo.slice %x [2:4, 1:3] : (tensor<4x4xf32>) -> tensor<2x2xf32>
+  %r = stablehlo.concatenate %a, %b, dim = 0 : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<4x2xf32>
+  return %r : tensor<4x2xf32>
+}

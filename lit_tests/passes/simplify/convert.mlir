@@ -1,0 +1,111 @@
+// RUN: %jxc opt %s -p simplify --split-input-file | FileCheck %s
+
+// CHECK-LABEL: func.func @identity_convert(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: return %[[X]]
+func.func @identity_convert(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %r = stablehlo.convert %x : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @identity_convert_not_between_types(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK: stablehlo.convert
+func.func @identity_convert_not_between_types(%x: tensor<4xf32>) -> tensor<4xbf16> {
+  %r = stablehlo.convert %x : (tensor<4xf32>) -> tensor<4xbf16>
+  return %r : tensor<4xbf16>
+}
+
+// CHECK-LABEL: func.func @convert_of_convert(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xbf16>
+// CHECK-NEXT: return %[[X]]
+func.func @convert_of_convert(%x: tensor<4xbf16>) -> tensor<4xbf16> {
+  %a = stablehlo.convert %x : (tensor<4xbf16>) -> tensor<4xf32>
+  %r = stablehlo.convert %a : (tensor<4xf32>) -> tensor<4xbf16>
+  return %r : tensor<4xbf16>
+}
+
+// CHECK-LABEL: func.func @convert_of_convert_to_a_third(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi8>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xbf16>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.convert %[[X]]
+// CHECK-NEXT: %[[S:[a-z0-9_]+]] = stablehlo.convert %[[Y]]
+// CHECK-NEXT: return %[[R]], %[[S]]
+func.func @convert_of_convert_to_a_third(%x: tensor<4xi8>, %y: tensor<4xbf16>) -> (tensor<4xf16>, tensor<4xi8>) {
+  %a = stablehlo.convert %x : (tensor<4xi8>) -> tensor<4xi32>
+  %r = stablehlo.convert %a : (tensor<4xi32>) -> tensor<4xf16>
+  %b = stablehlo.convert %y : (tensor<4xbf16>) -> tensor<4xf32>
+  %s = stablehlo.convert %b : (tensor<4xf32>) -> tensor<4xi8>
+  return %r, %s : tensor<4xf16>, tensor<4xi8>
+}
+
+// Rounding to eight bits and back is what is meant.
+// CHECK-LABEL: func.func @convert_of_convert_not_quantising(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK: stablehlo.convert
+// CHECK-NEXT: stablehlo.convert
+func.func @convert_of_convert_not_quantising(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.convert %x : (tensor<4xf32>) -> tensor<4xf8E4M3FN>
+  %r = stablehlo.convert %a : (tensor<4xf8E4M3FN>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// Not every int32 is a float32.
+// CHECK-LABEL: func.func @convert_of_convert_not_rounding(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi32>
+// CHECK: stablehlo.convert
+// CHECK-NEXT: stablehlo.convert
+func.func @convert_of_convert_not_rounding(%x: tensor<4xi32>) -> tensor<4xi32> {
+  %a = stablehlo.convert %x : (tensor<4xi32>) -> tensor<4xf32>
+  %r = stablehlo.convert %a : (tensor<4xf32>) -> tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
+// -1 becomes 0 by way of a float, and 255 without.
+// CHECK-LABEL: func.func @convert_of_convert_not_saturating(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi8>
+// CHECK: stablehlo.convert
+// CHECK-NEXT: stablehlo.convert
+func.func @convert_of_convert_not_saturating(%x: tensor<4xi8>) -> tensor<4xui8> {
+  %a = stablehlo.convert %x : (tensor<4xi8>) -> tensor<4xf32>
+  %r = stablehlo.convert %a : (tensor<4xf32>) -> tensor<4xui8>
+  return %r : tensor<4xui8>
+}
+
+// float16 has fewer exponents than bfloat16.
+// CHECK-LABEL: func.func @convert_of_convert_not_wider_exponent(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xbf16>
+// CHECK: stablehlo.convert
+// CHECK-NEXT: stablehlo.convert
+func.func @convert_of_convert_not_wider_exponent(%x: tensor<4xbf16>) -> tensor<4xf32> {
+  %a = stablehlo.convert %x : (tensor<4xbf16>) -> tensor<4xf16>
+  %r = stablehlo.convert %a : (tensor<4xf16>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @convert_of_splat(
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.constant dense<-1.500000e+00> : tensor<4xbf16>
+// CHECK-NEXT: %[[S:[a-z0-9_]+]] = stablehlo.constant dense<1.000000e+00> : tensor<4xf32>
+// CHECK-NEXT: %[[T:[a-z0-9_]+]] = stablehlo.constant dense<-7> : tensor<4xi8>
+// CHECK-NEXT: return %[[R]], %[[S]], %[[T]]
+func.func @convert_of_splat() -> (tensor<4xbf16>, tensor<4xf32>, tensor<4xi8>) {
+  %c = stablehlo.constant dense<-1.5> : tensor<4xf32>
+  %d = stablehlo.constant dense<true> : tensor<4xi1>
+  %e = stablehlo.constant dense<-7.0> : tensor<4xf32>
+  %r = stablehlo.convert %c : (tensor<4xf32>) -> tensor<4xbf16>
+  %s = stablehlo.convert %d : (tensor<4xi1>) -> tensor<4xf32>
+  %t = stablehlo.convert %e : (tensor<4xf32>) -> tensor<4xi8>
+  return %r, %s, %t : tensor<4xbf16>, tensor<4xf32>, tensor<4xi8>
+}
+
+// 0.1 is not a bfloat16, 300 not an int8.
+// CHECK-LABEL: func.func @convert_of_splat_not_rounding(
+// CHECK: stablehlo.convert
+// CHECK-NEXT: stablehlo.convert
+func.func @convert_of_splat_not_rounding() -> (tensor<4xbf16>, tensor<4xi8>) {
+  %c = stablehlo.constant dense<0.1> : tensor<4xf32>
+  %d = stablehlo.constant dense<300> : tensor<4xi32>
+  %r = stablehlo.convert %c : (tensor<4xf32>) -> tensor<4xbf16>
+  %s = stablehlo.convert %d : (tensor<4xi32>) -> tensor<4xi8>
+  return %r, %s : tensor<4xbf16>, tensor<4xi8>
+}

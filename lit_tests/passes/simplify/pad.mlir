@@ -1,0 +1,91 @@
+// RUN: %jxc opt %s -p simplify --split-input-file | FileCheck %s
+
+// CHECK-LABEL: func.func @identity_pad(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-SAME: %[[V:[a-z0-9]+]]: tensor<f32>
+// CHECK-NEXT: return %[[X]]
+func.func @identity_pad(%x: tensor<4xf32>, %v: tensor<f32>) -> tensor<4xf32> {
+  %r = stablehlo.pad %x, %v, low = [0], high = [0], interior = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// As long as before, and not the same.
+// CHECK-LABEL: func.func @identity_pad_not_shifting(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-SAME: %[[V:[a-z0-9]+]]: tensor<f32>
+// CHECK: stablehlo.pad
+func.func @identity_pad_not_shifting(%x: tensor<4xf32>, %v: tensor<f32>) -> tensor<4xf32> {
+  %r = stablehlo.pad %x, %v, low = [1], high = [-1], interior = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @pad_of_pad(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2xf32>
+// CHECK-SAME: %[[V:[a-z0-9]+]]: tensor<f32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.pad %[[X]], %[[V]], low = [5], high = [5], interior = [5]
+// CHECK-NEXT: %[[S:[a-z0-9_]+]] = stablehlo.slice %[[R]]
+// CHECK-NEXT: return %[[S]]
+func.func @pad_of_pad(%x: tensor<2xf32>, %v: tensor<f32>) -> tensor<16xf32> {
+  %a = stablehlo.pad %x, %v, low = [1], high = [2], interior = [1] : (tensor<2xf32>, tensor<f32>) -> tensor<6xf32>
+  %r = stablehlo.pad %a, %v, low = [2], high = [-1], interior = [2] : (tensor<6xf32>, tensor<f32>) -> tensor<17xf32>
+  %s = stablehlo.slice %r [0:16] : (tensor<17xf32>) -> tensor<16xf32>
+  return %s : tensor<16xf32>
+}
+
+// x[1:3, ::2][:, 1], backwards.
+// CHECK-LABEL: func.func @pad_of_pad_as_index_gradients_do(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x1xf32>
+// CHECK-NEXT: %[[V:[a-z0-9_]+]] = stablehlo.constant
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.pad %[[X]], %[[V]], low = [1, 2], high = [1, 5], interior = [0, 0]
+// CHECK-NEXT: return %[[R]]
+func.func @pad_of_pad_as_index_gradients_do(%x: tensor<2x1xf32>) -> tensor<4x8xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %d = stablehlo.constant dense<0.0> : tensor<f32>
+  %a = stablehlo.pad %x, %c, low = [0, 1], high = [0, 2], interior = [0, 0] : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x4xf32>
+  %r = stablehlo.pad %a, %d, low = [1, 0], high = [1, 1], interior = [0, 1] : (tensor<2x4xf32>, tensor<f32>) -> tensor<4x8xf32>
+  return %r : tensor<4x8xf32>
+}
+
+// 0.0 and -0.0 are equal, and not the same.
+// CHECK-LABEL: func.func @pad_of_pad_not_with_other_values(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2xf32>
+// CHECK: stablehlo.pad
+// CHECK-NEXT: stablehlo.pad
+func.func @pad_of_pad_not_with_other_values(%x: tensor<2xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %d = stablehlo.constant dense<-0.0> : tensor<f32>
+  %a = stablehlo.pad %x, %c, low = [1], high = [0], interior = [0] : (tensor<2xf32>, tensor<f32>) -> tensor<3xf32>
+  %r = stablehlo.pad %a, %d, low = [1], high = [0], interior = [0] : (tensor<3xf32>, tensor<f32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// What the first takes away does not come back.
+// CHECK-LABEL: func.func @pad_of_pad_not_of_a_cut(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-SAME: %[[V:[a-z0-9]+]]: tensor<f32>
+// CHECK: stablehlo.pad
+// CHECK-NEXT: stablehlo.pad
+func.func @pad_of_pad_not_of_a_cut(%x: tensor<4xf32>, %v: tensor<f32>) -> tensor<4xf32> {
+  %a = stablehlo.pad %x, %v, low = [1], high = [-2], interior = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<3xf32>
+  %r = stablehlo.pad %a, %v, low = [0], high = [1], interior = [0] : (tensor<3xf32>, tensor<f32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @negative_pad_to_slice(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x4xf32>
+// CHECK-SAME: %[[V:[a-z0-9]+]]: tensor<f32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.slice %[[X]] [1:4, 0:2]
+// CHECK-NEXT: return %[[R]]
+func.func @negative_pad_to_slice(%x: tensor<4x4xf32>, %v: tensor<f32>) -> tensor<3x2xf32> {
+  %r = stablehlo.pad %x, %v, low = [-1, 0], high = [0, -2], interior = [0, 0] : (tensor<4x4xf32>, tensor<f32>) -> tensor<3x2xf32>
+  return %r : tensor<3x2xf32>
+}
+
+// CHECK-LABEL: func.func @negative_pad_to_slice_not_adding(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x4xf32>
+// CHECK-SAME: %[[V:[a-z0-9]+]]: tensor<f32>
+// CHECK: stablehlo.pad
+func.func @negative_pad_to_slice_not_adding(%x: tensor<4x4xf32>, %v: tensor<f32>) -> tensor<3x5xf32> {
+  %r = stablehlo.pad %x, %v, low = [-1, 0], high = [0, 1], interior = [0, 0] : (tensor<4x4xf32>, tensor<f32>) -> tensor<3x5xf32>
+  return %r : tensor<3x5xf32>
+}

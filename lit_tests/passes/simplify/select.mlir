@@ -1,0 +1,183 @@
+// RUN: %jxc opt %s -p simplify --split-input-file | FileCheck %s
+
+// CHECK-LABEL: func.func @select_same(
+// CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<4xi1>
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: return %[[X]]
+func.func @select_same(%p: tensor<4xi1>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %r = stablehlo.select %p, %x, %x : tensor<4xi1>, tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @select_same_not_of_two(
+// CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<4xi1>
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xf32>
+// CHECK: stablehlo.select
+func.func @select_same_not_of_two(%p: tensor<4xi1>, %x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %r = stablehlo.select %p, %x, %y : tensor<4xi1>, tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @select_of_constant(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: return %[[X]], %[[Y]]
+func.func @select_of_constant(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %p = stablehlo.constant dense<true> : tensor<i1>
+  %q = stablehlo.constant dense<false> : tensor<4xi1>
+  %r = stablehlo.select %p, %x, %y : tensor<i1>, tensor<4xf32>
+  %s = stablehlo.select %q, %x, %y : tensor<4xi1>, tensor<4xf32>
+  return %r, %s : tensor<4xf32>, tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @select_of_constant_not_mixed(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<2xf32>
+// CHECK: stablehlo.select
+func.func @select_of_constant_not_mixed(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
+  %p = stablehlo.constant dense<[true, false]> : tensor<2xi1>
+  %r = stablehlo.select %p, %x, %y : tensor<2xi1>, tensor<2xf32>
+  return %r : tensor<2xf32>
+}
+
+// CHECK-LABEL: func.func @select_of_not(
+// CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<4xi1>
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.select %[[P]], %[[Y]], %[[X]]
+// CHECK-NEXT: return %[[R]]
+func.func @select_of_not(%p: tensor<4xi1>, %x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.not %p : tensor<4xi1>
+  %r = stablehlo.select %a, %x, %y : tensor<4xi1>, tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// It is a branch that is negated.
+// CHECK-LABEL: func.func @select_of_not_not_a_branch(
+// CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<4xi1>
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xi32>
+// CHECK: stablehlo.not
+func.func @select_of_not_not_a_branch(%p: tensor<4xi1>, %x: tensor<4xi32>, %y: tensor<4xi32>) -> tensor<4xi32> {
+  %a = stablehlo.not %x : tensor<4xi32>
+  %r = stablehlo.select %p, %a, %y : tensor<4xi1>, tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
+// CHECK-LABEL: func.func @select_of_broadcast(
+// CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<i1>
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.select %[[P]], %[[X]], %[[Y]]
+// CHECK-NEXT: return %[[R]]
+func.func @select_of_broadcast(%p: tensor<i1>, %x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.broadcast_in_dim %p, dims = [] : (tensor<i1>) -> tensor<4xi1>
+  %r = stablehlo.select %a, %x, %y : tensor<4xi1>, tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @select_of_broadcast_not_of_vector(
+// CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<4xi1>
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x2xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4x2xf32>
+// CHECK: stablehlo.broadcast_in_dim
+func.func @select_of_broadcast_not_of_vector(%p: tensor<4xi1>, %x: tensor<4x2xf32>, %y: tensor<4x2xf32>) -> tensor<4x2xf32> {
+  %a = stablehlo.broadcast_in_dim %p, dims = [0] : (tensor<4xi1>) -> tensor<4x2xi1>
+  %r = stablehlo.select %a, %x, %y : tensor<4x2xi1>, tensor<4x2xf32>
+  return %r : tensor<4x2xf32>
+}
+
+// CHECK-LABEL: func.func @select_of_booleans(
+// CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<4xi1>
+// CHECK-NEXT: %[[S:[a-z0-9_]+]] = stablehlo.not %[[P]]
+// CHECK-NEXT: return %[[P]], %[[S]]
+func.func @select_of_booleans(%p: tensor<4xi1>) -> (tensor<4xi1>, tensor<4xi1>) {
+  %t = stablehlo.constant dense<true> : tensor<4xi1>
+  %f = stablehlo.constant dense<false> : tensor<4xi1>
+  %r = stablehlo.select %p, %t, %f : tensor<4xi1>, tensor<4xi1>
+  %s = stablehlo.select %p, %f, %t : tensor<4xi1>, tensor<4xi1>
+  return %r, %s : tensor<4xi1>, tensor<4xi1>
+}
+
+// The choice would have to be broadcast.
+// CHECK-LABEL: func.func @select_of_booleans_not_of_scalar(
+// CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<i1>
+// CHECK: stablehlo.select
+func.func @select_of_booleans_not_of_scalar(%p: tensor<i1>) -> tensor<4xi1> {
+  %t = stablehlo.constant dense<true> : tensor<4xi1>
+  %f = stablehlo.constant dense<false> : tensor<4xi1>
+  %r = stablehlo.select %p, %t, %f : tensor<i1>, tensor<4xi1>
+  return %r : tensor<4xi1>
+}
+
+// CHECK-LABEL: func.func @select_to_or(
+// CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<4xi1>
+// CHECK-SAME: %[[Q:[a-z0-9]+]]: tensor<4xi1>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.or %[[P]], %[[Q]]
+// CHECK-NEXT: return %[[R]]
+func.func @select_to_or(%p: tensor<4xi1>, %q: tensor<4xi1>) -> tensor<4xi1> {
+  %t = stablehlo.constant dense<true> : tensor<4xi1>
+  %r = stablehlo.select %p, %t, %q : tensor<4xi1>, tensor<4xi1>
+  return %r : tensor<4xi1>
+}
+
+// 1 in eight bits is not all of them.
+// CHECK-LABEL: func.func @select_to_or_not_on_integers(
+// CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<4xi1>
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi8>
+// CHECK: stablehlo.select
+func.func @select_to_or_not_on_integers(%p: tensor<4xi1>, %x: tensor<4xi8>) -> tensor<4xi8> {
+  %t = stablehlo.constant dense<1> : tensor<4xi8>
+  %r = stablehlo.select %p, %t, %x : tensor<4xi1>, tensor<4xi8>
+  return %r : tensor<4xi8>
+}
+
+// Causal masks, as jnp.tril writes them.
+// CHECK-LABEL: func.func @select_to_and(
+// CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<4xi1>
+// CHECK-SAME: %[[Q:[a-z0-9]+]]: tensor<4xi1>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.and %[[P]], %[[Q]]
+// CHECK-NEXT: return %[[R]]
+func.func @select_to_and(%p: tensor<4xi1>, %q: tensor<4xi1>) -> tensor<4xi1> {
+  %f = stablehlo.constant dense<false> : tensor<4xi1>
+  %r = stablehlo.select %p, %q, %f : tensor<4xi1>, tensor<4xi1>
+  return %r : tensor<4xi1>
+}
+
+// CHECK-LABEL: func.func @select_to_and_not_with_true(
+// CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<4xi1>
+// CHECK-SAME: %[[Q:[a-z0-9]+]]: tensor<4xi1>
+// CHECK: stablehlo.select
+func.func @select_to_and_not_with_true(%p: tensor<4xi1>, %q: tensor<4xi1>) -> tensor<4xi1> {
+  %t = stablehlo.constant dense<true> : tensor<4xi1>
+  %r = stablehlo.select %p, %q, %t : tensor<4xi1>, tensor<4xi1>
+  return %r : tensor<4xi1>
+}
+
+// CHECK-LABEL: func.func @select_of_select(
+// CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<4xi1>
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-SAME: %[[Z:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.select %[[P]], %[[X]], %[[Z]]
+// CHECK-NEXT: return %[[R]]
+func.func @select_of_select(%p: tensor<4xi1>, %x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.select %p, %x, %y : tensor<4xi1>, tensor<4xf32>
+  %b = stablehlo.select %p, %y, %z : tensor<4xi1>, tensor<4xf32>
+  %r = stablehlo.select %p, %a, %b : tensor<4xi1>, tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @select_of_select_not_by_another(
+// CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<4xi1>
+// CHECK-SAME: %[[Q:[a-z0-9]+]]: tensor<4xi1>
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xf32>
+// CHECK: stablehlo.select
+// CHECK-NEXT: stablehlo.select
+func.func @select_of_select_not_by_another(%p: tensor<4xi1>, %q: tensor<4xi1>, %x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.select %q, %x, %y : tensor<4xi1>, tensor<4xf32>
+  %r = stablehlo.select %p, %a, %y : tensor<4xi1>, tensor<4xf32>
+  return %r : tensor<4xf32>
+}
