@@ -1,35 +1,47 @@
-"""The convolution and its input gradient: a product per position of the window."""
+"""The convolution and its input gradient: a product for each position in the window."""
 
 from __future__ import annotations
 
-from itertools import product
+from collections.abc import Iterator, Sequence
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import ConvolutionOp
+from jxc.cost import convolution as cost
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of
-from jxc.rewrite import Facts, reassociates, rule
+from jxc.rewrite import reassociates, rule
 
-from . import geometry, window
+from . import geometry
 from .geometry import Convolution
+from .window import Walk, backwards, pad
 
 
 @rule(reassociates, targets=("cpu",))
-def depthwise_to_multiply_add(op: ConvolutionOp, facts: Facts) -> ir.Value | None:
-    """conv(x, w) -> sum over window positions t of slice(pad(x), t) * w[t], a channel a group."""
+def depthwise_to_multiply_add(op: ConvolutionOp) -> ir.Value | None:
+    """conv(x, w) -> sum over t of part(pad(x), t) * w[t], where a group has one input or output.
+
+    Padding counts as zeros that are multiplied, as StableHLO has it: an infinite or NaN weight
+    that meets padding gives NaN, also between dilated elements.
+    """
     conv = geometry.read(op)
-    if conv is None or conv.by_batch or min(conv.inputs, conv.outputs) > 1:
+    if conv is None or not _is_depthwise(conv) or not cost.multiply_add_pays(conv.taps):
         return None
-    image = _image_as_result(op.lhs, conv)
-    spatial = conv.dims.output_spatial_dimensions
-    padded = window.pad(build.convert(image, conv.accumulator), spatial, conv.axes)
-    total = _unrolled(padded, _taps_first(op.rhs, conv), conv)
-    return build.convert(_merge(total, conv, shape_of(op.result)), element_type(op.result))
+    image = pad(
+        build.convert(_as_result(op.lhs, conv), conv.accumulator),
+        conv.dims.output_spatial_dimensions,
+        conv.axes,
+    )
+    total = _sum(_Terms(image, _taps_first(op.rhs, conv), _window_walk(conv), conv))
+    return build.convert(_joined(total, conv, shape_of(op.result)), element_type(op.result))
 
 
-def _image_as_result(lhs: ir.Value, conv: Convolution) -> ir.Value:
-    """The left operand in the result's layout."""
+def _is_depthwise(conv: Convolution) -> bool:
+    return not conv.by_batch and min(conv.inputs, conv.outputs) == 1
+
+
+def _as_result(lhs: ir.Value, conv: Convolution) -> ir.Value:
+    """The image in the result's layout."""
     d = conv.dims
     source = [0] * len(shape_of(lhs))
     source[d.output_batch_dimension] = d.input_batch_dimension
@@ -40,54 +52,102 @@ def _image_as_result(lhs: ir.Value, conv: Convolution) -> ir.Value:
 
 
 def _taps_first(rhs: ir.Value, conv: Convolution) -> ir.Value:
-    """The window as [positions, groups, inputs * outputs], read in the order of the image."""
+    """The kernel as [taps, groups] or [taps, groups, members], members being inputs or outputs."""
     d = conv.dims
-    backwards = [
-        dim
-        for dim, axis in zip(d.kernel_spatial_dimensions, conv.axes, strict=True)
-        if axis.reverse and axis.window > 1
-    ]
-    if backwards:
-        rhs = stablehlo.reverse(rhs, backwards)
-    order = [*d.kernel_spatial_dimensions, d.kernel_output_feature_dimension]
-    taps = build.transpose(rhs, [*order, d.kernel_input_feature_dimension])
+    rhs = backwards(rhs, d.kernel_spatial_dimensions, conv.axes)
+    features = [d.kernel_output_feature_dimension, d.kernel_input_feature_dimension]
+    taps = build.transpose(rhs, [*d.kernel_spatial_dimensions, *features])
+    return build.convert(build.reshape(taps, [conv.taps, *_features(conv)]), conv.accumulator)
+
+
+def _features(conv: Convolution) -> list[int]:
     members = conv.inputs * conv.outputs
-    taps = build.reshape(taps, [conv.taps, conv.groups, members])
-    return build.convert(taps, conv.accumulator)
+    return [conv.groups, members] if members > 1 else [conv.groups]
 
 
-def _unrolled(padded: ir.Value, taps: ir.Value, conv: Convolution) -> ir.Value:
-    """The sum of products, in the result's layout, its feature dimension split in two."""
-    spatial = conv.dims.output_spatial_dimensions
-    sizes, steps = [a.out for a in conv.axes], [a.stride for a in conv.axes]
-    total = None
-    for tap, place in enumerate(product(*(range(axis.window) for axis in conv.axes))):
-        starts = [i * axis.rhs_dilation for i, axis in zip(place, conv.axes, strict=True)]
-        part = _split(window.strided(padded, spatial, starts, sizes, steps), conv)
-        term = stablehlo.multiply(part, _weights(taps, tap, shape_of(part), conv))
-        total = term if total is None else stablehlo.add(total, term)
-    assert total is not None
+def _window_walk(conv: Convolution) -> Walk:
+    return Walk(
+        spatial=tuple(conv.dims.output_spatial_dimensions),
+        count=tuple(axis.window for axis in conv.axes),
+        jump=tuple(axis.rhs_dilation for axis in conv.axes),
+        size=tuple(axis.out for axis in conv.axes),
+        step=tuple(axis.stride for axis in conv.axes),
+    )
+
+
+class _Terms:
+    """The products that a convolution sums: in the result's layout, features split as the taps'."""
+
+    def __init__(self, image: ir.Value, taps: ir.Value, walk: Walk, conv: Convolution) -> None:
+        self.image, self.taps, self.walk = image, taps, walk
+        self.feature = conv.dims.output_feature_dimension
+        self.repeats = conv.outputs > 1
+        self.features = _features(conv)
+
+    def fixed(self, taps: range) -> Iterator[ir.Value]:
+        """The terms of these positions in the window."""
+        for tap in taps:
+            yield self._term(self.walk.part(self.image, tap), self._row(self.taps, tap))
+
+    def following(self, first: ir.Value, count: int) -> Iterator[ir.Value]:
+        """The terms of `count` positions from `first`, a scalar i32."""
+        zeros = [build.scalar(0, element_type(first))] * len(self.features)
+        rows = stablehlo.dynamic_slice(self.taps, [first, *zeros], [count, *self.features])
+        for i in range(count):
+            tap = stablehlo.add(first, build.scalar(i, element_type(first)))
+            yield self._term(self.walk.part_at(self.image, tap), self._row(rows, i))
+
+    def _row(self, taps: ir.Value, tap: int) -> ir.Value:
+        rest = [0] * len(self.features)
+        ones = [1] * (len(self.features) + 1)
+        row = stablehlo.slice(taps, [tap, *rest], [tap + 1, *self.features], ones)
+        return build.reshape(row, self.features)
+
+    def _term(self, part: ir.Value, row: ir.Value) -> ir.Value:
+        shape = list(shape_of(part))
+        shape[self.feature : self.feature + 1] = self.features
+        if self.repeats:
+            kept = [i + (i > self.feature) for i in range(len(shape) - 1)]
+            part = build.broadcast(part, shape, kept)
+        at = range(self.feature, self.feature + len(self.features))
+        return stablehlo.multiply(build.reshape(part, shape), build.broadcast(row, shape, at))
+
+
+def _sum(terms: _Terms) -> ir.Value:
+    """All terms added: spelled out, or by a loop over as many at a time as compile quickly."""
+    taps, at_once = terms.walk.parts, cost.taps_at_once(terms.walk.parts)
+    turns = taps // at_once
+    if turns == 1:
+        return _added(terms.fixed(range(taps)))
+
+    def turn(number: ir.Value, total: ir.Value) -> ir.Value:
+        first = stablehlo.multiply(number, build.scalar(at_once, element_type(number)))
+        return stablehlo.add(total, _added(terms.following(first, at_once)))
+
+    rest = _added(terms.fixed(range(turns * at_once - at_once, taps)))
+    return build.repeat(turns - 1, rest, turn)
+
+
+def _added(terms: Iterator[ir.Value]) -> ir.Value:
+    total = next(terms)
+    for term in terms:
+        total = stablehlo.add(total, term)
     return total
 
 
-def _split(part: ir.Value, conv: Convolution) -> ir.Value:
-    """The features of `part` as [groups, inputs * outputs], repeated for each output."""
-    feature = conv.dims.output_feature_dimension
-    shape = list(shape_of(part))
-    shape[feature : feature + 1] = [conv.groups, conv.inputs * conv.outputs]
-    if conv.outputs == 1:
-        return build.reshape(part, shape)
-    return build.broadcast(part, shape, [i + (i > feature) for i in range(len(shape) - 1)])
+def _joined(total: ir.Value, conv: Convolution, shape: Sequence[int]) -> ir.Value:
+    """The sum in the result's shape: the products of a group's inputs are added up."""
+    member = conv.dims.output_feature_dimension + 1
+    if conv.inputs == 1:
+        return build.reshape(total, shape)
+    if not cost.slices_beat_reduce(conv.inputs):
+        return build.reduce_sum(total, [member])
+    return _added(build.reshape(each, shape) for each in _slices(total, member))
 
 
-def _weights(taps: ir.Value, tap: int, shape: tuple[int, ...], conv: Convolution) -> ir.Value:
-    feature = conv.dims.output_feature_dimension
-    _, groups, members = shape_of(taps)
-    row = stablehlo.slice(taps, [tap, 0, 0], [tap + 1, groups, members], [1, 1, 1])
-    return build.broadcast(build.reshape(row, [groups, members]), shape, [feature, feature + 1])
-
-
-def _merge(total: ir.Value, conv: Convolution, shape: tuple[int, ...]) -> ir.Value:
-    if conv.inputs > 1:
-        return build.reduce_sum(total, [conv.dims.output_feature_dimension + 1])
-    return build.reshape(total, shape)
+def _slices(value: ir.Value, dimension: int) -> Iterator[ir.Value]:
+    shape = shape_of(value)
+    for i in range(shape[dimension]):
+        start, limit = [0] * len(shape), list(shape)
+        start[dimension], limit[dimension] = i, i + 1
+        yield stablehlo.slice(value, start, limit, [1] * len(shape))

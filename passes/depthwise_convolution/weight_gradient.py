@@ -1,0 +1,107 @@
+"""The weight gradient: a window as large as the image, and few positions in the result."""
+
+from __future__ import annotations
+
+from math import prod
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects.stablehlo import ConvolutionOp
+from jxc.cost import convolution as cost
+from jxc.ir import build
+from jxc.ir.values import element_type, shape_of
+from jxc.rewrite import reassociates, rule
+
+from . import geometry
+from .geometry import Convolution
+from .window import Walk, backwards, pad
+
+
+@rule(reassociates, targets=("cpu",))
+def depthwise_weight_gradient_to_sums(op: ConvolutionOp) -> ir.Value | None:
+    """conv(x, dy)[t] -> sum of part(pad(x), t) * dy, for each position t, where a group has one image.
+
+    The groups come from the batch, as JAX writes the gradient by a depthwise kernel. Padding
+    counts as zeros that are multiplied, as StableHLO has it.
+    """
+    conv = geometry.read(op)
+    if conv is None or not conv.by_batch or conv.batch > 1:
+        return None
+    if not cost.weight_gradient_pays(conv.positions, conv.taps * conv.inputs):
+        return None
+    image, dy = _channels_last(op, conv)
+    walk = _result_walk(conv)
+    padded = pad(build.convert(image, conv.accumulator), walk.spatial, conv.axes)
+    sums = _sums(padded, build.convert(dy, conv.accumulator), walk)
+    return build.convert(_as_result(sums, conv), element_type(op.result))
+
+
+def _channels_last(op: ConvolutionOp, conv: Convolution) -> tuple[ir.Value, ir.Value]:
+    """x as [inputs, spatial..., groups], dy as [inputs, spatial..., groups] or [..., outputs]."""
+    d = conv.dims
+    order = [d.input_feature_dimension, *d.input_spatial_dimensions, d.input_batch_dimension]
+    dy = backwards(op.rhs, d.kernel_spatial_dimensions, conv.axes)
+    spatial = [d.kernel_input_feature_dimension, *d.kernel_spatial_dimensions]
+    dy = build.transpose(dy, [*spatial, d.kernel_output_feature_dimension])
+    if conv.outputs > 1:
+        dy = build.reshape(dy, [*shape_of(dy)[:-1], conv.groups, conv.outputs])
+    return build.transpose(op.lhs, order), dy
+
+
+def _result_walk(conv: Convolution) -> Walk:
+    return Walk(
+        spatial=tuple(range(1, len(conv.axes) + 1)),
+        count=tuple(axis.out for axis in conv.axes),
+        jump=tuple(axis.stride for axis in conv.axes),
+        size=tuple(axis.window for axis in conv.axes),
+        step=tuple(axis.rhs_dilation for axis in conv.axes),
+    )
+
+
+def _sums(image: ir.Value, dy: ir.Value, walk: Walk) -> ir.Value:
+    """[positions, features], a row for each position in the result."""
+    if cost.unrolls_weight_gradient(walk.parts):
+        rows = [_row(walk.part(image, k), dy) for k in range(walk.parts)]
+        return stablehlo.concatenate(rows, 0) if len(rows) > 1 else rows[0]
+
+    def turn(number: ir.Value, sums: ir.Value) -> ir.Value:
+        row = _row(walk.part_at(image, number), dy)
+        zero = build.scalar(0, element_type(number))
+        return stablehlo.dynamic_update_slice(sums, row, [number, zero])
+
+    features = prod(shape_of(dy)[1 + len(walk.spatial) :])
+    zero = build.scalar(0, element_type(dy))
+    return build.repeat(walk.parts, build.broadcast(zero, [walk.parts, features], []), turn)
+
+
+def _row(part: ir.Value, dy: ir.Value) -> ir.Value:
+    """[1, features]: the products summed over images and space."""
+    shape = shape_of(dy)
+    kept = len(shape_of(part)) - 1
+    products = stablehlo.multiply(build.broadcast(part, shape, range(kept + 1)), dy)
+    products = build.reshape(products, [prod(shape[:kept]), prod(shape[kept:])])
+    return _column_sums(products)
+
+
+def _column_sums(table: ir.Value) -> ir.Value:
+    """[1, n] from [m, n], as a product with ones: XLA:CPU's dot is vectorised, its reduce is not."""
+    rows, columns = shape_of(table)
+    ones = build.broadcast(build.scalar(1, element_type(table)), [1, rows], [])
+    result = ir.RankedTensorType.get([1, columns], element_type(table))
+    return stablehlo.dot_general(result, ones, table, _matmul())
+
+
+def _matmul() -> ir.Attribute:
+    return stablehlo.DotDimensionNumbers.get([], [], [1], [0])
+
+
+def _as_result(sums: ir.Value, conv: Convolution) -> ir.Value:
+    """[positions, features] in the result's layout."""
+    d = conv.dims
+    rank = len(conv.axes)
+    source = [0] * (rank + 2)
+    source[d.output_batch_dimension], source[d.output_feature_dimension] = rank + 1, rank
+    for i, dim in enumerate(d.output_spatial_dimensions):
+        source[dim] = i
+    features = conv.groups * conv.outputs
+    return build.transpose(build.reshape(sums, [*(a.out for a in conv.axes), features, 1]), source)
