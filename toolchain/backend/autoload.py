@@ -15,12 +15,10 @@ def initialize() -> None:
         return
     import warnings
 
-    from ..errors import JxcError
-
     try:
         from .hook import set_process_default
 
         set_process_default(pipeline, strict=os.environ.get("JXC_STRICT", "0") not in ("", "0"))
-    except JxcError as error:
+    except Exception as error:  # whatever it is, the program is not ours to stop
         message = f"JXC_PIPELINE={pipeline!r} has no effect: {error}"
         warnings.warn(message, stacklevel=2)
