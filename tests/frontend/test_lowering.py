@@ -175,3 +175,28 @@ def test_a_value_of_another_trace():
     jax.make_jaxpr(lambda x: kept.append(x * 2))(X)
     with pytest.raises(TraceError, match="a traced value left the function that made it"):
         lower(lambda x: x + kept[0], (SPEC,))
+
+
+class Held:
+    def __init__(self):
+        self.layers = [{"w": np.ones((2, 4), np.float32)}]
+
+    def __call__(self, x):
+        return self.layers[0]["w"] @ x
+
+
+held = Held()
+
+
+@pytest.mark.parametrize(
+    ("fn", "name"),
+    [
+        (held, "self.layers[0]['w']"),
+        (held.__call__, "self.layers[0]['w']"),
+        (lambda x: held(x), "the global held.layers[0]['w']"),
+        (functools.partial(jnp.dot, np.ones((3, 4))), "the partial's argument 1"),
+        (lambda x: x @ np.ones((4, 2)), ""),
+    ],
+)
+def test_whose_a_captured_constant_is(fn, name):
+    assert [constant.name for constant in lower(fn, (SPEC,)).constants] == [name]

@@ -6,11 +6,12 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 from . import _private
 from .dtypes import short_dtype
-from .places import Place, home_of, innermost_of
+from .places import Place, home_of, innermost_of, is_user_file
 
 LARGE = 1 << 20
 """Bytes above which a captured constant deserves a warning."""
@@ -91,18 +92,23 @@ def _place(equation: Any, home: str | None) -> Place | None:
 def _describe(value: Any, place: Place | None, owners: list[tuple[str, Any]]) -> CapturedConstant:
     name = next((name for name, held in owners if _same_array(value, held)), "")
     shape = tuple(int(dim) for dim in value.shape)
-    return CapturedConstant(shape, short_dtype(value.dtype), int(value.nbytes), name, place)
+    return CapturedConstant(
+        shape, short_dtype(value.dtype), int(getattr(value, "nbytes", 0)), name, place
+    )
 
 
 def _same_array(value: Any, held: Any) -> bool:
-    """Whether JAX's constant is this array: JAX wraps numpy's, but shares their memory."""
+    """Whether JAX's constant is this array, or a 32-bit copy that JAX made of numpy's."""
     import numpy as np
 
     if value is held:
         return True
     if not isinstance(held, np.ndarray) or held.shape != value.shape:
         return False
-    return not hasattr(value, "devices") and np.shares_memory(np.asarray(value), held)
+    constant = np.asarray(value)
+    if held.dtype == constant.dtype:  # JAX wraps it: the memory is the same
+        return np.shares_memory(constant, held)
+    return np.array_equal(constant, held.astype(constant.dtype))
 
 
 # The variables in reach of a function
@@ -111,21 +117,18 @@ def _same_array(value: Any, held: Any) -> bool:
 def _variables(fn: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
     """Pairs (who holds it, array) for the arrays that a function can see without being passed."""
     seen: set[int] = set()
-    for name, value in _outer_values(fn, seen):
-        yield from _arrays(name, value)
+    for name, value in _outer_values(fn, set()):
+        yield from _arrays(name, value, seen)
 
 
 def _outer_values(fn: Any, seen: set[int], depth: int = 4) -> Iterator[tuple[str, Any]]:
+    """What a function finds without being passed it, and what the functions it names find."""
     if isinstance(fn, functools.partial):
-        for name, value in fn.keywords.items():
-            yield f"the partial's {name}", value
-        for position, value in enumerate(fn.args):
-            yield f"the partial's argument {position + 1}", value
+        yield from _partial_values(fn)
         fn = fn.func
-    fn = inspect.unwrap(fn)
-    if owner := getattr(fn, "__self__", None):
+    fn, owner = _function_and_self(fn)
+    if owner is not None:
         yield "self", owner
-        fn = getattr(fn, "__func__", fn)
     code = getattr(fn, "__code__", None)
     if code is None or id(code) in seen or depth == 0:
         return
@@ -134,6 +137,21 @@ def _outer_values(fn: Any, seen: set[int], depth: int = 4) -> Iterator[tuple[str
         yield name, value
         if callable(value) and hasattr(inspect.unwrap(value), "__code__"):
             yield from _outer_values(value, seen, depth - 1)
+
+
+def _partial_values(fn: functools.partial[Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in fn.keywords.items():
+        yield f"the partial's {name}", value
+    for position, value in enumerate(fn.args):
+        yield f"the partial's argument {position + 1}", value
+
+
+def _function_and_self(fn: Any) -> tuple[Any, Any]:
+    """The function in Python that runs, and the object that it is a method of, or None."""
+    fn = inspect.unwrap(fn)
+    if isinstance(fn, MethodType):
+        return inspect.unwrap(fn.__func__), fn.__self__
+    return (fn, None) if isinstance(fn, FunctionType) else (type(fn).__call__, fn)
 
 
 def _names_of(fn: Any, code: Any) -> Iterator[tuple[str, Any]]:
@@ -149,13 +167,32 @@ def _names_of(fn: Any, code: Any) -> Iterator[tuple[str, Any]]:
         yield f"the global {name}", fn.__globals__[name]
 
 
-def _arrays(name: str, value: Any, depth: int = 3) -> Iterator[tuple[str, Any]]:
-    if hasattr(value, "shape") and hasattr(value, "dtype"):
+_MOST_OBJECTS = 10_000  # a model may hold its whole framework: look around, not everywhere
+
+
+def _arrays(name: str, value: Any, seen: set[int], depth: int = 4) -> Iterator[tuple[str, Any]]:
+    """The arrays that `value` is or holds, each with the expression that leads to it."""
+    import jax
+    import numpy as np
+
+    if isinstance(value, (np.ndarray, jax.Array)):
         yield name, value
-    elif depth and isinstance(value, (dict, list, tuple)):
-        items = value.items() if isinstance(value, dict) else enumerate(value)
-        for key, item in items:
-            yield from _arrays(f"{name}[{key!r}]", item, depth - 1)
-    elif depth and hasattr(value, "__dict__") and (name == "self" or not callable(value)):
-        for key, item in list(vars(value).items()):
-            yield from _arrays(f"{name}.{key}", item, depth - 1)
+        return
+    if depth == 0 or id(value) in seen or len(seen) > _MOST_OBJECTS:
+        return
+    seen.add(id(value))
+    for suffix, item in _parts(value):
+        yield from _arrays(name + suffix, item, seen, depth - 1)
+
+
+def _parts(value: Any) -> list[tuple[str, Any]]:
+    """What a container, an object or a user's module holds, each with how it is reached."""
+    if isinstance(value, dict):
+        return [(f"[{key!r}]", item) for key, item in value.items()]
+    if isinstance(value, (list, tuple)):
+        return [(f"[{index}]", item) for index, item in enumerate(value)]
+    if isinstance(value, ModuleType) and not is_user_file(getattr(value, "__file__", None) or "<"):
+        return []
+    if isinstance(value, (type, FunctionType)) or not hasattr(value, "__dict__"):
+        return []
+    return [(f".{key}", item) for key, item in vars(value).items()]

@@ -150,11 +150,14 @@ def _prepare_environment(
     if request.x64:
         os.environ["JAX_ENABLE_X64"] = "1"
     count = request.host_devices
-    if count is None and transform and transform.has("pmap"):
+    flags = os.environ.get("XLA_FLAGS", "")
+    if count is None and transform and transform.has("pmap") and _HOST_DEVICES not in flags:
         count = _leading_dimension(specs)
-    if count is not None:
-        flag = f"--xla_force_host_platform_device_count={count}"
-        os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {flag}".strip()
+    if count is not None:  # XLA heeds the last of several
+        os.environ["XLA_FLAGS"] = f"{flags} --{_HOST_DEVICES}={count}".strip()
+
+
+_HOST_DEVICES = "xla_force_host_platform_device_count"
 
 
 def _leading_dimension(specs: list[ArgumentSpec]) -> int | None:
