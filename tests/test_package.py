@@ -1,4 +1,4 @@
-"""The package as it is declared: every folder is in it, every dependency has a bound and a reason."""
+"""The package as it is declared: every folder is in it, every dependency has a bound."""
 
 import tomllib
 from pathlib import Path

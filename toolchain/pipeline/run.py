@@ -173,6 +173,6 @@ def opt(
     if isinstance(module, ir.Module):
         copy = clone_module(module)
     else:
-        copy = read_module(module, make_context())
+        copy = read_module(module, make_context(), name="<module>")
     run_pipeline(copy, make_pipeline(pipeline), Facts(target, frozenset(assume)))
     return copy

@@ -1,0 +1,131 @@
+"""Running pipelines from Python: copies, reports, what must hold."""
+
+import pytest
+from jaxlib.mlir import ir
+
+import jxc
+from jxc.errors import JxcError
+from jxc.ir import make_context, read_module, write_text
+from jxc.pipeline import Invariants, PassError, make_pipeline, our_passes, run_pipeline
+from jxc.rewrite import Facts, module_pass, rule_pass
+
+TEXT = """
+module @m {
+  func.func public @main(%x: tensor<4x4xi32> {tf.aliasing_output = 0 : i32}) -> tensor<4x4xi32> {
+    %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<4x4xi32>) -> tensor<4x4xi32>
+    %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<4x4xi32>) -> tensor<4x4xi32>
+    stablehlo.custom_call @log(%1) {has_side_effect = true} : (tensor<4x4xi32>) -> ()
+    return %1 : tensor<4x4xi32>
+  }
+}
+"""
+
+
+@pytest.fixture
+def module():
+    return read_module(TEXT, make_context())
+
+
+def test_opt_leaves_the_given_module_as_it_is(module):
+    before = write_text(module)
+    after = jxc.opt(module, "simplify")
+    assert write_text(module) == before
+    assert "transpose" not in write_text(after)
+
+
+def test_opt_takes_text():
+    assert "transpose" not in write_text(jxc.opt(TEXT, "simplify"))
+
+
+def test_a_rule_by_name_and_hits(module):
+    report = run_pipeline(module, make_pipeline("transpose-of-transpose"), Facts())
+    assert report.hits == {"transpose-of-transpose": 1}
+    assert report.seconds > 0
+
+
+def test_rules_can_be_switched_off_and_bounded(module):
+    jxc_opt = "simplify{disable-patterns=transpose-of-transpose}"
+    assert write_text(jxc.opt(module, jxc_opt)).count("stablehlo.transpose") == 2
+    assert write_text(jxc.opt(module, "simplify{max-num-rewrites=0}")) == write_text(module)
+    with pytest.raises(PassError, match="has no rule 'nothing'"):
+        jxc.opt(module, "simplify{disable-patterns=nothing}")
+
+
+def change(function):
+    """A pass that does `function` to the module's operation."""
+
+    def changing(module):
+        function(module)
+
+    changing.__doc__ = "Change what must hold."
+    return module_pass(changing)
+
+
+def main_of(module):
+    return module.regions[0].blocks[0].operations[0]
+
+
+def erase_call(module):
+    block = main_of(module).regions[0].blocks[0]
+    next(op for op in block.operations if op.operation.name == "stablehlo.custom_call").erase()
+
+
+def forget_aliasing(module):
+    main_of(module).attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get({})])
+
+
+def rename_module(module):
+    module.attributes["sym_name"] = ir.StringAttr.get("other")
+
+
+def rename_main(module):
+    main_of(module).attributes["sym_name"] = ir.StringAttr.get("not_main")
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (erase_call, "an op with side effects is gone: custom_call @log"),
+        (forget_aliasing, "argument 0 had tf.aliasing_output = 0 : i32, now none"),
+        (rename_module, 'attribute sym_name was "m", now "other"'),
+        (rename_main, "@main is gone"),
+    ],
+)
+def test_what_must_hold_is_checked(module, function, message):
+    with pytest.raises(PassError, match=message):
+        jxc.opt(module, change(function))
+
+
+def test_the_error_names_what_reproduces_it(module):
+    with pytest.raises(PassError) as caught:
+        jxc.opt(module, ["cse", change(rename_main), "symbol-dce"])
+    assert str(caught.value.prefix) == "builtin.module(cse,changing)"
+    assert not caught.value.ours
+
+
+def test_invariants_of_a_module_without_main():
+    module = read_module("func.func @f() { return }", make_context())
+    Invariants.of(module).check(module)
+    jxc.opt(module, "cse")
+
+
+def test_native_conversions_may_change_dialects(module):
+    assert "vhlo.func_v1" in write_text(jxc.opt(module, "stablehlo-legalize-to-vhlo"))
+
+
+def test_pass_names_are_their_files():
+    names = [p.name for p in our_passes()]
+    assert names == sorted(names)
+    assert {"simplify", "dedup-constants", "depthwise-convolution", "annotate-cost"} <= set(names)
+    assert all(p.doc for p in our_passes())
+
+
+def test_an_empty_rule_pass_does_nothing(module):
+    before = write_text(module)
+    run_pipeline(module, make_pipeline(rule_pass("nothing", "Do nothing.", [])), Facts())
+    assert write_text(module) == before
+
+
+def test_malformed_modules_are_said_with_their_place():
+    with pytest.raises(JxcError, match=r"<module>:1:25: use of undeclared SSA value name"):
+        jxc.opt("func.func @f() { return %x : tensor<f32> }", "cse")

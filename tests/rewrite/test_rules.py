@@ -1,0 +1,204 @@
+"""Rules: how they are declared, tried, counted, and kept from doing harm."""
+
+import pytest
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects.stablehlo import AddOp, MulOp, NegOp
+
+from jxc.ir import make_context, read_module, write_text
+from jxc.rewrite import (
+    ConvergenceError,
+    Facts,
+    RuleError,
+    apply_rules,
+    approximates,
+    exact,
+    module_pass,
+    reassociates,
+    rule,
+)
+
+
+@rule(exact)
+def negate_of_negate(op: NegOp) -> ir.Value | None:
+    """-(-x) -> x."""
+    match op.operand.owner:
+        case NegOp(operand=x):
+            return x
+    return None
+
+
+@rule(reassociates)
+def double_is_add(op: MulOp | AddOp, facts: Facts) -> ir.Value | None:
+    """x * x -> x + x: wrong, to see that it fires, on the gpu only."""
+    if facts.target == "gpu" and isinstance(op, MulOp):
+        return stablehlo.add(op.lhs, op.rhs)
+    return None
+
+
+NEGATIONS = """
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.negate %x : tensor<4xf32>
+  %1 = stablehlo.negate %0 {ATTRIBUTE} : tensor<4xf32>
+  %2 = stablehlo.multiply %1, %1 : tensor<4xf32>
+  return %2 : tensor<4xf32>
+}
+"""
+
+
+def parsed(attribute=""):
+    text = NEGATIONS.replace("{ATTRIBUTE}", f"{{{attribute}}}" if attribute else "")
+    return read_module(text, make_context())
+
+
+def test_counts():
+    module = parsed()
+    [count] = apply_rules(module.operation, [negate_of_negate], Facts())
+    assert count.hits == 1
+    assert count.tries >= 1
+    assert "negate" not in write_text(module)
+
+
+def test_facts_and_unions_of_roots():
+    assert double_is_add.roots == ("stablehlo.multiply", "stablehlo.add")
+    cpu, gpu = parsed(), parsed()
+    apply_rules(cpu.operation, [double_is_add], Facts())
+    apply_rules(gpu.operation, [double_is_add], Facts(target="gpu"))
+    assert "multiply" in write_text(cpu)
+    assert "multiply" not in write_text(gpu)
+
+
+@pytest.mark.parametrize("attribute", ['mhlo.sharding = "{replicated}"', "a.b = 1 : i32"])
+def test_annotated_ops_are_neither_replaced_nor_looked_through(attribute):
+    module = parsed(attribute)
+    before = write_text(module)
+    apply_rules(module.operation, [negate_of_negate], Facts())
+    assert write_text(module) == before
+
+
+def test_our_own_attributes_do_not_count_as_annotations():
+    module = parsed("jxc.flops = 4 : i64")
+    apply_rules(module.operation, [negate_of_negate], Facts())
+    assert "negate" not in write_text(module)
+
+
+def test_locations_carry_over():
+    module = parsed()
+    apply_rules(module.operation, [double_is_add], Facts(target="gpu"))
+    adds = [o for o in module.body.operations[0].regions[0].blocks[0] if isinstance(o, AddOp)]
+    assert [str(op.location) for op in adds] == ['loc("-":5:8)']
+
+
+def test_targets_and_assumptions_select():
+    @rule(exact, targets=("tpu",))
+    def on_tpu(op: NegOp) -> ir.Value | None:
+        """-x -> x."""
+        return op.operand
+
+    @rule(exact, assumes="no-nans")
+    def promised(op: NegOp) -> ir.Value | None:
+        """-x -> x."""
+        return op.operand
+
+    for each, facts in ((on_tpu, Facts("tpu")), (promised, Facts(assumptions={"no-nans"}))):
+        module = parsed()
+        assert apply_rules(module.operation, [each], Facts()) == []
+        assert "negate" in write_text(module)
+        apply_rules(module.operation, [each], facts)
+        assert "negate" not in write_text(module)
+
+
+def test_rules_that_chase_each_other_are_named_and_the_module_stays_valid():
+    @rule(exact)
+    def to_add(op: MulOp) -> ir.Value | None:
+        """x * y -> x + y."""
+        return stablehlo.add(op.lhs, op.rhs)
+
+    @rule(exact)
+    def to_multiply(op: AddOp) -> ir.Value | None:
+        """x + y -> x * y."""
+        return stablehlo.multiply(op.lhs, op.rhs)
+
+    module = parsed()
+    with pytest.raises(
+        ConvergenceError, match=r"to-(add|multiply) \(25\), to-(add|multiply) \(25\)"
+    ):
+        apply_rules(module.operation, [to_add, to_multiply], Facts())
+    assert module.operation.verify()
+
+
+def test_a_bound_on_rewrites_stops_quietly():
+    module = parsed()
+    apply_rules(module.operation, [negate_of_negate], Facts(), max_num_rewrites=0)
+    assert write_text(module).count("negate") == 2
+
+
+def test_a_replacement_of_another_type_is_refused():
+    @rule(exact)
+    def mistyped(op: MulOp) -> ir.Value | None:
+        """x * y -> a boolean."""
+        return stablehlo.compare(op.lhs, op.rhs, stablehlo.ComparisonDirectionAttr.get("EQ"))
+
+    with pytest.raises(RuleError, match=r"has type tensor<4xi1>; stablehlo.multiply has") as caught:
+        apply_rules(parsed().operation, [mistyped], Facts())
+    assert caught.value.__notes__ == ["in rule mistyped, on stablehlo.multiply at -:5:8"]
+
+
+def no_docstring(op: NegOp):
+    return None
+
+
+def no_annotation(op):
+    """-x."""
+
+
+def unknown_annotation(op: "NowhereOp"):  # noqa: F821
+    """-x."""
+
+
+def too_many(op: NegOp, facts: Facts, more):
+    """-x."""
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (no_docstring, "must state the equation"),
+        (no_annotation, "annotate 'op' with the op class"),
+        (unknown_annotation, "'NowhereOp' in its annotations is not imported"),
+        (too_many, r"expected the parameters \(op\) or \(op, facts\)"),
+    ],
+)
+def test_what_is_no_rule_is_refused_with_the_remedy(function, message):
+    with pytest.raises(TypeError, match=message):
+        rule(exact)(function)
+
+
+def test_contracts():
+    assert str(approximates(ulps=2)) == "approximates(ulps=2)"
+    assert str(exact) == "exact"
+    with pytest.raises(ValueError, match="positive bound"):
+        approximates(ulps=0)
+    with pytest.raises(TypeError, match="expected one of no-nans"):
+        rule(exact, assumes="sunshine")
+    with pytest.raises(TypeError, match=r"@rule\(exact\)"):
+        rule(negate_of_negate)
+
+
+def test_what_is_no_pass_is_refused_with_the_remedy():
+    def untyped(module, *, option=1):
+        """Do."""
+
+    def silent(module):
+        pass
+
+    def crowded(module, facts, more):
+        """Do."""
+
+    for function, message in (
+        (untyped, "option 'option' needs a default and one of the types"),
+        (silent, "its docstring is its help"),
+        (crowded, "expected \\(module\\) or \\(module, facts\\)"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            module_pass(function)
