@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import BroadcastInDimOp, IotaOp, ReshapeOp
+
 from jxc.ir import build
 from jxc.ir.values import as_result, shape_of, static_shape
 from jxc.rewrite import exact, rule

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import CompareOp, NotOp
+
 from jxc.ir import build
 from jxc.ir.values import direction_of, is_boolean, is_integer, splat_of, static_shape
 from jxc.rewrite import exact, rule

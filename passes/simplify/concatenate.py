@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import ConcatenateOp, SliceOp
+
 from jxc.ir.values import as_result, shape_of
 from jxc.rewrite import exact, rule
 

@@ -7,6 +7,7 @@ import math
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import ConvertOp
+
 from jxc.ir import build
 from jxc.ir.values import as_result, element_type, splat_of, static_shape
 from jxc.rewrite import exact, rule

@@ -20,6 +20,7 @@ from jaxlib.mlir.dialects.stablehlo import (
     SubtractOp,
     XorOp,
 )
+
 from jxc.ir import build
 from jxc.ir.values import (
     as_result,

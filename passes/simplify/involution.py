@@ -17,6 +17,7 @@ from jaxlib.mlir.dialects.stablehlo import (
     RealOp,
     SubtractOp,
 )
+
 from jxc.ir.values import as_result, is_complex, is_float
 from jxc.rewrite import exact, rule
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import PadOp
+
 from jxc.ir.values import as_result, is_same_splat, static_shape
 from jxc.rewrite import exact, rule
 

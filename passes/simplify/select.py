@@ -5,6 +5,7 @@ from __future__ import annotations
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import BroadcastInDimOp, NotOp, SelectOp
+
 from jxc.ir.values import as_result, is_boolean, is_splat, shape_of, splat_of
 from jxc.rewrite import exact, rule
 

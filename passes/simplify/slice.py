@@ -15,6 +15,7 @@ from jaxlib.mlir.dialects.stablehlo import (
     PadOp,
     SliceOp,
 )
+
 from jxc.ir.values import as_result, shape_of, splat_of, static_shape, users
 from jxc.rewrite import exact, rule
 

@@ -12,6 +12,7 @@ from jaxlib.mlir.dialects.stablehlo import (
     SliceOp,
     TransposeOp,
 )
+
 from jxc.ir import build
 from jxc.ir.values import is_same_splat, splat_attr, static_shape
 from jxc.rewrite import exact, rule

@@ -5,6 +5,7 @@ from __future__ import annotations
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import BroadcastInDimOp, IotaOp, TransposeOp
+
 from jxc.ir.values import as_result, static_shape
 from jxc.rewrite import exact, rule
 

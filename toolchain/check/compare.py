@@ -10,7 +10,7 @@ from jaxlib.mlir import ir
 
 from ..rewrite import Contract, exact
 from .entries import main_type
-from .inputs import KINDS, CannotRun, Spec, make_inputs, specs_of
+from .inputs import KINDS, CannotRun, make_inputs, specs_of
 from .run import Interpreter, run_xla, shared_interpreter
 
 SPREAD = 64.0

@@ -64,9 +64,9 @@ def make_inputs(
         bound: small integers are less than this.
     """
     generator = np.random.default_rng(seed)
-    draw = {"normal": _normal, "edge": _edge, "small": _small}[kind]
     if kind == "small":
         return [_small(spec, generator, bound) for spec in specs]
+    draw = {"normal": _normal, "edge": _edge}[kind]
     return [draw(spec, generator) for spec in specs]
 
 

@@ -60,7 +60,7 @@ class Interpreter:
     def _started(self) -> subprocess.Popen[bytes]:
         if self._child is None or self._child.poll() is not None:
             self.close()
-            self._errors = tempfile.TemporaryFile()
+            self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the child
             self._child = subprocess.Popen(
                 [sys.executable, "-m", "jxc.check.worker"],
                 stdin=subprocess.PIPE,

@@ -11,7 +11,7 @@ import os
 import pickle
 import sys
 from collections.abc import Sequence
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -23,14 +23,14 @@ from ..ir import _private, make_context, read_module, register_native_passes
 _PREPARE = "builtin.module(inline,func.func(chlo-legalize-to-stablehlo))"
 
 
-def write_message(stream: BinaryIO, message: Any) -> None:
+def write_message(stream: IO[bytes], message: Any) -> None:
     """Send one message."""
     data = pickle.dumps(message)
     stream.write(len(data).to_bytes(8, "little") + data)
     stream.flush()
 
 
-def read_message(stream: BinaryIO) -> Any:
+def read_message(stream: IO[bytes]) -> Any:
     """Wait for one message; EOFError where the other side is gone."""
     head = stream.read(8)
     if len(head) < 8:

@@ -1,0 +1,39 @@
+"""Write what each op costs beside it."""
+
+from __future__ import annotations
+
+from jaxlib.mlir import ir
+
+from jxc.cost.flops import Cost, cost_of, total_of
+from jxc.ir import walk
+from jxc.rewrite import module_pass
+
+
+@module_pass
+def annotate_cost(module: ir.Operation) -> None:
+    """Write `jxc.flops`, `jxc.bytes` and `jxc.intensity` (flops per byte) on each op.
+
+    Estimates from types and attributes; `jxc.cost.flops` has the formulas. Functions carry the sum
+    of their ops. A `while` carries one turn: how many there will be is not known. Ops whose flops
+    nobody knows (custom calls, composites) have bytes only; constants, calls, terminators and ops
+    with dynamic extents have nothing: `inline` first.
+    """
+    costs = [(op, _cost(op)) for op in walk(module)]
+    for op, cost in costs:
+        if cost is not None:
+            _write(op, cost)
+
+
+def _cost(op: ir.OpView) -> Cost | None:
+    if op.operation.name == "func.func":
+        return total_of(op.regions[0])
+    return cost_of(op)
+
+
+def _write(op: ir.OpView, cost: Cost) -> None:
+    i64 = ir.IntegerType.get_signless(64)
+    op.attributes["jxc.bytes"] = ir.IntegerAttr.get(i64, cost.bytes)
+    if cost.flops is not None:
+        op.attributes["jxc.flops"] = ir.IntegerAttr.get(i64, cost.flops)
+        intensity = round(cost.intensity, 3)
+        op.attributes["jxc.intensity"] = ir.FloatAttr.get(ir.F64Type.get(), intensity)

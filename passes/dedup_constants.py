@@ -1,0 +1,46 @@
+"""Keep one `stablehlo.constant` per block and value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects.stablehlo import ConstantOp
+
+from jxc.ir import walk
+from jxc.ir.values import constant_of, is_complex, shape_of
+from jxc.rewrite import module_pass
+
+
+@module_pass
+def dedup_constants(module: ir.Operation, *, max_elements: int = 1024) -> None:
+    """Keep one `stablehlo.constant` per block and value, up to `max_elements` elements.
+
+    JAX lowers each literal of a program to a constant of its own. Values are the same where type
+    and bits are: 0.0 and -0.0 are two, and so are NaNs of other payloads. The first of a block
+    stays; one with attributes of its own (a sharding) stays as it is.
+    """
+    kept: dict[Hashable, ir.Value] = {}
+    repeated: list[tuple[ConstantOp, ir.Value]] = []
+    for op in walk(module):
+        if isinstance(op, ConstantOp) and _is_plain(op, max_elements):
+            value = kept.setdefault((op.operation.block, _key(op)), op.result)
+            if value != op.result:
+                repeated.append((op, value))
+    for op, value in repeated:
+        op.result.replace_all_uses_with(value)
+        op.operation.erase()
+
+
+def _is_plain(op: ConstantOp, max_elements: int) -> bool:
+    return math.prod(shape_of(op.result)) <= max_elements and len(op.operation.attributes) == 1
+
+
+def _key(op: ConstantOp) -> Hashable:
+    """Equal for constants of one type and the same bits."""
+    if not is_complex(op.result):
+        return op.value
+    array = constant_of(op.result)
+    assert array is not None
+    return str(op.result.type), array.tobytes()
