@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import TypeAlias
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects.stablehlo import (
@@ -34,7 +35,7 @@ from jxc.ir.values import (
 )
 from jxc.rewrite import exact, rule
 
-_Binary = AddOp | AndOp | MaxOp | MinOp | MulOp | OrOp | XorOp
+_Binary: TypeAlias = AddOp | AndOp | MaxOp | MinOp | MulOp | OrOp | XorOp
 
 
 def _beside(op: _Binary, is_neutral: Callable[[ir.Value], bool]) -> ir.Value | None:

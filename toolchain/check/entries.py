@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jaxlib.mlir import ir
+from jaxlib.mlir.passmanager import PassManager
 
 from ..ir import clone_module
 
@@ -13,12 +14,16 @@ def entry_names(module: ir.Module) -> list[str]:
 
 
 def with_main(module: ir.Module, name: str) -> ir.Module:
-    """A copy in which the function `name` is called @main, and is the only one of that name."""
+    """A copy in which the function `name` is called @main, with nothing beside it but its callees."""
     copy = clone_module(module)
     with copy.context, ir.Location.unknown():
         if name != "main":
             _rename(copy, "main", "jxc_other_main")
         _rename(copy, name, "main")
+        for op in _functions(copy):
+            visibility = "public" if _name(op) == "main" else "private"
+            op.attributes["sym_visibility"] = ir.StringAttr.get(visibility)
+        PassManager.parse("builtin.module(symbol-dce)").run(copy.operation)
     return copy
 
 
@@ -47,3 +52,11 @@ def _name(op: ir.OpView) -> str:
 
 def _is_public(op: ir.OpView) -> bool:
     return "sym_visibility" not in op.attributes or "public" in str(op.attributes["sym_visibility"])
+
+
+def function_text(module: ir.Module, name: str) -> str:
+    """The text of the function `name`; KeyError where there is none."""
+    for op in _functions(module):
+        if _name(op) == name:
+            return str(op)
+    raise KeyError(name)

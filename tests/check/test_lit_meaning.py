@@ -1,0 +1,71 @@
+"""What passes do to the modules in their lit files keeps the meaning: run before and after."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from jaxlib.mlir import ir
+
+from jxc.check import compare_modules
+from jxc.check.entries import entry_names, function_text, with_main
+from jxc.check.inputs import CannotRun
+
+from ..lit_cases import FILES, FOLDER, Rewritten, Run, rewrite, runs
+
+RUNS = [run for file in FILES for run in runs(file)]
+checked: Counter[str] = Counter()
+not_run: list[str] = []
+
+
+def _id(run: Run) -> str:
+    return f"{run.file.relative_to(FOLDER)} {run.pipeline}"
+
+
+@pytest.mark.parametrize("run", RUNS, ids=_id)
+def test_meaning_is_kept(run: Run) -> None:
+    for piece in run.pieces():
+        rewritten = rewrite(piece, run)
+        for name, before, after in _changed(rewritten):
+            _check(f"{run.file.relative_to(FOLDER)} @{name}", before, after, rewritten)
+
+
+def _changed(rewritten: Rewritten) -> Iterator[tuple[str, ir.Module, ir.Module]]:
+    """The public functions that the pipeline changed, each as @main."""
+    for name in entry_names(rewritten.before):
+        if function_text(rewritten.before, name) != function_text(rewritten.after, name):
+            yield name, with_main(rewritten.before, name), with_main(rewritten.after, name)
+
+
+def _check(where: str, before: ir.Module, after: ir.Module, rewritten: Rewritten) -> None:
+    report = compare_modules(before, after, contract=rewritten.contract)
+    if not report.ran:
+        not_run.append(f"{where}: {report}")
+        return
+    checked.update(set(report.runs.values()))
+    assert report.agrees, f"{where}: {report}"
+
+
+def test_lit_files_are_found() -> None:
+    assert len(RUNS) > 10
+    assert Path(FOLDER) in {file.parent for file in FILES}
+
+
+def test_how_many_were_checked(capsys: pytest.CaptureFixture[str]) -> None:
+    """Runs last: says what was compared, and what was not, and why."""
+    assert checked, "nothing was compared; run the whole file"
+    with capsys.disabled():
+        print(f"\nchanged functions compared: {dict(checked)}; not run: {len(not_run)}")
+        for line in not_run:
+            print(f"  {line}")
+    assert len(not_run) <= sum(checked.values()) // 10, "too much cannot be run"
+
+
+def test_unranked_arguments_are_refused() -> None:
+    from jxc.check.inputs import specs_of
+    from jxc.ir import make_context
+
+    with make_context(), pytest.raises(CannotRun, match="static extents"):
+        specs_of([ir.Type.parse("tensor<?xf32>")])

@@ -1,0 +1,41 @@
+"""Every rule of every pass fires in the lit files of its pass, and each has a case against it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from jxc.pipeline import our_passes
+
+from ..lit_cases import FILES, rewrite, runs
+
+
+def _hits() -> Counter[str]:
+    hits: Counter[str] = Counter()
+    for file in FILES:
+        for run in runs(file):
+            for piece in run.pieces():
+                hits.update(rewrite(piece, run).report.hits)
+    return hits
+
+
+def test_every_rule_fires() -> None:
+    hits = _hits()
+    rules = [rule.name for found in our_passes() for rule in found.rules]
+    assert rules
+    assert not [name for name in rules if not hits[name]], "no lit case makes these rules fire"
+
+
+def test_names_are_unique() -> None:
+    names = Counter(rule.name for found in our_passes() for rule in found.rules)
+    assert not [name for name, count in names.items() if count > 1]
+
+
+def test_every_rule_has_a_case_against_it() -> None:
+    simplify = next(found for found in our_passes() if found.name == "simplify")
+    text = "".join(file.read_text() for file in FILES if file.parent.name == "simplify")
+    functions = re.findall(r"^func\.func @(\w+)\(", text, flags=re.MULTILINE)
+    against = " ".join(name for name in functions if "_not" in name)
+    stems = {rule.name: rule.name.replace("-", "_") for rule in simplify.rules}
+    assert not [name for name, stem in stems.items() if stem not in functions]
+    assert against.count("_not") >= len(stems)
