@@ -80,7 +80,10 @@ def statistics_table(reports: Iterable[Report]) -> str:
     rows = [
         (f"{c.hits:6d}  {c.tries:8d}  {c.seconds * 1e3:9.3f}", f"{name}: {c.name}")
         for (name, _), c in counts.items()
+        if c.tries
     ]
+    if idle := len(counts) - len(rows):
+        rows.append(("", f"{idle} more rules met no op of theirs"))
     header = f"{'hits':>6}  {'tries':>8}  {'ms':>9}  pass: rule"
     return _table("Pass statistics report", header, rows or [("", "no pass in it counts rules")])
 

@@ -1,0 +1,62 @@
+"""The commands and programs in the documents, run as they stand there.
+
+A `python` block whose first line names a file (`# model.py`) is written to it; other ones are run.
+A `console` block is run line by line, and its output compared: `...` stands for anything.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(document):
+    return BLOCK.findall((ROOT / document).read_text())
+
+
+def environment():
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    return {**os.environ, "PATH": path, "JAX_PLATFORMS": "cpu"}
+
+
+def run(command, folder, **options):
+    done = subprocess.run(
+        command, cwd=folder, env=environment(), capture_output=True, text=True, **options
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def commands(text):
+    """Pairs of a command and the output shown under it."""
+    parts = re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]
+    return [part.partition("\n")[::2] for part in parts]
+
+
+def matches(shown, found):
+    pattern = ".*".join(re.escape(piece) for piece in shown.rstrip().split("..."))
+    return re.fullmatch(pattern, found.rstrip(), flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])
+def test_a_document_does_what_it_says(document, tmp_path):
+    ran = 0
+    for language, text in blocks(document):
+        named = re.match(r"# (\S+\.py)\n", text)
+        if language == "python" and named:
+            (tmp_path / named[1]).write_text(text)
+        elif language == "python":
+            run([sys.executable, "-c", text], tmp_path)
+            ran += 1
+        elif language == "console":
+            for command, shown in commands(text):
+                found = run(command, tmp_path, shell=True)
+                assert matches(shown, found), f"$ {command}\n{found}"
+                ran += 1
+    assert ran >= 2
