@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import ConvolutionOp
+
 from jxc.cost import convolution as cost
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of
@@ -25,7 +26,9 @@ def depthwise_to_multiply_add(op: ConvolutionOp) -> ir.Value | None:
     that meets padding gives NaN, also between dilated elements.
     """
     conv = geometry.read(op)
-    if conv is None or not _is_depthwise(conv) or not cost.multiply_add_pays(conv.taps):
+    if conv is None or not _is_depthwise(conv):
+        return None
+    if not cost.multiply_add_pays(taps=conv.taps, positions=conv.positions):
         return None
     image = pad(
         build.convert(_as_result(op.lhs, conv), conv.accumulator),

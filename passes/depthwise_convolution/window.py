@@ -8,6 +8,7 @@ from math import prod
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
+
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of
 
