@@ -112,62 +112,60 @@ class _Run:
     ) -> None:
         self.facts = facts
         self.counts = {rule.name: RuleCount(rule.name) for rule in rules}
-        self.by_root: dict[str, list[Rule]] = {}
+        self.by_root: dict[str, list[tuple[Rule, RuleCount]]] = {}
         for rule in rules:
             for root in rule.roots:
-                self.by_root.setdefault(root, []).append(rule)
+                self.by_root.setdefault(root, []).append((rule, self.counts[rule.name]))
         ops = list(walk(module))
         self.is_annotated = _annotation_guard(ops)
         self.budget = max(_LEAST_BUDGET, REWRITES_PER_OP * len(ops))
         self.quota = max_num_rewrites if max_num_rewrites >= 0 else self.budget + 1
-        self.recent: deque[tuple[str, str]] = deque(maxlen=_CHASE_WINDOW)
+        self.recent: deque[tuple[str, str, ir.Location]] = deque(maxlen=_CHASE_WINDOW)
         self.rewrites = 0
 
     def visit(self, op: ir.OpView, rewriter: _private.PatternRewriter) -> bool:
         """MLIR's callback: False when `op` was replaced, True when no rule applies."""
         if self.rewrites >= min(self.quota, self.budget) or self.is_annotated(op):
             return True
-        with rewriter.ip, op.location:
-            for rule in self.by_root[op.operation.name]:
-                values = self._try(rule, op)
+        name, location = op.operation.name, op.location
+        with rewriter.ip, location:
+            for rule, count in self.by_root[name]:
+                values = self._try(rule, count, op)
                 if values is not None:
-                    self.recent.append(
-                        (rule.name, f"{op.operation.name} at {format_location(op.location)}")
-                    )
+                    count.hits += 1
                     self.rewrites += 1
+                    self.recent.append((rule.name, name, location))
                     rewriter.replace_op(op, values)
                     return False
         return True
 
-    def _try(self, rule: Rule, op: ir.OpView) -> list[ir.Value] | None:
-        count = self.counts[rule.name]
+    def _try(self, rule: Rule, count: RuleCount, op: ir.OpView) -> list[ir.Value] | None:
         count.tries += 1
         start = perf_counter()
         try:
             returned = rule.function(op, self.facts) if rule.wants_facts else rule.function(op)
-            values = None if returned is None else _checked(returned, op)
+            return None if returned is None else _checked(returned, op)
         except Exception as error:
-            error.add_note(
-                f"in rule {rule.name}, on {op.operation.name} at {format_location(op.location)}"
-            )
+            error.add_note(f"in {_place(rule.name, op.operation.name, op.location)}")
             raise
         finally:
             count.seconds += perf_counter() - start
-        count.hits += values is not None
-        return values
 
     def raise_if_chasing(self) -> None:
         if self.rewrites < self.budget or self.rewrites == self.quota:
             return
-        names = Counter(name for name, _ in self.recent)
+        names = Counter(name for name, _, _ in self.recent)
         rules = ", ".join(f"{name} ({hits})" for name, hits in names.most_common())
         error = ConvergenceError(
             f"rules do not converge: stopped after {self.rewrites} rewrites. The last "
             f"{len(self.recent)} were by {rules}; disable one with disable-patterns=NAME"
         )
-        name, place = self.recent[-1]
-        error.add_note(f"last: rule {name}, on {place}")
+        error.add_note(f"last: {_place(*self.recent[-1])}")
         raise error
+
+
+def _place(rule: str, op: str, location: ir.Location) -> str:
+    return f"rule {rule}, on {op} at {format_location(location)}"
 
 
 def _checked(returned: Replacement, op: ir.OpView) -> list[ir.Value]:
