@@ -57,6 +57,11 @@ def _is_zero(value: ir.Value) -> bool:
     return is_splat(value, 0)
 
 
+def _is_neutral_to_add(value: ir.Value) -> bool:
+    number = splat_of(value)
+    return number == 0 and (not isinstance(number, float) or math.copysign(1, number) < 0)
+
+
 def _is_one(value: ir.Value) -> bool:
     return is_splat(value, 1)
 
@@ -64,8 +69,7 @@ def _is_one(value: ir.Value) -> bool:
 @rule(exact)
 def add_zero(op: AddOp) -> ir.Value | None:
     """x + 0 -> x, and x + -0.0 -> x on floats: -0.0 + 0.0 is 0.0, so only -0.0 is neutral."""
-    zero = -0.0 if is_float(op.result) else 0
-    return _beside(op, lambda value: is_splat(value, zero))
+    return _beside(op, _is_neutral_to_add)
 
 
 @rule(exact)

@@ -18,6 +18,7 @@ from ..lit_cases import FILES, FOLDER, Rewritten, Run, rewrite, runs
 RUNS = [run for file in FILES for run in runs(file)]
 checked: Counter[str] = Counter()
 not_run: list[str] = []
+through_xla: Counter[str] = Counter()  # why the interpreter did not run them
 
 
 def _id(run: Run) -> str:
@@ -45,6 +46,8 @@ def _check(where: str, before: ir.Module, after: ir.Module, rewritten: Rewritten
         not_run.append(f"{where}: {report}")
         return
     checked.update(set(report.runs.values()))
+    if "xla" in report.runs.values():
+        through_xla[next(iter(report.reasons.values()), f"contract {report.contract}")] += 1
     assert report.agrees, f"{where}: {report}"
 
 
@@ -60,6 +63,8 @@ def test_how_many_were_checked(capsys: pytest.CaptureFixture[str]) -> None:
         print(f"\nchanged functions compared: {dict(checked)}; not run: {len(not_run)}")
         for line in not_run:
             print(f"  {line}")
+        for reason, count in through_xla.items():
+            print(f"  {count} through XLA: {reason}")
     assert len(not_run) <= sum(checked.values()) // 10, "too much cannot be run"
 
 

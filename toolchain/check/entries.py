@@ -14,7 +14,7 @@ def entry_names(module: ir.Module) -> list[str]:
 
 
 def with_main(module: ir.Module, name: str) -> ir.Module:
-    """A copy in which the function `name` is called @main, with nothing beside it but its callees."""
+    """A copy in which the function `name` is called @main, with only its callees beside it."""
     copy = clone_module(module)
     with copy.context, ir.Location.unknown():
         if name != "main":

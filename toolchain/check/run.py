@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import selectors
+import signal
 import subprocess
 import sys
 import tempfile
@@ -62,7 +63,7 @@ class Interpreter:
             self.close()
             self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the child
             self._child = subprocess.Popen(
-                [sys.executable, "-m", "jxc.check.worker"],
+                [sys.executable, "-c", "from jxc.check.worker import main; main()"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
@@ -77,11 +78,15 @@ class Interpreter:
                 raise CannotRun(f"the interpreter took more than {self.limit_s:g} s")
 
     def _last_words(self) -> str:
+        """How the child ended: by which signal, and what it said."""
+        assert self._child is not None
+        code = self._child.wait()
         self.close()
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
-        told = [line for line in lines if "ERROR" in line or "Unsupported" in line]
-        return (told or lines or ["no message"])[0][:300]
+        told = [line for line in lines if "ERROR" in line or "Unsupported" in line] or lines
+        how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        return ": ".join([how, *told[:1]])[:300]
 
 
 @cache

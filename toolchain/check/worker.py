@@ -1,8 +1,8 @@
 """The child process that runs modules on StableHLO's reference interpreter.
 
-Run as `python -m jxc.check.worker`: the interpreter aborts on what it does not know, and a child
-can be lost. It reads and writes pickled messages between parent and child, each after its length
-in eight bytes.
+The interpreter aborts on what it does not know (and traps on an integer divided by zero), and a
+child can be lost. Parent and child send each other pickled messages, each after its length in
+eight bytes.
 """
 
 from __future__ import annotations
@@ -126,7 +126,3 @@ def main() -> None:
             write_message(answers, ("done", evaluate(module, inputs)))
         except Exception as error:
             write_message(answers, ("failed", f"{type(error).__name__}: {error}"))
-
-
-if __name__ == "__main__":
-    main()

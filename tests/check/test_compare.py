@@ -1,0 +1,166 @@
+"""The checker: it sees wrong rewrites that others have shipped, and survives what it cannot run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from jaxlib.mlir import ir
+
+from jxc.check import Interpreter, compare_modules
+from jxc.check.inputs import KINDS, CannotRun, edge_values, make_inputs, specs_of
+from jxc.check.run import widen
+from jxc.ir import make_context, read_module
+from jxc.ir.dtypes import numpy_dtype
+from jxc.rewrite import reassociates
+
+
+def _module(body: str, arguments: str, result: str) -> ir.Module:
+    text = f"func.func @main({arguments}) -> {result} {{\n{body}\nreturn %r : {result}\n}}"
+    return read_module(text, make_context())
+
+
+F32 = "tensor<8xf32>"
+I32 = "tensor<8xi32>"
+FLOATS = ("f64", "f32", "f16", "bf16", "f8E4M3FN", "f8E5M2", "complex<f32>", "complex<f64>")
+ELEMENTS = (*FLOATS, "i1", "i4", "ui4", "i8", "ui8", "i64", "ui64")
+NOTHING = "%z = stablehlo.constant dense<0.0> : tensor<8xf32>\n"
+FP8 = "tensor<8xf8E4M3FN>"
+
+WRONG = {
+    "x + 0.0 -> x": (
+        f"{NOTHING}%r = stablehlo.add %x, %z : {F32}",
+        f"{NOTHING}%n = stablehlo.constant dense<-0.0> : {F32}\n%r = stablehlo.add %x, %n : {F32}",
+        f"%x: {F32}",
+        F32,
+    ),
+    "x - x -> 0.0": (
+        f"%r = stablehlo.subtract %x, %x : {F32}",
+        f"%r = stablehlo.constant dense<0.0> : {F32}",
+        f"%x: {F32}",
+        F32,
+    ),
+    "x * 2 / 2 -> x, on integers": (
+        f"%c = stablehlo.constant dense<2> : {I32}\n%a = stablehlo.multiply %x, %c : {I32}\n"
+        f"%r = stablehlo.divide %a, %c : {I32}",
+        f"%c = stablehlo.constant dense<0> : {I32}\n%r = stablehlo.add %x, %c : {I32}",
+        f"%x: {I32}",
+        I32,
+    ),
+    "(x / 65536) / 65536 -> -1, as x / 0 is": (
+        f"%c = stablehlo.constant dense<65536> : {I32}\n%a = stablehlo.divide %x, %c : {I32}\n"
+        f"%r = stablehlo.divide %a, %c : {I32}",
+        f"%r = stablehlo.constant dense<-1> : {I32}",
+        f"%x: {I32}",
+        I32,
+    ),
+    "f32 -> f8 -> f32 -> x": (
+        f"%a = stablehlo.convert %x : ({F32}) -> {FP8}\n"
+        f"%r = stablehlo.convert %a : ({FP8}) -> {F32}",
+        f"{NOTHING}%r = stablehlo.convert %x : {F32}",
+        f"%x: {F32}",
+        F32,
+    ),
+    "where(x > 0, x, 0) -> max(x, 0)": (
+        f"{NOTHING}%p = stablehlo.compare GT, %x, %z : ({F32}, {F32}) -> tensor<8xi1>\n"
+        f"%r = stablehlo.select %p, %x, %z : tensor<8xi1>, {F32}",
+        f"{NOTHING}%r = stablehlo.maximum %x, %z : {F32}",
+        f"%x: {F32}",
+        F32,
+    ),
+    "a complex part": (
+        "%r = stablehlo.multiply %x, %x : tensor<8xcomplex<f32>>",
+        "%r = stablehlo.add %x, %x : tensor<8xcomplex<f32>>",
+        "%x: tensor<8xcomplex<f32>>",
+        "tensor<8xcomplex<f32>>",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def interpreter() -> Iterator[Interpreter]:
+    interpreter = Interpreter(limit_s=10)
+    yield interpreter
+    interpreter.close()
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_rewrites_are_seen(name: str, interpreter: Interpreter) -> None:
+    before, after, arguments, result = WRONG[name]
+    report = compare_modules(
+        _module(before, arguments, result),
+        _module(after, arguments, result),
+        interpreter=interpreter,
+    )
+    assert report.difference is not None, str(report)
+    assert str(report).startswith("differs (exact): output ")
+    assert "expected" in str(report) and "argument 0: " in str(report)
+
+
+@pytest.mark.parametrize("element", ELEMENTS)
+def test_every_type_goes_in_and_comes_out(element: str, interpreter: Interpreter) -> None:
+    kind = f"tensor<40x{element}>"
+    module = _module(f"%r = stablehlo.reverse %x, dims = [0] : {kind}", f"%x: {kind}", kind)
+    with module.context:
+        specs = specs_of([ir.Type.parse(kind)])
+    for draw in KINDS:
+        inputs = make_inputs(specs, draw, seed=3)
+        found = interpreter.run(module, inputs)
+        for given, taken in zip(widen(inputs[0]), found, strict=True):
+            np.testing.assert_array_equal(given[::-1], taken)
+
+
+def test_edges_hold_what_goes_wrong() -> None:
+    with make_context():
+        bf16 = numpy_dtype(ir.Type.parse("bf16"))
+    values = edge_values(bf16).astype(np.float64)
+    assert np.isnan(values).sum() == 1 and np.isinf(values).sum() == 2
+    assert {0.0} == set(values[values == 0]) and np.signbit(values[values == 0]).sum() == 1
+    assert edge_values(np.dtype(np.int8)).tolist() == [-128, -127, -1, 0, 1, 63, 64, 126, 127]
+
+
+def test_interpreter_outlives_a_crash(interpreter: Interpreter) -> None:
+    crash = _module(
+        f"%r = stablehlo.custom_call @nobody_has_this(%x) : ({F32}) -> {F32}", f"%x: {F32}", F32
+    )
+    fine = _module(f"%r = stablehlo.negate %x : {F32}", f"%x: {F32}", F32)
+    ones = [np.ones(8, np.float32)]
+    with pytest.raises(CannotRun, match=r"the interpreter (died: SIG|refused)"):
+        interpreter.run(crash, ones)
+    assert interpreter.run(fine, ones)[0].tolist() == [-1.0] * 8
+
+
+def test_interpreter_traps_on_division_by_zero(interpreter: Interpreter) -> None:
+    divide = _module(f"%r = stablehlo.divide %x, %x : {I32}", f"%x: {I32}", I32)
+    with pytest.raises(CannotRun, match="the interpreter died: SIGFPE"):
+        interpreter.run(divide, [np.zeros(8, np.int32)])
+
+
+def test_interpreter_is_stopped_in_time() -> None:
+    loop = """
+      %t = stablehlo.constant dense<true> : tensor<i1>
+      %r = stablehlo.while(%i = %x) : tensor<8xf32>
+        cond { stablehlo.return %t : tensor<i1> } do { stablehlo.return %i : tensor<8xf32> }
+    """
+    interpreter = Interpreter(limit_s=1.5)
+    with pytest.raises(CannotRun, match=r"took more than 1\.5 s"):
+        interpreter.run(_module(loop, f"%x: {F32}", F32), [np.ones(8, np.float32)])
+    interpreter.close()
+
+
+def test_rounding_is_forgiven_where_the_contract_says_so(interpreter: Interpreter) -> None:
+    left = f"%a = stablehlo.add %x, %y : {F32}\n%r = stablehlo.add %a, %z : {F32}"
+    right = f"%a = stablehlo.add %y, %z : {F32}\n%r = stablehlo.add %x, %a : {F32}"
+    arguments = f"%x: {F32}, %y: {F32}, %z: {F32}"
+    before, after = (_module(body, arguments, F32) for body in (left, right))
+    assert not compare_modules(before, after, interpreter=interpreter).agrees
+    report = compare_modules(before, after, contract=reassociates, interpreter=interpreter)
+    assert report.agrees and set(report.runs.values()) == {"xla"}, str(report)
+
+
+def test_other_signatures_are_refused() -> None:
+    before = _module(f"%r = stablehlo.negate %x : {F32}", f"%x: {F32}", F32)
+    after = _module(f"%r = stablehlo.negate %x : {I32}", f"%x: {I32}", I32)
+    with pytest.raises(ValueError, match="@main is"):
+        compare_modules(before, after)
