@@ -160,7 +160,7 @@ def test_unknown_pass_is_said_at_decoration():
 
 
 def test_use_rewrites_what_is_compiled_inside_only():
-    f = jax.jit(program)
+    f = jax.jit(lambda x: program(x))
     check(f(X), np.sin)
     with jxc.use(PIPELINE) as log:
         check(f(X), np.cos)
@@ -169,7 +169,19 @@ def test_use_rewrites_what_is_compiled_inside_only():
         check(f(X), np.cos)
     check(f(X), np.sin)
     assert log.hits == {"sine-to-cosine": 1}
-    assert [c.name for c in log.compilations] == ["jit_program"]
+    assert [c.name for c in log.compilations] == ["jit__lambda"]
+
+
+@pytest.mark.parametrize("pipeline", ["O2", "inline,cse", sine_to_cosine, [sine_to_cosine, "O1"]])
+def test_the_same_pipeline_again_compiles_nothing_again(pipeline):
+    f = jax.jit(lambda x: program(x))
+    with jxc.use(pipeline) as log:
+        f(X)
+    assert len(log.compilations) == 1
+    for _ in range(3):
+        with jxc.use(pipeline) as log:
+            f(X)
+        assert not log.compilations
 
 
 @pytest.mark.parametrize("lower_inside", [True, False])

@@ -43,9 +43,16 @@ def wrap_compilation(wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -
     _compiler.compile_or_get_cached = wrap(_compiler.compile_or_get_cached)
 
 
-def is_outermost_trace() -> bool:
-    """Whether no transformation is tracing the code that runs now."""
-    return _core.trace_state_clean()
+is_outermost_trace: Callable[[], bool] = _core.trace_state_clean
+"""Whether no transformation is tracing the code that runs now."""
+
+
+def swap_and_set(context: Any) -> tuple[Callable[[Any], Any], Callable[[Any], None]]:
+    """The two halves of entering and leaving a user context of JAX's on this thread.
+
+    What its `with` statement calls; a microsecond faster, for what happens at every call.
+    """
+    return context._obj.swap_local, context._obj.set_local
 
 
 def with_module(lowered: jax.stages.Lowered, module: Any) -> jax.stages.Lowered:

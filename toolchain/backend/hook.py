@@ -31,6 +31,7 @@ STAMP = "jxc.pipeline"
 
 _PLAIN = ""  # the context's value for "no pipeline" where the process has one by default
 _chosen = jax.make_user_context(None)
+swap_chosen, set_chosen = _private.swap_and_set(_chosen)
 _process_default: str | None = None
 _registered: dict[str, _Registered] = {}
 _lock = threading.RLock()  # Python passes share one interpreter lock anyway; contexts stay safe
@@ -196,12 +197,7 @@ def rewritten(module: ir.Module, target: str) -> ir.Module:
     name = ir.StringAttr(stamp).value
     with _lock:
         copy = _unstamped(module)
-        registered = _registered.get(name)
-        if registered is None:  # lowered in another process, and brought here by jax.export
-            registered = _Registered(make_pipeline(name), strict=False)
-        if is_tiny(module):
-            return copy
-        return _run(copy, name, registered, Facts(target))
+        return copy if is_tiny(module) else _run(copy, name, Facts(target))
 
 
 def _unstamped(module: ir.Module) -> ir.Module:
@@ -210,14 +206,17 @@ def _unstamped(module: ir.Module) -> ir.Module:
     return copy
 
 
-def _run(copy: ir.Module, name: str, registered: _Registered, facts: Facts) -> ir.Module:
+def _run(copy: ir.Module, name: str, facts: Facts) -> ir.Module:
     program = ir.StringAttr(copy.operation.attributes["sym_name"]).value
     original = clone_module(copy)
     ops_before = count_ops(copy)
+    registered = _registered.get(name)
     try:
-        report = run_pipeline(copy, registered.pipeline, facts)
+        # A stamp that is not registered was set in another process, and came with jax.export.
+        pipeline = registered.pipeline if registered else make_pipeline(name)
+        report = run_pipeline(copy, pipeline, facts)
     except Exception as error:  # whatever it is, it must not end somebody's training run
-        if registered.strict:
+        if registered and registered.strict:
             raise
         _report_failure(error, original, program)
         return original

@@ -12,6 +12,9 @@ from ..pipeline import PipelineLike
 from . import _private, hook
 from .callers import warn_user
 
+_is_outermost_trace = _private.is_outermost_trace
+_swap, _set = hook.swap_chosen, hook.set_chosen
+
 
 class Jitted:
     """A jitted function whose programs go through a pipeline. Made by `jxc.jit`.
@@ -22,24 +25,26 @@ class Jitted:
     def __init__(self, jitted: Any, pipeline: str) -> None:
         functools.update_wrapper(self, jitted)
         self._jitted = jitted
-        self._context = hook.context
         self._pipeline = pipeline
         self._warned = False
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        with self._context(self._pipeline):
-            if not _private.is_outermost_trace():
-                self._warn_traced()
+        if not _is_outermost_trace():
+            self._warn_traced()
+        previous = _swap(self._pipeline)
+        try:
             return self._jitted(*args, **kwargs)
+        finally:
+            _set(previous)
 
     def lower(self, *args: Any, **kwargs: Any) -> jax.stages.Lowered:
         """`jax.jit(fn).lower(...)`, whose `compile()` runs the pipeline."""
-        with self._context(self._pipeline):
+        with hook.context(self._pipeline):
             return self._jitted.lower(*args, **kwargs)
 
     def trace(self, *args: Any, **kwargs: Any) -> jax.stages.Traced:
         """`jax.jit(fn).trace(...)`; call its `lower()` under `jxc.use` to keep the pipeline."""
-        with self._context(self._pipeline):
+        with hook.context(self._pipeline):
             return self._jitted.trace(*args, **kwargs)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:

@@ -49,7 +49,7 @@ class Pipeline:
     """
 
     steps: tuple[Step, ...]
-    library: Library = field(default_factory=Library)
+    library: Library = field(default_factory=Library, compare=False)
 
     def __str__(self) -> str:
         return f"builtin.module({','.join(map(str, self.steps))})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .facts import Facts
@@ -33,13 +33,16 @@ class Pass:
         function: called with the module's operation, `facts`, and options by parameter name;
             returns the counts of the rules it ran, if it ran any.
         rules: the rules it is made of; empty for a pass that is a plain function.
+        source: the function that `@module_pass` was given; None for a pass made of rules. Two
+            passes are equal when they come from the same function or the same rules.
     """
 
     name: str
     doc: str
     options: Mapping[str, Option]
-    function: Callable[..., Sequence[RuleCount] | None]
+    function: Callable[..., Sequence[RuleCount] | None] = field(compare=False)
     rules: tuple[Rule, ...] = ()
+    source: Callable[..., None] | None = None
 
 
 def module_pass(function: Callable[..., None]) -> Pass:
@@ -69,6 +72,7 @@ def module_pass(function: Callable[..., None]) -> Pass:
         doc=inspect.getdoc(function) or "",
         options=_options(function, parameters, where),
         function=call,
+        source=function,
     )
 
 
