@@ -14,7 +14,7 @@ The normal form, which keeps rules from chasing each other:
   into its dimensions, and it takes up a reshape before it that only adds extents of 1;
 - a `negate` or `not` is absorbed by the op it feeds, where that op has an inverse.
 
-So every rule lowers the number of ops between an argument and a result, or moves a slice, reverse or
-reshape one op closer to the argument, or replaces an op by one further down in the order transpose,
-broadcast_in_dim, reshape, constant: none of these can go on for ever.
+So every rule lowers the number of ops between an argument and a result, or moves a slice, reverse
+or reshape one op closer to the argument, or replaces an op by one further down in the order
+transpose, broadcast_in_dim, reshape, constant: none of these can go on for ever.
 """
