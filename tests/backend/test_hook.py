@@ -152,7 +152,7 @@ def test_under_another_trace_it_says_so_once_and_names_the_line():
 
 
 def test_unknown_pass_is_said_at_decoration():
-    with pytest.raises(jxc.JxcError, match="unknown pass 'simplifi'. Did you mean 'simplify'"):
+    with pytest.raises(jxc.JxcError, match=r"unknown pass 'simplifi'\. Did you mean 'simplify'"):
         jxc.jit(program, pipeline="simplifi")
 
 

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+
 from jxc.errors import UsageError
 from jxc.frontend.arguments import build_arguments, describe, parse_static, split_arguments
 from jxc.frontend.specs import SpecError, parse_argument

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from jxc.frontend.target import TargetError, resolve_target
 
 JXC = [sys.executable, "-c", "from jxc.cli import main; main()"]

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+
 from jxc.errors import MissingTargetError, UsageError
 from jxc.frontend.diagnose import ArgumentError, TraceError
 from jxc.frontend.lowering import find_device, lower

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from jxc.frontend.dtypes import canonical_dtype, known_dtypes, numpy_dtype, short_dtype
 from jxc.frontend.specs import (
     KEY_KINDS,

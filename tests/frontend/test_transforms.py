@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+
 from jxc.frontend.lowering import lower
 from jxc.frontend.transform import TransformError, parse_transform
 

@@ -64,7 +64,7 @@ def test_a_function_that_is_no_pass_is_refused_with_the_remedy():
 
 
 def test_an_unknown_name_offers_close_ones():
-    with pytest.raises(UsageError, match="'simplifi'. Did you mean 'simplify'"):
+    with pytest.raises(UsageError, match=r"'simplifi'\. Did you mean 'simplify'"):
         make_pipeline("simplifi")
 
 

@@ -21,10 +21,7 @@ _PAY_ALONE = frozenset(
 
 def is_tiny(module: ir.Module) -> bool:
     """Whether a module is so small that no pass can gain anything on it."""
-    ops = 0
-    for op in walk(module.operation):
-        ops += 1
-        name = op.operation.name
-        if ops > TINY_MODULE_OPS or name in _PAY_ALONE:
+    for ops, op in enumerate(walk(module.operation), start=1):
+        if ops > TINY_MODULE_OPS or op.operation.name in _PAY_ALONE:
             return False
     return True
