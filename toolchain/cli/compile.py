@@ -16,7 +16,8 @@ import click
 from ..errors import JxcError, MissingTargetError, UsageError
 from .io import read_input, write_output
 from .lower import lowering_options
-from .opt import chosen_pipeline, pipeline_options, promises
+from .opt import chosen_pipeline, input_name, pipeline_options, promises
+from .supervise import in_child
 
 _STAGES = ("hlo", "hlo-before", "llvm", "cost", "memory")
 
@@ -57,7 +58,12 @@ def compile_command(source: str, **flags: Any) -> None:
     os.environ.pop("JXC_PIPELINE", None)  # what is compiled here is what is asked for here
     if flags["emit"] == "llvm":
         os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "0"  # XLA dumps nothing on a cache hit
-    job = _prepare(source, flags)
+    is_file = source == "-" or (Path(source).is_file() and not source.endswith(".py"))
+    data = read_input(source) if is_file else None
+    spec = chosen_pipeline(flags, default="O2")
+    stage = in_child(data, lambda saved: ["compile", str(saved), "-p", spec])
+    stage.enter(f"while compiling {input_name(source)}")
+    job = _prepare(source, data, spec, flags)
     with contextlib.ExitStack() as stack:
         if job.x64:
             import jax
@@ -91,18 +97,19 @@ class _Job:
     facts: dict[str, Any]
 
 
-def _prepare(source: str, flags: dict[str, Any]) -> _Job:
+def _prepare(source: str, data: bytes | None, spec: str, flags: dict[str, Any]) -> _Job:
     from ..pipeline import Library, make_pipeline
 
-    library = Library.of_files(flags["load_pass"])
-    pipeline = make_pipeline(chosen_pipeline(flags, default="O2"), library)
+    pipeline = make_pipeline(spec, Library.of_files(flags["load_pass"]))
     facts = {"target": flags["target"], "assume": tuple(promises(flags["assume"]))}
-    if source == "-" or (Path(source).is_file() and not source.endswith(".py")):
-        return _from_file(source, flags, pipeline, facts)
-    return _from_target(source, flags, pipeline, facts)
+    if data is None:
+        return _from_target(source, flags, pipeline, facts)
+    return _from_file(source, data, flags, pipeline, facts)
 
 
-def _from_file(source: str, flags: dict[str, Any], pipeline: Any, facts: dict[str, Any]) -> _Job:
+def _from_file(
+    source: str, data: bytes, flags: dict[str, Any], pipeline: Any, facts: dict[str, Any]
+) -> _Job:
     if flags["specs"]:
         raise UsageError(
             f"{source} is a module, whose arguments are settled; found {flags['specs'][0]!r}"
@@ -110,9 +117,7 @@ def _from_file(source: str, flags: dict[str, Any], pipeline: Any, facts: dict[st
     from ..backend.from_module import lowered_from_module
     from ..ir import make_context, read_module
 
-    name = "<stdin>" if source == "-" else source
-    module = read_module(read_input(source), make_context(), name=name)
-    plain = lowered_from_module(module)
+    plain = lowered_from_module(read_module(data, make_context(), name=input_name(source)))
     return _Job(plain, plain.arguments, {}, True, pipeline, facts)
 
 

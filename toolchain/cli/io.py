@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from pathlib import Path
 
 from ..errors import UsageError
@@ -52,6 +51,8 @@ def _replace_file(path: Path, raw: bytes) -> None:
     if path.exists() and not path.is_file():  # /dev/null, a named pipe: written in place
         path.write_bytes(raw)
         return
+    import tempfile  # 8 ms, for -o only
+
     try:
         with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as temporary:
             temporary.write(raw)

@@ -13,6 +13,7 @@ import click
 from ..errors import UsageError
 from .io import read_input, write_output
 from .pass_help import help_pass, list_passes
+from .supervise import Stage, in_child, leave
 
 _LEVEL = click.Choice(["0", "1", "2", "3"])
 _SPLIT = "// -----"
@@ -91,21 +92,46 @@ def opt_command(file: str, output: str, **flags: Any) -> None:
     jxc opt -O2 step.mlir
     jxc opt -p 'inline,simplify{max-num-rewrites=3},cse' step.mlir -o small.mlir
     """
-    from ..pipeline import Library, Pipeline, make_pipeline
-    from ..rewrite import Facts
+    spec = chosen_pipeline(flags, default="O0")
+    is_question = flags["list_passes"] or flags["help_pass"]
+    data = b"" if is_question else read_input(file)
+    stage = in_child(data, lambda saved: _again(saved, spec, flags))
+    stage.enter(f"while reading {input_name(file)}")
+    from ..pipeline import Library
 
     library = Library.of_files(flags["load_pass"])
     if flags["list_passes"]:
-        return list_passes(library)
-    if flags["help_pass"]:
-        return help_pass(flags["help_pass"], library)
-    spec = chosen_pipeline(flags, default="O0")
-    pipeline: Pipeline = make_pipeline(spec, library)
+        list_passes(library)
+    elif flags["help_pass"]:
+        help_pass(flags["help_pass"], library)
+    else:
+        _run(_job(file, data, output, spec, library, stage, flags))
+    leave(0)
+
+
+def _job(
+    file: str, data: bytes, output: str, spec: str, library: Any, stage: Stage, flags: Any
+) -> _Job:
+    from ..pipeline import make_pipeline
+    from ..rewrite import Facts
+
+    pipeline = make_pipeline(spec, library)
     if flags["dump_pass_pipeline"]:
         click.echo(str(pipeline), err=True)
     facts = Facts(flags["target"], promises(flags["assume"]))
-    _run(_Job(file, output, pipeline, facts, flags))
-    return None
+    return _Job(input_name(file), data, output, pipeline, facts, stage, flags)
+
+
+def input_name(file: str) -> str:
+    """A file's name as messages show it."""
+    return "<stdin>" if file == "-" else file
+
+
+def _again(saved: Path, spec: str, flags: dict[str, Any]) -> list[str]:
+    """The arguments that run the same passes on a saved input."""
+    loads = [f"--load-pass={file}" for file in flags["load_pass"]]
+    split = ["--split-input-file"] if flags["split_input_file"] else []
+    return ["opt", str(saved), *loads, *split, "-p", spec]
 
 
 def chosen_pipeline(flags: dict[str, Any], default: str) -> str:
@@ -122,19 +148,20 @@ def chosen_pipeline(flags: dict[str, Any], default: str) -> str:
 
 @dataclass
 class _Job:
-    file: str
+    name: str
+    data: bytes
     output: str
     pipeline: Any
     facts: Any
+    stage: Stage
     flags: dict[str, Any]
 
 
 def _run(job: _Job) -> None:
     from ..ir import write_bytecode, write_portable
 
-    data = read_input(job.file)
     modules, reports = [], []
-    for text in _pieces(data, job.flags["split_input_file"]):
+    for text in _pieces(job.data, job.flags["split_input_file"]):
         module, report = _run_one(job, text)
         modules.append(module)
         reports.append(report)
@@ -173,7 +200,7 @@ def _run_one(job: _Job, data: bytes) -> tuple[Any, Any]:
     from ..pipeline import PassError, run_pipeline
     from ..pipeline.reproducer import write_reproducer
 
-    name = "<stdin>" if job.file == "-" else job.file
+    name = job.name
     context = make_context(allow_unregistered_dialects=job.flags["allow_unregistered_dialect"])
     module = read_module(data, context, name=name)
     try:
@@ -181,7 +208,7 @@ def _run_one(job: _Job, data: bytes) -> tuple[Any, Any]:
             module,
             job.pipeline,
             job.facts,
-            instruments=_instruments(job.flags),
+            instruments=[job.stage, *_instruments(job.flags)],
             verify_each=job.flags["verify_each"],
             name=name,
         )
