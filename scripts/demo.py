@@ -25,8 +25,8 @@ from rich.console import Console
 from rich.table import Table
 
 import jxc
-from jxc.backend.compare import Difference, compare
 from jxc.backend.timing import interleave, ratio
+from jxc.check.sensitivity import Difference, compare
 from jxc.ir import count_ops
 
 BATCH, SIZE, ROUNDS = 8, 160, 20

@@ -207,7 +207,7 @@ def _run(
         if flags["as_json"]:
             return _print_json(summary, flags["output"])
         return print_summary(summary)
-    from ..backend.inputs import fill
+    from ..check.fill import fill
 
     args, kwargs = fill((job.args, job.kwargs), flags["inputs"], flags["seed"])
     agrees = True

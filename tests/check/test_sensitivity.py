@@ -1,0 +1,77 @@
+"""Telling rounding from wrong: two programs on the same arguments."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jxc.check.fill import fill
+from jxc.check.sensitivity import compare
+from jxc.errors import UsageError
+
+X = np.linspace(-3, 3, 64, dtype=np.float32)
+
+
+def test_the_same_program_agrees_bit_for_bit():
+    found = compare(jnp.sin, jnp.sin, (X,), {})
+    assert found.agrees
+    assert found.equal_bits
+    assert found.error == 0
+
+
+def test_another_order_of_summation_agrees_and_a_wrong_term_does_not():
+    def forwards(x):
+        return jnp.cumsum(x * 1.1)[-1]
+
+    def backwards(x):
+        return jnp.cumsum((x * 1.1)[::-1])[-1]
+
+    x = np.random.default_rng(0).standard_normal(4096).astype(np.float32)
+    assert compare(forwards, backwards, (x,), {}).agrees
+    assert not compare(forwards, lambda x: backwards(x) + 1e-2, (x,), {}).agrees
+
+
+def test_nan_and_infinity_must_be_where_they_were():
+    found = compare(jnp.sqrt, lambda x: jnp.sqrt(jnp.abs(x)), (X,), {})
+    assert found.misplaced == 32
+    assert not found.agrees
+    assert not compare(jnp.log, lambda x: -jnp.log(x), (np.zeros(3, np.float32),), {}).agrees
+
+
+def test_a_sign_of_zero_is_a_bit():
+    x = np.zeros(3, np.float32)
+    found = compare(lambda x: x, lambda x: -x, (x,), {})
+    assert not found.equal_bits
+    assert found.agrees
+
+
+def test_integers_and_pytrees():
+    tree = {"a": np.arange(4), "b": [np.ones(2, bool)]}
+    assert compare(lambda t: t, lambda t: t, (tree,), {}).equal_bits
+    off = compare(lambda t: t["a"], lambda t: t["a"] + 1, (tree,), {})
+    assert not off.agrees
+
+
+@pytest.mark.parametrize(
+    "dtype", ["bool", "int8", "uint32", "int4", "bfloat16", "float64", "complex64"]
+)
+def test_fill_is_deterministic_and_of_the_right_type(dtype):
+    struct = jax.ShapeDtypeStruct((3, 2), jnp.dtype(dtype))
+    first, second = (fill(({"x": struct, "y": X},), "random", 7) for _ in range(2))
+    assert first[0]["x"].dtype == struct.dtype
+    assert (first[0]["x"] == second[0]["x"]).all()
+    assert first[0]["y"] is X
+    assert (fill(struct, "zeros") == 0).all()
+
+
+def test_fill_of_random_keys():
+    keys = fill(jax.eval_shape(lambda: jax.random.split(jax.random.key(0), 3)), "random")
+    assert keys.shape == (3,)
+
+
+def test_fill_refuses_what_does_not_fit(tmp_path):
+    np.save(tmp_path / "x.npy", np.ones(3))
+    with pytest.raises(UsageError, match=r"expected arrays float32\[4\], found float64\[3\]"):
+        fill(jax.ShapeDtypeStruct((4,), np.float32), f"@{tmp_path}/x.npy")
+    with pytest.raises(UsageError, match="expected random, zeros or @FILE"):
+        fill((), "ones")
