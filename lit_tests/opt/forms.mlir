@@ -3,6 +3,8 @@
 // RUN: %jxc opt %s --emit-bytecode -o %t/m.bc
 // RUN: %jxc opt %t/m.bc | FileCheck %s
 // RUN: %jxc opt %s --emit-portable | %jxc opt - | FileCheck %s
+// RUN: %python %S/Inputs/export_add.py %t/add.export
+// RUN: %jxc opt %t/add.export | FileCheck %s --check-prefix=EXPORT
 // RUN: %jxc opt %S/Inputs/add.hlo | FileCheck %s --check-prefix=HLO
 // RUN: %jxc opt %s --mlir-print-op-generic | FileCheck %s --check-prefix=GENERIC
 // RUN: %jxc opt %s --mlir-print-debuginfo | FileCheck %s --check-prefix=LOC
@@ -17,6 +19,9 @@
 // CHECK: func.func public @main(%[[X:.+]]: tensor<4xf32>) -> tensor<4xf32>
 // CHECK: %[[C:.+]] = stablehlo.constant dense<[1.000000e+00, 2.000000e+00, 3.000000e+00, 4.000000e+00]>
 // CHECK: stablehlo.add %[[X]], %[[C]] : tensor<4xf32>
+
+// EXPORT: module @jit_add
+// EXPORT: stablehlo.add
 
 // HLO: module @adder
 // HLO: stablehlo.add
