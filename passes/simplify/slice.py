@@ -143,12 +143,15 @@ def _shifted(cuts: Sequence[Cut], dim: int, offset: int) -> list[Cut]:
 
 @rule(exact)
 def slice_of_pad(op: SliceOp) -> ir.Value | None:
-    """slice(pad(x)) -> pad(slice(x)), padded where all is taken; every cut must lie within x."""
+    """slice(pad(x)) -> pad(slice(x)), padded where all is taken; every cut must lie within x.
+
+    And the slice is all that uses the pad: else both x and what it is padded to stay in memory.
+    """
     match op.operand.owner:
         case PadOp(operand=x, padding_value=value, result=padded) as producer:
             cuts = cuts_of(op)
             sizes = static_shape(x)
-            if cuts is None or sizes is None:
+            if cuts is None or sizes is None or len(users(padded)) > 1:
                 return None
             axes = edges_of(producer)
             is_cut = [c != _whole(n) for c, n in zip(cuts, shape_of(padded), strict=True)]

@@ -176,6 +176,18 @@ func.func @slice_of_pad_not_within(%x: tensor<4xf32>, %v: tensor<f32>) -> tensor
   return %r : tensor<4xf32>
 }
 
+// The pad has another user, and stays: x would have to stay beside it.
+// CHECK-LABEL: func.func @slice_of_pad_not_alone(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-SAME: %[[V:[a-z0-9]+]]: tensor<f32>
+// CHECK: %[[P:[a-z0-9_]+]] = stablehlo.pad
+// CHECK-NEXT: stablehlo.slice %[[P]]
+func.func @slice_of_pad_not_alone(%x: tensor<4xf32>, %v: tensor<f32>) -> (tensor<4xf32>, tensor<9xf32>) {
+  %a = stablehlo.pad %x, %v, low = [2], high = [3], interior = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<9xf32>
+  %r = stablehlo.slice %a [2:6] : (tensor<9xf32>) -> tensor<4xf32>
+  return %r, %a : tensor<4xf32>, tensor<9xf32>
+}
+
 // Padding lies between the elements too.
 // CHECK-LABEL: func.func @slice_of_pad_not_dilated(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
