@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import textwrap
 from typing import TYPE_CHECKING
 
 import click
@@ -61,7 +62,7 @@ def help_pass(name: str, library: Library) -> None:
 
 
 def _explain(found: Pass) -> None:
-    click.echo(f"{found.name}: {found.doc}")
+    click.echo(_wrapped(f"{found.name}: {found.doc}"))
     if found.options:
         click.echo("\nOptions:")
     for option in found.options.values():
@@ -70,7 +71,22 @@ def _explain(found: Pass) -> None:
         click.echo(f"  {option.name}={kind}, default {default}")
     for rule in found.rules:
         click.echo(f"\n{rule.name} ({_terms(rule)})")
-        click.echo("".join(f"  {line}\n" for line in rule.doc.splitlines()), nl=False)
+        click.echo(_wrapped(rule.doc, indent="  "))
+
+
+def _wrapped(text: str, indent: str = "") -> str:
+    """Paragraphs filled to the terminal's width, 80 columns for a pipe; lists line by line."""
+    width = min(shutil.get_terminal_size((80, 24)).columns, 100)
+    paragraphs = [_fill(each, width, indent) for each in text.split("\n\n")]
+    return "\n\n".join(paragraphs)
+
+
+def _fill(paragraph: str, width: int, indent: str) -> str:
+    if "\n- " in f"\n{paragraph}" or "\n  " in paragraph:  # a list, or an example laid out by hand
+        return textwrap.indent(paragraph, indent)
+    return textwrap.fill(
+        paragraph, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+    )
 
 
 def _terms(rule: Rule) -> str:
