@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .backend.hook import enable, use
     from .backend.jit import jit
     from .backend.lowered import Executable, Lowered, lower
+    from .check.verify import verify
     from .errors import JxcError
     from .pipeline.run import opt
     from .rewrite import Facts, approximates, exact, module_pass, reassociates, rule
@@ -40,6 +41,7 @@ __all__ = [
     "reassociates",
     "rule",
     "use",
+    "verify",
 ]
 
 _HOME = {
@@ -57,6 +59,7 @@ _HOME = {
     "reassociates": "rewrite",
     "rule": "rewrite",
     "use": "backend.hook",
+    "verify": "check.verify",
 }
 
 

@@ -14,6 +14,7 @@ _VERBS = {
     "lower": "Trace a Python function and print it as a module.",
     "opt": "Run passes on a module.",
     "compile": "Hand a module to XLA; run it, time it, look inside.",
+    "verify": "Check that a rewrite keeps a module's meaning.",
 }
 
 

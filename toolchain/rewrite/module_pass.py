@@ -44,6 +44,11 @@ class Pass:
     rules: tuple[Rule, ...] = ()
     source: Callable[..., None] | None = None
 
+    @property
+    def options_by_parameter(self) -> dict[str, Option]:
+        """The options under the names that `function` takes them by."""
+        return {name.replace("-", "_"): option for name, option in self.options.items()}
+
 
 def module_pass(function: Callable[..., None]) -> Pass:
     """Turn a function on a module's operation into a `Pass`.

@@ -1,0 +1,121 @@
+"""`jxc verify`: whether two modules, or a module before and after a pipeline, mean the same."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..errors import UsageError
+from .io import read_input, write_output
+from .opt import chosen_pipeline, input_name, pipeline_options, promises
+
+
+@click.command(short_help="Check that a rewrite keeps a module's meaning.")
+@click.argument("before", metavar="A")
+@click.argument("after", metavar="[B]", required=False)
+@pipeline_options
+@click.option(
+    "--contract",
+    type=click.Choice(["exact", "reassociates"]),
+    help="How far B may be from A: bit for bit (default), or by rounding.",
+)
+@click.option("--draws", default=3, show_default=True, help="Times to draw arguments of each kind.")
+@click.option("--bisect", is_flag=True, help="Name the pass, and the rewrite, that breaks it.")
+@click.option("--save-inputs", metavar="FILE.npz", help="Where to save arguments that show it.")
+@click.option("--json", "as_json", is_flag=True, help="Print one object.")
+def verify_command(before: str, after: str | None, **flags: Any) -> None:
+    """Run module A and module B, or A after a pipeline, on generated arguments, and compare.
+
+    The arguments are random, edge values (NaN, infinities, signed zeros, denormals, extremes), and
+    small integers, on which sums are exact. Both run on StableHLO's reference interpreter, or
+    through XLA where it cannot. Exit code 1 if they differ, or if nothing could be run.
+
+    \b
+    jxc verify before.mlir after.mlir
+    jxc verify step.mlir -O2
+    jxc verify step.mlir -p 'simplify,my-rule' --load-pass my_rules.py --bisect
+    """
+    from ..ir import make_context, read_module
+    from ..pipeline import Library, make_pipeline
+
+    asks_passes = any(flags[name] is not None for name in ("passes", "pass_pipeline", "level"))
+    if (after is None) != asks_passes:
+        raise UsageError("give a second module, or a pipeline (-O, -p): one of the two")
+    if flags["bisect"] and after is not None:
+        raise UsageError("--bisect looks for a pass: give a pipeline instead of a second module")
+    context = make_context()
+    modules = [
+        read_module(read_input(file), context, name=input_name(file))
+        for file in filter(None, [before, after])
+    ]
+    pipeline = None
+    if after is None:
+        library = Library.of_files(flags["load_pass"])
+        pipeline = make_pipeline(chosen_pipeline(flags, default="O0"), library)
+    verdicts = _compare(modules, pipeline, flags)
+    culprit = _culprit(modules[0], pipeline, verdicts, flags)
+    _print(verdicts, culprit, flags)
+    if not all(verdict.agrees for verdict in verdicts):
+        sys.exit(1)
+
+
+def _facts(flags: dict[str, Any]) -> Any:
+    from ..rewrite import Facts
+
+    return Facts(flags["target"], promises(flags["assume"]))
+
+
+def _compare(modules: list[Any], pipeline: Any, flags: dict[str, Any]) -> list[Any]:
+    from ..check.verify import CONTRACTS, verify_modules, verify_pipeline
+
+    if pipeline is not None:
+        facts = _facts(flags)
+        return verify_pipeline(modules[0], pipeline, facts=facts, seeds=flags["draws"])
+    contract = CONTRACTS[flags["contract"] or "exact"]
+    return verify_modules(*modules, contract=contract, seeds=flags["draws"])
+
+
+def _culprit(module: Any, pipeline: Any, verdicts: list[Any], flags: dict[str, Any]) -> Any:
+    from ..check.verify import blame
+
+    differs = any(verdict.report.difference is not None for verdict in verdicts)
+    if not (flags["bisect"] and differs):
+        return None
+    return blame(module, pipeline, facts=_facts(flags), seeds=flags["draws"])
+
+
+def _print(verdicts: list[Any], culprit: Any, flags: dict[str, Any]) -> None:
+    from ..check.verify import save_inputs
+
+    if flags["as_json"]:
+        write_output(json.dumps(_as_object(verdicts, culprit), indent=2) + "\n", "-")
+    else:
+        for verdict in verdicts:
+            click.echo(str(verdict))
+        if culprit is not None:
+            click.echo(f"broken by {culprit}")
+    differing = [verdict for verdict in verdicts if verdict.report.difference is not None]
+    if flags["save_inputs"] and differing:
+        save_inputs(differing[0], Path(flags["save_inputs"]))
+        click.echo(f"arguments saved to {flags['save_inputs']}", err=True)
+
+
+def _as_object(verdicts: list[Any], culprit: Any) -> dict[str, Any]:
+    functions = [
+        {
+            "function": verdict.function,
+            "agrees": verdict.agrees,
+            "ran": verdict.report.ran,
+            "contract": str(verdict.report.contract),
+            "runs": verdict.report.runs,
+            "reasons": verdict.report.reasons,
+            "difference": str(verdict.report.difference) if verdict.report.difference else None,
+        }
+        for verdict in verdicts
+    ]
+    named = None if culprit is None else str(culprit)
+    return {"schema_version": 1, "functions": functions, "broken_by": named}
