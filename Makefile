@@ -1,12 +1,13 @@
 # `make` lists what there is. Each target sets up what it needs, in $(VENV).
 PYTHON ?= python3
 VENV ?= .venv
+PROGRAMS ?= ../shared/conformance
 JOBS ?= 2
 BIN := $(VENV)/bin
 SOURCES := toolchain passes tests scripts benchmarks lit_tests
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lit pytest check types format bench clean
+.PHONY: help demo test lit pytest conformance check types format bench clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -21,6 +22,9 @@ lit: $(VENV)/.dev ## the FileCheck tests
 
 pytest: $(VENV)/.dev ## the Python tests
 	$(BIN)/python -m pytest
+
+conformance: $(VENV)/.dev ## programs with expected outputs, at each level; PROGRAMS=DIR says where
+	JAX_PLATFORMS=cpu $(BIN)/jxc verify --conformance $(PROGRAMS)
 
 check: $(VENV)/.dev types ## format, lint and types
 	$(BIN)/ruff format --check $(SOURCES)

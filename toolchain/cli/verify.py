@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,13 @@ import click
 from ..errors import UsageError
 from .io import read_input, write_output
 from .opt import chosen_pipeline, input_name, pipeline_options, promises
+from .supervise import Stage, in_child, leave
+
+_LEVELS = ("O1", "O2")  # those that conformance is measured at, beside the programs as written
 
 
 @click.command(short_help="Check that a rewrite keeps a module's meaning.")
-@click.argument("before", metavar="A")
+@click.argument("before", metavar="[A]", required=False)
 @click.argument("after", metavar="[B]", required=False)
 @pipeline_options
 @click.option(
@@ -26,19 +30,29 @@ from .opt import chosen_pipeline, input_name, pipeline_options, promises
 @click.option("--draws", default=3, show_default=True, help="Times to draw arguments of each kind.")
 @click.option("--bisect", is_flag=True, help="Name the pass, and the rewrite, that breaks it.")
 @click.option("--save-inputs", metavar="FILE.npz", help="Where to save arguments that show it.")
+@click.option("--conformance", metavar="DIR", help="Run programs that carry expected outputs.")
 @click.option("--json", "as_json", is_flag=True, help="Print one object.")
-def verify_command(before: str, after: str | None, **flags: Any) -> None:
+def verify_command(before: str | None, after: str | None, **flags: Any) -> None:
     """Run module A and module B, or A after a pipeline, on generated arguments, and compare.
 
     The arguments are random, edge values (NaN, infinities, signed zeros, denormals, extremes), and
     small integers, on which sums are exact. Both run on StableHLO's reference interpreter, or
     through XLA where it cannot. Exit code 1 if they differ, or if nothing could be run.
 
+    With --conformance, the programs in DIR run as they were written and at O1 and O2, or after the
+    pipeline given. Exit code 1 if one is right as it was written and not afterwards.
+
     \b
     jxc verify before.mlir after.mlir
     jxc verify step.mlir -O2
     jxc verify step.mlir -p 'simplify,my-rule' --load-pass my_rules.py --bisect
+    jxc verify --conformance programs/
     """
+    if flags["conformance"] is not None:
+        _conformance(before, flags)
+        return
+    if before is None:
+        raise UsageError("expected a module A, or --conformance DIR; found neither")
     from ..ir import make_context, read_module
     from ..pipeline import Library, make_pipeline
 
@@ -61,6 +75,39 @@ def verify_command(before: str, after: str | None, **flags: Any) -> None:
     _print(verdicts, culprit, flags)
     if not all(verdict.agrees for verdict in verdicts):
         sys.exit(1)
+
+
+def _conformance(before: str | None, flags: dict[str, Any]) -> None:
+    alone = {"a module": before, "--contract": flags["contract"], "--bisect": flags["bisect"]}
+    alone["--save-inputs"] = flags["save_inputs"]
+    if given := [name for name, value in alone.items() if value]:
+        raise UsageError(f"--conformance runs the programs of a folder: drop {given[0]}")
+    stage = in_child(None, lambda saved: [])
+    stage.enter("while starting")
+    from ..check.conformance import program_files, run_programs
+    from ..pipeline import Library, make_pipeline
+
+    files = program_files(Path(flags["conformance"]))
+    library = Library.of_files(flags["load_pass"])
+    asked = chosen_pipeline(flags, default="")
+    levels = {name: make_pipeline(name, library) for name in ([asked] if asked else _LEVELS)}
+    summary = run_programs(_shown(files, stage), levels, _facts(flags))
+    if flags["as_json"]:
+        write_output(json.dumps(summary.as_object(), indent=2) + "\n", "-")
+    else:
+        click.echo(str(summary))
+    leave(0 if summary.holds else 1)
+
+
+def _shown(files: list[Path], stage: Stage) -> Iterator[Path]:
+    """The files, with progress on stderr where that is a terminal, and in case of a crash."""
+    from rich.console import Console
+    from rich.progress import track
+
+    quiet = not sys.stderr.isatty()
+    for file in track(files, "Running", console=Console(stderr=True), disable=quiet):
+        stage.enter(f"while running {file}")
+        yield file
 
 
 def _facts(flags: dict[str, Any]) -> Any:

@@ -1,0 +1,4 @@
+// Nothing is checked.
+func.func public @main() {
+  return
+}

@@ -1,0 +1,2 @@
+// Not a module.
+func.func public @main( {

@@ -1,0 +1,261 @@
+"""Programs that know what they should give, run as they were written and at each level."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from jaxlib.mlir import ir
+
+from ..errors import UsageError
+from ..ir import ModuleSyntaxError, clone_module, write_text
+from ..pipeline import PassError, Pipeline, run_pipeline
+from ..rewrite import Facts
+from .conformance_program import Program, read_program
+from .inputs import CannotRun
+from .run import run_xla, shared_interpreter
+
+BASE = "O0"
+"""The level that the others are measured against: the program as it was written."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a program fared at one level.
+
+    Attributes:
+        status: "passed", "failed" (a wrong result), "unsupported" (neither XLA nor the interpreter
+            takes it as it was written) or "error" (a pass failed, or what it made cannot be run
+            although the original can).
+        reason: why it did not pass, or not through XLA; else empty.
+        by: what it ran on, "xla" or "interpreter"; empty if it did not.
+        is_ours: whether the rewriting is to blame.
+    """
+
+    status: str
+    reason: str = ""
+    by: str = ""
+    is_ours: bool = False
+
+    @property
+    def passed(self) -> bool:
+        """Whether every check held."""
+        return self.status == "passed"
+
+
+@dataclass
+class Summary:
+    """All programs at all levels.
+
+    Attributes:
+        levels: the names of the levels, `BASE` first.
+        outcomes: for each program, in order, its outcome at each level.
+    """
+
+    levels: tuple[str, ...]
+    outcomes: dict[str, dict[str, Outcome]] = field(default_factory=dict)
+
+    @property
+    def holds(self) -> bool:
+        """Whether some program ran, and no level breaks one."""
+        ran = any(outcomes[BASE].by for outcomes in self.outcomes.values())
+        return ran and not self.regressions
+
+    @property
+    def regressions(self) -> list[tuple[str, str, Outcome]]:
+        """Program, level and outcome wherever the rewriting is to blame."""
+        return [
+            (name, level, outcome)
+            for name, outcomes in self.outcomes.items()
+            for level, outcome in outcomes.items()
+            if outcome.is_ours
+        ]
+
+    def at(self, level: str, status: str) -> dict[str, Outcome]:
+        """The programs that have a status at a level."""
+        every = {name: outcomes[level] for name, outcomes in self.outcomes.items()}
+        return {name: outcome for name, outcome in every.items() if outcome.status == status}
+
+    def counts(self, level: str) -> dict[str, int]:
+        """How many programs have each status at a level."""
+        names = ("passed", "failed", "unsupported", "error")
+        return {status: len(self.at(level, status)) for status in names}
+
+    def reasons(self) -> Counter[str]:
+        """Why programs did not run through XLA as they were written, and how many for each.
+
+        What stands in parentheses, as a rule the op or constant, is left out.
+        """
+        bases = [outcomes[BASE] for outcomes in self.outcomes.values()]
+        return Counter(o.reason.partition(" (")[0] for o in bases if o.by != "xla")
+
+    def __str__(self) -> str:
+        return "\n".join([*self._table(), *self._why(), *self._wrong(), self._verdict()])
+
+    def _table(self) -> Iterator[str]:
+        width = max(len(level) for level in (*self.levels, "level"))
+        yield f"{'level':{width}}  passed  failed  unsupported  error"
+        for level in self.levels:
+            passed, failed, unsupported, error = self.counts(level).values()
+            yield f"{level:{width}}  {passed:6}  {failed:6}  {unsupported:11}  {error:5}"
+
+    def _why(self) -> Iterator[str]:
+        by = Counter(outcomes[BASE].by for outcomes in self.outcomes.values())
+        if by["interpreter"] or by[""]:
+            yield f"on the interpreter {by['interpreter']}, not run {by['']}, because:"
+        for reason, count in self.reasons().most_common():
+            yield f"  {count:4}  {reason}"
+
+    def _wrong(self) -> Iterator[str]:
+        if wrong := self.at(BASE, "failed"):
+            yield f"wrong at {BASE} already, which is not the passes' doing:"
+        for name, outcome in wrong.items():
+            yield f"  {name} ({outcome.by}): {outcome.reason}"
+        if self.regressions:
+            yield "broken by passes:"
+        for name, level, outcome in self.regressions:
+            yield f"  {name} at {level} ({outcome.by or 'not run'}): {outcome.reason}"
+
+    def _verdict(self) -> str:
+        broken = {name for name, _, _ in self.regressions}
+        if not self.holds and not broken:
+            return f"{len(self.outcomes)} programs, none of which could be run"
+        return f"{len(self.outcomes)} programs, {len(broken) or 'none'} broken by passes"
+
+    def as_object(self) -> dict[str, Any]:
+        """The same for `--json`: every outcome that is not a pass through XLA, and the counts."""
+        told = [
+            {"program": name, "level": level, **vars(outcome)}
+            for name, outcomes in self.outcomes.items()
+            for level, outcome in outcomes.items()
+            if not outcome.passed or outcome.reason
+        ]
+        return {
+            "schema_version": 1,
+            "programs": len(self.outcomes),
+            "holds": self.holds,
+            "levels": {level: self.counts(level) for level in self.levels},
+            "outcomes": told,
+        }
+
+
+def program_files(folder: Path) -> list[Path]:
+    """The programs in a folder, by name.
+
+    Raises:
+        UsageError: it is not a folder, or holds no `.mlir` file.
+    """
+    if not folder.is_dir():
+        raise UsageError(f"--conformance {folder}: no such folder; expected one of .mlir programs")
+    files = sorted(folder.glob("*.mlir"))
+    if not files:
+        raise UsageError(f"--conformance {folder}: expected .mlir programs in it, found none")
+    return files
+
+
+def run_programs(
+    files: Iterable[Path], pipelines: Mapping[str, Pipeline], facts: Facts | None = None
+) -> Summary:
+    """Run each program as it was written, and after each pipeline.
+
+    XLA runs them; the reference interpreter runs what XLA does not take as it was written. A
+    program that gives a wrong result as it was written is not held against a pipeline, unless the
+    interpreter gets it right, and gets it wrong after the pipeline.
+
+    Args:
+        files: the programs; an iterable that shows progress will do.
+        pipelines: by the name to show.
+        facts: what rules may know.
+    """
+    summary = Summary((BASE, *(name for name in pipelines if name != BASE)))
+    for file in files:
+        summary.outcomes[file.name] = _run_file(file, pipelines, facts or Facts(), summary.levels)
+    return summary
+
+
+def _run_file(
+    file: Path, pipelines: Mapping[str, Pipeline], facts: Facts, levels: tuple[str, ...]
+) -> dict[str, Outcome]:
+    try:
+        program = read_program(file.read_bytes(), file.name)
+    except (CannotRun, ModuleSyntaxError) as error:
+        return dict.fromkeys(levels, Outcome("unsupported", str(error).splitlines()[0]))
+    trial = _Trial(program, facts)
+    others = {level: trial.after(pipelines[level]) for level in levels if level != BASE}
+    return {BASE: trial.base, **others}
+
+
+_ENGINES = {"xla": run_xla, "interpreter": lambda *a: shared_interpreter().run(*a)}
+
+
+@dataclass
+class _Trial:
+    """One program, with what was found out about it."""
+
+    program: Program
+    facts: Facts
+    known: dict[str, Outcome] = field(default_factory=dict)
+
+    @cached_property
+    def originals(self) -> dict[str, Outcome]:
+        """How the program fares as it was written, engine by engine up to one that is right."""
+        tried: dict[str, Outcome] = {}
+        for engine in _ENGINES:
+            tried[engine] = self._on(engine, self.program.module)
+            if tried[engine].passed:
+                break
+        return tried
+
+    @cached_property
+    def base(self) -> Outcome:
+        """The outcome on the first engine that runs it."""
+        reasons = [o.reason for o in self.originals.values() if o.status == "unsupported"]
+        ran = [o for o in self.originals.values() if o.status != "unsupported"]
+        if not ran:
+            return Outcome("unsupported", "; ".join(reasons))
+        return replace(ran[0], reason="; ".join(filter(None, [*reasons[:1], ran[0].reason])))
+
+    def after(self, pipeline: Pipeline) -> Outcome:
+        """The outcome after a pipeline, worked out once for each module that comes out."""
+        module = clone_module(self.program.module)
+        try:
+            run_pipeline(module, pipeline, self.facts)
+        except PassError as error:
+            return Outcome("error", str(error).splitlines()[0], is_ours=True)
+        text = write_text(module)
+        if text == write_text(self.program.module):
+            return self.base
+        if text not in self.known:
+            self.known[text] = self._rewritten(module)
+        return self.known[text]
+
+    def _rewritten(self, module: ir.Module) -> Outcome:
+        if not self.base.by:
+            return self.base
+        outcome = self._against(self.base.by, module)
+        right = next((by for by, o in self.originals.items() if o.passed), self.base.by)
+        if right != self.base.by and not outcome.is_ours:
+            second = self._against(right, module)
+            return second if second.is_ours else outcome
+        return outcome
+
+    def _against(self, engine: str, module: ir.Module) -> Outcome:
+        """The outcome of a rewritten module, where the original ran on that engine."""
+        outcome = self._on(engine, module)
+        if outcome.status == "unsupported":
+            reason = f"cannot be run any more: {outcome.reason}"
+            return replace(outcome, status="error", reason=reason, is_ours=True)
+        return replace(outcome, is_ours=self.originals[engine].passed and not outcome.passed)
+
+    def _on(self, engine: str, module: ir.Module) -> Outcome:
+        try:
+            complaint = self.program.complaint(module, _ENGINES[engine])
+        except CannotRun as error:
+            return Outcome("unsupported", str(error))
+        if complaint is None:
+            return Outcome("passed", by=engine)
+        return Outcome("failed", complaint, by=engine)
