@@ -29,5 +29,5 @@ def did_you_mean(name: str, candidates: list[str]) -> str:
     """A sentence that offers the candidates closest to `name`, or an empty string."""
     import difflib
 
-    close = difflib.get_close_matches(name, candidates, n=3, cutoff=0.6)
+    close = difflib.get_close_matches(name, sorted(set(candidates)), n=3, cutoff=0.6)
     return f" Did you mean {' or '.join(repr(c) for c in close)}?" if close else ""

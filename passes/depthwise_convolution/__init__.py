@@ -5,5 +5,6 @@ gradient 5 to 100 times faster, each distinct shape 30 to 100 ms more to compile
 of 32 channels or more 1 to 60 times, by a loop, 30 to 100 ms more. Whole models on two cores:
 MobileNetV2 4 to 6 times forward and 4.4 times a training step, EfficientNetB0 4 to 5,
 ConvNeXt-Tiny 2.7. Any layout, stride, padding, dilation and float type; 16-bit floats are summed
-in f32, as XLA does. Other grouped convolutions are left alone.
+in f32, as XLA does; a sum that is zero may have the other sign. Other grouped convolutions are
+left alone.
 """

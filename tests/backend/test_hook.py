@@ -12,6 +12,9 @@ import numpy as np
 import pytest
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects.stablehlo import SineOp
 
 import jxc
 from jxc.backend.callers import JxcWarning
@@ -149,6 +152,34 @@ def test_under_another_trace_it_says_so_once_and_names_the_line():
     assert len(mine) == 1
     assert mine[0].filename == __file__
     assert "jxc.use" in str(mine[0].message)
+
+
+@pytest.mark.filterwarnings("error::jxc.backend.callers.JxcWarning")
+def test_no_advice_where_it_is_already_followed():
+    inner = jxc.jit(program, pipeline=PIPELINE)
+    check(jxc.jit(lambda x: inner(x), pipeline=PIPELINE)(X), np.cos)
+    check(jxc.jit(inner, pipeline=PIPELINE)(X), np.cos)
+    with jxc.use(PIPELINE):
+        check(jax.jit(lambda x: inner(x))(X), np.cos)
+        jax.jit(jax.grad(lambda x: inner(x).sum()))(X)
+
+
+def test_without_a_pipeline_it_is_plain_jax():
+    check(jxc.jit(program, pipeline=None)(X), np.sin)
+
+
+def test_promises_reach_the_rules():
+    @jxc.rule(jxc.exact, assumes="no-nans")
+    def promised(op: SineOp) -> ir.Value | None:
+        """sin x -> cos x, where somebody promised."""
+        return stablehlo.cosine(op.operand)
+
+    check(jxc.jit(program, pipeline=promised)(X), np.sin)
+    check(jxc.jit(program, pipeline=promised, assume="no-nans")(X), np.cos)
+    with jxc.use(promised, assume=["no-nans", "no-infs"]):
+        check(jax.jit(lambda x: program(x))(X), np.cos)
+    with pytest.raises(jxc.JxcError, match="promise 'sunshine': expected no-nans"):
+        jxc.jit(program, assume="sunshine")
 
 
 def test_unknown_pass_is_said_at_decoration():
@@ -324,6 +355,24 @@ def test_a_failing_pass_leaves_the_program_as_it_is(broken):
         text = file.read()
     assert f"--pass-pipeline=builtin.module(sine-to-cosine,{broken.name})" in text
     assert "stablehlo.sine" in text
+
+
+def test_what_xla_refuses_is_compiled_without_the_pipeline():
+    f = jax.jit(lambda x: program(x) * 3)
+    with jxc.use("stablehlo-legalize-to-linalg"), pytest.warns(JxcWarning, match="XLA does not"):
+        check(f(X) / 3, np.sin)
+    with jxc.use("stablehlo-legalize-to-linalg", strict=True), pytest.raises(RuntimeError):
+        f(X)
+
+
+def test_logs_hear_of_their_own_thread():
+    def one(i):
+        with jxc.use(PIPELINE) as log:
+            jax.jit(lambda x: program(x) - i)(X)
+        return len(log.compilations)
+
+    with ThreadPoolExecutor(6) as pool:
+        assert list(pool.map(one, range(6))) == [1] * 6
 
 
 def test_strict_raises():

@@ -27,9 +27,9 @@ def run(code, **environment):
 
 
 LISTENING = """
-from jxc.backend import hook
-log = hook.Log()
-hook._listeners.append(log)
+import jxc.backend.log
+log = jxc.backend.log.Log()
+jxc.backend.log.start(log)
 compiled = []
 __import__("jax").monitoring.register_event_duration_secs_listener(
     lambda name, seconds, **kw: compiled.append(name)

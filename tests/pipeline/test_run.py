@@ -4,7 +4,7 @@ import pytest
 from jaxlib.mlir import ir
 
 import jxc
-from jxc.errors import JxcError
+from jxc.errors import JxcError, UsageError
 from jxc.ir import make_context, read_module, write_text
 from jxc.pipeline import Invariants, PassError, make_pipeline, our_passes, run_pipeline
 from jxc.rewrite import Facts, module_pass, rule_pass
@@ -47,7 +47,7 @@ def test_rules_can_be_switched_off_and_bounded(module):
     jxc_opt = "simplify{disable-patterns=transpose-of-transpose}"
     assert write_text(jxc.opt(module, jxc_opt)).count("stablehlo.transpose") == 2
     assert write_text(jxc.opt(module, "simplify{max-num-rewrites=0}")) == write_text(module)
-    with pytest.raises(PassError, match="has no rule 'nothing'"):
+    with pytest.raises(UsageError, match="has no rule 'nothing'"):
         jxc.opt(module, "simplify{disable-patterns=nothing}")
 
 

@@ -5,6 +5,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import AddOp, MulOp, NegOp
 
+from jxc.errors import UsageError
 from jxc.ir import make_context, read_module, write_text
 from jxc.rewrite import (
     ConvergenceError,
@@ -14,6 +15,7 @@ from jxc.rewrite import (
     approximates,
     exact,
     module_pass,
+    promises,
     reassociates,
     rule,
 )
@@ -142,6 +144,41 @@ def test_a_replacement_of_another_type_is_refused():
     with pytest.raises(RuleError, match=r"has type tensor<4xi1>; stablehlo.multiply has") as caught:
         apply_rules(parsed().operation, [mistyped], Facts())
     assert caught.value.__notes__ == ["in rule mistyped, on stablehlo.multiply at -:5:8"]
+
+
+def test_building_an_op_and_returning_none_names_the_rule():
+    @rule(exact)
+    def innocent(op: NegOp) -> ir.Value | None:
+        """-x -> nothing."""
+        return None
+
+    @rule(exact)
+    def undecided(op: MulOp) -> ir.Value | None:
+        """x * y -> an op, left lying about."""
+        stablehlo.add(op.lhs, op.rhs)
+        return None
+
+    with pytest.raises(RuleError, match="built an op, and then returned None") as caught:
+        apply_rules(parsed().operation, [innocent, undecided], Facts())
+    assert "in rule undecided, on stablehlo.multiply at -:5:8" in caught.value.__notes__
+
+
+def test_returning_what_is_no_value_is_said():
+    @rule(exact)
+    def three(op: MulOp) -> ir.Value | None:
+        """x * y -> 3."""
+        return 3
+
+    with pytest.raises(RuleError, match="returned 3: expected a Value"):
+        apply_rules(parsed().operation, [three], Facts())
+
+
+def test_facts_are_checked():
+    with pytest.raises(UsageError, match="target 'CPU': expected cpu, gpu, tpu"):
+        Facts("CPU")
+    assert promises("no-nans, no-infs") == {"no-nans", "no-infs"}
+    with pytest.raises(UsageError, match="promise 'foo'"):
+        promises(("foo",))
 
 
 def no_docstring(op: NegOp):

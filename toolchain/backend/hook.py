@@ -9,8 +9,7 @@ never changed; a rewritten copy goes to XLA.
 from __future__ import annotations
 
 import threading
-from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -20,100 +19,68 @@ from jaxlib.mlir import ir
 from ..cost.thresholds import is_tiny
 from ..errors import JxcError
 from ..ir import clone_module, count_ops, write_text
-from ..pipeline import PassError, Pipeline, PipelineLike, Report, make_pipeline, run_pipeline
+from ..pipeline import PassError, PipelineLike, run_pipeline
 from ..pipeline.reproducer import write_reproducer
 from ..rewrite import Facts
-from . import _private
+from . import _private, log, registry
 from .callers import JxcWarning, first_time, warn_user
+from .log import Compilation, Log
 
 STAMP = "jxc.pipeline"
 """The module attribute that says which pipeline a lowered program was lowered under."""
 
 _PLAIN = ""  # the context's value for "no pipeline" where the process has one by default
-_chosen = jax.make_user_context(None)
-swap_chosen, set_chosen = _private.swap_and_set(_chosen)
+_user_context: Any = None
 _process_default: str | None = None
-_registered: dict[str, _Registered] = {}
 _lock = threading.RLock()  # Python passes share one interpreter lock anyway; contexts stay safe
-_listeners: list[Log] = []
 
 
-@dataclass(frozen=True)
-class _Registered:
-    """What a stamp stands for."""
+def user_context() -> Any:
+    """JAX's context that holds the choice; made on first need.
 
-    pipeline: Pipeline
-    strict: bool
-
-
-@dataclass(frozen=True)
-class Compilation:
-    """One program that a pipeline rewrote on its way to XLA.
-
-    Attributes:
-        name: the module's, such as "jit_step".
-        pipeline: the stamp under which it was lowered.
-        report: what each pass did.
-        ops_before: ops in the module that JAX lowered.
-        ops_after: ops in the one that XLA got.
+    Not sooner: it is a part of JAX's cache keys from then on. JAX loads its plugins in the middle
+    of a program's first call, whose key must still be the same at the second.
     """
-
-    name: str
-    pipeline: str
-    report: Report
-    ops_before: int
-    ops_after: int
-
-
-@dataclass
-class Log:
-    """The programs compiled while a `use` block was open, in order."""
-
-    compilations: list[Compilation] = field(default_factory=list)
-
-    @property
-    def hits(self) -> Counter[str]:
-        """How often each rule fired, over all programs."""
-        return sum((Counter(c.report.hits) for c in self.compilations), Counter())
-
-
-def register(pipeline: PipelineLike, *, strict: bool = False) -> str:
-    """Give a pipeline the short name by which JAX's caches and the stamp know it.
-
-    Returns:
-        The level or text as the user wrote it, with a number where that is taken.
-
-    Raises:
-        UsageError: the pipeline names an unknown pass or option.
-    """
-    install()
-    made = _Registered(make_pipeline(pipeline), strict)
-    label = pipeline if isinstance(pipeline, str) else ",".join(map(str, made.pipeline.steps))
-    label += " strict" if strict else ""
+    global _user_context
     with _lock:
-        number, name = 1, label
-        while _registered.setdefault(name, made) != made:
-            number, name = number + 1, f"{label} #{number + 1}"
-    return name
+        if _user_context is None:
+            _user_context = jax.make_user_context(None)
+    return _user_context
 
 
 def context(name: str | None) -> Any:
-    """JAX's context manager under which programs are lowered for the pipeline `name`, or None."""
-    return _chosen(_context_value(name))
+    """JAX's context manager under which programs are lowered for a registered name, or for none."""
+    return user_context()(_value_of(name))
 
 
-def _context_value(name: str | None) -> str | None:
+def context_value(
+    pipeline: PipelineLike | None, *, strict: bool = False, assume: str | Sequence[str] = ()
+) -> str | None:
+    """What JAX's context holds for a pipeline, or for plain JAX; installs the way in.
+
+    Raises:
+        UsageError: the pipeline names an unknown pass or option, or a promise is unknown.
+    """
+    install()
+    if pipeline is None:
+        return _value_of(None)
+    return registry.register(pipeline, strict=strict, assume=assume)
+
+
+def _value_of(name: str | None) -> str | None:
     return _PLAIN if name is None and _process_default is not None else name
 
 
-def set_process_default(pipeline: PipelineLike, *, strict: bool = False) -> None:
-    """`enable`, before the process has lowered anything: no program is then compiled twice.
+def effective_pipeline() -> str | None:
+    """The name under which a program would be lowered here and now; None or empty for plain JAX."""
+    value = None if _user_context is None else _user_context.value
+    return _process_default if value is None else value
 
-    JAX loads its plugins between the first trace and the first lowering. A change of its context
-    there would not be in that first program's cache key, and its second call would compile again.
-    """
+
+def set_process_default(pipeline: PipelineLike, *, strict: bool = False) -> None:
+    """`enable`, before the process has lowered anything, and with no part in JAX's cache keys."""
     global _process_default
-    _process_default = register(pipeline, strict=strict)
+    _process_default = context_value(pipeline, strict=strict)
 
 
 class use:
@@ -126,34 +93,46 @@ class use:
     Args:
         pipeline: a level, a textual pipeline, or passes and rules; None for plain JAX.
         strict: raise where a pass fails, instead of warning and compiling the original.
+        assume: promises such as "no-nans".
     """
 
-    def __init__(self, pipeline: PipelineLike | None = "O2", *, strict: bool = False) -> None:
-        self._name = None if pipeline is None else register(pipeline, strict=strict)
+    def __init__(
+        self,
+        pipeline: PipelineLike | None = "O2",
+        *,
+        strict: bool = False,
+        assume: str | Sequence[str] = (),
+    ) -> None:
+        self._value = context_value(pipeline, strict=strict, assume=assume)
         self._open: list[tuple[Any, Log]] = []
 
     def __enter__(self) -> Log:
-        entered, log = context(self._name), Log()
+        entered, heard = user_context()(self._value), Log()
         entered.__enter__()
-        _listeners.append(log)
-        self._open.append((entered, log))
-        return log
+        log.start(heard)
+        self._open.append((entered, heard))
+        return heard
 
     def __exit__(self, *exc: Any) -> None:
-        entered, log = self._open.pop()
-        _listeners[:] = [each for each in _listeners if each is not log]
+        entered, heard = self._open.pop()
+        log.stop(heard)
         entered.__exit__(*exc)
 
 
-def enable(pipeline: PipelineLike | None = "O2", *, strict: bool = False) -> None:
+def enable(
+    pipeline: PipelineLike | None = "O2",
+    *,
+    strict: bool = False,
+    assume: str | Sequence[str] = (),
+) -> None:
     """Every program that this process compiles from now on, on any thread, goes through a pipeline.
 
     Args:
         pipeline: a level, a textual pipeline, or passes and rules; None to stop.
         strict: raise where a pass fails, instead of warning and compiling the original.
+        assume: promises such as "no-nans".
     """
-    name = None if pipeline is None else register(pipeline, strict=strict)
-    _chosen.set_global(_context_value(name))
+    user_context().set_global(context_value(pipeline, strict=strict, assume=assume))
 
 
 @cache
@@ -166,8 +145,7 @@ def install() -> None:
 def _stamping(lower: Any) -> Any:
     def lower_and_stamp(*args: Any, **kwargs: Any) -> Any:
         result = lower(*args, **kwargs)
-        value = _chosen.value
-        name = _process_default if value is None else value
+        name = effective_pipeline()
         if name:
             with result.module.context:
                 result.module.operation.attributes[STAMP] = ir.StringAttr.get(name)
@@ -178,8 +156,20 @@ def _stamping(lower: Any) -> Any:
 
 def _rewriting(compile_: Any) -> Any:
     def rewrite_and_compile(backend: Any, computation: ir.Module, *args: Any, **kwargs: Any) -> Any:
-        module = rewritten(computation, kind_of_platform(backend.platform))
-        return compile_(backend, module, *args, **kwargs)
+        stamp = computation.operation.attributes.get(STAMP)
+        if stamp is None:
+            return compile_(backend, computation, *args, **kwargs)
+        plain = _unstamped(computation)
+        name = ir.StringAttr(stamp).value
+        module = _rewritten(plain, name, kind_of_platform(backend.platform))
+        try:
+            return compile_(backend, module, *args, **kwargs)
+        except Exception as error:
+            if module is plain or registry.find(name).strict:
+                raise
+            executable = compile_(backend, plain, *args, **kwargs)  # raises what is not our fault
+            _report_failure(error, plain, "XLA does not compile what the pipeline made: ")
+            return executable
 
     return rewrite_and_compile
 
@@ -189,45 +179,39 @@ def kind_of_platform(platform: str) -> str:
     return "gpu" if platform in ("cuda", "rocm") else platform
 
 
-def rewritten(module: ir.Module, target: str) -> ir.Module:
-    """The module that XLA gets for `module`: a rewritten copy if it is stamped, else itself."""
-    stamp = module.operation.attributes.get(STAMP)
-    if stamp is None:
-        return module
-    name = ir.StringAttr(stamp).value
-    with _lock:
-        copy = _unstamped(module)
-        return copy if is_tiny(module) else _run(copy, name, Facts(target))
-
-
 def _unstamped(module: ir.Module) -> ir.Module:
     copy = clone_module(module)
     del copy.operation.attributes[STAMP]
     return copy
 
 
-def _run(copy: ir.Module, name: str, facts: Facts) -> ir.Module:
-    program = ir.StringAttr(copy.operation.attributes["sym_name"]).value
-    original = clone_module(copy)
-    ops_before = count_ops(copy)
-    registered = _registered.get(name)
-    try:
-        # A stamp that is not registered was set in another process, and came with jax.export.
-        pipeline = registered.pipeline if registered else make_pipeline(name)
-        report = run_pipeline(copy, pipeline, facts)
-    except Exception as error:  # whatever it is, it must not end somebody's training run
-        if registered and registered.strict:
-            raise
-        _report_failure(error, original, program)
-        return original
-    for log in list(_listeners):
-        done = Compilation(program, name, report, ops_before, count_ops(copy))
-        log.compilations.append(done)
+def _rewritten(plain: ir.Module, name: str, target: str) -> ir.Module:
+    """A rewritten copy of `plain`; `plain` itself where it is tiny, or where a pass fails."""
+    if is_tiny(plain):
+        return plain
+    is_strict = False
+    with _lock:
+        try:
+            found = registry.find(name)
+            is_strict = found.strict
+            copy = clone_module(plain)
+            report = run_pipeline(copy, found.pipeline, Facts(target, found.assume))
+        except Exception as error:  # whatever it is, it must not end somebody's training run
+            if is_strict:
+                raise
+            _report_failure(error, plain)
+            return plain
+        log.tell(Compilation(_name_of(plain), name, report, count_ops(plain), count_ops(copy)))
     return copy
 
 
-def _report_failure(error: Exception, original: ir.Module, program: str) -> None:
-    step = error.step.name if isinstance(error, PassError) else ""
+def _name_of(module: ir.Module) -> str:
+    return ir.StringAttr(module.operation.attributes["sym_name"]).value
+
+
+def _report_failure(error: Exception, original: ir.Module, what: str = "") -> None:
+    step = error.step.name if isinstance(error, PassError) else what
+    program = _name_of(original)
     if not first_time((step, program)):
         return
     saved = ""
@@ -237,8 +221,8 @@ def _report_failure(error: Exception, original: ir.Module, program: str) -> None
         except OSError as cannot:
             saved = f" No reproducer was written: {cannot}"
         error.add_note(saved.strip())
-    what = error if isinstance(error, JxcError) else f"{type(error).__name__}: {error}"
-    warn_user(f"{what}\nProgram {program!r} is compiled as if jxc were not there.{saved}")
+    message = str(error) if isinstance(error, JxcError) else f"{type(error).__name__}: {error}"
+    warn_user(f"{what}{message}\nProgram {program!r} is compiled as if jxc were not there.{saved}")
 
 
 __all__ = ["Compilation", "JxcWarning", "Log", "enable", "use"]

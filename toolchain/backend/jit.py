@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -13,7 +13,6 @@ from . import _private, hook
 from .callers import warn_user
 
 _is_outermost_trace = _private.is_outermost_trace
-_swap, _set = hook.swap_chosen, hook.set_chosen
 
 
 class Jitted:
@@ -22,29 +21,31 @@ class Jitted:
     Behaves as what `jax.jit` returns: `lower`, `trace`, `eval_shape`, `clear_cache` are there.
     """
 
-    def __init__(self, jitted: Any, pipeline: str) -> None:
+    def __init__(self, jitted: Any, pipeline: str | None) -> None:
         functools.update_wrapper(self, jitted)
         self._jitted = jitted
+        self._swap, self._set = _private.swap_and_set(hook.user_context())
         self._pipeline = pipeline
         self._warned = False
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not _is_outermost_trace():
             self._warn_traced()
-        previous = _swap(self._pipeline)
+            return self._jitted(*args, **kwargs)
+        previous = self._swap(self._pipeline)
         try:
             return self._jitted(*args, **kwargs)
         finally:
-            _set(previous)
+            self._set(previous)
 
     def lower(self, *args: Any, **kwargs: Any) -> jax.stages.Lowered:
         """`jax.jit(fn).lower(...)`, whose `compile()` runs the pipeline."""
-        with hook.context(self._pipeline):
+        with hook.context(self._pipeline or None):
             return self._jitted.lower(*args, **kwargs)
 
     def trace(self, *args: Any, **kwargs: Any) -> jax.stages.Traced:
         """`jax.jit(fn).trace(...)`; call its `lower()` under `jxc.use` to keep the pipeline."""
-        with hook.context(self._pipeline):
+        with hook.context(self._pipeline or None):
             return self._jitted.trace(*args, **kwargs)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -59,7 +60,7 @@ class Jitted:
         return f"<jxc.jit of {self.__wrapped__!r}, pipeline {self._pipeline!r}>"
 
     def _warn_traced(self) -> None:
-        if self._warned:
+        if self._warned or hook.effective_pipeline():
             return
         self._warned = True
         warn_user(
@@ -74,21 +75,24 @@ def jit(
     fn: Callable[..., Any] | None = None,
     /,
     *,
-    pipeline: PipelineLike = "O2",
+    pipeline: PipelineLike | None = "O2",
     strict: bool = False,
+    assume: str | Sequence[str] = (),
     **jit_kwargs: Any,
 ) -> Any:
     """Compile `fn` as `jax.jit` does, through a pipeline. A decorator too, with or without options.
 
     Args:
         fn: the function; None when called as `@jxc.jit(pipeline=...)`.
-        pipeline: a level, a textual pipeline, or passes and rules.
+        pipeline: a level, a textual pipeline, or passes and rules; None for plain JAX.
         strict: raise where a pass fails, instead of warning and compiling the original.
+        assume: promises such as "no-nans".
         jit_kwargs: passed to `jax.jit`: static_argnames, donate_argnums, in_shardings, ...
 
     Raises:
         UsageError: the pipeline names an unknown pass or option.
     """
     if fn is None:
-        return functools.partial(jit, pipeline=pipeline, strict=strict, **jit_kwargs)
-    return Jitted(jax.jit(fn, **jit_kwargs), hook.register(pipeline, strict=strict))
+        return functools.partial(jit, pipeline=pipeline, strict=strict, assume=assume, **jit_kwargs)
+    name = hook.context_value(pipeline, strict=strict, assume=assume)
+    return Jitted(jax.jit(fn, **jit_kwargs), name)

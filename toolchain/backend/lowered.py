@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -16,7 +16,7 @@ from ..frontend.lowering import Lowering
 from ..frontend.lowering import lower as _lower
 from ..ir import clone_module, write_bytecode, write_text
 from ..pipeline import PipelineLike, Report, make_pipeline, run_pipeline
-from ..rewrite import Facts
+from ..rewrite import Facts, promises
 from . import _private, hook
 
 
@@ -67,7 +67,11 @@ class Lowered:
         return write_bytecode(self.module)
 
     def opt(
-        self, pipeline: PipelineLike = "O2", *, target: str = "cpu", assume: tuple[str, ...] = ()
+        self,
+        pipeline: PipelineLike = "O2",
+        *,
+        target: str = "cpu",
+        assume: str | Sequence[str] = (),
     ) -> Lowered:
         """The program after a pipeline; this one stays as it is.
 
@@ -81,7 +85,7 @@ class Lowered:
         """
         steps = make_pipeline(pipeline)
         module = clone_module(self.module)
-        report = run_pipeline(module, steps, Facts(target, frozenset(assume)))
+        report = run_pipeline(module, steps, Facts(target, promises(assume)))
         ran = ",".join(filter(None, [self.pipeline, *map(str, steps.steps)]))
         return replace(self, module=module, pipeline=ran, report=report)
 

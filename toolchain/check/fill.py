@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from ..errors import UsageError
+from ..errors import JxcError, UsageError
 
 KINDS = ("random", "zeros")
 
@@ -34,7 +34,10 @@ def fill(tree: Any, how: str, seed: int = 0) -> Any:
         made = (_array(leaf, how, generator) for leaf in abstract)
     else:
         raise UsageError(f"--input {how}: expected random, zeros or @FILE.npz")
-    filled = [next(made) if isinstance(leaf, jax.ShapeDtypeStruct) else leaf for leaf in leaves]
+    try:
+        filled = [next(made) if isinstance(x, jax.ShapeDtypeStruct) else x for x in leaves]
+    except MemoryError as error:
+        raise JxcError(f"the arguments do not fit into memory: {error}") from None
     return jax.tree.unflatten(structure, filled)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
+import os
 import sys
 import traceback
 
@@ -69,10 +71,24 @@ def report(error: JxcError) -> None:
         click.echo(f"  {note}", err=True)
 
 
+def _end_of_output(error: OSError) -> None:
+    """Leave where standard output takes no more: its reader has seen enough, or a disk is full."""
+    if error.errno not in (errno.EPIPE, errno.ENOSPC):
+        raise error
+    if sys.stdout is not None:  # so that Python does not try to flush it once more
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    if error.errno == errno.ENOSPC:
+        click.echo(f"jxc: error: standard output: {error.strerror}", err=True)
+        sys.exit(1)
+    sys.exit(0)
+
+
 def main() -> None:
     """The `jxc` command: exit code 0, or the code of the error that ended it."""
     try:
         cli.main(standalone_mode=False)
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)
     except click.ClickException as wrong:
@@ -84,6 +100,12 @@ def main() -> None:
     except JxcError as error:
         report(error)
         sys.exit(error.exit_code)
+    except OSError as error:
+        _end_of_output(error)
+    except SystemExit as ended:
+        # click ends with 1 where the reader of standard output has left; that is no failure.
+        reader_left = type(sys.stdout).__name__ == "PacifyFlushWrapper"
+        sys.exit(0 if reader_left else ended.code)
     except Exception:
         traceback.print_exc()
         click.echo("jxc: internal error: this is a bug of jxc, not of your program", err=True)

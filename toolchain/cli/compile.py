@@ -16,7 +16,7 @@ import click
 from ..errors import JxcError, MissingTargetError, UsageError
 from .io import read_input, write_output
 from .lower import lowering_options
-from .opt import chosen_pipeline, input_name, pipeline_options, promises
+from .opt import chosen_pipeline, input_name, pipeline_options
 from .supervise import in_child
 
 _STAGES = ("hlo", "hlo-before", "llvm", "cost", "memory")
@@ -75,6 +75,11 @@ def compile_command(source: str, **flags: Any) -> None:
 def _check(flags: dict[str, Any]) -> None:
     if flags["target"] != "cpu":
         raise MissingTargetError(f"--target {flags['target']}: this version compiles for cpu only")
+    if flags["platform"] not in (None, "cpu"):
+        raise UsageError(
+            f"--platform {flags['platform']} says what to lower for; what is compiled here runs on "
+            "the cpu. `jxc lower` writes modules for other platforms."
+        )
     if flags["emit"] and (flags["run"] or flags["bench"] or flags["diff_plain"]):
         raise UsageError(
             "--emit prints a stage; --run, --bench, --diff-plain run: give one of them"
@@ -89,6 +94,7 @@ def _check(flags: dict[str, Any]) -> None:
 class _Job:
     """What was asked for, as far as it is known before anything is compiled."""
 
+    name: str
     plain: Any  # the program as JAX lowered it, or as the file has it
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
@@ -101,7 +107,7 @@ def _prepare(source: str, data: bytes | None, spec: str, flags: dict[str, Any]) 
     from ..pipeline import Library, make_pipeline
 
     pipeline = make_pipeline(spec, Library.of_files(flags["load_pass"]))
-    facts = {"target": flags["target"], "assume": tuple(promises(flags["assume"]))}
+    facts = {"target": flags["target"], "assume": flags["assume"]}
     if data is None:
         return _from_target(source, flags, pipeline, facts)
     return _from_file(source, data, flags, pipeline, facts)
@@ -118,7 +124,7 @@ def _from_file(
     from ..ir import make_context, read_module
 
     plain = lowered_from_module(read_module(data, make_context(), name=input_name(source)))
-    return _Job(plain, plain.arguments, {}, True, pipeline, facts)
+    return _Job(input_name(source), plain, plain.arguments, {}, True, pipeline, facts)
 
 
 def _from_target(source: str, flags: dict[str, Any], pipeline: Any, facts: dict[str, Any]) -> _Job:
@@ -132,7 +138,7 @@ def _from_target(source: str, flags: dict[str, Any], pipeline: Any, facts: dict[
     names = LowerRequest.__dataclass_fields__.keys() - {"target"}
     request = LowerRequest(target=source, **{name: flags[name] for name in names})
     plain, args, kwargs = lowered_from_request(request)
-    return _Job(plain, args, kwargs, flags["x64"], pipeline, facts)
+    return _Job(source, plain, args, kwargs, flags["x64"], pipeline, facts)
 
 
 def _act(job: _Job, flags: dict[str, Any]) -> None:
@@ -147,7 +153,7 @@ def _act(job: _Job, flags: dict[str, Any]) -> None:
 
         return write_output(llvm_ir(optimised, options), flags["output"])
     start = perf_counter()
-    executable = _compiled(optimised, options)
+    executable = _compiled(optimised, options, job.name)
     xla_seconds = perf_counter() - start
     if flags["emit"] == "hlo":
         return write_output(executable.as_text("hlo"), flags["output"])
@@ -158,11 +164,12 @@ def _act(job: _Job, flags: dict[str, Any]) -> None:
     return _run(job, executable, summary, flags, options)
 
 
-def _compiled(lowered: Any, options: dict[str, Any]) -> Any:
+def _compiled(lowered: Any, options: dict[str, Any], name: str = "-") -> Any:
     try:
         return lowered.compile(xla_options=options)
     except (RuntimeError, ValueError) as error:
-        raise JxcError(f"XLA does not compile it: {error}") from error
+        message = str(error).replace(" -:", f" {name}:")
+        raise JxcError(f"XLA does not compile it: {message}") from error
 
 
 def _xla_options(texts: tuple[str, ...]) -> dict[str, Any]:
@@ -212,7 +219,7 @@ def _run(
     args, kwargs = fill((job.args, job.kwargs), flags["inputs"], flags["seed"])
     agrees = True
     if flags["run"]:
-        outputs = executable(*args, **kwargs)
+        outputs = _ran(executable, args, kwargs)
         print_outputs(outputs, summary, quiet=flags["as_json"])
     if flags["bench"] or flags["diff_plain"]:
         programs = {"jxc": executable}
@@ -226,6 +233,15 @@ def _run(
     if not agrees:
         sys.exit(1)
     return None
+
+
+def _ran(executable: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    import jax
+
+    try:
+        return jax.block_until_ready(executable(*args, **kwargs))
+    except Exception as error:  # a callback of the user's, or memory
+        raise JxcError(f"running it failed: {type(error).__name__}: {error}") from error
 
 
 def _print_json(figures: dict[str, Any], output: str) -> None:

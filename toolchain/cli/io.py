@@ -16,8 +16,9 @@ def read_input(file: str) -> bytes:
         UsageError: there is no such file, or standard input is a terminal.
     """
     if file == "-":
-        if sys.stdin.isatty():
-            raise UsageError("expected a module on standard input, or a FILE; found a terminal")
+        if sys.stdin is None or sys.stdin.isatty():
+            found = "none" if sys.stdin is None else "a terminal"
+            raise UsageError(f"expected a module on standard input, or a FILE; found {found}")
         return sys.stdin.buffer.read()
     try:
         return Path(file).read_bytes()
@@ -37,26 +38,27 @@ def write_output(data: str | bytes, file: str) -> None:
     if file != "-":
         _replace_file(Path(file), raw)
         return
+    if sys.stdout is None:
+        raise UsageError("standard output is closed: use -o FILE")
     if isinstance(data, bytes) and sys.stdout.isatty():
         raise UsageError("not writing bytecode to a terminal: use -o FILE, or a pipe")
-    try:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(raw)
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:  # the reader (head, FileCheck) has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.stdout.flush()
+    sys.stdout.buffer.write(raw)
+    sys.stdout.buffer.flush()
 
 
 def _replace_file(path: Path, raw: bytes) -> None:
-    if path.exists() and not path.is_file():  # /dev/null, a named pipe: written in place
-        path.write_bytes(raw)
-        return
     import tempfile  # 8 ms, for -o only
 
+    path = Path(os.path.realpath(path))  # a link stays one: what it points to is replaced
     try:
+        if path.exists() and not path.is_file():  # /dev/null, a named pipe: written in place
+            path.write_bytes(raw)
+            return
+        mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
         with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as temporary:
             temporary.write(raw)
-        os.chmod(temporary.name, 0o666 & ~_umask())
+        os.chmod(temporary.name, mode)
         os.replace(temporary.name, path)
     except OSError as error:
         raise UsageError(f"{path}: cannot write: {error.strerror}") from None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,7 +101,8 @@ def opt_command(file: str, output: str, **flags: Any) -> None:
     stage.enter(f"while reading {input_name(file)}")
     from ..pipeline import Library
 
-    library = Library.of_files(flags["load_pass"])
+    with contextlib.redirect_stdout(sys.stderr):
+        library = Library.of_files(flags["load_pass"])
     if flags["list_passes"]:
         list_passes(library)
     elif flags["help_pass"]:
@@ -113,13 +116,26 @@ def _job(
     file: str, data: bytes, output: str, spec: str, library: Any, stage: Stage, flags: Any
 ) -> _Job:
     from ..pipeline import make_pipeline
-    from ..rewrite import Facts
+    from ..rewrite import Facts, promises
 
     pipeline = make_pipeline(spec, library)
+    _check(pipeline, flags)
     if flags["dump_pass_pipeline"]:
         click.echo(str(pipeline), err=True)
     facts = Facts(flags["target"], promises(flags["assume"]))
     return _Job(input_name(file), data, output, pipeline, facts, stage, flags)
+
+
+def _check(pipeline: Any, flags: dict[str, Any]) -> None:
+    """Refuse flags that would have no effect."""
+    names = {step.name for step in pipeline.steps}
+    for flag in ("mlir_print_ir_before", "mlir_print_ir_after"):
+        if unknown := [name for name in flags[flag] if name not in names]:
+            spelled = flag.replace("_", "-")
+            raise UsageError(f"--{spelled} {unknown[0]}: no such pass in {pipeline}")
+    forms = [flag for flag in ("as_json", "emit_bytecode", "emit_portable") if flags[flag]]
+    if len(forms) > 1:
+        raise UsageError("give one of --json, --emit-bytecode and --emit-portable")
 
 
 def input_name(file: str) -> str:
@@ -161,10 +177,11 @@ def _run(job: _Job) -> None:
     from ..ir import write_bytecode, write_portable
 
     modules, reports = [], []
-    for text in _pieces(job.data, job.flags["split_input_file"]):
-        module, report = _run_one(job, text)
-        modules.append(module)
-        reports.append(report)
+    with contextlib.redirect_stdout(sys.stderr):  # what a user's pass prints is not IR
+        for text in _pieces(job.data, job.flags["split_input_file"]):
+            module, report = _run_one(job, text)
+            modules.append(module)
+            reports.append(report)
     if job.flags["as_json"]:
         result: str | bytes = _as_json(job, modules, reports)
     elif job.flags["emit_bytecode"] or job.flags["emit_portable"]:
@@ -221,16 +238,6 @@ def _run_one(job: _Job, data: bytes) -> tuple[Any, Any]:
             error.exit_code = 4
         raise
     return module, report
-
-
-def promises(assume: tuple[str, ...]) -> frozenset[str]:
-    """The promises in `--assume`, each time with one or several; unknown ones are an error."""
-    from ..rewrite.contract import ASSUMPTIONS
-
-    words = {word for text in assume for word in text.split(",")}
-    if unknown := words - set(ASSUMPTIONS):
-        raise UsageError(f"--assume {sorted(unknown)[0]}: expected {', '.join(ASSUMPTIONS)}")
-    return frozenset(words)
 
 
 def _text_options(flags: dict[str, Any]) -> dict[str, Any]:

@@ -68,7 +68,8 @@ def _explain(found: Pass) -> None:
     for option in found.options.values():
         kind = option.type.__name__.upper()
         default = str(option.default).lower() if option.type is bool else repr(option.default)
-        click.echo(f"  {option.name}={kind}, default {default}")
+        hint = f": {option.help}" if option.help else ""
+        click.echo(f"  {option.name}={kind}, default {default}{hint}")
     for rule in found.rules:
         click.echo(f"\n{rule.name} ({_terms(rule)})")
         click.echo(_wrapped(rule.doc, indent="  "))

@@ -19,6 +19,9 @@ from ..errors import JxcError
 _STAGE_BYTES = 4096
 
 
+_ENDED_BY_OTHERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)
+
+
 class CrashError(JxcError):
     """The native code under us died. Ours to report, with what led there (exit code 4)."""
 
@@ -65,21 +68,28 @@ def in_child(data: bytes | None, command: Callable[[Path], list[str]]) -> Stage:
     child = os.fork()
     if child == 0:
         return stage
-    try:
-        _, status = os.waitpid(child, 0)
-    except KeyboardInterrupt:  # the child got it too, and has cleaned up after itself
-        _, status = os.waitpid(child, 0)
+    for number in (signal.SIGTERM, signal.SIGHUP):  # sent to us alone; SIGINT goes to both
+        signal.signal(number, lambda caught, _: os.kill(child, caught))
+    status = _wait(child)
     if os.WIFEXITED(status):
         leave(os.WEXITSTATUS(status))
-    if os.WTERMSIG(status) in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+    if os.WTERMSIG(status) in _ENDED_BY_OTHERS:
         leave(128 + os.WTERMSIG(status))
     raise _crash(signal.Signals(os.WTERMSIG(status)).name, str(stage), data, command)
 
 
+def _wait(child: int) -> int:
+    try:
+        return os.waitpid(child, 0)[1]
+    except KeyboardInterrupt:  # the child got it too, and cleans up after itself
+        return os.waitpid(child, 0)[1]
+
+
 def leave(code: int) -> NoReturn:
     """End the process without taking Python and MLIR apart, which is a tenth of a small run."""
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:  # None where the shell closed it: `>&-`
+            stream.flush()
     os._exit(code)
 
 

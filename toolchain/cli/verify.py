@@ -12,7 +12,7 @@ import click
 
 from ..errors import UsageError
 from .io import read_input, write_output
-from .opt import chosen_pipeline, input_name, pipeline_options, promises
+from .opt import chosen_pipeline, input_name, pipeline_options
 from .supervise import Stage, in_child, leave
 
 _LEVELS = ("O1", "O2")  # those that conformance is measured at, beside the programs as written
@@ -111,7 +111,7 @@ def _shown(files: list[Path], stage: Stage) -> Iterator[Path]:
 
 
 def _facts(flags: dict[str, Any]) -> Any:
-    from ..rewrite import Facts
+    from ..rewrite import Facts, promises
 
     return Facts(flags["target"], promises(flags["assume"]))
 

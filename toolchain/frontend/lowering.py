@@ -150,6 +150,11 @@ def _jitted(fn: Any, args: Any, jit_kwargs: Mapping[str, Any] | None) -> tuple[A
     """A jitted function, and the arguments to trace it with."""
     import jax
 
+    if inspect.isgeneratorfunction(fn) or inspect.iscoroutinefunction(fn):
+        raise UsageError(
+            f"{_name(fn)} is a generator or coroutine function: expected one that returns arrays. "
+            "Wrap it in a function that collects what it yields."
+        )
     if not is_jitted(fn):
         return jax.jit(fn, **(jit_kwargs or {})), args
     if jit_kwargs:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
+from collections.abc import Iterator
 
 from jaxlib.mlir import ir
 
@@ -36,7 +38,7 @@ def read_module(data: bytes | str, context: ir.Context, *, name: str = "<stdin>"
         if start >= 0:
             return _read_bytecode(_cut_bytecode(data, start), context, name)
         try:
-            data = data.decode()
+            data = data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise ModuleSyntaxError(
                 f"{name}: neither text nor MLIR bytecode (byte {error.start} is not UTF-8). "
@@ -62,7 +64,8 @@ def _read_bytecode(data: bytes, context: ir.Context, name: str) -> ir.Module:
     try:
         with context:
             if portable:
-                return stablehlo.deserialize_portable_artifact(context, data)
+                with _quiet(context):
+                    return stablehlo.deserialize_portable_artifact(context, data)
             return ir.Module.parse(data, context)
     except ir.MLIRError as error:
         raise ModuleSyntaxError(
@@ -70,6 +73,16 @@ def _read_bytecode(data: bytes, context: ir.Context, name: str) -> ir.Module:
         ) from None
     except ValueError as error:
         raise ModuleSyntaxError(f"{name}: malformed bytecode: {_first_line(error)}") from None
+
+
+@contextlib.contextmanager
+def _quiet(context: ir.Context) -> Iterator[None]:
+    """Keep MLIR from printing what it finds wrong: the exception says that there is something."""
+    handler = context.attach_diagnostic_handler(lambda diagnostic: True)
+    try:
+        yield
+    finally:
+        handler.detach()
 
 
 def _read_text(text: str, context: ir.Context, name: str) -> ir.Module:

@@ -116,6 +116,10 @@ class _Finder:
         if element.nested is not None:
             return [self._native(element)]
         level = LEVELS.get(element.name.removeprefix("-"))
+        if level is not None and element.options:
+            raise UsageError(
+                f"{element.name} is a level and takes no options: {{{element.options}}}"
+            )
         if level is not None:
             texts = ",".join(level)
             return [step for inner in parse_pipeline(texts) for step in self.steps(inner)]

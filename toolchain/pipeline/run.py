@@ -11,9 +11,9 @@ from typing import Protocol
 
 from jaxlib.mlir import ir
 
-from ..errors import JxcError
+from ..errors import JxcError, UsageError
 from ..ir import clone_module, format_diagnostics, make_context, read_module
-from ..rewrite import Facts, RuleCount
+from ..rewrite import Facts, RuleCount, promises
 from .invariants import Invariants, verify
 from .native import converts, run_native
 from .pipeline import Pipeline, PipelineLike, Step, make_pipeline
@@ -109,6 +109,8 @@ def run_pipeline(
             elif verify_each or index == len(pipeline.steps) - 1:
                 verify(module, name)
                 invariants.check(module)
+        except UsageError:
+            raise
         except Exception as error:
             prefix = Pipeline(pipeline.steps[: index + 1], pipeline.library)
             raise _pass_error(error, step, prefix, name) from error
@@ -157,7 +159,7 @@ def opt(
     pipeline: PipelineLike = "O2",
     *,
     target: str = "cpu",
-    assume: Sequence[str] = (),
+    assume: str | Sequence[str] = (),
 ) -> ir.Module:
     """A rewritten copy of a module; the given one stays as it is.
 
@@ -174,5 +176,5 @@ def opt(
         copy = clone_module(module)
     else:
         copy = read_module(module, make_context(), name="<module>")
-    run_pipeline(copy, make_pipeline(pipeline), Facts(target, frozenset(assume)))
+    run_pipeline(copy, make_pipeline(pipeline), Facts(target, promises(assume)))
     return copy

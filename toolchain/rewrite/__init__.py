@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from .contract import Contract, approximates, exact, reassociates
 from .driver import ConvergenceError, RuleError, apply_rules, rule_pass
-from .facts import Facts
+from .facts import TARGETS, Facts, promises
 from .module_pass import Option, Pass, module_pass
 from .rule import Replacement, Rule, kebab, rule
 from .statistics import RuleCount
 
 __all__ = [
+    "TARGETS",
     "Contract",
     "ConvergenceError",
     "Facts",
@@ -24,6 +25,7 @@ __all__ = [
     "exact",
     "kebab",
     "module_pass",
+    "promises",
     "reassociates",
     "rule",
     "rule_pass",

@@ -8,7 +8,7 @@ from time import perf_counter
 
 from jaxlib.mlir import ir
 
-from ..errors import JxcError
+from ..errors import JxcError, UsageError
 from ..ir import format_location, walk
 from . import _private
 from .facts import Facts
@@ -61,7 +61,12 @@ def apply_rules(
     config.enable_folding = False  # only rules change a program: each with its contract and count
     config.enable_constant_cse = False
     with module.context:
-        _private.apply_patterns_and_fold_greedily(module, patterns.freeze(), config)
+        try:
+            _private.apply_patterns_and_fold_greedily(module, patterns.freeze(), config)
+        except RuntimeError as error:
+            if "failed to converge" not in str(error):
+                raise
+            raise run.explained(error) from error
     run.raise_if_chasing()
     return list(run.counts.values())
 
@@ -81,9 +86,9 @@ def rule_pass(name: str, doc: str, rules: Sequence[Rule]) -> Pass:
         return apply_rules(module, chosen, facts, max_num_rewrites=max_num_rewrites)
 
     options = [
-        Option("disable-patterns", str, ""),
-        Option("enable-patterns", str, ""),
-        Option("max-num-rewrites", int, -1),
+        Option("disable-patterns", str, "", "rules to leave out, after commas"),
+        Option("enable-patterns", str, "", "the only rules to try, after commas"),
+        Option("max-num-rewrites", int, -1, "stop after so many; -1 for no limit"),
     ]
     return Pass(name, doc, {option.name: option for option in options}, run, tuple(rules))
 
@@ -91,7 +96,9 @@ def rule_pass(name: str, doc: str, rules: Sequence[Rule]) -> Pass:
 def _select(name: str, rules: Sequence[Rule], enabled: str, disabled: str) -> list[Rule]:
     wanted, unwanted = _names(enabled), _names(disabled)
     if unknown := (wanted | unwanted) - {rule.name for rule in rules}:
-        raise JxcError(f"pass {name!r} has no rule {sorted(unknown)[0]!r}; see --help-pass {name}")
+        raise UsageError(
+            f"pass {name!r} has no rule {sorted(unknown)[0]!r}; see --help-pass {name}"
+        )
     return [r for r in rules if r.name not in unwanted and (not wanted or r.name in wanted)]
 
 
@@ -110,6 +117,7 @@ class _Run:
     def __init__(
         self, module: ir.Operation, rules: Sequence[Rule], facts: Facts, max_num_rewrites: int
     ) -> None:
+        self.module = module
         self.facts = facts
         self.counts = {rule.name: RuleCount(rule.name) for rule in rules}
         self.by_root: dict[str, list[tuple[Rule, RuleCount]]] = {}
@@ -151,6 +159,20 @@ class _Run:
         finally:
             count.seconds += perf_counter() - start
 
+    def explained(self, error: RuntimeError) -> Exception:
+        """MLIR found the module changed where no rule said so: whose work that was."""
+        for op in walk(self.module):
+            block = op.operation.block
+            for rule, _ in self.by_root.get(op.operation.name, ()):
+                before = len(block.operations)
+                with ir.InsertionPoint(op), op.location:
+                    returned = rule.function(op, self.facts) if rule.wants_facts else rule(op)
+                if returned is None and len(block.operations) != before:
+                    mistake = RuleError("built an op, and then returned None: decide first")
+                    mistake.add_note(f"in {_place(rule.name, op.operation.name, op.location)}")
+                    return mistake
+        return error
+
     def raise_if_chasing(self) -> None:
         if self.rewrites < self.budget or self.rewrites == self.quota:
             return
@@ -174,8 +196,12 @@ def _checked(returned: Replacement, op: ir.OpView) -> list[ir.Value]:
         values = [returned]
     elif isinstance(returned, ir.OpView | ir.Operation):
         values = list(returned.results)
+    elif isinstance(returned, Sequence) and all(isinstance(v, ir.Value) for v in returned):
+        values = list(returned)
     else:
-        values = list(returned or ())
+        raise RuleError(
+            f"returned {returned!r}: expected a Value, an op, a sequence of Values, None"
+        )
     found = [value.type for value in values]
     expected = [result.type for result in op.results]
     if found != expected:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from ..errors import UsageError
+from .contract import ASSUMPTIONS
+
+TARGETS = ("cpu", "gpu", "tpu")
 
 
 @dataclass(frozen=True)
@@ -17,3 +23,20 @@ class Facts:
 
     target: str = "cpu"
     assumptions: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        if self.target not in TARGETS:
+            raise UsageError(f"target {self.target!r}: expected {', '.join(TARGETS)}")
+
+
+def promises(assume: str | Sequence[str]) -> frozenset[str]:
+    """The promises in `assume`: a name, several after commas, or a sequence of such texts.
+
+    Raises:
+        UsageError: one of them is unknown.
+    """
+    texts = [assume] if isinstance(assume, str) else assume
+    words = {word.strip() for text in texts for word in text.split(",")} - {""}
+    if unknown := sorted(words - set(ASSUMPTIONS)):
+        raise UsageError(f"promise {unknown[0]!r}: expected {', '.join(ASSUMPTIONS)}")
+    return frozenset(words)

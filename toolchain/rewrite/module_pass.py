@@ -15,11 +15,12 @@ from .statistics import RuleCount
 
 @dataclass(frozen=True)
 class Option:
-    """An option of a pass: its spelling, the type its text is read as, and its default."""
+    """An option of a pass: its spelling, the type its text is read as, its default, a hint."""
 
     name: str
     type: type
     default: Any
+    help: str = ""
 
 
 @dataclass(frozen=True)
