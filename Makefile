@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 SOURCES := toolchain passes tests scripts benchmarks lit_tests
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lit pytest conformance check types format bench clean
+.PHONY: help demo test lit pytest fuzz conformance check types format bench clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -22,6 +22,10 @@ lit: $(VENV)/.dev ## the FileCheck tests
 
 pytest: $(VENV)/.dev ## the Python tests
 	$(BIN)/python -m pytest
+
+fuzz: $(VENV)/.dev ## random programs and spoiled inputs, for a minute; more by scripts/fuzz.py
+	$(BIN)/python scripts/fuzz.py programs --seconds 45
+	$(BIN)/python scripts/fuzz.py inputs --count 2500 --seconds 45
 
 conformance: $(VENV)/.dev ## programs with expected outputs, at each level; PROGRAMS=DIR says where
 	JAX_PLATFORMS=cpu $(BIN)/jxc verify --conformance $(PROGRAMS)

@@ -11,6 +11,7 @@ from jaxlib.mlir import ir
 
 from ..errors import JxcError
 from . import _private
+from .module import walk
 
 _BYTECODE_MAGIC = b"ML\xefR"
 _PORTABLE_PRODUCER = b"StableHLO_v"
@@ -61,18 +62,41 @@ def _read_bytecode(data: bytes, context: ir.Context, name: str) -> ir.Module:
     from jaxlib.mlir.dialects import stablehlo
 
     portable = data[4:64].find(_PORTABLE_PRODUCER) >= 0
+    _check_producer(data, name)
     try:
         with context:
             if portable:
                 with _quiet(context):
-                    return stablehlo.deserialize_portable_artifact(context, data)
-            return ir.Module.parse(data, context)
+                    module = stablehlo.deserialize_portable_artifact(context, data)
+            else:
+                module = ir.Module.parse(data, context)
     except ir.MLIRError as error:
         raise ModuleSyntaxError(
             f"{name}: malformed bytecode: {format_diagnostics(error, name)}"
         ) from None
     except ValueError as error:
         raise ModuleSyntaxError(f"{name}: malformed bytecode: {_first_line(error)}") from None
+    _check_names(module, name)
+    return module
+
+
+def _check_producer(data: bytes, name: str) -> None:
+    """Refuse a producer that is not text: MLIR quotes it in messages, and the bindings abort."""
+    try:
+        data[5:].split(b"\0", 1)[0].decode()
+    except UnicodeDecodeError:
+        raise ModuleSyntaxError(f"{name}: malformed bytecode: its producer is not text") from None
+
+
+def _check_names(module: ir.Module, name: str) -> None:
+    """Refuse names that are not text: every pass would trip over them."""
+    try:
+        for op in walk(module.operation):
+            for attribute in op.attributes:
+                if attribute == "sym_name":
+                    str(getattr(op.attributes[attribute], "value", ""))
+    except (RuntimeError, UnicodeDecodeError):
+        raise ModuleSyntaxError(f"{name}: malformed bytecode: a name in it is not UTF-8") from None
 
 
 @contextlib.contextmanager

@@ -1,0 +1,198 @@
+"""Spoiled inputs through what `jxc opt -O2` does: a sentence is right, anything else is found.
+
+A child process reads and rewrites one mutant after the other. Where it dies, the mutant goes
+through the real command, which may turn a crash of native code into a sentence, and nothing else.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import traceback
+from collections import Counter
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from .mutate import mutant
+from .sources import sources
+
+PIPELINE = "O2"
+LIMIT_S = 20.0
+MOST_CONFIRMED = 60  # of the inputs that kill the child: the command takes half a second each
+_FORKS = multiprocessing.get_context("forkserver")  # of a process without MLIR contexts: no locks
+_FORKS.set_forkserver_preload(["fuzzing.preload"])
+
+
+@dataclass(frozen=True)
+class Found:
+    """A mutant that ends in something else than a sentence."""
+
+    number: int
+    source: str
+    what: str
+
+
+@dataclass
+class Tally:
+    """What a run did so far."""
+
+    mutants: int = 0
+    sources: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
+    finds: list[Found] = field(default_factory=list)
+
+
+class Child:
+    """A process that answers with an outcome for each input, started again when it dies."""
+
+    def __init__(self) -> None:
+        self._process: Any = None
+        self._pipe: Any = None
+
+    def ask(self, data: bytes) -> tuple[str, str]:
+        """The outcome of an input and details; "died" and "slow" where there is no answer."""
+        if self._process is None:
+            self._pipe, theirs = _FORKS.Pipe()
+            self._process = _FORKS.Process(target=serve, args=(theirs,), daemon=True)
+            self._process.start()
+            theirs.close()
+        try:
+            self._pipe.send(data)
+            if self._pipe.poll(LIMIT_S):
+                return self._pipe.recv()
+        except (EOFError, ConnectionError):
+            self._process.join()
+            code = self._process.exitcode
+            self.close()
+            return "died", f"exit code {code}"
+        self.close()
+        return "slow", f"no answer in {LIMIT_S:g} s"
+
+    def close(self) -> None:
+        """End the process, if there is one."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.join()
+            self._process = None
+
+
+def serve(pipe: Connection) -> None:
+    """Answer inputs until there are no more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # MLIR prints some of what it finds wrong
+    while True:
+        try:
+            data = pipe.recv()
+        except EOFError:
+            return
+        pipe.send(outcome(data))
+
+
+def outcome(data: bytes) -> tuple[str, str]:
+    """What `jxc opt` makes of an input: a word, and a traceback where it is a bug."""
+    from jxc.errors import JxcError
+    from jxc.ir import ModuleSyntaxError, make_context, read_module, write_text
+    from jxc.pipeline import PassError, make_pipeline, run_pipeline
+    from jxc.rewrite import Facts
+
+    try:
+        module = read_module(data, make_context(), name="mutant")
+        run_pipeline(module, make_pipeline(PIPELINE), Facts(), name="mutant")
+        write_text(module)
+    except ModuleSyntaxError:
+        return "refused", ""
+    except PassError as error:
+        return ("bug", _told(error)) if error.ours else ("a pass of MLIR failed", "")
+    except JxcError:
+        return "refused by a pass", ""
+    except Exception as error:
+        return "bug", _told(error)
+    return "accepted", ""
+
+
+def _told(error: Exception) -> str:
+    return "".join(traceback.format_exception(error))
+
+
+def sources_in_child(seed: int) -> list[tuple[str, bytes]]:
+    """`sources`, made where MLIR and JAX may be loaded."""
+    mine, theirs = _FORKS.Pipe(duplex=False)
+    process = _FORKS.Process(target=_send_sources, args=(seed, theirs))
+    process.start()
+    theirs.close()
+    found = mine.recv()
+    process.join()
+    return found
+
+
+def _send_sources(seed: int, pipe: Connection) -> None:
+    pipe.send(sources(seed))
+
+
+def run(seed: int, count: int, seconds: float, out: Path | None = None) -> Tally:
+    """Spoil inputs and look what becomes of them.
+
+    Args:
+        seed: of every choice.
+        count: how many mutants.
+        seconds: stop after this long.
+        out: where to save what was found, and what native code died of; nowhere when None.
+    """
+    end, given = perf_counter() + seconds, sources_in_child(seed)
+    tally, child = Tally(sources=len(given)), Child()
+    for number in range(count):
+        if perf_counter() > end:
+            break
+        generator = random.Random(f"{seed}/{number}")
+        name, data = generator.choice(given)
+        data = mutant(generator, data)
+        word, details = child.ask(data)
+        if word == "died" and _deaths(tally) < MOST_CONFIRMED:
+            word, details = confirm(data)
+        tally.mutants += 1
+        tally.outcomes[word] += 1
+        if word in _BAD:
+            tally.finds.append(Found(number, name, details))
+        if out is not None and word not in _FINE:
+            out.mkdir(parents=True, exist_ok=True)
+            (out / f"{seed}-{number}-{word.replace(' ', '-')}.mlir").write_bytes(data)
+    child.close()
+    return tally
+
+
+def _deaths(tally: Tally) -> int:
+    return sum(count for word, count in tally.outcomes.items() if word.startswith("native"))
+
+
+_FINE = ("accepted", "refused", "refused by a pass", "a pass of MLIR failed")
+_BAD = ("bug", "slow")
+_TELLING = ("Traceback", "internal error")
+
+
+def confirm(data: bytes) -> tuple[str, str]:
+    """The outcome of the real command on an input that the child died of."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "mutant.mlir"
+        path.write_bytes(data)
+        command = [str(Path(sys.executable).parent / "jxc"), "opt", f"-{PIPELINE}", str(path)]
+        environment = {**os.environ, "TMPDIR": folder}
+        try:
+            done = subprocess.run(command, capture_output=True, timeout=LIMIT_S, env=environment)
+        except subprocess.TimeoutExpired:
+            return "slow", f"{' '.join(command)}: no answer in {LIMIT_S:g} s"
+    told = done.stderr.decode(errors="replace")
+    if done.returncode == 4 and "native code crashed" in told and not _is_telling(told):
+        return "native crash, told in a sentence", told
+    if done.returncode in (0, 1, 2) and not _is_telling(told):
+        return "native crash, not again", told
+    return "bug", f"exit code {done.returncode}\n{told}"
+
+
+def _is_telling(text: str) -> bool:
+    return any(word in text for word in _TELLING)

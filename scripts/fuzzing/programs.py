@@ -1,0 +1,205 @@
+"""Random programs through random pipelines: does every one keep its meaning?"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import traceback
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from jxc.check import CannotRun, Interpreter, compare_modules
+from jxc.check.bisect import bisect
+from jxc.check.verify import contract_of
+from jxc.errors import JxcError
+from jxc.ir import clone_module, count_ops, make_context, read_module, write_text
+from jxc.pipeline import run_pipeline
+from jxc.rewrite import Contract, Facts
+
+from .pipelines import choose, pipeline, rules
+from .program import random_program
+
+
+class Remembering(Interpreter):
+    """An interpreter that runs a module once on the same arguments."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._answers: dict[bytes, list[np.ndarray] | CannotRun] = {}
+
+    def run(self, module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """As `Interpreter.run`; a refusal is remembered too."""
+        digest = hashlib.sha1(write_text(module).encode())
+        for array in inputs:
+            digest.update(array.tobytes())
+        key = digest.digest()
+        if key not in self._answers:
+            try:
+                self._answers[key] = super().run(module, inputs)
+            except CannotRun as error:
+                self._answers[key] = error
+        answer = self._answers[key]
+        if isinstance(answer, CannotRun):
+            raise answer
+        return answer
+
+    def forget(self) -> None:
+        """Before another program."""
+        self._answers.clear()
+
+
+@dataclass
+class Found:
+    """A program that a pipeline breaks, or that breaks a pipeline."""
+
+    seed: str
+    pipeline: str
+    what: str
+    culprit: str = ""
+
+
+@dataclass
+class Tally:
+    """What a campaign did so far."""
+
+    programs: int = 0
+    ops: int = 0
+    comparisons: int = 0
+    unchanged: int = 0
+    hits: Counter[str] = field(default_factory=Counter)
+    by: Counter[str] = field(default_factory=Counter)
+    not_run: Counter[str] = field(default_factory=Counter)
+    finds: list[Found] = field(default_factory=list)
+
+
+@dataclass
+class Campaign:
+    """Programs from one seed, each through several pipelines.
+
+    Attributes:
+        seed: of everything.
+        most_ops: about how large a program may get.
+        draws: how many sets of arguments of each kind.
+        few: fewer pipelines a program.
+        out: where programs that were found are saved; nowhere when None.
+        text: the program at hand, as it was written.
+    """
+
+    seed: int
+    most_ops: int
+    draws: int = 2
+    few: bool = False
+    out: Path | None = None
+    tally: Tally = field(default_factory=Tally)
+    interpreter: Remembering = field(default_factory=Remembering)
+    text: str = ""
+
+    def run(self, count: int, seconds: float) -> Tally:
+        """Check `count` programs, or as many as fit into the time."""
+        end = perf_counter() + seconds
+        for number in range(count):
+            if perf_counter() > end:
+                break
+            self.check(f"{self.seed}/{number}")
+        self.interpreter.close()
+        return self.tally
+
+    def check(self, seed: str) -> None:
+        """Check one program."""
+        self.interpreter.forget()
+        text = random_program(seed, self.most_ops)
+        before = read_module(text, make_context(), name=seed)
+        self.text = text
+        self.tally.programs += 1
+        self.tally.ops += count_ops(before)
+        seen = {write_text(before)}
+        for chosen in choose(random.Random(f"{seed}/pipelines"), self.few):
+            self._through(seed, before, chosen, seen)
+
+    def _through(self, seed: str, before: ir.Module, chosen: str, seen: set[str]) -> None:
+        steps, after = pipeline(chosen), clone_module(before)
+        try:
+            report = run_pipeline(after, steps, Facts(), name=seed)
+        except Exception as error:
+            self._found(seed, chosen, before, _told(error))
+            return
+        self.tally.hits.update(report.hits)
+        text = write_text(after)
+        if text in seen:
+            self.tally.unchanged += 1
+            return
+        seen.add(text)
+        contract = contract_of(steps, report)
+        what = self._compare(before, after, contract, tally=True)
+        if what is not None:
+            self._found(seed, chosen, before, what, contract)
+
+    def _compare(
+        self, before: ir.Module, after: ir.Module, contract: Contract, *, tally: bool = False
+    ) -> str | None:
+        """How two modules differ; None if they do not, or cannot run."""
+        for draw in range(self.draws):
+            try:
+                report = compare_modules(
+                    before, after, contract=contract, seed=draw, interpreter=self.interpreter
+                )
+            except ValueError as error:
+                return str(error)
+            if tally:
+                self.tally.by.update(report.runs.values())
+                self.tally.not_run.update(_short(each) for each in report.reasons.values())
+            if report.difference is not None:
+                return str(report)
+        self.tally.comparisons += tally
+        return None
+
+    def _found(
+        self,
+        seed: str,
+        chosen: str,
+        before: ir.Module,
+        what: str,
+        contract: Contract | None = None,
+    ) -> None:
+        found = Found(seed, chosen, what)
+        if contract is not None:
+            found.culprit = self._blame(before, chosen, contract)
+        self.tally.finds.append(found)
+        if self.out is not None:
+            self.out.mkdir(parents=True, exist_ok=True)
+            name = f"{seed.replace('/', '-')}-{len(self.tally.finds)}.mlir"
+            told = "".join(f"// {line}\n" for line in (chosen, found.culprit, *what.splitlines()))
+            (self.out / name).write_text(told + self.text)
+
+    def _blame(self, before: ir.Module, chosen: str, contract: Contract) -> str:
+        def is_wrong(after: ir.Module) -> bool:
+            return self._compare(before, after, contract) is not None
+
+        try:
+            return str(bisect(before, pipeline(chosen), Facts(), is_wrong))
+        except JxcError as error:
+            return f"bisection failed: {error}"
+
+
+def _told(error: Exception) -> str:
+    notes = getattr(error, "__notes__", ())
+    if isinstance(error, JxcError):
+        return "\n".join([str(error), *notes])
+    return "".join(traceback.format_exception(error))
+
+
+def _short(reason: str) -> str:
+    """A reason without the numbers and names that are one program's own."""
+    words = [word for word in reason.split() if not any(c.isdigit() or c in "%<" for c in word)]
+    return " ".join(words)[:90]
+
+
+def idle_rules(tally: Tally) -> list[str]:
+    """The rules that never fired."""
+    return sorted(set(rules()) - tally.hits.keys())
