@@ -86,9 +86,10 @@ def _end_of_output(error: OSError) -> None:
 def main() -> None:
     """The `jxc` command: exit code 0, or the code of the error that ended it."""
     try:
-        cli.main(standalone_mode=False)
+        code = cli.main(standalone_mode=False)
         if sys.stdout is not None:
             sys.stdout.flush()
+        sys.exit(code if isinstance(code, int) else 0)
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)
     except click.ClickException as wrong:
@@ -104,7 +105,8 @@ def main() -> None:
         _end_of_output(error)
     except SystemExit as ended:
         # click ends with 1 where the reader of standard output has left; that is no failure.
-        reader_left = type(sys.stdout).__name__ == "PacifyFlushWrapper"
+        # It wraps the stream then, by a class whose name has an underscore in some versions.
+        reader_left = type(sys.stdout).__name__.endswith("PacifyFlushWrapper")
         sys.exit(0 if reader_left else ended.code)
     except Exception:
         traceback.print_exc()
