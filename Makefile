@@ -18,7 +18,7 @@ demo: $(VENV)/.demo ## MobileNetV2: lowered, rewritten, compiled, against plain 
 test: lit pytest ## everything that checks jxc, on the jax that $(PYTHON) gets
 
 lit: $(VENV)/.dev ## the FileCheck tests
-	$(BIN)/lit -j$(JOBS) lit_tests
+	$(BIN)/lit -v -j$(JOBS) lit_tests
 
 pytest: $(VENV)/.dev ## the Python tests
 	$(BIN)/python -m pytest
