@@ -31,7 +31,7 @@ def programs(options: argparse.Namespace) -> int:
 
 
 def inputs(options: argparse.Namespace) -> int:
-    """Spoiled texts and bytecodes through what `jxc opt -O2` does."""
+    """Spoiled texts and bytecodes through what `jxc opt` does."""
     from fuzzing.inputs import run
     from fuzzing.report import inputs_report
 

@@ -110,3 +110,16 @@ func.func @dynamic_not(%x: tensor<?xf32>) -> tensor<?xf32> {
   %r = stablehlo.add %x, %x : tensor<?xf32>
   return %r : tensor<?xf32>
 }
+
+// Along the last dimension where none is given: 12 * log2(4) comparisons.
+// CHECK-LABEL: func.func @sort(
+// CHECK: stablehlo.sort
+// CHECK: jxc.flops = 24 : i64
+func.func @sort(%x: tensor<3x4xi32>) -> tensor<3x4xi32> {
+  %r = "stablehlo.sort"(%x) ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %p = stablehlo.compare LT, %a, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }) : (tensor<3x4xi32>) -> tensor<3x4xi32>
+  return %r : tensor<3x4xi32>
+}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from .types import COMPLEX, FLOATS, INTEGERS, SIGNED, part_of, small, width_of
+from .types import COMPLEX, FLOATS, INTEGERS, SIGNED, edges, part_of, small, width_of
 from .writer import Value, Writer
 
 _ANY = ("add", "multiply", "add", "multiply", "subtract")
 _ORDERED = ("maximum", "minimum")
 _BITS = ("and", "or", "xor")
 _SHIFTS = ("shift_left", "shift_right_arithmetic", "shift_right_logical")
+_PLAIN = (*_ANY, *_ORDERED, *_BITS, "divide")
 _ROUNDED = ("floor", "ceil", "round_nearest_even", "round_nearest_afz")
 _FUNCTIONS = (
     *("exponential", "log", "tanh", "sine", "cosine", "sqrt", "rsqrt", "logistic"),
@@ -35,6 +36,23 @@ def binary(w: Writer) -> None:
     if name in ("divide", "remainder") and x.element in INTEGERS:
         y = _without_zeros(w, y)
     elif w.chance(0.3):
+        x, y = y, x
+    w.op(name, [x, y], x.shape, x.element)
+
+
+def neutral(w: Writer) -> None:
+    """An op with a constant that is neutral or absorbing for some type, or nearly so."""
+    x = w.pick()
+    if x is None:
+        return
+    name = w.random.choice([each for each in _binary_names(x.element) if each in _PLAIN])
+    most = edges(x.element)
+    y = w.constant(
+        x.shape, x.element, w.random.choice((*most[:3], *most[:3], w.random.choice(most)))
+    )
+    if name == "divide" and x.element in INTEGERS:
+        x, y = (x, _without_zeros(w, y)) if w.chance(0.6) else (y, _without_zeros(w, x))
+    elif w.chance(0.4):
         x, y = y, x
     w.op(name, [x, y], x.shape, x.element)
 

@@ -51,6 +51,8 @@ def dot_general(w: Writer) -> None:
     if x is None:
         return
     y, dim = w.like(x), w.random.randrange(x.rank)
+    if x.shape[dim] == 0 and w.chance(0.9):
+        return  # a sum of nothing kills the interpreter, and XLA is no judge of bits
     batch = [i for i in range(dim) if w.chance(0.4)]
     free = [n for i, n in enumerate(x.shape) if i != dim and i not in batch]
     shape = [*(x.shape[i] for i in batch), *free, *free]

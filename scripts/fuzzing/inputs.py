@@ -1,4 +1,4 @@
-"""Spoiled inputs through what `jxc opt -O2` does: a sentence is right, anything else is found.
+"""Spoiled inputs through what `jxc opt` does: a sentence is right, anything else is found.
 
 A child process reads and rewrites one mutant after the other. Where it dies, the mutant goes
 through the real command, which may turn a crash of native code into a sentence, and nothing else.
@@ -23,8 +23,9 @@ from typing import Any
 from .mutate import mutant
 from .sources import sources
 
-PIPELINE = "O2"
-LIMIT_S = 20.0
+PIPELINE = "annotate-cost,O2"
+LIMIT_S = 10.0
+_READ = "read"
 MOST_CONFIRMED = 60  # of the inputs that kill the child: the command takes half a second each
 _FORKS = multiprocessing.get_context("forkserver")  # of a process without MLIR contexts: no locks
 _FORKS.set_forkserver_preload(["fuzzing.preload"])
@@ -65,15 +66,23 @@ class Child:
             theirs.close()
         try:
             self._pipe.send(data)
-            if self._pipe.poll(LIMIT_S):
-                return self._pipe.recv()
+            return self._answer()
         except (EOFError, ConnectionError):
             self._process.join()
             code = self._process.exitcode
             self.close()
             return "died", f"exit code {code}"
+
+    def _answer(self) -> tuple[str, str]:
+        """What the child says last; it says too when MLIR has read the input."""
+        word = "never read to its end by MLIR"
+        while self._pipe.poll(LIMIT_S):
+            answer = self._pipe.recv()
+            if answer != _READ:
+                return answer
+            word = "slow"
         self.close()
-        return "slow", f"no answer in {LIMIT_S:g} s"
+        return word, f"no answer in {LIMIT_S:g} s"
 
     def close(self) -> None:
         """End the process, if there is one."""
@@ -91,10 +100,10 @@ def serve(pipe: Connection) -> None:
             data = pipe.recv()
         except EOFError:
             return
-        pipe.send(outcome(data))
+        pipe.send(outcome(data, pipe))
 
 
-def outcome(data: bytes) -> tuple[str, str]:
+def outcome(data: bytes, pipe: Connection) -> tuple[str, str]:
     """What `jxc opt` makes of an input: a word, and a traceback where it is a bug."""
     from jxc.errors import JxcError
     from jxc.ir import ModuleSyntaxError, make_context, read_module, write_text
@@ -103,6 +112,7 @@ def outcome(data: bytes) -> tuple[str, str]:
 
     try:
         module = read_module(data, make_context(), name="mutant")
+        pipe.send(_READ)
         run_pipeline(module, make_pipeline(PIPELINE), Facts(), name="mutant")
         write_text(module)
     except ModuleSyntaxError:
@@ -180,7 +190,7 @@ def confirm(data: bytes) -> tuple[str, str]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "mutant.mlir"
         path.write_bytes(data)
-        command = [str(Path(sys.executable).parent / "jxc"), "opt", f"-{PIPELINE}", str(path)]
+        command = [str(Path(sys.executable).parent / "jxc"), "opt", "-p", PIPELINE, str(path)]
         environment = {**os.environ, "TMPDIR": folder}
         try:
             done = subprocess.run(command, capture_output=True, timeout=LIMIT_S, env=environment)

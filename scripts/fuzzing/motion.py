@@ -77,18 +77,20 @@ def cut(w: Writer, x: Value, cuts: Sequence[tuple[int, int, int]]) -> Value:
 
 
 def _random_cut(w: Writer, extent: int) -> tuple[int, int, int]:
-    if w.chance(0.5):
+    if w.chance(0.4):
         return 0, extent, 1
-    first = w.random.randint(0, extent)
+    first = w.random.randint(0, extent if w.chance(0.1) else extent // 2)
     end = w.random.randint(min(first + (not w.chance(0.1)), extent), extent)
     return first, end, w.random.choice((1, 1, 1, 2, 3))
 
 
 def slice_(w: Writer) -> None:
-    """A slice, with strides at times, of nothing at times."""
+    """A slice, with strides at times, of nothing at times, and at times another one of it."""
     x = w.pick()
-    if x is not None:
-        cut(w, x, [_random_cut(w, extent) for extent in x.shape])
+    if x is None:
+        return
+    for _ in range(w.random.choice((1, 1, 2))):
+        x = cut(w, x, [_random_cut(w, extent) for extent in x.shape])
 
 
 def pad(w: Writer) -> None:

@@ -13,6 +13,7 @@ Family = Callable[[Writer], None]
 
 _ARITHMETIC: tuple[tuple[Family, int], ...] = (
     (arithmetic.binary, 14),
+    (arithmetic.neutral, 12),
     (arithmetic.unary, 6),
     (arithmetic.negated_pair, 4),
     (arithmetic.compare, 5),
@@ -56,9 +57,23 @@ _SMOOTH = (
     (arithmetic.iota, 1),
 )
 
-_SHAPES = ((), (1,), (3,), (2, 3), (4, 1), (2, 1, 3), (5,), (0,), (2, 0), (2, 4), (3, 2, 2), (17,))
+_SHAPES = (
+    (),
+    (1,),
+    (3,),
+    (2, 3),
+    (4, 1),
+    (2, 1, 3),
+    (5,),
+    (0,),
+    (2, 0),
+    (2, 4),
+    (3, 2, 2),
+    (17,),
+    (24,),
+)
 _IMAGES = ((1, 5, 4), (2, 6, 2), (1, 4, 4, 3), (1, 3, 5, 2), (2, 3, 3, 1))
-_MOST_RESULTS = 10
+_MOST_RESULTS = 60
 
 
 def random_program(seed: str, most_ops: int) -> str:

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 LIT_TESTS = Path(__file__).parent.parent.parent / "lit_tests"
+_DEADLY = {LIT_TESTS / "opt/Inputs/crashes_mlir.mlir"}  # so are nearly all that it is spoiled to
 _RANDOM = 24
 
 
@@ -22,7 +23,7 @@ def sources(seed: int) -> list[tuple[str, bytes]]:
 
 def _from_lit_tests() -> list[tuple[str, bytes]]:
     found = []
-    for path in sorted(LIT_TESTS.rglob("*.mlir")):
+    for path in sorted(set(LIT_TESTS.rglob("*.mlir")) - _DEADLY):
         pieces = re.split(r"^// -----.*$", path.read_text(), flags=re.MULTILINE)
         for number, piece in enumerate(pieces):
             code = "\n".join(x for x in piece.splitlines() if x.strip() and not x.startswith("//"))

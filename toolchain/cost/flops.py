@@ -231,7 +231,8 @@ def scatter(op: ir.OpView) -> int:
 def sort(op: ir.OpView) -> int:
     """n * log2(n) comparisons for each line of n, * ops in the comparator."""
     kind = ir.RankedTensorType(op.operands[0].type)
-    length = kind.shape[ir.IntegerAttr(op.attributes["dimension"]).value] if kind.rank else 1
+    dimension = op.attributes["dimension"].value if "dimension" in op.attributes else -1
+    length = kind.shape[dimension] if kind.rank else 1
     return math.ceil(elements_of(kind) * math.log2(max(length, 2))) * _body(op)
 
 

@@ -74,7 +74,7 @@ def _read_bytecode(data: bytes, context: ir.Context, name: str) -> ir.Module:
         raise ModuleSyntaxError(
             f"{name}: malformed bytecode: {format_diagnostics(error, name)}"
         ) from None
-    except ValueError as error:
+    except (ValueError, MemoryError) as error:
         raise ModuleSyntaxError(f"{name}: malformed bytecode: {_first_line(error)}") from None
     _check_names(module, name)
     return module
@@ -117,6 +117,8 @@ def _read_text(text: str, context: ir.Context, name: str) -> ir.Module:
             return ir.Module.parse(text, context)
     except ir.MLIRError as error:
         raise ModuleSyntaxError(format_diagnostics(error, name)) from None
+    except (ValueError, MemoryError) as error:  # a dimension number beyond 32 bits, say
+        raise ModuleSyntaxError(f"{name}: MLIR gave up: {_first_line(error)}") from None
 
 
 def _read_hlo(text: str, context: ir.Context, name: str) -> ir.Module:
