@@ -16,7 +16,7 @@ def _fuzz(*arguments: str) -> str:
 
 
 def test_programs_keep_their_meaning() -> None:
-    told = _fuzz("programs", "--count=100", "--ops=30", "--draws=1", "--few")
+    told = _fuzz("programs", "--count=100", "--ops=16", "--draws=1", "--few")
     assert "100 programs" in told
     assert "interpreter" in told
 

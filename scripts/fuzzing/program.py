@@ -13,7 +13,7 @@ Family = Callable[[Writer], None]
 
 _ARITHMETIC: tuple[tuple[Family, int], ...] = (
     (arithmetic.binary, 14),
-    (arithmetic.neutral, 12),
+    (arithmetic.neutral, 30),
     (arithmetic.unary, 6),
     (arithmetic.negated_pair, 4),
     (arithmetic.compare, 5),
@@ -29,7 +29,7 @@ _MOTION: tuple[tuple[Family, int], ...] = (
     (motion.transpose, 5),
     (motion.reshape, 6),
     (motion.broadcast, 6),
-    (motion.slice_, 5),
+    (motion.slice_, 8),
     (motion.pad, 4),
     (motion.padded_again, 2),
     (motion.reverse, 4),
