@@ -8,7 +8,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from ..errors import JxcError
-from ..ir import clone_module, walk
+from ..ir import clone_module, functions, walk
 from ..ir.dtypes import numpy_dtype
 from . import hook
 from .lowered import Lowered
@@ -50,13 +50,12 @@ def lowered_from_module(module: ir.Module) -> Lowered:
 
 
 def _main_of(module: ir.Module) -> ir.OpView:
-    functions = [op for op in module.body.operations if op.operation.name == "func.func"]
-    names = [ir.StringAttr(op.attributes["sym_name"]).value for op in functions]
-    if "main" in names:
-        return functions[names.index("main")]
+    found = functions(module)
+    if "main" in found:
+        return found["main"]
     raise JxcError(
         f"the module has no function @main to compile; it has: "
-        f"{', '.join('@' + name for name in names) or 'no functions'}. Rename the entry to @main."
+        f"{', '.join('@' + name for name in found) or 'no functions'}. Rename the entry to @main."
     )
 
 

@@ -22,7 +22,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func
 from jaxlib.mlir.passmanager import PassManager
 
-from ..ir import _private, clone_module, make_context, read_module
+from ..ir import _private, clone_module, functions, make_context, read_module
 from .entries import main_type
 from .inputs import CannotRun, Spec, is_float, specs_of
 from .run import Interpreter, run_xla, shared_interpreter
@@ -177,16 +177,8 @@ def read_program(data: bytes, name: str, interpreter: Interpreter | None = None)
     return Program(tested, inputs, expected, checks)
 
 
-def _function(module: ir.Module, name: str) -> ir.OpView | None:
-    for op in module.body.operations:
-        is_function = op.operation.name == "func.func"
-        if is_function and ir.StringAttr(op.attributes["sym_name"]).value == name:
-            return op
-    return None
-
-
 def _main_block(module: ir.Module) -> ir.Block:
-    main = _function(module, "main")
+    main = functions(module).get("main")
     if main is None:
         raise CannotRun("no function @main")
     return main.regions[0].blocks[0]
@@ -254,7 +246,7 @@ def _returning(module: ir.Module, pick: Callable[[ir.Block], list[ir.Value]]) ->
 
 
 def _set_type(module: ir.Module, inputs: list[ir.Type], results: list[ir.Type]) -> None:
-    main = _function(module, "main")
+    main = functions(module).get("main")
     assert main is not None
     main.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, results))
     for name in ("arg_attrs", "res_attrs"):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from jaxlib.mlir import ir
 from jaxlib.mlir.passmanager import PassManager
 
-from ..ir import clone_module
+from ..ir import clone_module, functions
 
 
 def entry_names(module: ir.Module) -> list[str]:
     """The names of the module's public functions, in order."""
-    return [_name(op) for op in _functions(module) if _is_public(op)]
+    return [name for name, op in functions(module).items() if _is_public(op)]
 
 
 def with_main(module: ir.Module, name: str) -> ir.Module:
@@ -20,34 +20,23 @@ def with_main(module: ir.Module, name: str) -> ir.Module:
         if name != "main":
             _rename(copy, "main", "jxc_other_main")
         _rename(copy, name, "main")
-        for op in _functions(copy):
-            visibility = "public" if _name(op) == "main" else "private"
+        for function, op in functions(copy).items():
+            visibility = "public" if function == "main" else "private"
             op.attributes["sym_visibility"] = ir.StringAttr.get(visibility)
         PassManager.parse("builtin.module(symbol-dce)").run(copy.operation)
     return copy
 
 
 def _rename(module: ir.Module, name: str, new_name: str) -> None:
-    for op in _functions(module):
-        if _name(op) == name:
-            ir.SymbolTable.replace_all_symbol_uses(name, new_name, module.operation)
-            op.attributes["sym_name"] = ir.StringAttr.get(new_name)
+    if (op := functions(module).get(name)) is not None:
+        ir.SymbolTable.replace_all_symbol_uses(name, new_name, module.operation)
+        op.attributes["sym_name"] = ir.StringAttr.get(new_name)
 
 
 def main_type(module: ir.Module) -> ir.FunctionType:
     """The signature of @main; KeyError where there is none."""
-    for op in _functions(module):
-        if _name(op) == "main":
-            return ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value)
-    raise KeyError("main")
-
-
-def _functions(module: ir.Module) -> list[ir.OpView]:
-    return [op for op in module.body.operations if op.operation.name == "func.func"]
-
-
-def _name(op: ir.OpView) -> str:
-    return ir.StringAttr(op.attributes["sym_name"]).value
+    main = functions(module)["main"]
+    return ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
 
 
 def _is_public(op: ir.OpView) -> bool:
@@ -56,7 +45,4 @@ def _is_public(op: ir.OpView) -> bool:
 
 def function_text(module: ir.Module, name: str) -> str:
     """The text of the function `name`; KeyError where there is none."""
-    for op in _functions(module):
-        if _name(op) == name:
-            return str(op)
-    raise KeyError(name)
+    return str(functions(module)[name])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -151,8 +151,3 @@ def verify(
 
     [verdict] = verify_pipeline(lower(fn, *args, **kwargs).module, pipeline)
     return verdict
-
-
-def all_agree(verdicts: Sequence[Verdict]) -> bool:
-    """Whether every function ran and agreed."""
-    return all(verdict.agrees for verdict in verdicts)

@@ -12,7 +12,7 @@ from .io import (
     write_portable,
     write_text,
 )
-from .module import clone_module, count_ops, walk
+from .module import clone_module, count_ops, functions, walk
 
 __all__ = [
     "ModuleSyntaxError",
@@ -20,6 +20,7 @@ __all__ = [
     "count_ops",
     "format_diagnostics",
     "format_location",
+    "functions",
     "make_context",
     "read_module",
     "register_native_passes",

@@ -35,6 +35,12 @@ def walk(root: ir.Operation | ir.OpView) -> Iterator[ir.OpView]:
                 yield from walk(op)
 
 
+def functions(module: ir.Module) -> dict[str, ir.OpView]:
+    """The module's `func.func` ops by name, in order."""
+    found = [op for op in module.body.operations if op.operation.name == "func.func"]
+    return {ir.StringAttr(op.attributes["sym_name"]).value: op for op in found}
+
+
 def count_ops(module: ir.Module) -> int:
     """How many ops the module holds: functions, their bodies and terminators left out.
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from jaxlib.mlir import ir
 
 from ..errors import JxcError
-from ..ir import format_diagnostics, walk
+from ..ir import format_diagnostics, functions, walk
 
 
 class BrokenInvariant(JxcError):
@@ -36,7 +36,7 @@ class Invariants:
     @staticmethod
     def of(module: ir.Module) -> Invariants:
         """What `module` promises to whoever calls it."""
-        main = _find_main(module)
+        main = functions(module).get("main")
         return Invariants(
             signature=None if main is None else str(main.attributes["function_type"]),
             arguments=() if main is None else _attribute_dicts(main, "arg_attrs"),
@@ -71,13 +71,6 @@ def verify(module: ir.Module, name: str) -> None:
         raise BrokenInvariant(f"invalid IR: {format_diagnostics(error, name)}") from None
     if not valid:
         raise BrokenInvariant("invalid IR")
-
-
-def _find_main(module: ir.Module) -> ir.OpView | None:
-    for op in module.body.operations:
-        if op.operation.name == "func.func" and op.attributes["sym_name"].value == "main":
-            return op
-    return None
 
 
 def _attribute_dicts(func: ir.OpView, key: str) -> tuple[dict[str, str], ...]:

@@ -142,7 +142,7 @@ def _pass_error(error: Exception, step: Step, prefix: Pipeline, name: str) -> Pa
         message = format_diagnostics(error, name)
     elif isinstance(error, JxcError):
         message = str(error)
-        ours = ours and not isinstance(error, JxcError)
+        ours = False
     else:
         message = f"{type(error).__name__}: {error}"
     wrapped = PassError(f"pass {step.name!r} failed: {message}", step, prefix, ours=ours)
