@@ -18,7 +18,8 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func, stablehlo
 from jaxlib.mlir.passmanager import PassManager
 
-from ..ir import _private, make_context, read_module, register_native_passes, walk
+from ..ir import _private, make_context, read_module, register_native_passes
+from .mend import mend
 
 _PREPARE = "builtin.module(inline,func.func(chlo-legalize-to-stablehlo))"
 
@@ -54,17 +55,9 @@ def evaluate(module_text: bytes, inputs: Sequence[np.ndarray]) -> list[np.ndarra
     with context, ir.Location.unknown():
         _wrap_main(module)
         PassManager.parse(_PREPARE).run(module.operation)
-        _copy_before_scatters(module)
+        mend(module)
         arguments = [_attribute(array) for array in inputs]
         return [np.array(result) for result in stablehlo.eval_module(module, arguments)]
-
-
-def _copy_before_scatters(module: ir.Module) -> None:
-    """The interpreter of jaxlib 0.10 writes into what a scatter is given: give it copies."""
-    for op in [op for op in walk(module.operation) if isinstance(op, stablehlo.ScatterOp)]:
-        with ir.InsertionPoint(op):
-            for index, value in enumerate(op.inputs):
-                op.operation.operands[index] = stablehlo.reshape(value.type, value)
 
 
 def _attribute(array: np.ndarray) -> ir.DenseElementsAttr:

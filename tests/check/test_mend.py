@@ -1,0 +1,103 @@
+"""What the reference interpreter gets wrong comes out right, against numpy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from jxc.check import Interpreter
+from jxc.ir import make_context, read_module
+
+INTEGERS = ["int8", "uint8", "int32", "uint32", "int64", "uint64"]
+
+
+@pytest.fixture(scope="module")
+def interpreter():
+    interpreter = Interpreter()
+    yield interpreter
+    interpreter.close()
+
+
+def _run(interpreter, text, *inputs):
+    return interpreter.run(read_module(text, make_context()), inputs)[0]
+
+
+def _type(dtype):
+    return np.dtype(dtype).name.replace("uint", "ui").replace("int", "i")
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_integers_divided_by_anything(interpreter, dtype):
+    info = np.iinfo(dtype)
+    values = sorted({info.min, info.min + 1, -7, -1, 0, 1, 7, info.max} - set(range(-7, info.min)))
+    kind = f"tensor<{len(values) ** 2}x{_type(dtype)}>"
+    x, y = (each.ravel() for each in np.meshgrid(np.array(values, dtype), np.array(values, dtype)))
+    for op, expected in (("divide", _quotient), ("remainder", _remainder)):
+        found = _run(
+            interpreter,
+            f"func.func @main(%x: {kind}, %y: {kind}) -> {kind} {{\n"
+            f"  %r = stablehlo.{op} %x, %y : {kind}\n  return %r : {kind}\n}}",
+            *(x, y),
+        )
+        want = [expected(int(a), int(b), info) for a, b in zip(x, y, strict=True)]
+        assert found.tolist() == want
+
+
+def _quotient(a, b, info):
+    if b == 0:
+        return -1 if info.min else info.max
+    quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+    return info.min if quotient > info.max else quotient
+
+
+def _remainder(a, b, _):
+    return a if b == 0 else abs(a) % abs(b) * (-1 if a < 0 else 1)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint32", "uint64"])
+@pytest.mark.parametrize("high_bit", [False, True])
+def test_unsigned_indices(interpreter, dtype, high_bit):
+    index = np.asarray(np.iinfo(dtype).max - 3 if high_bit else 200, dtype)
+    found = _run(
+        interpreter,
+        f"""func.func @main(%x: tensor<256xi32>, %i: tensor<{_type(dtype)}>) -> tensor<1xi32> {{
+          %r = stablehlo.dynamic_slice %x, %i, sizes = [1]
+              : (tensor<256xi32>, tensor<{_type(dtype)}>) -> tensor<1xi32>
+          return %r : tensor<1xi32>
+        }}""",
+        *(np.arange(256, dtype=np.int32), index),
+    )
+    assert found.tolist() == [min(int(index), 255)]
+
+
+def test_unsigned_gather(interpreter):
+    found = _run(
+        interpreter,
+        """func.func @main(%x: tensor<256xi32>, %i: tensor<2x1xui8>) -> tensor<2xi32> {
+          %r = "stablehlo.gather"(%x, %i) {dimension_numbers = #stablehlo.gather<
+              collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>,
+              slice_sizes = array<i64: 1>} : (tensor<256xi32>, tensor<2x1xui8>) -> tensor<2xi32>
+          return %r : tensor<2xi32>
+        }""",
+        *(np.arange(256, dtype=np.int32), np.array([[200], [3]], np.uint8)),
+    )
+    assert found.tolist() == [200, 3]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_total_order(interpreter, dtype):
+    values = np.array([-np.inf, -1.0, -0.0, 0.0, 1.0, np.inf, np.nan], dtype)
+    ordered = np.concatenate([np.copysign(values[-1:], -1), values])
+    kind = _type(dtype).replace("float", "f")
+    size = len(ordered)
+    rows = f"tensor<{size}x{size}x{kind}>"
+    found = _run(
+        interpreter,
+        f"""func.func @main(%x: {rows}, %y: {rows}) -> tensor<{size}x{size}xi1> {{
+          %r = stablehlo.compare LT, %x, %y, TOTALORDER
+              : ({rows}, {rows}) -> tensor<{size}x{size}xi1>
+          return %r : tensor<{size}x{size}xi1>
+        }}""",
+        *np.broadcast_arrays(ordered[:, None], ordered[None, :]),
+    )
+    assert np.array_equal(found, np.triu(np.ones((size, size), bool), 1))
