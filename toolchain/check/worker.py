@@ -11,6 +11,7 @@ import os
 import pickle
 import sys
 from collections.abc import Sequence
+from itertools import count
 from typing import IO, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from jaxlib.mlir.passmanager import PassManager
 from ..ir import _private, make_context, read_module, register_native_passes
 from .mend import mend
 
+_MODULES_PER_CONTEXT = 200  # a context takes longer to make than a run, and forgets no constant
 _PREPARE = "builtin.module(inline,func.func(chlo-legalize-to-stablehlo))"
 
 
@@ -39,18 +41,19 @@ def read_message(stream: IO[bytes]) -> Any:
     return pickle.loads(stream.read(int.from_bytes(head, "little")))
 
 
-def evaluate(module_text: bytes, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+def evaluate(
+    module_text: bytes, inputs: Sequence[np.ndarray], context: ir.Context
+) -> list[np.ndarray]:
     """What the interpreter makes of @main.
 
     Args:
         module_text: the module, in any form that `read_module` takes.
         inputs: @main's arguments as `run.widen` makes them.
+        context: one of `_make_context`.
 
     Returns:
         The results, widened likewise.
     """
-    context = make_context()
-    _private.register_inliner(context)
     module = read_module(module_text, context)
     with context, ir.Location.unknown():
         _wrap_main(module)
@@ -58,6 +61,12 @@ def evaluate(module_text: bytes, inputs: Sequence[np.ndarray]) -> list[np.ndarra
         mend(module)
         arguments = [_attribute(array) for array in inputs]
         return [np.array(result) for result in stablehlo.eval_module(module, arguments)]
+
+
+def _make_context() -> ir.Context:
+    context = make_context()
+    _private.register_inliner(context)
+    return context
 
 
 def _attribute(array: np.ndarray) -> ir.DenseElementsAttr:
@@ -119,12 +128,14 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what C++ prints must not get between the answers
     register_native_passes()
-    while True:
+    for turn in count():
+        if turn % _MODULES_PER_CONTEXT == 0:
+            context = _make_context()
         try:
             module, inputs = read_message(sys.stdin.buffer)
         except EOFError:
             return
         try:
-            write_message(answers, ("done", evaluate(module, inputs)))
+            write_message(answers, ("done", evaluate(module, inputs, context)))
         except Exception as error:
             write_message(answers, ("failed", f"{type(error).__name__}: {error}"))
