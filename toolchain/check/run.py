@@ -31,6 +31,7 @@ class Interpreter:
         self.limit_s = limit_s
         self._child: subprocess.Popen[bytes] | None = None
         self._errors: Any = None
+        self._hopeless: dict[bytes, str] = {}  # modules that ended a child, and how
 
     def run(self, module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """@main's results, widened (see `widen`).
@@ -38,18 +39,29 @@ class Interpreter:
         Raises:
             CannotRun: it crashed, failed or took too long; the message says which.
         """
+        code = write_bytecode(module)
+        if code in self._hopeless:
+            raise CannotRun(self._hopeless[code])
         child = self._started()
         assert child.stdin is not None and child.stdout is not None
         wire = [part for array in inputs for part in widen(array)]
         try:
-            write_message(child.stdin, (write_bytecode(module), wire))
+            write_message(child.stdin, (code, wire))
             self._wait(child)
             verdict, answer = read_message(child.stdout)
         except (EOFError, BrokenPipeError):
-            raise CannotRun(f"the interpreter died: {self._last_words()}") from None
+            raise self._lost(code, f"the interpreter died: {self._last_words()}") from None
+        except TimeoutError:
+            reason = f"the interpreter took more than {self.limit_s:g} s"
+            raise self._lost(code, reason) from None
         if verdict == "failed":
             raise CannotRun(f"the interpreter refused: {answer}")
         return answer
+
+    def _lost(self, code: bytes, reason: str) -> CannotRun:
+        """A child is dear: a module that ended one is not tried again."""
+        self._hopeless[code] = reason
+        return CannotRun(reason)
 
     def close(self) -> None:
         """End the child, if there is one."""
@@ -75,7 +87,7 @@ class Interpreter:
             selector.register(child.stdout, selectors.EVENT_READ)  # type: ignore[arg-type]
             if not selector.select(self.limit_s):
                 self.close()
-                raise CannotRun(f"the interpreter took more than {self.limit_s:g} s")
+                raise TimeoutError
 
     def _last_words(self) -> str:
         """How the child ended: by which signal, and what it said."""

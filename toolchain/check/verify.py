@@ -18,6 +18,8 @@ from ..rewrite import Contract, Facts, exact, reassociates
 from .bisect import Culprit, bisect
 from .compare import Report, compare_modules
 from .entries import entry_names, with_main
+from .extents import static_pairs
+from .inputs import CannotRun
 
 CONTRACTS = {"exact": exact, "reassociates": reassociates}
 
@@ -75,16 +77,18 @@ def verify_modules(
 def _verdict(
     before: ir.Module, after: ir.Module, name: str, contract: Contract, seeds: int
 ) -> Verdict:
-    pair = with_main(before, name), with_main(after, name)
-    draws = 0
-    for seed in range(seeds):
-        try:
-            report = compare_modules(*pair, contract=contract, seed=seed)
-        except ValueError as error:
-            raise JxcError(f"@{name}: {error}") from error
-        draws += len(report.runs)
-        if not report.agrees:
-            break
+    draws, report = 0, Report(contract, {}, {})
+    try:
+        for pair in static_pairs(with_main(before, name), with_main(after, name)):
+            for seed in range(seeds):
+                report = compare_modules(*pair, contract=contract, seed=seed)
+                draws += len(report.runs)
+                if not report.agrees:
+                    return Verdict(name, report, draws)
+    except CannotRun as error:
+        report = Report(contract, {}, {"any": str(error)})
+    except ValueError as error:
+        raise JxcError(f"@{name}: {error}") from error
     return Verdict(name, report, draws)
 
 
