@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
+from .dtypes import numpy_dtype
 from .values import element_type, shape_of
 
 
@@ -28,6 +30,29 @@ def splat(element: float | ir.Attribute, kind: ir.Type) -> ir.Value:
         is_int = isinstance(of, ir.IntegerType)
         element = ir.IntegerAttr.get(of, int(element)) if is_int else ir.FloatAttr.get(of, element)
     return stablehlo.constant(ir.DenseElementsAttr.get_splat(kind, element))
+
+
+def dense(array: np.ndarray, kind: ir.Type) -> ir.Value:
+    """A constant of the ranked tensor type `kind`, a splat where all elements have the same bits.
+
+    Args:
+        array: the elements, in the numpy dtype of `kind`'s elements; of its shape, or broadcast
+            to it.
+        kind: a type of static shape, whose elements numpy or `ml_dtypes` has.
+
+    Raises:
+        TypeError: the array has another dtype.
+    """
+    of = ir.RankedTensorType(kind)
+    if array.dtype != numpy_dtype(of.element_type):
+        raise TypeError(f"elements of type {array.dtype}: expected those of {kind}")
+    data = np.ascontiguousarray(np.broadcast_to(array, of.shape) if array.ndim else array)
+    raw = data.reshape(-1).view(np.uint8).reshape(data.size, data.dtype.itemsize)
+    if data.size and (raw == raw[0]).all():
+        data = data.reshape(-1)[:1]  # a buffer of one element is read as a splat
+    return stablehlo.constant(
+        ir.DenseElementsAttr.get(data, type=of.element_type, shape=list(of.shape))
+    )
 
 
 def reshape(value: ir.Value, shape: Sequence[int]) -> ir.Value:

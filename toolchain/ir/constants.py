@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func, stablehlo
 from jaxlib.mlir.dialects.stablehlo import ConstantOp
+
+from .dtypes import numpy_dtype
 
 _NUMPY_FLOATS = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
 
@@ -26,6 +28,47 @@ def elements(op: ConstantOp) -> np.ndarray:
     with op.context, ir.Location.unknown(op.context):
         wide = ir.RankedTensorType.get(kind.shape, _mlir_type(dtype))
         return _evaluate(op, lambda value: stablehlo.convert(wide, value), wide)
+
+
+def own_elements(op: ConstantOp) -> np.ndarray | None:
+    """The elements of a constant op as its own type, bit for bit; see `values.array_of`."""
+    kind = ir.RankedTensorType(op.result.type)
+    dtype = numpy_dtype(kind.element_type)
+    if dtype is None or dtype.name.startswith("float4") or not _is_dense(op):
+        return None  # the interpreter, which reads what Python cannot, dies of 4-bit floats
+    if dtype.kind == "c":
+        return elements(op)
+    if _is_in_numpy(kind.element_type):
+        return np.asarray(op.value)
+    if op.value.is_splat and kind.shape:
+        return np.broadcast_to(_bits(_scalar(op), dtype, ()), kind.shape)
+    return _bits(op, dtype, kind.shape)
+
+
+def _scalar(op: ConstantOp) -> ConstantOp:
+    """The element that a splat repeats, as a constant of its own, in no block."""
+    kind = ir.RankedTensorType.get(
+        (), ir.RankedTensorType(op.result.type).element_type, loc=op.location
+    )
+    attr = ir.DenseElementsAttr.get_splat(kind, op.value.get_splat_value())
+    return ConstantOp(attr, loc=op.location, ip=False)
+
+
+def _bits(op: ConstantOp, dtype: np.dtype, shape: Sequence[int]) -> np.ndarray:
+    if dtype.name.lstrip("u") in ("int2", "int4"):
+        return elements(op).astype(dtype)
+    with op.context, ir.Location.unknown(op.context):
+        unsigned = ir.IntegerType.get_unsigned(8 * dtype.itemsize)
+        bits = ir.RankedTensorType.get(shape, unsigned)
+        return _evaluate(op, lambda x: stablehlo.bitcast_convert(bits, x), bits).view(dtype)
+
+
+def _is_dense(op: ConstantOp) -> bool:
+    """Whether the elements are here, and not in a resource of the file's."""
+    try:
+        return isinstance(op.value, ir.DenseElementsAttr)
+    except TypeError:  # complex numbers, whose attribute the bindings cannot hold
+        return True
 
 
 def _complex(op: ConstantOp, kind: ir.RankedTensorType) -> np.ndarray:
@@ -65,6 +108,8 @@ def _evaluate(
     op: ConstantOp, compute: Callable[[ir.Value], ir.Value], result: ir.RankedTensorType
 ) -> np.ndarray:
     """What StableHLO's interpreter makes of `compute` on the constant; exact conversions only."""
+    if 0 in result.shape:  # the interpreter aborts on constants without elements
+        return np.empty(result.shape, numpy_dtype(result.element_type))
     module = ir.Module.create()
     with ir.InsertionPoint(module.body):
         main = func.FuncOp("main", ([], [result]))

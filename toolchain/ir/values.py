@@ -116,6 +116,17 @@ def constant_of(value: ir.Value) -> np.ndarray | None:
     return constants.elements(op) if isinstance(op, ConstantOp) else None
 
 
+def array_of(value: ir.Value) -> np.ndarray | None:
+    """The elements of a constant in numpy's or `ml_dtypes`' own type for them, bit for bit.
+
+    Returns:
+        An array of the value's shape, not to be written to; None for any other value, and where
+        the elements are of a type that neither has, or lie in a resource.
+    """
+    op = value.owner
+    return constants.own_elements(op) if isinstance(op, ConstantOp) else None
+
+
 def direction_of(op: stablehlo.CompareOp) -> str:
     """Which comparison `op` makes: "EQ", "NE", "LT", "LE", "GT" or "GE"."""
     return stablehlo.ComparisonDirectionAttr(op.comparison_direction).value
