@@ -17,7 +17,7 @@ from .judge import differing_beyond_rounding, differing_bits, differing_by_sprea
 from .reference import precision_of, references
 from .run import Interpreter, run_xla, shared_interpreter
 
-_Judge: TypeAlias = Callable[[np.ndarray, np.ndarray], np.ndarray]
+Judge: TypeAlias = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -150,12 +150,8 @@ class _Runner:
             report.reasons[kind] = str(error)
             return None
         report.runs[kind] = by
-        judges = self._judges(inputs, by)
-        for output, (a, b, judge) in enumerate(zip(expected, found, judges, strict=True)):
-            differs = judge(a, b)
-            if differs.any():
-                return _first(kind, inputs, output, a, b, differs)
-        return None
+        judged = judges(self.before, inputs, None if by == "interpreter" else self.interpreter)
+        return first_difference(kind, inputs, expected, found, judged)
 
     def _results(
         self, kind: str, inputs: list[np.ndarray], report: Report
@@ -169,16 +165,40 @@ class _Runner:
         both = [run_xla(m, inputs) for m in (self.before, self.after)]
         return both[0], both[1], "xla"
 
-    def _judges(self, inputs: list[np.ndarray], by: str) -> list[_Judge]:
-        """For each output, what says where two of it differ."""
-        precision = precision_of(self.before)
-        if by == "interpreter":
-            return [differing_bits] * len(precision)
-        try:
-            found = references(self.before, inputs, self.interpreter)
-        except CannotRun:
-            return [partial(differing_by_spread, eps=eps) for eps in precision]
-        return [partial(differing_beyond_rounding, reference=each) for each in found]
+
+def judges(
+    module: ir.Module, inputs: Sequence[np.ndarray], interpreter: Interpreter | None
+) -> list[Judge]:
+    """For each output of @main, what says where two of it differ.
+
+    Args:
+        module: the program.
+        inputs: what it ran on.
+        interpreter: evaluates it in float64, to forgive rounding; None to compare bits.
+    """
+    precision = precision_of(module)
+    if interpreter is None:
+        return [differing_bits] * len(precision)
+    try:
+        found = references(module, inputs, interpreter)
+    except CannotRun:
+        return [partial(differing_by_spread, eps=eps) for eps in precision]
+    return [partial(differing_beyond_rounding, reference=each) for each in found]
+
+
+def first_difference(
+    kind: str,
+    inputs: Sequence[np.ndarray],
+    expected: Sequence[np.ndarray],
+    found: Sequence[np.ndarray],
+    judged: Sequence[Judge],
+) -> Difference | None:
+    """The first element of the first output in which two runs differ, if any do."""
+    for output, (a, b, judge) in enumerate(zip(expected, found, judged, strict=True)):
+        differs = judge(a, b)
+        if differs.any():
+            return _first(kind, inputs, output, a, b, differs)
+    return None
 
 
 def _first(

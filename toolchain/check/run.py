@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -109,8 +109,15 @@ def shared_interpreter() -> Interpreter:
     return interpreter
 
 
-def run_xla(module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+def run_xla(
+    module: ir.Module, inputs: Sequence[np.ndarray], options: Mapping[str, Any] | None = None
+) -> list[np.ndarray]:
     """@main's results through XLA on the CPU, widened (see `widen`). Imports jax.
+
+    Args:
+        module: for one device, static shapes.
+        inputs: @main's arguments.
+        options: XLA's options by name.
 
     Raises:
         CannotRun: the module cannot be compiled or called from here.
@@ -121,7 +128,7 @@ def run_xla(module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray]
 
     try:
         with jax.enable_x64(True):
-            results = lowered_from_module(module).compile()(*inputs)
+            results = lowered_from_module(module).compile(xla_options=options)(*inputs)
     except Exception as error:
         raise CannotRun(f"XLA refused: {str(error).strip().splitlines()[0][:300]}") from error
     return [part for result in results for part in widen(np.asarray(result))]

@@ -116,14 +116,12 @@ def _job(
     file: str, data: bytes, output: str, spec: str, library: Any, stage: Stage, flags: Any
 ) -> _Job:
     from ..pipeline import make_pipeline
-    from ..rewrite import Facts, promises
 
     pipeline = make_pipeline(spec, library)
     _check(pipeline, flags)
     if flags["dump_pass_pipeline"]:
         click.echo(str(pipeline), err=True)
-    facts = Facts(flags["target"], promises(flags["assume"]))
-    return _Job(input_name(file), data, output, pipeline, facts, stage, flags)
+    return _Job(input_name(file), data, output, pipeline, facts_of(flags), stage, flags)
 
 
 def _check(pipeline: Any, flags: dict[str, Any]) -> None:
@@ -136,6 +134,13 @@ def _check(pipeline: Any, flags: dict[str, Any]) -> None:
     forms = [flag for flag in ("as_json", "emit_bytecode", "emit_portable") if flags[flag]]
     if len(forms) > 1:
         raise UsageError("give one of --json, --emit-bytecode and --emit-portable")
+
+
+def facts_of(flags: dict[str, Any]) -> Any:
+    """The `Facts` that --target and --assume ask for."""
+    from ..rewrite import Facts, promises
+
+    return Facts(flags["target"], promises(flags["assume"]))
 
 
 def input_name(file: str) -> str:

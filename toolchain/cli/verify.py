@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,9 @@ import click
 
 from ..errors import UsageError
 from .io import read_input, write_output
-from .opt import chosen_pipeline, input_name, pipeline_options
-from .supervise import Stage, in_child, leave
-
-_LEVELS = ("O1", "O2")  # those that conformance is measured at, beside the programs as written
+from .opt import chosen_pipeline, facts_of, input_name, pipeline_options
+from .verify_conformance import run_conformance
+from .verify_xla import run_xla_bisect
 
 
 @click.command(short_help="Check that a rewrite keeps a module's meaning.")
@@ -29,6 +27,7 @@ _LEVELS = ("O1", "O2")  # those that conformance is measured at, beside the prog
 )
 @click.option("--draws", default=3, show_default=True, help="Times to draw arguments of each kind.")
 @click.option("--bisect", is_flag=True, help="Name the pass, and the rewrite, that breaks it.")
+@click.option("--xla-bisect", is_flag=True, help="A through plain XLA: name XLA's pass that errs.")
 @click.option("--save-inputs", metavar="FILE.npz", help="Where to save arguments that show it.")
 @click.option("--conformance", metavar="DIR", help="Run programs that carry expected outputs.")
 @click.option("--json", "as_json", is_flag=True, help="Print one object.")
@@ -39,6 +38,9 @@ def verify_command(before: str | None, after: str | None, **flags: Any) -> None:
     small integers, on which sums are exact. Both run on StableHLO's reference interpreter, or
     through XLA where it cannot. Exit code 1 if they differ, or if nothing could be run.
 
+    With --xla-bisect, A on the interpreter is compared with A through XLA, and where they differ
+    the XLA pass is named without which XLA is right.
+
     With --conformance, the programs in DIR run as they were written and at O1 and O2, or after the
     pipeline given. Exit code 1 if one is right as it was written and not afterwards.
 
@@ -46,13 +48,17 @@ def verify_command(before: str | None, after: str | None, **flags: Any) -> None:
     jxc verify before.mlir after.mlir
     jxc verify step.mlir -O2
     jxc verify step.mlir -p 'simplify,my-rule' --load-pass my_rules.py --bisect
+    jxc verify step.mlir --xla-bisect
     jxc verify --conformance programs/
     """
     if flags["conformance"] is not None:
-        _conformance(before, flags)
+        run_conformance(before, flags)
         return
     if before is None:
         raise UsageError("expected a module A, or --conformance DIR; found neither")
+    if flags["xla_bisect"]:
+        run_xla_bisect(before, after, flags)
+        return
     from ..ir import make_context, read_module
     from ..pipeline import Library, make_pipeline
 
@@ -77,50 +83,11 @@ def verify_command(before: str | None, after: str | None, **flags: Any) -> None:
         sys.exit(1)
 
 
-def _conformance(before: str | None, flags: dict[str, Any]) -> None:
-    alone = {"a module": before, "--contract": flags["contract"], "--bisect": flags["bisect"]}
-    alone["--save-inputs"] = flags["save_inputs"]
-    if given := [name for name, value in alone.items() if value]:
-        raise UsageError(f"--conformance runs the programs of a folder: drop {given[0]}")
-    stage = in_child(None, lambda saved: [])
-    stage.enter("while starting")
-    from ..check.conformance import program_files, run_programs
-    from ..pipeline import Library, make_pipeline
-
-    files = program_files(Path(flags["conformance"]))
-    library = Library.of_files(flags["load_pass"])
-    asked = chosen_pipeline(flags, default="")
-    levels = {name: make_pipeline(name, library) for name in ([asked] if asked else _LEVELS)}
-    summary = run_programs(_shown(files, stage), levels, _facts(flags))
-    if flags["as_json"]:
-        write_output(json.dumps(summary.as_object(), indent=2) + "\n", "-")
-    else:
-        click.echo(str(summary))
-    leave(0 if summary.holds else 1)
-
-
-def _shown(files: list[Path], stage: Stage) -> Iterator[Path]:
-    """The files, with progress on stderr where that is a terminal, and in case of a crash."""
-    from rich.console import Console
-    from rich.progress import track
-
-    quiet = not sys.stderr.isatty()
-    for file in track(files, "Running", console=Console(stderr=True), disable=quiet):
-        stage.enter(f"while running {file}")
-        yield file
-
-
-def _facts(flags: dict[str, Any]) -> Any:
-    from ..rewrite import Facts, promises
-
-    return Facts(flags["target"], promises(flags["assume"]))
-
-
 def _compare(modules: list[Any], pipeline: Any, flags: dict[str, Any]) -> list[Any]:
     from ..check.verify import CONTRACTS, verify_modules, verify_pipeline
 
     if pipeline is not None:
-        facts = _facts(flags)
+        facts = facts_of(flags)
         return verify_pipeline(modules[0], pipeline, facts=facts, seeds=flags["draws"])
     contract = CONTRACTS[flags["contract"] or "exact"]
     return verify_modules(*modules, contract=contract, seeds=flags["draws"])
@@ -132,7 +99,7 @@ def _culprit(module: Any, pipeline: Any, verdicts: list[Any], flags: dict[str, A
     differs = any(verdict.report.difference is not None for verdict in verdicts)
     if not (flags["bisect"] and differs):
         return None
-    return blame(module, pipeline, facts=_facts(flags), seeds=flags["draws"])
+    return blame(module, pipeline, facts=facts_of(flags), seeds=flags["draws"])
 
 
 def _print(verdicts: list[Any], culprit: Any, flags: dict[str, Any]) -> None:

@@ -48,3 +48,11 @@ def hlo_proto_to_stablehlo(proto: bytes) -> bytes:
     from jaxlib import _jax
 
     return _jax.mlir.hlo_to_stablehlo(proto)
+
+
+def stablehlo_to_hlo_proto(code: bytes) -> bytes:
+    """A StableHLO module, in bytecode, as the `HloModuleProto` that XLA imports it as."""
+    from jaxlib import _jax
+
+    computation = _jax.mlir.mlir_module_to_xla_computation(code, False, False)
+    return computation.as_serialized_hlo_module_proto()

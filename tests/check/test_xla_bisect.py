@@ -1,0 +1,64 @@
+"""XLA's own mistakes are found, and the pass that makes them is named."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from jxc.check.inputs import CannotRun
+from jxc.check.run import run_xla
+from jxc.check.xla_bisect import guilty_pass, imported, passes_run, verify_xla
+from jxc.ir import make_context, read_module
+
+LEADING_ZEROS = """func.func public @main(%x: tensor<4xi32>) -> tensor<4xi32> {
+  %c = stablehlo.constant dense<-1> : tensor<4xi32>
+  %n = stablehlo.count_leading_zeros %c : tensor<4xi32>
+  %r = stablehlo.add %x, %n : tensor<4xi32>
+  return %r : tensor<4xi32>
+}"""
+UNSIGNED_INDEX = """func.func public @main(%x: tensor<256xi32>) -> tensor<1xi32> {
+  %i = stablehlo.constant dense<200> : tensor<ui8>
+  %r = stablehlo.dynamic_slice %x, %i, sizes = [1]
+      : (tensor<256xi32>, tensor<ui8>) -> tensor<1xi32>
+  return %r : tensor<1xi32>
+}"""
+
+
+def _module(text):
+    return read_module(text, make_context())
+
+
+def test_a_pass_of_xla_is_named():
+    """XLA folds the leading zeros of -1 to -32; what it computes at run time is 0."""
+    module, zeros = _module(LEADING_ZEROS), np.zeros(4, np.int32)
+    if run_xla(module, [zeros])[0].tolist() == [0] * 4:
+        pytest.skip("this jaxlib folds count_leading_zeros as it should")
+    [verdict] = verify_xla(module, seeds=1)
+    assert verdict.disable in passes_run(module, [zeros]), str(verdict)
+    options = {"xla_disable_hlo_passes": verdict.disable}
+    assert run_xla(module, [zeros], options)[0].tolist() == [0] * 4
+    assert f"right with xla_disable_hlo_passes={verdict.disable}" in str(verdict)
+
+
+def test_the_importer_is_named():
+    """Before any pass: the importer reads a constant index of ui8 as signed."""
+    module = _module(UNSIGNED_INDEX)
+    if "[200:201]" in str(imported(module)):
+        pytest.skip("this jaxlib imports unsigned indices as it should")
+    [verdict] = verify_xla(module, seeds=1)
+    assert verdict.disable is None and "importer of StableHLO" in (verdict.culprit or "")
+
+
+def test_passes_are_read_from_a_dump():
+    module = _module(LEADING_ZEROS)
+    assert "constant_folding" in passes_run(module, [np.zeros(4, np.int32)])
+
+
+def test_the_first_guilty_pass_is_taken():
+    def is_right_with(options):
+        if options["xla_disable_hlo_passes"] == "b":
+            raise CannotRun("cannot do without b")
+        return options["xla_disable_hlo_passes"] in ("c", "d")
+
+    assert guilty_pass(["a", "b", "c", "d"], is_right_with) == "c"
+    assert guilty_pass(["a", "b"], is_right_with) is None

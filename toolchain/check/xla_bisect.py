@@ -1,0 +1,155 @@
+"""Where plain XLA and the reference interpreter disagree, and which XLA pass makes it so."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from ..ir import _private, read_module, write_bytecode
+from ..rewrite import reassociates
+from .compare import Difference, Report, first_difference, judges
+from .entries import entry_names, main_type, with_main
+from .extents import static_pairs
+from .inputs import CannotRun, make_inputs, specs_of
+from .run import run_xla, shared_interpreter
+
+KINDS = ("normal", "mild", "small")
+
+_AFTER = re.compile(r"\.after_([A-Za-z0-9_-]+)")
+_BOUNDARIES = ("pipeline-start", "pipeline-end")
+
+
+@dataclass(frozen=True)
+class XlaVerdict:
+    """What comparing a function on the interpreter with itself through XLA gave.
+
+    Attributes:
+        function: the function's name, without the @.
+        report: as for two modules; the contract is that of rounding.
+        culprit: what makes XLA wrong, as a sentence; None where it is right.
+        disable: the XLA pass without which it is right, if there is one.
+    """
+
+    function: str
+    report: Report
+    culprit: str | None = None
+    disable: str | None = None
+
+    def __str__(self) -> str:
+        told = f"@{self.function}, XLA against the interpreter: {self.report}"
+        return told if self.culprit is None else f"{told}\n{self.culprit}"
+
+    def as_object(self) -> dict[str, Any]:
+        """The verdict as `--json` prints it."""
+        difference = self.report.difference
+        return {
+            "function": self.function,
+            "agrees": self.report.agrees,
+            "ran": self.report.ran,
+            "reasons": self.report.reasons,
+            "difference": None if difference is None else str(difference),
+            "culprit": self.culprit,
+            "disable": self.disable,
+        }
+
+
+def verify_xla(module: ir.Module, *, seeds: int = 3) -> list[XlaVerdict]:
+    """Compare each public function on the interpreter with itself through XLA; blame XLA's passes.
+
+    Rounding is forgiven, as under `reassociates`: XLA rounds where it likes.
+
+    Args:
+        module: what XLA may get wrong; dynamic extents are drawn.
+        seeds: how many times to draw arguments of each kind.
+    """
+    return [_verdict(name, with_main(module, name), seeds) for name in entry_names(module)]
+
+
+def _verdict(name: str, module: ir.Module, seeds: int) -> XlaVerdict:
+    report = Report(reassociates, {}, {})
+    try:
+        for static, _ in static_pairs(module, module):
+            specs = specs_of(main_type(static).inputs)
+            for kind, seed in product(KINDS, range(seeds)):
+                inputs = make_inputs(specs, kind, seed)
+                expected = shared_interpreter().run(static, inputs)
+                found = run_xla(static, inputs)
+                report.runs[kind] = "xla"
+                difference = _difference(static, kind, inputs, expected, found)
+                if difference is not None:
+                    return _blamed(name, static, replace(report, difference=difference), expected)
+    except CannotRun as error:
+        report.reasons["any"] = str(error)
+    return XlaVerdict(name, report)
+
+
+def _difference(
+    module: ir.Module,
+    kind: str,
+    inputs: Sequence[np.ndarray],
+    expected: list[np.ndarray],
+    found: list[np.ndarray],
+) -> Difference | None:
+    judged = judges(module, inputs, shared_interpreter())
+    return first_difference(kind, inputs, expected, found, judged)
+
+
+def _blamed(name: str, module: ir.Module, report: Report, expected: list[np.ndarray]) -> XlaVerdict:
+    assert report.difference is not None
+    kind, inputs = report.difference.kind, report.difference.inputs
+
+    def is_right(found: list[np.ndarray]) -> bool:
+        return _difference(module, kind, inputs, expected, found) is None
+
+    if not is_right(shared_interpreter().run(imported(module), inputs)):
+        told = "wrong before any XLA pass: by the simplification in XLA's importer of StableHLO"
+        return XlaVerdict(name, report, told)
+    passes = passes_run(module, inputs)
+    guilty = guilty_pass(passes, lambda options: is_right(run_xla(module, inputs, options)))
+    if guilty is None:
+        told = f"still wrong without any one of XLA's passes: {', '.join(passes)}"
+        return XlaVerdict(name, report, told)
+    told = f"made wrong by XLA's pass {guilty!r}: right with xla_disable_hlo_passes={guilty}"
+    return XlaVerdict(name, report, told, guilty)
+
+
+def guilty_pass(
+    names: Sequence[str], is_right_with: Callable[[Mapping[str, str]], bool]
+) -> str | None:
+    """The first of XLA's passes without which the result is right; None if there is none.
+
+    Args:
+        names: of passes.
+        is_right_with: whether the result is right under XLA options such as
+            {"xla_disable_hlo_passes": "algsimp"}; a refusal to run counts as wrong.
+    """
+    for name in names:
+        try:
+            if is_right_with({"xla_disable_hlo_passes": name}):
+                return name
+        except CannotRun:  # there are passes that XLA cannot do without
+            continue
+    return None
+
+
+def passes_run(module: ir.Module, inputs: Sequence[np.ndarray]) -> list[str]:
+    """XLA's passes that change the program when it is compiled for the CPU, in order."""
+    with tempfile.TemporaryDirectory() as folder:
+        run_xla(module, inputs, {"xla_dump_to": folder, "xla_dump_hlo_pass_re": ".*"})
+        files = sorted(path.name for path in Path(folder).iterdir())
+    found = [name for file in files for name in _AFTER.findall(file)]
+    return [name for name in dict.fromkeys(found) if name not in _BOUNDARIES]
+
+
+def imported(module: ir.Module) -> ir.Module:
+    """What XLA's importer makes of a module before any of XLA's passes, as StableHLO again."""
+    proto = _private.stablehlo_to_hlo_proto(write_bytecode(module))
+    return read_module(_private.hlo_proto_to_stablehlo(proto), module.context)
