@@ -1,0 +1,3 @@
+func.func public @main(%x: !stablehlo.token) -> !stablehlo.token {
+  return %x : !stablehlo.token
+}
