@@ -14,22 +14,23 @@ from .values import element_type, shape_of
 
 def scalar(number: float, element: ir.Type) -> ir.Value:
     """A constant of rank 0."""
-    is_int = isinstance(element, ir.IntegerType)
-    value = (
-        ir.IntegerAttr.get(element, int(number)) if is_int else ir.FloatAttr.get(element, number)
-    )
-    return stablehlo.constant(
-        ir.DenseElementsAttr.get_splat(ir.RankedTensorType.get((), element), value)
-    )
+    return splat(number, ir.RankedTensorType.get((), element))
 
 
 def splat(element: float | ir.Attribute, kind: ir.Type) -> ir.Value:
     """A constant of the ranked tensor type `kind` that repeats one number or element attribute."""
     if not isinstance(element, ir.Attribute):
-        of = ir.RankedTensorType(kind).element_type
-        is_int = isinstance(of, ir.IntegerType)
-        element = ir.IntegerAttr.get(of, int(element)) if is_int else ir.FloatAttr.get(of, element)
+        element = _attribute(element, ir.RankedTensorType(kind).element_type)
     return stablehlo.constant(ir.DenseElementsAttr.get_splat(kind, element))
+
+
+def _attribute(number: float, element: ir.Type) -> ir.Attribute:
+    if not isinstance(element, ir.IntegerType):
+        return ir.FloatAttr.get(element, number)
+    bits = int(number)
+    if bits >= 2**63:  # the bindings take signed numbers of 64 bits
+        bits -= 2**64
+    return ir.IntegerAttr.get(element, bits)
 
 
 def dense(array: np.ndarray, kind: ir.Type) -> ir.Value:
