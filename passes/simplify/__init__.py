@@ -12,7 +12,11 @@ The normal form, which keeps rules from chasing each other:
   pads with one value, lossless converts;
 - a `broadcast_in_dim` comes last: transposes, slices and reverses move to its operand or vanish
   into its dimensions, and it takes up a reshape before it that only adds extents of 1;
-- a `negate` or `not` is absorbed by the op it feeds, where that op has an inverse.
+- a `negate` or `not` is absorbed by the op it feeds, where that op has an inverse;
+- a comparison has its constant on the right, and none of it is decided by the ranges of integers;
+- a gather of evenly spaced slices is a `slice`, of one slice a `dynamic_slice`; a scatter of one
+  window, known to be in range, is a `dynamic_update_slice`; each is taken from as early a value as
+  it can be, and with starts that are constant, or clamped by nothing else.
 
 So every rule lowers the number of ops between an argument and a result, or moves a slice, reverse
 or reshape one op closer to the argument, or replaces an op by one further down in the order

@@ -7,13 +7,30 @@ from collections.abc import Callable
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import CompareOp, NotOp
+from jaxlib.mlir.dialects.stablehlo import (
+    AddOp,
+    CompareOp,
+    ConstantOp,
+    ConvertOp,
+    NotOp,
+    SelectOp,
+    SubtractOp,
+)
 
 from jxc.ir import build
-from jxc.ir.values import direction_of, is_boolean, is_integer, splat_of, static_shape
+from jxc.ir.bounds import Bounds, bounds_of, type_bounds
+from jxc.ir.values import (
+    direction_of,
+    element_type,
+    is_boolean,
+    is_integer,
+    splat_of,
+    static_shape,
+)
 from jxc.rewrite import exact, rule
 
 _INVERSE = {"EQ": "NE", "NE": "EQ", "LT": "GE", "GE": "LT", "GT": "LE", "LE": "GT"}
+_FLIPPED = {"EQ": "EQ", "NE": "NE", "LT": "GT", "GE": "LE", "GT": "LT", "LE": "GE"}
 _OUTCOME: dict[str, Callable[[float, float], bool]] = {
     "EQ": operator.eq,
     "NE": operator.ne,
@@ -22,6 +39,13 @@ _OUTCOME: dict[str, Callable[[float, float], bool]] = {
     "GT": operator.gt,
     "GE": operator.ge,
 }
+
+
+def compare(x: ir.Value, y: ir.Value, direction: str, like: CompareOp) -> ir.Value:
+    """x < y, or what `direction` says, in the order and of the type that `like` has."""
+    attribute = stablehlo.ComparisonDirectionAttr.get(direction)
+    kind, results = like.compare_type, [like.result.type]
+    return stablehlo.compare(x, y, attribute, compare_type=kind, results=results)
 
 
 @rule(exact)
@@ -64,7 +88,104 @@ def not_of_compare(op: NotOp) -> ir.Value | None:
             direction = direction_of(inner)
             if direction not in ("EQ", "NE") and not (is_integer(x) or is_boolean(x)):
                 return None
-            kind, result = inner.compare_type, [op.result.type]
-            inverse = stablehlo.ComparisonDirectionAttr.get(_INVERSE[direction])
-            return stablehlo.compare(x, y, inverse, compare_type=kind, results=result)
+            return compare(x, y, _INVERSE[direction], inner)
+    return None
+
+
+@rule(exact)
+def compare_constant_to_rhs(op: CompareOp) -> ir.Value | None:
+    """c < x -> x > c, for every type and order: with NaN both are false."""
+    if not isinstance(op.lhs.owner, ConstantOp) or isinstance(op.rhs.owner, ConstantOp):
+        return None
+    return compare(op.rhs, op.lhs, _FLIPPED[direction_of(op)], op)
+
+
+@rule(exact)
+def compare_of_add(op: CompareOp) -> ir.Value | None:
+    """x + c == d -> x == d - c, on integers, and x - c == d; c - x == d -> x == c - d.
+
+    == and != always: both sides wrap around alike. The order only where neither side wraps.
+    """
+    limit = splat_of(op.rhs) if is_integer(op.rhs) else None
+    if limit is None or static_shape(op.rhs) is None:
+        return None
+    match op.lhs.owner:
+        case AddOp(lhs=x, rhs=y) if (number := splat_of(y)) is not None:
+            return _shifted(op, x, 1, int(number), int(limit))
+        case AddOp(lhs=y, rhs=x) if (number := splat_of(y)) is not None:
+            return _shifted(op, x, 1, int(number), int(limit))
+        case SubtractOp(lhs=x, rhs=y) if (number := splat_of(y)) is not None:
+            return _shifted(op, x, 1, -int(number), int(limit))
+        case SubtractOp(lhs=y, rhs=x) if (number := splat_of(y)) is not None:
+            return _shifted(op, x, -1, int(number), int(limit))
+    return None
+
+
+def _shifted(op: CompareOp, x: ir.Value, sign: int, shift: int, limit: int) -> ir.Value | None:
+    """sign * x + shift < limit, as a comparison of x."""
+    kind, found, direction = type_bounds(element_type(x)), bounds_of(x), direction_of(op)
+    if kind is None or found is None or splat_of(x) is not None:
+        return None
+    number = (limit - shift) * sign
+    if direction in ("EQ", "NE"):
+        number = (number - kind.low) % (kind.high - kind.low + 1) + kind.low
+    elif not kind.holds(_scaled(found, sign, shift)) or not kind.low <= number <= kind.high:
+        return None
+    direction = direction if sign == 1 else _FLIPPED[direction]
+    return compare(x, build.splat(number, op.rhs.type), direction, op)
+
+
+def _scaled(found: Bounds, sign: int, shift: int) -> Bounds:
+    low, high = sorted(sign * each + shift for each in found)
+    return Bounds(low, high)
+
+
+@rule(exact)
+def compare_of_convert(op: CompareOp) -> ir.Value | None:
+    """convert(x) < convert(y) -> x < y, and convert(x) < c -> x < c, to wider integers."""
+    match op.lhs.owner:
+        case ConvertOp(operand=x) if is_integer(op.lhs) and is_integer(x):
+            narrow, wide = type_bounds(element_type(x)), type_bounds(element_type(op.lhs))
+            if narrow is None or wide is None or not wide.holds(narrow):
+                return None
+            y, number = _unconverted(op.rhs), splat_of(op.rhs)
+            if y is not None and y.type == x.type:
+                return _compare_narrow(op, x, y, narrow)
+            if number is None or not narrow.low <= number <= narrow.high:
+                return None
+            if static_shape(x) is not None:
+                return _compare_narrow(op, x, build.splat(number, x.type), narrow)
+    return None
+
+
+def _unconverted(value: ir.Value) -> ir.Value | None:
+    match value.owner:
+        case ConvertOp(operand=x):
+            return x
+    return None
+
+
+def _compare_narrow(op: CompareOp, x: ir.Value, y: ir.Value, narrow: Bounds) -> ir.Value:
+    """The comparison of `op`, in the signedness of its new operands."""
+    kind = op.compare_type
+    if kind is not None:
+        kind = stablehlo.ComparisonTypeAttr.get("SIGNED" if narrow.low < 0 else "UNSIGNED")
+    direction = stablehlo.ComparisonDirectionAttr.get(direction_of(op))
+    return stablehlo.compare(x, y, direction, compare_type=kind, results=[op.result.type])
+
+
+@rule(exact)
+def compare_of_select(op: CompareOp) -> ir.Value | None:
+    """select(p, a, b) < c -> p, not(p), true or false, for constants; not in the total order."""
+    match op.lhs.owner:
+        case SelectOp(pred=p, on_true=x, on_false=y):
+            a, b, c = splat_of(x), splat_of(y), splat_of(op.rhs)
+            if a is None or b is None or c is None or "TOTALORDER" in str(op.compare_type):
+                return None
+            holds = _OUTCOME[direction_of(op)]
+            if holds(a, c) == holds(b, c):
+                known = static_shape(op.result) is not None
+                return build.splat(holds(a, c), op.result.type) if known else None
+            if p.type == op.result.type:
+                return p if holds(a, c) else stablehlo.not_(p)
     return None

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import BroadcastInDimOp, NotOp, SelectOp
+from jaxlib.mlir.dialects.stablehlo import BroadcastInDimOp, CompareOp, NotOp, SelectOp
 
-from jxc.ir.values import as_result, is_boolean, is_splat, shape_of, splat_of
+from jxc.ir.values import (
+    as_result,
+    direction_of,
+    is_boolean,
+    is_integer,
+    is_same_splat,
+    is_splat,
+    shape_of,
+    splat_of,
+    users,
+)
 from jxc.rewrite import exact, rule
 
 
@@ -85,3 +95,83 @@ def select_of_select(op: SelectOp) -> ir.Value | None:
     if x == op.on_true and y == op.on_false:
         return None
     return stablehlo.select(op.pred, x, y, results=[op.result.type])
+
+
+@rule(exact)
+def select_of_nested(op: SelectOp) -> ir.Value | None:
+    """select(p, select(q, x, y), y) -> select(p & q, x, y), the inner one having no other use.
+
+    And select(p, x, select(q, x, y)) -> select(p | q, x, y).
+    """
+    p, x, y = op.pred, op.on_true, op.on_false
+    results = [op.result.type]
+    match x.owner:
+        case SelectOp(pred=q, on_true=inner, on_false=other, result=nested):
+            if _is_same(other, y) and q.type == p.type and len(users(nested)) == 1:
+                return stablehlo.select(stablehlo.and_(p, q), inner, y, results=results)
+    match y.owner:
+        case SelectOp(pred=q, on_true=other, on_false=inner, result=nested):
+            if _is_same(other, x) and q.type == p.type and len(users(nested)) == 1:
+                return stablehlo.select(stablehlo.or_(p, q), x, inner, results=results)
+    return None
+
+
+def _is_same(x: ir.Value, y: ir.Value) -> bool:
+    return x.type == y.type and (x == y or is_same_splat(x, y))
+
+
+@rule(exact)
+def select_of_its_predicate(op: SelectOp) -> ir.Value | None:
+    """select(p, p, q) -> p | q, select(p, q, p) -> p & q."""
+    if not op.pred.type == op.result.type == op.on_true.type == op.on_false.type:
+        return None
+    if op.on_true == op.pred:
+        return stablehlo.or_(op.pred, op.on_false)
+    return stablehlo.and_(op.pred, op.on_true) if op.on_false == op.pred else None
+
+
+@rule(exact)
+def select_to_convert(op: SelectOp) -> ir.Value | None:
+    """select(p, 1, 0) -> convert(p), to numbers; 0 is 0.0, not -0.0."""
+    if is_boolean(op.result) or shape_of(op.pred) != shape_of(op.result):
+        return None
+    if not is_splat(op.on_true, 1) or not is_splat(op.on_false, 0):
+        return None
+    return stablehlo.convert(op.result.type, op.pred)
+
+
+@rule(exact)
+def select_of_equal(op: SelectOp) -> ir.Value | None:
+    """select(x == y, x, y) -> y, select(x != y, x, y) -> x, on integers: -0.0 is not 0.0."""
+    if (found := _compared(op)) is None:
+        return None
+    direction, _ = found
+    if direction not in ("EQ", "NE"):
+        return None
+    return as_result(op.on_false if direction == "EQ" else op.on_true, op)
+
+
+@rule(exact)
+def select_to_max_min(op: SelectOp) -> ir.Value | None:
+    """select(x < y, y, x) -> max(x, y), select(x < y, x, y) -> min(x, y): on integers, for NaN."""
+    if (found := _compared(op)) is None:
+        return None
+    direction, is_in_order = found
+    if direction in ("EQ", "NE"):
+        return None
+    is_least = (direction in ("LT", "LE")) == is_in_order
+    build = stablehlo.minimum if is_least else stablehlo.maximum
+    return build(op.on_true, op.on_false, results=[op.result.type])
+
+
+def _compared(op: SelectOp) -> tuple[str, bool] | None:
+    """How the two integers that `op` chooses between are compared, and whether in that order."""
+    if not is_integer(op.result):
+        return None
+    match op.pred.owner:
+        case CompareOp(lhs=x, rhs=y) as inner:
+            if _is_same(x, op.on_true) and _is_same(y, op.on_false):
+                return direction_of(inner), True
+            if _is_same(y, op.on_true) and _is_same(x, op.on_false):
+                return direction_of(inner), False
+    return None

@@ -7,6 +7,8 @@ _EXACT = (
     # The inliner's own canonicalisation is switched off: its folders carry no contract of ours.
     "inline{default-pipeline=}",
     "symbol-dce",
+    # JAX computes an index once for each use: rules see that two are the same once they are one.
+    "cse",
     "simplify",
     "dedup-constants",
     "cse",

@@ -178,6 +178,121 @@ func.func @select_of_select(%p: tensor<4xi1>, %x: tensor<4xf32>, %y: tensor<4xf3
 // CHECK-NEXT: stablehlo.select
 func.func @select_of_select_not_by_another(%p: tensor<4xi1>, %q: tensor<4xi1>, %x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
   %a = stablehlo.select %q, %x, %y : tensor<4xi1>, tensor<4xf32>
-  %r = stablehlo.select %p, %a, %y : tensor<4xi1>, tensor<4xf32>
+  %r = stablehlo.select %p, %a, %x : tensor<4xi1>, tensor<4xf32>
   return %r : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @select_of_nested(
+// CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<4xi1>, %[[Q:[a-z0-9]+]]: tensor<4xi1>, %[[X:[a-z0-9]+]]: tensor<4xf32>, %[[Y:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: %[[A:[a-z0-9_]+]] = stablehlo.and %[[P]], %[[Q]]
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.select %[[A]], %[[X]], %[[Y]]
+// CHECK-NEXT: return %[[R]]
+func.func @select_of_nested(%p: tensor<4xi1>, %q: tensor<4xi1>, %x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %s = stablehlo.select %q, %x, %y : tensor<4xi1>, tensor<4xf32>
+  %r = stablehlo.select %p, %s, %y : tensor<4xi1>, tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @select_of_nested_or(
+// CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<4xi1>, %[[Q:[a-z0-9]+]]: tensor<4xi1>, %[[X:[a-z0-9]+]]: tensor<4xf32>, %[[Y:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: %[[A:[a-z0-9_]+]] = stablehlo.or %[[P]], %[[Q]]
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.select %[[A]], %[[X]], %[[Y]]
+// CHECK-NEXT: return %[[R]]
+func.func @select_of_nested_or(%p: tensor<4xi1>, %q: tensor<4xi1>, %x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %s = stablehlo.select %q, %x, %y : tensor<4xi1>, tensor<4xf32>
+  %r = stablehlo.select %p, %x, %s : tensor<4xi1>, tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// 0.0 on one side, -0.0 on the other.
+// CHECK-LABEL: func.func @select_of_nested_not_of_another(
+// CHECK: stablehlo.select
+// CHECK-NEXT: stablehlo.select
+func.func @select_of_nested_not_of_another(%p: tensor<4xi1>, %q: tensor<4xi1>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = stablehlo.constant dense<0.0> : tensor<4xf32>
+  %z = stablehlo.constant dense<-0.0> : tensor<4xf32>
+  %s = stablehlo.select %q, %x, %y : tensor<4xi1>, tensor<4xf32>
+  %r = stablehlo.select %p, %s, %z : tensor<4xi1>, tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @select_of_its_predicate(
+// CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<4xi1>, %[[Q:[a-z0-9]+]]: tensor<4xi1>
+// CHECK-NEXT: %[[O:[a-z0-9_]+]] = stablehlo.or %[[P]], %[[Q]]
+// CHECK-NEXT: %[[A:[a-z0-9_]+]] = stablehlo.and %[[P]], %[[Q]]
+// CHECK-NEXT: return %[[O]], %[[A]]
+func.func @select_of_its_predicate(%p: tensor<4xi1>, %q: tensor<4xi1>) -> (tensor<4xi1>, tensor<4xi1>) {
+  %r = stablehlo.select %p, %p, %q : tensor<4xi1>, tensor<4xi1>
+  %s = stablehlo.select %p, %q, %p : tensor<4xi1>, tensor<4xi1>
+  return %r, %s : tensor<4xi1>, tensor<4xi1>
+}
+
+// CHECK-LABEL: func.func @select_of_its_predicate_not_of_another(
+// CHECK: stablehlo.select
+func.func @select_of_its_predicate_not_of_another(%p: tensor<4xi1>, %q: tensor<4xi1>, %s: tensor<4xi1>) -> tensor<4xi1> {
+  %r = stablehlo.select %p, %q, %s : tensor<4xi1>, tensor<4xi1>
+  return %r : tensor<4xi1>
+}
+
+// CHECK-LABEL: func.func @select_to_convert(
+// CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<4xi1>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.convert %[[P]]
+// CHECK-NEXT: return %[[R]]
+func.func @select_to_convert(%p: tensor<4xi1>) -> tensor<4xf32> {
+  %a = stablehlo.constant dense<1.0> : tensor<4xf32>
+  %b = stablehlo.constant dense<0.0> : tensor<4xf32>
+  %r = stablehlo.select %p, %a, %b : tensor<4xi1>, tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// convert(false) is 0.0.
+// CHECK-LABEL: func.func @select_to_convert_not_negative_zero(
+// CHECK: stablehlo.select
+func.func @select_to_convert_not_negative_zero(%p: tensor<4xi1>) -> tensor<4xf32> {
+  %a = stablehlo.constant dense<1.0> : tensor<4xf32>
+  %b = stablehlo.constant dense<-0.0> : tensor<4xf32>
+  %r = stablehlo.select %p, %a, %b : tensor<4xi1>, tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @select_of_equal(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<256xi8>, %[[Y:[a-z0-9]+]]: tensor<256xi8>
+// CHECK-NEXT: return %[[Y]]
+func.func @select_of_equal(%x: tensor<256xi8>, %y: tensor<256xi8>) -> tensor<256xi8> {
+  %p = stablehlo.compare EQ, %x, %y, SIGNED : (tensor<256xi8>, tensor<256xi8>) -> tensor<256xi1>
+  %r = stablehlo.select %p, %x, %y : tensor<256xi1>, tensor<256xi8>
+  return %r : tensor<256xi8>
+}
+
+// -0.0 equals 0.0, which is chosen.
+// CHECK-LABEL: func.func @select_of_equal_not_on_floats(
+// CHECK: stablehlo.select
+func.func @select_of_equal_not_on_floats(%x: tensor<17xf32>) -> tensor<17xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<17xf32>
+  %p = stablehlo.compare EQ, %x, %z, FLOAT : (tensor<17xf32>, tensor<17xf32>) -> tensor<17xi1>
+  %r = stablehlo.select %p, %z, %x : tensor<17xi1>, tensor<17xf32>
+  return %r : tensor<17xf32>
+}
+
+// CHECK-LABEL: func.func @select_to_max_min(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<256xi8>, %[[Y:[a-z0-9]+]]: tensor<256xi8>
+// CHECK-NEXT: %[[A:[a-z0-9_]+]] = stablehlo.maximum %[[Y]], %[[X]]
+// CHECK-NEXT: %[[B:[a-z0-9_]+]] = stablehlo.minimum %[[X]], %[[Y]]
+// CHECK-NEXT: return %[[A]], %[[B]]
+func.func @select_to_max_min(%x: tensor<256xi8>, %y: tensor<256xi8>) -> (tensor<256xi8>, tensor<256xi8>) {
+  %p = stablehlo.compare LT, %x, %y, SIGNED : (tensor<256xi8>, tensor<256xi8>) -> tensor<256xi1>
+  %r = stablehlo.select %p, %y, %x : tensor<256xi1>, tensor<256xi8>
+  %q = stablehlo.compare GE, %y, %x, SIGNED : (tensor<256xi8>, tensor<256xi8>) -> tensor<256xi1>
+  %s = stablehlo.select %q, %x, %y : tensor<256xi1>, tensor<256xi8>
+  return %r, %s : tensor<256xi8>, tensor<256xi8>
+}
+
+// max(NaN, 0.0) is NaN; where(x > 0, x, 0) is 0.0.
+// CHECK-LABEL: func.func @select_to_max_min_not_on_floats(
+// CHECK: stablehlo.select
+func.func @select_to_max_min_not_on_floats(%x: tensor<17xf32>) -> tensor<17xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<17xf32>
+  %p = stablehlo.compare GT, %x, %z, FLOAT : (tensor<17xf32>, tensor<17xf32>) -> tensor<17xi1>
+  %r = stablehlo.select %p, %x, %z : tensor<17xi1>, tensor<17xf32>
+  return %r : tensor<17xf32>
 }

@@ -1,0 +1,139 @@
+"""Integer arithmetic whose outcome the ranges of its operands decide."""
+
+from __future__ import annotations
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects.stablehlo import (
+    AbsOp,
+    ClampOp,
+    CompareOp,
+    DivOp,
+    MaxOp,
+    MinOp,
+    RemOp,
+)
+
+from jxc.ir import build
+from jxc.ir.bounds import Bounds, bounds_of
+from jxc.ir.values import as_result, direction_of, is_integer, shape_of, splat_attr, static_shape
+from jxc.rewrite import exact, rule
+
+
+def _both(x: ir.Value, y: ir.Value) -> tuple[Bounds, Bounds] | None:
+    """The bounds of two integers; None where they are none."""
+    if not is_integer(x):
+        return None
+    left, right = bounds_of(x), bounds_of(y)
+    return None if left is None or right is None else (left, right)
+
+
+@rule(exact)
+def compare_of_bounds(op: CompareOp) -> ir.Value | None:
+    """x < y -> true where x is always less than y, false where it never is; all comparisons.
+
+    On integers: an iota, a loop's counter, what was clamped, an unsigned number against 0.
+    """
+    found = _both(op.lhs, op.rhs)
+    if found is None or static_shape(op.result) is None:
+        return None
+    outcome = _outcome(direction_of(op), *found)
+    return None if outcome is None else build.splat(outcome, op.result.type)
+
+
+def _outcome(direction: str, x: Bounds, y: Bounds) -> bool | None:
+    """Whether the comparison holds for all numbers in bounds, or for none; None if it depends."""
+    match direction:
+        case "LT":
+            return True if x.high < y.low else False if x.low >= y.high else None
+        case "LE":
+            return True if x.high <= y.low else False if x.low > y.high else None
+        case "GT" | "GE":
+            opposite = _outcome("LE" if direction == "GT" else "LT", x, y)
+            return None if opposite is None else not opposite
+    if x.high < y.low or y.high < x.low:
+        return direction == "NE"
+    return direction == "EQ" if x == y and x.low == x.high else None
+
+
+@rule(exact)
+def max_of_bounds(op: MaxOp) -> ir.Value | None:
+    """max(x, y) -> x, on integers, where x is never less than y."""
+    return _never_less(op, op.lhs, op.rhs)
+
+
+@rule(exact)
+def min_of_bounds(op: MinOp) -> ir.Value | None:
+    """min(x, y) -> y, on integers, where x is never less than y."""
+    return _never_less(op, op.rhs, op.lhs)
+
+
+def _never_less(op: MaxOp | MinOp, x: ir.Value, y: ir.Value) -> ir.Value | None:
+    """Of two operands the first, if it is on its side of the other, or the second if that is."""
+    found = _both(op.lhs, op.rhs)
+    if found is None:
+        return None
+    left, right = found
+    if left.low >= right.high:
+        return as_result(x, op)
+    return as_result(y, op) if right.low >= left.high else None
+
+
+@rule(exact)
+def clamp_of_bounds(op: ClampOp) -> ir.Value | None:
+    """clamp(a, x, b) -> x, on integers, where x is within a and b; -> a or b where x is beyond.
+
+    That is min(max(x, a), b), so b where a > b.
+    """
+    if not is_integer(op.operand):
+        return None
+    least, x, most = (bounds_of(each) for each in (op.min, op.operand, op.max))
+    if least is None or x is None or most is None:
+        return None
+    if x.low >= least.high and x.high <= most.low:
+        return as_result(op.operand, op)
+    if max(x.low, least.low) >= most.high:
+        return _spread(op.max, op)
+    if x.high <= least.low and least.high <= most.low:
+        return _spread(op.min, op)
+    return None
+
+
+def _spread(bound: ir.Value, op: ClampOp) -> ir.Value | None:
+    """A bound of a clamp, which may be a scalar, as its result."""
+    if bound.type == op.result.type:
+        return bound
+    if static_shape(op.result) is None or shape_of(bound):
+        return None
+    if (element := splat_attr(bound)) is not None:
+        return build.splat(element, op.result.type)
+    return stablehlo.broadcast_in_dim(op.result.type, bound, [])
+
+
+@rule(exact)
+def remainder_of_bounds(op: RemOp) -> ir.Value | None:
+    """x % y -> x, on integers, where x is between -y and y, and y above 0."""
+    found = _both(op.lhs, op.rhs)
+    if found is None or found[1].low <= 0:
+        return None
+    x, y = found
+    return as_result(op.lhs, op) if -y.low < x.low and x.high < y.low else None
+
+
+@rule(exact)
+def divide_of_bounds(op: DivOp) -> ir.Value | None:
+    """x / y -> 0, on integers, where x is between -y and y, and y above 0."""
+    found = _both(op.lhs, op.rhs)
+    if found is None or found[1].low <= 0 or static_shape(op.result) is None:
+        return None
+    x, y = found
+    return build.splat(0, op.result.type) if -y.low < x.low and x.high < y.low else None
+
+
+@rule(exact)
+def abs_of_bounds(op: AbsOp) -> ir.Value | None:
+    """|x| -> x, on integers, where x is never negative."""
+    if not is_integer(op.operand):
+        return None
+    found = bounds_of(op.operand)
+    return as_result(op.operand, op) if found is not None and found.low >= 0 else None

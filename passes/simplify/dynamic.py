@@ -1,0 +1,279 @@
+"""Slices and updates at places that are known only when the program runs.
+
+A start is read in its signedness and clamped, so that all of the slice lies within its operand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects.stablehlo import (
+    BroadcastInDimOp,
+    ClampOp,
+    ConcatenateOp,
+    DynamicSliceOp,
+    DynamicUpdateSliceOp,
+    IotaOp,
+    MaxOp,
+    MinOp,
+    SliceOp,
+)
+
+from jxc.ir import build
+from jxc.ir.bounds import bounds_of, type_bounds
+from jxc.ir.values import (
+    as_result,
+    element_type,
+    is_same_splat,
+    shape_of,
+    splat_attr,
+    splat_of,
+    static_shape,
+)
+from jxc.rewrite import exact, rule
+
+from .slice import Cut, cuts_of, take
+
+
+def is_same_place(starts: Sequence[ir.Value], others: Sequence[ir.Value]) -> bool:
+    """Whether two lists of starts are the same numbers, as far as can be seen."""
+    pairs = zip(starts, others, strict=True)
+    return all(x == y or (x.type == y.type and is_same_splat(x, y)) for x, y in pairs)
+
+
+def _taken(op: ir.OpView, x: ir.Value, starts: Sequence[ir.Value]) -> ir.Value:
+    """The result of `op`, as a dynamic slice of `x`."""
+    sizes, results = shape_of(op.results[0]), [op.results[0].type]
+    return stablehlo.dynamic_slice(x, starts, sizes, results=results)
+
+
+def _updated(op: DynamicUpdateSliceOp, x: ir.Value, starts: Sequence[ir.Value]) -> ir.Value:
+    """`x` with the update of `op`."""
+    return stablehlo.dynamic_update_slice(x, op.update, starts, results=[op.result.type])
+
+
+def _at(start: ir.Value, most: int) -> int | None:
+    """Where a constant start is after clamping to `most`."""
+    number = splat_of(start) if most else 0
+    return None if number is None else max(0, min(int(number), most))
+
+
+@rule(exact)
+def update_with_nothing(op: DynamicUpdateSliceOp) -> ir.Value | None:
+    """dynamic_update_slice(x, u, i) -> x, where u is empty."""
+    return as_result(op.operand, op) if 0 in shape_of(op.update) else None
+
+
+@rule(exact)
+def update_with_own_slice(op: DynamicUpdateSliceOp) -> ir.Value | None:
+    """dynamic_update_slice(x, dynamic_slice(x, i), i) -> x: both starts are clamped alike."""
+    match op.update.owner:
+        case DynamicSliceOp(operand=x, start_indices=starts) if x == op.operand:
+            return as_result(x, op) if is_same_place(starts, op.start_indices) else None
+    return None
+
+
+@rule(exact)
+def update_of_update(op: DynamicUpdateSliceOp) -> ir.Value | None:
+    """dynamic_update_slice(dynamic_update_slice(x, u, i), v, i) -> of x, v alone: as large as u."""
+    match op.operand.owner:
+        case DynamicUpdateSliceOp(operand=x, update=u, start_indices=starts):
+            sizes = static_shape(u, op.update)
+            if sizes is None or sizes != shape_of(op.update):
+                return None
+            if is_same_place(starts, op.start_indices) and x.type == op.result.type:
+                return _updated(op, x, op.start_indices)
+    return None
+
+
+@rule(exact)
+def dynamic_slice_of_update(op: DynamicSliceOp) -> ir.Value | None:
+    """dynamic_slice(dynamic_update_slice(x, u, i), i) -> u, of the same size."""
+    match op.operand.owner:
+        case DynamicUpdateSliceOp(update=u, start_indices=starts):
+            return as_result(u, op) if is_same_place(starts, op.start_indices) else None
+    return None
+
+
+@rule(exact)
+def slice_of_update(op: SliceOp) -> ir.Value | None:
+    """slice(dynamic_update_slice(x, u, constants)) -> slice(u) within it, slice(x) beside it."""
+    match op.operand.owner:
+        case DynamicUpdateSliceOp(operand=x, update=u, start_indices=starts):
+            cuts, shape = cuts_of(op), static_shape(x, u)
+            if cuts is None or shape is None or 0 in shape_of(u):
+                return None
+            sizes = shape_of(u)
+            room = [extent - size for extent, size in zip(shape, sizes, strict=True)]
+            places = [_at(start, most) for start, most in zip(starts, room, strict=True)]
+            for place, cut, size in zip(places, cuts, sizes, strict=True):
+                if place is not None and (cut.last < place or place + size <= cut.first):
+                    return take(x, cuts)
+            own = [_within(*each) for each in zip(cuts, places, sizes, strict=True)]
+            inner = [cut for cut in own if cut is not None]
+            return take(u, inner) if len(inner) == len(own) else None
+    return None
+
+
+def _within(cut: Cut, place: int | None, size: int) -> Cut | None:
+    """The cut of an update at `place` that takes the same; None if it takes anything else."""
+    if place is None or cut.first < place or place + size <= cut.last:
+        return None
+    return Cut(cut.first - place, cut.last - place, cut.step)
+
+
+@rule(exact)
+def dynamic_slice_of_splat(op: DynamicSliceOp) -> ir.Value | None:
+    """dynamic_slice(dense<c>) -> dense<c>."""
+    element = splat_attr(op.operand)
+    if element is None or static_shape(op.result) is None:
+        return None
+    return build.splat(element, op.result.type)
+
+
+@rule(exact)
+def dynamic_slice_of_broadcast(op: DynamicSliceOp) -> ir.Value | None:
+    """dynamic_slice(broadcast_in_dim(x)) -> broadcast_in_dim(dynamic_slice(x)), or of x alone."""
+    match op.operand.owner:
+        case BroadcastInDimOp(operand=x, broadcast_dimensions=dims):
+            shape, result = static_shape(x, op.operand), shape_of(op.result)
+            if shape is None or 0 in result:
+                return None
+            sizes = [result[d] if size != 1 else 1 for d, size in zip(dims, shape, strict=True)]
+            if sizes != list(shape):
+                x = stablehlo.dynamic_slice(x, [op.start_indices[dim] for dim in dims], sizes)
+            return stablehlo.broadcast_in_dim(op.result.type, x, dims)
+    return None
+
+
+@rule(exact)
+def dynamic_slice_of_iota(op: DynamicSliceOp) -> ir.Value | None:
+    """dynamic_slice(iota, i) -> iota, taking all numbers; -> i, taking one, i being in range."""
+    match op.operand.owner:
+        case IotaOp(iota_dimension=dim):
+            shape, taken = static_shape(op.operand), shape_of(op.result)
+            if shape is None or 0 in taken:
+                return None
+            count, start = shape[dim.value], op.start_indices[dim.value]
+            if taken[dim.value] == count:
+                return stablehlo.iota(op.result.type, dim)
+            found = bounds_of(start)
+            is_alike = element_type(start) == element_type(op.result)
+            if found is None or not is_alike or found.low < 0 or found.high >= count:
+                return None
+            if taken[dim.value] == 1:
+                return stablehlo.broadcast_in_dim(op.result.type, start, [])
+    return None
+
+
+@rule(exact)
+def dynamic_slice_of_dynamic_slice(op: DynamicSliceOp) -> ir.Value | None:
+    """dynamic_slice(dynamic_slice(x)) -> dynamic_slice(x), no dimension being cut by both."""
+    match op.operand.owner:
+        case DynamicSliceOp(operand=x, start_indices=inner):
+            shape = static_shape(x, op.operand)
+            if not shape or element_type(inner[0]) != element_type(op.start_indices[0]):
+                return None
+            middle, sizes = shape_of(op.operand), shape_of(op.result)
+            starts = []
+            for dim, size in enumerate(middle):
+                if size not in (shape[dim], sizes[dim]):
+                    return None
+                starts.append(op.start_indices[dim] if size == shape[dim] else inner[dim])
+            return _taken(op, x, starts)
+    return None
+
+
+@rule(exact)
+def dynamic_slice_of_slice(op: DynamicSliceOp) -> ir.Value | None:
+    """dynamic_slice(slice(x)) -> dynamic_slice(x), no dimension being cut by both, no strides."""
+    match op.operand.owner:
+        case SliceOp(operand=x) as producer:
+            return _taken_at_once(op, x, op.start_indices, cuts_of(producer), op.operand)
+    return None
+
+
+@rule(exact)
+def slice_of_dynamic_slice(op: SliceOp) -> ir.Value | None:
+    """slice(dynamic_slice(x)) -> dynamic_slice(x), no dimension being cut by both, no strides."""
+    match op.operand.owner:
+        case DynamicSliceOp(operand=x, start_indices=starts):
+            return _taken_at_once(op, x, starts, cuts_of(op), op.result)
+    return None
+
+
+def _taken_at_once(
+    op: DynamicSliceOp | SliceOp,
+    x: ir.Value,
+    starts: Sequence[ir.Value],
+    cuts: Sequence[Cut] | None,
+    sliced: ir.Value,
+) -> ir.Value | None:
+    """One dynamic slice in place of a slice, which makes `cuts` and gives `sliced`, and another."""
+    shape = static_shape(x, op.operand, op.result)
+    if cuts is None or not shape or any(cut.step != 1 for cut in cuts):
+        return None
+    places: list[int | None] = []
+    middle, last = shape_of(op.operand), shape_of(op.result)
+    for cut, size, *sizes in zip(cuts, shape_of(sliced), shape, middle, last, strict=True):
+        if sizes[1] not in (sizes[0], sizes[2]):
+            return None
+        is_cut = size != (sizes[1] if sliced == op.result else sizes[0])
+        places.append(cut.first if is_cut else None)
+    kind, element = type_bounds(element_type(starts[0])), element_type(starts[0])
+    if kind is None or any(place is not None and place > kind.high for place in places):
+        return None
+    pairs = zip(places, starts, strict=True)
+    return _taken(op, x, [start if n is None else build.scalar(n, element) for n, start in pairs])
+
+
+@rule(exact)
+def dynamic_slice_of_concatenate(op: DynamicSliceOp) -> ir.Value | None:
+    """dynamic_slice(concatenate(x, y), i) -> dynamic_slice(x, i), if it never reaches y."""
+    match op.operand.owner:
+        case ConcatenateOp(inputs=inputs, dimension=dimension) if len(inputs) > 1:
+            x, dim = inputs[0], dimension.value
+            shape, sizes = static_shape(x, op.operand), shape_of(op.result)
+            found = bounds_of(op.start_indices[dim])
+            if shape is None or found is None or max(found.high, 0) + sizes[dim] > shape[dim]:
+                return None
+            return _taken(op, x, op.start_indices)
+    return None
+
+
+@rule(exact)
+def start_of_clamp(op: DynamicSliceOp | DynamicUpdateSliceOp) -> ir.Value | None:
+    """dynamic_slice(x, clamp(0, i, most)) -> dynamic_slice(x, i), which clamps to that or less.
+
+    Also max(i, 0), min(i, most), and the starts of a dynamic_update_slice.
+    """
+    sizes = shape_of(op.result if isinstance(op, DynamicSliceOp) else op.update)
+    shape = static_shape(op.operand)
+    if shape is None or any(size < 0 for size in sizes):
+        return None
+    room = [extent - size for extent, size in zip(shape, sizes, strict=True)]
+    starts = [_unclamped(x, most) for x, most in zip(op.start_indices, room, strict=True)]
+    if starts == list(op.start_indices):
+        return None
+    if isinstance(op, DynamicSliceOp):
+        return _taken(op, op.operand, starts)
+    return _updated(op, op.operand, starts)
+
+
+def _unclamped(start: ir.Value, most: int) -> ir.Value:
+    """What `start` clamps, if no more than clamping it to 0 and `most` would."""
+    match start.owner:
+        case ClampOp(min=low, operand=x, max=high):
+            least, greatest = splat_of(low), splat_of(high)
+            if least is not None and greatest is not None and least <= 0 and greatest >= most:
+                return x
+        case MaxOp(lhs=x, rhs=y) | MinOp(lhs=x, rhs=y) as op:
+            for value, other in ((x, y), (y, x)):
+                number = splat_of(other)
+                if number is None or splat_of(value) is not None:
+                    continue
+                if number <= 0 if isinstance(op, MaxOp) else number >= most:
+                    return value
+    return start

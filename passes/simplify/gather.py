@@ -1,0 +1,227 @@
+"""Gathers from places that are known, evenly spaced, or just one.
+
+An index is read in its signedness and clamped, so that all of its slice lies within the operand.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects.stablehlo import (
+    BroadcastInDimOp,
+    ConcatenateOp,
+    ConstantOp,
+    GatherOp,
+    IotaOp,
+)
+
+from jxc.ir import build
+from jxc.ir.bounds import bounds_of, few_elements, type_bounds
+from jxc.ir.progressions import Progression, progression_in, progression_of
+from jxc.ir.values import element_type, is_integer, shape_of, splat_attr, static_shape
+from jxc.rewrite import exact, rule
+
+from .slice import Cut, take
+
+
+class Layout(NamedTuple):
+    """Where the dimensions of a gather come from; each of them a dimension's number.
+
+    Attributes:
+        sizes: how much of each operand dimension a slice takes.
+        component: for each operand dimension, which index component says where it begins.
+        batching: for each operand batching dimension, the result dimension that it is one with.
+        offset: for each operand dimension that the slices keep, its place in the result.
+        batch: for each dimension of the indices but that of their components, its place in the
+            result.
+        vector: the dimension of the indices that their components lie along.
+    """
+
+    sizes: tuple[int, ...]
+    component: dict[int, int]
+    batching: dict[int, int]
+    offset: dict[int, int]
+    batch: tuple[int, ...]
+    vector: int
+
+
+def layout_of(op: GatherOp) -> Layout | None:
+    """How `op` gathers; None where extents are dynamic or nothing is gathered."""
+    shape = static_shape(op.result, op.operand, op.start_indices)
+    if shape is None or 0 in shape or 0 in shape_of(op.operand) or not is_integer(op.start_indices):
+        return None
+    numbers = stablehlo.GatherDimensionNumbers(op.dimension_numbers)
+    vector, sizes = numbers.index_vector_dim, tuple(op.slice_sizes)
+    gone = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
+    kept = [dim for dim in range(len(sizes)) if dim not in gone]
+    batch = [dim for dim in range(len(shape)) if dim not in numbers.offset_dims]
+    indexed = [dim for dim in range(len(shape_of(op.start_indices))) if dim != vector]
+    place = dict(zip(indexed, batch, strict=True))
+    pairs = zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims, strict=True)
+    return Layout(
+        sizes,
+        {dim: component for component, dim in enumerate(numbers.start_index_map)},
+        {dim: place[index] for dim, index in pairs},
+        dict(zip(kept, numbers.offset_dims, strict=True)),
+        tuple(batch),
+        vector,
+    )
+
+
+@rule(exact)
+def gather_of_splat(op: GatherOp) -> ir.Value | None:
+    """gather(dense<c>) -> dense<c>."""
+    element = splat_attr(op.operand)
+    if element is None or static_shape(op.result) is None:
+        return None
+    return build.splat(element, op.result.type)
+
+
+@rule(exact)
+def gather_of_progression(op: GatherOp) -> ir.Value | None:
+    """gather(x, evenly spaced) -> slice(x), reversed, transposed and repeated as the indices say.
+
+    Each operand dimension follows at most one dimension of the indices, and none is followed by
+    two; what would be clamped is one constant.
+    """
+    layout = layout_of(op)
+    if layout is None:
+        return None
+    follows, cuts, turned = _walk(op, layout) or ({}, None, [])
+    if cuts is None:
+        return None
+    places = [follows.get(dim, layout.offset.get(dim)) for dim in range(len(cuts))]
+    x = take(op.operand, cuts)
+    x = stablehlo.reverse(x, turned) if turned else x
+    kept = [
+        (size, place) for size, place in zip(shape_of(x), places, strict=True) if place is not None
+    ]
+    x = build.reshape(x, [size for size, _ in kept])
+    return stablehlo.broadcast_in_dim(op.result.type, x, [place for _, place in kept])
+
+
+def _walk(op: GatherOp, layout: Layout) -> tuple[dict[int, int], list[Cut], list[int]] | None:
+    """What each operand dimension follows in the result, its cut, and which run backwards."""
+    follows: dict[int, int] = {}
+    cuts, turned = [], []
+    extents = [shape_of(op.result)[place] for place in layout.batch]
+    for dim, (extent, size) in enumerate(zip(shape_of(op.operand), layout.sizes, strict=True)):
+        start = _start_along(op, layout, dim)
+        if start is None:
+            return None
+        led = [place for step, place in zip(start.steps, layout.batch, strict=True) if step]
+        if not led:
+            first = max(0, min(start.first, extent - size))
+            cuts.append(Cut(first, first + size - 1, 1))
+            continue
+        low, high = start.bounds(extents)
+        if len(led) > 1 or led[0] in follows.values() or size != 1 or low < 0 or high >= extent:
+            return None
+        (step,) = filter(None, start.steps)
+        follows[dim] = led[0]
+        cuts.append(Cut(low, high, abs(step)))
+        if step < 0:
+            turned.append(dim)
+    return follows, cuts, turned
+
+
+def _start_along(op: GatherOp, layout: Layout, dim: int) -> Progression | None:
+    """Where the slices begin along an operand dimension, by the dimensions of the indices."""
+    if dim in layout.component:
+        return _component(op.start_indices, layout.vector, layout.component[dim])
+    place = layout.batching.get(dim)
+    extents = shape_of(op.result)
+    return Progression(0, tuple(int(each == place and extents[each] > 1) for each in layout.batch))
+
+
+def _component(indices: ir.Value, vector: int, number: int) -> Progression | None:
+    """One component of the indices, without the dimension that components lie along."""
+    shape = shape_of(indices)
+    if vector == len(shape):
+        return progression_of(indices)
+    match indices.owner:
+        case ConstantOp() if (elements := few_elements(indices)) is not None:
+            return progression_in(elements.take(number, vector))
+        case ConcatenateOp(inputs=inputs, dimension=dim) if dim.value == vector:
+            if len(inputs) != shape[vector]:
+                return None
+            found, number = progression_of(inputs[number], 3), 0
+        case _:
+            found = progression_of(indices)
+    if found is None:
+        return None
+    rest = (*found.steps[:vector], *found.steps[vector + 1 :])
+    return Progression(found.first + number * found.steps[vector], rest)
+
+
+@rule(exact)
+def gather_to_dynamic_slice(op: GatherOp) -> ir.Value | None:
+    """gather(x, one index) -> dynamic_slice(x, index): both clamp it alike."""
+    layout = layout_of(op)
+    if layout is None or any(shape_of(op.result)[place] != 1 for place in layout.batch):
+        return None
+    starts = components_of(op.start_indices, layout.vector)
+    if starts is None:
+        return None
+    zero = build.scalar(0, element_type(op.start_indices))
+    numbers = [layout.component.get(dim) for dim in range(len(layout.sizes))]
+    places = [zero if number is None else build.reshape(starts[number], ()) for number in numbers]
+    x = stablehlo.dynamic_slice(op.operand, places, layout.sizes)
+    return build.reshape(x, shape_of(op.result))
+
+
+def components_of(indices: ir.Value, vector: int) -> list[ir.Value] | None:
+    """Each component of a single index, of one element; None where slices would be needed."""
+    shape = shape_of(indices)
+    if vector == len(shape) or shape[vector] == 1:
+        return [indices]
+    match indices.owner:
+        case ConcatenateOp(inputs=inputs, dimension=dim) if dim.value == vector:
+            return list(inputs) if len(inputs) == shape[vector] else None
+    return None
+
+
+@rule(exact)
+def gather_of_broadcast(op: GatherOp) -> ir.Value | None:
+    """gather(broadcast_in_dim(x)) -> broadcast_in_dim(x), where the slices take all that x has."""
+    match op.operand.owner:
+        case BroadcastInDimOp(operand=x, broadcast_dimensions=dims):
+            layout = layout_of(op)
+            if layout is None or static_shape(x) is None:
+                return None
+            sizes = zip(shape_of(x), dims, strict=True)
+            own = [(i, dim) for i, (size, dim) in enumerate(sizes) if size != 1]
+            for i, dim in own:
+                if layout.sizes[dim] != shape_of(x)[i] or dim not in layout.offset:
+                    return None
+            narrow = build.reshape(x, [shape_of(x)[i] for i, _ in own])
+            places = [layout.offset[dim] for _, dim in own]
+            return stablehlo.broadcast_in_dim(op.result.type, narrow, places)
+    return None
+
+
+@rule(exact)
+def gather_of_iota(op: GatherOp) -> ir.Value | None:
+    """gather(iota, indices) -> indices, clamped to what there is, of a single dimension."""
+    match op.operand.owner:
+        case IotaOp():
+            layout = layout_of(op)
+            if layout is None or layout.sizes != (1,) or len(layout.component) != 1:
+                return None
+            if element_type(op.operand) != element_type(op.start_indices):
+                return None
+            return _clamped(op, shape_of(op.operand)[0] - 1)
+    return None
+
+
+def _clamped(op: GatherOp, most: int) -> ir.Value | None:
+    indices, found = op.start_indices, bounds_of(op.start_indices)
+    kind = type_bounds(element_type(indices))
+    if found is None or kind is None or most > kind.high:
+        return None
+    if found.low < 0 or found.high > most:
+        low, high = (build.scalar(number, element_type(indices)) for number in (0, most))
+        indices = stablehlo.clamp(low, indices, high)
+    return build.reshape(indices, shape_of(op.result))

@@ -1,0 +1,62 @@
+"""Iotas that stay iotas: converted, cut and turned where they do not count."""
+
+from __future__ import annotations
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects.stablehlo import ConvertOp, IotaOp, ReverseOp, SliceOp
+
+from jxc.ir import build
+from jxc.ir.bounds import type_bounds
+from jxc.ir.values import element_type, is_boolean, is_integer, shape_of, static_shape
+from jxc.rewrite import exact, rule
+
+from .slice import cuts_of
+
+_EXACT_TO = {"bf16": 1 << 8, "f16": 1 << 11, "f32": 1 << 24, "f64": 1 << 53}  # all integers up to
+
+
+@rule(exact)
+def convert_of_iota(op: ConvertOp) -> ir.Value | None:
+    """convert(iota) -> iota, of integers, where both types have every number that it counts."""
+    match op.operand.owner:
+        case IotaOp(iota_dimension=dim) if is_integer(op.operand):
+            shape = static_shape(op.result)
+            if shape is None or is_boolean(op.result):
+                return None
+            last = shape[dim.value] - 1
+            if last <= min(_exact_to(element_type(each)) for each in (op.operand, op.result)):
+                return stablehlo.iota(op.result.type, dim)
+    return None
+
+
+def _exact_to(element: ir.Type) -> int:
+    """How far a type counts without leaving a number out; -1 for types that do not count."""
+    kind = type_bounds(element)
+    return _EXACT_TO.get(str(element), -1) if kind is None else kind.high
+
+
+@rule(exact)
+def slice_of_iota(op: SliceOp) -> ir.Value | None:
+    """slice(iota) -> iota, where it takes the first numbers; -> k, where it takes just that one."""
+    match op.operand.owner:
+        case IotaOp(iota_dimension=dim):
+            cuts = cuts_of(op)
+            if cuts is None:
+                return None
+            first, last, step = cuts[dim.value]
+            if first == 0 and step == 1:
+                return stablehlo.iota(op.result.type, dim)
+            kind = type_bounds(element_type(op.result))
+            if first == last and kind is not None and kind.high >= first:
+                return build.splat(first, op.result.type)
+    return None
+
+
+@rule(exact)
+def reverse_of_iota(op: ReverseOp) -> ir.Value | None:
+    """reverse(iota, dims) -> iota, the dimension that it counts along not being in dims."""
+    match op.operand.owner:
+        case IotaOp(iota_dimension=dim) if dim.value not in op.dimensions:
+            return stablehlo.iota(op.result.type, dim) if shape_of(op.result) else None
+    return None

@@ -1,0 +1,143 @@
+"""AND and OR of what is related: comparisons of the same values, complements, repetitions."""
+
+from __future__ import annotations
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects.stablehlo import AndOp, CompareOp, NotOp, OrOp
+
+from jxc.ir import build
+from jxc.ir.bounds import type_bounds
+from jxc.ir.values import (
+    as_result,
+    direction_of,
+    element_type,
+    is_boolean,
+    is_float,
+    is_integer,
+    is_same_splat,
+    static_shape,
+    users,
+)
+from jxc.rewrite import exact, rule
+
+from .compare import compare
+
+# The outcomes that make each comparison true: less, equal, greater, unordered (one is NaN).
+_TRUE_IF = {
+    "LT": frozenset("l"),
+    "LE": frozenset("le"),
+    "GT": frozenset("g"),
+    "GE": frozenset("ge"),
+    "EQ": frozenset("e"),
+    "NE": frozenset("lgu"),
+}
+_SWAPPED = str.maketrans("lg", "gl")
+
+
+@rule(exact)
+def and_of_compares(op: AndOp) -> ir.Value | None:
+    """(x < y) & (x != y) -> x < y, (x < y) & (x > y) -> false: whatever both say as one."""
+    found = _outcomes(op)
+    return None if found is None else _as_one(op, found[0] & found[1])
+
+
+@rule(exact)
+def or_of_compares(op: OrOp) -> ir.Value | None:
+    """(x < y) | (x == y) -> x <= y, (x < y) | (x != y) -> x != y: what either says as one."""
+    found = _outcomes(op)
+    return None if found is None else _as_one(op, found[0] | found[1])
+
+
+def _outcomes(op: AndOp | OrOp) -> tuple[frozenset[str], frozenset[str]] | None:
+    """When each operand is true, both being comparisons of the same two values, in one order."""
+    match op.lhs.owner, op.rhs.owner:
+        case CompareOp(lhs=x, rhs=y) as left, CompareOp(lhs=z, rhs=w) as right:
+            is_alike = str(left.compare_type) == str(right.compare_type)
+            if not is_alike or not (is_integer(x) or is_boolean(x) or is_float(x)):
+                return None
+            mine, theirs = _true_if(left), _true_if(right)
+            if _is_same(x, z) and _is_same(y, w):
+                return mine, theirs
+            if _is_same(x, w) and _is_same(y, z):
+                return mine, frozenset("".join(theirs).translate(_SWAPPED))
+    return None
+
+
+def _true_if(op: CompareOp) -> frozenset[str]:
+    return _TRUE_IF[direction_of(op)] & _possible(op)
+
+
+def _possible(op: CompareOp) -> frozenset[str]:
+    """The outcomes there are: integers, and floats in the total order, are never unordered."""
+    is_total = not is_float(op.lhs) or "TOTALORDER" in str(op.compare_type)
+    return frozenset("leg" if is_total else "legu")
+
+
+def _is_same(x: ir.Value, y: ir.Value) -> bool:
+    return x.type == y.type and (x == y or is_same_splat(x, y))
+
+
+def _as_one(op: AndOp | OrOp, wanted: frozenset[str]) -> ir.Value | None:
+    """The comparison that is true for these outcomes: one of those there are, or a new one."""
+    first, second = op.lhs.owner, op.rhs.owner
+    possible = _possible(first)
+    if wanted in (frozenset(), possible):
+        known = static_shape(op.result) is not None
+        return build.splat(bool(wanted), op.result.type) if known else None
+    named = [name for name, true_if in _TRUE_IF.items() if true_if & possible == wanted]
+    if not named:
+        return None
+    direction = named[0]
+    for inner in (first, second):
+        if inner.lhs == first.lhs and direction_of(inner) == direction:
+            return as_result(inner.result, op)
+    return compare(first.lhs, first.rhs, direction, first)
+
+
+@rule(exact)
+def and_or_of_nots(op: AndOp | OrOp) -> ir.Value | None:
+    """not(p) & not(q) -> not(p | q), not(p) | not(q) -> not(p & q), if nothing else uses them."""
+    match op.lhs.owner, op.rhs.owner:
+        case NotOp(operand=p, result=left), NotOp(operand=q, result=right):
+            if left == right or len(users(left)) > 1 or len(users(right)) > 1:
+                return None
+            join = stablehlo.or_ if isinstance(op, AndOp) else stablehlo.and_
+            return stablehlo.not_(join(p, q, results=[op.result.type]))
+    return None
+
+
+@rule(exact)
+def and_or_of_complement(op: AndOp | OrOp) -> ir.Value | None:
+    """p & not(p) -> 0, p | not(p) -> every bit set."""
+    for p, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+        match other.owner:
+            case NotOp(operand=q) if p == q and static_shape(op.result) is not None:
+                kind = type_bounds(element_type(p))
+                if kind is None:
+                    return None
+                every = kind.high if kind.low == 0 else -1
+                return build.splat(0 if isinstance(op, AndOp) else every, op.result.type)
+    return None
+
+
+@rule(exact)
+def and_or_absorbed(op: AndOp | OrOp) -> ir.Value | None:
+    """p & (p | q) -> p, p | (p & q) -> p."""
+    for p, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+        match other.owner:
+            case AndOp(lhs=x, rhs=y) | OrOp(lhs=x, rhs=y) as inner if p in (x, y):
+                if isinstance(inner, AndOp) != isinstance(op, AndOp):
+                    return as_result(p, op)
+    return None
+
+
+@rule(exact)
+def and_or_repeated(op: AndOp | OrOp) -> ir.Value | None:
+    """p & (p & q) -> p & q, p | (p | q) -> p | q."""
+    for p, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+        match other.owner:
+            case AndOp(lhs=x, rhs=y) | OrOp(lhs=x, rhs=y) as inner if p in (x, y):
+                if isinstance(inner, AndOp) == isinstance(op, AndOp):
+                    return as_result(other, op)
+    return None

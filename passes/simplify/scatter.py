@@ -1,0 +1,181 @@
+"""Scatters of nothing, and of one window.
+
+A window that does not lie within the operand is dropped, where a dynamic_update_slice would move
+it: one becomes the other only where its index is known to be in range.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects.stablehlo import (
+    AddOp,
+    AndOp,
+    ConstantOp,
+    MulOp,
+    OrOp,
+    ScatterOp,
+    SubtractOp,
+    XorOp,
+)
+
+from jxc.ir import build
+from jxc.ir.bounds import bounds_of, few_elements
+from jxc.ir.values import (
+    element_type,
+    is_all_ones,
+    is_complex,
+    is_float,
+    is_integer,
+    is_splat,
+    shape_of,
+    static_shape,
+)
+from jxc.rewrite import exact, rule
+
+from .gather import components_of
+
+
+def _unchanged(op: ScatterOp) -> list[ir.Value] | None:
+    """The operands, in place of the results."""
+    operands = list(op.inputs)
+    pairs = zip(operands, op.results, strict=True)
+    return operands if all(x.type == result.type for x, result in pairs) else None
+
+
+@rule(exact)
+def scatter_of_nothing(op: ScatterOp) -> list[ir.Value] | None:
+    """scatter(x, indices, u) -> x, where u is empty."""
+    return _unchanged(op) if 0 in shape_of(op.updates[0]) else None
+
+
+@rule(exact)
+def scatter_of_own_value(op: ScatterOp) -> list[ir.Value] | None:
+    """scatter(x, indices, u) -> x, where what is written is what was there."""
+    body = op.update_computation.blocks[0]
+    count = len(op.inputs)
+    if list(body.operations[-1].operands) != list(body.arguments)[:count]:
+        return None
+    return _unchanged(op)
+
+
+@rule(exact)
+def scatter_of_neutral(op: ScatterOp) -> list[ir.Value] | None:
+    """scatter(x, indices, 0) -> x, where it adds; what is neutral to -, *, &, | and ^ likewise.
+
+    On floats -0.0 is neutral to +, 0.0 to -: 0.0 would turn -0.0 into 0.0.
+    """
+    body, update = op.update_computation.blocks[0], op.updates[0]
+    if len(op.inputs) != 1 or len(list(body.operations)) != 2 or is_complex(update):
+        return None
+    combine, (x, u) = body.operations[0], body.arguments
+    if body.operations[-1].operands[0] != combine.results[0]:
+        return None
+    taken = list(combine.operands)
+    if taken != [x, u] and (isinstance(combine, SubtractOp) or taken != [u, x]):
+        return None
+    return _unchanged(op) if _is_neutral(combine, update) else None
+
+
+def _is_neutral(combine: ir.OpView, update: ir.Value) -> bool:
+    match combine:
+        case AddOp():
+            return is_splat(update, -0.0 if is_float(update) else 0)
+        case SubtractOp() | OrOp() | XorOp():
+            return is_splat(update, 0)
+        case MulOp():
+            return is_splat(update, 1)
+        case AndOp():
+            return is_all_ones(update)
+    return False
+
+
+class _Window(NamedTuple):
+    """The one window of a scatter: its extents, where it starts (None: at 0), how far it may."""
+
+    sizes: list[int]
+    starts: list[ir.Value | int | None]
+    most: list[int]
+
+
+def _window_of(op: ScatterOp) -> _Window | None:
+    """The window that a scatter of one operand and a single index writes."""
+    if len(op.inputs) != 1:
+        return None
+    x, indices, update = op.inputs[0], op.scatter_indices, op.updates[0]
+    shape = static_shape(x, indices, update, op.results[0])
+    if shape is None or 0 in shape_of(update) or not is_integer(indices):
+        return None
+    numbers = stablehlo.ScatterDimensionNumbers(op.scatter_dimension_numbers)
+    extents, windows = shape_of(update), set(numbers.update_window_dims)
+    if any(size != 1 for dim, size in enumerate(extents) if dim not in windows):
+        return None
+    gone = {*numbers.inserted_window_dims, *numbers.input_batching_dims}
+    left = iter(numbers.update_window_dims)
+    sizes = [1 if dim in gone else extents[next(left)] for dim in range(len(shape))]
+    components = _components(indices, numbers.index_vector_dim)
+    if components is None:
+        return None
+    placed = dict(zip(numbers.scattered_dims_to_operand_dims, components, strict=True))
+    most = [extent - size for extent, size in zip(shape, sizes, strict=True)]
+    return _Window(sizes, [placed.get(dim) for dim in range(len(shape))], most)
+
+
+def _components(indices: ir.Value, vector: int) -> Sequence[ir.Value | int] | None:
+    """Each component of a single index; none where the index has no components."""
+    if math.prod(shape_of(indices)) == 0:
+        return []
+    if isinstance(indices.owner, ConstantOp) and (found := few_elements(indices)) is not None:
+        return [int(number) for number in found.flat]
+    return components_of(indices, vector)
+
+
+@rule(exact)
+def scatter_out_of_range(op: ScatterOp) -> list[ir.Value] | None:
+    """scatter(x, index, u) -> x, one window, all of it beyond x."""
+    window = _window_of(op)
+    if window is None:
+        return None
+    for start, size, most in zip(window.starts, window.sizes, window.most, strict=True):
+        if isinstance(start, int):
+            low = high = start
+        elif start is None or (found := bounds_of(start)) is None:
+            continue
+        else:
+            low, high = found
+        if low >= most + size or high <= -size:
+            return _unchanged(op)
+    return None
+
+
+@rule(exact)
+def scatter_to_dynamic_update_slice(op: ScatterOp) -> ir.Value | None:
+    """scatter(x, index, u) -> dynamic_update_slice(x, u, index), writing u, the index in range."""
+    body = op.update_computation.blocks[0]
+    if len(op.inputs) != 1 or body.operations[-1].operands[0] != body.arguments[1]:
+        return None
+    x, update = op.inputs[0], op.updates[0]
+    if x.type != op.results[0].type or element_type(x) != element_type(update):
+        return None
+    window = _window_of(op)
+    if window is None or not all(map(_is_in_range, window.starts, window.most)):
+        return None
+    element = element_type(op.scatter_indices)
+    starts = [
+        build.reshape(start, ())
+        if isinstance(start, ir.Value)
+        else build.scalar(start or 0, element)
+        for start in window.starts
+    ]
+    return stablehlo.dynamic_update_slice(x, build.reshape(update, window.sizes), starts)
+
+
+def _is_in_range(start: ir.Value | int | None, most: int) -> bool:
+    if not isinstance(start, ir.Value):
+        return 0 <= (start or 0) <= most
+    found = bounds_of(start)
+    return found is not None and found.low >= 0 and found.high <= most

@@ -1,0 +1,280 @@
+"""Which numbers an integer value can hold: from constants, iotas, arithmetic and loop counters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import numpy as np
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects.stablehlo import (
+    AbsOp,
+    AddOp,
+    AndOp,
+    BroadcastInDimOp,
+    ClampOp,
+    CompareOp,
+    ConcatenateOp,
+    ConstantOp,
+    ConvertOp,
+    DivOp,
+    DynamicSliceOp,
+    DynamicUpdateSliceOp,
+    GatherOp,
+    IotaOp,
+    MaxOp,
+    MinOp,
+    MulOp,
+    PadOp,
+    RemOp,
+    ReshapeOp,
+    ReverseOp,
+    SelectOp,
+    SignOp,
+    SliceOp,
+    SubtractOp,
+    TransposeOp,
+    WhileOp,
+)
+
+from .values import constant_of, direction_of, element_type, shape_of, splat_of
+
+PRODUCERS_SEEN = 4  # how many ops deep an answer looks; the driver's guard reaches as far
+_MOST_ELEMENTS = 1024  # of a constant that is read, unless it is a splat
+_MOST_JOINED = 8  # inputs of a concatenation that are looked into
+
+
+class Bounds(NamedTuple):
+    """The least and the greatest number that an element may be."""
+
+    low: int
+    high: int
+
+    def holds(self, other: Bounds) -> bool:
+        """Whether all that is within `other` is within these bounds."""
+        return self.low <= other.low and other.high <= self.high
+
+
+def type_bounds(element: ir.Type) -> Bounds | None:
+    """What an integer type can hold, 0 and 1 for booleans; None for any other type."""
+    if not isinstance(element, ir.IntegerType):
+        return None
+    if element.is_unsigned or element.width == 1:
+        return Bounds(0, (1 << element.width) - 1)
+    return Bounds(-(1 << element.width - 1), (1 << element.width - 1) - 1)
+
+
+class _Known(NamedTuple):
+    """What a condition says of a value, where it decides which value is asked about."""
+
+    value: ir.Value
+    bounds: Bounds
+
+
+def bounds_of(
+    value: ir.Value, depth: int = PRODUCERS_SEEN, known: _Known | None = None
+) -> Bounds | None:
+    """The numbers that the elements of `value` are within, read in their signedness.
+
+    Wide where nothing is known: the bounds of the type. None where the elements are no integers.
+    """
+    kind = type_bounds(element_type(value))
+    if kind is None or kind.high == 1:
+        return kind
+    found = None
+    if isinstance(value.owner, ir.Block):
+        found = _of_argument(value, depth)
+    elif depth > 0:
+        found = _of_op(value.owner, depth - 1, known)
+    if found is None or not kind.holds(found):
+        found = kind  # it may wrap around
+    return _meet(found, known.bounds) if known and known.value == value else found
+
+
+def _meet(found: Bounds, known: Bounds) -> Bounds:
+    low, high = max(found.low, known.low), min(found.high, known.high)
+    return Bounds(low, high) if low <= high else found
+
+
+def _of_op(op: ir.OpView, depth: int, known: _Known | None) -> Bounds | None:
+    match op:
+        case ConstantOp():
+            return _of_constant(op)
+        case IotaOp(iota_dimension=dim):
+            extent = shape_of(op.result)[dim.value]
+            return Bounds(0, max(extent - 1, 0)) if extent >= 0 else None
+        case SelectOp():
+            return _of_select(op, depth)
+        case ConvertOp(operand=x):
+            return bounds_of(x, depth, known)
+        case SignOp():
+            return Bounds(-1, 1)
+    if (compute := _ARITHMETIC.get(type(op))) is not None:
+        found = [bounds_of(operand, depth, known) for operand in op.operands]
+        operands = [each for each in found if each is not None]
+        return compute(*operands) if len(operands) == len(found) else None
+    return _of_moved(op, depth)
+
+
+def _of_moved(op: ir.OpView, depth: int) -> Bounds | None:
+    """What only takes elements from elsewhere. What is `known` holds at one place: forgotten."""
+    match op:
+        case ReshapeOp(operand=x) | BroadcastInDimOp(operand=x) | SliceOp(operand=x):
+            return bounds_of(x, depth)
+        case TransposeOp(operand=x) | ReverseOp(operand=x):
+            return bounds_of(x, depth)
+        case DynamicSliceOp(operand=x) | GatherOp(operand=x):
+            return bounds_of(x, depth)
+        case ConcatenateOp(inputs=inputs) if len(inputs) <= _MOST_JOINED:
+            return _union(bounds_of(x, depth) for x in inputs)
+        case PadOp(operand=x, padding_value=y) | DynamicUpdateSliceOp(operand=x, update=y):
+            return _union((bounds_of(x, depth), bounds_of(y, depth)))
+    return None
+
+
+def _of_constant(op: ConstantOp) -> Bounds | None:
+    number = splat_of(op.result)
+    if number is not None:
+        return Bounds(int(number), int(number))
+    elements = few_elements(op.result)
+    return None if elements is None else Bounds(int(elements.min()), int(elements.max()))
+
+
+def few_elements(value: ir.Value) -> np.ndarray | None:
+    """The elements of an integer constant; None where they are none, many, or of 4 bits or less."""
+    op = value.owner
+    if not isinstance(op, ConstantOp) or not isinstance(op.value, ir.DenseElementsAttr):
+        return None
+    if not 0 < math.prod(shape_of(value)) <= _MOST_ELEMENTS:
+        return None
+    element = element_type(value)
+    is_plain = isinstance(element, ir.IntegerType) and element.width >= 8
+    return constant_of(value) if is_plain else None
+
+
+def _union(parts: Iterable[Bounds | None]) -> Bounds | None:
+    found = list(parts)
+    if not found or None in found:
+        return None
+    low, high = zip(*(each for each in found if each is not None), strict=True)
+    return Bounds(min(low), max(high))
+
+
+def _of_clamp(least: Bounds, x: Bounds, most: Bounds) -> Bounds:
+    low, high = max(least.low, x.low), max(least.high, x.high)
+    return Bounds(min(low, most.low), min(high, most.high))
+
+
+def _of_product(x: Bounds, y: Bounds) -> Bounds:
+    corners = [a * b for a in x for b in y]
+    return Bounds(min(corners), max(corners))
+
+
+def _of_and(x: Bounds, y: Bounds) -> Bounds | None:
+    """Bits only vanish: the result is at most either operand that is not negative."""
+    most = [each.high for each in (x, y) if each.low >= 0]
+    return Bounds(0, min(most)) if most else None
+
+
+def _of_quotient(x: Bounds, y: Bounds) -> Bounds | None:
+    """Truncated, by what is above 0."""
+    if y.low <= 0:
+        return None
+    corners = [_truncated(a, b) for a in x for b in y]
+    return Bounds(min(corners), max(corners))
+
+
+def _of_remainder(x: Bounds, y: Bounds) -> Bounds | None:
+    """It has the sign of `x`; `y` is above 0."""
+    if y.low <= 0:
+        return None
+    most = y.high - 1
+    return Bounds(max(min(x.low, 0), -most), min(max(x.high, 0), most))
+
+
+def _truncated(a: int, b: int) -> int:
+    return a // b if a >= 0 else -(-a // b)
+
+
+_ARITHMETIC: dict[type[ir.OpView], Callable[..., Bounds | None]] = {
+    AbsOp: lambda x: Bounds(max(0, x.low, -x.high), max(-x.low, x.high)),
+    AddOp: lambda x, y: Bounds(x.low + y.low, x.high + y.high),
+    AndOp: _of_and,
+    ClampOp: _of_clamp,
+    DivOp: _of_quotient,
+    MaxOp: lambda x, y: Bounds(max(x.low, y.low), max(x.high, y.high)),
+    MinOp: lambda x, y: Bounds(min(x.low, y.low), min(x.high, y.high)),
+    MulOp: _of_product,
+    RemOp: _of_remainder,
+    SubtractOp: lambda x, y: Bounds(x.low - y.high, x.high - y.low),
+}
+
+
+def _of_select(op: SelectOp, depth: int) -> Bounds | None:
+    """Both sides, each where the predicate chooses it: select(x < 0, x + n, x)."""
+    holds, fails = _learned(op.pred) if depth > 0 else (None, None)
+    return _union((bounds_of(op.on_true, depth, holds), bounds_of(op.on_false, depth, fails)))
+
+
+def _learned(predicate: ir.Value) -> tuple[_Known | None, _Known | None]:
+    """What x < c says of x where it is true, and where it is false."""
+    match predicate.owner:
+        case CompareOp(lhs=x, rhs=y) as op:
+            kind, number = type_bounds(element_type(x)), splat_of(y)
+            if kind is None or number is None:
+                return None, None
+            below, above = Bounds(kind.low, int(number)), Bounds(int(number), kind.high)
+            under, over = below._replace(high=below.high - 1), above._replace(low=above.low + 1)
+            pair = {"LT": (under, above), "LE": (below, over), "GT": (over, below)}
+            pair |= {"GE": (above, under)}
+            if (found := pair.get(direction_of(op))) is not None:
+                holds, fails = found
+                return _Known(x, holds), _Known(x, fails)
+    return None, None
+
+
+def _of_argument(value: ir.Value, depth: int) -> Bounds | None:
+    """What a loop counter is within, in the loop's body; what never changes is what it was."""
+    loop, index = value.owner.owner, ir.BlockArgument(value).arg_number
+    if not isinstance(loop, WhileOp) or value.owner != loop.regions[1].blocks[0]:
+        return None
+    step = _step(loop, index)
+    if step == 0:
+        return bounds_of(loop.operands[index], depth - 1) if depth > 0 else None
+    first, turns = splat_of(loop.operands[index]), _turns(loop)
+    if step is None or first is None or turns is None:
+        return None
+    last = int(first) + max(turns - 1, 0) * step
+    return Bounds(min(int(first), last), max(int(first), last))
+
+
+def _step(loop: WhileOp, index: int) -> int | None:
+    """What each turn adds to an argument of the body, if that is one known number."""
+    body = loop.regions[1].blocks[0]
+    argument, following = body.arguments[index], body.operations[-1].operands[index]
+    if following == argument:
+        return 0
+    match following.owner:
+        case AddOp(lhs=x, rhs=y) if x == argument or y == argument:
+            number = splat_of(y if x == argument else x)
+            return None if number is None else int(number)
+    return None
+
+
+def _turns(loop: WhileOp) -> int | None:
+    """How many turns a loop makes whose condition is `counter < limit`, both ends known."""
+    test = loop.regions[0].blocks[0]
+    condition = test.operations[-1].operands[0].owner
+    match condition:
+        case CompareOp(lhs=counter, rhs=limit) if direction_of(condition) == "LT":
+            end, kind = splat_of(limit), type_bounds(element_type(counter))
+            if end is None or kind is None or counter.owner != test:
+                return None
+            index = ir.BlockArgument(counter).arg_number
+            first, step = splat_of(loop.operands[index]), _step(loop, index)
+            if first is None or step is None or step <= 0:
+                return None
+            turns = max(-((int(first) - int(end)) // step), 0)
+            return turns if int(first) + turns * step <= kind.high else None
+    return None
