@@ -1,0 +1,8 @@
+"""Test-case reduction: the smallest module that still fails, from one that does."""
+
+from __future__ import annotations
+
+from .reducer import reduce_module
+from .search import NotFailing, Reduction, Size
+
+__all__ = ["NotFailing", "Reduction", "Size", "reduce_module"]

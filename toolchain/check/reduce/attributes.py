@@ -1,0 +1,142 @@
+"""Strategies on what an op says beside its operands: locations, attributes, constants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects.stablehlo import ConstantOp
+
+from ...ir import walk
+from ...ir.values import is_complex
+from ...pipeline.native import run_native
+from .edit import NotApplicable
+from .retype import retype
+from .search import Search, shrink
+from .tidiness import distance_from_zero
+
+_OPTIONAL = frozenset(
+    {
+        "algorithm",
+        "backend_config",
+        "base_dilations",
+        "channel_handle",
+        "channel_id",
+        "compare_type",
+        "indices_are_sorted",
+        "is_stable",
+        "lhs_dilation",
+        "operand_layouts",
+        "output_operand_aliases",
+        "padding",
+        "precision_config",
+        "result_accuracy",
+        "result_layouts",
+        "rhs_dilation",
+        "unique_indices",
+        "use_global_device_ids",
+        "window_dilations",
+        "window_reversal",
+        "window_strides",
+    }
+)
+_NEUTRAL = {
+    ("stablehlo.pad", "edge_padding_low"): 0,
+    ("stablehlo.pad", "edge_padding_high"): 0,
+    ("stablehlo.pad", "interior_padding"): 0,
+    ("stablehlo.slice", "strides"): 1,
+}
+_ABOUT_VALUES = ("arg_attrs", "res_attrs")
+
+
+def strip_locations(search: Search) -> None:
+    """Without locations."""
+    search.attempt(lambda module: run_native("strip-debuginfo", module))
+
+
+def drop_annotations(search: Search) -> None:
+    """Without discardable attributes: shardings, donation, names of results."""
+    _drop(search, lambda op, name: "." in name or name in _ABOUT_VALUES)
+
+
+def drop_optional_attributes(search: Search) -> None:
+    """Without the attributes that have a default: strides, padding, dilation, precision."""
+    _drop(search, lambda op, name: name in _OPTIONAL)
+
+
+def _drop(search: Search, concerns: Callable[[ir.OpView, str], bool]) -> None:
+    def found(module: ir.Module) -> list[tuple[ir.OpView, str]]:
+        return [
+            (op, name) for op in _all_ops(module) for name in op.attributes if concerns(op, name)
+        ]
+
+    def edit(module: ir.Module, chunk: range) -> None:
+        for op, name in found(module)[chunk.start : chunk.stop]:
+            del op.attributes[name]
+        retype(module, {})
+
+    shrink(search, lambda module: len(found(module)), edit)
+
+
+def _all_ops(module: ir.Module) -> Iterator[ir.OpView]:
+    yield module.operation.opview
+    yield from walk(module.operation)
+
+
+def neutralise_attributes(search: Search) -> None:
+    """Padding of nothing and strides of one, where the attribute has to be there."""
+
+    def found(module: ir.Module) -> list[tuple[ir.OpView, str, int]]:
+        return [
+            (op, name, neutral)
+            for op in walk(module.operation)
+            for (kind, name), neutral in _NEUTRAL.items()
+            if op.operation.name == kind and set(op.attributes[name]) - {neutral}
+        ]
+
+    def edit(module: ir.Module, chunk: range) -> None:
+        for op, name, neutral in found(module)[chunk.start : chunk.stop]:
+            rank = len(op.attributes[name])
+            op.attributes[name] = ir.DenseI64ArrayAttr.get([neutral] * rank)
+        retype(module, {})
+
+    shrink(search, lambda module: len(found(module)), edit)
+
+
+def simplify_constants(search: Search) -> None:
+    """Zeros, or else ones, or else one number repeated, in place of other constants."""
+    for distance in (0, 1, 2):
+        _simplify_constants(search, distance)
+
+
+def _simplify_constants(search: Search, distance: int) -> None:
+    def found(module: ir.Module) -> list[ConstantOp]:
+        ops = [op for op in walk(module.operation) if isinstance(op, ConstantOp)]
+        simple = [op for op in ops if not is_complex(op.result)]
+        return [op for op in simple if distance_from_zero(op) > distance]
+
+    def edit(module: ir.Module, chunk: range) -> None:
+        for op in found(module)[chunk.start : chunk.stop]:
+            op.attributes["value"] = _repeated(op, distance)
+
+    shrink(search, lambda module: len(found(module)), edit)
+
+
+def _repeated(op: ConstantOp, distance: int) -> ir.Attribute:
+    kind = ir.RankedTensorType(op.result.type)
+    element = kind.element_type
+    if distance == 2:
+        return _first_repeated(op, kind)
+    if isinstance(element, ir.IntegerType):
+        return ir.DenseElementsAttr.get_splat(kind, ir.IntegerAttr.get(element, distance))
+    if isinstance(element, ir.FloatType):
+        return ir.DenseElementsAttr.get_splat(kind, ir.FloatAttr.get(element, float(distance)))
+    raise NotApplicable
+
+
+def _first_repeated(op: ConstantOp, kind: ir.RankedTensorType) -> ir.Attribute:
+    """The constant's first element in all its places."""
+    elements = iter(op.value)
+    element = kind.element_type
+    get = ir.IntegerAttr.get if isinstance(element, ir.IntegerType) else ir.FloatAttr.get
+    return ir.DenseElementsAttr.get_splat(kind, get(element, next(elements)))

@@ -1,0 +1,162 @@
+"""Small changes to a module in place, of which the strategies are made.
+
+An op that was erased must not be touched again, not even compared: what is needed of it is taken
+before. Erasing goes from the last op to the first, so that users go before what they use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import func, stablehlo
+
+from ...ir import functions, walk
+from ...ir.build import splat
+from ...pipeline.native import run_native
+
+_ALIAS = "tf.aliasing_output"
+_EFFECTS = frozenset(
+    ["func.call", "sdy.mesh", *(f"stablehlo.{n}" for n in ("infeed", "outfeed", "send", "recv"))]
+)
+
+
+class NotApplicable(Exception):
+    """The change cannot be made here: there is no candidate."""
+
+
+def entry(module: ir.Module) -> func.FuncOp:
+    """@main, or else the first function that has a body."""
+    found = [op for op in functions(module).values() if len(op.regions[0].blocks)]
+    if not found:
+        raise NotApplicable
+    named = [op for op in found if ir.StringAttr(op.attributes["sym_name"]).value == "main"]
+    return (named or found)[0]
+
+
+def body(function: ir.OpView) -> ir.Block:
+    """The function's one block."""
+    return function.regions[0].blocks[0]
+
+
+def ops_of(block: ir.Block) -> list[ir.OpView]:
+    """The block's ops without its terminator."""
+    return list(block.operations)[:-1]
+
+
+def terminator(block: ir.Block) -> ir.OpView:
+    """The block's last op."""
+    return block.operations[len(block.operations) - 1]
+
+
+def is_used(value: ir.Value) -> bool:
+    """Whether any op takes `value`."""
+    return next(iter(value.uses), None) is not None
+
+
+def zero(kind: ir.Type, number: int = 0) -> ir.Value:
+    """A constant of `kind` at the insertion point, which repeats 0 or 1.
+
+    Raises:
+        NotApplicable: there is none of that type.
+    """
+    if not isinstance(kind, ir.RankedTensorType) or not kind.has_static_shape:
+        raise NotApplicable
+    element = kind.element_type
+    if isinstance(element, ir.ComplexType):
+        return stablehlo.constant(ir.Attribute.parse(f"dense<({number}.0, 0.0)> : {kind}"))
+    if not isinstance(element, ir.IntegerType | ir.FloatType):
+        raise NotApplicable
+    return splat(number, kind)
+
+
+def add_argument(function: ir.OpView, kind: ir.Type) -> ir.Value:
+    """One more argument, at the end."""
+    value = body(function).add_argument(kind, ir.Location.unknown())
+    _append(function, "arg_attrs")
+    sync_type(function)
+    return value
+
+
+def keep_arguments(function: ir.OpView, kept: Sequence[int]) -> None:
+    """Drop the arguments that are not `kept`; nothing may use them."""
+    block = body(function)
+    for index in reversed(range(len(block.arguments))):
+        if index not in kept:
+            block.erase_argument(index)
+    _select(function, "arg_attrs", kept)
+    sync_type(function)
+
+
+def set_outputs(function: ir.OpView, kept: Sequence[int], added: Sequence[ir.Value] = ()) -> None:
+    """Return what was returned at the places `kept`, and then `added`."""
+    old = terminator(body(function))
+    values = [old.operands[index] for index in kept]
+    with ir.InsertionPoint(old):
+        func.ReturnOp([*values, *added])
+    old.operation.erase()
+    _select(function, "res_attrs", kept)
+    for _ in added:
+        _append(function, "res_attrs")
+    _renumber_aliases(function, kept)
+    sync_type(function)
+
+
+def sync_type(function: ir.OpView) -> None:
+    """Make the function's signature that of its block."""
+    block = body(function)
+    results = [value.type for value in terminator(block).operands]
+    kind = ir.FunctionType.get([value.type for value in block.arguments], results)
+    function.attributes["function_type"] = ir.TypeAttr.get(kind)
+
+
+def remove_dead(module: ir.Module) -> None:
+    """Erase ops whose results nobody uses, and private functions that nobody calls."""
+    for op in reversed(list(walk(module.operation))):
+        if len(op.results) and not has_effect(op) and not any(map(is_used, op.results)):
+            op.operation.erase()
+    if len(module.body.operations) > 1:
+        run_native("symbol-dce", module)
+
+
+def has_effect(op: ir.OpView) -> bool:
+    """Whether somebody may notice that the op is gone, though nobody uses its results."""
+    if op.operation.name != "stablehlo.custom_call":
+        return op.operation.name in _EFFECTS
+    return "has_side_effect" in op.attributes and op.attributes["has_side_effect"].value
+
+
+def values_used_by(ops: Iterable[ir.OpView]) -> list[ir.Value]:
+    """The operands of ops and of what is inside them, each once."""
+    return list(
+        dict.fromkeys(value for op in ops for each in (op, *walk(op)) for value in each.operands)
+    )
+
+
+def _each(function: ir.OpView, key: str) -> list[ir.Attribute] | None:
+    return list(ir.ArrayAttr(function.attributes[key])) if key in function.attributes else None
+
+
+def _select(function: ir.OpView, key: str, kept: Sequence[int]) -> None:
+    if (each := _each(function, key)) is not None:
+        function.attributes[key] = ir.ArrayAttr.get([each[index] for index in kept])
+
+
+def _append(function: ir.OpView, key: str) -> None:
+    if (each := _each(function, key)) is not None:
+        function.attributes[key] = ir.ArrayAttr.get([*each, ir.DictAttr.get({})])
+
+
+def _renumber_aliases(function: ir.OpView, kept: Sequence[int]) -> None:
+    """Arguments that name the output they share memory with name its new place, or none."""
+    i32 = ir.IntegerType.get_signless(32)
+    changed = []
+    for each in _each(function, "arg_attrs") or []:
+        entries = {named.name: named.attr for named in ir.DictAttr(each)}
+        if _ALIAS in entries:
+            place = ir.IntegerAttr(entries.pop(_ALIAS)).value
+            if place in kept:
+                entries[_ALIAS] = ir.IntegerAttr.get(i32, list(kept).index(place))
+        changed.append(ir.DictAttr.get(entries))
+    if changed:
+        function.attributes["arg_attrs"] = ir.ArrayAttr.get(changed)

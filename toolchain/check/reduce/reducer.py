@@ -1,0 +1,106 @@
+"""`reduce_module`: the strategies in order, coarse ones first, until none makes it smaller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from jaxlib.mlir import ir
+
+from .attributes import (
+    drop_annotations,
+    drop_optional_attributes,
+    neutralise_attributes,
+    simplify_constants,
+    strip_locations,
+)
+from .extents import shrink_all_extents, shrink_arguments, shrink_extents
+from .functions import (
+    drop_arguments,
+    drop_dead_code,
+    drop_functions,
+    drop_outputs,
+    inline_calls,
+    promote_functions,
+)
+from .ops import cut_ops, replace_by_arguments, replace_by_constants, replace_by_operands
+from .regions import drop_carried, hoist_regions, inline_regions
+from .search import Reduction, Search, TimeUp
+
+Strategy = Callable[[Search], None]
+
+_FIRST: tuple[Strategy, ...] = (
+    strip_locations,  # every text is shorter from here on
+    drop_annotations,
+    drop_dead_code,
+    drop_functions,
+    inline_calls,
+    drop_outputs,  # one of two hundred outputs needs few of the ops
+    cut_ops,
+)
+_AGAIN: tuple[Strategy, ...] = (
+    drop_dead_code,
+    drop_outputs,
+    inline_calls,
+    promote_functions,
+    cut_ops,
+    drop_outputs,
+    drop_arguments,
+    inline_regions,
+    hoist_regions,
+    replace_by_operands,
+    drop_carried,
+    replace_by_constants,
+    replace_by_arguments,
+    shrink_all_extents,
+    shrink_extents,
+    shrink_arguments,
+    drop_optional_attributes,
+    neutralise_attributes,
+    simplify_constants,
+    drop_annotations,
+)
+
+
+def reduce_module(
+    module: ir.Module,
+    still_fails: Callable[[ir.Module], bool],
+    *,
+    seconds: float | None = None,
+    progress: Callable[[Reduction], None] | None = None,
+) -> Reduction:
+    """The smallest module found that still fails.
+
+    Candidates are valid modules only, each asked about once, and one is accepted only where it is
+    strictly smaller: fewer ops, or as many and fewer elements, or as many and less text.
+
+    Args:
+        module: what fails; it stays as it is.
+        still_fails: the test, given a copy that it may change.
+        seconds: how long to search at most; a test under way is waited for. No limit when None.
+        progress: called after each test, with where the search stands.
+
+    Returns:
+        The reduction, also where time ran out or Ctrl-C was pressed: see `Reduction.ended`.
+
+    Raises:
+        NotFailing: `still_fails` does not hold for `module` itself.
+        Exception: whatever `still_fails` raises.
+    """
+    search = Search(module, still_fails, seconds, progress)
+    try:
+        for strategy in _FIRST:
+            strategy(search)
+        _until_nothing_changes(search)
+    except TimeUp:
+        return search.reduction("time")
+    except KeyboardInterrupt:
+        return search.reduction("interrupted")
+    return search.reduction("done")
+
+
+def _until_nothing_changes(search: Search) -> None:
+    size = None
+    while size != search.size:
+        size = search.size
+        for strategy in _AGAIN:
+            strategy(search)

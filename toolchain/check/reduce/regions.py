@@ -1,0 +1,193 @@
+"""Strategies on loops, branches and ops of several operands: a region inlined, an operand fewer."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+
+from ...ir import walk
+from .edit import (
+    NotApplicable,
+    add_argument,
+    body,
+    entry,
+    is_used,
+    ops_of,
+    set_outputs,
+    terminator,
+    zero,
+)
+from .search import Search
+
+_BODY = 1  # of a while: region 0 is its condition
+
+
+def inline_regions(search: Search) -> None:
+    """One turn of a loop's body, or one branch, in place of the whole."""
+    index = len(_with_regions(search.module)) - 1
+    while index >= 0:
+        regions = _regions_to_inline(_with_regions(search.module)[index])
+        any(search.attempt(lambda m, i=index, r=r: _inline(m, i, r)) for r in regions)  # type: ignore[misc]
+        index = min(index, len(_with_regions(search.module))) - 1
+
+
+def _with_regions(module: ir.Module) -> list[ir.OpView]:
+    return [op for op in walk(module.operation) if op.operation.name in _VARIADIC]
+
+
+def _regions_to_inline(op: ir.OpView) -> Sequence[int]:
+    match op:
+        case stablehlo.WhileOp():
+            return [_BODY]
+        case stablehlo.IfOp() | stablehlo.CaseOp():
+            return range(len(op.regions))
+    return []
+
+
+def _inline(module: ir.Module, index: int, region: int) -> None:
+    op = _with_regions(module)[index]
+    block = op.regions[region].blocks[0]
+    for argument, operand in zip(block.arguments, op.operands, strict=False):
+        argument.replace_all_uses_with(operand)
+    for inner in ops_of(block):
+        inner.operation.move_before(op.operation)
+    for result, value in zip(op.results, terminator(block).operands, strict=True):
+        result.replace_all_uses_with(value)
+    op.operation.erase()
+
+
+def hoist_regions(search: Search) -> None:
+    """What is inside an op of the entry as the program itself, arguments and outputs with it."""
+    index = len(_hoistable(search.module)) - 1
+    while index >= 0:
+        regions = range(len(_hoistable(search.module)[index].regions))
+        any(search.attempt(lambda m, i=index, r=r: _hoist(m, i, r)) for r in regions)  # type: ignore[misc]
+        index = min(index, len(_hoistable(search.module))) - 1
+
+
+def _hoistable(module: ir.Module) -> list[ir.OpView]:
+    return [op for op in ops_of(body(entry(module))) if len(op.regions)]
+
+
+def _hoist(module: ir.Module, index: int, region: int) -> None:
+    function = entry(module)
+    op = _hoistable(module)[index]
+    block = op.regions[region].blocks[0]
+    for value in (*block.arguments, *op.results):
+        value.replace_all_uses_with(add_argument(function, value.type))
+    for inner in ops_of(block):
+        inner.operation.move_before(op.operation)
+    set_outputs(function, (), list(terminator(block).operands))
+    op.operation.erase()
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """What belongs to one result of an op.
+
+    Attributes:
+        operands: places among the op's operands.
+        arguments: places among the arguments of each of its regions.
+        returning: the regions that return a value for it.
+    """
+
+    operands: Collection[int]
+    arguments: Collection[int]
+    returning: Collection[int]
+
+
+def _of_loop(i: int, op: ir.OpView) -> _Parts:
+    return _Parts({i}, {i}, {_BODY})
+
+
+def _of_branches(i: int, op: ir.OpView) -> _Parts:
+    return _Parts((), (), range(len(op.regions)))
+
+
+def _of_sort(i: int, op: ir.OpView) -> _Parts:
+    return _Parts({i}, {2 * i, 2 * i + 1}, ())
+
+
+def _of_reduction(i: int, op: ir.OpView) -> _Parts:
+    count = len(op.results)
+    return _Parts({i, count + i}, {i, count + i}, {0})
+
+
+def _of_scatter(i: int, op: ir.OpView) -> _Parts:
+    count = len(op.results)
+    return _Parts({i, count + 1 + i}, {i, count + i}, {0})
+
+
+_VARIADIC = {
+    "stablehlo.while": _of_loop,
+    "stablehlo.if": _of_branches,
+    "stablehlo.case": _of_branches,
+    "stablehlo.sort": _of_sort,
+    "stablehlo.reduce": _of_reduction,
+    "stablehlo.reduce_window": _of_reduction,
+    "stablehlo.scatter": _of_scatter,
+}
+
+
+def drop_carried(search: Search) -> None:
+    """Loops, branches, sorts, reductions and scatters with one result less."""
+    for index in reversed(range(len(_with_regions(search.module)))):
+        found = _with_regions(search.module)
+        if index >= len(found):
+            continue
+        for number in reversed(range(len(found[index].results))):
+            search.attempt(lambda m, i=index, n=number: _drop(_with_regions(m), i, n))  # type: ignore[misc]
+
+
+def _drop(ops: Sequence[ir.OpView], index: int, number: int) -> None:
+    """Build the op again without its result `number`, for which a constant or initial value stands.
+
+    The last result stays: jaxlib 0.12 crashes when it verifies a reduction of nothing.
+    """
+    if index >= len(ops) or not number < len(ops[index].results) > 1:
+        raise NotApplicable
+    op = ops[index]
+    parts = _VARIADIC[op.operation.name](number, op)
+    is_loop = isinstance(op, stablehlo.WhileOp)
+    initial = op.operands[number] if is_loop else None
+    with ir.InsertionPoint(op):
+        new = ir.Operation.create(
+            op.operation.name,
+            results=[r.type for i, r in enumerate(op.results) if i != number],
+            operands=[v for i, v in enumerate(op.operands) if i not in parts.operands],
+            attributes={name: op.attributes[name] for name in op.attributes},
+            regions=len(op.regions),
+        )
+        if is_used(op.results[number]):
+            value = initial if initial is not None else zero(op.results[number].type)
+            op.results[number].replace_all_uses_with(value)
+    kept = [r for i, r in enumerate(op.results) if i != number]
+    for old, result in zip(kept, new.results, strict=True):
+        old.replace_all_uses_with(result)
+    for place, region in enumerate(op.regions):
+        block = region.blocks[0]
+        _drop_arguments(block, parts.arguments, initial)
+        if place in parts.returning:
+            _drop_returned(block, number)
+        block.append_to(new.regions[place])
+    op.operation.erase()
+
+
+def _drop_arguments(block: ir.Block, places: Collection[int], initial: ir.Value | None) -> None:
+    for place in sorted(places, reverse=True):
+        argument = block.arguments[place]
+        if is_used(argument):
+            with ir.InsertionPoint.at_block_begin(block):
+                value = initial if initial is not None else zero(argument.type)
+            argument.replace_all_uses_with(value)
+        block.erase_argument(place)
+
+
+def _drop_returned(block: ir.Block, number: int) -> None:
+    old = terminator(block)
+    with ir.InsertionPoint(old):
+        stablehlo.return_([v for i, v in enumerate(old.operands) if i != number])
+    old.operation.erase()
