@@ -1,0 +1,258 @@
+"""What JAX makes of indexing, at O1 and against numpy: indices at every edge, and fewer ops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+from jaxlib.mlir import ir
+
+from jxc.backend.from_module import lowered_from_module
+from jxc.check.run import run_xla
+from jxc.ir import count_ops, make_context, read_module, walk
+from jxc.pipeline import make_pipeline, run_pipeline
+from jxc.rewrite import Facts
+
+X = np.array([1.5, -0.0, np.nan, np.inf, -2.0, 0.0, 7.0, -np.inf], np.float32)
+M = np.arange(32, dtype=np.float32).reshape(4, 8) - 7
+Q = M[:, :4]
+U = np.array([10, 20, 30], np.float32)
+STARTS = (-100, -9, -8, -1, 0, 3, 5, 6, 7, 8, 100)  # of 8 elements
+INDICES = np.array(STARTS, np.int32)
+
+
+class Idiom(NamedTuple):
+    """A way to index.
+
+    Attributes:
+        function: the JAX program.
+        arguments: what it is called with, but for the index.
+        expected: the same in numpy.
+        most_ops: how many ops O1 may leave.
+        without: ops of which it leaves none.
+        indices: what is tried as the last argument; None for no such argument.
+    """
+
+    function: Callable[..., Any]
+    arguments: tuple[np.ndarray, ...]
+    expected: Callable[..., Any]
+    most_ops: int
+    without: tuple[str, ...] = ()
+    indices: tuple[Any, ...] | None = STARTS
+
+
+def place(index: int, size: int = 1, extent: int = 8) -> int:
+    """Where a slice begins: counted from the end if negative, then clamped."""
+    return min(max(index + extent if index < 0 else index, 0), extent - size)
+
+
+def put(x: np.ndarray, index: int, value: Any) -> np.ndarray:
+    """`x` with `value` at `index`, if that is in range."""
+    copy = x.copy()
+    if -len(x) <= index < len(x):
+        copy[index] = value
+    return copy
+
+
+def fill(x: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    """`x` at `indices`, NaN where out of range."""
+    return np.array([x[i] if -8 <= i < 8 else np.nan for i in indices], np.float32)
+
+
+def write(x: np.ndarray, update: np.ndarray, start: int) -> np.ndarray:
+    """`x` with `update` from `start` on."""
+    copy = x.copy()
+    copy[start : start + len(update)] = update
+    return copy
+
+
+def fixed(function, arguments, expected, most_ops, *without: str) -> Idiom:
+    """An idiom whose indices are known."""
+    return Idiom(function, arguments, expected, most_ops, without, None)
+
+
+def gradient(function: Callable[..., Any]) -> Callable[..., Any]:
+    return jax.grad(lambda x, *rest: function(x, *rest).sum())
+
+
+def sum_of(x):
+    return lax.fori_loop(0, 8, lambda i, total: total + x[i], 0.0)
+
+
+def doubled(x):
+    return lax.fori_loop(0, 8, lambda i, y: y.at[i].set(x[i] * 2), jnp.zeros(8))
+
+
+def scanned(x):
+    return lax.scan(lambda c, a: (c + a, c * a), jnp.float32(0), x)[0]
+
+
+def cached(cache, key, i):
+    cache = lax.dynamic_update_slice_in_dim(cache, key, i, 0)
+    return cache, lax.dynamic_slice_in_dim(cache, i, 3)
+
+
+IDIOMS: dict[str, Idiom] = {
+    # Known places: slices and their like are left.
+    "x[-1]": fixed(lambda x: x[-1], (X,), lambda x: x[-1], 2),
+    "x[[1, 2, 3]]": fixed(lambda x: x[jnp.array([1, 2, 3])], (X,), lambda x: x[1:4], 1, "gather"),
+    "x[arange]": fixed(lambda x: x[jnp.arange(8)], (X,), lambda x: x, 0),
+    "x[arange(2, 6)]": fixed(lambda x: x[jnp.arange(2, 6)], (X,), lambda x: x[2:6], 1),
+    "x[arange, backwards]": fixed(lambda x: x[jnp.arange(7, -1, -1)], (X,), lambda x: x[::-1], 1),
+    "x[1:3, [0, 5]]": fixed(lambda x: x[1:3, jnp.array([0, 5])], (M,), lambda x: x[1:3, :6:5], 1),
+    "x[mesh]": fixed(lambda x: x[jnp.arange(4)[:, None], jnp.arange(8)], (M,), lambda x: x, 0),
+    "take of a row": fixed(lambda x: jnp.take(x, 2, 0), (M,), lambda x: x[2], 9, "gather"),
+    "take clipped": fixed(
+        lambda x: jnp.take(x, np.array([20, 30]), mode="clip"), (X,), lambda x: x[[7, 7]], 3
+    ),
+    "take wrapped": fixed(
+        lambda x: jnp.take(x, np.array([-9, 9]), mode="wrap"), (X,), lambda x: x[[7, 1]], 9
+    ),
+    "at[2].set": fixed(lambda x: x.at[2].set(5), (X,), lambda x: put(x, 2, 5), 3, "scatter"),
+    "at[1:3].set": fixed(
+        lambda x, u: x.at[1:4].set(u), (X, U), lambda x, u: write(x, u, 1), 2, "scatter"
+    ),
+    "at[:].set": fixed(lambda x, u: x.at[:].set(u), (X, X + 1), lambda x, u: u, 0),
+    "at[9].set": fixed(lambda x: x.at[9].set(5), (X,), lambda x: x, 0),
+    "diag": fixed(jnp.diag, (U,), np.diag, 6),
+    "diagonal": fixed(lambda x: jnp.diagonal(x, 1), (M,), lambda x: np.diagonal(x, 1), 7),
+    "tril": fixed(lambda x: jnp.tril(x, 1), (M,), lambda x: np.tril(x, 1), 7),
+    "triu beyond": fixed(lambda x: jnp.triu(x, -5), (M,), lambda x: x, 0),
+    "eye beyond": fixed(lambda: jnp.eye(4, k=5), (), lambda: np.eye(4, k=5, dtype="f"), 1),
+    "arange in range": fixed(lambda: jnp.arange(8) < 9, (), lambda: np.arange(8) < 9, 1),
+    "roll": fixed(lambda x: jnp.roll(x, 3), (X,), lambda x: np.roll(x, 3), 3),
+    "flip": fixed(jnp.flip, (M,), np.flip, 1),
+    "where": fixed(lambda x: jnp.where(x > 0, x, 0), (X,), lambda x: np.where(x > 0, x, 0), 3),
+    "cumsum": fixed(jnp.cumsum, (U,), np.cumsum, 3),
+    "argmax": fixed(jnp.argmax, (M,), lambda x: np.argmax(x).astype("i"), 14),
+    "loop of x[i]": fixed(sum_of, (U.repeat(3)[:8],), lambda x: x.sum(), 11, "select"),
+    "loop of at[i]": fixed(doubled, (X,), lambda x: x * 2, 14, "select", "scatter"),
+    "scan": fixed(scanned, (U,), sum, 10, "select"),
+    # Places that an argument says.
+    "x[i]": Idiom(lambda x, i: x[i], (X,), lambda x, i: x[place(i)], 7, ("gather",)),
+    "x[clip(i)]": Idiom(
+        lambda x, i: x[jnp.clip(i, 0, 7)], (X,), lambda x, i: x[min(max(i, 0), 7)], 2
+    ),
+    "x[i % 8]": Idiom(lambda x, i: x[i % 8], (X,), lambda x, i: x[i % 8], 8),
+    "x[i, i]": Idiom(
+        lambda x, i: x[i, i], (M,), lambda x, i: x[place(i, 1, 4), place(i)], 10, ("gather",)
+    ),
+    "dynamic_slice": Idiom(
+        lambda x, i: lax.dynamic_slice_in_dim(x, i, 3), (X,), lambda x, i: x[place(i, 3) :][:3], 6
+    ),
+    "update, then slice": Idiom(
+        cached, (X, U), lambda x, u, i: (write(x, u, place(i, 3)), u), 6, ("dynamic_slice",)
+    ),
+    "at[i].set": Idiom(lambda x, i: x.at[i].set(5), (X,), lambda x, i: put(x, i, 5), 8),
+    "roll by i": Idiom(lambda x, i: jnp.roll(x, i), (X,), np.roll, 9),
+    "take filled": Idiom(
+        lambda x, i: jnp.take(x, i), (X,), fill, 17, (), (INDICES,)
+    ),
+    "take wrapped by i": Idiom(
+        lambda x, i: jnp.take(x, i, mode="wrap"), (X,), lambda x, i: x[i % 8], 8, (), (INDICES,)
+    ),
+    "take_along_axis": Idiom(
+        lambda x, i: jnp.take_along_axis(x, i, 0), (X,), fill, 17, (), (INDICES,)
+    ),
+    "searchsorted": Idiom(
+        jnp.searchsorted, (np.sort(X[[0, 3, 4, 5]]),),
+        lambda x, i: np.searchsorted(x, i).astype("i"), 30, (), (X,),
+    ),
+    "one_hot": Idiom(
+        lambda i: jax.nn.one_hot(i, 8), (),
+        lambda i: np.equal.outer(i, np.arange(8)).astype("f"), 4, (), (INDICES,),
+    ),
+    # Gradients.
+    "gradient of x[i]": Idiom(
+        gradient(lambda x, i: x[i]), (X,), lambda x, i: np.eye(8, dtype="f")[place(i)], 8
+    ),
+    "gradient of x[2]": fixed(
+        gradient(lambda x: x[2]), (X,), lambda x: np.eye(8, dtype="f")[2], 3, "scatter"
+    ),
+    "gradient of tril": fixed(
+        gradient(jnp.tril), (M,), lambda x: np.tril(np.ones_like(x)), 4, "select"
+    ),
+    "gradient of where": fixed(
+        gradient(lambda x: jnp.where(x > 0, x, 0)), (X,), lambda x: (x > 0).astype("f"), 3, "select"
+    ),
+    "gradient of roll": Idiom(
+        gradient(lambda x, i: jnp.roll(x, i)), (X,), lambda x, i: np.ones_like(x), 13
+    ),
+}  # fmt: skip
+
+
+def optimised(function: Callable[..., Any], arguments: tuple[Any, ...]) -> ir.Module:
+    module = read_module(jax.jit(function).lower(*arguments).as_text(), make_context())
+    run_pipeline(module, make_pipeline("O1"), Facts())
+    return module
+
+
+@pytest.mark.parametrize("name", IDIOMS)
+def test_idioms(name: str) -> None:
+    idiom = IDIOMS[name]
+    indices = [()] if idiom.indices is None else [(np.asarray(i, _kind(i)),) for i in idiom.indices]
+    module = optimised(idiom.function, (*idiom.arguments, *indices[0]))
+    assert count_ops(module) <= idiom.most_ops, str(module)
+    left = {op.operation.name.removeprefix("stablehlo.") for op in walk(module.operation)}
+    assert not left & set(idiom.without), str(module)
+    kept = _kept(module, (*idiom.arguments, *indices[0]))
+    program = lowered_from_module(module).compile()
+    for index in indices:
+        arguments = (*idiom.arguments, *index)
+        found = [np.asarray(each) for each in program(*(arguments[i] for i in kept))]
+        plain = [each.item() if each.ndim == 0 else each for each in index]
+        expected = idiom.expected(*idiom.arguments, *plain)
+        for mine, theirs in zip(found, _several(expected), strict=True):
+            np.testing.assert_array_equal(mine, theirs, err_msg=f"{name} at {index}")
+            assert (np.signbit(mine) == np.signbit(theirs))[np.asarray(mine) == 0].all()
+
+
+def _kind(index: Any) -> np.dtype:
+    return np.dtype(np.int32) if isinstance(index, int) else index.dtype
+
+
+def _several(results: Any) -> tuple[Any, ...]:
+    return results if isinstance(results, tuple) else (results,)
+
+
+def _kept(module: ir.Module, arguments: tuple[np.ndarray, ...]) -> list[int]:
+    """Which arguments the program has left: JAX drops what is not used."""
+    (main,) = [op for op in module.body.operations if op.operation.name == "func.func"]
+    types = [ir.RankedTensorType(each.type) for each in main.regions[0].blocks[0].arguments]
+    kept = []
+    for kind in reversed(types):
+        last = kept[-1] if kept else len(arguments)
+        shapes = [argument.shape for argument in arguments[:last]]
+        kept.append(last - 1 - shapes[::-1].index(tuple(kind.shape)))
+    return kept[::-1]
+
+
+def clipped_gather(x):
+    numbers = lax.GatherDimensionNumbers((0,), (), (0,))
+    return lax.gather(x, np.array([200], np.uint8), numbers, (1,), mode="clip")
+
+
+UNSIGNED: dict[str, Callable[..., Any]] = {
+    "dynamic_slice": lambda x: lax.dynamic_slice(x, (np.uint8(200),), (1,)),
+    "dynamic_slice_in_dim": lambda x: lax.dynamic_slice_in_dim(x, np.uint8(200), 1),
+    "dynamic_update_slice": lambda x: lax.dynamic_update_slice(
+        x * 0 + 200, x[:1], (np.uint8(200),)
+    )[199:200],
+    "vmap": lambda x: jax.vmap(lambda y: lax.dynamic_slice(y, (np.uint8(200),), (1,)))(x[None])[0],
+    "gather": clipped_gather,
+    "take": lambda x: jnp.take(x, np.array([200], np.uint8), mode="clip"),
+    "index": lambda x: x[jnp.array([200], jnp.uint8)],
+}
+
+
+@pytest.mark.parametrize("name", UNSIGNED)
+def test_unsigned_constants(name: str) -> None:
+    """XLA reads a constant uint8 of 200 as -56, and so gives element 0; numpy is the judge."""
+    x = np.arange(256, dtype=np.int32)
+    (found,) = run_xla(optimised(UNSIGNED[name], (x,)), [x])
+    assert found.tolist() == [200]
