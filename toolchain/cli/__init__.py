@@ -17,6 +17,7 @@ _VERBS = {
     "opt": "Run passes on a module.",
     "compile": "Hand a module to XLA; run it, time it, look inside.",
     "verify": "Check that a rewrite keeps a module's meaning.",
+    "reduce": "Shrink a module while a command fails on it.",
 }
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from ..errors import UsageError
 from .io import read_input, write_output
 from .opt import chosen_pipeline, facts_of, input_name, pipeline_options
 from .verify_conformance import run_conformance
+from .verify_reduce import as_object, check_reduce_options, counterexample, reduce_options
 from .verify_xla import run_xla_bisect
 
 
@@ -30,6 +33,7 @@ from .verify_xla import run_xla_bisect
 @click.option("--xla-bisect", is_flag=True, help="A through plain XLA: name XLA's pass that errs.")
 @click.option("--save-inputs", metavar="FILE.npz", help="Where to save arguments that show it.")
 @click.option("--conformance", metavar="DIR", help="Run programs that carry expected outputs.")
+@reduce_options
 @click.option("--json", "as_json", is_flag=True, help="Print one object.")
 def verify_command(before: str | None, after: str | None, **flags: Any) -> None:
     """Run module A and module B, or A after a pipeline, on generated arguments, and compare.
@@ -37,6 +41,9 @@ def verify_command(before: str | None, after: str | None, **flags: Any) -> None:
     The arguments are random, edge values (NaN, infinities, signed zeros, denormals, extremes), and
     small integers, on which sums are exact. Both run on StableHLO's reference interpreter, or
     through XLA where it cannot. Exit code 1 if they differ, or if nothing could be run.
+
+    Where a pipeline makes a difference, a small program on which it does so too is printed, with
+    the arguments that show it.
 
     With --xla-bisect, A on the interpreter is compared with A through XLA, and where they differ
     the XLA pass is named without which XLA is right.
@@ -67,6 +74,7 @@ def verify_command(before: str | None, after: str | None, **flags: Any) -> None:
         raise UsageError("give a second module, or a pipeline (-O, -p): one of the two")
     if flags["bisect"] and after is not None:
         raise UsageError("--bisect looks for a pass: give a pipeline instead of a second module")
+    check_reduce_options(after, flags)
     context = make_context()
     modules = [
         read_module(read_input(file), context, name=input_name(file))
@@ -78,7 +86,8 @@ def verify_command(before: str | None, after: str | None, **flags: Any) -> None:
         pipeline = make_pipeline(chosen_pipeline(flags, default="O0"), library)
     verdicts = _compare(modules, pipeline, flags)
     culprit = _culprit(modules[0], pipeline, verdicts, flags)
-    _print(verdicts, culprit, flags)
+    small = partial(counterexample, modules[0], pipeline, verdicts, flags)
+    _print(verdicts, culprit, small, flags)
     if not all(verdict.agrees for verdict in verdicts):
         sys.exit(1)
 
@@ -102,23 +111,27 @@ def _culprit(module: Any, pipeline: Any, verdicts: list[Any], flags: dict[str, A
     return blame(module, pipeline, facts=facts_of(flags), seeds=flags["draws"])
 
 
-def _print(verdicts: list[Any], culprit: Any, flags: dict[str, Any]) -> None:
+def _print(
+    verdicts: list[Any], culprit: Any, small: Callable[[], Any], flags: dict[str, Any]
+) -> None:
     from ..check.verify import save_inputs
 
     if flags["as_json"]:
-        write_output(json.dumps(_as_object(verdicts, culprit), indent=2) + "\n", "-")
+        write_output(json.dumps(_as_object(verdicts, culprit, small()), indent=2) + "\n", "-")
     else:
         for verdict in verdicts:
             click.echo(str(verdict))
         if culprit is not None:
             click.echo(f"broken by {culprit}")
+        if (found := small()) is not None:
+            click.echo(str(found))
     differing = [verdict for verdict in verdicts if verdict.report.difference is not None]
     if flags["save_inputs"] and differing:
         save_inputs(differing[0], Path(flags["save_inputs"]))
         click.echo(f"arguments saved to {flags['save_inputs']}", err=True)
 
 
-def _as_object(verdicts: list[Any], culprit: Any) -> dict[str, Any]:
+def _as_object(verdicts: list[Any], culprit: Any, small: Any) -> dict[str, Any]:
     functions = [
         {
             "function": verdict.function,
@@ -132,4 +145,5 @@ def _as_object(verdicts: list[Any], culprit: Any) -> dict[str, Any]:
         for verdict in verdicts
     ]
     named = None if culprit is None else str(culprit)
-    return {"schema_version": 1, "functions": functions, "broken_by": named}
+    found = {"broken_by": named, "reduced": as_object(small)}
+    return {"schema_version": 1, "functions": functions, **found}

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from .reducer import reduce_module
-from .search import NotFailing, Reduction, Size
+from .search import NotFailing, Reduction, Size, module_text
 
-__all__ = ["NotFailing", "Reduction", "Size", "reduce_module"]
+__all__ = ["NotFailing", "Reduction", "Size", "module_text", "reduce_module"]

@@ -108,12 +108,14 @@ class Search:
         self._still_fails = still_fails
         self._start = monotonic()
         self._seconds = math.inf if seconds is None else seconds
-        self._progress = progress
+        self._progress: Callable[[Reduction], None] | None = None
         self._verdicts: dict[bytes, bool] = {}
         text = module_text(module)
         self.before = self.size = Size.of(module, text)
         if not self._fails(module, text):
             raise NotFailing("expected a module that fails; as given, it does not")
+        self._progress = progress  # before, there is nothing to tell
+        self._report()
 
     def attempt(self, edit: Edit) -> bool:
         """Apply `edit` to a copy, and take that if it is valid, smaller, and fails."""

@@ -1,0 +1,155 @@
+"""A small program that shows what a pipeline breaks, from one that is too large to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from ...errors import JxcError
+from ...ir import clone_module, walk
+from ...pipeline import Pipeline, PipelineLike, make_pipeline, run_pipeline
+from ...rewrite import Facts, exact
+from ..compare import Report, compare_modules
+from ..entries import with_main
+from ..extents import static_pairs
+from ..inputs import CannotRun
+from ..run import Interpreter
+from ..verify import Verdict, contract_of
+from .reducer import reduce_module
+from .search import NotFailing, Reduction, module_text
+
+SECONDS = 20.0
+_RUN_LIMIT = 3.0  # seconds for one run: a loop that lost its counter runs for ever
+_FEW_OPS = 16
+_MORE_DRAWS = 4  # times as many for a small program: one NaN must meet its few elements
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """A reduced program, and the arguments on which the pipeline changes what it gives.
+
+    Attributes:
+        reduction: the program, whose @main it is.
+        verdict: of the comparison; it has a difference.
+    """
+
+    reduction: Reduction
+    verdict: Verdict
+
+    def __str__(self) -> str:
+        head = f"reduced ({self.reduction}):"
+        return f"{head}\n{module_text(self.reduction.module)}{self.verdict}"
+
+
+def find_counterexample(
+    module: ir.Module,
+    pipeline: PipelineLike,
+    verdict: Verdict,
+    *,
+    facts: Facts | None = None,
+    seeds: int = 3,
+    seconds: float = SECONDS,
+) -> Counterexample | None:
+    """The smallest program found whose meaning the pipeline changes as it changes the module's.
+
+    Args:
+        module: the module.
+        pipeline: what breaks it.
+        verdict: of the function that it breaks; has a difference.
+        facts: what rules may know.
+        seeds: how often to draw arguments, more often for small programs.
+        seconds: how long to search at most.
+
+    Returns:
+        None where the difference does not show again on the function alone.
+    """
+    with closing(_interpreter(verdict)) as interpreter:
+        test = _Test(make_pipeline(pipeline), facts or Facts(), verdict, seeds, interpreter)
+        alone = with_main(module, verdict.function)
+        try:
+            reduction = reduce_module(alone, test.still_fails, seconds=seconds)
+        except NotFailing:
+            return None
+        shown = test.verdict_on(reduction.module)
+    return Counterexample(reduction, shown)
+
+
+class _Refused(JxcError):
+    """The interpreter cannot run a candidate, and XLA is not to try."""
+
+
+class _NoOther(Interpreter):
+    """An interpreter for which XLA does not stand in: its runs could not be stopped."""
+
+    def run(self, module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        try:
+            return super().run(module, inputs)
+        except CannotRun as error:
+            raise _Refused(str(error)) from None
+
+
+def _interpreter(verdict: Verdict) -> Interpreter:
+    return (_NoOther if _ran_on_interpreter(verdict) else Interpreter)(_RUN_LIMIT)
+
+
+def _ran_on_interpreter(verdict: Verdict) -> bool:
+    return set(verdict.report.runs.values()) == {"interpreter"}
+
+
+@dataclass
+class _Test:
+    pipeline: Pipeline
+    facts: Facts
+    found: Verdict
+    seeds: int
+    interpreter: Interpreter
+
+    def still_fails(self, module: ir.Module) -> bool:
+        """Whether the pipeline changes the meaning of @main, under the same contract."""
+        if not self._is_bounded(module):
+            return False
+        try:
+            return self.verdict_on(module).report.difference is not None
+        except (JxcError, ValueError):  # a pass fails, or nothing can be run
+            return False
+
+    def verdict_on(self, module: ir.Module) -> Verdict:
+        """The first draw that differs, or the last one."""
+        contract = self.found.report.contract
+        after = clone_module(module)
+        used = contract_of(self.pipeline, run_pipeline(after, self.pipeline, self.facts))
+        nothing = Report(contract, {}, {})
+        if contract == exact != used:
+            return Verdict("main", nothing, 0)
+        report, draws = nothing, 0
+        few = sum(1 for _ in walk(module.operation)) <= _FEW_OPS
+        for pair in static_pairs(module, after):
+            for seed in range(self.seeds * (_MORE_DRAWS if few else 1)):
+                report = compare_modules(
+                    *pair,
+                    contract=contract,
+                    kinds=[self._kind],
+                    seed=seed,
+                    interpreter=self.interpreter,
+                )
+                draws += len(report.runs)
+                if report.difference is not None:
+                    return Verdict("main", report, draws)
+                if not report.ran:
+                    break
+        return Verdict("main", report, draws)
+
+    @property
+    def _kind(self) -> str:
+        assert self.found.report.difference is not None
+        kind = self.found.report.difference.kind
+        return "edge" if kind == "mild" else kind
+
+    def _is_bounded(self, module: ir.Module) -> bool:
+        """Whether no run goes on for ever: those through XLA cannot be stopped."""
+        loops = any(op.operation.name == "stablehlo.while" for op in walk(module.operation))
+        return not loops or _ran_on_interpreter(self.found)
