@@ -88,17 +88,22 @@ def reshape_of_broadcast(op: ReshapeOp) -> ir.Value | None:
             sizes = static_shape(inner)
             if sizes is None or without_ones(sizes) != without_ones(shape_of(op.result)):
                 return None
-            return _moved(x, list(dims), sizes, op)
+            return broadcast_as(op.result.type, x, list(dims), sizes)
     return None
 
 
-def _moved(x: ir.Value, dims: list[int], sizes: Sequence[int], op: ReshapeOp) -> ir.Value:
-    """`x`, without what the broadcast put into extents of 1, broadcast to the type of `op`."""
-    result = [i for i, extent in enumerate(shape_of(op.result)) if extent != 1]
+def broadcast_as(
+    kind: ir.RankedTensorType, x: ir.Value, dims: list[int], sizes: Sequence[int]
+) -> ir.Value:
+    """`x` broadcast to the type `kind`, where `dims` are its dimensions in the shape `sizes`.
+
+    Both shapes are the same up to extents of 1; what the broadcast put into such is left out.
+    """
+    result = [i for i, extent in enumerate(kind.shape) if extent != 1]
     place = dict(zip((i for i, extent in enumerate(sizes) if extent != 1), result, strict=True))
     kept = [i for i, dim in enumerate(dims) if dim in place]
     operand = build.reshape(x, [shape_of(x)[i] for i in kept])
-    return stablehlo.broadcast_in_dim(op.result.type, operand, [place[dims[i]] for i in kept])
+    return stablehlo.broadcast_in_dim(kind, operand, [place[dims[i]] for i in kept])
 
 
 @rule(exact)

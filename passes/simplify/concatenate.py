@@ -1,4 +1,4 @@
-"""Concatenations: flat, of what is not empty, and not of what a slice has just cut up."""
+"""Concatenations: flat, of what is not empty, not of what a slice cut up, before other ops."""
 
 from __future__ import annotations
 
@@ -6,11 +6,19 @@ from collections.abc import Sequence
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import ConcatenateOp, SliceOp
+from jaxlib.mlir.dialects.stablehlo import (
+    BroadcastInDimOp,
+    ConcatenateOp,
+    SliceOp,
+    TransposeOp,
+)
 
-from jxc.ir.values import as_result, shape_of
+from jxc.ir import build
+from jxc.ir.values import as_result, element_type, is_float, is_same_splat, shape_of, splat_attr
 from jxc.rewrite import exact, rule
 
+from .elementwise import is_elementwise, is_used_once, numeric_shape, rebuilt, with_shape
+from .pad import NO_EDGE, Edge, pad
 from .slice import Cut, cuts_of, take
 
 
@@ -68,3 +76,127 @@ def _joined(left: Sequence[Cut] | None, right: Sequence[Cut] | None, dim: int) -
         return None
     joined = [*left[:dim], Cut(before.first, after.last, 1), *left[dim + 1 :]]
     return joined if [*joined[:dim], after, *joined[dim + 1 :]] == list(right) else None
+
+
+@rule(exact)
+def concatenate_of_same(op: ConcatenateOp) -> ir.Value | None:
+    """concatenate(x, x, x) -> broadcast_in_dim(x), where x has an extent of 1 there."""
+    x, dim = op.inputs[0], op.dimension.value
+    if len(op.inputs) < 2 or any(value != x for value in op.inputs):
+        return None
+    shape = numeric_shape(x, op.result)
+    if shape is None or shape[dim] != 1:
+        return None
+    return build.broadcast(x, shape_of(op.result), range(len(shape)))
+
+
+@rule(exact)
+def concatenate_of_broadcasts(op: ConcatenateOp) -> ir.Value | None:
+    """concatenate(broadcast_in_dim(x), broadcast_in_dim(x)) -> broadcast_in_dim(x), longer."""
+    if len(op.inputs) < 2:
+        return None
+    owners = [value.owner for value in op.inputs]
+    if not all(isinstance(each, BroadcastInDimOp) for each in owners):
+        return None
+    x, dims, dim = owners[0].operand, list(owners[0].broadcast_dimensions), op.dimension.value
+    if any(each.operand != x or list(each.broadcast_dimensions) != dims for each in owners):
+        return None
+    if numeric_shape(op.result, x) is None:
+        return None
+    if dim in dims and shape_of(x)[dims.index(dim)] != 1:
+        return None
+    return stablehlo.broadcast_in_dim(op.result.type, x, dims)
+
+
+@rule(exact)
+def concatenate_of_adjacent_splats(op: ConcatenateOp) -> ir.Value | None:
+    """concatenate(dense<c>, dense<c>, x) -> concatenate(dense<c>, x), the constant being longer."""
+    if len(op.inputs) < 3 or numeric_shape(*op.inputs) is None:
+        return None
+    runs: list[list[ir.Value]] = []
+    for value in op.inputs:
+        if runs and is_same_splat(runs[-1][0], value):
+            runs[-1].append(value)
+        else:
+            runs.append([value])
+    if len(runs) in (1, len(op.inputs)):
+        return None
+    dim = op.dimension.value
+    return stablehlo.concatenate([_as_one(run, dim) for run in runs], dim)
+
+
+def _as_one(run: Sequence[ir.Value], dim: int) -> ir.Value:
+    if len(run) == 1:
+        return run[0]
+    element = splat_attr(run[0])
+    assert element is not None
+    shape = list(shape_of(run[0]))
+    shape[dim] = sum(shape_of(value)[dim] for value in run)
+    return build.splat(element, with_shape(run[0], shape))
+
+
+@rule(exact)
+def concatenate_to_pad(op: ConcatenateOp) -> ir.Value | None:
+    """concatenate(dense<c>, x, dense<c>) -> pad(x, c), on floats, the constants having equal bits.
+
+    Integers are left: what builds indices for gather and scatter is read as a concatenation.
+    """
+    if not 2 <= len(op.inputs) <= 3 or not is_float(op.result):
+        return None
+    splats = [value for value in op.inputs if splat_attr(value) is not None]
+    others = [i for i, value in enumerate(op.inputs) if splat_attr(value) is None]
+    if len(others) != 1 or numeric_shape(*op.inputs) is None:
+        return None
+    if not all(is_same_splat(splats[0], each) for each in splats):
+        return None
+    return _padded(op, others[0], splats[0])
+
+
+def _padded(op: ConcatenateOp, place: int, splat: ir.Value) -> ir.Value:
+    """Operand `place` of a concatenation, the others being what `splat` repeats."""
+    dim, x, element = op.dimension.value, op.inputs[place], splat_attr(splat)
+    assert element is not None
+    low, high = (
+        sum(shape_of(value)[dim] for value in part)
+        for part in (op.inputs[:place], op.inputs[place + 1 :])
+    )
+    edges = [NO_EDGE] * len(shape_of(x))
+    edges[dim] = Edge(low, high, 0)
+    return pad(x, build.splat(element, with_shape(x, ())), edges)
+
+
+@rule(exact)
+def concatenate_of_elementwise(op: ConcatenateOp) -> ir.Value | None:
+    """concatenate(f(x), f(y)) -> f(concatenate(x, y)), for an f of one operand used here only."""
+    owners = [value.owner for value in op.inputs]
+    first = owners[0]
+    if len(owners) < 2 or not is_elementwise(first) or len(first.operands) != 1:
+        return None
+    if not all(type(each) is type(first) and _is_alike(each, first) for each in owners):
+        return None
+    if not all(map(is_used_once, op.inputs)) or numeric_shape(op.result, *op.inputs) is None:
+        return None
+    joined = stablehlo.concatenate([each.operands[0] for each in owners], op.dimension.value)
+    return rebuilt(first, [joined], shape_of(op.result))
+
+
+def _is_alike(op: ir.OpView, other: ir.OpView) -> bool:
+    """Whether two ops of one kind and one operand have equal attributes and types of elements."""
+    if element_type(op.operands[0]) != element_type(other.operands[0]):
+        return False
+    return all(other.attributes[name] == op.attributes[name] for name in op.attributes)
+
+
+@rule(exact)
+def concatenate_of_transposes(op: ConcatenateOp) -> ir.Value | None:
+    """concatenate(transpose(x), transpose(y)) -> transpose(concatenate(x, y))."""
+    owners = [value.owner for value in op.inputs]
+    if len(owners) < 2 or not all(isinstance(each, TransposeOp) for each in owners):
+        return None
+    order = list(owners[0].permutation)
+    if any(list(each.permutation) != order for each in owners):
+        return None
+    if not all(map(is_used_once, op.inputs)) or numeric_shape(op.result, *op.inputs) is None:
+        return None
+    joined = stablehlo.concatenate([each.operand for each in owners], order[op.dimension.value])
+    return stablehlo.transpose(joined, order)

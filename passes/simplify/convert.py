@@ -1,4 +1,4 @@
-"""Converts that change nothing, or go a long way round without loss."""
+"""Converts and bitcasts that change nothing, or go a long way round without loss."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import math
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import ConvertOp
+from jaxlib.mlir.dialects.stablehlo import BitcastConvertOp, ConvertOp, SelectOp
 
 from jxc.ir import build
 from jxc.ir.values import as_result, element_type, splat_of, static_shape
 from jxc.rewrite import exact, rule
+
+from .elementwise import is_used_once
 
 # Bits that a float type holds exactly, and the types whose every value it holds.
 _PRECISION = {"bf16": 8, "f16": 11, "f32": 24, "f64": 53}
@@ -44,9 +46,11 @@ def _is_same_directly(first: ir.Type, middle: ir.Type, last: ir.Type) -> bool:
     Integers wrap, floats saturate: a negative integer that passes through a float on its way to an
     unsigned one becomes 0, else a large number.
     """
+    kinds = [isinstance(each, ir.IntegerType) for each in (first, middle, last)]
+    if all(kinds) and 1 < last.width <= middle.width:
+        return True  # the low bits are kept; a boolean would ask about all of them
     if not _holds(middle, first):
         return False
-    kinds = [isinstance(each, ir.IntegerType) for each in (first, middle, last)]
     return kinds != [True, False, True] or _holds(last, first)
 
 
@@ -88,3 +92,42 @@ def _has(element: ir.Type, number: float) -> bool:
     except OverflowError:
         return False
     return found == number and math.copysign(1, found) == math.copysign(1, number)
+
+
+@rule(exact)
+def convert_of_select(op: ConvertOp) -> ir.Value | None:
+    """convert(select(p, dense<c>, dense<d>)) -> select(p, dense<c>, dense<d>), having both."""
+    match op.operand.owner:
+        case SelectOp(pred=p, on_true=x, on_false=y) if is_used_once(op.operand):
+            numbers = splat_of(x), splat_of(y)
+            if static_shape(op.result) is None:
+                return None
+            element = element_type(op.result)
+            if not all(n is not None and math.isfinite(n) and _has(element, n) for n in numbers):
+                return None
+            either = [build.splat(n, op.result.type) for n in numbers if n is not None]
+            return stablehlo.select(p, *either, results=[op.result.type])
+    return None
+
+
+@rule(exact)
+def identity_bitcast(op: BitcastConvertOp) -> ir.Value | None:
+    """bitcast_convert(x) -> x, to the type that x has."""
+    return as_result(op.operand, op)
+
+
+@rule(exact)
+def bitcast_by_way(op: BitcastConvertOp) -> ir.Value | None:
+    """bitcast_convert(bitcast_convert(x)) -> bitcast_convert(x), all elements of one width."""
+    match op.operand.owner:
+        case BitcastConvertOp(operand=x) if x.type != op.result.type:
+            widths = {_width(element_type(each)) for each in (x, op.operand, op.result)}
+            if len(widths) == 1 and None not in widths:
+                return stablehlo.bitcast_convert(op.result.type, x)
+    return None
+
+
+def _width(element: ir.Type) -> int | None:
+    if isinstance(element, ir.IntegerType | ir.FloatType):
+        return element.width
+    return None

@@ -165,16 +165,17 @@ def max_min_self(op: MaxOp | MinOp) -> ir.Value | None:
 @rule(exact)
 def max_of_least(op: MaxOp) -> ir.Value | None:
     """max(x, the least value of its type) -> x: -inf on floats, where NaN stays NaN."""
-    return _beside(op, lambda value: _is_extreme(value, least=True))
+    return _beside(op, lambda value: is_extreme(value, least=True))
 
 
 @rule(exact)
 def min_of_greatest(op: MinOp) -> ir.Value | None:
     """min(x, the greatest value of its type) -> x: inf on floats, where NaN stays NaN."""
-    return _beside(op, lambda value: _is_extreme(value, least=False))
+    return _beside(op, lambda value: is_extreme(value, least=False))
 
 
-def _is_extreme(value: ir.Value, *, least: bool) -> bool:
+def is_extreme(value: ir.Value, *, least: bool) -> bool:
+    """Whether `value` is a constant of the least, or greatest, value that its type has."""
     found = splat_of(value)
     return found is not None and found == _extreme(element_type(value), least)
 

@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import PadOp
+from jaxlib.mlir.dialects.stablehlo import PadOp, TransposeOp
 
 from jxc.ir.values import as_result, is_same_splat, static_shape
 from jxc.rewrite import exact, rule
+
+from .elementwise import is_used_once, numeric_shape
 
 
 class Edge(NamedTuple):
@@ -80,3 +82,25 @@ def negative_pad_to_slice(op: PadOp) -> ir.Value | None:
     first = [-edge.low for edge in edges]
     last = [size + edge.high for size, edge in zip(shape, edges, strict=True)]
     return stablehlo.slice(op.operand, first, last, [1] * len(shape))
+
+
+@rule(exact)
+def pad_of_empty(op: PadOp) -> ir.Value | None:
+    """pad(x, c) -> broadcast_in_dim(c), where x has no elements."""
+    shape = static_shape(op.operand, op.result)
+    if shape is None or 0 not in shape:
+        return None
+    return stablehlo.broadcast_in_dim(op.result.type, op.padding_value, [])
+
+
+@rule(exact)
+def pad_of_transpose(op: PadOp) -> ir.Value | None:
+    """pad(transpose(x), c) -> transpose(pad(x, c))."""
+    match op.operand.owner:
+        case TransposeOp(operand=x, permutation=permutation) if is_used_once(op.operand):
+            if numeric_shape(x, op.result) is None:
+                return None
+            order, edges = list(permutation), edges_of(op)
+            own = [edges[order.index(dim)] for dim in range(len(order))]
+            return stablehlo.transpose(pad(x, op.padding_value, own), order)
+    return None

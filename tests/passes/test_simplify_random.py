@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import dataclass, field
 
@@ -135,23 +136,67 @@ def _select(w: Writer) -> None:
     w.values.append((f"%v{len(w.lines) - 1}", shape))
 
 
-MOVES = (_transpose, _reshape, _broadcast, _slice, _pad, _reverse, _concatenate, _select)
+def _elementwise(w: Writer) -> None:
+    """A sum of two values of one shape, or of one and a constant, or a negative."""
+    name, shape = w.pick()
+    kind, result = w.type(shape), f"%v{len(w.lines)}"
+    if w.element in ("i1", "ui8") or w.random.random() < 0.6:
+        others = [value for value, each in w.values if each == shape]
+        other = w.random.choice(others)
+        if w.random.random() < 0.3 and w.element in _CONSTANTS:
+            number, other = w.random.choice(_CONSTANTS[w.element]), f"%c{len(w.lines)}"
+            w.lines.append(f"{other} = stablehlo.constant dense<{number}> : {kind}")
+            result = f"%v{len(w.lines)}"
+        pair = ", ".join(w.random.sample((name, other), 2))
+        w.lines.append(f"{result} = stablehlo.add {pair} : {kind}")
+    else:
+        w.lines.append(f"{result} = stablehlo.negate {name} : {kind}")
+    w.values.append((result, shape))
+
+
+def _dot(w: Writer) -> None:
+    """A product of two values, over a dimension that they share if there is one."""
+    (x, left), (y, right) = w.pick(), w.pick()
+    if w.element == "complex<f32>" or 0 in (*left, *right):
+        return
+    shared = [(i, j) for i, a in enumerate(left) for j, b in enumerate(right) if a == b]
+    batch = w.random.sample(shared, min(len(shared), w.random.randrange(2)))
+    rest = [(i, j) for i, j in shared if all(i != b[0] and j != b[1] for b in batch)]
+    summed = w.random.sample(rest, min(len(rest), 1))
+    free = [n for i, n in enumerate(left) if i not in [p[0] for p in (*batch, *summed)]]
+    free += [n for j, n in enumerate(right) if j not in [p[1] for p in (*batch, *summed)]]
+    result = (*(left[i] for i, _ in batch), *free)
+    if len(result) > 4 or math.prod(result) > 64:
+        return
+    sides = [[[pair[side] for pair in pairs] for side in (0, 1)] for pairs in (batch, summed)]
+    (b, c), (d, e) = sides
+    rest_of = f"{x}, {y}, batching_dims = {b} x {c}, contracting_dims = {d} x {e}"
+    w.emit("dot_general", rest_of, result, left, right)
+
+
+MOVES = (
+    *(_transpose, _reshape, _broadcast, _slice, _pad, _reverse, _concatenate, _select),
+    *(_elementwise, _elementwise, _dot),
+)
 
 _ANY = ("add", "multiply")
+_EXTREMES = ("maximum", "minimum", "clamp")
+_BITS = ("and", "or", "xor", "not")
+_SHIFTS = ("shift_left", "shift_right_arithmetic", "shift_right_logical")
 _BY_ELEMENT = {
-    "f32": (*_ANY, "subtract", "divide", "maximum", "minimum", "negate", "abs"),
-    "bf16": (*_ANY, "subtract", "divide", "maximum", "minimum", "negate", "abs"),
-    "i8": (*_ANY, "subtract", "maximum", "minimum", "negate", "abs", "and", "or", "xor", "not"),
-    "ui8": (*_ANY, "subtract", "maximum", "minimum", "negate", "and", "or", "xor", "not"),
-    "i1": (*_ANY, "maximum", "minimum", "and", "or", "xor", "not"),
+    "f32": (*_ANY, *_EXTREMES, "subtract", "divide", "negate", "abs", "power"),
+    "bf16": (*_ANY, *_EXTREMES, "subtract", "divide", "negate", "abs", "power"),
+    "i8": (*_ANY, *_ANY, *_EXTREMES, *_BITS, *_SHIFTS, "subtract", "subtract", "negate", "abs"),
+    "ui8": (*_ANY, *_ANY, *_EXTREMES, *_BITS, *_SHIFTS, "subtract", "subtract", "negate"),
+    "i1": (*_ANY, *_EXTREMES, *_BITS),
     "complex<f32>": (*_ANY, "subtract", "negate"),
 }
 _UNARY = ("negate", "abs", "not")
 _CONSTANTS = {
-    "f32": ("0.0", "-0.0", "1.0", "0x7F800000", "0xFF800000", "0x7FC00000"),
-    "bf16": ("0.0", "-0.0", "1.0", "0x7F80", "0xFF80", "0x7FC0"),
-    "i8": ("0", "1", "-1", "-128", "127"),
-    "ui8": ("0", "1", "255", "128"),
+    "f32": ("0.0", "-0.0", "1.0", "-1.0", "2.5", "0x7F800000", "0xFF800000", "0x7FC00000"),
+    "bf16": ("0.0", "-0.0", "1.0", "-1.0", "2.5", "0x7F80", "0xFF80", "0x7FC0"),
+    "i8": ("0", "1", "-1", "3", "-128", "127"),
+    "ui8": ("0", "1", "3", "255", "128"),
     "i1": ("true", "false"),
     "complex<f32>": ("(0.0, 0.0)", "(-0.0, -0.0)", "(1.0, 0.0)"),
 }
@@ -164,7 +209,8 @@ def _arithmetic(w: Writer) -> None:
         w.lines.append(f"%v{len(w.lines)} = stablehlo.constant dense<{number}> : {kind}")
     else:
         op = w.random.choice(_BY_ELEMENT[w.element])
-        operands = [w.pick()[0] for _ in range(1 if op in _UNARY else 2)]
+        count = 1 if op in _UNARY else 3 if op == "clamp" else 2
+        operands = [w.pick()[0] for _ in range(count)]
         w.lines.append(f"%v{len(w.lines)} = stablehlo.{op} {', '.join(operands)} : {kind}")
     w.values.append((f"%v{len(w.lines) - 1}", (17,)))
 

@@ -25,3 +25,21 @@ def is_tiny(module: ir.Module) -> bool:
         if ops > TINY_MODULE_OPS or op.operation.name in _PAY_ALONE:
             return False
     return True
+
+FOLDED_ELEMENTS = 4096
+"""The most elements that a folded constant may have, unless all are equal: they are written out."""
+
+FOLDED_FREELY = 16
+"""Constants up to this many elements are folded even where that leaves more of them than before."""
+
+_PRODUCTS_FOR_A_COPY = 4  # multiply-adds in the time that one element takes to be copied
+
+
+def pays_to_slice_operands(products_saved: int, elements_copied: int) -> bool:
+    """Whether a product of matrices of which a part is used is better made of parts.
+
+    Args:
+        products_saved: multiply-adds that are left out.
+        elements_copied: what the parts of the operands hold: a product reads them from memory.
+    """
+    return products_saved >= _PRODUCTS_FOR_A_COPY * elements_copied

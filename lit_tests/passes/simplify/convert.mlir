@@ -98,14 +98,101 @@ func.func @convert_of_splat() -> (tensor<4xbf16>, tensor<4xf32>, tensor<4xi8>) {
   return %r, %s, %t : tensor<4xbf16>, tensor<4xf32>, tensor<4xi8>
 }
 
-// 0.1 is not a bfloat16, 300 not an int8.
-// CHECK-LABEL: func.func @convert_of_splat_not_rounding(
+// NaN and 300.0 are no int8: what they become is left to implementations.
+// CHECK-LABEL: func.func @convert_of_splat_not_out_of_range(
 // CHECK: stablehlo.convert
 // CHECK-NEXT: stablehlo.convert
-func.func @convert_of_splat_not_rounding() -> (tensor<4xbf16>, tensor<4xi8>) {
-  %c = stablehlo.constant dense<0.1> : tensor<4xf32>
-  %d = stablehlo.constant dense<300> : tensor<4xi32>
-  %r = stablehlo.convert %c : (tensor<4xf32>) -> tensor<4xbf16>
-  %s = stablehlo.convert %d : (tensor<4xi32>) -> tensor<4xi8>
-  return %r, %s : tensor<4xbf16>, tensor<4xi8>
+func.func @convert_of_splat_not_out_of_range() -> (tensor<4xi8>, tensor<4xi8>) {
+  %c = stablehlo.constant dense<0x7FC00000> : tensor<4xf32>
+  %d = stablehlo.constant dense<300.0> : tensor<4xf32>
+  %r = stablehlo.convert %c : (tensor<4xf32>) -> tensor<4xi8>
+  %s = stablehlo.convert %d : (tensor<4xf32>) -> tensor<4xi8>
+  return %r, %s : tensor<4xi8>, tensor<4xi8>
+}
+
+// CHECK-LABEL: func.func @convert_of_select(
+// CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<4xi1>
+// CHECK: %[[C:[a-z0-9_]+]] = stablehlo.constant dense<1.500000e+00> : tensor<4xbf16>
+// CHECK-NEXT: %[[D:[a-z0-9_]+]] = stablehlo.constant dense<-0.000000e+00> : tensor<4xbf16>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.select %[[P]], %[[C]], %[[D]]
+// CHECK-NEXT: return %[[R]]
+func.func @convert_of_select(%p: tensor<4xi1>) -> tensor<4xbf16> {
+  %c = stablehlo.constant dense<1.5> : tensor<4xf32>
+  %d = stablehlo.constant dense<-0.0> : tensor<4xf32>
+  %a = stablehlo.select %p, %c, %d : tensor<4xi1>, tensor<4xf32>
+  %r = stablehlo.convert %a : (tensor<4xf32>) -> tensor<4xbf16>
+  return %r : tensor<4xbf16>
+}
+
+// bf16 has no 1.1.
+// CHECK-LABEL: func.func @convert_of_select_not_rounding(
+// CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<4xi1>
+// CHECK: stablehlo.select
+// CHECK-NEXT: stablehlo.convert
+func.func @convert_of_select_not_rounding(%p: tensor<4xi1>) -> tensor<4xbf16> {
+  %c = stablehlo.constant dense<1.1> : tensor<4xf32>
+  %d = stablehlo.constant dense<0.0> : tensor<4xf32>
+  %a = stablehlo.select %p, %c, %d : tensor<4xi1>, tensor<4xf32>
+  %r = stablehlo.convert %a : (tensor<4xf32>) -> tensor<4xbf16>
+  return %r : tensor<4xbf16>
+}
+
+// Integers wrap around, in one step or two.
+// CHECK-LABEL: func.func @convert_of_convert_keeping_low_bits(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi64>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.convert %[[X]]
+// CHECK-NEXT: return %[[R]]
+func.func @convert_of_convert_keeping_low_bits(%x: tensor<4xi64>) -> tensor<4xui8> {
+  %a = stablehlo.convert %x : (tensor<4xi64>) -> tensor<4xi16>
+  %r = stablehlo.convert %a : (tensor<4xi16>) -> tensor<4xui8>
+  return %r : tensor<4xui8>
+}
+
+// 256 is true, and its low byte is not.
+// CHECK-LABEL: func.func @convert_of_convert_not_to_boolean(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi64>
+// CHECK: stablehlo.convert
+// CHECK-NEXT: stablehlo.convert
+func.func @convert_of_convert_not_to_boolean(%x: tensor<4xi64>) -> tensor<4xi1> {
+  %a = stablehlo.convert %x : (tensor<4xi64>) -> tensor<4xi8>
+  %r = stablehlo.convert %a : (tensor<4xi8>) -> tensor<4xi1>
+  return %r : tensor<4xi1>
+}
+
+// CHECK-LABEL: func.func @identity_bitcast(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: return %[[X]]
+func.func @identity_bitcast(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %r = stablehlo.bitcast_convert %x : (tensor<4xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// The bits are read as integers.
+// CHECK-LABEL: func.func @identity_bitcast_not_to_another(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK: stablehlo.bitcast_convert
+func.func @identity_bitcast_not_to_another(%x: tensor<4xf32>) -> tensor<4xi32> {
+  %r = stablehlo.bitcast_convert %x : (tensor<4xf32>) -> tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
+// CHECK-LABEL: func.func @bitcast_by_way(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.bitcast_convert %[[X]]
+// CHECK-NEXT: return %[[R]]
+func.func @bitcast_by_way(%x: tensor<4xf32>) -> tensor<4xui32> {
+  %a = stablehlo.bitcast_convert %x : (tensor<4xf32>) -> tensor<4xi32>
+  %r = stablehlo.bitcast_convert %a : (tensor<4xi32>) -> tensor<4xui32>
+  return %r : tensor<4xui32>
+}
+
+// Each adds a dimension.
+// CHECK-LABEL: func.func @bitcast_by_way_not_of_other_widths(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK: stablehlo.bitcast_convert
+// CHECK-NEXT: stablehlo.bitcast_convert
+func.func @bitcast_by_way_not_of_other_widths(%x: tensor<4xf32>) -> tensor<4x2x2xui8> {
+  %a = stablehlo.bitcast_convert %x : (tensor<4xf32>) -> tensor<4x2xui16>
+  %r = stablehlo.bitcast_convert %a : (tensor<4x2xui16>) -> tensor<4x2x2xui8>
+  return %r : tensor<4x2x2xui8>
 }

@@ -53,7 +53,7 @@ func.func @add_zero_not_positive_zero(%x: tensor<4xf32>) -> tensor<4xf32> {
 // true is not neutral: true OR x is true.
 // CHECK-LABEL: func.func @add_true_not_zero(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi1>
-// CHECK: stablehlo.add
+// CHECK-NEXT: stablehlo.constant dense<true>
 func.func @add_true_not_zero(%x: tensor<4xi1>) -> tensor<4xi1> {
   %c = stablehlo.constant dense<true> : tensor<4xi1>
   %r = stablehlo.add %x, %c : tensor<4xi1>
@@ -90,10 +90,10 @@ func.func @subtract_zero_not_negative_zero(%x: tensor<4xf32>) -> tensor<4xf32> {
 }
 
 // 0 - x is not x.
-// CHECK-LABEL: func.func @subtract_from_zero_not(
+// CHECK-LABEL: func.func @subtract_zero_not_on_the_left(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi32>
-// CHECK: stablehlo.subtract
-func.func @subtract_from_zero_not(%x: tensor<4xi32>) -> tensor<4xi32> {
+// CHECK: stablehlo.negate
+func.func @subtract_zero_not_on_the_left(%x: tensor<4xi32>) -> tensor<4xi32> {
   %c = stablehlo.constant dense<0> : tensor<4xi32>
   %r = stablehlo.subtract %c, %x : tensor<4xi32>
   return %r : tensor<4xi32>
@@ -298,7 +298,7 @@ func.func @xor_zero(%x: tensor<4xi1>) -> tensor<4xi1> {
 // x ^ true is not(x).
 // CHECK-LABEL: func.func @xor_zero_not_true(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi1>
-// CHECK: stablehlo.xor
+// CHECK: stablehlo.not
 func.func @xor_zero_not_true(%x: tensor<4xi1>) -> tensor<4xi1> {
   %c = stablehlo.constant dense<true> : tensor<4xi1>
   %r = stablehlo.xor %c, %x : tensor<4xi1>

@@ -214,11 +214,12 @@ func.func @imag_of_complex(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32
   return %r : tensor<4xf32>
 }
 
-// CHECK-LABEL: func.func @imag_not_of_real(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-LABEL: func.func @imag_not_of_product(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xcomplex<f32>>
 // CHECK: stablehlo.imag
-func.func @imag_not_of_real(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %r = stablehlo.imag %x : tensor<4xf32>
+func.func @imag_not_of_product(%x: tensor<4xcomplex<f32>>) -> tensor<4xf32> {
+  %a = stablehlo.multiply %x, %x : tensor<4xcomplex<f32>>
+  %r = stablehlo.imag %a : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
   return %r : tensor<4xf32>
 }
 
@@ -255,7 +256,6 @@ func.func @bitcast_of_bitcast(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // CHECK-LABEL: func.func @bitcast_of_bitcast_not_to_another_type(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
-// CHECK: stablehlo.bitcast_convert
 // CHECK-NEXT: stablehlo.bitcast_convert
 func.func @bitcast_of_bitcast_not_to_another_type(%x: tensor<4xf32>) -> tensor<4xi32> {
   %a = stablehlo.bitcast_convert %x : (tensor<4xf32>) -> tensor<4xui32>

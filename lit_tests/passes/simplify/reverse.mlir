@@ -35,16 +35,16 @@ func.func @reverse_of_reverse_to_nothing(%x: tensor<4x4xf32>) -> tensor<4x4xf32>
   return %r : tensor<4x4xf32>
 }
 
-// CHECK-LABEL: func.func @reverse_of_reverse_not_through_a_transpose(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x4xf32>
+// CHECK-LABEL: func.func @reverse_of_reverse_not_of_a_part(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK: stablehlo.reverse
-// CHECK-NEXT: stablehlo.transpose
+// CHECK-NEXT: stablehlo.concatenate
 // CHECK-NEXT: stablehlo.reverse
-func.func @reverse_of_reverse_not_through_a_transpose(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
-  %a = stablehlo.reverse %x, dims = [1] : tensor<4x4xf32>
-  %b = stablehlo.transpose %a, dims = [1, 0] : (tensor<4x4xf32>) -> tensor<4x4xf32>
-  %r = stablehlo.reverse %b, dims = [1] : tensor<4x4xf32>
-  return %r : tensor<4x4xf32>
+func.func @reverse_of_reverse_not_of_a_part(%x: tensor<4xf32>) -> tensor<8xf32> {
+  %a = stablehlo.reverse %x, dims = [0] : tensor<4xf32>
+  %b = stablehlo.concatenate %x, %a, dim = 0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
+  %r = stablehlo.reverse %b, dims = [0] : tensor<8xf32>
+  return %r : tensor<8xf32>
 }
 
 // CHECK-LABEL: func.func @reverse_of_broadcast(

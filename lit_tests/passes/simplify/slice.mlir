@@ -74,10 +74,10 @@ func.func @slice_of_broadcast_of_what_repeats(%x: tensor<4xf32>) -> tensor<2x4xf
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<8xf32>
 // CHECK: stablehlo.add
 // CHECK-NEXT: stablehlo.slice
-func.func @slice_of_broadcast_not_of_sum(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<4xf32> {
+func.func @slice_of_broadcast_not_of_sum(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<4xf32>, tensor<8xf32>) {
   %a = stablehlo.add %x, %y : tensor<8xf32>
   %r = stablehlo.slice %a [0:4] : (tensor<8xf32>) -> tensor<4xf32>
-  return %r : tensor<4xf32>
+  return %r, %a : tensor<4xf32>, tensor<8xf32>
 }
 
 // CHECK-LABEL: func.func @slice_of_concatenate(

@@ -37,16 +37,17 @@ func.func @transpose_of_transpose_to_nothing(%x: tensor<2x3x4xf32>) -> tensor<2x
   return %r : tensor<2x3x4xf32>
 }
 
+// The product is used as it is, too.
 // CHECK-LABEL: func.func @transpose_of_transpose_not_through_a_product(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<3x3xf32>
 // CHECK: stablehlo.transpose
 // CHECK-NEXT: stablehlo.multiply
 // CHECK-NEXT: stablehlo.transpose
-func.func @transpose_of_transpose_not_through_a_product(%x: tensor<3x3xf32>) -> tensor<3x3xf32> {
+func.func @transpose_of_transpose_not_through_a_product(%x: tensor<3x3xf32>) -> (tensor<3x3xf32>, tensor<3x3xf32>) {
   %a = stablehlo.transpose %x, dims = [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
   %b = stablehlo.multiply %a, %x : tensor<3x3xf32>
   %r = stablehlo.transpose %b, dims = [1, 0] : (tensor<3x3xf32>) -> tensor<3x3xf32>
-  return %r : tensor<3x3xf32>
+  return %r, %b : tensor<3x3xf32>, tensor<3x3xf32>
 }
 
 // CHECK-LABEL: func.func @transpose_of_broadcast(

@@ -1,0 +1,249 @@
+// RUN: %jxc opt %s -p simplify --split-input-file | FileCheck %s
+
+// Each is computed on what it varies over.
+// CHECK-LABEL: func.func @elementwise_of_broadcasts(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<8xf32>
+// CHECK-NEXT: %[[C:[a-z0-9_]+]] = stablehlo.constant dense<2.000000e+00> : tensor<8xf32>
+// CHECK-NEXT: %[[D:[a-z0-9_]+]] = stablehlo.multiply %[[C]], %[[Y]] : tensor<8xf32>
+// CHECK-NEXT: %[[E:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %[[D]], dims = [1] : (tensor<8xf32>) -> tensor<4x8xf32>
+// CHECK-NEXT: %[[F:[a-z0-9_]+]] = stablehlo.add %[[X]], %[[E]] : tensor<4x8xf32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %[[F]], dims = [1, 2] : (tensor<4x8xf32>) -> tensor<3x4x8xf32>
+// CHECK-NEXT: return %[[R]]
+func.func @elementwise_of_broadcasts(%x: tensor<4x8xf32>, %y: tensor<8xf32>) -> tensor<3x4x8xf32> {
+  %c = stablehlo.constant dense<2.0> : tensor<3x4x8xf32>
+  %a = stablehlo.broadcast_in_dim %x, dims = [1, 2] : (tensor<4x8xf32>) -> tensor<3x4x8xf32>
+  %b = stablehlo.broadcast_in_dim %y, dims = [2] : (tensor<8xf32>) -> tensor<3x4x8xf32>
+  %d = stablehlo.multiply %c, %b : tensor<3x4x8xf32>
+  %r = stablehlo.add %a, %d : tensor<3x4x8xf32>
+  return %r : tensor<3x4x8xf32>
+}
+
+// CHECK-LABEL: func.func @elementwise_of_broadcasts_beside_a_scalar(
+// CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<i1>
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<8xf32>
+// CHECK-NEXT: %[[C:[a-z0-9_]+]] = stablehlo.constant dense<0.000000e+00> : tensor<8xf32>
+// CHECK-NEXT: %[[A:[a-z0-9_]+]] = stablehlo.select %[[P]], %[[X]], %[[C]] : tensor<i1>, tensor<8xf32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %[[A]], dims = [1] : (tensor<8xf32>) -> tensor<4x8xf32>
+// CHECK-NEXT: return %[[R]]
+func.func @elementwise_of_broadcasts_beside_a_scalar(%p: tensor<i1>, %x: tensor<8xf32>) -> tensor<4x8xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<4x8xf32>
+  %a = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<8xf32>) -> tensor<4x8xf32>
+  %r = stablehlo.select %p, %a, %c : tensor<i1>, tensor<4x8xf32>
+  return %r : tensor<4x8xf32>
+}
+
+// Together the two vary over all of the result.
+// CHECK-LABEL: func.func @elementwise_of_broadcasts_not_over_all(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<8xf32>
+// CHECK-DAG: %[[A:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %[[X]]
+// CHECK-DAG: %[[B:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %[[Y]]
+// CHECK: stablehlo.multiply %[[A]], %[[B]]
+func.func @elementwise_of_broadcasts_not_over_all(%x: tensor<4xf32>, %y: tensor<8xf32>) -> tensor<4x8xf32> {
+  %a = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<4xf32>) -> tensor<4x8xf32>
+  %b = stablehlo.broadcast_in_dim %y, dims = [1] : (tensor<8xf32>) -> tensor<4x8xf32>
+  %r = stablehlo.multiply %a, %b : tensor<4x8xf32>
+  return %r : tensor<4x8xf32>
+}
+
+// It would leave two broadcasts.
+// CHECK-LABEL: func.func @elementwise_of_broadcasts_not_used_elsewhere(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<8xf32>
+// CHECK: stablehlo.broadcast_in_dim
+// CHECK-NEXT: stablehlo.exponential
+func.func @elementwise_of_broadcasts_not_used_elsewhere(%x: tensor<8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  %a = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<8xf32>) -> tensor<4x8xf32>
+  %r = stablehlo.exponential %a : tensor<4x8xf32>
+  return %r, %a : tensor<4x8xf32>, tensor<4x8xf32>
+}
+
+// CHECK-LABEL: func.func @elementwise_of_rearranged(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4x8xf32>
+// CHECK-NEXT: %[[C:[a-z0-9_]+]] = stablehlo.constant dense<2.000000e+00> : tensor<4x8xf32>
+// CHECK-NEXT: %[[A:[a-z0-9_]+]] = stablehlo.multiply %[[X]], %[[C]] : tensor<4x8xf32>
+// CHECK-NEXT: %[[B:[a-z0-9_]+]] = stablehlo.add %[[A]], %[[Y]] : tensor<4x8xf32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.transpose %[[B]], dims = [1, 0]
+// CHECK-NEXT: return %[[R]]
+func.func @elementwise_of_rearranged(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> tensor<8x4xf32> {
+  %c = stablehlo.constant dense<2.0> : tensor<8x4xf32>
+  %a = stablehlo.transpose %x, dims = [1, 0] : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  %b = stablehlo.transpose %y, dims = [1, 0] : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  %d = stablehlo.multiply %a, %c : tensor<8x4xf32>
+  %r = stablehlo.add %d, %b : tensor<8x4xf32>
+  return %r : tensor<8x4xf32>
+}
+
+// A broadcast has its dimensions in any order for nothing.
+// CHECK-LABEL: func.func @elementwise_of_rearranged_beside_a_bias(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: %[[B:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %[[Y]], dims = [0]
+// CHECK-NEXT: %[[A:[a-z0-9_]+]] = stablehlo.add %[[X]], %[[B]]
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.transpose %[[A]], dims = [1, 0]
+// CHECK-NEXT: return %[[R]]
+func.func @elementwise_of_rearranged_beside_a_bias(%x: tensor<4x8xf32>, %y: tensor<4xf32>) -> tensor<8x4xf32> {
+  %a = stablehlo.transpose %x, dims = [1, 0] : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  %b = stablehlo.broadcast_in_dim %y, dims = [1] : (tensor<4xf32>) -> tensor<8x4xf32>
+  %r = stablehlo.add %a, %b : tensor<8x4xf32>
+  return %r : tensor<8x4xf32>
+}
+
+// CHECK-LABEL: func.func @elementwise_of_rearranged_reshape(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>
+// CHECK-NEXT: %[[A:[a-z0-9_]+]] = stablehlo.exponential %[[X]]
+// CHECK-NEXT: %[[B:[a-z0-9_]+]] = stablehlo.convert %[[A]]
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.reshape %[[B]]
+// CHECK-NEXT: return %[[R]]
+func.func @elementwise_of_rearranged_reshape(%x: tensor<4x8xf32>) -> tensor<32xi32> {
+  %a = stablehlo.reshape %x : (tensor<4x8xf32>) -> tensor<32xf32>
+  %b = stablehlo.exponential %a : tensor<32xf32>
+  %r = stablehlo.convert %b : (tensor<32xf32>) -> tensor<32xi32>
+  return %r : tensor<32xi32>
+}
+
+// CHECK-LABEL: func.func @elementwise_of_rearranged_reverse(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<8xf32>
+// CHECK-NEXT: %[[B:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %[[Y]], dims = [1]
+// CHECK-NEXT: %[[A:[a-z0-9_]+]] = stablehlo.add %[[X]], %[[B]]
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.reverse %[[A]], dims = [0]
+// CHECK-NEXT: return %[[R]]
+func.func @elementwise_of_rearranged_reverse(%x: tensor<4x8xf32>, %y: tensor<8xf32>) -> tensor<4x8xf32> {
+  %a = stablehlo.reverse %x, dims = [0] : tensor<4x8xf32>
+  %b = stablehlo.broadcast_in_dim %y, dims = [1] : (tensor<8xf32>) -> tensor<4x8xf32>
+  %r = stablehlo.add %a, %b : tensor<4x8xf32>
+  return %r : tensor<4x8xf32>
+}
+
+// The other would have to be transposed back.
+// CHECK-LABEL: func.func @elementwise_of_rearranged_not_beside_another(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<8x4xf32>
+// CHECK: stablehlo.transpose
+// CHECK-NEXT: stablehlo.add
+func.func @elementwise_of_rearranged_not_beside_another(%x: tensor<4x8xf32>, %y: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %a = stablehlo.transpose %x, dims = [1, 0] : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  %r = stablehlo.add %a, %y : tensor<8x4xf32>
+  return %r : tensor<8x4xf32>
+}
+
+// Scalars are arithmetic on indices: constants would have to be written in two shapes.
+// CHECK-LABEL: func.func @elementwise_of_rearranged_not_scalars(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<1xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<f32>
+// CHECK: stablehlo.reshape
+// CHECK-NEXT: stablehlo.negate
+func.func @elementwise_of_rearranged_not_scalars(%x: tensor<1xf32>, %y: tensor<f32>) -> tensor<f32> {
+  %a = stablehlo.reshape %x : (tensor<1xf32>) -> tensor<f32>
+  %r = stablehlo.negate %a : tensor<f32>
+  return %r : tensor<f32>
+}
+
+// CHECK-LABEL: func.func @rearranged_elementwise(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<8x4xf32>
+// CHECK-NEXT: %[[A:[a-z0-9_]+]] = stablehlo.transpose %[[Y]], dims = [1, 0]
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.add %[[X]], %[[A]]
+// CHECK-NEXT: return %[[R]]
+func.func @rearranged_elementwise(%x: tensor<4x8xf32>, %y: tensor<8x4xf32>) -> tensor<4x8xf32> {
+  %a = stablehlo.transpose %x, dims = [1, 0] : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  %b = stablehlo.add %a, %y : tensor<8x4xf32>
+  %r = stablehlo.transpose %b, dims = [1, 0] : (tensor<8x4xf32>) -> tensor<4x8xf32>
+  return %r : tensor<4x8xf32>
+}
+
+// CHECK-LABEL: func.func @rearranged_elementwise_reshape(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<32xf32>
+// CHECK-NEXT: %[[A:[a-z0-9_]+]] = stablehlo.reshape %[[Y]]
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.multiply %[[A]], %[[X]]
+// CHECK-NEXT: return %[[R]]
+func.func @rearranged_elementwise_reshape(%x: tensor<4x8xf32>, %y: tensor<32xf32>) -> tensor<4x8xf32> {
+  %a = stablehlo.reshape %x : (tensor<4x8xf32>) -> tensor<32xf32>
+  %b = stablehlo.multiply %y, %a : tensor<32xf32>
+  %r = stablehlo.reshape %b : (tensor<32xf32>) -> tensor<4x8xf32>
+  return %r : tensor<4x8xf32>
+}
+
+// Two would be transposed in the place of one.
+// CHECK-LABEL: func.func @rearranged_elementwise_not_of_two_others(
+// CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<8x4xi1>
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<8x4xf32>
+// CHECK: stablehlo.transpose
+// CHECK-NEXT: stablehlo.select
+// CHECK-NEXT: stablehlo.transpose
+func.func @rearranged_elementwise_not_of_two_others(%p: tensor<8x4xi1>, %x: tensor<4x8xf32>, %y: tensor<8x4xf32>) -> (tensor<4x8xf32>, tensor<8x4xf32>) {
+  %a = stablehlo.transpose %x, dims = [1, 0] : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  %b = stablehlo.select %p, %a, %y : tensor<8x4xi1>, tensor<8x4xf32>
+  %r = stablehlo.transpose %b, dims = [1, 0] : (tensor<8x4xf32>) -> tensor<4x8xf32>
+  return %r, %a : tensor<4x8xf32>, tensor<8x4xf32>
+}
+
+// A product can take up the transpose then.
+// CHECK-LABEL: func.func @reshape_of_transpose(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x3x1x4xf32>
+// CHECK-NEXT: %[[A:[a-z0-9_]+]] = stablehlo.reshape %[[X]] : (tensor<2x3x1x4xf32>) -> tensor<2x1x3x4xf32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.transpose %[[A]], dims = [3, 1, 2, 0]
+// CHECK-NEXT: return %[[R]]
+func.func @reshape_of_transpose(%x: tensor<2x3x1x4xf32>) -> tensor<4x1x3x2xf32> {
+  %a = stablehlo.transpose %x, dims = [2, 3, 1, 0] : (tensor<2x3x1x4xf32>) -> tensor<1x4x3x2xf32>
+  %r = stablehlo.reshape %a : (tensor<1x4x3x2xf32>) -> tensor<4x1x3x2xf32>
+  return %r : tensor<4x1x3x2xf32>
+}
+
+// Dimensions become one.
+// CHECK-LABEL: func.func @reshape_of_transpose_not_joining(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x3x4xf32>
+// CHECK: stablehlo.transpose
+// CHECK-NEXT: stablehlo.reshape
+func.func @reshape_of_transpose_not_joining(%x: tensor<2x3x4xf32>) -> tensor<12x2xf32> {
+  %a = stablehlo.transpose %x, dims = [1, 2, 0] : (tensor<2x3x4xf32>) -> tensor<3x4x2xf32>
+  %r = stablehlo.reshape %a : (tensor<3x4x2xf32>) -> tensor<12x2xf32>
+  return %r : tensor<12x2xf32>
+}
+
+// CHECK-LABEL: func.func @reverse_of_transpose(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x3x4xf32>
+// CHECK-NEXT: %[[A:[a-z0-9_]+]] = stablehlo.reverse %[[X]], dims = [1, 2]
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.transpose %[[A]], dims = [2, 0, 1]
+// CHECK-NEXT: return %[[R]]
+func.func @reverse_of_transpose(%x: tensor<2x3x4xf32>) -> tensor<4x2x3xf32> {
+  %a = stablehlo.transpose %x, dims = [2, 0, 1] : (tensor<2x3x4xf32>) -> tensor<4x2x3xf32>
+  %r = stablehlo.reverse %a, dims = [0, 2] : tensor<4x2x3xf32>
+  return %r : tensor<4x2x3xf32>
+}
+
+// The transpose stays.
+// CHECK-LABEL: func.func @reverse_of_transpose_not_with_others(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>
+// CHECK: stablehlo.transpose
+// CHECK-NEXT: stablehlo.reverse
+func.func @reverse_of_transpose_not_with_others(%x: tensor<4x8xf32>) -> (tensor<8x4xf32>, tensor<8x4xf32>) {
+  %a = stablehlo.transpose %x, dims = [1, 0] : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  %r = stablehlo.reverse %a, dims = [0] : tensor<8x4xf32>
+  return %r, %a : tensor<8x4xf32>, tensor<8x4xf32>
+}
+
+// CHECK-LABEL: func.func @broadcast_of_transpose(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %[[X]], dims = [2, 0]
+// CHECK-NEXT: return %[[R]]
+func.func @broadcast_of_transpose(%x: tensor<4x8xf32>) -> tensor<8x3x4xf32> {
+  %a = stablehlo.transpose %x, dims = [1, 0] : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  %r = stablehlo.broadcast_in_dim %a, dims = [0, 2] : (tensor<8x4xf32>) -> tensor<8x3x4xf32>
+  return %r : tensor<8x3x4xf32>
+}
+
+// The dimensions do not say so.
+// CHECK-LABEL: func.func @broadcast_of_transpose_not_of_reverse(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>
+// CHECK: stablehlo.reverse
+// CHECK-NEXT: stablehlo.broadcast_in_dim
+func.func @broadcast_of_transpose_not_of_reverse(%x: tensor<4x8xf32>) -> tensor<3x4x8xf32> {
+  %a = stablehlo.reverse %x, dims = [0] : tensor<4x8xf32>
+  %r = stablehlo.broadcast_in_dim %a, dims = [1, 2] : (tensor<4x8xf32>) -> tensor<3x4x8xf32>
+  return %r : tensor<3x4x8xf32>
+}

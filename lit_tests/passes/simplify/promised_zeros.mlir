@@ -1,0 +1,41 @@
+// RUN: %jxc opt %s -p simplify --assume no-signed-zeros --split-input-file | FileCheck %s
+
+// CHECK-LABEL: func.func @add_float_zero(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: return %[[X]]
+func.func @add_float_zero(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<4xf32>
+  %r = stablehlo.add %c, %x : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// One is not neutral.
+// CHECK-LABEL: func.func @add_float_zero_not_one(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK: stablehlo.add
+func.func @add_float_zero_not_one(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<1.0> : tensor<4xf32>
+  %r = stablehlo.add %c, %x : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @subtract_float_zero(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.negate %[[X]]
+// CHECK-NEXT: return %[[X]], %[[R]]
+func.func @subtract_float_zero(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %c = stablehlo.constant dense<0.0> : tensor<4xf32>
+  %d = stablehlo.constant dense<-0.0> : tensor<4xf32>
+  %a = stablehlo.subtract %x, %d : tensor<4xf32>
+  %b = stablehlo.subtract %c, %x : tensor<4xf32>
+  return %a, %b : tensor<4xf32>, tensor<4xf32>
+}
+
+// Of infinities it is NaN, and nothing is promised about these.
+// CHECK-LABEL: func.func @subtract_float_zero_not_of_the_same(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK: stablehlo.subtract
+func.func @subtract_float_zero_not_of_the_same(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %r = stablehlo.subtract %x, %x : tensor<4xf32>
+  return %r : tensor<4xf32>
+}

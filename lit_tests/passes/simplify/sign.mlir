@@ -1,0 +1,221 @@
+// RUN: %jxc opt %s -p simplify --split-input-file | FileCheck %s
+
+// CHECK-LABEL: func.func @subtract_from_zero(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.negate %[[X]]
+// CHECK-NEXT: return %[[R]]
+func.func @subtract_from_zero(%x: tensor<4xi32>) -> tensor<4xi32> {
+  %c = stablehlo.constant dense<0> : tensor<4xi32>
+  %r = stablehlo.subtract %c, %x : tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
+// CHECK-LABEL: func.func @subtract_from_zero_of_floats(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.negate %[[X]]
+// CHECK-NEXT: return %[[R]]
+func.func @subtract_from_zero_of_floats(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<-0.0> : tensor<4xf32>
+  %r = stablehlo.subtract %c, %x : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// 0.0 - 0.0 is 0.0, and its negative is not.
+// CHECK-LABEL: func.func @subtract_from_zero_not_from_positive(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK: stablehlo.subtract
+func.func @subtract_from_zero_not_from_positive(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<4xf32>
+  %r = stablehlo.subtract %c, %x : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @multiply_by_minus_one(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.negate %[[X]]
+// CHECK-NEXT: return %[[R]]
+func.func @multiply_by_minus_one(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<-1.0> : tensor<4xf32>
+  %r = stablehlo.multiply %c, %x : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// This type has no -0.0: its bits are those of NaN.
+// CHECK-LABEL: func.func @multiply_by_minus_one_not_without_signs(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf8E4M3FNUZ>
+// CHECK: stablehlo.multiply
+func.func @multiply_by_minus_one_not_without_signs(%x: tensor<4xf8E4M3FNUZ>) -> tensor<4xf8E4M3FNUZ> {
+  %c = stablehlo.constant dense<-1.0> : tensor<4xf8E4M3FNUZ>
+  %r = stablehlo.multiply %x, %c : tensor<4xf8E4M3FNUZ>
+  return %r : tensor<4xf8E4M3FNUZ>
+}
+
+// CHECK-LABEL: func.func @divide_by_minus_one(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.negate %[[X]]
+// CHECK-NEXT: return %[[R]]
+func.func @divide_by_minus_one(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<-1.0> : tensor<4xf32>
+  %r = stablehlo.divide %x, %c : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// The least integer has no quotient.
+// CHECK-LABEL: func.func @divide_by_minus_one_not_of_integers(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi32>
+// CHECK: stablehlo.divide
+func.func @divide_by_minus_one_not_of_integers(%x: tensor<4xi32>) -> tensor<4xi32> {
+  %c = stablehlo.constant dense<-1> : tensor<4xi32>
+  %r = stablehlo.divide %x, %c : tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
+// CHECK-LABEL: func.func @multiply_of_negate(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: %[[C:[a-z0-9_]+]] = stablehlo.constant dense<-3.000000e+00>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.multiply %[[X]], %[[C]]
+// CHECK-NEXT: return %[[R]]
+func.func @multiply_of_negate(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<3.0> : tensor<4xf32>
+  %a = stablehlo.negate %x : tensor<4xf32>
+  %r = stablehlo.multiply %c, %a : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @multiply_of_negate_of_the_least(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi32>
+// CHECK-NEXT: %[[C:[a-z0-9_]+]] = stablehlo.constant dense<-2147483648>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.multiply %[[X]], %[[C]]
+// CHECK-NEXT: return %[[R]]
+func.func @multiply_of_negate_of_the_least(%x: tensor<4xi32>) -> tensor<4xi32> {
+  %c = stablehlo.constant dense<-2147483648> : tensor<4xi32>
+  %a = stablehlo.negate %x : tensor<4xi32>
+  %r = stablehlo.multiply %a, %c : tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
+// One of the two has to be negated.
+// CHECK-LABEL: func.func @multiply_of_negate_not_by_a_variable(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xf32>
+// CHECK: stablehlo.negate
+// CHECK-NEXT: stablehlo.multiply
+func.func @multiply_of_negate_not_by_a_variable(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.negate %x : tensor<4xf32>
+  %r = stablehlo.multiply %a, %y : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @negate_of_multiply(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: %[[C:[a-z0-9_]+]] = stablehlo.constant dense<-5.000000e-01>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.multiply %[[X]], %[[C]]
+// CHECK-NEXT: return %[[R]]
+func.func @negate_of_multiply(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<0.5> : tensor<4xf32>
+  %a = stablehlo.multiply %c, %x : tensor<4xf32>
+  %r = stablehlo.negate %a : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// Two products instead of one.
+// CHECK-LABEL: func.func @negate_of_multiply_not_with_others(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK: stablehlo.multiply
+// CHECK-NEXT: stablehlo.negate
+func.func @negate_of_multiply_not_with_others(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %c = stablehlo.constant dense<0.5> : tensor<4xf32>
+  %a = stablehlo.multiply %x, %c : tensor<4xf32>
+  %r = stablehlo.negate %a : tensor<4xf32>
+  return %r, %a : tensor<4xf32>, tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @divide_of_negate(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: %[[C:[a-z0-9_]+]] = stablehlo.constant dense<-3.000000e+00>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.divide %[[C]], %[[X]]
+// CHECK-NEXT: return %[[R]]
+func.func @divide_of_negate(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<3.0> : tensor<4xf32>
+  %a = stablehlo.negate %x : tensor<4xf32>
+  %r = stablehlo.divide %c, %a : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// The least integer is its own negative.
+// CHECK-LABEL: func.func @divide_of_negate_not_of_integers(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi32>
+// CHECK: stablehlo.negate
+// CHECK-NEXT: stablehlo.divide
+func.func @divide_of_negate_not_of_integers(%x: tensor<4xi32>) -> tensor<4xi32> {
+  %c = stablehlo.constant dense<3> : tensor<4xi32>
+  %a = stablehlo.negate %x : tensor<4xi32>
+  %r = stablehlo.divide %a, %c : tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
+// CHECK-LABEL: func.func @negate_of_divide(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: %[[C:[a-z0-9_]+]] = stablehlo.constant dense<-3.000000e+00>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.divide %[[X]], %[[C]]
+// CHECK-NEXT: return %[[R]]
+func.func @negate_of_divide(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<3.0> : tensor<4xf32>
+  %a = stablehlo.divide %x, %c : tensor<4xf32>
+  %r = stablehlo.negate %a : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// Whether a quotient overflows depends on its signs.
+// CHECK-LABEL: func.func @negate_of_divide_not_of_integers(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi32>
+// CHECK: stablehlo.divide
+// CHECK-NEXT: stablehlo.negate
+func.func @negate_of_divide_not_of_integers(%x: tensor<4xi32>) -> tensor<4xi32> {
+  %c = stablehlo.constant dense<3> : tensor<4xi32>
+  %a = stablehlo.divide %c, %x : tensor<4xi32>
+  %r = stablehlo.negate %a : tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
+// CHECK-LABEL: func.func @square_of_abs(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.multiply %[[X]], %[[X]]
+// CHECK-NEXT: return %[[R]]
+func.func @square_of_abs(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.abs %x : tensor<4xf32>
+  %r = stablehlo.multiply %a, %a : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// The square of a complex number is another one.
+// CHECK-LABEL: func.func @square_of_abs_not_of_complex(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xcomplex<f32>>
+// CHECK: stablehlo.abs
+// CHECK-NEXT: stablehlo.multiply
+func.func @square_of_abs_not_of_complex(%x: tensor<4xcomplex<f32>>) -> tensor<4xf32> {
+  %a = stablehlo.abs %x : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
+  %r = stablehlo.multiply %a, %a : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @abs_of_square(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.multiply %[[X]], %[[X]]
+// CHECK-NEXT: return %[[R]]
+func.func @abs_of_square(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.multiply %x, %x : tensor<4xf32>
+  %r = stablehlo.abs %a : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// The square of 46341 wraps around to a negative number.
+// CHECK-LABEL: func.func @abs_of_square_not_of_integers(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi32>
+// CHECK: stablehlo.multiply
+// CHECK-NEXT: stablehlo.abs
+func.func @abs_of_square_not_of_integers(%x: tensor<4xi32>) -> tensor<4xi32> {
+  %a = stablehlo.multiply %x, %x : tensor<4xi32>
+  %r = stablehlo.abs %a : tensor<4xi32>
+  return %r : tensor<4xi32>
+}

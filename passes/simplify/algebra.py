@@ -1,0 +1,249 @@
+"""Arithmetic with constants gathered into one, and with what was just added taken away again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects.stablehlo import (
+    AddOp,
+    AndOp,
+    MaxOp,
+    MinOp,
+    MulOp,
+    NotOp,
+    OrOp,
+    PowOp,
+    RemOp,
+    ShiftLeftOp,
+    ShiftRightArithmeticOp,
+    ShiftRightLogicalOp,
+    SubtractOp,
+    XorOp,
+)
+
+from jxc.ir import build
+from jxc.ir.values import (
+    as_result,
+    element_type,
+    is_all_ones,
+    is_boolean,
+    is_integer,
+    is_splat,
+    splat_of,
+    static_shape,
+)
+from jxc.rewrite import exact, rule
+
+_Shift: TypeAlias = ShiftLeftOp | ShiftRightArithmeticOp | ShiftRightLogicalOp
+
+
+class _Offset(NamedTuple):
+    """A sum of a constant and of x, or of -x, on integers."""
+
+    x: ir.Value
+    is_negated: bool
+    constant: int
+
+
+def _offset(value: ir.Value) -> _Offset | None:
+    """What `value` is, if it is x + c, c + x, x - c or c - x."""
+    match value.owner:
+        case AddOp(lhs=x, rhs=c) if (number := splat_of(c)) is not None:
+            return _Offset(x, False, int(number))
+        case AddOp(lhs=c, rhs=x) if (number := splat_of(c)) is not None:
+            return _Offset(x, False, int(number))
+        case SubtractOp(lhs=x, rhs=c) if (number := splat_of(c)) is not None:
+            return _Offset(x, False, -int(number))
+        case SubtractOp(lhs=c, rhs=x) if (number := splat_of(c)) is not None:
+            return _Offset(x, True, int(number))
+    return None
+
+
+@rule(exact)
+def offset_of_offset(op: AddOp | SubtractOp) -> ir.Value | None:
+    """(x + c) + d -> x + (c + d), on integers, which wrap around; and with minus in any place."""
+    if not is_integer(op.result) or static_shape(op.result) is None:
+        return None
+    outer = _offset(op.result)
+    inner = _offset(outer.x) if outer is not None else None
+    if outer is None or inner is None:
+        return None
+    total = outer.constant + (-inner.constant if outer.is_negated else inner.constant)
+    constant = wrapped_splat(total, op.result)
+    if outer.is_negated != inner.is_negated:
+        return stablehlo.subtract(constant, inner.x, results=[op.result.type])
+    return stablehlo.add(inner.x, constant, results=[op.result.type])
+
+
+def wrapped_splat(number: int, like: ir.Value) -> ir.Value:
+    """The integer constant of the type of `like`, wrapped around."""
+    element = ir.IntegerType(element_type(like))
+    number %= 1 << element.width
+    if not element.is_unsigned and number >= 1 << element.width - 1:
+        number -= 1 << element.width
+    return build.splat(number, like.type)
+
+
+_COMBINED: dict[type[ir.OpView], Callable[[int, int], int]] = {
+    MulOp: lambda c, d: c * d,
+    AndOp: lambda c, d: c & d,
+    OrOp: lambda c, d: c | d,
+    XorOp: lambda c, d: c ^ d,
+    MaxOp: max,
+    MinOp: min,
+}
+
+
+@rule(exact)
+def constants_of_chain(op: MulOp | AndOp | OrOp | XorOp | MaxOp | MinOp) -> ir.Value | None:
+    """(x * c) * d -> x * (c * d), on integers, which wrap around; so with &, |, ^, max and min."""
+    if not is_integer(op.result) or static_shape(op.result) is None:
+        return None
+    outer = _beside_constant(op)
+    if outer is None or type(outer[0].owner) is not type(op):
+        return None
+    inner = _beside_constant(outer[0].owner)
+    if inner is None:
+        return None
+    constant = wrapped_splat(_COMBINED[type(op)](inner[1], outer[1]), op.result)
+    return type(op)(inner[0], constant, results=[op.result.type]).result
+
+
+def _beside_constant(op: ir.OpView) -> tuple[ir.Value, int] | None:
+    """The operand of a commutative op beside a constant, and the constant."""
+    x, y = op.operands
+    for value, other in ((x, y), (y, x)):
+        if (number := splat_of(other)) is not None:
+            return value, int(number)
+    return None
+
+
+@rule(exact)
+def subtract_of_sum(op: SubtractOp) -> ir.Value | None:
+    """(x + y) - y -> x, x - (x + y) -> -y, on integers: floats round."""
+    if not is_integer(op.result):
+        return None
+    match op.lhs.owner:
+        case AddOp(lhs=x, rhs=y):
+            if op.rhs in (x, y):
+                return as_result(x if op.rhs == y else y, op)
+    match op.rhs.owner:
+        case AddOp(lhs=x, rhs=y):
+            if op.lhs in (x, y):
+                return stablehlo.negate(y if op.lhs == x else x, results=[op.result.type])
+    return None
+
+
+@rule(exact)
+def subtract_of_difference(op: SubtractOp) -> ir.Value | None:
+    """x - (x - y) -> y, (x - y) - x -> -y, on integers."""
+    if not is_integer(op.result):
+        return None
+    match op.rhs.owner:
+        case SubtractOp(lhs=x, rhs=y) if x == op.lhs:
+            return as_result(y, op)
+    match op.lhs.owner:
+        case SubtractOp(lhs=x, rhs=y) if x == op.rhs:
+            return stablehlo.negate(y, results=[op.result.type])
+    return None
+
+
+@rule(exact)
+def add_of_difference(op: AddOp) -> ir.Value | None:
+    """(x - y) + y -> x, on integers."""
+    if not is_integer(op.result):
+        return None
+    for difference, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+        match difference.owner:
+            case SubtractOp(lhs=x, rhs=y) if y == other:
+                return as_result(x, op)
+    return None
+
+
+@rule(exact)
+def max_min_absorbed(op: MaxOp | MinOp) -> ir.Value | None:
+    """max(x, max(x, y)) -> max(x, y); max(x, min(x, y)) -> x on integers: a float y may be NaN."""
+    for x, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+        match other.owner:
+            case MaxOp(lhs=y, rhs=z) | MinOp(lhs=y, rhs=z) if x in (y, z):
+                if type(other.owner) is type(op):
+                    return as_result(other, op)
+                return as_result(x, op) if is_integer(x) else None
+    return None
+
+
+@rule(exact)
+def xor_of_xor(op: XorOp) -> ir.Value | None:
+    """(x ^ y) ^ y -> x."""
+    for pair, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+        match pair.owner:
+            case XorOp(lhs=x, rhs=y) if other in (x, y):
+                return as_result(x if other == y else y, op)
+    return None
+
+
+@rule(exact)
+def xor_of_nots(op: XorOp) -> ir.Value | None:
+    """not(x) ^ not(y) -> x ^ y."""
+    match op.lhs.owner, op.rhs.owner:
+        case NotOp(operand=x), NotOp(operand=y):
+            return stablehlo.xor(x, y, results=[op.result.type])
+    return None
+
+
+@rule(exact)
+def xor_all_ones(op: XorOp) -> ir.Value | None:
+    """x ^ -1 -> not(x), every bit of the constant set."""
+    for x, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+        if is_all_ones(other):
+            return stablehlo.not_(x, results=[op.result.type])
+    return None
+
+
+@rule(exact)
+def boolean_arithmetic(op: AddOp | MaxOp | MulOp | MinOp) -> ir.Value | None:
+    """p + q -> p | q, max(p, q) -> p | q, p * q -> p & q, min(p, q) -> p & q, on booleans."""
+    if not is_boolean(op.result):
+        return None
+    either = isinstance(op, AddOp | MaxOp)
+    return (stablehlo.or_ if either else stablehlo.and_)(op.lhs, op.rhs, results=[op.result.type])
+
+
+@rule(exact)
+def shift_of_shift(op: _Shift) -> ir.Value | None:
+    """(x << c) << d -> x << (c + d), and to the right, where c + d is less than the width."""
+    inner = op.lhs.owner
+    if type(inner) is not type(op) or static_shape(op.result) is None:
+        return None
+    first, second = splat_of(inner.rhs), splat_of(op.rhs)
+    if first is None or second is None or first < 0 or second < 0:
+        return None
+    if first + second >= ir.IntegerType(element_type(op.result)).width:
+        return None
+    amount = build.splat(first + second, op.rhs.type)
+    return type(op)(inner.lhs, amount, results=[op.result.type]).result
+
+
+@rule(exact)
+def remainder_by_one(op: RemOp) -> ir.Value | None:
+    """x % 1 -> 0, on integers: floats have fractions."""
+    if not is_integer(op.result) or not is_splat(op.rhs, 1) or static_shape(op.result) is None:
+        return None
+    return build.splat(0, op.result.type)
+
+
+@rule(exact)
+def power_of_one(op: PowOp) -> ir.Value | None:
+    """x ** 1 -> x, on real numbers."""
+    return as_result(op.lhs, op) if is_splat(op.rhs, 1) else None
+
+
+@rule(exact)
+def power_of_zero(op: PowOp) -> ir.Value | None:
+    """x ** 0 -> 1, on real numbers; NaN ** 0 is 1 as well."""
+    if splat_of(op.rhs) != 0 or static_shape(op.result) is None:
+        return None
+    return build.splat(1, op.result.type)

@@ -1,0 +1,212 @@
+"""Products of matrices take up the transposes, slices and broadcasts around them.
+
+Each element of the result stays the sum of the same products in the same order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects.stablehlo import BroadcastInDimOp, DotGeneralOp, SliceOp, TransposeOp
+
+from jxc.cost.thresholds import pays_to_slice_operands
+from jxc.ir import build
+from jxc.ir.values import is_complex, shape_of
+from jxc.rewrite import exact, rule
+
+from .elementwise import is_used_once, numeric_shape, with_shape
+from .slice import Cut, cuts_of, take
+
+
+class Side(NamedTuple):
+    """One operand of a product: the dimensions that are batched, and those summed over."""
+
+    batch: tuple[int, ...]
+    summed: tuple[int, ...]
+
+    def free(self, rank: int) -> list[int]:
+        """The dimensions that only this operand has, as the result has them."""
+        return [dim for dim in range(rank) if dim not in self.batch and dim not in self.summed]
+
+    def renumbered(self, places: Sequence[int]) -> Side:
+        """The same, dimension i being dimension `places[i]` now."""
+        return Side(*(tuple(places[dim] for dim in dims) for dims in self))
+
+
+def _sides_of(op: DotGeneralOp) -> tuple[Side, Side]:
+    dims = stablehlo.DotDimensionNumbers(op.dot_dimension_numbers)
+    left = Side(tuple(dims.lhs_batching_dimensions), tuple(dims.lhs_contracting_dimensions))
+    right = Side(tuple(dims.rhs_batching_dimensions), tuple(dims.rhs_contracting_dimensions))
+    return left, right
+
+
+def _dot(
+    like: DotGeneralOp,
+    operands: Sequence[ir.Value],
+    sides: Sequence[Side],
+    kind: ir.Type,
+    precision: ir.Attribute | None = None,
+) -> ir.Value:
+    """The product `like` of other operands: its precision and algorithm are kept."""
+    left, right = sides
+    numbers = stablehlo.DotDimensionNumbers.get(
+        lhs_batching_dimensions=left.batch,
+        rhs_batching_dimensions=right.batch,
+        lhs_contracting_dimensions=left.summed,
+        rhs_contracting_dimensions=right.summed,
+    )
+    return stablehlo.dot_general(
+        kind,
+        *operands,
+        numbers,
+        precision_config=precision or like.precision_config,
+        algorithm=like.algorithm,
+    )
+
+
+@rule(exact)
+def dot_of_transpose(op: DotGeneralOp) -> ir.Value | None:
+    """dot_general(transpose(x), y) -> dot_general(x, y), if the dimensions of x that the result has
+    keep their order."""
+    values, sides = [op.lhs, op.rhs], list(_sides_of(op))
+    for i, value in enumerate(values):
+        match value.owner:
+            case TransposeOp(operand=x, permutation=permutation):
+                moved = [permutation[dim] for dim in sides[i].free(len(permutation))]
+                if moved == sorted(moved) and numeric_shape(x, op.result) is not None:
+                    values[i], sides[i] = x, sides[i].renumbered(permutation)
+    if values == [op.lhs, op.rhs]:
+        return None
+    return _dot(op, values, sides, op.result.type)
+
+
+@rule(exact)
+def transpose_of_dot(op: TransposeOp) -> ir.Value | None:
+    """transpose(dot_general(x, y)) -> dot_general(y, x), if it changes the two about.
+
+    Not on complex numbers, whose product rounds by the order of its factors.
+    """
+    match op.operand.owner:
+        case DotGeneralOp(lhs=x, rhs=y) as dot if is_used_once(op.operand):
+            if numeric_shape(x, y, op.result) is None or is_complex(op.result):
+                return None
+            left, right = _sides_of(dot)
+            batch, own = len(left.batch), len(left.free(len(shape_of(x))))
+            rank = len(op.permutation)
+            swapped = [*range(batch), *range(batch + own, rank), *range(batch, batch + own)]
+            if list(op.permutation) != swapped or dot.algorithm is not None:
+                return None
+            return _dot(dot, [y, x], [right, left], op.result.type, _swapped_precision(dot))
+    return None
+
+
+def _swapped_precision(op: DotGeneralOp) -> ir.Attribute | None:
+    return None if op.precision_config is None else ir.ArrayAttr.get([*op.precision_config][::-1])
+
+
+@rule(exact)
+def slice_of_dot(op: SliceOp) -> ir.Value | None:
+    """slice(dot_general(x, y)) -> dot_general(slice(x), slice(y)), if nothing else uses it.
+
+    And if it saves more than the slices of x and y cost, which are copies.
+    """
+    match op.operand.owner:
+        case DotGeneralOp(lhs=x, rhs=y) as dot if is_used_once(op.operand):
+            cuts = cuts_of(op)
+            if cuts is None or numeric_shape(x, y, op.result) is None:
+                return None
+            sides = _sides_of(dot)
+            taken = _cuts_of_operands(cuts, [shape_of(x), shape_of(y)], sides)
+            copied = sum(
+                math.prod(_size(cut) for cut in cuts)
+                for cuts, value in zip(taken, (x, y), strict=True)
+                if cuts != [_whole(size) for size in shape_of(value)]
+            )
+            terms = math.prod(shape_of(x)[dim] for dim in sides[0].summed)
+            left_out = math.prod(shape_of(op.operand)) - math.prod(shape_of(op.result))
+            if not pays_to_slice_operands(left_out * terms, copied):
+                return None
+            values = [take(value, cuts) for value, cuts in zip((x, y), taken, strict=True)]
+            return _dot(dot, values, sides, op.result.type)
+    return None
+
+
+def _whole(size: int) -> Cut:
+    return Cut(0, size - 1, 1)
+
+
+def _size(cut: Cut) -> int:
+    return (cut.last - cut.first) // cut.step + 1
+
+
+def _cuts_of_operands(
+    cuts: Sequence[Cut], shapes: Sequence[Sequence[int]], sides: Sequence[Side]
+) -> list[list[Cut]]:
+    """For each operand, what the cuts of the result take of it."""
+    batch = len(sides[0].batch)
+    rest = iter(cuts[batch:])
+    taken = []
+    for shape, side in zip(shapes, sides, strict=True):
+        own = [_whole(size) for size in shape]
+        for dim, cut in zip(side.batch, cuts[:batch], strict=True):
+            own[dim] = cut
+        for dim in side.free(len(shape)):
+            own[dim] = next(rest)
+        taken.append(own)
+    return taken
+
+
+@rule(exact)
+def dot_of_broadcast(op: DotGeneralOp) -> ir.Value | None:
+    """dot_general(x, broadcast_in_dim(y)) -> dot_general(x, y), where y repeats along a batch.
+
+    The batch is a dimension of x alone then; the result must keep the order of its dimensions.
+    """
+    sides = _sides_of(op)
+    if not sides[0].batch or numeric_shape(op.lhs, op.rhs, op.result) is None:
+        return None
+    for i, value in enumerate((op.lhs, op.rhs)):
+        match value.owner:
+            case BroadcastInDimOp(operand=y, broadcast_dimensions=dims):
+                repeated = [dim for dim in sides[i].batch if dim not in dims]
+                if repeated and _keeps_order(op, i, repeated):
+                    return _without(op, i, y, list(dims), repeated)
+    return None
+
+
+def _keeps_order(op: DotGeneralOp, i: int, repeated: Sequence[int]) -> bool:
+    """Whether the result has its dimensions in the same order once `repeated` are no batch."""
+    sides, other = _sides_of(op), 1 - i
+    freed = [sides[other].batch[sides[i].batch.index(dim)] for dim in repeated]
+    batch = [dim for dim in sides[other].batch if dim not in freed]
+    ranks = [len(shape_of(value)) for value in (op.lhs, op.rhs)]
+    own, others = sides[i].free(ranks[i]), sides[other].free(ranks[other])
+    if [*batch, *freed] != list(sides[other].batch) or (i == 0 and own):
+        return False
+    return [*freed, *others] == sorted([*freed, *others])
+
+
+def _without(
+    op: DotGeneralOp, i: int, y: ir.Value, dims: list[int], repeated: Sequence[int]
+) -> ir.Value:
+    """The product, its operand i being `y` broadcast to all dimensions but `repeated`."""
+    values, sides = [op.lhs, op.rhs], list(_sides_of(op))
+    shape = shape_of(values[i])
+    kept = [dim for dim in range(len(shape)) if dim not in repeated]
+    places = [kept.index(dim) if dim in kept else -1 for dim in range(len(shape))]
+    pairs = [
+        (mine, theirs)
+        for mine, theirs in zip(sides[i].batch, sides[1 - i].batch, strict=True)
+        if mine not in repeated
+    ]
+    narrow = [shape[dim] for dim in kept]
+    values[i] = build.broadcast(y, narrow, [places[dim] for dim in dims])
+    sides[i] = Side(
+        tuple(places[mine] for mine, _ in pairs), tuple(places[dim] for dim in sides[i].summed)
+    )
+    sides[1 - i] = Side(tuple(theirs for _, theirs in pairs), sides[1 - i].summed)
+    return _dot(op, values, sides, with_shape(op.result, shape_of(op.result)))

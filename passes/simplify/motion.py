@@ -1,0 +1,262 @@
+"""Rearrangements and broadcasts come after what works element by element, and so can meet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple, TypeAlias
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects.stablehlo import (
+    BroadcastInDimOp,
+    IotaOp,
+    ReshapeOp,
+    ReverseOp,
+    TransposeOp,
+)
+
+from jxc.ir import build
+from jxc.ir.values import shape_of, splat_attr, static_shape
+from jxc.rewrite import exact, rule
+
+from .broadcast import broadcast_as
+from .elementwise import (
+    Elementwise,
+    is_elementwise,
+    is_used_once,
+    is_used_only_by,
+    numeric_shape,
+    rebuilt,
+    size_of,
+    with_shape,
+)
+from .reshape import without_ones
+
+_Build: TypeAlias = Callable[[], ir.Value]
+
+
+@rule(exact)
+def elementwise_of_broadcasts(op: Elementwise) -> ir.Value | None:
+    """f(broadcast_in_dim(x), broadcast_in_dim(y)) -> broadcast_in_dim(f(x, y)): less to compute.
+
+    The dimensions that y has are among those that x has; constants may stand beside them.
+    """
+    owners = [value.owner for value in op.operands]
+    broadcasts = [owner for owner in owners if isinstance(owner, BroadcastInDimOp)]
+    if not broadcasts or numeric_shape(op.result, *op.operands) is None:
+        return None
+    if not any(is_used_only_by(each.result, op) for each in broadcasts):
+        return None
+    widest = max(broadcasts, key=lambda each: size_of(each.operand))
+    builds = [_narrowed(value, widest) for value in op.operands]
+    if None in builds or size_of(widest.operand) >= size_of(op.result):
+        return None
+    small = rebuilt(op, _built(builds), shape_of(widest.operand))
+    return stablehlo.broadcast_in_dim(op.result.type, small, widest.broadcast_dimensions)
+
+
+def _built(builds: Sequence[_Build | None]) -> list[ir.Value]:
+    return [each() for each in builds if each is not None]
+
+
+def _narrowed(value: ir.Value, widest: BroadcastInDimOp) -> _Build | None:
+    """How `value` looks before what `widest` does to its operand; None if it varies further."""
+    shape = shape_of(widest.operand)
+    if (constant := _as_shaped(value, shape_of(widest.result), shape)) is not None:
+        return constant
+    match value.owner:
+        case BroadcastInDimOp(operand=y, broadcast_dimensions=dims):
+            place = {dim: i for i, dim in enumerate(widest.broadcast_dimensions)}
+            if all(dim in place for dim in dims):
+                places = [place[dim] for dim in dims]
+                sizes = zip(shape_of(y), places, strict=True)
+                if all(size in (1, shape[i]) for size, i in sizes):
+                    return partial(build.broadcast, y, shape, places)
+    return None
+
+
+def _as_shaped(value: ir.Value, of: Sequence[int], shape: Sequence[int]) -> _Build | None:
+    """A scalar beside what has the shape `of`, or a constant that repeats one, as of `shape`."""
+    if not shape_of(value) and of:
+        return lambda: value
+    if (element := splat_attr(value)) is not None:
+        return lambda: build.splat(element, with_shape(value, shape))
+    return None
+
+
+_Moving: TypeAlias = ReshapeOp | ReverseOp | TransposeOp
+
+
+class Move(NamedTuple):
+    """What a reshape, reverse or transpose does: from one shape to another, by `dims`."""
+
+    kind: type[ir.OpView]
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    dims: tuple[int, ...]
+
+    def inverse(self) -> Move:
+        """What undoes it."""
+        dims = self.dims
+        if self.kind is TransposeOp:
+            dims = tuple(dims.index(i) for i in range(len(dims)))
+        return Move(self.kind, self.after, self.before, dims)
+
+    def build(self, value: ir.Value) -> ir.Value:
+        """Do it to `value`."""
+        if self.kind is TransposeOp:
+            return build.transpose(value, self.dims)
+        if self.kind is ReverseOp:
+            return stablehlo.reverse(value, self.dims)
+        return build.reshape(value, self.after)
+
+
+def move_of(op: _Moving) -> Move:
+    """What `op`, of static extents, does."""
+    dims: Sequence[int] = ()
+    match op:
+        case TransposeOp(permutation=dims) | ReverseOp(dimensions=dims):
+            pass
+    return Move(type(op), shape_of(op.operand), shape_of(op.result), tuple(dims))
+
+
+@rule(exact)
+def elementwise_of_rearranged(op: Elementwise) -> ir.Value | None:
+    """f(transpose(x), transpose(y)) -> transpose(f(x, y)); so with reshape and reverse.
+
+    Constants may stand beside them, and broadcasts and iotas that take up what undoes the move.
+    """
+    owners = [value.owner for value in op.operands]
+    movers = [owner for owner in owners if isinstance(owner, _Moving)]
+    if not movers or not numeric_shape(op.result, *op.operands):
+        return None
+    if not any(is_used_only_by(each.result, op) for each in movers):
+        return None
+    move = move_of(movers[0])
+    undo = move.inverse()
+    builds = [_moved_freely(value, undo) for value in op.operands]
+    if None in builds:
+        return None
+    return move.build(rebuilt(op, _built(builds), move.before))
+
+
+def _moved_freely(value: ir.Value, move: Move) -> _Build | None:
+    """How to have `value` after `move` without an op for it; None where it takes one."""
+    if (constant := _as_shaped(value, move.before, move.after)) is not None:
+        return constant
+    owner = value.owner
+    if isinstance(owner, _Moving):
+        is_undone = type(owner) is move.kind and move_of(owner) == move.inverse()
+        return (lambda: owner.operand) if is_undone else None
+    match owner:
+        case BroadcastInDimOp(operand=x, broadcast_dimensions=dims):
+            return _moved_broadcast(value, x, list(dims), move)
+        case IotaOp(iota_dimension=dim):
+            return _moved_iota(value, dim.value, move)
+    return None
+
+
+def _moved_broadcast(value: ir.Value, x: ir.Value, dims: list[int], move: Move) -> _Build | None:
+    result = with_shape(value, move.after)
+    if move.kind is TransposeOp:
+        places = [move.dims.index(dim) for dim in dims]
+        return lambda: stablehlo.broadcast_in_dim(result, x, places)
+    if move.kind is ReverseOp:
+        varying = [dim for dim, size in zip(dims, shape_of(x), strict=True) if size != 1]
+        return None if set(varying) & set(move.dims) else lambda: value
+    if without_ones(move.before) != without_ones(move.after):
+        return None
+    return lambda: broadcast_as(result, x, dims, move.before)
+
+
+def _moved_iota(value: ir.Value, dim: int, move: Move) -> _Build | None:
+    if move.kind is TransposeOp:
+        kind = with_shape(value, move.after)
+        return lambda: stablehlo.iota(kind, move.dims.index(dim))
+    if move.kind is ReverseOp:
+        return None if dim in move.dims else lambda: value
+    return None
+
+
+@rule(exact)
+def rearranged_elementwise(op: _Moving) -> ir.Value | None:
+    """transpose(f(transpose(x), y)) -> f(x, transpose(y)), if it undoes the first; so with others.
+
+    It leaves fewer ops: what undoes itself is at least as much as what is to be moved now.
+    """
+    producer = op.operand.owner
+    if not is_elementwise(producer) or not is_used_once(op.operand):
+        return None
+    if not any(isinstance(value.owner, type(op)) for value in producer.operands):
+        return None
+    if not numeric_shape(op.result, *producer.operands):
+        return None
+    move, operands = move_of(op), list(producer.operands)
+    builds = [_moved_freely(value, move) for value in operands]
+    if not _leaves_fewer(producer, operands, builds, move):
+        return None
+    moved = [free() if free else move.build(v) for v, free in zip(operands, builds, strict=True)]
+    return rebuilt(producer, moved, move.after)
+
+
+def _leaves_fewer(
+    producer: ir.OpView, operands: Sequence[ir.Value], builds: Sequence[_Build | None], move: Move
+) -> bool:
+    """Whether more moves die, `move` itself being one, than there are operands to be moved."""
+    dying, cost, undone = 1, 0, 0
+    for value, free in zip(operands, builds, strict=True):
+        is_move = isinstance(value.owner, move.kind)
+        undone += is_move and free is not None
+        dying += is_move and is_used_once(value)
+        cost += free is None
+    return undone > 0 and dying > cost
+
+
+@rule(exact)
+def reshape_of_transpose(op: ReshapeOp) -> ir.Value | None:
+    """reshape(transpose(x)) -> transpose(reshape(x)), where only extents of 1 come or go."""
+    match op.operand.owner:
+        case TransposeOp(operand=x, permutation=permutation) if is_used_once(op.operand):
+            shape, result = numeric_shape(x, op.result), shape_of(op.result)
+            if shape is None or without_ones(shape_of(op.operand)) != without_ones(result):
+                return None
+            kept = [dim for dim in permutation if shape[dim] != 1]
+            places = [i for i, size in enumerate(result) if size != 1]
+            order = _places_in_order(kept, places, len(result))
+            operand = build.reshape(x, [result[order.index(i)] for i in range(len(order))])
+            return build.transpose(operand, order)
+    return None
+
+
+def _places_in_order(kept: Sequence[int], places: Sequence[int], rank: int) -> list[int]:
+    """The permutation that brings dimensions in the order of `kept` to `places`, others staying."""
+    free = sorted(places)
+    rank_of = {dim: i for i, dim in enumerate(sorted(kept))}
+    order = list(range(rank))
+    for place, dim in zip(places, kept, strict=True):
+        order[place] = free[rank_of[dim]]
+    return order
+
+
+@rule(exact)
+def reverse_of_transpose(op: ReverseOp) -> ir.Value | None:
+    """reverse(transpose(x)) -> transpose(reverse(x))."""
+    match op.operand.owner:
+        case TransposeOp(operand=x, permutation=permutation) if is_used_once(op.operand):
+            if numeric_shape(x, op.result) is None:
+                return None
+            dims = sorted(permutation[dim] for dim in op.dimensions)
+            return stablehlo.transpose(stablehlo.reverse(x, dims), permutation)
+    return None
+
+
+@rule(exact)
+def broadcast_of_transpose(op: BroadcastInDimOp) -> ir.Value | None:
+    """broadcast_in_dim(transpose(x)) -> broadcast_in_dim(x), by the dimensions they come from."""
+    match op.operand.owner:
+        case TransposeOp(operand=x, permutation=permutation) if static_shape(x) is not None:
+            dims = op.broadcast_dimensions
+            places = [dims[list(permutation).index(i)] for i in range(len(permutation))]
+            return stablehlo.broadcast_in_dim(op.result.type, x, places)
+    return None

@@ -1,0 +1,127 @@
+"""What only a promise makes true: these rules are tried where the user gave it by name.
+
+A promise is about the arguments and the results of an op, as in LLVM: with no-nans, inf - inf does
+not happen either.
+"""
+
+from __future__ import annotations
+
+import math
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects.stablehlo import (
+    AddOp,
+    CompareOp,
+    DivOp,
+    NotOp,
+    SelectOp,
+    SubtractOp,
+)
+
+from jxc.ir import build
+from jxc.ir.values import as_result, direction_of, is_float, is_same_splat, splat_of, static_shape
+from jxc.rewrite import exact, rule
+
+_INVERSE = {"EQ": "NE", "NE": "EQ", "LT": "GE", "GE": "LT", "GT": "LE", "LE": "GT"}
+
+
+def _is_known_float(op: ir.OpView, value: ir.Value) -> bool:
+    return is_float(value) and static_shape(op.results[0]) is not None
+
+
+@rule(exact, assumes="no-nans")
+def subtract_same_float(op: SubtractOp) -> ir.Value | None:
+    """x - x -> 0.0, on floats: of infinities it is NaN."""
+    if op.lhs != op.rhs or not _is_known_float(op, op.lhs):
+        return None
+    return build.splat(0.0, op.result.type)
+
+
+@rule(exact, assumes="no-nans")
+def divide_same_float(op: DivOp) -> ir.Value | None:
+    """x / x -> 1.0, on floats: of zeros and infinities it is NaN."""
+    if op.lhs != op.rhs or not _is_known_float(op, op.lhs):
+        return None
+    return build.splat(1.0, op.result.type)
+
+
+@rule(exact, assumes="no-nans")
+def compare_same_float(op: CompareOp) -> ir.Value | None:
+    """x == x, x <= x, x >= x -> true, the others -> false, on floats."""
+    if op.lhs != op.rhs or not _is_known_float(op, op.lhs):
+        return None
+    return build.splat(direction_of(op) in ("EQ", "LE", "GE"), op.result.type)
+
+
+@rule(exact, assumes="no-nans")
+def not_of_float_compare(op: NotOp) -> ir.Value | None:
+    """not(x < y) -> x >= y, on floats."""
+    match op.operand.owner:
+        case CompareOp(lhs=x, rhs=y) as inner if is_float(x):
+            kind, result = inner.compare_type, [op.result.type]
+            inverse = stablehlo.ComparisonDirectionAttr.get(_INVERSE[direction_of(inner)])
+            return stablehlo.compare(x, y, inverse, compare_type=kind, results=result)
+    return None
+
+
+@rule(exact, assumes="no-nans")
+def select_to_maximum(op: SelectOp) -> ir.Value | None:
+    """select(x > c, x, c) -> max(x, c), and so with min, if both choose the same of two zeros.
+
+    max(-0.0, 0.0) is 0.0, and so is select(-0.0 > 0.0, -0.0, 0.0); with >= it would be -0.0.
+    """
+    match op.pred.owner:
+        case CompareOp(lhs=x, rhs=y) as compare if is_float(x) and x.type == op.result.type:
+            direction = direction_of(compare)
+            is_left = _is_same(op.on_true, x) and _is_same(op.on_false, y)
+            is_right = _is_same(op.on_true, y) and _is_same(op.on_false, x)
+            if direction in ("EQ", "NE") or not (is_left or is_right):
+                return None
+            takes_larger = (direction in ("GT", "GE")) == is_left
+            takes_left_zero = (direction in ("GE", "LE")) == is_left
+            if "TOTALORDER" in str(compare.compare_type):
+                return None
+            if not _zeros_agree(x, y, takes_larger, takes_left_zero):
+                return None
+            extreme = stablehlo.maximum if takes_larger else stablehlo.minimum
+            return extreme(x, y, results=[op.result.type])
+    return None
+
+
+def _is_same(value: ir.Value, other: ir.Value) -> bool:
+    return value == other or is_same_splat(value, other)
+
+
+def _zeros_agree(x: ir.Value, y: ir.Value, takes_larger: bool, takes_x: bool) -> bool:
+    """Whether choosing x of equal numbers (or y) is right of a zero and a constant beside it.
+
+    Of two zeros max takes the positive one, and min the negative one.
+    """
+    for constant, takes_constant in ((x, takes_x), (y, not takes_x)):
+        number = splat_of(constant)
+        if number is not None:
+            is_larger = math.copysign(1, number) > 0
+            return number != 0 or takes_constant == (is_larger == takes_larger)
+    return False
+
+
+def _is_zero(value: ir.Value) -> bool:
+    return splat_of(value) == 0 and is_float(value)
+
+
+@rule(exact, assumes="no-signed-zeros")
+def add_float_zero(op: AddOp) -> ir.Value | None:
+    """x + 0.0 -> x, on floats: -0.0 + 0.0 is 0.0."""
+    for x, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+        if _is_zero(other):
+            return as_result(x, op)
+    return None
+
+
+@rule(exact, assumes="no-signed-zeros")
+def subtract_float_zero(op: SubtractOp) -> ir.Value | None:
+    """x - 0.0 -> x, and 0.0 - x -> -x, on floats: 0.0 - 0.0 is 0.0."""
+    if _is_zero(op.rhs):
+        return as_result(op.lhs, op)
+    return stablehlo.negate(op.rhs, results=[op.result.type]) if _is_zero(op.lhs) else None

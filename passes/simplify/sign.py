@@ -1,0 +1,139 @@
+"""Signs: one negation where there were several, taken up by constants, gone where it is squared."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects.stablehlo import AbsOp, DivOp, MulOp, NegOp, SubtractOp
+
+from jxc.ir import build
+from jxc.ir.values import (
+    as_result,
+    element_type,
+    is_float,
+    is_integer,
+    is_splat,
+    splat_of,
+    static_shape,
+)
+from jxc.rewrite import exact, rule
+
+from .algebra import wrapped_splat
+from .elementwise import is_used_once
+
+_SIGNED = frozenset({"bf16", "f16", "f32", "f64"})  # small floats may lack -0.0, or any sign
+
+
+def _is_signed(value: ir.Value) -> bool:
+    """Whether the elements are integers, which wrap around, or floats that have a -0.0."""
+    return is_integer(value) or str(element_type(value)) in _SIGNED
+
+
+@rule(exact)
+def subtract_from_zero(op: SubtractOp) -> ir.Value | None:
+    """0 - x -> -x, and -0.0 - x -> -x on floats: 0.0 - 0.0 is 0.0."""
+    zero = splat_of(op.lhs)
+    if zero != 0 or (isinstance(zero, float) and math.copysign(1, zero) > 0):
+        return None
+    return stablehlo.negate(op.rhs, results=[op.result.type])
+
+
+@rule(exact)
+def multiply_by_minus_one(op: MulOp) -> ir.Value | None:
+    """x * -1 -> -x, on signed numbers; the least integer is its own negative."""
+    if not _is_signed(op.result):
+        return None
+    for x, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+        if is_splat(other, -1):
+            return stablehlo.negate(x, results=[op.result.type])
+    return None
+
+
+@rule(exact)
+def divide_by_minus_one(op: DivOp) -> ir.Value | None:
+    """x / -1 -> -x, on floats: integers overflow for the least of them."""
+    if is_integer(op.result) or not _is_signed(op.result) or not is_splat(op.rhs, -1):
+        return None
+    return stablehlo.negate(op.lhs, results=[op.result.type])
+
+
+def _negative(value: ir.Value) -> Callable[[], ir.Value] | None:
+    """How to have the negative of a constant, of integers or of floats that have a -0.0."""
+    number = splat_of(value)
+    if number is None or static_shape(value) is None or number != number:
+        return None
+    if is_integer(value):
+        return lambda: wrapped_splat(-int(number), value)
+    if not _is_signed(value):
+        return None
+    return lambda: build.splat(-number, value.type)
+
+
+@rule(exact)
+def multiply_of_negate(op: MulOp) -> ir.Value | None:
+    """(-x) * c -> x * -c."""
+    for negated, constant in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+        match negated.owner:
+            case NegOp(operand=x) if (negative := _negative(constant)) is not None:
+                return stablehlo.multiply(x, negative(), results=[op.result.type])
+    return None
+
+
+@rule(exact)
+def negate_of_multiply(op: NegOp) -> ir.Value | None:
+    """-(x * c) -> x * -c, if nothing else uses the product."""
+    match op.operand.owner:
+        case MulOp(lhs=x, rhs=y) if is_used_once(op.operand):
+            for value, constant in ((x, y), (y, x)):
+                if (negative := _negative(constant)) is not None:
+                    return stablehlo.multiply(value, negative(), results=[op.result.type])
+    return None
+
+
+@rule(exact)
+def divide_of_negate(op: DivOp) -> ir.Value | None:
+    """(-x) / c -> x / -c, c / (-x) -> -c / x, on floats: integers overflow where -x does."""
+    if not is_float(op.result):
+        return None
+    match op.lhs.owner:
+        case NegOp(operand=x) if (negative := _negative(op.rhs)) is not None:
+            return stablehlo.divide(x, negative(), results=[op.result.type])
+    match op.rhs.owner:
+        case NegOp(operand=x) if (negative := _negative(op.lhs)) is not None:
+            return stablehlo.divide(negative(), x, results=[op.result.type])
+    return None
+
+
+@rule(exact)
+def negate_of_divide(op: NegOp) -> ir.Value | None:
+    """-(x / c) -> x / -c, -(c / x) -> -c / x, on floats, if nothing else uses the quotient."""
+    match op.operand.owner:
+        case DivOp(lhs=x, rhs=y) if is_float(op.result) and is_used_once(op.operand):
+            if (negative := _negative(y)) is not None:
+                return stablehlo.divide(x, negative(), results=[op.result.type])
+            if (negative := _negative(x)) is not None:
+                return stablehlo.divide(negative(), y, results=[op.result.type])
+    return None
+
+
+@rule(exact)
+def square_of_abs(op: MulOp) -> ir.Value | None:
+    """|x| * |x| -> x * x, on real numbers: both signs give one product."""
+    if op.lhs != op.rhs:
+        return None
+    match op.lhs.owner:
+        case AbsOp(operand=x) if x.type == op.result.type:
+            return stablehlo.multiply(x, x)
+    return None
+
+
+@rule(exact)
+def abs_of_square(op: AbsOp) -> ir.Value | None:
+    """|x * x| -> x * x, on floats: integers wrap around."""
+    match op.operand.owner:
+        case MulOp(lhs=x, rhs=y) if x == y and is_float(x):
+            return as_result(op.operand, op)
+    return None

@@ -1,0 +1,60 @@
+"""Rules under a promise: right wherever the promise holds, on edge values too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from jaxlib.mlir import ir
+
+from jxc.check.entries import entry_names, main_type, with_main
+from jxc.check.inputs import make_inputs, specs_of
+from jxc.check.run import shared_interpreter
+
+from ..lit_cases import FILES, Run, rewrite, runs
+
+RUNS = [run for file in FILES for run in runs(file) if run.facts.assumptions]
+SEEDS = 40  # of a few elements each
+
+
+def _pairs(run: Run) -> Iterator[tuple[str, ir.Module, ir.Module]]:
+    for piece in run.pieces():
+        rewritten = rewrite(piece, run)
+        if rewritten.report.hits:
+            for name in entry_names(rewritten.before):
+                yield name, with_main(rewritten.before, name), with_main(rewritten.after, name)
+
+
+def _is_kept(run: Run, values: list[np.ndarray]) -> np.ndarray:
+    """Where none of these breaks a promise; all are of one shape."""
+    kept = np.ones(values[0].shape, bool)
+    for value in values:
+        if value.dtype.kind == "f" and "no-nans" in run.facts.assumptions:
+            kept &= ~np.isnan(value)
+    return kept
+
+
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: run.file.stem)
+def test_right_where_the_promise_holds(run: Run) -> None:
+    compared = 0
+    for name, before, after in _pairs(run):
+        specs = specs_of(main_type(before).inputs)
+        for seed in range(SEEDS):
+            inputs = make_inputs(specs, "edge", seed)
+            expected, found = (shared_interpreter().run(m, inputs) for m in (before, after))
+            kept = _is_kept(run, [*inputs, *expected])
+            compared += int(kept.sum())
+            for a, b in zip(expected, found, strict=True):
+                same = (a == b) | ((a != a) & (b != b))
+                if a.dtype.kind == "f" and "no-signed-zeros" not in run.facts.assumptions:
+                    same &= (np.signbit(a) == np.signbit(b)) | (a != a)
+                assert same[kept].all(), f"@{name} on {inputs}: {a}, then {b}"
+    assert compared > SEEDS
+
+
+def test_there_are_promises() -> None:
+    assert {promise for run in RUNS for promise in run.facts.assumptions} == {
+        "no-nans",
+        "no-signed-zeros",
+    }
