@@ -165,9 +165,12 @@ def gather_to_dynamic_slice(op: GatherOp) -> ir.Value | None:
     starts = components_of(op.start_indices, layout.vector)
     if starts is None:
         return None
-    zero = build.scalar(0, element_type(op.start_indices))
-    numbers = [layout.component.get(dim) for dim in range(len(layout.sizes))]
-    places = [zero if number is None else build.reshape(starts[number], ()) for number in numbers]
+    places = []
+    for number in map(layout.component.get, range(len(layout.sizes))):
+        if number is None:
+            places.append(build.scalar(0, element_type(op.start_indices)))
+        else:
+            places.append(build.reshape(starts[number], ()))
     x = stablehlo.dynamic_slice(op.operand, places, layout.sizes)
     return build.reshape(x, shape_of(op.result))
 

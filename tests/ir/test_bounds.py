@@ -158,3 +158,63 @@ ALL = Bounds(-128, 127)
 )
 def test_loop_counters(loop: tuple[int, int, int, tuple[int, int]], expected: Bounds) -> None:
     assert _loop(*loop) == expected
+
+
+@pytest.mark.parametrize(
+    ("first", "step", "most", "expected"),
+    [
+        (3, 1, 127, Bounds(3, 126)),
+        (3, 2, 127, ALL),  # 125 is below 127, and the next is -127
+        (3, 2, 50, Bounds(3, 49)),
+        (60, 1, 50, Bounds(60, 60)),  # no turn at all
+        (3, -1, 50, ALL),
+    ],
+)
+def test_counters_to_an_unknown_limit(first: int, step: int, most: int, expected: Bounds) -> None:
+    text = f"""func.func @main(%x: tensor<i8>) -> tensor<i8> {{
+      %a = stablehlo.constant dense<{first}> : tensor<i8>
+      %b = stablehlo.constant dense<{most}> : tensor<i8>
+      %m = stablehlo.minimum %x, %b : tensor<i8>
+      %0:2 = stablehlo.while(%i = %a, %n = %m) : tensor<i8>, tensor<i8>
+      cond {{
+        %p = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i8>, tensor<i8>) -> tensor<i1>
+        stablehlo.return %p : tensor<i1>
+      }} do {{
+        %s = stablehlo.constant dense<{step}> : tensor<i8>
+        %k = stablehlo.add %i, %s : tensor<i8>
+        stablehlo.return %k, %n : tensor<i8>, tensor<i8>
+      }}
+      return %0#0 : tensor<i8>
+    }}"""
+    module = read_module(text, make_context())
+    (main,) = module.body.operations
+    (loop,) = [op for op in main.regions[0].blocks[0].operations if len(op.regions)]
+    assert bounds_of(loop.regions[1].blocks[0].arguments[0]) == expected
+
+
+_CHOICE = "%c = stablehlo.select %p, %b, %d : tensor<i1>, tensor<i32>"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (_CHOICE, Bounds(-1, 7)),
+        ("%c = stablehlo.add %b, %d : tensor<i32>", Bounds(-(2**31), 2**31 - 1)),
+    ],
+)
+def test_what_a_reduction_chooses(body: str, expected: Bounds) -> None:
+    text = f"""func.func @main(%x: tensor<8xf32>, %y: tensor<f32>) -> tensor<i32> {{
+      %i = stablehlo.iota dim = 0 : tensor<8xi32>
+      %n = stablehlo.constant dense<-1> : tensor<i32>
+      %0:2 = stablehlo.reduce(%x init: %y), (%i init: %n) across dimensions = [0]
+        : (tensor<8xf32>, tensor<8xi32>, tensor<f32>, tensor<i32>) -> (tensor<f32>, tensor<i32>)
+        reducer(%a: tensor<f32>, %e: tensor<f32>) (%b: tensor<i32>, %d: tensor<i32>) {{
+          %p = stablehlo.compare GT, %a, %e, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+          {body}
+          stablehlo.return %a, %c : tensor<f32>, tensor<i32>
+        }}
+      return %0#1 : tensor<i32>
+    }}"""
+    module = read_module(text, make_context())
+    (main,) = module.body.operations
+    assert bounds_of(main.regions[0].blocks[0].operations[-1].operands[0]) == expected

@@ -133,7 +133,16 @@ IDIOMS: dict[str, Idiom] = {
     "loop of x[i]": fixed(sum_of, (U.repeat(3)[:8],), lambda x: x.sum(), 11, "select"),
     "loop of at[i]": fixed(doubled, (X,), lambda x: x * 2, 14, "select", "scatter"),
     "scan": fixed(scanned, (U,), sum, 10, "select"),
+    "x[argmax]": fixed(lambda x: x[jnp.argmax(x)], (U,), max, 15, "gather"),
+    "x[argsort]": fixed(
+        lambda x: x[jnp.argsort(x)], (X,), lambda x: x[np.argsort(x, kind="stable")], 15
+    ),
+    "x[top_k]": fixed(lambda x: x[lax.top_k(x, 2)[1]], (U,), lambda x: x[[2, 1]], 3, "select"),
     # Places that an argument says.
+    "loop to n": Idiom(
+        lambda x, n: lax.fori_loop(0, n, lambda i, total: total + x[i], 0.0), (U,),
+        lambda x, n: x[:max(n, 0)].sum() if n < 4 else x.sum() + (n - 3) * 30, 9, ("select",)
+    ),
     "x[i]": Idiom(lambda x, i: x[i], (X,), lambda x, i: x[place(i)], 7, ("gather",)),
     "x[clip(i)]": Idiom(
         lambda x, i: x[jnp.clip(i, 0, 7)], (X,), lambda x, i: x[min(max(i, 0), 7)], 2

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxlib.mlir import ir
+from jaxlib.mlir.dialects.chlo import TopKOp
 from jaxlib.mlir.dialects.stablehlo import (
     AbsOp,
     AddOp,
@@ -27,12 +28,14 @@ from jaxlib.mlir.dialects.stablehlo import (
     MinOp,
     MulOp,
     PadOp,
+    ReduceOp,
     RemOp,
     ReshapeOp,
     ReverseOp,
     SelectOp,
     SignOp,
     SliceOp,
+    SortOp,
     SubtractOp,
     TransposeOp,
     WhileOp,
@@ -86,7 +89,7 @@ def bounds_of(
     if isinstance(value.owner, ir.Block):
         found = _of_argument(value, depth)
     elif depth > 0:
-        found = _of_op(value.owner, depth - 1, known)
+        found = _of_result(value, depth - 1, known)
     if found is None or not kind.holds(found):
         found = kind  # it may wrap around
     return _meet(found, known.bounds) if known and known.value == value else found
@@ -97,8 +100,8 @@ def _meet(found: Bounds, known: Bounds) -> Bounds:
     return Bounds(low, high) if low <= high else found
 
 
-def _of_op(op: ir.OpView, depth: int, known: _Known | None) -> Bounds | None:
-    match op:
+def _of_result(value: ir.Value, depth: int, known: _Known | None) -> Bounds | None:
+    match op := value.owner:
         case ConstantOp():
             return _of_constant(op)
         case IotaOp(iota_dimension=dim):
@@ -114,7 +117,7 @@ def _of_op(op: ir.OpView, depth: int, known: _Known | None) -> Bounds | None:
         found = [bounds_of(operand, depth, known) for operand in op.operands]
         operands = [each for each in found if each is not None]
         return compute(*operands) if len(operands) == len(found) else None
-    return _of_moved(op, depth)
+    return _of_moved(op, depth) if len(op.results) == 1 else _of_several(value, depth)
 
 
 def _of_moved(op: ir.OpView, depth: int) -> Bounds | None:
@@ -131,6 +134,34 @@ def _of_moved(op: ir.OpView, depth: int) -> Bounds | None:
         case PadOp(operand=x, padding_value=y) | DynamicUpdateSliceOp(operand=x, update=y):
             return _union((bounds_of(x, depth), bounds_of(y, depth)))
     return None
+
+
+def _of_several(value: ir.Value, depth: int) -> Bounds | None:
+    """What sorts and reductions of several operands choose from: places, as a rule."""
+    number = ir.OpResult(value).result_number
+    match op := value.owner:
+        case SortOp(inputs=inputs):
+            return bounds_of(inputs[number], depth)
+        case ReduceOp(inputs=inputs, init_values=initial) if _is_choice(op, number):
+            return _union((bounds_of(inputs[number], depth), bounds_of(initial[number], depth)))
+        case TopKOp(operand=x) if number == 1 and shape_of(x)[-1] > 0:
+            return Bounds(0, shape_of(x)[-1] - 1)
+    return None
+
+
+def _is_choice(op: ReduceOp, number: int) -> bool:
+    """Whether a reduction returns one of its elements: its body only selects."""
+    body = op.regions[0].blocks[0]
+    elements = body.arguments[number], body.arguments[number + len(op.inputs)]
+    pending = [body.operations[-1].operands[number]]
+    while pending:
+        value = pending.pop()
+        match value.owner:
+            case SelectOp(on_true=x, on_false=y):
+                pending += [x, y]
+            case _ if value not in elements:
+                return False
+    return True
 
 
 def _of_constant(op: ConstantOp) -> Bounds | None:
@@ -237,16 +268,17 @@ def _learned(predicate: ir.Value) -> tuple[_Known | None, _Known | None]:
 def _of_argument(value: ir.Value, depth: int) -> Bounds | None:
     """What a loop counter is within, in the loop's body; what never changes is what it was."""
     loop, index = value.owner.owner, ir.BlockArgument(value).arg_number
-    if not isinstance(loop, WhileOp) or value.owner != loop.regions[1].blocks[0]:
+    if not isinstance(loop, WhileOp) or depth <= 0 or (step := _step(loop, index)) is None:
         return None
-    step = _step(loop, index)
-    if step == 0:
-        return bounds_of(loop.operands[index], depth - 1) if depth > 0 else None
-    first, turns = splat_of(loop.operands[index]), _turns(loop)
-    if step is None or first is None or turns is None:
+    first = bounds_of(loop.operands[index], depth - 1)
+    if step == 0 or first is None:
+        return first
+    if value.owner != loop.regions[1].blocks[0]:
         return None
-    last = int(first) + max(turns - 1, 0) * step
-    return Bounds(min(int(first), last), max(int(first), last))
+    if (turns := _turns(loop)) is None:
+        return _of_counter(loop, index, step, first, depth - 1)
+    way = max(turns - 1, 0) * step
+    return Bounds(first.low + min(way, 0), first.high + max(way, 0))
 
 
 def _step(loop: WhileOp, index: int) -> int | None:
@@ -262,19 +294,35 @@ def _step(loop: WhileOp, index: int) -> int | None:
     return None
 
 
-def _turns(loop: WhileOp) -> int | None:
-    """How many turns a loop makes whose condition is `counter < limit`, both ends known."""
+def _tested(loop: WhileOp) -> tuple[int, ir.Value] | None:
+    """Of a loop that goes on while `argument < limit`: which argument, and the limit."""
     test = loop.regions[0].blocks[0]
-    condition = test.operations[-1].operands[0].owner
-    match condition:
+    match condition := test.operations[-1].operands[0].owner:
         case CompareOp(lhs=counter, rhs=limit) if direction_of(condition) == "LT":
-            end, kind = splat_of(limit), type_bounds(element_type(counter))
-            if end is None or kind is None or counter.owner != test:
-                return None
-            index = ir.BlockArgument(counter).arg_number
-            first, step = splat_of(loop.operands[index]), _step(loop, index)
-            if first is None or step is None or step <= 0:
-                return None
-            turns = max(-((int(first) - int(end)) // step), 0)
-            return turns if int(first) + turns * step <= kind.high else None
+            is_argument = counter.owner == test and isinstance(counter.owner, ir.Block)
+            return (ir.BlockArgument(counter).arg_number, limit) if is_argument else None
     return None
+
+
+def _turns(loop: WhileOp) -> int | None:
+    """How many turns a loop makes that counts from one known number to another."""
+    if (tested := _tested(loop)) is None:
+        return None
+    index, limit = tested
+    kind, step = type_bounds(element_type(loop.operands[index])), _step(loop, index)
+    first, end = splat_of(loop.operands[index]), splat_of(limit)
+    if kind is None or first is None or end is None or step is None or step <= 0:
+        return None
+    turns = max(-((int(first) - int(end)) // step), 0)
+    return turns if int(first) + turns * step <= kind.high else None
+
+
+def _of_counter(loop: WhileOp, index: int, step: int, first: Bounds, depth: int) -> Bounds | None:
+    """What the counter is within that is tested against a limit, both ends being within bounds."""
+    tested, kind = _tested(loop), type_bounds(element_type(loop.operands[index]))
+    if tested is None or tested[0] != index or step < 0:
+        return None
+    limit = bounds_of(tested[1], depth)
+    if kind is None or limit is None or limit.high - 1 + step > kind.high:
+        return None
+    return Bounds(first.low, max(first.low, limit.high - 1))
