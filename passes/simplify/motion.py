@@ -17,7 +17,7 @@ from jaxlib.mlir.dialects.stablehlo import (
 )
 
 from jxc.ir import build
-from jxc.ir.values import shape_of, splat_attr, static_shape
+from jxc.ir.values import shape_of, splat_attr, static_shape, users
 from jxc.rewrite import exact, rule
 
 from .broadcast import broadcast_as
@@ -31,7 +31,7 @@ from .elementwise import (
     size_of,
     with_shape,
 )
-from .reshape import without_ones
+from .reshape import groups_of, without_ones
 
 _Build: TypeAlias = Callable[[], ir.Value]
 
@@ -131,7 +131,7 @@ def elementwise_of_rearranged(op: Elementwise) -> ir.Value | None:
     movers = [owner for owner in owners if isinstance(owner, _Moving)]
     if not movers or not numeric_shape(op.result, *op.operands):
         return None
-    if not any(is_used_only_by(each.result, op) for each in movers):
+    if not any(_can_pass(op, each) for each in movers):
         return None
     move = move_of(movers[0])
     undo = move.inverse()
@@ -139,6 +139,19 @@ def elementwise_of_rearranged(op: Elementwise) -> ir.Value | None:
     if None in builds:
         return None
     return move.build(rebuilt(op, _built(builds), move.before))
+
+
+def _can_pass(op: ir.OpView, mover: ir.OpView) -> bool:
+    """Whether a move is done for `op` alone; or, if it is a matter of ones, for ops like it."""
+    if is_used_only_by(mover.result, op):
+        return True
+    if not isinstance(mover, ReshapeOp):
+        return False
+    if without_ones(shape_of(mover.operand)) != without_ones(shape_of(mover.result)):
+        return False
+    return all(
+        is_elementwise(user) or isinstance(user, BroadcastInDimOp) for user in users(mover.result)
+    )
 
 
 def _moved_freely(value: ir.Value, move: Move) -> _Build | None:
@@ -215,28 +228,29 @@ def _leaves_fewer(
 
 @rule(exact)
 def reshape_of_transpose(op: ReshapeOp) -> ir.Value | None:
-    """reshape(transpose(x)) -> transpose(reshape(x)), where only extents of 1 come or go."""
+    """reshape(transpose(x)) -> transpose(reshape(x)), if it joins only what lies together in x."""
     match op.operand.owner:
         case TransposeOp(operand=x, permutation=permutation) if is_used_once(op.operand):
             shape, result = numeric_shape(x, op.result), shape_of(op.result)
-            if shape is None or without_ones(shape_of(op.operand)) != without_ones(result):
+            if shape is None or 0 in shape:
                 return None
-            kept = [dim for dim in permutation if shape[dim] != 1]
-            places = [i for i, size in enumerate(result) if size != 1]
-            order = _places_in_order(kept, places, len(result))
-            operand = build.reshape(x, [result[order.index(i)] for i in range(len(order))])
-            return build.transpose(operand, order)
+            runs = []  # of dimensions of x, and what becomes of them in the result
+            for before, after in groups_of(shape_of(op.operand), result):
+                own = [dim for dim in list(permutation)[before] if shape[dim] != 1]
+                runs.append((own, list(range(len(result)))[after]))
+            order = sorted((own, places) for own, places in runs if own)
+            if [dim for own, _ in order for dim in own] != _large(shape):
+                return None
+            places = [place for _, places in order for place in places]
+            places += [place for own, ones in runs if not own for place in ones]
+            operand = build.reshape(x, [result[place] for place in places])
+            return build.transpose(operand, [places.index(i) for i in range(len(places))])
     return None
 
 
-def _places_in_order(kept: Sequence[int], places: Sequence[int], rank: int) -> list[int]:
-    """The permutation that brings dimensions in the order of `kept` to `places`, others staying."""
-    free = sorted(places)
-    rank_of = {dim: i for i, dim in enumerate(sorted(kept))}
-    order = list(range(rank))
-    for place, dim in zip(places, kept, strict=True):
-        order[place] = free[rank_of[dim]]
-    return order
+def _large(shape: Sequence[int]) -> list[int]:
+    """The dimensions of more than one element."""
+    return [dim for dim, size in enumerate(shape) if size != 1]
 
 
 @rule(exact)

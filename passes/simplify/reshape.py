@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
@@ -15,6 +15,22 @@ from jxc.rewrite import exact, rule
 def without_ones(shape: Sequence[int]) -> list[int]:
     """The extents above 1 (and 0), which a reshape between such shapes leaves as they are."""
     return [extent for extent in shape if extent != 1]
+
+
+def groups_of(left: Sequence[int], right: Sequence[int]) -> Iterator[tuple[slice, slice]]:
+    """The shortest runs of dimensions of two shapes that hold equally many elements, in order.
+
+    A reshape from one shape to the other keeps the elements of each run together. No extent is 0.
+    """
+    i = j = 0
+    while i < len(left) or j < len(right):
+        first, second, mine, theirs = i, j, 1, 1
+        while (first, second) == (i, j) or mine != theirs:
+            if i < len(left) and (mine <= theirs or j == len(right)):
+                mine, i = mine * left[i], i + 1
+            else:
+                theirs, j = theirs * right[j], j + 1
+        yield slice(first, i), slice(second, j)
 
 
 @rule(exact)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
@@ -14,6 +14,7 @@ from jxc.ir.values import shape_of, splat_attr
 from jxc.rewrite import exact, rule
 
 from .elementwise import is_elementwise, is_used_once, numeric_shape, rebuilt, with_shape
+from .reshape import groups_of
 from .slice import Cut, cuts_of, take
 
 
@@ -85,31 +86,13 @@ def slice_of_reshape(op: SliceOp) -> ir.Value | None:
             if cuts is None or numeric_shape(x, op.result) is None:
                 return None
             own: list[Cut] = []
-            for inner, outer in _groups(shape_of(x), shape_of(wide)):
+            for inner, outer in groups_of(shape_of(x), shape_of(wide)):
                 found = _regrouped(cuts[outer], shape_of(wide)[outer], shape_of(x)[inner])
                 if found is None:
                     return None
                 own += found
             return build.reshape(take(x, own), shape_of(op.result))
     return None
-
-
-def _groups(left: Sequence[int], right: Sequence[int]) -> Iterator[tuple[slice, slice]]:
-    """The shortest runs of dimensions of two shapes that hold equally many elements, in order."""
-    i = j = 0
-    while i < len(left) or j < len(right):
-        first, second = (i, j)
-        mine, theirs = 1, 1
-        while True:
-            if mine <= theirs and i < len(left):
-                mine, i = mine * left[i], i + 1
-            elif j < len(right):
-                theirs, j = theirs * right[j], j + 1
-            else:
-                mine, i = mine * left[i], i + 1
-            if mine == theirs:
-                break
-        yield slice(first, i), slice(second, j)
 
 
 def _regrouped(

@@ -141,6 +141,32 @@ func.func @elementwise_of_rearranged_not_scalars(%x: tensor<1xf32>, %y: tensor<f
   return %r : tensor<f32>
 }
 
+// As what was summed with keepdims: adding an extent of 1 costs nothing.
+// CHECK-LABEL: func.func @elementwise_of_rearranged_for_several(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: %[[B:[a-z0-9_]+]] = stablehlo.exponential %[[X]]
+// CHECK-NEXT: %[[C:[a-z0-9_]+]] = stablehlo.divide %[[B]], %[[X]]
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %[[C]], dims = [0]
+// CHECK-NEXT: return %[[R]]
+func.func @elementwise_of_rearranged_for_several(%x: tensor<4xf32>) -> tensor<4x8xf32> {
+  %a = stablehlo.reshape %x : (tensor<4xf32>) -> tensor<4x1xf32>
+  %b = stablehlo.exponential %a : tensor<4x1xf32>
+  %c = stablehlo.divide %b, %a : tensor<4x1xf32>
+  %r = stablehlo.broadcast_in_dim %c, dims = [0, 1] : (tensor<4x1xf32>) -> tensor<4x8xf32>
+  return %r : tensor<4x8xf32>
+}
+
+// It would leave two reshapes.
+// CHECK-LABEL: func.func @elementwise_of_rearranged_not_for_others(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK: stablehlo.reshape
+// CHECK-NEXT: stablehlo.exponential
+func.func @elementwise_of_rearranged_not_for_others(%x: tensor<4xf32>) -> (tensor<4x1xf32>, tensor<4x1xf32>) {
+  %a = stablehlo.reshape %x : (tensor<4xf32>) -> tensor<4x1xf32>
+  %b = stablehlo.exponential %a : tensor<4x1xf32>
+  return %b, %a : tensor<4x1xf32>, tensor<4x1xf32>
+}
+
 // CHECK-LABEL: func.func @rearranged_elementwise(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<8x4xf32>
@@ -194,15 +220,26 @@ func.func @reshape_of_transpose(%x: tensor<2x3x1x4xf32>) -> tensor<4x1x3x2xf32> 
   return %r : tensor<4x1x3x2xf32>
 }
 
-// Dimensions become one.
+// The two that become one are in another order in x.
 // CHECK-LABEL: func.func @reshape_of_transpose_not_joining(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x3x4xf32>
 // CHECK: stablehlo.transpose
 // CHECK-NEXT: stablehlo.reshape
 func.func @reshape_of_transpose_not_joining(%x: tensor<2x3x4xf32>) -> tensor<12x2xf32> {
-  %a = stablehlo.transpose %x, dims = [1, 2, 0] : (tensor<2x3x4xf32>) -> tensor<3x4x2xf32>
-  %r = stablehlo.reshape %a : (tensor<3x4x2xf32>) -> tensor<12x2xf32>
+  %a = stablehlo.transpose %x, dims = [2, 1, 0] : (tensor<2x3x4xf32>) -> tensor<4x3x2xf32>
+  %r = stablehlo.reshape %a : (tensor<4x3x2xf32>) -> tensor<12x2xf32>
   return %r : tensor<12x2xf32>
+}
+
+// CHECK-LABEL: func.func @reshape_of_transpose_splitting_and_joining(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x3x12xf32>
+// CHECK-NEXT: %[[A:[a-z0-9_]+]] = stablehlo.reshape %[[X]] : (tensor<2x3x12xf32>) -> tensor<6x4x3xf32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.transpose %[[A]], dims = [1, 2, 0]
+// CHECK-NEXT: return %[[R]]
+func.func @reshape_of_transpose_splitting_and_joining(%x: tensor<2x3x12xf32>) -> tensor<4x3x6xf32> {
+  %a = stablehlo.transpose %x, dims = [2, 0, 1] : (tensor<2x3x12xf32>) -> tensor<12x2x3xf32>
+  %r = stablehlo.reshape %a : (tensor<12x2x3xf32>) -> tensor<4x3x6xf32>
+  return %r : tensor<4x3x6xf32>
 }
 
 // CHECK-LABEL: func.func @reverse_of_transpose(
