@@ -38,7 +38,7 @@ class Outcome:
 
     def __str__(self) -> str:
         if self.code is None:
-            return f"it took more than {self.seconds:.0f} s"
+            return f"it took more than {self.seconds:.1f} s"
         if self.code < 0:
             return f"it died of {signal.Signals(-self.code).name}"
         return f"it exited {self.code}"

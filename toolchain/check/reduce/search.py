@@ -153,7 +153,6 @@ class Search:
     def _fails(self, module: ir.Module, text: str) -> bool:
         key = sha256(text.encode()).digest()
         if key not in self._verdicts:
-            self._check_time()
             self._verdicts[key] = self._still_fails(clone_module(module))
             self.candidates += 1
             self._report()

@@ -1,0 +1,13 @@
+"""A rule that is right for numbers only, which `jxc verify` must show on one."""
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects.stablehlo import SubtractOp
+
+from jxc import exact, rule
+from jxc.ir.build import splat
+
+
+@rule(exact)
+def subtract_of_same(op: SubtractOp) -> ir.Value | None:
+    """x - x -> 0, which it is not where x is NaN or infinite."""
+    return splat(0, op.result.type) if op.lhs == op.rhs else None
