@@ -1,0 +1,255 @@
+"""`if` and `case` whose branch is known, loops of no or of one turn, results that are not needed.
+
+What has effects stays, and is done as often as before: a branch or a body that is dropped has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects.stablehlo import (
+    AddOp,
+    AndOp,
+    CaseOp,
+    CompareOp,
+    ConstantOp,
+    IfOp,
+    NotOp,
+    OrOp,
+    SubtractOp,
+    WhileOp,
+)
+
+from jxc.ir import build
+from jxc.ir.values import direction_of, element_type, is_same_splat, shape_of, splat_attr, splat_of
+from jxc.rewrite import exact, rule
+
+from .fold_arithmetic import compare, evaluate
+from .fold_operands import literal
+from .region import (
+    copy_regions,
+    drop_arguments,
+    effect_operands,
+    end_of,
+    has_effects,
+    has_placeholder,
+    inline_block,
+    is_used,
+    needed_arguments,
+    return_only,
+    spread,
+)
+
+
+@rule(exact)
+def if_of_constant(op: IfOp) -> Sequence[ir.Value] | None:
+    """if(true, f, g) -> f(), if(false, f, g) -> g()."""
+    chosen = splat_of(op.pred)
+    return None if chosen is None else _chosen(op, 0 if chosen else 1)
+
+
+@rule(exact)
+def case_of_constant(op: CaseOp) -> Sequence[ir.Value] | None:
+    """case(c, f, g, h) -> g() for 1; an index out of range takes the last branch."""
+    last = len(op.regions) - 1
+    index = splat_of(op.index) if last else 0
+    if index is None:
+        return None
+    return _chosen(op, int(index) if 0 <= index <= last else last)
+
+
+def _chosen(op: IfOp | CaseOp, index: int) -> list[ir.Value] | None:
+    """What one branch returns, inlined, if the others have no effects."""
+    others = [region.blocks[0] for i, region in enumerate(op.regions) if i != index]
+    if any(has_effects(each) for block in others for each in block.operations):
+        return None
+    if not _has_types(end_of(op.regions[index]).operands, op):
+        return None
+    return inline_block(op, index)
+
+
+def _has_types(values: Sequence[ir.Value], op: ir.OpView) -> bool:
+    return [value.type for value in values] == [result.type for result in op.results]
+
+
+@rule(exact)
+def if_same_results(op: IfOp | CaseOp) -> Sequence[ir.Value] | None:
+    """if(p, {x}, {x}) -> x, for a value from outside, or for equal constants."""
+    ends = [list(end_of(region).operands) for region in op.regions]
+    same: dict[int, ir.Value] = {}
+    constants: dict[int, ir.Attribute] = {}
+    for index, (first, *others) in enumerate(zip(*ends, strict=True)):
+        if first.type != op.results[index].type or not others:
+            continue
+        if all(other == first for other in others):
+            same[index] = first
+        elif all(is_same_splat(first, other) for other in others) and _is_constant(first):
+            constants[index] = splat_attr(first)
+    if not same and not constants:
+        return None
+    for index, attribute in constants.items():
+        same[index] = build.splat(attribute, op.results[index].type)
+    kept = [index for index in range(len(op.results)) if index not in same]
+    return spread(op, {**same, **dict(zip(kept, _narrowed(op, kept), strict=True))})
+
+
+def _is_constant(value: ir.Value) -> bool:
+    return isinstance(value.owner, ConstantOp) and has_placeholder(value)
+
+
+@rule(exact)
+def if_equal_results(op: IfOp | CaseOp) -> Sequence[ir.Value] | None:
+    """if(p, {x, x}, {y, y}) -> if(p, {x}, {y}), the one result for both."""
+    ends = [list(end_of(region).operands) for region in op.regions]
+    pairs = [tuple(each) for each in zip(*ends, strict=True)]
+    first = {index: pairs.index(pair) for index, pair in enumerate(pairs)}
+    twice = {index: earlier for index, earlier in first.items() if earlier != index}
+    if not twice or any(op.results[i].type != op.results[j].type for i, j in twice.items()):
+        return None
+    kept = sorted(set(first.values()))
+    values = dict(zip(kept, _narrowed(op, kept), strict=True))
+    return [values[first[index]] for index in range(len(pairs))]
+
+
+@rule(exact)
+def if_unused(op: IfOp | CaseOp) -> Sequence[ir.Value] | None:
+    """if(p, {x, y}, {z, w}) -> if(p, {x}, {z}), where the second result is not used."""
+    kept = [index for index, result in enumerate(op.results) if is_used(result)]
+    left = [result for index, result in enumerate(op.results) if index not in kept]
+    if not left or not all(map(has_placeholder, left)):
+        return None
+    if not kept and not has_effects(op):
+        return None  # MLIR's driver deletes it
+    return spread(op, dict(zip(kept, _narrowed(op, kept), strict=True)))
+
+
+def _narrowed(op: IfOp | CaseOp, kept: Sequence[int]) -> list[ir.Value]:
+    """The results at `kept` of a copy that has only these; no copy where none is left to do."""
+    if not kept and not has_effects(op):
+        return []
+    kinds = [op.results[index].type for index in kept]
+    count = len(op.regions)
+    made = IfOp(kinds, op.pred) if isinstance(op, IfOp) else CaseOp(kinds, op.index, count)
+    copy_regions(op, made)
+    for region in made.regions:
+        return_only(region.blocks[0], kept)
+    return list(made.results)
+
+
+@rule(exact)
+def while_of_no_turns(op: WhileOp) -> Sequence[ir.Value] | None:
+    """while(x, cond, body) -> x, where cond(x) is false."""
+    inits = list(op.operand)
+    if not _has_types(inits, op) or _first_outcome(op) is not False:
+        return None
+    return None if has_effects(op) else inits
+
+
+@rule(exact)
+def while_of_one_turn(op: WhileOp) -> Sequence[ir.Value] | None:
+    """while(x, cond, body) -> body(x), where cond(x) is true and cond(body(x)) is false."""
+    inits = list(op.operand)
+    if not _has_types(inits, op) or _first_outcome(op) is not True:
+        return None
+    test, ends = op.cond.blocks[0], end_of(op.body).operands
+    known = _known(op.body.blocks[0], [_scalar(value) for value in inits])
+    after = [_evaluated(value, known) for value in ends]
+    outcome = _evaluated(end_of(op.cond).operands[0], _known(test, after))
+    if outcome is None or outcome or any(map(has_effects, test.operations)):
+        return None
+    return inline_block(op, 1, inits)
+
+
+_Known = dict[ir.Value, np.ndarray]
+
+
+def _first_outcome(op: WhileOp) -> bool | None:
+    """What the condition says of the initial values; None where they do not tell."""
+    known = _known(op.cond.blocks[0], [_scalar(value) for value in op.operand])
+    outcome = _evaluated(end_of(op.cond).operands[0], known)
+    return None if outcome is None else bool(outcome)
+
+
+def _scalar(value: ir.Value) -> np.ndarray | None:
+    """The element of a constant of rank 0."""
+    if not isinstance(value.owner, ConstantOp) or shape_of(value):
+        return None
+    return literal(value)
+
+
+def _known(block: ir.Block, values: Sequence[np.ndarray | None]) -> _Known:
+    pairs = zip(block.arguments, values, strict=True)
+    return {argument: value for argument, value in pairs if value is not None}
+
+
+_EVALUATED = (AddOp, AndOp, NotOp, OrOp, SubtractOp)
+
+
+def _evaluated(value: ir.Value, known: _Known, depth: int = 4) -> np.ndarray | None:
+    """A scalar made of constants and `known` values by a few of the ops that loops count with."""
+    op = value.owner
+    if value in known or isinstance(op, ir.Block) or not depth:
+        return known.get(value)
+    if isinstance(op, ConstantOp):
+        return _scalar(value)
+    if not isinstance(op, (*_EVALUATED, CompareOp)):
+        return None
+    operands = [_evaluated(each, known, depth - 1) for each in op.operands]
+    found = [each for each in operands if each is not None]
+    if len(found) < len(operands):
+        return None
+    if isinstance(op, CompareOp):
+        is_total = "TOTALORDER" in str(op.compare_type)
+        return compare(direction_of(op), *found, in_total_order=is_total)
+    return evaluate(op.operation.name.removeprefix("stablehlo."), found, element_type(value))
+
+
+@rule(exact)
+def while_unchanged(op: WhileOp) -> Sequence[ir.Value] | None:
+    """while((x, y), cond, body) -> while(x, ..), y: the body returns y as it was given it."""
+    arguments, ends = op.body.blocks[0].arguments, end_of(op.body).operands
+    fixed = {
+        index: init
+        for index, (init, end) in enumerate(zip(op.operand, ends, strict=True))
+        if end in (arguments[index], init) and init.type == op.results[index].type
+    }
+    fixed = {i: init for i, init in fixed.items() if isinstance(init.type, ir.RankedTensorType)}
+    return _carrying_less(op, fixed) if 0 < len(fixed) < len(ends) else None
+
+
+@rule(exact)
+def while_unused(op: WhileOp) -> Sequence[ir.Value] | None:
+    """while((x, y), cond, body) -> while(x, ..): y is not used, nor is anything made from it."""
+    used = {index for index, result in enumerate(op.results) if is_used(result)}
+    if len(used) == len(op.results) or not _has_types(list(op.operand), op):
+        return None
+    if any(not isinstance(result.type, ir.RankedTensorType) for result in op.results):
+        return None
+    needed = _needed(op, used)
+    left = {i: init for i, init in enumerate(op.operand) if i not in needed}
+    return _carrying_less(op, left) if 0 < len(left) < len(op.results) else None
+
+
+def _needed(op: WhileOp, used: set[int]) -> set[int]:
+    """The carried values that the used ones, the condition or any effect are computed from."""
+    test, body, ends = op.cond.blocks[0], op.body.blocks[0], end_of(op.body).operands
+    needed = used | needed_arguments(test, [*end_of(op.cond).operands, *effect_operands(test)])
+    needed |= needed_arguments(body, list(effect_operands(body)))
+    before = -1
+    while len(needed) > before:
+        before = len(needed)
+        needed |= needed_arguments(body, [ends[index] for index in needed])
+    return needed
+
+
+def _carrying_less(op: WhileOp, left: Mapping[int, ir.Value]) -> list[ir.Value]:
+    """A copy of a loop in which the values at `left` are not carried, but stay what is given."""
+    kept = [index for index in range(len(op.results)) if index not in left]
+    made = WhileOp([op.results[i].type for i in kept], [op.operand[i] for i in kept])
+    copy_regions(op, made)
+    return_only(made.body.blocks[0], kept)
+    for region in made.regions:
+        drop_arguments(region.blocks[0], left)
+    return spread(op, {**left, **dict(zip(kept, made.results, strict=True))})

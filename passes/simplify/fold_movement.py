@@ -1,0 +1,150 @@
+"""Rearranged constants that are no splats, as long as there are not many more elements than before.
+
+Splats stay splats of any size: see `splat`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import product
+
+import numpy as np
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects.stablehlo import (
+    BroadcastInDimOp,
+    ConcatenateOp,
+    ConstantOp,
+    DynamicUpdateSliceOp,
+    GatherOp,
+    PadOp,
+    ReshapeOp,
+    ReverseOp,
+    SliceOp,
+    TransposeOp,
+)
+
+from jxc.cost import thresholds
+from jxc.ir import build
+from jxc.ir.values import array_of, shape_of
+from jxc.rewrite import exact, rule
+
+from .fold_operands import expanded, is_plain, may_fold
+
+
+def _folded(op: ir.OpView, compute: Callable[..., np.ndarray]) -> ir.Value | None:
+    """The constant that `compute` makes of the operands, where all of them are small constants."""
+    if not all(isinstance(value.owner, ConstantOp) for value in op.operands):
+        return None
+    if not is_plain(op.results[0]) or not may_fold(op):
+        return None
+    if any(math.prod(shape_of(v)) > thresholds.FOLDED_ELEMENTS for v in op.operands):
+        return None
+    arrays = [array for v in op.operands if (array := array_of(v)) is not None]
+    if len(arrays) < len(op.operands):
+        return None
+    return build.dense(compute(*arrays), op.results[0].type)
+
+
+@rule(exact)
+def fold_rearrangement(
+    op: BroadcastInDimOp | ReshapeOp | ReverseOp | SliceOp | TransposeOp,
+) -> ir.Value | None:
+    """broadcast_in_dim, reshape, reverse, slice, transpose of dense<..> -> dense<..>."""
+    return _folded(op, lambda x: _rearranged(op, x))
+
+
+def _rearranged(op: ir.OpView, x: np.ndarray) -> np.ndarray:
+    match op:
+        case BroadcastInDimOp(broadcast_dimensions=dims):
+            return expanded(x, shape_of(op.result), list(dims))
+        case ReshapeOp():
+            return x.reshape(shape_of(op.result))
+        case ReverseOp(dimensions=dims):
+            return np.flip(x, tuple(dims))
+        case SliceOp(start_indices=starts, limit_indices=limits, strides=strides):
+            return x[tuple(map(slice, starts, limits, strides))]
+        case TransposeOp(permutation=order):
+            return x.transpose(list(order))
+    raise AssertionError(op)
+
+
+@rule(exact)
+def fold_concatenate(op: ConcatenateOp) -> ir.Value | None:
+    """concatenate(dense<..>, dense<..>) -> dense<..>."""
+    return _folded(op, lambda *parts: np.concatenate(parts, op.dimension.value))
+
+
+@rule(exact)
+def fold_pad(op: PadOp) -> ir.Value | None:
+    """pad(dense<..>, c) -> dense<..>."""
+    return _folded(op, lambda x, value: _padded(op, x, value))
+
+
+def _padded(op: PadOp, x: np.ndarray, value: np.ndarray) -> np.ndarray:
+    """Spread over a canvas that holds all of it; negative edges cut off of that."""
+    low, high = list(op.edge_padding_low), list(op.edge_padding_high)
+    steps = [between + 1 for between in op.interior_padding]
+    spread = [(n - 1) * step + 1 if n else 0 for n, step in zip(x.shape, steps, strict=True)]
+    sizes = [max(a, 0) + n + max(b, 0) for a, n, b in zip(low, spread, high, strict=True)]
+    canvas = np.full(sizes, value)
+    places = zip(low, spread, steps, strict=True)
+    canvas[tuple(slice(max(a, 0), max(a, 0) + n, step) for a, n, step in places)] = x
+    kept = zip(low, high, sizes, strict=True)
+    return canvas[tuple(slice(max(-a, 0), size - max(-b, 0)) for a, b, size in kept)]
+
+
+@rule(exact)
+def fold_dynamic_update_slice(op: DynamicUpdateSliceOp) -> ir.Value | None:
+    """dynamic_update_slice(dense<..>, dense<..>, constants) -> dense<..>, starts clamped."""
+    return _folded(op, _updated)
+
+
+def _updated(x: np.ndarray, update: np.ndarray, *starts: np.ndarray) -> np.ndarray:
+    found = np.array(x)
+    found[_window([int(start) for start in starts], update.shape, x.shape)] = update
+    return found
+
+
+def _window(starts: Sequence[int], sizes: Sequence[int], shape: Sequence[int]) -> tuple[slice, ...]:
+    """The window of these sizes within `shape`, its starts clamped so that it fits."""
+    first = [
+        min(max(start, 0), extent - size)
+        for start, size, extent in zip(starts, sizes, shape, strict=True)
+    ]
+    return tuple(slice(start, start + size) for start, size in zip(first, sizes, strict=True))
+
+
+@rule(exact)
+def fold_gather(op: GatherOp) -> ir.Value | None:
+    """gather(dense<..>, constants) -> dense<..>, indices read in their signedness, and clamped."""
+    return _folded(op, lambda x, indices: _gathered(op, x, indices))
+
+
+def _gathered(op: GatherOp, x: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    numbers = stablehlo.GatherDimensionNumbers(op.dimension_numbers)
+    sizes, offset_dims = list(op.slice_sizes), list(numbers.offset_dims)
+    left_out = [*numbers.collapsed_slice_dims, *numbers.operand_batching_dims]
+    rows = _rows(indices, numbers.index_vector_dim)
+    result = np.empty(shape_of(op.result), x.dtype)
+    batch_dims = [dim for dim in range(result.ndim) if dim not in offset_dims]
+    for batch in product(*(range(result.shape[dim]) for dim in batch_dims)):
+        starts = [0] * x.ndim
+        for dim, index in zip(numbers.start_index_map, rows[batch], strict=True):
+            starts[dim] = int(index)
+        for dim, of in zip(
+            numbers.operand_batching_dims, numbers.start_indices_batching_dims, strict=True
+        ):
+            starts[dim] = batch[of - (of > numbers.index_vector_dim)]
+        window = x[_window(starts, sizes, x.shape)].squeeze(tuple(left_out))
+        place: list[slice | int] = [slice(None)] * result.ndim
+        for dim, index in zip(batch_dims, batch, strict=True):
+            place[dim] = index
+        result[tuple(place)] = window
+    return result
+
+
+def _rows(indices: np.ndarray, dim: int) -> np.ndarray:
+    """The index vectors along the last dimension; one of one number where `dim` is beyond it."""
+    return np.moveaxis(indices, dim, -1) if dim < indices.ndim else indices[..., None]

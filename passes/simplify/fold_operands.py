@@ -1,0 +1,103 @@
+"""What the rules that fold constants read, and how much they may write."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects.stablehlo import BroadcastInDimOp, ConstantOp, IotaOp
+
+from jxc.cost import thresholds
+from jxc.ir.dtypes import numpy_dtype
+from jxc.ir.values import array_of, shape_of, splat_attr, static_shape, users
+
+_LITERALS = (ConstantOp, BroadcastInDimOp, IotaOp)
+
+
+def literals(op: ir.OpView) -> list[np.ndarray] | None:
+    """The operands of an elementwise op as arrays, where each has known elements.
+
+    Splats come with rank 0, whatever their type; the others have the shape of the result. Known are
+    constants, broadcasts of them, and numbered positions (iota). None unless all are splats or one
+    is a constant of the result's shape: what is written out takes the place of one such.
+    """
+    if not all(isinstance(value.owner, _LITERALS) for value in op.operands):
+        return None
+    if not is_plain(op.results[0]):
+        return None
+    arrays = [literal(value) for value in op.operands]
+    found = [array for array in arrays if array is not None]
+    if len(found) < len(arrays):
+        return None
+    return found if not any(array.ndim for array in found) or may_fold(op) else None
+
+
+def is_plain(value: ir.Value) -> bool:
+    """Whether a value's type says its extents, all static, and its elements, and nothing else."""
+    kind = value.type
+    if not isinstance(kind, ir.RankedTensorType) or static_shape(value) is None:
+        return False
+    return ir.RankedTensorType(kind).encoding is None
+
+
+def may_fold(op: ir.OpView) -> bool:
+    """Whether the result may be written out as a constant that is no splat.
+
+    Constants that die with the op make room for as many elements.
+    """
+    size = math.prod(shape_of(op.results[0]))
+    dense = [value for value in op.operands if _is_dense(value)]
+    if size <= thresholds.FOLDED_FREELY:
+        return bool(dense)
+    freed = sum(math.prod(shape_of(v)) for v in dense if len(users(v)) == 1)
+    return size <= min(freed, thresholds.FOLDED_ELEMENTS)
+
+
+def _is_dense(value: ir.Value) -> bool:
+    return isinstance(value.owner, ConstantOp) and splat_attr(value) is None
+
+
+def literal(value: ir.Value) -> np.ndarray | None:
+    """The elements of a constant, a broadcast of one or an iota; of rank 0 for a splat."""
+    op = value.owner
+    if isinstance(op, BroadcastInDimOp) and is_plain(value):
+        array = literal(op.operand)
+        if array is None or not array.ndim:
+            return array
+        dims = list(op.broadcast_dimensions)
+        return expanded(array, shape_of(value), dims) if _is_small(value) else None
+    if isinstance(op, IotaOp) and is_plain(value) and _is_small(value):
+        return _positions(op)
+    return _constant(value) if isinstance(op, ConstantOp) else None
+
+
+def _is_small(value: ir.Value) -> bool:
+    return math.prod(shape_of(value)) <= thresholds.FOLDED_ELEMENTS
+
+
+def _constant(value: ir.Value) -> np.ndarray | None:
+    element = ir.RankedTensorType(value.type).element_type
+    if isinstance(element, ir.ComplexType) and not _is_small(value):
+        return None  # these are read one by one
+    array = array_of(value)
+    if array is not None and array.size and (array.size == 1 or not any(array.strides)):
+        return array[tuple(slice(1) for _ in array.shape)].reshape(())
+    return array if _is_small(value) else None
+
+
+def _positions(op: IotaOp) -> np.ndarray | None:
+    shape, dim = shape_of(op.result), op.iota_dimension.value
+    dtype = numpy_dtype(ir.RankedTensorType(op.result.type).element_type)
+    if dtype is None or dtype.kind not in "iu" or shape[dim] > np.iinfo(dtype).max:
+        return None  # floats round, and small integers wrap around
+    along = [extent if i == dim else 1 for i, extent in enumerate(shape)]
+    return np.broadcast_to(np.arange(shape[dim]).astype(dtype).reshape(along), shape)
+
+
+def expanded(array: np.ndarray, shape: tuple[int, ...], dims: list[int]) -> np.ndarray:
+    """`broadcast_in_dim`: dimension i of `array` becomes dimension `dims[i]` of the result."""
+    order = sorted(range(len(dims)), key=dims.__getitem__)
+    sizes = {dims[i]: array.shape[i] for i in order}
+    aligned = array.transpose(order).reshape([sizes.get(i, 1) for i in range(len(shape))])
+    return np.broadcast_to(aligned, shape)

@@ -1,0 +1,275 @@
+"""Reductions over nothing, of what repeats or only changes its form, and of reductions.
+
+StableHLO leaves the order of a reduction open; the reference interpreter begins with the initial
+value and goes through the elements in row-major order. No rule here changes that order, or how
+often a value is combined, where it could be told from the result: sums of floats stay as they are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import ml_dtypes
+import numpy as np
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects.stablehlo import (
+    BroadcastInDimOp,
+    ReduceOp,
+    ReduceWindowOp,
+    ReshapeOp,
+    TransposeOp,
+)
+
+from jxc.ir import build
+from jxc.ir.values import element_type, is_same_splat, shape_of, static_shape, users
+from jxc.rewrite import exact, rule
+
+from .fold_arithmetic import FLOATS, evaluate, rounded
+from .fold_operands import literal, may_fold
+from .reduce_body import (
+    can_inline,
+    combiner_of,
+    inline,
+    is_exact_in_any_order,
+    is_idempotent,
+    is_neutral,
+    with_body_of,
+)
+
+_INLINED_OPS = 16  # of a body, where there is nothing to reduce
+
+
+def _reduced(op: ReduceOp) -> list[int] | None:
+    """The extents that are reduced; None where an extent is dynamic."""
+    shape = static_shape(*op.inputs, *op.results)
+    return None if shape is None else [shape[dim] for dim in op.dimensions]
+
+
+@rule(exact)
+def reduce_over_nothing(op: ReduceOp) -> Sequence[ir.Value] | None:
+    """reduce(x, init, []) -> f(init, x): the initial value counts, as where there are elements."""
+    shape = static_shape(*op.inputs, *op.results)
+    if len(op.dimensions) or shape is None or not can_inline(op, _INLINED_OPS):
+        return None
+    starts = [build.broadcast(value, shape, []) for value in op.init_values]
+    return inline(op, [*starts, *op.inputs], shape)
+
+
+@rule(exact)
+def reduce_over_ones(op: ReduceOp) -> Sequence[ir.Value] | None:
+    """reduce(x, init) over extents of 1 -> f(init, reshape(x)), for a body of one op."""
+    reduced = _reduced(op)
+    if not reduced or max(reduced) != 1 or min(reduced) != 1 or not can_inline(op, 1):
+        return None
+    shape = shape_of(op.results[0])
+    starts = [build.broadcast(value, shape, []) for value in op.init_values]
+    return inline(op, [*starts, *(build.reshape(x, shape) for x in op.inputs)], shape)
+
+
+@rule(exact)
+def reduce_over_empty(op: ReduceOp) -> Sequence[ir.Value] | None:
+    """reduce(x, init) over an extent of 0 -> broadcast_in_dim(init), whatever the body."""
+    reduced = _reduced(op)
+    if reduced is None or 0 not in reduced:
+        return None
+    pairs = list(zip(op.results, op.init_values, strict=True))
+    if any(element_type(result) != element_type(init) for result, init in pairs):
+        return None
+    return [build.broadcast(init, shape_of(result), []) for result, init in pairs]
+
+
+@rule(exact)
+def reduce_of_broadcast(op: ReduceOp) -> ir.OpView | None:
+    """reduce(broadcast_in_dim(x)) -> reduce(x), where f(a, a) is a: max, min, and, or."""
+    if len(op.inputs) != 1:
+        return None
+    match op.inputs[0].owner:
+        case BroadcastInDimOp(operand=x, broadcast_dimensions=dims):
+            name, reduced = combiner_of(op), _reduced(op)
+            if name is None or not reduced or 0 in reduced or not is_idempotent(name, x):
+                return None
+            repeated = set(op.dimensions) - set(dims)
+            if not repeated or static_shape(x) is None:
+                return None
+            return _without(op, x, list(dims), repeated)
+    return None
+
+
+def _without(op: ReduceOp, x: ir.Value, dims: list[int], repeated: set[int]) -> ir.OpView:
+    """The reduction of a broadcast that leaves the `repeated` dimensions out."""
+    shape = shape_of(op.inputs[0])
+    left = [dim for dim in range(len(shape)) if dim not in repeated]
+    inner = build.broadcast(x, [shape[dim] for dim in left], [left.index(dim) for dim in dims])
+    reduced = [left.index(dim) for dim in op.dimensions if dim in left]
+    return with_body_of(op, [inner], op.init_values, reduced)
+
+
+@rule(exact)
+def reduce_of_reshape(op: ReduceOp) -> ir.OpView | None:
+    """reduce(reshape(x)) -> reduce(x), where only extents of 1 come or go, and all are reduced."""
+    if len(op.inputs) != 1:
+        return None
+    match op.inputs[0].owner:
+        case ReshapeOp(operand=x, result=wide) if static_shape(x, wide) is not None:
+            dims = _dimensions_before(shape_of(x), shape_of(wide), list(op.dimensions))
+            if dims is not None and len(op.dimensions):
+                return with_body_of(op, [x], op.init_values, dims)
+    return None
+
+
+def _dimensions_before(
+    before: Sequence[int], after: Sequence[int], dims: Sequence[int]
+) -> list[int] | None:
+    """What to reduce of shape `before` to get what reducing `dims` of shape `after` gives."""
+    places = [dim for dim, extent in enumerate(after) if extent != 1]
+    if [after[dim] for dim in places] != [extent for extent in before if extent != 1]:
+        return None
+    wanted = [extent for dim, extent in enumerate(after) if dim not in dims]
+    rest, reduced, found = iter(places), [], 0
+    for dim, extent in enumerate(before):
+        is_kept = extent == 1 or next(rest) not in dims
+        if is_kept and found < len(wanted) and wanted[found] == extent:
+            found += 1
+        elif is_kept and extent != 1:
+            return None
+        else:
+            reduced.append(dim)
+    return reduced if found == len(wanted) else None
+
+
+@rule(exact)
+def reduce_of_transpose(op: ReduceOp) -> ir.OpView | None:
+    """reduce(transpose(x)) -> reduce(x), where what is kept, and what is summed up, stay in order.
+
+    What is reduced may change its order on integers, and for max, min, and, or.
+    """
+    if len(op.inputs) != 1:
+        return None
+    match op.inputs[0].owner:
+        case TransposeOp(operand=x, permutation=order):
+            dims = [order[dim] for dim in op.dimensions]
+            kept = [dim for dim in order if dim not in dims]
+            if kept != sorted(kept) or not dims:
+                return None
+            in_order = [dim for dim in order if dim in dims]
+            name = combiner_of(op)
+            is_free = name is not None and is_exact_in_any_order(name, x)
+            if in_order == sorted(in_order) or is_free:
+                return with_body_of(op, [x], op.init_values, sorted(dims))
+    return None
+
+
+@rule(exact)
+def reduce_of_reduce(op: ReduceOp) -> ir.OpView | None:
+    """reduce(reduce(x, init), init) -> reduce(x, init), of one body, where order cannot matter.
+
+    On integers, and for max, min, and, or; the inner initial value is neutral, or the same one and
+    as good once as twice. The inner reduction has no other user.
+    """
+    if len(op.inputs) != 1:
+        return None
+    match op.inputs[0].owner:
+        case ReduceOp() as inner if len(users(op.inputs[0])) == 1:
+            name, reduced = combiner_of(op), _reduced(op)
+            if name is None or name != combiner_of(inner) or not reduced or 0 in reduced:
+                return None
+            x, start = inner.inputs[0], inner.init_values[0]
+            if not is_exact_in_any_order(name, x) or static_shape(x) is None:
+                return None
+            is_same = start == op.init_values[0] or is_same_splat(start, op.init_values[0])
+            if not is_neutral(name, start) and not (is_same and is_idempotent(name, x)):
+                return None
+            first = set(inner.dimensions)
+            left = [dim for dim in range(len(shape_of(x))) if dim not in first]
+            dims = sorted(first | {left[dim] for dim in op.dimensions})
+            return with_body_of(op, [x], op.init_values, dims)
+    return None
+
+
+@rule(exact)
+def fold_reduce(op: ReduceOp) -> ir.Value | None:
+    """reduce(dense<..>, c) -> dense<..>, where order cannot matter.
+
+    On integers, for max, min, and, or, and for sums of one float that never have to round.
+    """
+    name, reduced = combiner_of(op), _reduced(op)
+    if name is None or not reduced or 0 in reduced:
+        return None
+    init, array = literal(op.init_values[0]), literal(op.inputs[0])
+    if init is None or init.ndim or array is None or (array.ndim and not may_fold(op)):
+        return None
+    element, is_free = element_type(op.inputs[0]), is_exact_in_any_order(name, op.inputs[0])
+
+    def combine(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        found = evaluate(name, [x, y], element)
+        assert found is not None
+        return found
+
+    if evaluate(name, [init, init], element) is None:
+        return None
+    if array.ndim:
+        total = _combined(combine, array, list(op.dimensions)) if is_free else None
+    elif is_free:
+        total = _repeated(combine, array, math.prod(reduced))
+    else:
+        total = _exact_sum(name, array, init, math.prod(reduced))
+    return None if total is None else build.dense(combine(init, total), op.results[0].type)
+
+
+_Combine = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+def _combined(combine: _Combine, array: np.ndarray, dims: list[int]) -> np.ndarray:
+    """All elements along `dims`, halves of them at a time."""
+    kept = [dim for dim in range(array.ndim) if dim not in dims]
+    shape = [array.shape[dim] for dim in kept]
+    rows = array.transpose([*dims, *kept]).reshape([-1, *shape])
+    while len(rows) > 1:
+        half, rest = len(rows) // 2, rows[len(rows) // 2 * 2 :]
+        rows = np.concatenate([combine(rows[:half], rows[half : 2 * half]), rest])
+    return rows[0]
+
+
+def _repeated(combine: _Combine, x: np.ndarray, count: int) -> np.ndarray:
+    """x combined with itself, `count` of it, doubling."""
+    if count == 1:
+        return x
+    half = _repeated(combine, combine(x, x), count // 2)
+    return combine(half, x) if count % 2 else half
+
+
+def _exact_sum(name: str, x: np.ndarray, init: np.ndarray, count: int) -> np.ndarray | None:
+    """The sum of `count` times a float, if no sum of fewer of them has to round."""
+    number = float(x)
+    if name != "add" or x.dtype.name not in FLOATS or float(init) != 0 or not math.isfinite(number):
+        return None
+    digits = abs(number).as_integer_ratio()[0]
+    whole = digits // (digits & -digits) if digits else 0
+    total = rounded(np.asarray(number * count), x.dtype)
+    is_exact = whole * count <= 1 << ml_dtypes.finfo(x.dtype).nmant
+    return total if is_exact and np.isfinite(total.astype(np.float64)) else None
+
+
+@rule(exact)
+def reduce_window_of_one(op: ReduceWindowOp) -> Sequence[ir.Value] | None:
+    """reduce_window(x, init) -> f(init, slice(x)), for windows of 1 and bodies of one op."""
+    if any(size != 1 for size in op.window_dimensions) or static_shape(*op.inputs) is None:
+        return None
+    if any(size != 1 for size in op.base_dilations or ()) or not can_inline(op, 1):
+        return None
+    if op.padding is not None and np.asarray(op.padding).any():
+        return None
+    shape = static_shape(*op.results)
+    if shape is None or 0 in shape:
+        return None
+    strides = list(op.window_strides or [1] * len(shape))
+    starts = [build.broadcast(value, shape, []) for value in op.init_values]
+    return inline(op, [*starts, *(_every(x, strides) for x in op.inputs)], shape)
+
+
+def _every(x: ir.Value, strides: list[int]) -> ir.Value:
+    if all(step == 1 for step in strides):
+        return x
+    return stablehlo.slice(x, [0] * len(strides), shape_of(x), strides)
