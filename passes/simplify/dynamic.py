@@ -254,7 +254,7 @@ def start_of_clamp(op: DynamicSliceOp | DynamicUpdateSliceOp) -> ir.Value | None
     if shape is None or any(size < 0 for size in sizes):
         return None
     room = [extent - size for extent, size in zip(shape, sizes, strict=True)]
-    starts = [_unclamped(x, most) for x, most in zip(op.start_indices, room, strict=True)]
+    starts = [unclamped(x, most) for x, most in zip(op.start_indices, room, strict=True)]
     if starts == list(op.start_indices):
         return None
     if isinstance(op, DynamicSliceOp):
@@ -262,7 +262,7 @@ def start_of_clamp(op: DynamicSliceOp | DynamicUpdateSliceOp) -> ir.Value | None
     return _updated(op, op.operand, starts)
 
 
-def _unclamped(start: ir.Value, most: int) -> ir.Value:
+def unclamped(start: ir.Value, most: int) -> ir.Value:
     """What `start` clamps, if no more than clamping it to 0 and `most` would."""
     match start.owner:
         case ClampOp(min=low, operand=x, max=high):

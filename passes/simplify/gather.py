@@ -15,6 +15,7 @@ from jaxlib.mlir.dialects.stablehlo import (
     ConstantOp,
     GatherOp,
     IotaOp,
+    ReshapeOp,
 )
 
 from jxc.ir import build
@@ -23,6 +24,7 @@ from jxc.ir.progressions import Progression, progression_in, progression_of
 from jxc.ir.values import element_type, is_integer, shape_of, splat_attr, static_shape
 from jxc.rewrite import exact, rule
 
+from .dynamic import unclamped
 from .slice import Cut, take
 
 
@@ -228,3 +230,32 @@ def _clamped(op: GatherOp, most: int) -> ir.Value | None:
         low, high = (build.scalar(number, element_type(indices)) for number in (0, most))
         indices = stablehlo.clamp(low, indices, high)
     return build.reshape(indices, shape_of(op.result))
+
+
+@rule(exact)
+def gather_of_clamp(op: GatherOp) -> ir.Value | None:
+    """gather(x, clamp(0, indices, most)) -> gather(x, indices), which clamps to that or less."""
+    indices, shape = op.start_indices, static_shape(op.operand)
+    if shape is None:
+        return None
+    numbers = stablehlo.GatherDimensionNumbers(op.dimension_numbers)
+    room = [extent - size for extent, size in zip(shape, op.slice_sizes, strict=True)]
+    most = max((room[dim] for dim in numbers.start_index_map), default=0)
+    match indices.owner:
+        case ReshapeOp(operand=clamped):
+            pass
+        case _:
+            clamped = indices
+    x = unclamped(clamped, most)
+    if x == clamped or x.type != clamped.type or static_shape(indices) is None:
+        return None
+    given = build.reshape(x, shape_of(indices))
+    sorted_, results = op.indices_are_sorted, [op.result.type]
+    return stablehlo.gather(
+        op.operand,
+        given,
+        op.dimension_numbers,
+        op.slice_sizes,
+        indices_are_sorted=sorted_,
+        results=results,
+    )

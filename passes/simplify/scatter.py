@@ -37,6 +37,7 @@ from jxc.ir.values import (
 )
 from jxc.rewrite import exact, rule
 
+from .elementwise import is_elementwise, rebuilt
 from .gather import components_of
 
 
@@ -179,3 +180,29 @@ def _is_in_range(start: ir.Value | int | None, most: int) -> bool:
         return 0 <= (start or 0) <= most
     found = bounds_of(start)
     return found is not None and found.low >= 0 and found.high <= most
+
+
+@rule(exact)
+def scatter_of_whole(op: ScatterOp) -> ir.Value | None:
+    """scatter(x, index, u) -> f(x, u), one window that is all of x, f being one op."""
+    body = op.update_computation.blocks[0]
+    if len(op.inputs) != 1 or len(list(body.operations)) != 2:
+        return None
+    combine, (mine, theirs) = body.operations[0], body.arguments
+    kinds = {x.type for x in (mine, theirs, combine.results[0])}
+    if not is_elementwise(combine) or len(kinds) > 1:
+        return None
+    if not set(combine.operands) <= {mine, theirs}:
+        return None
+    if body.operations[-1].operands[0] != combine.results[0]:
+        return None
+    x, update = op.inputs[0], op.updates[0]
+    window = _window_of(op)
+    if window is None or any(window.most) or x.type != op.results[0].type:
+        return None
+    if element_type(x) != element_type(mine) or element_type(update) != element_type(mine):
+        return None
+    if not all(map(_is_in_range, window.starts, window.most)):
+        return None
+    given = {mine: x, theirs: build.reshape(update, window.sizes)}
+    return rebuilt(combine, [given[operand] for operand in combine.operands], window.sizes)

@@ -169,3 +169,29 @@ func.func @scatter_to_dynamic_update_slice_not_adding(%x: tensor<8xf32>, %u: ten
   }) : (tensor<8xf32>, tensor<1xi32>, tensor<3xf32>) -> tensor<8xf32>
   return %r : tensor<8xf32>
 }
+
+// CHECK-LABEL: func.func @scatter_of_whole(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x8xf32>, %[[U:[a-z0-9]+]]: tensor<2x8xf32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.subtract %[[U]], %[[X]] : tensor<2x8xf32>
+// CHECK-NEXT: return %[[R]]
+func.func @scatter_of_whole(%x: tensor<2x8xf32>, %u: tensor<2x8xf32>) -> tensor<2x8xf32> {
+  %i = stablehlo.constant dense<0> : tensor<1xi32>
+  %r = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0, 1], scatter_dims_to_operand_dims = [1]>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.subtract %b, %a : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<2x8xf32>, tensor<1xi32>, tensor<2x8xf32>) -> tensor<2x8xf32>
+  return %r : tensor<2x8xf32>
+}
+
+// Unless the index is 0 the window does not fit, and nothing is written.
+// CHECK-LABEL: func.func @scatter_of_whole_not_anywhere(
+// CHECK: stablehlo.scatter
+func.func @scatter_of_whole_not_anywhere(%x: tensor<1xf32>, %u: tensor<f32>, %i: tensor<1xi32>) -> tensor<1xf32> {
+  %r = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0]>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %b, %a : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<1xf32>, tensor<1xi32>, tensor<f32>) -> tensor<1xf32>
+  return %r : tensor<1xf32>
+}
