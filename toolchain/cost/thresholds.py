@@ -22,9 +22,35 @@ _PAY_ALONE = frozenset(
 def is_tiny(module: ir.Module) -> bool:
     """Whether a module is so small that no pass can gain anything on it."""
     for ops, op in enumerate(walk(module.operation), start=1):
-        if ops > TINY_MODULE_OPS or op.operation.name in _PAY_ALONE:
+        if ops > TINY_MODULE_OPS or op.operation.name in _PAY_ALONE or _is_folded_wrongly(op):
             return False
     return True
+
+
+def _is_folded_wrongly(op: ir.OpView) -> bool:
+    """Whether XLA's own folding of `op` may be wrong, so that ours must come first.
+
+    Seen in jaxlib 0.10.2 and 0.12.0.1: it takes booleans for signed numbers in `clamp`, the sign of
+    -0.0 for 0.0, unsigned indices for signed ones, no order for the total one, and an initial value
+    for neutral.
+    """
+    match op.operation.name:
+        case "stablehlo.reduce":
+            operand = ir.ShapedType(op.operands[0].type)
+            return not len(op.attributes["dimensions"]) or (
+                operand.has_static_shape and 0 in operand.shape
+            )
+        case "stablehlo.compare":
+            return "compare_type" in op.attributes and "TOTAL" in str(op.attributes["compare_type"])
+        case "stablehlo.clamp" | "stablehlo.sign" | "stablehlo.dynamic_slice" | "stablehlo.gather":
+            return any(map(_is_constant, op.operands))
+    return False
+
+
+def _is_constant(value: ir.Value) -> bool:
+    op = value.owner
+    return not isinstance(op, ir.Block) and op.operation.name == "stablehlo.constant"
+
 
 FOLDED_ELEMENTS = 4096
 """The most elements that a folded constant may have, unless all are equal: they are written out."""
