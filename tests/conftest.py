@@ -7,3 +7,9 @@ os.environ["XLA_FLAGS"] = (
 ).strip()
 os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ.pop("JXC_PIPELINE", None)
+
+from hypothesis import HealthCheck, settings
+
+# A busy machine is no failure: what is slow to draw there is drawn all the same.
+settings.register_profile("jxc", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("jxc")

@@ -12,7 +12,7 @@ from .io import (
     write_portable,
     write_text,
 )
-from .module import clone_module, count_ops, functions, walk
+from .module import clone_module, count_ops, functions, has_regions, walk
 
 __all__ = [
     "ModuleSyntaxError",
@@ -21,6 +21,7 @@ __all__ = [
     "format_diagnostics",
     "format_location",
     "functions",
+    "has_regions",
     "make_context",
     "read_module",
     "register_native_passes",

@@ -32,7 +32,25 @@ def walk(root: ir.Operation | ir.OpView) -> Iterator[ir.OpView]:
         for block in region.blocks:
             for op in block.operations:
                 yield op
-                yield from walk(op)
+                if has_regions(op):
+                    yield from walk(op)
+
+
+def has_regions(op: ir.Operation | ir.OpView) -> bool:
+    """Whether ops like `op` have regions: quicker than to ask for them."""
+    kind = type(op)
+    known = _HAVE_REGIONS.get(kind)
+    if known is None:
+        known = len(op.regions) > 0
+        if kind not in (
+            ir.OpView,
+            ir.Operation,
+        ):  # the kinds of ops that have no class of their own
+            _HAVE_REGIONS[kind] = known
+    return known
+
+
+_HAVE_REGIONS: dict[type, bool] = {}  # a kind of op has regions or it has none
 
 
 def functions(module: ir.Module) -> dict[str, ir.OpView]:

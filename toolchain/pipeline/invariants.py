@@ -20,47 +20,56 @@ class Invariants:
     """What of a module must survive: taken before the first pass, compared after each.
 
     Attributes:
-        signature: @main's type; None for a module without @main.
-        arguments: @main's argument attributes: donation, aliasing, shardings, layouts.
-        results: @main's result attributes.
+        main: of @main, its type and its arguments' and results' attributes (donation, aliasing,
+            shardings, layouts); None for a module without @main.
         effects: the targets of ops with side effects: callbacks, tokens, sends.
         module: the attributes of the module itself.
     """
 
-    signature: str | None
-    arguments: tuple[dict[str, str], ...]
-    results: tuple[dict[str, str], ...]
+    main: dict[str, ir.Attribute] | None
     effects: frozenset[str]
-    module: dict[str, str]
+    module: dict[str, ir.Attribute]
 
     @staticmethod
     def of(module: ir.Module) -> Invariants:
         """What `module` promises to whoever calls it."""
-        main = functions(module).get("main")
-        return Invariants(
-            signature=None if main is None else str(main.attributes["function_type"]),
-            arguments=() if main is None else _attribute_dicts(main, "arg_attrs"),
-            results=() if main is None else _attribute_dicts(main, "res_attrs"),
-            effects=frozenset(_effects(module)),
-            module={k: str(v) for k, v in module.operation.attributes.items()},
-        )
+        effects = frozenset(_effects(module))
+        return Invariants(_main(module), effects, dict(module.operation.attributes.items()))
 
     def check(self, module: ir.Module) -> None:
         """Raise `BrokenInvariant` where `module` does not keep what `self` recorded."""
-        now = Invariants.of(module)
-        if self.signature is not None and now.signature is None:
+        now = _main(module)
+        if self.main is not None and now is None:
             raise BrokenInvariant("@main is gone")
-        if self.signature != now.signature:
-            raise BrokenInvariant(f"@main had type {self.signature}, now {now.signature}")
-        _check_attributes("argument", self.arguments, now.arguments)
-        _check_attributes("result", self.results, now.results)
-        if lost := self.effects - now.effects:
+        if self.main is not None and now is not None and now != self.main:
+            _check_main(self.main, now)
+        if self.effects and (lost := self.effects - frozenset(_effects(module))):
             raise BrokenInvariant(f"an op with side effects is gone: {sorted(lost)[0]}")
         for key, value in self.module.items():
-            if now.module.get(key) != value:
-                raise BrokenInvariant(
-                    f"the module's attribute {key} was {value}, now {now.module.get(key)}"
-                )
+            found = module.operation.attributes.get(key)
+            if found is None or found != value:
+                raise BrokenInvariant(f"the module's attribute {key} was {value}, now {found}")
+
+
+_OF_MAIN = ("function_type", "arg_attrs", "res_attrs")
+
+
+def _main(module: ir.Module) -> dict[str, ir.Attribute] | None:
+    main = functions(module).get("main")
+    if main is None:
+        return None
+    return {key: main.attributes[key] for key in _OF_MAIN if key in main.attributes}
+
+
+def _check_main(before: dict[str, ir.Attribute], now: dict[str, ir.Attribute]) -> None:
+    if before["function_type"] != now["function_type"]:
+        raise BrokenInvariant(f"@main had type {_type(before)}, now {_type(now)}")
+    for what, key in (("argument", "arg_attrs"), ("result", "res_attrs")):
+        _check_attributes(what, _attribute_dicts(before, key), _attribute_dicts(now, key))
+
+
+def _type(main: dict[str, ir.Attribute]) -> str:
+    return str(ir.TypeAttr(main["function_type"]).value)
 
 
 def verify(module: ir.Module, name: str) -> None:
@@ -73,11 +82,9 @@ def verify(module: ir.Module, name: str) -> None:
         raise BrokenInvariant("invalid IR")
 
 
-def _attribute_dicts(func: ir.OpView, key: str) -> tuple[dict[str, str], ...]:
-    if key not in func.attributes:
-        return ()
-    each = ir.ArrayAttr(func.attributes[key])
-    return tuple({a.name: str(a.attr) for a in ir.DictAttr(d)} for d in each)
+def _attribute_dicts(main: dict[str, ir.Attribute], key: str) -> list[dict[str, str]]:
+    each = ir.ArrayAttr(main[key]) if key in main else ()
+    return [{a.name: str(a.attr) for a in ir.DictAttr(d)} for d in each]
 
 
 _EFFECTFUL = frozenset(
@@ -98,9 +105,7 @@ def _has_side_effect(op: ir.OpView) -> bool:
     return "has_side_effect" in op.attributes and op.attributes["has_side_effect"].value
 
 
-def _check_attributes(
-    what: str, before: tuple[dict[str, str], ...], after: tuple[dict[str, str], ...]
-) -> None:
+def _check_attributes(what: str, before: list[dict[str, str]], after: list[dict[str, str]]) -> None:
     for index, attributes in enumerate(before):
         now = after[index] if index < len(after) else {}
         for key, value in attributes.items():

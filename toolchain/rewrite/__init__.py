@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from .contract import Contract, approximates, exact, reassociates
-from .driver import ConvergenceError, RuleError, apply_rules, rule_pass
+from .driver import apply_rules, rule_pass
 from .facts import TARGETS, Facts, promises
 from .module_pass import Option, Pass, module_pass
 from .rule import Replacement, Rule, kebab, rule
 from .statistics import RuleCount
+from .sweep import ConvergenceError, RuleError
 
 __all__ = [
     "TARGETS",

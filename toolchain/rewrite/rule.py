@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from types import UnionType
 from typing import Any, TypeAlias
@@ -28,6 +28,7 @@ class Rule:
         assumes: the promise it needs from the user, if any.
         targets: the targets on which it pays; None for all.
         wants_facts: whether `function` takes `facts`.
+        of: the kinds of op of which one must produce an operand; None for any.
     """
 
     name: str
@@ -37,11 +38,16 @@ class Rule:
     assumes: str | None
     targets: tuple[str, ...] | None
     wants_facts: bool
+    of: frozenset[type] | None = None
 
     @property
     def doc(self) -> str:
         """The equation and the condition that makes it true."""
         return inspect.getdoc(self.function) or ""
+
+    def may_fire_on(self, producers: Set[type]) -> bool:
+        """Whether operands from ops of these kinds can be what the rule looks for."""
+        return self.of is None or not self.of.isdisjoint(producers)
 
     def __call__(self, *args: Any) -> Replacement:
         return self.function(*args)
@@ -52,6 +58,7 @@ def rule(
     *,
     assumes: str | None = None,
     targets: Sequence[str] | None = None,
+    of: type | Sequence[type] | None = None,
 ) -> Callable[[Callable[..., Replacement]], Rule]:
     """Turn a function from an op to its replacement into a `Rule`.
 
@@ -62,6 +69,8 @@ def rule(
         contract: `exact`, `reassociates` or `approximates(ulps=n)`.
         assumes: "no-nans", "no-infs" or "no-signed-zeros": tried only where the user promised it.
         targets: the targets on which the rule pays, such as ("cpu",); all when None.
+        of: an op class, or several: the rule is tried only where one of them produces an operand.
+            It changes nothing but how quickly a rule that looks for such an operand is passed by.
 
     Raises:
         TypeError: the function's signature or docstring is not that of a rule.
@@ -80,6 +89,7 @@ def rule(
             assumes=assumes,
             targets=None if targets is None else tuple(targets),
             wants_facts=len(inspect.signature(function).parameters) > 1,
+            of=None if of is None else frozenset([of] if isinstance(of, type) else of),
         )
 
     return decorate
