@@ -111,7 +111,7 @@ def concatenate_of_broadcasts(op: ConcatenateOp) -> ir.Value | None:
 @rule(exact)
 def concatenate_of_adjacent_splats(op: ConcatenateOp) -> ir.Value | None:
     """concatenate(dense<c>, dense<c>, x) -> concatenate(dense<c>, x), the constant being longer."""
-    if len(op.inputs) < 3 or numeric_shape(*op.inputs) is None:
+    if len(op.inputs) < 3 or numeric_shape(*op.inputs, op.result) is None:
         return None
     runs: list[list[ir.Value]] = []
     for value in op.inputs:
@@ -145,7 +145,7 @@ def concatenate_to_pad(op: ConcatenateOp) -> ir.Value | None:
         return None
     splats = [value for value in op.inputs if splat_attr(value) is not None]
     others = [i for i, value in enumerate(op.inputs) if splat_attr(value) is None]
-    if len(others) != 1 or numeric_shape(*op.inputs) is None:
+    if len(others) != 1 or numeric_shape(*op.inputs, op.result) is None:
         return None
     if not all(is_same_splat(splats[0], each) for each in splats):
         return None
