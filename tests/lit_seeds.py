@@ -1,0 +1,80 @@
+"""The functions in the lit files of passes, each a program of its own, by the rule it is about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from jxc.check.entries import entry_names, with_main
+from jxc.check.variants import Program
+from jxc.ir import make_context, read_module
+from jxc.pipeline import our_passes
+from jxc.rewrite import Facts, Rule
+
+from .lit_cases import FILES, runs
+
+
+@dataclass(frozen=True)
+class Seed:
+    """A function of a lit file.
+
+    Attributes:
+        name: the function's.
+        rule: the name of the rule that it is about; empty for a pass without rules.
+        is_against: whether it shows the rule leaving something alone.
+        file: where it stands.
+        facts: the target and the promises of the file's RUN line.
+        program: the function as @main, with its callees.
+    """
+
+    name: str
+    rule: str
+    is_against: bool
+    file: Path
+    facts: Facts
+    program: Program
+
+
+@cache
+def all_rules() -> dict[str, Rule]:
+    """Every rule of our passes, by name."""
+    return {rule.name: rule for found in our_passes() for rule in found.rules}
+
+
+@cache
+def all_seeds() -> tuple[Seed, ...]:
+    """Every function of the lit files, in their order; each file and target once."""
+    found: dict[tuple[Path, str, Facts], Seed] = {}
+    for file in FILES:
+        for run in runs(file):
+            for piece in run.pieces():
+                for seed in _seeds(file, piece, run.facts):
+                    found.setdefault((file, seed.name, seed.facts), seed)
+    return tuple(found.values())
+
+
+def _seeds(file: Path, piece: str, facts: Facts) -> list[Seed]:
+    module = read_module(piece, make_context(), name=str(file))
+    found: list[Seed] = []
+    for name in entry_names(module):
+        rule = rule_of(name) or (found[-1].rule if found else "")
+        is_against = re.search(r"_not(_|$)", name) is not None and not rule.endswith("-not")
+        program = Program.of(with_main(module, name))
+        found.append(Seed(name, rule, is_against, file, facts, program))
+    return found
+
+
+def rule_of(function: str) -> str:
+    """The rule that a function is named after; empty where there is none."""
+    stems = {name.replace("-", "_"): name for name in all_rules()}
+    fitting = [stem for stem in stems if re.match(rf"{stem}(_|$)", function)]
+    return stems[max(fitting, key=len)] if fitting else ""
+
+
+def seeds_for(rule: Rule) -> Sequence[Seed]:
+    """The seeds about a rule, those that show it firing first."""
+    own = [seed for seed in all_seeds() if seed.rule == rule.name]
+    return sorted(own, key=lambda seed: seed.is_against)

@@ -1,0 +1,28 @@
+"""Programs made from a program: other element types, extents, constants and attributes."""
+
+from __future__ import annotations
+
+from random import Random
+
+from jaxlib.mlir import ir
+
+from .plan import Plan, draw_plan
+from .program import Program
+from .rebuild import NotValid, rebuild
+from .trial import Trial, facts_for, try_rule
+
+__all__ = ["NotValid", "Plan", "Program", "Trial", "facts_for", "rebuild", "try_rule", "vary"]
+
+
+def vary(program: Program, random: Random, *, mild: bool = False) -> ir.Module:
+    """A variant of a program, verified, in the same context.
+
+    Args:
+        program: the model.
+        random: where everything is drawn from; what it draws first of all changes nothing.
+        mild: whether to draw no greatest floats as constants, see `Plan`.
+
+    Raises:
+        NotValid: what was drawn is no valid program; draw again.
+    """
+    return rebuild(program, draw_plan(program.types, random, mild=mild))

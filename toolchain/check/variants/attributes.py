@@ -1,0 +1,209 @@
+"""Attributes drawn again, and brought into what an op's new operands allow.
+
+Each function here takes the op as it was, its new operands and the plan, and returns the attributes
+that change. Nothing has to be valid: what does not verify is thrown away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+from typing import TypeAlias
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+
+from ...ir.values import element_type, shape_of
+from .convolution import vary_convolution
+from .plan import DYNAMIC, Plan
+
+Attributes: TypeAlias = dict[str, ir.Attribute]
+Values: TypeAlias = Sequence[ir.Value]
+
+_DIRECTIONS = ("EQ", "NE", "LT", "LE", "GT", "GE")
+
+
+def varied(op: ir.OpView, operands: Values, plan: Plan) -> Attributes:
+    """All attributes of an op, for its new operands."""
+    same = {name: op.attributes[name] for name in op.attributes if op.operation.name != _CONSTANT}
+    vary = _VARY.get(op.operation.name)
+    return same if vary is None else same | vary(op, operands, plan)
+
+
+_CONSTANT = "stablehlo.constant"  # its attribute may be one that the bindings cannot hold
+
+
+def _integers(numbers: Sequence[int]) -> ir.Attribute:
+    return ir.DenseI64ArrayAttr.get(list(numbers))
+
+
+def _integer(number: int) -> ir.Attribute:
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
+
+
+def _slice(op: stablehlo.SliceOp, operands: Values, plan: Plan) -> Attributes:
+    old, new = shape_of(op.operand), shape_of(operands[0])
+    taken = zip(op.start_indices, op.limit_indices, op.strides, strict=True)
+    cuts = [_cut(cut, a, b, plan) for cut, a, b in zip(taken, old, new, strict=True)]
+    first, limit, step = zip(*cuts, strict=True) if cuts else ((), (), ())
+    return {
+        "start_indices": _integers(first),
+        "limit_indices": _integers(limit),
+        "strides": _integers(step),
+    }
+
+
+def _cut(cut: tuple[int, int, int], old: int, new: int, plan: Plan) -> tuple[int, int, int]:
+    """Where a slice starts, ends and how it steps along a dimension that was `old` and is `new`."""
+    first, limit, step = cut
+    random = plan.random
+    if DYNAMIC in (old, new):
+        return cut
+    if plan.chance(0.25):
+        first = random.randint(0, new)
+        return first, random.randint(first, new), random.choice((1, 2, 3))
+    if plan.chance(0.1):
+        return 0, new, step
+    if old == new:
+        return cut
+    if random.randrange(2) and old:  # the same part of it
+        first, limit = first * new // old, -(-limit * new // old)
+    return min(first, new), max(min(limit, new), min(first, new)), step
+
+
+def _pad(op: stablehlo.PadOp, operands: Values, plan: Plan) -> Attributes:
+    names = ("edge_padding_low", "edge_padding_high", "interior_padding")
+    found: dict[str, list[int]] = {name: list(op.attributes[name]) for name in names}
+    for name, numbers in found.items():
+        for dim in range(len(numbers)):
+            if plan.chance(0.2):
+                least = 0 if name.startswith("interior") else -2
+                numbers[dim] = plan.random.choice((0, 1, 2, 3, -1, -2)[: 4 - least])
+    return {name: _integers(numbers) for name, numbers in found.items()}
+
+
+def _permutation(op: stablehlo.TransposeOp, operands: Values, plan: Plan) -> Attributes:
+    order = list(op.permutation)
+    return {"permutation": _integers(_shuffled(order, plan.random) if plan.chance(0.4) else order)}
+
+
+def _shuffled(numbers: Sequence[int], random: Random) -> list[int]:
+    left, order = list(numbers), []
+    while left:
+        order.append(left.pop(random.randrange(len(left))))
+    return order
+
+
+def _some_dimensions(op: ir.OpView, operands: Values, plan: Plan) -> Attributes:
+    """Of a reverse or a reduction."""
+    if not plan.chance(0.3):
+        return {}
+    dims = [dim for dim in range(len(shape_of(operands[0]))) if plan.random.randrange(2)]
+    return {"dimensions": _integers(dims)}
+
+
+def _broadcast(op: stablehlo.BroadcastInDimOp, operands: Values, plan: Plan) -> Attributes:
+    dims = list(op.broadcast_dimensions)
+    if not plan.chance(0.35):
+        return {}
+    rank = max([len(shape_of(op.result)), *(dim + 1 for dim in dims)])
+    places = _shuffled(range(rank), plan.random)[: len(dims)]
+    return {"broadcast_dimensions": _integers(places)}
+
+
+def _one_dimension(name: str, which: int) -> Callable[[ir.OpView, Values, Plan], Attributes]:
+    """Any dimension of operand `which`, under the attribute `name`."""
+
+    def vary(op: ir.OpView, operands: Values, plan: Plan) -> Attributes:
+        rank = len(shape_of(operands[which] if operands else op.results[0]))
+        if rank < 2 or not plan.chance(0.25):
+            return {}
+        return {name: _integer(plan.random.randrange(rank))}
+
+    return vary
+
+
+def _compare(op: stablehlo.CompareOp, operands: Values, plan: Plan) -> Attributes:
+    found: Attributes = {}
+    if plan.chance(0.4):
+        direction = plan.random.choice(_DIRECTIONS)
+        found["comparison_direction"] = stablehlo.ComparisonDirectionAttr.get(direction)
+    element = element_type(operands[0])
+    if "compare_type" in op.attributes and element != element_type(op.lhs):
+        found["compare_type"] = stablehlo.ComparisonTypeAttr.get(_comparison(element))
+    return found
+
+
+def _comparison(element: ir.Type) -> str:
+    if not isinstance(element, ir.IntegerType):
+        return "FLOAT"
+    return "UNSIGNED" if element.is_unsigned or element.width == 1 else "SIGNED"
+
+
+def _sizes(
+    op: stablehlo.DynamicSliceOp | stablehlo.GatherOp, operands: Values, plan: Plan
+) -> Attributes:
+    """No more of each dimension than there is of it."""
+    room = shape_of(operands[0])
+    olds = zip(op.slice_sizes, shape_of(op.operands[0]), room, strict=True)
+    sizes = [_size(size, old, new, plan) for size, old, new in olds]
+    return {"slice_sizes": _integers(sizes)}
+
+
+def _size(size: int, old: int, new: int, plan: Plan) -> int:
+    if DYNAMIC in (old, new):
+        return size
+    if plan.chance(0.2):
+        return plan.random.randint(0, new)
+    return new if size == old else min(size, new)
+
+
+_Pairs: TypeAlias = list[tuple[int, int]]
+
+
+def _dot(op: stablehlo.DotGeneralOp, operands: Values, plan: Plan) -> Attributes:
+    """Other pairs of dimensions of equal extents, contracted or kept as batches."""
+    if not plan.chance(0.3):
+        return {}
+    lhs, rhs = map(shape_of, operands)
+    free, batch, contract = list(range(len(rhs))), _Pairs(), _Pairs()
+    for dim in _shuffled(range(len(lhs)), plan.random):
+        fitting = [other for other in free if rhs[other] == lhs[dim]]
+        if fitting and plan.random.randrange(3):
+            pair = dim, plan.random.choice(fitting)
+            free.remove(pair[1])
+            plan.random.choice((contract, batch)).append(pair)
+    pairs = [list(column) for both in (batch, contract) for column in _columns(both)]
+    return {"dot_dimension_numbers": stablehlo.DotDimensionNumbers.get(*pairs)}
+
+
+def _columns(pairs: Sequence[tuple[int, int]]) -> tuple[list[int], list[int]]:
+    return [a for a, _ in pairs], [b for _, b in pairs]
+
+
+def _window(op: stablehlo.ReduceWindowOp, operands: Values, plan: Plan) -> Attributes:
+    found: Attributes = {}
+    for name in ("window_dimensions", "window_strides", "base_dilations", "window_dilations"):
+        if plan.chance(0.15):
+            rank = len(shape_of(operands[0]))
+            found[name] = _integers([plan.random.choice((1, 2, 3)) for _ in range(rank)])
+    return found
+
+
+_VARY: Mapping[str, Callable[..., Attributes]] = {
+    "stablehlo.slice": _slice,
+    "stablehlo.pad": _pad,
+    "stablehlo.transpose": _permutation,
+    "stablehlo.reverse": _some_dimensions,
+    "stablehlo.reduce": _some_dimensions,
+    "stablehlo.broadcast_in_dim": _broadcast,
+    "stablehlo.concatenate": _one_dimension("dimension", 0),
+    "stablehlo.sort": _one_dimension("dimension", 0),
+    "stablehlo.iota": _one_dimension("iota_dimension", 0),
+    "stablehlo.compare": _compare,
+    "stablehlo.dynamic_slice": _sizes,
+    "stablehlo.gather": _sizes,
+    "stablehlo.dot_general": _dot,
+    "stablehlo.convolution": vary_convolution,
+    "stablehlo.reduce_window": _window,
+}

@@ -1,0 +1,86 @@
+"""One rule tried alone on one variant, and what it did compared with what it may do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from jaxlib.mlir import ir
+
+from ...ir import clone_module
+from ...rewrite import Facts, Rule, apply_rules, exact
+from ..compare import Report, compare_modules
+from ..extents import static_pairs
+from ..inputs import KINDS, CannotRun
+from .interpreted import compare_interpreted
+
+_HONEST = ("normal", "small")  # kinds of arguments without NaN, infinities and -0.0
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What came of trying a rule on a program.
+
+    Attributes:
+        fired: whether the rule replaced anything.
+        by: what ran the program before and after: "interpreter" or "xla"; empty where nothing did.
+        reason: why nothing ran it.
+        difference: how before and after differ, with the arguments; empty where they do not.
+    """
+
+    fired: bool
+    by: str = ""
+    reason: str = ""
+    difference: str = ""
+
+    @property
+    def checked(self) -> bool:
+        """Whether the rule fired, and the program ran before and after."""
+        return bool(self.by)
+
+
+def facts_for(rule: Rule, facts: Facts) -> Facts:
+    """The facts under which the rule is tried at all: on its target, with the promise it needs."""
+    fits = rule.targets is None or facts.target in rule.targets
+    target = facts.target if fits or not rule.targets else rule.targets[0]
+    return Facts(target, facts.assumptions | ({rule.assumes} if rule.assumes else set()))
+
+
+def try_rule(rule: Rule, program: ir.Module, facts: Facts, *, seed: int = 0) -> Trial:
+    """Apply the rule alone to a copy of a program until it no longer fires, and compare.
+
+    Args:
+        rule: the only rule applied.
+        program: a module with @main; is left as it is.
+        facts: what the rule may know, see `facts_for`.
+        seed: of the arguments.
+
+    Raises:
+        ir.MLIRError: the result is not valid.
+        Exception: whatever the rule raised, with a note naming the op.
+    """
+    after = clone_module(program)
+    counts = apply_rules(after.operation, [rule], facts)
+    if not any(count.hits for count in counts):
+        return Trial(fired=False)
+    after.operation.verify()
+    try:
+        reports = [_compared(rule, *pair, seed) for pair in static_pairs(program, after)]
+    except CannotRun as error:
+        return Trial(fired=True, reason=str(error))
+    return _trial(reports)
+
+
+def _compared(rule: Rule, before: ir.Module, after: ir.Module, seed: int) -> Report:
+    if rule.contract == exact:
+        return compare_interpreted(before, after, rule.assumes, seed=seed)
+    kinds = KINDS if rule.assumes is None else _HONEST
+    return compare_modules(before, after, contract=rule.contract, kinds=kinds, seed=seed)
+
+
+def _trial(reports: Sequence[Report]) -> Trial:
+    runs = [by for report in reports for by in report.runs.values()]
+    wrong = [str(report) for report in reports if report.difference is not None]
+    reasons = [reason for report in reports for reason in report.reasons.values()]
+    by = "interpreter" if runs and set(runs) == {"interpreter"} else (runs and "xla") or ""
+    return Trial(True, by, "" if by else (reasons or ["nothing to run"])[0], "".join(wrong[:1]))
