@@ -89,6 +89,22 @@ def update_of_update(op: DynamicUpdateSliceOp) -> ir.Value | None:
 
 
 @rule(exact)
+def update_of_splat(op: DynamicUpdateSliceOp) -> ir.Value | None:
+    """dynamic_update_slice(dense<c>, u, constants) -> pad(u, c), clamped to the bounds."""
+    element, shape = splat_attr(op.operand), static_shape(op.operand, op.update, op.result)
+    if element is None or shape is None or 0 in shape_of(op.update):
+        return None
+    room = [extent - size for extent, size in zip(shape, shape_of(op.update), strict=True)]
+    places = [_at(start, most) for start, most in zip(op.start_indices, room, strict=True)]
+    low = [place for place in places if place is not None]
+    if len(low) < len(places) or not any(room):
+        return None
+    value = build.splat(element, ir.RankedTensorType.get((), element_type(op.operand)))
+    high = [most - place for most, place in zip(room, low, strict=True)]
+    return stablehlo.pad(op.update, value, low, high, [0] * len(low))
+
+
+@rule(exact)
 def dynamic_slice_of_update(op: DynamicSliceOp) -> ir.Value | None:
     """dynamic_slice(dynamic_update_slice(x, u, i), i) -> u, of the same size."""
     match op.operand.owner:

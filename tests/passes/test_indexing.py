@@ -33,7 +33,7 @@ class Idiom(NamedTuple):
         function: the JAX program.
         arguments: what it is called with, but for the index.
         expected: the same in numpy.
-        most_ops: how many ops O1 may leave.
+        most_ops: how many ops O1 may leave, constants not counted.
         without: ops of which it leaves none.
         indices: what is tried as the last argument; None for no such argument.
     """
@@ -106,71 +106,71 @@ IDIOMS: dict[str, Idiom] = {
     "x[arange, backwards]": fixed(lambda x: x[jnp.arange(7, -1, -1)], (X,), lambda x: x[::-1], 1),
     "x[1:3, [0, 5]]": fixed(lambda x: x[1:3, jnp.array([0, 5])], (M,), lambda x: x[1:3, :6:5], 1),
     "x[mesh]": fixed(lambda x: x[jnp.arange(4)[:, None], jnp.arange(8)], (M,), lambda x: x, 0),
-    "take of a row": fixed(lambda x: jnp.take(x, 2, 0), (M,), lambda x: x[2], 9, "gather"),
+    "take of a row": fixed(lambda x: jnp.take(x, 2, 0), (M,), lambda x: x[2], 2, "gather"),
     "take clipped": fixed(
-        lambda x: jnp.take(x, np.array([20, 30]), mode="clip"), (X,), lambda x: x[[7, 7]], 3
+        lambda x: jnp.take(x, np.array([20, 30]), mode="clip"), (X,), lambda x: x[[7, 7]], 1
     ),
     "take wrapped": fixed(
-        lambda x: jnp.take(x, np.array([-9, 9]), mode="wrap"), (X,), lambda x: x[[7, 1]], 9
+        lambda x: jnp.take(x, np.array([-9, 9]), mode="wrap"), (X,), lambda x: x[[7, 1]], 2
     ),
-    "at[2].set": fixed(lambda x: x.at[2].set(5), (X,), lambda x: put(x, 2, 5), 3, "scatter"),
+    "at[2].set": fixed(lambda x: x.at[2].set(5), (X,), lambda x: put(x, 2, 5), 1, "scatter"),
     "at[1:3].set": fixed(
-        lambda x, u: x.at[1:4].set(u), (X, U), lambda x, u: write(x, u, 1), 2, "scatter"
+        lambda x, u: x.at[1:4].set(u), (X, U), lambda x, u: write(x, u, 1), 1, "scatter"
     ),
     "at[:].set": fixed(lambda x, u: x.at[:].set(u), (X, X + 1), lambda x, u: u, 0),
     "at[9].set": fixed(lambda x: x.at[9].set(5), (X,), lambda x: x, 0),
-    "diag": fixed(jnp.diag, (U,), np.diag, 6),
-    "diagonal": fixed(lambda x: jnp.diagonal(x, 1), (M,), lambda x: np.diagonal(x, 1), 7),
-    "tril": fixed(lambda x: jnp.tril(x, 1), (M,), lambda x: np.tril(x, 1), 7),
+    "diag": fixed(jnp.diag, (U,), np.diag, 5),
+    "diagonal": fixed(lambda x: jnp.diagonal(x, 1), (M,), lambda x: np.diagonal(x, 1), 6),
+    "tril": fixed(lambda x: jnp.tril(x, 1), (M,), lambda x: np.tril(x, 1), 5),
     "triu beyond": fixed(lambda x: jnp.triu(x, -5), (M,), lambda x: x, 0),
-    "eye beyond": fixed(lambda: jnp.eye(4, k=5), (), lambda: np.eye(4, k=5, dtype="f"), 1),
-    "arange in range": fixed(lambda: jnp.arange(8) < 9, (), lambda: np.arange(8) < 9, 1),
+    "eye beyond": fixed(lambda: jnp.eye(4, k=5), (), lambda: np.eye(4, k=5, dtype="f"), 0),
+    "arange in range": fixed(lambda: jnp.arange(8) < 9, (), lambda: np.arange(8) < 9, 0),
     "roll": fixed(lambda x: jnp.roll(x, 3), (X,), lambda x: np.roll(x, 3), 3),
     "flip": fixed(jnp.flip, (M,), np.flip, 1),
-    "where": fixed(lambda x: jnp.where(x > 0, x, 0), (X,), lambda x: np.where(x > 0, x, 0), 3),
-    "cumsum": fixed(jnp.cumsum, (U,), np.cumsum, 3),
-    "argmax": fixed(jnp.argmax, (M,), lambda x: np.argmax(x).astype("i"), 14),
-    "loop of x[i]": fixed(sum_of, (U.repeat(3)[:8],), lambda x: x.sum(), 11, "select"),
-    "loop of at[i]": fixed(doubled, (X,), lambda x: x * 2, 14, "select", "scatter"),
-    "scan": fixed(scanned, (U,), sum, 10, "select"),
-    "x[argmax]": fixed(lambda x: x[jnp.argmax(x)], (U,), max, 15, "gather"),
+    "where": fixed(lambda x: jnp.where(x > 0, x, 0), (X,), lambda x: np.where(x > 0, x, 0), 2),
+    "cumsum": fixed(jnp.cumsum, (U,), np.cumsum, 2),
+    "argmax": fixed(jnp.argmax, (M,), lambda x: np.argmax(x).astype("i"), 12),
+    "loop of x[i]": fixed(sum_of, (U.repeat(3)[:8],), lambda x: x.sum(), 7, "select"),
+    "loop of at[i]": fixed(doubled, (X,), lambda x: x * 2, 7, "select", "scatter"),
+    "scan": fixed(scanned, (U,), sum, 6, "select"),
+    "x[argmax]": fixed(lambda x: x[jnp.argmax(x)], (U,), max, 13, "gather"),
     "x[argsort]": fixed(
-        lambda x: x[jnp.argsort(x)], (X,), lambda x: x[np.argsort(x, kind="stable")], 15
+        lambda x: x[jnp.argsort(x)], (X,), lambda x: x[np.argsort(x, kind="stable")], 13
     ),
     "x[top_k]": fixed(lambda x: x[lax.top_k(x, 2)[1]], (U,), lambda x: x[[2, 1]], 3, "select"),
     # Places that an argument says.
     "loop to n": Idiom(
         lambda x, n: lax.fori_loop(0, n, lambda i, total: total + x[i], 0.0), (U,),
-        lambda x, n: x[:max(n, 0)].sum() if n < 4 else x.sum() + (n - 3) * 30, 9, ("select",)
+        lambda x, n: x[:max(n, 0)].sum() if n < 4 else x.sum() + (n - 3) * 30, 6, ("select",)
     ),
-    "x[i]": Idiom(lambda x, i: x[i], (X,), lambda x, i: x[place(i)], 7, ("gather",)),
+    "x[i]": Idiom(lambda x, i: x[i], (X,), lambda x, i: x[place(i)], 5, ("gather",)),
     "x[clip(i)]": Idiom(
         lambda x, i: x[jnp.clip(i, 0, 7)], (X,), lambda x, i: x[min(max(i, 0), 7)], 2
     ),
-    "x[i % 8]": Idiom(lambda x, i: x[i % 8], (X,), lambda x, i: x[i % 8], 8),
+    "x[i % 8]": Idiom(lambda x, i: x[i % 8], (X,), lambda x, i: x[i % 8], 6),
     "x[i, i]": Idiom(
-        lambda x, i: x[i, i], (M,), lambda x, i: x[place(i, 1, 4), place(i)], 10, ("gather",)
+        lambda x, i: x[i, i], (M,), lambda x, i: x[place(i, 1, 4), place(i)], 7, ("gather",)
     ),
     "dynamic_slice": Idiom(
-        lambda x, i: lax.dynamic_slice_in_dim(x, i, 3), (X,), lambda x, i: x[place(i, 3) :][:3], 6
+        lambda x, i: lax.dynamic_slice_in_dim(x, i, 3), (X,), lambda x, i: x[place(i, 3) :][:3], 4
     ),
     "update, then slice": Idiom(
-        cached, (X, U), lambda x, u, i: (write(x, u, place(i, 3)), u), 6, ("dynamic_slice",)
+        cached, (X, U), lambda x, u, i: (write(x, u, place(i, 3)), u), 4, ("dynamic_slice",)
     ),
-    "at[i].set": Idiom(lambda x, i: x.at[i].set(5), (X,), lambda x, i: put(x, i, 5), 8),
-    "roll by i": Idiom(lambda x, i: jnp.roll(x, i), (X,), np.roll, 9),
+    "at[i].set": Idiom(lambda x, i: x.at[i].set(5), (X,), lambda x, i: put(x, i, 5), 5),
+    "roll by i": Idiom(lambda x, i: jnp.roll(x, i), (X,), np.roll, 7),
     "take filled": Idiom(
-        lambda x, i: jnp.take(x, i), (X,), fill, 17, (), (INDICES,)
+        lambda x, i: jnp.take(x, i), (X,), fill, 10, (), (INDICES,)
     ),
     "take wrapped by i": Idiom(
-        lambda x, i: jnp.take(x, i, mode="wrap"), (X,), lambda x, i: x[i % 8], 8, (), (INDICES,)
+        lambda x, i: jnp.take(x, i, mode="wrap"), (X,), lambda x, i: x[i % 8], 6, (), (INDICES,)
     ),
     "take_along_axis": Idiom(
-        lambda x, i: jnp.take_along_axis(x, i, 0), (X,), fill, 17, (), (INDICES,)
+        lambda x, i: jnp.take_along_axis(x, i, 0), (X,), fill, 10, (), (INDICES,)
     ),
     "searchsorted": Idiom(
         jnp.searchsorted, (np.sort(X[[0, 3, 4, 5]]),),
-        lambda x, i: np.searchsorted(x, i).astype("i"), 30, (), (X,),
+        lambda x, i: np.searchsorted(x, i).astype("i"), 21, (), (X,),
     ),
     "one_hot": Idiom(
         lambda i: jax.nn.one_hot(i, 8), (),
@@ -178,19 +178,19 @@ IDIOMS: dict[str, Idiom] = {
     ),
     # Gradients.
     "gradient of x[i]": Idiom(
-        gradient(lambda x, i: x[i]), (X,), lambda x, i: np.eye(8, dtype="f")[place(i)], 8
+        gradient(lambda x, i: x[i]), (X,), lambda x, i: np.eye(8, dtype="f")[place(i)], 4
     ),
     "gradient of x[2]": fixed(
-        gradient(lambda x: x[2]), (X,), lambda x: np.eye(8, dtype="f")[2], 3, "scatter"
+        gradient(lambda x: x[2]), (X,), lambda x: np.eye(8, dtype="f")[2], 1, "scatter"
     ),
     "gradient of tril": fixed(
         gradient(jnp.tril), (M,), lambda x: np.tril(np.ones_like(x)), 4, "select"
     ),
     "gradient of where": fixed(
-        gradient(lambda x: jnp.where(x > 0, x, 0)), (X,), lambda x: (x > 0).astype("f"), 3, "select"
+        gradient(lambda x: jnp.where(x > 0, x, 0)), (X,), lambda x: (x > 0).astype("f"), 2, "select"
     ),
     "gradient of roll": Idiom(
-        gradient(lambda x, i: jnp.roll(x, i)), (X,), lambda x, i: np.ones_like(x), 13
+        gradient(lambda x, i: jnp.roll(x, i)), (X,), lambda x, i: np.ones_like(x), 9
     ),
 }  # fmt: skip
 
@@ -206,9 +206,9 @@ def test_idioms(name: str) -> None:
     idiom = IDIOMS[name]
     indices = [()] if idiom.indices is None else [(np.asarray(i, _kind(i)),) for i in idiom.indices]
     module = optimised(idiom.function, (*idiom.arguments, *indices[0]))
-    assert count_ops(module) <= idiom.most_ops, str(module)
-    left = {op.operation.name.removeprefix("stablehlo.") for op in walk(module.operation)}
-    assert not left & set(idiom.without), str(module)
+    left = [op.operation.name.removeprefix("stablehlo.") for op in walk(module.operation)]
+    assert count_ops(module) - left.count("constant") <= idiom.most_ops, str(module)
+    assert not set(left) & set(idiom.without), str(module)
     kept = _kept(module, (*idiom.arguments, *indices[0]))
     program = lowered_from_module(module).compile()
     for index in indices:

@@ -56,6 +56,27 @@ func.func @update_of_update_not_of_larger(%x: tensor<8xf32>, %u: tensor<3xf32>, 
   return %r : tensor<8xf32>
 }
 
+// CHECK-LABEL: func.func @update_of_splat(
+// CHECK-SAME: %[[U:[a-z0-9]+]]: tensor<2x8xf32>
+// CHECK-NEXT: %[[C:[a-z0-9_]+]] = stablehlo.constant dense<1.500000e+00> : tensor<f32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.pad %[[U]], %[[C]], low = [2, 0], high = [0, 0], interior = [0, 0]
+// CHECK-NEXT: return %[[R]]
+func.func @update_of_splat(%u: tensor<2x8xf32>, %i: tensor<i32>) -> tensor<4x8xf32> {
+  %x = stablehlo.constant dense<1.5> : tensor<4x8xf32>
+  %c = stablehlo.constant dense<3> : tensor<i32>
+  %r = stablehlo.dynamic_update_slice %x, %u, %c, %i : (tensor<4x8xf32>, tensor<2x8xf32>, tensor<i32>, tensor<i32>) -> tensor<4x8xf32>
+  return %r : tensor<4x8xf32>
+}
+
+// A pad has no place for %i.
+// CHECK-LABEL: func.func @update_of_splat_not_anywhere(
+// CHECK: stablehlo.dynamic_update_slice
+func.func @update_of_splat_not_anywhere(%u: tensor<2xf32>, %i: tensor<i32>) -> tensor<4xf32> {
+  %x = stablehlo.constant dense<1.5> : tensor<4xf32>
+  %r = stablehlo.dynamic_update_slice %x, %u, %i : (tensor<4xf32>, tensor<2xf32>, tensor<i32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
 // CHECK-LABEL: func.func @dynamic_slice_of_update(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<8xf32>, %[[U:[a-z0-9]+]]: tensor<3xf32>
 // CHECK-NEXT: return %[[U]]
