@@ -27,8 +27,11 @@ _NAMES = {
 """MLIR's spelling of each element type that numpy or `ml_dtypes` has: its name there."""
 
 
-def numpy_dtype(element: ir.Type) -> np.dtype | None:
-    """The numpy dtype of an element type; None where it has none (tokens, quantised types)."""
+def numpy_dtype(element: ir.Type | str) -> np.dtype | None:
+    """The numpy dtype of an element type, given as MLIR's type or spelling.
+
+    None where numpy has none: tokens, quantised types.
+    """
     name = _NAMES.get(str(element))
     if name is None:
         return None
