@@ -42,9 +42,16 @@ def _is_folded_wrongly(op: ir.OpView) -> bool:
             )
         case "stablehlo.compare":
             return "compare_type" in op.attributes and "TOTAL" in str(op.attributes["compare_type"])
-        case "stablehlo.clamp" | "stablehlo.sign" | "stablehlo.dynamic_slice" | "stablehlo.gather":
+        case "stablehlo.dynamic_slice" | "stablehlo.gather":
+            return any(map(_is_unsigned, list(op.operands)[1:]))
+        case "stablehlo.clamp" | "stablehlo.sign":
             return any(map(_is_constant, op.operands))
     return False
+
+
+def _is_unsigned(value: ir.Value) -> bool:
+    element = ir.ShapedType(value.type).element_type
+    return isinstance(element, ir.IntegerType) and element.is_unsigned
 
 
 def _is_constant(value: ir.Value) -> bool:
