@@ -10,6 +10,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import (
     BroadcastInDimOp,
+    ConstantOp,
     IotaOp,
     ReshapeOp,
     ReverseOp,
@@ -42,11 +43,16 @@ def elementwise_of_broadcasts(op: Elementwise) -> ir.Value | None:
 
     The dimensions that y has are among those that x has; constants may stand beside them.
     """
-    owners = [value.owner for value in op.operands]
-    broadcasts = [owner for owner in owners if isinstance(owner, BroadcastInDimOp)]
-    if not broadcasts or numeric_shape(op.result, *op.operands) is None:
-        return None
+    broadcasts = []
+    for value in op.operands:
+        owner = value.owner
+        if isinstance(owner, BroadcastInDimOp):
+            broadcasts.append(owner)
+        elif not isinstance(owner, ConstantOp) and shape_of(value):
+            return None
     if not any(is_used_only_by(each.result, op) for each in broadcasts):
+        return None
+    if numeric_shape(op.result, *op.operands) is None:
         return None
     widest = max(broadcasts, key=lambda each: size_of(each.operand))
     builds = [_narrowed(value, widest) for value in op.operands]
@@ -129,9 +135,9 @@ def elementwise_of_rearranged(op: Elementwise) -> ir.Value | None:
     """
     owners = [value.owner for value in op.operands]
     movers = [owner for owner in owners if isinstance(owner, _Moving)]
-    if not movers or not numeric_shape(op.result, *op.operands):
+    if not movers or not any(_can_pass(op, each) for each in movers):
         return None
-    if not any(_can_pass(op, each) for each in movers):
+    if not numeric_shape(op.result, *op.operands):
         return None
     move = move_of(movers[0])
     undo = move.inverse()

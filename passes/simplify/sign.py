@@ -44,10 +44,8 @@ def subtract_from_zero(op: SubtractOp) -> ir.Value | None:
 @rule(exact)
 def multiply_by_minus_one(op: MulOp) -> ir.Value | None:
     """x * -1 -> -x, on signed numbers; the least integer is its own negative."""
-    if not _is_signed(op.result):
-        return None
     for x, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
-        if is_splat(other, -1):
+        if is_splat(other, -1) and _is_signed(x):
             return stablehlo.negate(x, results=[op.result.type])
     return None
 
@@ -55,7 +53,7 @@ def multiply_by_minus_one(op: MulOp) -> ir.Value | None:
 @rule(exact)
 def divide_by_minus_one(op: DivOp) -> ir.Value | None:
     """x / -1 -> -x, on floats: integers overflow for the least of them."""
-    if is_integer(op.result) or not _is_signed(op.result) or not is_splat(op.rhs, -1):
+    if not is_splat(op.rhs, -1) or is_integer(op.result) or not _is_signed(op.result):
         return None
     return stablehlo.negate(op.lhs, results=[op.result.type])
 

@@ -96,7 +96,7 @@ func.func @select_to_maximum(%x: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-LABEL: func.func @select_to_maximum_or_minimum(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK-NEXT: %[[C:[a-z0-9_]+]] = stablehlo.constant
-// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.minimum %[[C]], %[[X]]
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.minimum %[[X]], %[[C]]
 // CHECK-NEXT: return %[[R]]
 func.func @select_to_maximum_or_minimum(%x: tensor<4xf32>) -> tensor<4xf32> {
   %c = stablehlo.constant dense<2.0> : tensor<4xf32>
