@@ -12,8 +12,8 @@ import pytest
 from jax import lax
 from jaxlib.mlir import ir
 
+import jxc
 from jxc.backend.from_module import lowered_from_module
-from jxc.check.run import run_xla
 from jxc.ir import count_ops, make_context, read_module, walk
 from jxc.pipeline import make_pipeline, run_pipeline
 from jxc.rewrite import Facts
@@ -263,5 +263,5 @@ UNSIGNED: dict[str, Callable[..., Any]] = {
 def test_unsigned_constants(name: str) -> None:
     """XLA reads a constant uint8 of 200 as -56, and so gives element 0; numpy is the judge."""
     x = np.arange(256, dtype=np.int32)
-    (found,) = run_xla(optimised(UNSIGNED[name], (x,)), [x])
-    assert found.tolist() == [200]
+    found = jxc.jit(UNSIGNED[name], pipeline="O1", strict=True)(x)
+    assert np.asarray(found).tolist() == [200]

@@ -55,8 +55,14 @@ def _is_unsigned(value: ir.Value) -> bool:
 
 
 def _is_constant(value: ir.Value) -> bool:
+    """Whether `value` is a constant, or one that `vmap` and the like have spread."""
     op = value.owner
+    while not isinstance(op, ir.Block) and op.operation.name in _SPREADING:
+        op = op.operands[0].owner
     return not isinstance(op, ir.Block) and op.operation.name == "stablehlo.constant"
+
+
+_SPREADING = ("stablehlo.broadcast_in_dim", "stablehlo.convert", "stablehlo.reshape")
 
 
 FOLDED_ELEMENTS = 4096
