@@ -42,13 +42,13 @@ func.func @fold_rearrangement_not_growing() -> tensor<2x10xi8> {
 }
 
 // CHECK-LABEL: func.func @fold_concatenate(
-// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.constant dense<[1.000000e+00, 2.000000e+00, 0xFFC1]> : tensor<3xbf16>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.constant dense<[1.000000e+00, 2.000000e+00, 0xFFC1, 3.000000e+00]> : tensor<4xbf16>
 // CHECK-NEXT: return %[[R]]
-func.func @fold_concatenate() -> tensor<3xbf16> {
+func.func @fold_concatenate() -> tensor<4xbf16> {
   %x = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xbf16>
-  %y = stablehlo.constant dense<0xFFC1> : tensor<1xbf16>
-  %r = stablehlo.concatenate %x, %y, dim = 0 : (tensor<2xbf16>, tensor<1xbf16>) -> tensor<3xbf16>
-  return %r : tensor<3xbf16>
+  %y = stablehlo.constant dense<[0xFFC1, 3.0]> : tensor<2xbf16>
+  %r = stablehlo.concatenate %x, %y, dim = 0 : (tensor<2xbf16>, tensor<2xbf16>) -> tensor<4xbf16>
+  return %r : tensor<4xbf16>
 }
 
 // Two splats say in two words what 40 elements say.
