@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 SOURCES := toolchain passes tests scripts benchmarks lit_tests
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lit pytest fuzz conformance check types format bench clean
+.PHONY: help demo test lit pytest prove fuzz conformance check types format bench clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -22,6 +22,9 @@ lit: $(VENV)/.dev ## the FileCheck tests
 
 pytest: $(VENV)/.dev ## the Python tests
 	$(BIN)/python -m pytest
+
+prove: $(VENV)/.dev ## scalar rules, for every input, by z3
+	$(BIN)/python scripts/prove.py --jobs $(JOBS)
 
 fuzz: $(VENV)/.dev ## random programs and spoiled inputs, for a minute; more by scripts/fuzz.py
 	$(BIN)/python scripts/fuzz.py programs --seconds 45

@@ -1,0 +1,287 @@
+"""Proofs by z3: what is wrong is refuted with its counterexample, what is ours is proved."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects.stablehlo import (
+    AddOp,
+    ConvertOp,
+    DivOp,
+    MulOp,
+    NotOp,
+    SubtractOp,
+    TanhOp,
+)
+
+from jxc.check.proof import Outcome, prove, prove_rule
+from jxc.ir import build, make_context, read_module
+from jxc.ir.values import direction_of, is_boolean, is_float, is_splat
+from jxc.pipeline import our_passes
+from jxc.rewrite import exact, reassociates, rule
+
+ROOT = Path(__file__).parent.parent.parent
+ADD_ZERO = """
+func.func @main(%x: tensor<4xf16>) -> tensor<4xf16> {
+  %c = stablehlo.constant dense<0.0> : tensor<4xf16>
+  %r = stablehlo.add %x, %c : tensor<4xf16>
+  return %r : tensor<4xf16>
+}"""
+BINARY = """
+func.func @main(%x: tensor<4xTYPE>, %y: tensor<4xTYPE>) -> tensor<4xTYPE> {
+  %r = stablehlo.OP %x, %y : tensor<4xTYPE>
+  return %r : tensor<4xTYPE>
+}"""
+SELF = BINARY.replace("%x, %y", "%x, %x")
+DOUBLED_AND_HALVED = """
+func.func @main(%x: tensor<4xi8>) -> tensor<4xi8> {
+  %c = stablehlo.constant dense<2> : tensor<4xi8>
+  %a = stablehlo.multiply %x, %c : tensor<4xi8>
+  %r = stablehlo.divide %a, %c : tensor<4xi8>
+  return %r : tensor<4xi8>
+}"""
+NOT_LESS = """
+func.func @main(%x: tensor<4xf8E5M2>, %y: tensor<4xf8E5M2>) -> tensor<4xi1> {
+  %a = stablehlo.compare LT, %x, %y : (tensor<4xf8E5M2>, tensor<4xf8E5M2>) -> tensor<4xi1>
+  %r = stablehlo.not %a : tensor<4xi1>
+  return %r : tensor<4xi1>
+}"""
+THERE_AND_BACK = """
+func.func @main(%x: tensor<4xbf16>) -> tensor<4xbf16> {
+  %a = stablehlo.convert %x : (tensor<4xbf16>) -> tensor<4xf16>
+  %r = stablehlo.convert %a : (tensor<4xf16>) -> tensor<4xbf16>
+  return %r : tensor<4xbf16>
+}"""
+
+
+def program(text: str, kind: str = "", op: str = ""):
+    return read_module(text.replace("TYPE", kind).replace("OP", op), make_context())
+
+
+def outcomes(tried, text: str) -> dict[str, set[Outcome]]:
+    """What comes of a rule, by types."""
+    found: dict[str, set[Outcome]] = {}
+    for types, verdict in prove_rule(tried, program(text)):
+        found.setdefault(types, set()).add(verdict.outcome)
+    return found
+
+
+@rule(exact)
+def drop_any_zero(op: AddOp):
+    """x + 0 -> x, which -0.0 + 0.0 is not."""
+    return op.lhs if is_splat(op.rhs, 0) else None
+
+
+@rule(exact)
+def nothing_of_itself(op: SubtractOp):
+    """x - x -> 0, which an infinity is not."""
+    return build.splat(0, op.result.type) if op.lhs == op.rhs else None
+
+
+@rule(exact)
+def one_of_itself(op: DivOp):
+    """x / x -> 1, which 0 / 0 is not."""
+    return build.splat(1, op.result.type) if op.lhs == op.rhs else None
+
+
+@rule(exact)
+def divided_again(op: DivOp):
+    """(x * c) / c -> x, where nothing wraps."""
+    match op.lhs.owner:
+        case MulOp(lhs=x, rhs=c) if c == op.rhs and not is_float(x):
+            return x
+    return None
+
+
+@rule(exact)
+def not_less(op: NotOp):
+    """not(x < y) -> x >= y, which NaN is not."""
+    inner = op.operand.owner
+    if direction_of(inner) != "LT":
+        return None
+    direction = stablehlo.ComparisonDirectionAttr.get("GE")
+    return stablehlo.compare(inner.lhs, inner.rhs, direction, results=[op.result.type])
+
+
+@rule(exact)
+def no_rounding(op: ConvertOp):
+    """convert(convert(x)) -> x, which the type between may not hold."""
+    match op.operand.owner:
+        case ConvertOp(operand=x) if x.type == op.result.type:
+            return x
+    return None
+
+
+@pytest.mark.parametrize(
+    ("wrong", "text", "types", "counterexample"),
+    [
+        (drop_any_zero, ADD_ZERO, "f16", "(f16 -0.0) gives 0.0 before and -0.0 after"),
+        (nothing_of_itself, SELF, "f16", "gives nan before and 0.0 after"),
+        (one_of_itself, SELF, "i8", "(i8 0, "),
+        (divided_again, DOUBLED_AND_HALVED, "i8", "gives "),
+        (not_less, NOT_LESS, "f8E5M2", "nan"),
+        (no_rounding, THERE_AND_BACK, "bf16, f16", "(bf16 "),
+    ],
+    ids=lambda value: getattr(value, "name", None),
+)
+def test_what_is_wrong_is_refuted(wrong, text, types, counterexample):
+    op = "subtract" if wrong is nothing_of_itself else "divide"
+    start = program(text, types.split(",")[0], op)
+    tried, verdict = next(prove_rule(wrong, start))
+    assert tried == types
+    assert verdict.outcome is Outcome.REFUTED
+    assert counterexample in verdict.counterexample
+    assert verdict.reason == "so on the interpreter"
+
+
+def test_a_rule_may_be_wrong_on_some_types_only():
+    start = SELF.replace("TYPE", "i8").replace("OP", "subtract")
+    found = outcomes(nothing_of_itself, start)
+    assert {t for t, o in found.items() if o == {Outcome.PROVED}} > {"i4", "ui8", "i64"}
+    assert found["f16"] == found["f64"] == {Outcome.REFUTED}
+
+
+def test_a_rule_that_fails_is_refuted():
+    @rule(exact)
+    def raises(op: AddOp):
+        """x + 0 -> what is not there."""
+        raise LookupError("nothing")
+
+    _, verdict = next(prove_rule(raises, program(ADD_ZERO)))
+    assert str(verdict).startswith("refuted: it raised LookupError: nothing")
+
+
+def test_a_rule_that_rounds_otherwise_is_asked_about_integers_only():
+    @rule(reassociates)
+    def turned_round(op: AddOp):
+        """x + y -> -(-x - y), but for the sign of zero."""
+        if is_boolean(op.result):
+            return None
+        return stablehlo.negate(stablehlo.subtract(stablehlo.negate(op.lhs), op.rhs))
+
+    found = outcomes(turned_round, BINARY.replace("TYPE", "f32").replace("OP", "add"))
+    assert {"i4", "ui64"} <= found.keys() and not [t for t in found if t.startswith(("f", "b"))]
+    assert set().union(*found.values()) == {Outcome.PROVED}
+
+
+TANH = """
+func.func @main(%x: tensor<4xf16>, %y: tensor<4xf16>) -> tensor<4xf16> {
+  %a = stablehlo.add %x, %y : tensor<4xf16>
+  %r = stablehlo.tanh %a : tensor<4xf16>
+  return %r : tensor<4xf16>
+}"""
+
+
+def test_unknown_functions_give_the_same_for_the_same():
+    minus = "stablehlo.negate %y : tensor<4xf16>"
+    other = TANH.replace("%a = stablehlo.add", f"%b = {minus}\n%a = stablehlo.subtract")
+    other = other.replace("%x, %y :", "%x, %b :")
+    assert prove(program(TANH), program(other)).outcome is Outcome.PROVED
+    context = make_context()
+    twice = TANH.replace("%r = ", "%b = ").replace(
+        "return %r", "%r = stablehlo.tanh %b : tensor<4xf16>\nreturn %r"
+    )
+    verdict = prove(*(read_module(text, context) for text in (TANH, twice)))
+    assert verdict.outcome is Outcome.UNDECIDED
+    assert verdict.reason == "it depends on what stablehlo.tanh is"
+
+
+def test_an_unknown_function_may_be_known_to_differ():
+    """The interpreter says what tanh is, for the arguments that z3 came up with."""
+
+    @rule(exact)
+    def no_tanh(op: TanhOp):
+        """tanh(x) -> x, which it is for 0.0 alone."""
+        return op.operand
+
+    _, verdict = next(prove_rule(no_tanh, program(TANH)))
+    assert verdict.outcome in (Outcome.REFUTED, Outcome.UNDECIDED)
+    assert "interpreter" in verdict.reason
+
+
+TIMES_ZERO = """
+func.func @main(%x: tensor<4xf16>) -> tensor<4xf16> {
+  %c = stablehlo.constant dense<0.0> : tensor<4xf16>
+  %r = stablehlo.multiply %x, %c : tensor<4xf16>
+  return %r : tensor<4xf16>
+}"""
+ZERO = """
+func.func @main(%x: tensor<4xf16>) -> tensor<4xf16> {
+  %c = stablehlo.constant dense<0.0> : tensor<4xf16>
+  return %c : tensor<4xf16>
+}"""
+
+
+@pytest.mark.parametrize(
+    ("assumptions", "outcome"),
+    [
+        ((), Outcome.REFUTED),
+        (("no-nans",), Outcome.REFUTED),
+        (("no-signed-zeros",), Outcome.REFUTED),
+        (("no-infs", "no-nans"), Outcome.REFUTED),
+        (("no-nans", "no-signed-zeros"), Outcome.PROVED),
+    ],
+)
+def test_promises(assumptions, outcome):
+    verdict = prove(program(TIMES_ZERO), program(ZERO), assumptions=assumptions)
+    assert verdict.outcome is outcome
+
+
+@pytest.mark.parametrize(
+    ("line", "outcome", "reason"),
+    [
+        ("%r = stablehlo.reverse %x, dims = [0] : T", Outcome.NOT_SCALAR, "stablehlo.reverse"),
+        ("%r = stablehlo.add %x, %x : T", Outcome.PROVED, ""),
+    ],
+)
+def test_what_moves_elements_is_not_proved(line, outcome, reason):
+    text = "func.func @main(%x: T) -> T {\nLINE\nreturn %r : T\n}".replace("LINE", line)
+    same = program(text.replace("T", "tensor<4xf32>"))
+    verdict = prove(same, same)
+    assert (verdict.outcome, verdict.reason) == (outcome, reason)
+
+
+def test_what_is_not_modelled_is_said():
+    text = BINARY.replace("TYPE", "complex<f32>").replace("OP", "multiply")
+    verdict = prove(program(text), program(text))
+    assert str(verdict) == "unmodelled: multiply of complex numbers"
+
+
+OURS = {
+    "multiply-of-negates": """
+func.func @main(%x: tensor<4xf16>, %y: tensor<4xf16>) -> tensor<4xf16> {
+  %a = stablehlo.negate %x : tensor<4xf16>
+  %b = stablehlo.negate %y : tensor<4xf16>
+  %r = stablehlo.multiply %a, %b : tensor<4xf16>
+  return %r : tensor<4xf16>
+}""",
+    "add-zero": ADD_ZERO,
+    "max-min-self": SELF.replace("TYPE", "f16").replace("OP", "maximum"),
+    "convert-of-convert": THERE_AND_BACK,
+}
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_ours_are_proved(name):
+    ours = next(r for found in our_passes() for r in found.rules if r.name == name)
+    found = outcomes(ours, OURS[name])
+    assert len(found) > 10
+    assert {outcome for each in found.values() for outcome in each} == {Outcome.PROVED}
+
+
+def test_the_script(tmp_path):
+    """Two rules by name: one that is proved, one that moves elements."""
+    out = tmp_path / "proofs.json"
+    command = [sys.executable, str(ROOT / "scripts/prove.py"), "select-same", "identity-reverse"]
+    done = subprocess.run(
+        [*command, "--jobs", "1", "--json", str(out)], capture_output=True, text=True, check=True
+    )
+    assert "1 rules proved, 0 in part, 0 refuted; 1 checked" in done.stdout
+    found = json.loads(out.read_text())
+    assert {"i1", "f8E4M3", "f32"} <= set(found["select-same"]["proved"])
+    assert found["identity-reverse"]["status"] == "checked"

@@ -1,0 +1,160 @@
+"""What ops whose operands and result are of one type make of one element, in z3's terms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+
+import z3
+
+from .elements import Float, Integer, Real, Term
+
+EVEN = z3.RNE()
+"""How StableHLO rounds."""
+
+
+def _add(x: Term, y: Term, of: Real) -> Term:
+    if isinstance(of, Float):
+        return _sum(x, y, of)
+    return x | y if of.width == 1 else x + y
+
+
+def _subtract(x: Term, y: Term, of: Real) -> Term:
+    """On floats x + (-y), as IEEE 754 defines it."""
+    return _sum(x, z3.fpNeg(y), of) if isinstance(of, Float) else x - y
+
+
+def _sum(x: Term, y: Term, of: Float) -> Term:
+    return _widely(z3.fpAdd, x, y, of)
+
+
+def _widely(compute: Callable[[Term, Term, Term], Term], x: Term, y: Term, of: Float) -> Term:
+    """Rounded to 2p + 2 bits, with room for the exponent, then to p: the same as to p at once."""
+    wide = _wide(of).sort
+    exact = compute(EVEN, *(z3.fpFPToFP(EVEN, each, wide) for each in (x, y)))
+    return z3.fpFPToFP(EVEN, exact, of.sort)
+
+
+def _wide(of: Float) -> Float:
+    """z3 adds, divides and rounds only where a significand has no fewer bits than the exponent."""
+    if of.significand >= of.exponent:
+        return of
+    return Float(of.exponent + 3, 2 * of.significand + 2)
+
+
+def _multiply(x: Term, y: Term, of: Real) -> Term:
+    if isinstance(of, Float):
+        return z3.fpMul(EVEN, x, y)
+    return x & y if of.width == 1 else x * y
+
+
+def _divide(x: Term, y: Term, of: Real) -> Term:
+    match of:
+        case Float():
+            return _widely(z3.fpDiv, x, y, of)
+        case Integer(is_signed=True):
+            return z3.If(y == 0, of.value(-1), x / y)
+    return z3.UDiv(x, y)  # all ones where y is zero
+
+
+def _remainder(x: Term, y: Term, of: Integer) -> Term:
+    """On integers, where z3 leaves the dividend of what is divided by zero."""
+    return z3.SRem(x, y) if of.is_signed else z3.URem(x, y)
+
+
+def less(x: Term, y: Term, of: Real) -> Term:
+    match of:
+        case Float():
+            return z3.fpLT(x, y)
+        case Integer(is_signed=True):
+            return x < y
+    return z3.ULT(x, y)
+
+
+def maximum(x: Term, y: Term, of: Real) -> Term:
+    """NaN where either is; 0.0 is greater than -0.0."""
+    if isinstance(of, Integer):
+        return z3.If(less(x, y, of), y, x)
+    zeros = z3.And(z3.fpIsZero(x), z3.fpIsZero(y))
+    above = z3.If(zeros, z3.fpIsNegative(x), z3.fpLT(x, y))
+    nan = z3.Or(z3.fpIsNaN(x), z3.fpIsNaN(y))
+    return z3.If(nan, z3.fpNaN(of.sort), z3.If(above, y, x))
+
+
+def minimum(x: Term, y: Term, of: Real) -> Term:
+    """NaN where either is; -0.0 is less than 0.0."""
+    if isinstance(of, Integer):
+        return z3.If(less(x, y, of), x, y)
+    zeros = z3.And(z3.fpIsZero(x), z3.fpIsZero(y))
+    below = z3.If(zeros, z3.fpIsNegative(y), z3.fpLT(y, x))
+    nan = z3.Or(z3.fpIsNaN(x), z3.fpIsNaN(y))
+    return z3.If(nan, z3.fpNaN(of.sort), z3.If(below, y, x))
+
+
+def _negate(x: Term, of: Real) -> Term:
+    return z3.fpNeg(x) if isinstance(of, Float) else -x
+
+
+def _abs(x: Term, of: Real) -> Term:
+    """The least integer is its own."""
+    if isinstance(of, Float):
+        return z3.fpAbs(x)
+    return z3.If(x < 0, -x, x)
+
+
+def _sign(x: Term, of: Real) -> Term:
+    """-1, 0 or 1; a zero and a NaN stay what they are."""
+    if isinstance(of, Integer):
+        return z3.If(x == 0, x, z3.If(x < 0, of.value(-1), of.value(1)))
+    one = z3.If(z3.fpIsNegative(x), of.value(-1.0), of.value(1.0))
+    return z3.If(z3.Or(z3.fpIsZero(x), z3.fpIsNaN(x)), x, one)
+
+
+def _popcnt(x: Term, of: Integer) -> Term:
+    bits = [z3.ZeroExt(of.width - 1, z3.Extract(i, i, x)) for i in range(of.width)]
+    return reduce(lambda total, bit: total + bit, bits)
+
+
+def _count_leading_zeros(x: Term, of: Integer) -> Term:
+    count = of.value(of.width)
+    for i in range(of.width):
+        count = z3.If(z3.Extract(i, i, x) == 1, of.value(of.width - 1 - i), count)
+    return count
+
+
+def _rounded(mode: Term) -> Callable[[Term, Float], Term]:
+    """An integer near x, which is there in every type that has x."""
+
+    def rounded(x: Term, of: Float) -> Term:
+        wide = z3.fpFPToFP(EVEN, x, _wide(of).sort)
+        return z3.fpFPToFP(EVEN, z3.fpRoundToIntegral(mode, wide), of.sort)
+
+    return rounded
+
+
+ARITHMETIC: dict[str, Callable[..., Term]] = {
+    "abs": _abs,
+    "add": _add,
+    "and": lambda x, y, of: x & y,
+    "ceil": _rounded(z3.RTP()),
+    "count_leading_zeros": _count_leading_zeros,
+    "divide": _divide,
+    "floor": _rounded(z3.RTN()),
+    "maximum": maximum,
+    "minimum": minimum,
+    "multiply": _multiply,
+    "negate": _negate,
+    "not": lambda x, of: ~x,
+    "or": lambda x, y, of: x | y,
+    "popcnt": _popcnt,
+    "remainder": _remainder,
+    "round_nearest_afz": _rounded(z3.RNA()),
+    "round_nearest_even": _rounded(z3.RNE()),
+    "shift_left": lambda x, y, of: x << y,
+    "shift_right_arithmetic": lambda x, y, of: x >> y,
+    "shift_right_logical": lambda x, y, of: z3.LShR(x, y),
+    "sign": _sign,
+    "subtract": _subtract,
+    "xor": lambda x, y, of: x ^ y,
+}
+"""By the op's name: given the operands and their type."""

@@ -1,0 +1,164 @@
+"""Element types as z3 has them: integers are bit-vectors, floats IEEE 754 numbers.
+
+Arguments are made of bits, so that a bitcast sees the very bits that came in. What is computed is
+a number, in which all NaNs are one.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import z3
+from jaxlib.mlir import ir
+
+from ...ir.dtypes import numpy_dtype
+
+Term: TypeAlias = Any
+"""A z3 term, or for complex numbers the pair of its parts."""
+
+# Exponent and significand (the hidden bit included) of the types that have infinities, one zero of
+# each sign and gradual underflow, as z3's numbers do.
+_FORMATS = {
+    "f8E5M2": (5, 3),
+    "f8E4M3": (4, 4),
+    "f8E3M4": (3, 5),
+    "f16": (5, 11),
+    "bf16": (8, 8),
+    "f32": (8, 24),
+    "f64": (11, 53),
+}
+
+
+class Unmodelled(Exception):
+    """There is no meaning here for an op or a type; the text says which."""
+
+
+@dataclass(frozen=True)
+class Integer:
+    """An integer type; booleans are unsigned integers of one bit."""
+
+    width: int
+    is_signed: bool
+
+    @property
+    def sort(self) -> z3.SortRef:
+        return z3.BitVecSort(self.width)
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """The least and the greatest value."""
+        if self.is_signed:
+            return -(1 << self.width - 1), (1 << self.width - 1) - 1
+        return 0, (1 << self.width) - 1
+
+    def value(self, number: int) -> Term:
+        """The number, wrapped to the width."""
+        return z3.BitVecVal(number, self.width)
+
+    def of_bits(self, bits: Term) -> Term:
+        return bits
+
+
+@dataclass(frozen=True)
+class Float:
+    """A floating-point type: how many bits of exponent, and of significand with its hidden bit."""
+
+    exponent: int
+    significand: int
+
+    @property
+    def width(self) -> int:
+        return self.exponent + self.significand
+
+    @property
+    def sort(self) -> z3.FPSortRef:
+        return z3.FPSort(self.exponent, self.significand)
+
+    def value(self, number: float) -> Term:
+        """The number, rounded to nearest."""
+        (bits,) = struct.unpack("<Q", struct.pack("<d", number))
+        return z3.fpFPToFP(z3.RNE(), _DOUBLE.of_bits(z3.BitVecVal(bits, 64)), self.sort)
+
+    def of_bits(self, bits: Term) -> Term:
+        return z3.fpBVToFP(bits, self.sort)
+
+
+_DOUBLE = Float(11, 53)
+
+
+@dataclass(frozen=True)
+class Complex:
+    """A complex type, whose numbers are pairs."""
+
+    part: Float
+
+    @property
+    def width(self) -> int:
+        return 2 * self.part.width
+
+    def of_bits(self, bits: Term) -> Term:
+        """The pair; the real part has the low bits."""
+        half = self.part.width
+        low, high = z3.Extract(half - 1, 0, bits), z3.Extract(2 * half - 1, half, bits)
+        return self.part.of_bits(low), self.part.of_bits(high)
+
+
+Real: TypeAlias = Integer | Float
+Element: TypeAlias = Integer | Float | Complex
+
+
+def element_of(kind: ir.Type) -> Element:
+    """The element type of a ranked tensor, or an element type itself.
+
+    Raises:
+        Unmodelled: z3 has no numbers like these.
+    """
+    if isinstance(kind, ir.RankedTensorType):
+        kind = kind.element_type
+    if isinstance(kind, ir.IntegerType):
+        return Integer(kind.width, not kind.is_unsigned and kind.width > 1)
+    if isinstance(kind, ir.ComplexType) and isinstance(
+        part := element_of(kind.element_type), Float
+    ):
+        return Complex(part)
+    if str(kind) in _FORMATS:
+        return Float(*_FORMATS[str(kind)])
+    raise Unmodelled(f"the type {kind}")
+
+
+def bits_of(number: Term) -> Term:
+    """The bits of a float that no arithmetic has touched; negate and abs touch the sign alone.
+
+    Raises:
+        Unmodelled: it was computed, and which NaN comes out is not laid down.
+    """
+    parts, width = number.children(), number.sort().ebits() + number.sort().sbits()
+    match number.decl().kind():
+        case z3.Z3_OP_FPA_TO_FP if len(parts) == 1:
+            return parts[0]
+        case z3.Z3_OP_ITE:
+            return z3.If(parts[0], bits_of(parts[1]), bits_of(parts[2]))
+        case z3.Z3_OP_FPA_NEG:
+            return bits_of(parts[0]) ^ z3.BitVecVal(1 << width - 1, width)
+        case z3.Z3_OP_FPA_ABS:
+            return bits_of(parts[0]) & z3.BitVecVal((1 << width - 1) - 1, width)
+    raise Unmodelled("the bits of a computed float, which may be any NaN's")
+
+
+def bits_of_array(array: np.ndarray, element: Element) -> list[int]:
+    """The bits of each element, in row-major order."""
+    raw = (int.from_bytes(each.tobytes(), "little") for each in array.reshape(-1))
+    return [bits & (1 << element.width) - 1 for bits in raw]
+
+
+def number_of(bits: int, kind: ir.Type) -> np.ndarray:
+    """The number of the element type `kind` that has these bits, as an array of rank 0."""
+    dtype = numpy_dtype(kind)
+    assert dtype is not None
+    if isinstance(element := element_of(kind), Integer):
+        number = bits - (1 << element.width) if bits > element.range[1] else bits
+        return np.array(number).astype(dtype)
+    return np.frombuffer(bits.to_bytes(dtype.itemsize, "little"), dtype).reshape(())

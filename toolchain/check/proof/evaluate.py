@@ -1,0 +1,227 @@
+"""One element of each result of a function, as z3 terms over one element of each argument.
+
+That is all there is to a function in which no op moves elements about, and what holds for one
+element then holds for all, in every shape. What is the same everywhere may be moved about: scalars
+and splats. Where a constant has several elements, each place is looked at in turn; else an iota
+holds any index within its extent.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+import z3
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects.stablehlo import BitcastConvertOp, ConstantOp, IotaOp
+
+from ...ir.dtypes import numpy_dtype
+from ...ir.values import (
+    array_of,
+    element_type,
+    is_complex,
+    shape_of,
+    splat_of,
+    static_shape,
+)
+from .elements import Float, Integer, Term, Unmodelled, bits_of_array, element_of
+from .semantics import converted, is_elementwise, meaning
+
+_MOVES = frozenset(
+    "stablehlo." + name
+    for name in ("broadcast_in_dim", "concatenate", "pad", "reshape", "reverse", "transpose")
+)
+_SLICES = ("stablehlo.slice", "stablehlo.dynamic_slice")
+_MOST_PLACES = 32
+_INDEX = Integer(32, is_signed=False)
+
+
+class NotScalar(Unmodelled):
+    """An element of a result depends on more than the elements at its place."""
+
+
+@dataclass
+class Evaluation:
+    """What a function makes of one element.
+
+    Attributes:
+        arguments: one element of each argument.
+        argument_types: their element types.
+        results: one element of each result.
+        result_types: their element types.
+        floats: every float that came up, arguments included.
+        conditions: what holds of the indices that iotas hold.
+    """
+
+    arguments: list[Term]
+    argument_types: list[ir.Type]
+    results: list[Term]
+    result_types: list[ir.Type]
+    floats: list[Term]
+    conditions: list[Term]
+
+
+def symbols(function: ir.OpView) -> list[Term]:
+    """For each argument of a `func.func` the bits of one element, free.
+
+    Raises:
+        Unmodelled: z3 has no numbers like these.
+    """
+    return [
+        z3.BitVec(f"argument {argument.arg_number}", element_of(argument.type).width)
+        for argument in _body(function).arguments
+    ]
+
+
+Place: TypeAlias = tuple[int, ...] | None
+"""The indices of an element; None stands for any."""
+
+
+def places(*functions: ir.OpView) -> Sequence[Place]:
+    """The places to look at: any, or each where constants have several elements.
+
+    Raises:
+        NotScalar: they are many, or of several shapes.
+    """
+    constants = [
+        op
+        for function in functions
+        for op in _body(function).operations
+        if isinstance(op, ConstantOp) and len(_elements(op)) != 1
+    ]
+    shapes = {shape_of(op.result) for op in constants}
+    if not shapes:
+        return [None]
+    if len(shapes) > 1 or not 0 < math.prod(shape := shapes.pop()) <= _MOST_PLACES:
+        raise NotScalar("constants of several shapes, of no elements or of many")
+    return list(np.ndindex(shape))
+
+
+def evaluate(function: ir.OpView, bits: Sequence[Term], place: Place = None) -> Evaluation:
+    """One element of each result of a `func.func`.
+
+    Args:
+        function: not a declaration.
+        bits: of one element of each argument.
+        place: where the element is, one of `places`.
+
+    Raises:
+        NotScalar: it is not elementwise.
+        Unmodelled: an op or a type has no meaning here.
+    """
+    body, scope = _body(function), _Scope(place)
+    for argument, each in zip(body.arguments, bits, strict=True):
+        scope.bind(argument, element_of(argument.type).of_bits(each), not shape_of(argument))
+    *ops, last = body.operations
+    for op in ops:
+        scope.op(op)
+    return Evaluation(
+        [scope.terms[value] for value in body.arguments],
+        [element_type(value) for value in body.arguments],
+        [scope.terms[value] for value in last.operands],
+        [element_type(value) for value in last.operands],
+        [part for value, term in scope.terms.items() for part in _floats(value, term)],
+        scope.conditions,
+    )
+
+
+@dataclass
+class _Scope:
+    """What is known of the values of a block: an element of each, and which repeat it."""
+
+    place: Place
+    terms: dict[ir.Value, Term] = field(default_factory=dict)
+    same_everywhere: set[ir.Value] = field(default_factory=set)
+    conditions: list[Term] = field(default_factory=list)
+
+    def bind(self, value: ir.Value, term: Term, is_same_everywhere: bool) -> None:
+        self.terms[value] = term
+        if is_same_everywhere:
+            self.same_everywhere.add(value)
+
+    def op(self, op: ir.OpView) -> None:
+        """Bind the result of an op."""
+        if len(op.results) != 1 or len(op.regions) != 0:
+            raise NotScalar(op.operation.name)
+        if isinstance(op, ConstantOp):
+            elements = _elements(op)
+            index = 0
+            if len(elements) > 1:
+                assert self.place is not None
+                index = int(np.ravel_multi_index(self.place, shape_of(op.result)))
+            self.bind(op.result, elements[index], len(elements) == 1)
+        elif isinstance(op, IotaOp):
+            self.bind(op.result, self._index(op), False)
+        else:
+            is_same = all(value in self.same_everywhere for value in op.operands)
+            self.bind(op.results[0], self._term(op, is_same), is_same)
+
+    def _index(self, op: IotaOp) -> Term:
+        shape, dimension = shape_of(op.result), int(op.iota_dimension)
+        if static_shape(op.result) is None or shape[dimension] >= 2**_INDEX.width:
+            raise NotScalar("an iota of dynamic shape")
+        if self.place is not None and len(self.place) != len(shape):
+            raise NotScalar("an iota beside constants of another shape")
+        index = z3.BitVec(f"index {dimension} of {shape}", _INDEX.width)
+        known = z3.ULT(index, shape[dimension])
+        if self.place is not None:
+            known = z3.And(known, index == self.place[dimension])
+        self.conditions.append(known)
+        return converted(index, _INDEX, element_of(op.result.type))
+
+    def _term(self, op: ir.OpView, is_same: bool) -> Term:
+        name = op.operation.name
+        operands = [(self.terms[value], element_of(value.type)) for value in op.operands]
+        if name in _MOVES or name in _SLICES:
+            first, *others = (term for term, _ in operands)
+            if not is_same or not (name in _SLICES or all(_is_same(first, x) for x in others)):
+                raise NotScalar(name)
+            return first
+        if not is_elementwise(op) or _changes_shape(op):
+            raise NotScalar(name)
+        return meaning(op, operands, element_of(op.results[0].type))
+
+
+def _body(function: ir.OpView) -> ir.Block:
+    blocks = list(function.regions[0].blocks)
+    if len(blocks) != 1:
+        raise NotScalar("a function without a body, or of several blocks")
+    return blocks[0]
+
+
+def _elements(op: ConstantOp) -> list[Term]:
+    """The elements in row-major order, or the one that they all are."""
+    kind = element_type(op.result)
+    element = element_of(kind)
+    number = splat_of(op.result)
+    if number is None or math.isnan(number):  # as floats of Python's, NaNs lose their bits
+        array = array_of(op.result)
+    else:
+        array = np.array(number).astype(numpy_dtype(kind))
+    if array is None:
+        raise Unmodelled(f"constants of {kind}")
+    bits = bits_of_array(array, element)
+    if len(set(bits)) == 1:
+        bits = bits[:1]
+    return [element.of_bits(z3.BitVecVal(each, element.width)) for each in bits]
+
+
+def _is_same(x: Term, y: Term) -> bool:
+    pairs = zip(x, y, strict=True) if isinstance(x, tuple) else [(x, y)]
+    return all(a.eq(b) for a, b in pairs)
+
+
+def _changes_shape(op: ir.OpView) -> bool:
+    """A bitcast between types of different widths does."""
+    if not isinstance(op, BitcastConvertOp):
+        return False
+    return element_of(op.operand.type).width != element_of(op.result.type).width
+
+
+def _floats(value: ir.Value, term: Term) -> Sequence[Term]:
+    if is_complex(value):
+        return term
+    return [term] if isinstance(element_of(value.type), Float) else []

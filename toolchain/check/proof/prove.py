@@ -1,0 +1,159 @@
+"""Whether two programs give the same for every input: z3 is asked for one where they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+import z3
+from jaxlib.mlir import ir
+
+from ...ir import functions
+from .elements import Complex, Element, Float, Term, Unmodelled, element_of, number_of
+from .evaluate import Evaluation, NotScalar, evaluate, places, symbols
+from .semantics import UNKNOWN
+
+
+class Outcome(Enum):
+    """What came of a proof."""
+
+    PROVED = "proved"
+    REFUTED = "refuted"
+    UNDECIDED = "undecided"
+    UNMODELLED = "unmodelled"
+    NOT_SCALAR = "not scalar"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What z3 says of two programs.
+
+    Attributes:
+        outcome: proved; refuted; undecided where z3 ran out of time, or where it depends on what
+            functions like tanh are; unmodelled where an op or a type has no meaning in z3's terms;
+            not scalar where elements are moved about.
+        reason: why it is neither proved nor refuted.
+        counterexample: arguments on which the two differ, and what each gives there.
+        inputs: these arguments, one element of each.
+    """
+
+    outcome: Outcome
+    reason: str = ""
+    counterexample: str = ""
+    inputs: tuple[np.ndarray, ...] = field(default=(), compare=False)
+
+    def __str__(self) -> str:
+        return ": ".join(filter(None, [self.outcome.value, self.reason, self.counterexample]))
+
+
+def prove(
+    before: ir.Module,
+    after: ir.Module,
+    *,
+    assumptions: Collection[str] = (),
+    limit_s: float = 5.0,
+) -> Verdict:
+    """Whether one element of each result of @main is the same, bit for bit, for every input.
+
+    All NaNs are one; 0.0 and -0.0 are two.
+
+    Args:
+        before: the module that is right.
+        after: the one in question; @main has the same type.
+        assumptions: promises: "no-nans" and "no-infs" of every float that comes up in `before`,
+            "no-signed-zeros" of the results.
+        limit_s: how long z3 may take.
+    """
+    mains = [functions(module)["main"] for module in (before, after)]
+    try:
+        bits = symbols(mains[0])
+        at = [[evaluate(f, bits, place) for f in mains] for place in places(*mains)]
+    except NotScalar as why:
+        return Verdict(Outcome.NOT_SCALAR, str(why))
+    except Unmodelled as why:
+        return Verdict(Outcome.UNMODELLED, str(why))
+    for expected, found in at:
+        conditions = [
+            *_promised(expected, assumptions),
+            *expected.conditions,
+            *found.conditions,
+            z3.Or(_differences(expected, found, "no-signed-zeros" in assumptions)),
+        ]
+        solver, answer = _asked(conditions, limit_s)
+        if answer == z3.sat:
+            return _refuted(solver.model(), bits, expected, found)
+        if answer == z3.unknown:
+            return Verdict(Outcome.UNDECIDED, f"z3 says {solver.reason_unknown()}")
+    return Verdict(Outcome.PROVED)
+
+
+def _asked(conditions: list[Term], limit_s: float) -> tuple[z3.Solver, z3.CheckSatResult]:
+    """Half of the time goes to the solver that sees that equal inputs give equal quotients."""
+    for make in (z3.SimpleSolver, z3.Solver):
+        solver = make()
+        solver.set("timeout", int(500 * limit_s))
+        solver.add(*conditions)
+        answer = solver.check()
+        if answer != z3.unknown:
+            break
+    return solver, answer
+
+
+def _promised(evaluation: Evaluation, assumptions: Collection[str]) -> list[Term]:
+    tests = {"no-nans": z3.fpIsNaN, "no-infs": z3.fpIsInf}
+    return [
+        z3.Not(test(number))
+        for name, test in tests.items()
+        if name in assumptions
+        for number in evaluation.floats
+    ]
+
+
+def _differences(expected: Evaluation, found: Evaluation, zeros_are_one: bool) -> list[Term]:
+    pairs = zip(expected.results, found.results, expected.result_types, strict=True)
+    return [_differs(x, y, element_of(kind), zeros_are_one) for x, y, kind in pairs]
+
+
+def _differs(x: Term, y: Term, element: Element, zeros_are_one: bool) -> Term:
+    if isinstance(element, Complex):
+        parts = zip(x, y, strict=True)
+        return z3.Or([_differs(a, b, element.part, zeros_are_one) for a, b in parts])
+    if zeros_are_one and isinstance(element, Float):
+        return z3.And(x != y, z3.Not(z3.And(z3.fpIsZero(x), z3.fpIsZero(y))))
+    return x != y
+
+
+def _refuted(
+    model: z3.ModelRef, bits: Sequence[Term], expected: Evaluation, found: Evaluation
+) -> Verdict:
+    inputs = [
+        number_of(model.eval(each, model_completion=True).as_long(), kind)
+        for each, kind in zip(bits, expected.argument_types, strict=True)
+    ]
+    given = ", ".join(
+        f"{kind} {x}" for kind, x in zip(expected.argument_types, inputs, strict=True)
+    )
+    wanted, got = (_texts(model, each) for each in (expected, found))
+    text = f"({given}) gives {wanted} before and {got} after"
+    names = [name for each in model.decls() if (name := each.name()).startswith(UNKNOWN)]
+    if names:
+        of = names[0].removeprefix(UNKNOWN).split()[0]
+        return Verdict(Outcome.UNDECIDED, f"it depends on what {of} is", text, tuple(inputs))
+    return Verdict(Outcome.REFUTED, "", text, tuple(inputs))
+
+
+def _texts(model: z3.ModelRef, evaluation: Evaluation) -> str:
+    pairs = zip(evaluation.results, evaluation.result_types, strict=True)
+    return ", ".join(_text(model, term, kind) for term, kind in pairs)
+
+
+def _text(model: z3.ModelRef, term: Term, kind: ir.Type) -> str:
+    if isinstance(term, tuple):
+        part = ir.ComplexType(kind).element_type
+        return "({}, {})".format(*(_text(model, each, part) for each in term))
+    if z3.is_fp(term) and z3.is_true(model.eval(z3.fpIsNaN(term), model_completion=True)):
+        return "nan"
+    bits = z3.fpToIEEEBV(term) if z3.is_fp(term) else term
+    return str(number_of(model.eval(bits, model_completion=True).as_long(), kind))
