@@ -46,6 +46,7 @@ format: $(VENV)/.dev ## write the format that `check` wants
 
 bench: $(VENV)/.demo ## what a call through jxc.jit costs above jax.jit, and other figures
 	$(BIN)/python benchmarks/overhead.py
+	$(BIN)/python benchmarks/passes.py
 
 clean: ## remove what the other targets made
 	rm -rf .venv .venv-* build *.egg-info .pytest_cache .mypy_cache .ruff_cache
