@@ -11,10 +11,13 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import (
     BroadcastInDimOp,
+    ClampOp,
     ConcatenateOp,
     ConstantOp,
     GatherOp,
     IotaOp,
+    MaxOp,
+    MinOp,
     ReshapeOp,
 )
 
@@ -72,7 +75,7 @@ def layout_of(op: GatherOp) -> Layout | None:
     )
 
 
-@rule(exact)
+@rule(exact, of=(BroadcastInDimOp, ConstantOp))
 def gather_of_splat(op: GatherOp) -> ir.Value | None:
     """gather(dense<c>) -> dense<c>."""
     element = splat_attr(op.operand)
@@ -188,7 +191,7 @@ def components_of(indices: ir.Value, vector: int) -> list[ir.Value] | None:
     return None
 
 
-@rule(exact)
+@rule(exact, of=BroadcastInDimOp)
 def gather_of_broadcast(op: GatherOp) -> ir.Value | None:
     """gather(broadcast_in_dim(x)) -> broadcast_in_dim(x), where the slices take all that x has."""
     match op.operand.owner:
@@ -207,7 +210,7 @@ def gather_of_broadcast(op: GatherOp) -> ir.Value | None:
     return None
 
 
-@rule(exact)
+@rule(exact, of=IotaOp)
 def gather_of_iota(op: GatherOp) -> ir.Value | None:
     """gather(iota, indices) -> indices, clamped to what there is, of a single dimension."""
     match op.operand.owner:
@@ -232,7 +235,7 @@ def _clamped(op: GatherOp, most: int) -> ir.Value | None:
     return build.reshape(indices, shape_of(op.result))
 
 
-@rule(exact)
+@rule(exact, of=(ClampOp, MaxOp, MinOp, ReshapeOp))
 def gather_of_clamp(op: GatherOp) -> ir.Value | None:
     """gather(x, clamp(0, indices, most)) -> gather(x, indices), which clamps to that or less."""
     indices, shape = op.start_indices, static_shape(op.operand)

@@ -15,6 +15,7 @@ from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import (
     AddOp,
     AndOp,
+    BroadcastInDimOp,
     ConstantOp,
     MulOp,
     OrOp,
@@ -64,7 +65,7 @@ def scatter_of_own_value(op: ScatterOp) -> list[ir.Value] | None:
     return _unchanged(op)
 
 
-@rule(exact)
+@rule(exact, of=(BroadcastInDimOp, ConstantOp))
 def scatter_of_neutral(op: ScatterOp) -> list[ir.Value] | None:
     """scatter(x, indices, 0) -> x, where it adds; what is neutral to -, *, &, | and ^ likewise.
 
