@@ -39,6 +39,20 @@ def test_a_wrong_rule_is_shown_with_arguments():
     assert "argument 0: float32[8]" in str(verdict)
 
 
+@jxc.rule(jxc.exact)
+def wrong_where_one(op: AddOp) -> ir.Value | None:
+    """x + y -> x, wrongly, where there is one element."""
+    return op.lhs if ir.RankedTensorType(op.lhs.type).shape == [1] else None
+
+
+def test_a_rule_that_is_wrong_at_extent_1_is_found_at_extent_8():
+    verdict = jxc.verify(lambda x, y: x + y, X, X, pipeline=[wrong_where_one])
+    assert not verdict.agrees
+    assert verdict.report.difference.inputs[0].shape == (1,)
+    assert "tensor<1xf32>" in str(verdict.program)
+    assert jxc.verify(lambda x, y: x + y, X, X, pipeline="O2").elsewhere == 6
+
+
 def chain(length):
     """x doubled `length` times, but for sums of different operands between."""
     lines = ["func.func public @main(%v0: tensor<f32>) -> tensor<f32> {"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from .compare import Report, compare_modules
 from .entries import entry_names, with_main
 from .extents import static_pairs
 from .inputs import CannotRun
+from .other_extents import at_other_extents
 
 CONTRACTS = {"exact": exact, "reassociates": reassociates}
 
@@ -32,11 +33,15 @@ class Verdict:
         function: the function's name, without the @.
         report: the draw that differed, or the last one.
         draws: how many sets of arguments were compared.
+        elsewhere: how many more were, with extents of the program made 1 or 0.
+        program: the program at other extents that differed; None where it is the function itself.
     """
 
     function: str
     report: Report
     draws: int
+    elsewhere: int = 0
+    program: ir.Module | None = None
 
     @property
     def agrees(self) -> bool:
@@ -44,7 +49,8 @@ class Verdict:
         return self.report.agrees
 
     def __str__(self) -> str:
-        return f"@{self.function}: {self.report} [{self.draws} draws]"
+        more = f", {self.elsewhere} with other extents" if self.elsewhere else ""
+        return f"@{self.function}: {self.report} [{self.draws} draws{more}]"
 
 
 def contract_of(pipeline: Pipeline, report: RunReport) -> Contract:
@@ -95,9 +101,31 @@ def _verdict(
 def verify_pipeline(
     module: ir.Module, pipeline: PipelineLike, *, facts: Facts | None = None, seeds: int = 3
 ) -> list[Verdict]:
-    """Compare a module with itself after a pipeline, by the loosest contract that was used."""
-    after, contract = _after(module, make_pipeline(pipeline), facts or Facts())
+    """Compare a module with itself after a pipeline, by the loosest contract that was used.
+
+    Where they agree, the same for the module with an extent made 1 or 0, each in turn: rules that
+    count on more are found out there.
+    """
+    steps, known = make_pipeline(pipeline), facts or Facts()
+    verdicts = _compared(module, steps, known, seeds)
+    if not all(verdict.agrees for verdict in verdicts):
+        return verdicts
+    return [_elsewhere(module, verdict, steps, known) for verdict in verdicts]
+
+
+def _compared(module: ir.Module, steps: Pipeline, facts: Facts, seeds: int) -> list[Verdict]:
+    after, contract = _after(module, steps, facts)
     return verify_modules(module, after, contract=contract, seeds=seeds)
+
+
+def _elsewhere(module: ir.Module, verdict: Verdict, steps: Pipeline, facts: Facts) -> Verdict:
+    """The verdict, with what the program does at other extents."""
+    for program in at_other_extents(with_main(module, verdict.function)):
+        [found] = _compared(program, steps, facts, seeds=1)
+        if found.report.difference is not None:
+            return replace(found, function=verdict.function, program=program)
+        verdict = replace(verdict, elsewhere=verdict.elsewhere + found.draws)
+    return verdict
 
 
 def blame(

@@ -40,7 +40,8 @@ def verify_command(before: str | None, after: str | None, **flags: Any) -> None:
 
     The arguments are random, edge values (NaN, infinities, signed zeros, denormals, extremes), and
     small integers, on which sums are exact. Both run on StableHLO's reference interpreter, or
-    through XLA where it cannot. Exit code 1 if they differ, or if nothing could be run.
+    through XLA where it cannot. Dynamic extents are drawn; with a pipeline, A with an extent made 1
+    or 0 is compared too. Exit code 1 if they differ, or if nothing could be run.
 
     Where a pipeline makes a difference, a small program on which it does so too is printed, with
     the arguments that show it.
@@ -85,8 +86,9 @@ def verify_command(before: str | None, after: str | None, **flags: Any) -> None:
         library = Library.of_files(flags["load_pass"])
         pipeline = make_pipeline(chosen_pipeline(flags, default="O0"), library)
     verdicts = _compare(modules, pipeline, flags)
-    culprit = _culprit(modules[0], pipeline, verdicts, flags)
-    small = partial(counterexample, modules[0], pipeline, verdicts, flags)
+    broken = next((v.program for v in verdicts if v.program is not None), modules[0])
+    culprit = _culprit(broken, pipeline, verdicts, flags)
+    small = partial(counterexample, broken, pipeline, verdicts, flags)
     _print(verdicts, culprit, small, flags)
     if not all(verdict.agrees for verdict in verdicts):
         sys.exit(1)

@@ -55,7 +55,7 @@ def find_counterexample(
     """The smallest program found whose meaning the pipeline changes as it changes the module's.
 
     Args:
-        module: the module.
+        module: the module, or the verdict's own program where it has one.
         pipeline: what breaks it.
         verdict: of the function that it breaks; has a difference.
         facts: what rules may know.
@@ -67,7 +67,8 @@ def find_counterexample(
     """
     with closing(_interpreter(verdict)) as interpreter:
         test = _Test(make_pipeline(pipeline), facts or Facts(), verdict, seeds, interpreter)
-        alone = with_main(module, verdict.function)
+        is_alone = verdict.program is not None
+        alone = module if is_alone else with_main(module, verdict.function)
         try:
             reduction = reduce_module(alone, test.still_fails, seconds=seconds)
         except NotFailing:
