@@ -212,6 +212,16 @@ def test_returning_what_is_no_value_is_said():
         apply_rules(parsed().operation, [three], Facts())
 
 
+def test_returning_the_op_itself_is_said():
+    @rule(exact)
+    def same(op: MulOp) -> ir.Value | None:
+        """x * y -> x * y."""
+        return op.result
+
+    with pytest.raises(RuleError, match=r"a result of the stablehlo\.multiply that it was to rep"):
+        apply_rules(parsed().operation, [same], Facts())
+
+
 def test_facts_are_checked():
     with pytest.raises(UsageError, match="target 'CPU': expected cpu, gpu, tpu"):
         Facts("CPU")

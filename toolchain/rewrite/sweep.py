@@ -329,6 +329,8 @@ def _checked(returned: Replacement, op: ir.OpView) -> list[ir.Value]:
         raise RuleError(
             f"returned {returned!r}: expected a Value, an op, a sequence of Values, None"
         )
+    if any(value.owner == op for value in values):
+        raise RuleError(f"returned a result of the {op.operation.name} that it was to replace")
     found = [value.type for value in values]
     expected = [result.type for result in op.results]
     if found != expected:
