@@ -218,3 +218,47 @@ def test_what_a_reduction_chooses(body: str, expected: Bounds) -> None:
     module = read_module(text, make_context())
     (main,) = module.body.operations
     assert bounds_of(main.regions[0].blocks[0].operations[-1].operands[0]) == expected
+
+
+_SUM = "({\n^bb0(%a: tensor<i8>, %b: tensor<i8>):\n%s = stablehlo.add %b, %a : tensor<i8>\n"
+_SUM += "stablehlo.return %s : tensor<i8>\n})"
+_WINDOW = (
+    "window_dimensions = array<i64: 5>, padding = dense<[[4, 0]]> : tensor<1x2xi64>, "
+    "base_dilations = array<i64: 1>, window_dilations = array<i64: 1>, "
+    "window_strides = array<i64: 1>"
+)
+_SCATTER = (
+    "scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], "
+    "scatter_dims_to_operand_dims = [0], index_vector_dim = 1>"
+)
+
+
+@pytest.mark.parametrize(
+    ("op", "expected"),
+    [
+        (f'"stablehlo.reduce"(%x, %z) <{{dimensions = array<i64: 0>}}> {_SUM}', Bounds(-18, 126)),
+        (f'"stablehlo.reduce"(%x, %one) <{{dimensions = array<i64: 0>}}> {_SUM}', ALL),
+        (f'"stablehlo.reduce_window"(%x, %z) <{{{_WINDOW}}}> {_SUM}', Bounds(-5, 35)),
+        (f'"stablehlo.scatter"(%x, %i, %x) <{{{_SCATTER}}}> {_SUM}', ALL),  # 7 and 18 times 7
+        (f'"stablehlo.scatter"(%x, %i, %y) <{{{_SCATTER}}}> {_SUM}', Bounds(-1, 25)),
+    ],
+)
+def test_sums(op: str, expected: Bounds) -> None:
+    kinds = "(tensor<18xi8>, tensor<i8>)"
+    result = "tensor<i8>" if '"stablehlo.reduce"' in op else "tensor<18xi8>"
+    if "scatter" in op:
+        kinds = "(tensor<18xi8>, tensor<18x1xi32>, tensor<18xi8>)"
+    text = f"""func.func @main(%v: tensor<18xi8>, %i: tensor<18x1xi32>) -> {result} {{
+      %z = stablehlo.constant dense<0> : tensor<i8>
+      %one = stablehlo.constant dense<1> : tensor<i8>
+      %y = stablehlo.constant dense<1> : tensor<18xi8>
+      %low = stablehlo.constant dense<-1> : tensor<i8>
+      %high = stablehlo.constant dense<7> : tensor<i8>
+      %x = stablehlo.clamp %low, %v, %high
+        : (tensor<i8>, tensor<18xi8>, tensor<i8>) -> tensor<18xi8>
+      %r = {op} : {kinds} -> {result}
+      return %r : {result}
+    }}"""
+    module = read_module(text, make_context())
+    (main,) = module.body.operations
+    assert bounds_of(main.regions[0].blocks[0].operations[-1].operands[0]) == expected

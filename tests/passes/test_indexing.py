@@ -137,6 +137,9 @@ IDIOMS: dict[str, Idiom] = {
     "x[argsort]": fixed(
         lambda x: x[jnp.argsort(x)], (X,), lambda x: x[np.argsort(x, kind="stable")], 13
     ),
+    "nonzero": fixed(
+        lambda x: jnp.nonzero(x, size=7)[0], (X,), lambda x: np.append(np.nonzero(x)[0], 0), 16
+    ),
     "x[top_k]": fixed(lambda x: x[lax.top_k(x, 2)[1]], (U,), lambda x: x[[2, 1]], 3, "select"),
     # Places that an argument says.
     "loop to n": Idiom(

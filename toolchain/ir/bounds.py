@@ -29,9 +29,11 @@ from jaxlib.mlir.dialects.stablehlo import (
     MulOp,
     PadOp,
     ReduceOp,
+    ReduceWindowOp,
     RemOp,
     ReshapeOp,
     ReverseOp,
+    ScatterOp,
     SelectOp,
     SignOp,
     SliceOp,
@@ -41,7 +43,7 @@ from jaxlib.mlir.dialects.stablehlo import (
     WhileOp,
 )
 
-from .values import constant_of, direction_of, element_type, shape_of, splat_of
+from .values import constant_of, direction_of, element_type, is_splat, shape_of, splat_of
 
 PRODUCERS_SEEN = 4  # how many ops deep an answer looks; the driver's guard reaches as far
 _MOST_ELEMENTS = 1024  # of a constant that is read, unless it is a splat
@@ -117,7 +119,9 @@ def _of_result(value: ir.Value, depth: int, known: _Known | None) -> Bounds | No
         found = [bounds_of(operand, depth, known) for operand in op.operands]
         operands = [each for each in found if each is not None]
         return compute(*operands) if len(operands) == len(found) else None
-    return _of_moved(op, depth) if len(op.results) == 1 else _of_several(value, depth)
+    if len(op.results) > 1:
+        return _of_several(value, depth)
+    return _of_moved(op, depth) if len(op.regions) == 0 else _of_sum(op, depth)
 
 
 def _of_moved(op: ir.OpView, depth: int) -> Bounds | None:
@@ -147,6 +151,40 @@ def _of_several(value: ir.Value, depth: int) -> Bounds | None:
         case TopKOp(operand=x) if number == 1 and shape_of(x)[-1] > 0:
             return Bounds(0, shape_of(x)[-1] - 1)
     return None
+
+
+def _of_sum(op: ir.OpView, depth: int) -> Bounds | None:
+    """Sums of integers: so many of them, each within bounds, counting on from 0 or what was there.
+
+    A window takes its padding from the initial value, which is 0 too.
+    """
+    first: Bounds | None = Bounds(0, 0)
+    match op:
+        case ReduceOp(inputs=[x], init_values=[y], dimensions=dims) if is_splat(y, 0):
+            count = math.prod(shape_of(x)[dim] for dim in dims)
+        case ReduceWindowOp(inputs=[x], init_values=[y], window_dimensions=sizes):
+            if not is_splat(y, 0):
+                return None
+            count = math.prod(sizes)
+        case ScatterOp(inputs=[y], updates=[x]):
+            count, first = math.prod(shape_of(x)), bounds_of(y, depth)
+        case _:
+            return None
+    each = bounds_of(x, depth)
+    if count < 0 or each is None or first is None or not _adds(op):
+        return None
+    low, high = count * min(each.low, 0), count * max(each.high, 0)
+    return Bounds(first.low + low, first.high + high)
+
+
+def _adds(op: ir.OpView) -> bool:
+    """Whether the body of a reduction or scatter of one operand adds its two arguments."""
+    body = op.regions[0].blocks[0]
+    match body.operations[-1].operands[0].owner:
+        case AddOp(lhs=x, rhs=y):
+            arguments = list(body.arguments)
+            return [x, y] in (arguments, arguments[::-1])
+    return False
 
 
 def _is_choice(op: ReduceOp, number: int) -> bool:
