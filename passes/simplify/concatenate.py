@@ -92,20 +92,38 @@ def concatenate_of_same(op: ConcatenateOp) -> ir.Value | None:
 
 @rule(exact)
 def concatenate_of_broadcasts(op: ConcatenateOp) -> ir.Value | None:
-    """concatenate(broadcast_in_dim(x), broadcast_in_dim(x)) -> broadcast_in_dim(x), longer."""
-    if len(op.inputs) < 2:
-        return None
+    """concatenate(broadcast_in_dim(x), broadcast_in_dim(y)) -> broadcast_in_dim(concatenate(x, y)).
+
+    And of x alone, if all repeat it along the dimension that is joined.
+    """
     owners = [value.owner for value in op.inputs]
-    if not all(isinstance(each, BroadcastInDimOp) for each in owners):
+    if len(owners) < 2 or not all(isinstance(each, BroadcastInDimOp) for each in owners):
         return None
-    x, dims, dim = owners[0].operand, list(owners[0].broadcast_dimensions), op.dimension.value
-    if any(each.operand != x or list(each.broadcast_dimensions) != dims for each in owners):
+    operands, dims = [each.operand for each in owners], list(owners[0].broadcast_dimensions)
+    if any(list(each.broadcast_dimensions) != dims for each in owners):
         return None
-    if numeric_shape(op.result, x) is None:
+    if numeric_shape(op.result, *op.inputs, *operands) is None:
         return None
-    if dim in dims and shape_of(x)[dims.index(dim)] != 1:
+    dim, x = op.dimension.value, operands[0]
+    if dim not in dims or all(shape_of(each)[dims.index(dim)] == 1 for each in operands):
+        same = all(each == x for each in operands)
+        return stablehlo.broadcast_in_dim(op.result.type, x, dims) if same else None
+    return _joined_before(op, operands, dims)
+
+
+def _joined_before(
+    op: ConcatenateOp, operands: Sequence[ir.Value], dims: list[int]
+) -> ir.Value | None:
+    """The concatenation of what is broadcast, if that is of one shape beside what is joined."""
+    place, dim = dims.index(op.dimension.value), op.dimension.value
+    shapes = [list(shape_of(each)) for each in operands]
+    others = [shape[:place] + shape[place + 1 :] for shape in shapes]
+    if any(each != others[0] for each in others) or not all(map(is_used_once, op.inputs)):
         return None
-    return stablehlo.broadcast_in_dim(op.result.type, x, dims)
+    whole = zip(shapes, op.inputs, strict=True)
+    if any(shape[place] != shape_of(value)[dim] for shape, value in whole):
+        return None
+    return stablehlo.broadcast_in_dim(op.result.type, stablehlo.concatenate(operands, place), dims)
 
 
 @rule(exact)

@@ -6,7 +6,7 @@ import math
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import BitcastConvertOp, ConvertOp, SelectOp
+from jaxlib.mlir.dialects.stablehlo import BitcastConvertOp, ConvertOp, ReducePrecisionOp, SelectOp
 
 from jxc.ir import build
 from jxc.ir.values import as_result, element_type, splat_of, static_shape
@@ -108,6 +108,26 @@ def convert_of_select(op: ConvertOp) -> ir.Value | None:
             either = [build.splat(n, op.result.type) for n in numbers if n is not None]
             return stablehlo.select(p, *either, results=[op.result.type])
     return None
+
+
+# The bits of the exponent and of the mantissa that IEEE 754's formats and bfloat16 write down.
+_FORMATS = {"bf16": (8, 7), "f16": (5, 10), "f32": (8, 23), "f64": (11, 52)}
+
+
+@rule(exact)
+def identity_reduce_precision(op: ReducePrecisionOp) -> ir.Value | None:
+    """reduce_precision(x) -> x, with all exponents that x has, and the digits that it had once.
+
+    With fewer exponents, small numbers become zero, though the format might have them.
+    """
+    own = element_type(op.operand)
+    exponent, mantissa = _FORMATS.get(str(own), (math.inf, math.inf))
+    match op.operand.owner:
+        case ConvertOp(operand=x) if _holds(own, element_type(x)):
+            mantissa = min(mantissa, _FORMATS.get(str(element_type(x)), (0, math.inf))[1])
+    if exponent > op.exponent_bits.value or mantissa > op.mantissa_bits.value:
+        return None
+    return as_result(op.operand, op)
 
 
 @rule(exact)

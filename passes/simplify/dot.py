@@ -11,11 +11,17 @@ from typing import NamedTuple
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import BroadcastInDimOp, DotGeneralOp, SliceOp, TransposeOp
+from jaxlib.mlir.dialects.stablehlo import (
+    BroadcastInDimOp,
+    ConstantOp,
+    DotGeneralOp,
+    SliceOp,
+    TransposeOp,
+)
 
 from jxc.cost.thresholds import pays_to_slice_operands
 from jxc.ir import build
-from jxc.ir.values import is_complex, shape_of
+from jxc.ir.values import is_complex, shape_of, splat_attr
 from jxc.rewrite import exact, rule
 
 from .elementwise import is_used_once, numeric_shape, with_shape
@@ -195,18 +201,75 @@ def _without(
 ) -> ir.Value:
     """The product, its operand i being `y` broadcast to all dimensions but `repeated`."""
     values, sides = [op.lhs, op.rhs], list(_sides_of(op))
-    shape = shape_of(values[i])
-    kept = [dim for dim in range(len(shape)) if dim not in repeated]
-    places = [kept.index(dim) if dim in kept else -1 for dim in range(len(shape))]
     pairs = [
         (mine, theirs)
         for mine, theirs in zip(sides[i].batch, sides[1 - i].batch, strict=True)
         if mine not in repeated
     ]
-    narrow = [shape[dim] for dim in kept]
+    narrow, places = _left_out(shape_of(values[i]), repeated)
     values[i] = build.broadcast(y, narrow, [places[dim] for dim in dims])
-    sides[i] = Side(
-        tuple(places[mine] for mine, _ in pairs), tuple(places[dim] for dim in sides[i].summed)
-    )
+    own = Side(tuple(mine for mine, _ in pairs), sides[i].summed)
+    sides[i] = own.renumbered(places)
     sides[1 - i] = Side(tuple(theirs for _, theirs in pairs), sides[1 - i].summed)
-    return _dot(op, values, sides, with_shape(op.result, shape_of(op.result)))
+    return _dot(op, values, sides, op.result.type)
+
+
+def _left_out(shape: Sequence[int], dims: Sequence[int]) -> tuple[list[int], list[int]]:
+    """The shape without `dims`, and where the other dimensions are then."""
+    kept = [dim for dim in range(len(shape)) if dim not in dims]
+    return [shape[dim] for dim in kept], [
+        kept.index(d) if d in kept else -1 for d in range(len(shape))
+    ]
+
+
+@rule(exact)
+def dot_of_repeated(op: DotGeneralOp) -> ir.Value | None:
+    """dot_general(x, broadcast_in_dim(y)) -> broadcast_in_dim(dot_general(x, y)).
+
+    Along a dimension of the result that y, or a constant, only repeats: all sums there are one.
+    """
+    sides = _sides_of(op)
+    for i, value in enumerate((op.lhs, op.rhs)):
+        if not isinstance(value.owner, BroadcastInDimOp | ConstantOp):
+            continue
+        if numeric_shape(op.lhs, op.rhs, op.result) is None:
+            return None
+        free = sides[i].free(len(shape_of(value)))
+        repeated = [dim for dim in free if shape_of(value)[dim] > 1 and _repeats(value, dim)]
+        if repeated:
+            return _repeated_after(op, i, repeated)
+    return None
+
+
+def _repeats(value: ir.Value, dim: int) -> bool:
+    """Whether a value is the same all along a dimension."""
+    if splat_attr(value) is not None:
+        return True
+    match value.owner:
+        case BroadcastInDimOp(broadcast_dimensions=dims):
+            return dim not in dims
+    return False
+
+
+def _repeated_after(op: DotGeneralOp, i: int, repeated: Sequence[int]) -> ir.Value:
+    """The product of less of operand i, broadcast along the dimensions `repeated` of that."""
+    values, sides = [op.lhs, op.rhs], list(_sides_of(op))
+    ranks = [len(shape_of(value)) for value in values]
+    start = len(sides[0].batch) + (len(sides[0].free(ranks[0])) if i else 0)
+    gone = [start + k for k, dim in enumerate(sides[i].free(ranks[i])) if dim in repeated]
+    narrow, places = _left_out(shape_of(values[i]), repeated)
+    values[i] = _narrowed(values[i], narrow, places)
+    sides[i] = sides[i].renumbered(places)
+    shape, _ = _left_out(shape_of(op.result), gone)
+    product = _dot(op, values, sides, with_shape(op.result, shape))
+    kept = [dim for dim in range(len(shape_of(op.result))) if dim not in gone]
+    return stablehlo.broadcast_in_dim(op.result.type, product, kept)
+
+
+def _narrowed(value: ir.Value, shape: Sequence[int], places: Sequence[int]) -> ir.Value:
+    if (element := splat_attr(value)) is not None:
+        return build.splat(element, with_shape(value, shape))
+    broadcast = value.owner
+    return build.broadcast(
+        broadcast.operand, shape, [places[d] for d in broadcast.broadcast_dimensions]
+    )

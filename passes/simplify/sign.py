@@ -6,8 +6,16 @@ import math
 from collections.abc import Callable
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import AbsOp, DivOp, MulOp, NegOp, SubtractOp
+from jaxlib.mlir.dialects import chlo, stablehlo
+from jaxlib.mlir.dialects.stablehlo import (
+    AbsOp,
+    DivOp,
+    ExpOp,
+    LogisticOp,
+    MulOp,
+    NegOp,
+    SubtractOp,
+)
 
 from jxc.ir import build
 from jxc.ir.values import (
@@ -133,5 +141,16 @@ def abs_of_square(op: AbsOp) -> ir.Value | None:
     """|x * x| -> x * x, on floats: integers wrap around."""
     match op.operand.owner:
         case MulOp(lhs=x, rhs=y) if x == y and is_float(x):
+            return as_result(op.operand, op)
+        case chlo.SquareOp(operand=x) if is_float(x):
+            return as_result(op.operand, op)
+    return None
+
+
+@rule(exact)
+def abs_of_positive(op: AbsOp) -> ir.Value | None:
+    """|exp(x)| -> exp(x), and of the logistic function, on real numbers."""
+    match op.operand.owner:
+        case (ExpOp() | LogisticOp()) as producer if is_float(producer.result):
             return as_result(op.operand, op)
     return None

@@ -268,3 +268,16 @@ func.func @concatenate_of_transposes_not_of_one(%x: tensor<2x3xf32>, %y: tensor<
   %r = stablehlo.concatenate %a, %y, dim = 1 : (tensor<3x2xf32>, tensor<3x4xf32>) -> tensor<3x6xf32>
   return %r : tensor<3x6xf32>
 }
+
+// CHECK-LABEL: func.func @concatenate_of_broadcasts_of_two(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<3xf32>
+// CHECK-NEXT: %[[A:[a-z0-9_]+]] = stablehlo.concatenate %[[X]], %[[Y]], dim = 0
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %[[A]], dims = [1]
+// CHECK-NEXT: return %[[R]]
+func.func @concatenate_of_broadcasts_of_two(%x: tensor<4xf32>, %y: tensor<3xf32>) -> tensor<2x7xf32> {
+  %a = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<4xf32>) -> tensor<2x4xf32>
+  %b = stablehlo.broadcast_in_dim %y, dims = [1] : (tensor<3xf32>) -> tensor<2x3xf32>
+  %r = stablehlo.concatenate %a, %b, dim = 1 : (tensor<2x4xf32>, tensor<2x3xf32>) -> tensor<2x7xf32>
+  return %r : tensor<2x7xf32>
+}

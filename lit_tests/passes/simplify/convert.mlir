@@ -196,3 +196,26 @@ func.func @bitcast_by_way_not_of_other_widths(%x: tensor<4xf32>) -> tensor<4x2x2
   %r = stablehlo.bitcast_convert %a : (tensor<4x2xui16>) -> tensor<4x2x2xui8>
   return %r : tensor<4x2x2xui8>
 }
+
+// CHECK-LABEL: func.func @identity_reduce_precision(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xbf16>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: %[[A:[a-z0-9_]+]] = stablehlo.convert %[[X]]
+// CHECK-NEXT: return %[[A]], %[[Y]]
+func.func @identity_reduce_precision(%x: tensor<4xbf16>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %a = stablehlo.convert %x : (tensor<4xbf16>) -> tensor<4xf32>
+  %b = stablehlo.reduce_precision %a, format = e8m7 : tensor<4xf32>
+  %c = stablehlo.reduce_precision %y, format = e8m23 : tensor<4xf32>
+  return %b, %c : tensor<4xf32>, tensor<4xf32>
+}
+
+// Denormal numbers of f16 become zero.
+// CHECK-LABEL: func.func @identity_reduce_precision_not_with_fewer_exponents(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf16>
+// CHECK: stablehlo.convert
+// CHECK-NEXT: stablehlo.reduce_precision
+func.func @identity_reduce_precision_not_with_fewer_exponents(%x: tensor<4xf16>) -> tensor<4xf32> {
+  %a = stablehlo.convert %x : (tensor<4xf16>) -> tensor<4xf32>
+  %r = stablehlo.reduce_precision %a, format = e5m10 : tensor<4xf32>
+  return %r : tensor<4xf32>
+}

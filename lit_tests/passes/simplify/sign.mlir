@@ -219,3 +219,34 @@ func.func @abs_of_square_not_of_integers(%x: tensor<4xi32>) -> tensor<4xi32> {
   %r = stablehlo.abs %a : tensor<4xi32>
   return %r : tensor<4xi32>
 }
+
+// CHECK-LABEL: func.func @abs_of_square_as_jax_writes_it(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = chlo.square %[[X]]
+// CHECK-NEXT: return %[[R]]
+func.func @abs_of_square_as_jax_writes_it(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = chlo.square %x : tensor<4xf32> -> tensor<4xf32>
+  %r = stablehlo.abs %a : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @abs_of_positive(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.exponential %[[X]]
+// CHECK-NEXT: return %[[R]]
+func.func @abs_of_positive(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.exponential %x : tensor<4xf32>
+  %r = stablehlo.abs %a : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// The root of -0.0 is -0.0.
+// CHECK-LABEL: func.func @abs_of_positive_not_of_a_root(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK: stablehlo.sqrt
+// CHECK-NEXT: stablehlo.abs
+func.func @abs_of_positive_not_of_a_root(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.sqrt %x : tensor<4xf32>
+  %r = stablehlo.abs %a : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
