@@ -27,7 +27,7 @@ from jxc.ir.values import direction_of, element_type, is_same_splat, shape_of, s
 from jxc.rewrite import exact, rule
 
 from .fold_arithmetic import compare, evaluate
-from .fold_operands import literal
+from .fold_operands import LITERALS, literal
 from .region import (
     copy_regions,
     drop_arguments,
@@ -43,7 +43,7 @@ from .region import (
 )
 
 
-@rule(exact)
+@rule(exact, of=LITERALS)
 def if_of_constant(op: IfOp) -> Sequence[ir.Value] | None:
     """if(true, f, g) -> f(), if(false, f, g) -> g()."""
     chosen = splat_of(op.pred)

@@ -12,7 +12,8 @@ from jxc.cost import thresholds
 from jxc.ir.dtypes import numpy_dtype
 from jxc.ir.values import array_of, shape_of, splat_attr, static_shape, users
 
-_LITERALS = (ConstantOp, BroadcastInDimOp, IotaOp)
+LITERALS = (ConstantOp, BroadcastInDimOp, IotaOp)
+"""The kinds of op whose result may be known: what rules that fold look for."""
 
 
 def literals(op: ir.OpView) -> list[np.ndarray] | None:
@@ -22,7 +23,7 @@ def literals(op: ir.OpView) -> list[np.ndarray] | None:
     constants, broadcasts of them, and numbered positions (iota). None unless all are splats or one
     is a constant of the result's shape: what is written out takes the place of one such.
     """
-    if not all(isinstance(value.owner, _LITERALS) for value in op.operands):
+    if not all(isinstance(value.owner, LITERALS) for value in op.operands):
         return None
     if not is_plain(op.results[0]):
         return None

@@ -22,12 +22,13 @@ from jaxlib.mlir.dialects.stablehlo import (
     TransposeOp,
 )
 
+from jxc.cost import thresholds
 from jxc.ir import build
 from jxc.ir.values import element_type, is_same_splat, shape_of, static_shape, users
 from jxc.rewrite import exact, rule
 
 from .fold_arithmetic import FLOATS, evaluate, rounded
-from .fold_operands import literal, may_fold
+from .fold_operands import LITERALS, literal, may_fold
 from .reduce_body import (
     can_inline,
     combiner_of,
@@ -80,7 +81,7 @@ def reduce_over_empty(op: ReduceOp) -> Sequence[ir.Value] | None:
     return [build.broadcast(init, shape_of(result), []) for result, init in pairs]
 
 
-@rule(exact)
+@rule(exact, of=BroadcastInDimOp)
 def reduce_of_broadcast(op: ReduceOp) -> ir.OpView | None:
     """reduce(broadcast_in_dim(x)) -> reduce(x), where f(a, a) is a: max, min, and, or."""
     if len(op.inputs) != 1:
@@ -106,7 +107,7 @@ def _without(op: ReduceOp, x: ir.Value, dims: list[int], repeated: set[int]) -> 
     return with_body_of(op, [inner], op.init_values, reduced)
 
 
-@rule(exact)
+@rule(exact, of=ReshapeOp)
 def reduce_of_reshape(op: ReduceOp) -> ir.OpView | None:
     """reduce(reshape(x)) -> reduce(x), where only extents of 1 come or go, and all are reduced."""
     if len(op.inputs) != 1:
@@ -139,7 +140,7 @@ def _dimensions_before(
     return reduced if found == len(wanted) else None
 
 
-@rule(exact)
+@rule(exact, of=TransposeOp)
 def reduce_of_transpose(op: ReduceOp) -> ir.OpView | None:
     """reduce(transpose(x)) -> reduce(x), where what is kept, and what is summed up, stay in order.
 
@@ -161,7 +162,7 @@ def reduce_of_transpose(op: ReduceOp) -> ir.OpView | None:
     return None
 
 
-@rule(exact)
+@rule(exact, of=ReduceOp)
 def reduce_of_reduce(op: ReduceOp) -> ir.OpView | None:
     """reduce(reduce(x, init), init) -> reduce(x, init), of one body, where order cannot matter.
 
@@ -188,7 +189,7 @@ def reduce_of_reduce(op: ReduceOp) -> ir.OpView | None:
     return None
 
 
-@rule(exact)
+@rule(exact, of=LITERALS)
 def fold_reduce(op: ReduceOp) -> ir.Value | None:
     """reduce(dense<..>, c) -> dense<..>, where order cannot matter.
 
@@ -198,7 +199,7 @@ def fold_reduce(op: ReduceOp) -> ir.Value | None:
     if name is None or not reduced or 0 in reduced:
         return None
     init, array = literal(op.init_values[0]), literal(op.inputs[0])
-    if init is None or init.ndim or array is None or (array.ndim and not may_fold(op)):
+    if init is None or init.ndim or array is None or (array.ndim and not _is_short(op)):
         return None
     element, is_free = element_type(op.inputs[0]), is_exact_in_any_order(name, op.inputs[0])
 
@@ -218,6 +219,11 @@ def fold_reduce(op: ReduceOp) -> ir.Value | None:
     return None if total is None else build.dense(combine(init, total), op.results[0].type)
 
 
+def _is_short(op: ReduceOp) -> bool:
+    size = math.prod(shape_of(op.results[0]))
+    return size <= thresholds.FOLDED_FREELY or may_fold(op)
+
+
 _Combine = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
@@ -225,7 +231,8 @@ def _combined(combine: _Combine, array: np.ndarray, dims: list[int]) -> np.ndarr
     """All elements along `dims`, halves of them at a time."""
     kept = [dim for dim in range(array.ndim) if dim not in dims]
     shape = [array.shape[dim] for dim in kept]
-    rows = array.transpose([*dims, *kept]).reshape([-1, *shape])
+    count = math.prod(array.shape[dim] for dim in dims)
+    rows = array.transpose([*dims, *kept]).reshape([count, *shape])
     while len(rows) > 1:
         half, rest = len(rows) // 2, rows[len(rows) // 2 * 2 :]
         rows = np.concatenate([combine(rows[:half], rows[half : 2 * half]), rest])

@@ -266,6 +266,17 @@ func.func @fold_reduce_elements() -> (tensor<2xi32>, tensor<3xbf16>) {
   return %r, %s : tensor<2xi32>, tensor<3xbf16>
 }
 
+// 0 + 1 + 2 + 3 + 4.
+// CHECK-LABEL: func.func @fold_reduce_of_iota(
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.constant dense<10> : tensor<i32>
+// CHECK-NEXT: return %[[R]]
+func.func @fold_reduce_of_iota() -> tensor<i32> {
+  %x = stablehlo.iota dim = 0 : tensor<5xi32>
+  %c = stablehlo.constant dense<0> : tensor<i32>
+  %r = stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [0] : (tensor<5xi32>, tensor<i32>) -> tensor<i32>
+  return %r : tensor<i32>
+}
+
 // A count: every sum of fewer is exact, so the order does not matter.
 // CHECK-LABEL: func.func @fold_reduce_of_counted(
 // CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.constant dense<1.500000e+03> : tensor<f32>
