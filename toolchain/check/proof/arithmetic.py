@@ -15,17 +15,13 @@ EVEN = z3.RNE()
 
 def _add(x: Term, y: Term, of: Real) -> Term:
     if isinstance(of, Float):
-        return _sum(x, y, of)
+        return _widely(z3.fpAdd, x, y, of)
     return x | y if of.width == 1 else x + y
 
 
 def _subtract(x: Term, y: Term, of: Real) -> Term:
     """On floats x + (-y), as IEEE 754 defines it."""
-    return _sum(x, z3.fpNeg(y), of) if isinstance(of, Float) else x - y
-
-
-def _sum(x: Term, y: Term, of: Float) -> Term:
-    return _widely(z3.fpAdd, x, y, of)
+    return _widely(z3.fpAdd, x, z3.fpNeg(y), of) if isinstance(of, Float) else x - y
 
 
 def _widely(compute: Callable[[Term, Term, Term], Term], x: Term, y: Term, of: Float) -> Term:
@@ -33,6 +29,13 @@ def _widely(compute: Callable[[Term, Term, Term], Term], x: Term, y: Term, of: F
     wide = _wide(of).sort
     exact = compute(EVEN, *(z3.fpFPToFP(EVEN, each, wide) for each in (x, y)))
     return z3.fpFPToFP(EVEN, exact, of.sort)
+
+
+def _signed(compute: Callable[[Term, Term, Term], Term], x: Term, y: Term, of: Float) -> Term:
+    """Of the magnitudes, and then the sign: z3 sees more easily that two products are one."""
+    magnitude = _widely(compute, z3.fpAbs(x), z3.fpAbs(y), of)
+    differ = z3.Xor(z3.fpIsNegative(x), z3.fpIsNegative(y))
+    return z3.If(differ, z3.fpNeg(magnitude), magnitude)
 
 
 def _wide(of: Float) -> Float:
@@ -44,14 +47,14 @@ def _wide(of: Float) -> Float:
 
 def _multiply(x: Term, y: Term, of: Real) -> Term:
     if isinstance(of, Float):
-        return z3.fpMul(EVEN, x, y)
+        return _signed(z3.fpMul, x, y, of)
     return x & y if of.width == 1 else x * y
 
 
 def _divide(x: Term, y: Term, of: Real) -> Term:
     match of:
         case Float():
-            return _widely(z3.fpDiv, x, y, of)
+            return _signed(z3.fpDiv, x, y, of)
         case Integer(is_signed=True):
             return z3.If(y == 0, of.value(-1), x / y)
     return z3.UDiv(x, y)  # all ones where y is zero

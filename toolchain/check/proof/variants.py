@@ -154,7 +154,8 @@ def _constant(op: ConstantOp, kind: ir.Type, number: float | None) -> ir.Value:
     if own is None or own.dtype.kind == "c" or own.size > _MOST_ELEMENTS:
         raise DoesNotExist(f"a constant of {old}, or of many elements")
     numbers = [_translated(each, old, new) for each in own.reshape(-1).tolist()]
-    return build.dense(np.array(numbers).reshape(own.shape).astype(numpy_dtype(new)), kind)
+    with np.errstate(invalid="ignore"):
+        return build.dense(np.array(numbers).reshape(own.shape).astype(numpy_dtype(new)), kind)
 
 
 def _translated(number: float, old: ir.Type, new: ir.Type) -> float:
