@@ -26,6 +26,7 @@ from jaxlib.mlir.dialects.stablehlo import (
 
 from jxc.ir import build
 from jxc.ir.values import (
+    SPLATS,
     as_result,
     element_type,
     is_all_ones,
@@ -62,7 +63,7 @@ def _offset(value: ir.Value) -> _Offset | None:
     return None
 
 
-@rule(exact)
+@rule(exact, of=(AddOp, SubtractOp))
 def offset_of_offset(op: AddOp | SubtractOp) -> ir.Value | None:
     """(x + c) + d -> x + (c + d), on integers, which wrap around; and with minus in any place."""
     if not is_integer(op.result) or static_shape(op.result) is None:
@@ -97,7 +98,7 @@ _COMBINED: dict[type[ir.OpView], Callable[[int, int], int]] = {
 }
 
 
-@rule(exact)
+@rule(exact, of=(MulOp, AndOp, OrOp, XorOp, MaxOp, MinOp))
 def constants_of_chain(op: MulOp | AndOp | OrOp | XorOp | MaxOp | MinOp) -> ir.Value | None:
     """(x * c) * d -> x * (c * d), on integers, which wrap around; so with &, |, ^, max and min."""
     if not is_integer(op.result) or static_shape(op.result) is None:
@@ -121,7 +122,7 @@ def _beside_constant(op: ir.OpView) -> tuple[ir.Value, int] | None:
     return None
 
 
-@rule(exact)
+@rule(exact, of=AddOp)
 def subtract_of_sum(op: SubtractOp) -> ir.Value | None:
     """(x + y) - y -> x, x - (x + y) -> -y, on integers: floats round."""
     if not is_integer(op.result):
@@ -137,7 +138,7 @@ def subtract_of_sum(op: SubtractOp) -> ir.Value | None:
     return None
 
 
-@rule(exact)
+@rule(exact, of=SubtractOp)
 def subtract_of_difference(op: SubtractOp) -> ir.Value | None:
     """x - (x - y) -> y, (x - y) - x -> -y, on integers."""
     if not is_integer(op.result):
@@ -151,7 +152,7 @@ def subtract_of_difference(op: SubtractOp) -> ir.Value | None:
     return None
 
 
-@rule(exact)
+@rule(exact, of=SubtractOp)
 def add_of_difference(op: AddOp) -> ir.Value | None:
     """(x - y) + y -> x, on integers."""
     if not is_integer(op.result):
@@ -163,7 +164,7 @@ def add_of_difference(op: AddOp) -> ir.Value | None:
     return None
 
 
-@rule(exact)
+@rule(exact, of=(MaxOp, MinOp))
 def max_min_absorbed(op: MaxOp | MinOp) -> ir.Value | None:
     """max(x, max(x, y)) -> max(x, y); max(x, min(x, y)) -> x on integers: a float y may be NaN."""
     for x, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
@@ -175,7 +176,7 @@ def max_min_absorbed(op: MaxOp | MinOp) -> ir.Value | None:
     return None
 
 
-@rule(exact)
+@rule(exact, of=XorOp)
 def xor_of_xor(op: XorOp) -> ir.Value | None:
     """(x ^ y) ^ y -> x."""
     for pair, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
@@ -185,7 +186,7 @@ def xor_of_xor(op: XorOp) -> ir.Value | None:
     return None
 
 
-@rule(exact)
+@rule(exact, of=NotOp)
 def xor_of_nots(op: XorOp) -> ir.Value | None:
     """not(x) ^ not(y) -> x ^ y."""
     match op.lhs.owner, op.rhs.owner:
@@ -194,7 +195,7 @@ def xor_of_nots(op: XorOp) -> ir.Value | None:
     return None
 
 
-@rule(exact)
+@rule(exact, of=SPLATS)
 def xor_all_ones(op: XorOp) -> ir.Value | None:
     """x ^ -1 -> not(x), every bit of the constant set."""
     for x, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
@@ -212,7 +213,7 @@ def boolean_arithmetic(op: AddOp | MaxOp | MulOp | MinOp) -> ir.Value | None:
     return (stablehlo.or_ if either else stablehlo.and_)(op.lhs, op.rhs, results=[op.result.type])
 
 
-@rule(exact)
+@rule(exact, of=(ShiftLeftOp, ShiftRightArithmeticOp, ShiftRightLogicalOp))
 def shift_of_shift(op: _Shift) -> ir.Value | None:
     """(x << c) << d -> x << (c + d), and to the right, where c + d is less than the width."""
     inner = op.lhs.owner
@@ -227,7 +228,7 @@ def shift_of_shift(op: _Shift) -> ir.Value | None:
     return type(op)(inner.lhs, amount, results=[op.result.type]).result
 
 
-@rule(exact)
+@rule(exact, of=SPLATS)
 def remainder_by_one(op: RemOp) -> ir.Value | None:
     """x % 1 -> 0, on integers: floats have fractions."""
     if not is_integer(op.result) or not is_splat(op.rhs, 1) or static_shape(op.result) is None:
@@ -235,13 +236,13 @@ def remainder_by_one(op: RemOp) -> ir.Value | None:
     return build.splat(0, op.result.type)
 
 
-@rule(exact)
+@rule(exact, of=SPLATS)
 def power_of_one(op: PowOp) -> ir.Value | None:
     """x ** 1 -> x, on real numbers."""
     return as_result(op.lhs, op) if is_splat(op.rhs, 1) else None
 
 
-@rule(exact)
+@rule(exact, of=SPLATS)
 def power_of_zero(op: PowOp) -> ir.Value | None:
     """x ** 0 -> 1, on real numbers; NaN ** 0 is 1 as well."""
     if splat_of(op.rhs) != 0 or static_shape(op.result) is None:

@@ -7,13 +7,13 @@ from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import ClampOp
 
 from jxc.ir import build
-from jxc.ir.values import is_same_splat, shape_of, splat_attr, static_shape
+from jxc.ir.values import SPLATS, is_same_splat, shape_of, splat_attr, static_shape
 from jxc.rewrite import exact, rule
 
 from .identities import is_extreme
 
 
-@rule(exact)
+@rule(exact, of=SPLATS)
 def clamp_to_minimum(op: ClampOp) -> ir.Value | None:
     """clamp(the least value of its type, x, b) -> min(x, b): -inf on floats."""
     if not is_extreme(op.min, least=True) or not _fits(op.max, op):
@@ -21,7 +21,7 @@ def clamp_to_minimum(op: ClampOp) -> ir.Value | None:
     return stablehlo.minimum(op.operand, _widened(op.max, op), results=[op.result.type])
 
 
-@rule(exact)
+@rule(exact, of=SPLATS)
 def clamp_to_maximum(op: ClampOp) -> ir.Value | None:
     """clamp(a, x, the greatest value of its type) -> max(x, a): inf on floats."""
     if not is_extreme(op.max, least=False) or not _fits(op.min, op):
@@ -43,7 +43,7 @@ def _widened(bound: ir.Value, op: ClampOp) -> ir.Value:
     return build.splat(element, op.result.type)
 
 
-@rule(exact)
+@rule(exact, of=ClampOp)
 def clamp_of_clamp(op: ClampOp) -> ir.Value | None:
     """clamp(a, clamp(a, x, b), b) -> clamp(a, x, b)."""
     match op.operand.owner:

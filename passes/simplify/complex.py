@@ -37,7 +37,7 @@ def part_of_real(op: RealOp | ImagOp) -> ir.Value | None:
     return None if static_shape(op.result) is None else build.splat(0.0, op.result.type)
 
 
-@rule(exact)
+@rule(exact, of=(AddOp, SubtractOp))
 def part_of_sum(op: RealOp | ImagOp) -> ir.Value | None:
     """real(z + w) -> real(z) + real(w), with minus too, if one is made of parts or none is needed.
 
@@ -53,7 +53,7 @@ def part_of_sum(op: RealOp | ImagOp) -> ir.Value | None:
     return None
 
 
-@rule(exact)
+@rule(exact, of=NegOp)
 def part_of_negate(op: RealOp | ImagOp) -> ir.Value | None:
     """real(-z) -> -real(z), if z is made of parts or the other part is not used."""
     match op.operand.owner:
@@ -63,7 +63,7 @@ def part_of_negate(op: RealOp | ImagOp) -> ir.Value | None:
     return None
 
 
-@rule(exact)
+@rule(exact, of=SelectOp)
 def part_of_select(op: RealOp | ImagOp) -> ir.Value | None:
     """real(select(p, z, w)) -> select(p, real(z), real(w)), of two made of parts."""
     match op.operand.owner:
@@ -73,7 +73,7 @@ def part_of_select(op: RealOp | ImagOp) -> ir.Value | None:
     return None
 
 
-@rule(exact)
+@rule(exact, of=ConvertOp)
 def part_of_convert(op: RealOp | ImagOp) -> ir.Value | None:
     """real(convert(z)) -> convert(real(z)), of a complex z as in `part_of_sum`; of a real x,
     real(convert(x)) -> convert(x) and imag(convert(x)) -> 0."""
@@ -89,7 +89,7 @@ def part_of_convert(op: RealOp | ImagOp) -> ir.Value | None:
     return None
 
 
-@rule(exact)
+@rule(exact, of=ComplexOp)
 def convert_of_complex(op: ConvertOp) -> ir.Value | None:
     """convert(complex(x, y)) -> convert(x), to real floats: the real part is kept."""
     match op.operand.owner:

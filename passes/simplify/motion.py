@@ -37,7 +37,7 @@ from .reshape import groups_of, without_ones
 _Build: TypeAlias = Callable[[], ir.Value]
 
 
-@rule(exact)
+@rule(exact, of=BroadcastInDimOp)
 def elementwise_of_broadcasts(op: Elementwise) -> ir.Value | None:
     """f(broadcast_in_dim(x), broadcast_in_dim(y)) -> broadcast_in_dim(f(x, y)): less to compute.
 
@@ -127,7 +127,7 @@ def move_of(op: _Moving) -> Move:
     return Move(type(op), shape_of(op.operand), shape_of(op.result), tuple(dims))
 
 
-@rule(exact)
+@rule(exact, of=(ReshapeOp, ReverseOp, TransposeOp))
 def elementwise_of_rearranged(op: Elementwise) -> ir.Value | None:
     """f(transpose(x), transpose(y)) -> transpose(f(x, y)); so with reshape and reverse.
 
@@ -232,7 +232,7 @@ def _leaves_fewer(
     return undone > 0 and dying > cost
 
 
-@rule(exact)
+@rule(exact, of=TransposeOp)
 def reshape_of_transpose(op: ReshapeOp) -> ir.Value | None:
     """reshape(transpose(x)) -> transpose(reshape(x)), if it joins only what lies together in x."""
     match op.operand.owner:
@@ -259,7 +259,7 @@ def _large(shape: Sequence[int]) -> list[int]:
     return [dim for dim, size in enumerate(shape) if size != 1]
 
 
-@rule(exact)
+@rule(exact, of=TransposeOp)
 def reverse_of_transpose(op: ReverseOp) -> ir.Value | None:
     """reverse(transpose(x)) -> transpose(reverse(x))."""
     match op.operand.owner:
@@ -271,7 +271,7 @@ def reverse_of_transpose(op: ReverseOp) -> ir.Value | None:
     return None
 
 
-@rule(exact)
+@rule(exact, of=TransposeOp)
 def broadcast_of_transpose(op: BroadcastInDimOp) -> ir.Value | None:
     """broadcast_in_dim(transpose(x)) -> broadcast_in_dim(x), by the dimensions they come from."""
     match op.operand.owner:

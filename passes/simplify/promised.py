@@ -20,7 +20,15 @@ from jaxlib.mlir.dialects.stablehlo import (
 )
 
 from jxc.ir import build
-from jxc.ir.values import as_result, direction_of, is_float, is_same_splat, splat_of, static_shape
+from jxc.ir.values import (
+    SPLATS,
+    as_result,
+    direction_of,
+    is_float,
+    is_same_splat,
+    splat_of,
+    static_shape,
+)
 from jxc.rewrite import exact, rule
 
 _INVERSE = {"EQ": "NE", "NE": "EQ", "LT": "GE", "GE": "LT", "GT": "LE", "LE": "GT"}
@@ -54,7 +62,7 @@ def compare_same_float(op: CompareOp) -> ir.Value | None:
     return build.splat(direction_of(op) in ("EQ", "LE", "GE"), op.result.type)
 
 
-@rule(exact, assumes="no-nans")
+@rule(exact, assumes="no-nans", of=CompareOp)
 def not_of_float_compare(op: NotOp) -> ir.Value | None:
     """not(x < y) -> x >= y, on floats."""
     match op.operand.owner:
@@ -110,7 +118,7 @@ def _is_zero(value: ir.Value) -> bool:
     return splat_of(value) == 0 and is_float(value)
 
 
-@rule(exact, assumes="no-signed-zeros")
+@rule(exact, assumes="no-signed-zeros", of=SPLATS)
 def add_float_zero(op: AddOp) -> ir.Value | None:
     """x + 0.0 -> x, on floats: -0.0 + 0.0 is 0.0."""
     for x, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
@@ -119,7 +127,7 @@ def add_float_zero(op: AddOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, assumes="no-signed-zeros")
+@rule(exact, assumes="no-signed-zeros", of=SPLATS)
 def subtract_float_zero(op: SubtractOp) -> ir.Value | None:
     """x - 0.0 -> x, and 0.0 - x -> -x, on floats: 0.0 - 0.0 is 0.0."""
     if _is_zero(op.rhs):

@@ -42,7 +42,7 @@ def _taken(value: ir.Value, cuts: Sequence[Cut], shape: Sequence[int]) -> ir.Val
     return take(value, cuts)
 
 
-@rule(exact)
+@rule(exact, of=TransposeOp)
 def slice_of_transpose(op: SliceOp) -> ir.Value | None:
     """slice(transpose(x)) -> transpose(slice(x)), if nothing else uses the transpose."""
     match op.operand.owner:
@@ -56,7 +56,7 @@ def slice_of_transpose(op: SliceOp) -> ir.Value | None:
     return None
 
 
-@rule(exact)
+@rule(exact, of=ReverseOp)
 def slice_of_reverse(op: SliceOp) -> ir.Value | None:
     """slice(reverse(x)) -> reverse(slice(x)), counted from the other end."""
     match op.operand.owner:
@@ -77,7 +77,7 @@ def _from_other_end(cut: Cut, size: int) -> Cut:
     return Cut(size - 1 - cut.last, size - 1 - cut.first, cut.step)
 
 
-@rule(exact)
+@rule(exact, of=ReshapeOp)
 def slice_of_reshape(op: SliceOp) -> ir.Value | None:
     """slice(reshape(x)) -> reshape(slice(x)), where what is taken is a slice of x too."""
     match op.operand.owner:

@@ -56,6 +56,10 @@ def users(value: ir.Value) -> list[ir.OpView]:
     return [use.owner for use in value.uses]
 
 
+SPLATS = (BroadcastInDimOp, ConstantOp)
+"""What produces a value that `splat_attr` and what builds on it know: for the `of` of a rule."""
+
+
 def splat_attr(value: ir.Value) -> ir.Attribute | None:
     """The one element that a constant repeats, also where a scalar constant is broadcast.
 
