@@ -42,10 +42,12 @@ _OUTCOME: dict[str, Callable[[float, float], bool]] = {
 }
 
 
-def compare(x: ir.Value, y: ir.Value, direction: str, like: CompareOp) -> ir.Value:
-    """x < y, or what `direction` says, in the order and of the type that `like` has."""
+def compare(
+    x: ir.Value, y: ir.Value, direction: str, like: CompareOp, op: ir.OpView | None = None
+) -> ir.Value:
+    """x < y, or what `direction` says, in the order of `like`, as the result of it or of `op`."""
     attribute = stablehlo.ComparisonDirectionAttr.get(direction)
-    kind, results = like.compare_type, [like.result.type]
+    kind, results = like.compare_type, [(op or like).results[0].type]
     return stablehlo.compare(x, y, attribute, compare_type=kind, results=results)
 
 
@@ -89,7 +91,7 @@ def not_of_compare(op: NotOp) -> ir.Value | None:
             direction = direction_of(inner)
             if direction not in ("EQ", "NE") and not (is_integer(x) or is_boolean(x)):
                 return None
-            return compare(x, y, _INVERSE[direction], inner)
+            return compare(x, y, _INVERSE[direction], inner, op)
     return None
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import AndOp, CompareOp, NotOp, OrOp
+from jaxlib.mlir.dialects.stablehlo import AndOp, CompareOp, NotOp, OrOp, RemOp, SignOp
 
 from jxc.ir import build
-from jxc.ir.bounds import type_bounds
+from jxc.ir.bounds import bounds_of, type_bounds
 from jxc.ir.values import (
     as_result,
     direction_of,
@@ -16,6 +16,8 @@ from jxc.ir.values import (
     is_float,
     is_integer,
     is_same_splat,
+    is_splat,
+    splat_of,
     static_shape,
     users,
 )
@@ -92,7 +94,33 @@ def _as_one(op: AndOp | OrOp, wanted: frozenset[str]) -> ir.Value | None:
     for inner in (first, second):
         if inner.lhs == first.lhs and direction_of(inner) == direction:
             return as_result(inner.result, op)
-    return compare(first.lhs, first.rhs, direction, first)
+    return compare(first.lhs, first.rhs, direction, first, op)
+
+
+@rule(exact, of=CompareOp)
+def and_of_sign_and_remainder(op: AndOp) -> ir.Value | None:
+    """(sign(x) != 1) & (x % y != 0) -> x % y < 0, (sign(x) != -1) & (x % y != 0) -> x % y > 0.
+
+    On integers: a remainder is 0 or has the sign of x. y must never be 0.
+    """
+    for first, second in ((op.lhs.owner, op.rhs.owner), (op.rhs.owner, op.lhs.owner)):
+        match first, second:
+            case CompareOp(lhs=sign, rhs=one), CompareOp(lhs=remainder, rhs=zero) if (
+                is_integer(sign) and direction_of(first) == direction_of(second) == "NE"
+            ):
+                direction = {1: "LT", -1: "GT"}.get(int(splat_of(one) or 0))
+                if direction and is_splat(zero, 0) and _is_sign_of(sign, remainder):
+                    return compare(remainder, zero, direction, second, op)
+    return None
+
+
+def _is_sign_of(sign: ir.Value, remainder: ir.Value) -> bool:
+    """Whether these are sign(x) and x % y, y not being 0."""
+    match sign.owner, remainder.owner:
+        case SignOp(operand=x), RemOp(lhs=z, rhs=y) if x == z:
+            found = bounds_of(y)
+            return found is not None and (found.low > 0 or found.high < 0)
+    return False
 
 
 @rule(exact, of=NotOp)

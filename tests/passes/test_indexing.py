@@ -131,6 +131,10 @@ IDIOMS: dict[str, Idiom] = {
     "cumsum": fixed(jnp.cumsum, (U,), np.cumsum, 2),
     "argmax": fixed(jnp.argmax, (M,), lambda x: np.argmax(x).astype("i"), 12),
     "loop of x[i]": fixed(sum_of, (U.repeat(3)[:8],), lambda x: x.sum(), 7, "select"),
+    "loop of x[i // 2]": fixed(
+        lambda x: lax.fori_loop(0, 6, lambda i, total: total + x[i // 2], 0.0), (U,),
+        lambda x: 2 * x.sum(), 8, "select"
+    ),
     "loop of at[i]": fixed(doubled, (X,), lambda x: x * 2, 7, "select", "scatter"),
     "scan": fixed(scanned, (U,), sum, 6, "select"),
     "x[argmax]": fixed(lambda x: x[jnp.argmax(x)], (U,), max, 13, "gather"),
@@ -151,6 +155,9 @@ IDIOMS: dict[str, Idiom] = {
         lambda x, i: x[jnp.clip(i, 0, 7)], (X,), lambda x, i: x[min(max(i, 0), 7)], 2
     ),
     "x[i % 8]": Idiom(lambda x, i: x[i % 8], (X,), lambda x, i: x[i % 8], 6),
+    "x[i // 2]": Idiom(
+        lambda x, i: x[i // 2], (X,), lambda x, i: x[place(i // 2)], 10
+    ),
     "x[i, i]": Idiom(
         lambda x, i: x[i, i], (M,), lambda x, i: x[place(i, 1, 4), place(i)], 7, ("gather",)
     ),

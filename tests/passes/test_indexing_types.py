@@ -36,6 +36,15 @@ OPS = {  # of %x and %y: TYPE, %p: MASK, %s: tensor<INDEX>, %t: tensor<1xINDEX>,
         "%c = stablehlo.compare LT, %x, %y : (TYPE, TYPE) -> MASK\n"
         "%d = stablehlo.compare NE, %y, %x : (TYPE, TYPE) -> MASK\n%r = stablehlo.and %c, %d : MASK"
     ),
+    "not_widened": (
+        "%c = stablehlo.compare EQ, %x, %y : (TYPE, TYPE) -> MASK\n"
+        "%r = stablehlo.not %c : (MASK) -> tensor<?x4xi1>"
+    ),
+    "and_widened": (
+        "%c = stablehlo.compare LT, %x, %y : (TYPE, TYPE) -> MASK\n"
+        "%d = stablehlo.compare NE, %y, %x : (TYPE, TYPE) -> MASK\n"
+        "%r = stablehlo.and %c, %d : (MASK, MASK) -> tensor<?x4xi1>"
+    ),
     "and_not": "%c = stablehlo.not %x : TYPE\n%r = stablehlo.and %x, %c : TYPE",
     "or_and": "%c = stablehlo.and %x, %y : TYPE\n%r = stablehlo.or %x, %c : TYPE",
     "select": (

@@ -164,3 +164,50 @@ func.func @and_or_repeated_not_of_three(%p: tensor<9xi1>, %q: tensor<9xi1>, %s: 
   %r = stablehlo.or %s, %a : tensor<9xi1>
   return %r : tensor<9xi1>
 }
+
+// CHECK-LABEL: func.func @and_of_sign_and_remainder(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<256xi8>
+// CHECK: %[[M:[a-z0-9_]+]] = stablehlo.remainder %[[X]]
+// CHECK: %[[R:[a-z0-9_]+]] = stablehlo.compare LT, %[[M]], %{{[a-z0-9_]+}}, SIGNED
+// CHECK-NEXT: return %[[R]]
+func.func @and_of_sign_and_remainder(%x: tensor<256xi8>) -> tensor<256xi1> {
+  %one = stablehlo.constant dense<1> : tensor<256xi8>
+  %zero = stablehlo.constant dense<0> : tensor<256xi8>
+  %y = stablehlo.constant dense<7> : tensor<256xi8>
+  %s = stablehlo.sign %x : tensor<256xi8>
+  %p = stablehlo.compare NE, %s, %one, SIGNED : (tensor<256xi8>, tensor<256xi8>) -> tensor<256xi1>
+  %m = stablehlo.remainder %x, %y : tensor<256xi8>
+  %q = stablehlo.compare NE, %m, %zero, SIGNED : (tensor<256xi8>, tensor<256xi8>) -> tensor<256xi1>
+  %r = stablehlo.and %p, %q : tensor<256xi1>
+  return %r : tensor<256xi1>
+}
+
+// CHECK-LABEL: func.func @and_of_sign_and_remainder_of_negative(
+// CHECK: %[[R:[a-z0-9_]+]] = stablehlo.compare GT
+// CHECK-NEXT: return %[[R]]
+func.func @and_of_sign_and_remainder_of_negative(%x: tensor<256xi8>) -> tensor<256xi1> {
+  %one = stablehlo.constant dense<-1> : tensor<256xi8>
+  %zero = stablehlo.constant dense<0> : tensor<256xi8>
+  %y = stablehlo.constant dense<-7> : tensor<256xi8>
+  %m = stablehlo.remainder %x, %y : tensor<256xi8>
+  %q = stablehlo.compare NE, %m, %zero, SIGNED : (tensor<256xi8>, tensor<256xi8>) -> tensor<256xi1>
+  %s = stablehlo.sign %x : tensor<256xi8>
+  %p = stablehlo.compare NE, %s, %one, SIGNED : (tensor<256xi8>, tensor<256xi8>) -> tensor<256xi1>
+  %r = stablehlo.and %q, %p : tensor<256xi1>
+  return %r : tensor<256xi1>
+}
+
+// The remainder is that of another number.
+// CHECK-LABEL: func.func @and_of_sign_and_remainder_not_of_another(
+// CHECK: stablehlo.and
+func.func @and_of_sign_and_remainder_not_of_another(%x: tensor<256xi8>, %z: tensor<256xi8>) -> tensor<256xi1> {
+  %one = stablehlo.constant dense<1> : tensor<256xi8>
+  %zero = stablehlo.constant dense<0> : tensor<256xi8>
+  %y = stablehlo.constant dense<7> : tensor<256xi8>
+  %s = stablehlo.sign %x : tensor<256xi8>
+  %p = stablehlo.compare NE, %s, %one, SIGNED : (tensor<256xi8>, tensor<256xi8>) -> tensor<256xi1>
+  %m = stablehlo.remainder %z, %y : tensor<256xi8>
+  %q = stablehlo.compare NE, %m, %zero, SIGNED : (tensor<256xi8>, tensor<256xi8>) -> tensor<256xi1>
+  %r = stablehlo.and %p, %q : tensor<256xi1>
+  return %r : tensor<256xi1>
+}
