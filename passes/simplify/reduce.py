@@ -249,8 +249,10 @@ def _repeated(combine: _Combine, x: np.ndarray, count: int) -> np.ndarray:
 
 def _exact_sum(name: str, x: np.ndarray, init: np.ndarray, count: int) -> np.ndarray | None:
     """The sum of `count` times a float, if no sum of fewer of them has to round."""
+    if name != "add" or x.dtype.name not in FLOATS or float(init) != 0:
+        return None
     number = float(x)
-    if name != "add" or x.dtype.name not in FLOATS or float(init) != 0 or not math.isfinite(number):
+    if not math.isfinite(number):
         return None
     digits = abs(number).as_integer_ratio()[0]
     whole = digits // (digits & -digits) if digits else 0
