@@ -13,6 +13,7 @@ The normal form, which keeps rules from chasing each other:
 - from an argument to a result the order is: slices, concatenations, what works element by element,
   reverses, reshapes, transposes, broadcasts. An op moves to its place where nothing else uses what
   it passes, so that as few elements as can be are computed, and moves meet that undo each other;
+  a reshape that adds extents of 1 moves even so;
 - a `broadcast_in_dim` comes last: transposes, slices and reverses move to its operand or vanish
   into its dimensions, and it takes up a reshape before it that only adds extents of 1;
 - a `dot_general` takes up transposes into its dimension numbers;

@@ -18,7 +18,7 @@ from jaxlib.mlir.dialects.stablehlo import (
 )
 
 from jxc.ir import build
-from jxc.ir.values import shape_of, splat_attr, static_shape, users
+from jxc.ir.values import shape_of, splat_attr, static_shape
 from jxc.rewrite import exact, rule
 
 from .broadcast import broadcast_as
@@ -148,16 +148,12 @@ def elementwise_of_rearranged(op: Elementwise) -> ir.Value | None:
 
 
 def _can_pass(op: ir.OpView, mover: ir.OpView) -> bool:
-    """Whether a move is done for `op` alone; or, if it is a matter of ones, for ops like it."""
-    if is_used_only_by(mover.result, op):
-        return True
-    if not isinstance(mover, ReshapeOp):
-        return False
-    if without_ones(shape_of(mover.operand)) != without_ones(shape_of(mover.result)):
-        return False
-    return all(
-        is_elementwise(user) or isinstance(user, BroadcastInDimOp) for user in users(mover.result)
-    )
+    """Whether a move is done for `op` alone, or costs nothing: it is a matter of ones."""
+    if isinstance(mover, ReshapeOp):
+        before, after = shape_of(mover.operand), shape_of(mover.result)
+        if len(before) < len(after) and without_ones(before) == without_ones(after):
+            return True
+    return is_used_only_by(mover.result, op)
 
 
 def _moved_freely(value: ir.Value, move: Move) -> _Build | None:

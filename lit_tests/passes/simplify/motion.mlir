@@ -156,15 +156,15 @@ func.func @elementwise_of_rearranged_for_several(%x: tensor<4xf32>) -> tensor<4x
   return %r : tensor<4x8xf32>
 }
 
-// It would leave two reshapes.
+// It would leave two reshapes, and more dimensions.
 // CHECK-LABEL: func.func @elementwise_of_rearranged_not_for_others(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x1xf32>
 // CHECK: stablehlo.reshape
 // CHECK-NEXT: stablehlo.exponential
-func.func @elementwise_of_rearranged_not_for_others(%x: tensor<4xf32>) -> (tensor<4x1xf32>, tensor<4x1xf32>) {
-  %a = stablehlo.reshape %x : (tensor<4xf32>) -> tensor<4x1xf32>
-  %b = stablehlo.exponential %a : tensor<4x1xf32>
-  return %b, %a : tensor<4x1xf32>, tensor<4x1xf32>
+func.func @elementwise_of_rearranged_not_for_others(%x: tensor<4x1xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %a = stablehlo.reshape %x : (tensor<4x1xf32>) -> tensor<4xf32>
+  %b = stablehlo.exponential %a : tensor<4xf32>
+  return %b, %a : tensor<4xf32>, tensor<4xf32>
 }
 
 // CHECK-LABEL: func.func @rearranged_elementwise(
