@@ -19,12 +19,13 @@ from jxc.ir import functions, make_context, read_module, walk
 from jxc.ir.dtypes import numpy_dtype
 
 INTEGERS = ("i4", "ui4", "i8", "ui8", "i32")
-FLOATS = ("f8E5M2", "f8E4M3", "f8E3M4", "f16", "bf16", "f32")
+FLOATS = ("f8E5M2", "f8E4M3", "f8E4M3FN", "f8E3M4", "f16", "bf16", "f32")
 EVERY = ("i1", *INTEGERS, *FLOATS)
 BITWISE = ("and", "or", "xor")
 SHIFTS = ("shift_left", "shift_right_arithmetic", "shift_right_logical")
 ROUNDING = ("floor", "ceil", "round_nearest_afz", "round_nearest_even")
 DIRECTIONS = ("EQ", "NE", "LT", "LE", "GT", "GE")
+WITHOUT_BITS = "f8E4M3FN"  # held as another type
 ROUNDS_TO_NAN = "f8E3M4"  # in the interpreter, wrongly
 
 MOST_ROWS = 60
@@ -111,7 +112,7 @@ def compares(kind: str) -> list[tuple[str, str]]:
     return [
         (f"compare {{comparison_direction = #stablehlo<comparison_direction {d}>{order}}}", "i1")
         for d in DIRECTIONS
-        for order in orders[: 1 + (kind in FLOATS)]
+        for order in orders[: 1 + (kind in FLOATS and kind != WITHOUT_BITS)]
     ]
 
 
@@ -141,7 +142,8 @@ def unary(kind: str) -> list[tuple[str, str]]:
     found = [(name, kind) for name in names] + [("convert", to) for to in EVERY]
     if kind in FLOATS:
         found.append(("is_finite", "i1"))
-    return found + [("bitcast_convert", to) for to in EVERY if WIDTHS[to] == WIDTHS[kind]]
+    to_bits = [to for to in EVERY if WIDTHS[to] == WIDTHS[kind] and kind != WITHOUT_BITS]
+    return found + [("bitcast_convert", to) for to in to_bits]
 
 
 def rows_of(*columns: np.ndarray) -> list[np.ndarray]:
@@ -241,6 +243,24 @@ def test_of_remainders_of_constants(interpreter, kind):
         bits = [z3.BitVecVal(each, of.width) for each in row]
         (term,) = evaluate(function, bits).results
         assert z3.is_false(z3.simplify(_is_not(term, number, kind)))
+
+
+@pytest.mark.parametrize("kind", ["f8E4M3FN", "f16", "f32", "i8", "ui4"])
+def test_of_what_is_known_of_powers(interpreter, kind):
+    edges = edge_values(DTYPES[kind])
+    zero, one = np.zeros_like(edges), np.ones_like(edges)
+    columns = [np.concatenate([edges, edges, one]), np.concatenate([zero, one, edges])]
+    check(interpreter, [kind, kind], [("power", kind)], columns)
+
+
+@pytest.mark.parametrize("kind", ["f8E5M2", "f16", "f32"])
+def test_of_what_is_never_negative_and_of_what_is_not_reduced(interpreter, kind):
+    edges = edge_values(DTYPES[kind])
+    module = module_of([kind], [("exponential", kind), ("logistic", kind)], len(edges))
+    for found in interpreter.run(module, [edges]):
+        assert not np.signbit(found[~np.isnan(found)]).any()
+    same = ("reduce_precision {exponent_bits = 8 : i32, mantissa_bits = 23 : i32}", kind)
+    check(interpreter, [kind], [same], [edges])
 
 
 def test_of_an_iota(interpreter):

@@ -7,7 +7,7 @@ from functools import reduce
 
 import z3
 
-from .elements import Float, Integer, Real, Term
+from .elements import FiniteFloat, Float, Integer, Real, Term
 
 EVEN = z3.RNE()
 """How StableHLO rounds."""
@@ -28,7 +28,7 @@ def _widely(compute: Callable[[Term, Term, Term], Term], x: Term, y: Term, of: F
     """Rounded to 2p + 2 bits, with room for the exponent, then to p: the same as to p at once."""
     wide = _wide(of).sort
     exact = compute(EVEN, *(z3.fpFPToFP(EVEN, each, wide) for each in (x, y)))
-    return z3.fpFPToFP(EVEN, exact, of.sort)
+    return of.rounded(exact)
 
 
 def _signed(compute: Callable[[Term, Term, Term], Term], x: Term, y: Term, of: Float) -> Term:
@@ -40,7 +40,7 @@ def _signed(compute: Callable[[Term, Term, Term], Term], x: Term, y: Term, of: F
 
 def _wide(of: Float) -> Float:
     """z3 adds, divides and rounds only where a significand has no fewer bits than the exponent."""
-    if of.significand >= of.exponent:
+    if of.significand >= of.exponent and not isinstance(of, FiniteFloat):
         return of
     return Float(of.exponent + 3, 2 * of.significand + 2)
 

@@ -78,15 +78,51 @@ class Float:
         return z3.FPSort(self.exponent, self.significand)
 
     def value(self, number: float) -> Term:
-        """The number, rounded to nearest."""
+        """A number that the type has, or one beyond its range."""
         (bits,) = struct.unpack("<Q", struct.pack("<d", number))
-        return z3.fpFPToFP(z3.RNE(), _DOUBLE.of_bits(z3.BitVecVal(bits, 64)), self.sort)
+        return z3.fpFPToFP(z3.RNE(), z3.fpBVToFP(z3.BitVecVal(bits, 64), z3.Float64()), self.sort)
 
     def of_bits(self, bits: Term) -> Term:
         return z3.fpBVToFP(bits, self.sort)
 
+    def rounded(self, number: Term) -> Term:
+        """A float of any width, to nearest."""
+        return z3.fpFPToFP(z3.RNE(), number, self.sort)
 
-_DOUBLE = Float(11, 53)
+
+@dataclass(frozen=True)
+class FiniteFloat(Float):
+    """f8E4M3FN: no infinities, one NaN of each sign, and 448 where 2 ** 9 would be infinite.
+
+    Its numbers are held as those of f16, which has them all.
+    """
+
+    @property
+    def sort(self) -> z3.FPSortRef:
+        return z3.Float16()
+
+    def of_bits(self, bits: Term) -> Term:
+        sign, exponent, rest = (z3.Extract(*each, bits) for each in ((7, 7), (6, 3), (2, 0)))
+        shifted = z3.ZeroExt(1, exponent) + 8  # the bias is 7, and 15 in f16
+        normal = z3.fpBVToFP(z3.Concat(sign, shifted, rest, z3.BitVecVal(0, 7)), self.sort)
+        small = z3.fpMul(z3.RNE(), z3.fpUnsignedToFP(z3.RNE(), rest, self.sort), self.value(2**-9))
+        small = z3.If(sign == 1, z3.fpNeg(small), small)
+        is_nan = z3.And(exponent == 15, rest == 7)
+        return z3.If(is_nan, z3.fpNaN(self.sort), z3.If(exponent == 0, small, normal))
+
+    def rounded(self, number: Term) -> Term:
+        """Below 2 ** -6 to a multiple of 2 ** -9; beyond 448 there is only NaN."""
+        nearest, of = z3.RNE(), number.sort()
+        sort = z3.FPSort(max(of.ebits(), 8), max(of.sbits(), 11))
+        x = z3.fpFPToFP(nearest, number, sort)
+        unit, back = (Float(sort.ebits(), sort.sbits()).value(each) for each in (2.0**9, 2.0**-9))
+        steps = z3.fpRoundToIntegral(nearest, z3.fpMul(nearest, x, unit))
+        short = z3.fpFPToFP(nearest, x, z3.FPSort(sort.ebits(), self.significand))
+        is_small = z3.fpLT(z3.fpAbs(x), Float(sort.ebits(), sort.sbits()).value(2.0**-6))
+        found = z3.If(is_small, z3.fpMul(nearest, steps, back), z3.fpFPToFP(nearest, short, sort))
+        is_beyond = z3.fpGT(z3.fpAbs(found), Float(sort.ebits(), sort.sbits()).value(448.0))
+        held = z3.fpFPToFP(nearest, found, self.sort)
+        return z3.If(is_beyond, z3.fpNaN(self.sort), held)
 
 
 @dataclass(frozen=True)
@@ -124,6 +160,8 @@ def element_of(kind: ir.Type) -> Element:
         part := element_of(kind.element_type), Float
     ):
         return Complex(part)
+    if str(kind) == "f8E4M3FN":
+        return FiniteFloat(4, 4)
     if str(kind) in _FORMATS:
         return Float(*_FORMATS[str(kind)])
     raise Unmodelled(f"the type {kind}")

@@ -11,7 +11,7 @@ import z3
 from jaxlib.mlir import ir
 
 from ...ir import functions
-from .elements import Complex, Element, Float, Term, Unmodelled, element_of, number_of
+from .elements import Complex, Element, FiniteFloat, Float, Term, Unmodelled, element_of, number_of
 from .evaluate import Evaluation, NotScalar, evaluate, places, symbols
 from .semantics import UNKNOWN
 
@@ -81,11 +81,11 @@ def prove(
             *found.conditions,
             z3.Or(_differences(expected, found, "no-signed-zeros" in assumptions)),
         ]
-        model, why = _asked(conditions, limit_s)
+        model, reason = _asked(conditions, limit_s)
         if model is not None:
             return _refuted(model, bits, expected, found)
-        if why:
-            return Verdict(Outcome.UNDECIDED, why)
+        if reason:
+            return Verdict(Outcome.UNDECIDED, reason)
     return Verdict(Outcome.PROVED)
 
 
@@ -160,4 +160,6 @@ def _text(model: z3.ModelRef, term: Term, kind: ir.Type) -> str:
     if z3.is_fp(term) and z3.is_true(model.eval(z3.fpIsNaN(term), model_completion=True)):
         return "nan"
     bits = z3.fpToIEEEBV(term) if z3.is_fp(term) else term
+    if isinstance(element_of(kind), FiniteFloat):
+        kind = ir.F16Type.get(kind.context)
     return str(number_of(model.eval(bits, model_completion=True).as_long(), kind))

@@ -3,8 +3,8 @@
 The specification says it; where it leaves a choice, this is what XLA does: division by zero gives
 all ones and the dividend as remainder, a conversion to integers saturates and makes NaN zero.
 Functions that IEEE 754 does not lay down are uninterpreted: the same input gives the same output,
-and that is all that is known. `tests/check/test_proof.py` holds all this against the reference
-interpreter.
+and little else is known. `tests/check/test_proof_semantics.py` holds all this against the
+reference interpreter.
 """
 
 from __future__ import annotations
@@ -13,11 +13,18 @@ from collections.abc import Callable, Sequence
 
 import z3
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects.stablehlo import CompareOp
+from jaxlib.mlir.dialects.stablehlo import (
+    CompareOp,
+    ExpOp,
+    LogisticOp,
+    PowOp,
+    ReducePrecisionOp,
+    RemOp,
+)
 
 from ...ir.values import direction_of
 from .arithmetic import ARITHMETIC, EVEN, less, maximum, minimum
-from .elements import Complex, Element, Float, Integer, Real, Term, Unmodelled, bits_of
+from .elements import Complex, Element, FiniteFloat, Float, Integer, Real, Term, Unmodelled, bits_of
 
 _Operand = tuple[Term, Element]
 
@@ -88,16 +95,23 @@ def converted(x: Term, of: Element, result: Element) -> Term:
         case Integer(), Integer():
             return _resized(x, of, result)
         case Integer(is_signed=True), Float():
-            return z3.fpSignedToFP(EVEN, x, result.sort)
+            return _from_integer(z3.fpSignedToFP, x, result)
         case Integer(), Float():
-            return z3.fpUnsignedToFP(EVEN, x, result.sort)
+            return _from_integer(z3.fpUnsignedToFP, x, result)
         case Float(), Float():
-            return z3.fpFPToFP(EVEN, x, result.sort)
+            return result.rounded(x)
         case Float(), Integer():
             return _truncated(x, of, result)
         case Complex(), Complex():
             return tuple(z3.fpFPToFP(EVEN, part, result.part.sort) for part in x)
     raise Unmodelled("convert between real and complex numbers")
+
+
+def _from_integer(convert: Callable[..., Term], x: Term, result: Float) -> Term:
+    """Integers that f64 does not hold are far beyond what a finite float of 8 bits does."""
+    if isinstance(result, FiniteFloat):
+        return result.rounded(convert(EVEN, x, z3.Float64()))
+    return convert(EVEN, x, result.sort)
 
 
 def _resized(x: Term, of: Integer, result: Integer) -> Term:
@@ -233,11 +247,23 @@ def _uninterpreted(op: ir.OpView, operands: Sequence[_Operand], result: Element)
     attributes = sorted(f"{name}={op.attributes[name]}" for name in op.attributes)
     name = " ".join([f"{UNKNOWN}{op.operation.name}", *attributes, *map(str, sorts)])
     terms = [x for x, _ in operands]
-    unknown = z3.Function(name, *sorts)(*terms)
-    if op.operation.name == "stablehlo.power" and not isinstance(result, Complex):
-        return _power(terms[0], terms[1], result, unknown)
-    if op.operation.name == "stablehlo.remainder" and isinstance(result, Float):
-        return _remainder(terms[0], terms[1], result, unknown)
+    return _known(op, terms, result, z3.Function(name, *sorts)(*terms))
+
+
+def _known(op: ir.OpView, terms: Sequence[Term], of: Element, unknown: Term) -> Term:
+    """What is known of a function all the same: where it is not `unknown`."""
+    assert not isinstance(of, Complex)
+    match op:
+        case PowOp():
+            return _power(terms[0], terms[1], of, unknown)
+        case RemOp() if isinstance(of, Float):
+            return _remainder(terms[0], terms[1], of, unknown)
+        case ExpOp() | LogisticOp():
+            return z3.fpAbs(unknown)  # never negative, nor -0.0
+        case ReducePrecisionOp() if type(of) is Float:
+            wide = Float(int(op.exponent_bits), 1 + int(op.mantissa_bits))
+            holds = wide.exponent >= of.exponent and wide.significand >= of.significand
+            return terms[0] if holds else unknown
     return unknown
 
 

@@ -17,7 +17,7 @@ from ...ir.values import array_of, element_type
 from .elements import Integer, element_of
 
 INTEGERS = ("i1", "i4", "ui4", "i8", "ui8", "i16", "ui16", "i32", "ui32", "i64", "ui64")
-FLOATS = ("f8E3M4", "f8E4M3", "f8E5M2", "f16", "bf16", "f32", "f64")
+FLOATS = ("f8E3M4", "f8E4M3", "f8E4M3FN", "f8E5M2", "f16", "bf16", "f32", "f64")
 _PAIRED = ("i1", "i4", "ui4", "i8", "ui8", "f8E4M3", "f8E5M2", "f16", "bf16", "f32")
 _IN_THREES = ("i1", "i4", "ui8", "f8E4M3", "f16", "bf16")
 """The types that are tried, each with each, where a program is of two types or of three."""
