@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import UsageError, did_you_mean
+from .rule_record import how_checked
 
 if TYPE_CHECKING:
     from ..pipeline import Library
@@ -73,6 +74,8 @@ def _explain(found: Pass) -> None:
     for rule in found.rules:
         click.echo(f"\n{rule.name} ({_terms(rule)})")
         click.echo(_wrapped(rule.doc, indent="  "))
+        if checked := how_checked(rule):
+            click.echo(_wrapped(f"[{checked}]", indent="  "))
 
 
 def _wrapped(text: str, indent: str = "") -> str:

@@ -18,11 +18,17 @@ from ..inputs import KINDS, CannotRun, is_float, make_inputs, specs_of
 from ..judge import differing_bits
 from ..run import Interpreter
 
-_DRAWN = (*KINDS, "edge", "edge")  # a small argument has no room for every edge value
+DRAWN = (*KINDS, "edge", "edge")
+"""Kinds of arguments, in order: a small argument has no room for every edge value at once."""
 
 
 def compare_interpreted(
-    before: ir.Module, after: ir.Module, promise: str | None = None, *, seed: int = 0
+    before: ir.Module,
+    after: ir.Module,
+    promise: str | None = None,
+    *,
+    seed: int = 0,
+    draws: int = len(DRAWN),
 ) -> Report:
     """As `compare_modules` under `exact`, but never through XLA, and soon given up.
 
@@ -36,6 +42,7 @@ def compare_interpreted(
         after: the one in question; @main has the same types.
         promise: "no-nans", "no-infs", "no-signed-zeros" or None.
         seed: of the arguments.
+        draws: how many of `DRAWN` to run on.
 
     Raises:
         CannotRun: the arguments cannot be drawn.
@@ -44,7 +51,7 @@ def compare_interpreted(
     report = Report(exact, {}, {})
     specs = specs_of(main_type(before).inputs)
     telling = returning_all(before) if promise else before
-    for turn, kind in enumerate(_DRAWN if specs else _DRAWN[:1]):
+    for turn, kind in enumerate(DRAWN[:draws] if specs else DRAWN[:1]):
         drawn = make_inputs(specs, kind, seed + turn)
         inputs = [_mended(array, promise) for array in drawn]
         try:

@@ -11,7 +11,7 @@ from jaxlib.mlir import ir
 from .elements import Number, draw_elements, draw_number
 
 _EXTENTS = (1, 2, 3, 4, 5, 7)
-_ROOM = 40  # an extent with room for every edge value, for programs of small rank
+_ROOM = 24  # an extent with room for every edge value, for programs of small rank
 _LARGE = 12  # extents from here on are kept near what they are: rules have thresholds
 DYNAMIC = ir.ShapedType.get_dynamic_size()
 
@@ -46,6 +46,11 @@ class Plan:
         """What stands for an extent."""
         return self.extents.get(extent, extent)
 
+    def static(self, extent: int) -> int:
+        """The same where an op allows no dynamic extent."""
+        new = self.extent(extent)
+        return extent if new == DYNAMIC else new
+
     def element(self, element: ir.Type) -> ir.Type:
         """What stands for an element type."""
         name = str(element)
@@ -57,6 +62,10 @@ class Plan:
         if not isinstance(kind, ir.RankedTensorType):
             return kind
         return ranked([self.extent(n) for n in kind.shape], self.element(kind.element_type))
+
+    def static_type(self, kind: ir.RankedTensorType) -> ir.RankedTensorType:
+        """What stands for the type of a constant."""
+        return ranked([self.static(n) for n in kind.shape], self.element(kind.element_type))
 
 
 def ranked(shape: Sequence[int], element: ir.Type) -> ir.RankedTensorType:

@@ -98,7 +98,7 @@ class _Function:
             self.made += results
 
     def _constant_again(self, old: ir.Value) -> ir.Value:
-        kind = self.plan.type(old.type)
+        kind = self.plan.static_type(old.type)
         elements = str(element_type(old)), str(kind.element_type)
         numbers = vary_numbers(self.program.numbers[old], *elements, self.plan)
         return self._constant(numbers, kind)

@@ -82,12 +82,12 @@ def _width(element: ir.Type) -> int:
 
 
 def _iota(op: ir.OpView, operands: Values, attributes: Attributes, plan: Plan) -> list[int]:
-    return [plan.extent(n) for n in shape_of(op.results[0])]
+    return [plan.static(n) for n in shape_of(op.results[0])]
 
 
 def _broadcast(op: ir.OpView, operands: Values, attributes: Attributes, plan: Plan) -> list[int]:
     dims = list(attributes["broadcast_dimensions"])
-    shape = [plan.extent(n) for n in shape_of(op.results[0])]
+    shape = [plan.static(n) for n in shape_of(op.results[0])]
     for size, old, dim in zip(shape_of(operands[0]), shape_of(op.operands[0]), dims, strict=True):
         repeats = size == 1 and (old == 1 or plan.chance(0.5))
         if dim < len(shape) and not repeats and size != DYNAMIC:

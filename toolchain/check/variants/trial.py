@@ -12,7 +12,7 @@ from ...rewrite import Facts, Rule, apply_rules, exact
 from ..compare import Report, compare_modules
 from ..extents import static_pairs
 from ..inputs import KINDS, CannotRun
-from .interpreted import compare_interpreted
+from .interpreted import DRAWN, compare_interpreted
 
 _HONEST = ("normal", "small")  # kinds of arguments without NaN, infinities and -0.0
 
@@ -46,7 +46,9 @@ def facts_for(rule: Rule, facts: Facts) -> Facts:
     return Facts(target, facts.assumptions | ({rule.assumes} if rule.assumes else set()))
 
 
-def try_rule(rule: Rule, program: ir.Module, facts: Facts, *, seed: int = 0) -> Trial:
+def try_rule(
+    rule: Rule, program: ir.Module, facts: Facts, *, seed: int = 0, draws: int = len(DRAWN)
+) -> Trial:
     """Apply the rule alone to a copy of a program until it no longer fires, and compare.
 
     Args:
@@ -54,6 +56,7 @@ def try_rule(rule: Rule, program: ir.Module, facts: Facts, *, seed: int = 0) -> 
         program: a module with @main; is left as it is.
         facts: what the rule may know, see `facts_for`.
         seed: of the arguments.
+        draws: of arguments, for rules that are exact.
 
     Raises:
         ir.MLIRError: the result is not valid.
@@ -65,15 +68,15 @@ def try_rule(rule: Rule, program: ir.Module, facts: Facts, *, seed: int = 0) -> 
         return Trial(fired=False)
     after.operation.verify()
     try:
-        reports = [_compared(rule, *pair, seed) for pair in static_pairs(program, after)]
+        reports = [_compared(rule, *pair, seed, draws) for pair in static_pairs(program, after)]
     except CannotRun as error:
         return Trial(fired=True, reason=str(error))
     return _trial(reports)
 
 
-def _compared(rule: Rule, before: ir.Module, after: ir.Module, seed: int) -> Report:
+def _compared(rule: Rule, before: ir.Module, after: ir.Module, seed: int, draws: int) -> Report:
     if rule.contract == exact:
-        return compare_interpreted(before, after, rule.assumes, seed=seed)
+        return compare_interpreted(before, after, rule.assumes, seed=seed, draws=draws)
     kinds = KINDS if rule.assumes is None else _HONEST
     return compare_modules(before, after, contract=rule.contract, kinds=kinds, seed=seed)
 

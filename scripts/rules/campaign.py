@@ -1,0 +1,110 @@
+"""One rule on many generated programs: how often it fired, what was compared, what went wrong."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from jaxlib.mlir import ir
+
+from jxc.check.variants import NotValid, facts_for, try_rule, vary
+from jxc.ir import walk
+from jxc.rewrite import Rule, exact
+from tests.lit_seeds import Seed, all_seeds, seeds_for
+
+_OTHERS = 6  # one program of so many comes from a case about another rule
+_XLA_COSTS = 6  # times what the interpreter does
+_KEPT = 3  # findings of a rule that are shown
+
+
+@dataclass
+class Tally:
+    """What came of one rule.
+
+    Attributes:
+        rule: its name.
+        generated: programs, valid or not.
+        invalid: of these, what MLIR refused.
+        fired: programs that the rule changed.
+        checked: of these, those that ran before and after, by what ran them.
+        not_run: why the others did not, with how many.
+        wrong: programs that differ, do not verify or raise: at most a few in full.
+        failures: how many of those there are.
+    """
+
+    rule: str
+    generated: int = 0
+    invalid: int = 0
+    fired: int = 0
+    checked: Counter[str] = field(default_factory=Counter)
+    not_run: Counter[str] = field(default_factory=Counter)
+    wrong: list[str] = field(default_factory=list)
+    failures: int = 0
+
+    def fail(self, what: str, seed: Seed, variant: ir.Module) -> None:
+        """Note a finding."""
+        self.failures += 1
+        if len(self.wrong) < _KEPT:
+            self.wrong.append(f"{self.rule}, from @{seed.name}: {what}\n{variant}")
+
+    def as_json(self) -> dict[str, Any]:
+        """As `from_json` takes it."""
+        return dict(vars(self))
+
+    @staticmethod
+    def from_json(found: dict[str, Any]) -> Tally:
+        """The tally that a child told."""
+        counters = {name: Counter(found[name]) for name in ("checked", "not_run")}
+        return Tally(**{**found, **counters})
+
+
+def run_campaign(rule: Rule, count: int, seed: int) -> Tally:
+    """Try a rule on `count` generated programs; the same for the same seed."""
+    tally = Tally(rule.name)
+    own, others = seeds_for(rule), _others(rule)
+    if not own:
+        return tally
+    for number in range(count if rule.contract == exact else max(1, count // _XLA_COSTS)):
+        random = Random(f"{seed}/{rule.name}/{number}")
+        pool = others if others and number % _OTHERS == _OTHERS - 1 else own
+        _try(rule, random.choice(pool), random, tally)
+    return tally
+
+
+def _others(rule: Rule) -> Sequence[Seed]:
+    """Cases about other rules that hold an op which this one is tried on."""
+    return [seed for seed in all_seeds() if seed.rule != rule.name and _holds(seed, rule.roots)]
+
+
+def _holds(seed: Seed, roots: Sequence[str]) -> bool:
+    return any(op.operation.name in roots for op in walk(seed.program.module.operation))
+
+
+def _try(rule: Rule, seed: Seed, random: Random, tally: Tally) -> None:
+    tally.generated += 1
+    try:
+        variant = vary(seed.program, random, mild=rule.contract != exact)
+    except NotValid:
+        tally.invalid += 1
+        return
+    try:
+        trial = try_rule(rule, variant, facts_for(rule, seed.facts), seed=random.randrange(1000))
+    except Exception as error:  # whatever a rule raises is a finding
+        tally.fired += 1
+        tally.fail(f"{type(error).__name__}: {error}", seed, variant)
+        return
+    tally.fired += trial.fired
+    if trial.difference:
+        tally.fail(trial.difference, seed, variant)
+    elif trial.checked:
+        tally.checked[trial.by] += 1
+    elif trial.fired:
+        tally.not_run[_kind_of(trial.reason)] += 1
+
+
+def _kind_of(reason: str) -> str:
+    """A reason without the parts that differ from program to program."""
+    return reason.split("%")[0].split(" : ")[0].strip()[:100]
