@@ -206,9 +206,9 @@ class Sweep:
     def _note_last_user(self, op: ir.OpView) -> None:
         """Rules that want a value to have one user may fire now: on its producer, on that user."""
         for result in op.results:
-            uses = list(islice(result.uses, 2))
-            if len(uses) == 1:
-                self._look_again([op, uses[0].owner])
+            users = {use.owner for use in islice(result.uses, 4)}  # one may use it several times
+            if len(users) == 1:
+                self._look_again([op, *users])
 
     def _look_again(self, ops: Iterable[ir.OpView]) -> None:
         self._once_more += [self._living.handle(op) for op in ops if len(op.results)]
