@@ -153,50 +153,44 @@ def while_of_one_turn(op: WhileOp) -> Sequence[ir.Value] | None:
     inits = list(op.operand)
     if not _has_types(inits, op) or _first_outcome(op) is not True:
         return None
-    test, ends = op.cond.blocks[0], end_of(op.body).operands
-    known = _known(op.body.blocks[0], [_scalar(value) for value in inits])
-    after = [_evaluated(value, known) for value in ends]
-    outcome = _evaluated(end_of(op.cond).operands[0], _known(test, after))
+    test, body, ends = op.cond.blocks[0], op.body.blocks[0], end_of(op.body).operands
+    first = dict(zip(body.arguments, inits, strict=True))
+    then = dict(zip(test.arguments, ends, strict=True))
+    outcome = _evaluated(end_of(op.cond).operands[0], {**first, **then})
     if outcome is None or outcome or any(map(has_effects, test.operations)):
         return None
     return inline_block(op, 1, inits)
 
 
-_Known = dict[ir.Value, np.ndarray]
-
-
 def _first_outcome(op: WhileOp) -> bool | None:
     """What the condition says of the initial values; None where they do not tell."""
-    known = _known(op.cond.blocks[0], [_scalar(value) for value in op.operand])
-    outcome = _evaluated(end_of(op.cond).operands[0], known)
+    first = dict(zip(op.cond.blocks[0].arguments, op.operand, strict=True))
+    outcome = _evaluated(end_of(op.cond).operands[0], first)
     return None if outcome is None else bool(outcome)
-
-
-def _scalar(value: ir.Value) -> np.ndarray | None:
-    """The element of a constant of rank 0."""
-    if not isinstance(value.owner, ConstantOp) or shape_of(value):
-        return None
-    return literal(value)
-
-
-def _known(block: ir.Block, values: Sequence[np.ndarray | None]) -> _Known:
-    pairs = zip(block.arguments, values, strict=True)
-    return {argument: value for argument, value in pairs if value is not None}
 
 
 _EVALUATED = (AddOp, AndOp, NotOp, OrOp, SubtractOp)
 
 
-def _evaluated(value: ir.Value, known: _Known, depth: int = 4) -> np.ndarray | None:
-    """A scalar made of constants and `known` values by a few of the ops that loops count with."""
+def _evaluated(
+    value: ir.Value, stands_for: Mapping[ir.Value, ir.Value], depth: int = 6
+) -> np.ndarray | None:
+    """A scalar made of constants by a few of the ops that loops count with.
+
+    Args:
+        value: the scalar.
+        stands_for: the arguments of blocks, and what they are to be read as.
+        depth: how many steps it may take.
+    """
     op = value.owner
-    if value in known or isinstance(op, ir.Block) or not depth:
-        return known.get(value)
     if isinstance(op, ConstantOp):
-        return _scalar(value)
-    if not isinstance(op, (*_EVALUATED, CompareOp)):
+        return literal(value) if not shape_of(value) else None
+    if isinstance(op, ir.Block):
+        other = stands_for.get(value)
+        return _evaluated(other, stands_for, depth - 1) if other is not None and depth else None
+    if not depth or not isinstance(op, (*_EVALUATED, CompareOp)):
         return None
-    operands = [_evaluated(each, known, depth - 1) for each in op.operands]
+    operands = [_evaluated(each, stands_for, depth - 1) for each in op.operands]
     found = [each for each in operands if each is not None]
     if len(found) < len(operands):
         return None
@@ -236,6 +230,8 @@ def _needed(op: WhileOp, used: set[int]) -> set[int]:
     """The carried values that the used ones, the condition or any effect are computed from."""
     test, body, ends = op.cond.blocks[0], op.body.blocks[0], end_of(op.body).operands
     needed = used | needed_arguments(test, [*end_of(op.cond).operands, *effect_operands(test)])
+    if len(needed) == len(ends):
+        return needed
     needed |= needed_arguments(body, list(effect_operands(body)))
     before = -1
     while len(needed) > before:

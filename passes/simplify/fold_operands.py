@@ -23,15 +23,20 @@ def literals(op: ir.OpView) -> list[np.ndarray] | None:
     constants, broadcasts of them, and numbered positions (iota). None unless all are splats or one
     is a constant of the result's shape: what is written out takes the place of one such.
     """
-    if not all(isinstance(value.owner, LITERALS) for value in op.operands):
+    if not all(map(_is_known, op.operands)) or not is_plain(op.results[0]):
         return None
-    if not is_plain(op.results[0]):
+    if any(splat_attr(value) is None for value in op.operands) and not may_fold(op):
         return None
     arrays = [literal(value) for value in op.operands]
     found = [array for array in arrays if array is not None]
-    if len(found) < len(arrays):
-        return None
-    return found if not any(array.ndim for array in found) or may_fold(op) else None
+    return found if len(found) == len(arrays) else None
+
+
+def _is_known(value: ir.Value) -> bool:
+    op = value.owner
+    if isinstance(op, BroadcastInDimOp):
+        op = op.operand.owner
+    return isinstance(op, (ConstantOp, IotaOp))
 
 
 def is_plain(value: ir.Value) -> bool:

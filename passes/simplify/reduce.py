@@ -195,6 +195,8 @@ def fold_reduce(op: ReduceOp) -> ir.Value | None:
 
     On integers, for max, min, and, or, and for sums of one float that never have to round.
     """
+    if not isinstance(op.inputs[0].owner, LITERALS):
+        return None
     name, reduced = combiner_of(op), _reduced(op)
     if name is None or not reduced or 0 in reduced:
         return None
