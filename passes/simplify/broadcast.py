@@ -85,7 +85,7 @@ def reshape_of_broadcast(op: ReshapeOp) -> ir.Value | None:
     """reshape(broadcast_in_dim(x)) -> broadcast_in_dim(x), where only extents of 1 come or go."""
     match op.operand.owner:
         case BroadcastInDimOp(operand=x, broadcast_dimensions=dims, result=inner):
-            sizes = static_shape(inner)
+            sizes = static_shape(inner, x)
             if sizes is None or without_ones(sizes) != without_ones(shape_of(op.result)):
                 return None
             return broadcast_as(op.result.type, x, list(dims), sizes)

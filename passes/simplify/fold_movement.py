@@ -119,6 +119,8 @@ def _window(starts: Sequence[int], sizes: Sequence[int], shape: Sequence[int]) -
 @rule(exact, of=ConstantOp)
 def fold_gather(op: GatherOp) -> ir.Value | None:
     """gather(dense<..>, constants) -> dense<..>, indices read in their signedness, and clamped."""
+    if 0 in op.slice_sizes:
+        return None
     return _folded(op, lambda x, indices: _gathered(op, x, indices))
 
 

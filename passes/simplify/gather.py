@@ -55,7 +55,9 @@ class Layout(NamedTuple):
 def layout_of(op: GatherOp) -> Layout | None:
     """How `op` gathers; None where extents are dynamic or nothing is gathered."""
     shape = static_shape(op.result, op.operand, op.start_indices)
-    if shape is None or 0 in shape or 0 in shape_of(op.operand) or not is_integer(op.start_indices):
+    if shape is None or 0 in (*shape, *shape_of(op.operand), *op.slice_sizes):
+        return None
+    if not is_integer(op.start_indices):
         return None
     numbers = stablehlo.GatherDimensionNumbers(op.dimension_numbers)
     vector, sizes = numbers.index_vector_dim, tuple(op.slice_sizes)
