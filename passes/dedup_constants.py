@@ -39,8 +39,5 @@ def _is_plain(op: ConstantOp, max_elements: int) -> bool:
 
 def _key(op: ConstantOp) -> Hashable:
     """Equal for constants of one type and the same bits."""
-    if not is_complex(op.result):
-        return op.value
-    array = constant_of(op.result)
-    assert array is not None
-    return str(op.result.type), array.tobytes()
+    array = constant_of(op.result) if is_complex(op.result) else None
+    return op.value if array is None else (str(op.result.type), array.tobytes())

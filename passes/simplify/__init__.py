@@ -6,6 +6,10 @@ booleans (where add is OR and multiply is AND), unsigned numbers, complex number
 The normal form, which keeps rules from chasing each other:
 
 - a constant whose elements are all equal is one splat `constant`, not a broadcast of a scalar;
+- an op on constants is a constant, where every implementation gives the same bits, and where that
+  writes out no more elements than it takes away;
+- a reduction has something to reduce, a branch is not known beforehand, a loop takes no known turn
+  but several, and it carries what changes and is used;
 - an op that only adds or drops extents of 1 is a `reshape`, never a `transpose` or
   `broadcast_in_dim`;
 - of a chain of ops of one kind one is left: reshapes, transposes, broadcasts, slices, reverses,

@@ -34,7 +34,7 @@ def own_elements(op: ConstantOp) -> np.ndarray | None:
     """The elements of a constant op as its own type, bit for bit; see `values.array_of`."""
     kind = ir.RankedTensorType(op.result.type)
     dtype = numpy_dtype(kind.element_type)
-    if dtype is None or dtype.name.startswith("float4") or not _is_dense(op):
+    if dtype is None or dtype.name.startswith("float4") or not is_dense(op):
         return None  # the interpreter, which reads what Python cannot, dies of 4-bit floats
     if dtype.kind == "c":
         return elements(op)
@@ -63,7 +63,7 @@ def _bits(op: ConstantOp, dtype: np.dtype, shape: Sequence[int]) -> np.ndarray:
         return _evaluate(op, lambda x: stablehlo.bitcast_convert(bits, x), bits).view(dtype)
 
 
-def _is_dense(op: ConstantOp) -> bool:
+def is_dense(op: ConstantOp) -> bool:
     """Whether the elements are here, and not in a resource of the file's."""
     try:
         return isinstance(op.value, ir.DenseElementsAttr)

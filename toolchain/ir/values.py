@@ -110,14 +110,16 @@ def is_all_ones(value: ir.Value) -> bool:
 
 
 def constant_of(value: ir.Value) -> np.ndarray | None:
-    """The elements of a constant, or None for any other value.
+    """The elements of a constant; None for any other value, and for elements in a resource.
 
     Returns:
         An array of the value's shape. Types that numpy lacks come widened, exactly: bf16 and f8 as
         float32, i2 and i4 as int32, ui2 and ui4 as uint32. A splat is a broadcast view.
     """
     op = value.owner
-    return constants.elements(op) if isinstance(op, ConstantOp) else None
+    if not isinstance(op, ConstantOp) or not constants.is_dense(op):
+        return None
+    return constants.elements(op)
 
 
 def array_of(value: ir.Value) -> np.ndarray | None:
