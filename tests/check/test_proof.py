@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from jaxlib.mlir.dialects.stablehlo import (
     TanhOp,
 )
 
-from jxc.check.proof import Outcome, prove, prove_rule
+from jxc.check.proof import Outcome, Verdict, prove, prove_rule
 from jxc.ir import build, make_context, read_module
 from jxc.ir.values import direction_of, is_boolean, is_float, is_splat
 from jxc.pipeline import our_passes
@@ -285,3 +286,18 @@ def test_the_script(tmp_path):
     found = json.loads(out.read_text())
     assert {"i1", "f8E4M3", "f32"} <= set(found["select-same"]["proved"])
     assert found["identity-reverse"]["status"] == "checked"
+
+
+def test_the_script_fails_where_a_rule_is_refuted(monkeypatch, capsys):
+    spec = importlib.util.spec_from_file_location("prove_script", ROOT / "scripts/prove.py")
+    script = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, spec.name, script)
+    spec.loader.exec_module(script)
+    wrong = Verdict(Outcome.REFUTED, "so on the interpreter", "(i8 0) gives 1 before and 2 after")
+    found = {"a-rule": script.Findings({"i8": [("a_rule", wrong)]})}
+    monkeypatch.setattr(script, "findings", lambda *_: found)
+    monkeypatch.setattr(sys, "argv", ["prove.py"])
+    assert script.main() == 1
+    told = capsys.readouterr().out
+    assert "REFUTED a-rule on i8, @a_rule: (i8 0) gives 1 before and 2 after; so on" in told
+    assert "0 rules proved, 0 in part, 1 refuted" in told
