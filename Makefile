@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 SOURCES := toolchain passes tests scripts benchmarks lit_tests
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lit pytest prove fuzz conformance check types format bench clean
+.PHONY: help demo test lit pytest prove rules fuzz conformance check types format bench clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -26,6 +26,12 @@ pytest: $(VENV)/.dev ## the Python tests
 prove: $(VENV)/.dev ## scalar rules, for every input, by z3
 	$(BIN)/python scripts/prove.py --jobs $(JOBS)
 
+rules: $(VENV)/.dev ## each rule proved or tried on many programs; passes/README.md written anew
+	mkdir -p build
+	$(BIN)/python scripts/prove.py --jobs $(JOBS) --json build/proofs.json
+	$(BIN)/python scripts/check_rules.py --jobs $(JOBS) --proofs build/proofs.json
+	$(BIN)/python scripts/catalogue.py
+
 fuzz: $(VENV)/.dev ## random programs and spoiled inputs, for a minute; more by scripts/fuzz.py
 	$(BIN)/python scripts/fuzz.py programs --seconds 45
 	$(BIN)/python scripts/fuzz.py inputs --count 2500 --seconds 45
@@ -33,9 +39,10 @@ fuzz: $(VENV)/.dev ## random programs and spoiled inputs, for a minute; more by 
 conformance: $(VENV)/.dev ## programs with expected outputs, at each level; PROGRAMS=DIR says where
 	JAX_PLATFORMS=cpu $(BIN)/jxc verify --conformance $(PROGRAMS)
 
-check: $(VENV)/.dev types ## format, lint and types
+check: $(VENV)/.dev types ## format, lint, types, and whether passes/README.md is up to date
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/python scripts/catalogue.py --check
 
 types: $(VENV)/.dev
 	$(BIN)/python scripts/check_types.py

@@ -17,6 +17,7 @@ from tests.lit_seeds import Seed, all_seeds, seeds_for
 
 _OTHERS = 6  # one program of so many comes from a case about another rule
 _XLA_COSTS = 6  # times what the interpreter does
+_PATIENCE = 8
 _KEPT = 3  # findings of a rule that are shown
 
 
@@ -62,12 +63,18 @@ class Tally:
 
 
 def run_campaign(rule: Rule, count: int, seed: int) -> Tally:
-    """Try a rule on `count` generated programs; the same for the same seed."""
+    """Try a rule on generated programs, the same for the same seed, until `count` checked it.
+
+    Where few programs fit the rule, it is given up after `_PATIENCE` times as many.
+    """
     tally = Tally(rule.name)
     own, others = seeds_for(rule), _others(rule)
     if not own:
         return tally
-    for number in range(count if rule.contract == exact else max(1, count // _XLA_COSTS)):
+    wanted = count if rule.contract == exact else max(1, count // _XLA_COSTS)
+    for number in range(_PATIENCE * wanted):
+        if tally.checked.total() >= wanted:
+            break
         random = Random(f"{seed}/{rule.name}/{number}")
         pool = others if others and number % _OTHERS == _OTHERS - 1 else own
         _try(rule, random.choice(pool), random, tally)

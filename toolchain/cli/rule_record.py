@@ -29,7 +29,8 @@ def phrase(record: dict[str, Any] | None) -> str:
         return "not yet counted"
     checked = f"checked on {record['checked']} generated programs"
     if proved := record.get("proved"):
-        return f"{checked}; proved for {_types(proved)}"
+        how = "proved in part" if record.get("status") == "in part" else "proved"
+        return f"{checked}; {how} for {_types(proved)}"
     return checked
 
 
@@ -37,7 +38,9 @@ def _types(names: list[str]) -> str:
     """Single types in full, and how many mixtures such as "i1, f32"."""
     single = [name for name in names if "," not in name]
     mixed = len(names) - len(single)
-    return ", ".join([*single, *([f"{mixed} mixtures of types"] if mixed else [])])
+    return ", ".join(
+        [*single, *([f"{mixed} mixture{'s' * (mixed > 1)} of types"] if mixed else [])]
+    )
 
 
 @cache

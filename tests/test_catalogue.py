@@ -1,0 +1,74 @@
+"""`passes/README.md` and what `--help-pass` says of how a rule was checked."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from jaxlib.mlir.dialects.stablehlo import AddOp
+
+from jxc.cli.rule_record import how_checked, phrase
+from jxc.ir.values import as_result
+from jxc.rewrite import exact, rule
+
+from .lit_seeds import all_rules
+
+ROOT = Path(__file__).parent.parent
+CHECKED = ROOT / "passes" / "checked.json"
+
+sys.path.insert(0, str(ROOT / "scripts"))
+import catalogue  # noqa: E402
+
+
+@pytest.mark.parametrize(
+    ("record", "words"),
+    [
+        (None, "not yet counted"),
+        ({"checked": 12}, "checked on 12 generated programs"),
+        ({"checked": 3, "proved": ["i1", "f16"]}, "proved for i1, f16"),
+        ({"checked": 3, "proved": ["i1"], "status": "in part"}, "proved in part for i1"),
+        ({"checked": 3, "proved": ["i1, f32", "f32"]}, "for f32, 1 mixture of types"),
+    ],
+)
+def test_words(record, words):
+    assert words in phrase(record)
+
+
+def test_rules_of_others_have_no_record():
+    @rule(exact)
+    def add_zero(op: AddOp):
+        """x + 0 -> x."""
+        return as_result(op.lhs, op)
+
+    assert how_checked(add_zero) == ""
+    assert "generated programs" in how_checked(all_rules()["add-zero"])
+
+
+def test_an_example_shows_the_ops_alone():
+    before, after = catalogue.example(all_rules()["subtract-self"])
+    assert before.startswith("%0 = stablehlo.subtract %arg0, %arg0")
+    assert "func.func" not in before + after
+    assert "stablehlo.constant dense<0>" in after
+
+
+def test_what_is_behind_is_told():
+    recorded = json.loads(CHECKED.read_text())
+    del recorded["rules"]["add-zero"]
+    recorded["rules"]["subtract-zero"]["checked"] = 0
+    told = "\n".join(catalogue.stale("another text", recorded))
+    for name in ("add-zero", "subtract-zero"):
+        assert f"{name} was checked on no program: run `make rules`" in told
+    assert "subtract-self" not in told
+    assert "passes/README.md is out of date" in told
+
+
+def test_a_single_rule_is_tried_by_name(tmp_path):
+    script = ROOT / "scripts" / "check_rules.py"
+    done = subprocess.run(
+        [sys.executable, script, "no-such-rule"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "no rule 'no-such-rule'" in done.stderr
