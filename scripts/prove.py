@@ -153,12 +153,10 @@ def table(found: dict[str, Findings]) -> Iterator[str]:
     asked = {name: each for name, each in found.items() if each.status != "checked"}
     width = max(map(len, asked), default=0)
     for name, each in asked.items():
-        told = "; ".join(
-            f"{outcome.value} {_short(types)}"
-            for outcome in Outcome
-            if (types := each.types(outcome))
-        )
-        yield f"{name:{width}}  {each.seconds:5.1f} s  {each.status}: {told}"
+        lists = {outcome: each.types(outcome) for outcome in Outcome}
+        told = [f"{outcome.value} {_short(types)}" for outcome, types in lists.items() if types]
+        head = [] if each.status == "proved" else [each.status]
+        yield f"{name:{width}}  {each.seconds:5.1f} s  {'; '.join(head + told)}"
     for outcome in (Outcome.UNDECIDED, Outcome.REFUTED):
         for name, each in found.items():
             yield from _told(name, outcome, list(each.of(outcome)))
