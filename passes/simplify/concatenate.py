@@ -14,10 +14,25 @@ from jaxlib.mlir.dialects.stablehlo import (
 )
 
 from jxc.ir import build
-from jxc.ir.values import as_result, element_type, is_float, is_same_splat, shape_of, splat_attr
+from jxc.ir.values import (
+    SPLATS,
+    as_result,
+    element_type,
+    is_float,
+    is_same_splat,
+    shape_of,
+    splat_attr,
+)
 from jxc.rewrite import exact, rule
 
-from .elementwise import is_elementwise, is_used_once, numeric_shape, rebuilt, with_shape
+from .elementwise import (
+    ELEMENTWISE,
+    is_elementwise,
+    is_used_once,
+    numeric_shape,
+    rebuilt,
+    with_shape,
+)
 from .pad import NO_EDGE, Edge, pad
 from .slice import Cut, cuts_of, take
 
@@ -38,7 +53,7 @@ def concatenate_of_empty(op: ConcatenateOp) -> ir.Value | None:
     return stablehlo.concatenate(kept, dim, results=[op.result.type])
 
 
-@rule(exact)
+@rule(exact, of=ConcatenateOp)
 def concatenate_of_concatenate(op: ConcatenateOp) -> ir.Value | None:
     """concatenate(concatenate(x, y), z) -> concatenate(x, y, z), along one dimension."""
     flat: list[ir.Value] = []
@@ -53,7 +68,7 @@ def concatenate_of_concatenate(op: ConcatenateOp) -> ir.Value | None:
     return stablehlo.concatenate(flat, op.dimension.value, results=[op.result.type])
 
 
-@rule(exact)
+@rule(exact, of=SliceOp)
 def concatenate_of_slices(op: ConcatenateOp) -> ir.Value | None:
     """concatenate(x[a:b], x[b:c]) -> x[a:c], alike in the other dimensions, without strides."""
     dim = op.dimension.value
@@ -90,7 +105,7 @@ def concatenate_of_same(op: ConcatenateOp) -> ir.Value | None:
     return build.broadcast(x, shape_of(op.result), range(len(shape)))
 
 
-@rule(exact)
+@rule(exact, of=BroadcastInDimOp)
 def concatenate_of_broadcasts(op: ConcatenateOp) -> ir.Value | None:
     """concatenate(broadcast_in_dim(x), broadcast_in_dim(y)) -> broadcast_in_dim(concatenate(x, y)).
 
@@ -126,7 +141,7 @@ def _joined_before(
     return stablehlo.broadcast_in_dim(op.result.type, stablehlo.concatenate(operands, place), dims)
 
 
-@rule(exact)
+@rule(exact, of=SPLATS)
 def concatenate_of_adjacent_splats(op: ConcatenateOp) -> ir.Value | None:
     """concatenate(dense<c>, dense<c>, x) -> concatenate(dense<c>, x), the constant being longer."""
     if len(op.inputs) < 3 or numeric_shape(*op.inputs, op.result) is None:
@@ -153,7 +168,7 @@ def _as_one(run: Sequence[ir.Value], dim: int) -> ir.Value:
     return build.splat(element, with_shape(run[0], shape))
 
 
-@rule(exact)
+@rule(exact, of=SPLATS)
 def concatenate_to_pad(op: ConcatenateOp) -> ir.Value | None:
     """concatenate(dense<c>, x, dense<c>) -> pad(x, c), on floats, the constants having equal bits.
 
@@ -183,7 +198,7 @@ def _padded(op: ConcatenateOp, place: int, splat: ir.Value) -> ir.Value:
     return pad(x, build.splat(element, with_shape(x, ())), edges)
 
 
-@rule(exact)
+@rule(exact, of=ELEMENTWISE)
 def concatenate_of_elementwise(op: ConcatenateOp) -> ir.Value | None:
     """concatenate(f(x), f(y)) -> f(concatenate(x, y)), for an f of one operand used here only."""
     owners = [value.owner for value in op.inputs]
@@ -205,7 +220,7 @@ def _is_alike(op: ir.OpView, other: ir.OpView) -> bool:
     return all(other.attributes[name] == op.attributes[name] for name in op.attributes)
 
 
-@rule(exact)
+@rule(exact, of=TransposeOp)
 def concatenate_of_transposes(op: ConcatenateOp) -> ir.Value | None:
     """concatenate(transpose(x), transpose(y)) -> transpose(concatenate(x, y))."""
     owners = [value.owner for value in op.inputs]

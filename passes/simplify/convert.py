@@ -9,7 +9,7 @@ from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import BitcastConvertOp, ConvertOp, ReducePrecisionOp, SelectOp
 
 from jxc.ir import build
-from jxc.ir.values import as_result, element_type, splat_of, static_shape
+from jxc.ir.values import SPLATS, as_result, element_type, splat_of, static_shape
 from jxc.rewrite import exact, rule
 
 from .elementwise import is_used_once
@@ -26,7 +26,7 @@ def identity_convert(op: ConvertOp) -> ir.Value | None:
     return as_result(op.operand, op)
 
 
-@rule(exact)
+@rule(exact, of=ConvertOp)
 def convert_of_convert(op: ConvertOp) -> ir.Value | None:
     """convert(convert(x)) -> convert(x), where the first holds every value of x."""
     match op.operand.owner:
@@ -71,7 +71,7 @@ def _range(element: ir.IntegerType) -> tuple[int, int]:
     return -(1 << element.width - 1), (1 << element.width - 1) - 1
 
 
-@rule(exact)
+@rule(exact, of=SPLATS)
 def convert_of_splat(op: ConvertOp) -> ir.Value | None:
     """convert(dense<c>) -> dense<c>, where the type has the number c."""
     number = splat_of(op.operand)
@@ -94,7 +94,7 @@ def _has(element: ir.Type, number: float) -> bool:
     return found == number and math.copysign(1, found) == math.copysign(1, number)
 
 
-@rule(exact)
+@rule(exact, of=SelectOp)
 def convert_of_select(op: ConvertOp) -> ir.Value | None:
     """convert(select(p, dense<c>, dense<d>)) -> select(p, dense<c>, dense<d>), having both."""
     match op.operand.owner:
@@ -136,7 +136,7 @@ def identity_bitcast(op: BitcastConvertOp) -> ir.Value | None:
     return as_result(op.operand, op)
 
 
-@rule(exact)
+@rule(exact, of=BitcastConvertOp)
 def bitcast_by_way(op: BitcastConvertOp) -> ir.Value | None:
     """bitcast_convert(bitcast_convert(x)) -> bitcast_convert(x), all elements of one width."""
     match op.operand.owner:

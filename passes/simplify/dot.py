@@ -21,7 +21,7 @@ from jaxlib.mlir.dialects.stablehlo import (
 
 from jxc.cost.thresholds import pays_to_slice_operands
 from jxc.ir import build
-from jxc.ir.values import is_complex, shape_of, splat_attr
+from jxc.ir.values import SPLATS, is_complex, shape_of, splat_attr
 from jxc.rewrite import exact, rule
 
 from .elementwise import is_used_once, numeric_shape, with_shape
@@ -74,7 +74,7 @@ def _dot(
     )
 
 
-@rule(exact)
+@rule(exact, of=TransposeOp)
 def dot_of_transpose(op: DotGeneralOp) -> ir.Value | None:
     """dot_general(transpose(x), y) -> dot_general(x, y), if the dimensions of x that the result has
     keep their order."""
@@ -90,7 +90,7 @@ def dot_of_transpose(op: DotGeneralOp) -> ir.Value | None:
     return _dot(op, values, sides, op.result.type)
 
 
-@rule(exact)
+@rule(exact, of=DotGeneralOp)
 def transpose_of_dot(op: TransposeOp) -> ir.Value | None:
     """transpose(dot_general(x, y)) -> dot_general(y, x), if it changes the two about.
 
@@ -114,7 +114,7 @@ def _swapped_precision(op: DotGeneralOp) -> ir.Attribute | None:
     return None if op.precision_config is None else ir.ArrayAttr.get([*op.precision_config][::-1])
 
 
-@rule(exact)
+@rule(exact, of=DotGeneralOp)
 def slice_of_dot(op: SliceOp) -> ir.Value | None:
     """slice(dot_general(x, y)) -> dot_general(slice(x), slice(y)), if nothing else uses it.
 
@@ -166,7 +166,7 @@ def _cuts_of_operands(
     return taken
 
 
-@rule(exact)
+@rule(exact, of=BroadcastInDimOp)
 def dot_of_broadcast(op: DotGeneralOp) -> ir.Value | None:
     """dot_general(x, broadcast_in_dim(y)) -> dot_general(x, y), where y repeats along a batch.
 
@@ -222,7 +222,7 @@ def _left_out(shape: Sequence[int], dims: Sequence[int]) -> tuple[list[int], lis
     ]
 
 
-@rule(exact)
+@rule(exact, of=SPLATS)
 def dot_of_repeated(op: DotGeneralOp) -> ir.Value | None:
     """dot_general(x, broadcast_in_dim(y)) -> broadcast_in_dim(dot_general(x, y)).
 

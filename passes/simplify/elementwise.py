@@ -87,7 +87,10 @@ Elementwise: TypeAlias = (
 Scalars beside larger operands (the predicate of `select`, the bounds of `clamp`) meet all of them.
 """
 
-_KINDS = frozenset(typing.get_args(Elementwise))
+ELEMENTWISE: tuple[type, ...] = typing.get_args(Elementwise)
+"""The same, for the rules that look for them among producers."""
+
+_KINDS = frozenset(ELEMENTWISE)
 
 
 def is_elementwise(op: object) -> bool:

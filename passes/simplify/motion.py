@@ -23,6 +23,7 @@ from jxc.rewrite import exact, rule
 
 from .broadcast import broadcast_as
 from .elementwise import (
+    ELEMENTWISE,
     Elementwise,
     is_elementwise,
     is_used_once,
@@ -194,7 +195,7 @@ def _moved_iota(value: ir.Value, dim: int, move: Move) -> _Build | None:
     return None
 
 
-@rule(exact)
+@rule(exact, of=ELEMENTWISE)
 def rearranged_elementwise(op: _Moving) -> ir.Value | None:
     """transpose(f(transpose(x), y)) -> f(x, transpose(y)), if it undoes the first; so with others.
 

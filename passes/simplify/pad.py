@@ -46,7 +46,7 @@ def identity_pad(op: PadOp) -> ir.Value | None:
     return as_result(op.operand, op) if all(e == NO_EDGE for e in edges_of(op)) else None
 
 
-@rule(exact)
+@rule(exact, of=PadOp)
 def pad_of_pad(op: PadOp) -> ir.Value | None:
     """pad(pad(x, c), c) -> pad(x, c), the inner one taking nothing away."""
     match op.operand.owner:
@@ -93,7 +93,7 @@ def pad_of_empty(op: PadOp) -> ir.Value | None:
     return stablehlo.broadcast_in_dim(op.result.type, op.padding_value, [])
 
 
-@rule(exact)
+@rule(exact, of=TransposeOp)
 def pad_of_transpose(op: PadOp) -> ir.Value | None:
     """pad(transpose(x), c) -> transpose(pad(x, c))."""
     match op.operand.owner:
@@ -106,7 +106,7 @@ def pad_of_transpose(op: PadOp) -> ir.Value | None:
     return None
 
 
-@rule(exact)
+@rule(exact, of=BroadcastInDimOp)
 def pad_of_broadcast(op: PadOp) -> ir.Value | None:
     """pad(broadcast_in_dim(x), c) -> broadcast_in_dim(pad(x, c)), along what x does not repeat."""
     match op.operand.owner:

@@ -73,7 +73,7 @@ def not_of_float_compare(op: NotOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, assumes="no-nans")
+@rule(exact, assumes="no-nans", of=CompareOp)
 def select_to_maximum(op: SelectOp) -> ir.Value | None:
     """select(x > c, x, c) -> max(x, c), and so with min, if both choose the same of two zeros.
 

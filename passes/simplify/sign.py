@@ -19,6 +19,7 @@ from jaxlib.mlir.dialects.stablehlo import (
 
 from jxc.ir import build
 from jxc.ir.values import (
+    SPLATS,
     as_result,
     element_type,
     is_float,
@@ -40,7 +41,7 @@ def _is_signed(value: ir.Value) -> bool:
     return is_integer(value) or str(element_type(value)) in _SIGNED
 
 
-@rule(exact)
+@rule(exact, of=SPLATS)
 def subtract_from_zero(op: SubtractOp) -> ir.Value | None:
     """0 - x -> -x, and -0.0 - x -> -x on floats: 0.0 - 0.0 is 0.0."""
     zero = splat_of(op.lhs)
@@ -49,7 +50,7 @@ def subtract_from_zero(op: SubtractOp) -> ir.Value | None:
     return stablehlo.negate(op.rhs, results=[op.result.type])
 
 
-@rule(exact)
+@rule(exact, of=SPLATS)
 def multiply_by_minus_one(op: MulOp) -> ir.Value | None:
     """x * -1 -> -x, on signed numbers; the least integer is its own negative."""
     for x, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
@@ -58,7 +59,7 @@ def multiply_by_minus_one(op: MulOp) -> ir.Value | None:
     return None
 
 
-@rule(exact)
+@rule(exact, of=SPLATS)
 def divide_by_minus_one(op: DivOp) -> ir.Value | None:
     """x / -1 -> -x, on floats: integers overflow for the least of them."""
     if not is_splat(op.rhs, -1) or is_integer(op.result) or not _is_signed(op.result):
@@ -78,7 +79,7 @@ def _negative(value: ir.Value) -> Callable[[], ir.Value] | None:
     return lambda: build.splat(-number, value.type)
 
 
-@rule(exact)
+@rule(exact, of=NegOp)
 def multiply_of_negate(op: MulOp) -> ir.Value | None:
     """(-x) * c -> x * -c."""
     for negated, constant in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
@@ -88,7 +89,7 @@ def multiply_of_negate(op: MulOp) -> ir.Value | None:
     return None
 
 
-@rule(exact)
+@rule(exact, of=MulOp)
 def negate_of_multiply(op: NegOp) -> ir.Value | None:
     """-(x * c) -> x * -c, if nothing else uses the product."""
     match op.operand.owner:
@@ -99,7 +100,7 @@ def negate_of_multiply(op: NegOp) -> ir.Value | None:
     return None
 
 
-@rule(exact)
+@rule(exact, of=NegOp)
 def divide_of_negate(op: DivOp) -> ir.Value | None:
     """(-x) / c -> x / -c, c / (-x) -> -c / x, on floats: integers overflow where -x does."""
     if not is_float(op.result):
@@ -113,7 +114,7 @@ def divide_of_negate(op: DivOp) -> ir.Value | None:
     return None
 
 
-@rule(exact)
+@rule(exact, of=DivOp)
 def negate_of_divide(op: NegOp) -> ir.Value | None:
     """-(x / c) -> x / -c, -(c / x) -> -c / x, on floats, if nothing else uses the quotient."""
     match op.operand.owner:
@@ -125,7 +126,7 @@ def negate_of_divide(op: NegOp) -> ir.Value | None:
     return None
 
 
-@rule(exact)
+@rule(exact, of=AbsOp)
 def square_of_abs(op: MulOp) -> ir.Value | None:
     """|x| * |x| -> x * x, on real numbers: both signs give one product."""
     if op.lhs != op.rhs:
@@ -136,7 +137,7 @@ def square_of_abs(op: MulOp) -> ir.Value | None:
     return None
 
 
-@rule(exact)
+@rule(exact, of=(MulOp, chlo.SquareOp))
 def abs_of_square(op: AbsOp) -> ir.Value | None:
     """|x * x| -> x * x, on floats: integers wrap around."""
     match op.operand.owner:
@@ -147,7 +148,7 @@ def abs_of_square(op: AbsOp) -> ir.Value | None:
     return None
 
 
-@rule(exact)
+@rule(exact, of=(ExpOp, LogisticOp))
 def abs_of_positive(op: AbsOp) -> ir.Value | None:
     """|exp(x)| -> exp(x), and of the logistic function, on real numbers."""
     match op.operand.owner:

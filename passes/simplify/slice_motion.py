@@ -13,12 +13,19 @@ from jxc.ir import build
 from jxc.ir.values import shape_of, splat_attr
 from jxc.rewrite import exact, rule
 
-from .elementwise import is_elementwise, is_used_once, numeric_shape, rebuilt, with_shape
+from .elementwise import (
+    ELEMENTWISE,
+    is_elementwise,
+    is_used_once,
+    numeric_shape,
+    rebuilt,
+    with_shape,
+)
 from .reshape import groups_of
 from .slice import Cut, cuts_of, take
 
 
-@rule(exact)
+@rule(exact, of=ELEMENTWISE)
 def slice_of_elementwise(op: SliceOp) -> ir.Value | None:
     """slice(f(x, y)) -> f(slice(x), slice(y)), if the slice is all that uses f: less to compute."""
     producer = op.operand.owner
