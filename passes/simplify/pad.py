@@ -7,9 +7,17 @@ from typing import NamedTuple
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import BroadcastInDimOp, PadOp, TransposeOp
+from jaxlib.mlir.dialects.stablehlo import AddOp, BroadcastInDimOp, PadOp, TransposeOp
 
-from jxc.ir.values import as_result, is_same_splat, shape_of, static_shape
+from jxc.ir.values import (
+    as_result,
+    is_float,
+    is_same_splat,
+    is_splat,
+    shape_of,
+    splat_of,
+    static_shape,
+)
 from jxc.rewrite import exact, rule
 
 from .elementwise import is_used_once, numeric_shape
@@ -121,3 +129,41 @@ def pad_of_broadcast(op: PadOp) -> ir.Value | None:
             own = pad(x, op.padding_value, [edges[dim] for dim in places])
             return stablehlo.broadcast_in_dim(op.result.type, own, places)
     return None
+
+
+@rule(exact, of=PadOp)
+def add_of_pads(op: AddOp) -> ir.Value | None:
+    """pad(x, 0) + pad(y, 0) -> pad(concatenate(x, y), 0), where y begins right after x.
+
+    On integers, and on floats padded with -0.0: -0.0 + 0.0 is 0.0.
+    """
+    match op.lhs.owner, op.rhs.owner:
+        case PadOp(padding_value=c) as left, PadOp(padding_value=d) as right:
+            if splat_of(c) != 0 or not is_same_splat(c, d):
+                return None
+            if is_float(c) and is_splat(c, 0.0):
+                return None
+            return joined_pads(op, left, right)
+    return None
+
+
+def joined_pads(op: AddOp, left: PadOp, right: PadOp) -> ir.Value | None:
+    """What is added, as one pad of a concatenation, if each lies where the other is padding."""
+    operands = [left.operand, right.operand]
+    if numeric_shape(op.result, *operands) is None:
+        return None
+    if not is_used_once(op.lhs) or not is_used_once(op.rhs):
+        return None
+    edges = [edges_of(each) for each in (left, right)]
+    dims = [dim for dim, both in enumerate(zip(*edges, strict=True)) if both != (NO_EDGE, NO_EDGE)]
+    if len(dims) != 1:
+        return None
+    pairs = [(own[dims[0]], x) for own, x in zip(edges, operands, strict=True)]
+    (first, x), (second, y) = sorted(pairs, key=lambda pair: pair[0].low)
+    if first.low < 0 or second.high < 0 or first.interior or second.interior:
+        return None
+    if first.low + shape_of(x)[dims[0]] != second.low:
+        return None
+    around = [NO_EDGE] * len(edges[0])
+    around[dims[0]] = Edge(first.low, second.high, 0)
+    return pad(stablehlo.concatenate([x, y], dims[0]), left.padding_value, around)

@@ -15,6 +15,7 @@ from jaxlib.mlir.dialects.stablehlo import (
     CompareOp,
     DivOp,
     NotOp,
+    PadOp,
     SelectOp,
     SubtractOp,
 )
@@ -30,6 +31,8 @@ from jxc.ir.values import (
     static_shape,
 )
 from jxc.rewrite import exact, rule
+
+from .pad import joined_pads
 
 _INVERSE = {"EQ": "NE", "NE": "EQ", "LT": "GE", "GE": "LT", "GT": "LE", "LE": "GT"}
 
@@ -133,3 +136,15 @@ def subtract_float_zero(op: SubtractOp) -> ir.Value | None:
     if _is_zero(op.rhs):
         return as_result(op.lhs, op)
     return stablehlo.negate(op.rhs, results=[op.result.type]) if _is_zero(op.lhs) else None
+
+
+@rule(exact, assumes="no-signed-zeros", of=PadOp)
+def add_of_float_pads(op: AddOp) -> ir.Value | None:
+    """pad(x, 0.0) + pad(y, 0.0) -> pad(concatenate(x, y), 0.0), where y begins right after x.
+
+    As gradients of concatenations are written: what was -0.0 would be 0.0.
+    """
+    match op.lhs.owner, op.rhs.owner:
+        case PadOp(padding_value=c) as left, PadOp(padding_value=d) as right:
+            return joined_pads(op, left, right) if _is_zero(c) and _is_zero(d) else None
+    return None

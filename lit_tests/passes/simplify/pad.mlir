@@ -157,3 +157,48 @@ func.func @pad_of_broadcast_not_where_it_repeats(%x: tensor<3xf32>, %v: tensor<f
   %r = stablehlo.pad %a, %v, low = [0, 1], high = [0, 0], interior = [0, 0] : (tensor<3x4xf32>, tensor<f32>) -> tensor<3x5xf32>
   return %r : tensor<3x5xf32>
 }
+
+// As gradients of jnp.roll are written.
+// CHECK-LABEL: func.func @add_of_pads(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<3xi32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xi32>
+// CHECK: %[[A:[a-z0-9_]+]] = stablehlo.concatenate %[[Y]], %[[X]], dim = 0
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.pad %[[A]], %{{.*}}, low = [0], high = [1], interior = [0]
+// CHECK-NEXT: return %[[R]]
+func.func @add_of_pads(%x: tensor<3xi32>, %y: tensor<4xi32>) -> tensor<8xi32> {
+  %c = stablehlo.constant dense<0> : tensor<i32>
+  %a = stablehlo.pad %x, %c, low = [4], high = [1], interior = [0] : (tensor<3xi32>, tensor<i32>) -> tensor<8xi32>
+  %b = stablehlo.pad %y, %c, low = [0], high = [4], interior = [0] : (tensor<4xi32>, tensor<i32>) -> tensor<8xi32>
+  %r = stablehlo.add %a, %b : tensor<8xi32>
+  return %r : tensor<8xi32>
+}
+
+// Element 3 is a sum of both.
+// CHECK-LABEL: func.func @add_of_pads_not_overlapping(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<3xi32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xi32>
+// CHECK: stablehlo.pad
+// CHECK-NEXT: stablehlo.pad
+// CHECK-NEXT: stablehlo.add
+func.func @add_of_pads_not_overlapping(%x: tensor<3xi32>, %y: tensor<4xi32>) -> tensor<8xi32> {
+  %c = stablehlo.constant dense<0> : tensor<i32>
+  %a = stablehlo.pad %x, %c, low = [3], high = [2], interior = [0] : (tensor<3xi32>, tensor<i32>) -> tensor<8xi32>
+  %b = stablehlo.pad %y, %c, low = [0], high = [4], interior = [0] : (tensor<4xi32>, tensor<i32>) -> tensor<8xi32>
+  %r = stablehlo.add %a, %b : tensor<8xi32>
+  return %r : tensor<8xi32>
+}
+
+// -0.0 becomes 0.0 by adding 0.0.
+// CHECK-LABEL: func.func @add_of_pads_not_on_floats(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<3xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xf32>
+// CHECK: stablehlo.pad
+// CHECK-NEXT: stablehlo.pad
+// CHECK-NEXT: stablehlo.add
+func.func @add_of_pads_not_on_floats(%x: tensor<3xf32>, %y: tensor<4xf32>) -> tensor<8xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %a = stablehlo.pad %x, %c, low = [4], high = [1], interior = [0] : (tensor<3xf32>, tensor<f32>) -> tensor<8xf32>
+  %b = stablehlo.pad %y, %c, low = [0], high = [4], interior = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<8xf32>
+  %r = stablehlo.add %a, %b : tensor<8xf32>
+  return %r : tensor<8xf32>
+}

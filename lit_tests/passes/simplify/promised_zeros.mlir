@@ -39,3 +39,33 @@ func.func @subtract_float_zero_not_of_the_same(%x: tensor<4xf32>) -> tensor<4xf3
   %r = stablehlo.subtract %x, %x : tensor<4xf32>
   return %r : tensor<4xf32>
 }
+
+// As gradients of jnp.roll are written.
+// CHECK-LABEL: func.func @add_of_float_pads(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<3xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xf32>
+// CHECK: %[[A:[a-z0-9_]+]] = stablehlo.concatenate %[[Y]], %[[X]], dim = 0
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.pad %[[A]], %{{.*}}, low = [0], high = [1], interior = [0]
+// CHECK-NEXT: return %[[R]]
+func.func @add_of_float_pads(%x: tensor<3xf32>, %y: tensor<4xf32>) -> tensor<8xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %a = stablehlo.pad %x, %c, low = [4], high = [1], interior = [0] : (tensor<3xf32>, tensor<f32>) -> tensor<8xf32>
+  %b = stablehlo.pad %y, %c, low = [0], high = [4], interior = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<8xf32>
+  %r = stablehlo.add %a, %b : tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// What is added is 1.
+// CHECK-LABEL: func.func @add_of_float_pads_not_of_ones(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<3xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xf32>
+// CHECK: stablehlo.pad
+// CHECK-NEXT: stablehlo.pad
+// CHECK-NEXT: stablehlo.add
+func.func @add_of_float_pads_not_of_ones(%x: tensor<3xf32>, %y: tensor<4xf32>) -> tensor<8xf32> {
+  %c = stablehlo.constant dense<1.0> : tensor<f32>
+  %a = stablehlo.pad %x, %c, low = [4], high = [1], interior = [0] : (tensor<3xf32>, tensor<f32>) -> tensor<8xf32>
+  %b = stablehlo.pad %y, %c, low = [0], high = [4], interior = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<8xf32>
+  %r = stablehlo.add %a, %b : tensor<8xf32>
+  return %r : tensor<8xf32>
+}
