@@ -48,7 +48,7 @@ from jaxlib.mlir.dialects.stablehlo import (
 
 from jxc.ir import build
 from jxc.ir.dtypes import numpy_dtype
-from jxc.ir.values import direction_of, element_type
+from jxc.ir.values import direction_of, element_type, shape_of
 from jxc.rewrite import exact, rule
 
 from .fold_arithmetic import compare, evaluate
@@ -151,6 +151,8 @@ def fold_bitcast(op: BitcastConvertOp) -> ir.Value | None:
     if operands is None or dtype is None or operands[0].dtype.itemsize != dtype.itemsize:
         return None
     if not _are_bytes(operands[0].dtype) or not _are_bytes(dtype):
+        return None
+    if operands[0].shape != shape_of(op.result):
         return None
     (x,) = operands
     return _constant(np.ascontiguousarray(x).view(dtype).reshape(x.shape), op)
