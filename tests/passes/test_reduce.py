@@ -13,7 +13,7 @@ from jxc.ir import clone_module, make_context, read_module
 from jxc.pipeline import make_pipeline, run_pipeline
 from jxc.rewrite import Facts
 
-PROGRAMS = 60  # for each type of element, several to a module
+PROGRAMS = 240  # for each type of element, several to a module
 
 _ANY = ("add", "multiply", "maximum", "minimum")
 _BITS = (*_ANY, "and", "or", "xor")
