@@ -92,12 +92,14 @@ class Sweep:
             RuleError: a replacement does not fit.
             Exception: whatever a rule raised, with a note naming the rule, the op and its place.
         """
+        register_native_passes()
+        drop_dead = PassManager.parse("builtin.module(trivial-dce)")
+        drop_dead.run(self._module)  # or they count as users
         self._visit_inside(self._module)
         self._is_first = False
         while self._once_more and not self._is_spent():
             self._visit_from(self._once_more.popleft())
-        register_native_passes()
-        PassManager.parse("builtin.module(trivial-dce)").run(self._module)
+        drop_dead.run(self._module)
         self._raise_if_chasing()
 
     @cached_property
