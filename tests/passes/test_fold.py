@@ -174,6 +174,33 @@ def test_arithmetic_on_constants(element: str) -> None:
     check()
 
 
+@pytest.mark.parametrize("element", ["i1", *INTEGERS, *FLOATS])
+def test_arithmetic_on_all_pairs_of_edges(element: str) -> None:
+    """Each op on constants of its own, which it alone uses: so they are folded, however many."""
+    edges, lines, results = _spelled(element), [], []
+    for name, count in [(op, n) for n, ops in _ops(element).items() for op in ops]:
+        if name == "select":
+            continue
+        is_division = name in ("divide", "remainder") and element not in FLOATS
+        pairs = [(x, y) for x in edges for y in edges if not (is_division and int(y) == 0)]
+        kind = f"tensor<{len(pairs)}x{element}>"
+        columns = [*zip(*pairs, strict=True), [y for _, y in reversed(pairs)]][:count]
+        operands = [f"%{name}_{i}" for i in range(count)]
+        for operand, column in zip(operands, columns, strict=True):
+            lines.append(f"{operand} = stablehlo.constant dense<[{', '.join(column)}]> : {kind}")
+        result = f"tensor<{len(pairs)}xi1>" if name == "is_finite" else kind
+        types = f"({', '.join([kind] * count)}) -> {result}"
+        lines.append(f'%{name} = "stablehlo.{name}"({", ".join(operands)}) : {types}')
+        results.append((f"%{name}", result))
+    names, kinds = (", ".join(part) for part in zip(*results, strict=True))
+    body = "\n".join([*lines, f"return {names} : {kinds}"])
+    before = read_module(f"func.func @main() -> ({kinds}) {{\n{body}\n}}", make_context())
+    after = _simplified(before)
+    assert not _left(after)
+    verdict = compare_modules(before, after, kinds=("normal",))
+    assert verdict.agrees and set(verdict.runs.values()) == {"interpreter"}, str(verdict)
+
+
 @pytest.mark.parametrize("first", ["i1", *INTEGERS, *FLOATS])
 def test_converted_constants(first: str) -> None:
     """Each edge value by itself, to every type: what is folded is what the interpreter gives."""
