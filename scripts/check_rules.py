@@ -112,6 +112,8 @@ def record(found: Sequence[Tally], options: argparse.Namespace) -> dict[str, Any
     for tally in found:
         counts = {"generated": tally.generated, "fired": tally.fired}
         rules[tally.rule] = {**counts, "checked": tally.checked.total()}
+        if tally.failures:
+            rules[tally.rule]["wrong"] = tally.failures
         proof = proofs.get(tally.rule, {})
         if proof.get("status") in ("proved", "in part"):
             rules[tally.rule] |= {"proved": proof["proved"], "status": proof["status"]}

@@ -30,6 +30,7 @@ import catalogue  # noqa: E402
         ({"checked": 12}, "checked on 12 generated programs"),
         ({"checked": 3, "proved": ["i1", "f16"]}, "proved for i1, f16"),
         ({"checked": 3, "proved": ["i1"], "status": "in part"}, "proved in part for i1"),
+        ({"checked": 3, "proved": ["i1"], "wrong": 2}, "3 generated programs; WRONG on 2 more"),
         ({"checked": 3, "proved": ["i1, f32", "f32"]}, "for f32, 1 mixture of types"),
     ],
 )

@@ -28,6 +28,8 @@ def phrase(record: dict[str, Any] | None) -> str:
     if record is None:
         return "not yet counted"
     checked = f"checked on {record['checked']} generated programs"
+    if wrong := record.get("wrong"):
+        return f"{checked}; WRONG on {wrong} more"
     if proved := record.get("proved"):
         how = "proved in part" if record.get("status") == "in part" else "proved"
         return f"{checked}; {how} for {_types(proved)}"
