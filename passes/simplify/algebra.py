@@ -31,6 +31,7 @@ from jxc.ir.values import (
     element_type,
     is_all_ones,
     is_boolean,
+    is_complex,
     is_integer,
     is_splat,
     splat_of,
@@ -166,7 +167,12 @@ def add_of_difference(op: AddOp) -> ir.Value | None:
 
 @rule(exact, of=(MaxOp, MinOp))
 def max_min_absorbed(op: MaxOp | MinOp) -> ir.Value | None:
-    """max(x, max(x, y)) -> max(x, y); max(x, min(x, y)) -> x on integers: a float y may be NaN."""
+    """max(x, max(x, y)) -> max(x, y); max(x, min(x, y)) -> x on integers: a float y may be NaN.
+
+    Not on complex numbers: which of two is greater where a part is NaN depends on their order.
+    """
+    if is_complex(op.result):
+        return None
     for x, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
         match other.owner:
             case MaxOp(lhs=y, rhs=z) | MinOp(lhs=y, rhs=z) if x in (y, z):

@@ -25,6 +25,7 @@ from jxc.ir.values import (
     SPLATS,
     as_result,
     direction_of,
+    element_type,
     is_float,
     is_same_splat,
     splat_of,
@@ -37,8 +38,13 @@ from .pad import joined_pads
 _INVERSE = {"EQ": "NE", "NE": "EQ", "LT": "GE", "GE": "LT", "GT": "LE", "LE": "GT"}
 
 
+_WITHOUT_NAN = ("f4E2M1FN", "f6E2M3FN", "f6E3M2FN")  # to promise that there is none is no promise
+
+
 def _is_known_float(op: ir.OpView, value: ir.Value) -> bool:
-    return is_float(value) and static_shape(op.results[0]) is not None
+    if not is_float(value) or str(element_type(value)) in _WITHOUT_NAN:
+        return False
+    return static_shape(op.results[0]) is not None
 
 
 @rule(exact, assumes="no-nans")

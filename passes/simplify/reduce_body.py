@@ -9,7 +9,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects.stablehlo import ReduceOp, ReduceWindowOp
 
 from jxc.ir import build
-from jxc.ir.values import element_type, is_boolean, is_integer, shape_of, splat_of
+from jxc.ir.values import element_type, is_boolean, is_complex, is_integer, shape_of, splat_of
 
 from .region import copy_regions
 
@@ -53,13 +53,17 @@ def is_of_one_type(op: ReduceOp | ReduceWindowOp) -> bool:
 def is_exact_in_any_order(name: str, value: ir.Value) -> bool:
     """Whether elements of `value` may be combined in any order and grouping, bit for bit.
 
-    Integers wrap around, booleans are sets of bits, and the greatest of floats is one of them.
+    Integers wrap around, booleans are sets of bits, and the greatest of floats is one of them. Not
+    so of complex numbers: one with a NaN part is neither less than another nor greater.
     """
-    return is_integer(value) or is_boolean(value) or name in ("maximum", "minimum")
+    is_choice = name in ("maximum", "minimum") and not is_complex(value)
+    return is_integer(value) or is_boolean(value) or is_choice
 
 
 def is_idempotent(name: str, value: ir.Value) -> bool:
     """Whether combining an element with itself gives that element."""
+    if is_complex(value):
+        return False
     return name in ("maximum", "minimum", "and", "or") or (is_boolean(value) and name != "xor")
 
 

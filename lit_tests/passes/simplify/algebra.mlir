@@ -215,6 +215,16 @@ func.func @max_min_absorbed_not_of_floats(%x: tensor<4xf32>, %y: tensor<4xf32>) 
   return %r : tensor<4xf32>
 }
 
+// A complex number with a NaN part is neither less than another nor greater: order matters.
+// CHECK-LABEL: func.func @max_min_absorbed_not_of_complex(
+// CHECK: stablehlo.maximum
+// CHECK: stablehlo.maximum
+func.func @max_min_absorbed_not_of_complex(%x: tensor<7xcomplex<f32>>, %y: tensor<7xcomplex<f32>>) -> tensor<7xcomplex<f32>> {
+  %a = stablehlo.maximum %y, %x : tensor<7xcomplex<f32>>
+  %r = stablehlo.maximum %a, %y : tensor<7xcomplex<f32>>
+  return %r : tensor<7xcomplex<f32>>
+}
+
 // CHECK-LABEL: func.func @xor_of_xor(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xi32>

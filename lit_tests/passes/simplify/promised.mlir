@@ -36,6 +36,14 @@ func.func @divide_same_float_not_of_integers(%x: tensor<4xi32>) -> tensor<4xi32>
   return %r : tensor<4xi32>
 }
 
+// A type without NaN: 0 / 0 is 0 there, and the promise says nothing.
+// CHECK-LABEL: func.func @divide_same_float_not_without_nan(
+// CHECK: stablehlo.divide
+func.func @divide_same_float_not_without_nan(%x: tensor<4xf4E2M1FN>) -> tensor<4xf4E2M1FN> {
+  %r = stablehlo.divide %x, %x : tensor<4xf4E2M1FN>
+  return %r : tensor<4xf4E2M1FN>
+}
+
 // CHECK-LABEL: func.func @compare_same_float(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.constant dense<false>

@@ -241,6 +241,16 @@ func.func @reduce_of_reduce_not_of_float_sums(%x: tensor<2x3xf32>) -> tensor<f32
   return %r : tensor<f32>
 }
 
+// A complex number with a NaN part is neither less than another nor greater: order matters.
+// CHECK-LABEL: func.func @reduce_of_reduce_not_of_complex(
+// CHECK: stablehlo.reduce
+// CHECK: stablehlo.reduce
+func.func @reduce_of_reduce_not_of_complex(%x: tensor<2x3xcomplex<f32>>, %c: tensor<complex<f32>>) -> tensor<complex<f32>> {
+  %b = stablehlo.reduce(%x init: %c) applies stablehlo.minimum across dimensions = [1] : (tensor<2x3xcomplex<f32>>, tensor<complex<f32>>) -> tensor<2xcomplex<f32>>
+  %r = stablehlo.reduce(%b init: %c) applies stablehlo.minimum across dimensions = [0] : (tensor<2xcomplex<f32>>, tensor<complex<f32>>) -> tensor<complex<f32>>
+  return %r : tensor<complex<f32>>
+}
+
 // 100 times 7, and 3, in eight bits.
 // CHECK-LABEL: func.func @fold_reduce(
 // CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.constant dense<-65> : tensor<2xi8>
