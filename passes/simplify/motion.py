@@ -53,7 +53,8 @@ def elementwise_of_broadcasts(op: Elementwise) -> ir.Value | None:
             return None
     if not any(is_used_only_by(each.result, op) for each in broadcasts):
         return None
-    if numeric_shape(op.result, *op.operands) is None:
+    spread = [each.operand for each in broadcasts]
+    if numeric_shape(op.result, *op.operands, *spread) is None:
         return None
     widest = max(broadcasts, key=lambda each: size_of(each.operand))
     builds = [_narrowed(value, widest) for value in op.operands]

@@ -284,3 +284,15 @@ func.func @broadcast_of_transpose_not_of_reverse(%x: tensor<4x8xf32>) -> tensor<
   %r = stablehlo.broadcast_in_dim %a, dims = [1, 2] : (tensor<4x8xf32>) -> tensor<3x4x8xf32>
   return %r : tensor<3x4x8xf32>
 }
+
+// What is spread has an extent that only the running program knows.
+// CHECK-LABEL: func.func @elementwise_of_broadcasts_not_of_dynamic(
+// CHECK: stablehlo.broadcast_in_dim
+// CHECK: stablehlo.multiply
+// CHECK-NEXT: return
+func.func @elementwise_of_broadcasts_not_of_dynamic(%x: tensor<?xf32>) -> tensor<4x8xf32> {
+  %c = stablehlo.constant dense<2.0> : tensor<4x8xf32>
+  %a = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<?xf32>) -> tensor<4x8xf32>
+  %r = stablehlo.multiply %c, %a : tensor<4x8xf32>
+  return %r : tensor<4x8xf32>
+}
