@@ -9,7 +9,7 @@ from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import BroadcastInDimOp, IotaOp, ReshapeOp
 
 from jxc.ir import build
-from jxc.ir.values import as_result, shape_of, static_shape
+from jxc.ir.values import shape_of, static_shape
 from jxc.rewrite import exact, rule
 
 from .reshape import without_ones
@@ -18,10 +18,10 @@ from .reshape import without_ones
 @rule(exact)
 def identity_broadcast(op: BroadcastInDimOp) -> ir.Value | None:
     """broadcast_in_dim(x, [0, 1, ..]) -> x, to the shape that x has."""
-    dims = list(op.broadcast_dimensions)
-    if dims != sorted(dims) or static_shape(op.operand) is None:
+    if op.operand.type != op.result.type or static_shape(op.operand) is None:
         return None
-    return as_result(op.operand, op)
+    dims = list(op.broadcast_dimensions)
+    return op.operand if dims == sorted(dims) else None
 
 
 @rule(exact, of=BroadcastInDimOp)
@@ -60,9 +60,11 @@ def _where_kept(narrow: Sequence[int], wide: Sequence[int]) -> list[int] | None:
 @rule(exact)
 def broadcast_to_transpose(op: BroadcastInDimOp) -> ir.Value | None:
     """broadcast_in_dim(x, dims) -> transpose(x), where dims permutes and nothing is repeated."""
-    shape = static_shape(op.operand, op.result)
     dims = list(op.broadcast_dimensions)
-    if shape is None or dims == sorted(dims) or len(dims) < len(shape_of(op.result)):
+    if dims == sorted(dims):
+        return None
+    shape = static_shape(op.operand, op.result)
+    if shape is None or len(dims) < len(shape_of(op.result)):
         return None
     if shape != tuple(shape_of(op.result)[dim] for dim in dims):
         return None

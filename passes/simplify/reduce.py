@@ -51,8 +51,10 @@ def _reduced(op: ReduceOp) -> list[int] | None:
 @rule(exact)
 def reduce_over_nothing(op: ReduceOp) -> Sequence[ir.Value] | None:
     """reduce(x, init, []) -> f(init, x): the initial value counts, as where there are elements."""
+    if len(op.dimensions):
+        return None
     shape = static_shape(*op.inputs, *op.results)
-    if len(op.dimensions) or shape is None or not can_inline(op, _INLINED_OPS):
+    if shape is None or not can_inline(op, _INLINED_OPS):
         return None
     starts = [build.broadcast(value, shape, []) for value in op.init_values]
     return inline(op, [*starts, *op.inputs], shape)

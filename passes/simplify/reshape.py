@@ -51,10 +51,10 @@ def reshape_of_reshape(op: ReshapeOp) -> ir.Value | None:
 @rule(exact)
 def broadcast_to_reshape(op: BroadcastInDimOp) -> ir.Value | None:
     """broadcast_in_dim(x) -> reshape(x), where it repeats nothing and keeps all in order."""
+    if without_ones(shape_of(op.operand)) != without_ones(shape_of(op.result)):
+        return None
     dims = list(op.broadcast_dimensions)
     if dims != sorted(dims) or static_shape(op.operand, op.result) is None:
-        return None
-    if without_ones(shape_of(op.operand)) != without_ones(shape_of(op.result)):
         return None
     return stablehlo.reshape(op.result.type, op.operand)
 
