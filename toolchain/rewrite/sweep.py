@@ -8,7 +8,7 @@ once, so that users are counted right; MLIR's own dead-code elimination takes th
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import islice
@@ -83,7 +83,7 @@ class Sweep:
         self._recent: deque[tuple[str, str, ir.Location]] = deque(maxlen=_CHASE_WINDOW)
         self._rewrites = 0
         self._living = _Living()
-        self._once_more: deque[_Handle] = deque()
+        self._once_more: OrderedDict[tuple[int, int], _Handle] = OrderedDict()
         self._is_first = True  # whether what follows an op in its block is still to be visited
 
     def run(self) -> None:
@@ -102,7 +102,9 @@ class Sweep:
         self._visit_inside(self._module)
         self._is_first = False
         while self._once_more and not self._is_spent():
-            self._visit_from(self._once_more.popleft())
+            handle = self._once_more.popitem(last=False)[1]
+            for built in reversed(self._visit_alone(handle)):
+                self._visit_from(built)
         drop_dead.run(self._module)
         self._raise_if_chasing()
 
@@ -130,10 +132,15 @@ class Sweep:
             handle = pending.pop()
             if self._living.has(handle) and has_regions(handle[0]):
                 self._visit_inside(handle[0])
-            if self._living.has(handle) and (rules := self._choice.of(handle[0])):
-                pending += self._visit(handle[0], rules)
+            pending += self._visit_alone(handle)
 
-    def _visit(self, op: ir.OpView, rules: Sequence[_Tried]) -> Iterable[_Handle]:
+    def _visit_alone(self, handle: _Handle) -> Sequence[_Handle]:
+        """Visit an op, if it is still there; what to visit next, last first."""
+        if self._living.has(handle) and (rules := self._choice.of(handle[0])):
+            return self._visit(handle[0], rules)
+        return ()
+
+    def _visit(self, op: ir.OpView, rules: Sequence[_Tried]) -> Sequence[_Handle]:
         """Try the rules on `op`; what to visit next, last first."""
         if self._is_spent():
             return ()
@@ -217,7 +224,10 @@ class Sweep:
                 self._look_again([op, *users])
 
     def _look_again(self, ops: Iterable[ir.OpView]) -> None:
-        self._once_more += [self._living.handle(op) for op in ops if len(op.results)]
+        for op in ops:
+            if len(op.results):
+                handle = self._living.handle(op)
+                self._once_more[handle[1:]] = handle
 
     def _raise_if_chasing(self) -> None:
         if self._rewrites == self._quota or not self._is_over_budget():
