@@ -9,7 +9,6 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import (
     AddOp,
-    BroadcastInDimOp,
     CompareOp,
     ConstantOp,
     ConvertOp,
@@ -21,6 +20,7 @@ from jaxlib.mlir.dialects.stablehlo import (
 from jxc.ir import build
 from jxc.ir.bounds import Bounds, bounds_of, type_bounds
 from jxc.ir.values import (
+    SPLATS,
     direction_of,
     element_type,
     is_boolean,
@@ -61,7 +61,7 @@ def compare_self(op: CompareOp) -> ir.Value | None:
     return build.splat(direction_of(op) in ("EQ", "LE", "GE"), op.result.type)
 
 
-@rule(exact, of=(BroadcastInDimOp, ConstantOp))
+@rule(exact, of=SPLATS)
 def compare_of_splats(op: CompareOp) -> ir.Value | None:
     """dense<c> < dense<d> -> dense<c < d>, not in the total order, where -0.0 is before 0.0."""
     x, y = splat_of(op.lhs), splat_of(op.rhs)
@@ -72,7 +72,7 @@ def compare_of_splats(op: CompareOp) -> ir.Value | None:
     return build.splat(_OUTCOME[direction_of(op)](x, y), op.result.type)
 
 
-@rule(exact, of=(BroadcastInDimOp, ConstantOp))
+@rule(exact, of=SPLATS)
 def compare_to_boolean(op: CompareOp) -> ir.Value | None:
     """p == true -> p, p != false -> p, p == false -> not(p), p != true -> not(p)."""
     if not is_boolean(op.lhs) or (direction := direction_of(op)) not in ("EQ", "NE"):

@@ -13,7 +13,6 @@ from jaxlib.mlir.dialects.stablehlo import (
     BroadcastInDimOp,
     ClampOp,
     ConcatenateOp,
-    ConstantOp,
     DynamicSliceOp,
     DynamicUpdateSliceOp,
     IotaOp,
@@ -25,6 +24,7 @@ from jaxlib.mlir.dialects.stablehlo import (
 from jxc.ir import build
 from jxc.ir.bounds import bounds_of, type_bounds
 from jxc.ir.values import (
+    SPLATS,
     as_result,
     element_type,
     is_same_splat,
@@ -89,7 +89,7 @@ def update_of_update(op: DynamicUpdateSliceOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=(BroadcastInDimOp, ConstantOp))
+@rule(exact, of=SPLATS)
 def update_of_splat(op: DynamicUpdateSliceOp) -> ir.Value | None:
     """dynamic_update_slice(dense<c>, u, constants) -> pad(u, c), clamped to the bounds."""
     element, shape = splat_attr(op.operand), static_shape(op.operand, op.update, op.result)
@@ -141,7 +141,7 @@ def _within(cut: Cut, place: int | None, size: int) -> Cut | None:
     return Cut(cut.first - place, cut.last - place, cut.step)
 
 
-@rule(exact, of=(BroadcastInDimOp, ConstantOp))
+@rule(exact, of=SPLATS)
 def dynamic_slice_of_splat(op: DynamicSliceOp) -> ir.Value | None:
     """dynamic_slice(dense<c>) -> dense<c>."""
     element = splat_attr(op.operand)

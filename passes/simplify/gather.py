@@ -24,7 +24,7 @@ from jaxlib.mlir.dialects.stablehlo import (
 from jxc.ir import build
 from jxc.ir.bounds import bounds_of, few_elements, type_bounds
 from jxc.ir.progressions import Progression, progression_in, progression_of
-from jxc.ir.values import element_type, is_integer, shape_of, splat_attr, static_shape
+from jxc.ir.values import SPLATS, element_type, is_integer, shape_of, splat_attr, static_shape
 from jxc.rewrite import exact, rule
 
 from .dynamic import unclamped
@@ -77,7 +77,7 @@ def layout_of(op: GatherOp) -> Layout | None:
     )
 
 
-@rule(exact, of=(BroadcastInDimOp, ConstantOp))
+@rule(exact, of=SPLATS)
 def gather_of_splat(op: GatherOp) -> ir.Value | None:
     """gather(dense<c>) -> dense<c>."""
     element = splat_attr(op.operand)

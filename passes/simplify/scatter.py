@@ -15,7 +15,6 @@ from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import (
     AddOp,
     AndOp,
-    BroadcastInDimOp,
     ConstantOp,
     MulOp,
     OrOp,
@@ -27,6 +26,7 @@ from jaxlib.mlir.dialects.stablehlo import (
 from jxc.ir import build
 from jxc.ir.bounds import bounds_of, few_elements
 from jxc.ir.values import (
+    SPLATS,
     element_type,
     is_all_ones,
     is_complex,
@@ -65,7 +65,7 @@ def scatter_of_own_value(op: ScatterOp) -> list[ir.Value] | None:
     return _unchanged(op)
 
 
-@rule(exact, of=(BroadcastInDimOp, ConstantOp))
+@rule(exact, of=SPLATS)
 def scatter_of_neutral(op: ScatterOp) -> list[ir.Value] | None:
     """scatter(x, indices, 0) -> x, where it adds; what is neutral to -, *, &, | and ^ likewise.
 

@@ -7,12 +7,12 @@ from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import (
     BroadcastInDimOp,
     CompareOp,
-    ConstantOp,
     NotOp,
     SelectOp,
 )
 
 from jxc.ir.values import (
+    SPLATS,
     as_result,
     direction_of,
     is_boolean,
@@ -32,7 +32,7 @@ def select_same(op: SelectOp) -> ir.Value | None:
     return as_result(op.on_true, op) if op.on_true == op.on_false else None
 
 
-@rule(exact, of=(BroadcastInDimOp, ConstantOp))
+@rule(exact, of=SPLATS)
 def select_of_constant(op: SelectOp) -> ir.Value | None:
     """select(true, x, y) -> x and select(false, x, y) -> y."""
     chosen = splat_of(op.pred)
@@ -59,7 +59,7 @@ def select_of_broadcast(op: SelectOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=(BroadcastInDimOp, ConstantOp))
+@rule(exact, of=SPLATS)
 def select_of_booleans(op: SelectOp) -> ir.Value | None:
     """select(p, true, false) -> p, select(p, false, true) -> not(p)."""
     if not is_boolean(op.result) or op.pred.type != op.result.type:
@@ -72,7 +72,7 @@ def select_of_booleans(op: SelectOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=(BroadcastInDimOp, ConstantOp))
+@rule(exact, of=SPLATS)
 def select_to_or(op: SelectOp) -> ir.Value | None:
     """select(p, true, q) -> p | q."""
     if not is_boolean(op.result) or not op.pred.type == op.on_false.type == op.result.type:
@@ -80,7 +80,7 @@ def select_to_or(op: SelectOp) -> ir.Value | None:
     return stablehlo.or_(op.pred, op.on_false) if is_splat(op.on_true, True) else None
 
 
-@rule(exact, of=(BroadcastInDimOp, ConstantOp))
+@rule(exact, of=SPLATS)
 def select_to_and(op: SelectOp) -> ir.Value | None:
     """select(p, q, false) -> p & q."""
     if not is_boolean(op.result) or not op.pred.type == op.on_true.type == op.result.type:
@@ -136,7 +136,7 @@ def select_of_its_predicate(op: SelectOp) -> ir.Value | None:
     return stablehlo.and_(op.pred, op.on_true) if op.on_false == op.pred else None
 
 
-@rule(exact, of=(BroadcastInDimOp, ConstantOp))
+@rule(exact, of=SPLATS)
 def select_to_convert(op: SelectOp) -> ir.Value | None:
     """select(p, 1, 0) -> convert(p), to numbers; 0 is 0.0, not -0.0."""
     if is_boolean(op.result) or shape_of(op.pred) != shape_of(op.result):
