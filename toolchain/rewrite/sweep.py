@@ -31,6 +31,7 @@ _LEAST_BUDGET = 1000  # rewrites that any module may use, however small
 _CHASE_WINDOW = 50  # the last rewrites, from which the rules that chase each other are named
 _PRODUCERS_SEEN = 4  # how many producers deep a rule may look through
 
+_USERS_SEEN = 32  # of one value: a constant may have thousands
 _FEW_ROOTS = 4  # rules with no more roots than this often have nothing to look at
 
 _PURE_DIALECTS = ("stablehlo.", "chlo.")
@@ -322,8 +323,8 @@ class _Choice:
 
 
 def _users(op: ir.OpView, depth: int) -> list[ir.OpView]:
-    """The ops that use the results of `op`, and theirs, `depth` ops far."""
-    users = [use.owner for result in op.results for use in result.uses]
+    """The ops that use the results of `op`, and theirs, `depth` ops far; of very many the first."""
+    users = [use.owner for result in op.results for use in islice(result.uses, _USERS_SEEN)]
     return users + [far for user in users for far in _users(user, depth - 1)] if depth else []
 
 
