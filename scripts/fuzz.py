@@ -24,7 +24,15 @@ def programs(options: argparse.Namespace) -> int:
     from fuzzing.report import campaign_report
 
     start = perf_counter()
-    campaign = Campaign(options.seed, options.ops, options.draws, options.few, options.out)
+    campaign = Campaign(
+        seed=options.seed,
+        most_ops=options.ops,
+        draws=options.draws,
+        few=options.few,
+        most_on_xla=options.xla,
+        focused=options.focused,
+        out=options.out,
+    )
     tally = campaign.run(options.count, options.seconds)
     print(campaign_report(tally, options.seed, perf_counter() - start, _SHOWN))
     return int(bool(tally.finds))
@@ -55,6 +63,8 @@ def _parser() -> argparse.ArgumentParser:
             child.add_argument("--ops", type=int, default=100, help="about how many at most")
             child.add_argument("--draws", type=int, default=2, help="of arguments, of each kind")
             child.add_argument("--few", action="store_true", help="fewer pipelines for each")
+            child.add_argument("--focused", action="store_true", help="small programs only")
+            child.add_argument("--xla", type=int, default=2, help="most runs on XLA for each")
     return parser
 
 

@@ -1,12 +1,31 @@
-"""A little of `scripts/fuzz.py`, from a fixed seed: small programs and spoiled inputs."""
+"""A little of `scripts/fuzz.py`, from a fixed seed: small programs, planted faults, bad inputs."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import pytest
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects.stablehlo import (
+    AddOp,
+    DynamicSliceOp,
+    NotOp,
+    ReduceOp,
+    SelectOp,
+    SliceOp,
+)
+
+from jxc.ir import build
+from jxc.ir.values import element_type, shape_of, splat_of
+from jxc.pipeline import our_passes
+from jxc.rewrite import Rule
+
 SCRIPT = Path(__file__).parent.parent / "scripts" / "fuzz.py"
+ENOUGH = 100  # programs in which a fault must be found
 
 
 def _fuzz(*arguments: str) -> str:
@@ -16,8 +35,8 @@ def _fuzz(*arguments: str) -> str:
 
 
 def test_programs_keep_their_meaning() -> None:
-    told = _fuzz("programs", "--count=100", "--ops=16", "--draws=1", "--few")
-    assert "100 programs" in told
+    told = _fuzz("programs", "--count=60", "--ops=40", "--draws=1", "--few", "--xla=0")
+    assert "60 programs" in told
     assert "interpreter" in told
 
 
@@ -26,3 +45,83 @@ def test_spoiled_inputs_are_refused_in_a_sentence() -> None:
     assert "300 mutants" in told
     assert "refused" in told
     assert "accepted" in told
+
+
+def add_zero(op: AddOp) -> ir.Value | None:
+    """Wrong: -0.0 + 0.0 is 0.0."""
+    return op.lhs if splat_of(op.rhs) == 0 else None
+
+
+def slice_of_slice(op: SliceOp) -> ir.Value | None:
+    """Wrong: the outer start counts steps of the inner slice."""
+    match op.operand.owner:
+        case SliceOp(operand=x) as inner if 0 not in shape_of(op.result):
+            starts = zip(op.start_indices, inner.start_indices, strict=True)
+            first = [a + b for a, b in starts]
+            steps = [a * b for a, b in zip(op.strides, inner.strides, strict=True)]
+            sizes = zip(first, steps, shape_of(op.result), strict=True)
+            limit = [start + (size - 1) * step + 1 for start, step, size in sizes]
+            return stablehlo.slice(x, first, limit, steps)
+    return None
+
+
+def select_of_not(op: SelectOp) -> ir.Value | None:
+    """Wrong: the two sides have to change places."""
+    match op.pred.owner:
+        case NotOp(operand=p):
+            return stablehlo.select(p, op.on_true, op.on_false, results=[op.result.type])
+    return None
+
+
+def reduce_over_empty(op: ReduceOp) -> Sequence[ir.Value] | None:
+    """Wrong: what is left of nothing is the initial value."""
+    if len(op.inputs) != 1 or 0 not in shape_of(op.inputs[0]):
+        return None
+    zero = build.scalar(0, element_type(op.result))
+    return [build.broadcast(zero, shape_of(op.result), [])]
+
+
+def dynamic_slice_to_slice(op: DynamicSliceOp) -> ir.Value | None:
+    """Wrong: a start too large is moved back until the slice fits."""
+    starts = [splat_of(index) for index in op.start_indices]
+    if any(start is None or start < 0 for start in starts):
+        return None
+    sizes = zip(starts, op.slice_sizes, shape_of(op.operand), strict=True)
+    cuts = [(int(a) % max(extent - size + 1, 1), size) for a, size, extent in sizes]
+    limit = [start + size for start, size in cuts]
+    return stablehlo.slice(op.operand, [start for start, _ in cuts], limit, [1] * len(cuts))
+
+
+# Each with a seed whose programs come upon it soon; they do not depend on the lit files.
+WRONG = (
+    (add_zero, 3),
+    (slice_of_slice, 5),
+    (select_of_not, 1),
+    (reduce_over_empty, 1),
+    (dynamic_slice_to_slice, 1),
+)
+
+
+def _rule(function: Callable[..., object]) -> Rule:
+    name = function.__name__.replace("_", "-")
+    return next(rule for found in our_passes() for rule in found.rules if rule.name == name)
+
+
+@pytest.mark.parametrize(("wrong", "seed"), WRONG)
+def test_a_planted_fault_is_found(
+    wrong: Callable[..., object], seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(SCRIPT.parent)
+    from fuzzing.programs import Campaign
+
+    rule = _rule(wrong)
+    right = rule.function
+    monkeypatch.setattr(wrong, "__module__", right.__module__)  # or it is taken for an import
+    campaign = Campaign(seed, most_ops=60, draws=1, few=True, most_on_xla=0, focused=True)
+    object.__setattr__(rule, "function", wrong)
+    try:
+        tally = campaign.run(ENOUGH, 60.0, most_finds=1)
+    finally:
+        object.__setattr__(rule, "function", right)
+    assert tally.finds, f"not in {tally.programs} programs"
+    assert repr(rule.name) in tally.finds[0].culprit

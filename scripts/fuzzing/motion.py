@@ -77,11 +77,11 @@ def cut(w: Writer, x: Value, cuts: Sequence[tuple[int, int, int]]) -> Value:
 
 
 def _random_cut(w: Writer, extent: int) -> tuple[int, int, int]:
-    if w.chance(0.4):
+    if w.chance(0.25):
         return 0, extent, 1
     first = w.random.randint(0, extent if w.chance(0.1) else extent // 2)
     end = w.random.randint(min(first + (not w.chance(0.1)), extent), extent)
-    return first, end, w.random.choice((1, 1, 1, 2, 3))
+    return first, end, w.random.choice((1, 1, 2, 2, 3))
 
 
 def slice_(w: Writer) -> None:
@@ -89,7 +89,7 @@ def slice_(w: Writer) -> None:
     x = w.pick()
     if x is None:
         return
-    for _ in range(w.random.choice((1, 1, 2))):
+    for _ in range(w.random.choice((1, 2, 2))):
         x = cut(w, x, [_random_cut(w, extent) for extent in x.shape])
 
 

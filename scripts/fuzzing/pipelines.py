@@ -1,8 +1,9 @@
-"""Which pipelines a program goes through: the levels, random orders of passes, single rules."""
+"""Which pipelines a program goes through: levels, random orders of passes, some rules, one."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Collection, Sequence
 from functools import cache
 
 from jxc.pipeline import Pipeline, make_pipeline, our_passes
@@ -10,6 +11,7 @@ from jxc.pipeline import Pipeline, make_pipeline, our_passes
 # MLIR's own, as far as the levels use them: its canonicalizer carries no contract of ours.
 _NATIVE = ("inline{default-pipeline=}", "symbol-dce", "cse")
 _LONGEST = 6
+_INLINED = "inline{default-pipeline=}"  # rules see through no call
 
 
 @cache
@@ -29,18 +31,27 @@ def pipeline(text: str) -> Pipeline:
     return make_pipeline(text)
 
 
-def choose(generator: random.Random, few: bool) -> list[str]:
-    """The pipelines for one program.
+LEVELS = ("O1", "O2")
+
+
+def choose(generator: random.Random, fired: Collection[str], few: bool) -> list[str]:
+    """The pipelines for one program, beside the levels.
 
     Args:
         generator: where every choice comes from.
-        few: the levels and two more; else three of each kind.
+        fired: the rules that the levels applied to it.
+        few: two or three of each kind are fewer.
     """
     count = 1 if few else 3
-    orders = [_order(generator) for _ in range(count)]
-    subsets = [_subset(generator) for _ in range(count)]
-    singles = generator.sample(sorted(rules()), count)
-    return ["O1", "O2", *orders, *subsets, *singles]
+    ours = sorted(name for name in fired if name in rules())
+    singles = generator.sample(ours, min(len(ours), 2 * count))
+    return [
+        *(_order(generator) for _ in range(count)),
+        *(_subset(generator, ours) for _ in range(count + 1)),
+        *(_alone(name) for name in singles),
+        *(_without(generator, ours) for _ in range(count if ours else 0)),
+        *(_alone(name) for name in generator.sample(sorted(rules()), count)),
+    ]
 
 
 def _order(generator: random.Random) -> str:
@@ -48,8 +59,28 @@ def _order(generator: random.Random) -> str:
     return ",".join(generator.choices(names, k=generator.randint(2, _LONGEST)))
 
 
-def _subset(generator: random.Random) -> str:
-    """`simplify` with about half of its rules, which then meet what the others would remove."""
-    own = [name for name, owner in rules().items() if owner == "simplify"]
-    chosen = ",".join(name for name in own if generator.random() < 0.5) or own[0]
-    return f"inline{{default-pipeline=}},simplify{{enable-patterns={chosen}}}"
+def _alone(name: str) -> str:
+    """One rule, on what the others leave alone."""
+    return f"{_INLINED},{name}"
+
+
+def _simplify(option: str, names: Sequence[str]) -> str:
+    own = [name for name in names if rules().get(name) == "simplify"]
+    return f"{_INLINED},simplify{{{option}={','.join(own)}}}" if own else f"{_INLINED},simplify"
+
+
+def _subset(generator: random.Random, fired: Sequence[str]) -> str:
+    """Some rules of `simplify`, which then meet what the others would remove.
+
+    From two of those that apply, which are alone with each other, to half of all.
+    """
+    share, others = generator.choice(((0.3, 0.0), (0.6, 0.0), (0.6, 0.1), (0.5, 0.5)))
+    chosen = [name for name in fired if generator.random() < share]
+    return _simplify(
+        "enable-patterns", [*chosen, *(n for n in rules() if generator.random() < others)]
+    )
+
+
+def _without(generator: random.Random, fired: Sequence[str]) -> str:
+    """`simplify` without one or two rules that apply: others meet what they would remove."""
+    return _simplify("disable-patterns", generator.sample(fired, min(len(fired), 2)))

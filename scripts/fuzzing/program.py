@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Sequence
 
 from . import arithmetic, contraction, control, motion
+from .grafts import graft
 from .types import ELEMENTS
 from .writer import Value, Writer
 
@@ -72,20 +73,24 @@ _SHAPES = (
     (17,),
     (24,),
 )
+_ROOMY = ((9,), (7,), (5, 6), (4, 7), (2, 3, 4), (12,), (0, 3), (3, 1))  # for starts and strides
 _IMAGES = ((1, 5, 4), (2, 6, 2), (1, 4, 4, 3), (1, 3, 5, 2), (2, 3, 3, 1))
 _MOST_RESULTS = 60
 
 
-def random_program(seed: str, most_ops: int) -> str:
+def random_program(seed: str, most_ops: int, *, focused: bool = False) -> str:
     """The text of a module whose @main is well typed; the same for the same seed.
 
     Args:
         seed: of every choice.
         most_ops: about how many ops it may have; most programs have fewer.
+        focused: a few ops of two families; no other kind of program.
     """
     generator = random.Random(seed)
-    smooth = generator.random() < 0.12
-    return (_smooth_program if smooth else _general_program)(generator, most_ops)
+    if focused:
+        return _focused_program(generator, most_ops)
+    kinds = (_focused_program, _grafted_program, _general_program, _smooth_program)
+    return generator.choices(kinds, (9, 6, 4, 1))[0](generator, most_ops)
 
 
 def _general_program(generator: random.Random, most_ops: int) -> str:
@@ -103,6 +108,36 @@ def _general_program(generator: random.Random, most_ops: int) -> str:
         _fill(w, ops, _GENERAL, _CONTROL, fill)
 
     return _module(Writer(generator, palette), kinds, lambda w: fill(w, count))
+
+
+def _focused_program(generator: random.Random, most_ops: int) -> str:
+    """A few ops of two families in turn: what the one makes is what the other takes."""
+    element = generator.choice(("f32", "i32", *ELEMENTS))
+    shapes = generator.sample(_ROOMY, 2)
+    kinds = [(shape, element) for shape in shapes] + [(shapes[0], element), (shapes[0], "i1")]
+    kinds.append(((), generator.choice(("i32", element))))
+    functions, weights = zip(*_GENERAL, strict=True)
+    often = generator.choices(functions, weights)[0]
+    families = ((often, 1), (generator.choice(functions), 1))
+    count = generator.randint(2, max(2, min(14, most_ops)))
+    return _module(
+        Writer(generator, [element]), kinds, lambda w: _fill(w, count, families, (), None)
+    )
+
+
+def _grafted_program(generator: random.Random, most_ops: int) -> str:
+    """Functions of lit files in a row, often of one family, with a few ops between them."""
+    palette = ["f32", "i32", "i1", *generator.sample(ELEMENTS, generator.randint(0, 2))]
+    count = generator.randint(1, max(2, min(12, most_ops // 8)))
+
+    def fill(w: Writer) -> None:
+        file = None
+        for _ in range(count):
+            file = graft(w, file if w.chance(0.4) else None)
+            if w.chance(0.3):
+                _fill(w, w.random.randint(1, 2), _GENERAL, (), None)
+
+    return _module(Writer(generator, palette), (), fill)
 
 
 def _smooth_program(generator: random.Random, most_ops: int) -> str:
@@ -140,6 +175,7 @@ def _module(
         Value(f"%a{i}", shape, element, is_given=True) for i, (shape, element) in enumerate(kinds)
     ]
     w.values += arguments
+    w.given = arguments
     fill(w)
     results = _results(w, arguments)
     w.line([], "func.return", results)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import random
 import traceback
 from collections import Counter
@@ -16,13 +17,14 @@ from jaxlib.mlir import ir
 
 from jxc.check import CannotRun, Interpreter, compare_modules
 from jxc.check.bisect import bisect
+from jxc.check.compare import Report as CompareReport
 from jxc.check.verify import contract_of
 from jxc.errors import JxcError
 from jxc.ir import clone_module, count_ops, make_context, read_module, write_text
 from jxc.pipeline import run_pipeline
-from jxc.rewrite import Contract, Facts
+from jxc.rewrite import Contract, Facts, exact
 
-from .pipelines import choose, pipeline, rules
+from .pipelines import LEVELS, choose, pipeline, rules
 from .program import random_program
 
 
@@ -72,6 +74,7 @@ class Tally:
     ops: int = 0
     comparisons: int = 0
     unchanged: int = 0
+    left_out: int = 0
     hits: Counter[str] = field(default_factory=Counter)
     by: Counter[str] = field(default_factory=Counter)
     not_run: Counter[str] = field(default_factory=Counter)
@@ -87,24 +90,32 @@ class Campaign:
         most_ops: about how large a program may get.
         draws: how many sets of arguments of each kind.
         few: fewer pipelines a program.
+        most_on_xla: how many comparisons of a program XLA may make; each compiles two programs.
+        focused: programs of few ops and families only.
         out: where programs that were found are saved; nowhere when None.
         text: the program at hand, as it was written.
+        on_xla: how many comparisons of it XLA has made.
+        is_interpreted: whether the interpreter can run it, as far as is known.
     """
 
     seed: int
     most_ops: int
     draws: int = 2
     few: bool = False
+    most_on_xla: int = 2
+    focused: bool = False
     out: Path | None = None
     tally: Tally = field(default_factory=Tally)
     interpreter: Remembering = field(default_factory=Remembering)
     text: str = ""
+    on_xla: int = 0
+    is_interpreted: bool = True
 
-    def run(self, count: int, seconds: float) -> Tally:
-        """Check `count` programs, or as many as fit into the time."""
+    def run(self, count: int, seconds: float, most_finds: float = math.inf) -> Tally:
+        """Check `count` programs, or as many as fit into the time, or until so many finds."""
         end = perf_counter() + seconds
         for number in range(count):
-            if perf_counter() > end:
+            if perf_counter() > end or len(self.tally.finds) >= most_finds:
                 break
             self.check(f"{self.seed}/{number}")
         self.interpreter.close()
@@ -113,32 +124,40 @@ class Campaign:
     def check(self, seed: str) -> None:
         """Check one program."""
         self.interpreter.forget()
-        text = random_program(seed, self.most_ops)
+        text = random_program(seed, self.most_ops, focused=self.focused)
         before = read_module(text, make_context(), name=seed)
-        self.text = text
+        self.text, self.on_xla, self.is_interpreted = text, 0, True
         self.tally.programs += 1
         self.tally.ops += count_ops(before)
         seen = {write_text(before)}
-        for chosen in choose(random.Random(f"{seed}/pipelines"), self.few):
+        fired: set[str] = set()
+        for chosen in LEVELS:
+            fired |= self._through(seed, before, chosen, seen)
+        for chosen in choose(random.Random(f"{seed}/pipelines"), fired, self.few):
             self._through(seed, before, chosen, seen)
 
-    def _through(self, seed: str, before: ir.Module, chosen: str, seen: set[str]) -> None:
+    def _through(self, seed: str, before: ir.Module, chosen: str, seen: set[str]) -> set[str]:
+        """Check one pipeline; returns the rules that fired."""
         steps, after = pipeline(chosen), clone_module(before)
         try:
             report = run_pipeline(after, steps, Facts(), name=seed)
         except Exception as error:
             self._found(seed, chosen, before, _told(error))
-            return
+            return set()
         self.tally.hits.update(report.hits)
         text = write_text(after)
         if text in seen:
             self.tally.unchanged += 1
-            return
+            return set(report.hits)
         seen.add(text)
         contract = contract_of(steps, report)
+        if self.on_xla >= self.most_on_xla and (contract != exact or not self.is_interpreted):
+            self.tally.left_out += 1
+            return set(report.hits)
         what = self._compare(before, after, contract, tally=True)
         if what is not None:
             self._found(seed, chosen, before, what, contract)
+        return set(report.hits)
 
     def _compare(
         self, before: ir.Module, after: ir.Module, contract: Contract, *, tally: bool = False
@@ -153,11 +172,17 @@ class Campaign:
                 return str(error)
             if tally:
                 self.tally.by.update(report.runs.values())
+                self._note_xla(report, contract)
                 self.tally.not_run.update(_short(each) for each in report.reasons.values())
             if report.difference is not None:
                 return str(report)
         self.tally.comparisons += tally
         return None
+
+    def _note_xla(self, report: CompareReport, contract: Contract) -> None:
+        if "xla" in report.runs.values():
+            self.on_xla += 1
+            self.is_interpreted &= contract != exact
 
     def _found(
         self,

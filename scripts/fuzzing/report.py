@@ -17,6 +17,7 @@ def campaign_report(tally: programs.Tally, seed: int, seconds: float, shown: int
     lines = [
         f"seed {seed}: {tally.programs} programs, {tally.ops} ops, {seconds:.0f} s",
         f"pipelines compared: {tally.comparisons}; that changed nothing new: {tally.unchanged}",
+        f"left out, as XLA alone could run them: {tally.left_out}",
         f"runs: {_counts(tally.by)}",
         f"rules fired: {_counts(tally.hits)}",
         f"rules that never fired: {', '.join(idle) or 'none'}",

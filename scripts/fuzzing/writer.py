@@ -69,6 +69,7 @@ class Writer:
         names: counts the program's values; shared by its blocks.
         functions: texts of the private functions; shared by the program's blocks.
         depth: how many regions this block is in.
+        given: the arguments of @main, to which more may be added; None in any other block.
     """
 
     random: random.Random
@@ -78,6 +79,7 @@ class Writer:
     names: list[int] = field(default_factory=lambda: [0])
     functions: list[str] = field(default_factory=list)
     depth: int = 0
+    given: list[Value] | None = None
 
     def chance(self, probability: float) -> bool:
         return self.random.random() < probability
@@ -119,6 +121,14 @@ class Writer:
         kinds = f"({_types(operands)}) -> ({_types(results)})"
         used = ", ".join(value.name for value in operands)
         self.lines.append(f'{left}"{full}"({used}){middle}{regions} : {kinds}')
+
+    def ask(self, shape: Sequence[int], element: str) -> Value:
+        """One more argument of @main; to be called in its own block."""
+        assert self.given is not None
+        value = Value(f"%a{len(self.given)}", tuple(shape), element, is_given=True)
+        self.given.append(value)
+        self.values.append(value)
+        return value
 
     def pick(self, test: Callable[[Value], bool] = lambda value: True) -> Value | None:
         """A value that fits, mostly a late one, so that chains grow."""
