@@ -202,6 +202,8 @@ def convolution(op: ir.OpView) -> int:
     numbers = stablehlo.ConvDimensionNumbers(op.attributes["dimension_numbers"])
     kernel = ir.RankedTensorType(op.operands[1].type).shape
     outputs = kernel[numbers.kernel_output_feature_dimension]
+    if not outputs:
+        return 0
     return _product_factor(op) * elements_of(op.results[0].type) * math.prod(kernel) // outputs
 
 
