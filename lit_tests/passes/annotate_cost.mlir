@@ -18,6 +18,15 @@ func.func @convolution(%x: tensor<2x8x8x4xf32>, %w: tensor<3x3x1x4xf32>) -> tens
   return %r : tensor<2x8x8x4xf32>
 }
 
+// No features come out: nothing is computed.
+// CHECK-LABEL: func.func @convolution_without_outputs(
+// CHECK: stablehlo.convolution
+// CHECK-SAME: jxc.flops = 0 : i64
+func.func @convolution_without_outputs(%x: tensor<2x8x8x4xf32>, %w: tensor<3x3x1x0xf32>) -> tensor<2x8x8x0xf32> {
+  %r = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 4 : i64} : (tensor<2x8x8x4xf32>, tensor<3x3x1x0xf32>) -> tensor<2x8x8x0xf32>
+  return %r : tensor<2x8x8x0xf32>
+}
+
 // One for each element, ten for a transcendental one, none for moving it; 4-bit integers are packed.
 // CHECK-LABEL: func.func @elementwise(
 // CHECK-SAME: jxc.bytes = 200 : i64, jxc.flops = 88 : i64
