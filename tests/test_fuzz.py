@@ -19,7 +19,7 @@ from jaxlib.mlir.dialects.stablehlo import (
     SliceOp,
 )
 
-from jxc.ir import build
+from jxc.ir import ModuleSyntaxError, build, make_context, read_module, write_bytecode
 from jxc.ir.values import element_type, shape_of, splat_of
 from jxc.pipeline import our_passes
 from jxc.rewrite import Rule
@@ -45,6 +45,13 @@ def test_spoiled_inputs_are_refused_in_a_sentence() -> None:
     assert "300 mutants" in told
     assert "refused" in told
     assert "accepted" in told
+
+
+def test_a_name_on_the_module_that_is_not_text() -> None:
+    text = "module attributes {my.attribute = 1 : i64} { func.func @main() { return } }"
+    data = write_bytecode(read_module(text, make_context()))
+    with pytest.raises(ModuleSyntaxError, match="a name in it is not UTF-8"):
+        read_module(data.replace(b"my.attribute", b"my.attr\xffbute"), make_context())
 
 
 def add_zero(op: AddOp) -> ir.Value | None:

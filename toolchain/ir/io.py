@@ -6,6 +6,7 @@ import contextlib
 import io
 import re
 from collections.abc import Iterator
+from itertools import chain
 
 from jaxlib.mlir import ir
 
@@ -91,7 +92,7 @@ def _check_producer(data: bytes, name: str) -> None:
 def _check_names(module: ir.Module, name: str) -> None:
     """Refuse names that are not text: every pass would trip over them."""
     try:
-        for op in walk(module.operation):
+        for op in chain([module.operation], walk(module.operation)):
             for attribute in op.attributes:
                 if attribute == "sym_name":
                     str(getattr(op.attributes[attribute], "value", ""))
