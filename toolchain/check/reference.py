@@ -19,21 +19,28 @@ _OPAQUE = frozenset({"stablehlo.custom_call", "stablehlo.bitcast_convert"})
 
 
 def references(
-    module: ir.Module, inputs: Sequence[np.ndarray], interpreter: Interpreter
+    module: ir.Module,
+    inputs: Sequence[np.ndarray],
+    interpreter: Interpreter,
+    *,
+    or_xla: bool = True,
 ) -> list[Reference]:
     """For each output of @main, widened as `run.widen` does, what it would be without rounding.
 
     On the interpreter, which is the judge of what is NaN (XLA's convolutions skip a padded zero
-    that meets an infinite weight, or do not); through XLA where it cannot run the program.
+    that meets an infinite weight, or do not); through XLA where it cannot run the program, if that
+    is wanted.
 
     Raises:
-        CannotRun: the program reads the bits of floats, or leaves StableHLO, or XLA refuses it.
+        CannotRun: nothing runs the program, it reads the bits of floats, or it leaves StableHLO.
     """
     wide = in_float64(module)
     draws = [[_widest(a) for a in inputs], [_widest(_next_ulp(a)) for a in inputs]]
     try:
         exact, moved = (interpreter.run(wide, draw) for draw in draws)
     except CannotRun:
+        if not or_xla:
+            raise
         exact, moved = (run_xla(wide, draw) for draw in draws)
     kinds = [kind for spec in specs_of(main_type(module).results) for kind in _parts(spec)]
     return [
