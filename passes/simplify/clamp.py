@@ -7,7 +7,7 @@ from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import ClampOp
 
 from jxc.ir import build
-from jxc.ir.values import SPLATS, is_same_splat, shape_of, splat_attr, static_shape
+from jxc.ir.values import SPLATS, is_same, shape_of, splat_attr, static_shape
 from jxc.rewrite import exact, rule
 
 from .identities import is_extreme
@@ -48,10 +48,6 @@ def clamp_of_clamp(op: ClampOp) -> ir.Value | None:
     """clamp(a, clamp(a, x, b), b) -> clamp(a, x, b)."""
     match op.operand.owner:
         case ClampOp(min=a, max=b, result=inner) if inner.type == op.result.type:
-            if _is_same(a, op.min) and _is_same(b, op.max):
+            if is_same(a, op.min) and is_same(b, op.max):
                 return inner
     return None
-
-
-def _is_same(value: ir.Value, other: ir.Value) -> bool:
-    return value == other or is_same_splat(value, other)

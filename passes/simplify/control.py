@@ -23,7 +23,15 @@ from jaxlib.mlir.dialects.stablehlo import (
 )
 
 from jxc.ir import build
-from jxc.ir.values import direction_of, element_type, is_same_splat, shape_of, splat_attr, splat_of
+from jxc.ir.values import (
+    direction_of,
+    element_type,
+    is_same_splat,
+    is_used,
+    shape_of,
+    splat_attr,
+    splat_of,
+)
 from jxc.rewrite import exact, rule
 
 from .fold_arithmetic import compare, evaluate
@@ -36,7 +44,6 @@ from .region import (
     has_effects,
     has_placeholder,
     inline_block,
-    is_used,
     needed_arguments,
     return_only,
     spread,

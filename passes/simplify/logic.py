@@ -15,7 +15,7 @@ from jxc.ir.values import (
     is_boolean,
     is_float,
     is_integer,
-    is_same_splat,
+    is_same,
     is_splat,
     splat_of,
     static_shape,
@@ -77,7 +77,7 @@ def _possible(op: CompareOp) -> frozenset[str]:
 
 
 def _is_same(x: ir.Value, y: ir.Value) -> bool:
-    return x.type == y.type and (x == y or is_same_splat(x, y))
+    return x.type == y.type and is_same(x, y)
 
 
 def _as_one(op: AndOp | OrOp, wanted: frozenset[str]) -> ir.Value | None:

@@ -12,6 +12,7 @@ from jaxlib.mlir.dialects.stablehlo import AddOp, BroadcastInDimOp, PadOp, Trans
 from jxc.ir.values import (
     as_result,
     is_float,
+    is_same,
     is_same_splat,
     is_splat,
     shape_of,
@@ -60,7 +61,7 @@ def pad_of_pad(op: PadOp) -> ir.Value | None:
     match op.operand.owner:
         case PadOp(operand=x, padding_value=value) as producer:
             sizes = static_shape(x, op.result)
-            if sizes is None or not _is_same(value, op.padding_value):
+            if sizes is None or not is_same(value, op.padding_value):
                 return None
             inner, outer = edges_of(producer), edges_of(op)
             if any(edge.low < 0 or edge.high < 0 for edge in inner) or 0 in sizes:
@@ -68,10 +69,6 @@ def pad_of_pad(op: PadOp) -> ir.Value | None:
             merged = [_merge(*each) for each in zip(inner, outer, sizes, strict=True)]
             return pad(x, value, merged)
     return None
-
-
-def _is_same(value: ir.Value, other: ir.Value) -> bool:
-    return value == other or is_same_splat(value, other)
 
 
 def _merge(inner: Edge, outer: Edge, size: int) -> Edge:

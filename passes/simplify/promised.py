@@ -27,7 +27,7 @@ from jxc.ir.values import (
     direction_of,
     element_type,
     is_float,
-    is_same_splat,
+    is_same,
     splat_of,
     static_shape,
 )
@@ -91,8 +91,8 @@ def select_to_maximum(op: SelectOp) -> ir.Value | None:
     match op.pred.owner:
         case CompareOp(lhs=x, rhs=y) as compare if is_float(x) and x.type == op.result.type:
             direction = direction_of(compare)
-            is_left = _is_same(op.on_true, x) and _is_same(op.on_false, y)
-            is_right = _is_same(op.on_true, y) and _is_same(op.on_false, x)
+            is_left = is_same(op.on_true, x) and is_same(op.on_false, y)
+            is_right = is_same(op.on_true, y) and is_same(op.on_false, x)
             if direction in ("EQ", "NE") or not (is_left or is_right):
                 return None
             takes_larger = (direction in ("GT", "GE")) == is_left
@@ -104,10 +104,6 @@ def select_to_maximum(op: SelectOp) -> ir.Value | None:
             extreme = stablehlo.maximum if takes_larger else stablehlo.minimum
             return extreme(x, y, results=[op.result.type])
     return None
-
-
-def _is_same(value: ir.Value, other: ir.Value) -> bool:
-    return value == other or is_same_splat(value, other)
 
 
 def _zeros_agree(x: ir.Value, y: ir.Value, takes_larger: bool, takes_x: bool) -> bool:

@@ -14,7 +14,7 @@ from jaxlib.mlir.dialects import stablehlo
 
 from jxc.ir import build, walk
 from jxc.ir.dtypes import numpy_dtype
-from jxc.ir.values import element_type
+from jxc.ir.values import element_type, is_used
 
 _WITH_EFFECTS = frozenset(
     f"stablehlo.{name}"
@@ -45,11 +45,6 @@ def effect_operands(block: ir.Block) -> Iterator[ir.Value]:
         if has_effects(op):
             for each in (op, *walk(op)):
                 yield from each.operands
-
-
-def is_used(value: ir.Value) -> bool:
-    """Whether any op takes `value`."""
-    return any(True for _ in value.uses)
 
 
 def end_of(region: ir.Region) -> ir.OpView:

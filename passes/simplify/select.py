@@ -17,7 +17,7 @@ from jxc.ir.values import (
     direction_of,
     is_boolean,
     is_integer,
-    is_same_splat,
+    is_same,
     is_splat,
     shape_of,
     splat_of,
@@ -123,7 +123,7 @@ def select_of_nested(op: SelectOp) -> ir.Value | None:
 
 
 def _is_same(x: ir.Value, y: ir.Value) -> bool:
-    return x.type == y.type and (x == y or is_same_splat(x, y))
+    return x.type == y.type and is_same(x, y)
 
 
 @rule(exact)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects.stablehlo import ReduceOp, SortOp
 
-from jxc.ir.values import static_shape
+from jxc.ir.values import is_used, static_shape
 from jxc.rewrite import exact, rule
 
 from .region import (
@@ -15,7 +15,6 @@ from .region import (
     drop_arguments,
     end_of,
     has_placeholder,
-    is_used,
     needed_arguments,
     return_only,
     spread,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.passmanager import PassManager
 
-from ..ir import _private, clone_module, register_native_passes
+from ..ir import clone_module
+from ..pipeline.native import run_native
 from .entries import main_type
 from .inputs import CannotRun
 
@@ -54,13 +54,10 @@ def at_extent(module: ir.Module, extent: int) -> ir.Module:
         CannotRun: the program is not valid so.
     """
     copy = clone_module(module)
-    register_native_passes()
-    _private.register_inliner(module.context)
     with copy.context, ir.Location.unknown():
         types = ",".join(str(_static(kind, extent)) for kind in main_type(copy).inputs)
-        passes = PassManager.parse(f"builtin.module({_PASSES.format(types=types)})")
         try:
-            passes.run(copy.operation)
+            run_native(_PASSES.format(types=types), copy)
         except ir.MLIRError as error:
             raise CannotRun(f"not valid at extent {extent}: {str(error).splitlines()[0]}") from None
     if any(not _has_static_shape(kind) for kind in main_type(copy).results):

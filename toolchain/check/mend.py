@@ -17,7 +17,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
 from ..ir import build, walk
-from ..ir.values import element_type, is_float, is_integer, shape_of
+from ..ir.values import element_type, is_float, is_integer, is_unsigned, shape_of
 
 
 def mend(module: ir.Module) -> None:
@@ -32,7 +32,7 @@ def mend(module: ir.Module) -> None:
 def _read_indices_as_signed(op: ir.OpView) -> None:
     for place in range(len(op.operands)):
         value = op.operands[place]
-        if place >= _first_index(op) and _is_unsigned(value):
+        if place >= _first_index(op) and is_unsigned(value):
             op.operation.operands[place] = _as_signed(value)
 
 
@@ -42,7 +42,7 @@ def _first_index(op: ir.OpView) -> int:
 
 
 def _mend_gather(op: stablehlo.GatherOp) -> None:
-    if _is_unsigned(op.start_indices):
+    if is_unsigned(op.start_indices):
         op.operation.operands[1] = _as_signed(op.start_indices)
 
 
@@ -50,13 +50,8 @@ def _mend_scatter(op: stablehlo.ScatterOp) -> None:
     count = len(op.inputs)
     for place, value in enumerate(op.inputs):
         op.operation.operands[place] = stablehlo.reshape(value.type, value)
-    if _is_unsigned(op.scatter_indices):
+    if is_unsigned(op.scatter_indices):
         op.operation.operands[count] = _as_signed(op.scatter_indices)
-
-
-def _is_unsigned(value: ir.Value) -> bool:
-    element = element_type(value)
-    return isinstance(element, ir.IntegerType) and element.is_unsigned
 
 
 def _as_signed(value: ir.Value) -> ir.Value:
@@ -108,7 +103,7 @@ def _guard(
     """Divide by 1 where the divisor is 0 or -1, and put there what belongs there."""
     lhs, rhs = op.lhs, op.rhs
     one, is_zero = build.splat(1, rhs.type), _equals(rhs, 0)
-    if _is_unsigned(rhs):
+    if is_unsigned(rhs):
         mended = compute(lhs, stablehlo.select(is_zero, one, rhs))
     else:
         is_minus = _equals(rhs, -1)

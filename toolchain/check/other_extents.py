@@ -7,9 +7,9 @@ from itertools import product
 from random import Random
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.passmanager import PassManager
 
-from ..ir import _private, clone_module, walk
+from ..ir import clone_module, walk
+from ..pipeline.native import run_native
 from .entries import main_type
 from .extents import is_dynamic
 from .variants import NotValid, Plan, Program, rebuild
@@ -37,9 +37,5 @@ def at_other_extents(module: ir.Module) -> Iterator[ir.Module]:
 
 def _inlined(module: ir.Module) -> ir.Module:
     copy = clone_module(module)
-    _private.register_inliner(module.context)
-    with copy.context:
-        PassManager.parse("builtin.module(inline{default-pipeline=},symbol-dce)").run(
-            copy.operation
-        )
+    run_native("inline{default-pipeline=},symbol-dce", copy)
     return copy

@@ -5,6 +5,7 @@ from __future__ import annotations
 from jaxlib.mlir import ir
 
 from ..ir import walk
+from ..ir.values import is_unsigned
 
 TINY_MODULE_OPS = 8
 """Modules up to this many ops are not worth a pipeline: JAX compiles one for each eager op.
@@ -43,15 +44,10 @@ def _is_folded_wrongly(op: ir.OpView) -> bool:
         case "stablehlo.compare":
             return "compare_type" in op.attributes and "TOTAL" in str(op.attributes["compare_type"])
         case "stablehlo.dynamic_slice" | "stablehlo.gather":
-            return any(map(_is_unsigned, list(op.operands)[1:]))
+            return any(map(is_unsigned, list(op.operands)[1:]))
         case "stablehlo.clamp" | "stablehlo.sign":
             return any(map(_is_constant, op.operands))
     return False
-
-
-def _is_unsigned(value: ir.Value) -> bool:
-    element = ir.ShapedType(value.type).element_type
-    return isinstance(element, ir.IntegerType) and element.is_unsigned
 
 
 def _is_constant(value: ir.Value) -> bool:

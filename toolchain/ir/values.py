@@ -41,6 +41,12 @@ def is_boolean(value: ir.Value) -> bool:
     return isinstance(element, ir.IntegerType) and element.width == 1
 
 
+def is_unsigned(value: ir.Value) -> bool:
+    """Whether the elements are unsigned integers."""
+    element = element_type(value)
+    return isinstance(element, ir.IntegerType) and element.is_unsigned
+
+
 def is_float(value: ir.Value) -> bool:
     """Whether the elements are real floating-point numbers of any width."""
     return isinstance(element_type(value), ir.FloatType)
@@ -49,6 +55,11 @@ def is_float(value: ir.Value) -> bool:
 def is_complex(value: ir.Value) -> bool:
     """Whether the elements are complex numbers."""
     return isinstance(element_type(value), ir.ComplexType)
+
+
+def is_used(value: ir.Value) -> bool:
+    """Whether any op takes `value`."""
+    return next(iter(value.uses), None) is not None
 
 
 def users(value: ir.Value) -> list[ir.OpView]:
@@ -99,6 +110,11 @@ def is_same_splat(value: ir.Value, other: ir.Value) -> bool:
     """Whether both are constants that repeat one element, of the same type and bits."""
     mine, theirs = splat_attr(value), splat_attr(other)
     return mine is not None and theirs is not None and mine == theirs
+
+
+def is_same(value: ir.Value, other: ir.Value) -> bool:
+    """Whether both are one value, or constants that repeat the same bits, of whatever shape."""
+    return value == other or is_same_splat(value, other)
 
 
 def is_all_ones(value: ir.Value) -> bool:

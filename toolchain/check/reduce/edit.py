@@ -13,6 +13,7 @@ from jaxlib.mlir.dialects import func, stablehlo
 
 from ...ir import functions, walk
 from ...ir.build import splat
+from ...ir.values import is_used
 from ...pipeline.native import run_native
 
 _ALIAS = "tf.aliasing_output"
@@ -47,11 +48,6 @@ def ops_of(block: ir.Block) -> list[ir.OpView]:
 def terminator(block: ir.Block) -> ir.OpView:
     """The block's last op."""
     return block.operations[len(block.operations) - 1]
-
-
-def is_used(value: ir.Value) -> bool:
-    """Whether any op takes `value`."""
-    return next(iter(value.uses), None) is not None
 
 
 def zero(kind: ir.Type, number: int = 0) -> ir.Value:

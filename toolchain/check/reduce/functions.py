@@ -7,13 +7,13 @@ from collections.abc import Callable
 from jaxlib.mlir import ir
 
 from ...ir import functions
+from ...ir.values import is_used
 from ...pipeline.native import run_native
 from ..entries import with_main
 from .edit import (
     NotApplicable,
     body,
     entry,
-    is_used,
     keep_arguments,
     remove_dead,
     set_outputs,

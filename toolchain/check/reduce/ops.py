@@ -8,12 +8,12 @@ from functools import partial
 from jaxlib.mlir import ir
 
 from ...ir import walk
+from ...ir.values import is_used
 from .edit import (
     NotApplicable,
     add_argument,
     body,
     entry,
-    is_used,
     ops_of,
     set_outputs,
     terminator,

@@ -9,12 +9,12 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
 from ...ir import walk
+from ...ir.values import is_used
 from .edit import (
     NotApplicable,
     add_argument,
     body,
     entry,
-    is_used,
     ops_of,
     set_outputs,
     terminator,
