@@ -9,9 +9,9 @@ ROOT = Path(__file__).parent.parent
 
 MAY_IMPORT = {
     "ir": set(),
-    "rewrite": {"ir"},
+    "rewrite": {"ir", "cost"},
     "cost": {"ir"},
-    "pipeline": {"ir", "rewrite"},
+    "pipeline": {"ir", "rewrite", "cost"},
     "passes": {"ir", "rewrite", "cost"},
     "frontend": {"ir"},
     "backend": {"ir", "rewrite", "cost", "pipeline", "frontend"},

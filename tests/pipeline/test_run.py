@@ -116,7 +116,7 @@ def test_native_conversions_may_change_dialects(module):
 def test_pass_names_are_their_files():
     names = [p.name for p in our_passes()]
     assert names == sorted(names)
-    assert {"simplify", "dedup-constants", "depthwise-convolution", "annotate-cost"} <= set(names)
+    assert {"simplify", "dedup-constants", "convolution", "annotate-cost"} <= set(names)
     assert all(p.doc for p in our_passes())
 
 

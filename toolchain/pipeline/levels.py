@@ -13,7 +13,7 @@ _OPENED = (
 
 _REASSOCIATING = (
     # Ahead of simplify, once: what it builds (slices of pads, broadcasts of slices) is tidied too.
-    "depthwise-convolution",
+    "convolution",
 )
 
 _TIDIED = ("simplify", "dedup-constants", "cse")

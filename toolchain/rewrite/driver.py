@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from jaxlib.mlir import ir
 
+from ..cost.rates import SHIPPED_TARGET
 from ..errors import UsageError
 from .facts import Facts
 from .module_pass import Option, Pass
@@ -75,5 +76,9 @@ def _names(text: str) -> set[str]:
 
 
 def _is_active(rule: Rule, facts: Facts) -> bool:
-    promised = rule.assumes is None or rule.assumes in facts.assumptions
-    return promised and (rule.targets is None or facts.target in rule.targets)
+    if rule.assumes is not None and rule.assumes not in facts.assumptions:
+        return False
+    if rule.targets is None or facts.target in rule.targets:
+        return True
+    # One that pays by figures pays wherever they were measured.
+    return rule.wants_facts and SHIPPED_TARGET in rule.targets and facts.rates.decides

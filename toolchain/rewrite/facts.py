@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from ..cost.rates import Rates, rates_of
 from ..errors import UsageError
 from .contract import ASSUMPTIONS
 
@@ -19,14 +20,18 @@ class Facts:
         target: the kind of hardware compiled for: "cpu", "gpu" or "tpu".
         assumptions: promises the user made by name, in LLVM's words: "no-nans", "no-infs",
             "no-signed-zeros".
+        rates: how fast the target is; what was measured here, or shipped, unless others are given.
     """
 
     target: str = "cpu"
     assumptions: frozenset[str] = frozenset()
+    rates: Rates = field(default=None, repr=False)  # type: ignore[assignment]  # see __post_init__
 
     def __post_init__(self) -> None:
         if self.target not in TARGETS:
             raise UsageError(f"target {self.target!r}: expected {', '.join(TARGETS)}")
+        if self.rates is None:
+            object.__setattr__(self, "rates", rates_of(self.target))
 
 
 def promises(assume: str | Sequence[str]) -> frozenset[str]:

@@ -109,7 +109,7 @@ def rewritten(function, args, hits, *, taps_at_once=64):
         patch.object(cost, "weight_gradient_pays", lambda **_: True),
         patch.object(cost, "taps_at_once", lambda taps: min(taps, taps_at_once)),
     ):
-        lowered = jxc.lower(function, *args).opt("depthwise-convolution")
+        lowered = jxc.lower(function, *args).opt("convolution")
     assert lowered.report.hits == hits
     return lowered.compile()(*args)
 
@@ -200,7 +200,7 @@ def test_window_reversal():
     plain = jxc.lower(case, x, w).as_text()
     turned = plain.replace("reverse = [false, false]", "reverse = [true, false]")
     before = read_module(turned, make_context())
-    after = jxc.opt(before, "depthwise-convolution")
+    after = jxc.opt(before, "convolution")
     assert "stablehlo.convolution" not in str(after)
     assert np.array_equal(run_xla(after, [x, w])[0], run_xla(before, [x, w])[0])
     assert not np.array_equal(run_xla(after, [x, w])[0], case(x, w))
@@ -208,8 +208,8 @@ def test_window_reversal():
 
 def test_other_targets_keep_their_convolutions():
     lowered = jxc.lower(case := _plain(), *_structs(case))
-    assert lowered.opt("depthwise-convolution", target="cpu").report.hits
-    assert not lowered.opt("depthwise-convolution", target="gpu").report.hits
+    assert lowered.opt("convolution", target="cpu").report.hits
+    assert not lowered.opt("convolution", target="gpu").report.hits
 
 
 def test_batched_ordinary_convolutions_become_depthwise():

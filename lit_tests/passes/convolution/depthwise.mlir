@@ -1,4 +1,4 @@
-// RUN: %jxc opt %s -p depthwise-convolution --split-input-file | FileCheck %s
+// RUN: %jxc opt %s -p convolution --split-input-file | FileCheck %s
 
 // As keras and flax write it. The whole convolution is one pad and a product for each tap.
 // CHECK-LABEL: func.func @depthwise_to_multiply_add(
