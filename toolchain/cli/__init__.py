@@ -18,6 +18,7 @@ _VERBS = {
     "compile": "Hand a module to XLA; run it, time it, look inside.",
     "verify": "Check that a rewrite keeps a module's meaning.",
     "reduce": "Shrink a module while a command fails on it.",
+    "calibrate": "Measure this machine, once, for the decisions of passes.",
 }
 
 
