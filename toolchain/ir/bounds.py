@@ -313,7 +313,7 @@ def _of_argument(value: ir.Value, depth: int) -> Bounds | None:
         return first
     if value.owner != loop.regions[1].blocks[0]:
         return None
-    if (turns := _turns(loop)) is None:
+    if (turns := turns_of(loop)) is None:
         return _of_counter(loop, index, step, first, depth - 1)
     way = max(turns - 1, 0) * step
     return Bounds(first.low + min(way, 0), first.high + max(way, 0))
@@ -342,8 +342,8 @@ def _tested(loop: WhileOp) -> tuple[int, ir.Value] | None:
     return None
 
 
-def _turns(loop: WhileOp) -> int | None:
-    """How many turns a loop makes that counts from one known number to another."""
+def turns_of(loop: WhileOp) -> int | None:
+    """How many turns a loop makes that counts from one known number to another; None for others."""
     if (tested := _tested(loop)) is None:
         return None
     index, limit = tested
