@@ -7,7 +7,7 @@ import jxc
 from jxc.errors import JxcError, UsageError
 from jxc.ir import make_context, read_module, write_text
 from jxc.pipeline import Invariants, PassError, make_pipeline, our_passes, run_pipeline
-from jxc.rewrite import Facts, module_pass, rule_pass
+from jxc.rewrite import Facts, driver, module_pass, rule_pass
 
 TEXT = """
 module @m {
@@ -129,3 +129,17 @@ def test_an_empty_rule_pass_does_nothing(module):
 def test_malformed_modules_are_said_with_their_place():
     with pytest.raises(JxcError, match=r"<module>:1:25: use of undeclared SSA value name"):
         jxc.opt("func.func @f() { return %x : tensor<f32> }", "cse")
+
+
+def test_a_pass_whose_rules_have_no_op_to_look_at_is_passed_by(monkeypatch):
+    ran = []
+    apply_rules = driver.apply_rules
+    monkeypatch.setattr(
+        driver, "apply_rules", lambda *args, **kwargs: ran.append(1) or apply_rules(*args, **kwargs)
+    )
+    text = "func.func @main(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }"
+    module = read_module(text, make_context())
+    report = run_pipeline(module, make_pipeline("convolution"), Facts())
+    assert not ran and {count.tries for count in report.steps[0].rules} == {0}
+    with pytest.raises(UsageError, match="has no rule 'nothing'"):
+        run_pipeline(module, make_pipeline("convolution{disable-patterns=nothing}"), Facts())

@@ -12,7 +12,7 @@ from .io import (
     write_portable,
     write_text,
 )
-from .module import clone_module, count_ops, functions, has_regions, walk
+from .module import clone_module, count_ops, functions, has_regions, op_names, walk
 
 __all__ = [
     "ModuleSyntaxError",
@@ -23,6 +23,7 @@ __all__ = [
     "functions",
     "has_regions",
     "make_context",
+    "op_names",
     "read_module",
     "register_native_passes",
     "walk",

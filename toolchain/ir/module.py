@@ -53,6 +53,16 @@ def has_regions(op: ir.Operation | ir.OpView) -> bool:
 _HAVE_REGIONS: dict[type, bool] = {}  # a kind of op has regions or it has none
 
 
+def op_names(module: ir.Module) -> frozenset[str]:
+    """The names of the ops that the module holds, such as "stablehlo.add"."""
+    names = set()
+    for kind in {type(op) for op in walk(module.operation)}:
+        if (name := getattr(kind, "OPERATION_NAME", None)) is None:
+            return frozenset(op.operation.name for op in walk(module.operation))
+        names.add(name)
+    return frozenset(names)
+
+
 def functions(module: ir.Module) -> dict[str, ir.OpView]:
     """The module's `func.func` ops by name, in order."""
     found = [op for op in module.body.operations if op.operation.name == "func.func"]

@@ -12,7 +12,7 @@ from typing import Protocol
 from jaxlib.mlir import ir
 
 from ..errors import JxcError, UsageError
-from ..ir import clone_module, format_diagnostics, make_context, read_module
+from ..ir import clone_module, format_diagnostics, make_context, op_names, read_module
 from ..rewrite import Facts, RuleCount, promises
 from .invariants import Invariants, verify
 from .native import converts, run_native
@@ -101,12 +101,17 @@ def run_pipeline(
     """
     report = Report()
     invariants = Invariants.of(module)
+    present = _Present(module)
     for index, step in enumerate(pipeline.steps):
+        is_last = index == len(pipeline.steps) - 1
         try:
-            done = _run_step(step, module, facts, instruments)
+            is_idle = present.leaves_idle(step)
+            done = _run_step(step, module, facts, instruments, is_idle=is_idle)
+            if not is_idle:
+                present.forget()
             if step.python is None and converts(str(step)):
                 invariants = Invariants.of(module)
-            elif verify_each or index == len(pipeline.steps) - 1:
+            elif (verify_each and not is_idle) or is_last:
                 if step.python is not None:  # MLIR verifies what its own passes leave
                     verify(module, name)
                 invariants.check(module)
@@ -119,14 +124,41 @@ def run_pipeline(
     return report
 
 
+class _Present:
+    """Which kinds of op a module holds, looked up once between the steps that change it."""
+
+    def __init__(self, module: ir.Module) -> None:
+        self._module = module
+        self._names: frozenset[str] | None = None
+
+    def forget(self) -> None:
+        """The module may have changed."""
+        self._names = None
+
+    def leaves_idle(self, step: Step) -> bool:
+        """Whether no rule of a step has an op to look at; not said where it has options to read."""
+        if step.python is None or step.python.roots is None or step.options:
+            return False
+        if self._names is None:
+            self._names = op_names(self._module)
+        return self._names.isdisjoint(step.python.roots)
+
+
 def _run_step(
-    step: Step, module: ir.Module, facts: Facts, instruments: Sequence[Instrument]
+    step: Step,
+    module: ir.Module,
+    facts: Facts,
+    instruments: Sequence[Instrument],
+    *,
+    is_idle: bool,
 ) -> StepReport:
     for instrument in instruments:
         instrument.before(step, module)
     start = perf_counter()
     counts: Sequence[RuleCount] | None = None
-    if step.python is None:
+    if is_idle and step.python is not None:
+        counts = [RuleCount(rule.name) for rule in step.python.rules]
+    elif step.python is None:
         run_native(str(step.element), module)
     else:
         with module.context, ir.Location.unknown(module.context):

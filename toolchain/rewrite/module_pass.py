@@ -6,6 +6,7 @@ import inspect
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from .facts import Facts
@@ -44,6 +45,13 @@ class Pass:
     function: Callable[..., Sequence[RuleCount] | None] = field(compare=False)
     rules: tuple[Rule, ...] = ()
     source: Callable[..., None] | None = None
+
+    @cached_property
+    def roots(self) -> frozenset[str] | None:
+        """The names of the ops without which it does nothing; None where that is not known."""
+        if not self.rules:
+            return None
+        return frozenset(root for rule in self.rules for root in rule.roots)
 
     @property
     def options_by_parameter(self) -> dict[str, Option]:

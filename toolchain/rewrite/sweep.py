@@ -32,7 +32,6 @@ _CHASE_WINDOW = 50  # the last rewrites, from which the rules that chase each ot
 _PRODUCERS_SEEN = 4  # how many producers deep a rule may look through
 
 _USERS_SEEN = 32  # of one value: a constant may have thousands
-_FEW_ROOTS = 4  # rules with no more roots than this often have nothing to look at
 
 _PURE_DIALECTS = ("stablehlo.", "chlo.")
 _IMPURE = frozenset(
@@ -95,8 +94,6 @@ class Sweep:
             RuleError: a replacement does not fit.
             Exception: whatever a rule raised, with a note naming the rule, the op and its place.
         """
-        if not self._choice.concerns(self._module):
-            return
         register_native_passes()
         drop_dead = PassManager.parse("builtin.module(trivial-dce)")
         drop_dead.run(self._module)  # or they count as users
@@ -299,12 +296,6 @@ class _Choice:
             for root in each[0].roots:
                 self._by_name.setdefault(root, []).append(each)
         self._by_kind: dict[type, dict[frozenset[type], list[_Tried]] | None] = {}
-
-    def concerns(self, module: ir.Operation) -> bool:
-        """Whether there are rules for any op of `module`; looked up only where roots are few."""
-        if len(self._by_name) > _FEW_ROOTS:
-            return True
-        return any(op.operation.name in self._by_name for op in walk(module))
 
     def of(self, op: ir.OpView) -> Sequence[_Tried]:
         """The rules to try on `op`, with their counts, in order."""
