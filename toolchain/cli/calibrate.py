@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from ..cost.rates import SCHEMA_VERSION, Rates, all_rates, rates_file, rates_of
+from ..cost.rates import SCHEMA_VERSION, Rate, Rates, all_rates, rates_file, rates_of
 from ..errors import UsageError
 
 
@@ -97,17 +97,12 @@ def _progress() -> Iterator[Any]:
 
 
 def _print(rates: Rates, *, as_json: bool) -> None:
-    rows = [
-        {
-            "rate": rate.name,
-            "doc": rate.doc,
-            "here": rates.measured.get(name),
-            "shipped": rate.shipped,
-        }
-        for name, rate in sorted(all_rates().items())
-    ]
     if as_json:
         told = {"schema_version": SCHEMA_VERSION, "target": rates.target, "source": rates.source}
+        rows = [
+            {"rate": name, "doc": rate.doc, "here": here, "shipped": rate.shipped}
+            for name, rate, here in _rows(rates)
+        ]
         click.echo(json.dumps(told | {"rates": rows}, indent=2))
         return
     from rich import box
@@ -115,12 +110,17 @@ def _print(rates: Rates, *, as_json: bool) -> None:
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD)
-    for column, side in (("rate", "left"), ("here", "right"), ("shipped", "right")):
-        table.add_column(column, justify=side, no_wrap=column != "rate")  # type: ignore[arg-type]
-    table.add_column("what takes that long")
-    for row in rows:
-        here = "" if row["here"] is None else f"{row['here']:.3g}"
-        table.add_row(row["rate"], here, f"{row['shipped']:.3g}", row["doc"])
+    table.add_column("rate")
+    table.add_column("here", justify="right", no_wrap=True)
+    table.add_column("shipped", justify="right", no_wrap=True)
+    table.add_column("what it is")
+    for name, rate, here in _rows(rates):
+        measured = "" if here is None else f"{here:.3g}"
+        table.add_row(name, measured, f"{rate.shipped:.3g}", rate.doc)
     console = Console(highlight=False)
     console.print(table)
     console.print(f"target {rates.target}: " + (rates.source or "shipped figures"), soft_wrap=True)
+
+
+def _rows(rates: Rates) -> list[tuple[str, Rate, float | None]]:
+    return [(name, rate, rates.measured.get(name)) for name, rate in sorted(all_rates().items())]
