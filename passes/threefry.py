@@ -1,0 +1,102 @@
+"""Spell out short loops of integer arithmetic: the rounds of JAX's default random numbers.
+
+JAX writes threefry's twenty rounds as a loop of five turns, whose rotations are carried constants.
+Spelled out, their amounts are known and all rounds are one kernel. Pays on CPU: 2 to 4 times faster
+from 256 words on, 2 to 4 inside scans, and 0.05 to 0.4 s less to compile for each shape; `normal`
+1.3, `bernoulli` and dropout 2.5 to 3.5. Where XLA now shares out a kernel of under a hundred words
+among threads, 20 us are lost. Loops of floating-point work lost (0.3 to 1), but for a few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects.stablehlo import (
+    AddOp,
+    AndOp,
+    BroadcastInDimOp,
+    CompareOp,
+    ConcatenateOp,
+    ConstantOp,
+    ConvertOp,
+    NotOp,
+    OrOp,
+    ReshapeOp,
+    ReturnOp,
+    ShiftLeftOp,
+    ShiftRightArithmeticOp,
+    ShiftRightLogicalOp,
+    SliceOp,
+    SubtractOp,
+    WhileOp,
+    XorOp,
+)
+
+from jxc.cost import threefry as cost
+from jxc.ir.bounds import turns_of
+from jxc.ir.values import is_integer, shape_of, users
+from jxc.rewrite import exact, rule
+
+_ARITHMETIC = (
+    *(AddOp, AndOp, NotOp, OrOp, SubtractOp, XorOp),
+    *(ShiftLeftOp, ShiftRightArithmeticOp, ShiftRightLogicalOp),
+)
+_MOVING = (BroadcastInDimOp, ConstantOp, ConvertOp, ReshapeOp, SliceOp)
+
+
+@rule(exact, targets=("cpu",))
+def unroll_integer_loop(op: WhileOp) -> Sequence[ir.Value] | None:
+    """while(x, i < 3, f) -> f(f(f(x))), f only adding, shifting and masking integers."""
+    turns, body = turns_of(op), op.body.blocks[0]
+    if turns is None or not cost.may_unroll(turns):
+        return None
+    *work, _ = body.operations
+    if not all(map(_is_integer_work, work)) or not _only_counts(op):
+        return None
+    arithmetic = sum(isinstance(each, _ARITHMETIC) for each in work)
+    if not cost.unrolling_pays(arithmetic, joined=_most_joined(op)):
+        return None
+    values = list(op.operand)
+    if [value.type for value in values] != [result.type for result in op.results]:
+        return None
+    for _ in range(turns):
+        values = _turn(op, values)
+    return values
+
+
+def _is_integer_work(op: ir.OpView) -> bool:
+    if not isinstance(op, _ARITHMETIC + _MOVING):
+        return False
+    return all(_is_static_integer(value) for value in (*op.operands, *op.results))
+
+
+def _is_static_integer(value: ir.Value) -> bool:
+    return ir.RankedTensorType(value.type).has_static_shape and is_integer(value)
+
+
+def _only_counts(op: WhileOp) -> bool:
+    """Whether the condition does nothing but compare."""
+    test = op.cond.blocks[0].operations
+    return all(isinstance(each, (CompareOp, ConstantOp, ReturnOp)) for each in test)
+
+
+def _most_joined(op: WhileOp) -> int:
+    """Elements of the largest result that goes straight into a concatenation."""
+    joined = (r for r in op.results if any(isinstance(u, ConcatenateOp) for u in users(r)))
+    return max((prod(shape_of(each)) for each in joined), default=0)
+
+
+def _turn(op: WhileOp, given: Sequence[ir.Value]) -> list[ir.Value]:
+    """One turn of the loop, built in front of it: what it carries on."""
+    copy = op.operation.clone()
+    block = copy.regions[1].blocks[0]
+    for argument, value in zip(block.arguments, given, strict=True):
+        argument.replace_all_uses_with(value)
+    *work, end = block.operations
+    for each in work:
+        each.operation.move_before(copy)
+    values = list(end.operands)
+    copy.erase()
+    return values

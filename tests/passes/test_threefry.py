@@ -1,0 +1,108 @@
+"""JAX's random functions give the same bits with their rounds spelled out."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jxc
+from jxc.cost import threefry as cost
+
+RULE = "unroll-integer-loop"
+KEY = jax.random.PRNGKey(42)
+
+
+def check(function, *args, loops, left=0):
+    """The same bits after the pass, `loops` loops spelled out and `left` left."""
+    lowered = jxc.lower(function, *args).opt("inline{default-pipeline=},symbol-dce,cse,threefry")
+    assert lowered.report.hits == ({RULE: loops} if loops else {})
+    assert lowered.as_text().count("stablehlo.while") == left
+    found, plain = lowered.compile()(*args), jax.jit(function)(*args)
+    for got, want in zip(jax.tree.leaves(found), jax.tree.leaves(plain), strict=True):
+        assert np.asarray(got).tobytes() == np.asarray(want).tobytes()
+
+
+@pytest.mark.parametrize("partitionable", [True, False])
+@pytest.mark.parametrize("dtype", ["uint8", "uint32", "uint64"])
+def test_bits(partitionable, dtype):
+    with jax.enable_x64(True), jax.threefry_partitionable(partitionable):
+        check(lambda key: jax.random.bits(key, (3, 5), dtype), KEY, loops=1)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        jax.random.split,
+        lambda key: jax.random.fold_in(key, 7),
+        lambda key: jax.random.normal(key, (5,)),
+        lambda key: jax.random.uniform(key, (2, 3), jnp.bfloat16),
+        lambda key: jax.random.bernoulli(key, 0.3, (4, 4)),
+        lambda key: jax.random.categorical(key, jnp.arange(12.0).reshape(3, 4)),
+    ],
+    ids=["split", "fold-in", "normal", "uniform", "bernoulli", "categorical"],
+)
+def test_distributions(function):
+    check(function, KEY, loops=1)
+
+
+def test_under_grad():
+    check(jax.grad(lambda x: (x * jax.random.normal(KEY, x.shape)).sum()), jnp.ones(3), loops=1)
+
+
+def test_permutation_sorts_by_two_draws():
+    check(lambda key: jax.random.permutation(key, 9), KEY, loops=2)
+
+
+def test_keys_of_a_batch():
+    check(jax.vmap(lambda key: jax.random.bits(key, (3,))), jax.random.split(KEY, 4), loops=1)
+
+
+def test_inside_a_scan():
+    def step(key, _):
+        key, now = jax.random.split(key)
+        return key, jax.random.normal(now, (3,))
+
+    check(lambda key: jax.lax.scan(step, key, None, length=5), KEY, loops=2, left=1)
+
+
+def test_large_halves_that_are_joined_keep_their_loop():
+    size = 4 * cost.MOST_JOINED
+    with jax.threefry_partitionable(False):
+        check(lambda key: jax.random.bits(key, (size,)), KEY, loops=0, left=1)
+
+
+@pytest.mark.parametrize("turns", [1, 3, 8, 9])
+def test_any_loop_of_enough_work(turns):
+    """Counting by 2 from 5; a value of the outside, and one that changes places with another."""
+    outside = jnp.arange(6, dtype=jnp.int32)
+
+    def turn(carried):
+        i, x, y = carried
+        for shift in range(1, 5):
+            x, y = y + outside, (x << shift) ^ (y >> shift) ^ x - i
+        return i + 2, x, y
+
+    def loop(x):
+        start = jnp.int32(5)
+        return jax.lax.while_loop(lambda c: c[0] < 5 + 2 * turns, turn, (start, x, x ^ 3))
+
+    left = int(turns > cost.MOST_TURNS)
+    check(loop, outside * 12345, loops=1 - left, left=left)
+
+
+def test_a_loop_that_wraps_around_stays():
+    """The counter passes its type's end: how many turns is not what the limits say."""
+
+    def turn(carried):
+        i, x = carried
+        for shift in range(1, 6):
+            x = (x << shift) ^ (x >> shift) ^ x + shift
+        return i + jnp.int8(100), x
+
+    def loop(x):
+        return jax.lax.while_loop(lambda c: c[0] < jnp.int8(120), turn, (jnp.int8(0), x))
+
+    lowered = jxc.lower(loop, jnp.arange(4)).opt("threefry")
+    assert not lowered.report.hits
