@@ -133,11 +133,14 @@ def move_of(op: _Moving) -> Move:
 def elementwise_of_rearranged(op: Elementwise) -> ir.Value | None:
     """f(transpose(x), transpose(y)) -> transpose(f(x, y)); so with reshape and reverse.
 
-    Constants may stand beside them, and broadcasts and iotas that take up what undoes the move.
+    Constants may stand beside them, and broadcasts and iotas that take up what undoes the move. A
+    lone reshape that only adds extents of 1 stays, unless another follows that it can join.
     """
     owners = [value.owner for value in op.operands]
     movers = [owner for owner in owners if isinstance(owner, _Moving)]
-    if not movers or not any(_can_pass(op, each) for each in movers):
+    if not movers or not any(is_used_only_by(each.result, op) for each in movers):
+        return None
+    if len(movers) == 1 and _is_of_ones(movers[0]) and not _meets_reshape(op):
         return None
     if not numeric_shape(op.result, *op.operands):
         return None
@@ -149,13 +152,16 @@ def elementwise_of_rearranged(op: Elementwise) -> ir.Value | None:
     return move.build(rebuilt(op, _built(builds), move.before))
 
 
-def _can_pass(op: ir.OpView, mover: ir.OpView) -> bool:
-    """Whether a move is done for `op` alone, or costs nothing: it is a matter of ones."""
-    if isinstance(mover, ReshapeOp):
-        before, after = shape_of(mover.operand), shape_of(mover.result)
-        if len(before) < len(after) and without_ones(before) == without_ones(after):
-            return True
-    return is_used_only_by(mover.result, op)
+def _is_of_ones(mover: _Moving) -> bool:
+    """Whether a move only adds extents of 1, which costs nothing wherever it stands."""
+    if not isinstance(mover, ReshapeOp):
+        return False
+    before, after = shape_of(mover.operand), shape_of(mover.result)
+    return len(before) < len(after) and without_ones(before) == without_ones(after)
+
+
+def _meets_reshape(op: ir.OpView) -> bool:
+    return any(isinstance(use.owner, ReshapeOp) for use in op.results[0].uses)
 
 
 def _moved_freely(value: ir.Value, move: Move) -> _Build | None:

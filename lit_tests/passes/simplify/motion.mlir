@@ -141,19 +141,30 @@ func.func @elementwise_of_rearranged_not_scalars(%x: tensor<1xf32>, %y: tensor<f
   return %r : tensor<f32>
 }
 
-// As what was summed with keepdims: adding an extent of 1 costs nothing.
-// CHECK-LABEL: func.func @elementwise_of_rearranged_for_several(
+// Adding an extent of 1 costs nothing where it stands: as what was summed with keepdims.
+// CHECK-LABEL: func.func @elementwise_of_rearranged_not_ones(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
-// CHECK-NEXT: %[[B:[a-z0-9_]+]] = stablehlo.exponential %[[X]]
-// CHECK-NEXT: %[[C:[a-z0-9_]+]] = stablehlo.divide %[[B]], %[[X]]
-// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %[[C]], dims = [0]
+// CHECK-NEXT: %[[A:[a-z0-9_]+]] = stablehlo.reshape %[[X]]
+// CHECK-NEXT: %[[B:[a-z0-9_]+]] = stablehlo.exponential %[[A]]
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %[[B]], dims = [0, 1]
 // CHECK-NEXT: return %[[R]]
-func.func @elementwise_of_rearranged_for_several(%x: tensor<4xf32>) -> tensor<4x8xf32> {
+func.func @elementwise_of_rearranged_not_ones(%x: tensor<4xf32>) -> tensor<4x8xf32> {
   %a = stablehlo.reshape %x : (tensor<4xf32>) -> tensor<4x1xf32>
   %b = stablehlo.exponential %a : tensor<4x1xf32>
-  %c = stablehlo.divide %b, %a : tensor<4x1xf32>
-  %r = stablehlo.broadcast_in_dim %c, dims = [0, 1] : (tensor<4x1xf32>) -> tensor<4x8xf32>
+  %r = stablehlo.broadcast_in_dim %b, dims = [0, 1] : (tensor<4x1xf32>) -> tensor<4x8xf32>
   return %r : tensor<4x8xf32>
+}
+
+// Where it meets what takes the extent away again, neither is left.
+// CHECK-LABEL: func.func @elementwise_of_rearranged_ones(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.exponential %[[X]]
+// CHECK-NEXT: return %[[R]]
+func.func @elementwise_of_rearranged_ones(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.reshape %x : (tensor<4xf32>) -> tensor<4x1xf32>
+  %b = stablehlo.exponential %a : tensor<4x1xf32>
+  %r = stablehlo.reshape %b : (tensor<4x1xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
 }
 
 // It would leave two reshapes, and more dimensions.
