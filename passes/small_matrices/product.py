@@ -1,0 +1,182 @@
+"""Products of small matrices, written out as a sum of products of columns and rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from itertools import islice, product
+from math import prod
+from typing import NamedTuple
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects.stablehlo import DotGeneralOp, ReduceOp, TransposeOp
+
+from jxc.cost import small_matrices as cost
+from jxc.ir import build
+from jxc.ir.values import element_type, shape_of, static_shape
+from jxc.rewrite import Facts, reassociates, rule
+
+
+class _Operand(NamedTuple):
+    """One operand of a product.
+
+    Attributes:
+        value: the matrices.
+        summed: its dimensions that are summed over.
+        places: for each other dimension, where the result has it.
+    """
+
+    value: ir.Value
+    summed: tuple[int, ...]
+    places: dict[int, int]
+
+
+class _Product(NamedTuple):
+    """A product of real matrices of static shape; the extents are never 0.
+
+    Attributes:
+        shape: the result's.
+        operands: the left and the right one.
+        terms: the extents of the dimensions that are summed over.
+        batch: how many products there are.
+        rows, columns: extents of each of them.
+    """
+
+    shape: tuple[int, ...]
+    operands: tuple[_Operand, _Operand]
+    terms: tuple[int, ...]
+    batch: int
+    rows: int
+    columns: int
+
+
+@rule(reassociates, targets=("cpu",))
+def small_product_to_multiply_add(op: DotGeneralOp, facts: Facts) -> ir.Value | None:
+    """dot_general(x, y) -> sum over k of x[.., k] * y[k, ..], of many small matrices."""
+    found = _read(op)
+    if found is None:
+        return None
+    size = {"batch": found.batch, "rows": found.rows, "columns": found.columns}
+    terms = prod(found.terms)
+    if cost.tiny_product_pays(facts.rates, terms=terms, **size):
+        return _written_out(found)
+    if not cost.short_product_pays(facts.rates, terms=terms, **size) or _is_reduced(op.result):
+        return None
+    return _written_out(found)
+
+
+@rule(reassociates, targets=("cpu",))
+def tall_product_to_multiply_add(op: DotGeneralOp, facts: Facts) -> ir.Value | None:
+    """dot_general(x, y) -> sum over k of x[:, k] * y[k, :], of many rows and few terms."""
+    found = _read(op)
+    if found is None or found.batch > 1 or not _lies_row_by_row(found.operands[0]):
+        return None
+    rows, columns, terms = found.rows, found.columns, prod(found.terms)
+    if not cost.tall_product_pays(facts.rates, rows=rows, columns=columns, terms=terms):
+        return None
+    return None if _is_reduced(op.result) else _written_out(found)
+
+
+def _lies_row_by_row(operand: _Operand) -> bool:
+    """Whether what is summed lies together: XLA's product is fast on a transposed operand."""
+    if isinstance(operand.value.owner, TransposeOp):
+        return False
+    return all(dim > max(operand.places, default=-1) for dim in operand.summed)
+
+
+@rule(reassociates, targets=("cpu",))
+def transposed_matrix_by_vector(op: DotGeneralOp) -> ir.Value | None:
+    """dot_general(transpose(x), y) -> dot_general(y, x), y being a vector: rows of x are added."""
+    found = _read(op)
+    if found is None or found.batch > 1 or len(shape_of(op.rhs)) != 1:
+        return None
+    matrix, summed = op.lhs, found.operands[0].summed
+    match matrix.owner:
+        case TransposeOp(operand=x, permutation=permutation):
+            matrix, summed = x, tuple(permutation[dim] for dim in summed)
+    if summed != (0,) or len(shape_of(matrix)) != 2:
+        return None
+    if not cost.matrix_first_pays(rows=prod(found.terms), columns=found.rows):
+        return None
+    numbers = stablehlo.DotDimensionNumbers.get([], [], [0], [0])
+    turned = None if op.precision_config is None else ir.ArrayAttr.get([*op.precision_config][::-1])
+    return stablehlo.dot_general(op.result.type, op.rhs, matrix, numbers, precision_config=turned)
+
+
+def _read(op: DotGeneralOp) -> _Product | None:
+    shape = static_shape(op.result, op.lhs, op.rhs)
+    if shape is None or op.algorithm is not None or not _is_real(op):
+        return None
+    elements = [prod(shape_of(value)) for value in (op.lhs, op.rhs)]
+    if 0 in elements:
+        return None
+    dims = stablehlo.DotDimensionNumbers(op.dot_dimension_numbers)
+    terms = tuple(shape_of(op.lhs)[dim] for dim in dims.lhs_contracting_dimensions)
+    batch = prod(shape[: len(dims.lhs_batching_dimensions)])
+    rows, columns = (count // (batch * prod(terms)) for count in elements)
+    return _Product(shape, _operands(op, dims), terms, batch, rows, columns)
+
+
+def _is_real(op: DotGeneralOp) -> bool:
+    kinds = {element_type(value) for value in (op.lhs, op.rhs, op.result)}
+    return len(kinds) == 1 and isinstance(kinds.pop(), ir.F32Type | ir.F64Type)
+
+
+def _operands(op: DotGeneralOp, dims: stablehlo.DotDimensionNumbers) -> tuple[_Operand, _Operand]:
+    batches = list(dims.lhs_batching_dimensions), list(dims.rhs_batching_dimensions)
+    sums = tuple(dims.lhs_contracting_dimensions), tuple(dims.rhs_contracting_dimensions)
+    left = _operand(op.lhs, batches[0], sums[0], len(batches[0]))
+    return left, _operand(op.rhs, batches[1], sums[1], len(left.places))
+
+
+def _operand(
+    value: ir.Value, batch: Sequence[int], summed: tuple[int, ...], first: int
+) -> _Operand:
+    """An operand whose own dimensions are in the result from dimension `first` on."""
+    own = [dim for dim in range(len(shape_of(value))) if dim not in batch and dim not in summed]
+    places = {dim: place for place, dim in enumerate(batch)}
+    return _Operand(value, summed, places | {dim: first + i for i, dim in enumerate(own)})
+
+
+def _written_out(found: _Product) -> ir.Value:
+    terms = (
+        stablehlo.multiply(*(_part(operand, index, found.shape) for operand in found.operands))
+        for index in product(*map(range, found.terms))
+    )
+    return reduce(stablehlo.add, terms)
+
+
+def _part(operand: _Operand, index: Sequence[int], shape: Sequence[int]) -> ir.Value:
+    """What an operand has at `index` of the dimensions that are summed, as the result has it."""
+    value, summed, places = operand
+    extents = shape_of(value)
+    start, limit = [0] * len(extents), list(extents)
+    for dim, at in zip(summed, index, strict=True):
+        start[dim], limit[dim] = at, at + 1
+    kept = [dim for dim in range(len(extents)) if dim not in summed]
+    part = stablehlo.slice(value, start, limit, [1] * len(extents))
+    part = build.reshape(part, [extents[dim] for dim in kept])
+    return build.broadcast(part, shape, [places[dim] for dim in kept])
+
+
+_USERS_SEEN = 8  # of one value
+_STEPS_SEEN = 4  # how many ops after a product a reduction is looked for
+
+
+def _is_reduced(value: ir.Value, steps: int = _STEPS_SEEN) -> bool:
+    """Whether a reduction follows, which would take in all that leads to it."""
+    for use in islice(value.uses, _USERS_SEEN) if steps else ():
+        user = use.owner
+        if isinstance(user, ReduceOp):
+            return True
+        if _is_fused(user) and _is_reduced(user.results[0], steps - 1):
+            return True
+    return False
+
+
+def _is_fused(op: ir.OpView) -> bool:
+    """Whether XLA may fuse what comes before `op` into it."""
+    if len(op.results) != 1 or len(op.regions):
+        return False
+    return op.operation.name not in ("stablehlo.dot_general", "stablehlo.custom_call")

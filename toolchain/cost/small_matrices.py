@@ -1,0 +1,94 @@
+"""Where writing out products and factorisations of small matrices pays on CPU.
+
+Measured under XLA:CPU of jaxlib 0.10.2 and 0.12.0.1 on two x86 cores with AVX-512, f32 and f64:
+products of 1 to 16 rows, terms and columns, batches 1 to 20000, alone, in chains, in scans, in
+gradients, after and before elementwise ops and sums; both programs in one process, interleaved,
+medians.
+"""
+
+from __future__ import annotations
+
+from .rates import Rate, Rates
+
+TINY_PRODUCT = Rate(
+    "tiny-product-of-xla",
+    "the product of two 4x4 matrices of f32, one of thousands, by XLA's dot_general, in ns",
+    480,
+)
+SHORT_PRODUCT = Rate(
+    "short-product-of-xla",
+    "the product of an 8x4 and a 4x4 matrix of f32, one of thousands, by XLA's, in ns",
+    55,
+)
+TALL_PRODUCT = Rate(
+    "tall-product-of-xla",
+    "a multiply-add in a tall matrix of 3 columns times a 3x16 one, by XLA's dot_general, in ns",
+    0.37,
+)
+WRITTEN_PRODUCT = Rate(
+    "written-product",
+    "a multiply-add of products of 4x4 matrices, as products of columns and rows, in ns",
+    0.13,
+)
+
+WORTHWHILE = 1.5
+"""What XLA takes must be more than so many times what is written out: both rates are noisy."""
+
+SHORT_TERMS = 128
+"""The most multiply-adds in a product that XLA has a fast way for.
+
+8x4 by 4x8 gave 0.8 to 6, 8x8 by 8x8 gave 0.6 to 2.4; up to 128 gave 1.1 to 26.
+"""
+
+TALL_ROWS = 1000
+"""From so many rows a tall product pays: 2000 gave 1.2 to 6, 20000 gave 2 to 26."""
+
+MATRIX_COLUMNS = 16
+"""From so many columns X^T y pays as y X: 16 and 64 gave 2 to 15, 8 gave 0.8 to 2.7, 4 lost."""
+
+
+def tiny_product_pays(rates: Rates, *, batch: int, rows: int, columns: int, terms: int) -> bool:
+    """Whether XLA's slowest way is taken, and products of columns and rows are faster.
+
+    For 4 to 7 terms and as many rows or columns XLA calls a generic product for each matrix of a
+    batch: 470 ns, where others take 10 to 100. What is written out ran 4 to 60 times faster, 1.4
+    times in the worst company (7x7, then summed); a single 6x6 in a loop 8 times.
+    """
+    longest = max(rows, columns)
+    if min(rows, columns) < 2 or not (4 <= terms < 8 and 4 <= longest < 8):
+        return False
+    if batch == 1 and longest == 4:
+        return False  # one 4x4 in a loop: 35 ns
+    return rates[TINY_PRODUCT] >= WORTHWHILE * rates[WRITTEN_PRODUCT] * rows * columns * terms
+
+
+def short_product_pays(rates: Rates, *, batch: int, rows: int, columns: int, terms: int) -> bool:
+    """Whether one dimension is too long for XLA's quick loops, and the product is small yet.
+
+    Not where the result is summed: XLA's reductions take in what they sum, and run slowly then
+    (0.1 to 0.5 times).
+    """
+    if min(rows, columns, terms) < 2 or max(rows, columns, terms) < 8:
+        return False
+    size = rows * columns * terms
+    if size > SHORT_TERMS or batch < 64:
+        return False
+    return rates[SHORT_PRODUCT] >= WORTHWHILE * rates[WRITTEN_PRODUCT] * size
+
+
+def tall_product_pays(rates: Rates, *, rows: int, columns: int, terms: int) -> bool:
+    """Whether a matrix of few columns, times a small one, is better written out.
+
+    (20000, 3) by (3, 16): 3.5 times; 2 terms gave 5 to 14 for 2 columns and lost for 32; 4 gave 1.2
+    to 5 for up to 16 columns.
+    """
+    if rows < TALL_ROWS or columns < 2 or not 2 <= terms <= 4:
+        return False
+    if columns > (32 if terms == 3 else 16):
+        return False
+    return rates[TALL_PRODUCT] >= WORTHWHILE * rates[WRITTEN_PRODUCT]
+
+
+def matrix_first_pays(*, rows: int, columns: int) -> bool:
+    """Whether X^T y is better written as y X, X being `rows` by `columns`."""
+    return rows >= TALL_ROWS and columns >= MATRIX_COLUMNS
