@@ -14,29 +14,13 @@ from jaxlib.mlir.dialects import stablehlo
 
 from jxc.ir import build, walk
 from jxc.ir.dtypes import numpy_dtype
+from jxc.ir.effects import is_pure
 from jxc.ir.values import element_type, is_used
-
-_WITH_EFFECTS = frozenset(
-    f"stablehlo.{name}"
-    for name in (
-        *("infeed", "outfeed", "send", "recv", "rng", "optimization_barrier", "composite"),
-        *("all_gather", "all_reduce", "all_to_all", "reduce_scatter", "cross_replica_sum"),
-        *("collective_broadcast", "collective_permute", "partition_id", "replica_id"),
-    )
-)
 
 
 def has_effects(op: ir.OpView) -> bool:
     """Whether an op, or one in its regions, does something besides computing results, or may."""
-    return _acts(op) or any(_acts(inner) for inner in walk(op))
-
-
-def _acts(op: ir.OpView) -> bool:
-    """Calls and ops of other dialects may do anything."""
-    name = op.operation.name
-    if name == "stablehlo.custom_call" and "has_side_effect" in op.attributes:
-        return bool(ir.BoolAttr(op.attributes["has_side_effect"]).value)
-    return name in _WITH_EFFECTS or not name.startswith(("stablehlo.", "chlo."))
+    return not is_pure(op) or not all(map(is_pure, walk(op)))
 
 
 def effect_operands(block: ir.Block) -> Iterator[ir.Value]:

@@ -9,6 +9,7 @@ from jaxlib.mlir import ir
 
 from ..errors import JxcError
 from ..ir import format_diagnostics, functions, walk
+from ..ir.effects import has_side_effect
 
 
 class BrokenInvariant(JxcError):
@@ -87,22 +88,14 @@ def _attribute_dicts(main: dict[str, ir.Attribute], key: str) -> list[dict[str, 
     return [{a.name: str(a.attr) for a in ir.DictAttr(d)} for d in each]
 
 
-_EFFECTFUL = frozenset(
-    f"stablehlo.{name}" for name in ("infeed", "outfeed", "send", "recv", "optimization_barrier")
-)
-
-
 def _effects(module: ir.Module) -> Iterator[str]:
     for op in walk(module.operation):
-        if op.operation.name in _EFFECTFUL:
-            yield op.operation.name
-        elif op.operation.name == "stablehlo.custom_call" and _has_side_effect(op):
+        name = op.operation.name
+        if name == "stablehlo.custom_call" and has_side_effect(op):
             config = op.attributes.get("backend_config", "")
             yield f"custom_call @{op.attributes['call_target_name'].value} {config}"
-
-
-def _has_side_effect(op: ir.OpView) -> bool:
-    return "has_side_effect" in op.attributes and op.attributes["has_side_effect"].value
+        elif name == "stablehlo.optimization_barrier" or has_side_effect(op):
+            yield name
 
 
 def _check_attributes(what: str, before: list[dict[str, str]], after: list[dict[str, str]]) -> None:

@@ -20,6 +20,7 @@ from jaxlib.mlir.passmanager import PassManager
 
 from ..errors import JxcError
 from ..ir import format_location, has_regions, register_native_passes, walk
+from ..ir.effects import is_pure
 from .facts import Facts
 from .rule import Replacement, Rule
 from .statistics import RuleCount
@@ -32,18 +33,6 @@ _CHASE_WINDOW = 50  # the last rewrites, from which the rules that chase each ot
 _PRODUCERS_SEEN = 4  # how many producers deep a rule may look through
 
 _USERS_SEEN = 32  # of one value: a constant may have thousands
-
-_PURE_DIALECTS = ("stablehlo.", "chlo.")
-_IMPURE = frozenset(
-    f"stablehlo.{name}"
-    for name in (
-        *("after_all", "all_gather", "all_reduce", "all_to_all", "async_done", "async_start"),
-        *("collective_broadcast", "collective_permute", "composite", "create_token", "custom_call"),
-        *("infeed", "optimization_barrier", "outfeed", "partition_id", "recv", "reduce_scatter"),
-        *("replica_id", "rng", "rng_bit_generator", "send"),
-    )
-)
-
 
 _Handle: TypeAlias = tuple[ir.OpView, int, int]
 """An op, where its results are in memory, and which of the ops that were there; see `_Living`."""
@@ -323,8 +312,7 @@ def _is_dead(op: ir.OpView) -> bool:
     """Whether nobody uses what `op` gives, and it does nothing else."""
     if any(next(iter(result.uses), None) is not None for result in op.results):
         return False
-    name = op.operation.name
-    return name.startswith(_PURE_DIALECTS) and name not in _IMPURE and not has_regions(op)
+    return not has_regions(op) and is_pure(op)
 
 
 def _place(rule: str, op: str, location: ir.Location) -> str:
@@ -356,7 +344,23 @@ def _checked(returned: Replacement, op: ir.OpView) -> list[ir.Value]:
 
 
 def _has_annotation(op: ir.OpView | ir.Operation) -> bool:
-    return any("." in name and not name.startswith("jxc.") for name in op.attributes)
+    foreign = [name for name in op.attributes if "." in name and not name.startswith("jxc.")]
+    return bool(foreign) and not _is_plain_call(op, foreign)
+
+
+_OPTIONS_OF_A_CALL = {"mhlo.backend_config", "mhlo.frontend_attributes", "sdy.sharding_rule"}
+
+
+def _is_plain_call(op: ir.OpView | ir.Operation, foreign: Sequence[str]) -> bool:
+    """Whether the attributes `foreign` are those that JAX puts on all it calls through its FFI.
+
+    They hold the callee's options and how XLA may split the call over devices: nobody's wishes.
+    """
+    if op.operation.name != "stablehlo.custom_call" or not _OPTIONS_OF_A_CALL.issuperset(foreign):
+        return False
+    if "mhlo.frontend_attributes" not in foreign:
+        return True
+    return [each.name for each in op.attributes["mhlo.frontend_attributes"]] == ["num_batch_dims"]
 
 
 def _sees_annotation(op: ir.OpView | ir.Operation, depth: int) -> bool:

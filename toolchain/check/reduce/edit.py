@@ -13,13 +13,12 @@ from jaxlib.mlir.dialects import func, stablehlo
 
 from ...ir import functions, walk
 from ...ir.build import splat
+from ...ir.effects import has_side_effect
 from ...ir.values import is_used
 from ...pipeline.native import run_native
 
 _ALIAS = "tf.aliasing_output"
-_EFFECTS = frozenset(
-    ["func.call", "sdy.mesh", *(f"stablehlo.{n}" for n in ("infeed", "outfeed", "send", "recv"))]
-)
+_KEPT = ("func.call", "sdy.mesh")
 
 
 class NotApplicable(Exception):
@@ -109,17 +108,12 @@ def sync_type(function: ir.OpView) -> None:
 def remove_dead(module: ir.Module) -> None:
     """Erase ops whose results nobody uses, and private functions that nobody calls."""
     for op in reversed(list(walk(module.operation))):
-        if len(op.results) and not has_effect(op) and not any(map(is_used, op.results)):
+        if op.operation.name in _KEPT or has_side_effect(op):
+            continue
+        if len(op.results) and not any(map(is_used, op.results)):
             op.operation.erase()
     if len(module.body.operations) > 1:
         run_native("symbol-dce", module)
-
-
-def has_effect(op: ir.OpView) -> bool:
-    """Whether somebody may notice that the op is gone, though nobody uses its results."""
-    if op.operation.name != "stablehlo.custom_call":
-        return op.operation.name in _EFFECTS
-    return "has_side_effect" in op.attributes and op.attributes["has_side_effect"].value
 
 
 def values_used_by(ops: Iterable[ir.OpView]) -> list[ir.Value]:
