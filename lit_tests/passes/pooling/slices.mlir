@@ -1,0 +1,185 @@
+// RUN: %jxc opt %s -p pooling --split-input-file | FileCheck %s
+
+// Max pooling as flax and keras write it: along each dimension two slices, and nothing else.
+// CHECK-LABEL: func.func @window_of_any_order_to_slices(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<1x4x6x3xf32>
+// CHECK: %[[A:[a-z0-9_]+]] = stablehlo.slice %[[X]] [0:1, 0:3:2, 0:6, 0:3]
+// CHECK: %[[B:[a-z0-9_]+]] = stablehlo.slice %[[X]] [0:1, 1:4:2, 0:6, 0:3]
+// CHECK: %[[ROWS:[a-z0-9_]+]] = stablehlo.maximum %[[A]], %[[B]] : tensor<1x2x6x3xf32>
+// CHECK: %[[C:[a-z0-9_]+]] = stablehlo.slice %[[ROWS]] [0:1, 0:2, 0:5:2, 0:3]
+// CHECK: %[[D:[a-z0-9_]+]] = stablehlo.slice %[[ROWS]] [0:1, 0:2, 1:6:2, 0:3]
+// CHECK: %[[R:[a-z0-9_]+]] = stablehlo.maximum %[[C]], %[[D]] : tensor<1x2x3x3xf32>
+// CHECK-NEXT: return %[[R]]
+func.func @window_of_any_order_to_slices(%x: tensor<1x4x6x3xf32>) -> tensor<1x2x3x3xf32> {
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %y = "stablehlo.reduce_window"(%x, %least) <{window_dimensions = array<i64: 1, 2, 2, 1>, window_strides = array<i64: 1, 2, 2, 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<1x4x6x3xf32>, tensor<f32>) -> tensor<1x2x3x3xf32>
+  return %y : tensor<1x2x3x3xf32>
+}
+
+// An initial value that is not neutral: it is padded, and comes in once more.
+// CHECK-LABEL: func.func @window_of_any_order_to_slices_initial_value(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<5xi32>, %[[INIT:[a-z0-9]+]]: tensor<i32>
+// CHECK: %[[P:[a-z0-9_]+]] = stablehlo.pad %[[X]], %[[INIT]], low = [2], high = [1], interior = [1]
+// CHECK: stablehlo.slice %[[P]] [0:9:2]
+// CHECK: stablehlo.slice %[[P]] [3:12:2]
+// CHECK: %[[SUM:[a-z0-9_]+]] = stablehlo.add
+// CHECK: %[[START:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %[[INIT]], dims = [] : (tensor<i32>) -> tensor<5xi32>
+// CHECK: %[[R:[a-z0-9_]+]] = stablehlo.add %[[START]], %[[SUM]]
+// CHECK-NEXT: return %[[R]]
+func.func @window_of_any_order_to_slices_initial_value(%x: tensor<5xi32>, %init: tensor<i32>) -> tensor<5xi32> {
+  %y = "stablehlo.reduce_window"(%x, %init) <{base_dilations = array<i64: 2>, padding = dense<[[2, 1]]> : tensor<1x2xi64>, window_dilations = array<i64: 3>, window_dimensions = array<i64: 2>, window_strides = array<i64: 2>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %m = stablehlo.add %a, %b : tensor<i32>
+    stablehlo.return %m : tensor<i32>
+  }) : (tensor<5xi32>, tensor<i32>) -> tensor<5xi32>
+  return %y : tensor<5xi32>
+}
+
+// Subtraction is no reduction that elements may come to in any order.
+// CHECK-LABEL: func.func @window_of_any_order_to_slices_not_subtract(
+// CHECK: stablehlo.reduce_window
+func.func @window_of_any_order_to_slices_not_subtract(%x: tensor<6xi32>, %init: tensor<i32>) -> tensor<5xi32> {
+  %y = "stablehlo.reduce_window"(%x, %init) <{window_dimensions = array<i64: 2>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %m = stablehlo.subtract %a, %b : tensor<i32>
+    stablehlo.return %m : tensor<i32>
+  }) : (tensor<6xi32>, tensor<i32>) -> tensor<5xi32>
+  return %y : tensor<5xi32>
+}
+
+// A running maximum: another pass's.
+// CHECK-LABEL: func.func @window_of_any_order_to_slices_not_running(
+// CHECK: stablehlo.reduce_window
+func.func @window_of_any_order_to_slices_not_running(%x: tensor<6xf32>) -> tensor<6xf32> {
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %y = "stablehlo.reduce_window"(%x, %least) <{padding = dense<[[5, 0]]> : tensor<1x2xi64>, window_dimensions = array<i64: 6>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<6xf32>, tensor<f32>) -> tensor<6xf32>
+  return %y : tensor<6xf32>
+}
+
+// A batch that is not known: no slice of it can be written.
+// CHECK-LABEL: func.func @window_of_any_order_to_slices_not_dynamic(
+// CHECK: stablehlo.reduce_window
+func.func @window_of_any_order_to_slices_not_dynamic(%x: tensor<?x6xf32>) -> tensor<?x3xf32> {
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %y = "stablehlo.reduce_window"(%x, %least) <{window_dimensions = array<i64: 1, 2>, window_strides = array<i64: 1, 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<?x6xf32>, tensor<f32>) -> tensor<?x3xf32>
+  return %y : tensor<?x3xf32>
+}
+
+// -----
+
+// Average pooling. 0.0 is added once to each window: a sum of negative zeros is a positive one.
+// CHECK-LABEL: func.func @window_sum_to_slices(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<1x5x2xf32>
+// CHECK: %[[ZERO:[a-z0-9_]+]] = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+// CHECK: %[[P:[a-z0-9_]+]] = stablehlo.pad %[[X]], %[[ZERO]], low = [0, 1, 0], high = [0, 1, 0]
+// CHECK: %[[A:[a-z0-9_]+]] = stablehlo.slice %[[P]] [0:1, 0:5:2, 0:2]
+// CHECK: %[[B:[a-z0-9_]+]] = stablehlo.slice %[[P]] [0:1, 1:6:2, 0:2]
+// CHECK: %[[C:[a-z0-9_]+]] = stablehlo.slice %[[P]] [0:1, 2:7:2, 0:2]
+// CHECK: %[[AB:[a-z0-9_]+]] = stablehlo.add %[[A]], %[[B]]
+// CHECK: %[[ABC:[a-z0-9_]+]] = stablehlo.add %[[AB]], %[[C]]
+// CHECK: %[[START:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %[[ZERO]]
+// CHECK: %[[R:[a-z0-9_]+]] = stablehlo.add %[[START]], %[[ABC]]
+// CHECK-NEXT: return %[[R]]
+func.func @window_sum_to_slices(%x: tensor<1x5x2xf32>) -> tensor<1x3x2xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %y = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<[[0, 0], [1, 1], [0, 0]]> : tensor<3x2xi64>, window_dimensions = array<i64: 1, 3, 1>, window_strides = array<i64: 1, 2, 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<1x5x2xf32>, tensor<f32>) -> tensor<1x3x2xf32>
+  return %y : tensor<1x3x2xf32>
+}
+
+// Products over windows of 3x2, channels before space.
+// CHECK-LABEL: func.func @window_sum_to_slices_product(
+// CHECK: stablehlo.multiply %{{.*}} : tensor<2x2x5xf32>
+// CHECK: stablehlo.multiply %{{.*}} : tensor<2x2x4xf32>
+// CHECK-NOT: reduce_window
+func.func @window_sum_to_slices_product(%x: tensor<2x4x5xf32>) -> tensor<2x2x4xf32> {
+  %one = stablehlo.constant dense<1.0> : tensor<f32>
+  %y = "stablehlo.reduce_window"(%x, %one) <{window_dimensions = array<i64: 1, 3, 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.multiply %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<2x4x5xf32>, tensor<f32>) -> tensor<2x2x4xf32>
+  return %y : tensor<2x2x4xf32>
+}
+
+// 5 elements in a row: XLA's own loop is as quick.
+// CHECK-LABEL: func.func @window_sum_to_slices_not_long(
+// CHECK: stablehlo.reduce_window
+func.func @window_sum_to_slices_not_long(%x: tensor<1x12x2xf32>) -> tensor<1x8x2xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %y = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 1, 5, 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<1x12x2xf32>, tensor<f32>) -> tensor<1x8x2xf32>
+  return %y : tensor<1x8x2xf32>
+}
+
+// The gradient of a sum over a whole image: one element, repeated by padding. XLA sees that.
+// CHECK-LABEL: func.func @window_sum_to_slices_not_one_element(
+// CHECK: stablehlo.reduce_window
+func.func @window_sum_to_slices_not_one_element(%y: tensor<2x1xf32>) -> tensor<2x4xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %one = stablehlo.constant dense<1.0> : tensor<f32>
+  %p = stablehlo.pad %y, %one, low = [0, 3], high = [0, 3], interior = [0, 0] : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x7xf32>
+  %r = "stablehlo.reduce_window"(%p, %zero) <{window_dimensions = array<i64: 1, 4>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<2x7xf32>, tensor<f32>) -> tensor<2x4xf32>
+  return %r : tensor<2x4xf32>
+}
+
+// -----
+
+// The gradient of an average over windows of 2 side by side; the operand had 5 elements.
+// CHECK-LABEL: func.func @window_of_spread_to_broadcast(
+// CHECK-SAME: %[[DY:[a-z0-9]+]]: tensor<3x2xf32>
+// CHECK: %[[ZERO:[a-z0-9_]+]] = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+// CHECK: %[[START:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %[[ZERO]], dims = [] : (tensor<f32>) -> tensor<3x2xf32>
+// CHECK: %[[SUM:[a-z0-9_]+]] = stablehlo.add %[[START]], %[[DY]]
+// CHECK: %[[WIDE:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %[[SUM]], dims = [0, 1] : (tensor<3x2xf32>) -> tensor<3x2x2xf32>
+// CHECK: %[[IMAGE:[a-z0-9_]+]] = stablehlo.reshape %[[WIDE]] : (tensor<3x2x2xf32>) -> tensor<3x4xf32>
+// CHECK: %[[R:[a-z0-9_]+]] = stablehlo.pad %[[IMAGE]], %[[ZERO]], low = [0, 0], high = [0, 1]
+// CHECK-NEXT: return %[[R]]
+func.func @window_of_spread_to_broadcast(%dy: tensor<3x2xf32>) -> tensor<3x5xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %p = stablehlo.pad %dy, %zero, low = [0, 1], high = [0, 2], interior = [0, 1] : (tensor<3x2xf32>, tensor<f32>) -> tensor<3x6xf32>
+  %r = "stablehlo.reduce_window"(%p, %zero) <{window_dimensions = array<i64: 1, 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<3x6xf32>, tensor<f32>) -> tensor<3x5xf32>
+  return %r : tensor<3x5xf32>
+}
+
+// Windows of 3 that are 2 apart share elements: a sum of two of them.
+// CHECK-LABEL: func.func @window_of_spread_to_broadcast_not_overlapping(
+// CHECK-NOT: stablehlo.reshape
+// CHECK: stablehlo.add
+// CHECK: return
+func.func @window_of_spread_to_broadcast_not_overlapping(%dy: tensor<3x2xf32>) -> tensor<3x5xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %p = stablehlo.pad %dy, %zero, low = [0, 2], high = [0, 2], interior = [0, 1] : (tensor<3x2xf32>, tensor<f32>) -> tensor<3x7xf32>
+  %r = "stablehlo.reduce_window"(%p, %zero) <{window_dimensions = array<i64: 1, 3>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<3x7xf32>, tensor<f32>) -> tensor<3x5xf32>
+  return %r : tensor<3x5xf32>
+}

@@ -1,0 +1,118 @@
+"""The window of a `reduce_window` or `select_and_scatter` of static shape, as plain numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects.stablehlo import ReduceWindowOp, SelectAndScatterOp
+
+from jxc.ir.values import shape_of
+
+
+@dataclass(frozen=True)
+class Axis:
+    """How a window walks along one dimension; extents in elements.
+
+    Attributes:
+        size: extent of the operand.
+        window: extent of the window, not dilated.
+        out: how many places the window has.
+        stride: step from one place to the next.
+        low: elements put before the operand; negative where it is cut.
+        high: the same after it.
+        interior: elements put between neighbours of the operand.
+        dilation: distance between neighbours of the window.
+    """
+
+    size: int
+    window: int
+    out: int
+    stride: int
+    low: int = 0
+    high: int = 0
+    interior: int = 0
+    dilation: int = 1
+
+    @property
+    def is_moved(self) -> bool:
+        """Whether the window does anything along this dimension."""
+        return self.window > 1 or self.stride > 1
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether the window meets more than the operand's own elements."""
+        return bool(self.low or self.high or self.interior)
+
+
+def read(
+    op: ReduceWindowOp | SelectAndScatterOp, operand: ir.Value, windowed: ir.Value
+) -> tuple[Axis, ...] | None:
+    """The window of `op`, an axis per dimension of `operand`.
+
+    Args:
+        op: the op whose attributes are read.
+        operand: what the window walks over.
+        windowed: has an element for each place of the window.
+
+    Returns:
+        None where extents are dynamic or zero, or the types carry an encoding.
+    """
+    if not all(_is_solid(ir.RankedTensorType(value.type)) for value in (operand, windowed)):
+        return None
+    sizes, outs = shape_of(operand), shape_of(windowed)
+    rank = len(sizes)
+    padding = np.zeros((rank, 2), int) if op.padding is None else np.asarray(op.padding)
+    interior, dilation = [1] * rank, [1] * rank
+    if isinstance(op, ReduceWindowOp):
+        interior = _ints(op.base_dilations, rank)
+        dilation = _ints(op.window_dilations, rank)
+    windows, strides = _ints(op.window_dimensions, rank), _ints(op.window_strides, rank)
+    return tuple(
+        Axis(
+            size=sizes[i],
+            window=windows[i],
+            out=outs[i],
+            stride=strides[i],
+            low=int(padding[i, 0]),
+            high=int(padding[i, 1]),
+            interior=interior[i] - 1,
+            dilation=dilation[i],
+        )
+        for i in range(rank)
+    )
+
+
+def pad(operand: ir.Value, value: ir.Value, axes: Sequence[Axis]) -> ir.Value:
+    """`operand` with `value`, a scalar, wherever the window meets no element of it."""
+    if not any(axis.is_padded for axis in axes):
+        return operand
+    low, high = [axis.low for axis in axes], [axis.high for axis in axes]
+    return stablehlo.pad(operand, value, low, high, [axis.interior for axis in axes])
+
+
+def taps(axes: Sequence[Axis]) -> Iterator[tuple[int, ...]]:
+    """The positions in the window, row-major: the order in which StableHLO meets them."""
+    return product(*(range(axis.window) for axis in axes))
+
+
+def tapped(padded: ir.Value, axes: Sequence[Axis], tap: Sequence[int]) -> ir.Value:
+    """What position `tap` of the window meets at each of its places."""
+    starts = [at * axis.dilation for at, axis in zip(tap, axes, strict=True)]
+    limits = [s + (axis.out - 1) * axis.stride + 1 for s, axis in zip(starts, axes, strict=True)]
+    strides = [axis.stride for axis in axes]
+    if not any(starts) and limits == list(shape_of(padded)) and set(strides) == {1}:
+        return padded
+    return stablehlo.slice(padded, starts, limits, strides)
+
+
+def _is_solid(kind: ir.RankedTensorType) -> bool:
+    return kind.has_static_shape and kind.encoding is None and 0 not in kind.shape
+
+
+def _ints(attribute: ir.Attribute | None, rank: int) -> list[int]:
+    return [1] * rank if attribute is None else [int(each) for each in attribute]

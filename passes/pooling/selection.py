@@ -1,0 +1,182 @@
+"""The gradient of max pooling: which element each window selects, then sums by comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects.stablehlo import AddOp, CompareOp, SelectAndScatterOp
+
+from jxc.cost import pooling as cost
+from jxc.ir import build
+from jxc.ir.values import element_type, shape_of, splat_of
+from jxc.rewrite import exact, reassociates, rule
+
+from . import geometry
+from .geometry import Axis
+
+_TYPES = (ir.F16Type, ir.BF16Type, ir.F32Type, ir.F64Type, ir.IntegerType)
+
+
+@rule(exact, targets=("cpu",))
+def selection_apart_to_compare(op: SelectAndScatterOp) -> ir.Value | None:
+    """select_and_scatter(x, y) -> select(repeat(chosen(x)) == place, repeat(y), 0) + init.
+
+    For windows side by side that cover the operand: `chosen` is the position in the window that
+    the comparisons lead to, element by element, row-major, as StableHLO has it, also for NaN.
+    """
+    found = _read(op)
+    if found is None or not cost.blocks_pay(found.axes[-1].stride if found.axes else 1):
+        return None
+    if any(a.window != a.stride or a.out * a.stride != a.size for a in found.axes):
+        return None
+    return _apart(op, _chosen(op.operand, found), found.axes)
+
+
+@rule(reassociates, targets=("cpu",))
+def selection_to_compare(op: SelectAndScatterOp) -> ir.Value | None:
+    """select_and_scatter(x, y) -> sum over the window of select(chosen(x) == position, y, 0).
+
+    `chosen` is the position in the window that the comparisons lead to, element by element,
+    row-major, as StableHLO has it, also for NaN; both it and y are spread over x and shifted.
+    """
+    found = _read(op)
+    if found is None:
+        return None
+    return _summed(op, _chosen(op.operand, found), found.axes)
+
+
+@dataclass(frozen=True)
+class _Selection:
+    """What a `select_and_scatter` does: `compare(selected, other)` keeps the former."""
+
+    axes: tuple[Axis, ...]
+    compare: CompareOp
+    is_turned: bool  # whether the comparison takes the other one first
+
+
+def _read(op: SelectAndScatterOp) -> _Selection | None:
+    """None where the rules do not apply, whatever the form."""
+    if not isinstance(element_type(op.operand), _TYPES) or splat_of(op.init_value) != 0:
+        return None
+    axes = geometry.read(op, op.operand, op.source)
+    if axes is None or any(axis.is_padded for axis in axes):
+        return None
+    if not cost.selection_pays(prod(axis.window for axis in axes)) or not _is_sum(op):
+        return None
+    (select,) = op.select.blocks
+    compare, *rest = select.operations
+    if not isinstance(compare, CompareOp) or len(rest) != 1:
+        return None
+    arguments, operands = list(select.arguments), list(compare.operands)
+    if list(rest[0].operands) != [compare.result] or operands not in (arguments, arguments[::-1]):
+        return None
+    return _Selection(axes, compare, is_turned=operands != arguments)
+
+
+def _is_sum(op: SelectAndScatterOp) -> bool:
+    (scatter,) = op.scatter.blocks
+    add, *rest = scatter.operations
+    return (
+        isinstance(add, AddOp)
+        and len(rest) == 1
+        and list(rest[0].operands) == [add.result]
+        and set(add.operands) == set(scatter.arguments)
+        and element_type(op.source) == element_type(op.operand) == element_type(add.result)
+    )
+
+
+def _chosen(x: ir.Value, selection: _Selection) -> ir.Value:
+    """The position in the window that each place of it selects: i8, numbered row-major."""
+    parts = [geometry.tapped(x, selection.axes, tap) for tap in geometry.taps(selection.axes)]
+    shape = shape_of(parts[0])
+    best, chosen = parts[0], _numbers(0, shape)
+    for number, part in enumerate(parts[1:], start=1):
+        pair = (part, best) if selection.is_turned else (best, part)
+        keeps = stablehlo.compare(
+            *pair,
+            selection.compare.comparison_direction,
+            compare_type=selection.compare.compare_type,
+        )
+        chosen = stablehlo.select(keeps, chosen, _numbers(number, shape))
+        best = stablehlo.select(keeps, best, part)
+    return chosen
+
+
+def _numbers(number: int, shape: Sequence[int]) -> ir.Value:
+    return build.splat(number, ir.RankedTensorType.get(shape, ir.IntegerType.get_signless(8)))
+
+
+def _equal(a: ir.Value, b: ir.Value) -> ir.Value:
+    equal = stablehlo.ComparisonDirectionAttr.get("EQ")
+    return stablehlo.compare(a, b, equal)
+
+
+def _apart(op: SelectAndScatterOp, chosen: ir.Value, axes: Sequence[Axis]) -> ir.Value:
+    """The result in blocks: for each dimension the places of the window, then its positions."""
+    wide: list[int] = []
+    outer, inner = [], []
+    for axis in axes:
+        outer.append(len(wide))
+        wide += [axis.out, axis.window] if axis.window > 1 else [axis.out]
+        inner.append(len(wide) - 1)
+    is_here = _equal(build.broadcast(chosen, wide, outer), _positions(axes, wide, inner))
+    start = build.broadcast(op.init_value, wide, [])
+    values = stablehlo.select(is_here, build.broadcast(op.source, wide, outer), start)
+    return build.reshape(stablehlo.add(start, values), shape_of(op.operand))
+
+
+def _positions(axes: Sequence[Axis], wide: Sequence[int], inner: Sequence[int]) -> ir.Value:
+    """The number of each position in its window, given the dimension in which it is counted."""
+    kind = ir.RankedTensorType.get(wide, ir.IntegerType.get_signless(8))
+    place = _numbers(0, wide)
+    for dim, axis in enumerate(axes):
+        if axis.window > 1:
+            step = prod(each.window for each in axes[dim + 1 :])
+            along = stablehlo.iota(kind, inner[dim])
+            place = stablehlo.add(place, stablehlo.multiply(along, _numbers(step, wide)))
+    return place
+
+
+def _summed(op: SelectAndScatterOp, chosen: ir.Value, axes: Sequence[Axis]) -> ir.Value:
+    """For each position in the window a select over the whole result, added up."""
+    shape = shape_of(op.operand)
+    nowhere = build.scalar(-1, element_type(chosen))
+    spread = _spread(axes)
+    chosen = geometry.pad(chosen, nowhere, spread)
+    source = geometry.pad(op.source, op.init_value, spread)
+    start = build.broadcast(op.init_value, shape, [])
+    total = start
+    for number, tap in enumerate(geometry.taps(axes)):
+        # The window that has its position `tap` here began so many elements before.
+        first = [axis.window - 1 - at for axis, at in zip(axes, tap, strict=True)]
+        here, values = (_from(each, first, shape) for each in (chosen, source))
+        is_here = _equal(here, _numbers(number, shape))
+        total = stablehlo.add(total, stablehlo.select(is_here, values, start))
+    return total
+
+
+def _spread(axes: Sequence[Axis]) -> list[Axis]:
+    """Pads one element per place of the window to where the window began, and windows before it."""
+    return [
+        Axis(
+            size=axis.out,
+            window=1,
+            out=axis.size,
+            stride=1,
+            low=axis.window - 1,
+            high=axis.size - (axis.out - 1) * axis.stride - 1,
+            interior=axis.stride - 1,
+        )
+        for axis in axes
+    ]
+
+
+def _from(value: ir.Value, first: Sequence[int], shape: Sequence[int]) -> ir.Value:
+    if shape_of(value) == tuple(shape):
+        return value
+    limits = [start + size for start, size in zip(first, shape, strict=True)]
+    return stablehlo.slice(value, first, limits, [1] * len(limits))

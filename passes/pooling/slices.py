@@ -1,0 +1,178 @@
+"""Windows that combine elements: slices of the operand, shifted against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects.stablehlo import PadOp, ReduceWindowOp
+
+from jxc.cost import pooling as cost
+from jxc.ir import build
+from jxc.ir.values import is_splat, shape_of, splat_of, static_shape
+from jxc.passes.simplify.reduce_body import (
+    combiner_of,
+    inline,
+    is_exact_in_any_order,
+    is_neutral,
+)
+from jxc.rewrite import exact, reassociates, rule
+
+from . import geometry
+from .geometry import Axis
+
+_TYPES = (ir.F16Type, ir.BF16Type, ir.F32Type, ir.F64Type, ir.IntegerType)
+
+
+@rule(exact, targets=("cpu",), of=PadOp)
+def window_of_spread_to_broadcast(op: ReduceWindowOp) -> ir.Value | None:
+    """Sums of pad(x) -> init + x, each element repeated, where each window meets one of them.
+
+    The gradient of an average over windows that lie side by side: zeros between the elements, as
+    many as the window is long, less one.
+    """
+    axes = _added(op)
+    if axes is None:
+        return None
+    x = _spread(op, axes)
+    if x is None:
+        return None
+    start = build.broadcast(op.init_values[0], shape_of(x), [])
+    image = _repeated(stablehlo.add(start, x), [axis.window for axis in axes])
+    return _moved(image, _offsets(op.inputs[0].owner, axes), op)
+
+
+def _added(op: ReduceWindowOp) -> tuple[Axis, ...] | None:
+    """The window of a sum that moves by single elements and pads nothing."""
+    if combiner_of(op) != "add" or not _is_plain(op.inputs[0]):
+        return None
+    axes = geometry.read(op, op.inputs[0], op.results[0])
+    if axes is None or not any(axis.window > 1 for axis in axes):
+        return None
+    is_simple = all(axis.stride == axis.dilation == 1 and not axis.is_padded for axis in axes)
+    return axes if is_simple else None
+
+
+def _spread(op: ReduceWindowOp, axes: Sequence[Axis]) -> ir.Value | None:
+    """The x of which `op` sums zeros and at most one element in each window."""
+    padded = op.inputs[0].owner
+    if not isinstance(padded, PadOp) or static_shape(padded.operand) is None:
+        return None
+    if not is_splat(padded.padding_value, 0) or splat_of(op.init_values[0]) != 0:
+        return None
+    shape = shape_of(padded.operand)
+    for between, size, axis in zip(padded.interior_padding, shape, axes, strict=True):
+        if size == 0 or (between != axis.window - 1 and (size > 1 or axis.window == 1)):
+            return None
+    return padded.operand
+
+
+def _offsets(padded: PadOp, axes: Sequence[Axis]) -> list[int]:
+    """Where in the repeated elements the first window looks, along each dimension."""
+    lows = zip(axes, padded.edge_padding_low, strict=True)
+    return [axis.window - 1 - low for axis, low in lows]
+
+
+def _repeated(x: ir.Value, repeats: Sequence[int]) -> ir.Value:
+    """Each element of `x` so many times along each dimension."""
+    wide: list[int] = []
+    dimensions = []
+    for size, times in zip(shape_of(x), repeats, strict=True):
+        dimensions.append(len(wide))
+        wide += [size, times] if times > 1 else [size]
+    whole = [size * times for size, times in zip(shape_of(x), repeats, strict=True)]
+    return build.reshape(build.broadcast(x, wide, dimensions), whole)
+
+
+def _moved(image: ir.Value, offsets: Sequence[int], op: ReduceWindowOp) -> ir.Value:
+    """`image` from `offsets` on, in the shape of the result, zeros where it has no elements."""
+    shape = shape_of(op.results[0])
+    low = [-offset for offset in offsets]
+    high = [n - m - a for n, m, a in zip(shape, shape_of(image), low, strict=True)]
+    if not any((*low, *high)):
+        return image
+    return stablehlo.pad(image, op.inputs[0].owner.padding_value, low, high, [0] * len(low))
+
+
+@rule(exact, targets=("cpu",))
+def window_of_any_order_to_slices(op: ReduceWindowOp) -> ir.Value | None:
+    """reduce_window(x, f) -> f(slice(pad(x)), ...), a dimension at a time.
+
+    Where the elements may be combined in any order: the greatest, the least, integers, booleans.
+    """
+    name = combiner_of(op)
+    if name is None or not is_exact_in_any_order(name, op.inputs[0]):
+        return None
+    return _combined(op, name)
+
+
+@rule(reassociates, targets=("cpu",))
+def window_sum_to_slices(op: ReduceWindowOp) -> ir.Value | None:
+    """reduce_window(x, f) -> f(slice(pad(x)), ...), a dimension at a time.
+
+    Floats summed or multiplied. The initial value comes in once, and for each padded element, as
+    StableHLO has it.
+    """
+    name = combiner_of(op)
+    if name not in ("add", "multiply") or is_exact_in_any_order(name, op.inputs[0]):
+        return None
+    return _combined(op, name)
+
+
+def _combined(op: ReduceWindowOp, name: str) -> ir.Value | None:
+    (x,), (start,) = op.inputs, op.init_values
+    axes = geometry.read(op, x, op.results[0])
+    if axes is None or not _is_plain(x) or _is_of_few(x, axes) or not _pays(axes):
+        return None
+    image = geometry.pad(x, start, axes)
+    for dim in _order(axes):
+        image = _along(op, image, axes, dim)
+    if is_neutral(name, start):
+        return image
+    shape = shape_of(image)
+    return inline(op, [build.broadcast(start, shape, []), image], shape)[0]
+
+
+def _is_plain(x: ir.Value) -> bool:
+    return isinstance(ir.RankedTensorType(x.type).element_type, _TYPES)
+
+
+def _is_of_few(x: ir.Value, axes: Sequence[Axis]) -> bool:
+    """Whether `x` is one element, repeated by padding, wherever the window is moved."""
+    of = x.owner
+    if not isinstance(of, PadOp):
+        return False
+    sizes = zip(shape_of(of.operand), axes, strict=True)
+    return all(size == 1 for size, axis in sizes if axis.window > 1)
+
+
+def _pays(axes: Sequence[Axis]) -> bool:
+    moved = [axis for axis in axes if axis.window > 1]
+    return cost.slices_pay(
+        windows=[axis.window for axis in moved],
+        overlaps=[axis.out > 1 and axis.stride < axis.window * axis.dilation for axis in moved],
+        runs=any(_is_running(axis) for axis in moved),
+    )
+
+
+def _is_running(axis: Axis) -> bool:
+    """Whether the window takes all elements before each, or after: a scan."""
+    return axis.window == axis.size == axis.out and axis.window - 1 in (axis.low, axis.high)
+
+
+def _order(axes: Sequence[Axis]) -> list[int]:
+    """The dimensions along which the window moves."""
+    return [dim for dim, axis in enumerate(axes) if axis.is_moved]
+
+
+def _along(op: ReduceWindowOp, image: ir.Value, axes: Sequence[Axis], dim: int) -> ir.Value:
+    """The window's elements along one dimension, combined."""
+    still = [Axis(size=size, window=1, out=size, stride=1) for size in shape_of(image)]
+    walk = [*still[:dim], replace(axes[dim], size=still[dim].size), *still[dim + 1 :]]
+    parts = [geometry.tapped(image, walk, tap) for tap in geometry.taps(walk)]
+    total = parts[0]
+    for part in parts[1:]:
+        total = inline(op, [total, part], shape_of(part))[0]
+    return total
