@@ -24,7 +24,8 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 
 import jax
 from jaxlib.mlir import ir
-from models import MODELS, mlp_training
+from models import MODELS
+from models.transformers_in_jax import mlp_training
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -37,6 +38,7 @@ from jxc.rewrite import Facts
 LEVELS = ("O1", "O2")
 SIZES = (100, 1000, 10_000, 100_000)
 ROUNDS = 5
+QUICK = [name for name, model in MODELS.items() if model.quick]
 
 
 def passes_seconds(module: ir.Module, level: str) -> tuple[float, Any]:
@@ -134,7 +136,7 @@ def _figure(key: str, value: Any) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--models", default=",".join(MODELS), help="names, after commas")
+    parser.add_argument("--models", default=",".join(QUICK), help="names, after commas")
     parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="ops, after commas")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--rules", type=int, default=0, help="how many of the costliest to show")

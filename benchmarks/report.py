@@ -1,0 +1,145 @@
+"""Results as tables: for a terminal of 80 columns, and in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from intervals import Interval
+from results import SLOWER, Contender, Result, summarise
+from rich import box
+from rich.table import Table
+
+MARKS = {"WRONG": "bold red", "slower": "yellow", "failed": "yellow", "": ""}
+
+
+def by_ratio(results: Sequence[Result], name: str) -> list[Result]:
+    """Models that a contender ran, the most gained first."""
+    ran = [(c.ratio.median, r) for r in results if (c := r.contender(name))]
+    return [result for _, result in sorted(ran, key=lambda pair: -pair[0])]
+
+
+def run_table(results: Sequence[Result], names: Sequence[str]) -> Table:
+    """Run times: plain's, and how many times as fast each contender is."""
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("model", no_wrap=True, max_width=30)
+    table.add_column("plain ms", justify="right")
+    for name in names:
+        table.add_column(name, justify="right")
+    table.add_column("", no_wrap=True)
+    for result in by_ratio(results, names[-1] if "O2" not in names else "O2"):
+        contenders = [result.contenders.get(name, Contender("not run")) for name in names]
+        verdicts = _verdicts(names, contenders)
+        style = next((MARKS[c.verdict] for c in contenders if c.verdict == "WRONG"), "")
+        plain = result.contenders["plain"]
+        cells = [_interval(c, short=True) for c in contenders]
+        table.add_row(result.model, milliseconds(plain.run), *cells, verdicts, style=style)
+    return table
+
+
+def _verdicts(names: Sequence[str], contenders: Sequence[Contender]) -> str:
+    told = ((n, c.verdict) for n, c in zip(names, contenders, strict=True))
+    return ", ".join(f"{name} {verdict}" for name, verdict in told if verdict)
+
+
+def _interval(contender: Contender, *, short: bool = False) -> str:
+    if contender.failed:
+        return "-"
+    return _bounds(contender.ratio) if not short else f"{contender.ratio.median:.2f}"
+
+
+def _bounds(ratio: Interval) -> str:
+    return f"{ratio.median:.2f} [{ratio.low:.2f}, {ratio.high:.2f}]"
+
+
+def milliseconds(seconds: float) -> str:
+    """Three figures of milliseconds, without an exponent."""
+    value = 1e3 * seconds
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def summary_lines(results: Sequence[Result], names: Sequence[str]) -> list[str]:
+    """What holds over all models, a line for each fact."""
+    lines = []
+    for name in names:
+        told = summarise(results, name)
+        if not told.models:
+            continue
+        worst, by = told.worst
+        lines.append(
+            f"{name}: {told.ratio:.2f}x over {told.models} models, {told.windows:.2f}x over those "
+            "with depthwise or grouped convolutions or pooling (geometric means)"
+        )
+        lines.append(
+            f"{name}: compiles in {told.compile_mean:.2f}x plain's time in the mean, at worst "
+            f"{by:.2f}x ({worst})"
+        )
+        lines += [
+            f"{name}: {len(models)} {what}: {', '.join(models) or 'none'}"
+            for what, models in (
+                (f"with the whole interval below {SLOWER}", told.slower),
+                ("WRONG, beyond the program's own sensitivity", told.wrong),
+            )
+        ]
+        lines += [f"{name}: {model} failed: {why}" for model, why in told.failed.items()]
+    return lines + against_lines(results) + skipped_lines(results)
+
+
+def against_lines(results: Sequence[Result]) -> list[str]:
+    """O2 against Enzyme-JAX: how often the interval lies on which side of 1."""
+    pairs = {r.model: r.against for r in results if r.against}
+    if not pairs:
+        return []
+    ahead = [model for model, ratio in pairs.items() if ratio.low > 1]
+    behind = [model for model, ratio in pairs.items() if ratio.high < 1]
+    return [
+        f"O2 against enzyme on {len(pairs)} models: faster on {len(ahead)}, slower on "
+        f"{len(behind)}, the rest within the interval",
+        f"enzyme is faster than O2 on: {', '.join(behind) or 'none'}",
+    ]
+
+
+def skipped_lines(results: Sequence[Result]) -> list[str]:
+    """How many models were skipped, how many died, and why each."""
+    skipped = [f"{result.model}: {result.skipped}" for result in results if result.skipped]
+    broken = [f"{result.model}: {result.broken}" for result in results if result.broken]
+    return [f"{len(skipped)} skipped", *skipped, f"{len(broken)} broken", *broken]
+
+
+def markdown_runs(results: Sequence[Result], names: Sequence[str]) -> str:
+    """The table of run times with intervals, sorted by O2's ratio."""
+    first = ["model", "plain, ms", *(f"{name} [95%]" for name in names), ""]
+    rows = [first, ["---", *["---:"] * (len(names) + 1), "---"]]
+    for result in by_ratio(results, "O2"):
+        contenders = [result.contenders.get(name, Contender("not run")) for name in names]
+        plain = milliseconds(result.contenders["plain"].run)
+        cells = [_interval(c) for c in contenders]
+        verdict = _verdicts(names, contenders)
+        mark = f"**{verdict}**" if verdict else ""
+        rows.append([result.model, plain, *cells, mark])
+    return _markdown(rows)
+
+
+def markdown_compiles(results: Sequence[Result], name: str) -> str:
+    """Ops, compile times, temporaries and errors of one contender beside plain's."""
+    first = ["model", "ops", "passes, ms", "XLA, s", "total, s", "compile", "temporaries, MiB"]
+    rows = [[*first, "error", "one ulp"], ["---", *["---:"] * 8]]
+    for result in by_ratio(results, name):
+        plain, ours = result.contenders["plain"], result.contenders[name]
+        rows.append(
+            [
+                result.model,
+                f"{plain.ops} -> {ours.ops}",
+                milliseconds(ours.passes),
+                f"{plain.xla:.2f} -> {ours.xla:.2f}",
+                f"{plain.total:.2f} -> {ours.total:.2f}",
+                f"{ours.compile_ratio:.2f}x",
+                f"{plain.temporaries / 2**20:.1f} -> {ours.temporaries / 2**20:.1f}",
+                f"{ours.error:.0e}",
+                f"{ours.sensitivity:.0e}",
+            ]
+        )
+    return _markdown(rows)
+
+
+def _markdown(rows: Sequence[Sequence[str]]) -> str:
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
