@@ -1,0 +1,209 @@
+// RUN: %jxc opt %s -p sorting --split-input-file | FileCheck %s
+
+// The key in the upper half; below it the place, which keeps the sort stable, and a bit for -0.0.
+// CHECK-LABEL: func.func @sort_to_packed_sort(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<600xf32>
+// CHECK: stablehlo.bitcast_convert %[[X]] : (tensor<600xf32>) -> tensor<600xi32>
+// CHECK: %[[PLACE:[a-z0-9_]+]] = stablehlo.iota dim = 0 : tensor<600xi64>
+// CHECK: stablehlo.shift_left %[[PLACE]]
+// CHECK: %[[S:[a-z0-9_]+]] = "stablehlo.sort"(%{{[a-z0-9_]+}}) <{dimension = 0 : i64, is_stable = false}>
+// CHECK-NEXT: ^bb0(%[[A:[a-z0-9]+]]: tensor<i64>, %[[B:[a-z0-9]+]]: tensor<i64>):
+// CHECK-NEXT: %[[P:[a-z0-9_]+]] = stablehlo.compare LT, %[[A]], %[[B]]
+// CHECK-NEXT: stablehlo.return %[[P]]
+// CHECK: stablehlo.shift_right_arithmetic %[[S]]
+// CHECK: %[[R:[a-z0-9_]+]] = stablehlo.bitcast_convert %{{.*}} -> tensor<600xf32>
+// CHECK-NEXT: return %[[R]]
+func.func @sort_to_packed_sort(%x: tensor<600xf32>) -> tensor<600xf32> {
+  %s = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %nan = stablehlo.constant dense<0x7FC00000> : tensor<f32>
+    %a0 = stablehlo.compare EQ, %a, %zero, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %a1 = stablehlo.select %a0, %zero, %a : tensor<i1>, tensor<f32>
+    %a2 = stablehlo.compare NE, %a, %a, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %a3 = stablehlo.select %a2, %nan, %a1 : tensor<i1>, tensor<f32>
+    %b0 = stablehlo.compare EQ, %b, %zero, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %b1 = stablehlo.select %b0, %zero, %b : tensor<i1>, tensor<f32>
+    %b2 = stablehlo.compare NE, %b, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %b3 = stablehlo.select %b2, %nan, %b1 : tensor<i1>, tensor<f32>
+    %p = stablehlo.compare LT, %a3, %b3, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }) : (tensor<600xf32>) -> tensor<600xf32>
+  return %s : tensor<600xf32>
+}
+
+// An iota along the axis is the place; something else is taken from there.
+// CHECK-LABEL: func.func @sort_to_packed_sort_payload(
+// CHECK-SAME: tensor<2x300xui32>, %[[Y:[a-z0-9]+]]: tensor<2x300xf64>
+// CHECK: "stablehlo.sort"(%{{[a-z0-9_]+}}) <{dimension = 1 : i64, is_stable = false}>
+// CHECK: %[[PLACE:[a-z0-9_]+]] = stablehlo.convert %{{.*}} -> tensor<2x300xi32>
+// CHECK: stablehlo.shift_right_logical
+// CHECK: %[[R:[a-z0-9_]+]] = "stablehlo.gather"(%[[Y]], %{{[a-z0-9_]+}})
+// CHECK: return %{{.*}}, %[[PLACE]], %[[R]]
+func.func @sort_to_packed_sort_payload(%x: tensor<2x300xui32>, %y: tensor<2x300xf64>) -> (tensor<2x300xui32>, tensor<2x300xi32>, tensor<2x300xf64>) {
+  %i = stablehlo.iota dim = 1 : tensor<2x300xi32>
+  %s:3 = "stablehlo.sort"(%x, %i, %y) <{dimension = 1 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<ui32>, %b: tensor<ui32>, %c1: tensor<i32>, %d1: tensor<i32>, %c2: tensor<f64>, %d2: tensor<f64>):
+    %p = stablehlo.compare LT, %a, %b, UNSIGNED : (tensor<ui32>, tensor<ui32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }) : (tensor<2x300xui32>, tensor<2x300xi32>, tensor<2x300xf64>) -> (tensor<2x300xui32>, tensor<2x300xi32>, tensor<2x300xf64>)
+  return %s#0, %s#1, %s#2 : tensor<2x300xui32>, tensor<2x300xi32>, tensor<2x300xf64>
+}
+
+// As JAX sorts places in descending order: both reversed before.
+// CHECK-LABEL: func.func @sort_to_packed_sort_descending_places(
+// CHECK: stablehlo.reverse
+// CHECK: "stablehlo.sort"(%{{[a-z0-9_]+}})
+// CHECK: %[[LAST:[a-z0-9_]+]] = stablehlo.constant dense<599> : tensor<600xi32>
+// CHECK: %[[R:[a-z0-9_]+]] = stablehlo.subtract %[[LAST]], %{{[a-z0-9_]+}}
+// CHECK-NEXT: return %[[R]]
+func.func @sort_to_packed_sort_descending_places(%x: tensor<600xf32>) -> tensor<600xi32> {
+  %i = stablehlo.iota dim = 0 : tensor<600xi32>
+  %j = stablehlo.reverse %i, dims = [0] : tensor<600xi32>
+  %y = stablehlo.reverse %x, dims = [0] : tensor<600xf32>
+  %s:2 = "stablehlo.sort"(%y, %j) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>, %c1: tensor<i32>, %d1: tensor<i32>):
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %nan = stablehlo.constant dense<0x7FC00000> : tensor<f32>
+    %a0 = stablehlo.compare EQ, %a, %zero, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %a1 = stablehlo.select %a0, %zero, %a : tensor<i1>, tensor<f32>
+    %a2 = stablehlo.compare NE, %a, %a, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %a3 = stablehlo.select %a2, %nan, %a1 : tensor<i1>, tensor<f32>
+    %b0 = stablehlo.compare EQ, %b, %zero, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %b1 = stablehlo.select %b0, %zero, %b : tensor<i1>, tensor<f32>
+    %b2 = stablehlo.compare NE, %b, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %b3 = stablehlo.select %b2, %nan, %b1 : tensor<i1>, tensor<f32>
+    %p = stablehlo.compare LT, %a3, %b3, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }) : (tensor<600xf32>, tensor<600xi32>) -> (tensor<600xf32>, tensor<600xi32>)
+  return %s#1 : tensor<600xi32>
+}
+
+// Both take some microseconds.
+// CHECK-LABEL: func.func @sort_to_packed_sort_not_few(
+// CHECK-NOT: i64>
+// CHECK: "stablehlo.sort"
+// CHECK-NOT: i64>
+// CHECK: return
+func.func @sort_to_packed_sort_not_few(%x: tensor<500xf32>) -> tensor<500xf32> {
+  %s = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %nan = stablehlo.constant dense<0x7FC00000> : tensor<f32>
+    %a0 = stablehlo.compare EQ, %a, %zero, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %a1 = stablehlo.select %a0, %zero, %a : tensor<i1>, tensor<f32>
+    %a2 = stablehlo.compare NE, %a, %a, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %a3 = stablehlo.select %a2, %nan, %a1 : tensor<i1>, tensor<f32>
+    %b0 = stablehlo.compare EQ, %b, %zero, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %b1 = stablehlo.select %b0, %zero, %b : tensor<i1>, tensor<f32>
+    %b2 = stablehlo.compare NE, %b, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %b3 = stablehlo.select %b2, %nan, %b1 : tensor<i1>, tensor<f32>
+    %p = stablehlo.compare LT, %a3, %b3, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }) : (tensor<500xf32>) -> tensor<500xf32>
+  return %s : tensor<500xf32>
+}
+
+// JAX writes no such comparison.
+// CHECK-LABEL: func.func @sort_to_packed_sort_not_descending(
+// CHECK-NOT: i64>
+// CHECK: "stablehlo.sort"
+// CHECK-NOT: i64>
+// CHECK: return
+func.func @sort_to_packed_sort_not_descending(%x: tensor<600xf32>) -> tensor<600xf32> {
+  %s = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %nan = stablehlo.constant dense<0x7FC00000> : tensor<f32>
+    %a0 = stablehlo.compare EQ, %a, %zero, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %a1 = stablehlo.select %a0, %zero, %a : tensor<i1>, tensor<f32>
+    %a2 = stablehlo.compare NE, %a, %a, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %a3 = stablehlo.select %a2, %nan, %a1 : tensor<i1>, tensor<f32>
+    %b0 = stablehlo.compare EQ, %b, %zero, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %b1 = stablehlo.select %b0, %zero, %b : tensor<i1>, tensor<f32>
+    %b2 = stablehlo.compare NE, %b, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %b3 = stablehlo.select %b2, %nan, %b1 : tensor<i1>, tensor<f32>
+    %p = stablehlo.compare GT, %a3, %b3, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }) : (tensor<600xf32>) -> tensor<600xf32>
+  return %s : tensor<600xf32>
+}
+
+// A negative NaN comes first.
+// CHECK-LABEL: func.func @sort_to_packed_sort_not_nan_first(
+// CHECK-NOT: i64>
+// CHECK: "stablehlo.sort"
+// CHECK-NOT: i64>
+// CHECK: return
+func.func @sort_to_packed_sort_not_nan_first(%x: tensor<600xf32>) -> tensor<600xf32> {
+  %s = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %nan = stablehlo.constant dense<0xFFC00000> : tensor<f32>
+    %a0 = stablehlo.compare EQ, %a, %zero, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %a1 = stablehlo.select %a0, %zero, %a : tensor<i1>, tensor<f32>
+    %a2 = stablehlo.compare NE, %a, %a, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %a3 = stablehlo.select %a2, %nan, %a1 : tensor<i1>, tensor<f32>
+    %b0 = stablehlo.compare EQ, %b, %zero, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %b1 = stablehlo.select %b0, %zero, %b : tensor<i1>, tensor<f32>
+    %b2 = stablehlo.compare NE, %b, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %b3 = stablehlo.select %b2, %nan, %b1 : tensor<i1>, tensor<f32>
+    %p = stablehlo.compare LT, %a3, %b3, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }) : (tensor<600xf32>) -> tensor<600xf32>
+  return %s : tensor<600xf32>
+}
+
+// Zeros and NaNs of either sign are told apart.
+// CHECK-LABEL: func.func @sort_to_packed_sort_not_total_order(
+// CHECK-NOT: i64>
+// CHECK: "stablehlo.sort"
+// CHECK-NOT: i64>
+// CHECK: return
+func.func @sort_to_packed_sort_not_total_order(%x: tensor<600xf32>) -> tensor<600xf32> {
+  %s = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %p = stablehlo.compare LT, %a, %b, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }) : (tensor<600xf32>) -> tensor<600xf32>
+  return %s : tensor<600xf32>
+}
+
+// XLA has its own sort for that.
+// CHECK-LABEL: func.func @sort_to_packed_sort_not_integers(
+// CHECK-NOT: i64>
+// CHECK: "stablehlo.sort"
+// CHECK-NOT: i64>
+// CHECK: return
+func.func @sort_to_packed_sort_not_integers(%x: tensor<600xi32>) -> tensor<600xi32> {
+  %s = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %p = stablehlo.compare LT, %a, %b, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }) : (tensor<600xi32>) -> tensor<600xi32>
+  return %s : tensor<600xi32>
+}
+
+// A key of 64 bits leaves no room for the place.
+// CHECK-LABEL: func.func @sort_to_packed_sort_not_wide(
+// CHECK: "stablehlo.sort"(%{{[a-z0-9_]+}}, %{{[a-z0-9_]+}})
+func.func @sort_to_packed_sort_not_wide(%x: tensor<600xi64>, %y: tensor<600xi32>) -> tensor<600xi32> {
+  %s:2 = "stablehlo.sort"(%x, %y) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<i64>, %b: tensor<i64>, %c1: tensor<i32>, %d1: tensor<i32>):
+    %p = stablehlo.compare LT, %a, %b, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }) : (tensor<600xi64>, tensor<600xi32>) -> (tensor<600xi64>, tensor<600xi32>)
+  return %s#1 : tensor<600xi32>
+}
+
+// The second operand decides; JAX never writes that.
+// CHECK-LABEL: func.func @sort_to_packed_sort_not_by_second(
+// CHECK: "stablehlo.sort"(%{{[a-z0-9_]+}}, %{{[a-z0-9_]+}})
+func.func @sort_to_packed_sort_not_by_second(%x: tensor<600xi32>, %y: tensor<600xi32>) -> tensor<600xi32> {
+  %s:2 = "stablehlo.sort"(%x, %y) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>, %c1: tensor<i32>, %d1: tensor<i32>):
+    %p = stablehlo.compare LT, %c1, %d1, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }) : (tensor<600xi32>, tensor<600xi32>) -> (tensor<600xi32>, tensor<600xi32>)
+  return %s#0 : tensor<600xi32>
+}

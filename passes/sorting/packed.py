@@ -1,0 +1,96 @@
+"""A sort by one key as a plain sort of 64-bit integers: the key above, the place below."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects.stablehlo import SortOp
+
+from jxc.cost import sorting as cost
+from jxc.ir import build
+from jxc.ir.values import element_type, is_float, is_integer, is_unsigned, is_used, shape_of
+from jxc.rewrite import exact, rule
+
+from . import keys
+from .order import sorts_by_first
+from .places import take
+from .top_k import takes_all_of
+
+_LARGEST_AXIS = 1 << 31
+
+
+@rule(exact, targets=("cpu",))
+def sort_to_packed_sort(op: SortOp) -> Sequence[ir.Value] | None:
+    """sort(x, y) -> sort(x << 32 | place << 1 | x is -0.0), taken apart; y taken from its places.
+
+    Sorted by x alone, of 32 bits or less. Places make it stable, whether it was asked for or not.
+    """
+    shape, dim = shape_of(op.inputs[0]), op.dimension.value
+    is_plain_already = len(op.inputs) == 1 and is_integer(op.inputs[0])
+    if is_plain_already or not cost.packed_sort_pays(prod(shape)):
+        return None
+    if not any(map(is_used, op.results)):
+        return None  # its slices were taken from elsewhere
+    if not sorts_by_first(op) or shape[dim] > _LARGEST_AXIS or takes_all_of(op):
+        return None
+    return _Sorted(op).results()
+
+
+class _Sorted:
+    """The packed sort of what `op` sorts, and its results from it."""
+
+    def __init__(self, op: SortOp) -> None:
+        self.inputs = list(op.inputs)
+        self.key, self.dim = self.inputs[0], op.dimension.value
+        get = ir.IntegerType.get_unsigned if is_unsigned(self.key) else ir.IntegerType.get_signless
+        self.type = ir.RankedTensorType.get(shape_of(self.key), get(64))
+        self.packed = _plain_sort(self._pack(), self.dim)
+        self.place = self._place()
+
+    def results(self) -> list[ir.Value]:
+        """What `op` gives."""
+        return [self._result(each) for each in self.inputs]
+
+    def _constant(self, number: int) -> ir.Value:
+        return build.splat(number, self.type)
+
+    def _pack(self) -> ir.Value:
+        wide = stablehlo.convert(self.type, keys.key(self.key))
+        above = stablehlo.shift_left(wide, self._constant(32))
+        place = stablehlo.shift_left(stablehlo.iota(self.type, self.dim), self._constant(1))
+        packed = stablehlo.or_(above, place)
+        if not is_float(self.key):
+            return packed
+        return stablehlo.or_(packed, stablehlo.convert(self.type, keys.is_minus_zero(self.key)))
+
+    def _place(self) -> ir.Value:
+        below = stablehlo.and_(self.packed, self._constant((1 << 32) - 1))
+        place = stablehlo.shift_right_logical(below, self._constant(1))
+        return build.convert(place, ir.IntegerType.get_signless(32))
+
+    def _result(self, operand: ir.Value) -> ir.Value:
+        return self._keys() if operand == self.key else take(operand, self.place, self.dim)
+
+    def _keys(self) -> ir.Value:
+        element = element_type(self.key)
+        is_signed = not is_unsigned(self.key)
+        shift = stablehlo.shift_right_arithmetic if is_signed else stablehlo.shift_right_logical
+        above = shift(self.packed, self._constant(32))
+        if not is_float(self.key):
+            return build.convert(above, element)
+        bit = stablehlo.and_(self.packed, self._constant(1))
+        is_minus_zero = keys.compare("NE", bit, self._constant(0))
+        return keys.unkey(build.convert(above, keys.integer_like(self.key)), element, is_minus_zero)
+
+
+def _plain_sort(value: ir.Value, dim: int) -> ir.Value:
+    """Ascending: the comparison that XLA:CPU has its own sort for."""
+    op = stablehlo.SortOp([value.type], [value], dimension=dim, is_stable=False)
+    scalar = ir.RankedTensorType.get((), element_type(value))
+    block = op.comparator.blocks.append(scalar, scalar, arg_locs=[value.location] * 2)
+    with ir.InsertionPoint(block):
+        stablehlo.return_([keys.compare("LT", *block.arguments)])
+    return op.results[0]

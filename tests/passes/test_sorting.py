@@ -1,0 +1,153 @@
+"""Sorts after the pass, against numpy's stable sort: NaNs last, zeros of either sign alike."""
+
+from __future__ import annotations
+
+from unittest.mock import patch
+
+import jax
+import jax.numpy as jnp
+import ml_dtypes
+import numpy as np
+import pytest
+from jax import lax
+
+import jxc
+from jxc.cost import sorting as cost
+
+PACKED, TOP_K = "sort-to-packed-sort", "slice-of-sort-to-top-k"
+FLOATS = (np.float32, np.float16, ml_dtypes.bfloat16)
+INTEGERS = (np.int32, np.uint32, np.int8, np.uint16)
+SPECIAL = (0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 1.0, -1.0)
+
+
+def numbers(dtype, shape, seed=0):
+    """Many equal ones, any bit pattern, and of floats the special ones."""
+    generator, dtype = np.random.default_rng(seed), np.dtype(dtype)
+    raw = generator.integers(0, 2 ** (8 * dtype.itemsize), shape, np.uint64)
+    found = raw.astype(f"u{dtype.itemsize}").view(dtype)
+    few = SPECIAL if dtype.kind not in "iu" else (0, 1, np.iinfo(dtype).min, np.iinfo(dtype).max)
+    chosen = np.array(few).astype(dtype)[generator.integers(0, len(few), shape)]
+    return np.where(generator.random(shape) < 0.5, chosen, found).astype(dtype)
+
+
+def order(x, axis):
+    """Where a stable ascending sort takes its elements from."""
+    with np.errstate(invalid="ignore"):
+        key = x if x.dtype.kind in "iu" else x.astype(np.float64)
+    return np.argsort(key, axis=axis, kind="stable")
+
+
+def same(found, want):
+    """Bit for bit, NaNs being alike."""
+    found, want = np.asarray(found), np.asarray(want)
+    assert found.dtype == want.dtype and found.shape == want.shape
+    both_nan = (found != found) & (want != want)
+    kind = f"u{found.dtype.itemsize}"
+    assert ((found.view(kind) == want.view(kind)) | both_nan).all()
+
+
+def rewritten(function, *args, hits, least=1):
+    """The function's results after the pass; `hits` is how often each rule must have fired."""
+    with patch.object(cost, "LEAST_SORTED", least):
+        lowered = jxc.lower(function, *args).opt("inline{default-pipeline=},symbol-dce,cse,sorting")
+    assert lowered.report.hits == hits
+    return lowered.compile()(*args)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("dtype", FLOATS + INTEGERS)
+def test_any_key(dtype, axis):
+    """Keys, places, another number and the key again, as one sort."""
+    x, y = numbers(dtype, (40, 25)), numbers(np.float32, (40, 25), seed=1)
+
+    def sort(x, y):
+        places = lax.broadcasted_iota(jnp.int32, x.shape, axis)
+        return lax.sort((x, places, y, x), dimension=axis, num_keys=1)
+
+    found, places = rewritten(sort, x, y, hits={PACKED: 1}), order(x, axis)
+    taken = [np.take_along_axis(each, places, axis) for each in (x, y)]
+    for got, want in zip(
+        found, [taken[0], places.astype(np.int32), taken[1], taken[0]], strict=True
+    ):
+        same(got, want)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_sort_of_one_operand(dtype):
+    x = numbers(dtype, (700,))
+    same(rewritten(jnp.sort, x, hits={PACKED: 1}), x[order(x, 0)])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int32])
+def test_descending_places(dtype):
+    """JAX reverses what it sorts, and the result: equals stay in their order."""
+    x = numbers(dtype, (300,))
+    found = rewritten(lambda x: jnp.argsort(x, descending=True), x, hits={PACKED: 1})
+    same(found, (299 - order(x[::-1], 0))[::-1].astype(np.int32))
+
+
+def test_as_programs_use_it():
+    """What sorts underneath: under `vmap`, `grad`, in a quantile, a permutation, `unique`."""
+    x = jnp.asarray(numbers(np.float32, (4, 50)))
+    finite = jnp.nan_to_num(x, posinf=3, neginf=-3)
+    key = jax.random.PRNGKey(0)
+    for function, arg in [
+        (jax.vmap(jnp.argsort), x),
+        (jax.grad(lambda x: (jnp.sort(x) * jnp.arange(50)).sum()), finite),
+        (lambda x: jnp.quantile(x, 0.9, axis=0, method="lower"), x),
+        (lambda key: jax.random.permutation(key, 50), key),
+        (lambda x: jnp.unique(jnp.int32(x[0]), size=9), finite),
+    ]:
+        found = rewritten(function, arg, hits={PACKED: 1})
+        same(found, jax.jit(function)(arg))
+
+
+@pytest.mark.parametrize("shape", [(80,), (3, 80), (2, 3, 80)])
+def test_few_from_the_ends(shape):
+    x = numbers(np.float32, shape)
+    places = order(x, -1)
+    values = np.take_along_axis(x, places, -1)
+    ends = {
+        "first": (slice(0, 3), TOP_K),
+        "last": (slice(77, None), TOP_K),
+        "between": (slice(76, 79, 2), TOP_K),
+        "many": (slice(0, 6), PACKED),
+        "median": (slice(40, 41), PACKED),
+    }
+    for part, rule in ends.values():
+        found = rewritten(lambda x, part=part: jnp.sort(x)[..., part], x, hits={rule: 1})
+        same(found, values[..., part])
+        found = rewritten(lambda x, part=part: jnp.argsort(x)[..., part], x, hits={rule: 1})
+        same(found, places[..., part].astype(np.int32))
+
+
+def test_few_in_descending_order():
+    x = numbers(np.float32, (3, 80))
+    values = np.take_along_axis(x, order(x, -1), -1)[:, ::-1]
+
+    def ends(x):
+        ordered = jnp.sort(x, descending=True)
+        return ordered[:, :5], ordered[:, 77:]
+
+    found = rewritten(ends, x, hits={TOP_K: 2})
+    same(found[0], values[:, :5])
+    same(found[1], values[:, 77:])
+
+
+def test_all_alike_keep_their_order():
+    """Only the places tell: NaNs, zeros and equal numbers."""
+    x = np.array([np.nan, 0.0, -0.0, -np.nan] * 20, np.float32)
+    for part in (slice(0, 5), slice(75, 80)):
+        found = rewritten(lambda x, part=part: jnp.argsort(x)[part], x, hits={TOP_K: 1})
+        same(found, order(x, 0)[part].astype(np.int32))
+
+
+def test_small_sorts_and_wide_keys_stay():
+    x = np.arange(cost.LEAST_SORTED, dtype=np.float32)
+    small = x[1:]
+    rewritten(jnp.sort, x, hits={PACKED: 1}, least=cost.LEAST_SORTED)
+    rewritten(jnp.sort, small, hits={}, least=cost.LEAST_SORTED)
+    with jax.enable_x64(True):
+        rewritten(jnp.sort, x.astype(np.float64), hits={})
+    rewritten(lambda x: lax.sort((x, x + 1), num_keys=2), x, hits={})
+    rewritten(jnp.sort, x > 3, hits={})
