@@ -7,7 +7,7 @@ import math
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects.stablehlo import CompareOp, SelectOp, SortOp
 
-from jxc.ir.values import direction_of, element_type, is_splat, is_unsigned, splat_of, static_shape
+from jxc.ir.values import direction_of, element_type, is_splat, shape_of, splat_of, static_shape
 
 _FLOATS = {"f16": 16, "bf16": 16, "f32": 32}
 
@@ -20,6 +20,12 @@ def key_width(value: ir.Value) -> int | None:
     return _FLOATS.get(str(element))
 
 
+def axis_of(op: SortOp) -> int:
+    """The axis that `op` sorts along; the last where it does not say."""
+    rank = len(shape_of(op.inputs[0]))
+    return rank - 1 if op.dimension is None else op.dimension.value % rank
+
+
 def sorts_by_first(op: SortOp) -> bool:
     """Whether `op` sorts by its first operand, ascending, as JAX orders numbers.
 
@@ -27,7 +33,7 @@ def sorts_by_first(op: SortOp) -> bool:
     two elements or more.
     """
     shape = static_shape(*op.operands)
-    if shape is None or 0 in shape or shape[op.dimension.value] < 2:
+    if not shape or 0 in shape or shape[axis_of(op)] < 2:
         return False
     key = op.inputs[0]
     if key_width(key) is None:
@@ -36,10 +42,10 @@ def sorts_by_first(op: SortOp) -> bool:
     x, y = list(block.arguments)[:2]
     match compared := block.operations[len(block.operations) - 1].operands[0].owner:
         case CompareOp(lhs=lhs, rhs=rhs) if direction_of(compared) == "LT":
-            how = str(compared.compare_type)
-            if not isinstance(element_type(key), ir.IntegerType):
-                return "TOTALORDER" in how and _is_folded(lhs, x) and _is_folded(rhs, y)
-            return ("UNSIGNED" in how) == is_unsigned(key) and (lhs, rhs) == (x, y)
+            if isinstance(element_type(key), ir.IntegerType):
+                return (lhs, rhs) == (x, y)
+            is_total = "TOTALORDER" in str(compared.compare_type)
+            return is_total and _is_folded(lhs, x) and _is_folded(rhs, y)
     return False
 
 

@@ -15,7 +15,7 @@ from jxc.ir.values import element_type, is_float, is_integer, is_unsigned, is_us
 from jxc.rewrite import exact, rule
 
 from . import keys
-from .order import sorts_by_first
+from .order import axis_of, sorts_by_first
 from .places import take
 from .top_k import takes_all_of
 
@@ -28,7 +28,7 @@ def sort_to_packed_sort(op: SortOp) -> Sequence[ir.Value] | None:
 
     Sorted by x alone, of 32 bits or less. Places make it stable, whether it was asked for or not.
     """
-    shape, dim = shape_of(op.inputs[0]), op.dimension.value
+    shape, dim = shape_of(op.inputs[0]), axis_of(op)
     is_plain_already = len(op.inputs) == 1 and is_integer(op.inputs[0])
     if is_plain_already or not cost.packed_sort_pays(prod(shape)):
         return None
@@ -44,7 +44,7 @@ class _Sorted:
 
     def __init__(self, op: SortOp) -> None:
         self.inputs = list(op.inputs)
-        self.key, self.dim = self.inputs[0], op.dimension.value
+        self.key, self.dim = self.inputs[0], axis_of(op)
         get = ir.IntegerType.get_unsigned if is_unsigned(self.key) else ir.IntegerType.get_signless
         self.type = ir.RankedTensorType.get(shape_of(self.key), get(64))
         self.packed = _plain_sort(self._pack(), self.dim)

@@ -15,7 +15,7 @@ from jxc.ir.values import element_type, shape_of, users
 from jxc.rewrite import exact, rule
 
 from . import keys
-from .order import sorts_by_first
+from .order import axis_of, sorts_by_first
 from .places import from_end, take, turned
 
 
@@ -39,7 +39,7 @@ class _Part:
     @property
     def size(self) -> int:
         """The extent of the axis."""
-        return shape_of(self.sort.inputs[0])[self.sort.dimension.value]
+        return shape_of(self.sort.inputs[0])[axis_of(self.sort)]
 
     @property
     def is_near_end(self) -> bool:
@@ -73,7 +73,7 @@ def slice_of_sort_to_top_k(op: SliceOp) -> ir.Value | None:
 def takes_all_of(op: SortOp) -> bool:
     """Whether all that is used of a sort are a few elements from its ends."""
     rank = len(shape_of(op.inputs[0]))
-    if op.dimension.value != rank - 1 or str(element_type(op.inputs[0])) != "f32":
+    if axis_of(op) != rank - 1 or str(element_type(op.inputs[0])) != "f32":
         return False
     parts = _parts(op)
     if not parts or not all(cost.top_k_pays(part.reach, part.size) for part in parts):
@@ -99,16 +99,16 @@ def _part_of(op: SliceOp) -> _Part | None:
         case ReverseOp(operand=x, dimensions=dims):
             value, is_turned, axes = x, True, list(dims)
     match value.owner:
-        case SortOp(dimension=dim) as sort if not is_turned or axes == [dim.value]:
+        case SortOp() as sort if not is_turned or axes == [axis_of(sort)]:
             number = ir.OpResult(value).result_number
-            along = slice(op.start_indices[dim.value], op.limit_indices[dim.value])
-            return _Part(sort, number, is_turned, along.start, along.stop)
+            start, limit = (each[axis_of(sort)] for each in (op.start_indices, op.limit_indices))
+            return _Part(sort, number, is_turned, start, limit)
     return None
 
 
 def _taken(part: _Part) -> ir.Value:
     """The last elements of the axis that a slice is from, or the first, as many as it reaches."""
-    sort, dim, reach = part.sort, part.sort.dimension.value, part.reach
+    sort, dim, reach = part.sort, axis_of(part.sort), part.reach
     raw = keys.folded_bits(sort.inputs[0])
     raw = turned(raw, dim) if part.is_largest else keys.negated(raw)
     shape, element = shape_of(raw), element_type(sort.inputs[0])
@@ -124,7 +124,7 @@ def _taken(part: _Part) -> ir.Value:
 
 def _slice_of(taken: ir.Value, op: SliceOp, part: _Part) -> ir.Value:
     """What `op` takes, from the elements near the end that it takes from."""
-    dim, reach = part.sort.dimension.value, shape_of(taken)[-1]
+    dim, reach = axis_of(part.sort), shape_of(taken)[-1]
     starts, limits = list(op.start_indices), list(op.limit_indices)
     if part.is_near_end:
         starts[dim] -= part.size - reach
