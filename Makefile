@@ -3,6 +3,10 @@ PYTHON ?= python3
 VENV ?= .venv
 PROGRAMS ?= ../shared/conformance
 JOBS ?= 2
+BENCH ?= .venv-bench
+MODELS ?= *
+BENCH_FLAGS ?=
+RESULTS ?= build
 BIN := $(VENV)/bin
 SOURCES := toolchain passes tests scripts benchmarks lit_tests
 
@@ -51,9 +55,13 @@ format: $(VENV)/.dev ## write the format that `check` wants
 	$(BIN)/ruff format $(SOURCES)
 	$(BIN)/ruff check --fix $(SOURCES)
 
-bench: $(VENV)/.demo ## what a call through jxc.jit costs above jax.jit, and other figures
-	$(BIN)/python benchmarks/overhead.py
-	$(BIN)/python benchmarks/passes.py
+bench: $(BENCH)/.bench ## models under plain jit, each level and Enzyme-JAX: an hour; MODELS=keras-*, RESULTS=benchmarks
+	$(BENCH)/bin/python benchmarks/overhead.py
+	$(BENCH)/bin/python benchmarks/passes.py
+	mkdir -p build
+	$(BENCH)/bin/python benchmarks/run.py --models '$(MODELS)' $(BENCH_FLAGS) \
+	  --history build/bench-history.jsonl --plot $(RESULTS)/ratios.svg --results $(RESULTS)/RESULTS.md
+	$(BENCH)/bin/python benchmarks/fit.py --results $(RESULTS)/RESULTS.md
 
 clean: ## remove what the other targets made
 	rm -rf .venv .venv-* build *.egg-info .pytest_cache .mypy_cache .ruff_cache
@@ -69,4 +77,9 @@ $(VENV)/.demo: $(VENV)/.python pyproject.toml
 
 $(VENV)/.dev: $(VENV)/.python pyproject.toml
 	$(BIN)/python -m pip install -q -e '.[dev]'
+	touch $@
+
+$(BENCH)/.bench: pyproject.toml
+	$(MAKE) $(BENCH)/.python VENV=$(BENCH)
+	$(BENCH)/bin/python benchmarks/install.py
 	touch $@

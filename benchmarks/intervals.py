@@ -36,14 +36,21 @@ def median_interval(groups: Sequence[Sequence[float]], *, resamples: int = 2000)
         raise ValueError(f"expected figures from each process, found {[len(g) for g in groups]}")
     arrays = [np.asarray(group, float) for group in groups]
     random = np.random.default_rng(0)
-    medians = [np.median(_drawn(arrays, random)) for _ in range(resamples)]
-    low, high = np.quantile(medians, [0.025, 0.975])
+    drawn = np.concatenate([_drawn(arrays, resamples, random) for _ in arrays], axis=1)
+    low, high = np.quantile(np.nanmedian(drawn, axis=1), [0.025, 0.975])
     return Interval(float(np.median(np.concatenate(arrays))), float(low), float(high))
 
 
-def _drawn(arrays: list[np.ndarray], random: np.random.Generator) -> np.ndarray:
-    chosen = (arrays[index] for index in random.integers(len(arrays), size=len(arrays)))
-    return np.concatenate([random.choice(array, len(array)) for array in chosen])
+def _drawn(arrays: list[np.ndarray], resamples: int, random: np.random.Generator) -> np.ndarray:
+    """A row for each resample: one process, and as many of its rounds as it has; NaN beyond."""
+    lengths = np.asarray([len(array) for array in arrays])
+    table = np.full((len(arrays), lengths.max()), np.nan)
+    for row, array in zip(table, arrays, strict=True):
+        row[: len(array)] = array
+    process = random.integers(len(arrays), size=resamples)
+    had = lengths[process][:, None]
+    rounds = (random.random((resamples, lengths.max())) * had).astype(int)
+    return np.where(np.arange(lengths.max()) < had, table[process[:, None], rounds], np.nan)
 
 
 def geometric_mean(ratios: Iterable[float]) -> float:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from intervals import Interval
 from results import SLOWER, Contender, Result, summarise
 from rich import box
 from rich.table import Table
+from rich.text import Text
 
-MARKS = {"WRONG": "bold red", "slower": "yellow", "failed": "yellow", "": ""}
+STYLES = {"WRONG": "bold red", "slower": "yellow", "failed": "dim", "": ""}
+MARKS = {"WRONG": " WRONG", "slower": " !", "": "  "}
+LEGEND = f"times as fast as plain; ! the whole interval lies below {SLOWER}"
 
 
 def by_ratio(results: Sequence[Result], name: str) -> list[Result]:
@@ -19,21 +21,21 @@ def by_ratio(results: Sequence[Result], name: str) -> list[Result]:
 
 
 def run_table(results: Sequence[Result], names: Sequence[str]) -> Table:
-    """Run times: plain's, and how many times as fast each contender is."""
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("model", no_wrap=True, max_width=30)
+    """Run times: plain's, and how many times as fast each contender is; 80 columns wide at most."""
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), caption=LEGEND, caption_justify="left")
+    table.add_column("model", no_wrap=True)
     table.add_column("plain ms", justify="right")
     for name in names:
-        table.add_column(name, justify="right")
-    table.add_column("", no_wrap=True)
-    for result in by_ratio(results, names[-1] if "O2" not in names else "O2"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for result in by_ratio(results, "O2" if "O2" in names else names[-1]):
         contenders = [result.contenders.get(name, Contender("not run")) for name in names]
-        verdicts = _verdicts(names, contenders)
-        style = next((MARKS[c.verdict] for c in contenders if c.verdict == "WRONG"), "")
-        plain = result.contenders["plain"]
-        cells = [_interval(c, short=True) for c in contenders]
-        table.add_row(result.model, milliseconds(plain.run), *cells, verdicts, style=style)
+        cells = [Text(_cell(c), STYLES[c.verdict]) for c in contenders]
+        table.add_row(result.model, milliseconds(result.contenders["plain"].run), *cells)
     return table
+
+
+def _cell(contender: Contender) -> str:
+    return "-" if contender.failed else f"{contender.ratio.median:.2f}{MARKS[contender.verdict]}"
 
 
 def _verdicts(names: Sequence[str], contenders: Sequence[Contender]) -> str:
@@ -41,14 +43,10 @@ def _verdicts(names: Sequence[str], contenders: Sequence[Contender]) -> str:
     return ", ".join(f"{name} {verdict}" for name, verdict in told if verdict)
 
 
-def _interval(contender: Contender, *, short: bool = False) -> str:
-    if contender.failed:
-        return "-"
-    return _bounds(contender.ratio) if not short else f"{contender.ratio.median:.2f}"
-
-
-def _bounds(ratio: Interval) -> str:
-    return f"{ratio.median:.2f} [{ratio.low:.2f}, {ratio.high:.2f}]"
+def _interval(contender: Contender) -> str:
+    ratio = contender.ratio
+    bounds = f"{ratio.median:.2f} [{ratio.low:.2f}, {ratio.high:.2f}]"
+    return "-" if contender.failed else bounds
 
 
 def milliseconds(seconds: float) -> str:

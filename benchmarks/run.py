@@ -28,6 +28,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 HERE = Path(__file__).parent
+QUICK_SECONDS = 3.0
 CONTENDERS = ("plain", "O0", "O1", "O2", "O3", "enzyme")
 
 
@@ -35,7 +36,7 @@ def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     add = parser.add_argument
     add("--models", default="*", help="patterns, after commas: 'keras-*,signal'")
-    add("--quick", action="store_true", help="one model of each kind, fewer rounds")
+    add("--quick", action="store_true", help="some models of each family, fewer rounds")
     add("--levels", default="O1,O2,enzyme", help=f"beside plain, of {', '.join(CONTENDERS[1:])}")
     add("--processes", type=int, default=2, help="fresh ones for each model")
     add("--rounds", type=int, default=40, help="at most, in each process")
@@ -54,6 +55,8 @@ def options() -> argparse.Namespace:
         if level not in CONTENDERS[1:]:
             parser.error(f"--levels: expected some of {', '.join(CONTENDERS[1:])}, found {level!r}")
     given.names = chosen(given.models, quick=given.quick)
+    if given.quick:
+        given.seconds = min(given.seconds, QUICK_SECONDS)
     if not given.names:
         parser.error(f"--models: no model is called {given.models!r}; --list names them")
     return given

@@ -22,7 +22,7 @@ def _training(network: Any, *inputs: Any) -> Program:
     return descend(loss), (nnx.to_pure_dict(parameters), nnx.to_pure_dict(rest), *inputs)
 
 
-@model(windows=True)
+@model(windows=True, quick=True)
 def flax_convolutional_training() -> Program:
     """A training step of a convolutional network with batch norm, max and mean pooling."""
     from flax import nnx

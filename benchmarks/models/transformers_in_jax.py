@@ -62,7 +62,7 @@ def transformer_training(layers: int = 4, width: int = 128, length: int = 64) ->
     return _training(loss, parameters, integers(256, 4, length))
 
 
-@model()
+@model(quick=True)
 def mlp_training(layers: int = 4, width: int = 256) -> Program:
     """A training step of a perceptron, with Adam."""
     parameters = [weights({"w": (width, width), "b": (width,)}) for _ in range(layers)]

@@ -1,0 +1,146 @@
+"""Seconds an epoch of Keras's `model.fit`, with JXC_PIPELINE=O2 in the environment and without.
+
+    python benchmarks/fit.py [--network MobileNetV2] [--size 96] [--results FILE]
+
+Nothing of the program changes, only the environment. Fresh processes, in turn; seconds are medians
+of the epochs after the first, which compiles. Random images, random labels.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from intervals import Interval, median_interval
+
+TITLE = "## Keras model.fit"
+
+
+def train(network: str, size: int, batch: int, steps: int, epochs: int) -> dict[str, Any]:
+    """Train a network of keras.applications, here and now; what its epochs took and lost."""
+    import keras
+    import numpy as np
+
+    keras.utils.set_random_seed(0)
+    model = getattr(keras.applications, network)(
+        weights=None, input_shape=(size, size, 3), classes=10
+    )
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    random = np.random.default_rng(0)
+    images = random.standard_normal((batch * steps, size, size, 3), np.float32)
+    labels = random.integers(0, 10, batch * steps)
+    seconds: list[float] = []
+
+    class Clock(keras.callbacks.Callback):
+        def on_epoch_begin(self, epoch, logs=None):
+            self.start = perf_counter()
+
+        def on_epoch_end(self, epoch, logs=None):
+            seconds.append(perf_counter() - self.start)
+
+    heard = _heard()
+    options = {"batch_size": batch, "epochs": epochs, "verbose": 0, "callbacks": [Clock()]}
+    losses = model.fit(images, labels, **options).history["loss"]
+    hits = dict(heard.hits) if heard else {}
+    return {"first": seconds[0], "seconds": seconds[1:], "losses": losses, "hits": hits}
+
+
+def _heard() -> Any:
+    """What hears of the programs that jxc rewrites; nothing in a process that never imports it."""
+    if not os.environ.get("JXC_PIPELINE"):
+        return None
+    from jxc.backend import log
+
+    heard = log.Log()
+    log.start(heard)
+    return heard
+
+
+def in_process(pipeline: str, given: argparse.Namespace) -> dict[str, Any]:
+    """What a fresh process tells, with a pipeline in its environment or with none."""
+    environment = {**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
+    environment |= {"TF_CPP_MIN_LOG_LEVEL": "1", "JXC_PIPELINE": pipeline}
+    command = [sys.executable, "-W", "ignore", __file__, "--child"]
+    for name in ("network", "size", "batch", "steps", "epochs"):
+        command += [f"--{name}", str(getattr(given, name))]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"training in a process with JXC_PIPELINE={pipeline!r}:\n{done.stderr}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def compare(given: argparse.Namespace) -> dict[str, Any]:
+    """Both ways, in turn, as figures for JSON."""
+    runs: dict[str, list[dict[str, Any]]] = {"": [], "O2": []}
+    for turn in range(given.processes):
+        for pipeline in ("", "O2") if turn % 2 == 0 else ("O2", ""):
+            runs[pipeline].append(in_process(pipeline, given))
+    pairs = zip(runs[""], runs["O2"], strict=True)
+    ratios = [[p / o for p, o in zip(a["seconds"], b["seconds"], strict=True)] for a, b in pairs]
+    epochs = {name: [s for run in each for s in run["seconds"]] for name, each in runs.items()}
+    return {
+        "network": f"{given.network}, batch {given.batch}, {given.size}x{given.size}",
+        "plain": statistics.median(epochs[""]),
+        "O2": statistics.median(epochs["O2"]),
+        "first": {name or "plain": each[0]["first"] for name, each in runs.items()},
+        "ratio": vars(median_interval(ratios)),
+        "losses": {name or "plain": each[0]["losses"] for name, each in runs.items()},
+        "rules": runs["O2"][0]["hits"],
+    }
+
+
+def lines(told: dict[str, Any]) -> list[str]:
+    """The figures in words, a line for each fact."""
+    ratio, first, losses = Interval(**told["ratio"]), told["first"], told["losses"]
+    ends = ", ".join(f"{name} {each[0]:.4f} to {each[-1]:.4f}" for name, each in losses.items())
+    return [
+        f"{told['network']}: an epoch takes {told['plain']:.2f} s, with JXC_PIPELINE=O2 "
+        f"{told['O2']:.2f} s: {ratio.median:.2f} times as fast [{ratio.low:.2f}, {ratio.high:.2f}]",
+        f"the first epoch, which compiles: {first['plain']:.1f} s and {first['O2']:.1f} s",
+        f"losses from the first to the last epoch: {ends}",
+        f"rules that fired: {sum(told['rules'].values())}",
+    ]
+
+
+def write_section(file: Path, told: dict[str, Any]) -> None:
+    """Put the figures at the end of a Markdown file, in place of older ones."""
+    before = file.read_text().partition(TITLE)[0].rstrip() if file.exists() else ""
+    file.write_text(f"{before}\n\n{TITLE}\n\n" + "\n".join(f"- {x}" for x in lines(told)) + "\n")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add = parser.add_argument
+    add("--network", default="MobileNetV2", help="one of keras.applications")
+    add("--size", type=int, default=96, help="height and width of the images")
+    add("--batch", type=int, default=8)
+    add("--steps", type=int, default=8, help="batches in an epoch")
+    add("--epochs", type=int, default=4)
+    add("--processes", type=int, default=2, help="of each kind")
+    add("--json", action="store_true", help="print one object")
+    add("--results", type=Path, help="add a section to this Markdown file")
+    add("--child", action="store_true", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.child:
+        told = train(given.network, given.size, given.batch, given.steps, given.epochs)
+        print(json.dumps(told))
+        return 0
+    told = compare(given)
+    if given.json:
+        print(json.dumps({"schema_version": 1, **told}, indent=2))
+    else:
+        print("\n".join(lines(told)))
+    if given.results:
+        write_section(given.results, told)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

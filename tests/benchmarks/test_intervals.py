@@ -1,0 +1,47 @@
+"""Medians with intervals: what they cover, and what they refuse."""
+
+import math
+
+import numpy as np
+import pytest
+from intervals import geometric_mean, median_interval
+
+
+def test_the_interval_holds_the_true_median_about_as_often_as_it_says():
+    random = np.random.default_rng(7)
+    draws = [[random.lognormal(0.5, 0.3, 40), random.lognormal(0.5, 0.3, 40)] for _ in range(150)]
+    found = [median_interval(groups, resamples=200) for groups in draws]
+    held = sum(each.low <= math.exp(0.5) <= each.high for each in found)
+    assert held >= 0.9 * len(found)
+    assert all(each.low <= each.median <= each.high for each in found)
+
+
+def test_processes_that_disagree_widen_the_interval_to_both():
+    apart = median_interval([[1.0] * 20, [1.5] * 20])
+    assert (apart.low, apart.high) == (1.0, 1.5)
+
+
+def test_rounds_of_one_process_count_less_than_processes():
+    random = np.random.default_rng(1)
+    shifts = [0.9, 1.0, 1.1]
+    by_process = [shift + random.normal(0, 0.001, 50) for shift in shifts]
+    as_one = [np.concatenate(by_process)]
+    wide, narrow = median_interval(by_process), median_interval(as_one)
+    assert wide.high - wide.low > 2 * (narrow.high - narrow.low)
+
+
+def test_equal_figures_have_no_width():
+    same = median_interval([[2.0, 2.0, 2.0]])
+    assert (same.low, same.median, same.high) == (2.0, 2.0, 2.0)
+
+
+@pytest.mark.parametrize("groups", [[], [[]], [[1.0], []]])
+def test_no_figures_are_an_error(groups):
+    with pytest.raises(ValueError, match="expected figures from each process"):
+        median_interval(groups)
+
+
+def test_the_geometric_mean_takes_a_ratio_and_its_inverse_for_alike():
+    assert geometric_mean([4.0, 0.25]) == pytest.approx(1.0)
+    assert geometric_mean([2.0, 8.0]) == pytest.approx(4.0)
+    assert math.isnan(geometric_mean([]))

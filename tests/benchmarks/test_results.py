@@ -1,0 +1,122 @@
+"""What processes told, put together: ratios, verdicts, summaries, tables."""
+
+import json
+from dataclasses import asdict
+
+import pytest
+from plot import draw
+from report import markdown_runs, run_table, summary_lines
+from results import gather, summarise
+from rich.console import Console
+
+
+def contender(seconds, *, xla=1.0, **more):
+    figures = {"ops": 10, "lower": 0.1, "passes": 0.0, "xla": xla, "temporaries": 0, "rules": {}}
+    return {**figures, "seconds": seconds, **more}
+
+
+def told(ours, *, model="some-model", **more):
+    return {
+        "model": model,
+        "contenders": {"plain": contender([0.4, 0.5, 0.6]), "O2": contender(ours, **more)},
+    }
+
+
+def result(ours, *, model="some-model", windows=False, **more):
+    return gather(model, windows, [told(ours, model=model, **more)] * 2)
+
+
+def test_a_ratio_is_of_seconds_in_the_same_round():
+    found = result([0.2, 0.25, 0.3]).contenders["O2"]
+    assert found.ratio.median == pytest.approx(2)
+    assert found.verdict == ""
+
+
+def test_what_is_slower_beyond_its_interval_is_marked():
+    assert result([0.5, 0.62, 0.75]).contenders["O2"].verdict == "slower"
+    assert result([0.4, 0.5, 0.9]).contenders["O2"].verdict == ""
+
+
+def test_one_process_that_disagrees_makes_the_model_wrong():
+    right, wrong = told([0.2] * 3, agrees=True), told([0.2] * 3, agrees=False, error=0.5)
+    found = gather("some-model", False, [right, wrong])
+    assert found.contenders["O2"].verdict == "WRONG"
+    assert found.contenders["O2"].error == 0.5
+    assert summarise([found], "O2").wrong == ["some-model"]
+    assert "O2: 1 WRONG, beyond" in "\n".join(summary_lines([found], ["O2"]))
+
+
+def test_passes_count_as_compilation():
+    found = result([0.4, 0.5, 0.6], xla=0.9, passes=0.3).contenders["O2"]
+    assert found.compile_ratio == pytest.approx(1.2)
+    assert found.total == pytest.approx(1.3)
+
+
+def test_a_contender_that_fails_in_one_process_has_no_figures():
+    broken = {"model": "some-model", "contenders": dict(told([0.2] * 3)["contenders"])}
+    broken["contenders"]["O2"] = {"failed": "ValueError: no"}
+    found = gather("some-model", False, [told([0.2] * 3), broken])
+    assert found.contender("O2") is None
+    assert summarise([found], "O2").failed == {"some-model": "ValueError: no"}
+
+
+def test_skipped_and_broken_models_are_counted_with_their_reasons():
+    skipped = gather("a", False, [{"model": "a", "skipped": "No module named 'x'"}])
+    broken = gather("b", False, [told([0.2] * 3, model="b"), {"model": "b", "broken": "died"}])
+    lines = summary_lines([skipped, broken], [])
+    assert lines == ["1 skipped", "a: No module named 'x'", "1 broken", "b: died"]
+
+
+def test_means_are_geometric_and_windows_are_apart():
+    results = [result([0.1, 0.125, 0.15], model="a", windows=True), result([0.4, 0.5, 0.6])]
+    found = summarise(results, "O2")
+    assert found.ratio == pytest.approx(2)
+    assert found.windows == pytest.approx(4)
+    assert found.models == 2
+
+
+def against(enzyme):
+    both = told([0.2, 0.25, 0.3])
+    both["contenders"]["enzyme"] = contender(enzyme)
+    return gather("some-model", False, [both])
+
+
+def test_enzyme_is_compared_with_o2_round_by_round():
+    assert against([0.4, 0.5, 0.6]).against.median == pytest.approx(2)
+    lines = "\n".join(summary_lines([against([0.1, 0.12, 0.14])], ["O2", "enzyme"]))
+    assert "faster on 0, slower on 1" in lines
+    assert "enzyme is faster than O2 on: some-model" in lines
+
+
+def test_losses_are_in_the_table_after_what_was_gained():
+    results = [result([0.5, 0.62, 0.75], model="lost"), result([0.2, 0.25, 0.3], model="won")]
+    rows = markdown_runs(results, ["O2"]).splitlines()[2:]
+    assert [row.split()[1] for row in rows] == ["won", "lost"]
+    assert rows[1].endswith("**O2 slower** |")
+
+
+def test_the_table_fits_80_columns():
+    names = ["O1", "O2", "O3", "enzyme"]
+    wide = told([0.5, 0.62, 0.75], model="overlapping-max-pool-training")
+    for name in names:
+        agrees = name != "O2"
+        wide["contenders"][name] = contender([0.6, 0.75, 0.9], agrees=agrees)
+    found = gather(wide["model"], True, [wide])
+    console = Console(width=80)
+    with console.capture() as captured:
+        console.print(run_table([found], names))
+    shown = captured.get()
+    assert "overlapping-max-pool-training" in shown
+    assert shown.count("0.67 !") == 3 and shown.count("0.67 WRONG") == 1
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_a_result_is_json():
+    assert json.loads(json.dumps(asdict(against([0.4, 0.5, 0.6]))))["against"]["median"] > 1
+
+
+def test_the_picture_names_every_model(tmp_path):
+    pytest.importorskip("matplotlib")
+    file = tmp_path / "ratios.svg"
+    draw([result([0.2, 0.25, 0.3], model="won")], ["O2"], file, "title")
+    assert "<!-- won -->" in file.read_text()

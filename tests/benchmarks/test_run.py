@@ -1,0 +1,87 @@
+"""The command itself, on the smallest model; what it does where a package is missing."""
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from install import bench_extras
+from models import MODELS
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def run(*arguments, script="run.py", **settings):
+    command = [sys.executable, str(ROOT / "benchmarks" / script), *map(str, arguments)]
+    environment = {**os.environ, **settings}
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+
+
+def test_a_model_from_build_to_files(tmp_path):
+    files = {name: tmp_path / name for name in ("raw", "history", "results")}
+    done = run(
+        *("--models", "k-means", "--levels", "O0,O2", "--processes", 1, "--seconds", 0.2, "--json"),
+        *(f"--{name}={file}" for name, file in files.items()),
+        JXC_PIPELINE="O2",  # which must not reach what is called plain
+    )
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    [model] = told["models"]
+    assert model["model"] == "k-means"
+    plain, same, ours = (model["contenders"][name] for name in ("plain", "O0", "O2"))
+    assert plain["ops"] == same["ops"] > ours["ops"]
+    assert same["error"] == 0 and ours["agrees"] and ours["rules"] and not plain["rules"]
+    assert told["summary"]["O2"]["models"] == 1
+    assert json.loads(files["history"].read_text())["commit"] == told["commit"]
+    assert "| k-means |" in files["results"].read_text()
+    again = run("--read", files["raw"], "--levels", "O0,O2", "--json")
+    assert json.loads(again.stdout)["models"] == told["models"]
+
+
+def test_a_missing_package_skips_its_models_and_says_so(tmp_path):
+    (tmp_path / "equinox.py").write_text("raise ImportError('no equinox here')")
+    done = run("--models", "equinox-*", "--processes", 2, PYTHONPATH=str(tmp_path))
+    assert done.returncode == 0
+    assert "2 skipped" in done.stdout
+    assert "equinox-mixer-training: ImportError: no equinox here" in done.stdout
+
+
+def test_a_process_that_dies_is_counted_and_fails_the_run(tmp_path):
+    (tmp_path / "equinox.py").write_text("raise SystemExit('gone')")
+    done = run("--models", "equinox-mixer-training", PYTHONPATH=str(tmp_path))
+    assert done.returncode == 1
+    assert "1 broken" in done.stdout
+    assert "equinox-mixer-training: exit code 1: gone" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--models", "nothing"], "no model is called 'nothing'"),
+        (["--levels", "O9"], "expected some of O0, O1, O2, O3, enzyme, found 'O9'"),
+    ],
+)
+def test_a_wrong_word_is_a_usage_error(arguments, message):
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def family(model):
+    return getattr(model.build, "func", model.build).__module__
+
+
+def test_the_quick_models_are_of_every_family():
+    assert {family(m) for m in MODELS.values() if m.quick} == {family(m) for m in MODELS.values()}
+    assert sum(model.quick for model in MODELS.values()) <= 20
+
+
+def test_every_extra_of_the_benchmark_has_a_lower_bound():
+    pyproject = ROOT / "pyproject.toml"
+    extras = tomllib.loads(pyproject.read_text())["project"]["optional-dependencies"]
+    assert "bench-keras" in bench_extras(pyproject)
+    assert all(">=" in need for name in bench_extras(pyproject) for need in extras[name])
