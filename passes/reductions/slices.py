@@ -1,0 +1,61 @@
+"""Reductions over few elements: a slice for each, combined one after the other."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects.stablehlo import ReduceOp
+
+from jxc.cost import reductions as cost
+from jxc.ir import build
+from jxc.ir.values import element_type, shape_of, static_shape
+from jxc.passes.simplify.reduce_body import combiner_of, is_neutral
+from jxc.rewrite import reassociates, rule
+
+_COMBINE = {"add": stablehlo.add, "maximum": stablehlo.maximum, "minimum": stablehlo.minimum}
+
+
+@rule(reassociates, targets=("cpu",))
+def reduce_to_slices(op: ReduceOp) -> ir.Value | None:
+    """reduce(x: [n, 3], a) -> a + x[:, 0] + x[:, 1] + x[:, 2], for sums and extremes of floats.
+
+    16-bit floats are combined in f32, as XLA does. An `a` that changes no element is left out; XLA
+    leaves out 0.0 as well, so that it gives -0.0 for a sum of nothing else.
+    """
+    shape, dims = static_shape(*op.operands), sorted(op.dimensions)
+    if shape is None or not cost.slices_pay(shape, dims):
+        return None
+    combine = _COMBINE.get(combiner_of(op) or "")
+    accumulator = _accumulator(op.inputs[0])
+    if combine is None or accumulator is None:
+        return None
+    kept = shape_of(op.result)
+    terms = [build.reshape(each, kept) for each in _slices(op.inputs[0], dims)]
+    if not is_neutral(combiner_of(op) or "", op.init_values[0]):
+        terms.insert(0, build.broadcast(op.init_values[0], kept, []))
+    wide = [build.convert(each, accumulator) for each in terms]
+    return build.convert(functools.reduce(combine, wide), element_type(op.result))
+
+
+def _accumulator(value: ir.Value) -> ir.Type | None:
+    """The type that floats are combined in; None for types that were not measured."""
+    match str(element_type(value)):
+        case "f32" | "f64":
+            return element_type(value)
+        case "f16" | "bf16":
+            return ir.F32Type.get()
+    return None
+
+
+def _slices(value: ir.Value, dims: Sequence[int]) -> Iterator[ir.Value]:
+    """One for each place in `dims`, of extent 1 there."""
+    shape = shape_of(value)
+    for places in product(*(range(shape[dim]) for dim in dims)):
+        starts, limits = [0] * len(shape), list(shape)
+        for dim, place in zip(dims, places, strict=True):
+            starts[dim], limits[dim] = place, place + 1
+        yield stablehlo.slice(value, starts, limits, [1] * len(shape))

@@ -1,0 +1,100 @@
+"""Reductions after the pass, against plain jit and float64."""
+
+from __future__ import annotations
+
+from unittest.mock import patch
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+import jxc
+from jxc.cost import reductions as cost
+
+SLICES = "reduce-to-slices"
+SPECIAL = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 1e-45, 1.0, -1.0], np.float32)
+
+
+def rewritten(function, *args, hits):
+    """The function's results after the pass; `hits` is how often each rule must have fired."""
+    with patch.multiple(cost, LEAST_SLICED=1):
+        passes = "inline{default-pipeline=},symbol-dce,cse,reductions"
+        lowered = jxc.lower(function, *args).opt(passes)
+    assert lowered.report.hits == hits
+    return lowered.compile()(*args)
+
+
+def normal(*shape, dtype=np.float32):
+    return jnp.asarray(np.random.default_rng(0).standard_normal(shape), dtype)
+
+
+@pytest.mark.parametrize("axis", [-1, 0, (1, 2), (0, 2)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, jnp.bfloat16])
+def test_sums_of_any_axes(dtype, axis):
+    with jax.enable_x64(True):
+        x = normal(3, 4, 2, dtype=dtype)
+        found = rewritten(lambda x: lax.reduce_sum_p.bind(x, **_axes(axis)), x, hits={SLICES: 1})
+        exact = np.asarray(x, np.float64).sum(axis)
+        assert found.dtype == x.dtype
+        bound = 8 * float(jnp.finfo(dtype).eps) * np.abs(np.asarray(x, np.float64)).sum(axis)
+        assert (np.abs(np.asarray(found, np.float64) - exact) <= bound).all()
+
+
+def _axes(axis):
+    axes = tuple(a % 3 for a in ((axis,) if isinstance(axis, int) else axis))
+    return {"axes": axes, "out_sharding": None}
+
+
+@pytest.mark.parametrize("combine", [jnp.max, jnp.min, jnp.sum])
+def test_special_numbers(combine):
+    """All pairs. XLA takes 0.0 + x for x, so that a sum of -0.0 alone may keep its sign."""
+    pairs = jnp.stack(jnp.meshgrid(SPECIAL, SPECIAL), -1)
+    found = rewritten(lambda x: combine(x, -1), pairs, hits={SLICES: 1})
+    plain = jax.jit(lambda x: combine(x, -1))(pairs)
+    np.testing.assert_array_equal(found, plain)
+    if combine is not jnp.sum:
+        np.testing.assert_array_equal(np.signbit(found), np.signbit(plain))
+
+
+def test_an_initial_value_is_combined():
+    def reduce(x):
+        return lax.reduce(x, jnp.float32(5), lax.add, [1]), lax.reduce(x, 0.5, lax.max, [1])
+
+    x = normal(7, 3)
+    total, most = rewritten(reduce, x, hits={SLICES: 2})
+    np.testing.assert_allclose(total, x.sum(1) + 5, rtol=1e-6)
+    np.testing.assert_array_equal(most, jnp.maximum(x.max(1), 0.5))
+
+
+@pytest.mark.parametrize(
+    ("function", "hits"),
+    [
+        (lambda x: x / jnp.linalg.norm(x, axis=-1, keepdims=True), 1),
+        (lambda x: jax.nn.softmax(x, -1), 2),
+        (lambda x: jnp.sqrt(((x[:, None] - x[None]) ** 2).sum(-1) + 1), 1),
+        (jax.vmap(lambda v: v.mean()), 1),
+        (jax.grad(lambda x: (jax.nn.logsumexp(x, -1) ** 2).sum()), 2),
+    ],
+    ids=["normalise", "softmax", "distances", "vmap", "grad"],
+)
+def test_as_programs_use_it(function, hits):
+    x = normal(20, 3)
+    found = rewritten(function, x, hits={SLICES: hits})
+    np.testing.assert_allclose(found, jax.jit(function)(x), rtol=2e-6, atol=2e-6)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: jnp.int32(x).sum(-1),
+        lambda x: x.prod(-1),
+        lambda x: (x > 0).any(-1),
+        lambda x: x.astype(jnp.complex64).sum(-1),
+        lambda x: x.sum(),
+    ],
+    ids=["integers", "products", "booleans", "complex", "all"],
+)
+def test_what_does_not_pay_stays(function):
+    rewritten(function, normal(20, 3), hits={})

@@ -1,0 +1,37 @@
+"""When another form of a reduction pays on CPU.
+
+Measured under XLA:CPU of jaxlib 0.10.2 and 0.12.0.1 on two x86 cores with AVX-512: alone, behind
+and before elementwise work, products of matrices and gathers, 200 to 3,200,000 elements; both
+programs in one process, interleaved, medians.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+MOST_SLICES = 8
+"""So many neighbours are combined as slices.
+
+Sums over 2 to 8 ran 3.5 to 4.3 times faster, maxima 1.6 to 3.5, softmax 1.6 to 4; over 12, sums 2
+and maxima 0.4.
+"""
+
+LEAST_SLICED = 4096
+"""Elements from which slices pay: 6,000 gave 1.5 to 4; of 200, both take 5 us."""
+
+MOST_INNER = 16
+"""Where so many elements or fewer follow each other between those that are combined.
+
+1 to 2.5 times faster with 16, 1 to 1.3 with 64 and more, and 0.1 s more to compile. Not so where
+nothing is before the axis: XLA then goes through all rows for each element, 9 to 26 times slower.
+"""
+
+
+def slices_pay(shape: Sequence[int], dims: Sequence[int]) -> bool:
+    """Whether to write a reduction of a tensor of `shape` over `dims`, in order, as slices."""
+    if not dims or prod(shape) < LEAST_SLICED:
+        return False
+    combined = prod(shape[dim] for dim in dims)
+    is_leading = list(dims) == list(range(len(dims)))
+    return 1 < combined <= MOST_SLICES and (is_leading or prod(shape[dims[-1] + 1 :]) <= MOST_INNER)
