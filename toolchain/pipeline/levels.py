@@ -14,7 +14,11 @@ _OPENED = (
 _FASTER = (
     # What pays on the target. Ahead of simplify: what these build is tidied too, in one go.
     "threefry",
+    "sorting",
+    "pooling",
     "convolution",
+    "small-matrices",
+    "reductions",
 )
 
 _TIDIED = ("simplify", "dedup-constants", "cse")
