@@ -1,0 +1,160 @@
+// RUN: %jxc opt %s -p scans --split-input-file | FileCheck %s
+
+// A running maximum along the first dimension: a row at a time, from the one before.
+// CHECK-LABEL: func.func @running_of_any_order_to_loop(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<16x4000xf32>
+// CHECK: %[[LEAST:[a-z0-9_]+]] = stablehlo.constant dense<0xFF800000> : tensor<f32>
+// CHECK: %[[ROWS:[a-z0-9_]+]] = stablehlo.reshape %[[X]] : (tensor<16x4000xf32>) -> tensor<1x16x4000xf32>
+// CHECK: %[[START:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %[[LEAST]], dims = [] : (tensor<f32>) -> tensor<1x1x4000xf32>
+// CHECK: %[[LOOP:[a-z0-9_]+]]:3 = stablehlo.while(%[[TURN:[a-z0-9_A-Z]+]] = %{{.*}}, %[[TOTAL:[a-z0-9_A-Z]+]] = %[[START]], %[[DONE:[a-z0-9_A-Z]+]] = %{{.*}})
+// CHECK: stablehlo.constant dense<16> : tensor<i32>
+// CHECK: %[[ROW:[a-z0-9_]+]] = stablehlo.dynamic_slice %[[ROWS]], %{{.*}}, %[[TURN]], %{{.*}}, sizes = [1, 1, 4000]
+// CHECK: %[[MOST:[a-z0-9_]+]] = stablehlo.maximum %[[TOTAL]], %[[ROW]]
+// CHECK: stablehlo.dynamic_update_slice %[[DONE]], %[[MOST]], %{{.*}}, %[[TURN]], %{{.*}}
+// CHECK: %[[R:[a-z0-9_]+]] = stablehlo.reshape %[[LOOP]]#2 : (tensor<1x16x4000xf32>) -> tensor<16x4000xf32>
+// CHECK-NEXT: return %[[R]]
+func.func @running_of_any_order_to_loop(%x: tensor<16x4000xf32>) -> tensor<16x4000xf32> {
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %y = "stablehlo.reduce_window"(%x, %least) <{padding = dense<[[15, 0], [0, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 16, 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<16x4000xf32>, tensor<f32>) -> tensor<16x4000xf32>
+  return %y : tensor<16x4000xf32>
+}
+
+// Integers, added from the last one on, along a dimension between two others.
+// CHECK-LABEL: func.func @running_of_any_order_to_loop_reverse(
+// CHECK: stablehlo.while
+// CHECK: %[[LAST:[a-z0-9_]+]] = stablehlo.constant dense<15> : tensor<i32>
+// CHECK: %[[PLACE:[a-z0-9_]+]] = stablehlo.subtract %[[LAST]],
+// CHECK: stablehlo.dynamic_slice %{{.*}}, %{{.*}}, %[[PLACE]], %{{.*}}, sizes = [2, 1, 2000]
+// CHECK-NOT: reduce_window
+func.func @running_of_any_order_to_loop_reverse(%x: tensor<2x16x2000xi32>) -> tensor<2x16x2000xi32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %y = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<[[0, 0], [0, 15], [0, 0]]> : tensor<3x2xi64>, window_dimensions = array<i64: 1, 16, 1>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %m = stablehlo.add %a, %b : tensor<i32>
+    stablehlo.return %m : tensor<i32>
+  }) : (tensor<2x16x2000xi32>, tensor<i32>) -> tensor<2x16x2000xi32>
+  return %y : tensor<2x16x2000xi32>
+}
+
+// Not neutral: it would come in once, and in the operand's windows once for each padded element.
+// CHECK-LABEL: func.func @running_of_any_order_to_loop_not_from_one(
+// CHECK: stablehlo.reduce_window
+func.func @running_of_any_order_to_loop_not_from_one(%x: tensor<16x4000xi32>) -> tensor<16x4000xi32> {
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %y = "stablehlo.reduce_window"(%x, %one) <{padding = dense<[[15, 0], [0, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 16, 1>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %m = stablehlo.add %a, %b : tensor<i32>
+    stablehlo.return %m : tensor<i32>
+  }) : (tensor<16x4000xi32>, tensor<i32>) -> tensor<16x4000xi32>
+  return %y : tensor<16x4000xi32>
+}
+
+// A window of the 15 elements up to each, of 16.
+// CHECK-LABEL: func.func @running_of_any_order_to_loop_not_shorter(
+// CHECK: stablehlo.reduce_window
+func.func @running_of_any_order_to_loop_not_shorter(%x: tensor<16x4000xi32>) -> tensor<16x4000xi32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %y = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<[[14, 0], [0, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 15, 1>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %m = stablehlo.add %a, %b : tensor<i32>
+    stablehlo.return %m : tensor<i32>
+  }) : (tensor<16x4000xi32>, tensor<i32>) -> tensor<16x4000xi32>
+  return %y : tensor<16x4000xi32>
+}
+
+// -----
+
+// `cumsum`, of bf16: added in f32, as errors would add up.
+// CHECK-LABEL: func.func @running_sum_to_loop(
+// CHECK: stablehlo.convert %{{.*}} : (tensor<bf16>) -> tensor<f32>
+// CHECK: stablehlo.while
+// CHECK: %[[WIDE:[a-z0-9_]+]] = stablehlo.convert %{{.*}} : (tensor<1x1x4000xbf16>) -> tensor<1x1x4000xf32>
+// CHECK: %[[SUM:[a-z0-9_]+]] = stablehlo.add %{{.*}}, %[[WIDE]]
+// CHECK: stablehlo.convert %[[SUM]] : (tensor<1x1x4000xf32>) -> tensor<1x1x4000xbf16>
+// CHECK-NOT: reduce_window
+func.func @running_sum_to_loop(%x: tensor<16x4000xbf16>) -> tensor<16x4000xbf16> {
+  %c = stablehlo.constant dense<0.0> : tensor<bf16>
+  %zero = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<bf16>) -> tensor<bf16>
+  %y = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<[[15, 0], [0, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 16, 1>}> ({
+  ^bb0(%a: tensor<bf16>, %b: tensor<bf16>):
+    %m = stablehlo.add %a, %b : tensor<bf16>
+    stablehlo.return %m : tensor<bf16>
+  }) : (tensor<16x4000xbf16>, tensor<bf16>) -> tensor<16x4000xbf16>
+  return %y : tensor<16x4000xbf16>
+}
+
+// `cumlogsumexp` of one long row: blocks of 64 at a time, whose totals are scanned the same way.
+// CHECK-LABEL: func.func @running_sum_to_loop_blocks(
+// CHECK: %[[PADDED:[a-z0-9_]+]] = stablehlo.pad %{{.*}}, low = [0, 0, 0], high = [0, 60, 0]
+// CHECK: %[[BLOCKS:[a-z0-9_]+]] = stablehlo.reshape %[[PADDED]] : (tensor<1x4160x1xf32>) -> tensor<65x64x1xf32>
+// CHECK: %[[WITHIN:[a-z0-9_]+]]:3 = stablehlo.while
+// CHECK: stablehlo.log_plus_one
+// CHECK: %[[TOTALS:[a-z0-9_]+]] = stablehlo.reshape %[[WITHIN]]#1 : (tensor<65x1x1xf32>) -> tensor<1x65x1xf32>
+// CHECK: %[[OVER:[a-z0-9_]+]]:3 = stablehlo.while
+// CHECK: %[[BEFORE:[a-z0-9_]+]] = stablehlo.pad %[[OVER]]#2, %{{.*}}, low = [0, 1, 0], high = [0, -1, 0]
+// CHECK: stablehlo.broadcast_in_dim %{{.*}}, dims = [0, 2] : (tensor<65x1xf32>) -> tensor<65x64x1xf32>
+// CHECK: stablehlo.slice %{{.*}} [0:1, 0:4100, 0:1]
+// CHECK-NOT: reduce_window
+func.func @running_sum_to_loop_blocks(%x: tensor<4100xf32>) -> tensor<4100xf32> {
+  %none = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %y = "stablehlo.reduce_window"(%x, %none) <{padding = dense<[[4099, 0]]> : tensor<1x2xi64>, window_dimensions = array<i64: 4100>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.maximum %a, %b : tensor<f32>
+    %2 = stablehlo.subtract %a, %b : tensor<f32>
+    %3 = stablehlo.compare NE, %2, %2, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %4 = stablehlo.add %a, %b : tensor<f32>
+    %5 = stablehlo.abs %2 : tensor<f32>
+    %6 = stablehlo.negate %5 : tensor<f32>
+    %7 = stablehlo.exponential %6 : tensor<f32>
+    %8 = stablehlo.log_plus_one %7 : tensor<f32>
+    %9 = stablehlo.add %1, %8 : tensor<f32>
+    %10 = stablehlo.select %3, %4, %9 : tensor<i1>, tensor<f32>
+    stablehlo.return %10 : tensor<f32>
+  }) : (tensor<4100xf32>, tensor<f32>) -> tensor<4100xf32>
+  return %y : tensor<4100xf32>
+}
+
+// A few numbers: a loop to compile is not worth it.
+// CHECK-LABEL: func.func @running_sum_to_loop_not_few(
+// CHECK: stablehlo.reduce_window
+func.func @running_sum_to_loop_not_few(%x: tensor<16x8xf32>) -> tensor<16x8xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %y = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<[[15, 0], [0, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 16, 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<16x8xf32>, tensor<f32>) -> tensor<16x8xf32>
+  return %y : tensor<16x8xf32>
+}
+
+// Along the last dimension of very many rows, whose columns do not stay in the cache.
+// CHECK-LABEL: func.func @running_sum_to_loop_not_long_columns(
+// CHECK: stablehlo.reduce_window
+func.func @running_sum_to_loop_not_long_columns(%x: tensor<20000x50xf32>) -> tensor<20000x50xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %y = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<[[0, 0], [49, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 1, 50>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<20000x50xf32>, tensor<f32>) -> tensor<20000x50xf32>
+  return %y : tensor<20000x50xf32>
+}
+
+// A body that is one op short of it.
+// CHECK-LABEL: func.func @running_sum_to_loop_not_another_body(
+// CHECK: stablehlo.reduce_window
+func.func @running_sum_to_loop_not_another_body(%x: tensor<16x4000xf32>) -> tensor<16x4000xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %y = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<[[15, 0], [0, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 16, 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.maximum %a, %b : tensor<f32>
+    %2 = stablehlo.subtract %a, %b : tensor<f32>
+    %3 = stablehlo.add %1, %2 : tensor<f32>
+    stablehlo.return %3 : tensor<f32>
+  }) : (tensor<16x4000xf32>, tensor<f32>) -> tensor<16x4000xf32>
+  return %y : tensor<16x4000xf32>
+}

@@ -1,0 +1,134 @@
+"""Running sums, products, maxima and the like: windows as long as the operand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import inf, prod
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects.stablehlo import ReduceWindowOp
+
+from jxc.cost import scans as cost
+from jxc.cost.scans import Scan
+from jxc.ir import build
+from jxc.ir.values import element_type, is_float, shape_of, splat_of
+from jxc.passes.pooling import geometry
+from jxc.passes.pooling.geometry import Axis
+from jxc.passes.simplify.reduce_body import combiner_of, is_exact_in_any_order, is_neutral
+from jxc.rewrite import Facts, exact, reassociates, rule
+
+from .logaddexp import is_logaddexp, logaddexp
+from .loop import Fold, scanned
+
+Combiner = Callable[[ir.Value, ir.Value], ir.Value]
+
+_FLOATS = (ir.F16Type, ir.BF16Type, ir.F32Type, ir.F64Type)
+
+_COMBINERS: dict[str, Combiner] = {
+    "add": stablehlo.add,
+    "multiply": stablehlo.multiply,
+    "maximum": stablehlo.maximum,
+    "minimum": stablehlo.minimum,
+    "and": stablehlo.and_,
+    "or": stablehlo.or_,
+    "logaddexp": logaddexp,
+}
+
+_NEUTRAL = {"add": 0, "multiply": 1, "logaddexp": -inf}
+
+
+@rule(exact, targets=("cpu",))
+def running_of_any_order_to_loop(op: ReduceWindowOp, facts: Facts) -> ir.Value | None:
+    """reduce_window(x, f) -> y[i] = f(y[i - 1], x[i]), for windows of all elements up to each.
+
+    Where the elements may be combined in any order: the greatest, the least, integers, booleans.
+    Also backwards, and in blocks whose totals are scanned and combined with what follows.
+    """
+    name = combiner_of(op)
+    if name is None or not is_exact_in_any_order(name, op.inputs[0]):
+        return None
+    return _looped(op, name, facts)
+
+
+@rule(reassociates, targets=("cpu",))
+def running_sum_to_loop(op: ReduceWindowOp, facts: Facts) -> ir.Value | None:
+    """reduce_window(x, f) -> y[i] = f(y[i - 1], x[i]), for windows of all elements up to each.
+
+    Floats summed or multiplied, or logarithms of which the exponentials are summed; 16-bit ones in
+    f32. A NaN or infinity is met by what follows it alone.
+    """
+    x = op.inputs[0]
+    name = combiner_of(op) or ("logaddexp" if is_logaddexp(op.body.blocks[0]) else None)
+    if name not in _NEUTRAL or not is_float(x) or is_exact_in_any_order(name, x):
+        return None
+    return _looped(op, name, facts)
+
+
+def _looped(op: ReduceWindowOp, name: str, facts: Facts) -> ir.Value | None:
+    (x,), (start,) = op.inputs, op.init_values
+    axes = geometry.read(op, x, op.results[0])
+    if axes is None or not _is_plain(x) or not _is_neutral(name, start):
+        return None
+    dim = _dimension(axes)
+    if dim is None:
+        return None
+    scan = _scan(x, dim, name)
+    blocks = cost.blocks_of(facts.rates, scan)
+    if blocks is None:
+        return None
+    fold = Fold(
+        combine=_COMBINERS[name],
+        start=build.convert(start, _accumulator(x, name)),
+        is_reverse=axes[dim].high > 0,
+    )
+    rows = build.reshape(x, [scan.outer, scan.length, scan.inner])
+    return build.reshape(scanned(rows, fold, blocks), shape_of(x))
+
+
+def _is_plain(x: ir.Value) -> bool:
+    element = element_type(x)
+    return isinstance(element, _FLOATS) or (
+        isinstance(element, ir.IntegerType) and element.width not in (2, 4)
+    )
+
+
+def _is_neutral(name: str, start: ir.Value) -> bool:
+    if name in _NEUTRAL and is_float(start):
+        return splat_of(start) == _NEUTRAL[name]
+    return is_neutral(name, start)
+
+
+def _dimension(axes: Sequence[Axis]) -> int | None:
+    """The one dimension along which the window holds all elements up to each, or all from each."""
+    moved = [dim for dim, axis in enumerate(axes) if axis != _still(axis.size)]
+    if len(moved) != 1 or (axis := axes[moved[0]]).size < cost.SHORTEST:
+        return None
+    whole = Axis(size=axis.size, window=axis.size, out=axis.size, stride=1)
+    runs = (replace(whole, low=axis.size - 1), replace(whole, high=axis.size - 1))
+    return moved[0] if axis in runs else None
+
+
+def _still(size: int) -> Axis:
+    return Axis(size=size, window=1, out=size, stride=1)
+
+
+def _scan(x: ir.Value, dim: int, name: str) -> Scan:
+    shape = shape_of(x)
+    return Scan(
+        outer=prod(shape[:dim]),
+        length=shape[dim],
+        inner=prod(shape[dim + 1 :]),
+        bytes=-(-element_type(x).width // 8),
+        is_log=name == "logaddexp",
+        is_rounded=not is_exact_in_any_order(name, x),
+    )
+
+
+def _accumulator(x: ir.Value, name: str) -> ir.Type:
+    """f32 for sums of 16-bit floats, whose errors would add up."""
+    element = element_type(x)
+    if isinstance(element, (ir.F16Type, ir.BF16Type)) and not is_exact_in_any_order(name, x):
+        return ir.F32Type.get()
+    return element

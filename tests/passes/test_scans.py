@@ -1,0 +1,156 @@
+"""Running sums and the like as JAX writes them, rewritten: against jit and the interpreter."""
+
+from __future__ import annotations
+
+from unittest.mock import patch
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jax import lax
+
+import jxc
+from jxc.check.run import shared_interpreter
+from jxc.cost import scans as cost
+from jxc.cost.rates import Rates
+from jxc.cost.scans import Scan
+
+CHOICE, SUM = "running-of-any-order-to-loop", "running-sum-to-loop"
+RUNNING = {
+    "cumsum": (lax.cumsum, SUM),
+    "cumprod": (lax.cumprod, SUM),
+    "cumlogsumexp": (lax.cumlogsumexp, SUM),
+    "cummax": (lax.cummax, CHOICE),
+    "cummin": (lax.cummin, CHOICE),
+}
+EDGES = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -2.0, 1e-45, 3e38], np.float32)
+
+
+def rewritten(function, args, *rules, blocks=None):
+    """The function after the pass, in which these rules must have fired, and no others."""
+    lowered = optimized(jxc.lower(function, *args), blocks)
+    assert set(lowered.report.hits) == set(rules)
+    assert "reduce_window" not in lowered.as_text() and "while" in lowered.as_text()
+    return lowered.compile()(*args)
+
+
+def optimized(lowered, blocks):
+    """After the pass, with these blocks instead of those that are fastest."""
+    if blocks is None:
+        return lowered.opt("inline,scans")
+    with patch.object(cost, "blocks_of", lambda rates, scan: fitting(blocks, scan.length)):
+        return lowered.opt("inline,scans")
+
+
+def fitting(blocks, length):
+    """`blocks`, and one more that takes the totals that are left."""
+    for block in blocks:
+        length = -(-length // block)
+    return (*blocks, length)
+
+
+def near(got, want, rtol=3e-5):
+    np.testing.assert_allclose(
+        np.asarray(got, np.float64), np.asarray(want, np.float64), rtol=rtol, atol=rtol
+    )
+
+
+PLACES = {
+    "first": ((40, 300), 0, False),
+    "between": ((3, 40, 100), 1, True),
+    "last": ((100, 200), 1, False),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("name", RUNNING)
+def test_as_jax_writes_it(name, place):
+    (shape, axis, reverse), (function, rule) = PLACES[place], RUNNING[name]
+    x = np.random.default_rng(0).uniform(-1.1, 1.1, shape).astype(np.float32)
+
+    def running(x):
+        return function(x, axis=axis, reverse=reverse)
+
+    near(rewritten(running, [x], rule), running(x))
+
+
+def test_long_rows_are_taken_in_blocks():
+    x = np.random.default_rng(0).standard_normal((5000, 16)).astype(np.float32)
+    found = rewritten(lambda x: lax.cumsum(x, axis=0), [x], SUM)
+    exact = np.cumsum(x.astype(np.float64), 0)
+    assert np.abs(found - exact).max() < 1e-4
+    row = x[:2000, 0]
+    near(rewritten(lax.cumlogsumexp, [row], SUM), lax.cumlogsumexp(row))
+
+
+def test_gradient_and_vmap():
+    x = np.random.default_rng(0).standard_normal((4, 50, 64)).astype(np.float32)
+    gradient = jax.vmap(jax.grad(lambda x: (jnp.cumsum(x, axis=0) ** 2).sum()))
+    near(rewritten(gradient, [x], SUM), jax.jit(gradient)(x), rtol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.uint8, np.bool_])
+def test_whole_numbers_are_the_same(dtype):
+    x = np.random.default_rng(0).integers(0, 200, (32, 500)).astype(dtype)
+    for function in (jnp.cumsum, jnp.cumprod):
+        found = rewritten(lambda x, f=function: f(x, axis=0), [x], CHOICE)
+        np.testing.assert_array_equal(found, jax.jit(lambda x, f=function: f(x, axis=0))(x))
+
+
+@pytest.mark.parametrize("dtype", [jnp.bfloat16, np.float16])
+def test_16_bit_sums_are_rounded_once(dtype):
+    """600 ones: in bf16 itself no sum of ones gets past 256."""
+    ones = jnp.ones((600, 300), dtype)
+    found = rewritten(lambda x: lax.cumsum(x, axis=0), [ones], SUM)
+    np.testing.assert_array_equal(found, np.cumsum(np.ones((600, 300)), 0).astype(dtype))
+
+
+@st.composite
+def runs(draw):
+    shape = draw(st.tuples(st.integers(1, 3), st.integers(16, 40), st.integers(1, 3)))
+    blocks = draw(st.sampled_from([(), (4,), (16,), (3, 5)]))
+    return shape, draw(st.sampled_from(list(RUNNING))), draw(st.booleans()), blocks
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(run=runs(), seed=st.integers(0, 9))
+def test_edge_values_reach_what_follows_them(run, seed):
+    """NaN, infinities and signed zeros are where the interpreter has them, in blocks too."""
+    shape, name, reverse, blocks = run
+    function, rule = RUNNING[name]
+    generator = np.random.default_rng(seed)
+    x = np.where(generator.random(shape) < 0.1, generator.choice(EDGES, shape), 1.0)
+    x = x.astype(np.float32)
+    lowered = jxc.lower(lambda x: function(x, axis=1, reverse=reverse), x).opt("inline")
+    after = optimized(lowered, blocks)
+    assert set(after.report.hits) == {rule}
+    want, got = (shared_interpreter().run(each.module, [x])[0] for each in (lowered, after))
+    with np.errstate(over="ignore", invalid="ignore"):
+        np.testing.assert_allclose(got, want, rtol=1e-5)
+    zeros = (want == 0) & (got == 0)
+    np.testing.assert_array_equal(np.signbit(got[zeros]), np.signbit(want[zeros]))
+
+
+def test_blocks_that_pay():
+    """One loop where rows are wide; blocks where there is one row; none where XLA is as quick."""
+
+    def blocks(outer, length, inner, is_log=False):
+        scan = Scan(outer, length, inner, bytes=4, is_log=is_log, is_rounded=True)
+        return cost.blocks_of(Rates("cpu"), scan)
+
+    assert blocks(1, 512, 512) == (512,)
+    assert blocks(64, 1000, 1) == (1000,)
+    assert blocks(1, 5000, 64)[0] < 5000
+    assert len(blocks(1, 100_000, 1, is_log=True)) > 1
+    assert blocks(1, 8, 100_000) is None
+    assert blocks(20_000, 50, 1) is None
+    assert blocks(1, 1000, 1) is None
+
+
+def test_other_targets_keep_their_windows():
+    lowered = jxc.lower(lambda x: lax.cumsum(x, axis=0), np.ones((64, 512), np.float32))
+    assert lowered.opt("inline,scans", target="cpu").report.hits
+    assert not lowered.opt("inline,scans", target="gpu").report.hits
