@@ -108,24 +108,48 @@ def window_of_any_order_to_slices(op: ReduceWindowOp) -> ir.Value | None:
     return _combined(op, name)
 
 
-@rule(reassociates, targets=("cpu",))
+@rule(exact, targets=("cpu",))
 def window_sum_to_slices(op: ReduceWindowOp) -> ir.Value | None:
+    """reduce_window(x, f) -> f(f(init, slice(pad(x))), ...), in StableHLO's order.
+
+    Floats summed or multiplied over small windows.
+    """
+    name = _rounding(op)
+    axes = _worthwhile(op)
+    if name is None or axes is None or not cost.keeps_order([axis.window for axis in axes]):
+        return None
+    image = geometry.pad(op.inputs[0], op.init_values[0], axes)
+    shape = shape_of(op.results[0])
+    total = build.broadcast(op.init_values[0], shape, [])
+    for tap in geometry.taps(axes):
+        total = inline(op, [total, geometry.tapped(image, axes, tap)], shape)[0]
+    return total
+
+
+@rule(reassociates, targets=("cpu",))
+def large_window_sum_to_slices(op: ReduceWindowOp) -> ir.Value | None:
     """reduce_window(x, f) -> f(slice(pad(x)), ...), a dimension at a time.
 
     Floats summed or multiplied. The initial value comes in once, and for each padded element, as
     StableHLO has it.
     """
+    name = _rounding(op)
+    return None if name is None else _combined(op, name)
+
+
+def _rounding(op: ReduceWindowOp) -> str | None:
+    """Which of "add" and "multiply" combines the elements, if the order matters."""
     name = combiner_of(op)
     if name not in ("add", "multiply") or is_exact_in_any_order(name, op.inputs[0]):
         return None
-    return _combined(op, name)
+    return name
 
 
 def _combined(op: ReduceWindowOp, name: str) -> ir.Value | None:
-    (x,), (start,) = op.inputs, op.init_values
-    axes = geometry.read(op, x, op.results[0])
-    if axes is None or not _is_plain(x) or _is_of_few(x, axes) or not _pays(axes):
+    axes = _worthwhile(op)
+    if axes is None:
         return None
+    (x,), (start,) = op.inputs, op.init_values
     image = geometry.pad(x, start, axes)
     for dim in _order(axes):
         image = _along(op, image, axes, dim)
@@ -133,6 +157,15 @@ def _combined(op: ReduceWindowOp, name: str) -> ir.Value | None:
         return image
     shape = shape_of(image)
     return inline(op, [build.broadcast(start, shape, []), image], shape)[0]
+
+
+def _worthwhile(op: ReduceWindowOp) -> tuple[Axis, ...] | None:
+    """The window of an op of one operand, if slices beat XLA's own."""
+    x = op.inputs[0]
+    axes = geometry.read(op, x, op.results[0])
+    if axes is None or not _is_plain(x) or _is_of_few(x, axes) or not _pays(axes):
+        return None
+    return axes
 
 
 def _is_plain(x: ir.Value) -> bool:
