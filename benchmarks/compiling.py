@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -13,12 +12,8 @@ import jax
 import jxc
 from jxc.ir import count_ops
 
-REPEATS, REPEAT_SECONDS = 3, 2.0
-"""How often each compilation is timed, and the seconds in all after which once was enough."""
-
 Function = Callable[..., Any]
 T = TypeVar("T")
-U = TypeVar("U")
 
 
 @dataclass
@@ -49,7 +44,7 @@ class Compiled:
 
 def compile_program(contender: str, function: Function, args: tuple[Any, ...]) -> Compiled:
     """Compile as "plain" `jax.jit` does, by "enzyme", or by a level such as "O2"."""
-    jax.clear_caches()
+    jax.clear_caches()  # else nothing is traced twice, nor is XLA asked twice for one module
     if contender == "enzyme":
         return _by_enzyme(function, args)
     return (
@@ -60,14 +55,14 @@ def compile_program(contender: str, function: Function, args: tuple[Any, ...]) -
 def _plainly(function: Function, args: tuple[Any, ...]) -> Compiled:
     lowered, lower = _timed(lambda: jax.jit(function).lower(*args))
     ops = count_ops(lowered.compiler_ir("stablehlo"))
-    call, xla = _repeatedly(lambda: jax.jit(function).lower(*args), lambda low: low.compile())
+    call, xla = _timed(lowered.compile)
     return Compiled(call, ops, lower, 0.0, xla)
 
 
 def _by_level(level: str, function: Function, args: tuple[Any, ...]) -> Compiled:
     lowered, lower = _timed(lambda: jxc.lower(function, *args))
-    optimised, passes = _repeatedly(lambda: lowered, lambda low: low.opt(level))
-    exe, xla = _repeatedly(lambda: optimised, lambda opt: opt.compile())
+    optimised, passes = _timed(lambda: lowered.opt(level))
+    exe, xla = _timed(optimised.compile)
     rules = dict(optimised.report.hits) if optimised.report else {}
     return Compiled(exe.compiled, count_ops(optimised.module), lower, passes, xla, rules)
 
@@ -101,14 +96,3 @@ def _by_enzyme(function: Function, args: tuple[Any, ...]) -> Compiled:
 def _timed(call: Callable[[], T]) -> tuple[T, float]:
     start = perf_counter()
     return call(), perf_counter() - start
-
-
-def _repeatedly(prepare: Callable[[], T], work: Callable[[T], U]) -> tuple[U, float]:
-    """What `work` makes of what `prepare` does, and its median seconds."""
-    seconds: list[float] = []
-    while not seconds or (len(seconds) < REPEATS and sum(seconds) < REPEAT_SECONDS):
-        jax.clear_caches()  # else XLA is not asked twice for the same module
-        prepared = prepare()
-        result, spent = _timed(lambda prepared=prepared: work(prepared))
-        seconds.append(spent)
-    return result, statistics.median(seconds)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -100,22 +100,30 @@ def _contender(name: str, runs: list[dict[str, Any]]) -> Contender:
     mine = [run.get(name, {"failed": "was not run"}) for run in runs]
     if failed := next((each["failed"] for each in mine if each.get("failed")), ""):
         return Contender(failed)
-    compiled = [
-        (each["passes"] + each["xla"]) / run["plain"]["xla"]
-        for each, run in zip(mine, runs, strict=True)
-    ]
     return Contender(
         ops=mine[0]["ops"],
-        **{key: statistics.median(m[key] for m in mine) for key in ("lower", "passes", "xla")},
-        run=statistics.median(second for each in mine for second in each["seconds"]),
+        **{key: _median(each[key] for each in mine) for key in ("lower", "passes", "xla")},
+        run=_median(each["seconds"] for each in mine),
         temporaries=mine[0]["temporaries"],
         ratio=_ratio("plain", name, runs),
-        compile_ratio=statistics.median(compiled),
+        compile_ratio=_median(
+            _compile_ratios(each, run["plain"]) for each, run in zip(mine, runs, strict=True)
+        ),
         error=max(each.get("error", 0.0) for each in mine),
         sensitivity=min(each.get("sensitivity", 0.0) for each in mine),
         agrees=all(each.get("agrees", True) for each in mine),
         rules=mine[0]["rules"],
     )
+
+
+def _median(figures: Iterable[Sequence[float]]) -> float:
+    """Over all processes and rounds."""
+    return statistics.median(figure for each in figures for figure in each)
+
+
+def _compile_ratios(mine: dict[str, Any], plain: dict[str, Any]) -> list[float]:
+    rounds = zip(mine["passes"], mine["xla"], plain["xla"], strict=True)
+    return [(passes + ours) / theirs for passes, ours, theirs in rounds]
 
 
 def _ratio(slow: str, fast: str, runs: list[dict[str, Any]]) -> Interval:

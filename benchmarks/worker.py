@@ -22,6 +22,7 @@ from models import MODELS, Program
 from jxc.check.sensitivity import compare
 
 CACHE = Path(__file__).parent.parent / "build" / "bench-cache"
+COMPILE_ROUNDS, COMPILE_SECONDS = 3, 4.0
 LEAST_ROUNDS, TURN_SECONDS = 5, 0.02
 
 
@@ -45,25 +46,46 @@ def measured(name: str, contenders: list[str], turn: int, rounds: int, seconds: 
     """Everything that this process can tell about a model, for each contender."""
     function, args = build(name)
     jax.jit(lambda x: x + 1).lower(1.0).compile()  # XLA's own first steps
-    done: dict[str, Compiled] = {}
-    told: dict[str, dict[str, Any]] = {}
-    for contender in _turned(contenders, turn):
-        try:
-            done[contender] = compile_program(contender, function, args)
-            told[contender] = _figures(done[contender])
-        except Exception as error:
-            if contender == "plain":
-                raise
-            told[contender] = {"failed": _reason(error)}
-    plain = done["plain"].call
-    for contender in done.keys() - {"plain"}:
-        found = compare(plain, done[contender].call, args, {})
+    calls, told = compile_in_turn(contenders, turn, function, args)
+    for contender in calls.keys() - {"plain"}:
+        found = compare(calls["plain"], calls[contender], args, {})
         told[contender] |= {"error": found.error, "sensitivity": found.sensitivity}
         told[contender]["agrees"] = found.agrees
-    calls = {c: done[c].call for c in _turned(contenders, turn) if c in done}
     for contender, spent in run_in_turn(calls, args, rounds, seconds).items():
         told[contender]["seconds"] = spent
     return {"model": name, "contenders": told}
+
+
+def compile_in_turn(
+    contenders: list[str], turn: int, function: Any, args: tuple[Any, ...]
+) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """Each contender's executable, and what compiling took, a figure a round.
+
+    There are up to `COMPILE_ROUNDS`; none begins after `COMPILE_SECONDS`.
+
+    Raises:
+        Exception: plain `jax.jit` cannot compile the function.
+    """
+    calls: dict[str, Any] = {}
+    told: dict[str, dict[str, Any]] = {contender: {} for contender in contenders}
+    start = perf_counter()
+    for count in range(COMPILE_ROUNDS):
+        if count and perf_counter() - start > COMPILE_SECONDS:
+            break
+        for contender in _turned(contenders, turn + count):
+            if "failed" in told[contender]:
+                continue
+            try:
+                compiled = compile_program(contender, function, args)
+            except Exception as error:
+                if contender == "plain":
+                    raise
+                told[contender] = {"failed": _reason(error)}
+                calls.pop(contender, None)
+                continue
+            calls[contender] = compiled.call
+            _add_figures(told[contender], compiled)
+    return calls, told
 
 
 def _turned(items: list[str], turn: int) -> list[str]:
@@ -71,9 +93,10 @@ def _turned(items: list[str], turn: int) -> list[str]:
     return items[turn:] + items[:turn]
 
 
-def _figures(compiled: Compiled) -> dict[str, Any]:
-    names = ("ops", "lower", "passes", "xla", "temporaries", "rules")
-    return {name: getattr(compiled, name) for name in names}
+def _add_figures(told: dict[str, Any], compiled: Compiled) -> None:
+    told |= {name: getattr(compiled, name) for name in ("ops", "temporaries", "rules")}
+    for name in ("lower", "passes", "xla"):
+        told.setdefault(name, []).append(getattr(compiled, name))
 
 
 def _reason(error: BaseException) -> str:
