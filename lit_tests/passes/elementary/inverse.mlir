@@ -1,0 +1,59 @@
+// RUN: %jxc opt %s -p elementary --split-input-file | FileCheck %s
+
+// The smaller over the larger is at most 1; where the quotient was turned over, so is the angle.
+// CHECK-LABEL: func.func @arctangent_to_polynomial(
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<128xf32>, %[[X:[a-z0-9]+]]: tensor<128xf32>
+// CHECK: %[[LEFT:[a-z0-9_]+]] = stablehlo.compare LT, %{{.*}} : (tensor<128xi32>, tensor<128xi32>) -> tensor<128xi1>
+// CHECK: %[[LEAST:[a-z0-9_]+]] = stablehlo.minimum
+// CHECK: %[[MOST:[a-z0-9_]+]] = stablehlo.maximum
+// CHECK: stablehlo.divide %[[LEAST]], %[[MOST]] : tensor<128xf64>
+// CHECK: stablehlo.select %[[LEFT]],
+// CHECK: stablehlo.bitcast_convert %{{.*}} : (tensor<128xi32>) -> tensor<128xf32>
+func.func @arctangent_to_polynomial(%y: tensor<128xf32>, %x: tensor<128xf32>) -> tensor<128xf32> {
+  %z = stablehlo.atan2 %y, %x : tensor<128xf32>
+  return %z : tensor<128xf32>
+}
+
+// CHECK-LABEL: func.func @arctangent_to_polynomial_not_f64(
+// CHECK: stablehlo.atan2
+func.func @arctangent_to_polynomial_not_f64(%y: tensor<128xf64>, %x: tensor<128xf64>) -> tensor<128xf64> {
+  %z = stablehlo.atan2 %y, %x : tensor<128xf64>
+  return %z : tensor<128xf64>
+}
+
+// CHECK-LABEL: func.func @arcsine_to_polynomial(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<128xf32>
+// CHECK: %[[LARGE:[a-z0-9_]+]] = stablehlo.compare GT,
+// CHECK: %[[SQUARE:[a-z0-9_]+]] = stablehlo.select %[[LARGE]],
+// CHECK: stablehlo.sqrt %[[SQUARE]] : tensor<128xf64>
+// CHECK: stablehlo.select %{{.*}}, %[[X]], %{{.*}} : tensor<128xi1>, tensor<128xf32>
+func.func @arcsine_to_polynomial(%x: tensor<128xf32>) -> tensor<128xf32> {
+  %y = chlo.asin %x : tensor<128xf32> -> tensor<128xf32>
+  return %y : tensor<128xf32>
+}
+
+// Too few to be worth the compile time.
+// CHECK-LABEL: func.func @arcsine_to_polynomial_not_few(
+// CHECK: chlo.asin
+func.func @arcsine_to_polynomial_not_few(%x: tensor<9x7xf32>) -> tensor<9x7xf32> {
+  %y = chlo.asin %x : tensor<9x7xf32> -> tensor<9x7xf32>
+  return %y : tensor<9x7xf32>
+}
+
+// CHECK-LABEL: func.func @arccosine_to_polynomial(
+// CHECK: %[[LARGE:[a-z0-9_]+]] = stablehlo.compare GT,
+// CHECK: stablehlo.sqrt
+// CHECK: stablehlo.select %[[LARGE]],
+// CHECK: %[[R:[a-z0-9_]+]] = stablehlo.convert %{{.*}} : (tensor<128xf64>) -> tensor<128xf32>
+// CHECK-NEXT: return %[[R]]
+func.func @arccosine_to_polynomial(%x: tensor<128xf32>) -> tensor<128xf32> {
+  %y = chlo.acos %x : tensor<128xf32> -> tensor<128xf32>
+  return %y : tensor<128xf32>
+}
+
+// CHECK-LABEL: func.func @arccosine_to_polynomial_not_complex(
+// CHECK: chlo.acos
+func.func @arccosine_to_polynomial_not_complex(%x: tensor<128xcomplex<f32>>) -> tensor<128xcomplex<f32>> {
+  %y = chlo.acos %x : tensor<128xcomplex<f32>> -> tensor<128xcomplex<f32>>
+  return %y : tensor<128xcomplex<f32>>
+}

@@ -1,0 +1,79 @@
+// RUN: %jxc opt %s -p elementary --split-input-file | FileCheck %s
+
+// x x sqrt(x), which is not negative; and no NaN at minus infinity.
+// CHECK-LABEL: func.func @power_to_products(
+// CHECK: %[[WIDE:[a-z0-9_]+]] = stablehlo.convert %{{.*}} : (tensor<128xf32>) -> tensor<128xf64>
+// CHECK-DAG: %[[SQUARE:[a-z0-9_]+]] = stablehlo.multiply %[[WIDE]], %[[WIDE]]
+// CHECK-DAG: %[[ROOT:[a-z0-9_]+]] = stablehlo.sqrt %[[WIDE]]
+// CHECK: %[[PRODUCT:[a-z0-9_]+]] = stablehlo.multiply %[[SQUARE]], %[[ROOT]]
+// CHECK: %[[SIZE:[a-z0-9_]+]] = stablehlo.abs %[[PRODUCT]]
+// CHECK: stablehlo.select %{{.*}}, %{{.*}}, %[[SIZE]]
+func.func @power_to_products(%x: tensor<128xf32>) -> tensor<128xf32> {
+  %c = stablehlo.constant dense<2.5> : tensor<128xf32>
+  %y = stablehlo.power %x, %c : tensor<128xf32>
+  return %y : tensor<128xf32>
+}
+
+// As `jnp.power(x, -4.0)`.
+// CHECK-LABEL: func.func @power_to_products_whole(
+// CHECK: %[[WIDE:[a-z0-9_]+]] = stablehlo.convert %{{.*}} : (tensor<128xf32>) -> tensor<128xf64>
+// CHECK: %[[SQUARE:[a-z0-9_]+]] = stablehlo.multiply %[[WIDE]], %[[WIDE]]
+// CHECK: %[[FOURTH:[a-z0-9_]+]] = stablehlo.multiply %[[SQUARE]], %[[SQUARE]]
+// CHECK: stablehlo.divide %{{.*}}, %[[FOURTH]]
+func.func @power_to_products_whole(%x: tensor<128xf32>) -> tensor<128xf32> {
+  %c = stablehlo.constant dense<-4.0> : tensor<f32>
+  %b = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> tensor<128xf32>
+  %y = stablehlo.power %x, %b : tensor<128xf32>
+  return %y : tensor<128xf32>
+}
+
+// XLA makes x x x of it.
+// CHECK-LABEL: func.func @power_to_products_not_three(
+// CHECK: stablehlo.power
+func.func @power_to_products_not_three(%x: tensor<128xf32>) -> tensor<128xf32> {
+  %c = stablehlo.constant dense<3.0> : tensor<128xf32>
+  %y = stablehlo.power %x, %c : tensor<128xf32>
+  return %y : tensor<128xf32>
+}
+
+// The exponent from the bits, the logarithm of the rest by a division.
+// CHECK-LABEL: func.func @power_to_polynomials(
+// CHECK: stablehlo.bitcast_convert %{{.*}} : (tensor<128xf64>) -> tensor<128xi64>
+// CHECK: stablehlo.shift_right_logical
+// CHECK: stablehlo.divide %{{.*}} : tensor<128xf64>
+// CHECK: stablehlo.round_nearest_even
+// CHECK: stablehlo.shift_left
+// CHECK: %[[R:[a-z0-9_]+]] = stablehlo.convert %{{.*}} : (tensor<128xf64>) -> tensor<128xf32>
+// CHECK-NEXT: return %[[R]]
+func.func @power_to_polynomials(%x: tensor<128xf32>, %y: tensor<128xf32>) -> tensor<128xf32> {
+  %z = stablehlo.power %x, %y : tensor<128xf32>
+  return %z : tensor<128xf32>
+}
+
+// Nothing is asked of the sign of a base that is known.
+// CHECK-LABEL: func.func @power_to_polynomials_of_two(
+// CHECK-NOT: shift_right_logical
+// CHECK: stablehlo.shift_left
+// CHECK-NOT: stablehlo.power
+func.func @power_to_polynomials_of_two(%y: tensor<128xf32>) -> tensor<128xf32> {
+  %c = stablehlo.constant dense<2.0> : tensor<128xf32>
+  %z = stablehlo.power %c, %y : tensor<128xf32>
+  return %z : tensor<128xf32>
+}
+
+// CHECK-LABEL: func.func @power_to_polynomials_by_a_third(
+// CHECK: stablehlo.shift_left
+// CHECK-NOT: stablehlo.power
+func.func @power_to_polynomials_by_a_third(%x: tensor<128xbf16>) -> tensor<128xbf16> {
+  %c = stablehlo.constant dense<3.33984375e-1> : tensor<128xbf16>
+  %z = stablehlo.power %x, %c : tensor<128xbf16>
+  return %z : tensor<128xbf16>
+}
+
+// Integers wrap around.
+// CHECK-LABEL: func.func @power_to_polynomials_not_integer(
+// CHECK: stablehlo.power
+func.func @power_to_polynomials_not_integer(%x: tensor<128xi32>, %y: tensor<128xi32>) -> tensor<128xi32> {
+  %z = stablehlo.power %x, %y : tensor<128xi32>
+  return %z : tensor<128xi32>
+}

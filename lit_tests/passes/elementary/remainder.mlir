@@ -1,0 +1,40 @@
+// RUN: %jxc opt %s -p elementary --split-input-file | FileCheck %s
+
+// Ten digits of 28 bits hold the greatest quotient of two f32.
+// CHECK-LABEL: func.func @remainder_to_long_division(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<128xf32>, %[[Y:[a-z0-9]+]]: tensor<128xf32>
+// CHECK-COUNT-10: stablehlo.floor %{{.*}} : tensor<128xf64>
+// CHECK-NOT: stablehlo.floor
+// CHECK: %[[R:[a-z0-9_]+]] = stablehlo.select %{{.*}}, %[[X]], %{{.*}} : tensor<128xi1>, tensor<128xf32>
+// CHECK-NEXT: return %[[R]]
+func.func @remainder_to_long_division(%x: tensor<128xf32>, %y: tensor<128xf32>) -> tensor<128xf32> {
+  %z = stablehlo.remainder %x, %y : tensor<128xf32>
+  return %z : tensor<128xf32>
+}
+
+// As `x % 12.0` begins: 2^128 / 12 has 125 bits.
+// CHECK-LABEL: func.func @remainder_to_long_division_by_twelve(
+// CHECK-COUNT-5: stablehlo.floor
+// CHECK-NOT: stablehlo.floor
+// CHECK-NOT: stablehlo.divide
+func.func @remainder_to_long_division_by_twelve(%x: tensor<128xf32>) -> tensor<128xf32> {
+  %c = stablehlo.constant dense<12.0> : tensor<128xf32>
+  %z = stablehlo.remainder %x, %c : tensor<128xf32>
+  return %z : tensor<128xf32>
+}
+
+// XLA needs no library for powers of two.
+// CHECK-LABEL: func.func @remainder_to_long_division_not_power_of_two(
+// CHECK: stablehlo.remainder
+func.func @remainder_to_long_division_not_power_of_two(%x: tensor<128xf32>) -> tensor<128xf32> {
+  %c = stablehlo.constant dense<0.25> : tensor<128xf32>
+  %z = stablehlo.remainder %x, %c : tensor<128xf32>
+  return %z : tensor<128xf32>
+}
+
+// CHECK-LABEL: func.func @remainder_to_long_division_not_integer(
+// CHECK: stablehlo.remainder
+func.func @remainder_to_long_division_not_integer(%x: tensor<128xi32>, %y: tensor<128xi32>) -> tensor<128xi32> {
+  %z = stablehlo.remainder %x, %y : tensor<128xi32>
+  return %z : tensor<128xi32>
+}

@@ -1,0 +1,23 @@
+// RUN: %jxc opt %s -p elementary --split-input-file | FileCheck %s
+
+// The upper half of the bits, divided by 3, gives the first guess.
+// CHECK-LABEL: func.func @cube_root_to_iteration(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<128xf32>
+// CHECK: %[[WIDE:[a-z0-9_]+]] = stablehlo.convert %[[X]] : (tensor<128xf32>) -> tensor<128xf64>
+// CHECK: stablehlo.divide %{{.*}} : tensor<128xi32>
+// CHECK: %[[GUESS:[a-z0-9_]+]] = stablehlo.bitcast_convert %{{.*}} : (tensor<128xi64>) -> tensor<128xf64>
+// CHECK: %[[ROOT:[a-z0-9_]+]] = stablehlo.convert %{{.*}} : (tensor<128xf64>) -> tensor<128xf32>
+// CHECK: %[[R:[a-z0-9_]+]] = stablehlo.select %{{.*}}, %[[X]], %[[ROOT]]
+// CHECK-NEXT: return %[[R]]
+func.func @cube_root_to_iteration(%x: tensor<128xf32>) -> tensor<128xf32> {
+  %y = stablehlo.cbrt %x : tensor<128xf32>
+  return %y : tensor<128xf32>
+}
+
+// Too few to be worth the compile time.
+// CHECK-LABEL: func.func @cube_root_to_iteration_not_few(
+// CHECK: stablehlo.cbrt
+func.func @cube_root_to_iteration_not_few(%x: tensor<16xf32>) -> tensor<16xf32> {
+  %y = stablehlo.cbrt %x : tensor<16xf32>
+  return %y : tensor<16xf32>
+}

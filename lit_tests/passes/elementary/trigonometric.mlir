@@ -1,0 +1,102 @@
+// RUN: %jxc opt %s -p elementary --split-input-file | FileCheck %s
+
+// The argument in turns, by seven products; half turns go, and their parity is the sign.
+// CHECK-LABEL: func.func @sine_to_polynomial(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<128xf32>
+// CHECK: %[[WIDE:[a-z0-9_]+]] = stablehlo.convert %[[X]] : (tensor<128xf32>) -> tensor<128xf64>
+// CHECK: %[[TURNS:[a-z0-9_]+]] = stablehlo.multiply %[[WIDE]],
+// CHECK: %[[WHOLE:[a-z0-9_]+]] = stablehlo.round_nearest_even %[[TURNS]]
+// CHECK: stablehlo.subtract %[[TURNS]], %[[WHOLE]]
+// CHECK-DAG: %[[SINE:[a-z0-9_]+]] = stablehlo.convert %{{.*}} : (tensor<128xf64>) -> tensor<128xf32>
+// CHECK-DAG: %[[ZERO:[a-z0-9_]+]] = stablehlo.compare EQ, %[[X]],
+// CHECK: %[[R:[a-z0-9_]+]] = stablehlo.select %[[ZERO]], %[[X]], %[[SINE]]
+// CHECK-NEXT: return %[[R]]
+func.func @sine_to_polynomial(%x: tensor<128xf32>) -> tensor<128xf32> {
+  %y = stablehlo.sine %x : tensor<128xf32>
+  return %y : tensor<128xf32>
+}
+
+// Half precision reaches 2^16 only: three products are enough.
+// CHECK-LABEL: func.func @sine_to_polynomial_16_bit(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<16x16xf16>
+// CHECK: %[[SINGLE:[a-z0-9_]+]] = stablehlo.convert %[[X]] : (tensor<16x16xf16>) -> tensor<16x16xf32>
+// CHECK: %[[WIDE:[a-z0-9_]+]] = stablehlo.convert %[[SINGLE]] : (tensor<16x16xf32>) -> tensor<16x16xf64>
+// CHECK-COUNT-3: stablehlo.multiply %[[WIDE]],
+// CHECK-NOT: stablehlo.multiply %[[WIDE]],
+// CHECK: %[[R:[a-z0-9_]+]] = stablehlo.convert %{{.*}} : (tensor<16x16xf32>) -> tensor<16x16xf16>
+// CHECK-NEXT: return %[[R]]
+func.func @sine_to_polynomial_16_bit(%x: tensor<16x16xf16>) -> tensor<16x16xf16> {
+  %y = stablehlo.sine %x : tensor<16x16xf16>
+  return %y : tensor<16x16xf16>
+}
+
+// Two users, one computation.
+// CHECK-LABEL: func.func @sine_to_polynomial_used_twice(
+// CHECK: %[[S:[a-z0-9_]+]] = stablehlo.optimization_barrier %{{.*}} : tensor<128xf32>
+// CHECK: stablehlo.multiply %[[S]], %[[S]]
+func.func @sine_to_polynomial_used_twice(%x: tensor<128xf32>) -> (tensor<128xf32>, tensor<128xf32>) {
+  %y = stablehlo.sine %x : tensor<128xf32>
+  %z = stablehlo.multiply %y, %y : tensor<128xf32>
+  return %y, %z : tensor<128xf32>, tensor<128xf32>
+}
+
+// Too few to be worth the compile time.
+// CHECK-LABEL: func.func @sine_to_polynomial_not_few(
+// CHECK: stablehlo.sine
+func.func @sine_to_polynomial_not_few(%x: tensor<63xf32>) -> tensor<63xf32> {
+  %y = stablehlo.sine %x : tensor<63xf32>
+  return %y : tensor<63xf32>
+}
+
+// f64 leaves no room for exact products.
+// CHECK-LABEL: func.func @sine_to_polynomial_not_f64(
+// CHECK: stablehlo.sine
+func.func @sine_to_polynomial_not_f64(%x: tensor<128xf64>) -> tensor<128xf64> {
+  %y = stablehlo.sine %x : tensor<128xf64>
+  return %y : tensor<128xf64>
+}
+
+// One sine a row: XLA computes it alone, outside of the vectors.
+// CHECK-LABEL: func.func @sine_to_polynomial_not_spread(
+// CHECK: stablehlo.sine
+func.func @sine_to_polynomial_not_spread(%x: tensor<128xf32>) -> tensor<128x64xf32> {
+  %y = stablehlo.sine %x : tensor<128xf32>
+  %z = stablehlo.broadcast_in_dim %y, dims = [0] : (tensor<128xf32>) -> tensor<128x64xf32>
+  return %z : tensor<128x64xf32>
+}
+
+// A quarter turn further.
+// CHECK-LABEL: func.func @cosine_to_polynomial(
+// CHECK: %[[QUARTER:[a-z0-9_]+]] = stablehlo.constant dense<2.500000e-01> : tensor<128xf64>
+// CHECK: stablehlo.add %{{.*}}, %[[QUARTER]]
+// CHECK: %[[R:[a-z0-9_]+]] = stablehlo.convert %{{.*}} : (tensor<128xf64>) -> tensor<128xf32>
+// CHECK-NEXT: return %[[R]]
+func.func @cosine_to_polynomial(%x: tensor<128xf32>) -> tensor<128xf32> {
+  %y = stablehlo.cosine %x : tensor<128xf32>
+  return %y : tensor<128xf32>
+}
+
+// CHECK-LABEL: func.func @cosine_to_polynomial_not_dynamic(
+// CHECK: stablehlo.cosine
+func.func @cosine_to_polynomial_not_dynamic(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %y = stablehlo.cosine %x : tensor<?xf32>
+  return %y : tensor<?xf32>
+}
+
+// Quarter turns go: after an odd number of them the quotient is turned over, with the other sign.
+// CHECK-LABEL: func.func @tangent_to_polynomials(
+// CHECK: %[[OVER:[a-z0-9_]+]] = stablehlo.select %[[ODD:[a-z0-9_]+]], %[[MINUS:[a-z0-9_]+]], %[[SINE:[a-z0-9_]+]] : tensor<128xi1>, tensor<128xf64>
+// CHECK: %[[UNDER:[a-z0-9_]+]] = stablehlo.select %[[ODD]], %[[SINE]], %[[COSINE:[a-z0-9_]+]] :
+// CHECK: stablehlo.divide %[[OVER]], %[[UNDER]]
+func.func @tangent_to_polynomials(%x: tensor<128xf32>) -> tensor<128xf32> {
+  %y = stablehlo.tan %x : tensor<128xf32>
+  return %y : tensor<128xf32>
+}
+
+// Complex tangents are another function.
+// CHECK-LABEL: func.func @tangent_to_polynomials_not_complex(
+// CHECK: stablehlo.tan
+func.func @tangent_to_polynomials_not_complex(%x: tensor<128xcomplex<f32>>) -> tensor<128xcomplex<f32>> {
+  %y = stablehlo.tan %x : tensor<128xcomplex<f32>>
+  return %y : tensor<128xcomplex<f32>>
+}

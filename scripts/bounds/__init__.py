@@ -1,0 +1,1 @@
+"""What `scripts/ulps.py` measures, and how."""

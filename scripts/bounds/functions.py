@@ -1,0 +1,91 @@
+"""The functions whose errors are measured: as JAX has them, and in float64."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+Wide = Callable[..., np.ndarray]
+
+
+@dataclass(frozen=True)
+class Function:
+    """One function of f32.
+
+    Attributes:
+        rule: the rule that rewrites it.
+        program: in JAX, of one array or two.
+        exact: the same in float64, which is what errors are measured from.
+        arguments: how many there are.
+        parity: -1 where f(-x) = -f(x), 1 where f(-x) = f(x): half the reference is enough; else 0.
+        pairs: for two arguments, how many pairs to draw, in all.
+    """
+
+    rule: str
+    program: Callable[..., Any]
+    exact: Wide
+    arguments: int = 1
+    parity: int = 0
+    pairs: int = 0
+
+
+def _power(exponent: float) -> Function:
+    """x^exponent by a rule of its own for each kind of exponent."""
+    whole, half = int(abs(exponent)), abs(exponent) % 1
+
+    def exact(x: np.ndarray) -> np.ndarray:
+        size = reduce(np.multiply, [x] * whole) if whole else np.ones_like(x)
+        if half:
+            size = np.where(x == -np.inf, np.inf, np.abs(size * np.sqrt(x)))
+        return 1 / size if exponent < 0 else size
+
+    return Function("power-to-products", lambda x: jnp.power(x, exponent), exact)
+
+
+def _by(divisor: float) -> Function:
+    wide = float(np.float32(divisor))
+    return Function(
+        "remainder-to-long-division",
+        lambda x: lax.rem(x, jnp.full_like(x, divisor)),
+        lambda x: np.fmod(x, wide),
+        arguments=1,
+        parity=-1,
+    )
+
+
+FUNCTIONS = {
+    "sine": Function("sine-to-polynomial", jnp.sin, np.sin, parity=-1),
+    "cosine": Function("cosine-to-polynomial", jnp.cos, np.cos, parity=1),
+    "tangent": Function("tangent-to-polynomials", jnp.tan, np.tan, parity=-1),
+    "arcsine": Function("arcsine-to-polynomial", jnp.arcsin, np.arcsin, parity=-1),
+    "arccosine": Function("arccosine-to-polynomial", jnp.arccos, np.arccos),
+    "arctangent": Function("arctangent-to-polynomial", jnp.arctan, np.arctan, parity=-1),
+    "cube-root": Function("cube-root-to-iteration", jnp.cbrt, np.cbrt, parity=-1),
+    "power-1.5": _power(1.5),
+    "power-2.5": _power(2.5),
+    "power--0.5": _power(-0.5),
+    "power--2": _power(-2.0),
+    "power-7": _power(7.0),
+    "power-of-2": Function(
+        "power-to-polynomials", lambda x: jnp.power(2.0, x), np.exp2, parity=0
+    ),
+    "power-third": Function(
+        "power-to-polynomials",
+        lambda x: jnp.power(x, 1 / 3),
+        lambda x: np.power(x, np.float64(np.float32(1 / 3))),
+        parity=0,
+    ),
+    "power": Function("power-to-polynomials", jnp.power, np.power, 2, pairs=2**27),
+    "arctangent-of-quotient": Function(
+        "arctangent-to-polynomial", jnp.arctan2, np.arctan2, 2, pairs=2**28
+    ),
+    "remainder": Function("remainder-to-long-division", lax.rem, np.fmod, 2, pairs=2**24),
+    "remainder-by-12": _by(12.0),
+}  # fmt: skip
+"""By the name that `passes/elementary/bounds.json` has for them."""

@@ -1,0 +1,98 @@
+"""Where elementary functions written as formulas of f64 pay on CPU.
+
+Measured under XLA:CPU of jaxlib 0.10.2 and 0.12.0.1 on two x86 cores with AVX-512, on 64 to 2^20
+elements of f32, f16 and bf16, alone, in loops, and fused with what makes and what uses them; both
+programs in one process, interleaved, medians. XLA calls the C library for each element, which takes
+4 to 30 ns; a formula takes one operation on f64 in 0.02 ns. Tangents, arc functions of two
+arguments, cube roots and remainders gained 5 to 100 times wherever they were measured.
+"""
+
+from __future__ import annotations
+
+from math import frexp, inf, isfinite
+
+import jaxlib
+
+from .rates import Rate, Rates
+
+LEAST_ELEMENTS = 64
+"""Fewer are left alone, for the 10 to 50 ms more that a formula compiles.
+
+In a loop sines gained from 8 elements on, 1.7 times, and lost below, up to half.
+"""
+
+SINE_OPERATIONS = 60
+ARCTANGENT_OPERATIONS = 55
+POWER_OPERATIONS = 100
+PRODUCT_OPERATIONS = 25
+"""How much longer than one operation these formulas take."""
+
+XLA_EXPONENTS = (-1.0, 0.0, 0.5, 1.0, 2.0, 3.0)
+"""Powers that XLA writes as products or roots itself."""
+
+GREATEST_PRODUCT = 7.5
+"""Up to here x^n, n a multiple of 1/2, is a product: 1/x^n stays within f64 for every f32."""
+
+_IS_OLD = tuple(map(int, jaxlib.__version__.split(".")[:2])) < (0, 11)
+
+SINE = Rate("sine-of-xla", "one element of stablehlo.sine on f32, in ns", 8.0)
+SUMMED_SINE = Rate(
+    "summed-sine-of-xla",
+    "one element of a sum of sines, which newer versions of XLA make a kernel of, in ns",
+    2.2 if _IS_OLD else 0.5,
+)
+POWER = Rate("power-of-xla", "one element of stablehlo.power on f32, in ns", 5.0)
+ARCTANGENT = Rate(
+    "arctangent-of-xla",
+    "one element of chlo.atan on f32, a call of the C library in older versions of XLA, in ns",
+    10.0 if _IS_OLD else 0.8,
+)
+OPERATION = Rate("f64-operation", "one operation on f64 in a long formula, in ns", 0.02)
+
+
+def sine_pays(rates: Rates, *, is_reduced: bool) -> bool:
+    """Whether a sine, cosine or tangent is better a formula.
+
+    Args:
+        rates: of the target.
+        is_reduced: whether XLA may make one kernel of it and a `reduce`.
+    """
+    return rates[SUMMED_SINE if is_reduced else SINE] > SINE_OPERATIONS * rates[OPERATION]
+
+
+def arctangent_pays(rates: Rates) -> bool:
+    """Whether an arc tangent of one argument is better a formula."""
+    return rates[ARCTANGENT] > ARCTANGENT_OPERATIONS * rates[OPERATION]
+
+
+def power_pays(rates: Rates, *, is_product: bool, is_reduced: bool) -> bool:
+    """Whether a power is better a formula.
+
+    Args:
+        rates: of the target.
+        is_product: whether that is a product of few factors.
+        is_reduced: whether XLA may make one kernel of it and a `reduce`, as for sines.
+    """
+    operations = PRODUCT_OPERATIONS if is_product else POWER_OPERATIONS
+    if is_reduced and rates[SUMMED_SINE] < SINE_OPERATIONS * rates[OPERATION]:
+        return False
+    return rates[POWER] > operations * rates[OPERATION]
+
+
+def is_left_to_xla(base: float | None, exponent: float | None) -> bool:
+    """Whether XLA itself writes this power otherwise, or nobody should; None for what varies."""
+    if exponent is not None:
+        return base is not None or not isfinite(exponent) or exponent in XLA_EXPONENTS
+    return base is not None and not (0 < base < inf and base != 1)
+
+
+def is_short_product(exponent: float) -> bool:
+    """Whether a power is a product of few factors and a square root, and XLA does not see it."""
+    if exponent in XLA_EXPONENTS:
+        return False
+    return abs(exponent) <= GREATEST_PRODUCT and not exponent * 2 % 1
+
+
+def is_long_division(divisor: float) -> bool:
+    """Whether XLA calls the C library for a remainder by this number: not for powers of two."""
+    return isfinite(divisor) and abs(frexp(divisor)[0]) not in (0.0, 0.5)
