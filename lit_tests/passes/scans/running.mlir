@@ -2,25 +2,25 @@
 
 // A running maximum along the first dimension: a row at a time, from the one before.
 // CHECK-LABEL: func.func @running_of_any_order_to_loop(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<16x4000xf32>
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<16x600xf32>
 // CHECK: %[[LEAST:[a-z0-9_]+]] = stablehlo.constant dense<0xFF800000> : tensor<f32>
-// CHECK: %[[ROWS:[a-z0-9_]+]] = stablehlo.reshape %[[X]] : (tensor<16x4000xf32>) -> tensor<1x16x4000xf32>
-// CHECK: %[[START:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %[[LEAST]], dims = [] : (tensor<f32>) -> tensor<1x1x4000xf32>
+// CHECK: %[[ROWS:[a-z0-9_]+]] = stablehlo.reshape %[[X]] : (tensor<16x600xf32>) -> tensor<1x16x600xf32>
+// CHECK: %[[START:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %[[LEAST]], dims = [] : (tensor<f32>) -> tensor<1x1x600xf32>
 // CHECK: %[[LOOP:[a-z0-9_]+]]:3 = stablehlo.while(%[[TURN:[a-z0-9_A-Z]+]] = %{{.*}}, %[[TOTAL:[a-z0-9_A-Z]+]] = %[[START]], %[[DONE:[a-z0-9_A-Z]+]] = %{{.*}})
 // CHECK: stablehlo.constant dense<16> : tensor<i32>
-// CHECK: %[[ROW:[a-z0-9_]+]] = stablehlo.dynamic_slice %[[ROWS]], %{{.*}}, %[[TURN]], %{{.*}}, sizes = [1, 1, 4000]
+// CHECK: %[[ROW:[a-z0-9_]+]] = stablehlo.dynamic_slice %[[ROWS]], %{{.*}}, %[[TURN]], %{{.*}}, sizes = [1, 1, 600]
 // CHECK: %[[MOST:[a-z0-9_]+]] = stablehlo.maximum %[[TOTAL]], %[[ROW]]
 // CHECK: stablehlo.dynamic_update_slice %[[DONE]], %[[MOST]], %{{.*}}, %[[TURN]], %{{.*}}
-// CHECK: %[[R:[a-z0-9_]+]] = stablehlo.reshape %[[LOOP]]#2 : (tensor<1x16x4000xf32>) -> tensor<16x4000xf32>
+// CHECK: %[[R:[a-z0-9_]+]] = stablehlo.reshape %[[LOOP]]#2 : (tensor<1x16x600xf32>) -> tensor<16x600xf32>
 // CHECK-NEXT: return %[[R]]
-func.func @running_of_any_order_to_loop(%x: tensor<16x4000xf32>) -> tensor<16x4000xf32> {
+func.func @running_of_any_order_to_loop(%x: tensor<16x600xf32>) -> tensor<16x600xf32> {
   %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
   %y = "stablehlo.reduce_window"(%x, %least) <{padding = dense<[[15, 0], [0, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 16, 1>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %m = stablehlo.maximum %a, %b : tensor<f32>
     stablehlo.return %m : tensor<f32>
-  }) : (tensor<16x4000xf32>, tensor<f32>) -> tensor<16x4000xf32>
-  return %y : tensor<16x4000xf32>
+  }) : (tensor<16x600xf32>, tensor<f32>) -> tensor<16x600xf32>
+  return %y : tensor<16x600xf32>
 }
 
 // Integers, added from the last one on, along a dimension between two others.
@@ -28,42 +28,42 @@ func.func @running_of_any_order_to_loop(%x: tensor<16x4000xf32>) -> tensor<16x40
 // CHECK: stablehlo.while
 // CHECK: %[[LAST:[a-z0-9_]+]] = stablehlo.constant dense<15> : tensor<i32>
 // CHECK: %[[PLACE:[a-z0-9_]+]] = stablehlo.subtract %[[LAST]],
-// CHECK: stablehlo.dynamic_slice %{{.*}}, %{{.*}}, %[[PLACE]], %{{.*}}, sizes = [2, 1, 2000]
+// CHECK: stablehlo.dynamic_slice %{{.*}}, %{{.*}}, %[[PLACE]], %{{.*}}, sizes = [2, 1, 300]
 // CHECK-NOT: reduce_window
-func.func @running_of_any_order_to_loop_reverse(%x: tensor<2x16x2000xi32>) -> tensor<2x16x2000xi32> {
+func.func @running_of_any_order_to_loop_reverse(%x: tensor<2x16x300xi32>) -> tensor<2x16x300xi32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %y = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<[[0, 0], [0, 15], [0, 0]]> : tensor<3x2xi64>, window_dimensions = array<i64: 1, 16, 1>}> ({
   ^bb0(%a: tensor<i32>, %b: tensor<i32>):
     %m = stablehlo.add %a, %b : tensor<i32>
     stablehlo.return %m : tensor<i32>
-  }) : (tensor<2x16x2000xi32>, tensor<i32>) -> tensor<2x16x2000xi32>
-  return %y : tensor<2x16x2000xi32>
+  }) : (tensor<2x16x300xi32>, tensor<i32>) -> tensor<2x16x300xi32>
+  return %y : tensor<2x16x300xi32>
 }
 
 // Not neutral: it would come in once, and in the operand's windows once for each padded element.
 // CHECK-LABEL: func.func @running_of_any_order_to_loop_not_from_one(
 // CHECK: stablehlo.reduce_window
-func.func @running_of_any_order_to_loop_not_from_one(%x: tensor<16x4000xi32>) -> tensor<16x4000xi32> {
+func.func @running_of_any_order_to_loop_not_from_one(%x: tensor<16x600xi32>) -> tensor<16x600xi32> {
   %one = stablehlo.constant dense<1> : tensor<i32>
   %y = "stablehlo.reduce_window"(%x, %one) <{padding = dense<[[15, 0], [0, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 16, 1>}> ({
   ^bb0(%a: tensor<i32>, %b: tensor<i32>):
     %m = stablehlo.add %a, %b : tensor<i32>
     stablehlo.return %m : tensor<i32>
-  }) : (tensor<16x4000xi32>, tensor<i32>) -> tensor<16x4000xi32>
-  return %y : tensor<16x4000xi32>
+  }) : (tensor<16x600xi32>, tensor<i32>) -> tensor<16x600xi32>
+  return %y : tensor<16x600xi32>
 }
 
 // A window of the 15 elements up to each, of 16.
 // CHECK-LABEL: func.func @running_of_any_order_to_loop_not_shorter(
 // CHECK: stablehlo.reduce_window
-func.func @running_of_any_order_to_loop_not_shorter(%x: tensor<16x4000xi32>) -> tensor<16x4000xi32> {
+func.func @running_of_any_order_to_loop_not_shorter(%x: tensor<16x600xi32>) -> tensor<16x600xi32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %y = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<[[14, 0], [0, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 15, 1>}> ({
   ^bb0(%a: tensor<i32>, %b: tensor<i32>):
     %m = stablehlo.add %a, %b : tensor<i32>
     stablehlo.return %m : tensor<i32>
-  }) : (tensor<16x4000xi32>, tensor<i32>) -> tensor<16x4000xi32>
-  return %y : tensor<16x4000xi32>
+  }) : (tensor<16x600xi32>, tensor<i32>) -> tensor<16x600xi32>
+  return %y : tensor<16x600xi32>
 }
 
 // -----
@@ -72,19 +72,51 @@ func.func @running_of_any_order_to_loop_not_shorter(%x: tensor<16x4000xi32>) -> 
 // CHECK-LABEL: func.func @running_sum_to_loop(
 // CHECK: stablehlo.convert %{{.*}} : (tensor<bf16>) -> tensor<f32>
 // CHECK: stablehlo.while
-// CHECK: %[[WIDE:[a-z0-9_]+]] = stablehlo.convert %{{.*}} : (tensor<1x1x4000xbf16>) -> tensor<1x1x4000xf32>
+// CHECK: %[[WIDE:[a-z0-9_]+]] = stablehlo.convert %{{.*}} : (tensor<1x1x600xbf16>) -> tensor<1x1x600xf32>
 // CHECK: %[[SUM:[a-z0-9_]+]] = stablehlo.add %{{.*}}, %[[WIDE]]
-// CHECK: stablehlo.convert %[[SUM]] : (tensor<1x1x4000xf32>) -> tensor<1x1x4000xbf16>
+// CHECK: stablehlo.convert %[[SUM]] : (tensor<1x1x600xf32>) -> tensor<1x1x600xbf16>
 // CHECK-NOT: reduce_window
-func.func @running_sum_to_loop(%x: tensor<16x4000xbf16>) -> tensor<16x4000xbf16> {
+func.func @running_sum_to_loop(%x: tensor<16x600xbf16>) -> tensor<16x600xbf16> {
   %c = stablehlo.constant dense<0.0> : tensor<bf16>
   %zero = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<bf16>) -> tensor<bf16>
   %y = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<[[15, 0], [0, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 16, 1>}> ({
   ^bb0(%a: tensor<bf16>, %b: tensor<bf16>):
     %m = stablehlo.add %a, %b : tensor<bf16>
     stablehlo.return %m : tensor<bf16>
-  }) : (tensor<16x4000xbf16>, tensor<bf16>) -> tensor<16x4000xbf16>
-  return %y : tensor<16x4000xbf16>
+  }) : (tensor<16x600xbf16>, tensor<bf16>) -> tensor<16x600xbf16>
+  return %y : tensor<16x600xbf16>
+}
+
+// Along the last dimension: a column at a time.
+// CHECK-LABEL: func.func @running_sum_to_loop_columns(
+// CHECK: stablehlo.reshape %{{.*}} : (tensor<600x16xf32>) -> tensor<600x16x1xf32>
+// CHECK: stablehlo.dynamic_slice %{{.*}}, sizes = [600, 1, 1]
+// CHECK: stablehlo.add %{{.*}} : tensor<600x1x1xf32>
+// CHECK-NOT: reduce_window
+func.func @running_sum_to_loop_columns(%x: tensor<600x16xf32>) -> tensor<600x16xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %y = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<[[0, 0], [15, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 1, 16>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<600x16xf32>, tensor<f32>) -> tensor<600x16xf32>
+  return %y : tensor<600x16xf32>
+}
+
+// `cumprod` from the last element on.
+// CHECK-LABEL: func.func @running_sum_to_loop_product(
+// CHECK: stablehlo.while
+// CHECK: stablehlo.subtract
+// CHECK: stablehlo.multiply %{{.*}} : tensor<2x1x300xf64>
+// CHECK-NOT: reduce_window
+func.func @running_sum_to_loop_product(%x: tensor<2x16x300xf64>) -> tensor<2x16x300xf64> {
+  %one = stablehlo.constant dense<1.0> : tensor<f64>
+  %y = "stablehlo.reduce_window"(%x, %one) <{padding = dense<[[0, 0], [0, 15], [0, 0]]> : tensor<3x2xi64>, window_dimensions = array<i64: 1, 16, 1>}> ({
+  ^bb0(%a: tensor<f64>, %b: tensor<f64>):
+    %m = stablehlo.multiply %a, %b : tensor<f64>
+    stablehlo.return %m : tensor<f64>
+  }) : (tensor<2x16x300xf64>, tensor<f64>) -> tensor<2x16x300xf64>
+  return %y : tensor<2x16x300xf64>
 }
 
 // `cumlogsumexp` of one long row: blocks of 64 at a time, whose totals are scanned the same way.
@@ -147,7 +179,7 @@ func.func @running_sum_to_loop_not_long_columns(%x: tensor<20000x50xf32>) -> ten
 // A body that is one op short of it.
 // CHECK-LABEL: func.func @running_sum_to_loop_not_another_body(
 // CHECK: stablehlo.reduce_window
-func.func @running_sum_to_loop_not_another_body(%x: tensor<16x4000xf32>) -> tensor<16x4000xf32> {
+func.func @running_sum_to_loop_not_another_body(%x: tensor<16x600xf32>) -> tensor<16x600xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %y = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<[[15, 0], [0, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 16, 1>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -155,6 +187,6 @@ func.func @running_sum_to_loop_not_another_body(%x: tensor<16x4000xf32>) -> tens
     %2 = stablehlo.subtract %a, %b : tensor<f32>
     %3 = stablehlo.add %1, %2 : tensor<f32>
     stablehlo.return %3 : tensor<f32>
-  }) : (tensor<16x4000xf32>, tensor<f32>) -> tensor<16x4000xf32>
-  return %y : tensor<16x4000xf32>
+  }) : (tensor<16x600xf32>, tensor<f32>) -> tensor<16x600xf32>
+  return %y : tensor<16x600xf32>
 }
