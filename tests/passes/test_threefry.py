@@ -68,9 +68,33 @@ def test_inside_a_scan():
 
 
 def test_large_halves_that_are_joined_keep_their_loop():
-    size = 4 * cost.MOST_JOINED
+    size = 4 * cost.ALWAYS_WORDS
     with jax.threefry_partitionable(False):
         check(lambda key: jax.random.bits(key, (size,)), KEY, loops=0, left=1)
+
+
+def uniform(key, *shape):
+    return jax.random.uniform(key, shape)
+
+
+@pytest.mark.parametrize(
+    ("function", "loops"),
+    [
+        (lambda key: uniform(key, 40).sum(), 1),
+        (lambda key: uniform(key, 6, 5) @ jnp.ones((5, 2)), 1),
+        (lambda key: uniform(key, 40, 1) * jnp.ones((40, 3)), 1),
+        (lambda key: uniform(key, 40).T.reshape(8, 5)[:2], 1),
+        (lambda key: jax.random.gumbel(key, (40,)) * jnp.ones((3, 40)), 1),
+        (lambda key: jnp.cumsum(uniform(key, 40)), 0),
+        (lambda key: uniform(key, 40) * jnp.ones((3, 40)), 0),
+        (lambda key: uniform(key, 40)[jnp.array([3, 3, 1])], 0),
+        (lambda key: (lambda u: (u.sum(0), u.max(0), u.min(1)))(uniform(key, 5, 8)), 0),
+    ],
+    ids=["sum", "dot", "columns", "slice", "log", "cumsum", "rows", "gather", "thrice"],
+)
+def test_not_where_rounds_would_be_computed_again(function, loops):
+    lowered = jxc.lower(function, KEY).opt("inline{default-pipeline=},symbol-dce,cse,threefry")
+    assert lowered.report.hits == ({RULE: 1} if loops else {})
 
 
 @pytest.mark.parametrize("turns", [1, 3, 8, 9])

@@ -1,11 +1,4 @@
-"""Spell out short loops of integer arithmetic: the rounds of JAX's default random numbers.
-
-JAX writes threefry's twenty rounds as a loop of five turns, whose rotations are carried constants.
-Spelled out, their amounts are known and all rounds are one kernel. Pays on CPU: 2 to 4 times faster
-from 256 words on, 2 to 4 inside scans, and 0.05 to 0.4 s less to compile for each shape; `normal`
-1.3, `bernoulli` and dropout 2.5 to 3.5. Where XLA now shares out a kernel of under a hundred words
-among threads, 20 us are lost. Loops of floating-point work lost (0.3 to 1), but for a few.
-"""
+"""A loop of integer arithmetic as its turns, one after the other."""
 
 from __future__ import annotations
 
@@ -18,7 +11,6 @@ from jaxlib.mlir.dialects.stablehlo import (
     AndOp,
     BroadcastInDimOp,
     CompareOp,
-    ConcatenateOp,
     ConstantOp,
     ConvertOp,
     NotOp,
@@ -36,8 +28,10 @@ from jaxlib.mlir.dialects.stablehlo import (
 
 from jxc.cost import threefry as cost
 from jxc.ir.bounds import turns_of
-from jxc.ir.values import is_integer, shape_of, users
+from jxc.ir.values import is_integer, shape_of
 from jxc.rewrite import exact, rule
+
+from .uses import kernels_with
 
 _ARITHMETIC = (
     *(AddOp, AndOp, NotOp, OrOp, SubtractOp, XorOp),
@@ -55,11 +49,12 @@ def unroll_integer_loop(op: WhileOp) -> Sequence[ir.Value] | None:
     *work, _ = body.operations
     if not all(map(_is_integer_work, work)) or not _only_counts(op):
         return None
-    arithmetic = sum(isinstance(each, _ARITHMETIC) for each in work)
-    if not cost.unrolling_pays(arithmetic, joined=_most_joined(op)):
+    if not cost.is_enough_work(sum(isinstance(each, _ARITHMETIC) for each in work)):
         return None
     values = list(op.operand)
     if [value.type for value in values] != [result.type for result in op.results]:
+        return None
+    if not cost.unrolling_pays(_elements(op), lambda most: kernels_with(op, most)):
         return None
     for _ in range(turns):
         values = _turn(op, values)
@@ -82,10 +77,9 @@ def _only_counts(op: WhileOp) -> bool:
     return all(isinstance(each, (CompareOp, ConstantOp, ReturnOp)) for each in test)
 
 
-def _most_joined(op: WhileOp) -> int:
-    """Elements of the largest result that goes straight into a concatenation."""
-    joined = (r for r in op.results if any(isinstance(u, ConcatenateOp) for u in users(r)))
-    return max((prod(shape_of(each)) for each in joined), default=0)
+def _elements(op: WhileOp) -> int:
+    """Of the largest value that is carried."""
+    return max(prod(shape_of(each)) for each in op.operand)
 
 
 def _turn(op: WhileOp, given: Sequence[ir.Value]) -> list[ir.Value]:

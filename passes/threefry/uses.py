@@ -1,0 +1,106 @@
+"""In how many kernels XLA would compute what a loop computes, were it spelled out.
+
+XLA:CPU fuses cheap elementwise work into each of its users, and computes it there as often as an
+element is read. An `optimization_barrier` does not keep it from that.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import chlo, func
+from jaxlib.mlir.dialects.stablehlo import (
+    BitcastConvertOp,
+    BroadcastInDimOp,
+    CaseOp,
+    ConcatenateOp,
+    ConvolutionOp,
+    CosineOp,
+    CustomCallOp,
+    DivOp,
+    DotGeneralOp,
+    DynamicUpdateSliceOp,
+    Expm1Op,
+    ExpOp,
+    IfOp,
+    Log1pOp,
+    LogOp,
+    PowOp,
+    ReduceOp,
+    RemOp,
+    ReshapeOp,
+    ReturnOp,
+    SineOp,
+    SliceOp,
+    SortOp,
+    SqrtOp,
+    TanhOp,
+    TransposeOp,
+    WhileOp,
+)
+
+from jxc.ir.values import is_integer, shape_of, users
+from jxc.passes.simplify.elementwise import is_elementwise
+
+_MOST_SEEN = 100  # users that are looked at
+_DEAR = (CosineOp, ExpOp, Expm1Op, Log1pOp, LogOp, PowOp, SineOp, SqrtOp, TanhOp)
+_READING = (
+    *(CaseOp, ConvolutionOp, CustomCallOp, DotGeneralOp, DynamicUpdateSliceOp, IfOp, ReturnOp),
+    *(SortOp, WhileOp, func.CallOp, func.ReturnOp),
+)
+_PASSING = (BitcastConvertOp, ReshapeOp, SliceOp, TransposeOp, chlo.ErfInvOp)
+
+
+def kernels_with(op: WhileOp, most: int) -> int | None:
+    """How many kernels would compute what `op` does, each element once.
+
+    None where they are more than `most`, or one would compute elements more than once.
+    """
+    pending = list(op.results)
+    seen = set(pending)
+    kernels = 0
+    while pending:
+        using = users(pending.pop())
+        reading = [user for user in using if isinstance(user, _READING)]
+        ending = [user for user in using if _ends_kernel(user)]
+        passing = [user for user in using if user not in reading and user not in ending]
+        if not all(map(_is_passed_on, passing)):
+            return None
+        kernels += bool(reading) + len(ending)
+        following = {value for user in passing for value in user.results} - seen
+        pending += following
+        seen |= following
+        if kernels > most or len(seen) > _MOST_SEEN:
+            return None
+    return kernels
+
+
+def _ends_kernel(op: ir.OpView) -> bool:
+    """Whether `op` is at the end of the kernel that it is fused into, and reads elements once."""
+    match op:
+        case DivOp() | RemOp():
+            return is_integer(op.result)
+        case ReduceOp(inputs=inputs):
+            return len(inputs) == 1
+        case BroadcastInDimOp():
+            return _extends_behind(op)
+    return isinstance(op, _DEAR)
+
+
+def _is_passed_on(op: ir.OpView) -> bool:
+    """Whether users of `op` get what it is given, element for element, or a part of that."""
+    match op:
+        case ConcatenateOp(inputs=inputs, dimension=dim):
+            return all(shape_of(each)[dim.value] == 1 for each in inputs)
+        case BroadcastInDimOp(operand=x):
+            return prod(shape_of(x)) == prod(shape_of(op.result))
+    return isinstance(op, _PASSING) or is_elementwise(op)
+
+
+def _extends_behind(op: BroadcastInDimOp) -> bool:
+    """Whether elements are repeated in the last dimensions only: they are computed before."""
+    extents, result = shape_of(op.operand), shape_of(op.result)
+    kept = {to for to, e in zip(op.broadcast_dimensions, extents, strict=True) if e > 1}
+    repeated = {dim for dim, e in enumerate(result) if e > 1} - kept
+    return bool(repeated) and max(kept, default=-1) < min(repeated)
