@@ -16,9 +16,11 @@ _FASTER = (
     "threefry",
     "sorting",
     "pooling",
+    "scans",
     "convolution",
     "small-matrices",
     "reductions",
+    "elementary",
 )
 
 _TIDIED = ("simplify", "dedup-constants", "cse")
