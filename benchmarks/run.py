@@ -165,9 +165,13 @@ def main() -> int:
     else:
         show(results, levels)
     write_files(results, levels, about, given)
-    broken = any(result.broken for result in results)
-    wrong = any(summarise(results, level).wrong for level in levels if level != "enzyme")
-    return int(broken or wrong)
+    return int(any(_is_bad(result) for result in results))
+
+
+def _is_bad(result: Result) -> bool:
+    """Whether a process died, or jxc fails on the model or makes it wrong."""
+    ours = (each for name, each in result.contenders.items() if name != "enzyme")
+    return bool(result.broken) or any(each.verdict in ("WRONG", "failed") for each in ours)
 
 
 def show(results: list[Result], levels: list[str]) -> None:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
 import sys
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import jax
-from compiling import Compiled, compile_program
+from compiling import compile_program
 from jax.experimental.compilation_cache import compilation_cache
 from models import MODELS, Program
 
@@ -51,7 +52,8 @@ def measured(name: str, contenders: list[str], turn: int, rounds: int, seconds: 
         found = compare(calls["plain"], calls[contender], args, {})
         told[contender] |= {"error": found.error, "sensitivity": found.sensitivity}
         told[contender]["agrees"] = found.agrees
-    for contender, spent in run_in_turn(calls, args, rounds, seconds).items():
+    order = random.Random(turn)
+    for contender, spent in run_in_turn(calls, args, rounds, seconds, order).items():
         told[contender]["seconds"] = spent
     return {"model": name, "contenders": told}
 
@@ -73,30 +75,30 @@ def compile_in_turn(
         if count and perf_counter() - start > COMPILE_SECONDS:
             break
         for contender in _turned(contenders, turn + count):
-            if "failed" in told[contender]:
-                continue
-            try:
-                compiled = compile_program(contender, function, args)
-            except Exception as error:
-                if contender == "plain":
-                    raise
-                told[contender] = {"failed": _reason(error)}
-                calls.pop(contender, None)
-                continue
-            calls[contender] = compiled.call
-            _add_figures(told[contender], compiled)
-    return calls, told
+            if "failed" not in told[contender]:
+                call = _compiled(contender, function, args, told[contender])
+                calls |= {contender: call} if call else {}
+    return {name: call for name, call in calls.items() if "failed" not in told[name]}, told
+
+
+def _compiled(contender: str, function: Any, args: tuple[Any, ...], told: dict[str, Any]) -> Any:
+    """The executable, its figures added to what was told; None where the contender fails."""
+    try:
+        compiled = compile_program(contender, function, args)
+    except Exception as error:
+        if contender == "plain":
+            raise
+        told["failed"] = _reason(error)
+        return None
+    told |= {name: getattr(compiled, name) for name in ("ops", "temporaries", "rules")}
+    for name in ("lower", "passes", "xla"):
+        told.setdefault(name, []).append(getattr(compiled, name))
+    return compiled.call
 
 
 def _turned(items: list[str], turn: int) -> list[str]:
     turn %= len(items)
     return items[turn:] + items[:turn]
-
-
-def _add_figures(told: dict[str, Any], compiled: Compiled) -> None:
-    told |= {name: getattr(compiled, name) for name in ("ops", "temporaries", "rules")}
-    for name in ("lower", "passes", "xla"):
-        told.setdefault(name, []).append(getattr(compiled, name))
 
 
 def _reason(error: BaseException) -> str:
@@ -105,34 +107,35 @@ def _reason(error: BaseException) -> str:
 
 
 def run_in_turn(
-    calls: dict[str, Any], args: tuple[Any, ...], rounds: int, seconds: float
+    calls: dict[str, Any],
+    args: tuple[Any, ...],
+    rounds: int,
+    seconds: float,
+    order: random.Random,
 ) -> dict[str, list[float]]:
     """Seconds a call of each, one figure a round.
 
-    Each round runs all of them, the first of one round being the last of the next, and each as
-    often as takes `TURN_SECONDS`.
+    Each round runs all of them, in another order, and each as often as takes `TURN_SECONDS`.
 
     Args:
         calls: executables by name.
         args: what to call them with.
         rounds: how many rounds at most.
         seconds: after how long no further round is begun, once there were `LEAST_ROUNDS`.
+        order: draws the order of each round.
     """
-    once = {name: _seconds(call, args, 1) for name, call in calls.items() if _warm(call, args)}
+    for call in calls.values():
+        _seconds(call, args, 1)
+    once = {name: _seconds(call, args, 1) for name, call in calls.items()}
     repeats = {name: max(1, int(TURN_SECONDS / spent)) for name, spent in once.items()}
     spent: dict[str, list[float]] = {name: [] for name in calls}
     start = perf_counter()
     for count in range(rounds):
         if count >= LEAST_ROUNDS and perf_counter() - start > seconds:
             break
-        for name in _turned(list(calls), count):
+        for name in order.sample(list(calls), len(calls)):
             spent[name].append(_seconds(calls[name], args, repeats[name]))
     return spent
-
-
-def _warm(call: Any, args: tuple[Any, ...]) -> bool:
-    jax.block_until_ready(call(*args))
-    return True
 
 
 def _seconds(call: Any, args: tuple[Any, ...], times: int) -> float:
