@@ -13,6 +13,9 @@ from jaxlib.mlir.dialects.stablehlo import ReduceWindowOp, SelectAndScatterOp
 
 from jxc.ir.values import shape_of
 
+TYPES = (ir.F16Type, ir.BF16Type, ir.F32Type, ir.F64Type, ir.IntegerType)
+"""The element types that the rules take: what XLA:CPU computes with."""
+
 
 @dataclass(frozen=True)
 class Axis:
@@ -47,6 +50,12 @@ class Axis:
     def is_padded(self) -> bool:
         """Whether the window meets more than the operand's own elements."""
         return bool(self.low or self.high or self.interior)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the window takes all elements before each, or after: a scan."""
+        whole = self.window == self.size == self.out > 1
+        return whole and self.window - 1 in (self.low, self.high)
 
 
 def read(

@@ -18,8 +18,6 @@ from jxc.rewrite import exact, reassociates, rule
 from . import geometry
 from .geometry import Axis
 
-_TYPES = (ir.F16Type, ir.BF16Type, ir.F32Type, ir.F64Type, ir.IntegerType)
-
 
 @rule(exact, targets=("cpu",))
 def selection_apart_to_compare(op: SelectAndScatterOp) -> ir.Value | None:
@@ -60,7 +58,7 @@ class _Selection:
 
 def _read(op: SelectAndScatterOp) -> _Selection | None:
     """None where the rules do not apply, whatever the form."""
-    if not isinstance(element_type(op.operand), _TYPES) or splat_of(op.init_value) != 0:
+    if not isinstance(element_type(op.operand), geometry.TYPES) or splat_of(op.init_value) != 0:
         return None
     axes = geometry.read(op, op.operand, op.source)
     if axes is None or any(axis.is_padded for axis in axes):

@@ -11,7 +11,7 @@ from jaxlib.mlir.dialects.stablehlo import PadOp, ReduceWindowOp
 
 from jxc.cost import pooling as cost
 from jxc.ir import build
-from jxc.ir.values import is_splat, shape_of, splat_of, static_shape
+from jxc.ir.values import element_type, is_splat, shape_of, splat_of, static_shape
 from jxc.passes.simplify.reduce_body import (
     combiner_of,
     inline,
@@ -22,8 +22,6 @@ from jxc.rewrite import exact, reassociates, rule
 
 from . import geometry
 from .geometry import Axis
-
-_TYPES = (ir.F16Type, ir.BF16Type, ir.F32Type, ir.F64Type, ir.IntegerType)
 
 
 @rule(exact, targets=("cpu",), of=PadOp)
@@ -169,7 +167,7 @@ def _worthwhile(op: ReduceWindowOp) -> tuple[Axis, ...] | None:
 
 
 def _is_plain(x: ir.Value) -> bool:
-    return isinstance(ir.RankedTensorType(x.type).element_type, _TYPES)
+    return isinstance(element_type(x), geometry.TYPES)
 
 
 def _is_of_few(x: ir.Value, axes: Sequence[Axis]) -> bool:
@@ -186,13 +184,8 @@ def _pays(axes: Sequence[Axis]) -> bool:
     return cost.slices_pay(
         windows=[axis.window for axis in moved],
         overlaps=[axis.out > 1 and axis.stride < axis.window * axis.dilation for axis in moved],
-        runs=any(_is_running(axis) for axis in moved),
+        runs=any(axis.is_running for axis in moved),
     )
-
-
-def _is_running(axis: Axis) -> bool:
-    """Whether the window takes all elements before each, or after: a scan."""
-    return axis.window == axis.size == axis.out and axis.window - 1 in (axis.low, axis.high)
 
 
 def _order(axes: Sequence[Axis]) -> list[int]:

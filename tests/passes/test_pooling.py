@@ -21,6 +21,7 @@ MAX, SUM, SPREAD = (
     "window-of-spread-to-broadcast",
 )
 SIDE_BY_SIDE = ((1, 2, 2, 1), (1, 2, 2, 1), "VALID")
+STEPS = "window-of-any-body-to-steps"
 BLOCKS, SHIFTED = "selection-apart-to-compare", "selection-to-compare"
 EDGES = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, 1.0, 2.0, 1e-45, -3.0], np.float32)
 
@@ -120,6 +121,24 @@ def test_batched_by_vmap():
     gradient = jax.vmap(jax.grad(lambda x: (pooled(x) ** 2).sum()))
     found = rewritten(gradient, [x], MAX, BLOCKS)
     np.testing.assert_array_equal(found, jax.jit(gradient)(x))
+
+
+@pytest.mark.parametrize("layout", ["nhwc-k2s2", "nchw-k3s2"])
+def test_derivative_along_a_direction(layout):
+    """`jax.jvp` writes windows of pairs; NaN and equal elements as the interpreter has them."""
+    shape, window, strides, padding = LAYOUTS[layout]
+    generator = np.random.default_rng(0)
+    x, t = generator.choice(EDGES, shape), generator.standard_normal(shape).astype(np.float32)
+    pooled = pool("max", window, strides, padding)
+
+    def derivative(x, t):
+        return jax.jvp(pooled, (x,), (t,))[1]
+
+    rewritten(derivative, [x, t], STEPS)
+    lowered = jxc.lower(derivative, x, t).opt("inline")
+    run = shared_interpreter().run
+    want, got = (run(each.module, [x, t])[0] for each in (lowered, lowered.opt("pooling")))
+    assert want.tobytes() == got.tobytes()
 
 
 @pytest.mark.parametrize("dtype", [jnp.bfloat16, np.float16, np.int32, np.uint8])

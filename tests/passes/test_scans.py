@@ -78,11 +78,11 @@ def test_as_jax_writes_it(name, place):
 
 
 def test_long_rows_are_taken_in_blocks():
-    x = np.random.default_rng(0).standard_normal((5000, 16)).astype(np.float32)
+    x = np.random.default_rng(0).standard_normal((2000, 40)).astype(np.float32)
     found = rewritten(lambda x: lax.cumsum(x, axis=0), [x], SUM)
     exact = np.cumsum(x.astype(np.float64), 0)
     assert np.abs(found - exact).max() < 1e-4
-    row = x[:2000, 0]
+    row = x[:, 0]
     near(rewritten(lax.cumlogsumexp, [row], SUM), lax.cumlogsumexp(row))
 
 
@@ -143,7 +143,7 @@ def test_blocks_that_pay():
 
     assert blocks(1, 512, 512) == (512,)
     assert blocks(64, 1000, 1) == (1000,)
-    assert blocks(1, 5000, 64)[0] < 5000
+    assert blocks(1, 2000, 64)[0] < 2000
     assert len(blocks(1, 100_000, 1, is_log=True)) > 1
     assert blocks(1, 8, 100_000) is None
     assert blocks(20_000, 50, 1) is None

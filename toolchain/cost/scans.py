@@ -23,7 +23,7 @@ LOG = Rate("looped-log", "one element of a row in a loop like cumlogsumexp, in n
 SHORTEST = 16
 """Shorter axes are left alone: XLA takes one window for each element, and a loop to compile."""
 
-LONGEST_SUM = 4096
+LONGEST_SUM = 1024
 """Longer sums of floats are taken in blocks: one after the other, their errors would add up."""
 
 BLOCKS = (16, 32, 64, 128)

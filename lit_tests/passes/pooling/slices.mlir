@@ -39,16 +39,16 @@ func.func @window_of_any_order_to_slices_initial_value(%x: tensor<5xi32>, %init:
   return %y : tensor<5xi32>
 }
 
-// Subtraction is no reduction that elements may come to in any order.
-// CHECK-LABEL: func.func @window_of_any_order_to_slices_not_subtract(
+// A complex number that is neither less nor greater: the order in which they come matters.
+// CHECK-LABEL: func.func @window_of_any_order_to_slices_not_complex(
 // CHECK: stablehlo.reduce_window
-func.func @window_of_any_order_to_slices_not_subtract(%x: tensor<6xi32>, %init: tensor<i32>) -> tensor<5xi32> {
+func.func @window_of_any_order_to_slices_not_complex(%x: tensor<6xcomplex<f32>>, %init: tensor<complex<f32>>) -> tensor<5xcomplex<f32>> {
   %y = "stablehlo.reduce_window"(%x, %init) <{window_dimensions = array<i64: 2>}> ({
-  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
-    %m = stablehlo.subtract %a, %b : tensor<i32>
-    stablehlo.return %m : tensor<i32>
-  }) : (tensor<6xi32>, tensor<i32>) -> tensor<5xi32>
-  return %y : tensor<5xi32>
+  ^bb0(%a: tensor<complex<f32>>, %b: tensor<complex<f32>>):
+    %m = stablehlo.maximum %a, %b : tensor<complex<f32>>
+    stablehlo.return %m : tensor<complex<f32>>
+  }) : (tensor<6xcomplex<f32>>, tensor<complex<f32>>) -> tensor<5xcomplex<f32>>
+  return %y : tensor<5xcomplex<f32>>
 }
 
 // A running maximum: another pass's.
