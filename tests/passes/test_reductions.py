@@ -13,13 +13,13 @@ from jax import lax
 import jxc
 from jxc.cost import reductions as cost
 
-SLICES = "reduce-to-slices"
+SLICES, ARGUMENT = "reduce-to-slices", "argument-to-two-reductions"
 SPECIAL = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 1e-45, 1.0, -1.0], np.float32)
 
 
 def rewritten(function, *args, hits):
     """The function's results after the pass; `hits` is how often each rule must have fired."""
-    with patch.multiple(cost, LEAST_SLICED=1):
+    with patch.multiple(cost, LEAST_SLICED=1, LEAST_SEARCHED_ELEMENTS=1):
         passes = "inline{default-pipeline=},symbol-dce,cse,reductions"
         lowered = jxc.lower(function, *args).opt(passes)
     assert lowered.report.hits == hits
@@ -98,3 +98,51 @@ def test_as_programs_use_it(function, hits):
 )
 def test_what_does_not_pay_stays(function):
     rewritten(function, normal(20, 3), hits={})
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("function", [jnp.argmax, jnp.argmin, jnp.nanargmax])
+def test_place_of_the_best(function, axis):
+    """Rows of equals, of infinities and NaNs, zeros of either sign: numpy takes the first too."""
+    shape = (33, 32, 34)
+    x = SPECIAL[np.random.default_rng(0).integers(0, len(SPECIAL), shape)]
+    x[x != x] = np.where(np.random.default_rng(1).random((x != x).sum()) < 0.9, 0.5, np.nan)
+    x[x == np.float32(1e-45)] = 2  # XLA takes a denormal for zero, numpy does not
+    x[0], x[1], x[2, :5] = -np.inf, np.inf, np.nan
+    found = rewritten(lambda x: function(x, axis), x, hits={ARGUMENT: 1})
+    if function is jnp.nanargmax:
+        want = jax.jit(lambda x: function(x, axis))(x)
+    else:
+        want = getattr(np, function.__name__)(x, axis).astype(np.int32)
+    np.testing.assert_array_equal(found, want)
+    assert found.dtype == np.int32
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        jax.vmap(jnp.argmax),
+        lambda x: jax.random.categorical(jax.random.PRNGKey(0), x),
+        lambda x: jnp.argmin(((x[:, None] - x[None]) ** 2).sum(-1), -1),
+        lambda x: jnp.argmax(x),
+        lambda x: jnp.take_along_axis(x, x.argmax(1, keepdims=True), 1),
+    ],
+    ids=["vmap", "categorical", "nearest", "flat", "taken"],
+)
+def test_places_as_programs_use_them(function):
+    x = normal(40, 50)
+    found = rewritten(function, x, hits={ARGUMENT: 1})
+    np.testing.assert_array_equal(found, jax.jit(function)(x))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: jnp.argmax(x[:, :31], 1),
+        lambda x: jnp.argmax(jnp.int32(x), 1),
+        lambda x: jnp.argmax(x.astype(jnp.float16), 1),
+    ],
+    ids=["few", "integers", "half"],
+)
+def test_places_that_stay(function):
+    rewritten(function, normal(40, 50), hits={})

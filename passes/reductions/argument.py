@@ -1,0 +1,143 @@
+"""Where the greatest or least element is, by two plain reductions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects.stablehlo import AndOp, CompareOp, IotaOp, OrOp, ReduceOp, SelectOp
+
+from jxc.cost import reductions as cost
+from jxc.ir import build
+from jxc.ir.values import (
+    direction_of,
+    element_type,
+    is_splat,
+    is_used,
+    shape_of,
+    static_shape,
+)
+from jxc.passes.simplify.reduce_body import is_neutral
+from jxc.rewrite import exact, rule
+
+_CHOICES: dict[str, tuple[str, Callable[..., ir.Value]]] = {
+    "GT": ("maximum", stablehlo.maximum),
+    "LT": ("minimum", stablehlo.minimum),
+}
+
+
+@rule(exact, targets=("cpu",))
+def argument_to_two_reductions(op: ReduceOp) -> Sequence[ir.Value] | None:
+    """argmax(x) -> min(select(x == max(x), place, inf)), also argmin, of f32.
+
+    The first place of the greatest element, or of a NaN, as JAX has it: places of NaNs count from
+    below 0, as XLA:CPU's max may pass over a NaN. Places are f32, which reduces quickly.
+    """
+    shape = static_shape(*op.operands)
+    if shape is None or len(op.inputs) != 2 or len(op.dimensions) != 1 or is_used(op.results[0]):
+        return None
+    x, places = op.inputs
+    (dim,) = op.dimensions
+    if not cost.two_reductions_pay(shape, dim) or str(element_type(x)) != "f32":
+        return None
+    direction = _direction(op)
+    if direction not in _CHOICES or not _counts(places, dim):
+        return None
+    name, choose = _CHOICES[direction]
+    if not is_neutral(name, op.init_values[0]) or not is_splat(op.init_values[1], 0):
+        return None
+    best = _reduce(x, op.init_values[0], dim, choose)
+    first = _reduce(_places_of(x, best, dim), _infinity(), dim, stablehlo.minimum)
+    return [best, build.convert(_counted_up(first, shape[dim]), element_type(places))]
+
+
+def _counts(value: ir.Value, dim: int) -> bool:
+    """Whether `value` is an iota along `dim`, of i32 or ui32 or wider."""
+    element = element_type(value)
+    is_wide = isinstance(element, ir.IntegerType) and element.width >= 32
+    match value.owner:
+        case IotaOp(iota_dimension=along):
+            return is_wide and along.value == dim
+    return False
+
+
+def _direction(op: ReduceOp) -> str | None:
+    """ "GT" where the body is JAX's argmax, "LT" where it is its argmin."""
+    block = op.body.blocks[0]
+    x, i, y, j = block.arguments
+    match list(block.operations[len(block.operations) - 1].operands):
+        case [ir.Value(owner=SelectOp(pred=better, on_true=a, on_false=b)), place]:
+            chosen = place.owner
+            if (a, b) != (x, y) or not isinstance(chosen, SelectOp):
+                return None
+            if (chosen.on_true, chosen.on_false) != (i, j):
+                return None
+            return _better(better, x, y) if _or_earlier(chosen.pred, better, block) else None
+    return None
+
+
+def _better(value: ir.Value, x: ir.Value, y: ir.Value) -> str | None:
+    """The direction of (x > y) | (x != x)."""
+    match value.owner:
+        case OrOp(lhs=compared, rhs=is_nan) if _compares(is_nan, x, x) == "NE":
+            return _compares(compared, x, y)
+    return None
+
+
+def _or_earlier(value: ir.Value, better: ir.Value, block: ir.Block) -> bool:
+    """Whether `value` is better | ((x == y) & (i < j))."""
+    x, i, y, j = block.arguments
+    match value.owner:
+        case OrOp(lhs=first, rhs=second) if first == better:
+            match second.owner:
+                case AndOp(lhs=same, rhs=earlier):
+                    return _compares(same, x, y) == "EQ" and _compares(earlier, i, j) == "LT"
+    return False
+
+
+def _compares(value: ir.Value, x: ir.Value, y: ir.Value) -> str | None:
+    """How `value` compares x with y; None where it does something else."""
+    match value.owner:
+        case CompareOp(lhs=lhs, rhs=rhs) as op if (lhs, rhs) == (x, y):
+            return None if "TOTALORDER" in str(op.compare_type) else direction_of(op)
+    return None
+
+
+def _places_of(x: ir.Value, best: ir.Value, dim: int) -> ir.Value:
+    """The places along `dim` of the best, less the extent those of NaNs; elsewhere infinity."""
+    shape = shape_of(x)
+    spread = build.broadcast(best, shape, [i for i in range(len(shape)) if i != dim])
+    places = stablehlo.iota(x.type, dim)
+    below = stablehlo.subtract(places, build.splat(shape[dim], x.type))
+    elsewhere = build.splat(float("inf"), x.type)
+    of_best = stablehlo.select(_compare("EQ", x, spread), places, elsewhere)
+    return stablehlo.select(_compare("NE", x, x), below, of_best)
+
+
+def _counted_up(places: ir.Value, size: int) -> ir.Value:
+    """The places, those below 0 from the end of an axis of `size`."""
+    is_below = _compare("LT", places, build.splat(0, places.type))
+    above = stablehlo.add(places, build.splat(size, places.type))
+    return stablehlo.select(is_below, above, places)
+
+
+def _compare(direction: str, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
+    return stablehlo.compare(lhs, rhs, stablehlo.ComparisonDirectionAttr.get(direction))
+
+
+def _infinity() -> ir.Value:
+    return build.scalar(float("inf"), ir.F32Type.get())
+
+
+def _reduce(
+    value: ir.Value, initial: ir.Value, dim: int, combine: Callable[..., ir.Value]
+) -> ir.Value:
+    """`value` reduced over one dimension."""
+    kept = [size for i, size in enumerate(shape_of(value)) if i != dim]
+    result = ir.RankedTensorType.get(kept, element_type(value))
+    op = stablehlo.ReduceOp([result], [value], [initial], [dim])
+    body = op.regions[0].blocks.append(*[initial.type] * 2, arg_locs=[value.location] * 2)
+    with ir.InsertionPoint(body):
+        stablehlo.return_([combine(*body.arguments)])
+    return op.results[0]
