@@ -11,9 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import numpy as np
 from jax._src import compiler as _compiler
 from jax._src import core as _core
 from jax._src.interpreters import mlir as _mlir
+from jaxlib import lapack
 
 from ..errors import JxcError
 
@@ -66,3 +68,8 @@ def with_module(lowered: jax.stages.Lowered, module: Any) -> jax.stages.Lowered:
     twin = copy.copy(lowered)
     twin._lowering = lowering
     return twin
+
+
+def load_lapack() -> None:
+    """Make LAPACK's functions callable by their FFI names; more than once does no harm."""
+    lapack.prepare_lapack_call("potrf_ffi", np.float32)

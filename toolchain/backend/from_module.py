@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,6 +13,7 @@ from ..errors import JxcError
 from ..ir import clone_module, functions, walk
 from ..ir.dtypes import numpy_dtype
 from . import hook
+from ._private import load_lapack
 from .lowered import Lowered
 
 _WHERE = "compile the Python function itself (`jxc compile file.py:fn ...`)"
@@ -31,6 +34,7 @@ def lowered_from_module(module: ir.Module) -> Lowered:
     main = _main_of(module)
     _refuse_partitions(module)
     _refuse_callbacks(module)
+    _load_lapack(module)
     _refuse_elided(module)
     signature = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
     arguments = [_struct(t, f"@main's argument {i}") for i, t in enumerate(signature.inputs)]
@@ -69,14 +73,25 @@ def _refuse_partitions(module: ir.Module) -> None:
 
 def _refuse_callbacks(module: ir.Module) -> None:
     """Host callbacks are addresses in the process that lowered them: calling one elsewhere dies."""
+    for target in _targets(module):
+        if "callback" in target:
+            raise JxcError(
+                f"the module calls back into Python (custom_call @{target}), and the function "
+                f"it calls lives in the process that lowered it: {_WHERE}"
+            )
+
+
+def _load_lapack(module: ir.Module) -> None:
+    """JAX loads LAPACK where it lowers a call of it: calling what was not loaded dies."""
+    if any(target.startswith("lapack_") for target in _targets(module)):
+        load_lapack()
+
+
+def _targets(module: ir.Module) -> Iterator[str]:
+    """The functions outside the module that it calls."""
     for op in walk(module.operation):
         if op.operation.name == "stablehlo.custom_call":
-            target = ir.StringAttr(op.attributes["call_target_name"]).value
-            if "callback" in target:
-                raise JxcError(
-                    f"the module calls back into Python (custom_call @{target}), and the function "
-                    f"it calls lives in the process that lowered it: {_WHERE}"
-                )
+            yield ir.StringAttr(op.attributes["call_target_name"]).value
 
 
 def _refuse_elided(module: ir.Module) -> None:

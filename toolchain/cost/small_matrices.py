@@ -31,6 +31,17 @@ WRITTEN_PRODUCT = Rate(
     0.13,
 )
 
+CHOLESKY = Rate(
+    "cholesky-of-lapack",
+    "the Cholesky factor of a 4x4 matrix of f32, one of thousands, by LAPACK's potrf, in ns",
+    105,
+)
+TRIANGULAR_SOLVE = Rate(
+    "triangular-solve-of-lapack",
+    "a triangular system of 4 equations in f32, one of thousands, by BLAS's trsm, in ns",
+    65,
+)
+
 WORTHWHILE = 1.5
 """What XLA takes must be more than so many times what is written out: both rates are noisy."""
 
@@ -45,6 +56,24 @@ TALL_ROWS = 1000
 
 MATRIX_COLUMNS = 16
 """From so many columns X^T y pays as y X: 16 and 64 gave 2 to 15, 8 gave 0.8 to 2.7, 4 lost."""
+
+FACTOR_SIZE = 6
+"""Matrices up to this size are factored column by column.
+
+3x3 gave 2.4 to 10, 6x6 2.4 to 7, for 0.1 and 0.3 s more to compile; 8x8 gave 1.3 to 3 for 0.5 s.
+"""
+
+SOLVE_TERMS = 128
+"""The most multiply-adds, counted as if the triangle were a square, that are written out.
+
+4x4 with 4 right-hand sides gave 4 to 12; 6x6 with 6 gave 0.8 to 4, for 0.3 s more to compile.
+"""
+
+LEAST_FACTORS = 64
+"""From so many matrices LAPACK's calls are worth saving: 16 gave 0.5 to 1.4, 200 gave 0.8 to 5.
+
+In a loop one is: Kalman filters of 3 to 6 states gave 1.2 to 4.
+"""
 
 
 def tiny_product_pays(rates: Rates, *, batch: int, rows: int, columns: int, terms: int) -> bool:
@@ -92,3 +121,28 @@ def tall_product_pays(rates: Rates, *, rows: int, columns: int, terms: int) -> b
 def matrix_first_pays(*, rows: int, columns: int) -> bool:
     """Whether X^T y is better written as y X, X being `rows` by `columns`."""
     return rows >= TALL_ROWS and columns >= MATRIX_COLUMNS
+
+
+def cholesky_pays(rates: Rates, *, batch: int, size: int, is_repeated: bool) -> bool:
+    """Whether the factor of `batch` matrices is better computed column by column.
+
+    Args:
+        rates: of the target.
+        batch: how many matrices there are.
+        size: rows and columns of each.
+        is_repeated: whether it is done once in each turn of a loop.
+    """
+    if size > FACTOR_SIZE or not _is_enough(batch, is_repeated):
+        return False
+    return rates[CHOLESKY] >= WORTHWHILE * rates[WRITTEN_PRODUCT] * 4**3
+
+
+def solve_pays(rates: Rates, *, batch: int, size: int, lines: int, is_repeated: bool) -> bool:
+    """Whether `batch` triangular systems of `lines` right-hand sides are better written out."""
+    if size**2 * lines > SOLVE_TERMS or not _is_enough(batch, is_repeated):
+        return False
+    return rates[TRIANGULAR_SOLVE] >= WORTHWHILE * rates[WRITTEN_PRODUCT] * 4**2
+
+
+def _is_enough(batch: int, is_repeated: bool) -> bool:
+    return is_repeated or batch >= LEAST_FACTORS

@@ -31,9 +31,28 @@ def _written() -> tuple[Callable[..., Any], Sequence[Any]]:
     return program, _ones((_BATCH, 4, 4), (_BATCH, 4, 4))
 
 
+def _cholesky() -> tuple[Callable[..., Any], Sequence[Any]]:
+    import jax.numpy as jnp
+    from jax import lax
+
+    matrices = jnp.broadcast_to(jnp.eye(4, dtype=jnp.float32), (_BATCH, 4, 4))
+    return lambda x: lax.linalg.cholesky(x, symmetrize_input=False), [matrices]
+
+
+def _triangular_solve() -> tuple[Callable[..., Any], Sequence[Any]]:
+    from jax import lax
+
+    def program(a: Any, b: Any) -> Any:
+        return lax.linalg.triangular_solve(a, b, left_side=True, lower=True)
+
+    return program, _ones((_BATCH, 4, 4), (_BATCH, 4, 1))
+
+
 PROBES = [
     Probe(cost.TINY_PRODUCT, lambda: _products((_BATCH, 4, 4), (_BATCH, 4, 4)), _BATCH),
     Probe(cost.SHORT_PRODUCT, lambda: _products((_BATCH, 8, 4), (_BATCH, 4, 4)), _BATCH),
     Probe(cost.TALL_PRODUCT, lambda: _products((_ROWS, 3), (3, 16)), _ROWS * 48),
+    Probe(cost.CHOLESKY, _cholesky, _BATCH),
+    Probe(cost.TRIANGULAR_SOLVE, _triangular_solve, _BATCH),
     Probe(cost.WRITTEN_PRODUCT, _written, _BATCH * 64),
 ]

@@ -1,0 +1,97 @@
+"""Calls of LAPACK as JAX writes them for CPU, read into plain numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from math import prod
+from typing import NamedTuple
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects.stablehlo import CustomCallOp, WhileOp
+
+from jxc.ir.values import element_type, shape_of, static_shape
+
+_TARGET = re.compile(r"lapack_([sd])(potrf|trsm|getrf)_ffi")
+_PRECISION = {"s": ir.F32Type, "d": ir.F64Type}
+
+
+class Call(NamedTuple):
+    """A call for a batch of square real matrices, which lie column by column.
+
+    Attributes:
+        routine: "potrf", "trsm" or "getrf".
+        options: LAPACK's letters by their names: {"uplo": "L"}.
+        batch: the extents before the matrices'.
+        size: rows and columns of each matrix, at least 1.
+    """
+
+    routine: str
+    options: Mapping[str, str]
+    batch: tuple[int, ...]
+    size: int
+
+    @property
+    def matrices(self) -> int:
+        """How many matrices there are, at least 1."""
+        return prod(self.batch)
+
+
+def call_of(op: CustomCallOp, routine: str) -> Call | None:
+    """How `op` calls `routine`; None where it does not, or not as JAX would."""
+    found = _TARGET.fullmatch(op.call_target_name.value)
+    if found is None or found[2] != routine:
+        return None
+    shape = static_shape(*op.operands, *op.results)
+    if shape is None or len(shape) < 2 or shape[-1] != shape[-2]:
+        return None
+    if not _has_types(op, found[1]) or not _lies_by_columns(op):
+        return None
+    return Call(routine, _options(op), shape[:-2], shape[-1])
+
+
+def _has_types(op: CustomCallOp, precision: str) -> bool:
+    """Whether the matrices are of the routine's precision, and all the rest is i32."""
+    matrices, rank = _PRECISION[precision], len(shape_of(op.operands[0]))
+    for value in (*op.operands, *op.results):
+        if 0 in shape_of(value):
+            return False
+        kind = element_type(value)
+        is_matrix = len(shape_of(value)) == rank
+        if not isinstance(kind, matrices) if is_matrix else kind != _i32():
+            return False
+    return True
+
+
+def _i32() -> ir.Type:
+    return ir.IntegerType.get_signless(32)
+
+
+def _options(op: CustomCallOp) -> dict[str, str]:
+    if "mhlo.backend_config" not in op.attributes:
+        return {}
+    return {each.name: chr(each.attr.value) for each in op.attributes["mhlo.backend_config"]}
+
+
+def _lies_by_columns(op: CustomCallOp) -> bool:
+    """Whether the layouts are LAPACK's: columns first, and batches as they are."""
+    for values, name in ((op.operands, "operand_layouts"), (op.results, "result_layouts")):
+        if name not in op.attributes:
+            return False
+        layouts = [[int(dim) for dim in layout] for layout in op.attributes[name]]
+        if layouts != [_by_columns(value, op) for value in values]:
+            return False
+    return True
+
+
+def _by_columns(value: ir.Value, op: CustomCallOp) -> list[int]:
+    """Dimensions from the innermost outwards."""
+    rank = len(shape_of(value))
+    outwards = list(reversed(range(rank)))
+    is_matrix = rank == len(shape_of(op.operands[0]))
+    return [rank - 2, rank - 1, *outwards[2:]] if is_matrix else outwards
+
+
+def is_in_loop(op: CustomCallOp) -> bool:
+    """Whether `op` is done in each turn of a loop."""
+    return isinstance(op.operation.block.owner, WhileOp)
