@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import subprocess
@@ -9,13 +10,16 @@ import sys
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
+from typing import Any
+
+from install import REASONS
 
 PACKAGES = ("jax", "jaxlib", "numpy", "keras", "transformers", "flax", "equinox", "jax_md")
 PACKAGES += ("diffrax", "numpyro", "dynamax", "mujoco_mjx", "enzyme_ad")
 
 
-def circumstances() -> dict[str, object]:
-    """Date, commit, machine, versions and where the rates of decisions are from."""
+def circumstances() -> dict[str, Any]:
+    """Date, commit, machine, versions, the rates of decisions, what could not be installed."""
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": _commit(),
@@ -24,6 +28,7 @@ def circumstances() -> dict[str, object]:
         "load": round(os.getloadavg()[0], 2),
         "versions": {name: version for name in PACKAGES if (version := _version(name))},
         "rates": _rates(),
+        "not_installed": json.loads(REASONS.read_text()) if REASONS.exists() else {},
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from report import by_ratio
+from report import by_ratio, leading
 from results import Result
 
 COLOURS = {"O2": "#0072b2", "enzyme": "#e69f00", "O1": "#999999", "O3": "#009e73"}
@@ -25,8 +25,7 @@ def draw(results: Sequence[Result], names: Sequence[str], file: Path, title: str
     matplotlib.rcParams["svg.hashsalt"] = "jxc"  # the same results give the same file
     from matplotlib import pyplot
 
-    leading = "O2" if "O2" in names else names[-1]
-    ranked = by_ratio(results, leading)[::-1]
+    ranked = by_ratio(results, leading(names))[::-1]
     figure, axes = pyplot.subplots(figsize=(8.5, 1.6 + 0.21 * len(ranked)), layout="constrained")
     for index, name in enumerate(names):
         shift = 0.18 * (index - (len(names) - 1) / 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from results import SLOWER, Contender, Result, summarise
 from rich import box
@@ -20,6 +21,11 @@ def by_ratio(results: Sequence[Result], name: str) -> list[Result]:
     return [result for _, result in sorted(ran, key=lambda pair: -pair[0])]
 
 
+def leading(names: Sequence[str]) -> str:
+    """The contender that models are sorted by."""
+    return "O2" if "O2" in names else names[-1]
+
+
 def run_table(results: Sequence[Result], names: Sequence[str]) -> Table:
     """Run times: plain's, and how many times as fast each contender is; 80 columns wide at most."""
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), caption=LEGEND, caption_justify="left")
@@ -27,7 +33,7 @@ def run_table(results: Sequence[Result], names: Sequence[str]) -> Table:
     table.add_column("plain ms", justify="right")
     for name in names:
         table.add_column(name, justify="right", no_wrap=True)
-    for result in by_ratio(results, "O2" if "O2" in names else names[-1]):
+    for result in by_ratio(results, leading(names)):
         contenders = [result.contenders.get(name, Contender("not run")) for name in names]
         cells = [Text(_cell(c), STYLES[c.verdict]) for c in contenders]
         table.add_row(result.model, milliseconds(result.contenders["plain"].run), *cells)
@@ -103,11 +109,16 @@ def skipped_lines(results: Sequence[Result]) -> list[str]:
     return [f"{len(skipped)} skipped", *skipped, f"{len(broken)} broken", *broken]
 
 
+def not_installed_lines(about: dict[str, Any]) -> list[str]:
+    """What pip said about each extra that could not be installed."""
+    return [f"not installed: {extra}: {why}" for extra, why in about["not_installed"].items()]
+
+
 def markdown_runs(results: Sequence[Result], names: Sequence[str]) -> str:
-    """The table of run times with intervals, sorted by O2's ratio."""
+    """The table of run times with intervals, sorted by ratio."""
     first = ["model", "plain, ms", *(f"{name} [95%]" for name in names), ""]
     rows = [first, ["---", *["---:"] * (len(names) + 1), "---"]]
-    for result in by_ratio(results, "O2"):
+    for result in by_ratio(results, leading(names)):
         contenders = [result.contenders.get(name, Contender("not run")) for name in names]
         plain = milliseconds(result.contenders["plain"].run)
         cells = [_interval(c) for c in contenders]

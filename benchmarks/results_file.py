@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from report import markdown_compiles, markdown_runs, summary_lines
+from report import markdown_compiles, markdown_runs, not_installed_lines, summary_lines
 from results import Result
 
 METHOD = """\
@@ -36,16 +36,17 @@ def write_results(
         picture: the path of the plot relative to the file; empty for none.
     """
     versions = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
+    lines = summary_lines(results, levels) + not_installed_lines(about)
     parts = [
         "# Results\n\nWritten by `make bench`; not by hand.",
         f"- {about['date']}, commit {about['commit']}\n- {about['machine']}, load "
-        f"{about['load']} at the end, Python {about['python']}, rates {about['rates']}\n"
+        f"{about['load']} at the start, Python {about['python']}, rates {about['rates']}\n"
         f"- {versions}",
         METHOD,
-        "## Summary\n\n" + "\n".join(f"- {line}" for line in summary_lines(results, levels)),
+        "## Summary\n\n" + "\n".join(f"- {line}" for line in lines),
         "## Run time\n",
         f"![ratios]({picture})\n" if picture else "",
-        markdown_runs(results, levels),
+        markdown_runs(results, levels) if levels else "",
     ]
     for level in levels:
         parts += [f"## What {level} takes and changes", _explained(level)]

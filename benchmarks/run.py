@@ -21,7 +21,7 @@ from typing import Any
 from machine import circumstances
 from models import MODELS
 from plot import draw
-from report import run_table, summary_lines
+from report import not_installed_lines, run_table, summary_lines
 from results import Result, gather, summarise
 from results_file import write_results
 from rich.console import Console
@@ -138,7 +138,7 @@ def grouped(told: list[dict[str, Any]]) -> list[Result]:
     return [gather(name, MODELS[name].windows, each) for name, each in by_model.items()]
 
 
-def record(results: list[Result], levels: list[str], about: dict[str, object]) -> dict[str, Any]:
+def record(results: list[Result], levels: list[str], about: dict[str, Any]) -> dict[str, Any]:
     """Everything, as one object for JSON."""
     return {
         "schema_version": 1,
@@ -153,17 +153,18 @@ def main() -> int:
     if given.list:
         print("\n".join(given.names))
         return 0
+    about = circumstances()
     if given.read:
         told = [json.loads(line) for line in given.read.read_text().splitlines()]
         told = [each for each in told if each["model"] in given.names]
     else:
         told = run_all(given)
-    results, about = grouped(told), circumstances()
+    results = grouped(told)
     levels = [name for name in given.levels if any(r.contender(name) for r in results)]
     if given.json:
         print(json.dumps(record(results, levels, about), indent=2))
     else:
-        show(results, levels)
+        show(results, levels, about)
     write_files(results, levels, about, given)
     return int(any(_is_bad(result) for result in results))
 
@@ -174,17 +175,17 @@ def _is_bad(result: Result) -> bool:
     return bool(result.broken) or any(each.verdict in ("WRONG", "failed") for each in ours)
 
 
-def show(results: list[Result], levels: list[str]) -> None:
+def show(results: list[Result], levels: list[str], about: dict[str, Any]) -> None:
     """Tables on the terminal, as wide as it is, or 80 columns into a file."""
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 80)
     if levels:
         console.print(run_table(results, levels))
-    for line in summary_lines(results, levels):
+    for line in summary_lines(results, levels) + not_installed_lines(about):
         console.print(line, style="bold red" if "WRONG" in line and ": 0 " not in line else "")
 
 
 def write_files(
-    results: list[Result], levels: list[str], about: dict[str, object], given: argparse.Namespace
+    results: list[Result], levels: list[str], about: dict[str, Any], given: argparse.Namespace
 ) -> None:
     """The files that the command line asks for."""
     if given.history:

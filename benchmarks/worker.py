@@ -46,7 +46,7 @@ def build(name: str) -> Program:
 def measured(name: str, contenders: list[str], turn: int, rounds: int, seconds: float) -> dict:
     """Everything that this process can tell about a model, for each contender."""
     function, args = build(name)
-    jax.jit(lambda x: x + 1).lower(1.0).compile()  # XLA's own first steps
+    compile_in_turn(contenders, turn, lambda x: x + 1, (1.0,))  # imports, XLA's own first steps
     calls, told = compile_in_turn(contenders, turn, function, args)
     for contender in calls.keys() - {"plain"}:
         found = compare(calls["plain"], calls[contender], args, {})
