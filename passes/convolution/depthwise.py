@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import prod
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
@@ -89,21 +90,43 @@ class _Terms:
 
     def fixed(self, taps: range) -> Iterator[ir.Value]:
         """The terms of these positions in the window."""
+        flat = build.reshape(self.taps, [self.walk.parts * prod(self.features)])
         for tap in taps:
-            yield self._term(self.walk.part(self.image, tap), self._row(self.taps, tap))
+            yield self._term(self.walk.part(self.image, tap), self._row(flat, tap))
 
-    def following(self, first: ir.Value, count: int) -> Iterator[ir.Value]:
-        """The terms of `count` positions from `first`, a scalar i32."""
-        zeros = [build.scalar(0, element_type(first))] * len(self.features)
-        rows = stablehlo.dynamic_slice(self.taps, [first, *zeros], [count, *self.features])
-        for i in range(count):
-            tap = stablehlo.add(first, build.scalar(i, element_type(first)))
-            yield self._term(self.walk.part_at(self.image, tap), self._row(rows, i))
+    def rows(self, axis: int, start: ir.Value, count: int) -> Iterator[ir.Value]:
+        """The terms of `count` rows of the window along `axis`, from element `start` of the image.
+
+        A row is what the window holds at one position along `axis`, the first that is not trivial.
+        """
+        walk = self.walk.cut(axis, count)
+        slab = self.walk.slab(self.image, axis, start, count)
+        row, jump = walk.parts // count, walk.jump[axis]
+        table = self._table(row, jump)
+        sizes = [(count - 1) * jump + 1, shape_of(table)[1]]
+        zero = build.scalar(0, element_type(start))
+        flat = build.reshape(stablehlo.dynamic_slice(table, [start, zero], sizes), [prod(sizes)])
+        for part in range(walk.parts):
+            place = part // row * jump * row + part % row
+            yield self._term(walk.part(slab, part), self._row(flat, place))
+
+    def zeros(self) -> ir.Value:
+        """What an empty sum of terms is."""
+        part = self.walk.shape(self.image)
+        shape = [*part[: self.feature], *self.features, *part[self.feature + 1 :]]
+        return build.broadcast(build.scalar(0, element_type(self.image)), shape, [])
+
+    def _table(self, row: int, jump: int) -> ir.Value:
+        """[rows, taps of a row * features], `jump` - 1 rows of zeros between two."""
+        table = build.reshape(self.taps, [self.walk.parts // row, row * prod(self.features)])
+        if jump == 1:
+            return table
+        zero = build.scalar(0, element_type(table))
+        return stablehlo.pad(table, zero, [0, 0], [0, 0], [jump - 1, 0])
 
     def _row(self, taps: ir.Value, tap: int) -> ir.Value:
-        rest = [0] * len(self.features)
-        ones = [1] * (len(self.features) + 1)
-        row = stablehlo.slice(taps, [tap, *rest], [tap + 1, *self.features], ones)
+        length = prod(self.features)
+        row = stablehlo.slice(taps, [tap * length], [(tap + 1) * length], [1])
         return build.reshape(row, self.features)
 
     def _term(self, part: ir.Value, row: ir.Value) -> ir.Value:
@@ -117,18 +140,20 @@ class _Terms:
 
 
 def _sum(terms: _Terms) -> ir.Value:
-    """All terms added: spelled out, or by a loop over as many at a time as compile quickly."""
-    taps, at_once = terms.walk.parts, cost.taps_at_once(terms.walk.parts)
-    turns = taps // at_once
+    """All terms added: spelled out, or by a loop over a few rows of the window at a time."""
+    walk = terms.walk
+    axis = next((i for i, count in enumerate(walk.count) if count > 1), 0)
+    rows = cost.rows_at_once(rows=walk.count[axis], taps=walk.parts, steps=walk.step)
+    turns = walk.count[axis] // rows
     if turns == 1:
-        return _added(terms.fixed(range(taps)))
+        return _added(terms.fixed(range(walk.parts)))
 
-    def turn(number: ir.Value, total: ir.Value) -> ir.Value:
-        first = stablehlo.multiply(number, build.scalar(at_once, element_type(number)))
-        return stablehlo.add(total, _added(terms.following(first, at_once)))
+    def turn(start: ir.Value, total: ir.Value) -> ir.Value:
+        return stablehlo.add(total, _added(terms.rows(axis, start, rows)))
 
-    rest = _added(terms.fixed(range(turns * at_once - at_once, taps)))
-    return build.repeat(turns - 1, rest, turn)
+    looped = turns * rows * (walk.parts // walk.count[axis])
+    rest = _added(terms.fixed(range(looped, walk.parts))) if looped < walk.parts else terms.zeros()
+    return build.repeat(turns, rest, turn, by=rows * walk.jump[axis])
 
 
 def _added(terms: Iterator[ir.Value]) -> ir.Value:

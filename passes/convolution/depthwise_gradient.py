@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from jaxlib.mlir import ir
@@ -67,14 +68,14 @@ def _sums(image: ir.Value, dy: ir.Value, walk: Walk) -> ir.Value:
     if walk.parts == 1:
         return _row(walk.part(image, 0), dy)
 
-    def turn(number: ir.Value, sums: ir.Value) -> ir.Value:
-        row = _row(walk.part_at(image, number), dy)
+    def turn(number: ir.Value, starts: Sequence[ir.Value], sums: ir.Value) -> ir.Value:
+        row = _row(walk.part_at(image, starts), dy)
         zero = build.scalar(0, element_type(number))
         return stablehlo.dynamic_update_slice(sums, row, [number, zero])
 
     features = prod(shape_of(dy)[1 + len(walk.spatial) :])
     zero = build.scalar(0, element_type(dy))
-    return build.repeat(walk.parts, build.broadcast(zero, [walk.parts, features], []), turn)
+    return walk.repeat(build.broadcast(zero, [walk.parts, features], []), turn)
 
 
 def _row(part: ir.Value, dy: ir.Value) -> ir.Value:

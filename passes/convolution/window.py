@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from math import prod
 
 from jaxlib.mlir import ir
@@ -63,17 +63,81 @@ class Walk:
             starts.append(place * jump)
         return self._strided(image, starts[::-1])
 
-    def part_at(self, image: ir.Value, index: ir.Value) -> ir.Value:
-        """Part number `index`, a scalar i32, of `image`."""
-        starts = [build.scalar(0, index.type.element_type)] * len(shape_of(image))
+    def cut(self, axis: int, count: int) -> Walk:
+        """The same walk with `count` parts along `axis`, the others left out."""
+        return replace(self, count=(*self.count[:axis], count, *self.count[axis + 1 :]))
+
+    def shape(self, image: ir.Value) -> list[int]:
+        """The shape of a part of `image`."""
+        shape = list(shape_of(image))
+        for dim, size in zip(self.spatial, self.size, strict=True):
+            shape[dim] = size
+        return shape
+
+    def slab(self, image: ir.Value, axis: int, start: ir.Value, count: int) -> ir.Value:
+        """What `count` parts in a row along `axis` see of `image`, from element `start`, an i32."""
+        starts = [build.scalar(0, element_type(start))] * len(shape_of(image))
         sizes = list(shape_of(image))
-        for dim, count, jump, size, step in reversed(list(self._dimensions())):
-            limit = build.scalar(count, index.type.element_type)
-            place = stablehlo.remainder(index, limit)
-            starts[dim] = stablehlo.multiply(place, build.scalar(jump, index.type.element_type))
-            sizes[dim] = (size - 1) * step + 1
-            index = stablehlo.divide(index, limit)
-        return self._strided(stablehlo.dynamic_slice(image, starts, sizes), [0] * len(self.size))
+        dim, jump, size, step = (
+            each[axis] for each in (self.spatial, self.jump, self.size, self.step)
+        )
+        starts[dim] = start
+        sizes[dim] = (count - 1) * jump + (size - 1) * step + 1
+        return stablehlo.dynamic_slice(image, starts, sizes)
+
+    def repeat(
+        self, initial: ir.Value, step: Callable[[ir.Value, Sequence[ir.Value], ir.Value], ir.Value]
+    ) -> ir.Value:
+        """A `stablehlo.while` with a turn for each part, in order.
+
+        Where a part starts is carried from turn to turn, not computed from the part's number:
+        XLA:CPU vectorises a `dynamic_slice` only at a scalar that it finds in memory.
+
+        Args:
+            initial: what the first turn is given.
+            step: builds a turn from the part's number, its starts along `spatial` (scalars, i32)
+                and what is carried; returns what is carried on, of the same type.
+        """
+        zero = build.scalar(0, ir.IntegerType.get_signless(32))
+        first = [zero] * (1 + len(self.spatial)) + [initial]
+        types = [each.type for each in first]
+        loop = stablehlo.WhileOp(types, first)
+        test, body = (
+            region.blocks.append(*types, arg_locs=[initial.location] * len(types))
+            for region in loop.regions
+        )
+        with ir.InsertionPoint(test):
+            less = stablehlo.ComparisonDirectionAttr.get("LT")
+            limit = build.scalar(self.parts, zero.type.element_type)
+            stablehlo.return_([stablehlo.compare(test.arguments[0], limit, less)])
+        with ir.InsertionPoint(body):
+            number, *starts, carried = body.arguments
+            following = stablehlo.add(number, build.scalar(1, zero.type.element_type))
+            carried = step(number, starts, carried)
+            stablehlo.return_([following, *self._following(starts), carried])
+        return loop.results[-1]
+
+    def _following(self, starts: Sequence[ir.Value]) -> list[ir.Value]:
+        """Where the next part starts: the last start moves, and the one before it as that wraps."""
+        moved = []
+        wraps = None
+        for start, count, jump in reversed(list(zip(starts, self.count, self.jump, strict=True))):
+            element = element_type(start)
+            after = stablehlo.add(start, build.scalar(jump, element))
+            end = build.scalar(count * jump, element)
+            at_end = stablehlo.compare(after, end, stablehlo.ComparisonDirectionAttr.get("GE"))
+            here = stablehlo.select(at_end, build.scalar(0, element), after)
+            moved.append(here if wraps is None else stablehlo.select(wraps, here, start))
+            wraps = at_end if wraps is None else stablehlo.and_(wraps, at_end)
+        return moved[::-1]
+
+    def part_at(self, image: ir.Value, starts: Sequence[ir.Value]) -> ir.Value:
+        """The part of `image` with these starts along `spatial`, scalars, i32."""
+        corner = [build.scalar(0, element_type(starts[0]))] * len(shape_of(image))
+        sizes = list(shape_of(image))
+        for start, (dim, _, _, size, step) in zip(starts, self._dimensions(), strict=True):
+            corner[dim], sizes[dim] = start, (size - 1) * step + 1
+        return self._strided(stablehlo.dynamic_slice(image, corner, sizes), [0] * len(self.size))
 
     def _dimensions(self) -> zip[tuple[int, int, int, int, int]]:
         return zip(self.spatial, self.count, self.jump, self.size, self.step, strict=True)

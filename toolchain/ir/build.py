@@ -101,15 +101,21 @@ def reduce_sum(value: ir.Value, dimensions: Sequence[int]) -> ir.Value:
 
 
 def repeat(
-    count: int, initial: ir.Value, step: Callable[[ir.Value, ir.Value], ir.Value]
+    count: int,
+    initial: ir.Value,
+    step: Callable[[ir.Value, ir.Value], ir.Value],
+    *,
+    by: int = 1,
 ) -> ir.Value:
     """A `stablehlo.while` of `count` turns.
 
     Args:
         count: how many turns.
         initial: what the first turn is given.
-        step: builds a turn from the turn's number (a scalar i32, from 0) and what is carried;
-            returns what is carried on, of the same type. It may use values from outside.
+        step: builds a turn from `by` times the turn's number (a scalar i32, from 0) and what is
+            carried; returns what is carried on, of the same type. It may use values from outside.
+        by: what the scalar goes up by. XLA:CPU vectorises a `dynamic_slice` at the scalar itself,
+            not at what is computed from it.
     """
     i32 = ir.IntegerType.get_signless(32)
     start = scalar(0, i32)
@@ -120,9 +126,9 @@ def repeat(
     )
     with ir.InsertionPoint(test):
         less = stablehlo.ComparisonDirectionAttr.get("LT")
-        stablehlo.return_([stablehlo.compare(test.arguments[0], scalar(count, i32), less)])
+        stablehlo.return_([stablehlo.compare(test.arguments[0], scalar(count * by, i32), less)])
     with ir.InsertionPoint(body):
         turn, carried = body.arguments
-        following = stablehlo.add(turn, scalar(1, i32))
+        following = stablehlo.add(turn, scalar(by, i32))
         stablehlo.return_([following, step(turn, carried)])
     return loop.results[1]

@@ -5,12 +5,12 @@
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x5x5x3xf32>
 // CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<1x2x1x3xf32>
 // CHECK: %[[IMAGE:[a-z0-9_]+]] = stablehlo.pad %[[X]], %{{.*}}, low = [0, 0, 0, 0], high = [0, 0, 1, 0], interior = [0, 0, 0, 0]
-// CHECK: %[[TAPS:[a-z0-9_]+]] = stablehlo.reshape %{{.*}} -> tensor<2x3xf32>
+// CHECK: %[[TAPS:[a-z0-9_]+]] = stablehlo.reshape %{{.*}} -> tensor<6xf32>
 // CHECK: %[[A:[a-z0-9_]+]] = stablehlo.slice %[[IMAGE]] [0:2, 0:5, 0:5, 0:3]
-// CHECK: stablehlo.slice %[[TAPS]] [0:1, 0:3]
+// CHECK: stablehlo.slice %[[TAPS]] [0:3]
 // CHECK: %[[P:[a-z0-9_]+]] = stablehlo.multiply %[[A]],
 // CHECK: %[[B:[a-z0-9_]+]] = stablehlo.slice %[[IMAGE]] [0:2, 0:5, 1:6, 0:3]
-// CHECK: stablehlo.slice %[[TAPS]] [1:2, 0:3]
+// CHECK: stablehlo.slice %[[TAPS]] [3:6]
 // CHECK: %[[Q:[a-z0-9_]+]] = stablehlo.multiply %[[B]],
 // CHECK: %[[R:[a-z0-9_]+]] = stablehlo.add %[[P]], %[[Q]]
 // CHECK-NEXT: return %[[R]]
@@ -86,19 +86,34 @@ func.func @depthwise_to_multiply_add_input_gradient(%dy: tensor<1x4x6xf32>, %w: 
   return %y : tensor<1x8x3xf32>
 }
 
-// 70 taps: three turns of 16, and what is left spelled out before them.
+// 70 taps: four turns of 16, and what is left spelled out before them.
 // CHECK-LABEL: func.func @depthwise_to_multiply_add_loop(
 // CHECK: %[[IMAGE:[a-z0-9_]+]] = stablehlo.pad
-// CHECK: stablehlo.slice %[[IMAGE]] [0:1, 48:118, 0:2]
+// CHECK: stablehlo.slice %[[IMAGE]] [0:1, 64:134, 0:2]
 // CHECK: stablehlo.slice %[[IMAGE]] [0:1, 69:139, 0:2]
 // CHECK: %[[LOOP:[a-z0-9_]+]]:2 = stablehlo.while({{.*}}) : tensor<i32>, tensor<1x70x2xf32>
-// CHECK: stablehlo.constant dense<3> : tensor<i32>
+// CHECK: stablehlo.constant dense<64> : tensor<i32>
+// CHECK: stablehlo.dynamic_slice %[[IMAGE]], %{{.*}}, sizes = [1, 85, 2]
 // CHECK: stablehlo.dynamic_slice %{{.*}}, sizes = [16, 2]
-// CHECK: stablehlo.dynamic_slice %[[IMAGE]], %{{.*}}, sizes = [1, 70, 2]
 // CHECK: return %[[LOOP]]#1
 func.func @depthwise_to_multiply_add_loop(%x: tensor<1x70x2xf32>, %w: tensor<70x1x2xf32>) -> tensor<1x70x2xf32> {
   %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[69, 0]]} {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<1x70x2xf32>, tensor<70x1x2xf32>) -> tensor<1x70x2xf32>
   return %y : tensor<1x70x2xf32>
+}
+
+// 25 taps: a turn of the loop for each row of the window, every other row of the image.
+// CHECK-LABEL: func.func @depthwise_to_multiply_add_rows(
+// CHECK: %[[IMAGE:[a-z0-9_]+]] = stablehlo.pad
+// CHECK: %[[LOOP:[a-z0-9_]+]]:2 = stablehlo.while({{.*}}) : tensor<i32>, tensor<1x8x8x3xf32>
+// CHECK: stablehlo.constant dense<10> : tensor<i32>
+// CHECK: %[[SLAB:[a-z0-9_]+]] = stablehlo.dynamic_slice %[[IMAGE]], %{{.*}}, sizes = [1, 8, 12, 3]
+// CHECK: stablehlo.pad {{.*}} interior = [1, 0] : (tensor<5x15xf32>, tensor<f32>) -> tensor<9x15xf32>
+// CHECK: stablehlo.dynamic_slice {{.*}} sizes = [1, 15]
+// CHECK: stablehlo.slice %[[SLAB]] [0:1, 0:8, 4:12, 0:3]
+// CHECK: return %[[LOOP]]#1
+func.func @depthwise_to_multiply_add_rows(%x: tensor<1x8x8x3xf32>, %w: tensor<5x5x1x3xf32>) -> tensor<1x8x8x3xf32> {
+  %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[4, 4], [2, 2]], rhs_dilate = [2, 1]} {batch_group_count = 1 : i64, feature_group_count = 3 : i64} : (tensor<1x8x8x3xf32>, tensor<5x5x1x3xf32>) -> tensor<1x8x8x3xf32>
+  return %y : tensor<1x8x8x3xf32>
 }
 
 // Two inputs and two outputs a group: a small matrix product each, not a multiple of a slice.
@@ -156,9 +171,9 @@ func.func @depthwise_to_multiply_add_not_empty(%x: tensor<0x6x2xf32>, %w: tensor
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x8x32xf32>
 // CHECK-SAME: %[[DY:[a-z0-9]+]]: tensor<2x4x32xf32>
 // CHECK: %[[IMAGE:[a-z0-9_]+]] = stablehlo.pad %[[X]], %{{.*}}, low = [0, 0, 0], high = [0, 1, 0]
-// CHECK: %[[LOOP:[a-z0-9_]+]]:2 = stablehlo.while
+// CHECK: stablehlo.while(%{{.*}} = %{{.*}}, %[[START:[A-Za-z0-9_]+]] = %{{.*}}, %{{.*}} = %{{.*}}) : tensor<i32>, tensor<i32>, tensor<3x32xf32>
 // CHECK: stablehlo.constant dense<3> : tensor<i32>
-// CHECK: %[[PIECE:[a-z0-9_]+]] = stablehlo.dynamic_slice %[[IMAGE]], %{{.*}}, sizes = [2, 7, 32]
+// CHECK: %[[PIECE:[a-z0-9_]+]] = stablehlo.dynamic_slice %[[IMAGE]], %{{.*}}, %[[START]], %{{.*}}, sizes = [2, 7, 32]
 // CHECK: %[[PART:[a-z0-9_]+]] = stablehlo.slice %[[PIECE]] [0:2, 0:7:2, 0:32]
 // CHECK: stablehlo.multiply %[[PART]], %[[DY]]
 // CHECK: stablehlo.dot_general {{.*}} -> tensor<1x32xf32>
