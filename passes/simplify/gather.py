@@ -137,13 +137,13 @@ def _walk(op: GatherOp, layout: Layout) -> tuple[dict[int, int], list[Cut], list
 def _start_along(op: GatherOp, layout: Layout, dim: int) -> Progression | None:
     """Where the slices begin along an operand dimension, by the dimensions of the indices."""
     if dim in layout.component:
-        return _component(op.start_indices, layout.vector, layout.component[dim])
+        return component_of(op.start_indices, layout.vector, layout.component[dim])
     place = layout.batching.get(dim)
     extents = shape_of(op.result)
     return Progression(0, tuple(int(each == place and extents[each] > 1) for each in layout.batch))
 
 
-def _component(indices: ir.Value, vector: int, number: int) -> Progression | None:
+def component_of(indices: ir.Value, vector: int, number: int) -> Progression | None:
     """One component of the indices, without the dimension that components lie along."""
     shape = shape_of(indices)
     if vector == len(shape):

@@ -1,0 +1,102 @@
+"""Scatters to evenly spaced places, rewritten: the same bits as plain JAX."""
+
+from __future__ import annotations
+
+from unittest.mock import patch
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import jxc
+from jxc.cost import indexing as cost
+
+RULE = "scatter-of-progression"
+SPECIAL = np.array([0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan, 1e30], np.float32)
+
+
+def rewritten(function, args):
+    """The results after the pass, and how often the rule fired."""
+    lowered = jxc.lower(function, *args).opt("inline{default-pipeline=},cse,simplify,indexing")
+    return lowered.compile()(*args), lowered.report.hits.get(RULE, 0)
+
+
+def values(*shape, seed=0):
+    return np.random.default_rng(seed).choice(SPECIAL, shape)
+
+
+def same_bits(found, want):
+    assert np.asarray(found).tobytes() == np.asarray(want).tobytes()
+
+
+_ends = st.one_of(st.none(), st.integers(-8, 8))
+_slices = st.builds(slice, _ends, _ends, st.sampled_from([None, 1, 2, 3, -1, -2]))
+
+
+@settings(max_examples=12, deadline=None, derandomize=True)
+@given(
+    index=st.tuples(_slices, _slices),
+    method=st.sampled_from(["set", "add", "multiply", "min", "max", "subtract"]),
+)
+def test_any_slices(index, method):
+    x = values(7, 6)
+    taken = x[index]
+    assume(taken.size)
+    u = values(*taken.shape, seed=1)
+
+    def write(x, u):
+        return getattr(x.at[index], method)(u)
+
+    with patch.object(cost, "spread_pays", lambda **_: True):
+        found, _ = rewritten(write, (x, u))
+    with np.errstate(all="ignore"):
+        same_bits(jnp.isnan(found), jnp.isnan(jax.jit(write)(x, u)))
+        np.testing.assert_array_equal(found, jax.jit(write)(x, u))
+        zeros = np.asarray(found) == 0
+        same_bits(np.signbit(found)[zeros], np.signbit(jax.jit(write)(x, u))[zeros])
+
+
+ROWS, COLUMNS = 64, 1024
+WRITES = {
+    "columns": (lambda x, u: x.at[:, ::2].set(u), (ROWS, COLUMNS // 2)),
+    "few columns": (lambda x, u: x.at[:, 1::32].add(u), (ROWS, COLUMNS // 32)),
+    "rows": (lambda x, u: x.at[::2].set(u), (ROWS // 2, COLUMNS)),
+    "backwards": (lambda x, u: x.at[:, np.arange(1020, -1, -4)].set(u), (ROWS, COLUMNS // 4)),
+    "interior": (lambda x, u: x.at[1:-1, 1:-1].add(u), (ROWS - 2, COLUMNS - 2)),
+    "array": (lambda x, u: x.at[:, jnp.arange(3, 40)].add(u), (ROWS, 37)),
+    "constants": (lambda x, u: x.at[:, np.arange(0, COLUMNS, 16)].mul(u), (ROWS, COLUMNS // 16)),
+    "vmap": (jax.vmap(lambda x, u: x.at[::2].set(u)), (ROWS, COLUMNS // 2)),
+    "gradient": (
+        jax.grad(lambda x, u: jnp.sum(x.at[:, ::2].set(u) ** 2), argnums=(0, 1)),
+        (ROWS, COLUMNS // 2),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_as_programs_write_them(name):
+    function, shape = WRITES[name]
+    x, u = values(ROWS, COLUMNS), values(*shape, seed=1)
+    found, hits = rewritten(function, (x, u))
+    assert hits
+    want = jax.jit(function)(x, u)
+    for got, expected in zip(jax.tree.leaves(found), jax.tree.leaves(want), strict=True):
+        np.testing.assert_array_equal(got, expected)
+
+
+KEPT = {
+    "sparse": lambda x: x.at[::16].set(0.0),
+    "small": lambda x: x[:8, :8].at[:, ::2].set(0.0),
+    "unknown": lambda x: x.at[x[0, :3].astype(int)].set(0.0),
+    "repeated": lambda x: x.at[:, np.zeros(64, int)].add(1.0),
+    "diagonal": lambda x: x.at[jnp.arange(64), jnp.arange(64)].set(1.0),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_others_are_kept(name):
+    x = np.zeros((ROWS, COLUMNS), np.float32)
+    assert not rewritten(KEPT[name], (x,))[1]

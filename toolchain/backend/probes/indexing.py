@@ -1,0 +1,7 @@
+"""Nothing to measure: what scatters gain does not hang on the machine."""
+
+from __future__ import annotations
+
+from . import Probe
+
+PROBES: list[Probe] = []
