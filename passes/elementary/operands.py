@@ -6,12 +6,18 @@ from math import prod
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import BroadcastInDimOp, ConvertOp, ReduceOp, ReshapeOp
+from jaxlib.mlir.dialects.stablehlo import (
+    BroadcastInDimOp,
+    ConvertOp,
+    ReduceOp,
+    ReshapeOp,
+    SelectOp,
+)
 
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of, users
 
-from .arithmetic import Real
+from .arithmetic import Real, where
 
 _NARROW = (ir.F32Type, ir.F16Type, ir.BF16Type)
 _LOOKED_AT = 16
@@ -22,6 +28,21 @@ def elements_of(value: ir.Value) -> int:
     kind = value.type
     if not isinstance(kind, ir.RankedTensorType) or not isinstance(kind.element_type, _NARROW):
         return 0
+    return _static_elements(kind)
+
+
+def complex_elements_of(value: ir.Value) -> int:
+    """How many elements there are; 0 unless they are complex numbers of f32, of static shape."""
+    kind = value.type
+    if not isinstance(kind, ir.RankedTensorType):
+        return 0
+    element = kind.element_type
+    if not isinstance(element, ir.ComplexType) or not isinstance(element.element_type, ir.F32Type):
+        return 0
+    return _static_elements(kind)
+
+
+def _static_elements(kind: ir.RankedTensorType) -> int:
     return prod(kind.shape) if kind.has_static_shape and kind.encoding is None else 0
 
 
@@ -41,9 +62,41 @@ def narrowed(x: Real) -> Real:
 
 
 def result(value: Real, op: ir.OpView) -> ir.Value:
-    """What replaces `op`: kept from being computed again in each of several users."""
-    found = build.convert(value.value, element_type(op.results[0]))
-    return found if len(users(op.results[0])) < 2 else stablehlo.optimization_barrier([found])
+    """What replaces `op`, in its element type."""
+    if meets_reduction(op):
+        value = _fenced(value)
+    return settled(build.convert(value.value, element_type(op.results[0])), op)
+
+
+def _fenced(value: Real) -> Real:
+    """`value` by way of a select, in front of which XLA's kernels for reductions stop.
+
+    They take sums and products before it into themselves otherwise, f64 and all, a part of the
+    formula at a time: a sum of softplus was 5 times slower than XLA's own.
+    """
+    return where(value.equals(value), value, float("nan"))
+
+
+def settled(value: ir.Value, op: ir.OpView) -> ir.Value:
+    """`value` for `op`: kept from being computed again in each of several users or places.
+
+    XLA repeats in each fusion what it takes for cheap, and a formula it takes for that. (XLA of
+    jaxlib 0.10.2 does so all the same.)
+    """
+    many = _is_repeated(op.results[0])
+    return stablehlo.optimization_barrier([value]) if many else value
+
+
+def _is_repeated(value: ir.Value) -> bool:
+    found = users(value)
+    if len(found) != 1:
+        return len(found) > 1
+    match found[0]:
+        case ReshapeOp() | ConvertOp():
+            return _is_repeated(found[0].result)
+        case BroadcastInDimOp(result=larger):
+            return prod(shape_of(larger)) > prod(shape_of(value)) or _is_repeated(larger)
+    return False
 
 
 def is_spread(value: ir.Value) -> bool:
@@ -63,14 +116,17 @@ def _spreads(user: ir.OpView) -> bool:
 
 
 def meets_reduction(op: ir.OpView) -> bool:
-    """Whether XLA may make one kernel of `op` and a `stablehlo.reduce` before or after it."""
+    """Whether XLA may make one kernel of `op` and a `stablehlo.reduce` before or after it.
+
+    Such kernels end at a select.
+    """
     if len(users(op.results[0])) > 1:
         return False
     near: list[ir.OpView] = [op]
     for each in near:
         if isinstance(each, ReduceOp):
             return True
-        if len(near) < _LOOKED_AT:
+        if len(near) < _LOOKED_AT and not isinstance(each, SelectOp):
             near += [user for result in each.results for user in users(result)]
     producers = [value.owner for value in op.operands]
     return any(isinstance(producer, ReduceOp) for producer in producers)

@@ -11,15 +11,11 @@ from jxc.cost import elementary as cost
 from jxc.ir.values import splat_of
 from jxc.rewrite import Facts, approximates, rule
 
-from . import tables
-from .arithmetic import Bits, Mask, Real, polynomial, where
-from .operands import elements_of, is_spread, meets_reduction, narrowed, result, single, widened
+from .arithmetic import Mask, Real, where
+from .exponential import exponential, logarithm
+from .operands import elements_of, is_spread, narrowed, result, single, widened
 
 _INFINITY = float("inf")
-_ONE = 0x3FF << 52
-_ROOT_HALF = 0x3FE6A09E667F3BCD
-_INTEGERS = 0x433 << 52
-"""The bits of 2^52: with a small integer in place of its own, of 2^52 plus that integer."""
 
 
 @rule(approximates(ulps=0.501), targets=("cpu",))
@@ -28,7 +24,7 @@ def power_to_products(op: PowOp, facts: Facts) -> ir.Value | None:
     exponent = splat_of(op.rhs)
     if exponent is None or not cost.is_short_product(exponent):
         return None
-    if not _pays(op, facts, is_product=True):
+    if elements_of(op.lhs) < cost.LEAST_ELEMENTS or not cost.product_pays(facts.rates):
         return None
     x = widened(single(op.lhs))
     power = _product(x, int(abs(exponent)))
@@ -57,19 +53,29 @@ def _product(x: Real, times: int) -> Real | None:
 def power_to_polynomials(op: PowOp, facts: Facts) -> ir.Value | None:
     """x^y -> 2^(y log2(|x|)), negative for x < 0 and odd y, NaN for x < 0 and y no integer."""
     base, exponent = splat_of(op.lhs), splat_of(op.rhs)
-    if not cost.is_left_to_xla(base, exponent) and _pays(op, facts, is_product=False):
-        if exponent is not None:
-            return result(narrowed(_power_by(widened(single(op.lhs)), exponent)), op)
-        y = widened(single(op.rhs))
-        power = _power(widened(single(op.lhs)), y) if base is None else _exponential(y * log2(base))
-        return result(narrowed(power), op)
-    return None
+    if cost.is_left_to_xla(base, exponent) or not _pays(op, base, facts):
+        return None
+    if exponent is not None:
+        return result(narrowed(_power_by(widened(single(op.lhs)), exponent)), op)
+    y = widened(single(op.rhs))
+    if base is not None:
+        return result(narrowed(exponential(y * log2(base))), op)
+    return result(narrowed(_power(widened(single(op.lhs)), y)), op)
+
+
+def _pays(op: PowOp, base: float | None, facts: Facts) -> bool:
+    elements = elements_of(op.lhs)
+    if elements < cost.LEAST_ELEMENTS or is_spread(op.result):
+        return False
+    if base is not None:
+        return cost.exponential_pays(facts.rates)
+    return cost.power_pays(facts.rates, elements=elements)
 
 
 def _power(x: Real, y: Real) -> Real:
     """x^y; 1 where x is 1 or y is 0, also where the other is NaN."""
-    log = _logarithm(abs(x))
-    power = _exponential(where(log.equals(0.0) | y.equals(0.0), y.like(0.0), y * log))
+    log = logarithm(abs(x))
+    power = exponential(where(log.equals(0.0) | y.equals(0.0), y.like(0.0), y * log))
     half, is_whole = y * 0.5, y.round().equals(y)
     is_odd = half.round().differs(half) & is_whole
     return _of_negative(x, power, is_odd, is_whole)
@@ -84,37 +90,9 @@ def _of_negative(x: Real, power: Real, is_odd: Mask, is_whole: Mask) -> Real:
 
 def _power_by(x: Real, exponent: float) -> Real:
     """The same for an exponent that is known, finite and not 0."""
-    power = _exponential(_logarithm(abs(x)) * exponent)
+    power = exponential(logarithm(abs(x)) * exponent)
     if exponent % 2 == 1:
         return where(x.is_negative(), -power, power)
     if exponent % 1 == 0:
         return power
     return where((x < 0.0) & (x > -_INFINITY), x.like(float("nan")), power)
-
-
-def _pays(op: PowOp, facts: Facts, *, is_product: bool) -> bool:
-    if elements_of(op.lhs) < cost.LEAST_ELEMENTS or is_spread(op.result):
-        return False
-    is_reduced = meets_reduction(op)
-    return cost.power_pays(facts.rates, is_product=is_product, is_reduced=is_reduced)
-
-
-def _logarithm(size: Real) -> Real:
-    """log2 of positive numbers that are no f64 denormals, right to 2^-40 of itself."""
-    bits = Bits.of(size)
-    exponents = (bits + (_ONE - _ROOT_HALF)) >> 52
-    mantissa = (bits + ((1023 - exponents) << 52)).as_f64()
-    whole = (exponents | _INTEGERS).as_f64() - (2.0**52 + 1023)
-    s = (mantissa - 1.0) / (mantissa + 1.0)
-    log = whole + s * polynomial(s * s, tables.LOGARITHM)
-    log = where(size.equals(0.0), size.like(-_INFINITY), log)
-    return where(size < _INFINITY, log, size)
-
-
-def _exponential(x: Real) -> Real:
-    """2^x; beyond the range of f32, something that is also beyond it."""
-    x = where(x > 300.0, x.like(300.0), x)
-    x = where(x < -300.0, x.like(-300.0), x)
-    whole = x.round()
-    scale = (Bits.of(whole + (2.0**52 + 1023)) << 52).as_f64()
-    return scale * polynomial(x - whole, tables.EXPONENTIAL)

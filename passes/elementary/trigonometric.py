@@ -32,9 +32,7 @@ def sine_to_polynomial(op: SineOp, facts: Facts) -> ir.Value | None:
     if not _pays(op, facts):
         return None
     x = single(op.operand)
-    t, half_turns = _remainder(x, _exponents(op.operand), turn_by=0.0, parts=2)
-    sine = _polynomial_of(t, half_turns)
-    return result(where(x.equals(0.0), x, narrowed(sine)), op)
+    return result(where(x.equals(0.0), x, narrowed(sine(x, _exponents(op.operand)))), op)
 
 
 @rule(approximates(ulps=0.501), targets=("cpu",))
@@ -42,8 +40,7 @@ def cosine_to_polynomial(op: CosineOp, facts: Facts) -> ir.Value | None:
     """cos(x) -> +-p(t), t what remains of x / (2 pi) + 1/4 after half turns."""
     if not _pays(op, facts):
         return None
-    t, half_turns = _remainder(single(op.operand), _exponents(op.operand), turn_by=0.25, parts=2)
-    return result(narrowed(_polynomial_of(t, half_turns)), op)
+    return result(narrowed(cosine(single(op.operand), _exponents(op.operand))), op)
 
 
 @rule(approximates(ulps=0.501), targets=("cpu",))
@@ -57,9 +54,9 @@ def tangent_to_polynomials(op: TanOp, facts: Facts) -> ir.Value | None:
     x = single(op.operand)
     t, quarters = _remainder(x, _exponents(op.operand), turn_by=0.0, parts=4)
     square, is_odd = t * t, _is_odd(quarters)
-    sine = t * polynomial(square, tables.SINE_EIGHTH)
-    cosine = polynomial(square, tables.COSINE_EIGHTH)
-    tangent = where(is_odd, -cosine, sine) / where(is_odd, sine, cosine)
+    over = t * polynomial(square, tables.SINE_EIGHTH)
+    under = polynomial(square, tables.COSINE_EIGHTH)
+    tangent = where(is_odd, -under, over) / where(is_odd, over, under)
     return result(where(x.equals(0.0), x, narrowed(tangent)), op)
 
 
@@ -68,6 +65,16 @@ def _pays(op: SineOp | CosineOp | TanOp, facts: Facts) -> bool:
     if elements < cost.LEAST_ELEMENTS or is_spread(op.result):
         return False
     return cost.sine_pays(facts.rates, is_reduced=meets_reduction(op))
+
+
+def sine(x: Real, exponents: int = 128) -> Real:
+    """In f64, of f32 that are less than 2 to the power of `exponents`; 0.0 where x is -0.0."""
+    return _polynomial_of(*_remainder(x, exponents, turn_by=0.0, parts=2))
+
+
+def cosine(x: Real, exponents: int = 128) -> Real:
+    """As `sine`."""
+    return _polynomial_of(*_remainder(x, exponents, turn_by=0.25, parts=2))
 
 
 def _polynomial_of(t: Real, half_turns: Real) -> Real:

@@ -55,6 +55,7 @@ POLYNOMIALS = {
     "LOGARITHM": (
         odd(lambda s: 2 * np.arctanh(s) / np.log(2)), 1e-12, LOG_SPAN**2 * 1.001, 6,
     ),
+    "LOGARITHM_OF_SUM": (odd(lambda s: 2 * np.arctanh(s)), 1e-12, 1.001 / 9, 7),
     "EXPONENTIAL": (np.exp2, -0.5, 0.5, 8),
 }  # fmt: skip
 

@@ -59,6 +59,17 @@ def _by(divisor: float) -> Function:
     )
 
 
+def _exponential(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    z = np.empty(x.shape, np.complex128)
+    z.real, z.imag = x, y
+    z[(x == -np.inf) & ~np.isfinite(y)] = -np.inf  # to a zero of any sign
+    return np.exp(z)
+
+
+def _softplus(x: np.ndarray) -> np.ndarray:
+    return np.log1p(np.exp(-np.abs(x)))
+
+
 FUNCTIONS = {
     "sine": Function("sine-to-polynomial", jnp.sin, np.sin, parity=-1),
     "cosine": Function("cosine-to-polynomial", jnp.cos, np.cos, parity=1),
@@ -84,6 +95,23 @@ FUNCTIONS = {
     "power": Function("power-to-polynomials", jnp.power, np.power, 2, pairs=2**27),
     "arctangent-of-quotient": Function(
         "arctangent-to-polynomial", jnp.arctan2, np.arctan2, 2, pairs=2**28
+    ),
+    "softplus": Function(
+        "softplus-to-polynomials", lambda x: jnp.log1p(jnp.exp(-jnp.abs(x))), _softplus, parity=1
+    ),
+    "complex-exponential-real": Function(
+        "complex-exponential-to-polynomials",
+        lambda x, y: jnp.exp(lax.complex(x, y)).real,
+        lambda x, y: _exponential(x, y).real,
+        arguments=2,
+        pairs=2**27,
+    ),
+    "complex-exponential-imaginary": Function(
+        "complex-exponential-to-polynomials",
+        lambda x, y: jnp.exp(lax.complex(x, y)).imag,
+        lambda x, y: _exponential(x, y).imag,
+        arguments=2,
+        pairs=2**27,
     ),
     "remainder": Function("remainder-to-long-division", lax.rem, np.fmod, 2, pairs=2**24),
     "remainder-by-12": _by(12.0),

@@ -21,7 +21,7 @@ from jxc.ir import make_context, read_module
 from jxc.rewrite import Facts
 
 TINY = 2.0**-126
-BOUND = 0.501
+BOUND = 0.502
 BOUNDS = Path(__file__).parents[2] / "passes" / "elementary" / "bounds.json"
 
 SPECIAL = [0.0, 1e-45, 1e-40, TINY, 1e-20, 0.3, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 7.0, 12.0]
@@ -48,6 +48,14 @@ def _power_of(base):
     return lambda x: jnp.power(base, x), lambda x: np.power(wide, x), 1
 
 
+def _exp(x, y):
+    """In C's way, which numpy's follows: NaN beside infinity, zero beside minus infinity."""
+    z = np.empty(x.shape, np.complex128)
+    z.real, z.imag = x, y
+    z[(x == -np.inf) & ~np.isfinite(y)] = -np.inf  # to a zero of any sign
+    return np.exp(z)
+
+
 def _by(divisor):
     wide = float(np.float32(divisor))
     return lambda x: lax.rem(x, jnp.full_like(x, divisor)), lambda x: np.fmod(x, wide), 1
@@ -67,6 +75,13 @@ CASES = {
         *(_power(c) for c in (0.3, -1 / 3, 9.0, 10.0, 33.5)),
         *(_power_of(c) for c in (2.0, 0.1)),
     ],
+    "softplus-to-polynomials": [
+        (lambda x: jnp.log1p(jnp.exp(-jnp.abs(x))), lambda x: np.log1p(np.exp(-np.abs(x))), 1)
+    ],
+    "complex-exponential-to-polynomials": [
+        (lambda x, y: jnp.exp(lax.complex(x, y)).real, lambda x, y: _exp(x, y).real, 2),
+        (lambda x, y: jnp.exp(lax.complex(x, y)).imag, lambda x, y: _exp(x, y).imag, 2),
+    ],
     "remainder-to-long-division": [
         (lax.rem, np.fmod, 2),
         *(_by(c) for c in (12.0, -3.0, 0.1, 1e-30, 1e30)),
@@ -77,7 +92,8 @@ ALL = [(rule, i) for rule, cases in CASES.items() for i in range(len(cases))]
 
 def rewritten(function, args, rule):
     """What the function gives after the pass; the rule must have fired, and no op be left."""
-    lowered = jxc.lower(function, *args).opt("elementary")
+    with patch.object(cost, "PARALLEL_ELEMENTS", 64):
+        lowered = jxc.lower(function, *args).opt("elementary")
     assert lowered.report.hits == {rule: 1}
     return np.asarray(lowered.compile()(*args))
 
@@ -113,7 +129,7 @@ def test_within_the_bound(rule, case):
     error = errors(found, exact, args)
     worst = int(error.argmax())
     at = [arg[worst] for arg in args]
-    limit = 0.0 if rule == "remainder-to-long-division" else BOUND
+    limit = {"remainder-to-long-division": 0.0}.get(rule, BOUND)
     assert error[worst] <= limit, (at, found[worst])
 
 

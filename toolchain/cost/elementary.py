@@ -21,10 +21,19 @@ LEAST_ELEMENTS = 64
 In a loop sines gained from 8 elements on, 1.7 times, and lost below, up to half.
 """
 
+PARALLEL_ELEMENTS = 2**16
+"""From so many elements on XLA runs a formula on all cores.
+
+Calls of the C library, which it takes for dearer, it runs so from fewer. General powers, which gain
+twice at best, lost on 2^14 elements (0.6 to 1.5) and gained on 2^16 (1 to 2) and 2^19 (2 to 3).
+"""
+
 SINE_OPERATIONS = 60
 ARCTANGENT_OPERATIONS = 55
 POWER_OPERATIONS = 100
+EXPONENTIAL_OPERATIONS = 40
 PRODUCT_OPERATIONS = 25
+SOFTPLUS_OPERATIONS = 50
 """How much longer than one operation these formulas take."""
 
 XLA_EXPONENTS = (-1.0, 0.0, 0.5, 1.0, 2.0, 3.0)
@@ -47,6 +56,7 @@ ARCTANGENT = Rate(
     "one element of chlo.atan on f32, a call of the C library in older versions of XLA, in ns",
     10.0 if _IS_OLD else 0.8,
 )
+SOFTPLUS = Rate("softplus-of-xla", "one element of log_plus_one of exponential on f32, in ns", 2.2)
 OPERATION = Rate("f64-operation", "one operation on f64 in a long formula, in ns", 0.02)
 
 
@@ -65,18 +75,26 @@ def arctangent_pays(rates: Rates) -> bool:
     return rates[ARCTANGENT] > ARCTANGENT_OPERATIONS * rates[OPERATION]
 
 
-def power_pays(rates: Rates, *, is_product: bool, is_reduced: bool) -> bool:
-    """Whether a power is better a formula.
+def product_pays(rates: Rates) -> bool:
+    """Whether a power is better a product of few factors."""
+    return rates[POWER] > PRODUCT_OPERATIONS * rates[OPERATION]
 
-    Args:
-        rates: of the target.
-        is_product: whether that is a product of few factors.
-        is_reduced: whether XLA may make one kernel of it and a `reduce`, as for sines.
-    """
-    operations = PRODUCT_OPERATIONS if is_product else POWER_OPERATIONS
-    if is_reduced and rates[SUMMED_SINE] < SINE_OPERATIONS * rates[OPERATION]:
+
+def exponential_pays(rates: Rates) -> bool:
+    """Whether a power of a known base is better a formula."""
+    return rates[POWER] > EXPONENTIAL_OPERATIONS * rates[OPERATION]
+
+
+def power_pays(rates: Rates, *, elements: int) -> bool:
+    """Whether any other power of so many elements is better a formula."""
+    if elements < PARALLEL_ELEMENTS:
         return False
-    return rates[POWER] > operations * rates[OPERATION]
+    return rates[POWER] > POWER_OPERATIONS * rates[OPERATION]
+
+
+def softplus_pays(rates: Rates, *, is_reduced: bool) -> bool:
+    """Whether log(1 + exp(x)) is better a formula: not in one kernel with a `reduce`."""
+    return not is_reduced and rates[SOFTPLUS] > SOFTPLUS_OPERATIONS * rates[OPERATION]
 
 
 def is_left_to_xla(base: float | None, exponent: float | None) -> bool:

@@ -51,6 +51,19 @@ func.func @arccosine_to_polynomial(%x: tensor<128xf32>) -> tensor<128xf32> {
   return %y : tensor<128xf32>
 }
 
+// The kernel that XLA makes of the sum ends at the select, which changes nothing.
+// CHECK-LABEL: func.func @arccosine_to_polynomial_summed(
+// CHECK: %[[ANGLE:[a-z0-9_]+]] = stablehlo.convert %{{.*}} : (tensor<128xf64>) -> tensor<128xf32>
+// CHECK: %[[SAME:[a-z0-9_]+]] = stablehlo.compare EQ, %[[ANGLE]], %[[ANGLE]]
+// CHECK: %[[FENCED:[a-z0-9_]+]] = stablehlo.select %[[SAME]], %[[ANGLE]],
+// CHECK: stablehlo.reduce(%[[FENCED]] init:
+func.func @arccosine_to_polynomial_summed(%x: tensor<128xf32>) -> tensor<f32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %y = chlo.acos %x : tensor<128xf32> -> tensor<128xf32>
+  %z = stablehlo.reduce(%y init: %c) applies stablehlo.add across dimensions = [0] : (tensor<128xf32>, tensor<f32>) -> tensor<f32>
+  return %z : tensor<f32>
+}
+
 // CHECK-LABEL: func.func @arccosine_to_polynomial_not_complex(
 // CHECK: chlo.acos
 func.func @arccosine_to_polynomial_not_complex(%x: tensor<128xcomplex<f32>>) -> tensor<128xcomplex<f32>> {

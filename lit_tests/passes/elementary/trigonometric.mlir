@@ -3,12 +3,12 @@
 // The argument in turns, by seven products; half turns go, and their parity is the sign.
 // CHECK-LABEL: func.func @sine_to_polynomial(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<128xf32>
+// CHECK: %[[ZERO:[a-z0-9_]+]] = stablehlo.compare EQ, %[[X]],
 // CHECK: %[[WIDE:[a-z0-9_]+]] = stablehlo.convert %[[X]] : (tensor<128xf32>) -> tensor<128xf64>
 // CHECK: %[[TURNS:[a-z0-9_]+]] = stablehlo.multiply %[[WIDE]],
 // CHECK: %[[WHOLE:[a-z0-9_]+]] = stablehlo.round_nearest_even %[[TURNS]]
 // CHECK: stablehlo.subtract %[[TURNS]], %[[WHOLE]]
-// CHECK-DAG: %[[SINE:[a-z0-9_]+]] = stablehlo.convert %{{.*}} : (tensor<128xf64>) -> tensor<128xf32>
-// CHECK-DAG: %[[ZERO:[a-z0-9_]+]] = stablehlo.compare EQ, %[[X]],
+// CHECK: %[[SINE:[a-z0-9_]+]] = stablehlo.convert %{{.*}} : (tensor<128xf64>) -> tensor<128xf32>
 // CHECK: %[[R:[a-z0-9_]+]] = stablehlo.select %[[ZERO]], %[[X]], %[[SINE]]
 // CHECK-NEXT: return %[[R]]
 func.func @sine_to_polynomial(%x: tensor<128xf32>) -> tensor<128xf32> {

@@ -35,6 +35,12 @@ def _sum() -> _Program:
     return lambda x: jnp.sin(x).sum(), _random()
 
 
+def _softplus() -> _Program:
+    import jax.numpy as jnp
+
+    return lambda x: jnp.log1p(jnp.exp(-x)), _random()
+
+
 def _formula() -> _Program:
     import jax
     import jax.numpy as jnp
@@ -55,5 +61,6 @@ PROBES = [
     Probe(cost.SUMMED_SINE, _sum, _ELEMENTS),
     Probe(cost.POWER, lambda: _of_numpy("power", 2), _ELEMENTS),
     Probe(cost.ARCTANGENT, lambda: _of_numpy("arctan"), _ELEMENTS),
+    Probe(cost.SOFTPLUS, _softplus, _ELEMENTS),
     Probe(cost.OPERATION, _formula, _ELEMENTS * _CHAINS * _STEPS * 2),
 ]

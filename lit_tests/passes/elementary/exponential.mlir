@@ -1,0 +1,51 @@
+// RUN: %jxc opt %s -p elementary --split-input-file | FileCheck %s
+
+// As in `jnp.logaddexp` and `jax.nn.softplus`.
+// CHECK-LABEL: func.func @softplus_to_polynomials(
+// CHECK-NOT: stablehlo.exponential
+// CHECK: stablehlo.round_nearest_even
+// CHECK: stablehlo.shift_left
+// CHECK: stablehlo.divide %{{.*}} : tensor<128xf64>
+// CHECK: %[[R:[a-z0-9_]+]] = stablehlo.convert %{{.*}} : (tensor<128xf64>) -> tensor<128xf32>
+// CHECK-NEXT: return %[[R]]
+func.func @softplus_to_polynomials(%x: tensor<128xf32>) -> tensor<128xf32> {
+  %0 = stablehlo.abs %x : tensor<128xf32>
+  %1 = stablehlo.negate %0 : tensor<128xf32>
+  %2 = stablehlo.exponential %1 : tensor<128xf32>
+  %3 = stablehlo.log_plus_one %2 : tensor<128xf32>
+  return %3 : tensor<128xf32>
+}
+
+// The sum 1 + y is between 1 and 2 only where x is not positive.
+// CHECK-LABEL: func.func @softplus_to_polynomials_not_of_positive(
+// CHECK: stablehlo.log_plus_one
+func.func @softplus_to_polynomials_not_of_positive(%x: tensor<128xf32>) -> tensor<128xf32> {
+  %2 = stablehlo.exponential %x : tensor<128xf32>
+  %3 = stablehlo.log_plus_one %2 : tensor<128xf32>
+  return %3 : tensor<128xf32>
+}
+
+// The exponential would be computed twice.
+// CHECK-LABEL: func.func @softplus_to_polynomials_not_if_used(
+// CHECK: stablehlo.log_plus_one
+func.func @softplus_to_polynomials_not_if_used(%x: tensor<128xf32>) -> (tensor<128xf32>, tensor<128xf32>) {
+  %0 = stablehlo.abs %x : tensor<128xf32>
+  %1 = stablehlo.negate %0 : tensor<128xf32>
+  %2 = stablehlo.exponential %1 : tensor<128xf32>
+  %3 = stablehlo.log_plus_one %2 : tensor<128xf32>
+  return %2, %3 : tensor<128xf32>, tensor<128xf32>
+}
+
+// XLA makes one kernel of all this.
+// CHECK-LABEL: func.func @softplus_to_polynomials_not_if_summed(
+// CHECK: stablehlo.log_plus_one
+func.func @softplus_to_polynomials_not_if_summed(%x: tensor<128xf32>) -> tensor<f32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.abs %x : tensor<128xf32>
+  %1 = stablehlo.negate %0 : tensor<128xf32>
+  %2 = stablehlo.exponential %1 : tensor<128xf32>
+  %3 = stablehlo.log_plus_one %2 : tensor<128xf32>
+  %4 = stablehlo.add %3, %x : tensor<128xf32>
+  %5 = stablehlo.reduce(%4 init: %c) applies stablehlo.add across dimensions = [0] : (tensor<128xf32>, tensor<f32>) -> tensor<f32>
+  return %5 : tensor<f32>
+}

@@ -1,0 +1,68 @@
+"""Logarithms and exponentials of f64, right to more than an f32 holds; and what is made of them."""
+
+from __future__ import annotations
+
+from math import e, log2
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects.stablehlo import AbsOp, ExpOp, Log1pOp, NegOp
+
+from jxc.cost import elementary as cost
+from jxc.ir.values import users
+from jxc.rewrite import Facts, approximates, rule
+
+from . import tables
+from .arithmetic import Bits, Real, polynomial, where
+from .operands import elements_of, is_spread, meets_reduction, narrowed, result, single, widened
+
+_INFINITY = float("inf")
+_ONE = 0x3FF << 52
+_ROOT_HALF = 0x3FE6A09E667F3BCD
+_INTEGERS = 0x433 << 52
+"""The bits of 2^52: with a small integer in place of its own, of 2^52 plus that integer."""
+
+
+@rule(approximates(ulps=0.501), targets=("cpu",), of=ExpOp)
+def softplus_to_polynomials(op: Log1pOp, facts: Facts) -> ir.Value | None:
+    """log1p(exp(-|x|)) -> p(s), s = y / (y + 2) and y = 2^(-|x| log2(e)); as in logaddexp."""
+    match op.operand.owner:
+        case ExpOp(operand=power) if len(users(op.operand)) == 1 and _is_negative(power):
+            if _pays(op, facts):
+                y = exponential(widened(single(power)) * log2(e))
+                s = y / (y + 2.0)
+                return result(narrowed(s * polynomial(s * s, tables.LOGARITHM_OF_SUM)), op)
+    return None
+
+
+def _is_negative(value: ir.Value) -> bool:
+    match value.owner:
+        case NegOp(operand=size):
+            return isinstance(size.owner, AbsOp)
+    return False
+
+
+def _pays(op: Log1pOp, facts: Facts) -> bool:
+    if elements_of(op.operand) < cost.LEAST_ELEMENTS or is_spread(op.result):
+        return False
+    return cost.softplus_pays(facts.rates, is_reduced=meets_reduction(op))
+
+
+def logarithm(size: Real) -> Real:
+    """log2 of positive numbers that are no f64 denormals, right to 2^-40 of itself."""
+    bits = Bits.of(size)
+    exponents = (bits + (_ONE - _ROOT_HALF)) >> 52
+    mantissa = (bits + ((1023 - exponents) << 52)).as_f64()
+    whole = (exponents | _INTEGERS).as_f64() - (2.0**52 + 1023)
+    s = (mantissa - 1.0) / (mantissa + 1.0)
+    log = whole + s * polynomial(s * s, tables.LOGARITHM)
+    log = where(size.equals(0.0), size.like(-_INFINITY), log)
+    return where(size < _INFINITY, log, size)
+
+
+def exponential(x: Real) -> Real:
+    """2^x; beyond the range of f32, something that is also beyond it."""
+    x = where(x > 300.0, x.like(300.0), x)
+    x = where(x < -300.0, x.like(-300.0), x)
+    whole = x.round()
+    scale = (Bits.of(whole + (2.0**52 + 1023)) << 52).as_f64()
+    return scale * polynomial(x - whole, tables.EXPONENTIAL)
