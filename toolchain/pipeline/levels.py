@@ -20,6 +20,7 @@ _FASTER = (
     "convolution",
     "small-matrices",
     "reductions",
+    "indexing",
 )
 
 _SPELLED_OUT = (
@@ -32,7 +33,7 @@ _SHARED = ("dedup-constants", "cse")
 LEVELS: dict[str, tuple[str, ...]] = {
     "O0": (),
     "O1": (*_OPENED, "simplify", *_SHARED),  # bit for bit the same
-    # XLA's own freedom to round elsewhere, and nothing less accurate than what XLA runs; the default
+    # The default: XLA's own freedom to round elsewhere, and nothing less accurate than XLA is.
     "O2": (*_OPENED, *_FASTER, "simplify", *_SPELLED_OUT, *_SHARED),
     "O3": (*_OPENED, *_FASTER, "simplify", *_SPELLED_OUT, *_SHARED),  # as O2 for now
 }
