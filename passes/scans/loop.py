@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
+from jxc.cost.scans import Plan
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of
 
@@ -27,42 +29,62 @@ class Fold:
     is_reverse: bool
 
 
-def scanned(rows: ir.Value, fold: Fold, blocks: Sequence[int]) -> ir.Value:
-    """All elements up to each, combined along the middle dimension of `rows`, in its type.
+def by_rows(x: ir.Value, axis: int, fold: Fold, plan: Plan) -> ir.Value:
+    """All elements of `x` up to each along `axis`, combined, in its type.
 
     Args:
-        rows: of shape [outer, length, inner].
+        x: of static shape.
+        axis: the dimension along which the elements are combined.
         fold: how they are combined.
-        blocks: how many are combined by one loop, how many totals of those by the next; the last
-            loop takes all that is left.
+        plan: how many rows at a time, and in which blocks.
     """
-    outer, length, inner = shape_of(rows)
+    shape = shape_of(x)
+    outer, inner = prod(shape[:axis]), prod(shape[axis + 1 :])
+    if plan.rows == outer:
+        return scanned(x, axis, fold, plan.blocks)
+    rows = build.reshape(x, [outer, shape[axis], *([inner] if inner > 1 else [])])
+
+    def turn(number: ir.Value, done: ir.Value) -> ir.Value:
+        # The last start is moved back, by StableHLO, to where all rows are there: the same again.
+        first = stablehlo.multiply(number, build.scalar(plan.rows, element_type(number)))
+        starts = _starts(first, 0, rows)
+        some = stablehlo.dynamic_slice(rows, starts, [plan.rows, *shape_of(rows)[1:]])
+        return stablehlo.dynamic_update_slice(done, scanned(some, 1, fold, plan.blocks), starts)
+
+    done = build.repeat(-(-outer // plan.rows), build.splat(0, rows.type), turn)
+    return build.reshape(done, shape)
+
+
+def scanned(x: ir.Value, axis: int, fold: Fold, blocks: Sequence[int]) -> ir.Value:
+    """All elements of `x` up to each along `axis`, combined in blocks."""
+    shape = shape_of(x)
+    before, after = shape[:axis], shape[axis + 1 :]
     block, *rest = blocks
     if not rest:
-        return _loop(rows, fold)[1]
-    count = -(-length // block)
-    padded = _extended(rows, fold, count * block)
-    totals, within = _loop(build.reshape(padded, [outer * count, block, inner]), fold)
-    before = _moved(scanned(build.reshape(totals, [outer, count, inner]), fold, rest), fold)
-    spread = build.broadcast(
-        build.reshape(before, [outer * count, inner]), shape_of(within), [0, 2]
-    )
+        return _loop(x, axis, fold)[1]
+    count = -(-shape[axis] // block)
+    padded = _extended(x, axis, fold, count * block)
+    split = [*before, count, block, *after]
+    totals, within = _loop(build.reshape(padded, split), axis + 1, fold)
+    totals = build.reshape(totals, [*before, count, *after])
+    previous = _moved(scanned(totals, axis, fold, rest), axis, fold)
+    others = [dim for dim in range(len(split)) if dim != axis + 1]
     wide = build.convert(within, element_type(fold.start))
-    whole = build.convert(fold.combine(spread, wide), element_type(rows))
-    return _cut(build.reshape(whole, [outer, count * block, inner]), fold, length)
+    whole = fold.combine(build.broadcast(previous, split, others), wide)
+    whole = build.reshape(build.convert(whole, element_type(x)), shape_of(padded))
+    return _cut(whole, axis, fold, shape)
 
 
-def _loop(rows: ir.Value, fold: Fold) -> tuple[ir.Value, ir.Value]:
-    """All elements of each row combined, in the type of `fold.start`, and all up to each."""
-    outer, length, inner = shape_of(rows)
+def _loop(x: ir.Value, axis: int, fold: Fold) -> tuple[ir.Value, ir.Value]:
+    """All elements along `axis` combined, in the type of `fold.start`, and all up to each."""
     i32 = ir.IntegerType.get_signless(32)
-    row = build.broadcast(fold.start, [outer, 1, inner], [])
-    empty = build.splat(0, rows.type)
-    initial = [build.scalar(0, i32), row, empty]
+    one = [*shape_of(x)]
+    length, one[axis] = one[axis], 1
+    total, done = build.broadcast(fold.start, one, []), build.splat(0, x.type)
+    initial = [build.scalar(0, i32), total, done]
     loop = stablehlo.WhileOp([value.type for value in initial], initial)
-    locations = [rows.location] * len(initial)
     test, body = (
-        region.blocks.append(*(value.type for value in initial), arg_locs=locations)
+        region.blocks.append(*(v.type for v in initial), arg_locs=[x.location] * len(initial))
         for region in loop.regions
     )
     less = stablehlo.ComparisonDirectionAttr.get("LT")
@@ -71,38 +93,49 @@ def _loop(rows: ir.Value, fold: Fold) -> tuple[ir.Value, ir.Value]:
     with ir.InsertionPoint(body):
         turn, total, done = body.arguments
         last = build.scalar(length - 1, i32)
-        place = stablehlo.subtract(last, turn) if fold.is_reverse else turn
-        starts = [build.scalar(0, i32), place, build.scalar(0, i32)]
-        found = stablehlo.dynamic_slice(rows, starts, [outer, 1, inner])
-        total = fold.combine(total, build.convert(found, element_type(total)))
-        given = build.convert(total, element_type(rows))
+        starts = _starts(stablehlo.subtract(last, turn) if fold.is_reverse else turn, axis, x)
+        found = build.convert(stablehlo.dynamic_slice(x, starts, one), element_type(total))
+        total = fold.combine(total, found)
+        given = build.convert(total, element_type(x))
         done = stablehlo.dynamic_update_slice(done, given, starts)
         stablehlo.return_([stablehlo.add(turn, build.scalar(1, i32)), total, done])
     return loop.results[1], loop.results[2]
 
 
-def _extended(rows: ir.Value, fold: Fold, length: int) -> ir.Value:
-    """`rows` with neutral elements where the loop comes last."""
-    missing = length - shape_of(rows)[1]
+def _starts(start: ir.Value, axis: int, x: ir.Value) -> list[ir.Value]:
+    """Where a slice of `x` starts that starts at `start` along `axis`."""
+    starts = [build.scalar(0, element_type(start))] * len(shape_of(x))
+    starts[axis] = start
+    return starts
+
+
+def _extended(x: ir.Value, axis: int, fold: Fold, length: int) -> ir.Value:
+    """`x` with neutral elements where the loop comes last."""
+    missing = length - shape_of(x)[axis]
     if not missing:
-        return rows
-    start = build.convert(fold.start, element_type(rows))
-    low, high = ([0, missing, 0], [0, 0, 0])
-    if not fold.is_reverse:
-        low, high = high, low
-    return stablehlo.pad(rows, start, low, high, [0, 0, 0])
+        return x
+    start = build.convert(fold.start, element_type(x))
+    return _padded(x, axis, start, *((missing, 0) if fold.is_reverse else (0, missing)))
 
 
-def _moved(totals: ir.Value, fold: Fold) -> ir.Value:
+def _moved(totals: ir.Value, axis: int, fold: Fold) -> ir.Value:
     """What was combined before each block: the totals moved by one, a neutral element first."""
-    low, high = ([0, -1, 0], [0, 1, 0]) if fold.is_reverse else ([0, 1, 0], [0, -1, 0])
-    return stablehlo.pad(totals, fold.start, low, high, [0, 0, 0])
+    return _padded(totals, axis, fold.start, *((-1, 1) if fold.is_reverse else (1, -1)))
 
 
-def _cut(rows: ir.Value, fold: Fold, length: int) -> ir.Value:
-    """`rows` without what `_extended` put there."""
-    outer, whole, inner = shape_of(rows)
-    if whole == length:
-        return rows
-    first = whole - length if fold.is_reverse else 0
-    return stablehlo.slice(rows, [0, first, 0], [outer, first + length, inner], [1, 1, 1])
+def _padded(x: ir.Value, axis: int, value: ir.Value, low: int, high: int) -> ir.Value:
+    none = [0] * len(shape_of(x))
+    lows, highs = none.copy(), none.copy()
+    lows[axis], highs[axis] = low, high
+    return stablehlo.pad(x, value, lows, highs, none)
+
+
+def _cut(x: ir.Value, axis: int, fold: Fold, shape: Sequence[int]) -> ir.Value:
+    """`x` without what `_extended` put there."""
+    missing = shape_of(x)[axis] - shape[axis]
+    if not missing:
+        return x
+    first = [0] * len(shape)
+    first[axis] = missing if fold.is_reverse else 0
+    limit = [start + size for start, size in zip(first, shape, strict=True)]
+    return stablehlo.slice(x, first, limit, [1] * len(shape))

@@ -20,7 +20,7 @@ from jxc.passes.simplify.reduce_body import combiner_of, is_exact_in_any_order, 
 from jxc.rewrite import Facts, exact, reassociates, rule
 
 from .logaddexp import is_logaddexp, logaddexp
-from .loop import Fold, scanned
+from .loop import Fold, by_rows
 
 Combiner = Callable[[ir.Value, ir.Value], ir.Value]
 
@@ -75,16 +75,15 @@ def _looped(op: ReduceWindowOp, name: str, facts: Facts) -> ir.Value | None:
     if dim is None:
         return None
     scan = _scan(x, dim, name)
-    blocks = cost.blocks_of(facts.rates, scan)
-    if blocks is None:
+    plan = cost.plan_of(facts.rates, scan)
+    if plan is None:
         return None
     fold = Fold(
         combine=_COMBINERS[name],
         start=build.convert(start, _accumulator(x, name)),
         is_reverse=axes[dim].high > 0,
     )
-    rows = build.reshape(x, [scan.outer, scan.length, scan.inner])
-    return build.reshape(scanned(rows, fold, blocks), shape_of(x))
+    return by_rows(x, dim, fold, plan)
 
 
 def _is_plain(x: ir.Value) -> bool:

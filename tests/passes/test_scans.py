@@ -16,7 +16,7 @@ import jxc
 from jxc.check.run import shared_interpreter
 from jxc.cost import scans as cost
 from jxc.cost.rates import Rates
-from jxc.cost.scans import Scan
+from jxc.cost.scans import Plan, Scan
 
 CHOICE, SUM = "running-of-any-order-to-loop", "running-sum-to-loop"
 RUNNING = {
@@ -29,20 +29,22 @@ RUNNING = {
 EDGES = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -2.0, 1e-45, 3e38], np.float32)
 
 
-def rewritten(function, args, *rules, blocks=None):
+def rewritten(function, args, *rules):
     """The function after the pass, in which these rules must have fired, and no others."""
-    lowered = optimized(jxc.lower(function, *args), blocks)
+    lowered = jxc.lower(function, *args).opt("inline,scans")
     assert set(lowered.report.hits) == set(rules)
     assert "reduce_window" not in lowered.as_text() and "while" in lowered.as_text()
     return lowered.compile()(*args)
 
 
-def optimized(lowered, blocks):
-    """After the pass, with these blocks instead of those that are fastest."""
-    if blocks is None:
-        return lowered.opt("inline,scans")
-    with patch.object(cost, "blocks_of", lambda rates, scan: fitting(blocks, scan.length)):
-        return lowered.opt("inline,scans")
+def planned(lowered, blocks, rows):
+    """After the pass, with these blocks and rows instead of those that are fastest."""
+
+    def plan(rates, scan):
+        return Plan(fitting(blocks, scan.length), min(rows, scan.outer))
+
+    with patch.object(cost, "plan_of", plan):
+        return lowered.opt("scans")
 
 
 def fitting(blocks, length):
@@ -110,22 +112,23 @@ def test_16_bit_sums_are_rounded_once(dtype):
 
 @st.composite
 def runs(draw):
-    shape = draw(st.tuples(st.integers(1, 3), st.integers(16, 40), st.integers(1, 3)))
+    shape = draw(st.tuples(st.integers(1, 5), st.integers(16, 40), st.integers(1, 3)))
     blocks = draw(st.sampled_from([(), (4,), (16,), (3, 5)]))
-    return shape, draw(st.sampled_from(list(RUNNING))), draw(st.booleans()), blocks
+    name, reverse = draw(st.sampled_from(list(RUNNING))), draw(st.booleans())
+    return shape, name, reverse, blocks, draw(st.integers(1, 5))
 
 
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(run=runs(), seed=st.integers(0, 9))
 def test_edge_values_reach_what_follows_them(run, seed):
     """NaN, infinities and signed zeros are where the interpreter has them, in blocks too."""
-    shape, name, reverse, blocks = run
+    shape, name, reverse, blocks, rows = run
     function, rule = RUNNING[name]
     generator = np.random.default_rng(seed)
     x = np.where(generator.random(shape) < 0.1, generator.choice(EDGES, shape), 1.0)
     x = x.astype(np.float32)
     lowered = jxc.lower(lambda x: function(x, axis=1, reverse=reverse), x).opt("inline")
-    after = optimized(lowered, blocks)
+    after = planned(lowered, blocks, rows)
     assert set(after.report.hits) == {rule}
     want, got = (shared_interpreter().run(each.module, [x])[0] for each in (lowered, after))
     with np.errstate(over="ignore", invalid="ignore"):
@@ -134,20 +137,27 @@ def test_edge_values_reach_what_follows_them(run, seed):
     np.testing.assert_array_equal(np.signbit(got[zeros]), np.signbit(want[zeros]))
 
 
-def test_blocks_that_pay():
-    """One loop where rows are wide; blocks where there is one row; none where XLA is as quick."""
+def test_columns_of_many_rows():
+    x = np.random.default_rng(0).integers(-9, 9, (2100, 50)).astype(np.float32)
+    found = rewritten(lambda x: lax.cumsum(x, axis=1), [x], SUM)
+    np.testing.assert_array_equal(found, np.cumsum(x, 1))
 
-    def blocks(outer, length, inner, is_log=False):
+
+def test_loops_that_pay():
+    """One loop where rows are wide, or few; blocks where there is one; a few rows of very many."""
+
+    def plan(outer, length, inner, is_log=False):
         scan = Scan(outer, length, inner, bytes=4, is_log=is_log, is_rounded=True)
-        return cost.blocks_of(Rates("cpu"), scan)
+        return cost.plan_of(Rates("cpu"), scan)
 
-    assert blocks(1, 512, 512) == (512,)
-    assert blocks(64, 1000, 1) == (1000,)
-    assert blocks(1, 2000, 64)[0] < 2000
-    assert len(blocks(1, 100_000, 1, is_log=True)) > 1
-    assert blocks(1, 8, 100_000) is None
-    assert blocks(20_000, 50, 1) is None
-    assert blocks(1, 1000, 1) is None
+    assert plan(1, 512, 512) == Plan((512,), 1)
+    assert plan(64, 1000, 1) == Plan((1000,), 64)
+    assert plan(20_000, 50, 1) == Plan((50,), cost.ROWS_AT_ONCE)
+    assert plan(1, 2000, 64).blocks[0] < 2000
+    assert len(plan(1, 100_000, 1, is_log=True).blocks) > 1
+    assert plan(1, 8, 100_000) is None
+    assert plan(1, 1000, 1) is None
+    assert plan(512, 2048, 1) is None
 
 
 def test_other_targets_keep_their_windows():

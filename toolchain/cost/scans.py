@@ -29,11 +29,20 @@ LONGEST_SUM = 1024
 BLOCKS = (16, 32, 64, 128)
 """Extents of blocks to choose from."""
 
+ROWS_AT_ONCE = 32
+"""So many rows stay in the cache while a loop goes along their columns: a loop over such groups.
+
+20,000 rows of 50 ran 2 to 3 times faster than XLA, 65,536 of 64 3 to 4, 2000 of 1000 4.
+"""
+
 LINE = 64
 """Bytes that a cache takes at once."""
 
 PAGE = 4096
 """Addresses so many bytes apart, and a power of two less, compete for places in the cache."""
+
+LINES_OF_A_PAGE = 3
+"""Rows so long that each is in a page of its own: the table of pages overflows before the cache."""
 
 CACHED_LINES = 2000
 """Columns that take more lines are out of the cache before the next turn reads on."""
@@ -78,24 +87,43 @@ class Scan:
     is_rounded: bool
 
 
-def blocks_of(rates: Rates, scan: Scan) -> tuple[int, ...] | None:
-    """How long the blocks are that loops run over, their totals, the totals of those, and so on.
+@dataclass(frozen=True)
+class Plan:
+    """Which loops compute a scan.
 
-    The last one is all that is left, so `(scan.length,)` is one loop; None where none pays.
+    Attributes:
+        blocks: how many elements the first loop combines, how many totals of those the next, and so
+            on; the last takes all that is left, so `(length,)` is one loop.
+        rows: how many of the `outer` rows are taken at a time.
     """
+
+    blocks: tuple[int, ...]
+    rows: int
+
+
+def plan_of(rates: Rates, scan: Scan) -> Plan | None:
+    """The loops that are fastest, or None where XLA's own windows are about as fast."""
     if scan.length < SHORTEST:
         return None
+    ours, blocks = _plan(rates, scan)
+    needed, plan = ours * (GAIN if len(blocks) == 1 else GAIN_OF_BLOCKS), Plan(blocks, scan.outer)
+    if scan.outer > ROWS_AT_ONCE and _may_be_one_loop(scan):
+        grouped = GAIN * _grouped(rates, scan)
+        if grouped < needed:
+            needed, plan = grouped, Plan((scan.length,), ROWS_AT_ONCE)
     theirs = rates[XLA_LOG] if scan.is_log else rates[XLA_SUM]
     windows = theirs * scan.outer * scan.length * scan.inner
-    ours, blocks = _plan(rates, scan)
-    gain = GAIN if len(blocks) == 1 else GAIN_OF_BLOCKS
-    return blocks if windows >= max(LEAST_WORK, ours * gain) else None
+    return plan if windows >= max(LEAST_WORK, needed) else None
+
+
+def _may_be_one_loop(scan: Scan) -> bool:
+    return not scan.is_rounded or scan.length <= LONGEST_SUM
 
 
 def _plan(rates: Rates, scan: Scan) -> tuple[float, tuple[int, ...]]:
     """What the best loops take, in ns, and their blocks."""
     plans = [_blocked(rates, scan, block) for block in BLOCKS if 2 * block <= scan.length]
-    if not plans or not scan.is_rounded or scan.length <= LONGEST_SUM:
+    if not plans or _may_be_one_loop(scan):
         single = _looped(rates, scan), (scan.length,)
         if not plans or single[0] <= SIMPLER * min(plans)[0]:
             return single
@@ -122,6 +150,14 @@ def _blocked(rates: Rates, scan: Scan, block: int) -> tuple[float, tuple[int, ..
     return within + totals + spread, (block, *blocks)
 
 
+def _grouped(rates: Rates, scan: Scan) -> float:
+    """One loop for every few rows: these are copied out, and what it gives is copied back."""
+    groups = -(-scan.outer // ROWS_AT_ONCE)
+    copied = 2 * rates[ROW] * scan.outer * scan.length * scan.inner
+    return groups * (_looped(rates, replace(scan, outer=ROWS_AT_ONCE)) - LOOP) + copied + 2 * LOOP
+
+
 def _lines_apart(distance: int) -> int:
     """How many lines of the cache each of many rows takes up, `distance` bytes from the next."""
-    return max(min(distance & -distance, PAGE) // LINE, 1)
+    competing = max(min(distance & -distance, PAGE) // LINE, 1)
+    return max(competing, LINES_OF_A_PAGE) if distance > PAGE // 2 else competing

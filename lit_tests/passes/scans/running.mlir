@@ -4,15 +4,13 @@
 // CHECK-LABEL: func.func @running_of_any_order_to_loop(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<16x600xf32>
 // CHECK: %[[LEAST:[a-z0-9_]+]] = stablehlo.constant dense<0xFF800000> : tensor<f32>
-// CHECK: %[[ROWS:[a-z0-9_]+]] = stablehlo.reshape %[[X]] : (tensor<16x600xf32>) -> tensor<1x16x600xf32>
-// CHECK: %[[START:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %[[LEAST]], dims = [] : (tensor<f32>) -> tensor<1x1x600xf32>
+// CHECK: %[[START:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %[[LEAST]], dims = [] : (tensor<f32>) -> tensor<1x600xf32>
 // CHECK: %[[LOOP:[a-z0-9_]+]]:3 = stablehlo.while(%[[TURN:[a-z0-9_A-Z]+]] = %{{.*}}, %[[TOTAL:[a-z0-9_A-Z]+]] = %[[START]], %[[DONE:[a-z0-9_A-Z]+]] = %{{.*}})
 // CHECK: stablehlo.constant dense<16> : tensor<i32>
-// CHECK: %[[ROW:[a-z0-9_]+]] = stablehlo.dynamic_slice %[[ROWS]], %{{.*}}, %[[TURN]], %{{.*}}, sizes = [1, 1, 600]
+// CHECK: %[[ROW:[a-z0-9_]+]] = stablehlo.dynamic_slice %[[X]], %[[TURN]], %{{.*}}, sizes = [1, 600]
 // CHECK: %[[MOST:[a-z0-9_]+]] = stablehlo.maximum %[[TOTAL]], %[[ROW]]
-// CHECK: stablehlo.dynamic_update_slice %[[DONE]], %[[MOST]], %{{.*}}, %[[TURN]], %{{.*}}
-// CHECK: %[[R:[a-z0-9_]+]] = stablehlo.reshape %[[LOOP]]#2 : (tensor<1x16x600xf32>) -> tensor<16x600xf32>
-// CHECK-NEXT: return %[[R]]
+// CHECK: stablehlo.dynamic_update_slice %[[DONE]], %[[MOST]], %[[TURN]], %{{.*}}
+// CHECK: return %[[LOOP]]#2
 func.func @running_of_any_order_to_loop(%x: tensor<16x600xf32>) -> tensor<16x600xf32> {
   %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
   %y = "stablehlo.reduce_window"(%x, %least) <{padding = dense<[[15, 0], [0, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 16, 1>}> ({
@@ -72,9 +70,9 @@ func.func @running_of_any_order_to_loop_not_shorter(%x: tensor<16x600xi32>) -> t
 // CHECK-LABEL: func.func @running_sum_to_loop(
 // CHECK: stablehlo.convert %{{.*}} : (tensor<bf16>) -> tensor<f32>
 // CHECK: stablehlo.while
-// CHECK: %[[WIDE:[a-z0-9_]+]] = stablehlo.convert %{{.*}} : (tensor<1x1x600xbf16>) -> tensor<1x1x600xf32>
+// CHECK: %[[WIDE:[a-z0-9_]+]] = stablehlo.convert %{{.*}} : (tensor<1x600xbf16>) -> tensor<1x600xf32>
 // CHECK: %[[SUM:[a-z0-9_]+]] = stablehlo.add %{{.*}}, %[[WIDE]]
-// CHECK: stablehlo.convert %[[SUM]] : (tensor<1x1x600xf32>) -> tensor<1x1x600xbf16>
+// CHECK: stablehlo.convert %[[SUM]] : (tensor<1x600xf32>) -> tensor<1x600xbf16>
 // CHECK-NOT: reduce_window
 func.func @running_sum_to_loop(%x: tensor<16x600xbf16>) -> tensor<16x600xbf16> {
   %c = stablehlo.constant dense<0.0> : tensor<bf16>
@@ -89,9 +87,8 @@ func.func @running_sum_to_loop(%x: tensor<16x600xbf16>) -> tensor<16x600xbf16> {
 
 // Along the last dimension: a column at a time.
 // CHECK-LABEL: func.func @running_sum_to_loop_columns(
-// CHECK: stablehlo.reshape %{{.*}} : (tensor<600x16xf32>) -> tensor<600x16x1xf32>
-// CHECK: stablehlo.dynamic_slice %{{.*}}, sizes = [600, 1, 1]
-// CHECK: stablehlo.add %{{.*}} : tensor<600x1x1xf32>
+// CHECK: stablehlo.dynamic_slice %{{.*}}, sizes = [600, 1]
+// CHECK: stablehlo.add %{{.*}} : tensor<600x1xf32>
 // CHECK-NOT: reduce_window
 func.func @running_sum_to_loop_columns(%x: tensor<600x16xf32>) -> tensor<600x16xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
@@ -101,6 +98,24 @@ func.func @running_sum_to_loop_columns(%x: tensor<600x16xf32>) -> tensor<600x16x
     stablehlo.return %m : tensor<f32>
   }) : (tensor<600x16xf32>, tensor<f32>) -> tensor<600x16xf32>
   return %y : tensor<600x16xf32>
+}
+
+// Columns of many rows: a few rows at a time, so that they stay in the cache.
+// CHECK-LABEL: func.func @running_sum_to_loop_groups(
+// CHECK: stablehlo.while
+// CHECK: %[[ROWS:[a-z0-9_]+]] = stablehlo.dynamic_slice %{{.*}}, sizes = [32, 16]
+// CHECK: %[[LOOP:[a-z0-9_]+]]:3 = stablehlo.while
+// CHECK: stablehlo.dynamic_slice %[[ROWS]], %{{.*}}, sizes = [32, 1]
+// CHECK: stablehlo.dynamic_update_slice %{{.*}}, %[[LOOP]]#2, {{.*}} : (tensor<3001x16xf32>, tensor<32x16xf32>
+// CHECK-NOT: reduce_window
+func.func @running_sum_to_loop_groups(%x: tensor<3001x16xf32>) -> tensor<3001x16xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %y = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<[[0, 0], [15, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 1, 16>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<3001x16xf32>, tensor<f32>) -> tensor<3001x16xf32>
+  return %y : tensor<3001x16xf32>
 }
 
 // `cumprod` from the last element on.
@@ -121,15 +136,15 @@ func.func @running_sum_to_loop_product(%x: tensor<2x16x300xf64>) -> tensor<2x16x
 
 // `cumlogsumexp` of one long row: blocks of 64 at a time, whose totals are scanned the same way.
 // CHECK-LABEL: func.func @running_sum_to_loop_blocks(
-// CHECK: %[[PADDED:[a-z0-9_]+]] = stablehlo.pad %{{.*}}, low = [0, 0, 0], high = [0, 60, 0]
-// CHECK: %[[BLOCKS:[a-z0-9_]+]] = stablehlo.reshape %[[PADDED]] : (tensor<1x4160x1xf32>) -> tensor<65x64x1xf32>
+// CHECK: %[[PADDED:[a-z0-9_]+]] = stablehlo.pad %{{.*}}, low = [0], high = [60]
+// CHECK: %[[BLOCKS:[a-z0-9_]+]] = stablehlo.reshape %[[PADDED]] : (tensor<4160xf32>) -> tensor<65x64xf32>
 // CHECK: %[[WITHIN:[a-z0-9_]+]]:3 = stablehlo.while
 // CHECK: stablehlo.log_plus_one
-// CHECK: %[[TOTALS:[a-z0-9_]+]] = stablehlo.reshape %[[WITHIN]]#1 : (tensor<65x1x1xf32>) -> tensor<1x65x1xf32>
+// CHECK: %[[TOTALS:[a-z0-9_]+]] = stablehlo.reshape %[[WITHIN]]#1 : (tensor<65x1xf32>) -> tensor<65xf32>
 // CHECK: %[[OVER:[a-z0-9_]+]]:3 = stablehlo.while
-// CHECK: %[[BEFORE:[a-z0-9_]+]] = stablehlo.pad %[[OVER]]#2, %{{.*}}, low = [0, 1, 0], high = [0, -1, 0]
-// CHECK: stablehlo.broadcast_in_dim %{{.*}}, dims = [0, 2] : (tensor<65x1xf32>) -> tensor<65x64x1xf32>
-// CHECK: stablehlo.slice %{{.*}} [0:1, 0:4100, 0:1]
+// CHECK: %[[BEFORE:[a-z0-9_]+]] = stablehlo.pad %[[OVER]]#2, %{{.*}}, low = [1], high = [-1]
+// CHECK: stablehlo.broadcast_in_dim %[[BEFORE]], dims = [0] : (tensor<65xf32>) -> tensor<65x64xf32>
+// CHECK: stablehlo.slice %{{.*}} [0:4100]
 // CHECK-NOT: reduce_window
 func.func @running_sum_to_loop_blocks(%x: tensor<4100xf32>) -> tensor<4100xf32> {
   %none = stablehlo.constant dense<0xFF800000> : tensor<f32>
@@ -163,17 +178,17 @@ func.func @running_sum_to_loop_not_few(%x: tensor<16x8xf32>) -> tensor<16x8xf32>
   return %y : tensor<16x8xf32>
 }
 
-// Along the last dimension of very many rows, whose columns do not stay in the cache.
-// CHECK-LABEL: func.func @running_sum_to_loop_not_long_columns(
+// Rows 8192 bytes apart: their columns compete for the same places in the cache.
+// CHECK-LABEL: func.func @running_sum_to_loop_not_competing_rows(
 // CHECK: stablehlo.reduce_window
-func.func @running_sum_to_loop_not_long_columns(%x: tensor<20000x50xf32>) -> tensor<20000x50xf32> {
+func.func @running_sum_to_loop_not_competing_rows(%x: tensor<64x2048xf32>) -> tensor<64x2048xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %y = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<[[0, 0], [49, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 1, 50>}> ({
+  %y = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<[[0, 0], [2047, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 1, 2048>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %m = stablehlo.add %a, %b : tensor<f32>
     stablehlo.return %m : tensor<f32>
-  }) : (tensor<20000x50xf32>, tensor<f32>) -> tensor<20000x50xf32>
-  return %y : tensor<20000x50xf32>
+  }) : (tensor<64x2048xf32>, tensor<f32>) -> tensor<64x2048xf32>
+  return %y : tensor<64x2048xf32>
 }
 
 // A body that is one op short of it.
