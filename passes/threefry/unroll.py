@@ -31,6 +31,7 @@ from jxc.ir.bounds import turns_of
 from jxc.ir.values import is_integer, shape_of
 from jxc.rewrite import exact, rule
 
+from .turns import Turns
 from .uses import kernels_with
 
 _ARITHMETIC = (
@@ -56,9 +57,10 @@ def unroll_integer_loop(op: WhileOp) -> Sequence[ir.Value] | None:
         return None
     if not cost.unrolling_pays(_elements(op), lambda most: kernels_with(op, most)):
         return None
+    made = Turns(op)
     for _ in range(turns):
-        values = _turn(op, values)
-    return values
+        made.take()
+    return made.carried()
 
 
 def _is_integer_work(op: ir.OpView) -> bool:
@@ -80,17 +82,3 @@ def _only_counts(op: WhileOp) -> bool:
 def _elements(op: WhileOp) -> int:
     """Of the largest value that is carried."""
     return max(prod(shape_of(each)) for each in op.operand)
-
-
-def _turn(op: WhileOp, given: Sequence[ir.Value]) -> list[ir.Value]:
-    """One turn of the loop, built in front of it: what it carries on."""
-    copy = op.operation.clone()
-    block = copy.regions[1].blocks[0]
-    for argument, value in zip(block.arguments, given, strict=True):
-        argument.replace_all_uses_with(value)
-    *work, end = block.operations
-    for each in work:
-        each.operation.move_before(copy)
-    values = list(end.operands)
-    copy.erase()
-    return values

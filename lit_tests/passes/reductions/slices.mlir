@@ -2,54 +2,54 @@
 
 // Points in space, as a norm sums them. The initial value keeps a sum of -0.0 what it is.
 // CHECK-LABEL: func.func @reduce_to_slices(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<1400x3xf32>
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<5600x3xf32>
 // CHECK: %[[ZERO:[a-z0-9_]+]] = stablehlo.broadcast_in_dim
-// CHECK: %[[S0:[a-z0-9_]+]] = stablehlo.add %[[ZERO]], %{{[a-z0-9_]+}} : tensor<1400xf32>
-// CHECK: %[[S1:[a-z0-9_]+]] = stablehlo.add %[[S0]], %{{[a-z0-9_]+}} : tensor<1400xf32>
-// CHECK: %[[S2:[a-z0-9_]+]] = stablehlo.add %[[S1]], %{{[a-z0-9_]+}} : tensor<1400xf32>
+// CHECK: %[[S0:[a-z0-9_]+]] = stablehlo.add %[[ZERO]], %{{[a-z0-9_]+}} : tensor<5600xf32>
+// CHECK: %[[S1:[a-z0-9_]+]] = stablehlo.add %[[S0]], %{{[a-z0-9_]+}} : tensor<5600xf32>
+// CHECK: %[[S2:[a-z0-9_]+]] = stablehlo.add %[[S1]], %{{[a-z0-9_]+}} : tensor<5600xf32>
 // CHECK-NEXT: return %[[S2]]
-func.func @reduce_to_slices(%x: tensor<1400x3xf32>) -> tensor<1400xf32> {
+func.func @reduce_to_slices(%x: tensor<5600x3xf32>) -> tensor<5600xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<1400x3xf32>, tensor<f32>) -> tensor<1400xf32>
-  return %r : tensor<1400xf32>
+  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<5600x3xf32>, tensor<f32>) -> tensor<5600xf32>
+  return %r : tensor<5600xf32>
 }
 
 // Nothing is less than -inf.
 // CHECK-LABEL: func.func @reduce_to_slices_maximum(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2100x2xf32>
-// CHECK: %[[A:[a-z0-9_]+]] = stablehlo.slice %[[X]] [0:2100, 0:1]
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<8400x2xf32>
+// CHECK: %[[A:[a-z0-9_]+]] = stablehlo.slice %[[X]] [0:8400, 0:1]
 // CHECK-NEXT: %[[B:[a-z0-9_]+]] = stablehlo.reshape %[[A]]
-// CHECK-NEXT: %[[C:[a-z0-9_]+]] = stablehlo.slice %[[X]] [0:2100, 1:2]
+// CHECK-NEXT: %[[C:[a-z0-9_]+]] = stablehlo.slice %[[X]] [0:8400, 1:2]
 // CHECK-NEXT: %[[D:[a-z0-9_]+]] = stablehlo.reshape %[[C]]
 // CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.maximum %[[B]], %[[D]]
 // CHECK-NEXT: return %[[R]]
-func.func @reduce_to_slices_maximum(%x: tensor<2100x2xf32>) -> tensor<2100xf32> {
+func.func @reduce_to_slices_maximum(%x: tensor<8400x2xf32>) -> tensor<8400xf32> {
   %zero = stablehlo.constant dense<0xFF800000> : tensor<f32>
-  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.maximum across dimensions = [1] : (tensor<2100x2xf32>, tensor<f32>) -> tensor<2100xf32>
-  return %r : tensor<2100xf32>
+  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.maximum across dimensions = [1] : (tensor<8400x2xf32>, tensor<f32>) -> tensor<8400xf32>
+  return %r : tensor<8400xf32>
 }
 
 // A mean of 2x2 pixels; 16 bits are summed in 32.
 // CHECK-LABEL: func.func @reduce_to_slices_two_axes(
 // CHECK-NOT: stablehlo.reduce
 // CHECK-COUNT-4: stablehlo.slice
-// CHECK: stablehlo.convert %{{.*}} -> tensor<32x32x3xf32>
-// CHECK-COUNT-4: stablehlo.add %{{.*}} : tensor<32x32x3xf32>
-// CHECK: stablehlo.convert %{{.*}} -> tensor<32x32x3xbf16>
-func.func @reduce_to_slices_two_axes(%x: tensor<32x2x32x2x3xbf16>) -> tensor<32x32x3xbf16> {
+// CHECK: stablehlo.convert %{{.*}} -> tensor<48x48x3xf32>
+// CHECK-COUNT-4: stablehlo.add %{{.*}} : tensor<48x48x3xf32>
+// CHECK: stablehlo.convert %{{.*}} -> tensor<48x48x3xbf16>
+func.func @reduce_to_slices_two_axes(%x: tensor<48x2x48x2x3xbf16>) -> tensor<48x48x3xbf16> {
   %zero = stablehlo.constant dense<0.0> : tensor<bf16>
-  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1, 3] : (tensor<32x2x32x2x3xbf16>, tensor<bf16>) -> tensor<32x32x3xbf16>
-  return %r : tensor<32x32x3xbf16>
+  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1, 3] : (tensor<48x2x48x2x3xbf16>, tensor<bf16>) -> tensor<48x48x3xbf16>
+  return %r : tensor<48x48x3xbf16>
 }
 
 // Few rows, however long.
 // CHECK-LABEL: func.func @reduce_to_slices_leading(
 // CHECK-NOT: stablehlo.reduce
 // CHECK-COUNT-4: stablehlo.slice
-func.func @reduce_to_slices_leading(%x: tensor<4x2000xf64>) -> tensor<2000xf64> {
+func.func @reduce_to_slices_leading(%x: tensor<4x5000xf64>) -> tensor<5000xf64> {
   %zero = stablehlo.constant dense<0x7FF0000000000000> : tensor<f64>
-  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.minimum across dimensions = [0] : (tensor<4x2000xf64>, tensor<f64>) -> tensor<2000xf64>
-  return %r : tensor<2000xf64>
+  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.minimum across dimensions = [0] : (tensor<4x5000xf64>, tensor<f64>) -> tensor<5000xf64>
+  return %r : tensor<5000xf64>
 }
 
 // XLA vectorises a reduction of more.
@@ -57,10 +57,10 @@ func.func @reduce_to_slices_leading(%x: tensor<4x2000xf64>) -> tensor<2000xf64> 
 // CHECK: stablehlo.reduce(
 // CHECK-NOT: stablehlo.slice
 // CHECK: return
-func.func @reduce_to_slices_not_many(%x: tensor<600x9xf32>) -> tensor<600xf32> {
+func.func @reduce_to_slices_not_many(%x: tensor<2000x9xf32>) -> tensor<2000xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<600x9xf32>, tensor<f32>) -> tensor<600xf32>
-  return %r : tensor<600xf32>
+  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<2000x9xf32>, tensor<f32>) -> tensor<2000xf32>
+  return %r : tensor<2000xf32>
 }
 
 // Either takes some microseconds.
@@ -79,10 +79,10 @@ func.func @reduce_to_slices_not_small(%x: tensor<1000x3xf32>) -> tensor<1000xf32
 // CHECK: stablehlo.reduce(
 // CHECK-NOT: stablehlo.slice
 // CHECK: return
-func.func @reduce_to_slices_not_before_many(%x: tensor<50x3x64xf32>) -> tensor<50x64xf32> {
+func.func @reduce_to_slices_not_before_many(%x: tensor<100x3x64xf32>) -> tensor<100x64xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<50x3x64xf32>, tensor<f32>) -> tensor<50x64xf32>
-  return %r : tensor<50x64xf32>
+  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<100x3x64xf32>, tensor<f32>) -> tensor<100x64xf32>
+  return %r : tensor<100x64xf32>
 }
 
 // XLA vectorises sums of integers.
@@ -90,10 +90,10 @@ func.func @reduce_to_slices_not_before_many(%x: tensor<50x3x64xf32>) -> tensor<5
 // CHECK: stablehlo.reduce(
 // CHECK-NOT: stablehlo.slice
 // CHECK: return
-func.func @reduce_to_slices_not_integers(%x: tensor<1400x3xi32>) -> tensor<1400xi32> {
+func.func @reduce_to_slices_not_integers(%x: tensor<5600x3xi32>) -> tensor<5600xi32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
-  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<1400x3xi32>, tensor<i32>) -> tensor<1400xi32>
-  return %r : tensor<1400xi32>
+  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<5600x3xi32>, tensor<i32>) -> tensor<5600xi32>
+  return %r : tensor<5600xi32>
 }
 
 // XLA is as fast.
@@ -101,10 +101,10 @@ func.func @reduce_to_slices_not_integers(%x: tensor<1400x3xi32>) -> tensor<1400x
 // CHECK: stablehlo.reduce(
 // CHECK-NOT: stablehlo.slice
 // CHECK: return
-func.func @reduce_to_slices_not_products(%x: tensor<1400x3xf32>) -> tensor<1400xf32> {
+func.func @reduce_to_slices_not_products(%x: tensor<5600x3xf32>) -> tensor<5600xf32> {
   %zero = stablehlo.constant dense<1.0> : tensor<f32>
-  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.multiply across dimensions = [1] : (tensor<1400x3xf32>, tensor<f32>) -> tensor<1400xf32>
-  return %r : tensor<1400xf32>
+  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.multiply across dimensions = [1] : (tensor<5600x3xf32>, tensor<f32>) -> tensor<5600xf32>
+  return %r : tensor<5600xf32>
 }
 
 // How many there are is not known.

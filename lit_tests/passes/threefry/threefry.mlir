@@ -1,19 +1,21 @@
 // RUN: %jxc opt %s -p threefry --split-input-file | FileCheck %s
 
-// The constants of the rotations are carried and change places: each turn slices its own.
+// The constants of the rotations are carried and change places: each turn has its own.
 // CHECK-LABEL: func.func @unroll_integer_loop(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x3xui32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<2x3xui32>
-// CHECK: %[[A:[a-z0-9_]+]] = stablehlo.constant dense<[13, 15, 26, 6]>
-// CHECK: %[[B:[a-z0-9_]+]] = stablehlo.constant dense<[17, 29, 16, 24]>
 // CHECK-NOT: stablehlo.while
-// CHECK: stablehlo.slice %[[A]] [0:1]
-// CHECK: stablehlo.add %[[X]], %[[Y]]
-// CHECK: stablehlo.slice %[[A]] [3:4]
+// CHECK: %[[A:[a-z0-9_]+]] = stablehlo.add %[[X]], %[[Y]]
+// CHECK: %[[BY:[a-z0-9_]+]] = stablehlo.constant dense<13> : tensor<2x3xui32>
+// CHECK: stablehlo.shift_left %[[Y]], %[[BY]]
+// CHECK: stablehlo.shift_right_logical %[[Y]], %[[BY]]
+// CHECK: stablehlo.constant dense<6> : tensor<2x3xui32>
 // CHECK: %[[T:[a-z0-9_]+]] = stablehlo.xor
-// CHECK: stablehlo.slice %[[B]] [0:1]
 // CHECK: stablehlo.add %{{.*}}, %[[T]]
-// CHECK: stablehlo.slice %[[B]] [3:4]
+// CHECK: %[[AGAIN:[a-z0-9_]+]] = stablehlo.constant dense<17> : tensor<2x3xui32>
+// CHECK: stablehlo.shift_left %[[T]], %[[AGAIN]]
+// CHECK: stablehlo.constant dense<24> : tensor<2x3xui32>
+// CHECK-NOT: stablehlo.slice
 // CHECK: %[[R:[a-z0-9_]+]] = stablehlo.xor
 // CHECK-NEXT: return %[[R]]
 func.func @unroll_integer_loop(%key: tensor<2x3xui32>, %words: tensor<2x3xui32>) -> tensor<2x3xui32> {
