@@ -35,7 +35,7 @@ def depthwise_weight_gradient_to_sums(op: ConvolutionOp) -> ir.Value | None:
     ):
         return None
     image, dy = _channels_last(op, conv)
-    walk = _result_walk(conv)
+    walk = result_walk(conv)
     padded = pad(build.convert(image, conv.accumulator), walk.spatial, conv.axes)
     sums = _sums(padded, build.convert(dy, conv.accumulator), walk)
     return build.convert(_as_result(sums, conv), element_type(op.result))
@@ -53,7 +53,8 @@ def _channels_last(op: ConvolutionOp, conv: Convolution) -> tuple[ir.Value, ir.V
     return build.transpose(op.lhs, order), dy
 
 
-def _result_walk(conv: Convolution) -> Walk:
+def result_walk(conv: Convolution) -> Walk:
+    """Over the image that is padded along dimensions 1 on: a part for each result position."""
     return Walk(
         spatial=tuple(range(1, len(conv.axes) + 1)),
         count=tuple(axis.out for axis in conv.axes),

@@ -92,3 +92,17 @@ def weight_gradient_pays(*, groups: int, positions: int, products: int) -> bool:
         products: how many products each of them sums.
     """
     return groups >= LEAST_GROUPS and positions <= min(MOST_POSITIONS, products)
+
+
+def grouped_gradient_pays(*, positions: int, products: int) -> bool:
+    """Whether a batched matrix product for each of the result's positions beats XLA.
+
+    XLA goes through all pairs of channels, in a plain loop: 27 to 660 times slower for 64 to 512
+    channels in 2 to 64 groups, 3x3, images of 6 to 24; compile time 0.14 -> 0.24 s, where one
+    convolution for each group takes 0.14 (2 groups) to 2.5 s (64) and is as fast.
+
+    Args:
+        positions: spatial positions in the result.
+        products: how many products each element sums.
+    """
+    return positions <= min(MOST_POSITIONS, products)

@@ -205,14 +205,6 @@ func.func @depthwise_weight_gradient_to_sums_not_few_channels(%x: tensor<2x6x16x
   return %dw : tensor<3x1x16xf32>
 }
 
-// The gradient of a grouped convolution: two images a group.
-// CHECK-LABEL: func.func @depthwise_weight_gradient_to_sums_not_grouped(
-// CHECK-NEXT: stablehlo.convolution
-func.func @depthwise_weight_gradient_to_sums_not_grouped(%x: tensor<2x6x64xf32>, %dy: tensor<2x4x32xf32>) -> tensor<3x2x32xf32> {
-  %dw = stablehlo.convolution(%x, %dy) dim_numbers = [f, 0, b]x[i, 0, o]->[0, b, f], window = {} {batch_group_count = 32 : i64, feature_group_count = 1 : i64} : (tensor<2x6x64xf32>, tensor<2x4x32xf32>) -> tensor<3x2x32xf32>
-  return %dw : tensor<3x2x32xf32>
-}
-
 // A small window on a large image, with groups of the batch: as many turns as positions.
 // CHECK-LABEL: func.func @depthwise_weight_gradient_to_sums_not_many_positions(
 // CHECK-NEXT: stablehlo.convolution

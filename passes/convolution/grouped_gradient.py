@@ -1,0 +1,89 @@
+"""The weight gradient of a grouped convolution: a batched matrix product for each position."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects.stablehlo import ConvolutionOp
+
+from jxc.cost import convolution as cost
+from jxc.ir import build
+from jxc.ir.values import element_type, shape_of
+from jxc.rewrite import reassociates, rule
+
+from . import geometry
+from .depthwise_gradient import result_walk
+from .geometry import Convolution
+from .window import Walk, backwards, pad
+
+
+@rule(reassociates, targets=("cpu",))
+def grouped_weight_gradient_to_products(op: ConvolutionOp) -> ir.Value | None:
+    """conv(x, dy)[t] -> part(pad(x), t)^T dy at each position t, for groups of several images.
+
+    The groups come from the batch, as JAX writes the gradient by a grouped kernel. Padding counts
+    as zeros that are multiplied, as StableHLO has it.
+    """
+    conv = geometry.read(op)
+    if conv is None or not conv.by_batch or conv.batch == 1:
+        return None
+    products = conv.taps * conv.inputs
+    if not cost.grouped_gradient_pays(positions=conv.positions, products=products):
+        return None
+    image, dy = (build.convert(each, conv.accumulator) for each in _groups_last(op, conv))
+    walk = result_walk(conv)
+    image = pad(image, walk.spatial, conv.axes)
+    return build.convert(_as_result(_products(image, dy, walk), conv), element_type(op.result))
+
+
+def _groups_last(op: ConvolutionOp, conv: Convolution) -> tuple[ir.Value, ir.Value]:
+    """x as [inputs, spatial..., groups * batch], dy as [inputs * spatial, groups, outputs]."""
+    d = conv.dims
+    order = [d.input_feature_dimension, *d.input_spatial_dimensions, d.input_batch_dimension]
+    dy = backwards(op.rhs, d.kernel_spatial_dimensions, conv.axes)
+    spatial = [d.kernel_input_feature_dimension, *d.kernel_spatial_dimensions]
+    dy = build.transpose(dy, [*spatial, d.kernel_output_feature_dimension])
+    dy = build.reshape(dy, [prod(shape_of(dy)[:-1]), conv.groups, conv.outputs])
+    return build.transpose(op.lhs, order), dy
+
+
+def _products(image: ir.Value, dy: ir.Value, walk: Walk) -> ir.Value:
+    """[positions, groups, batch, outputs]."""
+    if walk.parts == 1:
+        return _product(walk.part(image, 0), dy)
+
+    def turn(number: ir.Value, starts: Sequence[ir.Value], all_: ir.Value) -> ir.Value:
+        zero = build.scalar(0, element_type(number))
+        product = _product(walk.part_at(image, starts), dy)
+        return stablehlo.dynamic_update_slice(all_, product, [number, zero, zero, zero])
+
+    _, groups, outputs = shape_of(dy)
+    shape = [walk.parts, groups, shape_of(image)[-1] // groups, outputs]
+    return walk.repeat(build.broadcast(build.scalar(0, element_type(dy)), shape, []), turn)
+
+
+def _product(part: ir.Value, dy: ir.Value) -> ir.Value:
+    """[1, groups, batch, outputs]: the products summed over images and space."""
+    rows, groups, outputs = shape_of(dy)
+    batch = shape_of(part)[-1] // groups
+    part = build.reshape(part, [rows, groups, batch])
+    result = ir.RankedTensorType.get([groups, batch, outputs], element_type(dy))
+    matmul = stablehlo.DotDimensionNumbers.get([1], [1], [0], [0])
+    product = stablehlo.dot_general(result, part, dy, matmul)
+    return build.reshape(product, [1, groups, batch, outputs])
+
+
+def _as_result(products: ir.Value, conv: Convolution) -> ir.Value:
+    """[positions, groups, batch, outputs] in the result's layout."""
+    d = conv.dims
+    rank = len(conv.axes)
+    together = build.transpose(products, [0, 2, 1, 3])
+    shape = [*(axis.out for axis in conv.axes), conv.batch, conv.groups * conv.outputs]
+    source = [0] * (rank + 2)
+    source[d.output_batch_dimension], source[d.output_feature_dimension] = rank, rank + 1
+    for i, dim in enumerate(d.output_spatial_dimensions):
+        source[dim] = i
+    return build.transpose(build.reshape(together, shape), source)
