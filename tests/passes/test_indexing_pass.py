@@ -1,4 +1,4 @@
-"""Scatters to evenly spaced places, rewritten: the same bits as plain JAX."""
+"""Scatters to evenly spaced places, the same bits as plain JAX; products with one-hot vectors."""
 
 from __future__ import annotations
 
@@ -100,3 +100,46 @@ KEPT = {
 def test_others_are_kept(name):
     x = np.zeros((ROWS, COLUMNS), np.float32)
     assert not rewritten(KEPT[name], (x,))[1]
+
+
+GATHER, SCATTER = "one-hot-product-to-gather", "one-hot-product-to-scatter"
+INDICES = np.random.default_rng(0).integers(-3, 23, 50).astype(np.int32)  # some are no row's
+
+
+def _embedding(table, x, i):
+    return jnp.sum(jnp.tanh(jax.nn.one_hot(i, 20) @ table) * x)
+
+
+PRODUCTS = {
+    "rows": (lambda e, x, i: jax.nn.one_hot(i, 20) @ e, {GATHER: 1}),
+    "sums": (lambda e, x, i: jax.nn.one_hot(i, 20).T @ x, {SCATTER: 1}),
+    "gradient": (jax.grad(_embedding), {GATHER: 1, SCATTER: 1}),
+    "columns": (lambda e, x, i: jax.nn.one_hot(i, 20, axis=0).T @ e, {GATHER: 1}),
+    "two": (lambda e, x, i: jax.nn.one_hot(i.reshape(5, 10), 20) @ e, {GATHER: 1}),
+    "bfloat16": (
+        lambda e, x, i: jax.nn.one_hot(i, 20, dtype=jnp.bfloat16) @ e.astype(jnp.bfloat16),
+        {GATHER: 1},
+    ),
+    "16-bit sums": (
+        lambda e, x, i: jax.nn.one_hot(i, 20, dtype=jnp.bfloat16).T @ x.astype(jnp.bfloat16),
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_one_hot(name):
+    function, hits = PRODUCTS[name]
+    generator = np.random.default_rng(1)
+    table, x = (generator.standard_normal((n, 3)).astype(np.float32) for n in (20, 50))
+    lowered = jxc.lower(function, table, x, INDICES)
+    pipeline = "inline{default-pipeline=},cse,simplify,indexing"
+    promised = lowered.opt(pipeline, assume="no-nans")
+    assert {rule: promised.report.hits.get(rule, 0) for rule in hits} == hits
+    plain = np.asarray(jax.jit(function)(table, x, INDICES), np.float32)
+    np.testing.assert_allclose(
+        np.asarray(promised.compile()(table, x, INDICES), np.float32), plain, rtol=1e-5, atol=1e-5
+    )
+    assert not {GATHER, SCATTER} & {
+        name for name, n in lowered.opt(pipeline).report.hits.items() if n
+    }

@@ -1,0 +1,182 @@
+"""Products with one-hot vectors, which take rows of a table, or add to them.
+
+A product with 0 is 0 but for infinities and NaN: where there are none, by the user's promise.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import NamedTuple
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects.stablehlo import (
+    BroadcastInDimOp,
+    CompareOp,
+    ConvertOp,
+    DotGeneralOp,
+    IotaOp,
+)
+
+from jxc.cost import indexing as cost
+from jxc.ir import build
+from jxc.ir.bounds import bounds_of, type_bounds
+from jxc.ir.values import direction_of, element_type, is_float, shape_of, static_shape
+from jxc.rewrite import reassociates, rule
+
+
+class _OneHot(NamedTuple):
+    """An array that is 1 where its place along `dimension` is the index, and 0 elsewhere.
+
+    Attributes:
+        given: the indices, one for each place along the other dimensions.
+        shape: their extents; `given` may have another one, of 1.
+        dimension: the one that the indices number.
+        extent: its extent.
+    """
+
+    given: ir.Value
+    shape: tuple[int, ...]
+    dimension: int
+    extent: int
+
+    def indices(self) -> ir.Value:
+        """The indices, built in that shape."""
+        return build.reshape(self.given, self.shape)
+
+
+@rule(reassociates, assumes="no-nans", targets=("cpu",), of=ConvertOp)
+def one_hot_product_to_gather(op: DotGeneralOp) -> ir.Value | None:
+    """dot_general(one_hot(i), e) -> select(0 <= i < rows, gather(e, i), 0).
+
+    A row of e that is not taken must hold no infinity: times 0 that is NaN.
+    """
+    found = _factors(op)
+    if found is None:
+        return None
+    hot, mine, theirs = found
+    if mine != (hot.dimension,) or not cost.table_pays(rows=hot.extent):
+        return None
+    indices = hot.indices()
+    taken = _rows(op.rhs, theirs[0], indices, op.result.type)
+    is_row = _is_row(indices, hot.extent)
+    if is_row is None:
+        return taken
+    shape = shape_of(op.result)
+    mask = build.broadcast(is_row, shape, range(len(shape_of(is_row))))
+    return stablehlo.select(mask, taken, build.splat(0, op.result.type))
+
+
+@rule(reassociates, assumes="no-nans", targets=("cpu",), of=ConvertOp)
+def one_hot_product_to_scatter(op: DotGeneralOp) -> ir.Value | None:
+    """dot_general(one_hot(i), x), summed over all i -> scatter(0, i, x), adding.
+
+    What is not added must hold no infinity: times 0 that is NaN.
+    """
+    found = _factors(op)
+    if found is None:
+        return None
+    hot, mine, theirs = found
+    if hot.dimension in mine or len(mine) != len(hot.shape) or not mine:
+        return None
+    if not cost.table_pays(rows=hot.extent) or not _adds_up(op.rhs):
+        return None
+    own = [dim for dim in range(len(shape_of(op.rhs))) if dim not in theirs]
+    order = [dim for _, dim in sorted(zip(mine, theirs, strict=True))]
+    updates = build.transpose(op.rhs, [*order, *own])
+    return _added(build.splat(0, op.result.type), hot.indices(), updates)
+
+
+def _adds_up(value: ir.Value) -> bool:
+    """Whether sums are kept in the type itself; a product sums 16-bit numbers in f32."""
+    return isinstance(element_type(value), ir.F32Type | ir.F64Type)
+
+
+def _factors(op: DotGeneralOp) -> tuple[_OneHot, tuple[int, ...], tuple[int, ...]] | None:
+    """The one-hot array on the left, and the dimensions that are summed; None in a batch."""
+    if static_shape(op.result, op.lhs, op.rhs) is None or op.algorithm is not None:
+        return None
+    if 0 in (*shape_of(op.lhs), *shape_of(op.rhs)) or not is_float(op.rhs):
+        return None
+    if not element_type(op.lhs) == element_type(op.rhs) == element_type(op.result):
+        return None
+    dims = stablehlo.DotDimensionNumbers(op.dot_dimension_numbers)
+    hot = None if dims.lhs_batching_dimensions else _one_hot(op.lhs)
+    if hot is None:
+        return None
+    return hot, tuple(dims.lhs_contracting_dimensions), tuple(dims.rhs_contracting_dimensions)
+
+
+def _one_hot(value: ir.Value) -> _OneHot | None:
+    match value.owner:
+        case ConvertOp(operand=hits):
+            match hits.owner:
+                case CompareOp(lhs=x, rhs=y) as compare if direction_of(compare) == "EQ":
+                    return _compared(x, y) or _compared(y, x)
+    return None
+
+
+def _compared(indices: ir.Value, places: ir.Value) -> _OneHot | None:
+    match indices.owner, places.owner:
+        case BroadcastInDimOp(operand=i, broadcast_dimensions=dims), IotaOp(iota_dimension=dim):
+            shape, element = shape_of(places), element_type(i)
+            rest = [each for each in range(len(shape)) if each != dim.value]
+            if not isinstance(element, ir.IntegerType) or not element.is_signless:
+                return None
+            kind, extent = type_bounds(element), shape[dim.value]
+            if kind is None or extent - 1 > kind.high or element.width < 8:
+                return None
+            extents = tuple(shape[each] for each in rest)
+            kept = [each for each in dims if each != dim.value]
+            own = [size for each, size in zip(dims, shape_of(i), strict=True) if each != dim.value]
+            if kept != rest or own != list(extents) or prod(shape_of(i)) != prod(extents):
+                return None
+            return _OneHot(i, extents, dim.value, extent)
+    return None
+
+
+def _is_row(indices: ir.Value, rows: int) -> ir.Value | None:
+    """Where the index is that of a row; None where all are known to be."""
+    found = bounds_of(indices)
+    if found is not None and found.low >= 0 and found.high < rows:
+        return None
+    low, high = (build.splat(number, indices.type) for number in (0, rows - 1))
+    directions = [stablehlo.ComparisonDirectionAttr.get(name) for name in ("GE", "LE")]
+    return stablehlo.and_(
+        stablehlo.compare(indices, low, directions[0]),
+        stablehlo.compare(indices, high, directions[1]),
+    )
+
+
+def _rows(table: ir.Value, row: int, indices: ir.Value, kind: ir.Type) -> ir.Value:
+    """What `table` holds at each index along dimension `row`, by the indices' dimensions first."""
+    rank, given = len(shape_of(table)), len(shape_of(indices))
+    sizes = [1 if dim == row else size for dim, size in enumerate(shape_of(table))]
+    numbers = stablehlo.GatherDimensionNumbers.get(
+        offset_dims=list(range(given, given + rank - 1)),
+        collapsed_slice_dims=[row],
+        operand_batching_dims=[],
+        start_indices_batching_dims=[],
+        start_index_map=[row],
+        index_vector_dim=given,
+    )
+    return stablehlo.gather(table, indices, numbers, sizes, results=[kind])
+
+
+def _added(table: ir.Value, indices: ir.Value, updates: ir.Value) -> ir.Value:
+    """`table` with the updates added to the rows of these indices; those beyond it are dropped."""
+    given, element = len(shape_of(indices)), element_type(table)
+    numbers = stablehlo.ScatterDimensionNumbers.get(
+        update_window_dims=list(range(given, len(shape_of(updates)))),
+        inserted_window_dims=[0],
+        input_batching_dims=[],
+        scatter_indices_batching_dims=[],
+        scattered_dims_to_operand_dims=[0],
+        index_vector_dim=given,
+    )
+    op = stablehlo.ScatterOp([table.type], [table], indices, [updates], numbers)
+    scalar = ir.RankedTensorType.get((), element)
+    body = op.regions[0].blocks.append(scalar, scalar, arg_locs=[table.location] * 2)
+    with ir.InsertionPoint(body):
+        stablehlo.return_([stablehlo.add(*body.arguments)])
+    return op.results[0]
