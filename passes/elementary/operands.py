@@ -9,6 +9,7 @@ from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import (
     BroadcastInDimOp,
     ConvertOp,
+    DotGeneralOp,
     ReduceOp,
     ReshapeOp,
     SelectOp,
@@ -118,15 +119,24 @@ def _spreads(user: ir.OpView) -> bool:
 def meets_reduction(op: ir.OpView) -> bool:
     """Whether XLA may make one kernel of `op` and a `stablehlo.reduce` before or after it.
 
-    Such kernels end at a select.
+    Such kernels take in what is done element by element; they end at a select.
     """
-    if len(users(op.results[0])) > 1:
+    if any(isinstance(value.owner, ReduceOp) for value in op.operands):
+        return True
+    near = list(op.results)
+    for value in near if len(users(near[0])) < 2 else ():
+        for user in users(value) if len(near) < _LOOKED_AT else ():
+            if isinstance(user, ReduceOp):
+                return True
+            if _is_by_element(user, value):
+                near += user.results
+    return False
+
+
+def _is_by_element(op: ir.OpView, operand: ir.Value) -> bool:
+    if isinstance(op, SelectOp | DotGeneralOp) or len(op.results) != 1:
         return False
-    near: list[ir.OpView] = [op]
-    for each in near:
-        if isinstance(each, ReduceOp):
-            return True
-        if len(near) < _LOOKED_AT and not isinstance(each, SelectOp):
-            near += [user for result in each.results for user in users(result)]
-    producers = [value.owner for value in op.operands]
-    return any(isinstance(producer, ReduceOp) for producer in producers)
+    kind = op.results[0].type
+    if not isinstance(kind, ir.RankedTensorType):
+        return False
+    return isinstance(op, ReshapeOp) or tuple(kind.shape) == shape_of(operand)
