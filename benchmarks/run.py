@@ -112,10 +112,22 @@ def run_all(given: argparse.Namespace) -> list[dict[str, Any]]:
                 told.append(run_process(name, given.levels, turn, given))
                 if told[-1].get("skipped") or told[-1].get("broken"):
                     idle.add(name)
-                if given.raw:
-                    with given.raw.open("a") as file:
-                        file.write(json.dumps(told[-1]) + "\n")
+                write_raw(given.raw, told[-1])
     return told
+
+
+def write_raw(file: Path | None, told: dict[str, Any]) -> None:
+    """Keep a line of JSON, where that is asked for."""
+    if file:
+        with file.open("a") as lines:
+            lines.write(json.dumps(told) + "\n")
+
+
+def read_raw(file: Path, names: list[str]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """What `--raw` kept: what each process told of these models, and the last circumstances."""
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    about = [line["about"] for line in lines if "about" in line]
+    return [line for line in lines if line.get("model") in names], about[-1]
 
 
 @contextmanager
@@ -155,9 +167,9 @@ def main() -> int:
         return 0
     about = circumstances()
     if given.read:
-        told = [json.loads(line) for line in given.read.read_text().splitlines()]
-        told = [each for each in told if each["model"] in given.names]
+        told, about = read_raw(given.read, given.names)
     else:
+        write_raw(given.raw, {"about": about})
         told = run_all(given)
     results = grouped(told)
     levels = [name for name in given.levels if any(r.contender(name) for r in results)]

@@ -39,7 +39,7 @@ def numpyro_potential(rows: int = 16384, width: int = 32) -> Program:
 
 @model()
 def numpyro_nuts(rows: int = 4096, width: int = 16) -> Program:
-    """Four transitions of the no-U-turn sampler, trees of doubling depth and all."""
+    """Sixteen transitions of the no-U-turn sampler, trees of doubling depth and all."""
     from numpyro.infer import NUTS
 
     x = normal(rows, width)
@@ -48,7 +48,7 @@ def numpyro_nuts(rows: int = 4096, width: int = 16) -> Program:
     state = kernel.init(jax.random.key(0), 100, None, (x, y), {})
 
     def sample(state, x, y):
-        return jax.lax.fori_loop(0, 4, lambda _, s: kernel.sample(s, (x, y), {}), state).z
+        return jax.lax.fori_loop(0, 16, lambda _, s: kernel.sample(s, (x, y), {}), state).z
 
     return sample, (state, x, y)
 
