@@ -68,17 +68,29 @@ class Convolution:
         return prod(axis.window for axis in self.axes)
 
     @property
+    def pixels(self) -> int:
+        """Spatial positions in the left operand."""
+        return prod(axis.size for axis in self.axes)
+
+    @property
     def positions(self) -> int:
         """Spatial positions in the result."""
         return prod(axis.out for axis in self.axes)
 
 
-def read(op: ConvolutionOp) -> Convolution | None:
-    """The op's geometry; None where it is not a grouped one of floats with static, nonzero dims."""
+def read(op: ConvolutionOp, *, grouped: bool = True) -> Convolution | None:
+    """The op's geometry; None where it is not one of floats with static, nonzero dims.
+
+    Args:
+        op: a convolution.
+        grouped: read only one of several groups, or else only one of a single group.
+    """
     types = [ir.RankedTensorType(value.type) for value in (op.lhs, op.rhs, op.result)]
     accumulator = _accumulator(types)
     feature_groups, batch_groups = op.feature_group_count.value, op.batch_group_count.value
-    if accumulator is None or feature_groups * batch_groups == 1 or not all(map(_is_solid, types)):
+    if (feature_groups * batch_groups > 1) is not grouped:
+        return None
+    if accumulator is None or not all(map(_is_solid, types)):
         return None
     lhs, rhs, result = (tuple(each.shape) for each in types)
     dims = ConvDimensionNumbers(op.dimension_numbers)

@@ -1,0 +1,51 @@
+// RUN: %jxc opt %s -p convolution | FileCheck %s
+
+// 3x3 on 2x2: a row of patches for each of four positions, times the kernel as a matrix.
+// CHECK-LABEL: func.func @wide_window_to_product(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<3x2x2x5xf32>
+// CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<3x3x5x7xf32>
+// CHECK: %[[IMAGE:[a-z0-9_]+]] = stablehlo.pad %[[X]], %{{.*}}, low = [0, 1, 1, 0], high = [0, 1, 1, 0]
+// CHECK: stablehlo.slice %[[IMAGE]] [0:3, 0:3, 0:3, 0:5]
+// CHECK: stablehlo.slice %[[IMAGE]] [0:3, 0:3, 1:4, 0:5]
+// CHECK: stablehlo.slice %[[IMAGE]] [0:3, 1:4, 0:3, 0:5]
+// CHECK: stablehlo.slice %[[IMAGE]] [0:3, 1:4, 1:4, 0:5]
+// CHECK: %[[ALL:[a-z0-9_]+]] = stablehlo.concatenate {{.*}} dim = 1 {{.*}} -> tensor<3x4x45xf32>
+// CHECK: %[[A:[a-z0-9_]+]] = stablehlo.reshape %[[ALL]] : (tensor<3x4x45xf32>) -> tensor<12x45xf32>
+// CHECK: %[[B:[a-z0-9_]+]] = stablehlo.reshape %[[W]] : (tensor<3x3x5x7xf32>) -> tensor<45x7xf32>
+// CHECK: %[[C:[a-z0-9_]+]] = stablehlo.dot_general %[[A]], %[[B]], contracting_dims = [1] x [0]
+// CHECK: %[[R:[a-z0-9_]+]] = stablehlo.reshape %[[C]] : (tensor<12x7xf32>) -> tensor<3x2x2x7xf32>
+// CHECK-NEXT: return %[[R]]
+func.func @wide_window_to_product(%x: tensor<3x2x2x5xf32>, %w: tensor<3x3x5x7xf32>) -> tensor<3x2x2x7xf32> {
+  %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<3x2x2x5xf32>, tensor<3x3x5x7xf32>) -> tensor<3x2x2x7xf32>
+  return %y : tensor<3x2x2x7xf32>
+}
+
+// The gradient by an image of one position, channels first: the kernel is read backwards.
+// CHECK-LABEL: func.func @wide_window_to_product_reversed(
+// CHECK-SAME: %[[DY:[a-z0-9]+]]: tensor<3x7x1xf32>
+// CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<7x5x3xf32>
+// CHECK: stablehlo.pad {{.*}} interior = [0, 0, 0]
+// CHECK-NOT: stablehlo.concatenate
+// CHECK: %[[TURNED:[a-z0-9_]+]] = stablehlo.reverse %[[W]], dims = [2]
+// CHECK: stablehlo.transpose %[[TURNED]], dims = [2, 0, 1]
+// CHECK: stablehlo.dot_general {{.*}} (tensor<3x21xf32>, tensor<21x5xf32>) -> tensor<3x5xf32>
+func.func @wide_window_to_product_reversed(%dy: tensor<3x7x1xf32>, %w: tensor<7x5x3xf32>) -> tensor<3x5x1xf32> {
+  %dx = stablehlo.convolution(%dy, %w) dim_numbers = [b, f, 0]x[i, o, 0]->[b, f, 0], window = {pad = [[1, 1]], reverse = [true]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<3x7x1xf32>, tensor<7x5x3xf32>) -> tensor<3x5x1xf32>
+  return %dx : tensor<3x5x1xf32>
+}
+
+// An image as large as the window: XLA's library takes it.
+// CHECK-LABEL: func.func @wide_window_to_product_not_as_large(
+// CHECK-NEXT: stablehlo.convolution
+func.func @wide_window_to_product_not_as_large(%x: tensor<3x3x5xf32>, %w: tensor<3x5x7xf32>) -> tensor<3x3x7xf32> {
+  %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<3x3x5xf32>, tensor<3x5x7xf32>) -> tensor<3x3x7xf32>
+  return %y : tensor<3x3x7xf32>
+}
+
+// Many positions: a slice each takes long to compile.
+// CHECK-LABEL: func.func @wide_window_to_product_not_many_positions(
+// CHECK-NEXT: stablehlo.convolution
+func.func @wide_window_to_product_not_many_positions(%x: tensor<3x5x5xf32>, %w: tensor<7x5x7xf32>) -> tensor<3x5x7xf32> {
+  %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[3, 3]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<3x5x5xf32>, tensor<7x5x7xf32>) -> tensor<3x5x7xf32>
+  return %y : tensor<3x5x7xf32>
+}
