@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from math import frexp, inf, isfinite
 
-import jaxlib
+from jaxlib.version import __version__
 
 from .rates import Rate, Rates
 
@@ -42,7 +42,7 @@ XLA_EXPONENTS = (-1.0, 0.0, 0.5, 1.0, 2.0, 3.0)
 GREATEST_PRODUCT = 7.5
 """Up to here x^n, n a multiple of 1/2, is a product: 1/x^n stays within f64 for every f32."""
 
-_IS_OLD = tuple(map(int, jaxlib.__version__.split(".")[:2])) < (0, 11)
+_IS_OLD = tuple(map(int, __version__.split(".")[:2])) < (0, 11)
 
 SINE = Rate("sine-of-xla", "one element of stablehlo.sine on f32, in ns", 8.0)
 SUMMED_SINE = Rate(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from jaxlib.mlir import ir
 
 from ..ir import walk
@@ -16,16 +18,39 @@ and there is nothing in them to combine. Ops that pay alone are the exception, s
 
 _PAY_ALONE = frozenset(
     f"stablehlo.{name}"
-    for name in ("convolution", "reduce_window", "select_and_scatter", "sort", "while", "scatter")
+    for name in (
+        *("convolution", "reduce_window", "select_and_scatter", "sort", "while", "scatter"),
+        "custom_call",
+    )
 )
+
+_PAY_WHEN_LARGE = frozenset(
+    (
+        *(f"stablehlo.{name}" for name in ("atan2", "cbrt", "cosine", "dot_general", "power")),
+        *(f"stablehlo.{name}" for name in ("reduce", "remainder", "sine", "tan")),
+        *(f"chlo.{name}" for name in ("acos", "asin", "atan", "tan", "top_k")),
+    )
+)
+
+_LARGE_ELEMENTS = 4096  # what the smallest of these need to gain anything
 
 
 def is_tiny(module: ir.Module) -> bool:
     """Whether a module is so small that no pass can gain anything on it."""
     for ops, op in enumerate(walk(module.operation), start=1):
-        if ops > TINY_MODULE_OPS or op.operation.name in _PAY_ALONE or _is_folded_wrongly(op):
+        if ops > TINY_MODULE_OPS or _pays_alone(op) or _is_folded_wrongly(op):
             return False
     return True
+
+
+def _pays_alone(op: ir.OpView) -> bool:
+    name = op.operation.name
+    if name in _PAY_ALONE:
+        return True
+    return name in _PAY_WHEN_LARGE and any(
+        kind.has_static_shape and prod(kind.shape) >= _LARGE_ELEMENTS
+        for kind in (ir.ShapedType(value.type) for value in op.operands)
+    )
 
 
 def _is_folded_wrongly(op: ir.OpView) -> bool:

@@ -20,11 +20,11 @@ _FASTER = (
     "convolution",
     "small-matrices",
     "reductions",
-    "indexing",
 )
 
 _SPELLED_OUT = (
-    # After simplify: powers by constants are products there, and formulas have nothing to tidy.
+    # After simplify: indices are progressions there, and powers by constants are products.
+    "indexing",
     "elementary",
 )
 

@@ -1,0 +1,23 @@
+"""Which programs are too small for a pipeline."""
+
+import jax.numpy as jnp
+import pytest
+from jax import lax
+
+import jxc
+from jxc.cost.thresholds import is_tiny
+
+
+@pytest.mark.parametrize(
+    ("function", "shape", "tiny"),
+    [
+        (jnp.sin, (64, 64), False),
+        (jnp.sin, (63, 64), True),
+        (jnp.exp, (1000, 1000), True),  # XLA's own is as fast
+        (lambda x: x.sum(-1), (5000, 3), False),
+        (lambda x: lax.cumsum(x), (8,), False),
+        (lambda x: x + 1, (1000, 1000), True),
+    ],
+)
+def test_one_op_is_worth_a_pipeline_where_something_gains_by_it(function, shape, tiny):
+    assert is_tiny(jxc.lower(function, jnp.ones(shape)).opt("inline").module) == tiny
