@@ -128,11 +128,11 @@ def window_sum_to_slices(op: ReduceWindowOp) -> ir.Value | None:
 def large_window_sum_to_slices(op: ReduceWindowOp) -> ir.Value | None:
     """reduce_window(x, f) -> f(slice(pad(x)), ...), a dimension at a time.
 
-    Floats summed or multiplied. The initial value comes in once, and for each padded element, as
-    StableHLO has it.
+    Floats summed. The initial value comes in once, and for each padded element, as StableHLO has
+    it. Products would show another order: one that underflows on its way to infinity is NaN.
     """
     name = _rounding(op)
-    return None if name is None else _combined(op, name)
+    return _combined(op, name) if name == "add" else None
 
 
 def _rounding(op: ReduceWindowOp) -> str | None:

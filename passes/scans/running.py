@@ -56,8 +56,8 @@ def running_of_any_order_to_loop(op: ReduceWindowOp, facts: Facts) -> ir.Value |
 def running_sum_to_loop(op: ReduceWindowOp, facts: Facts) -> ir.Value | None:
     """reduce_window(x, f) -> y[i] = f(y[i - 1], x[i]), for windows of all elements up to each.
 
-    Floats summed or multiplied, or logarithms of which the exponentials are summed; 16-bit ones in
-    f32. A NaN or infinity is met by what follows it alone.
+    Floats summed, multiplied from the first on, or logarithms of which the exponentials are summed;
+    16-bit ones in f32. A NaN or infinity is met by what follows it alone.
     """
     x = op.inputs[0]
     name = combiner_of(op) or ("logaddexp" if is_logaddexp(op.body.blocks[0]) else None)
@@ -76,7 +76,7 @@ def _looped(op: ReduceWindowOp, name: str, facts: Facts) -> ir.Value | None:
         return None
     scan = _scan(x, dim, name)
     plan = cost.plan_of(facts.rates, scan)
-    if plan is None:
+    if plan is None or (_must_keep_order(name, x) and (axes[dim].high or len(plan.blocks) > 1)):
         return None
     fold = Fold(
         combine=_COMBINERS[name],
@@ -91,6 +91,11 @@ def _is_plain(x: ir.Value) -> bool:
     return isinstance(element, _FLOATS) or (
         isinstance(element, ir.IntegerType) and element.width not in (2, 4)
     )
+
+
+def _must_keep_order(name: str, x: ir.Value) -> bool:
+    """Whether another order shows: a product that underflows on its way to infinity is NaN."""
+    return name == "multiply" and is_float(x)
 
 
 def _is_neutral(name: str, start: ir.Value) -> bool:
@@ -121,7 +126,7 @@ def _scan(x: ir.Value, dim: int, name: str) -> Scan:
         inner=prod(shape[dim + 1 :]),
         bytes=-(-element_type(x).width // 8),
         is_log=name == "logaddexp",
-        is_rounded=not is_exact_in_any_order(name, x),
+        is_rounded=name != "multiply" and not is_exact_in_any_order(name, x),
     )
 
 

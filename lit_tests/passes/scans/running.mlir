@@ -118,13 +118,25 @@ func.func @running_sum_to_loop_groups(%x: tensor<3001x16xf32>) -> tensor<3001x16
   return %y : tensor<3001x16xf32>
 }
 
-// `cumprod` from the last element on.
+// `cumprod`, in its own order.
 // CHECK-LABEL: func.func @running_sum_to_loop_product(
 // CHECK: stablehlo.while
-// CHECK: stablehlo.subtract
 // CHECK: stablehlo.multiply %{{.*}} : tensor<2x1x300xf64>
 // CHECK-NOT: reduce_window
 func.func @running_sum_to_loop_product(%x: tensor<2x16x300xf64>) -> tensor<2x16x300xf64> {
+  %one = stablehlo.constant dense<1.0> : tensor<f64>
+  %y = "stablehlo.reduce_window"(%x, %one) <{padding = dense<[[0, 0], [15, 0], [0, 0]]> : tensor<3x2xi64>, window_dimensions = array<i64: 1, 16, 1>}> ({
+  ^bb0(%a: tensor<f64>, %b: tensor<f64>):
+    %m = stablehlo.multiply %a, %b : tensor<f64>
+    stablehlo.return %m : tensor<f64>
+  }) : (tensor<2x16x300xf64>, tensor<f64>) -> tensor<2x16x300xf64>
+  return %y : tensor<2x16x300xf64>
+}
+
+// From the last element on, a product that underflows may meet an infinity before, or after.
+// CHECK-LABEL: func.func @running_sum_to_loop_not_product_backwards(
+// CHECK: stablehlo.reduce_window
+func.func @running_sum_to_loop_not_product_backwards(%x: tensor<2x16x300xf64>) -> tensor<2x16x300xf64> {
   %one = stablehlo.constant dense<1.0> : tensor<f64>
   %y = "stablehlo.reduce_window"(%x, %one) <{padding = dense<[[0, 0], [0, 15], [0, 0]]> : tensor<3x2xi64>, window_dimensions = array<i64: 1, 16, 1>}> ({
   ^bb0(%a: tensor<f64>, %b: tensor<f64>):
