@@ -108,11 +108,6 @@ class Real:
     def maximum(self, other: Operand) -> Real:
         return Real(stablehlo.maximum(self.value, self.like(other).value))
 
-    def truncate(self) -> Real:
-        """The integer part: the sign stays, also that of zero."""
-        size = Real(stablehlo.floor(abs(self).value))
-        return where(self < 0.0, -size, size)
-
     def to(self, element: ir.Type) -> Real:
         return Real(build.convert(self.value, element))
 

@@ -36,7 +36,7 @@ class Function:
 
 
 def _power(exponent: float) -> Function:
-    """x^exponent by a rule of its own for each kind of exponent."""
+    """x^exponent, a multiple of 1/2: as products, which numpy computes faster than powers."""
     whole, half = int(abs(exponent)), abs(exponent) % 1
 
     def exact(x: np.ndarray) -> np.ndarray:
@@ -54,7 +54,6 @@ def _by(divisor: float) -> Function:
         "remainder-to-long-division",
         lambda x: lax.rem(x, jnp.full_like(x, divisor)),
         lambda x: np.fmod(x, wide),
-        arguments=1,
         parity=-1,
     )
 
@@ -84,13 +83,12 @@ FUNCTIONS = {
     "power--2": _power(-2.0),
     "power-7": _power(7.0),
     "power-of-2": Function(
-        "power-to-polynomials", lambda x: jnp.power(2.0, x), np.exp2, parity=0
+        "power-to-polynomials", lambda x: jnp.power(2.0, x), np.exp2
     ),
     "power-third": Function(
         "power-to-polynomials",
         lambda x: jnp.power(x, 1 / 3),
         lambda x: np.power(x, np.float64(np.float32(1 / 3))),
-        parity=0,
     ),
     "power": Function("power-to-polynomials", jnp.power, np.power, 2, pairs=2**27),
     "arctangent-of-quotient": Function(
