@@ -30,6 +30,15 @@ func.func @grouped_weight_gradient_to_products_one_position(%x: tensor<2x4x4xbf1
   return %dw : tensor<6x2x1xbf16>
 }
 
+// No padding, stride 1.
+// CHECK-LABEL: func.func @grouped_weight_gradient_to_products_plain(
+// CHECK: stablehlo.while({{.*}}) : tensor<i32>, tensor<i32>, tensor<2x2x2x2xf32>
+// CHECK: stablehlo.dot_general
+func.func @grouped_weight_gradient_to_products_plain(%x: tensor<2x4x4xf32>, %dy: tensor<2x3x4xf32>) -> tensor<2x2x4xf32> {
+  %dw = stablehlo.convolution(%x, %dy) dim_numbers = [f, 0, b]x[i, 0, o]->[0, b, f], window = {} {batch_group_count = 2 : i64, feature_group_count = 1 : i64} : (tensor<2x4x4xf32>, tensor<2x3x4xf32>) -> tensor<2x2x4xf32>
+  return %dw : tensor<2x2x4xf32>
+}
+
 // A small window on a larger image: as many turns as positions, each of few products.
 // CHECK-LABEL: func.func @grouped_weight_gradient_to_products_not_many_positions(
 // CHECK-NEXT: stablehlo.convolution
