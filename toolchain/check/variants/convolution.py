@@ -35,20 +35,23 @@ def vary_convolution(
     if plan.chance(0.2):
         drawn = [bool(plan.random.randrange(2)) for _ in range(rank)]
         found["window_reversal"] = ir.DenseBoolArrayAttr.get(drawn)
-    return found | _groups(op, operands, numbers)
+    return found | _groups(op, operands, numbers, plan)
 
 
 def _groups(
-    op: stablehlo.ConvolutionOp, operands: Sequence[ir.Value], numbers: ir.Attribute
+    op: stablehlo.ConvolutionOp, operands: Sequence[ir.Value], numbers: ir.Attribute, plan: Plan
 ) -> dict[str, ir.Attribute]:
     features = shape_of(operands[0])[numbers.input_feature_dimension]
     batch = shape_of(operands[0])[numbers.input_batch_dimension]
     each = shape_of(operands[1])[numbers.kernel_input_feature_dimension]
-    if DYNAMIC in (features, batch, each):
+    outputs = shape_of(operands[1])[numbers.kernel_output_feature_dimension]
+    if DYNAMIC in (features, batch, each, outputs):
         return {}
     i64 = ir.IntegerType.get_signless(64)
-    if op.batch_group_count.value > 1:
-        return {"batch_group_count": ir.IntegerAttr.get(i64, max(1, batch))}
+    if (count := op.batch_group_count.value) > 1:
+        fitting = [g for g in range(2, batch + 1) if batch % g == 0 == outputs % g]
+        drawn = count if count in fitting else plan.random.choice(fitting or [max(1, batch)])
+        return {"batch_group_count": ir.IntegerAttr.get(i64, drawn)}
     return {"feature_group_count": ir.IntegerAttr.get(i64, max(1, features // max(1, each)))}
 
 
