@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -85,7 +86,13 @@ def summary_lines(results: Sequence[Result], names: Sequence[str]) -> list[str]:
             )
         ]
         lines += [f"{name}: {model} failed: {why}" for model, why in told.failed.items()]
-    return lines + against_lines(results) + skipped_lines(results)
+    return lines + against_lines(results) + skipped_lines(results) + process_lines(results)
+
+
+def process_lines(results: Sequence[Result]) -> list[str]:
+    """From how many fresh processes the figures of how many models are."""
+    counts = Counter(result.processes for result in results if result.processes)
+    return [f"fresh processes for each of {n} models: {each}" for each, n in counts.items()]
 
 
 def against_lines(results: Sequence[Result]) -> list[str]:

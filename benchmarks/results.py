@@ -67,6 +67,7 @@ class Result:
         broken: how its process died; empty where none did.
         contenders: by name, "plain" among them.
         against: the seconds of "enzyme" over those of "O2", where both ran.
+        processes: how many told of it.
     """
 
     model: str
@@ -75,6 +76,7 @@ class Result:
     broken: str = ""
     contenders: dict[str, Contender] = field(default_factory=dict)
     against: Interval | None = None
+    processes: int = 0
 
     def contender(self, name: str) -> Contender | None:
         """One that has figures."""
@@ -93,7 +95,7 @@ def gather(model: str, windows: bool, told: Sequence[dict[str, Any]]) -> Result:
     against = None
     if all(name in contenders and not contenders[name].failed for name in ("O2", "enzyme")):
         against = _ratio("enzyme", "O2", runs)
-    return Result(model, windows, contenders=contenders, against=against)
+    return Result(model, windows, contenders=contenders, against=against, processes=len(told))
 
 
 def _contender(name: str, runs: list[dict[str, Any]]) -> Contender:
