@@ -235,16 +235,12 @@ def while_unused(op: WhileOp) -> Sequence[ir.Value] | None:
 
 def _needed(op: WhileOp, used: set[int]) -> set[int]:
     """The carried values that the used ones, the condition or any effect are computed from."""
-    test, body, ends = op.cond.blocks[0], op.body.blocks[0], end_of(op.body).operands
+    test, body, ends = op.cond.blocks[0], op.body.blocks[0], list(end_of(op.body).operands)
     needed = used | needed_arguments(test, [*end_of(op.cond).operands, *effect_operands(test)])
     if len(needed) == len(ends):
         return needed
-    needed |= needed_arguments(body, list(effect_operands(body)))
-    before = -1
-    while len(needed) > before:
-        before = len(needed)
-        needed |= needed_arguments(body, [ends[index] for index in needed])
-    return needed
+    made_from = [*(ends[index] for index in needed), *effect_operands(body)]
+    return needed | needed_arguments(body, made_from, ends)
 
 
 def _carrying_less(op: WhileOp, left: Mapping[int, ir.Value]) -> list[ir.Value]:

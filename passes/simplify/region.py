@@ -12,7 +12,7 @@ import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
-from jxc.ir import build, walk
+from jxc.ir import build, has_regions, walk
 from jxc.ir.dtypes import numpy_dtype
 from jxc.ir.effects import is_pure
 from jxc.ir.values import element_type, is_used
@@ -20,7 +20,7 @@ from jxc.ir.values import element_type, is_used
 
 def has_effects(op: ir.OpView) -> bool:
     """Whether an op, or one in its regions, does something besides computing results, or may."""
-    return not is_pure(op) or not all(map(is_pure, walk(op)))
+    return not is_pure(op) or (has_regions(op) and not all(map(is_pure, walk(op))))
 
 
 def effect_operands(block: ir.Block) -> Iterator[ir.Value]:
@@ -37,8 +37,17 @@ def end_of(region: ir.Region) -> ir.OpView:
     return block.operations[len(block.operations) - 1]
 
 
-def needed_arguments(block: ir.Block, values: Sequence[ir.Value]) -> set[int]:
-    """Which of the block's arguments `values` are computed from, by index."""
+def needed_arguments(
+    block: ir.Block, values: Sequence[ir.Value], following: Sequence[ir.Value] = ()
+) -> set[int]:
+    """Which of the block's arguments `values` are computed from, by index.
+
+    Args:
+        block: the block.
+        values: of the block, or from outside it.
+        following: what each argument is in the next turn of a loop, if the block is its body: what
+            that is computed from is needed too.
+    """
     arguments = {argument: index for index, argument in enumerate(block.arguments)}
     makers = {result: op for op in block.operations for result in op.results}
     found, seen, pending = set(), set(), list(values)
@@ -49,10 +58,12 @@ def needed_arguments(block: ir.Block, values: Sequence[ir.Value]) -> set[int]:
         seen.add(value)
         if value in arguments:
             found.add(arguments[value])
+            pending += following[arguments[value] : arguments[value] + 1]
         elif value in makers:
             op = makers[value]
             pending += op.operands
-            pending += [operand for inner in walk(op) for operand in inner.operands]
+            if has_regions(op):
+                pending += [operand for inner in walk(op) for operand in inner.operands]
     return found
 
 
