@@ -185,6 +185,7 @@ def _pays(axes: Sequence[Axis]) -> bool:
         windows=[axis.window for axis in moved],
         overlaps=[axis.out > 1 and axis.stride < axis.window * axis.dilation for axis in moved],
         runs=any(axis.is_running for axis in moved),
+        whole=all(axis.out == 1 for axis in moved),
     )
 
 
