@@ -12,14 +12,14 @@
 // RUN: not %jxc compile %s --target tpu:v5e:2x2 2>&1 | FileCheck %s --check-prefix=TARGET
 
 // HLO: HloModule stages, is_scheduled=true
-// HLO-NOT: wrapped_sine
+// HLO-NOT: wrapped_exponential
 // HLO: fusion(
 // BEFORE: HloModule stages
-// BEFORE: sine(
+// BEFORE: exponential(
 // LLVM: define {{.*}}ptr @
 // COST: "flops":
 // MEMORY: "argument": 4096
-// OPTION: wrapped_sine
+// OPTION: wrapped_exponential
 // NOOPTION: jxc: error: XLA does not compile it: {{.*}}xla_no_such_option
 // NOOPTION-NOT: Traceback
 // NOVALUE: --xla-option xla_cpu: expected NAME=VALUE
@@ -28,7 +28,7 @@
 // TARGET: --target tpu:v5e:2x2: this version compiles for cpu only
 module @stages {
   func.func public @main(%x: tensor<1024xf32>) -> tensor<1024xf32> {
-    %0 = stablehlo.sine %x : tensor<1024xf32>
+    %0 = stablehlo.exponential %x : tensor<1024xf32>
     %1 = stablehlo.multiply %0, %x : tensor<1024xf32>
     %2 = stablehlo.add %1, %x : tensor<1024xf32>
     return %2 : tensor<1024xf32>
