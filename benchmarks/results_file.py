@@ -44,8 +44,8 @@ def write_results(
         f"- {versions}",
         METHOD,
         "## Summary\n\n" + "\n".join(f"- {line}" for line in lines),
-        "## Run time\n",
-        f"![ratios]({picture})\n" if picture else "",
+        "## Run time",
+        f"![ratios]({picture})" if picture else "",
         markdown_runs(results, levels) if levels else "",
     ]
     for level in levels:
