@@ -55,6 +55,8 @@ def unroll_integer_loop(op: WhileOp) -> Sequence[ir.Value] | None:
     values = list(op.operand)
     if [value.type for value in values] != [result.type for result in op.results]:
         return None
+    if any(not isinstance(value.type, ir.RankedTensorType) for value in values):
+        return None  # a token
     if not cost.unrolling_pays(_elements(op), lambda most: kernels_with(op, most)):
         return None
     made = Turns(op)

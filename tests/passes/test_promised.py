@@ -11,6 +11,8 @@ from jaxlib.mlir import ir
 from jxc.check.entries import entry_names, main_type, with_main
 from jxc.check.inputs import make_inputs, specs_of
 from jxc.check.run import shared_interpreter
+from jxc.pipeline import make_pipeline
+from jxc.rewrite import exact
 
 from ..lit_cases import FILES, Run, rewrite, runs
 
@@ -26,6 +28,13 @@ def _pairs(run: Run) -> Iterator[tuple[str, ir.Module, ir.Module]]:
                 yield name, with_main(rewritten.before, name), with_main(rewritten.after, name)
 
 
+def _is_exact(run: Run) -> bool:
+    """Whether all rules of the pass that need a promise keep every bit where it holds."""
+    steps = make_pipeline(run.pipeline).steps
+    rules = [rule for step in steps if step.python is not None for rule in step.python.rules]
+    return all(rule.contract == exact for rule in rules if rule.assumes)
+
+
 def _is_kept(run: Run, values: list[np.ndarray]) -> np.ndarray:
     """Where none of these is a NaN, of one shape if that was promised; else everywhere."""
     kept = np.ones((), bool)
@@ -37,8 +46,11 @@ def _is_kept(run: Run, values: list[np.ndarray]) -> np.ndarray:
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run.file.stem)
 def test_right_where_the_promise_holds(run: Run) -> None:
+    pairs = list(_pairs(run))
+    if not _is_exact(run):
+        pytest.skip("it sums in another order: its pass has tests of its own for that")
     compared = 0
-    for name, before, after in _pairs(run):
+    for name, before, after in pairs:
         specs = specs_of(main_type(before).inputs)
         for seed in range(SEEDS):
             inputs = make_inputs(specs, "edge", seed)
