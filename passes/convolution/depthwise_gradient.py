@@ -34,22 +34,22 @@ def depthwise_weight_gradient_to_sums(op: ConvolutionOp) -> ir.Value | None:
         groups=conv.groups, positions=conv.positions, products=products
     ):
         return None
-    image, dy = _channels_last(op, conv)
+    image, dy = channels_last(op, conv)
+    if conv.outputs > 1:
+        dy = build.reshape(dy, [*shape_of(dy)[:-1], conv.groups, conv.outputs])
     walk = result_walk(conv)
     padded = pad(build.convert(image, conv.accumulator), walk.spatial, conv.axes)
     sums = _sums(padded, build.convert(dy, conv.accumulator), walk)
     return build.convert(_as_result(sums, conv), element_type(op.result))
 
 
-def _channels_last(op: ConvolutionOp, conv: Convolution) -> tuple[ir.Value, ir.Value]:
-    """x as [inputs, spatial..., groups], dy as [inputs, spatial..., groups] or [..., outputs]."""
+def channels_last(op: ConvolutionOp, conv: Convolution) -> tuple[ir.Value, ir.Value]:
+    """x as [inputs, spatial..., groups * batch], dy as [inputs, spatial..., groups * outputs]."""
     d = conv.dims
     order = [d.input_feature_dimension, *d.input_spatial_dimensions, d.input_batch_dimension]
     dy = backwards(op.rhs, d.kernel_spatial_dimensions, conv.axes)
     spatial = [d.kernel_input_feature_dimension, *d.kernel_spatial_dimensions]
     dy = build.transpose(dy, [*spatial, d.kernel_output_feature_dimension])
-    if conv.outputs > 1:
-        dy = build.reshape(dy, [*shape_of(dy)[:-1], conv.groups, conv.outputs])
     return build.transpose(op.lhs, order), dy
 
 

@@ -15,9 +15,9 @@ from jxc.ir.values import element_type, shape_of
 from jxc.rewrite import reassociates, rule
 
 from . import geometry
-from .depthwise_gradient import result_walk
+from .depthwise_gradient import channels_last, result_walk
 from .geometry import Convolution
-from .window import Walk, backwards, pad
+from .window import Walk, pad
 
 
 @rule(reassociates, targets=("cpu",))
@@ -33,21 +33,11 @@ def grouped_weight_gradient_to_products(op: ConvolutionOp) -> ir.Value | None:
     products = conv.taps * conv.inputs
     if not cost.grouped_gradient_pays(positions=conv.positions, products=products):
         return None
-    image, dy = (build.convert(each, conv.accumulator) for each in _groups_last(op, conv))
+    image, dy = (build.convert(each, conv.accumulator) for each in channels_last(op, conv))
+    dy = build.reshape(dy, [prod(shape_of(dy)[:-1]), conv.groups, conv.outputs])
     walk = result_walk(conv)
     image = pad(image, walk.spatial, conv.axes)
     return build.convert(_as_result(_products(image, dy, walk), conv), element_type(op.result))
-
-
-def _groups_last(op: ConvolutionOp, conv: Convolution) -> tuple[ir.Value, ir.Value]:
-    """x as [inputs, spatial..., groups * batch], dy as [inputs * spatial, groups, outputs]."""
-    d = conv.dims
-    order = [d.input_feature_dimension, *d.input_spatial_dimensions, d.input_batch_dimension]
-    dy = backwards(op.rhs, d.kernel_spatial_dimensions, conv.axes)
-    spatial = [d.kernel_input_feature_dimension, *d.kernel_spatial_dimensions]
-    dy = build.transpose(dy, [*spatial, d.kernel_output_feature_dimension])
-    dy = build.reshape(dy, [prod(shape_of(dy)[:-1]), conv.groups, conv.outputs])
-    return build.transpose(op.lhs, order), dy
 
 
 def _products(image: ir.Value, dy: ir.Value, walk: Walk) -> ir.Value:

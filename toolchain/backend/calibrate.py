@@ -11,9 +11,9 @@ from time import perf_counter
 from typing import Any
 
 import jax
-import jaxlib
+from jaxlib.version import __version__
 
-from ..cost.rates import SCHEMA_VERSION
+from ..cost.rates import figures_in
 from ..errors import MissingTargetError, UsageError
 from . import hook
 from .probes import Probe, all_probes
@@ -100,7 +100,7 @@ def _nanoseconds(call: Callable[[], Any], times: int) -> float:
 def _rounds_until(ends: float, rounds: Sequence[Sequence[float]]) -> int:
     """About how many rounds there will be; a round takes `_CALLS_SECONDS` a probe or more."""
     left = max(0.0, ends - perf_counter())
-    each = max(_CALLS_SECONDS, 1e-3) * (len(rounds[0]) if rounds else 1)
+    each = _CALLS_SECONDS * (len(rounds[0]) if rounds else 1)
     return len(rounds) + int(left / each) + 1
 
 
@@ -110,11 +110,11 @@ def save_rates(file: Path, target: str, figures: Mapping[str, float]) -> None:
     Raises:
         UsageError: the file cannot be written, or is not one of ours.
     """
-    told = _told(file)
+    told = figures_in(file)
     told["targets"][target] = dict(sorted(figures.items()))
     told["measured"][target] = {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "jaxlib": jaxlib.__version__,
+        "jaxlib": __version__,
         "device": jax.devices(target)[0].device_kind,
     }
     try:
@@ -124,17 +124,3 @@ def save_rates(file: Path, target: str, figures: Mapping[str, float]) -> None:
         partial.replace(file)
     except OSError as error:
         raise UsageError(f"{file}: cannot write: {error.strerror}") from None
-
-
-def _told(file: Path) -> dict[str, Any]:
-    empty: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "targets": {}, "measured": {}}
-    if not file.is_file():
-        return empty
-    try:
-        told = json.loads(file.read_text())
-        return empty | {key: dict(told[key]) for key in ("targets", "measured")}
-    except (ValueError, KeyError, TypeError, OSError) as error:
-        raise UsageError(
-            f"{file}: expected figures that `jxc calibrate` wrote, found {error!r}; delete the "
-            "file, or name another one with -o"
-        ) from error

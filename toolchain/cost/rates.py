@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from ..errors import UsageError
 
@@ -105,14 +106,31 @@ def rates_of(target: str) -> Rates:
 
 @cache
 def _read(target: str, file: Path) -> Rates:
-    if not file.is_file():
+    measured = figures_in(file)["targets"].get(target)
+    if measured is None:
         return Rates(target)
+    return Rates(target, MappingProxyType(measured), str(file))
+
+
+def figures_in(file: Path) -> dict[str, Any]:
+    """What a file of measured figures says; of no target where there is none.
+
+    Returns:
+        `targets`, figures by name for each target, and `measured`, when and on what they were.
+
+    Raises:
+        UsageError: the file is not one.
+    """
+    told: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "targets": {}, "measured": {}}
+    if not file.is_file():
+        return told
     try:
-        told = json.loads(file.read_text())
-        measured = {name: float(each) for name, each in told["targets"].get(target, {}).items()}
+        found = json.loads(file.read_text())
+        for target, figures in found["targets"].items():
+            told["targets"][target] = {name: float(each) for name, each in figures.items()}
+        return told | {"measured": dict(found.get("measured", {}))}
     except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
         raise UsageError(
             f"{file}: expected figures that `jxc calibrate` wrote, found {error!r}; "
-            "run `jxc calibrate` again, or delete the file"
+            "delete the file and run `jxc calibrate` again"
         ) from error
-    return Rates(target, MappingProxyType(measured), str(file))
