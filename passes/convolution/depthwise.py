@@ -148,12 +148,13 @@ def _sum(terms: _Terms) -> ir.Value:
     if turns == 1:
         return _added(terms.fixed(range(walk.parts)))
 
-    def turn(start: ir.Value, total: ir.Value) -> ir.Value:
-        return stablehlo.add(total, _added(terms.rows(axis, start, rows)))
+    def turn(start: ir.Value, carried: Sequence[ir.Value]) -> list[ir.Value]:
+        return [stablehlo.add(*carried, _added(terms.rows(axis, start, rows)))]
 
     looped = turns * rows * (walk.parts // walk.count[axis])
     rest = _added(terms.fixed(range(looped, walk.parts))) if looped < walk.parts else terms.zeros()
-    return build.repeat(turns, rest, turn, by=rows * walk.jump[axis])
+    [total] = build.repeat(turns, [rest], turn, by=rows * walk.jump[axis])
+    return total
 
 
 def _added(terms: Iterator[ir.Value]) -> ir.Value:

@@ -98,24 +98,14 @@ class Walk:
             step: builds a turn from the part's number, its starts along `spatial` (scalars, i32)
                 and what is carried; returns what is carried on, of the same type.
         """
-        zero = build.scalar(0, ir.IntegerType.get_signless(32))
-        first = [zero] * (1 + len(self.spatial)) + [initial]
-        types = [each.type for each in first]
-        loop = stablehlo.WhileOp(types, first)
-        test, body = (
-            region.blocks.append(*types, arg_locs=[initial.location] * len(types))
-            for region in loop.regions
-        )
-        with ir.InsertionPoint(test):
-            less = stablehlo.ComparisonDirectionAttr.get("LT")
-            limit = build.scalar(self.parts, zero.type.element_type)
-            stablehlo.return_([stablehlo.compare(test.arguments[0], limit, less)])
-        with ir.InsertionPoint(body):
-            number, *starts, carried = body.arguments
-            following = stablehlo.add(number, build.scalar(1, zero.type.element_type))
+        starts = [build.scalar(0, ir.IntegerType.get_signless(32))] * len(self.spatial)
+
+        def turn(number: ir.Value, given: Sequence[ir.Value]) -> list[ir.Value]:
+            *starts, carried = given
             carried = step(number, starts, carried)
-            stablehlo.return_([following, *self._following(starts), carried])
-        return loop.results[-1]
+            return [*self._following(starts), carried]
+
+        return build.repeat(self.parts, [*starts, initial], turn)[-1]
 
     def _following(self, starts: Sequence[ir.Value]) -> list[ir.Value]:
         """Where the next part starts: the last start moves, and the one before it as that wraps."""

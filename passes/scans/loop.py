@@ -44,14 +44,15 @@ def by_rows(x: ir.Value, axis: int, fold: Fold, plan: Plan) -> ir.Value:
         return scanned(x, axis, fold, plan.blocks)
     rows = build.reshape(x, [outer, shape[axis], *([inner] if inner > 1 else [])])
 
-    def turn(number: ir.Value, done: ir.Value) -> ir.Value:
+    def turn(number: ir.Value, carried: Sequence[ir.Value]) -> list[ir.Value]:
         # The last start is moved back, by StableHLO, to where all rows are there: the same again.
         first = stablehlo.multiply(number, build.scalar(plan.rows, element_type(number)))
         starts = _starts(first, 0, rows)
         some = stablehlo.dynamic_slice(rows, starts, [plan.rows, *shape_of(rows)[1:]])
-        return stablehlo.dynamic_update_slice(done, scanned(some, 1, fold, plan.blocks), starts)
+        done = scanned(some, 1, fold, plan.blocks)
+        return [stablehlo.dynamic_update_slice(*carried, done, starts)]
 
-    done = build.repeat(-(-outer // plan.rows), build.splat(0, rows.type), turn)
+    [done] = build.repeat(-(-outer // plan.rows), [build.splat(0, rows.type)], turn)
     return build.reshape(done, shape)
 
 
@@ -77,29 +78,22 @@ def scanned(x: ir.Value, axis: int, fold: Fold, blocks: Sequence[int]) -> ir.Val
 
 def _loop(x: ir.Value, axis: int, fold: Fold) -> tuple[ir.Value, ir.Value]:
     """All elements along `axis` combined, in the type of `fold.start`, and all up to each."""
-    i32 = ir.IntegerType.get_signless(32)
     one = [*shape_of(x)]
     length, one[axis] = one[axis], 1
-    total, done = build.broadcast(fold.start, one, []), build.splat(0, x.type)
-    initial = [build.scalar(0, i32), total, done]
-    loop = stablehlo.WhileOp([value.type for value in initial], initial)
-    test, body = (
-        region.blocks.append(*(v.type for v in initial), arg_locs=[x.location] * len(initial))
-        for region in loop.regions
-    )
-    less = stablehlo.ComparisonDirectionAttr.get("LT")
-    with ir.InsertionPoint(test):
-        stablehlo.return_([stablehlo.compare(test.arguments[0], build.scalar(length, i32), less)])
-    with ir.InsertionPoint(body):
-        turn, total, done = body.arguments
-        last = build.scalar(length - 1, i32)
-        starts = _starts(stablehlo.subtract(last, turn) if fold.is_reverse else turn, axis, x)
+
+    def turn(number: ir.Value, carried: Sequence[ir.Value]) -> list[ir.Value]:
+        total, done = carried
+        last = build.scalar(length - 1, element_type(number))
+        at = stablehlo.subtract(last, number) if fold.is_reverse else number
+        starts = _starts(at, axis, x)
         found = build.convert(stablehlo.dynamic_slice(x, starts, one), element_type(total))
         total = fold.combine(total, found)
         given = build.convert(total, element_type(x))
-        done = stablehlo.dynamic_update_slice(done, given, starts)
-        stablehlo.return_([stablehlo.add(turn, build.scalar(1, i32)), total, done])
-    return loop.results[1], loop.results[2]
+        return [total, stablehlo.dynamic_update_slice(done, given, starts)]
+
+    initial = [build.broadcast(fold.start, one, []), build.splat(0, x.type)]
+    total, done = build.repeat(length, initial, turn)
+    return total, done
 
 
 def _starts(start: ir.Value, axis: int, x: ir.Value) -> list[ir.Value]:

@@ -102,33 +102,37 @@ def reduce_sum(value: ir.Value, dimensions: Sequence[int]) -> ir.Value:
 
 def repeat(
     count: int,
-    initial: ir.Value,
-    step: Callable[[ir.Value, ir.Value], ir.Value],
+    initial: Sequence[ir.Value],
+    step: Callable[[ir.Value, Sequence[ir.Value]], Sequence[ir.Value]],
     *,
     by: int = 1,
-) -> ir.Value:
+) -> list[ir.Value]:
     """A `stablehlo.while` of `count` turns.
 
     Args:
         count: how many turns.
         initial: what the first turn is given.
-        step: builds a turn from `by` times the turn's number (a scalar i32, from 0) and what is
-            carried; returns what is carried on, of the same type. It may use values from outside.
+        step: builds a turn from `by` times its number (a scalar i32, from 0) and what is carried;
+            returns what is carried on, of the same types. It may use values from outside.
         by: what the scalar goes up by. XLA:CPU vectorises a `dynamic_slice` at the scalar itself,
             not at what is computed from it.
+
+    Returns:
+        What the last turn carries on.
     """
     i32 = ir.IntegerType.get_signless(32)
-    start = scalar(0, i32)
-    types = [start.type, initial.type]
-    loop = stablehlo.WhileOp(types, [start, initial])
+    given = [scalar(0, i32), *initial]
+    types = [value.type for value in given]
+    made = stablehlo.WhileOp(types, given)
     test, body = (
-        region.blocks.append(*types, arg_locs=[initial.location] * 2) for region in loop.regions
+        region.blocks.append(*types, arg_locs=[initial[0].location] * len(types))
+        for region in made.regions
     )
     with ir.InsertionPoint(test):
         less = stablehlo.ComparisonDirectionAttr.get("LT")
         stablehlo.return_([stablehlo.compare(test.arguments[0], scalar(count * by, i32), less)])
     with ir.InsertionPoint(body):
-        turn, carried = body.arguments
-        following = stablehlo.add(turn, scalar(by, i32))
-        stablehlo.return_([following, step(turn, carried)])
-    return loop.results[1]
+        number, *carried = body.arguments
+        following = stablehlo.add(number, scalar(by, i32))
+        stablehlo.return_([following, *step(number, carried)])
+    return list(made.results)[1:]
