@@ -29,10 +29,7 @@ def depthwise_weight_gradient_to_sums(op: ConvolutionOp) -> ir.Value | None:
     conv = geometry.read(op)
     if conv is None or not conv.by_batch or conv.batch > 1:
         return None
-    products = conv.taps * conv.inputs
-    if not cost.weight_gradient_pays(
-        groups=conv.groups, positions=conv.positions, products=products
-    ):
+    if not cost.weight_gradient_pays(groups=conv.groups, positions=conv.positions):
         return None
     image, dy = channels_last(op, conv)
     if conv.outputs > 1:

@@ -30,8 +30,7 @@ def grouped_weight_gradient_to_products(op: ConvolutionOp) -> ir.Value | None:
     conv = geometry.read(op)
     if conv is None or not conv.by_batch or conv.batch == 1:
         return None
-    products = conv.taps * conv.inputs
-    if not cost.grouped_gradient_pays(positions=conv.positions, products=products):
+    if not cost.grouped_gradient_pays(positions=conv.positions):
         return None
     image, dy = (build.convert(each, conv.accumulator) for each in channels_last(op, conv))
     dy = build.reshape(dy, [prod(shape_of(dy)[:-1]), conv.groups, conv.outputs])

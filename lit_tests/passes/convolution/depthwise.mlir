@@ -205,10 +205,19 @@ func.func @depthwise_weight_gradient_to_sums_not_few_channels(%x: tensor<2x6x16x
   return %dw : tensor<3x1x16xf32>
 }
 
-// A small window on a large image, with groups of the batch: as many turns as positions.
+// A small window on a large image: a turn of the loop for each position.
 // CHECK-LABEL: func.func @depthwise_weight_gradient_to_sums_not_many_positions(
 // CHECK-NEXT: stablehlo.convolution
-func.func @depthwise_weight_gradient_to_sums_not_many_positions(%x: tensor<1x6x32xf32>, %w: tensor<1x2x32xf32>) -> tensor<5x1x32xf32> {
-  %y = stablehlo.convolution(%x, %w) dim_numbers = [f, 0, b]x[i, 0, o]->[0, b, f], window = {} {batch_group_count = 32 : i64, feature_group_count = 1 : i64} : (tensor<1x6x32xf32>, tensor<1x2x32xf32>) -> tensor<5x1x32xf32>
-  return %y : tensor<5x1x32xf32>
+func.func @depthwise_weight_gradient_to_sums_not_many_positions(%x: tensor<1x600x32xf32>, %w: tensor<1x2x32xf32>) -> tensor<599x1x32xf32> {
+  %y = stablehlo.convolution(%x, %w) dim_numbers = [f, 0, b]x[i, 0, o]->[0, b, f], window = {} {batch_group_count = 32 : i64, feature_group_count = 1 : i64} : (tensor<1x600x32xf32>, tensor<1x2x32xf32>) -> tensor<599x1x32xf32>
+  return %y : tensor<599x1x32xf32>
+}
+
+// A window that is larger than the image, as deep layers have it: products with padding mostly.
+// CHECK-LABEL: func.func @depthwise_weight_gradient_to_sums_small_image(
+// CHECK: stablehlo.while
+// CHECK-NOT: stablehlo.convolution
+func.func @depthwise_weight_gradient_to_sums_small_image(%x: tensor<2x2x32xf32>, %dy: tensor<2x2x32xf32>) -> tensor<7x1x32xf32> {
+  %dw = stablehlo.convolution(%x, %dy) dim_numbers = [f, 0, b]x[i, 0, o]->[0, b, f], window = {pad = [[3, 3]]} {batch_group_count = 32 : i64, feature_group_count = 1 : i64} : (tensor<2x2x32xf32>, tensor<2x2x32xf32>) -> tensor<7x1x32xf32>
+  return %dw : tensor<7x1x32xf32>
 }
