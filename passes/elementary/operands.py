@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import prod
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import (
     BroadcastInDimOp,
     ConvertOp,
@@ -16,6 +15,7 @@ from jaxlib.mlir.dialects.stablehlo import (
 )
 
 from jxc.ir import build
+from jxc.ir.fences import stored
 from jxc.ir.values import element_type, shape_of, users
 
 from .arithmetic import Real, where
@@ -81,11 +81,9 @@ def _fenced(value: Real) -> Real:
 def settled(value: ir.Value, op: ir.OpView) -> ir.Value:
     """`value` for `op`: kept from being computed again in each of several users or places.
 
-    XLA repeats in each fusion what it takes for cheap, and a formula it takes for that. (XLA of
-    jaxlib 0.10.2 does so all the same.)
+    XLA repeats in each fusion what it takes for cheap, and a formula it takes for that.
     """
-    many = _is_repeated(op.results[0])
-    return stablehlo.optimization_barrier([value]) if many else value
+    return stored(value) if _is_repeated(op.results[0]) else value
 
 
 def _is_repeated(value: ir.Value) -> bool:

@@ -12,7 +12,8 @@ from jaxlib.mlir.dialects.stablehlo import ReduceOp
 
 from jxc.cost import reductions as cost
 from jxc.ir import build
-from jxc.ir.values import element_type, shape_of, static_shape
+from jxc.ir.fences import stored
+from jxc.ir.values import element_type, shape_of, static_shape, users
 from jxc.passes.simplify.reduce_body import combiner_of, is_neutral
 from jxc.rewrite import reassociates, rule
 
@@ -38,7 +39,8 @@ def reduce_to_slices(op: ReduceOp) -> ir.Value | None:
     if not is_neutral(combiner_of(op) or "", op.init_values[0]):
         terms.insert(0, build.broadcast(op.init_values[0], kept, []))
     wide = [build.convert(each, accumulator) for each in terms]
-    return build.convert(functools.reduce(combine, wide), element_type(op.result))
+    result = build.convert(functools.reduce(combine, wide), element_type(op.result))
+    return stored(result) if len(users(op.result)) > 1 else result
 
 
 def _accumulator(value: ir.Value) -> ir.Type | None:

@@ -21,6 +21,7 @@ from jaxlib.mlir.passmanager import PassManager
 from ..errors import JxcError
 from ..ir import format_location, has_regions, register_native_passes, walk
 from ..ir.effects import is_pure
+from ..ir.fences import is_store
 from .facts import Facts
 from .rule import Replacement, Rule
 from .statistics import RuleCount
@@ -345,7 +346,7 @@ def _checked(returned: Replacement, op: ir.OpView) -> list[ir.Value]:
 
 def _has_annotation(op: ir.OpView | ir.Operation) -> bool:
     foreign = [name for name in op.attributes if "." in name and not name.startswith("jxc.")]
-    return bool(foreign) and not _is_plain_call(op, foreign)
+    return bool(foreign) and not _is_plain_call(op, foreign) and not is_store(op)
 
 
 _OPTIONS_OF_A_CALL = {"mhlo.backend_config", "mhlo.frontend_attributes", "sdy.sharding_rule"}

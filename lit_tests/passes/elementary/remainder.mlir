@@ -38,3 +38,31 @@ func.func @remainder_to_long_division_not_integer(%x: tensor<128xi32>, %y: tenso
   %z = stablehlo.remainder %x, %y : tensor<128xi32>
   return %z : tensor<128xi32>
 }
+
+// -----
+
+// What is stored for two users is one more value to the rules.
+// CHECK-LABEL: func.func @remainder_to_long_division_used_twice(
+// CHECK: %[[R:[a-z0-9_]+]] = call @stored_tensor_128xf32_(
+// CHECK-NOT: stablehlo.cosine
+func.func @remainder_to_long_division_used_twice(%x: tensor<128xf32>) -> (tensor<128xf32>, tensor<128xf32>) {
+  %twelve = stablehlo.constant dense<12.0> : tensor<128xf32>
+  %r = stablehlo.remainder %x, %twelve : tensor<128xf32>
+  %c = stablehlo.cosine %r : tensor<128xf32>
+  return %r, %c : tensor<128xf32>, tensor<128xf32>
+}
+
+// -----
+
+// A program for two devices gets a barrier.
+// CHECK-LABEL: func.func @remainder_to_long_division_split(
+// CHECK: stablehlo.optimization_barrier
+// CHECK-NOT: call @
+module attributes {mhlo.num_partitions = 2 : i32} {
+  func.func @remainder_to_long_division_split(%x: tensor<128xf32>) -> (tensor<128xf32>, tensor<128xf32>) {
+    %twelve = stablehlo.constant dense<12.0> : tensor<128xf32>
+    %r = stablehlo.remainder %x, %twelve : tensor<128xf32>
+    %s = stablehlo.add %r, %x : tensor<128xf32>
+    return %r, %s : tensor<128xf32>, tensor<128xf32>
+  }
+}

@@ -14,6 +14,16 @@ func.func @reduce_to_slices(%x: tensor<5600x3xf32>) -> tensor<5600xf32> {
   return %r : tensor<5600xf32>
 }
 
+// XLA fuses nothing behind a reduction into several users of it, but would slices.
+// CHECK-LABEL: func.func @reduce_to_slices_used_twice(
+// CHECK: %[[R:[a-z0-9_]+]] = call @stored_tensor_8400xf32_(
+// CHECK: return %[[R]], %[[R]]
+func.func @reduce_to_slices_used_twice(%x: tensor<8400x2xf32>) -> (tensor<8400xf32>, tensor<8400xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<8400x2xf32>, tensor<f32>) -> tensor<8400xf32>
+  return %r, %r : tensor<8400xf32>, tensor<8400xf32>
+}
+
 // Nothing is less than -inf.
 // CHECK-LABEL: func.func @reduce_to_slices_maximum(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<8400x2xf32>

@@ -1,0 +1,60 @@
+"""Values that are stored: by a call that XLA does not inline."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jaxlib.mlir import ir
+
+import jxc
+from jxc.ir import functions, make_context, read_module, walk
+from jxc.ir.fences import is_store, stored
+
+MAIN = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }"
+
+
+def with_stores(text, count):
+    module = read_module(text, make_context())
+    block = functions(module)["main"].entry_block
+    with ir.InsertionPoint.at_block_begin(block), ir.Location.unknown(module.context):
+        for _ in range(count):
+            stored(block.arguments[0])
+    assert module.operation.verify()
+    return module
+
+
+def test_a_type_has_one_function():
+    module = with_stores(MAIN, 2)
+    assert list(functions(module)) == ["main", "stored_tensor_4xf32_"]
+    assert sum(map(is_store, walk(module.operation))) == 2
+
+
+@pytest.mark.parametrize(
+    "taken",
+    [
+        "(%x: tensor<8xf32>) -> tensor<8xf32> { return %x : tensor<8xf32> }",
+        "(%x: tensor<4xf32>) -> tensor<4xf32> {"
+        " %0 = stablehlo.negate %x : tensor<4xf32> return %0 : tensor<4xf32> }",
+        "(tensor<4xf32>) -> tensor<4xf32>",
+    ],
+)
+def test_a_name_that_is_taken_is_left_alone(taken):
+    module = with_stores(f"func.func private @stored_tensor_4xf32_{taken}\n{MAIN}", 1)
+    (call,) = filter(is_store, walk(module.operation))
+    assert str(call.attributes["callee"]) == "@stored_tensor_4xf32__"
+
+
+def test_an_ordinary_call_is_none():
+    text = "func.func private @g()\nfunc.func @main() { func.call @g() : () -> () return }"
+    assert not any(map(is_store, walk(read_module(text, make_context()).operation)))
+
+
+def test_the_executable_keeps_it():
+    def function(x):
+        y = jnp.mod(x, 12.0)
+        return y * 2, y.reshape(16, 8) + 1
+
+    x = jnp.linspace(-1e3, 1e3, 128)
+    found = jxc.lower(function, x).opt("O2")
+    assert "@stored_tensor_128xf32_" in str(found.module)
+    for a, b in zip(found.compile()(x), function(x), strict=True):
+        np.testing.assert_array_equal(a, b)
