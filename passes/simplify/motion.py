@@ -12,6 +12,7 @@ from jaxlib.mlir.dialects.stablehlo import (
     BroadcastInDimOp,
     ConstantOp,
     IotaOp,
+    ReduceOp,
     ReshapeOp,
     ReverseOp,
     TransposeOp,
@@ -33,6 +34,7 @@ from .elementwise import (
     size_of,
     with_shape,
 )
+from .reduce import dimensions_before_transpose
 from .reshape import groups_of, without_ones
 
 _Build: TypeAlias = Callable[[], ir.Value]
@@ -134,11 +136,16 @@ def elementwise_of_rearranged(op: Elementwise) -> ir.Value | None:
     """f(transpose(x), transpose(y)) -> transpose(f(x, y)); so with reshape and reverse.
 
     Constants may stand beside them, and broadcasts and iotas that take up what undoes the move. A
-    lone reshape that only adds extents of 1 stays, unless another follows that it can join.
+    lone reshape that only adds extents of 1 stays, unless another follows that it can join. What
+    something else uses too is moved only into a reduction, where a transpose is gone.
     """
     owners = [value.owner for value in op.operands]
     movers = [owner for owner in owners if isinstance(owner, _Moving)]
-    if not movers or not any(is_used_only_by(each.result, op) for each in movers):
+    if not movers:
+        return None
+    if not any(is_used_only_by(each.result, op) for each in movers) and not _vanishes(
+        movers[0], op
+    ):
         return None
     if len(movers) == 1 and _is_of_ones(movers[0]) and not _meets_reshape(op):
         return None
@@ -150,6 +157,17 @@ def elementwise_of_rearranged(op: Elementwise) -> ir.Value | None:
     if None in builds:
         return None
     return move.build(rebuilt(op, _built(builds), move.before))
+
+
+def _vanishes(mover: _Moving, op: ir.OpView) -> bool:
+    """Whether `mover` is gone once it stands behind `op`: what follows is one reduction."""
+    match mover:
+        case TransposeOp(permutation=order) if is_used_once(op.results[0]):
+            (use,) = op.results[0].uses
+            match use.owner:
+                case ReduceOp(inputs=inputs) as reduction if len(inputs) == 1:
+                    return dimensions_before_transpose(reduction, list(order)) is not None
+    return False
 
 
 def _is_of_ones(mover: _Moving) -> bool:

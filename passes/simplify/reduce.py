@@ -152,16 +152,24 @@ def reduce_of_transpose(op: ReduceOp) -> ir.OpView | None:
         return None
     match op.inputs[0].owner:
         case TransposeOp(operand=x, permutation=order):
-            dims = [order[dim] for dim in op.dimensions]
-            kept = [dim for dim in order if dim not in dims]
-            if kept != sorted(kept) or not dims:
-                return None
-            in_order = [dim for dim in order if dim in dims]
-            name = combiner_of(op)
-            is_free = name is not None and is_exact_in_any_order(name, x)
-            if in_order == sorted(in_order) or is_free:
-                return with_body_of(op, [x], op.init_values, sorted(dims))
+            dims = dimensions_before_transpose(op, list(order))
+            return with_body_of(op, [x], op.init_values, dims) if dims else None
     return None
+
+
+def dimensions_before_transpose(op: ReduceOp, order: Sequence[int]) -> list[int] | None:
+    """What to reduce of x where `op`, of one input, reduces the transpose of x by `order`.
+
+    None where the result or, if that matters, what is summed up would come in another order.
+    """
+    dims = [order[dim] for dim in op.dimensions]
+    kept = [dim for dim in order if dim not in dims]
+    if kept != sorted(kept) or not dims:
+        return None
+    in_order = [dim for dim in order if dim in dims]
+    name = combiner_of(op)
+    is_free = name is not None and is_exact_in_any_order(name, op.inputs[0])
+    return sorted(dims) if in_order == sorted(in_order) or is_free else None
 
 
 @rule(exact, of=ReduceOp)

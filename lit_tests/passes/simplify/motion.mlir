@@ -117,6 +117,38 @@ func.func @elementwise_of_rearranged_reverse(%x: tensor<4x8xf32>, %y: tensor<8xf
   return %r : tensor<4x8xf32>
 }
 
+// The transpose has another user, but none behind it once the reduction has taken it up.
+// CHECK-LABEL: func.func @elementwise_of_rearranged_in_front_of_a_reduction(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<8xf32>
+// CHECK-DAG: %[[T:[a-z0-9_]+]] = stablehlo.transpose %[[X]], dims = [1, 0]
+// CHECK-DAG: %[[B:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %[[Y]], dims = [1]
+// CHECK: %[[A:[a-z0-9_]+]] = stablehlo.multiply %[[X]], %[[B]]
+// CHECK: %[[R:[a-z0-9_]+]] = stablehlo.reduce(%[[A]] init: %{{[a-z0-9_]+}}) applies stablehlo.add across dimensions = [1]
+// CHECK: return %[[R]], %[[T]]
+func.func @elementwise_of_rearranged_in_front_of_a_reduction(%x: tensor<4x8xf32>, %y: tensor<8xf32>) -> (tensor<4xf32>, tensor<8x4xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %t = stablehlo.transpose %x, dims = [1, 0] : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  %b = stablehlo.broadcast_in_dim %y, dims = [0] : (tensor<8xf32>) -> tensor<8x4xf32>
+  %a = stablehlo.multiply %t, %b : tensor<8x4xf32>
+  %r = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<8x4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %r, %t : tensor<4xf32>, tensor<8x4xf32>
+}
+
+// What is kept would come in another order: the result would have to be transposed.
+// CHECK-LABEL: func.func @elementwise_of_rearranged_not_in_front_of_any_reduction(
+// CHECK: stablehlo.transpose
+// CHECK: stablehlo.multiply %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} : tensor<8x4x2xf32>
+// CHECK: across dimensions = [2]
+func.func @elementwise_of_rearranged_not_in_front_of_any_reduction(%x: tensor<4x8x2xf32>, %y: tensor<8xf32>) -> (tensor<8x4xf32>, tensor<8x4x2xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %t = stablehlo.transpose %x, dims = [1, 0, 2] : (tensor<4x8x2xf32>) -> tensor<8x4x2xf32>
+  %b = stablehlo.broadcast_in_dim %y, dims = [0] : (tensor<8xf32>) -> tensor<8x4x2xf32>
+  %a = stablehlo.multiply %t, %b : tensor<8x4x2xf32>
+  %r = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<8x4x2xf32>, tensor<f32>) -> tensor<8x4xf32>
+  return %r, %t : tensor<8x4xf32>, tensor<8x4x2xf32>
+}
+
 // The other would have to be transposed back.
 // CHECK-LABEL: func.func @elementwise_of_rearranged_not_beside_another(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>
