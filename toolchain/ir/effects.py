@@ -6,9 +6,10 @@ from jaxlib.mlir import ir
 
 _PURE_DIALECTS = ("stablehlo.", "chlo.")
 
-_NOTICED = frozenset(f"stablehlo.{name}" for name in ("infeed", "outfeed", "send", "recv"))
+NOTICED = frozenset(f"stablehlo.{name}" for name in ("infeed", "outfeed", "send", "recv"))
+"""The ops, custom calls apart, that somebody outside the program notices."""
 
-_ACTING = _NOTICED | frozenset(
+_ACTING = NOTICED | frozenset(
     f"stablehlo.{name}"
     for name in (
         *("after_all", "async_done", "async_start", "composite", "create_token"),
@@ -32,5 +33,5 @@ def is_pure(op: ir.OpView) -> bool:
 def has_side_effect(op: ir.OpView) -> bool:
     """Whether somebody outside the program notices `op` itself: a transfer, or a call marked so."""
     if op.operation.name != "stablehlo.custom_call":
-        return op.operation.name in _NOTICED
+        return op.operation.name in NOTICED
     return "has_side_effect" in op.attributes and bool(op.attributes["has_side_effect"].value)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from jaxlib.mlir import ir
 
 from ..errors import JxcError
-from ..ir import format_diagnostics, functions, walk
-from ..ir.effects import has_side_effect
+from ..ir import format_diagnostics, functions, op_names, walk
+from ..ir.effects import NOTICED, has_side_effect
 
 
 class BrokenInvariant(JxcError):
@@ -88,7 +88,12 @@ def _attribute_dicts(main: dict[str, ir.Attribute], key: str) -> list[dict[str, 
     return [{a.name: str(a.attr) for a in ir.DictAttr(d)} for d in each]
 
 
+_MAY_ACT = NOTICED | {"stablehlo.custom_call", "stablehlo.optimization_barrier"}
+
+
 def _effects(module: ir.Module) -> Iterator[str]:
+    if op_names(module).isdisjoint(_MAY_ACT):
+        return
     for op in walk(module.operation):
         name = op.operation.name
         if name == "stablehlo.custom_call" and has_side_effect(op):

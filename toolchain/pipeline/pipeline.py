@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from jaxlib.mlir import ir
@@ -71,7 +72,18 @@ def make_pipeline(spec: PipelineLike, library: Library | None = None) -> Pipelin
     """
     if isinstance(spec, Pipeline):
         return spec
-    library = library or Library()
+    if isinstance(spec, str) and library is None:
+        return _of_names(spec)
+    return _pipeline_of(spec, library or Library())
+
+
+@lru_cache(maxsize=64)
+def _of_names(text: str) -> Pipeline:
+    """The same each time: to find passes and to ask MLIR for its own takes milliseconds."""
+    return _pipeline_of(text, Library())
+
+
+def _pipeline_of(spec: PipelineLike, library: Library) -> Pipeline:
     specs = [spec] if isinstance(spec, str | Pass | Rule) else spec
     if not isinstance(specs, Iterable):
         raise UsageError(

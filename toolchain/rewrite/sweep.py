@@ -86,6 +86,7 @@ class Sweep:
         """
         register_native_passes()
         drop_dead = PassManager.parse("builtin.module(trivial-dce)")
+        drop_dead.enable_verifier(False)  # a pipeline verifies what a pass leaves
         drop_dead.run(self._module)  # or they count as users
         self._visit_inside(self._module)
         self._is_first = False
@@ -93,7 +94,8 @@ class Sweep:
             handle = self._once_more.popitem(last=False)[1]
             for built in reversed(self._visit_alone(handle)):
                 self._visit_from(built)
-        drop_dead.run(self._module)
+        if any(count.tries for count in self.counts.values()):
+            drop_dead.run(self._module)
         self._raise_if_chasing()
 
     @cached_property
@@ -110,7 +112,9 @@ class Sweep:
     def _visit_inside(self, op: ir.Operation | ir.OpView) -> None:
         for region in op.regions:
             for block in region.blocks:
-                for handle in [self._living.handle(each) for each in block.operations]:
+                ops = list(block.operations)
+                self._living.meet(ops)
+                for handle in [self._living.handle(each) for each in self._choice.among(ops)]:
                     self._visit_from(handle)
 
     def _visit_from(self, handle: _Handle) -> None:
@@ -142,6 +146,7 @@ class Sweep:
                 return ()
         if self._is_annotated(op):
             return ()
+        self._living.read()
         tally.hits += 1
         self._rewrites += 1
         self._recent.append((rule.name, name, location))
@@ -240,9 +245,21 @@ class _Living:
     def __init__(self) -> None:
         self._births: dict[int, int] = {_NO_RESULTS: 0}
         self._seen = 0
+        self._met: list[Sequence[ir.OpView]] = []
+
+    def meet(self, ops: Sequence[ir.OpView]) -> None:
+        """These ops, which are there, are not new. Most passes change nothing: `read` does it."""
+        self._met.append(ops)
+
+    def read(self) -> None:
+        """Take down the ops that were met: before any is erased."""
+        for ops in self._met:
+            for op in ops:
+                self.handle(op)
+        self._met.clear()
 
     def knows(self, op: ir.OpView) -> bool:
-        """Whether there is a handle on `op` already."""
+        """Whether `op` was met, or there is a handle on it."""
         return _key(op) in self._births
 
     def handle(self, op: ir.OpView) -> _Handle:
@@ -277,6 +294,9 @@ def _key(op: ir.OpView) -> int:
     return hash(results[0]) if len(results) else _NO_RESULTS
 
 
+_NAMELESS = (ir.OpView, ir.Operation)  # what stands for ops that have no class of their own
+
+
 class _Choice:
     """Which rules to try on an op: those of its kind, and of what produces its operands."""
 
@@ -286,14 +306,27 @@ class _Choice:
             for root in each[0].roots:
                 self._by_name.setdefault(root, []).append(each)
         self._by_kind: dict[type, dict[frozenset[type], list[_Tried]] | None] = {}
+        self._wanted: dict[type, bool] = {}
+
+    def among(self, ops: Sequence[ir.OpView]) -> list[ir.OpView]:
+        """Those of `ops` to look at: there are rules for ops like them, or ops inside them."""
+        for op in {type(op): op for op in ops}.values():
+            if type(op) not in self._wanted:
+                is_root = self._of_kind(type(op)) is not None
+                self._wanted[type(op)] = is_root or type(op) in _NAMELESS or has_regions(op)
+        wanted = self._wanted
+        return [op for op in ops if wanted[type(op)]]
+
+    def _of_kind(self, kind: type) -> dict[frozenset[type], list[_Tried]] | None:
+        if kind not in self._by_kind:
+            is_root = getattr(kind, "OPERATION_NAME", "") in self._by_name
+            self._by_kind[kind] = {} if is_root else None
+        return self._by_kind[kind]
 
     def of(self, op: ir.OpView) -> Sequence[_Tried]:
         """The rules to try on `op`, with their counts, in order."""
         kind = type(op)
-        if kind not in self._by_kind:
-            is_root = getattr(kind, "OPERATION_NAME", "") in self._by_name
-            self._by_kind[kind] = {} if is_root else None
-        by_producers = self._by_kind[kind]
+        by_producers = self._of_kind(kind)
         if by_producers is None:
             return ()
         producers = frozenset([type(value.owner) for value in op.operands])
