@@ -1,4 +1,4 @@
-"""Reductions over few elements as slices combined, and places of the greatest by two reductions.
+"""Reductions over few elements as slices combined, places of the greatest, sums of products.
 
 The first pays on CPU, where XLA runs a reduction over up to eight neighbours in a scalar loop: sums
 and maxima of floats 2 to 5 times faster, distances of points in space 3 to 14, normalisation and
@@ -10,4 +10,7 @@ matrices gave 0.8 and 2.5. Integers, products and booleans gained nothing: XLA v
 Argmax and argmin of f32 over 32 elements or more, which XLA runs in a scalar loop that also takes
 in what computes the elements: 1.3 to 7 times faster, `categorical` 2.5 to 4, nearest neighbours
 among 64 points in space 2 to 6, a Viterbi scan 7. About 0.05 s more to compile.
+
+Sums of a stored matrix times what repeats along its rows, as products of matrices and vectors: 1.3
+to 7 times faster from 8,192 elements on, on both versions; the solver of mujoco_mjx 1.4.
 """

@@ -19,7 +19,7 @@ SPECIAL = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 1e-45, 1.0, -1.0], np.fl
 
 def rewritten(function, *args, hits):
     """The function's results after the pass; `hits` is how often each rule must have fired."""
-    with patch.multiple(cost, LEAST_SLICED=1, LEAST_SEARCHED_ELEMENTS=1):
+    with patch.multiple(cost, LEAST_SLICED=1, LEAST_SEARCHED_ELEMENTS=1, LEAST_DOT=1):
         passes = "inline{default-pipeline=},symbol-dce,cse,reductions"
         lowered = jxc.lower(function, *args).opt(passes)
     assert lowered.report.hits == hits
@@ -146,3 +146,49 @@ def test_places_as_programs_use_them(function):
 )
 def test_places_that_stay(function):
     rewritten(function, normal(40, 50), hits={})
+
+
+DOT = "product-to-dot"
+
+
+def sums_of_products(x, v):
+    """Of matrices [batch, m, k] and vectors [batch, k]."""
+    return (x * lax.broadcast_in_dim(v, x.shape, (0, 2))).sum(-1)
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_products_with_rows(swap):
+    x, v = normal(5, 3, 40), normal(5, 40)
+
+    def function(x, v):
+        rows = lax.broadcast_in_dim(v, x.shape, (0, 2))
+        return (rows * x if swap else x * rows).sum(-1)
+
+    found = rewritten(function, x, v, hits={DOT: 1})
+    expected = np.einsum("bmk,bk->bm", np.float64(x), np.float64(v))
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_products_in_a_loop():
+    """A loop's operands are in memory, also where they are computed outside of it."""
+
+    def function(x, v):
+        y = jnp.tanh(x)
+        body = lambda _, v: v + sums_of_products(y, v).mean()  # noqa: E731
+        return lax.fori_loop(0, 3, body, v)
+
+    x, v = normal(2, 7, 40), normal(2, 40)
+    lowered = jxc.lower(function, x, v)
+    with patch.object(cost, "LEAST_DOT", 1):
+        found = lowered.opt("O2")
+    assert found.report.hits[DOT] == 1
+    np.testing.assert_allclose(found.compile()(x, v), jax.jit(function)(x, v), rtol=1e-4)
+
+
+def test_products_of_special_numbers():
+    """NaN and infinity reach the sums that they are in, and no other."""
+    x, v = np.ones((64, 2, 16), np.float32), np.ones((64, 16), np.float32)
+    x[:, 0, 3], v[:, 3] = np.stack(np.meshgrid(SPECIAL, SPECIAL), -1).reshape(-1, 2).T
+    for rows in (x, x[:, :1]):
+        found = rewritten(sums_of_products, rows, v, hits={DOT: 1})
+        np.testing.assert_array_equal(found, jax.jit(sums_of_products)(rows, v))

@@ -1,0 +1,80 @@
+// RUN: %jxc opt %s -p reductions --split-input-file | FileCheck %s
+
+// One row of v for each matrix of x.
+// CHECK-LABEL: func.func @product_to_dot(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<32x3x348xf32>
+// CHECK-SAME: %[[V:[a-z0-9]+]]: tensor<32x348xf32>
+// CHECK: %[[R:[a-z0-9_]+]] = stablehlo.dot_general %[[X]], %[[V]], batching_dims = [0] x [0], contracting_dims = [2] x [1]
+// CHECK-NEXT: return %[[R]]
+func.func @product_to_dot(%x: tensor<32x3x348xf32>, %v: tensor<32x348xf32>) -> tensor<32x3xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %b = stablehlo.broadcast_in_dim %v, dims = [0, 2] : (tensor<32x348xf32>) -> tensor<32x3x348xf32>
+  %p = stablehlo.multiply %b, %x : tensor<32x3x348xf32>
+  %r = stablehlo.reduce(%p init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<32x3x348xf32>, tensor<f32>) -> tensor<32x3xf32>
+  return %r : tensor<32x3xf32>
+}
+
+// -----
+
+// Two dimensions are summed over, in v the other way round.
+// CHECK-LABEL: func.func @product_to_dot_of_images(
+// CHECK: stablehlo.dot_general %{{.*}}, %{{.*}}, contracting_dims = [1, 2] x [1, 0]
+func.func @product_to_dot_of_images(%x: tensor<32x16x20xf64>, %v: tensor<20x16xf64>) -> tensor<32xf64> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f64>
+  %b = stablehlo.broadcast_in_dim %v, dims = [2, 1] : (tensor<20x16xf64>) -> tensor<32x16x20xf64>
+  %p = stablehlo.multiply %x, %b : tensor<32x16x20xf64>
+  %r = stablehlo.reduce(%p init: %zero) applies stablehlo.add across dimensions = [1, 2] : (tensor<32x16x20xf64>, tensor<f64>) -> tensor<32xf64>
+  return %r : tensor<32xf64>
+}
+
+// -----
+
+// A fusion would not store x.
+// CHECK-LABEL: func.func @product_to_dot_not_of_what_is_computed(
+// CHECK: stablehlo.reduce
+func.func @product_to_dot_not_of_what_is_computed(%x: tensor<64x256xf32>, %v: tensor<256xf32>) -> tensor<64xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %e = stablehlo.abs %x : tensor<64x256xf32>
+  %b = stablehlo.broadcast_in_dim %v, dims = [1] : (tensor<256xf32>) -> tensor<64x256xf32>
+  %p = stablehlo.multiply %e, %b : tensor<64x256xf32>
+  %r = stablehlo.reduce(%p init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<64x256xf32>, tensor<f32>) -> tensor<64xf32>
+  return %r : tensor<64xf32>
+}
+
+// -----
+
+// Over columns, and over a row that v does not have: a sum is as fast.
+// CHECK-LABEL: func.func @product_to_dot_not_over_columns(
+// CHECK-COUNT-2: stablehlo.reduce
+func.func @product_to_dot_not_over_columns(%x: tensor<64x256xf32>, %v: tensor<64xf32>) -> (tensor<256xf32>, tensor<64xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %b = stablehlo.broadcast_in_dim %v, dims = [0] : (tensor<64xf32>) -> tensor<64x256xf32>
+  %p = stablehlo.multiply %x, %b : tensor<64x256xf32>
+  %q = stablehlo.multiply %b, %x : tensor<64x256xf32>
+  %r = stablehlo.reduce(%p init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<64x256xf32>, tensor<f32>) -> tensor<256xf32>
+  %s = stablehlo.reduce(%q init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<64x256xf32>, tensor<f32>) -> tensor<64xf32>
+  return %r, %s : tensor<256xf32>, tensor<64xf32>
+}
+
+// -----
+
+// From 1.0 on; small; of 16 bits, whose sums XLA keeps in f32; of a product that is used twice.
+// CHECK-LABEL: func.func @product_to_dot_not_of_other_sums(
+// CHECK-COUNT-4: stablehlo.reduce
+func.func @product_to_dot_not_of_other_sums(%x: tensor<64x256xf32>, %v: tensor<256xf32>, %y: tensor<64x16xf32>, %w: tensor<16xf32>, %z: tensor<64x256xbf16>, %u: tensor<256xbf16>) -> (tensor<64xf32>, tensor<64xf32>, tensor<64xbf16>, tensor<64x256xf32>, tensor<64xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %zero16 = stablehlo.constant dense<0.0> : tensor<bf16>
+  %one = stablehlo.constant dense<1.0> : tensor<f32>
+  %a = stablehlo.broadcast_in_dim %v, dims = [1] : (tensor<256xf32>) -> tensor<64x256xf32>
+  %b = stablehlo.broadcast_in_dim %w, dims = [1] : (tensor<16xf32>) -> tensor<64x16xf32>
+  %c = stablehlo.broadcast_in_dim %u, dims = [1] : (tensor<256xbf16>) -> tensor<64x256xbf16>
+  %p = stablehlo.multiply %x, %a : tensor<64x256xf32>
+  %q = stablehlo.multiply %y, %b : tensor<64x16xf32>
+  %o = stablehlo.multiply %z, %c : tensor<64x256xbf16>
+  %m = stablehlo.multiply %a, %x : tensor<64x256xf32>
+  %r = stablehlo.reduce(%p init: %one) applies stablehlo.add across dimensions = [1] : (tensor<64x256xf32>, tensor<f32>) -> tensor<64xf32>
+  %s = stablehlo.reduce(%q init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<64x16xf32>, tensor<f32>) -> tensor<64xf32>
+  %t = stablehlo.reduce(%o init: %zero16) applies stablehlo.add across dimensions = [1] : (tensor<64x256xbf16>, tensor<bf16>) -> tensor<64xbf16>
+  %n = stablehlo.reduce(%m init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<64x256xf32>, tensor<f32>) -> tensor<64xf32>
+  return %r, %s, %t, %m, %n : tensor<64xf32>, tensor<64xf32>, tensor<64xbf16>, tensor<64x256xf32>, tensor<64xf32>
+}

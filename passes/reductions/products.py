@@ -1,0 +1,94 @@
+"""Sums of a matrix times what repeats along its rows: products of matrices and vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import func, stablehlo
+from jaxlib.mlir.dialects.stablehlo import (
+    BroadcastInDimOp,
+    ConstantOp,
+    ConvolutionOp,
+    CustomCallOp,
+    DotGeneralOp,
+    MulOp,
+    ReduceOp,
+    ReshapeOp,
+    SortOp,
+    WhileOp,
+)
+
+from jxc.cost import reductions as cost
+from jxc.ir.values import element_type, is_splat, shape_of, static_shape, users
+from jxc.passes.simplify.reduce_body import combiner_of
+from jxc.rewrite import reassociates, rule
+
+_STORING = (
+    *(ConstantOp, ConvolutionOp, CustomCallOp, DotGeneralOp, ReduceOp, SortOp, WhileOp),
+    func.CallOp,
+)
+_FLOATS = (ir.F32Type, ir.F64Type)
+
+
+@rule(reassociates, targets=("cpu",), of=MulOp)
+def product_to_dot(op: ReduceOp) -> ir.Value | None:
+    """reduce(x * broadcast_in_dim(v), 0) -> dot_general(x, v), over the last dimensions.
+
+    Of f32 or f64. x is in memory: XLA computes the operands of a product of matrices before it.
+    """
+    shape = static_shape(*op.inputs)
+    if shape is None or not cost.dot_pays(shape, list(op.dimensions)) or not _is_plain_sum(op):
+        return None
+    match op.inputs[0].owner:
+        case MulOp(lhs=lhs, rhs=rhs, result=products) if len(users(products)) == 1:
+            for x, repeated in ((lhs, rhs), (rhs, lhs)):
+                dims = _dimensions(op, repeated)
+                if dims is not None and _is_stored(x, op):
+                    return _dot(op, x, repeated.owner.operand, dims)
+    return None
+
+
+def _is_plain_sum(op: ReduceOp) -> bool:
+    """Whether it sums floats from 0.0 on, the last dimensions of one operand."""
+    if len(op.inputs) != 1 or combiner_of(op) != "add" or not is_splat(op.init_values[0], 0):
+        return False
+    return isinstance(element_type(op.inputs[0]), _FLOATS)
+
+
+def _dimensions(op: ReduceOp, repeated: ir.Value) -> list[int] | None:
+    """For each dimension of what is repeated, where the sum has it.
+
+    None where a dimension that is summed over is not among them, or the result's order is another.
+    """
+    match repeated.owner:
+        case BroadcastInDimOp(operand=v, broadcast_dimensions=to) if static_shape(v) is not None:
+            dims, shape = list(to), shape_of(repeated)
+            kept = [dim for dim in dims if dim not in op.dimensions]
+            if list(shape_of(v)) != [shape[dim] for dim in dims]:
+                return None
+            if not set(op.dimensions) <= set(dims) or kept != list(range(len(kept))):
+                return None
+            return dims
+    return None
+
+
+def _is_stored(value: ir.Value, op: ir.OpView) -> bool:
+    """Whether `value` is in memory before `op`: an argument, of a library, known to a loop."""
+    owner, block = value.owner, op.operation.block
+    if isinstance(owner, ir.Block) or owner.operation.block != block:
+        return True
+    if any(user.operation.block != block for user in users(value)):
+        return True
+    if isinstance(owner, ReshapeOp):
+        return _is_stored(owner.operand, op)
+    return isinstance(owner, _STORING)
+
+
+def _dot(op: ReduceOp, x: ir.Value, v: ir.Value, dims: Sequence[int]) -> ir.Value:
+    summed = sorted(op.dimensions)
+    batch = [dim for dim in dims if dim not in summed]
+    numbers = stablehlo.DotDimensionNumbers.get(
+        batch, [dims.index(dim) for dim in batch], summed, [dims.index(dim) for dim in summed]
+    )
+    return stablehlo.dot_general(op.results[0].type, x, v, numbers)
