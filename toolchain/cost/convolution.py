@@ -63,11 +63,27 @@ to 11 times.
 """
 
 
+LOOPED_CHANNELS = 4
+"""Convolutions of groups of fewer channels than that are left alone."""
+
+LOOPED_PRODUCTS = 2 * 10**6
+"""Grouped convolutions of fewer products than that are left alone: 0.2 ms, which a loop halves."""
+
 MOST_PATCHES = 4
 """Windows of more elements than the image become products up to so many positions in the result.
 
 Each is a slice: 16 of them (5x5 on 4x4) ran 6 to 10 times faster than XLA's convolution, but took
 0.4 s to compile instead of 0.07; 4 take what a convolution takes.
+"""
+
+SWAPPED_PRODUCTS = 2**18
+"""Operands are swapped from so many products on: 2**17 to 2**19 gave 0.3 to 9, in the mean 2."""
+
+LEAST_SUMMED = 16
+"""Fewer products to an element of the result than that, and it takes longer to write than to sum.
+
+8 of them gave 0.4 to 0.7, 16 gave 2 to 5. So did a single image, or a single input of the layer
+that a gradient is of, which becomes a single output: 0.3 to 1.7, one large kernel more.
 """
 
 
@@ -120,6 +136,26 @@ def grouped_gradient_pays(*, positions: int) -> bool:
     return positions <= MOST_POSITIONS
 
 
+def grouped_loop_pays(*, axes: int, bits: int, inputs: int, outputs: int, products: int) -> bool:
+    """Whether a loop with a convolution of one group a turn beats XLA's grouped convolution.
+
+    XLA has a fast library for the one and not for the other. 1.2 to 2.5 times at one image, 1.3 to
+    6 at eight, for windows 1x1 and 3x3 on images 6 to 56, 8 to 120 channels in a group, 2 to 37
+    groups, NHWC and NCHW, f32 and 16 bits; gradients by the image of stride 2 2 to 7 times. In one
+    dimension 0.8 to 1.3, in f64 0.6 to 9; 4 channels in a group 1.1 to 1.9, 2 1.0. Compile time
+    +70 ms for a shape where the result has the image's, else +110, none for NCHW, +16 for every
+    other convolution of a shape: fewer than `LOOPED_PRODUCTS` save less than 0.1 ms for that.
+
+    Args:
+        axes: how many spatial dimensions there are.
+        bits: how wide the floats are in which products are summed.
+        inputs, outputs: channels in a group.
+        products: how many products the convolution sums in all.
+    """
+    enough = min(inputs, outputs) >= LOOPED_CHANNELS and products >= LOOPED_PRODUCTS
+    return axes == 2 and bits == 32 and enough
+
+
 def wide_window_pays(*, taps: int, pixels: int, positions: int) -> bool:
     """Whether a matrix product of patches beats XLA's convolution.
 
@@ -134,3 +170,71 @@ def wide_window_pays(*, taps: int, pixels: int, positions: int) -> bool:
         positions: spatial positions in the result.
     """
     return pixels < taps and positions <= MOST_PATCHES
+
+
+def library_takes(*, dimensions: int, bits: int) -> bool:
+    """Whether XLA runs an ungrouped convolution by a library.
+
+    Without one, operands swapped made no difference: 0.8 to 1.5 times for three dimensions, 0.9 to
+    1.1 for one of f64.
+
+    Args:
+        dimensions: how many spatial dimensions there are.
+        bits: how wide the floats are in which products are summed.
+    """
+    return dimensions == 2 or (dimensions == 1 and bits == 32)
+
+
+def swapped_operands_pay(
+    *, taps: int, pixels: int, positions: int, batch: int, inputs: int, outputs: int
+) -> bool:
+    """Whether a convolution of the window by the image beats XLA's of the image by the window.
+
+    XLA swaps the operands itself where the window is the larger one, but has the image read
+    backwards, which no library does; here the result is. Gradients by the kernels of 190 transposed
+    convolutions (windows 3 to 5, strides 2 and 3, images 2 to 32 and 8 to 512 in a row, channels 1
+    to 256, batches 1 to 64) ran 2 to 70 times faster from `SWAPPED_PRODUCTS` on, as did those of
+    full convolutions (22 to 44) and windows of 4 to 512 on images smaller than that (1.2 to 38).
+    Compile time 0.17 -> 0.28 s on their own, that of a whole model's training step not changed.
+
+    Args:
+        taps: elements of the window.
+        pixels: spatial elements of the image.
+        positions: spatial positions in the result.
+        batch, inputs, outputs: features that are not summed, are summed, and come out.
+    """
+    summed = pixels * inputs
+    if taps <= pixels or batch == 1 or summed < LEAST_SUMMED:
+        return False
+    if positions <= MOST_PATCHES and batch * taps <= outputs * pixels:
+        return False  # patches of the image are copied then, fewer than those of the window
+    return batch * outputs * positions * summed >= SWAPPED_PRODUCTS
+
+
+def point_product_pays(*, kernel_last: bool, image_last: bool) -> bool:
+    """Whether a matrix product beats XLA's convolution by a window of one position.
+
+    XLA gives that to a library that wants the image's features last and the kernel's inputs before
+    its outputs, and copies what lies otherwise; its matrix product takes the kernel as it lies. As
+    gradients have it: 1.0 to 1.9 times as fast for 1 to 32 images of 1x1 to 28x28, 8 to 2048
+    features, and no slower where there is next to nothing to do; ResNet50's training step copied
+    kernels for half of its time. Images whose features come first: 0.5 to 3, left alone.
+
+    Args:
+        kernel_last: whether the kernel's inputs come after its outputs, as in an input gradient.
+        image_last: whether the image's features are its last dimension.
+    """
+    return kernel_last and image_last
+
+
+def whole_product_pays(*, kept: int, rank: int) -> bool:
+    """Whether a matrix product beats XLA's convolution by a window that sees the whole image.
+
+    As the gradient by a kernel of 1x1 is written: 1.1 to 2.7 times as fast over the same shapes; as
+    a last layer, 1.2 to 1.5. Where what is kept of the image lies between what is summed: 0.5 to 2.
+
+    Args:
+        kept: which dimension of the image is not summed over.
+        rank: how many dimensions the image has.
+    """
+    return kept in (0, rank - 1)

@@ -1,0 +1,113 @@
+"""One position in the window, or one in the result: a matrix product."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects.stablehlo import ConvolutionOp
+
+from jxc.cost import convolution as cost
+from jxc.ir import build
+from jxc.ir.values import element_type, shape_of
+from jxc.rewrite import reassociates, rule
+
+from . import geometry
+from .geometry import Convolution
+from .window import Walk, backwards, pad
+
+
+@rule(reassociates, targets=("cpu",))
+def convolution_to_product(op: ConvolutionOp) -> ir.Value | None:
+    """conv(x, w) -> x w, where the window has one position, or the result has one, without padding.
+
+    So JAX writes both gradients of a convolution of 1x1: by the kernel with a window as large as
+    the image, by the image with a kernel that lies transposed.
+    """
+    conv = geometry.read(op, grouped=False)
+    if conv is None or not _meets_no_zeros(conv):
+        return None
+    whole = conv.positions == 1
+    if not (_whole_pays(conv) if whole else _point_pays(conv)):
+        return None
+    spatial = conv.dims.input_spatial_dimensions
+    image = _walk(conv, whole=whole).part(pad(op.lhs, spatial, conv.axes), 0)
+    kernel = backwards(op.rhs, conv.dims.kernel_spatial_dimensions, conv.axes)
+    image, kernel = (build.convert(each, conv.accumulator) for each in (image, kernel))
+    product = _whole_product(image, kernel, conv) if whole else _point_product(image, kernel, conv)
+    return build.convert(product, element_type(op.result))
+
+
+def _meets_no_zeros(conv: Convolution) -> bool:
+    return all(
+        max(axis.low, axis.high) <= 0 and (axis.lhs_dilation == 1 or axis.size == 1)
+        for axis in conv.axes
+    )
+
+
+def _whole_pays(conv: Convolution) -> bool:
+    return cost.whole_product_pays(
+        kept=conv.dims.input_batch_dimension,
+        rank=len(conv.axes) + 2,
+    )
+
+
+def _point_pays(conv: Convolution) -> bool:
+    d = conv.dims
+    return conv.taps == 1 and cost.point_product_pays(
+        kernel_last=d.kernel_input_feature_dimension > d.kernel_output_feature_dimension,
+        image_last=d.input_feature_dimension == len(conv.axes) + 1,
+    )
+
+
+def _walk(conv: Convolution, *, whole: bool) -> Walk:
+    """Of a single part: what the only window sees, or what the only position of a window meets."""
+    one = (1,) * len(conv.axes)
+    return Walk(
+        spatial=tuple(conv.dims.input_spatial_dimensions),
+        count=one,
+        jump=one,
+        size=tuple(axis.window if whole else axis.out for axis in conv.axes),
+        step=tuple(axis.rhs_dilation if whole else axis.stride for axis in conv.axes),
+    )
+
+
+def _whole_product(image: ir.Value, kernel: ir.Value, conv: Convolution) -> ir.Value:
+    """A window that sees all of the image: summed over space and features."""
+    d = conv.dims
+    product = _product(
+        image,
+        kernel,
+        [*d.input_spatial_dimensions, d.input_feature_dimension],
+        [*d.kernel_spatial_dimensions, d.kernel_input_feature_dimension],
+    )
+    swapped = d.output_feature_dimension < d.output_batch_dimension
+    shape = [1] * (len(conv.axes) + 2)
+    shape[d.output_batch_dimension], shape[d.output_feature_dimension] = conv.batch, conv.outputs
+    return build.reshape(build.transpose(product, [1, 0] if swapped else [0, 1]), shape)
+
+
+def _point_product(image: ir.Value, kernel: ir.Value, conv: Convolution) -> ir.Value:
+    """A window of one position: summed over features."""
+    d = conv.dims
+    swapped = d.kernel_output_feature_dimension < d.kernel_input_feature_dimension
+    sizes = [conv.inputs, conv.outputs]
+    matrix = build.reshape(kernel, sizes[::-1] if swapped else sizes)
+    product = _product(image, matrix, [d.input_feature_dimension], [1 if swapped else 0])
+    source = [0] * len(shape_of(image))
+    kept = [dim for dim in range(len(source)) if dim != d.input_feature_dimension]
+    source[d.output_batch_dimension] = kept.index(d.input_batch_dimension)
+    source[d.output_feature_dimension] = len(kept)
+    for to, of in zip(d.output_spatial_dimensions, d.input_spatial_dimensions, strict=True):
+        source[to] = kept.index(of)
+    return build.transpose(product, source)
+
+
+def _product(a: ir.Value, b: ir.Value, of_a: Sequence[int], of_b: Sequence[int]) -> ir.Value:
+    """Summed over dimensions `of_a` and `of_b`; the dimensions left, those of `a` first."""
+    kept = [size for i, size in enumerate(shape_of(a)) if i not in of_a]
+    kept += [size for i, size in enumerate(shape_of(b)) if i not in of_b]
+    result = ir.RankedTensorType.get(kept, element_type(a))
+    sums = stablehlo.DotDimensionNumbers.get([], [], list(of_a), list(of_b))
+    return stablehlo.dot_general(result, a, b, sums)
