@@ -13,4 +13,6 @@ among 64 points in space 2 to 6, a Viterbi scan 7. About 0.05 s more to compile.
 
 Sums of a stored matrix times what repeats along its rows, as products of matrices and vectors: 1.3
 to 7 times faster from 8,192 elements on, on both versions; the solver of mujoco_mjx 1.4.
+
+Before sums over all coordinates of points, what is computed is stored: 1.1 to 10 times faster.
 """

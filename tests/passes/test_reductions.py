@@ -192,3 +192,16 @@ def test_products_of_special_numbers():
     for rows in (x, x[:, :1]):
         found = rewritten(sums_of_products, rows, v, hits={DOT: 1})
         np.testing.assert_array_equal(found, jax.jit(sums_of_products)(rows, v))
+
+
+POINTS, NORM = "sum-of-points-to-sum-of-stored", "dot-of-points-to-dot-of-stored"
+
+
+@pytest.mark.parametrize("special", [0.0, -0.0, np.inf, np.nan])
+def test_sums_of_points(special):
+    x = np.array(normal(2048, 3))
+    x[7, 1] = special
+    found = rewritten(lambda x: ((x + 0.5) * x).sum(), x, hits={POINTS: 1})
+    np.testing.assert_allclose(found, ((np.float64(x) + 0.5) * x).sum(), rtol=1e-4)
+    found = rewritten(lambda x: jnp.vdot(x / 3, x / 3), x, hits={NORM: 1})
+    np.testing.assert_allclose(found, ((np.float64(x) / 3) ** 2).sum(), rtol=1e-5)

@@ -1,0 +1,67 @@
+// RUN: %jxc opt %s -p reductions --split-input-file | FileCheck %s
+
+// CHECK-LABEL: func.func @sum_of_points_to_sum_of_stored(
+// CHECK: %[[M:[a-z0-9_]+]] = stablehlo.multiply
+// CHECK: %[[S:[a-z0-9_]+]] = call @stored_tensor_2048x3xf32_(%[[M]])
+// CHECK: stablehlo.reduce(%[[S]] init: %{{[a-z0-9_]+}}) applies stablehlo.add across dimensions = [0, 1]
+func.func @sum_of_points_to_sum_of_stored(%x: tensor<2048x3xf32>) -> tensor<f32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %c = stablehlo.constant dense<0.1> : tensor<2048x3xf32>
+  %a = stablehlo.add %x, %c : tensor<2048x3xf32>
+  %m = stablehlo.multiply %a, %x : tensor<2048x3xf32>
+  %r = stablehlo.reduce(%m init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<2048x3xf32>, tensor<f32>) -> tensor<f32>
+  return %r : tensor<f32>
+}
+
+// -----
+
+// No scalar; many columns; few points; a maximum.
+// CHECK-LABEL: func.func @sum_of_points_to_sum_of_stored_not_of_others(
+// CHECK-NOT: call
+// CHECK: return
+func.func @sum_of_points_to_sum_of_stored_not_of_others(%x: tensor<2048x3xf32>, %y: tensor<128x64xf32>, %z: tensor<100x3xf32>) -> (tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %c = stablehlo.constant dense<0.1> : tensor<2048x3xf32>
+  %d = stablehlo.constant dense<0.1> : tensor<128x64xf32>
+  %e = stablehlo.constant dense<0.1> : tensor<100x3xf32>
+  %m = stablehlo.multiply %x, %x : tensor<2048x3xf32>
+  %n = stablehlo.add %y, %d : tensor<128x64xf32>
+  %o = stablehlo.add %z, %e : tensor<100x3xf32>
+  %p = stablehlo.add %x, %c : tensor<2048x3xf32>
+  %r = stablehlo.reduce(%m init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<2048x3xf32>, tensor<f32>) -> tensor<f32>
+  %s = stablehlo.reduce(%n init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<128x64xf32>, tensor<f32>) -> tensor<f32>
+  %t = stablehlo.reduce(%o init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<100x3xf32>, tensor<f32>) -> tensor<f32>
+  %u = stablehlo.reduce(%p init: %zero) applies stablehlo.maximum across dimensions = [0, 1] : (tensor<2048x3xf32>, tensor<f32>) -> tensor<f32>
+  return %r, %s, %t, %u : tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>
+}
+
+// -----
+
+// As jnp.vdot has it.
+// CHECK-LABEL: func.func @dot_of_points_to_dot_of_stored(
+// CHECK: %[[D:[a-z0-9_]+]] = stablehlo.divide
+// CHECK: %[[S:[a-z0-9_]+]] = call @stored_tensor_2048x3xf32_(%[[D]])
+// CHECK: %[[F:[a-z0-9_]+]] = stablehlo.reshape %[[S]]
+// CHECK: stablehlo.dot_general %[[F]], %[[F]], contracting_dims = [0] x [0], precision = [HIGHEST, HIGHEST]
+func.func @dot_of_points_to_dot_of_stored(%x: tensor<2048x3xf32>) -> tensor<f32> {
+  %c = stablehlo.constant dense<0.1> : tensor<2048x3xf32>
+  %d = stablehlo.divide %x, %c : tensor<2048x3xf32>
+  %f = stablehlo.reshape %d : (tensor<2048x3xf32>) -> tensor<6144xf32>
+  %r = stablehlo.dot_general %f, %f, contracting_dims = [0] x [0], precision = [HIGHEST, HIGHEST] : (tensor<6144xf32>, tensor<6144xf32>) -> tensor<f32>
+  return %r : tensor<f32>
+}
+
+// -----
+
+// Two vectors were not measured; nor is a product of columns one sum.
+// CHECK-LABEL: func.func @dot_of_points_to_dot_of_stored_not_of_two(
+// CHECK-NOT: call
+// CHECK: return
+func.func @dot_of_points_to_dot_of_stored_not_of_two(%x: tensor<2048x3xf32>, %y: tensor<6144xf32>) -> (tensor<f32>, tensor<6144x6144xf32>) {
+  %c = stablehlo.constant dense<0.1> : tensor<2048x3xf32>
+  %d = stablehlo.divide %x, %c : tensor<2048x3xf32>
+  %f = stablehlo.reshape %d : (tensor<2048x3xf32>) -> tensor<6144xf32>
+  %r = stablehlo.dot_general %f, %y, contracting_dims = [0] x [0] : (tensor<6144xf32>, tensor<6144xf32>) -> tensor<f32>
+  %s = stablehlo.dot_general %f, %f, contracting_dims = [] x [] : (tensor<6144xf32>, tensor<6144xf32>) -> tensor<6144x6144xf32>
+  return %r, %s : tensor<f32>, tensor<6144x6144xf32>
+}

@@ -1,0 +1,77 @@
+"""Sums over all coordinates of many points: what is summed up is stored first."""
+
+from __future__ import annotations
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects.stablehlo import DotGeneralOp, ReduceOp, ReshapeOp
+
+from jxc.cost import reductions as cost
+from jxc.ir import build
+from jxc.ir.fences import stored
+from jxc.ir.values import element_type, shape_of, splat_attr, static_shape
+from jxc.passes.simplify.elementwise import is_elementwise
+from jxc.passes.simplify.reduce_body import combiner_of, with_body_of
+from jxc.rewrite import exact, rule
+
+_LOOKED_AT = 8  # ops before the sum
+
+
+@rule(exact, targets=("cpu",))
+def sum_of_points_to_sum_of_stored(op: ReduceOp) -> ir.OpView | None:
+    """reduce(f(x), 0) -> reduce(stored(f(x)), 0), over all dimensions of [n, 3], for f of scalars.
+
+    XLA makes one kernel of both, which takes up the scalars for each point.
+    """
+    if len(op.inputs) != 1 or combiner_of(op) != "add":
+        return None
+    x = op.inputs[0]
+    if len(op.dimensions) < 2 or shape_of(op.results[0]) or not _is_better_stored(x):
+        return None
+    return with_body_of(op, [stored(x)], op.init_values, list(op.dimensions))
+
+
+@rule(exact, targets=("cpu",), of=ReshapeOp)
+def dot_of_points_to_dot_of_stored(op: DotGeneralOp) -> ir.Value | None:
+    """dot_general(x, x) -> dot_general(stored(x), stored(x)), x being f(y: [n, 3]) as one row.
+
+    XLA makes a sum of it, and one kernel of the sum and f. `jnp.vdot` is written so.
+    """
+    x = op.lhs
+    if x != op.rhs or shape_of(op.result) or not isinstance(x.owner, ReshapeOp):
+        return None
+    points = x.owner.operand
+    if not _is_better_stored(points):
+        return None
+    row = build.reshape(stored(points), shape_of(x))
+    return stablehlo.dot_general(
+        op.result.type,
+        row,
+        row,
+        op.dot_dimension_numbers,
+        precision_config=op.precision_config,
+        algorithm=op.algorithm,
+    )
+
+
+def _is_better_stored(value: ir.Value) -> bool:
+    """Whether floats of few columns are computed, from a number among others."""
+    shape = static_shape(value)
+    if shape is None or not cost.storing_pays(shape):
+        return False
+    return isinstance(element_type(value), ir.F32Type) and _takes_scalar(value)
+
+
+def _takes_scalar(value: ir.Value) -> bool:
+    """Whether one of the elementwise ops that `value` comes from repeats one number."""
+    pending = [value]
+    for _ in range(_LOOKED_AT):
+        if not pending:
+            return False
+        owner = pending.pop().owner
+        if isinstance(owner, ir.Block) or not is_elementwise(owner):
+            continue
+        if any(splat_attr(each) is not None for each in owner.operands):
+            return True
+        pending += owner.operands
+    return False
