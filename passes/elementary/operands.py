@@ -7,6 +7,7 @@ from math import prod
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects.stablehlo import (
     BroadcastInDimOp,
+    ConcatenateOp,
     ConvertOp,
     DotGeneralOp,
     ReduceOp,
@@ -17,6 +18,7 @@ from jaxlib.mlir.dialects.stablehlo import (
 from jxc.ir import build
 from jxc.ir.fences import stored
 from jxc.ir.values import element_type, shape_of, users
+from jxc.passes.simplify.elementwise import is_elementwise
 
 from .arithmetic import Real, where
 
@@ -48,8 +50,17 @@ def _static_elements(kind: ir.RankedTensorType) -> int:
 
 
 def single(value: ir.Value) -> Real:
-    """As f32."""
-    return Real(build.convert(value, ir.F32Type.get()))
+    """As f32, stored if it is reshaped: places in it would be found by divisions, one at a time."""
+    return Real(build.convert(stored(value) if _is_reshaped(value) else value, ir.F32Type.get()))
+
+
+def _is_reshaped(value: ir.Value) -> bool:
+    """Whether what is computed element by element comes in another shape, not only of ones."""
+    owner = value.owner
+    if not isinstance(owner, ReshapeOp) or not is_elementwise(owner.operand.owner):
+        return False
+    before, after = shape_of(owner.operand), shape_of(value)
+    return [size for size in before if size > 1] != [size for size in after if size > 1]
 
 
 def widened(x: Real) -> Real:
@@ -81,9 +92,12 @@ def _fenced(value: Real) -> Real:
 def settled(value: ir.Value, op: ir.OpView) -> ir.Value:
     """`value` for `op`: kept from being computed again in each of several users or places.
 
-    XLA repeats in each fusion what it takes for cheap, and a formula it takes for that.
+    XLA repeats in each fusion what it takes for cheap, and a formula it takes for that. Where a
+    kernel puts several values together, it finds out for each element which it is, and so computes
+    one at a time: sines and cosines of 4096 angles by 24 took 1.4 ms there, stored first 0.3.
     """
-    return stored(value) if _is_repeated(op.results[0]) else value
+    y = op.results[0]
+    return stored(value) if _is_repeated(y) or _is_concatenated(y) else value
 
 
 def _is_repeated(value: ir.Value) -> bool:
@@ -95,6 +109,20 @@ def _is_repeated(value: ir.Value) -> bool:
             return _is_repeated(found[0].result)
         case BroadcastInDimOp(result=larger):
             return prod(shape_of(larger)) > prod(shape_of(value)) or _is_repeated(larger)
+    return False
+
+
+def _is_concatenated(value: ir.Value) -> bool:
+    """Whether the one op that uses `value`, or what follows it element by element, concatenates."""
+    for _ in range(_LOOKED_AT):
+        found = users(value)
+        if len(found) != 1 or len(found[0].results) != 1:
+            return False
+        if isinstance(found[0], ConcatenateOp):
+            return True
+        if not _is_by_element(found[0], value):
+            return False
+        value = found[0].results[0]
     return False
 
 

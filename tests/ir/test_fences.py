@@ -22,8 +22,17 @@ def with_stores(text, count):
     return module
 
 
-def test_a_type_has_one_function():
+def test_a_value_is_stored_once():
     module = with_stores(MAIN, 2)
+    assert list(functions(module)) == ["main", "stored_tensor_4xf32_"]
+    assert sum(map(is_store, walk(module.operation))) == 1
+
+
+def test_a_type_has_one_function():
+    module = with_stores(MAIN, 1)
+    block = functions(module)["main"].entry_block
+    with ir.InsertionPoint.at_block_begin(block), ir.Location.unknown(module.context):
+        stored(block.arguments[0])  # in front of the other, which is of no use here
     assert list(functions(module)) == ["main", "stored_tensor_4xf32_"]
     assert sum(map(is_store, walk(module.operation))) == 2
 

@@ -21,6 +21,8 @@ def stored(value: ir.Value) -> ir.Value:
     between 256 particles.) Programs that are split over devices get a barrier: the calls of such
     programs are split too.
     """
+    if (call := _store_of(value)) is not None:
+        return call.results[0]
     module = _module_of(ir.InsertionPoint.current.block)
     if _is_split(module):
         return stablehlo.optimization_barrier([value])
@@ -38,6 +40,19 @@ def is_store(op: ir.OpView | ir.Operation) -> bool:
     if op.operation.name != "func.call" or _NOT_INLINED not in op.attributes:
         return False
     return [each.name for each in op.attributes[_NOT_INLINED]] == ["inlineable"]
+
+
+def _store_of(value: ir.Value) -> ir.Operation | None:
+    """A call that stores `value` already, in front of the insertion point."""
+    point = ir.InsertionPoint.current
+    if point.ref_operation is None:
+        return None
+    for use in value.uses:
+        call = use.owner.operation
+        is_here = call.block == point.block and is_store(call)
+        if is_here and call.is_before_in_block(point.ref_operation):
+            return call
+    return None
 
 
 def _module_of(block: ir.Block) -> ir.ModuleOp:

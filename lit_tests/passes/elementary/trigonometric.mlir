@@ -100,3 +100,23 @@ func.func @tangent_to_polynomials_not_complex(%x: tensor<128xcomplex<f32>>) -> t
   %y = stablehlo.tan %x : tensor<128xcomplex<f32>>
   return %y : tensor<128xcomplex<f32>>
 }
+
+// -----
+
+// Angles of positions, side by side: a kernel would look for each in three arrays, and compute it
+// there. What the sine and the cosine are of is found by divisions, unless it is stored.
+// CHECK-LABEL: func.func @sine_to_polynomial_put_together(
+// CHECK: %[[X:[a-z0-9_]+]] = call @stored_tensor_64x24xf32_(
+// CHECK: %[[S:[a-z0-9_]+]] = call @stored_tensor_64x24xf32_(
+// CHECK: %[[C:[a-z0-9_]+]] = call @stored_tensor_64x24xf32_(
+// CHECK-NOT: call
+// CHECK: stablehlo.concatenate %{{[a-z0-9_]+}}, %[[S]], %[[C]]
+func.func @sine_to_polynomial_put_together(%x: tensor<64x3xf32>, %w: tensor<64x3x8xf32>) -> tensor<64x51xf32> {
+  %b = stablehlo.broadcast_in_dim %x, dims = [0, 1] : (tensor<64x3xf32>) -> tensor<64x3x8xf32>
+  %m = stablehlo.multiply %b, %w : tensor<64x3x8xf32>
+  %a = stablehlo.reshape %m : (tensor<64x3x8xf32>) -> tensor<64x24xf32>
+  %s = stablehlo.sine %a : tensor<64x24xf32>
+  %c = stablehlo.cosine %a : tensor<64x24xf32>
+  %r = stablehlo.concatenate %x, %s, %c, dim = 1 : (tensor<64x3xf32>, tensor<64x24xf32>, tensor<64x24xf32>) -> tensor<64x51xf32>
+  return %r : tensor<64x51xf32>
+}
