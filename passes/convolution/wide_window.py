@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from math import prod
+from dataclasses import replace
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import ConvolutionOp
+from jaxlib.mlir.dialects.stablehlo import ConvolutionOp, ReverseOp
 
 from jxc.cost import convolution as cost
 from jxc.ir import build
@@ -31,37 +31,78 @@ def wide_window_to_product(op: ConvolutionOp) -> ir.Value | None:
         taps=conv.taps, pixels=conv.pixels, positions=conv.positions
     ):
         return None
+    kernel, conv = _below_reverse(op.rhs, conv)
     patches = _patches(op.lhs, conv)
-    kernel = build.convert(_taps_first(op.rhs, conv), conv.accumulator)
-    shape = [shape_of(patches)[0], shape_of(kernel)[1]]
-    result = ir.RankedTensorType.get(shape, conv.accumulator)
-    matmul = stablehlo.DotDimensionNumbers.get([], [], [1], [0])
-    product = stablehlo.dot_general(result, patches, kernel, matmul)
-    return build.convert(_as_result(product, conv), element_type(op.result))
+    multiply = _product_by_tap if _lies_transposed(conv) else _product
+    return build.convert(_as_result(multiply(patches, kernel, conv), conv), element_type(op.result))
+
+
+def _below_reverse(kernel: ir.Value, conv: Convolution) -> tuple[ir.Value, Convolution]:
+    """The kernel before it was reversed, as in a gradient by the image, for a window turned so.
+
+    Turning the patches is less to copy than turning the kernel.
+    """
+    match kernel.owner:
+        case ReverseOp(operand=below, dimensions=turned):
+            dims = conv.dims.kernel_spatial_dimensions
+        case _:
+            return kernel, conv
+    if not set(turned) <= set(dims):
+        return kernel, conv
+    axes = (
+        replace(axis, reverse=axis.reverse != (dim in turned))
+        for dim, axis in zip(dims, conv.axes, strict=True)
+    )
+    return below, replace(conv, axes=tuple(axes))
+
+
+def _lies_transposed(conv: Convolution) -> bool:
+    """Whether the kernel is [taps, outputs, inputs], as JAX has it in a gradient."""
+    d = conv.dims
+    features = [d.kernel_output_feature_dimension, d.kernel_input_feature_dimension]
+    return [*d.kernel_spatial_dimensions, *features] == list(range(len(conv.axes) + 2))
 
 
 def _patches(lhs: ir.Value, conv: Convolution) -> ir.Value:
-    """[batch * positions, taps * inputs]: what the window sees at each of its positions."""
+    """[batch * positions, taps, inputs]: what each tap of the window meets at each position."""
     d = conv.dims
     order = [d.input_batch_dimension, *d.input_spatial_dimensions, d.input_feature_dimension]
     image = build.convert(build.transpose(lhs, order), conv.accumulator)
     walk = result_walk(conv)
     image = pad(image, walk.spatial, conv.axes)
-    size = conv.taps * conv.inputs
+    parts = (walk.part(image, index) for index in range(walk.parts))
     seen = [
-        build.reshape(walk.part(image, index), [conv.batch, 1, size]) for index in range(walk.parts)
+        build.reshape(
+            backwards(part, walk.spatial, conv.axes), [conv.batch, 1, conv.taps, conv.inputs]
+        )
+        for part in parts
     ]
     together = seen[0] if walk.parts == 1 else stablehlo.concatenate(seen, 1)
-    return build.reshape(together, [conv.batch * walk.parts, size])
+    return build.reshape(together, [conv.batch * walk.parts, conv.taps, conv.inputs])
 
 
-def _taps_first(rhs: ir.Value, conv: Convolution) -> ir.Value:
-    """The kernel as [taps * inputs, outputs]."""
+def _product(patches: ir.Value, kernel: ir.Value, conv: Convolution) -> ir.Value:
+    """[batch * positions, outputs], summed over taps and inputs at once."""
     d = conv.dims
-    rhs = backwards(rhs, d.kernel_spatial_dimensions, conv.axes)
     features = [d.kernel_input_feature_dimension, d.kernel_output_feature_dimension]
-    rhs = build.transpose(rhs, [*d.kernel_spatial_dimensions, *features])
-    return build.reshape(rhs, [prod(shape_of(rhs)[:-1]), conv.outputs])
+    kernel = build.transpose(kernel, [*d.kernel_spatial_dimensions, *features])
+    size = conv.taps * conv.inputs
+    rows = shape_of(patches)[0]
+    kernel = build.convert(build.reshape(kernel, [size, conv.outputs]), conv.accumulator)
+    result = ir.RankedTensorType.get([rows, conv.outputs], conv.accumulator)
+    matmul = stablehlo.DotDimensionNumbers.get([], [], [1], [0])
+    return stablehlo.dot_general(result, build.reshape(patches, [rows, size]), kernel, matmul)
+
+
+def _product_by_tap(patches: ir.Value, kernel: ir.Value, conv: Convolution) -> ir.Value:
+    """[batch * positions, outputs], a product for each tap, by the kernel as it lies."""
+    by_tap = build.transpose(patches, [1, 0, 2])
+    kernel = build.reshape(kernel, [conv.taps, conv.outputs, conv.inputs])
+    kernel = build.convert(kernel, conv.accumulator)
+    shape = [conv.taps, shape_of(patches)[0], conv.outputs]
+    matmul = stablehlo.DotDimensionNumbers.get([0], [0], [2], [2])
+    result = ir.RankedTensorType.get(shape, conv.accumulator)
+    return build.reduce_sum(stablehlo.dot_general(result, by_tap, kernel, matmul), [0])
 
 
 def _as_result(product: ir.Value, conv: Convolution) -> ir.Value:

@@ -9,9 +9,10 @@
 // CHECK: stablehlo.slice %[[IMAGE]] [0:3, 0:3, 1:4, 0:5]
 // CHECK: stablehlo.slice %[[IMAGE]] [0:3, 1:4, 0:3, 0:5]
 // CHECK: stablehlo.slice %[[IMAGE]] [0:3, 1:4, 1:4, 0:5]
-// CHECK: %[[ALL:[a-z0-9_]+]] = stablehlo.concatenate {{.*}} dim = 1 {{.*}} -> tensor<3x4x45xf32>
-// CHECK: %[[A:[a-z0-9_]+]] = stablehlo.reshape %[[ALL]] : (tensor<3x4x45xf32>) -> tensor<12x45xf32>
+// CHECK: %[[ALL:[a-z0-9_]+]] = stablehlo.concatenate {{.*}} dim = 1 {{.*}} -> tensor<3x4x9x5xf32>
+// CHECK: %[[PATCHES:[a-z0-9_]+]] = stablehlo.reshape %[[ALL]] : (tensor<3x4x9x5xf32>) -> tensor<12x9x5xf32>
 // CHECK: %[[B:[a-z0-9_]+]] = stablehlo.reshape %[[W]] : (tensor<3x3x5x7xf32>) -> tensor<45x7xf32>
+// CHECK: %[[A:[a-z0-9_]+]] = stablehlo.reshape %[[PATCHES]] : (tensor<12x9x5xf32>) -> tensor<12x45xf32>
 // CHECK: %[[C:[a-z0-9_]+]] = stablehlo.dot_general %[[A]], %[[B]], contracting_dims = [1] x [0]
 // CHECK: %[[R:[a-z0-9_]+]] = stablehlo.reshape %[[C]] : (tensor<12x7xf32>) -> tensor<3x2x2x7xf32>
 // CHECK-NEXT: return %[[R]]
@@ -20,18 +21,44 @@ func.func @wide_window_to_product(%x: tensor<3x2x2x5xf32>, %w: tensor<3x3x5x7xf3
   return %y : tensor<3x2x2x7xf32>
 }
 
-// The gradient by an image of one position, channels first: the kernel is read backwards.
+// The gradient by an image of one position, channels first: the patch is turned, not the kernel.
 // CHECK-LABEL: func.func @wide_window_to_product_reversed(
 // CHECK-SAME: %[[DY:[a-z0-9]+]]: tensor<3x7x1xf32>
 // CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<7x5x3xf32>
 // CHECK: stablehlo.pad {{.*}} interior = [0, 0, 0]
 // CHECK-NOT: stablehlo.concatenate
-// CHECK: %[[TURNED:[a-z0-9_]+]] = stablehlo.reverse %[[W]], dims = [2]
-// CHECK: stablehlo.transpose %[[TURNED]], dims = [2, 0, 1]
+// CHECK: stablehlo.reverse %{{.*}}, dims = [1] : tensor<3x3x7xf32>
+// CHECK: stablehlo.transpose %[[W]], dims = [2, 0, 1]
 // CHECK: stablehlo.dot_general {{.*}} (tensor<3x21xf32>, tensor<21x5xf32>) -> tensor<3x5xf32>
 func.func @wide_window_to_product_reversed(%dy: tensor<3x7x1xf32>, %w: tensor<7x5x3xf32>) -> tensor<3x5x1xf32> {
   %dx = stablehlo.convolution(%dy, %w) dim_numbers = [b, f, 0]x[i, o, 0]->[b, f, 0], window = {pad = [[1, 1]], reverse = [true]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<3x7x1xf32>, tensor<7x5x3xf32>) -> tensor<3x5x1xf32>
   return %dx : tensor<3x5x1xf32>
+}
+
+// As JAX writes it channels last: a product for each tap, by the kernel as it lies in memory.
+// CHECK-LABEL: func.func @wide_window_to_product_transposed(
+// CHECK-SAME: %[[DY:[a-z0-9]+]]: tensor<3x2x7xf32>, %[[W:[a-z0-9]+]]: tensor<3x5x7xf32>
+// CHECK: stablehlo.reverse %{{.*}}, dims = [1] : tensor<3x3x7xf32>
+// CHECK: stablehlo.reverse %{{.*}}, dims = [1] : tensor<3x3x7xf32>
+// CHECK: %[[TAPS:[a-z0-9_]+]] = stablehlo.transpose %{{.*}}, dims = [1, 0, 2] : (tensor<6x3x7xf32>) -> tensor<3x6x7xf32>
+// CHECK: %[[ALL:[a-z0-9_]+]] = stablehlo.dot_general %[[TAPS]], %[[W]], batching_dims = [0] x [0], contracting_dims = [2] x [2] : {{.*}} -> tensor<3x6x5xf32>
+// CHECK: stablehlo.reduce(%[[ALL]] init: %{{.*}}) applies stablehlo.add across dimensions = [0]
+func.func @wide_window_to_product_transposed(%dy: tensor<3x2x7xf32>, %w: tensor<3x5x7xf32>) -> tensor<3x2x5xf32> {
+  %turned = stablehlo.reverse %w, dims = [0] : tensor<3x5x7xf32>
+  %dx = stablehlo.convolution(%dy, %turned) dim_numbers = [b, 0, f]x[0, o, i]->[b, 0, f], window = {pad = [[1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<3x2x7xf32>, tensor<3x5x7xf32>) -> tensor<3x2x5xf32>
+  return %dx : tensor<3x2x5xf32>
+}
+
+// Turned twice is not turned; features that are turned stay so.
+// CHECK-LABEL: func.func @wide_window_to_product_turned_twice(
+// CHECK: %[[FEATURES:[a-z0-9_]+]] = stablehlo.reverse %{{.*}}, dims = [2] : tensor<3x5x7xf32>
+// CHECK-NOT: stablehlo.reverse
+// CHECK: stablehlo.dot_general %{{.*}}, %[[FEATURES]], batching_dims
+func.func @wide_window_to_product_turned_twice(%dy: tensor<3x2x7xf32>, %w: tensor<3x5x7xf32>) -> tensor<3x2x5xf32> {
+  %features = stablehlo.reverse %w, dims = [2] : tensor<3x5x7xf32>
+  %turned = stablehlo.reverse %features, dims = [0] : tensor<3x5x7xf32>
+  %dx = stablehlo.convolution(%dy, %turned) dim_numbers = [b, 0, f]x[0, o, i]->[b, 0, f], window = {pad = [[1, 1]], reverse = [true]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<3x2x7xf32>, tensor<3x5x7xf32>) -> tensor<3x2x5xf32>
+  return %dx : tensor<3x2x5xf32>
 }
 
 // An image as large as the window: XLA's library takes it.
