@@ -42,9 +42,10 @@ def _is_negative(value: ir.Value) -> bool:
 
 
 def _pays(op: Log1pOp, facts: Facts) -> bool:
-    if elements_of(op.operand) < cost.LEAST_ELEMENTS or is_spread(op.result):
+    elements = elements_of(op.operand)
+    if elements < cost.LEAST_ELEMENTS or is_spread(op.result):
         return False
-    return cost.softplus_pays(facts.rates, is_reduced=meets_reduction(op))
+    return cost.softplus_pays(facts.rates, elements=elements, is_reduced=meets_reduction(op))
 
 
 def logarithm(size: Real) -> Real:

@@ -92,7 +92,7 @@ ALL = [(rule, i) for rule, cases in CASES.items() for i in range(len(cases))]
 
 def rewritten(function, args, rule):
     """What the function gives after the pass; the rule must have fired, and no op be left."""
-    with patch.object(cost, "PARALLEL_ELEMENTS", 64):
+    with patch.multiple(cost, PARALLEL_ELEMENTS=64, SOFTPLUS_ELEMENTS=64):
         lowered = jxc.lower(function, *args).opt("elementary")
     assert lowered.report.hits == {rule: 1}
     return np.asarray(lowered.compile()(*args))
