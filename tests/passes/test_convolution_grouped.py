@@ -1,4 +1,4 @@
-"""Gradients of grouped convolutions, rewritten, against float64, and group by group."""
+"""Grouped convolutions and their gradients, rewritten, against float64, and group by group."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jax import lax
 
 import jxc
 
-RULE = "grouped-weight-gradient-to-products"
+RULE, LOOP = "grouped-weight-gradient-to-products", "grouped-to-loop"
 LAST, FIRST = ("NHWC", "HWIO", "NHWC"), ("NCHW", "OIHW", "NCHW")
 
 
@@ -78,7 +78,92 @@ def test_what_is_not_finite():
     np.testing.assert_allclose(lowered.compile()(x, w, dy), want, rtol=1e-4, atol=1e-5)
 
 
+WIDE = {  # specs, shapes of image and kernel, groups, stride, padding, dilation of the window
+    "overwritten": (LAST, (2, 16, 16, 32), (3, 3, 16, 32), 2, (1, 1), "SAME", (1, 1)),
+    "channels first": (FIRST, (6, 32, 16, 15), (48, 8, 3, 3), 4, (2, 1), ((0, 2), (2, -1)), (1, 1)),
+    "as many outputs, stride 2": (LAST, (3, 9, 20, 48), (3, 5, 16, 48), 3, (1, 2), "SAME", (2, 1)),
+    "1x1": (FIRST, (4, 64, 16, 16), (64, 32, 1, 1), 2, (1, 1), "VALID", (1, 1)),
+}
+
+
+def convolutions(specs, groups, stride, padding, dilation):
+    """A convolution, and one that gives its input gradient too."""
+
+    def convolve(x, w):
+        return lax.conv_general_dilated(
+            x, w, stride, padding, None, dilation, specs, feature_group_count=groups
+        )
+
+    def both(x, w, dy):
+        y, pull = jax.vjp(lambda x: convolve(x, w), x)
+        return y, pull(dy)[0]
+
+    return convolve, both
+
+
+def wide(case, dtype=np.float32):
+    """Two functions from `convolutions`, and arguments for the second."""
+    specs, image, kernel, *rest = case
+    convolve, both = convolutions(specs, *rest)
+    generator = np.random.default_rng(0)
+    x, w = (generator.standard_normal(shape).astype(dtype) for shape in (image, kernel))
+    dy = generator.standard_normal(jax.eval_shape(convolve, x, w).shape).astype(dtype)
+    return convolve, both, (x, w, dy)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, jnp.bfloat16])
+@pytest.mark.parametrize("case", WIDE.values(), ids=WIDE)
+def test_loop_within_rounding(case, dtype):
+    _, both, args = wide(case, dtype)
+    lowered = jxc.lower(both, *args).opt("convolution")
+    assert lowered.report.hits == {LOOP: 2}
+    with jax.enable_x64(True):
+        exact = [np.asarray(arg, np.float64) for arg in args]
+        results = zip(
+            lowered.compile()(*args),
+            jax.jit(both)(*exact),
+            jax.jit(both)(*map(np.abs, exact)),
+            strict=True,
+        )
+    for found, want, magnitude in results:
+        bound = 8 * float(jnp.finfo(found.dtype).eps) * np.asarray(magnitude)
+        difference = np.abs(np.asarray(found, np.float64) - np.asarray(want))
+        np.testing.assert_array_less(difference, bound + 1e-30)
+
+
+@pytest.mark.parametrize("case", WIDE.values(), ids=WIDE)
+def test_loop_on_what_is_not_finite(case):
+    """As in each group alone: XLA then multiplies no zeros between dilated elements with NaN."""
+    specs, _, _, groups, *rest = case
+    _, both, (x, w, dy) = wide(case)
+    generator = np.random.default_rng(1)
+    for array, places in ((x, 3), (w, 2), (dy, 3)):
+        at = generator.integers(0, array.size, places)
+        array.flat[at] = [np.nan, np.inf, -np.inf][:places]
+    lowered = jxc.lower(both, x, w, dy).opt("convolution")
+    assert lowered.report.hits == {LOOP: 2}
+    alone = jax.jit(convolutions(specs, 1, *rest)[1])
+    feature, outputs = (1, 0) if specs is FIRST else (-1, -1)
+    each = (np.split(a, groups, at) for a, at in ((x, feature), (w, outputs), (dy, feature)))
+    wanted = zip(*(alone(*parts) for parts in zip(*each, strict=True)), strict=True)
+    for found, parts in zip(lowered.compile()(x, w, dy), wanted, strict=True):
+        want = np.concatenate(parts, feature)
+        assert 0 < np.isfinite(want).sum() < want.size
+        np.testing.assert_allclose(found, want, rtol=1e-4, atol=1e-3)
+
+
+def test_loop_under_vmap():
+    convolve, _, (x, w, _) = wide(WIDE["channels first"])
+    images = np.stack([x, 2 * x])
+    lowered = jxc.lower(jax.vmap(convolve, (0, None)), images, w).opt("convolution")
+    assert lowered.report.hits == {LOOP: 1}
+    want = jax.vmap(convolve, (0, None))(images, w)
+    np.testing.assert_allclose(lowered.compile()(images, w), want, rtol=1e-4, atol=1e-4)
+
+
 def test_other_targets_keep_their_convolutions():
     args = operands(CASES["plain"], np.float32)
     lowered = jxc.lower(weight_gradient(*CASES["plain"])[1], *args)
     assert not lowered.opt("convolution", target="gpu").report.hits
+    _, both, args = wide(WIDE["overwritten"])
+    assert not jxc.lower(both, *args).opt("convolution", target="gpu").report.hits

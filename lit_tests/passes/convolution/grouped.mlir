@@ -54,3 +54,86 @@ func.func @grouped_weight_gradient_to_products_not_integers(%x: tensor<2x8x6xi32
   %dw = stablehlo.convolution(%x, %dy) dim_numbers = [f, 0, b]x[i, 0, o]->[0, b, f], window = {} {batch_group_count = 3 : i64, feature_group_count = 1 : i64} : (tensor<2x8x6xi32>, tensor<2x6x3xi32>) -> tensor<3x2x3xi32>
   return %dw : tensor<3x2x3xi32>
 }
+
+// A result of the image's shape: a turn overwrites the group that it read.
+// CHECK-LABEL: func.func @grouped_to_loop(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x19x19x38xf32>
+// CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<3x3x19x38xf32>
+// CHECK: stablehlo.while(%[[I:[A-Za-z0-9_]+]] = %{{.*}}, %[[TO:[A-Za-z0-9_]+]] = %{{.*}}, %[[ALL:[A-Za-z0-9_]+]] = %[[X]])
+// CHECK: %[[A:[a-z0-9_]+]] = stablehlo.dynamic_slice %[[ALL]], %{{.*}}, %{{.*}}, %{{.*}}, %[[I]], sizes = [2, 19, 19, 19]
+// CHECK: %[[B:[a-z0-9_]+]] = stablehlo.dynamic_slice %[[W]], %{{.*}}, %{{.*}}, %{{.*}}, %[[TO]], sizes = [3, 3, 19, 19]
+// CHECK: %[[Y:[a-z0-9_]+]] = stablehlo.convolution(%[[A]], %[[B]]) {{.*}} pad = {{\[\[}}1, 1], [1, 1]{{.*}} feature_group_count = 1
+// CHECK: stablehlo.dynamic_update_slice %[[ALL]], %[[Y]], %{{.*}}, %{{.*}}, %{{.*}}, %[[TO]]
+func.func @grouped_to_loop(%x: tensor<2x19x19x38xf32>, %w: tensor<3x3x19x38xf32>) -> tensor<2x19x19x38xf32> {
+  %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<2x19x19x38xf32>, tensor<3x3x19x38xf32>) -> tensor<2x19x19x38xf32>
+  return %y : tensor<2x19x19x38xf32>
+}
+
+// Channels first, 16 bits, stride 2: within a turn they come last, summed in f32.
+// CHECK-LABEL: func.func @grouped_to_loop_channels_first(
+// CHECK: %[[X:[a-z0-9_]+]] = stablehlo.convert %{{.*}} -> tensor<7x38x17x17xf32>
+// CHECK: %[[W:[a-z0-9_]+]] = stablehlo.convert %{{.*}} -> tensor<46x19x3x3xf32>
+// CHECK: %[[ZERO:[a-z0-9_]+]] = stablehlo.constant dense<0.000000e+00> : tensor<7x46x8x8xf32>
+// CHECK: stablehlo.while({{.*}} = %[[ZERO]])
+// CHECK: stablehlo.dynamic_slice %[[X]], {{.*}} sizes = [7, 19, 17, 17]
+// CHECK: stablehlo.dynamic_slice %[[W]], {{.*}} sizes = [23, 19, 3, 3]
+// CHECK: stablehlo.transpose {{.*}} dims = [0, 2, 3, 1]
+// CHECK: stablehlo.transpose {{.*}} dims = [2, 3, 1, 0]
+// CHECK: stablehlo.convolution({{.*}} dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [2, 2]
+// CHECK: stablehlo.transpose {{.*}} dims = [0, 3, 1, 2]
+// CHECK: stablehlo.convert %{{.*}} -> tensor<7x46x8x8xbf16>
+func.func @grouped_to_loop_channels_first(%x: tensor<7x38x17x17xbf16>, %w: tensor<46x19x3x3xbf16>) -> tensor<7x46x8x8xbf16> {
+  %y = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [2, 2], pad = [[0, 1], [0, 1]]} {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<7x38x17x17xbf16>, tensor<46x19x3x3xbf16>) -> tensor<7x46x8x8xbf16>
+  return %y : tensor<7x46x8x8xbf16>
+}
+
+// The gradient by the image of stride 2: the kernel's inputs are its last dimension but one.
+// CHECK-LABEL: func.func @grouped_to_loop_input_gradient(
+// CHECK: stablehlo.dynamic_slice {{.*}} sizes = [3, 3, 17, 19]
+// CHECK: stablehlo.reverse {{.*}} dims = [0]
+// CHECK: stablehlo.transpose {{.*}} dims = [0, 1, 3, 2]
+// CHECK: stablehlo.convolution({{.*}} lhs_dilate = [2, 2]
+func.func @grouped_to_loop_input_gradient(%x: tensor<2x7x7x38xf32>, %w: tensor<3x3x34x19xf32>) -> tensor<2x15x15x34xf32> {
+  %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, o, i]->[b, 0, 1, f], window = {pad = [[2, 2], [2, 2]], lhs_dilate = [2, 2], reverse = [true, false]} {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<2x7x7x38xf32>, tensor<3x3x34x19xf32>) -> tensor<2x15x15x34xf32>
+  return %y : tensor<2x15x15x34xf32>
+}
+
+// So few products take no time.
+// CHECK-LABEL: func.func @grouped_to_loop_not_few_products(
+// CHECK-NEXT: stablehlo.convolution
+func.func @grouped_to_loop_not_few_products(%x: tensor<2x7x7x38xf32>, %w: tensor<3x3x19x38xf32>) -> tensor<2x7x7x38xf32> {
+  %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<2x7x7x38xf32>, tensor<3x3x19x38xf32>) -> tensor<2x7x7x38xf32>
+  return %y : tensor<2x7x7x38xf32>
+}
+
+// Two inputs a group: no faster than the grouped one.
+// CHECK-LABEL: func.func @grouped_to_loop_not_few_channels(
+// CHECK-NEXT: stablehlo.convolution
+func.func @grouped_to_loop_not_few_channels(%x: tensor<8x19x19x34xf32>, %w: tensor<3x3x2x34xf32>) -> tensor<8x19x19x34xf32> {
+  %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 17 : i64} : (tensor<8x19x19x34xf32>, tensor<3x3x2x34xf32>) -> tensor<8x19x19x34xf32>
+  return %y : tensor<8x19x19x34xf32>
+}
+
+// Of one dimension: hardly faster.
+// CHECK-LABEL: func.func @grouped_to_loop_not_one_dimension(
+// CHECK-NEXT: stablehlo.convolution
+func.func @grouped_to_loop_not_one_dimension(%x: tensor<8x521x38xf32>, %w: tensor<5x19x38xf32>) -> tensor<8x521x38xf32> {
+  %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[2, 2]]} {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<8x521x38xf32>, tensor<5x19x38xf32>) -> tensor<8x521x38xf32>
+  return %y : tensor<8x521x38xf32>
+}
+
+// XLA has no library for f64 either.
+// CHECK-LABEL: func.func @grouped_to_loop_not_f64(
+// CHECK-NEXT: stablehlo.convolution
+func.func @grouped_to_loop_not_f64(%x: tensor<2x19x19x38xf64>, %w: tensor<3x3x19x38xf64>) -> tensor<2x19x19x38xf64> {
+  %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<2x19x19x38xf64>, tensor<3x3x19x38xf64>) -> tensor<2x19x19x38xf64>
+  return %y : tensor<2x19x19x38xf64>
+}
+
+// Integers wrap around, and no library of integers was measured.
+// CHECK-LABEL: func.func @grouped_to_loop_not_integers(
+// CHECK-NEXT: stablehlo.convolution
+func.func @grouped_to_loop_not_integers(%x: tensor<2x19x19x38xi32>, %w: tensor<3x3x19x38xi32>) -> tensor<2x19x19x38xi32> {
+  %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<2x19x19x38xi32>, tensor<3x3x19x38xi32>) -> tensor<2x19x19x38xi32>
+  return %y : tensor<2x19x19x38xi32>
+}
