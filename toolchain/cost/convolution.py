@@ -86,9 +86,21 @@ not gain; half as many 1.7, one in four.
 LEAST_SUMMED = 16
 """Fewer products to an element of the result than that, and it takes longer to write than to sum.
 
-8 of them gave 0.4 to 0.7, 16 gave 2 to 5. So did a single image, or a single input of the layer
-that a gradient is of, which becomes a single output: 0.3 to 1.7, one large kernel more.
+8 of them gave 0.4 to 0.7, 16 gave 2 to 5.
 """
+
+LEAST_FEATURES = 16
+"""Images times their features, for swapped operands; so often is multiplied what patches copy.
+
+4 gave 0.2 to 0.3, 8 0.4 to 0.9, 12 0.7 to 0.8, 16 1.0 to 2.3, 64 4 to 15. A single image gave 0.5
+to 8, whatever its features: it becomes a kernel of one output.
+"""
+
+MOST_TAPS_AT_ONCE = 25
+"""Weight gradients of windows up to 5x5 become one product: each position is a slice."""
+
+MOST_SUMMED = 32
+"""Weight gradients of many channels become one product where each element sums so few products."""
 
 
 def rows_at_once(*, rows: int, taps: int, steps: Sequence[int]) -> int:
@@ -176,6 +188,24 @@ def wide_window_pays(*, taps: int, pixels: int, positions: int) -> bool:
     return pixels < taps and positions <= MOST_PATCHES
 
 
+def wide_gradient_pays(
+    *, bits: int, positions: int, products: int, channels: int, elements: int
+) -> bool:
+    """Whether one matrix product for all of the result's positions beats XLA's weight gradient.
+
+    PLACEHOLDER
+
+    Args:
+        bits: how wide the floats are in which products are summed.
+        positions: spatial positions in the result.
+        products: how many products each element sums.
+        channels: the fewer of the two layers'.
+        elements: how many the result has.
+    """
+    few = 1 < positions <= MOST_TAPS_AT_ONCE and products <= MOST_SUMMED
+    return bits == 32 and few and channels >= 64 and elements >= 2**18
+
+
 def library_takes(*, dimensions: int, bits: int) -> bool:
     """Whether XLA runs an ungrouped convolution by a library.
 
@@ -199,8 +229,8 @@ def swapped_operands_pay(
     convolutions (windows 3 to 5, strides 2 and 3, images 2 to 32 and 8 to 512 in a row, channels 1
     to 256, batches 1 to 64) ran 4.6 times faster in the geometric mean of 2**20 to 2**22 products,
     9.9 times of more, at most 160; gradients of full convolutions 6 to 44 times, windows of 4 to
-    512 on images smaller than that 1.2 to 38 times.
-    Compile time 0.17 -> 0.28 s on their own; that of a whole training step stays what it was.
+    512 on images smaller than that 1.0 to 38 times. Compile time 0.17 -> 0.28 s on their own; that
+    of a whole training step stays what it was.
 
     Args:
         taps: elements of the window.
@@ -209,7 +239,9 @@ def swapped_operands_pay(
         batch, inputs, outputs: features that are not summed, are summed, and come out.
     """
     summed = pixels * inputs
-    if taps <= pixels or batch == 1 or summed < LEAST_SUMMED:
+    if taps <= pixels or summed < LEAST_SUMMED:
+        return False
+    if batch == 1 or batch * inputs < LEAST_FEATURES:
         return False
     if positions <= MOST_PATCHES and batch * taps <= outputs * pixels:
         return False  # patches of the image are copied then, fewer than those of the window
