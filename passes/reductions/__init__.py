@@ -15,4 +15,5 @@ Sums of a stored matrix times what repeats along its rows, as products of matric
 to 7 times faster from 8,192 elements on, on both versions; the solver of mujoco_mjx 1.4.
 
 Before sums over all coordinates of points, what is computed is stored: 1.1 to 10 times faster.
+So it is before gradients of weights, whose operands XLA transposes: training of transformers 1.1.
 """

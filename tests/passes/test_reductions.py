@@ -205,3 +205,18 @@ def test_sums_of_points(special):
     np.testing.assert_allclose(found, ((np.float64(x) + 0.5) * x).sum(), rtol=1e-4)
     found = rewritten(lambda x: jnp.vdot(x / 3, x / 3), x, hits={NORM: 1})
     np.testing.assert_allclose(found, ((np.float64(x) / 3) ** 2).sum(), rtol=1e-5)
+
+
+def test_gradients_of_weights():
+    """Of both layers: what comes in between, and its gradient, are stored."""
+
+    def loss(w, v):
+        return (jax.nn.gelu(x @ w) @ v).var()
+
+    x, w, v = normal(4, 16, 8), normal(8, 12), normal(12, 8)
+    lowered = jxc.lower(jax.grad(loss, (0, 1)), w, v)
+    with patch.object(cost, "LEAST_TRANSPOSED", 1):
+        found = lowered.opt("O2")
+    assert found.report.hits["dot-over-rows-to-dot-of-stored"] == 2
+    for a, b in zip(found.compile()(w, v), jax.grad(loss, (0, 1))(w, v), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
