@@ -75,6 +75,74 @@ def test_padding_is_multiplied():
     np.testing.assert_array_equal(found, want)
 
 
+DEEP = {  # shapes of image and kernel, stride, padding
+    "3x3 on 2x2": ((2, 2, 2, 160), (3, 3, 160, 192), (1, 1), ((1, 1), (1, 1))),
+    "3x3 on 1x1": ((3, 1, 1, 160), (3, 3, 160, 192), (1, 1), "SAME"),
+    "stride 2, uneven": ((2, 4, 3, 120), (5, 4, 120, 130), (2, 1), ((2, 2), (0, 3))),
+}
+
+
+def deep(case, dtype=np.float32):
+    """The gradient by the kernel, as JAX derives it, and arguments."""
+    image, kernel, stride, padding = case
+
+    def convolve(x, w):
+        return lax.conv_general_dilated(x, w, stride, padding, dimension_numbers=LAST)
+
+    def gradient(x, dy):
+        return jax.vjp(lambda w: convolve(x, w), jnp.zeros(kernel, x.dtype))[1](dy)[0]
+
+    generator = np.random.default_rng(0)
+    x = generator.standard_normal(image).astype(dtype)
+    y = jax.eval_shape(convolve, x, jax.ShapeDtypeStruct(kernel, dtype))
+    return gradient, (x, generator.standard_normal(y.shape).astype(dtype))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, jnp.bfloat16])
+@pytest.mark.parametrize("case", DEEP.values(), ids=DEEP)
+def test_weight_gradient_within_rounding(case, dtype):
+    gradient, args = deep(case, dtype)
+    lowered = jxc.lower(gradient, *args).opt("convolution")
+    assert lowered.report.hits == {"wide-gradient-to-product": 1}
+    found = np.asarray(lowered.compile()(*args))
+    with jax.enable_x64(True):
+        wide = [np.asarray(arg, np.float64) for arg in args]
+        want, magnitude = (
+            np.asarray(jax.jit(gradient)(*each)) for each in (wide, [np.abs(a) for a in wide])
+        )
+    bound = 8 * float(jnp.finfo(dtype).eps) * magnitude + 1e-30
+    np.testing.assert_array_less(np.abs(found.astype(np.float64) - want), bound)
+
+
+def test_weight_gradient_of_what_is_not_finite():
+    """Padding is multiplied: an infinite `dy` is NaN where the window leaves the image."""
+    gradient, (x, dy) = deep(DEEP["3x3 on 2x2"])
+    x[:], dy[:] = 1, 1
+    dy[0, 0, 0, 3], x[1, 1, 1, 5] = np.inf, np.nan
+    lowered = jxc.lower(gradient, x, dy).opt("convolution")
+    assert lowered.report.hits == {"wide-gradient-to-product": 1}
+    found = np.asarray(lowered.compile()(x, dy))
+    meets_padding = np.ones((3, 3), bool)
+    meets_padding[1:, 1:] = False  # where the first position of dy meets the image
+    np.testing.assert_array_equal(np.isnan(found[:, :, 0, 3]), meets_padding)
+    np.testing.assert_array_equal(np.isposinf(found[:, :, 0, 3]), ~meets_padding)
+    assert np.isnan(found[1, 1, 5]).all()
+    assert np.isfinite(found[:, :, 0, 0]).all()
+
+
+def test_weight_gradient_of_channels_first_stays():
+    """Its result would have to be transposed."""
+
+    def gradient(x, dy):
+        def convolve(w):
+            return lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=FIRST)
+
+        return jax.vjp(convolve, jnp.zeros((192, 160, 3, 3)))[1](dy)[0]
+
+    args = np.ones((2, 160, 2, 2), np.float32), np.ones((2, 192, 2, 2), np.float32)
+    assert not jxc.lower(gradient, *args).opt("convolution").report.hits
+
+
 def test_other_targets_keep_their_convolutions():
     args = operands(CASES["2x2"], np.float32)
     lowered = jxc.lower(both(CASES["2x2"])[1], *args)

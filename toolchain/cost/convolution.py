@@ -99,8 +99,15 @@ to 8, whatever its features: it becomes a kernel of one output.
 MOST_TAPS_AT_ONCE = 25
 """Weight gradients of windows up to 5x5 become one product: each position is a slice."""
 
-MOST_SUMMED = 32
-"""Weight gradients of many channels become one product where each element sums so few products."""
+MOST_SUMMED = 16
+"""So do they where each element sums so few products.
+
+2 to 16 gave 1.6 to 4.5, 32 gave 1.2 to 1.5, 128 gave 0.9 to 1.8; a copy of the image for each
+position grows with them.
+"""
+
+WIDE_GRADIENT = 2**18
+"""And where they have so many elements: 147 thousand took 0.2 ms, or half of that as a product."""
 
 
 def rows_at_once(*, rows: int, taps: int, steps: Sequence[int]) -> int:
@@ -188,22 +195,21 @@ def wide_window_pays(*, taps: int, pixels: int, positions: int) -> bool:
     return pixels < taps and positions <= MOST_PATCHES
 
 
-def wide_gradient_pays(
-    *, bits: int, positions: int, products: int, channels: int, elements: int
-) -> bool:
+def wide_gradient_pays(*, bits: int, positions: int, products: int, elements: int) -> bool:
     """Whether one matrix product for all of the result's positions beats XLA's weight gradient.
 
-    PLACEHOLDER
+    Of 3x3 and 5x5 on images of 1x1 and 2x2, 256 to 512 channels, batches 1 to 16, NHWC: 1.6 to 4.5
+    times; NCHW, where the product has to be transposed, 0.3 to 0.8. Compile time 0.10 -> 0.22 s,
+    for images of one element 0.06 -> 0.05.
 
     Args:
         bits: how wide the floats are in which products are summed.
         positions: spatial positions in the result.
         products: how many products each element sums.
-        channels: the fewer of the two layers'.
         elements: how many the result has.
     """
     few = 1 < positions <= MOST_TAPS_AT_ONCE and products <= MOST_SUMMED
-    return bits == 32 and few and channels >= 64 and elements >= 2**18
+    return bits == 32 and few and elements >= WIDE_GRADIENT
 
 
 def library_takes(*, dimensions: int, bits: int) -> bool:

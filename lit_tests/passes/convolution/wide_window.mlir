@@ -76,3 +76,45 @@ func.func @wide_window_to_product_not_many_positions(%x: tensor<3x5x5xf32>, %w: 
   %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[3, 3]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<3x5x5xf32>, tensor<7x5x7xf32>) -> tensor<3x5x7xf32>
   return %y : tensor<3x5x7xf32>
 }
+
+// A gradient by the kernel, 3x3 on an image of 2: each element sums four products.
+// CHECK-LABEL: func.func @wide_gradient_to_product(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x2x307xf32>
+// CHECK-SAME: %[[DY:[a-z0-9]+]]: tensor<2x2x311xf32>
+// CHECK: %[[IMAGE:[a-z0-9_]+]] = stablehlo.pad %[[X]], %{{.*}}, low = [0, 1, 0], high = [0, 1, 0]
+// CHECK: stablehlo.slice %[[IMAGE]] [0:2, 0:2, 0:307]
+// CHECK: stablehlo.slice %[[IMAGE]] [0:2, 1:3, 0:307]
+// CHECK: stablehlo.slice %[[IMAGE]] [0:2, 2:4, 0:307]
+// CHECK: %[[Y:[a-z0-9_]+]] = stablehlo.reshape %[[DY]] : (tensor<2x2x311xf32>) -> tensor<4x311xf32>
+// CHECK: %[[ALL:[a-z0-9_]+]] = stablehlo.concatenate {{.*}} dim = 0 {{.*}} -> tensor<3x4x307xf32>
+// CHECK: stablehlo.dot_general %[[ALL]], %[[Y]], contracting_dims = [1] x [0]
+// CHECK-NOT: stablehlo.transpose
+// CHECK: return
+func.func @wide_gradient_to_product(%x: tensor<2x2x307xf32>, %dy: tensor<2x2x311xf32>) -> tensor<3x307x311xf32> {
+  %dw = stablehlo.convolution(%x, %dy) dim_numbers = [f, 0, b]x[i, 0, o]->[0, b, f], window = {pad = [[1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x2x307xf32>, tensor<2x2x311xf32>) -> tensor<3x307x311xf32>
+  return %dw : tensor<3x307x311xf32>
+}
+
+// Channels first: the product would have to be transposed.
+// CHECK-LABEL: func.func @wide_gradient_to_product_not_channels_first(
+// CHECK-NEXT: stablehlo.convolution
+func.func @wide_gradient_to_product_not_channels_first(%x: tensor<2x307x2xf32>, %dy: tensor<2x311x2xf32>) -> tensor<311x307x3xf32> {
+  %dw = stablehlo.convolution(%x, %dy) dim_numbers = [f, b, 0]x[i, o, 0]->[f, b, 0], window = {pad = [[1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x307x2xf32>, tensor<2x311x2xf32>) -> tensor<311x307x3xf32>
+  return %dw : tensor<311x307x3xf32>
+}
+
+// As many as XLA's library is good at.
+// CHECK-LABEL: func.func @wide_gradient_to_product_not_many_products(
+// CHECK-NEXT: stablehlo.convolution
+func.func @wide_gradient_to_product_not_many_products(%x: tensor<11x2x307xf32>, %dy: tensor<11x2x311xf32>) -> tensor<3x307x311xf32> {
+  %dw = stablehlo.convolution(%x, %dy) dim_numbers = [f, 0, b]x[i, 0, o]->[0, b, f], window = {pad = [[1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<11x2x307xf32>, tensor<11x2x311xf32>) -> tensor<3x307x311xf32>
+  return %dw : tensor<3x307x311xf32>
+}
+
+// So few elements take no time.
+// CHECK-LABEL: func.func @wide_gradient_to_product_not_few_elements(
+// CHECK-NEXT: stablehlo.convolution
+func.func @wide_gradient_to_product_not_few_elements(%x: tensor<2x2x61xf32>, %dy: tensor<2x2x67xf32>) -> tensor<3x61x67xf32> {
+  %dw = stablehlo.convolution(%x, %dy) dim_numbers = [f, 0, b]x[i, 0, o]->[0, b, f], window = {pad = [[1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x2x61xf32>, tensor<2x2x67xf32>) -> tensor<3x61x67xf32>
+  return %dw : tensor<3x61x67xf32>
+}
