@@ -5,7 +5,6 @@ from __future__ import annotations
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import (
-    AddOp,
     BroadcastInDimOp,
     CompareOp,
     NotOp,
@@ -40,18 +39,6 @@ def select_of_constant(op: SelectOp) -> ir.Value | None:
     if chosen is None:
         return None
     return as_result(op.on_true if chosen else op.on_false, op)
-
-
-@rule(exact, of=SelectOp)
-def add_of_selects(op: AddOp) -> ir.Value | None:
-    """select(p, x, y) + select(p, y, x) -> x + y: what becomes of both branches of a gradient."""
-    match op.lhs.owner, op.rhs.owner:
-        case (
-            SelectOp(pred=p, on_true=x, on_false=y),
-            SelectOp(pred=q, on_true=z, on_false=w),
-        ) if p == q and is_same(x, w) and is_same(y, z):
-            return stablehlo.add(x, y) if x.type == y.type == op.result.type else None
-    return None
 
 
 @rule(exact, of=NotOp)

@@ -9,38 +9,6 @@ func.func @select_same(%p: tensor<4xi1>, %x: tensor<4xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
-// The gradient of where(p, f(x), x), f adding a number. A -0.0 becomes 0.0 before and after.
-// CHECK-LABEL: func.func @add_of_selects(
-// CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<4xi1>
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
-// CHECK: %[[ZERO:[a-z0-9_]+]] = stablehlo.constant dense<0.000000e+00>
-// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.add %[[ZERO]], %[[X]]
-// CHECK-NEXT: return %[[R]]
-func.func @add_of_selects(%p: tensor<4xi1>, %x: tensor<4xf32>) -> tensor<4xf32> {
-  %zero = stablehlo.constant dense<0.0> : tensor<4xf32>
-  %a = stablehlo.select %p, %zero, %x : tensor<4xi1>, tensor<4xf32>
-  %b = stablehlo.select %p, %x, %zero : tensor<4xi1>, tensor<4xf32>
-  %r = stablehlo.add %a, %b : tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
-// Another condition; zeros of two signs; both take the same branch.
-// CHECK-LABEL: func.func @add_of_selects_not_of_others(
-// CHECK-COUNT-5: stablehlo.select
-func.func @add_of_selects_not_of_others(%p: tensor<4xi1>, %q: tensor<4xi1>, %x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
-  %zero = stablehlo.constant dense<0.0> : tensor<4xf32>
-  %minus = stablehlo.constant dense<-0.0> : tensor<4xf32>
-  %a = stablehlo.select %p, %zero, %x : tensor<4xi1>, tensor<4xf32>
-  %b = stablehlo.select %q, %x, %zero : tensor<4xi1>, tensor<4xf32>
-  %c = stablehlo.select %p, %x, %minus : tensor<4xi1>, tensor<4xf32>
-  %d = stablehlo.select %p, %x, %y : tensor<4xi1>, tensor<4xf32>
-  %e = stablehlo.select %p, %zero, %y : tensor<4xi1>, tensor<4xf32>
-  %r = stablehlo.add %a, %b : tensor<4xf32>
-  %s = stablehlo.add %a, %c : tensor<4xf32>
-  %t = stablehlo.add %d, %e : tensor<4xf32>
-  return %r, %s, %t : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
-}
-
 // CHECK-LABEL: func.func @select_same_not_of_two(
 // CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<4xi1>
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
