@@ -198,9 +198,9 @@ def wide_window_pays(*, taps: int, pixels: int, positions: int) -> bool:
 def wide_gradient_pays(*, bits: int, positions: int, products: int, elements: int) -> bool:
     """Whether one matrix product for all of the result's positions beats XLA's weight gradient.
 
-    Of 3x3 and 5x5 on images of 1x1 and 2x2, 256 to 512 channels, batches 1 to 16, NHWC: 1.6 to 4.5
-    times; NCHW, where the product has to be transposed, 0.3 to 0.8. Compile time 0.10 -> 0.22 s,
-    for images of one element 0.06 -> 0.05.
+    Windows of 3 and 5 on images of 1 to 4, in one and two dimensions, 256 to 1024 channels, batches
+    1 to 16, channels last: 1.6 to 4.5 times; channels first, where the product would have to be
+    transposed, 0.3 to 0.8. Compile time 0.10 -> 0.22 s, for images of one element 0.06 -> 0.05.
 
     Args:
         bits: how wide the floats are in which products are summed.
