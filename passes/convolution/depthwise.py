@@ -11,6 +11,7 @@ from jaxlib.mlir.dialects.stablehlo import ConvolutionOp
 
 from jxc.cost import convolution as cost
 from jxc.ir import build
+from jxc.ir.fences import is_taken_up, stored
 from jxc.ir.values import element_type, shape_of
 from jxc.rewrite import reassociates, rule
 
@@ -37,7 +38,8 @@ def depthwise_to_multiply_add(op: ConvolutionOp) -> ir.Value | None:
         conv.axes,
     )
     total = _sum(_Terms(image, _taps_first(op.rhs, conv), _window_walk(conv), conv))
-    return build.convert(_joined(total, conv, shape_of(op.result)), element_type(op.result))
+    result = build.convert(_joined(total, conv, shape_of(op.result)), element_type(op.result))
+    return stored(result) if is_taken_up(op.result) else result
 
 
 def _is_depthwise(conv: Convolution) -> bool:

@@ -42,6 +42,44 @@ def is_store(op: ir.OpView | ir.Operation) -> bool:
     return [each.name for each in op.attributes[_NOT_INLINED]] == ["inlineable"]
 
 
+_LOOKED_AT = 32
+_NOT_TAKEN_UP = {
+    "stablehlo.clamp",
+    "stablehlo.concatenate",
+    "stablehlo.custom_call",
+    "stablehlo.dynamic_slice",
+    "stablehlo.gather",
+    "stablehlo.pad",
+    "stablehlo.slice",
+}
+
+
+def is_taken_up(value: ir.Value) -> bool:
+    """Whether a `reduce` follows soon, into whose kernel XLA:CPU would take what makes `value`.
+
+    That kernel is a library's. It grows backwards from the reduction, over what goes element by
+    element and over matrix products, and what it cannot hold, slices, becomes a kernel each: nine
+    for a window of nine taps. Storing the sum of such a window made training ConvNeXt 1.3 times as
+    fast, and Xception compile in 1.3 s of CPU time instead of 1.6.
+    """
+    waiting, seen = [value], 0
+    while waiting and seen < _LOOKED_AT:
+        for use in waiting.pop(0).uses:
+            user, seen = use.owner, seen + 1
+            if user.operation.name == "stablehlo.reduce":
+                return True
+            if _may_be_taken_up(user):
+                waiting.append(user.results[0])
+    return False
+
+
+def _may_be_taken_up(op: ir.OpView) -> bool:
+    if op.operation.name in _NOT_TAKEN_UP or len(op.results) != 1 or len(op.regions):
+        return False
+    groups = "feature_group_count"
+    return groups not in op.attributes or op.attributes[groups].value == 1
+
+
 def _store_of(value: ir.Value) -> ir.Operation | None:
     """A call that stores `value` already, in front of the insertion point."""
     point = ir.InsertionPoint.current

@@ -221,3 +221,33 @@ func.func @depthwise_weight_gradient_to_sums_small_image(%x: tensor<2x2x32xf32>,
   %dw = stablehlo.convolution(%x, %dy) dim_numbers = [f, 0, b]x[i, 0, o]->[0, b, f], window = {pad = [[3, 3]]} {batch_group_count = 32 : i64, feature_group_count = 1 : i64} : (tensor<2x2x32xf32>, tensor<2x2x32xf32>) -> tensor<7x1x32xf32>
   return %dw : tensor<7x1x32xf32>
 }
+
+// -----
+
+// A mean follows, by a way through a product: XLA would compute each tap in a kernel of its own.
+// CHECK-LABEL: func.func @depthwise_to_multiply_add_reduced(
+// CHECK: %[[SUM:[a-z0-9_]+]] = stablehlo.add
+// CHECK-NEXT: %[[KEPT:[a-z0-9_]+]] = call @stored_tensor_1x5x2xf32_(%[[SUM]]) {mhlo.frontend_attributes = {inlineable = "false"}}
+// CHECK-NEXT: stablehlo.convolution(%[[KEPT]],
+func.func @depthwise_to_multiply_add_reduced(%x: tensor<1x6x2xf32>, %w: tensor<2x1x2xf32>, %v: tensor<1x2x3xf32>) -> tensor<1x3xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<1x6x2xf32>, tensor<2x1x2xf32>) -> tensor<1x5x2xf32>
+  %z = stablehlo.convolution(%y, %v) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x5x2xf32>, tensor<1x2x3xf32>) -> tensor<1x5x3xf32>
+  %sum = stablehlo.reduce(%z init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<1x5x3xf32>, tensor<f32>) -> tensor<1x3xf32>
+  return %sum : tensor<1x3xf32>
+}
+
+// -----
+
+// That kernel does not take in a clamp, nor what is before it.
+// CHECK-LABEL: func.func @depthwise_to_multiply_add_clamped(
+// CHECK-NOT: call
+// CHECK: stablehlo.clamp
+func.func @depthwise_to_multiply_add_clamped(%x: tensor<1x6x2xf32>, %w: tensor<2x1x2xf32>) -> tensor<1x2xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %six = stablehlo.constant dense<6.0> : tensor<f32>
+  %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<1x6x2xf32>, tensor<2x1x2xf32>) -> tensor<1x5x2xf32>
+  %z = stablehlo.clamp %zero, %y, %six : (tensor<f32>, tensor<1x5x2xf32>, tensor<f32>) -> tensor<1x5x2xf32>
+  %sum = stablehlo.reduce(%z init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<1x5x2xf32>, tensor<f32>) -> tensor<1x2xf32>
+  return %sum : tensor<1x2xf32>
+}
