@@ -21,7 +21,7 @@ from jaxlib.mlir.passmanager import PassManager
 from ..errors import JxcError
 from ..ir import format_location, has_regions, register_native_passes, walk
 from ..ir.effects import is_pure
-from ..ir.fences import is_store
+from .annotations import has_annotation, sees_annotation
 from .facts import Facts
 from .rule import Replacement, Rule
 from .statistics import RuleCount
@@ -158,7 +158,7 @@ class Sweep:
 
     @cached_property
     def _has_annotations(self) -> bool:
-        return any(_has_annotation(op) for op in walk(self._module))
+        return any(has_annotation(op) for op in walk(self._module))
 
     def _is_annotated(self, op: ir.OpView) -> bool:
         """Whether `op` carries somebody's annotation, or a rule may look at it through such an op.
@@ -166,7 +166,7 @@ class Sweep:
         A discardable attribute (`mhlo.sharding`, `mhlo.frontend_attributes`, ...) on an op means
         something to somebody: it is neither replaced nor looked through. Few modules have any.
         """
-        return self._has_annotations and _sees_annotation(op, _PRODUCERS_SEEN)
+        return self._has_annotations and sees_annotation(op, _PRODUCERS_SEEN)
 
     def _try(self, rule: Rule, tally: RuleCount, op: ir.OpView) -> list[ir.Value] | None:
         tally.tries += 1
@@ -375,30 +375,3 @@ def _checked(returned: Replacement, op: ir.OpView) -> list[ir.Value]:
             f"{op.operation.name} has {', '.join(map(str, expected))}"
         )
     return values
-
-
-def _has_annotation(op: ir.OpView | ir.Operation) -> bool:
-    foreign = [name for name in op.attributes if "." in name and not name.startswith("jxc.")]
-    return bool(foreign) and not _is_plain_call(op, foreign) and not is_store(op)
-
-
-_OPTIONS_OF_A_CALL = {"mhlo.backend_config", "mhlo.frontend_attributes", "sdy.sharding_rule"}
-
-
-def _is_plain_call(op: ir.OpView | ir.Operation, foreign: Sequence[str]) -> bool:
-    """Whether the attributes `foreign` are those that JAX puts on all it calls through its FFI.
-
-    They hold the callee's options and how XLA may split the call over devices: nobody's wishes.
-    """
-    if op.operation.name != "stablehlo.custom_call" or not _OPTIONS_OF_A_CALL.issuperset(foreign):
-        return False
-    if "mhlo.frontend_attributes" not in foreign:
-        return True
-    return [each.name for each in op.attributes["mhlo.frontend_attributes"]] == ["num_batch_dims"]
-
-
-def _sees_annotation(op: ir.OpView | ir.Operation, depth: int) -> bool:
-    if _has_annotation(op):
-        return True
-    producers = [v.owner for v in op.operands if not isinstance(v, ir.BlockArgument)]
-    return depth > 0 and any(_sees_annotation(producer, depth - 1) for producer in producers)
