@@ -11,7 +11,7 @@ kernel: 1.2 to 100 times; or the image goes over the window, as gradients by the
 transposed convolutions have it: 2 to 70 times, 50 to 100 ms more. The result of that is looked at:
 where it is not finite, the convolution as it was written is computed, for it multiplies other
 elements with zeros. Weight gradients of many channels on images of few elements become one product:
-1.6 to 4.5 times, up to 120 ms more. Both gradients of convolutions of 1x1, for which XLA copies what
+1.6 to 4.5 times, up to 120 ms more. Both gradients of convolutions of 1x1, where XLA copies what
 it has laid out otherwise, become products that take it as it lies: 1.0 to 2.7 times, no more to
 compile. Whole models on two cores: MobileNetV2 6 times forward and 7 a training step,
 EfficientNetB0 and NASNetMobile 4 to 5, ConvNeXt-Tiny 2.5 forward and 4 to 5 a training step, a
