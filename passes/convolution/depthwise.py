@@ -17,7 +17,7 @@ from jxc.rewrite import reassociates, rule
 
 from . import geometry
 from .geometry import Convolution
-from .window import Walk, backwards, pad
+from .window import Walk, as_result, backwards, pad
 
 
 @rule(reassociates, targets=("cpu",))
@@ -32,11 +32,8 @@ def depthwise_to_multiply_add(op: ConvolutionOp) -> ir.Value | None:
         return None
     if not cost.multiply_add_pays(taps=conv.taps, positions=conv.positions):
         return None
-    image = pad(
-        build.convert(_as_result(op.lhs, conv), conv.accumulator),
-        conv.dims.output_spatial_dimensions,
-        conv.axes,
-    )
+    image = build.convert(_image_as_result(op.lhs, conv), conv.accumulator)
+    image = pad(image, conv.dims.output_spatial_dimensions, conv.axes)
     total = _sum(_Terms(image, _taps_first(op.rhs, conv), _window_walk(conv), conv))
     result = build.convert(_joined(total, conv, shape_of(op.result)), element_type(op.result))
     return stored(result) if is_taken_up(op.result) else result
@@ -46,15 +43,15 @@ def _is_depthwise(conv: Convolution) -> bool:
     return not conv.by_batch and min(conv.inputs, conv.outputs) == 1
 
 
-def _as_result(lhs: ir.Value, conv: Convolution) -> ir.Value:
-    """The image in the result's layout."""
+def _image_as_result(lhs: ir.Value, conv: Convolution) -> ir.Value:
     d = conv.dims
-    source = [0] * len(shape_of(lhs))
-    source[d.output_batch_dimension] = d.input_batch_dimension
-    source[d.output_feature_dimension] = d.input_feature_dimension
-    for to, of in zip(d.output_spatial_dimensions, d.input_spatial_dimensions, strict=True):
-        source[to] = of
-    return build.transpose(lhs, source)
+    return as_result(
+        lhs,
+        conv,
+        batch=d.input_batch_dimension,
+        spatial=d.input_spatial_dimensions,
+        feature=d.input_feature_dimension,
+    )
 
 
 def _taps_first(rhs: ir.Value, conv: Convolution) -> ir.Value:

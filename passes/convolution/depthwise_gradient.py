@@ -16,7 +16,7 @@ from jxc.rewrite import reassociates, rule
 
 from . import geometry
 from .geometry import Convolution
-from .window import Walk, backwards, pad
+from .window import Walk, as_result, backwards, pad
 
 
 @rule(reassociates, targets=("cpu",))
@@ -96,11 +96,6 @@ def _column_sums(table: ir.Value) -> ir.Value:
 
 def _as_result(sums: ir.Value, conv: Convolution) -> ir.Value:
     """[positions, features] in the result's layout."""
-    d = conv.dims
     rank = len(conv.axes)
-    source = [0] * (rank + 2)
-    source[d.output_batch_dimension], source[d.output_feature_dimension] = rank + 1, rank
-    for i, dim in enumerate(d.output_spatial_dimensions):
-        source[dim] = i
-    features = conv.groups * conv.outputs
-    return build.transpose(build.reshape(sums, [*(a.out for a in conv.axes), features, 1]), source)
+    sums = build.reshape(sums, [*conv.extents, conv.groups * conv.outputs, 1])
+    return as_result(sums, conv, batch=rank + 1, spatial=range(rank), feature=rank)

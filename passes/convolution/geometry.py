@@ -75,7 +75,12 @@ class Convolution:
     @property
     def positions(self) -> int:
         """Spatial positions in the result."""
-        return prod(axis.out for axis in self.axes)
+        return prod(self.extents)
+
+    @property
+    def extents(self) -> list[int]:
+        """The result's extents along the spatial axes."""
+        return [axis.out for axis in self.axes]
 
 
 def read(op: ConvolutionOp, *, grouped: bool = True) -> Convolution | None:

@@ -15,7 +15,7 @@ from jxc.rewrite import reassociates, rule
 
 from . import geometry
 from .geometry import Convolution
-from .window import backwards
+from .window import as_result, backwards
 
 
 @rule(reassociates, targets=("cpu",))
@@ -95,9 +95,7 @@ def _group(image: ir.Value, kernel: ir.Value, conv: Convolution, op: Convolution
     kernel = backwards(kernel, d.kernel_spatial_dimensions, conv.axes)
     features = [d.kernel_input_feature_dimension, d.kernel_output_feature_dimension]
     made = stablehlo.convolution(
-        ir.RankedTensorType.get(
-            [conv.batch, *(axis.out for axis in conv.axes), conv.outputs], conv.accumulator
-        ),
+        ir.RankedTensorType.get([conv.batch, *conv.extents, conv.outputs], conv.accumulator),
         build.transpose(image, order),
         build.transpose(kernel, [*d.kernel_spatial_dimensions, *features]),
         _features_last(len(conv.axes)),
@@ -109,7 +107,8 @@ def _group(image: ir.Value, kernel: ir.Value, conv: Convolution, op: Convolution
         rhs_dilation=[axis.rhs_dilation for axis in conv.axes],
         precision_config=op.precision_config,
     )
-    return _as_result(made, conv)
+    rank = len(conv.axes)
+    return as_result(made, conv, batch=0, spatial=range(1, rank + 1), feature=rank + 1)
 
 
 def _features_last(rank: int) -> ir.Attribute:
@@ -117,14 +116,3 @@ def _features_last(rank: int) -> ir.Attribute:
     return ConvDimensionNumbers.get(
         0, rank + 1, spatial, rank, rank + 1, window, 0, rank + 1, spatial
     )
-
-
-def _as_result(value: ir.Value, conv: Convolution) -> ir.Value:
-    """[batch, spatial..., features] in the result's layout."""
-    d = conv.dims
-    rank = len(conv.axes)
-    source = [0] * (rank + 2)
-    source[d.output_batch_dimension], source[d.output_feature_dimension] = 0, rank + 1
-    for i, dim in enumerate(d.output_spatial_dimensions):
-        source[dim] = 1 + i
-    return build.transpose(value, source)

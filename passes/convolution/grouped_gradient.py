@@ -17,7 +17,7 @@ from jxc.rewrite import reassociates, rule
 from . import geometry
 from .depthwise_gradient import channels_last, result_walk
 from .geometry import Convolution
-from .window import Walk, pad
+from .window import Walk, as_result, pad
 
 
 @rule(reassociates, targets=("cpu",))
@@ -67,12 +67,7 @@ def _product(part: ir.Value, dy: ir.Value) -> ir.Value:
 
 def _as_result(products: ir.Value, conv: Convolution) -> ir.Value:
     """[positions, groups, batch, outputs] in the result's layout."""
-    d = conv.dims
     rank = len(conv.axes)
     together = build.transpose(products, [0, 2, 1, 3])
-    shape = [*(axis.out for axis in conv.axes), conv.batch, conv.groups * conv.outputs]
-    source = [0] * (rank + 2)
-    source[d.output_batch_dimension], source[d.output_feature_dimension] = rank, rank + 1
-    for i, dim in enumerate(d.output_spatial_dimensions):
-        source[dim] = i
-    return build.transpose(build.reshape(together, shape), source)
+    together = build.reshape(together, [*conv.extents, conv.batch, conv.groups * conv.outputs])
+    return as_result(together, conv, batch=rank, spatial=range(rank), feature=rank + 1)

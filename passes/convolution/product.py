@@ -15,7 +15,7 @@ from jxc.rewrite import reassociates, rule
 
 from . import geometry
 from .geometry import Convolution
-from .window import Walk, backwards, pad
+from .window import Walk, as_result, backwards, pad
 
 
 @rule(reassociates, targets=("cpu",))
@@ -95,13 +95,14 @@ def _point_product(image: ir.Value, kernel: ir.Value, conv: Convolution) -> ir.V
     sizes = [conv.inputs, conv.outputs]
     matrix = build.reshape(kernel, sizes[::-1] if swapped else sizes)
     product = _product(image, matrix, [d.input_feature_dimension], [1 if swapped else 0])
-    source = [0] * len(shape_of(image))
-    kept = [dim for dim in range(len(source)) if dim != d.input_feature_dimension]
-    source[d.output_batch_dimension] = kept.index(d.input_batch_dimension)
-    source[d.output_feature_dimension] = len(kept)
-    for to, of in zip(d.output_spatial_dimensions, d.input_spatial_dimensions, strict=True):
-        source[to] = kept.index(of)
-    return build.transpose(product, source)
+    kept = [dim for dim in range(len(shape_of(image))) if dim != d.input_feature_dimension]
+    return as_result(
+        product,
+        conv,
+        batch=kept.index(d.input_batch_dimension),
+        spatial=map(kept.index, d.input_spatial_dimensions),
+        feature=len(kept),
+    )
 
 
 def _product(a: ir.Value, b: ir.Value, of_a: Sequence[int], of_b: Sequence[int]) -> ir.Value:

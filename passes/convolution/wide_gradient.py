@@ -14,7 +14,7 @@ from jxc.rewrite import reassociates, rule
 from . import geometry
 from .depthwise_gradient import channels_last, result_walk
 from .geometry import Convolution
-from .window import pad
+from .window import as_result, pad
 
 
 @rule(reassociates, targets=("cpu",))
@@ -62,8 +62,5 @@ def _products(image: ir.Value, dy: ir.Value, conv: Convolution) -> ir.Value:
 def _in_order(products: ir.Value, conv: Convolution) -> ir.Value:
     """[positions, batch, outputs] with the positions in the result's order of dimensions."""
     rank = len(conv.axes)
-    source = list(range(rank + 2))
-    for axis, dim in enumerate(conv.dims.output_spatial_dimensions):
-        source[dim] = axis
-    shape = [*(axis.out for axis in conv.axes), conv.batch, conv.outputs]
-    return build.transpose(build.reshape(products, shape), source)
+    products = build.reshape(products, [*conv.extents, conv.batch, conv.outputs])
+    return as_result(products, conv, batch=rank, spatial=range(rank), feature=rank + 1)

@@ -16,7 +16,7 @@ from jxc.rewrite import reassociates, rule
 from . import geometry
 from .depthwise_gradient import result_walk
 from .geometry import Convolution
-from .window import backwards, pad
+from .window import as_result, backwards, pad
 
 
 @rule(reassociates, targets=("cpu",))
@@ -107,11 +107,6 @@ def _product_by_tap(patches: ir.Value, kernel: ir.Value, conv: Convolution) -> i
 
 def _as_result(product: ir.Value, conv: Convolution) -> ir.Value:
     """[batch * positions, outputs] in the result's layout."""
-    d = conv.dims
     rank = len(conv.axes)
-    source = [0] * (rank + 2)
-    source[d.output_batch_dimension], source[d.output_feature_dimension] = 0, rank + 1
-    for i, dim in enumerate(d.output_spatial_dimensions):
-        source[dim] = 1 + i
-    shape = [conv.batch, *(axis.out for axis in conv.axes), conv.outputs]
-    return build.transpose(build.reshape(product, shape), source)
+    product = build.reshape(product, [conv.batch, *conv.extents, conv.outputs])
+    return as_result(product, conv, batch=0, spatial=range(1, rank + 1), feature=rank + 1)

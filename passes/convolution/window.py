@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -12,7 +12,7 @@ from jaxlib.mlir.dialects import stablehlo
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of
 
-from .geometry import Axis
+from .geometry import Axis, Convolution
 
 
 def pad(image: ir.Value, spatial: Sequence[int], axes: Sequence[Axis]) -> ir.Value:
@@ -29,6 +29,18 @@ def backwards(kernel: ir.Value, spatial: Sequence[int], axes: Sequence[Axis]) ->
     """`kernel` in the order in which the window meets the image: turned where it is reversed."""
     turned = [dim for dim, axis in zip(spatial, axes, strict=True) if axis.reverse]
     return stablehlo.reverse(kernel, turned) if turned else kernel
+
+
+def as_result(
+    value: ir.Value, conv: Convolution, *, batch: int, spatial: Iterable[int], feature: int
+) -> ir.Value:
+    """`value`, of which these are the dimensions, transposed to how the result has them."""
+    d = conv.dims
+    source = [0] * (len(conv.axes) + 2)
+    source[d.output_batch_dimension], source[d.output_feature_dimension] = batch, feature
+    for to, of in zip(d.output_spatial_dimensions, spatial, strict=True):
+        source[to] = of
+    return build.transpose(value, source)
 
 
 @dataclass(frozen=True)
