@@ -17,7 +17,7 @@ from jxc.rewrite import reassociates, rule
 
 from . import geometry
 from .geometry import Convolution
-from .window import Walk, as_result, backwards, pad
+from .window import Walk, as_result, backwards, pad, window_walk
 
 
 @rule(reassociates, targets=("cpu",))
@@ -33,8 +33,9 @@ def depthwise_to_multiply_add(op: ConvolutionOp) -> ir.Value | None:
     if not cost.multiply_add_pays(taps=conv.taps, positions=conv.positions):
         return None
     image = build.convert(_image_as_result(op.lhs, conv), conv.accumulator)
-    image = pad(image, conv.dims.output_spatial_dimensions, conv.axes)
-    total = _sum(_Terms(image, _taps_first(op.rhs, conv), _window_walk(conv), conv))
+    walk = window_walk(conv, conv.dims.output_spatial_dimensions)
+    image = pad(image, walk.spatial, conv.axes)
+    total = _sum(_Terms(image, _taps_first(op.rhs, conv), walk, conv))
     result = build.convert(_joined(total, conv, shape_of(op.result)), element_type(op.result))
     return stored(result) if is_taken_up(op.result) else result
 
@@ -66,16 +67,6 @@ def _taps_first(rhs: ir.Value, conv: Convolution) -> ir.Value:
 def _features(conv: Convolution) -> list[int]:
     members = conv.inputs * conv.outputs
     return [conv.groups, members] if members > 1 else [conv.groups]
-
-
-def _window_walk(conv: Convolution) -> Walk:
-    return Walk(
-        spatial=tuple(conv.dims.output_spatial_dimensions),
-        count=tuple(axis.window for axis in conv.axes),
-        jump=tuple(axis.rhs_dilation for axis in conv.axes),
-        size=tuple(axis.out for axis in conv.axes),
-        step=tuple(axis.stride for axis in conv.axes),
-    )
 
 
 class _Terms:

@@ -16,7 +16,7 @@ from jxc.rewrite import reassociates, rule
 
 from . import geometry
 from .geometry import Convolution
-from .window import Walk, as_result, backwards, pad
+from .window import Walk, as_result, backwards, pad, result_walk
 
 
 @rule(reassociates, targets=("cpu",))
@@ -34,7 +34,7 @@ def depthwise_weight_gradient_to_sums(op: ConvolutionOp) -> ir.Value | None:
     image, dy = channels_last(op, conv)
     if conv.outputs > 1:
         dy = build.reshape(dy, [*shape_of(dy)[:-1], conv.groups, conv.outputs])
-    walk = result_walk(conv)
+    walk = result_walk(conv, range(1, len(conv.axes) + 1))
     padded = pad(build.convert(image, conv.accumulator), walk.spatial, conv.axes)
     sums = _sums(padded, build.convert(dy, conv.accumulator), walk)
     return build.convert(_as_result(sums, conv), element_type(op.result))
@@ -48,17 +48,6 @@ def channels_last(op: ConvolutionOp, conv: Convolution) -> tuple[ir.Value, ir.Va
     spatial = [d.kernel_input_feature_dimension, *d.kernel_spatial_dimensions]
     dy = build.transpose(dy, [*spatial, d.kernel_output_feature_dimension])
     return build.transpose(op.lhs, order), dy
-
-
-def result_walk(conv: Convolution) -> Walk:
-    """Over the image that is padded along dimensions 1 on: a part for each result position."""
-    return Walk(
-        spatial=tuple(range(1, len(conv.axes) + 1)),
-        count=tuple(axis.out for axis in conv.axes),
-        jump=tuple(axis.stride for axis in conv.axes),
-        size=tuple(axis.window for axis in conv.axes),
-        step=tuple(axis.rhs_dilation for axis in conv.axes),
-    )
 
 
 def _sums(image: ir.Value, dy: ir.Value, walk: Walk) -> ir.Value:
@@ -87,11 +76,9 @@ def _row(part: ir.Value, dy: ir.Value) -> ir.Value:
 
 def _column_sums(table: ir.Value) -> ir.Value:
     """[1, n] from [m, n], as a product with ones: XLA:CPU's dot runs up to 3 times faster here."""
-    rows, columns = shape_of(table)
+    rows, _ = shape_of(table)
     ones = build.broadcast(build.scalar(1, element_type(table)), [1, rows], [])
-    result = ir.RankedTensorType.get([1, columns], element_type(table))
-    matmul = stablehlo.DotDimensionNumbers.get([], [], [1], [0])
-    return stablehlo.dot_general(result, ones, table, matmul)
+    return build.dot(ones, table, ([1], [0]))
 
 
 def _as_result(sums: ir.Value, conv: Convolution) -> ir.Value:

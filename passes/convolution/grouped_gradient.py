@@ -15,9 +15,9 @@ from jxc.ir.values import element_type, shape_of
 from jxc.rewrite import reassociates, rule
 
 from . import geometry
-from .depthwise_gradient import channels_last, result_walk
+from .depthwise_gradient import channels_last
 from .geometry import Convolution
-from .window import Walk, as_result, pad
+from .window import Walk, as_result, pad, result_walk
 
 
 @rule(reassociates, targets=("cpu",))
@@ -34,7 +34,7 @@ def grouped_weight_gradient_to_products(op: ConvolutionOp) -> ir.Value | None:
         return None
     image, dy = (build.convert(each, conv.accumulator) for each in channels_last(op, conv))
     dy = build.reshape(dy, [prod(shape_of(dy)[:-1]), conv.groups, conv.outputs])
-    walk = result_walk(conv)
+    walk = result_walk(conv, range(1, len(conv.axes) + 1))
     image = pad(image, walk.spatial, conv.axes)
     return build.convert(_as_result(_products(image, dy, walk), conv), element_type(op.result))
 
@@ -59,9 +59,7 @@ def _product(part: ir.Value, dy: ir.Value) -> ir.Value:
     rows, groups, outputs = shape_of(dy)
     batch = shape_of(part)[-1] // groups
     part = build.reshape(part, [rows, groups, batch])
-    result = ir.RankedTensorType.get([groups, batch, outputs], element_type(dy))
-    matmul = stablehlo.DotDimensionNumbers.get([1], [1], [0], [0])
-    product = stablehlo.dot_general(result, part, dy, matmul)
+    product = build.dot(part, dy, ([0], [0]), ([1], [1]))
     return build.reshape(product, [1, groups, batch, outputs])
 
 

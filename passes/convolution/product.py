@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import ConvolutionOp
 
 from jxc.cost import convolution as cost
@@ -15,7 +12,7 @@ from jxc.rewrite import reassociates, rule
 
 from . import geometry
 from .geometry import Convolution
-from .window import Walk, as_result, backwards, pad
+from .window import as_result, backwards, pad, result_walk, window_walk
 
 
 @rule(reassociates, targets=("cpu",))
@@ -32,7 +29,8 @@ def convolution_to_product(op: ConvolutionOp) -> ir.Value | None:
     if not (_whole_pays(conv) if whole else _point_pays(conv)):
         return None
     spatial = conv.dims.input_spatial_dimensions
-    image = _walk(conv, whole=whole).part(pad(op.lhs, spatial, conv.axes), 0)
+    walk = (result_walk if whole else window_walk)(conv, spatial)  # of a single part
+    image = walk.part(pad(op.lhs, spatial, conv.axes), 0)
     kernel = backwards(op.rhs, conv.dims.kernel_spatial_dimensions, conv.axes)
     image, kernel = (build.convert(each, conv.accumulator) for each in (image, kernel))
     product = _whole_product(image, kernel, conv) if whole else _point_product(image, kernel, conv)
@@ -61,27 +59,12 @@ def _point_pays(conv: Convolution) -> bool:
     )
 
 
-def _walk(conv: Convolution, *, whole: bool) -> Walk:
-    """Of a single part: what the only window sees, or what the only position of a window meets."""
-    one = (1,) * len(conv.axes)
-    return Walk(
-        spatial=tuple(conv.dims.input_spatial_dimensions),
-        count=one,
-        jump=one,
-        size=tuple(axis.window if whole else axis.out for axis in conv.axes),
-        step=tuple(axis.rhs_dilation if whole else axis.stride for axis in conv.axes),
-    )
-
-
 def _whole_product(image: ir.Value, kernel: ir.Value, conv: Convolution) -> ir.Value:
     """A window that sees all of the image: summed over space and features."""
     d = conv.dims
-    product = _product(
-        image,
-        kernel,
-        [*d.input_spatial_dimensions, d.input_feature_dimension],
-        [*d.kernel_spatial_dimensions, d.kernel_input_feature_dimension],
-    )
+    of_image = [*d.input_spatial_dimensions, d.input_feature_dimension]
+    of_kernel = [*d.kernel_spatial_dimensions, d.kernel_input_feature_dimension]
+    product = build.dot(image, kernel, (of_image, of_kernel))
     swapped = d.output_feature_dimension < d.output_batch_dimension
     shape = [1] * (len(conv.axes) + 2)
     shape[d.output_batch_dimension], shape[d.output_feature_dimension] = conv.batch, conv.outputs
@@ -94,7 +77,7 @@ def _point_product(image: ir.Value, kernel: ir.Value, conv: Convolution) -> ir.V
     swapped = d.kernel_output_feature_dimension < d.kernel_input_feature_dimension
     sizes = [conv.inputs, conv.outputs]
     matrix = build.reshape(kernel, sizes[::-1] if swapped else sizes)
-    product = _product(image, matrix, [d.input_feature_dimension], [1 if swapped else 0])
+    product = build.dot(image, matrix, ([d.input_feature_dimension], [1 if swapped else 0]))
     kept = [dim for dim in range(len(shape_of(image))) if dim != d.input_feature_dimension]
     return as_result(
         product,
@@ -103,12 +86,3 @@ def _point_product(image: ir.Value, kernel: ir.Value, conv: Convolution) -> ir.V
         spatial=map(kept.index, d.input_spatial_dimensions),
         feature=len(kept),
     )
-
-
-def _product(a: ir.Value, b: ir.Value, of_a: Sequence[int], of_b: Sequence[int]) -> ir.Value:
-    """Summed over dimensions `of_a` and `of_b`; the dimensions left, those of `a` first."""
-    kept = [size for i, size in enumerate(shape_of(a)) if i not in of_a]
-    kept += [size for i, size in enumerate(shape_of(b)) if i not in of_b]
-    result = ir.RankedTensorType.get(kept, element_type(a))
-    sums = stablehlo.DotDimensionNumbers.get([], [], list(of_a), list(of_b))
-    return stablehlo.dot_general(result, a, b, sums)

@@ -12,9 +12,9 @@ from jxc.ir.values import element_type
 from jxc.rewrite import reassociates, rule
 
 from . import geometry
-from .depthwise_gradient import channels_last, result_walk
+from .depthwise_gradient import channels_last
 from .geometry import Convolution
-from .window import as_result, pad
+from .window import as_result, pad, result_walk
 
 
 @rule(reassociates, targets=("cpu",))
@@ -47,16 +47,14 @@ def _lies_channels_last(conv: Convolution) -> bool:
 
 def _products(image: ir.Value, dy: ir.Value, conv: Convolution) -> ir.Value:
     """[positions, batch, outputs]."""
-    walk = result_walk(conv)
+    walk = result_walk(conv, range(1, len(conv.axes) + 1))
     image = pad(image, walk.spatial, conv.axes)
     rows = conv.taps * conv.inputs
     parts = [
         build.reshape(walk.part(image, index), [1, rows, conv.batch]) for index in range(walk.parts)
     ]
-    result = ir.RankedTensorType.get([walk.parts, conv.batch, conv.outputs], element_type(dy))
-    matmul = stablehlo.DotDimensionNumbers.get([], [], [1], [0])
     dy = build.reshape(dy, [rows, conv.outputs])
-    return stablehlo.dot_general(result, stablehlo.concatenate(parts, 0), dy, matmul)
+    return build.dot(stablehlo.concatenate(parts, 0), dy, ([1], [0]))
 
 
 def _in_order(products: ir.Value, conv: Convolution) -> ir.Value:

@@ -14,9 +14,8 @@ from jxc.ir.values import element_type, shape_of
 from jxc.rewrite import reassociates, rule
 
 from . import geometry
-from .depthwise_gradient import result_walk
 from .geometry import Convolution
-from .window import as_result, backwards, pad
+from .window import as_result, backwards, pad, result_walk
 
 
 @rule(reassociates, targets=("cpu",))
@@ -68,7 +67,7 @@ def _patches(lhs: ir.Value, conv: Convolution) -> ir.Value:
     d = conv.dims
     order = [d.input_batch_dimension, *d.input_spatial_dimensions, d.input_feature_dimension]
     image = build.convert(build.transpose(lhs, order), conv.accumulator)
-    walk = result_walk(conv)
+    walk = result_walk(conv, range(1, len(conv.axes) + 1))
     image = pad(image, walk.spatial, conv.axes)
     parts = (walk.part(image, index) for index in range(walk.parts))
     seen = [
@@ -89,9 +88,7 @@ def _product(patches: ir.Value, kernel: ir.Value, conv: Convolution) -> ir.Value
     size = conv.taps * conv.inputs
     rows = shape_of(patches)[0]
     kernel = build.convert(build.reshape(kernel, [size, conv.outputs]), conv.accumulator)
-    result = ir.RankedTensorType.get([rows, conv.outputs], conv.accumulator)
-    matmul = stablehlo.DotDimensionNumbers.get([], [], [1], [0])
-    return stablehlo.dot_general(result, build.reshape(patches, [rows, size]), kernel, matmul)
+    return build.dot(build.reshape(patches, [rows, size]), kernel, ([1], [0]))
 
 
 def _product_by_tap(patches: ir.Value, kernel: ir.Value, conv: Convolution) -> ir.Value:
@@ -99,10 +96,7 @@ def _product_by_tap(patches: ir.Value, kernel: ir.Value, conv: Convolution) -> i
     by_tap = build.transpose(patches, [1, 0, 2])
     kernel = build.reshape(kernel, [conv.taps, conv.outputs, conv.inputs])
     kernel = build.convert(kernel, conv.accumulator)
-    shape = [conv.taps, shape_of(patches)[0], conv.outputs]
-    matmul = stablehlo.DotDimensionNumbers.get([0], [0], [2], [2])
-    result = ir.RankedTensorType.get(shape, conv.accumulator)
-    return build.reduce_sum(stablehlo.dot_general(result, by_tap, kernel, matmul), [0])
+    return build.reduce_sum(build.dot(by_tap, kernel, ([2], [2]), ([0], [0])), [0])
 
 
 def _as_result(product: ir.Value, conv: Convolution) -> ir.Value:

@@ -153,3 +153,25 @@ class Walk:
         if not any(first) and limit == list(shape) and set(stride) == {1}:
             return image
         return stablehlo.slice(image, first, limit, stride)
+
+
+def result_walk(conv: Convolution, spatial: Iterable[int]) -> Walk:
+    """Over a padded image of these dimensions: what the window sees at each result position."""
+    return Walk(
+        spatial=tuple(spatial),
+        count=tuple(axis.out for axis in conv.axes),
+        jump=tuple(axis.stride for axis in conv.axes),
+        size=tuple(axis.window for axis in conv.axes),
+        step=tuple(axis.rhs_dilation for axis in conv.axes),
+    )
+
+
+def window_walk(conv: Convolution, spatial: Iterable[int]) -> Walk:
+    """The same, the other way around: what each position in the window meets."""
+    return Walk(
+        spatial=tuple(spatial),
+        count=tuple(axis.window for axis in conv.axes),
+        jump=tuple(axis.rhs_dilation for axis in conv.axes),
+        size=tuple(axis.out for axis in conv.axes),
+        step=tuple(axis.stride for axis in conv.axes),
+    )

@@ -85,6 +85,32 @@ def convert(value: ir.Value, element: ir.Type) -> ir.Value:
     return stablehlo.convert(ir.RankedTensorType.get(shape_of(value), element), value)
 
 
+def dot(
+    lhs: ir.Value,
+    rhs: ir.Value,
+    summed: tuple[Sequence[int], Sequence[int]],
+    batch: tuple[Sequence[int], Sequence[int]] = ((), ()),
+) -> ir.Value:
+    """The `dot_general` of two values of the same element type.
+
+    Args:
+        lhs, rhs: the operands.
+        summed: the dimensions of each that are multiplied and summed over, pair by pair.
+        batch: the dimensions of each that go side by side, pair by pair.
+
+    Returns:
+        The batch dimensions, then those left of `lhs`, then those left of `rhs`.
+    """
+    shape = [shape_of(lhs)[dim] for dim in batch[0]]
+    for value, over, beside in zip((lhs, rhs), summed, batch, strict=True):
+        kept = enumerate(shape_of(value))
+        shape += [size for dim, size in kept if dim not in over and dim not in beside]
+    numbers = stablehlo.DotDimensionNumbers.get(*map(list, batch), *map(list, summed))
+    return stablehlo.dot_general(
+        ir.RankedTensorType.get(shape, element_type(lhs)), lhs, rhs, numbers
+    )
+
+
 def reduce_sum(value: ir.Value, dimensions: Sequence[int]) -> ir.Value:
     """The sum over `dimensions`, which are left out of the result."""
     if not dimensions:
