@@ -9,6 +9,7 @@ from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import DotGeneralOp
 
 from jxc.cost import reductions as cost
+from jxc.ir import build
 from jxc.ir.fences import stored
 from jxc.ir.values import element_type, static_shape
 from jxc.passes.simplify.elementwise import is_elementwise
@@ -31,14 +32,7 @@ def dot_over_rows_to_dot_of_stored(op: DotGeneralOp) -> ir.Value | None:
     if not any(better):
         return None
     lhs, rhs = (stored(x) if is_better else x for x, is_better in zip(values, better, strict=True))
-    return stablehlo.dot_general(
-        op.result.type,
-        lhs,
-        rhs,
-        op.dot_dimension_numbers,
-        precision_config=op.precision_config,
-        algorithm=op.algorithm,
-    )
+    return build.dot_like(op, lhs, rhs)
 
 
 def _is_better_stored(x: ir.Value, over: Sequence[int]) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import DotGeneralOp, ReduceOp, ReshapeOp
 
 from jxc.cost import reductions as cost
@@ -44,14 +43,7 @@ def dot_of_points_to_dot_of_stored(op: DotGeneralOp) -> ir.Value | None:
     if not _is_better_stored(points):
         return None
     row = build.reshape(stored(points), shape_of(x))
-    return stablehlo.dot_general(
-        op.result.type,
-        row,
-        row,
-        op.dot_dimension_numbers,
-        precision_config=op.precision_config,
-        algorithm=op.algorithm,
-    )
+    return build.dot_like(op, row, row)
 
 
 def _is_better_stored(value: ir.Value) -> bool:

@@ -10,6 +10,8 @@ from jax import lax
 
 import jxc
 
+from .rounding import assert_within_rounding
+
 RULE, LOOP = "grouped-weight-gradient-to-products", "grouped-to-loop"
 LAST, FIRST = ("NHWC", "HWIO", "NHWC"), ("NCHW", "OIHW", "NCHW")
 
@@ -55,12 +57,7 @@ def test_within_rounding(case, dtype):
         lowered = jxc.lower(gradient, *args).opt("convolution")
         assert lowered.report.hits == {RULE: 1}
         found = np.asarray(lowered.compile()(*args))
-        wide = [np.asarray(arg, np.float64) for arg in args]
-        want, magnitude = (
-            np.asarray(jax.jit(gradient)(*each)) for each in (wide, [np.abs(a) for a in wide])
-        )
-    bound = 8 * float(jnp.finfo(found.dtype).eps) * magnitude
-    np.testing.assert_array_less(np.abs(found.astype(np.float64) - want), bound)
+        assert_within_rounding(found, gradient, args)
 
 
 def test_what_is_not_finite():
@@ -118,17 +115,7 @@ def test_loop_within_rounding(case, dtype):
     lowered = jxc.lower(both, *args).opt("convolution")
     assert lowered.report.hits == {LOOP: 2}
     with jax.enable_x64(True):
-        exact = [np.asarray(arg, np.float64) for arg in args]
-        results = zip(
-            lowered.compile()(*args),
-            jax.jit(both)(*exact),
-            jax.jit(both)(*map(np.abs, exact)),
-            strict=True,
-        )
-    for found, want, magnitude in results:
-        bound = 8 * float(jnp.finfo(found.dtype).eps) * np.asarray(magnitude)
-        difference = np.abs(np.asarray(found, np.float64) - np.asarray(want))
-        np.testing.assert_array_less(difference, bound + 1e-30)
+        assert_within_rounding(lowered.compile()(*args), both, args, least=1e-30)
 
 
 @pytest.mark.parametrize("case", WIDE.values(), ids=WIDE)

@@ -10,6 +10,8 @@ from jax import lax
 
 import jxc
 
+from .rounding import assert_within_rounding
+
 RULE = "convolution-to-product"
 LAST = ("NHWC", "HWIO", "NHWC")
 CASES = {  # size, window, stride, layout, how often the rule fires in both gradients
@@ -56,13 +58,7 @@ def test_within_rounding(case, dtype):
         lowered = jxc.lower(function, *args).opt("convolution")
         assert lowered.report.hits[RULE] >= case[-1]
         found = lowered.compile()(*args)
-        wide = [np.asarray(arg, np.float64) for arg in args]
-        exact = jax.jit(function)
-        results = zip(found, exact(*wide), exact(*map(np.abs, wide)), strict=True)
-    for got, want, magnitude in results:
-        bound = 8 * float(jnp.finfo(got.dtype).eps) * np.asarray(magnitude) + 1e-30
-        difference = np.abs(np.asarray(got, np.float64) - np.asarray(want))
-        np.testing.assert_array_less(difference, bound)
+        assert_within_rounding(found, function, args, least=1e-30)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

@@ -11,6 +11,8 @@ from jax import lax
 import jxc
 from jxc.check.run import Interpreter
 
+from .rounding import assert_within_rounding
+
 RULE = "wide-window-to-swapped"
 LAST, FIRST = ("NHWC", "HWIO", "NHWC"), ("NCHW", "OIHW", "NCHW")
 CASES = {
@@ -42,13 +44,7 @@ def check(function, args, hits):
     """Compare with float64: to eight roundings of the sum of magnitudes."""
     lowered = jxc.lower(function, *args).opt("convolution")
     assert lowered.report.hits == hits
-    found = np.asarray(lowered.compile()(*args))
-    wide = [np.asarray(arg, np.float64) for arg in args]
-    want, magnitude = (
-        np.asarray(jax.jit(function)(*each)) for each in (wide, [np.abs(a) for a in wide])
-    )
-    bound = 8 * float(jnp.finfo(found.dtype).eps) * magnitude
-    np.testing.assert_array_less(np.abs(found.astype(np.float64) - want), bound)
+    assert_within_rounding(lowered.compile()(*args), function, args)
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)

@@ -10,6 +10,8 @@ from jax import lax
 
 import jxc
 
+from .rounding import assert_within_rounding
+
 RULE = "wide-window-to-product"
 LAST, FIRST = ("NHWC", "HWIO", "NHWC"), ("NCHW", "OIHW", "NCHW")
 CASES = {
@@ -54,13 +56,7 @@ def test_within_rounding(case, dtype):
         lowered = jxc.lower(function, *args).opt("convolution")
         assert lowered.report.hits == {RULE: 2}
         found = lowered.compile()(*args)
-        wide = [np.asarray(arg, np.float64) for arg in args]
-        exact = jax.jit(function)
-        results = zip(found, exact(*wide), exact(*map(np.abs, wide)), strict=True)
-    for got, want, magnitude in results:
-        bound = 8 * float(jnp.finfo(got.dtype).eps) * np.asarray(magnitude) + 1e-30
-        difference = np.abs(np.asarray(got, np.float64) - np.asarray(want))
-        np.testing.assert_array_less(difference, bound)
+        assert_within_rounding(found, function, args, least=1e-30)
 
 
 def test_padding_is_multiplied():
@@ -106,12 +102,8 @@ def test_weight_gradient_within_rounding(case, dtype):
     assert lowered.report.hits == {"wide-gradient-to-product": 1}
     found = np.asarray(lowered.compile()(*args))
     with jax.enable_x64(True):
-        wide = [np.asarray(arg, np.float64) for arg in args]
-        want, magnitude = (
-            np.asarray(jax.jit(gradient)(*each)) for each in (wide, [np.abs(a) for a in wide])
-        )
-    bound = 8 * float(jnp.finfo(dtype).eps) * magnitude + 1e-30
-    np.testing.assert_array_less(np.abs(found.astype(np.float64) - want), bound)
+        assert found.dtype == dtype
+        assert_within_rounding(found, gradient, args, least=1e-30)
 
 
 def test_weight_gradient_of_what_is_not_finite():

@@ -111,6 +111,18 @@ def dot(
     )
 
 
+def dot_like(op: stablehlo.DotGeneralOp, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
+    """The product `op`, of other operands of the same types."""
+    return stablehlo.dot_general(
+        op.result.type,
+        lhs,
+        rhs,
+        op.dot_dimension_numbers,
+        precision_config=op.precision_config,
+        algorithm=op.algorithm,
+    )
+
+
 def reduce_sum(value: ir.Value, dimensions: Sequence[int]) -> ir.Value:
     """The sum over `dimensions`, which are left out of the result."""
     if not dimensions:
