@@ -1,0 +1,1 @@
+"""What the compiler made of a program, in values: nothing here prints."""
