@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .backend.hook import enable, use
     from .backend.jit import jit
-    from .backend.lowered import Executable, Lowered, lower
+    from .backend.lowered import CrossExecutable, Executable, Lowered, lower
     from .check.verify import verify
     from .errors import JxcError
     from .pipeline.run import opt
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 
 __all__ = [
+    "CrossExecutable",
     "Executable",
     "Facts",
     "JxcError",
@@ -45,6 +46,7 @@ __all__ = [
 ]
 
 _HOME = {
+    "CrossExecutable": "backend.lowered",
     "Executable": "backend.lowered",
     "Facts": "rewrite",
     "JxcError": "errors",

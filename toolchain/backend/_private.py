@@ -7,7 +7,7 @@ JAX has no public place between lowering and compilation; `lower_jaxpr_to_module
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -16,6 +16,7 @@ from jax._src import compiler as _compiler
 from jax._src import core as _core
 from jax._src.interpreters import mlir as _mlir
 from jaxlib import lapack
+from jaxlib import xla_client as _xla_client
 
 from ..errors import JxcError
 
@@ -73,3 +74,28 @@ def with_module(lowered: jax.stages.Lowered, module: Any) -> jax.stages.Lowered:
 def load_lapack() -> None:
     """Make LAPACK's functions callable by their FFI names; more than once does no harm."""
     lapack.prepare_lapack_call("potrf_ffi", np.float32)
+
+
+def compile_for(module: Any, devices: Sequence[Any], xla_options: Mapping[str, Any]) -> Any:
+    """jaxlib's executable of a module for devices that may not be there.
+
+    It has `hlo_modules()`, `get_compiled_memory_stats()`, and on most `cost_analysis()`.
+    """
+    assignment = np.array([device.id for device in devices]).reshape(1, -1)
+    options = _compiler.get_compile_options(
+        num_replicas=1,
+        num_partitions=len(devices),
+        device_assignment=assignment,
+        env_options_overrides=dict(xla_options),
+    )
+    return _compiler.backend_compile_and_load(
+        devices[0].client, module, _xla_client.DeviceList(tuple(devices)), options, []
+    )
+
+
+def serialised(executable: Any) -> bytes | None:
+    """An executable of jaxlib's as bytes; None where its compiler cannot write it."""
+    try:
+        return executable.serialize()
+    except Exception:  # of every compiler's own kind
+        return None

@@ -14,7 +14,7 @@ from ..ir import clone_module, functions, walk
 from ..ir.dtypes import numpy_dtype
 from . import hook
 from ._private import load_lapack
-from .lowered import Lowered
+from .lowered import Lowered, Origin
 
 _WHERE = "compile the Python function itself (`jxc compile file.py:fn ...`)"
 
@@ -34,7 +34,7 @@ def lowered_from_module(module: ir.Module) -> Lowered:
     main = _main_of(module)
     _refuse_partitions(module)
     _refuse_callbacks(module)
-    _load_lapack(module)
+    load_libraries(module)
     _refuse_elided(module)
     signature = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
     arguments = [_struct(t, f"@main's argument {i}") for i, t in enumerate(signature.inputs)]
@@ -50,7 +50,8 @@ def lowered_from_module(module: ir.Module) -> Lowered:
     if "sym_name" not in named.operation.attributes:
         with named.context:
             named.operation.attributes["sym_name"] = ir.StringAttr.get("main")
-    return Lowered(named, "", None, traced, lowered)
+    origin = Origin(traced, lowered, named)
+    return Lowered(named, "", None, jax.default_backend(), origin)
 
 
 def _main_of(module: ir.Module) -> ir.OpView:
@@ -81,7 +82,7 @@ def _refuse_callbacks(module: ir.Module) -> None:
             )
 
 
-def _load_lapack(module: ir.Module) -> None:
+def load_libraries(module: ir.Module) -> None:
     """JAX loads LAPACK where it lowers a call of it: calling what was not loaded dies."""
     if any(target.startswith("lapack_") for target in _targets(module)):
         load_lapack()

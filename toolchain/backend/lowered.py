@@ -10,14 +10,41 @@ from typing import Any
 import jax
 from jaxlib.mlir import ir
 
-from ..errors import UsageError
+from ..errors import MissingTargetError, UsageError
 from ..frontend import LowerRequest, run_request
 from ..frontend.lowering import Lowering
 from ..frontend.lowering import lower as _lower
 from ..ir import clone_module, write_bytecode, write_text
-from ..pipeline import PipelineLike, Report, make_pipeline, run_pipeline
+from ..pipeline import Pipeline, PipelineLike, Report, make_pipeline, run_pipeline
 from ..rewrite import Facts, promises
 from . import _private, hook
+from .targets import Build, Target, build, find_target
+
+_MEMORY = ("argument", "output", "temp", "alias", "generated_code")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a `Lowered` came from: JAX's own values, and the module before any pass.
+
+    Attributes:
+        traced: JAX's, or a stand-in's of the same signature.
+        lowered: JAX's, which knows how to call what is compiled.
+        plain: the module before any pass; None for a function, which can be lowered again.
+    """
+
+    traced: jax.stages.Traced
+    lowered: jax.stages.Lowered
+    plain: ir.Module | None = None
+
+    def lowered_for(self, platform: str) -> Lowered:
+        """The program before any pass, for another platform."""
+        if self.plain is not None:
+            return Lowered(self.plain, "", None, platform, self)
+        lowered = self.traced.lower(lowering_platforms=(platform,))
+        origin = replace(self, lowered=lowered)
+        module = clone_module(lowered.compiler_ir("stablehlo"))
+        return Lowered(module, "", None, platform, origin)
 
 
 @dataclass(frozen=True)
@@ -28,23 +55,25 @@ class Lowered:
         module: the module as it stands. Belongs to this value: do not change it.
         pipeline: the pipelines it went through, as text; empty for what JAX lowered.
         report: what the last pipeline did; None before one has run.
+        platform: what it was lowered for, in JAX's words: "cpu", "cuda", "rocm" or "tpu".
     """
 
     module: ir.Module
     pipeline: str
     report: Report | None
-    _traced: jax.stages.Traced
-    _lowered: jax.stages.Lowered
+    platform: str
+    _origin: Origin
+    _ran: tuple[tuple[Pipeline, frozenset[str]], ...] = ()
 
     @property
     def jaxpr(self) -> Any:
         """The jaxpr that JAX traced the function to."""
-        return self._traced.jaxpr
+        return self._origin.traced.jaxpr
 
     @property
     def arguments(self) -> tuple[Any, ...]:
         """What its executable takes: a `jax.ShapeDtypeStruct` for each positional argument leaf."""
-        args, _ = self._lowered.args_info
+        args, _ = self._origin.lowered.args_info
         return jax.tree.map(lambda info: jax.ShapeDtypeStruct(info.shape, info.dtype), args)
 
     def as_text(self, stage: str = "stablehlo", *, debug_info: bool = False) -> str:
@@ -70,36 +99,67 @@ class Lowered:
         self,
         pipeline: PipelineLike = "O2",
         *,
-        target: str = "cpu",
+        target: str | None = None,
         assume: str | Sequence[str] = (),
     ) -> Lowered:
         """The program after a pipeline; this one stays as it is.
 
         Args:
             pipeline: a level, a textual pipeline, or passes and rules.
-            target: the hardware that rules assume: "cpu", "gpu" or "tpu".
+            target: the hardware that rules assume, such as "cpu", "gpu:h100" or "tpu:v5e:2x2";
+                what the program was lowered for unless said.
             assume: promises such as "no-nans".
 
         Raises:
             JxcError: a name is unknown, or a pass failed.
         """
-        steps = make_pipeline(pipeline)
-        module = clone_module(self.module)
-        report = run_pipeline(module, steps, Facts(target, promises(assume)))
-        ran = ",".join(filter(None, [self.pipeline, *map(str, steps.steps)]))
-        return replace(self, module=module, pipeline=ran, report=report)
+        kind = target.partition(":")[0] if target else hook.kind_of_platform(self.platform)
+        return self._after(make_pipeline(pipeline), kind, promises(assume))
 
-    def compile(self, *, xla_options: Mapping[str, Any] | None = None) -> Executable:
-        """Hand the module to XLA, for the devices it was lowered for.
+    def _after(self, steps: Pipeline, kind: str, assumptions: frozenset[str]) -> Lowered:
+        module = clone_module(self.module)
+        report = run_pipeline(module, steps, Facts(kind, assumptions))
+        ran = ",".join(filter(None, [self.pipeline, *map(str, steps.steps)]))
+        history = (*self._ran, (steps, assumptions))
+        return replace(self, module=module, pipeline=ran, report=report, _ran=history)
+
+    def for_target(self, target: str) -> Lowered:
+        """The program lowered for other hardware, and through the same pipelines again.
+
+        A module from a file is taken as it is: what it was lowered for is settled there.
 
         Args:
+            target: such as "gpu:h100" or "tpu:v5e:2x2".
+        """
+        found = find_target(target)
+        lowered = self._origin.lowered_for(found.platform)
+        for steps, assumptions in self._ran:
+            lowered = lowered._after(steps, found.kind, assumptions)
+        return lowered
+
+    def compile(
+        self, target: str | None = None, *, xla_options: Mapping[str, Any] | None = None
+    ) -> Executable | CrossExecutable:
+        """Hand the module to XLA.
+
+        Args:
+            target: the hardware, which need not be there: "gpu:h100", "tpu:v5e:2x2". The program is
+                lowered again where it was lowered for other hardware. Unless said, the devices that
+                it was lowered for.
             xla_options: XLA's options by name, such as {"xla_cpu_enable_fast_math": True}.
+
+        Returns:
+            What can be called; for hardware that is not there, what can be looked at and saved.
         """
         options = dict(xla_options) if xla_options else None
-        return Executable(self._carrying().compile(options), self)
+        found = find_target(target) if target else None
+        if found is None or (found.is_present and found.platform == jax.default_backend()):
+            return Executable(self._carrying().compile(options), self)
+        lowered = self if self.platform == found.platform else self.for_target(found.name)
+        return CrossExecutable(build(lowered.module, found, xla_options=options), lowered)
 
     def _carrying(self) -> jax.stages.Lowered:
-        return _private.with_module(self._lowered, self.module)
+        return _private.with_module(self._origin.lowered, self.module)
 
 
 @dataclass(frozen=True)
@@ -133,8 +193,48 @@ class Executable:
     def memory(self) -> dict[str, int]:
         """XLA's own count, in bytes: arguments, outputs, temporaries, aliases, code."""
         analysis = self.compiled.memory_analysis()
-        names = ("argument", "output", "temp", "alias", "generated_code")
-        return {name: getattr(analysis, f"{name}_size_in_bytes", 0) for name in names}
+        return {name: getattr(analysis, f"{name}_size_in_bytes", 0) for name in _MEMORY}
+
+
+@dataclass(frozen=True)
+class CrossExecutable:
+    """A program compiled for hardware that is not here: it can be looked at and saved, not called.
+
+    Attributes:
+        build: what the compiler made.
+        lowered: what it was compiled from.
+    """
+
+    build: Build
+    lowered: Lowered
+
+    @property
+    def target(self) -> Target:
+        """What it was compiled for."""
+        return self.build.target
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """It cannot be called here.
+
+        Raises:
+            MissingTargetError: always.
+        """
+        raise MissingTargetError(
+            f"this program was compiled for {self.target.name}, which this machine does not have: "
+            "call it there, or `.compile()` it for the devices that are here"
+        )
+
+    def as_text(self, stage: str = "hlo") -> str:
+        """The program as text: "hlo" after XLA optimised it, or a stage of `Lowered`."""
+        return self.build.hlo if stage == "hlo" else self.lowered.as_text(stage)
+
+    def cost(self) -> dict[str, float]:
+        """The compiler's own count: "flops", "bytes accessed", ...; empty where it makes none."""
+        return dict(self.build.cost or {})
+
+    def memory(self) -> dict[str, int]:
+        """The compiler's own count, in bytes of one device, by the names of `Executable.memory`."""
+        return {name: self.build.memory.get(f"{name}_size_in_bytes", 0) for name in _MEMORY}
 
 
 def lower(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Lowered:
@@ -165,9 +265,10 @@ def lowered_from_request(
     done = run_request(request)
     if done.lowering.is_symbolic:
         raise UsageError("symbolic dimensions cannot be compiled: give each a number")
-    return _of_lowering(done.lowering), done.args, done.kwargs
+    return _of_lowering(done.lowering, request.platform), done.args, done.kwargs
 
 
-def _of_lowering(lowering: Lowering) -> Lowered:
+def _of_lowering(lowering: Lowering, platform: str | None = None) -> Lowered:
     module = clone_module(lowering.module)
-    return Lowered(module, "", None, lowering.traced, lowering.lowered)
+    origin = Origin(lowering.traced, lowering.lowered)
+    return Lowered(module, "", None, platform or jax.default_backend(), origin)

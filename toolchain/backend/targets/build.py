@@ -1,0 +1,175 @@
+"""Compiling a module for a target, in a process of its own: what the compiler made of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from jaxlib.mlir import ir
+
+from ...errors import JxcError
+from ...ir import write_bytecode
+from . import cpu
+from .find import require
+from .target import Target
+
+MODULE, REQUEST, RESULT, DUMP, EXECUTABLE = (
+    "module.mlirbc",
+    "request.json",
+    "result.json",
+    "dump",
+    "executable",
+)
+"""What lies in the folder that both processes know."""
+
+_TOLD = 2000  # characters of what a compiler said before it died
+
+
+class BuildError(JxcError):
+    """The compiler refused the module.
+
+    Attributes:
+        target: what it was compiled for.
+        compiler_message: what the compiler said, whole.
+    """
+
+    def __init__(self, target: Target, compiler_message: str) -> None:
+        super().__init__(f"XLA does not compile it for {target.name}: {compiler_message}")
+        self.target = target
+        self.compiler_message = compiler_message
+
+
+@dataclass(frozen=True)
+class Build:
+    """What the compiler of a target made of a module.
+
+    Attributes:
+        target: what it was compiled for.
+        hlo: the optimised module, scheduled, as text.
+        hlo_before: the module as the compiler got it, as text.
+        buffer_assignment: where each value lies in memory, in XLA's words; empty where it says not.
+        memory: XLA's own count of bytes, by the names of jax's `CompiledMemoryStats`.
+        cost: XLA's own count of flops, bytes and the like; None where the compiler makes none.
+        seconds: how long the compiler took.
+        executable: what can be loaded again where the hardware is; None where it cannot be written.
+        files: everything that the compiler wrote, by name; filled where it was asked for.
+    """
+
+    target: Target
+    hlo: str = field(repr=False)
+    hlo_before: str = field(repr=False)
+    buffer_assignment: str = field(repr=False)
+    memory: Mapping[str, int]
+    cost: Mapping[str, float] | None = field(repr=False)
+    seconds: float
+    executable: bytes | None = field(repr=False)
+    files: Mapping[str, bytes] = field(repr=False, default_factory=dict)
+
+
+def build(
+    module: ir.Module,
+    target: Target,
+    *,
+    xla_options: Mapping[str, Any] | None = None,
+    files: Sequence[str] = (),
+) -> Build:
+    """Compile a module as it stands.
+
+    Args:
+        module: a module with a public @main, for `mhlo.num_partitions` devices.
+        target: what for.
+        xla_options: XLA's options by name.
+        files: patterns of files to bring back of what the compiler writes, such as "*.ptx".
+
+    Raises:
+        MissingTargetError: the target's compiler is not installed.
+        BuildError: the compiler refuses the module, or it does not fit.
+        JxcError: the module is for more devices than the target has, or the compiler died.
+    """
+    require(target)
+    count = _partitions(module)
+    if target.most_devices is not None and count > target.most_devices:
+        raise JxcError(
+            f"the program is for {count} devices, and {target.name} has {target.most_devices}: "
+            "name a larger one, or a smaller mesh"
+        )
+    request = {
+        "target": target.name,
+        "devices": count,
+        "xla_options": dict(xla_options or {}),
+    }
+    with tempfile.TemporaryDirectory(prefix="jxc-build-") as directory:
+        folder = Path(directory)
+        (folder / MODULE).write_bytes(write_bytecode(module))
+        (folder / REQUEST).write_text(json.dumps(request))
+        _compile_in_child(folder, target, count)
+        return _collect(folder, target, files)
+
+
+def _partitions(module: ir.Module) -> int:
+    count = 1
+    for name in ("mhlo.num_partitions", "mhlo.num_replicas"):
+        attribute = module.operation.attributes.get(name)
+        count *= 1 if attribute is None else ir.IntegerAttr(attribute).value
+    return count
+
+
+def _compile_in_child(folder: Path, target: Target, count: int) -> None:
+    split = cpu.environment_for(count) if target.kind == "cpu" else {}
+    done = subprocess.run(
+        [sys.executable, "-m", f"{__package__}.worker", str(folder)],
+        env={**_clean_environment(), **target.environment, **split},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if (folder / RESULT).exists():
+        return
+    how = f"exit code {done.returncode}"
+    if done.returncode < 0:
+        how = signal.Signals(-done.returncode).name
+    raise JxcError(
+        f"the compiler of {target.name} died ({how}); the end of what it said:\n"
+        f"{(done.stderr or done.stdout).strip()[-_TOLD:]}"
+    )
+
+
+def _clean_environment() -> dict[str, str]:
+    """This process's, without what would make the child act on its own."""
+    ours = ("JXC_PIPELINE", "JAX_COMPILATION_CACHE_DIR")
+    return {name: value for name, value in os.environ.items() if name not in ours}
+
+
+def _collect(folder: Path, target: Target, patterns: Sequence[str]) -> Build:
+    told = json.loads((folder / RESULT).read_text())
+    if "error" in told:
+        raise BuildError(target, told["error"])
+    executable = folder / EXECUTABLE
+    dump = folder / DUMP
+    return Build(
+        target,
+        told["hlo"],
+        _text_of(dump, "*before_optimizations.txt"),
+        _text_of(dump, "*-buffer-assignment.txt"),
+        told["memory"],
+        told["cost"],
+        told["seconds"],
+        executable.read_bytes() if executable.exists() else None,
+        {f.name: f.read_bytes() for p in patterns for f in sorted(dump.glob(p)) if f.is_file()},
+    )
+
+
+def _text_of(dump: Path, pattern: str) -> str:
+    """The largest file of a pattern: the compiler dumps small programs of its own, too."""
+    found = sorted(dump.glob(pattern), key=lambda file: file.stat().st_size)
+    return found[-1].read_text() if found else ""

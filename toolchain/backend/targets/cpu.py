@@ -1,0 +1,56 @@
+"""The CPU of this machine, split into as many devices as a program is for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from ...errors import UsageError
+from .device import Device, known_device
+from .target import Offer, Target
+
+
+def find(rest: str) -> Target:
+    """The target "cpu"."""
+    if rest:
+        raise UsageError(f"--target cpu:{rest}: expected cpu; --mesh says how many devices")
+    environment = {"JAX_PLATFORMS": "cpu"}
+    return Target("cpu", "cpu", "cpu", _device(), None, True, "", MappingProxyType(environment))
+
+
+def offers() -> Sequence[Offer]:
+    """This machine's own."""
+    return [Offer("cpu", f"this machine's, {os.cpu_count()} cores", "present")]
+
+
+def devices(target: Target, count: int) -> Sequence[Any]:
+    """The first so many of the devices that the CPU was split into."""
+    import jax
+
+    return jax.devices("cpu")[:count]
+
+
+def environment_for(count: int) -> dict[str, str]:
+    """What splits the CPU into `count` devices; XLA heeds the last of several."""
+    flags = os.environ.get("XLA_FLAGS", "")
+    return {"XLA_FLAGS": f"{flags} --xla_force_host_platform_device_count={count}".strip()}
+
+
+def _device() -> Device:
+    shipped = known_device("cpu", "cpu")
+    assert shipped is not None, "devices/cpu.toml is part of the package"
+    return replace(shipped, memory_bytes=_memory())
+
+
+def _memory() -> int:
+    """Of the machine, or of what this process may use of it."""
+    whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    try:
+        with open("/sys/fs/cgroup/memory.max") as file:
+            limit = file.read().strip()
+    except OSError:
+        return whole
+    return min(whole, int(limit)) if limit.isdecimal() else whole

@@ -1,0 +1,73 @@
+"""The process that compiles a module for a target: `python -m jxc.backend.targets.worker FOLDER`.
+
+Its environment was set for the target before it began, and nothing of the user's runs in it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from .build import DUMP, EXECUTABLE, MODULE, REQUEST, RESULT
+
+
+def main(folder: Path) -> None:
+    """Compile what lies in `folder`, and leave there what came of it."""
+    request = json.loads((folder / REQUEST).read_text())
+    try:
+        result = _compiled(folder, request)
+    except Exception as error:
+        result = {"error": f"{type(error).__name__}: {error}"}
+    (folder / RESULT).write_text(json.dumps(result))
+
+
+def _compiled(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
+    import jax
+
+    from ...ir import make_context, read_module
+    from .. import _private
+    from ..from_module import load_libraries
+    from .find import find_family, find_target
+
+    jax.config.update("jax_enable_compilation_cache", False)
+    target = find_target(request["target"])
+    devices = find_family(target.name.partition(":")[0]).devices(target, request["devices"])
+    module = read_module((folder / MODULE).read_bytes(), make_context(), name=target.name)
+    load_libraries(module)
+    options = {
+        "xla_dump_to": str(folder / DUMP),
+        "xla_dump_hlo_as_text": True,
+        **request["xla_options"],
+    }
+    start = perf_counter()
+    executable = _private.compile_for(module, devices, options)
+    seconds = perf_counter() - start
+    serialised = _private.serialised(executable)
+    if serialised is not None:
+        (folder / EXECUTABLE).write_bytes(serialised)
+    return {
+        "hlo": "\n".join(module.to_string() for module in executable.hlo_modules()),
+        "memory": _memory(executable),
+        "cost": _cost(executable),
+        "seconds": seconds,
+    }
+
+
+def _memory(executable: Any) -> dict[str, int]:
+    stats = executable.get_compiled_memory_stats()
+    names = [name for name in dir(stats) if name.endswith("_in_bytes")]
+    return {name: int(getattr(stats, name)) for name in names}
+
+
+def _cost(executable: Any) -> dict[str, float] | None:
+    try:
+        return dict(executable.cost_analysis())
+    except Exception:  # the GPU's compiler has none: UNIMPLEMENTED
+        return None
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
