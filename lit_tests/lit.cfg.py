@@ -6,6 +6,8 @@ from pathlib import Path
 
 import lit.formats
 
+from jxc.backend.targets import find_target
+
 config.name = "jxc"  # noqa: F821 - lit defines `config` and `lit_config`
 config.test_format = lit.formats.ShTest(execute_external=False)  # noqa: F821
 config.suffixes = [".mlir", ".py", ".test"]  # noqa: F821
@@ -24,3 +26,8 @@ config.substitutions += [  # noqa: F821
     ("%python", sys.executable),
     ("FileCheck", f"{bin_dir / 'filecheck'}"),
 ]
+
+# What a test may ask for by `REQUIRES:`; lit counts those that it cannot run as unsupported.
+for feature, target in (("gpu", "gpu:h100"), ("tpu", "tpu:v5e:2x2")):
+    if not find_target(target).missing:
+        config.available_features.add(feature)  # noqa: F821

@@ -54,6 +54,17 @@ def lowered_from_module(module: ir.Module) -> Lowered:
     return Lowered(named, "", None, jax.default_backend(), origin)
 
 
+def uncallable_from_module(module: ir.Module) -> Lowered:
+    """A module as a value that `opt` and `compile` for other hardware take, for any device count.
+
+    Raises:
+        JxcError: it has no @main, or a constant of it was left out.
+    """
+    _main_of(module)
+    _refuse_elided(module)
+    return Lowered(module, "", None, "cpu", Origin(None, None, module))
+
+
 def _main_of(module: ir.Module) -> ir.OpView:
     found = functions(module)
     if "main" in found:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from time import perf_counter
 from typing import Any
 
 import jax
@@ -18,7 +19,8 @@ from ..ir import clone_module, write_bytecode, write_text
 from ..pipeline import Pipeline, PipelineLike, Report, make_pipeline, run_pipeline
 from ..rewrite import Facts, promises
 from . import _private, hook
-from .targets import Build, Target, build, find_target
+from .targets import Target, find_target
+from .targets.build import Build, build
 
 _MEMORY = ("argument", "output", "temp", "alias", "generated_code")
 
@@ -28,23 +30,24 @@ class Origin:
     """What a `Lowered` came from: JAX's own values, and the module before any pass.
 
     Attributes:
-        traced: JAX's, or a stand-in's of the same signature.
-        lowered: JAX's, which knows how to call what is compiled.
+        traced: JAX's `Traced`, or a stand-in's of the same signature; None where nothing is called.
+        lowered: JAX's `Lowered`, which knows how to call what is compiled; None likewise.
         plain: the module before any pass; None for a function, which can be lowered again.
     """
 
-    traced: jax.stages.Traced
-    lowered: jax.stages.Lowered
+    traced: Any
+    lowered: Any
     plain: ir.Module | None = None
 
     def lowered_for(self, platform: str) -> Lowered:
         """The program before any pass, for another platform."""
         if self.plain is not None:
             return Lowered(self.plain, "", None, platform, self)
+        start = perf_counter()
         lowered = self.traced.lower(lowering_platforms=(platform,))
-        origin = replace(self, lowered=lowered)
         module = clone_module(lowered.compiler_ir("stablehlo"))
-        return Lowered(module, "", None, platform, origin)
+        seconds = {"lower": perf_counter() - start}
+        return Lowered(module, "", None, platform, replace(self, lowered=lowered), seconds=seconds)
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,7 @@ class Lowered:
         pipeline: the pipelines it went through, as text; empty for what JAX lowered.
         report: what the last pipeline did; None before one has run.
         platform: what it was lowered for, in JAX's words: "cpu", "cuda", "rocm" or "tpu".
+        seconds: by stage, "trace" and "lower", where they are known.
     """
 
     module: ir.Module
@@ -64,6 +68,7 @@ class Lowered:
     platform: str
     _origin: Origin
     _ran: tuple[tuple[Pipeline, frozenset[str]], ...] = ()
+    seconds: Mapping[str, float] = field(default_factory=dict, compare=False)
 
     @property
     def jaxpr(self) -> Any:
@@ -271,4 +276,6 @@ def lowered_from_request(
 def _of_lowering(lowering: Lowering, platform: str | None = None) -> Lowered:
     module = clone_module(lowering.module)
     origin = Origin(lowering.traced, lowering.lowered)
-    return Lowered(module, "", None, platform or jax.default_backend(), origin)
+    seconds = {"trace": lowering.trace_seconds, "lower": lowering.lower_seconds}
+    name = platform or jax.default_backend()
+    return Lowered(module, "", None, name, origin, seconds=seconds)

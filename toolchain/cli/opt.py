@@ -34,7 +34,11 @@ def pipeline_options(command: Any) -> Any:
             help="Make the rules and passes in a file available by name.",
         ),
         click.option(
-            "--target", default="cpu", show_default=True, help="The hardware to compile for."
+            "--target",
+            default="cpu",
+            show_default=True,
+            metavar="NAME[,NAME]...",
+            help="The hardware to compile for: cpu, gpu:h100, tpu:v5e:2x2; see `jxc targets`.",
         ),
         click.option(
             "--assume", multiple=True, metavar="PROMISE", help="no-nans, no-infs, no-signed-zeros."
@@ -140,7 +144,7 @@ def facts_of(flags: dict[str, Any]) -> Any:
     """The `Facts` that --target and --assume ask for."""
     from ..rewrite import Facts, promises
 
-    return Facts(flags["target"], promises(flags["assume"]))
+    return Facts(flags["target"].partition(":")[0], promises(flags["assume"]))
 
 
 def input_name(file: str) -> str:

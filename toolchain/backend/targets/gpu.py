@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, version
 from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
@@ -157,11 +157,17 @@ def _description(device: Device) -> str:
 
 
 def _missing() -> str:
-    if importlib.util.find_spec("jax_plugins.xla_cuda13") is None:
-        from importlib.metadata import version
-
-        return _INSTALL.format(version("jax"))
+    if not any(_is_installed(f"jax-{cuda}-plugin") for cuda in ("cuda13", "cuda12")):
+        return _INSTALL.format(version("jaxlib"))
     return "" if _ptxas() else _INSTALL_PTXAS
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        version(package)
+    except PackageNotFoundError:
+        return False
+    return True
 
 
 def _ptxas() -> str | None:

@@ -52,7 +52,7 @@ def offers() -> Sequence[Offer]:
     state = "compiles" if _is_installed() else _INSTALL
     there = [Offer("tpu", "the TPU of this machine", "present")] if _is_present() else []
     return there + [
-        Offer(f"tpu:{name}:{_shape(name)}", f"TPU {name}, any topology", state)
+        Offer(f"tpu:{name}:{_shape(name)}", f"TPU {name.removeprefix('tpu')}, this or another topology", state)
         for name in device_names("tpu")
     ]
 
@@ -71,7 +71,7 @@ def devices(target: Target, count: int) -> Sequence[Any]:
 def _shape(generation: str) -> str:
     device = known_device("tpu", generation)
     assert device is not None, "named by device_names"
-    return re.sub(r"\b1\b", "2", device.settings["smallest"], count=2)
+    return "x".join(["2", "2", "1"][: device.settings["smallest"].count("x") + 1])
 
 
 def _chips(rest: str, topology: str, device: Device) -> tuple[int, ...]:

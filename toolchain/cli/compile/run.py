@@ -9,8 +9,8 @@ from typing import Any
 import click
 import numpy as np
 
-from ..backend.timing import interleave, ratio
-from ..check.sensitivity import compare
+from ...backend.timing import interleave, ratio
+from ...check.sensitivity import compare
 
 _SHOWN = 8  # elements an output may have to be printed whole
 
