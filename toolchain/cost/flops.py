@@ -140,30 +140,33 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_ARITHMETIC = _names(
+ARITHMETIC = _names(
     "abs add and ceil clamp compare divide floor is_finite maximum minimum multiply negate not or "
     "popcnt count_leading_zeros reduce_precision remainder round_nearest_afz round_nearest_even "
     "select shift_left shift_right_arithmetic shift_right_logical sign sqrt rsqrt subtract xor "
     "square convert"
 )
-_TRANSCENDENTAL = _names(
+"""What takes one flop an element of its result, by StableHLO's and CHLO's names."""
+ELEMENTARY = _names(
     "atan2 cbrt cosine exponential exponential_minus_one log log_plus_one logistic power sine tan "
     "tanh erf erf_inv erfc lgamma digamma acos acosh asin asinh atan atanh cosh sinh zeta "
     "polygamma bessel_i1e next_after"
 )
-_MOVEMENT = _names(
+"""What takes `TRANSCENDENTAL` flops an element."""
+MOVEMENT = _names(
     "bitcast_convert broadcast broadcast_in_dim complex concatenate dynamic_slice "
     "dynamic_update_slice gather get_tuple_element imag iota optimization_barrier pad real reshape "
     "reverse slice transpose tuple"
 )
+"""What only moves data."""
 
 
 def _flops(name: str, op: ir.OpView) -> int | None:
-    if name in _MOVEMENT:
+    if name in MOVEMENT:
         return 0
-    if name in _ARITHMETIC:
+    if name in ARITHMETIC:
         return elements_of(op.results[0].type) * _complex_factor(name, op)
-    if name in _TRANSCENDENTAL:
+    if name in ELEMENTARY:
         return elements_of(op.results[0].type) * TRANSCENDENTAL * _complex_factor(name, op)
     formula = _FORMULAS.get(name)
     return formula(op) if formula else None
