@@ -52,6 +52,31 @@ def lowering_options(command: Any) -> Any:
             metavar="N",
             help="Split the CPU into N devices. pmap asks for as many as it maps over.",
         ),
+        click.option(
+            "--mesh",
+            metavar="AXIS=SIZE,...",
+            help="Lower over a mesh of devices, which need not be here: --mesh data=4,model=2.",
+        ),
+        click.option(
+            "--in-sharding",
+            multiple=True,
+            metavar="NAME=SPEC",
+            help="Split an argument: x=data,None its first dimension over the axis data, "
+            "x=data+model over two axes, x= is replicated. NAME is a parameter, a position from 0, "
+            "or a path such as \"params['w']\", * standing for any key; the most specific counts. "
+            "What is not named is left to XLA.",
+        ),
+        click.option(
+            "--out-sharding",
+            multiple=True,
+            metavar="NAME=SPEC",
+            help="The same for a result: a position, or a path such as \"result['loss']\".",
+        ),
+        click.option(
+            "--sharding",
+            metavar="FILE.py:FN",
+            help="A function from the mesh to in_shardings, or to (in_shardings, out_shardings).",
+        ),
         click.option("--x64", is_flag=True, help="64-bit types: JAX cuts them down otherwise."),
     ]
     for option in reversed(options):

@@ -62,3 +62,9 @@ def frames_of(equation: Any) -> list[tuple[str, int, str]]:
     trace = getattr(equation.source_info, "traceback", None)
     frames = trace.frames if trace is not None else []
     return [(frame.file_name, frame.line_num, frame.function_name) for frame in reversed(frames)]
+
+
+def has_own_shardings(fn: Any) -> bool:
+    """Whether `fn`, or the method that it is, was jitted with `in_shardings`."""
+    info = getattr(getattr(fn, "__func__", fn), "_jit_info", None)
+    return bool(getattr(info, "user_specified_in_shardings", False))

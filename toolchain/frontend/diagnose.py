@@ -290,6 +290,19 @@ _KNOWN = {
     r"vmap (in_axes|got inconsistent sizes|was requested)": (
         "in_axes has one entry for each argument: an axis, or None for what is not mapped."
     ),
+    "context mesh .* should match the mesh": (
+        "The function brings a mesh of its own: leave --mesh out. It is lowered over that one."
+    ),
+    "does not match the device assignment size|incompatible devices": (
+        "The function is jitted over devices of its own: give --mesh as many, or leave it out."
+    ),
+    "can only be used outside of `jax.jit`": (
+        "Leave the mesh out of the function: --mesh sets it for the whole of it."
+    ),
+    r"Resource axis: .* is not found in mesh": (
+        "Name an axis of --mesh, or add one: --mesh data=4,model=2."
+    ),
+    "non-empty mesh": "Name the axes: --mesh data=4,model=2.",
     "unbound axis name": (
         "Name the axis: --transform \"vmap(axis_name='i')\", or pmap for devices."
     ),

@@ -7,7 +7,7 @@ import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MethodType
 from typing import Any
 
@@ -16,6 +16,8 @@ from jaxlib.mlir import ir
 from ..errors import MissingTargetError, UsageError
 from .constants import CapturedConstant, captured_constants
 from .diagnose import Call, check_arguments, check_leaks, explaining
+from .mesh import make_mesh, platform_for, settle, sizes_of, within
+from .shardings import result_shardings, shard_arguments
 from .transform import Step, Transform, parse_transform
 
 
@@ -23,7 +25,8 @@ from .transform import Step, Transform, parse_transform
 class Lowering:
     """A traced and lowered function.
 
-    `traced` and `lowered` are JAX's own stages; `function` is what the user named;
+    `traced` and `lowered` are JAX's own stages; `function` is what the user named; `mesh` has the
+    sizes by axis, in order, of what it is sharded over, and is empty where it is not;
     `trace_seconds` and `lower_seconds` are how long the two took.
     """
 
@@ -32,6 +35,7 @@ class Lowering:
     lowered: Any
     trace_seconds: float = field(default=0.0, compare=False)
     lower_seconds: float = field(default=0.0, compare=False)
+    mesh: Mapping[str, int] = field(default_factory=dict)
     _exported: Any = field(default=None, repr=False, compare=False)
 
     @property
@@ -73,6 +77,10 @@ def lower(
     platform: str | None = None,
     device: Any = None,
     jit_kwargs: Mapping[str, Any] | None = None,
+    mesh: Any = None,
+    in_shardings: Any = None,
+    out_shardings: Any = None,
+    concrete: bool = False,
 ) -> Lowering:
     """Trace and lower `fn`.
 
@@ -87,22 +95,36 @@ def lower(
         platform: one of `forms.PLATFORMS`, to lower for it though it may not be present.
         device: a `jax.Device` to lower for.
         jit_kwargs: for jax.jit, when `fn` is not jitted yet.
+        mesh: what to lower over: sizes by axis such as {"data": 4}, the same as text, or a JAX
+            mesh. It is abstract, and needs no devices, unless `concrete`. Unnamed shardings are
+            left to XLA.
+        in_shardings: a dict from names to `PartitionSpec`s, a name being an argument, a position
+            or a path into one, `*` within brackets a wildcard, the most specific one counting; or,
+            as for jax.jit, a prefix of the positional arguments.
+        out_shardings: the same for results, which are `result` or positions.
+        concrete: lower over the devices of this machine, so that the result can run here.
 
     Raises:
         UsageError: `fn` is jitted and `static` or `jit_kwargs` is given; a bad transform; a static
-            argument that `fn` does not have; arguments that do not fit.
+            argument that `fn` does not have; arguments that do not fit; a bad mesh or sharding.
+        MissingTargetError: there are fewer devices than a concrete mesh has.
         TraceError: the function cannot be traced or lowered; the message names its line.
     """
     args, kwargs = tuple(args), dict(kwargs or {})
     transform = parse_transform(transform) if isinstance(transform, str) else transform
     bound = _bind_static(fn, dict(static)) if static else fn
     transformed = transform(bound) if transform else bound
-    traced_call = Call(fn, transformed, args, kwargs)
-    check_arguments(traced_call)
+    call = Call(fn, transformed, args, kwargs)
+    check_arguments(call)
     check_devices(transform, args)
-    jitted, args = _jitted(transformed, args, jit_kwargs)
-    with _on(device), explaining(traced_call):
-        return _lower(traced_call, jitted, args, platform)
+    over = make_mesh(mesh, platform=platform, device=device, concrete=concrete)
+    sharded = Call(fn, transformed, *shard_arguments(call, over, in_shardings))
+    with _on(device), within(over), explaining(call):
+        jitted, args = _jitted(sharded, jit_kwargs, over, out_shardings)
+        lowering = _lower(sharded, jitted, args, platform_for(over, platform))
+    if lowering.is_symbolic:
+        return replace(lowering, mesh=sizes_of(over))
+    return replace(lowering, mesh=settle(lowering.module, over, call.name))
 
 
 def _lower(call: Call, jitted: Any, args: Any, platform: str | None) -> Lowering:
@@ -115,7 +137,8 @@ def _lower(call: Call, jitted: Any, args: Any, platform: str | None) -> Lowering
     lowered = traced.lower(lowering_platforms=platforms)
     exported = _export(jitted, args, kwargs, platforms) if _has_symbols(args, kwargs) else None
     end = time.perf_counter()
-    return Lowering(call.function, traced, lowered, traced_at - start, end - traced_at, exported)
+    times = (traced_at - start, end - traced_at)
+    return Lowering(call.function, traced, lowered, *times, _exported=exported)
 
 
 def _has_symbols(args: Any, kwargs: Any) -> bool:
@@ -146,17 +169,23 @@ def is_jitted(fn: Any) -> bool:
     return callable(getattr(fn, "trace", None)) and callable(getattr(fn, "lower", None))
 
 
-def _jitted(fn: Any, args: Any, jit_kwargs: Mapping[str, Any] | None) -> tuple[Any, Any]:
+def _jitted(
+    call: Call, jit_kwargs: Mapping[str, Any] | None, mesh: Any, out_shardings: Any
+) -> tuple[Any, Any]:
     """A jitted function, and the arguments to trace it with."""
-    import jax
-
+    fn, args = call.traced, call.args
     if inspect.isgeneratorfunction(fn) or inspect.iscoroutinefunction(fn):
         raise UsageError(
             f"{_name(fn)} is a generator or coroutine function: expected one that returns arrays. "
             "Wrap it in a function that collects what it yields."
         )
     if not is_jitted(fn):
-        return jax.jit(fn, **(jit_kwargs or {})), args
+        return _jit(call, dict(jit_kwargs or {}), mesh, out_shardings), args
+    if out_shardings is not None:
+        raise UsageError(
+            f"{_name(fn)} is already jitted: how its results are sharded is settled there.\n"
+            "  Add .__wrapped__ to its name for the function inside."
+        )
     if jit_kwargs:
         raise UsageError(
             f"{_name(fn)} is already jitted; expected a plain function with {', '.join(jit_kwargs)}"
@@ -164,6 +193,17 @@ def _jitted(fn: Any, args: Any, jit_kwargs: Mapping[str, Any] | None) -> tuple[A
     if isinstance(fn, MethodType):  # its .trace is the function's own, which knows no self
         return fn.__func__, (fn.__self__, *args)
     return fn, args
+
+
+def _jit(call: Call, jit_kwargs: dict[str, Any], mesh: Any, out_shardings: Any) -> Any:
+    import jax
+
+    jitted = jax.jit(call.traced, **jit_kwargs)
+    if out_shardings is None:
+        return jitted
+    results = jitted.trace(*call.args, **call.kwargs).out_info
+    chosen = result_shardings(out_shardings, mesh, results)
+    return jax.jit(call.traced, **jit_kwargs, out_shardings=chosen)
 
 
 def _name(fn: Any) -> str:

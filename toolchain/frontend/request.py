@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import sys
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from .target import Target, resolve_target, resolve_value
 from .transform import Transform, parse_transform
 
 if TYPE_CHECKING:
+    from ..ir.shardings import Spec
     from .lowering import Lowering
 
 
@@ -24,7 +26,9 @@ class LowerRequest:
 
     `target` is `file.py:fn` or `pkg.mod:fn`; `specs` are argument specs; `args_from` names a
     function that returns the arguments; `static` holds `NAME=VALUE`s; `host_devices` is how many
-    devices the CPU is split into. The rest is as for `lower`.
+    devices the CPU is split into; `mesh` is `AXIS=SIZE,...`, `in_sharding` and `out_sharding` hold
+    `NAME=SPEC`s, and `sharding` names a function that makes both of a mesh. The rest is as for
+    `lower`.
     """
 
     target: str
@@ -36,6 +40,11 @@ class LowerRequest:
     platform: str | None = None
     host_devices: int | None = None
     x64: bool = False
+    mesh: str | None = None
+    in_sharding: tuple[str, ...] = ()
+    out_sharding: tuple[str, ...] = ()
+    sharding: str | None = None
+    concrete: bool = False
 
 
 @dataclass(frozen=True)
@@ -56,7 +65,7 @@ def run_request(request: LowerRequest) -> LoweredTarget:
 
     Raises:
         UsageError: something in the request cannot be understood, or does not fit.
-        MissingTargetError: the device is not here.
+        MissingTargetError: the device is not here, or not as many as a concrete mesh has.
         ImportFailure, TraceError: the user's code failed; the message names its line.
     """
     from .arguments import parse_static
@@ -65,9 +74,10 @@ def run_request(request: LowerRequest) -> LoweredTarget:
     transform = parse_transform(request.transform) if request.transform else None
     static = _unique([parse_static(text) for text in request.static])
     _check(request)
-    _prepare_environment(request, transform, specs)
+    over = _read_mesh(request, transform)
+    _prepare_environment(request, transform, specs, over)
     with contextlib.redirect_stdout(sys.stderr):
-        return _carry_out(request, specs, static, transform)
+        return _carry_out(request, specs, static, transform, over)
 
 
 def _carry_out(
@@ -75,12 +85,14 @@ def _carry_out(
     specs: list[ArgumentSpec],
     static: dict[str | int, Any],
     transform: Transform | None,
+    over: _Over,
 ) -> LoweredTarget:
     target = resolve_target(request.target)
     _enable_x64(request)
     args, kwargs = _arguments(request, specs)
     from .lowering import find_device, lower
 
+    mesh, in_shardings, out_shardings = _shardings(request, over, args)
     lowering = lower(
         target.function,
         args,
@@ -89,6 +101,9 @@ def _carry_out(
         transform=transform,
         platform=request.platform,
         device=find_device(request.device) if request.device else None,
+        mesh=mesh,
+        in_shardings=in_shardings,
+        out_shardings=out_shardings,
     )
     return LoweredTarget(target, args, kwargs, lowering)
 
@@ -109,9 +124,57 @@ def _check(request: LowerRequest) -> None:
         kind = request.device.partition(":")[0]
         if kind != request.platform and (kind, request.platform) not in _GPUS:
             raise UsageError(f"--device {request.device} is not of --platform {request.platform}")
+    if request.device and request.mesh:
+        raise UsageError("expected --device or --mesh, found both: a device is a single one")
 
 
 _GPUS = {("gpu", "cuda"), ("gpu", "rocm")}
+
+
+# Meshes
+
+
+@dataclass(frozen=True)
+class _Over:
+    """The mesh and the shardings by name that a request spells."""
+
+    mesh: dict[str, int]
+    inputs: dict[str, Spec]
+    outputs: dict[str, Spec]
+
+
+def _read_mesh(request: LowerRequest, transform: Transform | None) -> _Over:
+    if not (request.mesh or request.in_sharding or request.out_sharding or request.sharding):
+        return _Over({}, {}, {})
+    from ..ir.shardings import parse_mesh
+    from .shardings import parse_rules
+
+    if not request.mesh:
+        given = "in" if request.in_sharding else "out"
+        flag = "--sharding" if request.sharding else f"--{given}-sharding"
+        raise UsageError(f"{flag} needs a mesh: --mesh AXIS=SIZE,..., such as --mesh data=4")
+    if request.sharding and (request.in_sharding or request.out_sharding):
+        raise UsageError("--sharding gives all shardings: leave --in-sharding, --out-sharding out")
+    if transform and transform.has("pmap"):
+        raise UsageError("expected --mesh or pmap, found both: pmap makes a mesh of its own")
+    return _Over(
+        parse_mesh(request.mesh),
+        parse_rules("--in-sharding", request.in_sharding),
+        parse_rules("--out-sharding", request.out_sharding),
+    )
+
+
+def _shardings(request: LowerRequest, over: _Over, args: tuple[Any, ...]) -> tuple[Any, Any, Any]:
+    """The JAX mesh, and what goes in and out sharded over it."""
+    if not over.mesh:
+        return None, None, None
+    from .mesh import make_mesh
+    from .shardings import split_shardings
+
+    mesh = make_mesh(over.mesh, platform=request.platform, concrete=request.concrete)
+    if not request.sharding:
+        return mesh, over.inputs or None, over.outputs or None
+    return mesh, *split_shardings(_made(resolve_value(request.sharding), mesh), args)
 
 
 def _arguments(
@@ -124,27 +187,30 @@ def _arguments(
     return split_arguments(_made(resolve_value(request.args_from)))
 
 
-def _made(source: Any) -> Any:
-    """What `--args` names, called if it is a function."""
+def _made(source: Any, *args: Any) -> Any:
+    """What `--args` or `--sharding` names, called if it is a function."""
     if not callable(source):
         return source
     from .diagnose import Call, check_arguments, explaining
 
-    call = Call(source, source, (), {})
+    call = Call(source, source, args, {})
     check_arguments(call)
     with explaining(call):
-        return _call(source)
+        return _call(source, *args)
 
 
-def _call(source: Callable[[], Any]) -> Any:
-    return source()
+def _call(source: Callable[..., Any], *args: Any) -> Any:
+    return source(*args)
 
 
 # What JAX reads when it starts
 
 
 def _prepare_environment(
-    request: LowerRequest, transform: Transform | None, specs: list[ArgumentSpec]
+    request: LowerRequest,
+    transform: Transform | None,
+    specs: list[ArgumentSpec],
+    over: _Over,
 ) -> None:
     """Set what JAX reads once, when it is imported or sets up its devices."""
     if request.x64:
@@ -153,6 +219,8 @@ def _prepare_environment(
     flags = os.environ.get("XLA_FLAGS", "")
     if count is None and transform and transform.has("pmap") and _HOST_DEVICES not in flags:
         count = _leading_dimension(specs)
+    if count is None and request.concrete and over.mesh and _HOST_DEVICES not in flags:
+        count = math.prod(over.mesh.values())
     if count is not None:  # XLA heeds the last of several
         os.environ["XLA_FLAGS"] = f"{flags} --{_HOST_DEVICES}={count}".strip()
 

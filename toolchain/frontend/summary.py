@@ -17,7 +17,8 @@ def summarize(lowered: LoweredTarget) -> dict[str, Any]:
     """A JSON-ready object: the module's name, its arguments and results, counts and times.
 
     Each argument and result has `path` (in the function's own tree), `shape` (a symbolic
-    dimension is a string) and `dtype`; times are in seconds; `bytes` of constants are bytes.
+    dimension is a string) and `dtype`; `mesh` has sizes by axis, in order; times are in seconds;
+    `bytes` of constants are bytes.
     """
     lowering = lowered.lowering
     return {
@@ -28,6 +29,7 @@ def summarize(lowered: LoweredTarget) -> dict[str, Any]:
         "results": [
             {"path": path, **_type(leaf)} for path, leaf in _leaves(lowering.traced.out_info)
         ],
+        "mesh": dict(lowering.mesh),
         "ops": count_ops(lowering.module),
         "constants": [_constant(constant) for constant in lowering.constants],
         "seconds": {

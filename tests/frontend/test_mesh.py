@@ -1,0 +1,245 @@
+"""Lowering over a mesh: what JAX lowers for the same shardings, with and without devices."""
+
+from __future__ import annotations
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import AbstractMesh, AxisType, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+from jxc.errors import MissingTargetError, UsageError
+from jxc.frontend import LowerRequest, run_request
+from jxc.frontend.diagnose import TraceError
+from jxc.frontend.lowering import lower
+from jxc.frontend.shardings import parse_rules, split_shardings
+
+MESH = {"data": 2, "model": 2}
+ABSTRACT = AbstractMesh((2, 2), ("data", "model"), axis_types=(AxisType.Auto,) * 2)
+PARAMS = {"w": jax.ShapeDtypeStruct((8, 6), "float32"), "b": jax.ShapeDtypeStruct((6,), "float32")}
+X = jax.ShapeDtypeStruct((16, 8), "float32")
+
+
+def step(params, x):
+    return jnp.tanh(x @ params["w"] + params["b"])
+
+
+def over(*spec):
+    return NamedSharding(ABSTRACT, P(*spec))
+
+
+def partitions(lowering):
+    return lowering.module.operation.attributes["mhlo.num_partitions"].value
+
+
+BY_NAME = {"params": P(), "params['w']": P(None, "model"), "1": P("data", None)}
+BY_PREFIX = ({"w": P(None, "model"), "b": P()}, P("data"))
+
+
+@pytest.mark.parametrize("platform", ["tpu", "cuda", "cpu", None])
+@pytest.mark.parametrize("shardings", [BY_NAME, BY_PREFIX])
+def test_the_module_is_what_jax_lowers_for_these_shardings(platform, shardings):
+    ours = lower(
+        step,
+        (PARAMS, X),
+        mesh=MESH,
+        in_shardings=shardings,
+        out_shardings={"0": P("data", "model")},
+        platform=platform,
+    )
+    inside = ({"w": over(None, "model"), "b": over()}, over("data"))
+    theirs = jax.jit(step, in_shardings=inside, out_shardings=over("data", "model"))
+    traced = theirs.trace(PARAMS, X)
+    assert str(ours.module) == traced.lower(lowering_platforms=(platform or "cpu",)).as_text()
+    assert dict(ours.mesh) == MESH
+    assert partitions(ours) == 4
+
+
+def test_what_is_not_named_is_left_open():
+    text = str(lower(step, (PARAMS, X), mesh="data=4", in_shardings={"x": P("data")}).module)
+    assert text.count("sdy.sharding =") == 1
+
+
+def test_two_axes_of_one_dimension():
+    rules = parse_rules("--in-sharding", ("x=model+data",))
+    text = str(lower(step, (PARAMS, X), mesh=MESH, in_shardings=rules).module)
+    assert '#sdy.sharding<@mesh, [{"model", "data"}, {}]>' in text
+
+
+def test_the_most_specific_name_counts():
+    def apply(params, x):
+        return sum(layer["w"] @ x for layer in params["layers"])
+
+    w = jax.ShapeDtypeStruct((4, 4), "float32")
+    rules = {
+        "params": P("data"),
+        "params['layers'][*]['w']": P("model"),
+        "params['layers'][1]['w']": P(None, "model"),
+    }
+    args = ({"layers": [{"w": w}, {"w": w}], "extra": [w]}, w)
+    module = lower(apply, args, mesh=MESH, in_shardings=rules, jit_kwargs={"keep_unused": True})
+    found = next(line for line in str(module.module).splitlines() if "@main" in line)
+    specs = [each.partition("]>")[0] for each in found.split("<@mesh, [")[1:]]
+    assert specs == ['{"data"}, {}', '{"model"}, {}', '{}, {"model"}']
+
+
+def test_keyword_arguments_rests_and_python_numbers():
+    def add(a, *rest, scale, **more):
+        return (a + rest[0] + rest[1] + more["last"]) * scale
+
+    x = jax.ShapeDtypeStruct((8,), "float32")
+    rules = {"rest": P("data"), "rest[1]": P("model"), "last": P(), "scale": P()}
+    lowering = lower(add, (x, x, x), {"scale": 2.0, "last": x}, mesh=MESH, in_shardings=rules)
+    text = str(lowering.module)
+    assert [text.count(spec) for spec in ('[{"data"}]', '[{"model"}]', "[{}]")] == [1, 1, 1]
+    assert lowering.jaxpr.in_avals[-1].weak_type or lowering.jaxpr.in_avals[-2].weak_type
+
+
+def test_a_jitted_function_keeps_its_donation():
+    jitted = jax.jit(lambda x: x + 1, donate_argnums=0)
+    text = str(lower(jitted, (X,), mesh="data=4", in_shardings={"x": P("data")}).module)
+    assert "jax.buffer_donor = true" in text
+    assert '<@mesh, [{"data"}, {}]>' in text
+
+
+def test_a_jitted_method():
+    class Model:
+        @functools.partial(jax.jit, static_argnums=0)
+        def apply(self, x):
+            return x * 2
+
+    text = str(lower(Model().apply, (X,), mesh="data=4", in_shardings={"x": P("data")}).module)
+    assert '<@mesh, [{"data"}, {}]>' in text
+
+
+def test_a_mesh_alone_gives_the_function_its_axes():
+    def constrained(x):
+        return jax.lax.with_sharding_constraint(jnp.sin(x), P("data"))
+
+    def reduced(x):
+        return jax.shard_map(
+            lambda part: jax.lax.psum(part, "data"), in_specs=P("data"), out_specs=P()
+        )(x)
+
+    lowering = lower(constrained, (X,), mesh=MESH)
+    assert 'sdy.sharding_constraint %0 <@mesh, [{"data"}, {}]>' in str(lowering.module)
+    assert partitions(lowering) == 4
+    assert "sdy.manual_computation" in str(lower(reduced, (X,), mesh=MESH).module)
+    assert partitions(lower(jnp.sin, (X,), mesh=MESH)) == 4
+
+
+def test_the_mesh_that_a_function_brings_is_told():
+    mesh = jax.make_mesh((4,), ("d",), axis_types=(AxisType.Auto,))
+    own = jax.jit(jnp.sin, in_shardings=NamedSharding(mesh, P("d")))
+    assert dict(lower(own, (X,)).mesh) == {"d": 4}
+    assert dict(lower(own, (X,), mesh="d=4").mesh) == {"d": 4}
+    assert not lower(jnp.sin, (X,)).mesh
+
+
+def test_a_concrete_mesh_runs_here():
+    lowering = lower(step, (PARAMS, X), mesh=MESH, in_shardings=BY_NAME, concrete=True)
+    abstract = lower(step, (PARAMS, X), mesh=MESH, in_shardings=BY_NAME)
+    assert str(lowering.module) == str(abstract.module)
+    params = {"w": np.ones((8, 6), np.float32), "b": np.arange(6, dtype=np.float32)}
+    x = np.linspace(-1, 1, 128, dtype=np.float32).reshape(16, 8)
+    result = lowering.lowered.compile()(params, x)
+    assert len(result.sharding.device_set) == 4
+    np.testing.assert_allclose(result, step(params, x), rtol=1e-5)
+
+
+def test_a_concrete_mesh_needs_its_devices():
+    with pytest.raises(MissingTargetError, match="data=64 has 64 devices; here is 4 of kind cpu"):
+        lower(jnp.sin, (X,), mesh="data=64", concrete=True)
+
+
+def test_a_request_is_carried_out_over_its_mesh(tmp_path):
+    file = tmp_path / "sharded_model.py"
+    file.write_text(
+        "import jax, jax.numpy as jnp\n"
+        "from jax.sharding import PartitionSpec as P\n"
+        "@jax.jit\n"
+        "def f(x, y): return x @ y\n"
+        "def place(mesh): return (P('data'), None), P('data', 'model')\n"
+    )
+    specs = ("f32[8,8]", "f32[8,8]")
+    made = LowerRequest(
+        f"{file}:f.__wrapped__", specs, mesh="data=2,model=2", sharding=f"{file}:place"
+    )
+    spelled = LowerRequest(
+        f"{file}:f.__wrapped__",
+        specs,
+        mesh="data=2,model=2",
+        in_sharding=("x=data,None",),
+        out_sharding=("result=data,model",),
+        concrete=True,
+    )
+    texts = [str(run_request(each).lowering.module) for each in (made, spelled)]
+    assert texts[0] == texts[1]
+    assert texts[0].count("sdy.sharding =") == 2
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ({"x": P("dat")}, r"x is f32\[16,8\]: the mesh .* no axis 'dat'. Did you mean 'data'"),
+        ({"x": P("data", "data")}, "the axis 'data' stands there twice"),
+        ({"x": P("data", None, None)}, "3 entries, more than the array has dimensions: 2"),
+        ({"params": P("data")}, r"params\['b'\] is f32\[6\]: dimension 0, of size 6, does not"),
+        ({"y": P()}, r"no argument 'y'. There is params\['b'\], params\['w'\], x"),
+        ({"params['v']": P()}, r"Did you mean \"params\['w'\]\""),
+        ({"x": P("data"), "1": P("model")}, "both name x: leave one out"),
+        ({"x": "data"}, "expected a PartitionSpec or a NamedSharding, found str"),
+        (({"w": P(), "c": P()}, None), r"in_shardings\[0\] has another structure"),
+        (P("data"), r"params\['b'\] is f32\[6\]"),
+        (
+            {"x": NamedSharding(AbstractMesh((3,), ("data",)), P())},
+            "x is sharded over another mesh",
+        ),
+    ],
+)
+def test_a_sharding_that_does_not_fit_is_refused(rules, message):
+    with pytest.raises(UsageError, match=message):
+        lower(step, (PARAMS, X), mesh={"data": 4, "model": 2}, in_shardings=rules)
+
+
+def test_a_mesh_against_what_the_function_brings():
+    mesh = jax.make_mesh((4,), ("d",), axis_types=(AxisType.Auto,))
+    own = jax.jit(jnp.sin, in_shardings=NamedSharding(mesh, P("d")))
+    with pytest.raises(UsageError, match="a mesh of its own, d=4, and --mesh data=4 is another"):
+        lower(own, (X,), mesh="data=4")
+    with pytest.raises(UsageError, match="in_shardings of its own"):
+        lower(own, (X,), mesh="d=4", in_shardings={"x": P("d")})
+    with pytest.raises(UsageError, match="how its results are sharded is settled there"):
+        lower(jax.jit(jnp.sin), (X,), mesh="d=4", out_shardings={"0": P("d")})
+
+    def mapped(x):
+        return jax.shard_map(jnp.sin, mesh=mesh, in_specs=P("d"), out_specs=P("d"))(x)
+
+    with pytest.raises(TraceError, match="a mesh of its own: leave --mesh out"):
+        lower(mapped, (X,), mesh="data=4")
+    assert dict(lower(mapped, (X,), mesh="d=4", concrete=True).mesh) == {"d": 4}
+    left_out = lower(mapped, (X,), platform="tpu")
+    assert dict(left_out.mesh) == {"d": 4}
+    assert partitions(left_out) == 4
+
+
+def test_how_a_function_of_shardings_is_read():
+    a, b = P("data"), P()
+    args = (PARAMS, X)
+    assert split_shardings((a, b), args) == ((a, b), None)
+    assert split_shardings(((a, b), a), args) == ((a, b), a)
+    assert split_shardings({"out_shardings": a}, args) == (None, a)
+    assert split_shardings(a, args) == (a, None)
+    with pytest.raises(UsageError, match="Return a dict"):
+        split_shardings(((a, b), b), ((X, X), X))
+
+
+def test_a_dimension_without_a_number_cannot_be_split():
+    symbolic = jax.ShapeDtypeStruct(jax.export.symbolic_shape("b, 8"), "float32")
+    with pytest.raises(UsageError, match="of size b, does not split into the 4 of 'data'"):
+        lower(jnp.sin, (symbolic,), mesh="data=4", in_shardings={"0": P("data")})
+    whole = lower(jnp.sin, (symbolic,), mesh="data=4", in_shardings={"0": P(None, "data")})
+    assert '<@mesh, [{}, {"data"}]>' in str(whole.module)

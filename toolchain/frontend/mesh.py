@@ -1,0 +1,133 @@
+"""Lowering over a mesh: JAX's mesh from named sizes, the context it is in, what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+from ..errors import MissingTargetError, UsageError
+
+if TYPE_CHECKING:
+    from jaxlib.mlir import ir
+
+
+def make_mesh(
+    mesh: Any, *, platform: str | None = None, device: Any = None, concrete: bool = False
+) -> Any:
+    """A JAX mesh whose axes XLA and Shardy are free to use (`AxisType.Auto`); None for no axes.
+
+    Args:
+        mesh: sizes by axis in order, their text, a JAX mesh (taken as it is), or None.
+        platform: whose devices a concrete mesh is made of; the default backend's if None.
+        device: a single device that was asked for beside the mesh.
+        concrete: make it of devices that are here, so that the program can run. Without it the
+            mesh is abstract and needs none.
+
+    Raises:
+        UsageError: the text is no mesh, or `device` is given too.
+        MissingTargetError: there are fewer devices than the mesh has.
+    """
+    from jax.sharding import AbstractMesh, Mesh
+
+    if mesh is None or isinstance(mesh, (Mesh, AbstractMesh)):
+        return mesh
+    from ..ir.shardings import format_mesh, parse_mesh
+
+    sizes = parse_mesh(mesh if isinstance(mesh, str) else format_mesh(mesh))
+    if device is not None:
+        raise UsageError(f"expected a device or a mesh, found both: {device} is a single one")
+    names, shape = tuple(sizes), tuple(sizes.values())
+    if not concrete:
+        return AbstractMesh(shape, names, axis_types=_auto(names))
+    return Mesh(_devices(sizes, platform).reshape(shape), names, axis_types=_auto(names))
+
+
+def _auto(names: tuple[str, ...]) -> tuple[Any, ...]:
+    """Said each time: from jax 0.11 axes are explicit unless told otherwise."""
+    from jax.sharding import AxisType
+
+    return (AxisType.Auto,) * len(names)
+
+
+def _devices(sizes: Mapping[str, int], platform: str | None) -> Any:
+    import jax
+    import numpy as np
+
+    from ..ir.shardings import devices_of, format_mesh
+
+    try:
+        devices = jax.devices(platform)
+    except RuntimeError as error:
+        raise MissingTargetError(f"no {platform} device here for a mesh to run on") from error
+    count = devices_of(sizes)
+    if count <= len(devices):
+        return np.array(devices[:count])
+    kind = devices[0].platform
+    more = f"\n  --host-devices {count} splits the CPU into as many." if kind == "cpu" else ""
+    raise MissingTargetError(
+        f"the mesh {format_mesh(sizes)} has {count} devices; here is {len(devices)} of kind {kind}."
+        f" Lowering and compiling for a target need none of them.{more}"
+    )
+
+
+def within(mesh: Any) -> AbstractContextManager[Any]:
+    """The mesh as JAX's context: `with_sharding_constraint(x, P("data"))` finds its axes there."""
+    import jax
+    from jax.sharding import Mesh
+
+    if mesh is None:
+        return nullcontext()
+    return jax.set_mesh(mesh) if isinstance(mesh, Mesh) else jax.sharding.use_abstract_mesh(mesh)
+
+
+def platform_for(mesh: Any, platform: str | None) -> str | None:
+    """The platform to lower for: one must be named where a mesh has no devices to tell it by."""
+    from jax.sharding import AbstractMesh
+
+    if platform is not None or not isinstance(mesh, AbstractMesh):
+        return platform
+    import jax
+
+    device = jax.devices()[0]
+    if device.platform != "gpu":
+        return device.platform
+    return "rocm" if "rocm" in device.client.platform_version.lower() else "cuda"
+
+
+def sizes_of(mesh: Any) -> dict[str, int]:
+    """The sizes of a JAX mesh by axis, in order; empty for None."""
+    return {} if mesh is None else dict(mesh.shape)
+
+
+def settle(module: ir.Module, mesh: Any, name: str) -> dict[str, int]:
+    """The mesh that a module is lowered over, which it then says: `mhlo.num_partitions`.
+
+    JAX leaves that number at 1 where a mesh is abstract and no argument is sharded over it; over
+    the same mesh of devices it writes their number.
+
+    Args:
+        module: JAX's own, changed in place.
+        mesh: the JAX mesh that was asked for, or None.
+        name: the function's.
+
+    Raises:
+        UsageError: the function is sharded over another mesh of its own.
+    """
+    from jaxlib.mlir import ir
+
+    from ..ir.shardings import devices_of, format_mesh, meshes_of
+
+    asked, found = sizes_of(mesh), list(meshes_of(module).values())
+    if not asked:
+        return found[0] if found and all(each == found[0] for each in found) else {}
+    if others := [each for each in found if each != asked]:
+        own = format_mesh(others[0])
+        raise UsageError(
+            f"{name} is sharded over a mesh of its own, {own}, and --mesh {format_mesh(asked)} is "
+            f"another.\n  Give --mesh {own}, or leave it out."
+        )
+    with module.context:
+        count = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), devices_of(asked))
+        module.operation.attributes["mhlo.num_partitions"] = count
+    return asked

@@ -1,0 +1,355 @@
+"""How arguments and results are sharded: from names and prefixes to a sharding for each array."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import UsageError
+from ..ir.shardings import Spec, depth_of, format_spec, misfit, parse_spec, unmatched
+from . import _private
+from .arguments import describe
+from .diagnose import Call
+from .mesh import sizes_of
+
+
+def parse_rules(flag: str, texts: Sequence[str]) -> dict[str, Spec]:
+    """The rules `NAME=SPEC` by name.
+
+    Raises:
+        UsageError: one has no `=` or a bad spec, or a name is given twice.
+    """
+    rules: dict[str, Spec] = {}
+    for text in texts:
+        name, equals, spec = text.rpartition("=")
+        name = name.strip()
+        if not equals or not name:
+            raise UsageError(
+                f"{flag} {text}: expected NAME=SPEC, such as x=data,None; NAME= is replicated"
+            )
+        if name in rules:
+            raise UsageError(f"{flag} {name} is given twice")
+        try:
+            rules[name] = parse_spec(spec)
+        except UsageError as error:
+            raise UsageError(f"{flag} {text}: {error}") from None
+    return rules
+
+
+@dataclass(frozen=True)
+class _Leaf:
+    """An array among the arguments or results, with the paths that it goes by, JAX's own first."""
+
+    paths: tuple[str, ...]
+    value: Any
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        return tuple(getattr(self.value, "shape", ()))
+
+
+# Arguments
+
+
+def shard_arguments(
+    call: Call, mesh: Any, shardings: Any
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call with their shardings on them; what is not named is left open.
+
+    They stand on the arguments rather than in `jax.jit(in_shardings=...)`: so a function that is
+    jitted already and keyword arguments can be sharded too. What JAX lowers is the same.
+
+    Args:
+        call: the function and its arguments.
+        mesh: a JAX mesh; None where there is none.
+        shardings: specs by name, as `lower` takes them; or a prefix of the positional arguments.
+
+    Raises:
+        UsageError: a name matches nothing, a spec does not fit its array, the function has
+            shardings of its own, or there is no mesh.
+    """
+    import jax
+
+    _check_mesh(mesh, shardings)
+    if mesh is None:
+        return call.args, call.kwargs
+    if shardings is not None and _private.has_own_shardings(call.traced):
+        raise UsageError(
+            f"{call.name} is already jitted with in_shardings of its own: they stand, and no other "
+            "can be given.\n  Leave yours out, or add .__wrapped__ to its name for the function "
+            "inside."
+        )
+    leaves = list(_argument_leaves(call))
+    chosen = _choose("in-sharding", shardings, leaves, mesh, call.args)
+    values = [_with_sharding(leaf, sharding) for leaf, sharding in zip(leaves, chosen, strict=True)]
+    structure = jax.tree.structure((call.args, call.kwargs))
+    return jax.tree.unflatten(structure, values)
+
+
+def _argument_leaves(call: Call) -> Iterator[_Leaf]:
+    from jax import tree_util
+
+    names = _names(call)
+    for path, value in tree_util.tree_flatten_with_path((call.args, call.kwargs))[0]:
+        heads = names[path[0].idx, getattr(path[1], "idx", getattr(path[1], "key", None))]
+        rest = tree_util.keystr(path[2:])
+        yield _Leaf(tuple(head + rest for head in heads), value)
+
+
+def _names(call: Call) -> dict[tuple[int, Any], tuple[str, ...]]:
+    """What each argument goes by: (0, position) and (1, name) to the parameter's name, and that."""
+    try:
+        parameters = list(inspect.signature(call.traced).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    kinds = {parameter.kind: parameter.name for parameter in parameters}
+    positional = [p.name for p in parameters if p.kind in _POSITIONAL]
+    more = kinds.get(inspect.Parameter.VAR_POSITIONAL, "args")
+    named = {p.name for p in parameters}
+    any_name = kinds.get(inspect.Parameter.VAR_KEYWORD, "kwargs")
+    names: dict[tuple[int, Any], tuple[str, ...]] = {}
+    for index in range(len(call.args)):
+        beyond = index - len(positional)
+        name = positional[index] if beyond < 0 else f"{more}[{beyond}]"
+        names[0, index] = (name, str(index))
+    for key in call.kwargs:
+        names[1, key] = (key,) if key in named else (f"{any_name}[{key!r}]", key)
+    return names
+
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def _with_sharding(leaf: _Leaf, sharding: Any) -> Any:
+    """What is traced in place of an argument; a scalar of Python can only be replicated."""
+    import jax
+
+    value = leaf.value
+    own: Any = getattr(value, "sharding", None)
+    is_placed = isinstance(own, jax.sharding.NamedSharding)
+    if not hasattr(value, "shape") or (sharding is None and (is_placed or own is None)):
+        return value
+    if is_placed and not own.is_equivalent_to(sharding, len(leaf.shape)):
+        raise UsageError(f"{leaf.paths[0]} has a sharding of its own, {own}: leave yours out")
+    aval = value if isinstance(value, jax.ShapeDtypeStruct) else jax.typeof(value)
+    return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type, sharding=sharding)
+
+
+# Results
+
+
+def result_shardings(shardings: Any, mesh: Any, results: Any) -> Any:
+    """`out_shardings` for `jax.jit`; None leaves a result open.
+
+    Args:
+        shardings: specs by name or position, or a prefix of the results.
+        mesh: a JAX mesh.
+        results: the tree of results, as `jax.ShapeDtypeStruct`s.
+
+    Raises:
+        UsageError: a name matches nothing, or a spec does not fit its array.
+    """
+    import jax
+
+    _check_mesh(mesh, shardings)
+    leaves = list(_result_leaves(results))
+    chosen = _choose("out-sharding", shardings, leaves, mesh, results)
+    return jax.tree.unflatten(jax.tree.structure(results), chosen)
+
+
+def _check_mesh(mesh: Any, shardings: Any) -> None:
+    if mesh is None and shardings is not None:
+        raise UsageError("a sharding needs a mesh: --mesh AXIS=SIZE,..., such as --mesh data=4")
+
+
+def _result_leaves(tree: Any) -> Iterator[_Leaf]:
+    from jax import tree_util
+
+    flat = tree_util.tree_flatten_with_path(tree)[0]
+    tops = list(dict.fromkeys(path[:1] for path, _ in flat))
+    for path, value in flat:
+        text = tree_util.keystr(path)
+        at = str(tops.index(path[:1])) + tree_util.keystr(path[1:])
+        yield _Leaf(tuple(filter(None, (f"result{text}", text, at))), value)
+
+
+# What a function of `--sharding` returns
+
+
+def split_shardings(value: Any, args: tuple[Any, ...]) -> tuple[Any, Any]:
+    """The in_shardings and out_shardings that a function of a mesh returned.
+
+    Args:
+        value: in_shardings; a pair of both; or a dict of jax.jit's keywords, which is never
+            mistaken for another.
+        args: the positional arguments.
+
+    Raises:
+        UsageError: the value can be read as in_shardings and as a pair.
+    """
+    keywords = {"in_shardings", "out_shardings"}
+    if isinstance(value, dict) and value and value.keys() <= keywords:
+        return value.get("in_shardings"), value.get("out_shardings")
+    if not (isinstance(value, tuple) and len(value) == 2 and _is_prefix(value[0], args)):
+        return value, None
+    if not _is_prefix(value, args):
+        return value
+    if isinstance(value[0], tuple):
+        raise UsageError(
+            "the two values of --sharding may be the shardings of two arguments, or in_shardings "
+            "and out_shardings.\n  Return a dict with these names."
+        )
+    return value, None
+
+
+def _is_prefix(value: Any, tree: Any) -> bool:
+    try:
+        _spread(value, tree)
+    except ValueError:
+        return False
+    return True
+
+
+# Which sharding
+
+
+def _choose(flag: str, shardings: Any, leaves: list[_Leaf], mesh: Any, tree: Any) -> list[Any]:
+    """A `NamedSharding` for each leaf, or None."""
+    from jax.sharding import NamedSharding
+
+    if shardings is None:
+        return [None] * len(leaves)
+    if _is_by_name(shardings):
+        chosen = _by_name(flag, shardings, leaves)
+    else:
+        chosen = _by_prefix(flag, shardings, tree, len(leaves))
+    for (label, sharding), leaf in zip(chosen, leaves, strict=True):
+        _check_fit(label, sharding, leaf, mesh)
+    return [None if s is None else _named(s, mesh, NamedSharding) for _, s in chosen]
+
+
+def _is_by_name(shardings: Any) -> bool:
+    return isinstance(shardings, Mapping) and all(isinstance(key, str) for key in shardings)
+
+
+_Choice = tuple[str, Any]
+"""What the user wrote, for messages, and the sharding in it (None for none)."""
+
+
+def _by_name(flag: str, rules: Mapping[str, Any], leaves: list[_Leaf]) -> list[_Choice]:
+    labels = {name: f"--{flag} {name}={_written(rule)}" for name, rule in rules.items()}
+    for name in rules:
+        if not any(depth_of(name, leaf.paths) is not None for leaf in leaves):
+            known = unmatched(name, [leaf.paths[0] for leaf in leaves])
+            raise UsageError(f"{labels[name]}: no {_KINDS[flag]} '{name}'.{known}")
+    return [_most_specific(rules, labels, leaf) for leaf in leaves]
+
+
+_KINDS = {"in-sharding": "argument", "out-sharding": "result"}
+
+
+def _most_specific(rules: Mapping[str, Any], labels: Mapping[str, str], leaf: _Leaf) -> _Choice:
+    depths = {name: depth_of(name, leaf.paths) for name in rules}
+    ranked = sorted((-d, name.count("*"), name) for name, d in depths.items() if d is not None)
+    if not ranked:
+        return "", None
+    best = ranked[0][2]
+    for *rank, name in ranked[1:]:
+        if tuple(rank) == ranked[0][:2] and _entries(rules[name]) != _entries(rules[best]):
+            raise UsageError(
+                f"{labels[best]} and {labels[name]} both name {leaf.paths[0]}: leave one out"
+            )
+    return labels[best], rules[best]
+
+
+def _by_prefix(flag: str, shardings: Any, tree: Any, count: int) -> list[_Choice]:
+    """The choices of a tree whose leaves stand for all below them; keyword arguments have none."""
+    label = flag.replace("-", "_") + "s"
+    try:
+        chosen = _spread(shardings, tree)
+    except ValueError as error:
+        raise UsageError(_no_prefix(label, tree, str(error))) from None
+    rest = [None] * (count - len(chosen))
+    return [(label, sharding) for sharding in (*chosen, *rest)]
+
+
+def _spread(prefix: Any, tree: Any) -> list[Any]:
+    """What of a prefix each leaf of a tree gets; a ValueError where it is none."""
+    import jax
+
+    spread = jax.tree.broadcast(prefix, tree, is_leaf=_is_none)
+    return jax.tree.leaves(spread, is_leaf=_is_none)
+
+
+def _is_none(value: Any) -> bool:
+    return value is None
+
+
+def _no_prefix(label: str, tree: Any, reason: str) -> str:
+    found = re.search(r"broadcast_prefix prefix_tree(\S*)", reason)
+    where = f"{label}{found[1].rstrip(':') if found else ''}"
+    return f"{where} has another structure than the arrays it is for: {describe(tree)}"
+
+
+# One sharding and one array
+
+
+def _entries(sharding: Any) -> Spec:
+    """The axes of each dimension, of our own spec, a `PartitionSpec` or a `NamedSharding`."""
+    if isinstance(sharding, tuple) and all(isinstance(each, tuple) for each in sharding):
+        return sharding
+    spec = getattr(sharding, "spec", sharding)
+    return tuple(_axes(entry) for entry in spec)
+
+
+def _axes(entry: Any) -> tuple[str, ...]:
+    if isinstance(entry, str):
+        return (entry,)
+    return tuple(entry) if isinstance(entry, tuple) else ()  # None, or P.UNCONSTRAINED
+
+
+def _written(sharding: Any) -> str:
+    return format_spec(_entries(_checked_kind("", sharding)))
+
+
+def _checked_kind(label: str, sharding: Any) -> Any:
+    from jax.sharding import NamedSharding, PartitionSpec
+
+    if isinstance(sharding, (PartitionSpec, NamedSharding, tuple)):
+        return sharding
+    where = f"{label}: " if label else ""
+    kind = type(sharding).__name__
+    raise UsageError(f"{where}expected a PartitionSpec or a NamedSharding, found {kind}")
+
+
+def _check_fit(label: str, sharding: Any, leaf: _Leaf, mesh: Any) -> None:
+    if sharding is None:
+        return
+    _checked_kind(label, sharding)
+    sizes = sizes_of(mesh)
+    other = getattr(sharding, "mesh", None)
+    if other is not None and sizes_of(other) != sizes:
+        raise UsageError(f"{label}: {leaf.paths[0]} is sharded over another mesh, {other}")
+    if why := misfit(_entries(sharding), sizes, leaf.shape):
+        what = describe(leaf.value)
+        raise UsageError(f"{label}: {leaf.paths[0]} is {what}: {why}")
+
+
+def _named(sharding: Any, mesh: Any, make: Any) -> Any:
+    """The `NamedSharding` over `mesh`; a replicated one fits arrays of any rank."""
+    from jax.sharding import PartitionSpec
+
+    if isinstance(sharding, tuple):
+        return make(mesh, PartitionSpec(*(axes or None for axes in _trimmed(sharding))))
+    spec = getattr(sharding, "spec", sharding)
+    if not any(spec):
+        spec = PartitionSpec()
+    return make(mesh, spec, memory_kind=getattr(sharding, "memory_kind", None))
+
+
+def _trimmed(spec: Spec) -> Spec:
+    """A spec without whole dimensions at its end."""
+    return _trimmed(spec[:-1]) if spec and not spec[-1] else spec
