@@ -21,12 +21,13 @@ from . import cpu
 from .find import require
 from .target import Target
 
-MODULE, REQUEST, RESULT, DUMP, EXECUTABLE = (
+MODULE, REQUEST, RESULT, DUMP, EXECUTABLE, HLO = (
     "module.mlirbc",
     "request.json",
     "result.json",
     "dump",
     "executable",
+    "hlo.pb",
 )
 """What lies in the folder that both processes know."""
 
@@ -56,10 +57,13 @@ class Build:
         hlo: the optimised module, scheduled, as text.
         hlo_before: the module as the compiler got it, as text.
         buffer_assignment: where each value lies in memory, in XLA's words; empty where it says not.
+        live_ranges: when each is needed, likewise.
         memory: XLA's own count of bytes, by the names of jax's `CompiledMemoryStats`.
         cost: XLA's own count of flops, bytes and the like; None where the compiler makes none.
         seconds: how long the compiler took.
         executable: what can be loaded again where the hardware is; None where it cannot be written.
+        hlo_proto: the optimised module as a serialised `HloModuleProto`.
+        log: what the compiler said on standard error; timings of passes where they were asked for.
         files: everything that the compiler wrote, by name; filled where it was asked for.
     """
 
@@ -67,10 +71,13 @@ class Build:
     hlo: str = field(repr=False)
     hlo_before: str = field(repr=False)
     buffer_assignment: str = field(repr=False)
+    live_ranges: str = field(repr=False)
     memory: Mapping[str, int]
     cost: Mapping[str, float] | None = field(repr=False)
     seconds: float
     executable: bytes | None = field(repr=False)
+    hlo_proto: bytes = field(repr=False, default=b"")
+    log: str = field(repr=False, default="")
     files: Mapping[str, bytes] = field(repr=False, default_factory=dict)
 
 
@@ -80,6 +87,9 @@ def build(
     *,
     xla_options: Mapping[str, Any] | None = None,
     files: Sequence[str] = (),
+    environment: Mapping[str, str] | None = None,
+    whole_constants: bool = False,
+    hlo_pass: str | None = None,
 ) -> Build:
     """Compile a module as it stands.
 
@@ -88,6 +98,10 @@ def build(
         target: what for.
         xla_options: XLA's options by name.
         files: patterns of files to bring back of what the compiler writes, such as "*.ptx".
+        environment: variables for the process of the compiler, beside the target's.
+        whole_constants: print large constants in `hlo`, which are left out as `{...}` otherwise.
+        hlo_pass: a function "file.py:fn" to run on the module inside XLA; see
+            `jxc.backend.artifacts.hlo_pass`.
 
     Raises:
         MissingTargetError: the target's compiler is not installed.
@@ -105,13 +119,15 @@ def build(
         "target": target.name,
         "devices": count,
         "xla_options": dict(xla_options or {}),
+        "whole_constants": whole_constants,
+        "hlo_pass": hlo_pass,
     }
     with tempfile.TemporaryDirectory(prefix="jxc-build-") as directory:
         folder = Path(directory)
         (folder / MODULE).write_bytes(write_bytecode(module))
         (folder / REQUEST).write_text(json.dumps(request))
-        _compile_in_child(folder, target, count)
-        return _collect(folder, target, files)
+        log = _compile_in_child(folder, target, count, environment or {})
+        return _collect(folder, target, files, log)
 
 
 def _partitions(module: ir.Module) -> int:
@@ -122,11 +138,13 @@ def _partitions(module: ir.Module) -> int:
     return count
 
 
-def _compile_in_child(folder: Path, target: Target, count: int) -> None:
+def _compile_in_child(
+    folder: Path, target: Target, count: int, environment: Mapping[str, str]
+) -> str:
     split = cpu.environment_for(count) if target.kind == "cpu" else {}
     done = subprocess.run(
         [sys.executable, "-m", f"{__package__}.worker", str(folder)],
-        env={**_clean_environment(), **target.environment, **split},
+        env={**_clean_environment(), **target.environment, **split, **environment},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -134,7 +152,7 @@ def _compile_in_child(folder: Path, target: Target, count: int) -> None:
         check=False,
     )
     if (folder / RESULT).exists():
-        return
+        return done.stderr
     how = f"exit code {done.returncode}"
     if done.returncode < 0:
         how = signal.Signals(-done.returncode).name
@@ -150,8 +168,10 @@ def _clean_environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name not in ours}
 
 
-def _collect(folder: Path, target: Target, patterns: Sequence[str]) -> Build:
+def _collect(folder: Path, target: Target, patterns: Sequence[str], log: str) -> Build:
     told = json.loads((folder / RESULT).read_text())
+    if "refused" in told:
+        raise JxcError(told["refused"])
     if "error" in told:
         raise BuildError(target, told["error"])
     executable = folder / EXECUTABLE
@@ -161,10 +181,13 @@ def _collect(folder: Path, target: Target, patterns: Sequence[str]) -> Build:
         told["hlo"],
         _text_of(dump, "*before_optimizations.txt"),
         _text_of(dump, "*-buffer-assignment.txt"),
+        _text_of(dump, "*-live-range.txt"),
         told["memory"],
         told["cost"],
         told["seconds"],
         executable.read_bytes() if executable.exists() else None,
+        (folder / HLO).read_bytes(),
+        log,
         {f.name: f.read_bytes() for p in patterns for f in sorted(dump.glob(p)) if f.is_file()},
     )
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from itertools import pairwise
 from pathlib import Path
@@ -20,6 +23,7 @@ from .target import Offer, Target
 
 _INSTALL = "pip install --no-deps jax-cuda13-plugin=={0} jax-cuda13-pjrt=={0}"
 _INSTALL_PTXAS = "pip install nvidia-cuda-nvcc"
+_INSTALL_OLD_PTXAS = "pip install nvidia-cuda-nvcc-cu12"
 _HINT = "To compile for one that is not here, name it, such as gpu:h100; see `jxc targets`."
 
 
@@ -34,19 +38,23 @@ def find(rest: str) -> Target:
         "cuda",
         device,
         None,
-        missing=_missing(),
-        environment=MappingProxyType(_environment()),
+        missing=_missing(device),
+        environment=MappingProxyType(_environment(device)),
         topology=MappingProxyType({"topology_name": device.name, "target_config": description}),
     )
 
 
 def offers() -> Sequence[Offer]:
     """A GPU of this machine, and each that there is a data file for."""
-    state = _missing() or "compiles"
     there = [Offer("gpu", "the GPU of this machine", "present")] if _is_present() else []
     named = [known_device("gpu", name) for name in device_names("gpu")]
-    found = [Offer(f"gpu:{d.name}", d.settings["description"], state) for d in named if d]
-    return [*there, *found, Offer("gpu:@FILE", "a GPU that XLA's target config describes", state)]
+    found = [
+        Offer(f"gpu:{d.name}", d.settings["description"], _missing(d) or "compiles")
+        for d in named
+        if d is not None
+    ]
+    any_other = "a GPU that XLA's target config describes"
+    return [*there, *found, Offer("gpu:@FILE", any_other, _missing() or "compiles")]
 
 
 def devices(target: Target, count: int) -> Sequence[Any]:
@@ -156,10 +164,12 @@ def _description(device: Device) -> str:
 # What must be there
 
 
-def _missing() -> str:
+def _missing(device: Device | None = None) -> str:
     if not any(_is_installed(f"jax-{cuda}-plugin") for cuda in ("cuda13", "cuda12")):
         return _INSTALL.format(version("jaxlib"))
-    return "" if _ptxas() else _INSTALL_PTXAS
+    if _ptxas(device):
+        return ""
+    return _INSTALL_OLD_PTXAS if device and _newest(device) else _INSTALL_PTXAS
 
 
 def _is_installed(package: str) -> bool:
@@ -170,18 +180,33 @@ def _is_installed(package: str) -> bool:
     return True
 
 
-def _ptxas() -> str | None:
-    """Where CUDA's assembler is: on the path, or in its package."""
-    if found := shutil.which("ptxas"):
-        return found
+def _newest(device: Device) -> int | None:
+    """The last of CUDA's versions that compiles for it; None where all do."""
+    return device.settings.get("newest_ptxas")
+
+
+def _ptxas(device: Device | None) -> str | None:
+    """CUDA's assembler for a device: on the path, or in its package."""
+    newest = _newest(device) if device else None
     packages = (Path(folder) / "nvidia" for folder in sys.path if folder)
-    return next((str(f) for folder in packages for f in folder.glob("*/bin/ptxas")), None)
+    installed = (str(file) for folder in packages for file in folder.glob("*/bin/ptxas"))
+    found = filter(None, (shutil.which("ptxas"), *installed))
+    return next((each for each in found if newest is None or _cuda_of(each) <= newest), None)
 
 
-def _environment() -> dict[str, str]:
+@cache
+def _cuda_of(ptxas: str) -> int:
+    """The version of CUDA, such as 13, that an assembler belongs to."""
+    told = subprocess.run([ptxas, "--version"], capture_output=True, text=True, check=False).stdout
+    release = re.search(r"release (\d+)", told)
+    return int(release[1]) if release else 0
+
+
+def _environment(device: Device) -> dict[str, str]:
     """No search for CUDA's libraries, which compiling does without; the assembler on the path."""
     environment = {"JAX_PLATFORMS": "cpu", "JAX_SKIP_CUDA_CONSTRAINTS_CHECK": "1"}
-    if (ptxas := _ptxas()) and not shutil.which("ptxas"):
+    ptxas = _ptxas(device)
+    if ptxas and ptxas != shutil.which("ptxas"):
         environment["PATH"] = os.pathsep.join((str(Path(ptxas).parent), os.environ["PATH"]))
     return environment
 

@@ -52,7 +52,11 @@ def offers() -> Sequence[Offer]:
     state = "compiles" if _is_installed() else _INSTALL
     there = [Offer("tpu", "the TPU of this machine", "present")] if _is_present() else []
     return there + [
-        Offer(f"tpu:{name}:{_shape(name)}", f"TPU {name.removeprefix('tpu')}, this or another topology", state)
+        Offer(
+            f"tpu:{name}:{_shape(name)}",
+            f"TPU {name.removeprefix('tpu')}, this or another topology",
+            state,
+        )
         for name in device_names("tpu")
     ]
 

@@ -5,13 +5,16 @@ Its environment was set for the target before it began, and nothing of the user'
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from .build import DUMP, EXECUTABLE, MODULE, REQUEST, RESULT
+from ...errors import JxcError
+from .build import DUMP, EXECUTABLE, HLO, MODULE, REQUEST, RESULT
 
 
 def main(folder: Path) -> None:
@@ -19,6 +22,8 @@ def main(folder: Path) -> None:
     request = json.loads((folder / REQUEST).read_text())
     try:
         result = _compiled(folder, request)
+    except JxcError as error:
+        result = {"refused": str(error)}
     except Exception as error:
         result = {"error": f"{type(error).__name__}: {error}"}
     (folder / RESULT).write_text(json.dumps(result))
@@ -43,17 +48,28 @@ def _compiled(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
         **request["xla_options"],
     }
     start = perf_counter()
-    executable = _private.compile_for(module, devices, options)
+    with _applied(request["hlo_pass"], module, devices):
+        executable = _private.compile_for(module, devices, options)
     seconds = perf_counter() - start
     serialised = _private.serialised(executable)
     if serialised is not None:
         (folder / EXECUTABLE).write_bytes(serialised)
+    (folder / HLO).write_bytes(_private.hlo_proto(executable))
     return {
-        "hlo": "\n".join(module.to_string() for module in executable.hlo_modules()),
+        "hlo": _private.hlo_text(executable, request["whole_constants"]),
         "memory": _memory(executable),
         "cost": _cost(executable),
         "seconds": seconds,
     }
+
+
+def _applied(hlo_pass: str | None, module: Any, devices: Sequence[Any]) -> Any:
+    """The user's pass on HLO, for as long as this lasts."""
+    if hlo_pass is None:
+        return contextlib.nullcontext()
+    from ..artifacts.hlo_pass import applied, find_hlo_pass
+
+    return applied(find_hlo_pass(hlo_pass), module, devices[0].client)
 
 
 def _memory(executable: Any) -> dict[str, int]:

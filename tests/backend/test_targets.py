@@ -1,0 +1,173 @@
+"""What can be compiled for: names, data files, and the process that compiles."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from jxc.backend.targets import Target, all_offers, find_target, find_targets, gpu, require
+from jxc.backend.targets import find as finding
+from jxc.backend.targets.build import BuildError, build
+from jxc.backend.targets.device import device_names, known_device
+from jxc.errors import JxcError, MissingTargetError, UsageError
+from jxc.ir import make_context, read_module
+
+ADD = """
+module @add {
+  func.func public @main(%a: tensor<64xf32>, %b: tensor<64xf32>) -> tensor<64xf32> {
+    %0 = stablehlo.add %a, %b : tensor<64xf32>
+    return %0 : tensor<64xf32>
+  }
+}
+"""
+
+
+def test_a_tpu_has_as_many_devices_as_its_topology():
+    assert find_target("tpu:v5e:4x4").most_devices == 16
+    assert find_target("tpu:v4:2x2x1").most_devices == 4
+    assert find_target("tpu:v3:2x2").most_devices == 8, "JAX counts each core of a v3"
+    assert find_target("tpu:v5e").most_devices == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("xpu", "expected cpu, gpu, tpu"),
+        ("tpu:v9:2x2", "no TPU 'v9' is known; there are"),
+        ("tpu:v5e:2", "expected a topology such as 2x2"),
+        ("tpu:v5p:2x2", "expected a topology such as 2x2x1"),
+        ("tpu:v5e:0x2", "expected a topology"),
+        ("gpu:h10", "Did you mean 'h100'?"),
+        ("gpu:@no-such-file", "No such file"),
+        ("cpu:4", "--mesh says how many"),
+        ("cpu,,gpu:h100", "names separated by commas"),
+    ],
+)
+def test_a_name_that_is_none_is_refused_with_those_there_are(name, told):
+    with pytest.raises(UsageError) as caught:
+        find_targets(name)
+    assert told in str(caught.value)
+
+
+def test_a_target_named_twice_counts_once():
+    assert [t.name for t in find_targets("cpu, tpu:v5e:2x2,cpu")] == ["cpu", "tpu:v5e:2x2"]
+
+
+@pytest.mark.parametrize("kind", ["gpu", "tpu"])
+def test_every_data_file_is_whole(kind):
+    for name in device_names(kind):
+        device = known_device(kind, name)
+        assert device.memory_bytes > 2**33 and device.bandwidth > 1e11, name
+        assert device.peak_flops["f32"] > 1e12 and device.source and device.device_kind, name
+
+
+def test_xlas_description_of_a_gpu_reads_back(tmp_path):
+    h200 = known_device("gpu", "h200")
+    file = tmp_path / "ours.pbtxt"
+    file.write_text(find_target("gpu:h200").topology["target_config"])
+    described = find_target(f"gpu:@{file}").device
+    assert described.memory_bytes == h200.memory_bytes
+    assert described.bandwidth == h200.bandwidth
+    assert described.peak_flops["bf16"] == h200.peak_flops["bf16"]
+    assert described.name == "ours"
+
+
+def test_a_file_that_describes_no_gpu_is_refused(tmp_path):
+    file = tmp_path / "x.pbtxt"
+    file.write_text("platform_name: 'CUDA'")
+    with pytest.raises(UsageError, match="found no device_memory_size"):
+        find_target(f"gpu:@{file}")
+
+
+def test_the_oldest_gpus_need_an_older_assembler(monkeypatch):
+    monkeypatch.setattr(gpu, "_cuda_of", lambda ptxas: 13)
+    monkeypatch.setattr(gpu, "_is_installed", lambda package: True)
+    assert "cu12" in find_target("gpu:v100").missing
+    monkeypatch.setattr(gpu, "_cuda_of", lambda ptxas: 12)
+    monkeypatch.setattr(gpu.shutil, "which", lambda name: f"/bin/{name}")
+    assert find_target("gpu:v100").missing == ""
+
+
+def test_what_is_missing_is_said():
+    missing = Target("gpu:x", "gpu", "cuda", known_device("gpu", "h100"), missing="pip install x")
+    with pytest.raises(MissingTargetError, match="not installed here: pip install x"):
+        require(missing)
+    with pytest.raises(MissingTargetError):
+        build(read_module(ADD, make_context()), missing)
+
+
+class _Family:
+    """A kind of targets as another package would bring it."""
+
+    @staticmethod
+    def find(rest):
+        return find_target("cpu")
+
+    @staticmethod
+    def offers():
+        return ()
+
+    @staticmethod
+    def devices(target, count):
+        return jax.devices("cpu")[:count]
+
+
+def test_another_package_brings_targets_by_an_entry_point(monkeypatch):
+    point = EntryPoint("npu", f"{__name__}:_Family", finding.ENTRY_POINTS)
+    monkeypatch.setattr(finding, "entry_points", lambda group: [point])
+    assert find_target("npu:1").kind == "cpu"
+    assert next(offer.name for offer in all_offers()) == "cpu"
+    with pytest.raises(UsageError, match="expected cpu, gpu, tpu, npu"):
+        find_target("apu")
+
+
+def test_the_cpu_compiles_in_another_process():
+    made = build(read_module(ADD, make_context()), find_target("cpu"), files=("*.ll",))
+    assert "add" in made.hlo and "is_scheduled=true" in made.hlo
+    assert "add" in made.hlo_before and "allocation" in made.buffer_assignment
+    assert made.memory["argument_size_in_bytes"] == 512
+    assert made.cost["flops"] == 64
+    assert made.seconds > 0 and made.executable
+
+
+def test_the_cpu_is_split_into_as_many_devices_as_the_program_is_for():
+    text = ADD.replace("module @add {", "module @add attributes {mhlo.num_partitions = 4 : i32} {")
+    made = build(read_module(text, make_context()), find_target("cpu"))
+    assert "num_partitions=4" in made.hlo
+
+
+def test_more_devices_than_there_are_are_refused():
+    text = ADD.replace("module @add {", "module @add attributes {mhlo.num_partitions = 8 : i32} {")
+    tpu = find_target("tpu:v5e:2x2")
+    present = Target(tpu.name, tpu.kind, tpu.platform, tpu.device, tpu.most_devices)
+    with pytest.raises(JxcError, match="is for 8 devices, and tpu:v5e:2x2 has 4"):
+        build(read_module(text, make_context()), present)
+
+
+def test_what_the_compiler_refuses_is_told_in_its_words():
+    text = ADD.replace("stablehlo.add %a, %b", "stablehlo.custom_call @nobody(%a, %b)").replace(
+        ": tensor<64xf32>\n    return",
+        ": (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>\n    return",
+    )
+    options = {"xla_no_such_option": True}
+    with pytest.raises(BuildError) as caught:
+        build(read_module(text, make_context()), find_target("cpu"), xla_options=options)
+    assert "xla_no_such_option" in caught.value.compiler_message
+    assert "XLA does not compile it for cpu" in str(caught.value)
+
+
+def test_a_program_is_compiled_for_what_it_was_lowered_for_again():
+    import jxc
+
+    low = jxc.lower(jnp.sin, jnp.ones(8)).opt("O1")
+    if not (tpu := find_target("tpu:v5e:2x2")).missing:
+        made = low.compile(tpu.name)
+        assert made.lowered.platform == "tpu" and made.memory()["argument"] > 0
+        with pytest.raises(MissingTargetError, match="call it there"):
+            made(jnp.ones(8))
+    again = low.for_target("tpu:v5e:2x2")
+    assert again.platform == "tpu" and again.pipeline == low.pipeline
+    assert low.compile("cpu")(jnp.zeros(8))[0] == 0

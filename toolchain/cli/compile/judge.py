@@ -1,0 +1,116 @@
+"""Compiling for any targets, and the verdict: printed side by side, or as one object."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ...explain.report import Compiled, Report, report
+from ...explain.verdict import Budgets, Finding, check
+from ..io import write_output
+from .here import xla_options
+from .job import Job
+
+
+def judge(job: Job, targets: list[Any], flags: dict[str, Any]) -> None:
+    """Compile a job for each target; print what came of it.
+
+    The exit code is 1 where it does not fit on one or exceeds a budget, 3 where a target's compiler
+    is not installed.
+    """
+    budgets = _budgets(flags)
+    reports, missing = [], []
+    for target in targets:
+        if target.missing:
+            missing.append(target)
+            continue
+        with _progress(flags) as tell:
+            reports.append(_report(job, target, flags, tell))
+    findings = {each.target.name: _findings(each, budgets) for each in reports}
+    if flags["as_json"]:
+        _write_json(job, reports, findings, missing, flags["output"])
+    else:
+        from .print_report import print_reports
+
+        print_reports(reports, findings, whole=flags["report"])
+    _raise_missing(missing)
+    if any(findings.values()):
+        sys.exit(1)
+
+
+def _report(job: Job, target: Any, flags: dict[str, Any], tell: Any) -> Report:
+    return report(
+        job.plain,
+        target,
+        job.pipeline,
+        assume=job.assume,
+        mesh=job.mesh,
+        with_plain=flags["report"],
+        xla_options=xla_options(flags["xla_option"]),
+        progress=tell,
+    )
+
+
+def _budgets(flags: dict[str, Any]) -> Budgets:
+    return Budgets.parse(
+        max_memory=flags["max_memory"],
+        max_flops=flags["max_flops"],
+        max_compile_seconds=flags["max_compile_seconds"],
+        forbid=flags["forbid"],
+    )
+
+
+def _findings(found: Report, budgets: Budgets) -> list[Finding]:
+    """What is wrong with a program on a target: it does not fit, or exceeds a budget."""
+    wrong = []
+    if isinstance(found.optimised, Compiled):
+        wrong = list(check(budgets, found.optimised))
+    if found.fit is None and not isinstance(found.optimised, Compiled):
+        wrong.append(Finding("compile", f"XLA does not compile it: {found.optimised.message}"))
+    elif found.fit is not None and found.fit.fits is False:
+        wrong.append(Finding("memory", str(found.fit)))
+    return wrong
+
+
+def _raise_missing(missing: list[Any]) -> None:
+    from ...backend.targets import require
+
+    for target in missing:
+        require(target)
+
+
+def _write_json(
+    job: Job,
+    reports: list[Report],
+    findings: dict[str, list[Finding]],
+    missing: list[Any],
+    output: str,
+) -> None:
+    told = {
+        each.target.name: {
+            **each.as_json(),
+            "findings": [finding.as_json() for finding in findings[each.target.name]],
+        }
+        for each in reports
+    }
+    told |= {target.name: {"missing": target.missing} for target in missing}
+    whole = {"schema_version": 1, "program": job.name, "mesh": job.mesh, "targets": told}
+    write_output(json.dumps(whole, indent=2) + "\n", output)
+
+
+@contextmanager
+def _progress(flags: dict[str, Any]) -> Iterator[Any]:
+    """Says on a terminal what is being done; elsewhere nothing."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task("starting")
+        yield lambda doing: shown.reset(task, description=doing)

@@ -1,0 +1,135 @@
+"""The verdict as text: the figures side by side, then what is behind them for each target."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ...explain.report import Compiled, Refused, Report
+from ...explain.sizes import show_bytes, show_count
+from ...explain.verdict import Finding
+from .print_sections import print_sections
+
+_ARROW = " → "
+
+
+def print_reports(
+    reports: Sequence[Report], findings: Mapping[str, Sequence[Finding]], *, whole: bool
+) -> None:
+    """Print figures of every target as columns; with `whole`, sections for each below."""
+    console = _console()
+    if reports:
+        console.print(_figures(reports))
+    for each in reports:
+        if whole and isinstance(each.optimised, Compiled):
+            print_sections(console, each)
+    for each in reports:
+        for finding in findings[each.target.name]:
+            console.print(Text(f"{each.target.name}: {finding}", style="bold red"))
+
+
+def _console() -> Console:
+    """As wide as the terminal; a pipe takes lines of any length."""
+    width = None if os.environ.get("COLUMNS") or os.isatty(1) else 120
+    return Console(width=width, highlight=False, soft_wrap=False)
+
+
+def _figures(reports: Sequence[Report]) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("")
+    for each in reports:
+        table.add_column(each.target.name)
+    for label, cell in _ROWS.items():
+        cells = [cell(each) for each in reports]
+        if any(cells):
+            table.add_row(label, *cells)
+    return table
+
+
+def _both(read: Callable[[Compiled], Any], show: Callable[[Any], str]) -> Callable[[Report], str]:
+    """A cell with a figure before and after; once where they read alike."""
+
+    def cell(found: Report) -> str:
+        sides = [side for side in (found.plain, found.optimised) if isinstance(side, Compiled)]
+        texts = [show(value) for value in map(read, sides) if value is not None]
+        return _ARROW.join(dict.fromkeys(texts))
+
+    return cell
+
+
+def _verdict(found: Report) -> Text | str:
+    if found.fit is None:
+        return Text("not compiled", style="bold red")
+    if found.fit.fits is None:
+        return "not known"
+    if not found.fit.fits:
+        return Text("DOES NOT FIT", style="bold red")
+    return Text(f"yes, {found.fit.needed / found.fit.available:.2g} of it", style="green")
+
+
+def _seconds(name: str) -> Callable[[Report], str]:
+    return lambda found: show_seconds(found.seconds[name]) if name in found.seconds else ""
+
+
+def show_seconds(seconds: float) -> str:
+    """A time in words, with three digits: "1.24 ms"."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-9:.3g} ns"
+
+
+def _rules(found: Report) -> str:
+    total = sum(found.rules.values())
+    return f"{total} by {len(found.rules)} rules" if total else "none"
+
+
+def _collectives(compiled: Compiled) -> tuple[float, float] | None:
+    if not compiled.collectives:
+        return None
+    calls = sum(each.times for each in compiled.collectives)
+    return calls, sum(each.bytes * each.times for each in compiled.collectives)
+
+
+def _refusal(found: Report) -> str:
+    """What the compiler said, its first line."""
+    refused = found.optimised
+    return refused.message.partition("\n")[0] if isinstance(refused, Refused) else ""
+
+
+_ROWS: dict[str, Callable[[Report], Any]] = {
+    "fits": _verdict,
+    "needed of": lambda r: show_bytes(r.target.device.memory_bytes) + " a device",
+    "memory at peak": _both(lambda c: c.memory.peak, show_bytes),
+    "  arguments": _both(lambda c: c.memory.arguments, show_bytes),
+    "  outputs": _both(lambda c: c.memory.outputs, show_bytes),
+    "  temporaries": _both(lambda c: c.memory.temporaries, show_bytes),
+    "  shared (donated)": _both(lambda c: -c.memory.aliases or None, show_bytes),
+    "code, constants": _both(lambda c: c.memory.needed - c.memory.peak or None, show_bytes),
+    "flops": _both(lambda c: c.totals.flops, show_count),
+    "bytes moved": _both(lambda c: c.totals.bytes_in + c.totals.bytes_out, show_bytes),
+    "flops a byte": _both(lambda c: c.totals.intensity, "{:.3g}".format),
+    "kernels": _both(lambda c: c.totals.launches, "{:.0f}".format),
+    "collectives": _both(_collectives, lambda found: f"{found[0]:.0f}, {show_bytes(found[1])}"),
+    "time, roofline": _both(lambda c: c.roofline_seconds, show_seconds),
+    "  by the compiler": _both(lambda c: c.estimated_seconds, show_seconds),
+    "StableHLO ops": _both(lambda c: c.ops, str),
+    "rewrites": _rules,
+    "trace": _seconds("trace"),
+    "lower": _seconds("lower"),
+    "passes": _seconds("passes"),
+    "XLA": _both(lambda c: c.build.seconds, show_seconds),
+    "refused": _refusal,
+}
+
+
+def lines_of(places: Iterable[Any], most: int = 2) -> str:
+    """The first lines of Python among `places`, and how many more there are."""
+    texts = list(dict.fromkeys(map(str, places)))
+    more = f" +{len(texts) - most}" if len(texts) > most else ""
+    return " ".join(texts[:most]) + more

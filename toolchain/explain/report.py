@@ -1,0 +1,241 @@
+"""What the compiler of a target makes of a program: before our passes, and after."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from time import perf_counter
+from typing import Any
+
+from jaxlib.mlir import ir
+
+from ..backend.lowered import Lowered
+from ..backend.targets import Target
+from ..backend.targets.build import Build, BuildError, build
+from ..ir import count_ops, write_bytecode
+from ..pipeline import PipelineLike
+from .arguments import global_arguments
+from .collectives import Collective, Replicated, collectives_of, replicated_arrays
+from .hlo import Module, parse_hlo
+from .kernels import Kernel, Neighbours, kernels_of, neighbours_of
+from .memory import Memory, fits, measure_memory
+from .memory_fit import Fit, parse_out_of_memory
+from .work import Executed, Totals, executed, totals_of
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A module as a compiler made it, and what can be read from that.
+
+    Attributes:
+        ops: of the StableHLO module.
+        build: what came back from the compiler.
+        mesh: axes and their sizes, in order; empty for one device.
+        global_arguments: the name and the bytes of each argument, before it is split.
+    """
+
+    ops: int
+    build: Build
+    mesh: Mapping[str, int]
+    global_arguments: Sequence[tuple[str, int]] = field(repr=False)
+
+    @cached_property
+    def module(self) -> Module:
+        """The optimised HLO."""
+        return parse_hlo(self.build.hlo)
+
+    @cached_property
+    def memory(self) -> Memory:
+        """What one device needs."""
+        found = self.build
+        kind = found.target.kind
+        texts = (found.buffer_assignment, found.live_ranges)
+        return measure_memory(*texts, found.memory, self.module, kind)
+
+    @cached_property
+    def fit(self) -> Fit:
+        """Whether a device has that much."""
+        return fits(self.memory, self.build.target.device)
+
+    @cached_property
+    def executed(self) -> list[Executed]:
+        """What runs, and how often."""
+        return executed(self.module)
+
+    @cached_property
+    def totals(self) -> Totals:
+        """Flops and bytes of one device's share."""
+        return totals_of(self.executed)
+
+    @cached_property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """What is launched, in order of the schedule."""
+        return tuple(kernels_of(self.executed, self.build.target.device))
+
+    @cached_property
+    def neighbours(self) -> tuple[Neighbours, ...]:
+        """Kernels between which a value goes through memory."""
+        return tuple(neighbours_of(self.kernels))
+
+    @cached_property
+    def collectives(self) -> tuple[Collective, ...]:
+        """What devices tell each other."""
+        return tuple(collectives_of(self.module, self.mesh, self.executed))
+
+    @cached_property
+    def replicated(self) -> tuple[Replicated, ...]:
+        """Arguments that every device holds whole."""
+        return tuple(replicated_arrays(self.module, self.global_arguments))
+
+    @property
+    def roofline_seconds(self) -> float:
+        """The least time that all kernels take, by the device's figures."""
+        return sum(kernel.roofline_seconds * kernel.times for kernel in self.kernels)
+
+    @property
+    def estimated_seconds(self) -> float | None:
+        """The compiler's own estimate; None where it makes none."""
+        found = [k.estimated_seconds * k.times for k in self.kernels if k.estimated_seconds]
+        return sum(found) if found else None
+
+    def as_json(self) -> dict[str, Any]:
+        """Every figure, in bytes, seconds and flops."""
+        return {
+            "ops": self.ops,
+            "xla_seconds": self.build.seconds,
+            "memory": self.memory.as_json(),
+            "fit": self.fit.as_json(),
+            "totals": self.totals.as_json(),
+            "roofline_seconds": self.roofline_seconds,
+            "estimated_seconds": self.estimated_seconds,
+            "xla_cost": dict(self.build.cost) if self.build.cost else None,
+            "kernels": [kernel.as_json() for kernel in self.kernels],
+            "neighbours": [each.as_json() for each in self.neighbours],
+            "collectives": [each.as_json() for each in self.collectives],
+            "replicated": [each.as_json() for each in self.replicated],
+        }
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A module that the compiler did not take.
+
+    Attributes:
+        ops: of the StableHLO module.
+        message: what the compiler said.
+        fit: what it said of memory; None where it was about something else.
+    """
+
+    ops: int
+    message: str
+    fit: Fit | None
+
+    def as_json(self) -> dict[str, Any]:
+        """What it said."""
+        fit = self.fit.as_json() if self.fit else None
+        return {"ops": self.ops, "refused": self.message, "fit": fit}
+
+
+@dataclass(frozen=True)
+class Report:
+    """A program on one target.
+
+    Attributes:
+        target: what it was compiled for.
+        plain: without our passes; None where that was not asked for.
+        optimised: with them.
+        rules: how often each rule applied.
+        seconds: by stage: "trace", "lower", "passes"; XLA's are with what it made.
+    """
+
+    target: Target
+    plain: Compiled | Refused | None
+    optimised: Compiled | Refused
+    rules: Mapping[str, int]
+    seconds: Mapping[str, float]
+
+    @property
+    def fit(self) -> Fit | None:
+        """Whether it fits, after our passes."""
+        return self.optimised.fit
+
+    def as_json(self) -> dict[str, Any]:
+        """All of it, as an object."""
+        return {
+            "target": self.target.name,
+            "device": {
+                "name": self.target.device.name,
+                "memory_bytes": self.target.device.memory_bytes,
+                "bandwidth_bytes_per_second": self.target.device.bandwidth,
+                "peak_flops": dict(self.target.device.peak_flops),
+                "source": self.target.device.source,
+            },
+            "seconds": dict(self.seconds),
+            "rules": dict(self.rules),
+            "before": self.plain.as_json() if self.plain else None,
+            "after": self.optimised.as_json(),
+        }
+
+
+def report(
+    lowered: Lowered,
+    target: Target,
+    pipeline: PipelineLike = "O2",
+    *,
+    assume: str | Sequence[str] = (),
+    mesh: Mapping[str, int] | None = None,
+    with_plain: bool = True,
+    xla_options: Mapping[str, Any] | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Report:
+    """Compile a program for a target, and read what the compiler made of it.
+
+    Args:
+        lowered: the program before any pass.
+        target: what for.
+        pipeline: the passes to run.
+        assume: promises such as "no-nans".
+        mesh: axes and sizes of the mesh that it was lowered over.
+        with_plain: whether to compile it without the passes too.
+        xla_options: XLA's options by name.
+        progress: told what is being done.
+
+    Raises:
+        MissingTargetError: the target's compiler is not installed.
+        JxcError: a pass fails, or a compiler dies.
+    """
+    plain = lowered
+    if lowered.platform != target.platform:
+        progress(f"lowering for {target.name}")
+        plain = lowered.for_target(target.name)
+    start = perf_counter()
+    optimised = plain.opt(pipeline, target=target.name, assume=assume)
+    seconds = {**lowered.seconds, **plain.seconds, "passes": perf_counter() - start}
+    options, axes = dict(xla_options or {}), dict(mesh or {})
+    before = None
+    if with_plain:
+        progress(f"compiling for {target.name}, without passes")
+        before = _compiled(plain.module, target, options, axes)
+    if before and _is_same(plain.module, optimised.module):
+        after = before
+    else:
+        progress(f"compiling for {target.name}")
+        after = _compiled(optimised.module, target, options, axes)
+    rules = optimised.report.hits if optimised.report else {}
+    return Report(target, before, after, rules, seconds)
+
+
+def _compiled(
+    module: ir.Module, target: Target, options: Mapping[str, Any], mesh: Mapping[str, int]
+) -> Compiled | Refused:
+    ops = count_ops(module)
+    try:
+        made = build(module, target, xla_options=options)
+    except BuildError as error:
+        return Refused(ops, error.compiler_message, parse_out_of_memory(error.compiler_message))
+    return Compiled(ops, made, mesh, global_arguments(module))
+
+
+def _is_same(one: ir.Module, other: ir.Module) -> bool:
+    return write_bytecode(one) == write_bytecode(other)
