@@ -6,10 +6,11 @@ the padding of tiles. All of one device's share of the program.
 """
 
 from .flops import Flops, flops_of, inner_ops
-from .names import COLLECTIVES, base_opcode, is_free, stablehlo_name, target_of
+from .libraries import is_library, stablehlo_name
+from .names import COLLECTIVES, base_opcode, is_control, is_free, target_of
 from .schedule import Executed, executed
 from .totals import Totals, totals_of
-from .traffic import Traffic, bytes_read, produced, traffic_of
+from .traffic import Traffic, produced, reads_of, traffic_of
 from .trips import stated_trips
 
 __all__ = [
@@ -19,12 +20,14 @@ __all__ = [
     "Totals",
     "Traffic",
     "base_opcode",
-    "bytes_read",
     "executed",
     "flops_of",
     "inner_ops",
+    "is_control",
     "is_free",
+    "is_library",
     "produced",
+    "reads_of",
     "stablehlo_name",
     "stated_trips",
     "target_of",

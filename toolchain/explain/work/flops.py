@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 from ...cost.flops import ARITHMETIC, ELEMENTARY, TRANSCENDENTAL
 from ..hlo import Computation, Instruction
 from .formulas import FORMULAS
-from .libraries import library_flops
-from .names import COLLECTIVES, base_opcode, is_control, is_free, stablehlo_name, target_of, words
+from .libraries import library_flops, stablehlo_name
+from .names import COLLECTIVES, base_opcode, is_control, is_free, target_of, words
 
 _COMPLEX = {"multiply": 6, "divide": 11}
 _HLO_ARITHMETIC = words("clz count_leading_zeros mulhi stochastic_convert clamp")
 _MOVES = words(
     "broadcast-in-dim broadcast bitcast-convert complex concatenate copy dynamic-reshape "
-    "dynamic-slice dynamic-update-slice gather imag infeed iota opt-barrier outfeed pad real "
+    "dynamic-slice dynamic-update-slice gather imag infeed iota outfeed pad real "
     "reshape reverse rng-get-and-update-state slice transpose"
 )
 

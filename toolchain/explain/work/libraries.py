@@ -1,4 +1,4 @@
-"""The flops of custom calls of libraries, whose names and settings tell what they compute."""
+"""What instructions are called in StableHLO, and custom calls of libraries: what they compute."""
 
 from __future__ import annotations
 
@@ -6,28 +6,56 @@ import json
 import math
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from ..hlo import Instruction
 from .convolutions import convolved
 from .formulas import cholesky, product_factor, triangular_solve
-from .names import target_of
+from .names import base_opcode, is_product, target_of
 
-_MOVING = re.compile(r"X64(?:SplitLow|SplitHigh|Combine)$|Pin|Unpin|.*MoveTo(?:Host|Device)$")
+_RENAMED = {
+    "dot": "dot_general",
+    "broadcast": "broadcast_in_dim",
+    "opt-barrier": "optimization_barrier",
+}
+
+
+def stablehlo_name(instruction: Instruction) -> str:
+    """What StableHLO calls this op; a product that a TPU runs as a convolution is a product."""
+    opcode = base_opcode(instruction)
+    if opcode == "custom-call":
+        target = target_of(instruction)
+        known = _known(target)
+        return known.name if known else target or "custom_call"
+    if opcode == "convolution" and is_product(instruction):
+        return "dot_general"
+    return _RENAMED.get(opcode, opcode.replace("-", "_"))
 
 
 def library_flops(call: Instruction) -> int | None:
     """The flops of a custom call, or None where nobody knows."""
-    target = target_of(call)
-    for pattern, formula in _KNOWN:
-        if pattern.match(target):
-            return formula(call)
-    return None
+    known = _known(target_of(call))
+    return known.formula(call) if known else None
 
 
 def is_library(target: str) -> bool:
     """Whether a custom call is one of those that this file knows to compute something."""
-    return not _MOVING.match(target) and any(pattern.match(target) for pattern, _ in _KNOWN)
+    known = _known(target)
+    return known is not None and known.formula is not _none
+
+
+def _known(target: str) -> _Call | None:
+    return next((call for call in _CALLS if call.pattern.match(target)), None)
+
+
+@dataclass(frozen=True)
+class _Call:
+    """What is known of custom calls whose target matches a pattern."""
+
+    pattern: re.Pattern[str]
+    name: str
+    formula: Callable[[Instruction], int | None]
 
 
 def _settings(call: Instruction) -> dict[str, Any]:
@@ -87,12 +115,17 @@ def _none(_: Instruction) -> int:
     return 0
 
 
-_KNOWN: list[tuple[re.Pattern[str], Callable[[Instruction], int | None]]] = [
-    (re.compile(r"__cublas\$(?:gemm|lt\$matmul)"), _cublas),
-    (re.compile(r"__onednn\$matmul"), _onednn),
-    (re.compile(r"__cudnn\$conv"), _cudnn),
-    (re.compile(r"__cublas\$triangularSolve|lapack_\w*trsm|cublas_\w*trsm"), triangular_solve),
-    (re.compile(r"lapack_\w*potrf|cusolver_\w*potrf|Cholesky$"), cholesky),
-    (re.compile(r"__cub\$DeviceRadixSort"), _radix_sort),
-    (_MOVING, _none),
+_CALLS = [
+    _Call(re.compile(r"__cublas\$(?:gemm|lt\$matmul)"), "dot_general", _cublas),
+    _Call(re.compile(r"__onednn\$matmul"), "dot_general", _onednn),
+    _Call(re.compile(r"__cudnn\$conv"), "convolution", _cudnn),
+    _Call(
+        re.compile(r"__cublas\$triangularSolve|lapack_\w*trsm|cublas_\w*trsm"),
+        "triangular_solve",
+        triangular_solve,
+    ),
+    _Call(re.compile(r"lapack_\w*potrf|cusolver_\w*potrf|Cholesky$"), "cholesky", cholesky),
+    _Call(re.compile(r"__cub\$DeviceRadixSort"), "sort", _radix_sort),
+    _Call(re.compile(r"X64(?:SplitLow|SplitHigh|Combine)$"), "bitcast_convert", _none),
+    _Call(re.compile(r"MoveTo(?:Host|Device)$|Pin$|Unpin$"), "copy", _none),
 ]

@@ -10,11 +10,6 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_RENAMED = {
-    "dot": "dot_general",
-    "broadcast": "broadcast_in_dim",
-    "opt-barrier": "optimization_barrier",
-}
 COLLECTIVES = words(
     "all-gather all-reduce all-to-all collective-broadcast collective-permute ragged-all-to-all "
     "reduce-scatter send recv"
@@ -23,7 +18,7 @@ COLLECTIVES = words(
 
 _STRUCTURE = words(
     "parameter constant tuple get-tuple-element bitcast after-all add-dependency domain "
-    "partition-id replica-id get-dimension-size"
+    "partition-id replica-id get-dimension-size opt-barrier"
 )
 _CONTROL = words("while conditional call async-start async-done async-update")
 _IDLE_CALLS = words(
@@ -40,16 +35,6 @@ def base_opcode(instruction: Instruction) -> str:
 def target_of(instruction: Instruction) -> str:
     """The name of what a custom call calls; empty for anything else."""
     return instruction.attributes.get("custom_call_target", "").strip('"')
-
-
-def stablehlo_name(instruction: Instruction) -> str:
-    """What StableHLO calls this op; a product that a TPU runs as a convolution is a product."""
-    opcode = base_opcode(instruction)
-    if opcode == "custom-call":
-        return target_of(instruction) or "custom_call"
-    if opcode == "convolution" and is_product(instruction):
-        return "dot_general"
-    return _RENAMED.get(opcode, opcode.replace("-", "_"))
 
 
 def is_product(convolution: Instruction) -> bool:

@@ -46,7 +46,7 @@ def traffic_of(instruction: Instruction) -> Traffic:
     """What running an instruction once moves; nothing for what only renames values."""
     if is_free(instruction) or is_control(instruction):
         return Traffic()
-    reads = list(_reads(instruction))
+    reads = [(operand.shape, size) for operand, size in reads_of(instruction)]
     writes = list(_writes(instruction))
     moved = [*reads, *writes]
     return Traffic(
@@ -56,13 +56,13 @@ def traffic_of(instruction: Instruction) -> Traffic:
     )
 
 
-def bytes_read(reader: Instruction, operand: Instruction) -> int:
-    """How much of one of its operands an instruction reads."""
-    return sum(
-        size
-        for (_, size), each in zip(_reads(reader), _once(reader), strict=True)
-        if each is operand
-    )
+def reads_of(reader: Instruction) -> list[tuple[Instruction, int]]:
+    """The operands of an instruction, each once, and how many bytes of each it reads."""
+    wanted = _wanted_by(reader)
+    return [
+        (operand, min(operand.shape.bytes, _bytes_of(amount, operand.shape)))
+        for operand, amount in wanted.items()
+    ]
 
 
 def produced(instruction: Instruction) -> Shape:
@@ -72,18 +72,6 @@ def produced(instruction: Instruction) -> Shape:
             if user.opcode.endswith("-done"):
                 return user.shape
     return instruction.shape
-
-
-def _once(instruction: Instruction) -> tuple[Instruction, ...]:
-    return tuple(dict.fromkeys(instruction.operands))
-
-
-def _reads(instruction: Instruction) -> Iterator[tuple[Shape, int]]:
-    """For each operand: its shape and how many bytes of it are read."""
-    wanted = _wanted_by(instruction)
-    for operand in _once(instruction):
-        whole = operand.shape.bytes
-        yield operand.shape, min(whole, _bytes_of(wanted[operand], operand.shape))
 
 
 def _bytes_of(elements: int | None, shape: Shape) -> int:
@@ -100,10 +88,10 @@ def _wanted_by(instruction: Instruction) -> dict[Instruction, int | None]:
         else [_of_operand(instruction, number) for number in range(len(instruction.operands))]
     )
     found: dict[Instruction, int | None] = {}
-    for operand, want in zip(instruction.operands, wants, strict=False):
+    for operand, want in zip(instruction.operands, wants, strict=True):
         before = found.get(operand, 0)
         found[operand] = None if before is None or want is None else before + want
-    return {operand: found.get(operand) for operand in instruction.operands}
+    return found
 
 
 def _of_operand(instruction: Instruction, number: int) -> int | None:

@@ -1,0 +1,7 @@
+"""The kernels of a compiled program, the least time that each takes, and what did not fuse."""
+
+from .kernel import Kernel, kernels_of
+from .neighbours import Neighbours, unfused_neighbours
+from .roofline import Roofline
+
+__all__ = ["Kernel", "Neighbours", "Roofline", "kernels_of", "unfused_neighbours"]
