@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..hlo import Instruction, Module, Place, Shape
-from ..work import COLLECTIVES, Executed, base_opcode, executed, produced, reads_of
+from ..work import Executed, executed, produced, reads_of
+from .barriers import parted_by_barriers
 from .flow import Flow, Path, Source, is_move
-from .kernel import counted_ops, kind_of
-
-_REDUCTIONS = frozenset(["reduce", "reduce-window"])
-_LAYOUT = frozenset(["copy", "transpose"])
+from .reasons import reason_of
 
 
 @dataclass(frozen=True)
@@ -55,29 +53,61 @@ class Neighbours:
 
 @dataclass(frozen=True)
 class _Edge:
-    """A value on its way from one kernel to another."""
+    """A value on its way from one kernel to another, and how many bytes are read of it."""
 
     source: Source
     consumer: Instruction
     bytes: float
 
+    @property
+    def value(self) -> tuple[Instruction, Path]:
+        """The result that is read, whatever lies on the way."""
+        return self.source.producer, self.source.path
 
-def unfused_neighbours(module: Module) -> list[Neighbours]:
+    @property
+    def shape(self) -> Shape:
+        """The shape of the value."""
+        return shape_at(produced(self.source.producer), self.source.path)
+
+
+def unfused_neighbours(module: Module, before: Module | None = None) -> list[Neighbours]:
     """The pairs of kernels with a value between them: through main memory first, then by bytes.
 
     Moves between memories are no kernels here: what is moved lies between the kernel that made it
     and the one that reads it. Pairs with a single number between them are left out.
+
+    Args:
+        module: what XLA compiled.
+        before: the same before XLA's passes, to know of optimization barriers, which XLA takes out
+            when it has respected them.
     """
     flow = Flow(module)
-    edges = list(_edges(executed(module), flow))
+    parted = parted_by_barriers(before) if before else frozenset()
+    edges = [edge for edge in _edges(executed(module), flow) if edge.shape.elements > 1]
     outputs = flow.outputs()
     users: dict[tuple[Instruction, Path], set[Instruction]] = {}
     for edge in edges:
-        value = (edge.source.producer, edge.source.path)
-        users.setdefault(value, set()).add(edge.consumer)
-    found = [_neighbours(edge, users, outputs) for edge in edges]
-    found = [pair for pair in found if pair.shape.elements > 1]
+        users.setdefault(edge.value, set()).add(edge.consumer)
+    found = []
+    for edge in edges:
+        readers = len(users[edge.value])
+        reason = reason_of(edge.source, edge.consumer, readers, edge.value in outputs, parted)
+        found.append(_neighbours(edge, reason))
     return sorted(found, key=lambda pair: (pair.on_chip, -pair.bytes))
+
+
+def _neighbours(edge: _Edge, reason: str) -> Neighbours:
+    moved, shape = "move" in edge.source.crossed, edge.shape
+    return Neighbours(
+        edge.source.producer.name,
+        edge.consumer.name,
+        shape,
+        edge.bytes,
+        not moved and all(leaf.memory_space for leaf in shape.leaves),
+        reason,
+        edge.source.producer.place,
+        edge.consumer.place,
+    )
 
 
 def _edges(run: list[Executed], flow: Flow) -> Iterator[_Edge]:
@@ -91,91 +121,12 @@ def _edges(run: list[Executed], flow: Flow) -> Iterator[_Edge]:
             for source in sources if size else ():
                 # A value from before a loop and one from the turn before share its turns.
                 share = often if len(sources) == 1 else min(often, times[source.producer])
-                own = _shape_at(produced(source.producer), source.path).bytes
+                own = shape_at(produced(source.producer), source.path).bytes
                 yield _Edge(source, consumer, min(size, own) * share)
 
 
-def _neighbours(
-    edge: _Edge,
-    users: Mapping[tuple[Instruction, Path], set[Instruction]],
-    outputs: set[tuple[Instruction, Path]],
-) -> Neighbours:
-    value = (edge.source.producer, edge.source.path)
-    shape = _shape_at(produced(edge.source.producer), edge.source.path)
-    return Neighbours(
-        edge.source.producer.name,
-        edge.consumer.name,
-        shape,
-        edge.bytes,
-        "move" not in edge.source.crossed and all(leaf.memory_space for leaf in shape.leaves),
-        _reason(edge.source, edge.consumer, len(users[value]), value in outputs),
-        edge.source.producer.place,
-        edge.consumer.place,
-    )
-
-
-def _shape_at(shape: Shape, path: Path) -> Shape:
+def shape_at(shape: Shape, path: Path) -> Shape:
+    """A part of a shape, the outermost index last."""
     for index in reversed(path):
         shape = shape.parts[index] if index < len(shape.parts) else shape
     return shape
-
-
-def _reason(source: Source, consumer: Instruction, users: int, is_output: bool) -> str:
-    """Why two kernels are two: the first that holds."""
-    both = (source.producer, consumer)
-    holds = {
-        "an optimization barrier": "barrier" in source.crossed,
-        "a collective": any(base_opcode(each) in COLLECTIVES for each in both),
-        "a loop's boundary": "loop" in source.crossed,
-        "a branch's boundary": "branch" in source.crossed,
-        "a library call stands between": any(map(_is_library, both)),
-        "a layout change (copy/transpose)": any(map(_is_layout_change, both)),
-        "a copy that keeps a value from being overwritten": any(map(_is_copy, both)),
-        "a reduction ends the fusion": _ends_in_reduction(source),
-        "the value is an output too": is_output,
-        f"{users} users": users > 1,
-        "a move between memories": "move" in source.crossed,
-    }
-    return next((reason for reason, is_so in holds.items() if is_so), "the compiler decided so")
-
-
-def _is_library(kernel: Instruction) -> bool:
-    """Whether code that XLA did not write runs it.
-
-    A product that stands alone is a library's, but for one whose window a TPU's compiler laid out.
-    """
-    kind = kind_of(kernel)
-    if kind in ("dot", "convolution"):
-        return "window_config" not in kernel.attributes.get("backend_config", "")
-    return kind in ("library", "call") or kernel.opcode in ("fft", "cholesky", "triangular-solve")
-
-
-def _is_layout_change(kernel: Instruction) -> bool:
-    return not _is_copy(kernel) and all(op.opcode in _LAYOUT for op in counted_ops(kernel))
-
-
-def _is_copy(kernel: Instruction) -> bool:
-    """Whether it copies a buffer as it is, into the same layout and type."""
-    if kernel.opcode != "copy":
-        return False
-    before, after = kernel.operands[0].shape, kernel.shape
-    return (before.layout, before.element_type) == (after.layout, after.element_type)
-
-
-def _ends_in_reduction(source: Source) -> bool:
-    """Whether the result is reduced in its kernel, whatever is done with it afterwards."""
-    fused = source.producer.callee("calls") if source.producer.opcode == "fusion" else None
-    if fused is None:
-        return source.producer.opcode in _REDUCTIONS
-    root = fused.root
-    result = root.operands[source.path[-1]] if source.path and root.opcode == "tuple" else root
-    seen, left = set(), [result]
-    while left:
-        each = left.pop()
-        inner = each.callee("calls") if each.opcode == "fusion" else None
-        if each.opcode in _REDUCTIONS:
-            return True
-        if each not in seen:
-            seen.add(each)
-            left.extend(each.operands if inner is None else (*each.operands, inner.root))
-    return False

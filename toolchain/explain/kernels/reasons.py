@@ -1,0 +1,88 @@
+"""Why two kernels, one of which reads what the other writes, did not become one."""
+
+from __future__ import annotations
+
+from ..hlo import Instruction
+from ..work import COLLECTIVES, base_opcode
+from .barriers import Key, are_parted
+from .flow import Source
+from .kernel import counted_ops, kind_of
+
+_REDUCTIONS = frozenset(["reduce", "reduce-window"])
+_LAYOUT = frozenset(["copy", "transpose"])
+
+
+def reason_of(
+    source: Source,
+    consumer: Instruction,
+    users: int,
+    is_output: bool,
+    parted: frozenset[tuple[Key, Key]] = frozenset(),
+) -> str:
+    """Why two kernels are two, in words: the first that holds.
+
+    Args:
+        source: the first kernel, and what lies between it and the second.
+        consumer: the second.
+        users: how many kernels read the value.
+        is_output: whether the program gives the value back.
+        parted: which ops stood on both sides of an optimization barrier.
+    """
+    both, crossed = (source.producer, consumer), source.crossed
+    barrier = "barrier" in crossed or are_parted(source.producer, consumer, parted)
+    holds = {
+        "an optimization barrier": barrier,
+        "a collective": any(base_opcode(each) in COLLECTIVES for each in both),
+        "a loop's boundary": "loop" in crossed,
+        "a branch's boundary": "branch" in crossed,
+        "a library call stands between": any(map(_is_library, both)),
+        "a layout change (copy/transpose)": any(map(_is_layout_change, both)),
+        "a copy that keeps a value from being overwritten": any(map(_is_copy, both)),
+        "a reduction ends the fusion": _ends_in_reduction(source),
+        "the value is an output too": is_output,
+        f"{users} users": users > 1,
+        "a move between memories": "move" in crossed,
+    }
+    return next((reason for reason, is_so in holds.items() if is_so), "the compiler decided so")
+
+
+def _is_library(kernel: Instruction) -> bool:
+    """Whether code that XLA did not write runs it.
+
+    A product that stands alone is a library's, but for one whose window a TPU's compiler laid out.
+    """
+    kind = kind_of(kernel)
+    if kind in ("dot", "convolution"):
+        return "window_config" not in kernel.attributes.get("backend_config", "")
+    return kind in ("library", "call") or kernel.opcode in ("fft", "cholesky", "triangular-solve")
+
+
+def _is_layout_change(kernel: Instruction) -> bool:
+    return not _is_copy(kernel) and all(op.opcode in _LAYOUT for op in counted_ops(kernel))
+
+
+def _is_copy(kernel: Instruction) -> bool:
+    """Whether it copies a buffer as it is, into the same layout and type."""
+    if kernel.opcode != "copy":
+        return False
+    before, after = kernel.operands[0].shape, kernel.shape
+    return (before.layout, before.element_type) == (after.layout, after.element_type)
+
+
+def _ends_in_reduction(source: Source) -> bool:
+    """Whether the result is reduced in its kernel, whatever is done with it afterwards."""
+    fused = source.producer.callee("calls") if source.producer.opcode == "fusion" else None
+    if fused is None:
+        return source.producer.opcode in _REDUCTIONS
+    root = fused.root
+    result = root.operands[source.path[-1]] if source.path and root.opcode == "tuple" else root
+    seen, left = set(), [result]
+    while left:
+        each = left.pop()
+        inner = each.callee("calls") if each.opcode == "fusion" else None
+        if each.opcode in _REDUCTIONS:
+            return True
+        if each not in seen:
+            seen.add(each)
+            left.extend(each.operands if inner is None else (*each.operands, inner.root))
+    return False
