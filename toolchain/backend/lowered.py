@@ -60,6 +60,7 @@ class Lowered:
         report: what the last pipeline did; None before one has run.
         platform: what it was lowered for, in JAX's words: "cpu", "cuda", "rocm" or "tpu".
         seconds: by stage, "trace" and "lower", where they are known.
+        mesh: the axes of the mesh that it was lowered over, and their sizes; empty without one.
     """
 
     module: ir.Module
@@ -69,6 +70,17 @@ class Lowered:
     _origin: Origin
     _ran: tuple[tuple[Pipeline, frozenset[str]], ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict, compare=False)
+    mesh: Mapping[str, int] = field(default_factory=dict, compare=False)
+
+    @property
+    def has_jaxpr(self) -> bool:
+        """Whether it was traced: a module from a file was not."""
+        return self._origin.plain is None
+
+    @property
+    def jax_lowered(self) -> Any:
+        """JAX's own value, which knows how the program is called; None where nothing is called."""
+        return self._origin.lowered
 
     @property
     def jaxpr(self) -> Any:
@@ -137,7 +149,7 @@ class Lowered:
             target: such as "gpu:h100" or "tpu:v5e:2x2".
         """
         found = find_target(target)
-        lowered = self._origin.lowered_for(found.platform)
+        lowered = replace(self._origin.lowered_for(found.platform), mesh=self.mesh)
         for steps, assumptions in self._ran:
             lowered = lowered._after(steps, found.kind, assumptions)
         return lowered
@@ -278,4 +290,4 @@ def _of_lowering(lowering: Lowering, platform: str | None = None) -> Lowered:
     origin = Origin(lowering.traced, lowering.lowered)
     seconds = {"trace": lowering.trace_seconds, "lower": lowering.lower_seconds}
     name = platform or jax.default_backend()
-    return Lowered(module, "", None, name, origin, seconds=seconds)
+    return Lowered(module, "", None, name, origin, seconds=seconds, mesh=lowering.mesh)

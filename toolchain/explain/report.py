@@ -18,7 +18,7 @@ from ..pipeline import PipelineLike
 from .arguments import global_arguments
 from .collectives import Collective, Replicated, collectives_of, replicated_arrays
 from .hlo import Module, parse_hlo
-from .kernels import Kernel, Neighbours, kernels_of, neighbours_of
+from .kernels import Kernel, Neighbours, kernels_of, unfused_neighbours
 from .memory import Memory, fits, measure_memory
 from .memory_fit import Fit, parse_out_of_memory
 from .work import Executed, Totals, executed, totals_of
@@ -71,12 +71,12 @@ class Compiled:
     @cached_property
     def kernels(self) -> tuple[Kernel, ...]:
         """What is launched, in order of the schedule."""
-        return tuple(kernels_of(self.executed, self.build.target.device))
+        return tuple(kernels_of(self.module))
 
     @cached_property
     def neighbours(self) -> tuple[Neighbours, ...]:
         """Kernels between which a value goes through memory."""
-        return tuple(neighbours_of(self.kernels))
+        return tuple(unfused_neighbours(self.module))
 
     @cached_property
     def collectives(self) -> tuple[Collective, ...]:
@@ -91,13 +91,16 @@ class Compiled:
     @property
     def roofline_seconds(self) -> float:
         """The least time that all kernels take, by the device's figures."""
-        return sum(kernel.roofline_seconds * kernel.times for kernel in self.kernels)
+        device = self.build.target.device
+        return sum(kernel.roofline(device).seconds * kernel.times for kernel in self.kernels)
 
     @property
     def estimated_seconds(self) -> float | None:
         """The compiler's own estimate; None where it makes none."""
-        found = [k.estimated_seconds * k.times for k in self.kernels if k.estimated_seconds]
-        return sum(found) if found else None
+        device = self.build.target.device
+        found = [(kernel.compiler_seconds(device), kernel.times) for kernel in self.kernels]
+        known = [seconds * times for seconds, times in found if seconds is not None]
+        return sum(known) if known else None
 
     def as_json(self) -> dict[str, Any]:
         """Every figure, in bytes, seconds and flops."""
@@ -110,7 +113,7 @@ class Compiled:
             "roofline_seconds": self.roofline_seconds,
             "estimated_seconds": self.estimated_seconds,
             "xla_cost": dict(self.build.cost) if self.build.cost else None,
-            "kernels": [kernel.as_json() for kernel in self.kernels],
+            "kernels": [kernel.as_json(self.build.target.device) for kernel in self.kernels],
             "neighbours": [each.as_json() for each in self.neighbours],
             "collectives": [each.as_json() for each in self.collectives],
             "replicated": [each.as_json() for each in self.replicated],
@@ -184,7 +187,6 @@ def report(
     pipeline: PipelineLike = "O2",
     *,
     assume: str | Sequence[str] = (),
-    mesh: Mapping[str, int] | None = None,
     with_plain: bool = True,
     xla_options: Mapping[str, Any] | None = None,
     progress: Callable[[str], None] = lambda _: None,
@@ -196,7 +198,6 @@ def report(
         target: what for.
         pipeline: the passes to run.
         assume: promises such as "no-nans".
-        mesh: axes and sizes of the mesh that it was lowered over.
         with_plain: whether to compile it without the passes too.
         xla_options: XLA's options by name.
         progress: told what is being done.
@@ -212,7 +213,7 @@ def report(
     start = perf_counter()
     optimised = plain.opt(pipeline, target=target.name, assume=assume)
     seconds = {**lowered.seconds, **plain.seconds, "passes": perf_counter() - start}
-    options, axes = dict(xla_options or {}), dict(mesh or {})
+    options, axes = dict(xla_options or {}), lowered.mesh
     before = None
     if with_plain:
         progress(f"compiling for {target.name}, without passes")

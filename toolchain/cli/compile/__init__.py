@@ -58,13 +58,14 @@ def compile_command(source: str, **flags: Any) -> None:
     stage.enter(f"while compiling {input_name(source)}")
     from .job import prepare
 
-    job = prepare(source, data, spec, flags)
+    is_judged = _is_judged(flags, targets)
+    job = prepare(source, data, spec, flags, targets[0].platform if is_judged else None)
     with contextlib.ExitStack() as stack:
         if job.x64:
             import jax
 
             stack.enter_context(jax.enable_x64(True))
-        if _is_judged(flags, targets):
+        if is_judged:
             from .judge import judge
 
             judge(job, targets, flags)

@@ -20,7 +20,6 @@ class Job:
         x64: whether it needs JAX's 64-bit types.
         pipeline: what to run on it.
         assume: promises.
-        seconds: by stage, as far as they are spent: "trace", "lower".
     """
 
     name: str
@@ -30,11 +29,19 @@ class Job:
     x64: bool
     pipeline: Any
     assume: tuple[str, ...]
-    seconds: dict[str, float]
 
 
-def prepare(source: str, data: bytes | None, spec: str, flags: dict[str, Any]) -> Job:
+def prepare(
+    source: str, data: bytes | None, spec: str, flags: dict[str, Any], platform: str | None
+) -> Job:
     """Read or lower what `source` names.
+
+    Args:
+        source: a file, "-", or the name of a function.
+        data: what is in the file; None for a function.
+        spec: the pipeline.
+        flags: the command line's.
+        platform: what it is looked at for, which need not be here; None to be run here.
 
     Raises:
         UsageError, JxcError: it cannot be found, read, traced or lowered.
@@ -43,25 +50,29 @@ def prepare(source: str, data: bytes | None, spec: str, flags: dict[str, Any]) -
 
     pipeline = make_pipeline(spec, Library.of_files(flags["load_pass"]))
     if data is None:
-        return _from_target(source, flags, pipeline)
-    return _from_file(source, data, flags, pipeline)
+        return _from_target(source, flags, pipeline, platform)
+    return _from_file(source, data, flags, pipeline, platform)
 
 
-def _from_file(source: str, data: bytes, flags: dict[str, Any], pipeline: Any) -> Job:
+def _from_file(
+    source: str, data: bytes, flags: dict[str, Any], pipeline: Any, platform: str | None
+) -> Job:
     if flags["specs"]:
         raise UsageError(
             f"{source} is a module, whose arguments are settled; found {flags['specs'][0]!r}"
         )
-    from ...backend.from_module import lowered_from_module
+    from ...backend.from_module import lowered_from_module, uncallable_from_module
     from ...ir import make_context, read_module
 
     module = read_module(data, make_context(), name=input_name(source))
-    plain = lowered_from_module(module)
     name = input_name(source)
-    return Job(name, plain, plain.arguments, {}, True, pipeline, flags["assume"], {})
+    if platform:
+        return Job(name, uncallable_from_module(module), (), {}, True, pipeline, flags["assume"])
+    plain = lowered_from_module(module)
+    return Job(name, plain, plain.arguments, {}, True, pipeline, flags["assume"])
 
 
-def _from_target(source: str, flags: dict[str, Any], pipeline: Any) -> Job:
+def _from_target(source: str, flags: dict[str, Any], pipeline: Any, platform: str | None) -> Job:
     if not source.endswith(".py") and ":" not in source:
         raise UsageError(
             f"{source}: no such file, and not a TARGET such as file.py:function or module:function"
@@ -69,8 +80,8 @@ def _from_target(source: str, flags: dict[str, Any], pipeline: Any) -> Job:
     from ...backend.lowered import lowered_from_request
     from ...frontend import LowerRequest
 
-    names = (LowerRequest.__dataclass_fields__.keys() - {"target"}) & flags.keys()
-    request = LowerRequest(target=source, **{name: flags[name] for name in names})
+    ours = {"target": source, "platform": platform, "concrete": platform is None}
+    names = (LowerRequest.__dataclass_fields__.keys() - ours.keys()) & flags.keys()
+    request = LowerRequest(**ours, **{name: flags[name] for name in names})
     plain, args, kwargs = lowered_from_request(request)
-    seconds = dict(plain.seconds)
-    return Job(source, plain, args, kwargs, flags["x64"], pipeline, flags["assume"], seconds)
+    return Job(source, plain, args, kwargs, flags["x64"], pipeline, flags["assume"])

@@ -47,7 +47,6 @@ def _report(job: Job, target: Any, flags: dict[str, Any], tell: Any) -> Report:
         target,
         job.pipeline,
         assume=job.assume,
-        mesh=job.mesh,
         with_plain=flags["report"],
         xla_options=xla_options(flags["xla_option"]),
         progress=tell,
@@ -97,7 +96,12 @@ def _write_json(
         for each in reports
     }
     told |= {target.name: {"missing": target.missing} for target in missing}
-    whole = {"schema_version": 1, "program": job.name, "mesh": job.mesh, "targets": told}
+    whole = {
+        "schema_version": 1,
+        "program": job.name,
+        "mesh": dict(job.plain.mesh),
+        "targets": told,
+    }
     write_output(json.dumps(whole, indent=2) + "\n", output)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -14,6 +14,7 @@ from ...explain.report import Compiled, Refused, Report
 from ...explain.sizes import show_bytes, show_count
 from ...explain.verdict import Finding
 from .print_sections import print_sections
+from .words import show_seconds
 
 _ARROW = " → "
 
@@ -69,19 +70,11 @@ def _verdict(found: Report) -> Text | str:
         return "not known"
     if not found.fit.fits:
         return Text("DOES NOT FIT", style="bold red")
-    return Text(f"yes, {found.fit.needed / found.fit.available:.2g} of it", style="green")
+    return Text(f"yes, {100 * found.fit.needed / found.fit.available:.2g}%", style="green")
 
 
 def _seconds(name: str) -> Callable[[Report], str]:
     return lambda found: show_seconds(found.seconds[name]) if name in found.seconds else ""
-
-
-def show_seconds(seconds: float) -> str:
-    """A time in words, with three digits: "1.24 ms"."""
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds / 1e-9:.3g} ns"
 
 
 def _rules(found: Report) -> str:
@@ -93,7 +86,7 @@ def _collectives(compiled: Compiled) -> tuple[float, float] | None:
     if not compiled.collectives:
         return None
     calls = sum(each.times for each in compiled.collectives)
-    return calls, sum(each.bytes * each.times for each in compiled.collectives)
+    return calls, sum(each.payload * each.times for each in compiled.collectives)
 
 
 def _refusal(found: Report) -> str:
@@ -104,7 +97,7 @@ def _refusal(found: Report) -> str:
 
 _ROWS: dict[str, Callable[[Report], Any]] = {
     "fits": _verdict,
-    "needed of": lambda r: show_bytes(r.target.device.memory_bytes) + " a device",
+    "  into": lambda r: show_bytes(r.target.device.memory_bytes) + " a device",
     "memory at peak": _both(lambda c: c.memory.peak, show_bytes),
     "  arguments": _both(lambda c: c.memory.arguments, show_bytes),
     "  outputs": _both(lambda c: c.memory.outputs, show_bytes),
@@ -126,10 +119,3 @@ _ROWS: dict[str, Callable[[Report], Any]] = {
     "XLA": _both(lambda c: c.build.seconds, show_seconds),
     "refused": _refusal,
 }
-
-
-def lines_of(places: Iterable[Any], most: int = 2) -> str:
-    """The first lines of Python among `places`, and how many more there are."""
-    texts = list(dict.fromkeys(map(str, places)))
-    more = f" +{len(texts) - most}" if len(texts) > most else ""
-    return " ".join(texts[:most]) + more

@@ -1,0 +1,29 @@
+"""Times, lines and ops as the report writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+
+def show_seconds(seconds: float) -> str:
+    """A time in words, with three digits: "1.24 ms"."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-9:.3g} ns"
+
+
+def lines_of(places: Iterable[Any], most: int = 2) -> str:
+    """The first lines of Python among `places`, and how many more there are."""
+    texts = list(dict.fromkeys(map(str, places)))
+    more = f" +{len(texts) - most}" if len(texts) > most else ""
+    return " ".join(texts[:most]) + more
+
+
+def kernel_ops(kernel: Any, most: int = 4) -> str:
+    """The ops in a kernel, the most frequent first."""
+    ranked = sorted(kernel.ops.items(), key=lambda each: -each[1])
+    texts = [f"{name} {count}" if count > 1 else name for name, count in ranked]
+    more = f" +{len(texts) - most}" if len(texts) > most else ""
+    return " ".join(texts[:most]) + more
