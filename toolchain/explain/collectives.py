@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from .collectives_groups import Groups, axes_of_groups, axes_of_pairs, parse_groups
@@ -142,8 +143,10 @@ def _collective(
 ) -> Collective:
     kind = kind_of(instruction)
     assert kind is not None
-    groups = _groups(instruction, module.num_partitions * module.num_replicas)
-    axes = _axes(kind, groups, mesh) if mesh is not None else None
+    devices = module.num_partitions * module.num_replicas
+    groups = _groups(instruction, devices)
+    is_whole = mesh is not None and prod(mesh.values()) == devices
+    axes = _axes(kind, groups, mesh) if mesh and is_whole else None
     op_name, place = _told(instruction, run.instruction, origins)
     return Collective(
         kind,

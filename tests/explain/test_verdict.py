@@ -1,0 +1,171 @@
+"""Budgets: how they are read, and what is said of a program that exceeds them.
+
+The programs are those of `test_memory` and `test_collectives`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from jxc.errors import UsageError
+from jxc.explain.hlo import parse_hlo
+from jxc.explain.memory import measure_memory
+from jxc.explain.sizes import parse_bytes, parse_count, show_bytes, show_count
+from jxc.explain.verdict import Budgets, Finding, check
+from jxc.explain.work import executed, totals_of
+
+PROGRAMS = Path(__file__).parent / "programs"
+MIB = 2**20
+SIZES = {"argument": 320 * MIB, "output": 64 * MIB + 20, "temp": 832 * MIB, "alias": 64 * MIB}
+
+
+def _compiled(text: str, assignment: str = "", ranges: str = "") -> Any:
+    """What `check` asks of a `Compiled`."""
+    stats = {f"{key}_size_in_bytes": SIZES.get(key, 0) for key in (*SIZES, "generated_code")}
+    module = parse_hlo(text)
+    run = executed(module)
+    return SimpleNamespace(
+        module=module,
+        executed=run,
+        totals=totals_of(run),
+        memory=measure_memory(assignment, ranges, stats, module, "cpu"),
+        build=SimpleNamespace(seconds=12.5),
+    )
+
+
+def _read(name: str) -> Any:
+    files = ("hlo.txt", "buffer-assignment.txt", "live-range.txt")
+    paths = [PROGRAMS / name / file for file in files]
+    return _compiled(*(path.read_text() for path in paths if path.exists()))
+
+
+def _check(name: str, **budgets: Any) -> list[Finding]:
+    return check(Budgets.parse(**budgets), _read(name))
+
+
+def test_within_its_budgets_nothing_is_found() -> None:
+    generous: dict[str, Any] = {
+        "max_memory": "2GiB",
+        "max_flops": "1e13",
+        "max_compile_seconds": 12.5,
+    }
+    assert _check("memory_gpu", **generous, forbid="f64,sort,all-gather,collectives") == []
+    assert _check("memory_gpu") == []
+
+
+def test_too_much_memory_is_told_with_the_largest_buffer() -> None:
+    (found,) = _check("memory_gpu", max_memory="1GiB")
+    peak = sum(SIZES.values()) - 2 * SIZES["alias"]
+    assert (found.kind, found.found, found.allowed) == ("memory", peak, 2**30)
+    assert str(found) == (
+        "needs 1.125 GiB of memory, allowed are 1 GiB; "
+        "the largest: 256 MiB f32[16384,4096] argument (x)"
+    )
+    assert found.place is not None and found.place.line == 9  # an argument has none: the next
+    assert _check("memory_gpu", max_memory=str(peak)) == []
+
+
+def test_too_many_flops_are_told_with_the_costliest_kernel() -> None:
+    (found,) = _check("memory_gpu", max_flops="1T")
+    product = 2 * 16384 * 4096 * 4096
+    elementwise = 20 * 16384 * 4096  # tanh and a few sums, less than a hundredth of a product
+    assert found.found is not None and 5 * product < found.found < 5 * product + 5 * elementwise
+    assert found.allowed == 1e12
+    assert found.place is not None and found.place.line in (9, 10)
+    assert f"{show_count(found.found)} flops, allowed are 1T; " in str(found)
+    assert " at /home/user/train.py:" in str(found)
+
+
+def test_compiling_too_long() -> None:
+    (found,) = _check("memory_gpu", max_compile_seconds=10)
+    assert str(found) == "takes 12.5 seconds to compile, allowed are 10"
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "counts"),
+    [
+        ("collectives_gpu", "all-gather,all-reduce,all-to-all", [1, 2, 1]),  # -start and -done: one
+        ("collectives_cpu", "collectives", [6]),
+        ("collectives_fsdp", "reduce-scatter,bf16", [1, 6]),  # in a fusion of the TPU compiler
+        ("collectives_fsdp", "all-reduce", [1]),
+        ("memory_gpu", "fusion,tanh", [10, 2]),  # the second inside fusions
+        ("memory_loop", "while,sort", [1]),
+        ("memory_tpu", "custom-call", []),
+    ],
+)
+def test_forbidden_words_are_counted(name: str, words: str, counts: list[int]) -> None:
+    assert [each.found for each in _check(name, forbid=words)] == counts
+
+
+def test_what_is_forbidden_has_a_line() -> None:
+    (found,) = _check("collectives_gpu", forbid="all-gather")
+    assert str(found).startswith("has all-gather 1 times, allowed is none; the largest: ")
+    assert str(found).endswith("at /home/user/main.py:29 (jit(manual)/shard_map/all_gather)")
+    told = found.as_json()
+    assert (told["kind"], told["found"], told["allowed"], told["line"]) == ("forbid", 1, 0, 29)
+
+
+def test_custom_calls_that_only_name_memory_are_not_meant() -> None:
+    text = (
+        "HloModule m\n\nENTRY %e (x: f64[8]) -> f64[8] {\n  %x = f64[8]{0} parameter(0)\n"
+        '  %a = f64[8]{0} custom-call(), custom_call_target="AllocateBuffer"\n'
+        '  ROOT %b = f64[8]{0} custom-call(%x, %a), custom_call_target="somebody\'s"\n}\n'
+    )
+    found = check(Budgets.parse(forbid="custom-call,f64"), _compiled(text))
+    assert [each.found for each in found] == [1, 3]
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("123", 123),
+        ("1.5GiB", 3 * 2**29),
+        ("500MB", 500_000_000),
+        ("12 gib", 12 * 2**30),
+        ("2e9", 2_000_000_000),
+        ("4KiB", 4096),
+        ("7B", 7),
+    ],
+)
+def test_sizes_are_read(text: str, size: int) -> None:
+    assert parse_bytes(text) == size
+
+
+@pytest.mark.parametrize(("text", "count"), [("2e12", 2e12), ("3T", 3e12), ("10G", 1e10), ("5", 5)])
+def test_counts_are_read(text: str, count: float) -> None:
+    assert parse_count(text) == count
+
+
+@pytest.mark.parametrize("text", ["", "much", "12GBit", "-1", "1,000", "GiB", "0x10", "nan"])
+def test_other_sizes_are_refused_in_a_sentence(text: str) -> None:
+    with pytest.raises(UsageError, match="expected a size in bytes, such as 12GiB"):
+        parse_bytes(text)
+    with pytest.raises(UsageError, match="expected a count, such as 2e12"):
+        parse_count(text)
+
+
+def test_sizes_and_counts_in_words() -> None:
+    assert [show_bytes(size) for size in (0, 1023, 1536, 15.75 * 2**30)] == [
+        "0 B",
+        "1023 B",
+        "1.5 KiB",
+        "15.75 GiB",
+    ]
+    assert [show_count(count) for count in (0, 999, 2.5e12)] == ["0", "999", "2.5T"]
+
+
+def test_words_that_hlo_does_not_have_are_refused() -> None:
+    with pytest.raises(UsageError, match=r"does not know 'allgather'.* Did you mean 'all-gather'"):
+        Budgets.parse(forbid="f64, allgather")
+    with pytest.raises(UsageError, match="Did you mean 'f64'"):
+        Budgets.parse(forbid="float64")
+    assert Budgets.parse(forbid="f64, sort,,f64").forbid == ("f64", "sort")
+
+
+def test_no_time_at_all_is_no_budget() -> None:
+    with pytest.raises(UsageError, match="more than 0 seconds, found -1"):
+        Budgets.parse(max_compile_seconds=-1)
