@@ -9,7 +9,7 @@ from ..hlo import Instruction, Module, Place, Shape
 from ..work import Executed, executed, produced, reads_of
 from .barriers import parted_by_barriers
 from .flow import Flow, Path, Source, is_move
-from .reasons import reason_of
+from .reasons import Reasons
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def unfused_neighbours(module: Module, before: Module | None = None) -> list[Nei
             when it has respected them.
     """
     flow = Flow(module)
-    parted = parted_by_barriers(before) if before else frozenset()
+    reasons = Reasons(parted_by_barriers(before) if before else frozenset())
     edges = [edge for edge in _edges(executed(module), flow) if edge.shape.elements > 1]
     outputs = flow.outputs()
     users: dict[tuple[Instruction, Path], set[Instruction]] = {}
@@ -91,7 +91,7 @@ def unfused_neighbours(module: Module, before: Module | None = None) -> list[Nei
     found = []
     for edge in edges:
         readers = len(users[edge.value])
-        reason = reason_of(edge.source, edge.consumer, readers, edge.value in outputs, parted)
+        reason = reasons.of(edge.source, edge.consumer, readers, edge.value in outputs)
         found.append(_neighbours(edge, reason))
     return sorted(found, key=lambda pair: (pair.on_chip, -pair.bytes))
 

@@ -12,38 +12,60 @@ _REDUCTIONS = frozenset(["reduce", "reduce-window"])
 _LAYOUT = frozenset(["copy", "transpose"])
 
 
-def reason_of(
-    source: Source,
-    consumer: Instruction,
-    users: int,
-    is_output: bool,
-    parted: frozenset[tuple[Key, Key]] = frozenset(),
-) -> str:
-    """Why two kernels are two, in words: the first that holds.
+class Reasons:
+    """Gives the reason for each pair; remembers what it found out about a kernel.
 
     Args:
-        source: the first kernel, and what lies between it and the second.
-        consumer: the second.
-        users: how many kernels read the value.
-        is_output: whether the program gives the value back.
         parted: which ops stood on both sides of an optimization barrier.
     """
-    both, crossed = (source.producer, consumer), source.crossed
-    barrier = "barrier" in crossed or are_parted(source.producer, consumer, parted)
-    holds = {
-        "an optimization barrier": barrier,
-        "a collective": any(base_opcode(each) in COLLECTIVES for each in both),
-        "a loop's boundary": "loop" in crossed,
-        "a branch's boundary": "branch" in crossed,
-        "a library call stands between": any(map(_is_library, both)),
-        "a layout change (copy/transpose)": any(map(_is_layout_change, both)),
-        "a copy that keeps a value from being overwritten": any(map(_is_copy, both)),
-        "a reduction ends the fusion": _ends_in_reduction(source),
-        "the value is an output too": is_output,
-        f"{users} users": users > 1,
-        "a move between memories": "move" in crossed,
-    }
-    return next((reason for reason, is_so in holds.items() if is_so), "the compiler decided so")
+
+    def __init__(self, parted: frozenset[tuple[Key, Key]] = frozenset()) -> None:
+        self._parted = parted
+        self._layout_changes: dict[Instruction, bool] = {}
+
+    def of(self, source: Source, consumer: Instruction, users: int, is_output: bool) -> str:
+        """Why two kernels are two, in words: the first that holds.
+
+        Args:
+            source: the first kernel, and what lies between it and the second.
+            consumer: the second.
+            users: how many kernels read the value.
+            is_output: whether the program gives the value back.
+        """
+        both, crossed = (source.producer, consumer), source.crossed
+        if "barrier" in crossed or are_parted(*both, self._parted):
+            return "an optimization barrier"
+        if any(base_opcode(each) in COLLECTIVES for each in both):
+            return "a collective"
+        for boundary in ("loop", "branch"):
+            if boundary in crossed:
+                return f"a {boundary}'s boundary"
+        if any(map(_is_library, both)):
+            return "a library call stands between"
+        if any(map(self._is_layout_change, both)):
+            return "a layout change (copy/transpose)"
+        if any(map(_is_copy, both)):
+            return "a copy that keeps a value from being overwritten"
+        return _of_the_value(source, users, is_output)
+
+    def _is_layout_change(self, kernel: Instruction) -> bool:
+        found = self._layout_changes.get(kernel)
+        if found is None:
+            ops = counted_ops(kernel)
+            found = not _is_copy(kernel) and all(op.opcode in _LAYOUT for op in ops)
+            self._layout_changes[kernel] = found
+        return found
+
+
+def _of_the_value(source: Source, users: int, is_output: bool) -> str:
+    """The reason that lies in how the value is made and who wants it."""
+    if _ends_in_reduction(source):
+        return "a reduction ends the fusion"
+    if is_output:
+        return "the value is an output too"
+    if users > 1:
+        return f"{users} users"
+    return "a move between memories" if "move" in source.crossed else "the compiler decided so"
 
 
 def _is_library(kernel: Instruction) -> bool:
@@ -55,10 +77,6 @@ def _is_library(kernel: Instruction) -> bool:
     if kind in ("dot", "convolution"):
         return "window_config" not in kernel.attributes.get("backend_config", "")
     return kind in ("library", "call") or kernel.opcode in ("fft", "cholesky", "triangular-solve")
-
-
-def _is_layout_change(kernel: Instruction) -> bool:
-    return not _is_copy(kernel) and all(op.opcode in _LAYOUT for op in counted_ops(kernel))
 
 
 def _is_copy(kernel: Instruction) -> bool:
