@@ -212,6 +212,19 @@ def test_shorter_refusals(message: str, words: str) -> None:
     assert str(parse_out_of_memory(message)) == words
 
 
+def test_a_refusal_is_explained_by_what_the_compiler_had_written() -> None:
+    said = parse_out_of_memory((PROGRAMS / "memory_tpu" / "refusal.txt").read_text())
+    memory = _measure("tpu", "tpu")
+    fit = fits(memory, _device(2**40), said)
+    assert said is not None and (fit.fits, fit.needed, fit.rest) == (False, said.needed, said.rest)
+    assert fit.largest[0] == "256 MiB f32[16384,4096] argument (x)"
+    named, kept = fit.advice
+    assert "512 B" not in named
+    assert kept.startswith("512 MiB of temporaries are kept for the gradient")
+    unknown = fits(memory, _device(MIB), parse_out_of_memory("Out of memory allocating 9 bytes"))
+    assert (unknown.needed, unknown.available) == (memory.needed, MIB)
+
+
 def test_other_errors_are_no_refusal() -> None:
     assert parse_out_of_memory("INVALID_ARGUMENT: Ran out of patience") is None
 

@@ -15,12 +15,13 @@ from .memory_assignment import (
     parse_assignment,
     parse_live_ranges,
 )
-from .memory_fit import Fit
+from .memory_fit import Fit, Refusal
 from .memory_origin import Origins, Part
 from .memory_peak import Ranges, range_of, regions_at_peak
 from .sizes import show_bytes
 
 _SHOWN = 3  # buffers that an advice names
+_SMALL = 0.01  # of what is needed: not worth an advice
 _GPU_SHARE = 0.75  # of a GPU's memory, what JAX takes unless XLA_PYTHON_CLIENT_MEM_FRACTION is set
 
 
@@ -247,25 +248,39 @@ def _silence(writer: Part | None) -> int:
     return 3 if writer is None else (not writer[0].op_name) + (writer[0].place is None)
 
 
-def fits(memory: Memory, device: Device) -> Fit:
-    """Whether a program fits into a device's main memory, and what would help."""
+def fits(memory: Memory, device: Device, refused: Refusal | None = None) -> Fit:
+    """Whether a program fits into a device's main memory, and what would help.
+
+    Args:
+        memory: what it needs.
+        device: where.
+        refused: what the compiler said, if it refused the program for its memory; `memory` is then
+            from what it had written by then, without the code, and the larger figure counts.
+    """
     largest = tuple(map(str, memory.buffers[:_SHOWN]))
-    return Fit(memory.needed, device.memory_bytes, largest, tuple(_advice(memory, device)))
+    if refused is not None:
+        needed, available = max(memory.needed, refused.needed), refused.available
+        return Refusal(needed, available or device.memory_bytes, largest, tuple(_savings(memory)))
+    advice: Iterable[str] = ()
+    if 0 < device.memory_bytes < memory.needed:
+        advice = _savings(memory)
+    elif device.kind == "gpu" and memory.needed > _GPU_SHARE * device.memory_bytes > 0:
+        advice = [_more_of_it(device)]
+    return Fit(memory.needed, device.memory_bytes, largest, tuple(advice))
 
 
-def _advice(memory: Memory, device: Device) -> Iterator[str]:
-    if device.memory_bytes == 0:
-        return
-    share = device.memory_bytes * (_GPU_SHARE if device.kind == "gpu" else 1)
-    if memory.needed <= share:
-        return
-    if memory.needed <= device.memory_bytes:
-        yield (
-            f"JAX takes {_GPU_SHARE:.0%} of a GPU's memory, {show_bytes(share)}, which is less: "
-            "set XLA_PYTHON_CLIENT_MEM_FRACTION"
-        )
-        return
-    temporaries = [each for each in memory.buffers if each.kind == "temporary"]
+def _more_of_it(device: Device) -> str:
+    share = show_bytes(_GPU_SHARE * device.memory_bytes)
+    return (
+        f"JAX takes {_GPU_SHARE:.0%} of a GPU's memory, {share}, which is less: set "
+        "XLA_PYTHON_CLIENT_MEM_FRACTION"
+    )
+
+
+def _savings(memory: Memory) -> Iterator[str]:
+    """What would make it less, a sentence each."""
+    small = memory.needed * _SMALL
+    temporaries = [b for b in memory.buffers if b.kind == "temporary" and b.bytes > small]
     if temporaries:
         named = "; ".join(map(str, temporaries[:_SHOWN]))
         yield f"the largest temporaries at the peak: {named}"
@@ -274,7 +289,7 @@ def _advice(memory: Memory, device: Device) -> Iterator[str]:
         size = show_bytes(sum(each.bytes for each in saved))
         yield f"{size} of temporaries are kept for the gradient: jax.checkpoint computes them again"
     donable = _donable(memory.buffers)
-    if donable:
+    if donable > small:
         yield f"donating arguments (donate_argnums) would save {show_bytes(donable)}"
 
 
