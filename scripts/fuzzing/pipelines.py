@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from functools import cache
 
 from jxc.pipeline import Pipeline, make_pipeline, our_passes
+from jxc.rewrite import File, Pass
 
 # MLIR's own, as far as the levels use them: its canonicalizer carries no contract of ours.
 _NATIVE = ("inline{default-pipeline=}", "symbol-dce", "cse")
@@ -55,8 +56,13 @@ def choose(generator: random.Random, fired: Collection[str], few: bool) -> list[
 
 
 def _order(generator: random.Random) -> str:
-    names = [*(found.name for found in our_passes()), *_NATIVE, "simplify", "simplify"]
+    names = [found.name for found in our_passes() if _needs_no_file(found)]
+    names += [*_NATIVE, "simplify", "simplify"]
     return ",".join(generator.choices(names, k=generator.randint(2, _LONGEST)))
+
+
+def _needs_no_file(found: Pass) -> bool:
+    return all(option.type is not File for option in found.options.values())
 
 
 def _alone(name: str) -> str:

@@ -121,7 +121,7 @@ def settle(module: ir.Module, mesh: Any, name: str) -> dict[str, int]:
     asked, found = sizes_of(mesh), list(meshes_of(module).values())
     if not asked:
         return found[0] if found and all(each == found[0] for each in found) else {}
-    if others := [each for each in found if each != asked]:
+    if others := [each for each in found if list(each.items()) != list(asked.items())]:
         own = format_mesh(others[0])
         raise UsageError(
             f"{name} is sharded over a mesh of its own, {own}, and --mesh {format_mesh(asked)} is "

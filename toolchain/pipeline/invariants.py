@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jaxlib.mlir import ir
 
@@ -36,6 +36,11 @@ class Invariants:
         """What `module` promises to whoever calls it."""
         effects = frozenset(_effects(module))
         return Invariants(_main(module), effects, dict(module.operation.attributes.items()))
+
+    def without(self, attributes: frozenset[str]) -> Invariants:
+        """The same with some of the module's attributes free to change."""
+        kept = {key: value for key, value in self.module.items() if key not in attributes}
+        return replace(self, module=kept)
 
     def check(self, module: ir.Module) -> None:
         """Raise `BrokenInvariant` where `module` does not keep what `self` recorded."""

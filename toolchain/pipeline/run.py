@@ -139,12 +139,8 @@ def _run_steps(
             may_differ = not _left_alone(step, done)
             if may_differ:
                 present.forget()
-            if step.python is None and converts(str(step)):
-                invariants = Invariants.of(module)
-            elif (verify_each and may_differ) or is_last:
-                if step.python is not None:  # MLIR verifies what its own passes leave
-                    verify(module, name)
-                invariants.check(module)
+            is_due = (verify_each and may_differ) or is_last
+            invariants = _checked(step, module, invariants, name, is_due=is_due)
         except UsageError:
             raise
         except Exception as error:
@@ -152,6 +148,23 @@ def _run_steps(
             raise _pass_error(error, step, prefix, name) from error
         report.steps.append(done)
     return report
+
+
+def _checked(
+    step: Step, module: ir.Module, invariants: Invariants, name: str, *, is_due: bool
+) -> Invariants:
+    """What must hold from here on, after it was seen to hold but for what the step may change."""
+    if step.python is None:
+        if converts(str(step)):
+            return Invariants.of(module)
+        if is_due:  # MLIR verifies what its own passes leave
+            invariants.check(module)
+        return invariants
+    changes = step.python.changes
+    if is_due or changes:
+        verify(module, name)
+        invariants.without(changes).check(module)
+    return Invariants.of(module) if changes else invariants
 
 
 def _left_alone(step: Step, done: StepReport) -> bool:

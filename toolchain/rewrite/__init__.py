@@ -5,7 +5,7 @@ from __future__ import annotations
 from .contract import Contract, approximates, exact, reassociates
 from .driver import apply_rules, rule_pass
 from .facts import TARGETS, Facts, promises
-from .module_pass import Option, Pass, module_pass
+from .module_pass import File, Option, Pass, module_pass
 from .rule import Replacement, Rule, kebab, rule
 from .statistics import RuleCount
 from .sweep import ConvergenceError, RuleError
@@ -15,6 +15,7 @@ __all__ = [
     "Contract",
     "ConvergenceError",
     "Facts",
+    "File",
     "Option",
     "Pass",
     "Replacement",

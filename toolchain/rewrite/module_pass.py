@@ -7,11 +7,45 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import Any, overload
 
+from ..errors import UsageError
 from .facts import Facts
 from .rule import Rule, kebab
 from .statistics import RuleCount
+
+
+@dataclass(frozen=True)
+class File:
+    """A file that an option names: it must be there when the pipeline is read.
+
+    A pass is given this value and asks for the text; what a path is, it does not know.
+
+    Raises:
+        UsageError: there is no such file.
+    """
+
+    path: str = ""
+
+    def __post_init__(self) -> None:
+        if self.path and not Path(self.path).is_file():
+            raise UsageError(f"{self.path}: no such file")
+
+    def __repr__(self) -> str:
+        return repr(self.path)
+
+    def read(self) -> str:
+        """Its text as it is now.
+
+        Raises:
+            UsageError: it cannot be read, or is no text.
+        """
+        try:
+            return Path(self.path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "not a text in UTF-8"
+            raise UsageError(f"{self.path}: {reason}") from error
 
 
 @dataclass(frozen=True)
@@ -35,6 +69,7 @@ class Pass:
         function: called with the module's operation, `facts`, and options by parameter name;
             returns the counts of the rules it ran, if it ran any.
         rules: the rules it is made of; empty for a pass that is a plain function.
+        changes: the attributes of the module that it may change, which are nobody else's to touch.
         source: the function that `@module_pass` was given; None for a pass made of rules. Two
             passes are equal when they come from the same function or the same rules.
     """
@@ -44,6 +79,7 @@ class Pass:
     options: Mapping[str, Option]
     function: Callable[..., Sequence[RuleCount] | None] = field(compare=False)
     rules: tuple[Rule, ...] = ()
+    changes: frozenset[str] = frozenset()
     source: Callable[..., None] | None = None
 
     @cached_property
@@ -59,16 +95,33 @@ class Pass:
         return {name.replace("-", "_"): option for name, option in self.options.items()}
 
 
-def module_pass(function: Callable[..., None]) -> Pass:
+@overload
+def module_pass(function: Callable[..., None]) -> Pass: ...
+
+
+@overload
+def module_pass(*, changes: Sequence[str]) -> Callable[[Callable[..., None]], Pass]: ...
+
+
+def module_pass(
+    function: Callable[..., None] | None = None, *, changes: Sequence[str] = ()
+) -> Pass | Callable[[Callable[..., None]], Pass]:
     """Turn a function on a module's operation into a `Pass`.
 
     Its name is its spelling on the command line, its keyword-only parameters (with defaults) are
     its options, its docstring its help. A second positional parameter named `facts` receives the
-    `Facts` of the run.
+    `Facts` of the run. A pass that changes attributes of the module on purpose names them:
+    `@module_pass(changes=("mhlo.num_partitions",))`; to others they are what must hold.
 
     Raises:
         TypeError: the function's signature or docstring is not that of a pass.
     """
+    if function is None:
+        return lambda each: _pass_of(each, frozenset(changes))
+    return _pass_of(function, frozenset(changes))
+
+
+def _pass_of(function: Callable[..., None], changes: frozenset[str]) -> Pass:
     where = f"pass {function.__name__!r}"
     parameters = list(inspect.signature(function).parameters.values())
     positional = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
@@ -86,11 +139,12 @@ def module_pass(function: Callable[..., None]) -> Pass:
         doc=inspect.getdoc(function) or "",
         options=_options(function, parameters, where),
         function=call,
+        changes=changes,
         source=function,
     )
 
 
-_OPTION_TYPES = (bool, int, float, str)
+_OPTION_TYPES = (bool, int, float, str, File)
 
 
 def _options(
@@ -105,7 +159,7 @@ def _options(
         if kind not in _OPTION_TYPES or parameter.default is parameter.empty:
             raise TypeError(
                 f"{where}: option {parameter.name!r} needs a default and one of the types "
-                "bool, int, float, str"
+                "bool, int, float, str, File"
             )
         name = kebab(parameter.name)
         options[name] = Option(name, kind, parameter.default)

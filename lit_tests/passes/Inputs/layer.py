@@ -1,0 +1,7 @@
+"""A layer without a word about shardings."""
+
+import jax.numpy as jnp
+
+
+def layer(params, x):
+    return jnp.tanh(x @ params["w"] + params["b"])
