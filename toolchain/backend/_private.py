@@ -6,8 +6,10 @@ JAX has no public place between lowering and compilation; `lower_jaxpr_to_module
 
 from __future__ import annotations
 
+import contextlib
 import copy
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -15,7 +17,7 @@ import numpy as np
 from jax._src import compiler as _compiler
 from jax._src import core as _core
 from jax._src.interpreters import mlir as _mlir
-from jaxlib import lapack
+from jaxlib import _hlo, lapack
 from jaxlib import xla_client as _xla_client
 
 from ..errors import JxcError
@@ -99,3 +101,69 @@ def serialised(executable: Any) -> bytes | None:
         return executable.serialize()
     except Exception:  # of every compiler's own kind
         return None
+
+
+def hlo_text(executable: Any, whole_constants: bool = False) -> str:
+    """The optimised modules of jaxlib's executable as text.
+
+    Constants of more than ten elements are left out as `{...}`, which reads back as whatever
+    memory holds, unless `whole_constants`.
+    """
+    options = _hlo.HloPrintOptions()
+    options.print_large_constants = whole_constants
+    return "\n".join(module.to_string(options) for module in executable.hlo_modules())
+
+
+def hlo_proto(executable: Any) -> bytes:
+    """The optimised module of jaxlib's executable as a serialised `HloModuleProto`."""
+    return executable.hlo_modules()[0].as_serialized_hlo_module_proto()
+
+
+def kept_arguments(lowered: jax.stages.Lowered) -> list[int]:
+    """The positions of the argument leaves that JAX gives to the module: the ones it needs."""
+    return sorted(lowered._lowering.compile_args["kept_var_idx"])
+
+
+def loaded(serialised: bytes, devices: Sequence[Any]) -> Any:
+    """jaxlib's executable that was written as bytes, for these devices."""
+    described = _xla_client.DeviceList(tuple(devices))
+    return devices[0].client.deserialize_executable(serialised, executable_devices=described)
+
+
+def runtime_executable(compiled: jax.stages.Compiled) -> Any:
+    """jaxlib's executable behind JAX's."""
+    return compiled.runtime_executable()
+
+
+_funnel_lock = threading.RLock()
+
+
+@contextlib.contextmanager
+def compiled_by(module: Any, compile_: Callable[[Callable[[], Any]], Any]) -> Iterator[None]:
+    """For as long as this lasts, JAX compiles this one module by `compile_(plain)`.
+
+    `plain()` compiles it as JAX does, its persistent cache left out; what `compile_` returns is
+    jaxlib's executable. Every other module, of other threads too, is compiled as ever.
+    """
+    with _funnel_lock:
+        usual = _compiler.compile_or_get_cached
+
+        def funnel(
+            backend: Any, computation: Any, devices: Any, options: Any, callbacks: Any, *rest: Any
+        ) -> Any:
+            if computation is not module:
+                return usual(backend, computation, devices, options, callbacks, *rest)
+
+            def plain() -> Any:
+                return _compiler.backend_compile_and_load(
+                    backend, computation, rest[0], options, callbacks
+                )
+
+            return compile_(plain)
+
+        _compiler.compile_or_get_cached = funnel
+        try:
+            yield
+        finally:
+            if _compiler.compile_or_get_cached is funnel:  # else somebody wrapped it meanwhile
+                _compiler.compile_or_get_cached = usual

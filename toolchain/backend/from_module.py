@@ -85,7 +85,7 @@ def _refuse_partitions(module: ir.Module) -> None:
 
 def _refuse_callbacks(module: ir.Module) -> None:
     """Host callbacks are addresses in the process that lowered them: calling one elsewhere dies."""
-    for target in _targets(module):
+    for target in call_targets(module):
         if "callback" in target:
             raise JxcError(
                 f"the module calls back into Python (custom_call @{target}), and the function "
@@ -95,11 +95,11 @@ def _refuse_callbacks(module: ir.Module) -> None:
 
 def load_libraries(module: ir.Module) -> None:
     """JAX loads LAPACK where it lowers a call of it: calling what was not loaded dies."""
-    if any(target.startswith("lapack_") for target in _targets(module)):
+    if any(target.startswith("lapack_") for target in call_targets(module)):
         load_lapack()
 
 
-def _targets(module: ir.Module) -> Iterator[str]:
+def call_targets(module: ir.Module) -> Iterator[str]:
     """The functions outside the module that it calls."""
     for op in walk(module.operation):
         if op.operation.name == "stablehlo.custom_call":

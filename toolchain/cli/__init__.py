@@ -16,6 +16,7 @@ _VERBS = {
     "lower": "Trace a Python function and print it as a module.",
     "opt": "Run passes on a module.",
     "compile": "Hand a module to XLA; run it, time it, look inside.",
+    "run": "Load and run what `jxc compile --save` wrote.",
     "targets": "List what can be compiled for here.",
     "verify": "Check that a rewrite keeps a module's meaning.",
     "reduce": "Shrink a module while a command fails on it.",

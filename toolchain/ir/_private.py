@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from jaxlib.mlir._mlir_libs import _chlo, _jax_mlir_ext, _mlirHlo, _stablehlo
 from jaxlib.mlir.dialects import sdy
 
@@ -56,3 +58,27 @@ def stablehlo_to_hlo_proto(code: bytes) -> bytes:
 
     computation = _jax.mlir.mlir_module_to_xla_computation(code, False, False)
     return computation.as_serialized_hlo_module_proto()
+
+
+def hlo_proto_to_text(proto: bytes) -> str:
+    """A serialised `HloModuleProto` as text, large constants written out."""
+    from jaxlib import _hlo
+
+    options = _hlo.HloPrintOptions()
+    options.print_large_constants = True
+    return _hlo.HloModule.from_serialized_hlo_module_proto(proto).to_string(options)
+
+
+def hlo_proto_name(proto: bytes) -> str:
+    """What the module of a serialised `HloModuleProto` is called."""
+    from jaxlib import _hlo
+
+    return _hlo.HloModule.from_serialized_hlo_module_proto(proto).name
+
+
+def hlo_program_shape(proto: bytes) -> tuple[list[Any], Any]:
+    """The shapes of the parameters and of the result of a serialised `HloModuleProto`."""
+    from jaxlib import _hlo
+
+    shape = _hlo.XlaComputation(proto).program_shape()
+    return list(shape.parameter_shapes()), shape.result_shape()

@@ -123,8 +123,11 @@ def _read_text(text: str, context: ir.Context, name: str) -> ir.Module:
 
 
 def _read_hlo(text: str, context: ir.Context, name: str) -> ir.Module:
+    from .hlo import read_hlo
+
+    proto = read_hlo(text, name)
     try:
-        lowered = _private.hlo_proto_to_stablehlo(_private.hlo_text_to_proto(text))
+        lowered = _private.hlo_proto_to_stablehlo(proto)
     except (
         Exception
     ) as error:  # jaxlib raises its own XlaRuntimeError, a RuntimeError or ValueError

@@ -109,7 +109,7 @@ def build(
         JxcError: the module is for more devices than the target has, or the compiler died.
     """
     require(target)
-    count = _partitions(module)
+    count = device_count(module)
     if target.most_devices is not None and count > target.most_devices:
         raise JxcError(
             f"the program is for {count} devices, and {target.name} has {target.most_devices}: "
@@ -130,7 +130,8 @@ def build(
         return _collect(folder, target, files, log)
 
 
-def _partitions(module: ir.Module) -> int:
+def device_count(module: ir.Module) -> int:
+    """How many devices a module is for."""
     count = 1
     for name in ("mhlo.num_partitions", "mhlo.num_replicas"):
         attribute = module.operation.attributes.get(name)

@@ -5,10 +5,9 @@ Its environment was set for the target before it began, and nothing of the user'
 
 from __future__ import annotations
 
-import contextlib
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -48,8 +47,12 @@ def _compiled(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
         **request["xla_options"],
     }
     start = perf_counter()
-    with _applied(request["hlo_pass"], module, devices):
-        executable = _private.compile_for(module, devices, options)
+    executable = _through(
+        request["hlo_pass"],
+        module,
+        target.kind,
+        lambda each: _private.compile_for(each, devices, options),
+    )
     seconds = perf_counter() - start
     serialised = _private.serialised(executable)
     if serialised is not None:
@@ -63,13 +66,14 @@ def _compiled(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _applied(hlo_pass: str | None, module: Any, devices: Sequence[Any]) -> Any:
-    """The user's pass on HLO, for as long as this lasts."""
+def _through(hlo_pass: str | None, module: Any, kind: str, compile_: Callable[[Any], Any]) -> Any:
+    """What `compile_` makes of the module, the user's pass on HLO having run on it, if any."""
     if hlo_pass is None:
-        return contextlib.nullcontext()
-    from ..artifacts.hlo_pass import applied, find_hlo_pass
+        return compile_(module)
+    from ...rewrite import Facts
+    from ..artifacts.hlo_pass import compile_through, find_hlo_pass
 
-    return applied(find_hlo_pass(hlo_pass), module, devices[0].client)
+    return compile_through(find_hlo_pass(hlo_pass), module, Facts(kind), compile_)
 
 
 def _memory(executable: Any) -> dict[str, int]:

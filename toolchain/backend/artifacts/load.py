@@ -1,0 +1,192 @@
+"""Reading an executable back, and calling it."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import jax
+import ml_dtypes
+import numpy as np
+
+from ...errors import MissingTargetError, UsageError
+from .. import _private
+from .header import ArtifactError, Header, Leaf, read_artifact
+from .machine import check_machine
+from .save import KEYS, argument_path
+from .trees import decode, encode
+
+_MEMORY = ("argument", "output", "temp", "alias", "generated_code")
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A program from a file: called with the arguments of the function that it was made of.
+
+    Containers of other classes than dict, list and tuple come back as tuples of what they hold.
+
+    Attributes:
+        header: what the file says of it.
+        compiled: JAX's own object, called with the argument leaves one by one.
+    """
+
+    header: Header
+    compiled: jax.stages.Compiled
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run it; static arguments are left out.
+
+        Raises:
+            UsageError: an argument is missing, or is not of the type that it was compiled for.
+        """
+        rows = jax.tree_util.tree_leaves_with_path((args, kwargs))
+        with self._precision():
+            given = [(argument_path(path), leaf, _leaf_type(leaf)) for path, leaf in rows]
+            _check_arguments(self.header, encode((args, kwargs)), given)
+            results = self.compiled(*(leaf for _, leaf, _ in given))
+        return decode(self.header.result_tree, iter(results))
+
+    @property
+    def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """What it is called with, args and kwargs, a `jax.ShapeDtypeStruct` for each array."""
+        with self._precision():
+            return decode(self.header.argument_tree, map(_struct, self.header.arguments))
+
+    def memory(self) -> dict[str, int]:
+        """XLA's own count, in bytes: arguments, outputs, temporaries, aliases, code."""
+        analysis = self.compiled.memory_analysis()
+        return {name: getattr(analysis, f"{name}_size_in_bytes", 0) for name in _MEMORY}
+
+    def _precision(self) -> Any:
+        return jax.enable_x64(True) if self.header.x64 else contextlib.nullcontext()
+
+
+def load(path: str | Path) -> Loaded:
+    """Read what `save` wrote. Loading a file runs the code in it: load what you trust.
+
+    Raises:
+        ArtifactError: it is no such file, is damaged, or was made by another jaxlib or for another
+            processor.
+        MissingTargetError: it is for hardware that is not here.
+    """
+    header, raw = read_artifact(path)
+    _check_versions(header, path)
+    device = _device(header, path)
+    if header.platform == "cpu":
+        check_machine(header.machine, path)
+    if header.devices > 1:
+        raise ArtifactError(
+            f"{path} is for {header.devices} devices of {header.target}: what is loaded here runs "
+            "on one"
+        )
+    if "lapack" in header.libraries:
+        _private.load_lapack()
+    try:
+        executable = _private.loaded(raw, [device])
+    except Exception as error:  # of every runtime's own kind
+        raise ArtifactError(f"{path}: XLA does not load it: {error}") from error
+    return Loaded(header, _callable(header, executable, device))
+
+
+def _check_versions(header: Header, path: str | Path) -> None:
+    here = version("jaxlib")
+    if header.versions.get("jaxlib") != here:
+        raise ArtifactError(
+            f"{path} was made by jaxlib {header.versions.get('jaxlib')}, and this is {here}: "
+            "executables of one version do not run in another; save it again"
+        )
+
+
+def _device(header: Header, path: str | Path) -> Any:
+    try:
+        device = jax.devices(header.platform)[0]
+    except RuntimeError:
+        raise MissingTargetError(
+            f"{path} is for {header.target}, and JAX finds no {header.platform.upper()} here"
+        ) from None
+    if not device.device_kind.startswith(header.device_kind):
+        raise MissingTargetError(
+            f"{path} is for {header.target} ({header.device_kind}), and this machine has a "
+            f"{device.device_kind}"
+        )
+    return device
+
+
+def _callable(header: Header, executable: Any, device: Any) -> jax.stages.Compiled:
+    """JAX's calling convention around an executable: types, donation, keys.
+
+    A function of the same signature is lowered; where JAX would compile it, it is given ours.
+    """
+    donated = tuple(i for i, leaf in enumerate(header.arguments) if leaf.donated)
+    precision = jax.enable_x64(True) if header.x64 else contextlib.nullcontext()
+    with precision, jax.default_device(device), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that a donated argument is of no use to the stand-in
+        jitted = jax.jit(_stand_in(header), donate_argnums=donated)
+        lowered = jitted.lower(*map(_struct, header.arguments))
+        module = lowered.compiler_ir("stablehlo")
+        with _private.compiled_by(module, lambda _: executable):
+            return lowered.compile()
+
+
+def _stand_in(header: Header) -> Any:
+    """A function that needs the arguments that the executable takes, and no other."""
+    results = [_struct(leaf) for leaf in header.results]
+    physical = [jax.eval_shape(_plain, result) for result in results]
+
+    def stand_in(*leaves: Any) -> list[Any]:
+        used = [_plain(x) for x, leaf in zip(leaves, header.arguments, strict=True) if leaf.is_used]
+        made = jax.ffi.ffi_call("jxc_loaded", physical)(*used)
+        return [_of_type(x, like) for x, like in zip(made, results, strict=True)]
+
+    return stand_in
+
+
+def _plain(leaf: Any) -> Any:
+    is_key = jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+    return jax.random.key_data(leaf) if is_key else leaf
+
+
+def _of_type(made: Any, like: jax.ShapeDtypeStruct) -> Any:
+    if not jax.dtypes.issubdtype(like.dtype, jax.dtypes.prng_key):
+        return made
+    return jax.random.wrap_key_data(made, impl=_implementation(str(like.dtype)))
+
+
+def _implementation(dtype: str) -> str:
+    return KEYS[dtype.removeprefix("key<").removesuffix(">")]
+
+
+def _struct(leaf: Leaf) -> jax.ShapeDtypeStruct:
+    if leaf.dtype.startswith("key<"):
+        dtype = jax.eval_shape(lambda: jax.random.key(0, impl=_implementation(leaf.dtype))).dtype
+        return jax.ShapeDtypeStruct(leaf.shape, dtype)
+    return jax.ShapeDtypeStruct(
+        leaf.shape, np.dtype(getattr(ml_dtypes, leaf.dtype, None) or leaf.dtype)
+    )
+
+
+def _leaf_type(leaf: Any) -> str:
+    aval = jax.typeof(leaf)
+    return f"{aval.dtype}[{','.join(map(str, aval.shape))}]"
+
+
+def _check_arguments(header: Header, nesting: Any, given: Sequence[tuple[str, Any, str]]) -> None:
+    """Refuse what it was not compiled for; a named tuple may be given as a tuple."""
+    wanted = [(leaf.path, str(leaf)) for leaf in header.arguments]
+    found = [(path, type_) for path, _, type_ in given]
+    if nesting == header.argument_tree:
+        found = [(path, type_) for (path, _), (_, type_) in zip(wanted, found, strict=True)]
+    for want, have in zip(wanted, found, strict=False):
+        if want != have:
+            raise UsageError(
+                f"expected {want[0]} of type {want[1]}, found {have[0]} of type {have[1]}"
+            )
+    if missing := wanted[len(found) :]:
+        raise UsageError(f"missing {missing[0][0]} of type {missing[0][1]}")
+    if extra := found[len(wanted) :]:
+        raise UsageError(f"not expected: {extra[0][0]} of type {extra[0][1]}")

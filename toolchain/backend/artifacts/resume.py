@@ -1,0 +1,137 @@
+"""Compiling on from a stage that somebody edited: StableHLO, HLO before XLA's passes, or after."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.extend import xla
+from jaxlib.mlir import ir
+
+from ...errors import JxcError, UsageError
+from ...ir import clone_module
+from ...ir.hlo import hlo_name, hlo_of_module, hlo_signature, read_hlo
+from .. import _private
+from ..from_module import lowered_from_module
+from ..lowered import Executable, Lowered
+from .compile_here import compile_here
+from .hlo_pass import registered
+
+_PARTITIONS = re.compile(r"\b(?:num_partitions|replica_count)=(\d+)")
+_TARGETS = re.compile(r'custom_call_target="([^"]+)"')
+
+
+@dataclass(frozen=True)
+class Optimised(Lowered):
+    """A program that XLA has optimised: it is compiled as it stands, for this machine's CPU.
+
+    XLA takes no such module as input: a program of the same signature is compiled, and the module
+    put in its place once it is scheduled.
+
+    Attributes:
+        proto: the module, serialised.
+        text: the same as text.
+    """
+
+    proto: bytes = b""
+    text: str = ""
+
+    def opt(self, pipeline: Any = "O2", **_: Any) -> Lowered:
+        """Itself, for an empty pipeline.
+
+        Raises:
+            UsageError: the pipeline is not empty: XLA has been over this program already.
+        """
+        if str(pipeline) in ("", "O0"):
+            return self
+        raise UsageError(
+            "optimised HLO is past our passes: leave the pipeline out, or resume from stablehlo"
+        )
+
+    def compile(
+        self, target: str | None = None, *, xla_options: Mapping[str, Any] | None = None
+    ) -> Executable:
+        """Code for it as it stands.
+
+        Raises:
+            UsageError: `target` is other hardware.
+            JxcError: XLA cannot make code of it.
+        """
+        if target not in (None, "cpu"):
+            raise UsageError(f"--target {target}: optimised HLO is compiled on for cpu only")
+        name = hlo_name(hlo_of_module(self.module))
+        with registered(xla.PipelineStage.POST_SCHEDULER, name, lambda _: self.proto):
+            made = compile_here(self, self.module, dict(xla_options or {}))
+        return replace(made, lowered=self)
+
+
+def lowered_from_hlo(text: str, name: str = "<stdin>") -> Optimised:
+    """An optimised HLO module, as `jxc compile --compile-to hlo` writes it, as a program.
+
+    What the module donates is still donated on jaxlib 0.12; on 0.10 XLA copies it instead.
+
+    Args:
+        text: a scheduled module for one device; its large constants written out.
+        name: of the file, for messages.
+
+    Raises:
+        ModuleSyntaxError: it is malformed, or a constant was left out.
+        JxcError: it is not scheduled, is for several devices, calls back into Python, or has a
+            signature that cannot be called from here.
+    """
+    proto = read_hlo(text, name)
+    _check(text, name)
+    parameters, result = hlo_signature(proto)
+    results = list(result.tuple_shapes()) if result.is_tuple() else [result]
+    if result.is_tuple() and len(results) == 1:
+        raise JxcError(f"{name}: the entry returns a tuple of one: expected the array itself")
+    lowered = lowered_from_module(_module_of(hlo_name(proto), parameters, results, name))
+    if any(target.startswith("lapack_") for target in _TARGETS.findall(text)):
+        _private.load_lapack()
+    fields = {field: getattr(lowered, field) for field in Lowered.__dataclass_fields__}
+    return Optimised(**fields, proto=proto, text=text)
+
+
+def _check(text: str, name: str) -> None:
+    header = text.lstrip().partition("\n")[0]
+    if "is_scheduled=true" not in header:
+        raise JxcError(
+            f"{name}: this HLO is not scheduled, so XLA has not optimised it: "
+            "`--compile-from hlo-before` takes it through XLA's passes"
+        )
+    if math.prod(int(count) for count in _PARTITIONS.findall(header)) > 1:
+        raise JxcError(f"{name}: this HLO is for several devices: only one is compiled on for")
+    if callbacks := [target for target in _TARGETS.findall(text) if "callback" in target]:
+        raise JxcError(
+            f"{name}: this HLO calls back into Python ({callbacks[0]}), and the function it calls "
+            "lived in the process that made it: compile the Python function itself"
+        )
+
+
+def _module_of(called: str, parameters: list[Any], results: list[Any], name: str) -> ir.Module:
+    """A StableHLO module of the same name and signature that returns zeros."""
+    inputs = [_struct(shape, f"{name}: parameter {i}") for i, shape in enumerate(parameters)]
+    outputs = [_struct(shape, f"{name}: result {i}") for i, shape in enumerate(results)]
+
+    def stand_in(*_: object) -> tuple[jax.Array, ...]:
+        return tuple(jnp.zeros(out.shape, out.dtype) for out in outputs)
+
+    with jax.enable_x64(True):
+        lowered = jax.jit(stand_in, keep_unused=True).lower(*inputs)
+    module = clone_module(lowered.compiler_ir("stablehlo"))
+    with module.context:
+        module.operation.attributes["sym_name"] = ir.StringAttr.get(called)
+    return module
+
+
+def _struct(shape: Any, where: str) -> jax.ShapeDtypeStruct:
+    if not shape.is_array():
+        raise JxcError(f"{where} is {shape}: only arrays can be passed from here")
+    if list(shape.layout().minor_to_major()) != list(reversed(range(shape.rank()))):
+        raise JxcError(f"{where} has the layout {shape}: expected the default one, row-major")
+    return jax.ShapeDtypeStruct(shape.dimensions(), shape.numpy_dtype())

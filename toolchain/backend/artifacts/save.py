@@ -1,0 +1,181 @@
+"""Writing an executable to a file that another process can load."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+from jaxlib.mlir import ir
+
+from ...errors import JxcError
+from ...ir import functions, walk
+from .. import _private
+from ..from_module import call_targets, lowered_from_module
+from ..lowered import CrossExecutable, Executable, Lowered
+from ..targets.build import device_count
+from .header import ArtifactError, Header, Leaf, write_artifact
+from .machine import this_machine
+from .trees import encode
+
+KEYS = {"fry": "threefry2x32", "rbg": "rbg", "urbg": "unsafe_rbg"}
+"""JAX's names of its random keys, by what their types are printed as."""
+
+_NO_CALLBACK = (
+    "cannot be saved: it calls back into Python ({0}), and the function it calls lives in this "
+    "process alone; leave out jax.debug.print and callbacks"
+)
+
+
+def save(executable: Executable | CrossExecutable, path: str | Path) -> Header:
+    """Write an executable for `load`, or `jxc run`, in another process.
+
+    Args:
+        executable: a compiled program, for this machine or for another.
+        path: the file; replaced if it is there.
+
+    Raises:
+        ArtifactError: it calls back into Python, its compiler cannot write executables, or it
+            passes something that no file can describe.
+    """
+    header, raw = describe(executable), _serialised(executable)
+    try:
+        Path(path).write_bytes(write_artifact(header, raw))
+    except OSError as error:
+        raise ArtifactError(f"{path}: {error.strerror}") from None
+    return header
+
+
+def describe(executable: Executable | CrossExecutable) -> Header:
+    """What `save` writes before an executable."""
+    lowered = executable.lowered
+    _refuse_callbacks(lowered.module)
+    called = _called(lowered)
+    arguments, results = _arguments(called), _results(called)
+    _check_counts(lowered.module, arguments, results)
+    target, platform, kind, devices = _made_for(executable)
+    return Header(
+        versions={name: version(name) for name in ("jxc", "jax", "jaxlib")},
+        target=target,
+        platform=platform,
+        device_kind=kind,
+        machine=this_machine() if platform == "cpu" else {},
+        devices=devices,
+        libraries=_libraries(lowered.module),
+        arguments=arguments,
+        results=results,
+        argument_tree=encode(called.args_info),
+        result_tree=encode(called.out_info),
+        x64=any(_is_wide(leaf.dtype) for leaf in (*arguments, *results)),
+        name=_name(lowered.module),
+    )
+
+
+def _serialised(executable: Executable | CrossExecutable) -> bytes:
+    raw = (
+        executable.build.executable
+        if isinstance(executable, CrossExecutable)
+        else _private.serialised(_private.runtime_executable(executable.compiled))
+    )
+    if not raw:
+        raise ArtifactError("cannot be saved: its compiler writes no executables")
+    return raw
+
+
+def _made_for(executable: Executable | CrossExecutable) -> tuple[str, str, str, int]:
+    """The target, the platform, the kind of device, and how many of them."""
+    if isinstance(executable, CrossExecutable):
+        target = executable.target
+        count = device_count(executable.lowered.module)
+        return target.name, target.kind, target.device.device_kind, count
+    devices = _private.runtime_executable(executable.compiled).local_devices()
+    platform = devices[0].platform
+    return platform, platform, devices[0].device_kind, len(devices)
+
+
+def _called(lowered: Lowered) -> Any:
+    """JAX's value that knows how it is called; for a module of a file, in @main's order."""
+    if lowered.jax_lowered is not None:
+        return lowered.jax_lowered
+    try:
+        return lowered_from_module(lowered.module).jax_lowered
+    except JxcError as error:
+        raise ArtifactError(f"cannot be saved: {error}") from error
+
+
+def _refuse_callbacks(module: ir.Module) -> None:
+    names = [name for name in call_targets(module) if "callback" in name]
+    names += [
+        op.operation.name
+        for op in walk(module.operation)
+        if op.operation.name in ("stablehlo.send", "stablehlo.recv")
+    ]
+    if names:
+        raise ArtifactError(_NO_CALLBACK.format(names[0]))
+
+
+def _libraries(module: ir.Module) -> tuple[str, ...]:
+    needs_lapack = any(name.startswith("lapack_") for name in call_targets(module))
+    return ("lapack",) if needs_lapack else ()
+
+
+def _arguments(called: Any) -> tuple[Leaf, ...]:
+    used = set(_private.kept_arguments(called))
+    rows = jax.tree_util.tree_leaves_with_path(called.args_info)
+    return tuple(
+        Leaf(argument_path(path), tuple(i.shape), spell_dtype(i.dtype), bool(i.donated), n in used)
+        for n, (path, i) in enumerate(rows)
+    )
+
+
+def _results(called: Any) -> tuple[Leaf, ...]:
+    rows = jax.tree_util.tree_leaves_with_path(called.out_info)
+    return tuple(
+        Leaf(f"result{jax.tree_util.keystr(path)}", tuple(out.shape), spell_dtype(out.dtype))
+        for path, out in rows
+    )
+
+
+def argument_path(path: Sequence[Any]) -> str:
+    """Where in (args, kwargs) a leaf is, as Python spells it."""
+    which = "kwargs" if getattr(path[0], "idx", 0) else "args"
+    return f"{which}{jax.tree_util.keystr(tuple(path[1:]))}"
+
+
+def spell_dtype(dtype: Any) -> str:
+    """An element type as `Leaf` has it.
+
+    Raises:
+        ArtifactError: it is an extended type of somebody else's.
+    """
+    if not jax.dtypes.issubdtype(dtype, jax.dtypes.extended):
+        return np.dtype(dtype).name
+    name = str(dtype)
+    if name.removeprefix("key<").removesuffix(">") not in KEYS:
+        raise ArtifactError(f"cannot be saved: no file can describe the type {name}")
+    return name
+
+
+def _check_counts(module: ir.Module, arguments: Sequence[Leaf], results: Sequence[Leaf]) -> None:
+    main = functions(module)["main"]
+    type_ = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
+    expected = (sum(leaf.is_used for leaf in arguments), len(results))
+    found = (len(type_.inputs), len(type_.results))
+    if expected != found:
+        raise ArtifactError(
+            f"cannot be saved: it passes {found[0]} values in and {found[1]} out, where its "
+            f"signature has {expected[0]} and {expected[1]}: tokens of ordered effects, or "
+            "constants that JAX passes as arguments"
+        )
+
+
+def _is_wide(dtype: str) -> bool:
+    return dtype in ("int64", "uint64", "float64", "complex128")
+
+
+def _name(module: ir.Module) -> str:
+    name = module.operation.attributes.get("sym_name")
+    return "main" if name is None else ir.StringAttr(name).value
