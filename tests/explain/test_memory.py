@@ -80,6 +80,11 @@ def test_what_is_live_at_the_peak_has_names_and_lines(kind: str) -> None:
     assert len(buffers) == 6
 
 
+def test_a_table_of_pointers_is_a_tuple() -> None:
+    table = next(each for each in _measure("cpu", "cpu").buffers if each.shape == "tuple")
+    assert (table.kind, table.bytes, table.name) == ("output", 16, "tuple of jit(train)/sub")
+
+
 def test_what_is_updated_in_place_is_counted_once() -> None:
     # XLA lists gemm_fusion_dot_general.5 and loop_add_fusion at its peak, step 9: the second is
     # written over the first. The most is needed at step 8, where a product has joined them.

@@ -34,7 +34,7 @@ class Buffer:
         kind: "argument", "output", "temporary" or "constant"; a donated argument that an output
             is written into is an argument.
         instruction: who wrote the largest value in it: the name in the HLO text.
-        shape: of that value, such as "f32[8,128]".
+        shape: of that value, such as "f32[8,128]"; "tuple" of a table of pointers.
         name: the path of an argument ("params['w']"), else the traced op ("jit(step)/sin");
             empty where neither is known.
         place: the line of Python; None for arguments, and where it is not known.

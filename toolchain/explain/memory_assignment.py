@@ -35,7 +35,7 @@ class Value:
         index: which part of a tuple.
         size: in bytes, with the padding of its layout.
         offset: in its allocation.
-        shape: without the layout, such as "f32[8,128]".
+        shape: without the layout, such as "f32[8,128]"; "tuple" of a table of pointers.
     """
 
     instruction: str
@@ -96,7 +96,8 @@ def parse_assignment(text: str) -> tuple[Allocation, ...]:
 
 def _value(found: re.Match[str]) -> Value:
     name, index, size, offset, shape = found.groups()
-    return Value(name, _index(index), int(size), int(offset), LAYOUT.sub("", shape))
+    kind = "tuple" if shape.startswith("(") else LAYOUT.sub("", shape)
+    return Value(name, _index(index), int(size), int(offset), kind)
 
 
 def _index(text: str | None) -> Index:

@@ -54,7 +54,7 @@ class Origins:
         no line.
         """
         op_name, place = "", None
-        made = f"{part[0].opcode.removesuffix('-start')} of "
+        made = f"{part[0].opcode.removesuffix('-start').removesuffix('-done')} of "
         for each, is_itself in self._lineage(part):
             op_name = op_name or (each.op_name and ("" if is_itself else made) + each.op_name)
             place = place or each.place
