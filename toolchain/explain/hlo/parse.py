@@ -43,6 +43,8 @@ def parse_hlo(text: str) -> Module:
             reader.take(number, line)
         except ValueError as error:
             raise _unreadable(number, line, str(error)) from None
+        except RecursionError:
+            raise _unreadable(number, line, "brackets nested too deeply") from None
     return reader.finish()
 
 
@@ -61,6 +63,7 @@ class _Reader:
     def __init__(self) -> None:
         self.header: dict[str, str] | None = None
         self.name = ""
+        self.partitions = self.replicas = 1
         self.tables: dict[str, list[str]] = {}
         self.rows: list[str] | None = None
         self.computations: dict[str, Computation] = {}
@@ -102,8 +105,8 @@ class _Reader:
             self.entry,
             self.computations,
             is_scheduled=head.get("is_scheduled") == "true",
-            num_partitions=int(head.get("num_partitions", 1)),
-            num_replicas=int(head.get("replica_count", 1)),
+            num_partitions=self.partitions,
+            num_replicas=self.replicas,
             aliases=_aliases(head.get("input_output_alias", "")),
         )
 
@@ -113,6 +116,8 @@ class _Reader:
         pieces, _ = split_top_level(line)
         self.name = pieces[0].removeprefix("HloModule").strip()
         self.header = attributes_of(pieces[1:])
+        self.partitions = _number(self.header.get("num_partitions", "1"), "num_partitions")
+        self.replicas = _number(self.header.get("replica_count", "1"), "replica_count")
 
     def _start(self, line: str) -> None:
         found = _HEADER.match(line.strip())
@@ -162,6 +167,10 @@ def _instruction(
     inside, end = split_top_level(line, opcode.end(), closed=True)
     is_leaf = opcode[1] in _NO_OPERANDS
     attributes = attributes_of(split_top_level(line, end)[0][1:])
+    if opcode[1] == "parameter":
+        _number(", ".join(inside), "the parameter")
+    if opcode[1] == "get-tuple-element":
+        _number(attributes.get("index", ""), "the index")
     return Instruction(
         name=start[2],
         opcode=opcode[1],
@@ -176,6 +185,12 @@ def _instruction(
         is_root=bool(start[1]),
         computation=computation,
     )
+
+
+def _number(text: str, what: str) -> int:
+    if not text.isdecimal():
+        raise ValueError(f"{what} is {text!r}, expected its number")
+    return int(text)
 
 
 def _operands(pieces: list[str], body: Mapping[str, Instruction]) -> Iterator[Instruction]:
