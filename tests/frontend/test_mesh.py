@@ -40,7 +40,7 @@ BY_PREFIX = ({"w": P(None, "model"), "b": P()}, P("data"))
 
 
 @pytest.mark.parametrize("platform", ["tpu", "cuda", "cpu", None])
-@pytest.mark.parametrize("shardings", [BY_NAME, BY_PREFIX])
+@pytest.mark.parametrize("shardings", [BY_NAME, BY_PREFIX, list(BY_PREFIX)])
 def test_the_module_is_what_jax_lowers_for_these_shardings(platform, shardings):
     ours = lower(
         step,
@@ -233,6 +233,7 @@ def test_how_a_function_of_shardings_is_read():
     assert split_shardings(((a, b), a), args) == ((a, b), a)
     assert split_shardings({"out_shardings": a}, args) == (None, a)
     assert split_shardings(a, args) == (a, None)
+    assert split_shardings(([a, b], a), args) == ([a, b], a)
     with pytest.raises(UsageError, match="Return a dict"):
         split_shardings(((a, b), b), ((X, X), X))
 

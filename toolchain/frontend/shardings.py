@@ -83,7 +83,7 @@ def shard_arguments(
             "inside."
         )
     leaves = list(_argument_leaves(call))
-    chosen = _choose("in-sharding", shardings, leaves, mesh, call.args)
+    chosen = _choose("in-sharding", _as_tuple(shardings), leaves, mesh, call.args)
     values = [_with_sharding(leaf, sharding) for leaf, sharding in zip(leaves, chosen, strict=True)]
     structure = jax.tree.structure((call.args, call.kwargs))
     return jax.tree.unflatten(structure, values)
@@ -197,7 +197,7 @@ def split_shardings(value: Any, args: tuple[Any, ...]) -> tuple[Any, Any]:
         return value, None
     if not _is_prefix(value, args):
         return value
-    if isinstance(value[0], tuple):
+    if isinstance(_as_tuple(value[0]), tuple):
         raise UsageError(
             "the two values of --sharding may be the shardings of two arguments, or in_shardings "
             "and out_shardings.\n  Return a dict with these names."
@@ -207,10 +207,15 @@ def split_shardings(value: Any, args: tuple[Any, ...]) -> tuple[Any, Any]:
 
 def _is_prefix(value: Any, tree: Any) -> bool:
     try:
-        _spread(value, tree)
+        _spread(_as_tuple(value), tree)
     except ValueError:
         return False
     return True
+
+
+def _as_tuple(shardings: Any) -> Any:
+    """A list for the positional arguments as the tuple that they are: jax.jit takes both."""
+    return tuple(shardings) if isinstance(shardings, list) else shardings
 
 
 # Which sharding

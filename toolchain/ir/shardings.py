@@ -33,7 +33,7 @@ def parse_mesh(text: str) -> dict[str, int]:
     mesh: dict[str, int] = {}
     for word in re.split(r"[,\s]+", text.strip(", ")):
         name, equals, size = word.partition("=")
-        if not (equals and name.isidentifier() and size.isdecimal() and int(size)):
+        if not (equals and _is_axis(name) and size.isdecimal() and int(size)):
             raise UsageError(
                 f"mesh '{text}': expected AXIS=SIZE,... with sizes from 1, such as data=4,model=2; "
                 f"found '{word}'"
@@ -42,6 +42,10 @@ def parse_mesh(text: str) -> dict[str, int]:
             raise UsageError(f"mesh '{text}': the axis '{name}' is given twice")
         mesh[name] = int(size)
     return mesh
+
+
+def _is_axis(name: str) -> bool:
+    return name.isidentifier() and name != "None"
 
 
 def format_mesh(mesh: Mapping[str, int]) -> str:
@@ -85,7 +89,7 @@ def _parse_entry(text: str, entry: str) -> tuple[str, ...]:
     if entry == "None":
         return ()
     axes = tuple(axis.strip() for axis in entry.split("+"))
-    if not all(axis.isidentifier() for axis in axes):
+    if not all(_is_axis(axis) for axis in axes):
         raise UsageError(
             f"partition spec '{text}': expected the axes of each dimension or None, such as "
             f"data,None or data+model; found '{entry}'"
