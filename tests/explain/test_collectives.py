@@ -1,7 +1,7 @@
 """Collectives, on what XLA's compilers made of these programs for a mesh of data=2, model=4.
 
-`collectives_cpu`, `_gpu` and `_tpu` (the argument is f32[512,1024], split over both axes, so that
-each device has f32[256,256]):
+`collectives_cpu`, `_gpu`, `_tpu`, and `_newest` (for CPU, by jax 0.12). The argument is
+f32[512,1024], split over both axes, so that each device has f32[256,256]:
 
     @jax.shard_map(...)
     def manual(x):
@@ -46,7 +46,7 @@ def _found(name: str) -> list[Collective]:
     return collectives_of(_module(name), MESH)
 
 
-@pytest.mark.parametrize("target", ["cpu", "gpu", "tpu"])
+@pytest.mark.parametrize("target", ["cpu", "newest", "gpu", "tpu"])
 def test_every_kind_has_its_bytes_axes_and_line(target: str) -> None:
     both = ("data", "model")
     assert [

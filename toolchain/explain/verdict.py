@@ -109,11 +109,11 @@ def _memory(budgets: Budgets, compiled: Compiled) -> Finding | None:
     if allowed is None or memory.peak <= allowed:
         return None
     said = f"needs {show_bytes(memory.peak)} of memory, allowed are {show_bytes(allowed)}"
-    if not memory.buffers:
-        return Finding("memory", said, memory.peak, allowed)
-    largest = memory.buffers[0]
-    place = next((each.place for each in memory.buffers if each.place), None)
-    return Finding("memory", f"{said}; the largest: {largest}", memory.peak, allowed, place)
+    placed = next((each for each in memory.buffers if each.place), None)
+    largest = dict.fromkeys(filter(None, (*memory.buffers[:1], placed)))
+    if largest:
+        said += f"; the largest: {', '.join(map(str, largest))}"
+    return Finding("memory", said, memory.peak, allowed, placed.place if placed else None)
 
 
 def _flops(budgets: Budgets, compiled: Compiled) -> Finding | None:
