@@ -8,7 +8,7 @@ MODELS ?= *
 BENCH_FLAGS ?=
 RESULTS ?= build
 BIN := $(VENV)/bin
-SOURCES := toolchain passes tests scripts benchmarks lit_tests
+SOURCES := toolchain passes tests scripts benchmarks examples lit_tests
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lit pytest prove rules fuzz conformance check types format bench clean
