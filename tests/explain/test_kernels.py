@@ -226,6 +226,7 @@ def test_loops_have_boundaries() -> None:
     assert found["fusion.2", "fusion.2"] == "a loop's boundary"
     assert found["copy.19", "copy.4"].startswith("a layout change")
     assert found["fusion.2", "copy.19"] == "a loop's boundary"
+    assert found["copy.1", "fusion.2"] == "a loop's boundary"
 
 
 def test_a_value_from_the_turn_before_is_read_as_often_as_the_loop_turns() -> None:
@@ -291,6 +292,39 @@ def test_a_copy_in_the_same_layout_keeps_a_value() -> None:
     body = "  %p = f32[64]{0} parameter(0)\n" + fusion("x", "p", 0)
     body += "  ROOT %c = f32[64]{0} copy(%x)"
     assert small(body, 1) == {("x", "c"): "a copy that keeps a value from being overwritten"}
+
+
+def test_what_is_moved_off_the_chip_and_back_went_through_the_main_memory() -> None:
+    chip, main, mark = "f32[64]{0:T(128)S(1)}", "f32[64]{0:T(128)}", "u32[]{:S(2)}"
+    there = "  %p = f32[64]{0} parameter(0)\n" + fusion("x", "p", 0).replace("f32[64]{0}", chip)
+    moved = f"  %s = ({main}, {chip}, {mark}) copy-start(%x)\n  %d = {main} copy-done(%s)\n"
+    moved += f"  %t = ({chip}, {main}, {mark}) copy-start(%d)\n  %e = {chip} copy-done(%t)\n"
+    for middle, value in ((moved, "e"), ("", "x")):
+        last = fusion("y", value, 1).replace("  %y", "  ROOT %y")
+        others = NEGATE.format(0) + NEGATE.format(1)
+        text = f"{HEAD}{others}ENTRY %m (p: f32[64]) -> f32[64] {{\n{there}{middle}{last}}}\n"
+        (pair,) = unfused_neighbours(parse_hlo(text))
+        assert (pair.producer, pair.consumer, pair.on_chip) == ("x", "y", not middle)
+        assert pair.reason == ("a move between memories" if middle else "the compiler decided so")
+
+
+@pytest.mark.parametrize("way", ["call", "async"])
+def test_what_is_called_is_launched_where_it_is_called_from(way: str) -> None:
+    inner = "%inner (q: f32[64]) -> f32[64] {\n  %q = f32[64]{0} parameter(0)\n"
+    inner += fusion("x", "q", 0).replace("  %x", "  ROOT %x") + "}\n\n"
+    body = "  %p = f32[64]{0} parameter(0)\n" + fusion("w", "p", 1)
+    if way == "call":
+        body += "  %d = f32[64]{0} call(%w), to_apply=%inner\n"
+    else:
+        body += "  %s = ((f32[64]{0}), f32[64]{0}, u32[]) async-start(%w), calls=%inner\n"
+        body += "  %d = f32[64]{0} async-done(%s)\n"
+    body += fusion("y", "d", 2).replace("  %y", "  ROOT %y")
+    others = "".join(NEGATE.format(number) for number in range(3))
+    text = f"{HEAD}{others}{inner}ENTRY %m (p: f32[64]) -> f32[64] {{\n{body}}}\n"
+    module = parse_hlo(text)
+    assert [each.name for each in kernels_of(module)] == ["w", "x", "y"]
+    found = unfused_neighbours(module)
+    assert [(each.producer, each.consumer) for each in found] == [("w", "x"), ("x", "y")]
 
 
 def test_a_single_number_is_no_pair() -> None:

@@ -107,6 +107,90 @@ def test_the_costliest_branch_is_taken_and_said_to_be() -> None:
     assert totals_of(found.values()).branches == 2
 
 
+def test_the_costliest_branch_is_taken_wherever_it_stands() -> None:
+    text = (PROGRAMS / "branches.gpu.hlo").read_text()
+    one, other = "true_computation=%region_1.2", "false_computation=%region_0.1"
+    assert f"{one}, {other}" in text
+    swapped = text.replace(one, "true_computation=%region_0.1")
+    swapped = swapped.replace(other, "false_computation=%region_1.2")
+    names = {each.instruction.name for each in executed(parse_hlo(swapped))}
+    assert names == {"gemm_fusion_dot", "loop_reduce_fusion"}
+
+
+LOOP = """
+%body (s: (s32[], s32[])) -> (s32[], s32[]) {{
+  %s = (s32[], s32[]) parameter(0)
+  %i = s32[] get-tuple-element(%s), index=0
+  %n = s32[] get-tuple-element(%s), index=1
+  %one = s32[] constant(1)
+  %next = s32[] add(%one, %i)
+  %changed = s32[] add(%n, %one)
+  ROOT %t = (s32[], s32[]) tuple(%next, %{kept})
+}}
+
+%condition (c: (s32[], s32[])) -> pred[] {{
+  %c = (s32[], s32[]) parameter(0)
+  %j = s32[] get-tuple-element(%c), index=0
+  %m = s32[] get-tuple-element(%c), index=1
+  %nine = s32[] constant(9)
+  ROOT %go = pred[] compare({compared}), direction={direction}
+}}
+"""
+START = """  %zero = s32[] constant(2)
+  %end = s32[] constant(7)
+  %start = (s32[], s32[]) tuple(%zero, %end)
+  %w = (s32[], s32[]) while(%start), condition=%condition, body=%body
+  ROOT %r = s32[] get-tuple-element(%w), index=0"""
+
+
+@pytest.mark.parametrize(
+    ("kept", "compared", "direction", "times"),
+    [
+        ("n", "%j, %nine", "LT", 7),
+        ("n", "%nine, %j", "GT", 7),
+        ("n", "%j, %m", "LT", 5),  # the end is carried along, and stays what it was
+        ("n", "%m, %j", "GE", 6),
+        ("changed", "%j, %m", "LT", None),
+        ("n", "%m, %nine", "LT", None),  # nothing that this compares ever changes
+        ("n", "%j, %nine", "EQ", None),
+    ],
+)
+def test_conditions(kept: str, compared: str, direction: str, times: int | None) -> None:
+    found = executed(entry(START, LOOP.format(kept=kept, compared=compared, direction=direction)))
+    (turn,) = [each for each in found if each.instruction.name == "next"]
+    assert (turn.times, turn.assumed) == ((times or 1), times is None)
+
+
+def test_an_outer_loops_element_counts_where_it_never_changes() -> None:
+    """The inner loop runs to an element that the outer one carries along."""
+    inner = LOOP.format(kept="n", compared="%j, %m", direction="LT")
+    outer = """
+%outer (o: (s32[], s32[])) -> (s32[], s32[]) {{
+  %o = (s32[], s32[]) parameter(0)
+  %k = s32[] get-tuple-element(%o), index=0
+  %stop = s32[] get-tuple-element(%o), index=1
+  %two = s32[] constant(2)
+  %begin = (s32[], s32[]) tuple(%two, %stop)
+  %v = (s32[], s32[]) while(%begin), condition=%condition, body=%body
+  %after = s32[] add(%k, %two)
+  %moved = s32[] add(%stop, %two)
+  ROOT %u = (s32[], s32[]) tuple(%after, %{0})
+}}
+
+%until (d: (s32[], s32[])) -> pred[] {{
+  %d = (s32[], s32[]) parameter(0)
+  %e = s32[] get-tuple-element(%d), index=0
+  %ten = s32[] constant(10)
+  ROOT %on = pred[] compare(%e, %ten), direction=LT
+}}
+"""
+    start = START.replace("%condition, body=%body", "%until, body=%outer")
+    for kept, times in (("stop", 4 * 5.0), ("moved", 4 * 1.0)):
+        found = executed(entry(start, inner + outer.format(kept)))
+        (turn,) = [each for each in found if each.instruction.name == "next"]
+        assert (turn.times, turn.assumed) == (times, kept == "moved")
+
+
 def test_nothing_is_launched_for_what_only_renames() -> None:
     found = runs("softmax.tpu")
     assert list(found) == ["copy-start", "fusion", "fusion.2", "fusion.1"]
@@ -426,6 +510,22 @@ CALL = """  %p = f32[12,256]{1,0} parameter(0)
 def test_updates_in_place(inside: str, read: int, written: int) -> None:
     found = traffic_of(last(CALL, UPDATE.format(inside)))
     assert (found.read, found.written) == (read, written)
+
+
+@pytest.mark.parametrize("order", ["%p, %q", "%q, %p"])
+def test_an_operand_that_is_two_parameters_is_read_whole_if_one_needs_it(order: str) -> None:
+    fused = f"""
+%fused (p: f32[8,64], q: f32[8,64]) -> f32[8,64] {{
+  %p = f32[8,64]{{1,0}} parameter(0)
+  %q = f32[8,64]{{1,0}} parameter(1)
+  %s = f32[1,64]{{1,0}} slice({order.split(", ")[0]}), slice={{[3:4], [0:64]}}
+  %b = f32[8,64]{{1,0}} broadcast(%s), dimensions={{0,1}}
+  ROOT %a = f32[8,64]{{1,0}} add({order.split(", ")[1]}, %b)
+}}
+"""
+    call = "  %x = f32[8,64]{1,0} parameter(0)\n"
+    call += "  ROOT %f = f32[8,64]{1,0} fusion(%x, %x), kind=kLoop, calls=%fused"
+    assert traffic_of(last(call, fused)).read == 8 * 64 * 4
 
 
 def test_an_operand_is_read_once_however_often_it_is_named() -> None:
