@@ -13,14 +13,15 @@ from jaxlib.mlir.dialects import sdy
 from jxc.errors import JxcError, UsageError
 from jxc.ir.shardings import (
     Spec,
-    depth_of,
     devices_of,
+    distance,
     format_mesh,
     format_spec,
     meshes_of,
     misfit,
     parse_mesh,
     parse_spec,
+    trimmed,
     unmatched,
 )
 from jxc.rewrite import File, module_pass
@@ -209,7 +210,7 @@ def _matches(rule: _Rule, value: _Value) -> bool:
     is_for = "result" if rule.pattern.startswith("result") else "argument"
     if value.kind != is_for or not isinstance(value.type, ir.RankedTensorType):  # a token
         return False
-    return depth_of(rule.pattern, [value.name]) is not None
+    return distance(rule.pattern, [value.name]) is not None
 
 
 def _offer(rule: _Rule, values: Sequence[_Value]) -> str:
@@ -232,17 +233,13 @@ def _joined(values: Sequence[_Value], wanted: Sequence[_Rule | None]) -> list[_R
             continue
         other = first_result + value.alias
         one, two = wanted[index], wanted[other]
-        if one and two and _trimmed(one.spec) != _trimmed(two.spec):
+        if one and two and trimmed(one.spec) != trimmed(two.spec):
             raise UsageError(
                 f"{one}: argument {value.name} is donated to {values[other].name}, which is "
                 f"sharded otherwise: {two}"
             )
         joined[index] = joined[other] = one or two
     return joined
-
-
-def _trimmed(spec: Spec) -> Spec:
-    return _trimmed(spec[:-1]) if spec and not spec[-1] else spec
 
 
 # Writing

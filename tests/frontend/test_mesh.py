@@ -86,6 +86,21 @@ def test_the_most_specific_name_counts():
     assert specs == ['{"data"}, {}', '{"model"}, {}', '{}, {"model"}']
 
 
+def test_results_by_name_and_as_a_prefix():
+    def both(x):
+        return {"out": x * 2, "more": (jnp.sum(x), x)}
+
+    ways = [
+        {"result['out']": P("data"), "['more'][1]": P(None, "model"), "0": P()},
+        {"out": P("data"), "more": (P(), P(None, "model"))},
+    ]
+    texts = [str(lower(both, (X,), mesh=MESH, out_shardings=way).module) for way in ways]
+    assert texts[0] == texts[1]
+    assert texts[0].count("sdy.sharding =") == 3
+    left = {"result": P(), "1": None, "result['more'][0]": P()}
+    assert str(lower(both, (X,), mesh=MESH, out_shardings=left).module).count("sdy.sharding =") == 2
+
+
 def test_keyword_arguments_rests_and_python_numbers():
     def add(a, *rest, scale, **more):
         return (a + rest[0] + rest[1] + more["last"]) * scale

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import UsageError
-from ..ir.shardings import Spec, depth_of, format_spec, misfit, parse_spec, unmatched
+from ..ir.shardings import Spec, distance, format_spec, misfit, parse_spec, trimmed, unmatched
 from . import _private
 from .arguments import describe
 from .diagnose import Call
@@ -227,7 +227,7 @@ def _choose(flag: str, shardings: Any, leaves: list[_Leaf], mesh: Any, tree: Any
 
     if shardings is None:
         return [None] * len(leaves)
-    if _is_by_name(shardings):
+    if _is_by_name(shardings, tree):
         chosen = _by_name(flag, shardings, leaves)
     else:
         chosen = _by_prefix(flag, shardings, tree, len(leaves))
@@ -236,8 +236,11 @@ def _choose(flag: str, shardings: Any, leaves: list[_Leaf], mesh: Any, tree: Any
     return [None if s is None else _named(s, mesh, NamedSharding) for _, s in chosen]
 
 
-def _is_by_name(shardings: Any) -> bool:
-    return isinstance(shardings, Mapping) and all(isinstance(key, str) for key in shardings)
+def _is_by_name(shardings: Any, tree: Any) -> bool:
+    """Whether it is a dict by names; one with the keys of a function's result is a prefix of it."""
+    if not isinstance(shardings, Mapping) or not all(isinstance(key, str) for key in shardings):
+        return False
+    return not (isinstance(tree, Mapping) and tree.keys() == shardings.keys())
 
 
 _Choice = tuple[str, Any]
@@ -247,7 +250,7 @@ _Choice = tuple[str, Any]
 def _by_name(flag: str, rules: Mapping[str, Any], leaves: list[_Leaf]) -> list[_Choice]:
     labels = {name: f"--{flag} {name}={_written(rule)}" for name, rule in rules.items()}
     for name in rules:
-        if not any(depth_of(name, leaf.paths) is not None for leaf in leaves):
+        if all(distance(name, leaf.paths) is None for leaf in leaves):
             known = unmatched(name, [leaf.paths[0] for leaf in leaves])
             raise UsageError(f"{labels[name]}: no {_KINDS[flag]} '{name}'.{known}")
     return [_most_specific(rules, labels, leaf) for leaf in leaves]
@@ -257,8 +260,8 @@ _KINDS = {"in-sharding": "argument", "out-sharding": "result"}
 
 
 def _most_specific(rules: Mapping[str, Any], labels: Mapping[str, str], leaf: _Leaf) -> _Choice:
-    depths = {name: depth_of(name, leaf.paths) for name in rules}
-    ranked = sorted((-d, name.count("*"), name) for name, d in depths.items() if d is not None)
+    above = {name: distance(name, leaf.paths) for name in rules}
+    ranked = sorted((up, name.count("*"), name) for name, up in above.items() if up is not None)
     if not ranked:
         return "", None
     best = ranked[0][2]
@@ -304,6 +307,8 @@ def _no_prefix(label: str, tree: Any, reason: str) -> str:
 
 def _entries(sharding: Any) -> Spec:
     """The axes of each dimension, of our own spec, a `PartitionSpec` or a `NamedSharding`."""
+    if sharding is None:
+        return ()
     if isinstance(sharding, tuple) and all(isinstance(each, tuple) for each in sharding):
         return sharding
     spec = getattr(sharding, "spec", sharding)
@@ -323,7 +328,7 @@ def _written(sharding: Any) -> str:
 def _checked_kind(label: str, sharding: Any) -> Any:
     from jax.sharding import NamedSharding, PartitionSpec
 
-    if isinstance(sharding, (PartitionSpec, NamedSharding, tuple)):
+    if sharding is None or isinstance(sharding, (PartitionSpec, NamedSharding, tuple)):
         return sharding
     where = f"{label}: " if label else ""
     kind = type(sharding).__name__
@@ -331,8 +336,6 @@ def _checked_kind(label: str, sharding: Any) -> Any:
 
 
 def _check_fit(label: str, sharding: Any, leaf: _Leaf, mesh: Any) -> None:
-    if sharding is None:
-        return
     _checked_kind(label, sharding)
     sizes = sizes_of(mesh)
     other = getattr(sharding, "mesh", None)
@@ -348,13 +351,8 @@ def _named(sharding: Any, mesh: Any, make: Any) -> Any:
     from jax.sharding import PartitionSpec
 
     if isinstance(sharding, tuple):
-        return make(mesh, PartitionSpec(*(axes or None for axes in _trimmed(sharding))))
+        return make(mesh, PartitionSpec(*(axes or None for axes in trimmed(sharding))))
     spec = getattr(sharding, "spec", sharding)
     if not any(spec):
         spec = PartitionSpec()
     return make(mesh, spec, memory_kind=getattr(sharding, "memory_kind", None))
-
-
-def _trimmed(spec: Spec) -> Spec:
-    """A spec without whole dimensions at its end."""
-    return _trimmed(spec[:-1]) if spec and not spec[-1] else spec

@@ -102,6 +102,11 @@ def format_spec(spec: Spec) -> str:
     return ",".join("+".join(axes) or "None" for axes in spec)
 
 
+def trimmed(spec: Spec) -> Spec:
+    """A spec without the whole dimensions at its end, which say nothing."""
+    return trimmed(spec[:-1]) if spec and not spec[-1] else spec
+
+
 def misfit(spec: Spec, mesh: Mapping[str, int], shape: Sequence[object]) -> str | None:
     """Why an array cannot be split like this, and what could be; None where it can.
 
@@ -161,19 +166,20 @@ def prefixes(path: str) -> tuple[str, ...]:
     return tuple(path[:end] for end in ends) or (path,)
 
 
-def depth_of(pattern: str, paths: Iterable[str]) -> int | None:
-    """How deep a pattern reaches into a leaf that goes by one of `paths`; None: not at all.
+def distance(pattern: str, paths: Iterable[str]) -> int | None:
+    """How far above a leaf that goes by one of `paths` a pattern names it; None: not at all.
 
-    A pattern is the path of the leaf or of what contains it; `*` stands for anything but brackets,
-    `**` for anything.
+    A pattern is the path of the leaf (0) or of what contains it; `*` stands for anything but
+    brackets, `**` for anything.
     """
-    depths = [
-        depth
+    expression = _expression(pattern)
+    above = [
+        up
         for path in paths
-        for depth, prefix in enumerate(prefixes(path))
-        if _expression(pattern).fullmatch(prefix)
+        for up, prefix in enumerate(reversed(prefixes(path)))
+        if expression.fullmatch(prefix)
     ]
-    return max(depths, default=None)
+    return min(above, default=None)
 
 
 @lru_cache(maxsize=1024)
