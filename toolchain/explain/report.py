@@ -234,8 +234,18 @@ def _compiled(
     try:
         made = build(module, target, xla_options=options)
     except BuildError as error:
-        return Refused(ops, error.compiler_message, parse_out_of_memory(error.compiler_message))
+        return Refused(ops, error.compiler_message, _fit_of(error))
     return Compiled(ops, made, mesh, global_arguments(module))
+
+
+def _fit_of(error: BuildError) -> Fit | None:
+    """What a refusal says of memory, with the buffers where the compiler wrote them down."""
+    refused = parse_out_of_memory(error.compiler_message)
+    if refused is None or not (error.hlo and error.buffer_assignment):
+        return refused
+    texts = (error.buffer_assignment, error.live_ranges)
+    memory = measure_memory(*texts, None, parse_hlo(error.hlo), error.target.kind)
+    return fits(memory, error.target.device, refused)
 
 
 def _is_same(one: ir.Module, other: ir.Module) -> bool:

@@ -21,16 +21,18 @@ from . import cpu
 from .find import require
 from .target import Target
 
-MODULE, REQUEST, RESULT, DUMP, EXECUTABLE, HLO = (
+MODULE, REQUEST, RESULT, DUMP, EXECUTABLE, HLO, OPTIMISED = (
     "module.mlirbc",
     "request.json",
     "result.json",
     "dump",
     "executable",
     "hlo.pb",
+    "optimised.pb",
 )
 """What lies in the folder that both processes know."""
 
+_ASSIGNMENT, _LIVE_RANGES = "*-buffer-assignment.txt", "*-live-range.txt"
 _TOLD = 2000  # characters of what a compiler said before it died
 
 
@@ -40,12 +42,20 @@ class BuildError(JxcError):
     Attributes:
         target: what it was compiled for.
         compiler_message: what the compiler said, whole.
+        hlo: the module as far as the compiler came, as text; empty where it wrote none.
+        buffer_assignment: where each value would lie, likewise.
+        live_ranges: when each would be needed, likewise.
     """
 
-    def __init__(self, target: Target, compiler_message: str) -> None:
+    def __init__(self, target: Target, compiler_message: str, dump: Path) -> None:
         super().__init__(f"XLA does not compile it for {target.name}: {compiler_message}")
         self.target = target
         self.compiler_message = compiler_message
+        self.hlo = _text_of(dump, "*oom_intermediate_module.txt") or _text_of(
+            dump, "*after_optimizations.txt"
+        )
+        self.buffer_assignment = _text_of(dump, _ASSIGNMENT)
+        self.live_ranges = _text_of(dump, _LIVE_RANGES)
 
 
 @dataclass(frozen=True)
@@ -90,6 +100,7 @@ def build(
     environment: Mapping[str, str] | None = None,
     whole_constants: bool = False,
     hlo_pass: str | None = None,
+    optimised: bytes | None = None,
 ) -> Build:
     """Compile a module as it stands.
 
@@ -102,6 +113,8 @@ def build(
         whole_constants: print large constants in `hlo`, which are left out as `{...}` otherwise.
         hlo_pass: a function "file.py:fn" to run on the module inside XLA; see
             `jxc.backend.artifacts.hlo_pass`.
+        optimised: an optimised module, a serialised `HloModuleProto` of the same signature as
+            `module`, to make code of in its place; for the cpu.
 
     Raises:
         MissingTargetError: the target's compiler is not installed.
@@ -126,6 +139,8 @@ def build(
         folder = Path(directory)
         (folder / MODULE).write_bytes(write_bytecode(module))
         (folder / REQUEST).write_text(json.dumps(request))
+        if optimised is not None:
+            (folder / OPTIMISED).write_bytes(optimised)
         log = _compile_in_child(folder, target, count, environment or {})
         return _collect(folder, target, files, log)
 
@@ -174,15 +189,15 @@ def _collect(folder: Path, target: Target, patterns: Sequence[str], log: str) ->
     if "refused" in told:
         raise JxcError(told["refused"])
     if "error" in told:
-        raise BuildError(target, told["error"])
+        raise BuildError(target, told["error"], folder / DUMP)
     executable = folder / EXECUTABLE
     dump = folder / DUMP
     return Build(
         target,
         told["hlo"],
         _text_of(dump, "*before_optimizations.txt"),
-        _text_of(dump, "*-buffer-assignment.txt"),
-        _text_of(dump, "*-live-range.txt"),
+        _text_of(dump, _ASSIGNMENT),
+        _text_of(dump, _LIVE_RANGES),
         told["memory"],
         told["cost"],
         told["seconds"],

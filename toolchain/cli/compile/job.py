@@ -80,7 +80,7 @@ def _from_target(source: str, flags: dict[str, Any], pipeline: Any, platform: st
     from ...backend.lowered import lowered_from_request
     from ...frontend import LowerRequest
 
-    ours = {"target": source, "platform": platform, "concrete": platform is None}
+    ours: dict[str, Any] = {"target": source, "platform": platform, "concrete": platform is None}
     names = (LowerRequest.__dataclass_fields__.keys() - ours.keys()) & flags.keys()
     request = LowerRequest(**ours, **{name: flags[name] for name in names})
     plain, args, kwargs = lowered_from_request(request)

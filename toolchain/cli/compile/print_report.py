@@ -32,6 +32,14 @@ def print_reports(
     for each in reports:
         for finding in findings[each.target.name]:
             console.print(Text(f"{each.target.name}: {finding}", style="bold red"))
+        for advice in _advice(each):
+            console.print(Text(f"  {advice}"))
+
+
+def _advice(found: Report) -> Sequence[str]:
+    """What would help where it does not fit."""
+    fit = found.fit
+    return () if fit is None or fit.fits is not False else fit.advice or fit.largest
 
 
 def _console() -> Console:
@@ -90,9 +98,11 @@ def _collectives(compiled: Compiled) -> tuple[float, float] | None:
 
 
 def _refusal(found: Report) -> str:
-    """What the compiler said, its first line."""
+    """What the compiler said, its first line, where that is not about memory."""
     refused = found.optimised
-    return refused.message.partition("\n")[0] if isinstance(refused, Refused) else ""
+    if not isinstance(refused, Refused) or refused.fit:
+        return ""
+    return refused.message.partition("\n")[0]
 
 
 _ROWS: dict[str, Callable[[Report], Any]] = {

@@ -2,18 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ...explain.kernels import Kernel, Roofline
 from ...explain.report import Compiled, Report
 from ...explain.sizes import show_bytes, show_count
-from .words import kernel_ops, lines_of, show_seconds
+from .words import kernel_ops, line_of, lines_of, show_seconds
 
 _MOST = 8  # rows of a section; the whole is in `--json`
+
+_Show = Callable[[float], str]
+
+
+@dataclass(frozen=True)
+class _Section:
+    """A table of what is alike, added up, the largest first.
+
+    Attributes:
+        title: what it shows.
+        figures: names of the columns of numbers, and how they are written.
+        words: names of the columns of words.
+        rows: numbers and words of each thing.
+    """
+
+    title: str
+    figures: Mapping[str, _Show]
+    words: Sequence[str]
+    rows: Iterable[tuple[tuple[float, ...], tuple[str, ...]]]
+
+    def grouped(self) -> list[tuple[str, ...]]:
+        """One row for all that read alike but for an index, such as the layers of a network."""
+        sums: dict[tuple[str, ...], list[float]] = {}
+        for numbers, words in self.rows:
+            alike = tuple(_INDEX.sub("[*]", word) for word in words)
+            found = sums.setdefault(alike, [0.0] * len(numbers))
+            found[:] = map(sum, zip(found, numbers, strict=True))
+        ranked = sorted(sums.items(), key=lambda each: -each[1][0])
+        shows = list(self.figures.values())
+        return [
+            (*(show(n) for show, n in zip(shows, found, strict=True)), *alike)
+            for alike, found in ranked
+        ]
+
+
+_INDEX = re.compile(r"\[\d+\]")
 
 
 def print_sections(console: Console, found: Report) -> None:
@@ -21,110 +59,107 @@ def print_sections(console: Console, found: Report) -> None:
     compiled = found.optimised
     assert isinstance(compiled, Compiled)
     console.print(Text(f"\n{found.target.name}", style="bold underline"))
-    for title, head, rows in (
-        ("live at the peak of memory", ("bytes", "", "what", "line"), _buffers(compiled)),
-        (
-            "kernels, by time (roofline)",
-            ("time", "by", "runs", "flops", "bytes", "kernel: ops", "line"),
-            _kernels(compiled),
-        ),
-        (
-            "values between kernels, through memory",
-            ("bytes", "from", "to", "because"),
-            _neighbours(compiled),
-        ),
-        (
-            "collectives",
-            ("bytes", "runs", "over", "kind", "line"),
-            _collectives(compiled),
-        ),
-        (
-            "whole on every device",
-            ("bytes", "what", "more than once"),
-            _replicated(compiled),
-        ),
-    ):
-        _print_section(console, title, head, rows)
-    _print_notes(console, found, compiled)
+    for make in (_buffers, _kernels, _neighbours, _collectives, _replicated):
+        _print_section(console, make(compiled))
+    for note in _notes(found, compiled):
+        console.print(Text(note))
 
 
-def _print_section(
-    console: Console, title: str, head: Sequence[str], rows: list[tuple[str, ...]]
-) -> None:
+def _print_section(console: Console, section: _Section) -> None:
+    rows = section.grouped()
     if not rows:
         return
     more = f" ({_MOST} of {len(rows)})" if len(rows) > _MOST else ""
-    console.print(Text(f"{title}{more}", style="bold"))
+    console.print(Text(f"{section.title}{more}", style="bold"))
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for name in head:
-        right = name in ("bytes", "time", "runs", "flops", "more than once")
-        table.add_column(name, justify="right" if right else "left", overflow="fold")
+    for name in section.figures:
+        table.add_column(name, justify="right", no_wrap=True)
+    for name in section.words:
+        table.add_column(name, overflow="fold")
     for row in rows[:_MOST]:
         table.add_row(*row)
     console.print(table)
 
 
-def _buffers(compiled: Compiled) -> list[tuple[str, ...]]:
-    return [
-        (show_bytes(each.bytes), each.kind, f"{each.shape} {each.name}", _line(each.place))
-        for each in compiled.memory.buffers
-    ]
+def _buffers(compiled: Compiled) -> _Section:
+    return _Section(
+        "live at the peak of memory",
+        {"bytes": show_bytes, "n": _count},
+        ("", "what", "line"),
+        (
+            ((each.bytes, 1), (each.kind, f"{each.shape} {each.name}", line_of(each.place)))
+            for each in compiled.memory.buffers
+        ),
+    )
 
 
-def _kernels(compiled: Compiled) -> list[tuple[str, ...]]:
+def _kernels(compiled: Compiled) -> _Section:
     device = compiled.build.target.device
-    timed = [(kernel.roofline(device), kernel) for kernel in compiled.kernels]
-    timed.sort(key=lambda each: -each[0].seconds * each[1].times)
-    return [
+    return _Section(
+        "kernels, by time (roofline)",
+        {"time": show_seconds, "runs": _count, "flops": show_count, "bytes": show_bytes},
+        ("bound by", "kernel: ops", "line"),
+        (_kernel(kernel, kernel.roofline(device)) for kernel in compiled.kernels),
+    )
+
+
+def _kernel(kernel: Kernel, roof: Roofline) -> tuple[tuple[float, ...], tuple[str, ...]]:
+    moved = kernel.traffic.read + kernel.traffic.written
+    each = (roof.seconds, 1, kernel.flops.total, moved)
+    what = f"{kernel.engine or kernel.kind}: {kernel_ops(kernel)}"
+    numbers = tuple(number * kernel.times for number in each)
+    return numbers, (roof.bound, what, lines_of(kernel.lines))
+
+
+def _neighbours(compiled: Compiled) -> _Section:
+    return _Section(
+        "values between kernels, through memory",
+        {"bytes": show_bytes, "n": _count},
+        ("from", "to", "because"),
         (
-            show_seconds(roof.seconds * kernel.times),
-            roof.bound,
-            f"{kernel.times:g}",
-            show_count(kernel.flops.total),
-            show_bytes(kernel.traffic.read + kernel.traffic.written),
-            f"{kernel.engine or kernel.kind}: {kernel_ops(kernel)}",
-            lines_of(kernel.lines),
-        )
-        for roof, kernel in timed
-    ]
+            (
+                (each.bytes, 1),
+                (
+                    line_of(each.producer_line) or each.producer,
+                    line_of(each.consumer_line) or each.consumer,
+                    each.reason,
+                ),
+            )
+            for each in compiled.neighbours
+            if not each.on_chip
+        ),
+    )
 
 
-def _neighbours(compiled: Compiled) -> list[tuple[str, ...]]:
-    return [
+def _collectives(compiled: Compiled) -> _Section:
+    return _Section(
+        "collectives",
+        {"bytes": show_bytes, "runs": _count},
+        ("kind", "over", "line"),
         (
-            show_bytes(each.bytes),
-            _line(each.producer_line) or each.producer,
-            _line(each.consumer_line) or each.consumer,
-            each.reason,
-        )
-        for each in compiled.neighbours
-        if not each.on_chip
-    ]
+            (
+                (each.payload * each.times, each.times),
+                (
+                    each.kind,
+                    "+".join(each.axes) if each.axes else f"{each.group_size} devices",
+                    line_of(each.place) or each.op_name,
+                ),
+            )
+            for each in compiled.collectives
+        ),
+    )
 
 
-def _collectives(compiled: Compiled) -> list[tuple[str, ...]]:
-    return [
+def _replicated(compiled: Compiled) -> _Section:
+    return _Section(
+        "whole on every device",
+        {"bytes": show_bytes, "n": _count, "more than once": show_bytes},
+        ("what",),
         (
-            show_bytes(each.payload),
-            f"{each.times:g}",
-            "+".join(each.axes) if each.axes else f"{each.group_size} devices",
-            each.kind,
-            _line(each.place) or each.op_name,
-        )
-        for each in compiled.collectives
-    ]
-
-
-def _replicated(compiled: Compiled) -> list[tuple[str, ...]]:
-    return [
-        (show_bytes(each.bytes), f"{each.kind} {each.name}", show_bytes(each.wasted))
-        for each in compiled.replicated
-    ]
-
-
-def _print_notes(console: Console, found: Report, compiled: Compiled) -> None:
-    for note in _notes(found, compiled):
-        console.print(Text(note))
+            ((each.bytes, 1, each.wasted), (f"{each.kind} {each.name}",))
+            for each in compiled.replicated
+        ),
+    )
 
 
 def _notes(found: Report, compiled: Compiled) -> Iterable[str]:
@@ -144,5 +179,5 @@ def _notes(found: Report, compiled: Compiled) -> Iterable[str]:
         yield from found.fit.advice
 
 
-def _line(place: Any) -> str:
-    return str(place) if place else ""
+def _count(number: float) -> str:
+    return f"{number:g}"

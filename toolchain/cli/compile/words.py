@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,7 +17,7 @@ def show_seconds(seconds: float) -> str:
 
 def lines_of(places: Iterable[Any], most: int = 2) -> str:
     """The first lines of Python among `places`, and how many more there are."""
-    texts = list(dict.fromkeys(map(str, places)))
+    texts = list(dict.fromkeys(map(line_of, places)))
     more = f" +{len(texts) - most}" if len(texts) > most else ""
     return " ".join(texts[:most]) + more
 
@@ -27,3 +28,11 @@ def kernel_ops(kernel: Any, most: int = 4) -> str:
     texts = [f"{name} {count}" if count > 1 else name for name, count in ranked]
     more = f" +{len(texts) - most}" if len(texts) > most else ""
     return " ".join(texts[:most]) + more
+
+
+def line_of(place: Any) -> str:
+    """A line of Python: its file by name alone where it is not below the current directory."""
+    if place is None:
+        return ""
+    text = str(place)
+    return os.path.basename(text) if os.path.isabs(text) else text
