@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from jxc.explain.hlo import Module, parse_hlo
-from jxc.explain.kernels import Kernel, kernels_of, unfused_neighbours
+from jxc.explain.kernels import Kernel, kernels_of, least_seconds, unfused_neighbours
 from jxc.explain.kernels.roofline import peak_of, roofline
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -170,6 +170,24 @@ def test_a_type_without_a_peak_takes_the_nearest(kind: str, peak: float) -> None
 def test_a_device_of_which_nothing_is_known_takes_no_time() -> None:
     found = roofline({"f32": 10}, 10, Device({}, bandwidth=0, launch_seconds=0))
     assert found.seconds == 0
+
+
+def test_asynchronous_moves_run_beside_kernels_but_share_the_memory() -> None:
+    """softmax: the argument is moved to the chip while a kernel reads it too; one result leaves."""
+    found = kernels_of(program("softmax.tpu"))
+    whole = 4 * 1024 * 4096
+    assert [each.is_asynchronous for each in found] == [True, False, False, False]
+    fast = Device({"f32": 1e18}, launch_seconds=0)
+    assert least_seconds(found, fast) == pytest.approx(3 * whole / 1e12)
+    slow = Device({"f32": 1e10}, launch_seconds=1.0)
+    flops = sum(each.flops.total for each in found)
+    assert least_seconds(found, slow) == pytest.approx(flops / 1e10 + 3 * 1.0)
+
+
+def test_a_kernel_in_a_loop_takes_its_time_at_every_turn() -> None:
+    found = [each for each in kernels_of(program("nested_loops.tpu")) if each.times == 90]
+    once = sum(each.roofline(DEVICE).seconds for each in found)
+    assert least_seconds(found, DEVICE) == pytest.approx(90 * once)
 
 
 def test_the_compilers_own_estimate() -> None:

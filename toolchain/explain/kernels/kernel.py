@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -122,6 +122,18 @@ class Kernel:
             found["roofline"] = self.roofline(device).as_json()
             found["compiler_seconds"] = self.compiler_seconds(device)
         return found
+
+
+def least_seconds(kernels: Sequence[Kernel], device: Device) -> float:
+    """The least time that a run of the program takes on a device.
+
+    Kernels run one after the other, asynchronous ones beside them; none of them faster than its
+    roofline, and all together no faster than the main memory takes and gives what they move.
+    """
+    in_turn = [kernel for kernel in kernels if not kernel.is_asynchronous]
+    serial = sum(kernel.roofline(device).seconds * kernel.times for kernel in in_turn)
+    moved = sum(kernel.traffic.main * kernel.times for kernel in kernels)
+    return max(serial, moved / device.bandwidth if device.bandwidth else 0.0)
 
 
 def kernels_of(module: Module) -> list[Kernel]:
