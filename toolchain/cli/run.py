@@ -54,7 +54,7 @@ def _run(file: str, flags: dict[str, Any]) -> None:
 
     import jax
 
-    from ..backend.artifacts.load import load
+    from ..backend.artifacts.loading import load
     from ..check.fill import fill
     from .compile.run import print_bench, print_outputs
 

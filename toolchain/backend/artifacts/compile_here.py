@@ -1,4 +1,4 @@
-"""Compiling in this process past every cache: for what the caches' keys know nothing of."""
+"""Compiling for a target with a pass on HLO; here, past every cache, whose keys know none."""
 
 from __future__ import annotations
 
@@ -7,9 +7,52 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
+from ...errors import JxcError
 from ...ir import clone_module
+from ...rewrite import Facts
 from .. import _private
-from ..lowered import Executable, Lowered
+from ..lowered import CrossExecutable, Executable, Lowered
+from ..targets import Target
+from ..targets.build import build, device_count
+from .hlo_pass import compile_through, find_hlo_pass
+
+
+def compile_with(
+    lowered: Lowered,
+    target: Target,
+    *,
+    xla_options: Mapping[str, Any] | None = None,
+    hlo_pass: str | None = None,
+) -> Executable | CrossExecutable:
+    """A program compiled for a target: here for this machine's CPU, in another process otherwise.
+
+    Args:
+        lowered: the program, lowered for that target's platform, after our passes.
+        target: what for.
+        xla_options: XLA's options by name.
+        hlo_pass: "file.py:fn", a pass on HLO.
+
+    Raises:
+        JxcError: XLA refuses it, or the pass failed.
+    """
+    if target.name != "cpu" or device_count(lowered.module) > 1:
+        made = build(lowered.module, target, xla_options=xla_options, hlo_pass=hlo_pass)
+        return CrossExecutable(made, lowered)
+    try:
+        return _here(lowered, xla_options, hlo_pass)
+    except (RuntimeError, ValueError) as error:
+        raise JxcError(f"XLA does not compile it: {error}") from error
+
+
+def _here(lowered: Lowered, xla_options: Mapping[str, Any] | None, hlo_pass: str | None) -> Any:
+    if hlo_pass is None:
+        return lowered.compile(xla_options=xla_options)
+    return compile_through(
+        find_hlo_pass(hlo_pass),
+        lowered.module,
+        Facts("cpu"),
+        lambda module: compile_here(lowered, module, xla_options),
+    )
 
 
 def compile_here(

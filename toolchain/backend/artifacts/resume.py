@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -64,10 +65,15 @@ class Optimised(Lowered):
         """
         if target not in (None, "cpu"):
             raise UsageError(f"--target {target}: optimised HLO is compiled on for cpu only")
-        name = hlo_name(hlo_of_module(self.module))
-        with registered(xla.PipelineStage.POST_SCHEDULER, name, lambda _: self.proto):
+        with replaced(self.module, self.proto):
             made = compile_here(self, self.module, dict(xla_options or {}))
         return replace(made, lowered=self)
+
+
+def replaced(module: ir.Module, proto: bytes) -> AbstractContextManager[None]:
+    """For as long as this lasts, XLA:CPU makes code of `proto` where it has scheduled `module`."""
+    name = hlo_name(hlo_of_module(module))
+    return registered(xla.PipelineStage.POST_SCHEDULER, name, lambda _: proto)
 
 
 def lowered_from_hlo(text: str, name: str = "<stdin>") -> Optimised:

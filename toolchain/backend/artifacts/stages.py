@@ -9,35 +9,15 @@ from typing import Any
 
 import jax
 
-from ...errors import JxcError, UsageError, did_you_mean
+from ...errors import JxcError, UsageError
 from ...ir.hlo import hlo_of_module, write_hlo
 from ..lowered import CrossExecutable, Lowered
 from ..targets import Target
 from ..targets.build import Build, build
 from .disassemble import disassemble
+from .names import STAGES, UNCOMPILED, check_stages
+from .resume import Optimised
 
-STAGES: Mapping[str, str] = {
-    "jaxpr": "0-jaxpr.txt",
-    "stablehlo": "1-stablehlo.mlir",
-    "hlo-before": "2-hlo-before.txt",
-    "hlo": "3-hlo.txt",
-    "hlo-proto": "4-hlo.pb",
-    "llvm": "5-llvm.ll",
-    "asm": "6-asm.s",
-    "ptx": "7-ptx.ptx",
-    "buffer-assignment": "8-buffer-assignment.txt",
-    "executable": "9-executable.bin",
-    "cost": "cost.json",
-    "memory": "memory.json",
-}
-"""Every stage in order, and the file that holds it."""
-
-UNCOMPILED = ("jaxpr", "stablehlo", "hlo-before")
-"""The stages that need no compiler."""
-
-BINARY = ("hlo-proto", "executable")
-
-_OWN = {"llvm": ("cpu", "gpu"), "asm": ("cpu",), "ptx": ("gpu",)}
 _FILES = {"llvm": "*.ir-with-opt.ll", "asm": "*.o", "ptx": "*.ptx"}
 
 
@@ -57,26 +37,6 @@ class Artifact:
     def file(self) -> str:
         """What its file is called, so that a folder lists the stages in order."""
         return STAGES[self.stage]
-
-
-def check_stages(stages: Sequence[str], target: Target) -> None:
-    """See that a target has all the stages.
-
-    Raises:
-        UsageError: it has not, or there is no such stage; the message says which there are.
-    """
-    for stage in stages:
-        if stage not in STAGES:
-            raise UsageError(
-                f"--emit {stage}: expected one of {', '.join(STAGES)}, or several separated by "
-                f"commas.{did_you_mean(stage, list(STAGES))}"
-            )
-        if target.kind not in _OWN.get(stage, (target.kind,)):
-            has = [name for name in STAGES if target.kind in _OWN.get(name, (target.kind,))]
-            raise UsageError(
-                f"--emit {stage}: the compiler of {target.name} has no such stage; it has "
-                f"{', '.join(has)}"
-            )
 
 
 def emit(
@@ -116,6 +76,7 @@ def emit(
             files=[_FILES[stage] for stage in wanted if stage in _FILES],
             whole_constants=whole_constants,
             hlo_pass=hlo_pass,
+            optimised=lowered.proto if isinstance(lowered, Optimised) else None,
         )
     return [Artifact(stage, _form(stage, lowered, made, whole_constants)) for stage in wanted]
 
@@ -127,6 +88,8 @@ def _dumping(stages: Sequence[str]) -> dict[str, Any]:
 
 
 def _form(stage: str, lowered: Lowered, made: Build | None, whole_constants: bool) -> str | bytes:
+    if isinstance(lowered, Optimised) and stage in UNCOMPILED:
+        raise UsageError(f"--emit {stage}: optimised HLO is past that stage")
     if stage == "jaxpr":
         return _jaxpr(lowered)
     if stage == "stablehlo":

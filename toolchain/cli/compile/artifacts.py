@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -129,19 +130,17 @@ def write_artifacts(job: Job, targets: list[Any], flags: dict[str, Any]) -> None
     Raises:
         JxcError: as compiling it; a stage that the program has none of.
     """
-    import json
-
+    from ...backend.targets import require
     from .here import xla_options
 
     stages, options = _stages(flags), xla_options(flags["xla_option"])
     told: dict[str, dict[str, Any]] = {}
     for target in targets:
-        from ...backend.targets import require
-
         if flags["save"] or flags["dump_hlo_passes"] or not set(stages) <= set(UNCOMPILED):
             require(target)
         lowered = _lowered_for(job, target)
-        told[target.name] = summary = {}
+        summary: dict[str, Any] = {}
+        told[target.name] = summary
         folder = target.name.replace(":", "-").replace("/", "-") if len(targets) > 1 else ""
         if stages:
             summary["files"] = _emit(lowered, target, stages, options, flags, folder)

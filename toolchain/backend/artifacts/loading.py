@@ -18,7 +18,7 @@ from ...errors import MissingTargetError, UsageError
 from .. import _private
 from .header import ArtifactError, Header, Leaf, read_artifact
 from .machine import check_machine
-from .save import KEYS, argument_path
+from .saving import KEYS, argument_path
 from .trees import decode, encode
 
 _MEMORY = ("argument", "output", "temp", "alias", "generated_code")
