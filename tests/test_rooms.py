@@ -16,14 +16,16 @@ MAY_IMPORT = {
     "frontend": {"ir"},
     "backend": {"ir", "rewrite", "cost", "pipeline", "frontend"},
     "check": {"ir", "rewrite", "cost", "pipeline", "frontend", "backend", "passes"},
-    "cli": {"ir", "rewrite", "cost", "pipeline", "frontend", "backend", "check"},
+    "explain": {"ir", "rewrite", "cost", "pipeline", "frontend", "backend", "check"},
+    "cli": {"ir", "rewrite", "cost", "pipeline", "frontend", "backend", "check", "explain"},
 }
 NEVER_JAX = {"ir", "rewrite", "cost", "pipeline", "passes"}
 
 
 def imported_modules(file, room):
     """What a file imports, as full names: relative imports resolved against its place."""
-    package = ("jxc", *([] if room == "passes" else [room]))
+    top = ROOT if room == "passes" else ROOT / "toolchain"
+    package = ("jxc", *file.relative_to(top).parent.parts)
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

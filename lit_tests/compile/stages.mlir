@@ -9,7 +9,6 @@
 // RUN: not %jxc compile %s --xla-option xla_cpu 2>&1 | FileCheck %s --check-prefix=NOVALUE
 // RUN: not %jxc compile %s --emit hlo --run 2>&1 | FileCheck %s --check-prefix=BOTH
 // RUN: not %jxc compile %s --emit hlo --json 2>&1 | FileCheck %s --check-prefix=JSON
-// RUN: not %jxc compile %s --target tpu:v5e:2x2 2>&1 | FileCheck %s --check-prefix=TARGET
 
 // HLO: HloModule stages, is_scheduled=true
 // HLO-NOT: wrapped_exponential
@@ -25,7 +24,6 @@
 // NOVALUE: --xla-option xla_cpu: expected NAME=VALUE
 // BOTH: --emit prints a stage; --run, --bench, --diff-plain run: give one of them
 // JSON: --json holds figures; --emit hlo is a text: leave --json out
-// TARGET: --target tpu:v5e:2x2: this version compiles for cpu only
 module @stages {
   func.func public @main(%x: tensor<1024xf32>) -> tensor<1024xf32> {
     %0 = stablehlo.exponential %x : tensor<1024xf32>

@@ -14,11 +14,12 @@ from ..backend.lowered import Lowered
 from ..backend.targets import Target
 from ..backend.targets.build import Build, BuildError, build
 from ..ir import count_ops, write_bytecode
+from ..ir.shardings import meshes_of
 from ..pipeline import PipelineLike
 from .arguments import global_arguments
 from .collectives import Collective, Replicated, collectives_of, replicated_arrays
 from .hlo import Module, parse_hlo
-from .kernels import Kernel, Neighbours, kernels_of, unfused_neighbours
+from .kernels import Kernel, Neighbours, kernels_of, least_seconds, unfused_neighbours
 from .memory import Memory, fits, measure_memory
 from .memory_fit import Fit, parse_out_of_memory
 from .work import Executed, Totals, executed, totals_of
@@ -76,7 +77,8 @@ class Compiled:
     @cached_property
     def neighbours(self) -> tuple[Neighbours, ...]:
         """Kernels between which a value goes through memory."""
-        return tuple(unfused_neighbours(self.module))
+        before = parse_hlo(self.build.hlo_before) if self.build.hlo_before else None
+        return tuple(unfused_neighbours(self.module, before))
 
     @cached_property
     def collectives(self) -> tuple[Collective, ...]:
@@ -91,8 +93,7 @@ class Compiled:
     @property
     def roofline_seconds(self) -> float:
         """The least time that all kernels take, by the device's figures."""
-        device = self.build.target.device
-        return sum(kernel.roofline(device).seconds * kernel.times for kernel in self.kernels)
+        return least_seconds(self.kernels, self.build.target.device)
 
     @property
     def estimated_seconds(self) -> float | None:
@@ -235,7 +236,8 @@ def _compiled(
         made = build(module, target, xla_options=options)
     except BuildError as error:
         return Refused(ops, error.compiler_message, _fit_of(error))
-    return Compiled(ops, made, mesh, global_arguments(module))
+    meshes = list(meshes_of(module).values())
+    return Compiled(ops, made, mesh or (meshes[0] if meshes else {}), global_arguments(module))
 
 
 def _fit_of(error: BuildError) -> Fit | None:

@@ -24,3 +24,28 @@ def solve(a, b):
 def printing(x):
     jax.debug.print("x is {}", x)
     return x + 1
+
+
+def sin_multiply_add(x, y, z):
+    return jnp.sin(x) * y + z
+
+
+def step(params, x):
+    def loss(params):
+        out, _ = jax.lax.scan(lambda h, w: (jnp.tanh(h @ w), None), x, params)
+        return jnp.mean(out**2)
+
+    value, gradients = jax.value_and_grad(loss)(params)
+    return params - 0.1 * gradients, value
+
+
+def step_arguments():
+    return jax.ShapeDtypeStruct((6, 256, 256), "float32"), jax.ShapeDtypeStruct((64, 256), "float32")
+
+
+def too_large(x):
+    return jnp.sin(x @ x) + x
+
+
+def too_large_arguments():
+    return (jax.ShapeDtypeStruct((2**18, 2**18), "float32"),)
