@@ -54,3 +54,15 @@ def hlo_signature(proto: bytes) -> tuple[list[Any], Any]:
     one holds its layout.
     """
     return _private.hlo_program_shape(proto)
+
+
+_FRAME = re.compile(r",? ?stack_frame_id=\d+")
+
+
+def without_places(text: str) -> str:
+    """HLO text whose instructions refer to no table of Python lines.
+
+    XLA keeps the table of the module that it compiles when another is put in its place, and the
+    numbers would name whatever lines stand there.
+    """
+    return _FRAME.sub("", text)

@@ -23,8 +23,9 @@ from ...errors import JxcError, UsageError
 from ...frontend.places import definition_place, home_of, innermost_user_place
 from ...frontend.target import resolve_target
 from ...ir import clone_module, read_module
-from ...ir.hlo import hlo_name, hlo_of_module, hlo_signature, read_hlo, write_hlo
+from ...ir.hlo import hlo_name, hlo_of_module, hlo_signature, read_hlo, without_places, write_hlo
 from ...rewrite import Facts
+from ..targets.build import device_count
 
 HLO_STAGES = ("before", "pre-scheduler", "post-scheduler")
 """Before XLA's passes; after its optimisations; on the scheduled module. The latter: cpu only."""
@@ -88,15 +89,25 @@ def compile_through(
     """
     call = _Call(hlo_pass, facts)
     if hlo_pass.stage == "before":
+        _refuse_partitions(hlo_pass, module)
         return call.judge(compile_, _rewritten(module, call))
     if facts.target != "cpu":
         raise UsageError(
-            f"--hlo-pass {hlo_pass.name}: stage {hlo_pass.stage} is inside the compiler, which "
-            f"lets nobody in for {facts.target}: only stage before is for every target"
+            f"--hlo-pass {hlo_pass.name}: stage {hlo_pass.stage} is inside the compiler, which JAX "
+            f"reaches for cpu only, not for {facts.target}: stage before is for every target"
         )
     proto = hlo_of_module(module)
     with registered(_XLA_STAGES[hlo_pass.stage], hlo_name(proto), call.on_proto):
         return call.judge(compile_, clone_module(module))
+
+
+def _refuse_partitions(hlo_pass: HloPass, module: ir.Module) -> None:
+    """Shardings do not come back from HLO as they went in."""
+    if (count := device_count(module)) > 1:
+        raise UsageError(
+            f"--hlo-pass {hlo_pass.name}: stage before is for programs of one device, and this is "
+            f"for {count}: stage pre-scheduler is not"
+        )
 
 
 @contextlib.contextmanager
@@ -186,6 +197,8 @@ class _Call:
         if not isinstance(returned, str):
             found = type(returned).__name__
             raise JxcError(f"{where} returned {found}: expected HLO text, or None for no change")
+        if self.hlo_pass.stage != "before":
+            returned = without_places(returned)
         made = read_hlo(returned, f"{where} returned HLO that does not parse")
         before, after = map(_spell_signature, (proto, made))
         if before != after:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +16,8 @@ from jaxlib.mlir import ir
 
 from ...errors import JxcError, UsageError
 from ...ir import clone_module
-from ...ir.hlo import hlo_name, hlo_of_module, hlo_signature, read_hlo
+from ...ir.hlo import hlo_name, hlo_of_module, hlo_signature, read_hlo, without_places
+from ...pipeline import PipelineLike, make_pipeline
 from .. import _private
 from ..from_module import lowered_from_module
 from ..lowered import Executable, Lowered
@@ -42,17 +43,24 @@ class Optimised(Lowered):
     proto: bytes = b""
     text: str = ""
 
-    def opt(self, pipeline: Any = "O2", **_: Any) -> Lowered:
-        """Itself, for an empty pipeline.
+    def opt(
+        self,
+        pipeline: PipelineLike = "O0",
+        *,
+        target: str | None = None,
+        assume: str | Sequence[str] = (),
+    ) -> Lowered:
+        """The same, for an empty pipeline.
 
         Raises:
             UsageError: the pipeline is not empty: XLA has been over this program already.
         """
-        if str(pipeline) in ("", "O0"):
-            return self
-        raise UsageError(
-            "optimised HLO is past our passes: leave the pipeline out, or resume from stablehlo"
-        )
+        if make_pipeline(pipeline).steps:
+            raise UsageError(
+                "optimised HLO is past our passes: leave the pipeline out, or compile on from "
+                "stablehlo"
+            )
+        return super().opt("O0", target=target, assume=assume)
 
     def compile(
         self, target: str | None = None, *, xla_options: Mapping[str, Any] | None = None
@@ -90,8 +98,8 @@ def lowered_from_hlo(text: str, name: str = "<stdin>") -> Optimised:
         JxcError: it is not scheduled, is for several devices, calls back into Python, or has a
             signature that cannot be called from here.
     """
-    proto = read_hlo(text, name)
     _check(text, name)
+    proto = read_hlo(without_places(text), name)
     parameters, result = hlo_signature(proto)
     results = list(result.tuple_shapes()) if result.is_tuple() else [result]
     if result.is_tuple() and len(results) == 1:

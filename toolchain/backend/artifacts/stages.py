@@ -126,7 +126,7 @@ def _of_build(stage: str, made: Build, lowered: Lowered) -> str | bytes:
 
 def _jaxpr(lowered: Lowered) -> str:
     if not lowered.has_jaxpr:
-        raise UsageError("--emit jaxpr: a module from a file has no jaxpr; compile the function")
+        raise UsageError("a module from a file has no jaxpr: name the function that it was made of")
     return lowered.as_text("jaxpr")
 
 
