@@ -172,3 +172,21 @@ def test_a_broken_text_never_raises_anything_else() -> None:
         except JxcError:
             continue
         assert module.entry.parameters is not None
+
+
+def test_an_element_of_a_tuple_may_be_named_without_an_instruction_of_its_own():
+    text = """HloModule m
+
+ENTRY %main (p: (f32[2], (s32[], f32[3]))) -> f32[3] {
+  %p = (f32[2]{0}, (s32[], f32[3]{0})) parameter(0)
+  ROOT %r = f32[3]{0} add(%p#1#1, %p#1#1)
+}
+"""
+    root = parse_hlo(text).entry.root
+    element = root.operands[0]
+    assert (element.opcode, str(element.shape)) == ("get-tuple-element", "f32[3]")
+    assert root.operands[1] is element
+    assert element.operands[0].attributes["index"] == "1"
+    assert element.operands[0].operands[0].name == "p"
+    with pytest.raises(JxcError, match="has no element 2"):
+        parse_hlo(text.replace("#1#1", "#2"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from ...errors import JxcError
 from .frames import Frames, op_name_of
@@ -14,7 +15,7 @@ _TABLE = re.compile(r"[A-Z]\w*$")
 _HEADER = re.compile(r"(ENTRY\s+)?%?([\w.\-]+)\s*(?:\(.*\)\s*->\s*.*)?\{$")
 _START = re.compile(r"\s*(ROOT )?%?([\w.\-]+) = ")
 _OPCODE = re.compile(r" ([a-z][\w\-]*)\(")
-_NAMED = re.compile(r"%?([\w.\-]+)$")
+_NAMED = re.compile(r"%?([\w.\-#]+)$")
 _ALIAS = re.compile(r"\{([\d,\s]*)\}:\s*\((\d+)")
 _CALLS = (
     "calls",
@@ -153,7 +154,7 @@ def _instruction(
     number: int,
     line: str,
     computation: Computation,
-    body: Mapping[str, Instruction],
+    body: dict[str, Instruction],
     computations: Mapping[str, Computation],
 ) -> Instruction:
     """One line of a computation; what it refers to has been read before it."""
@@ -193,13 +194,34 @@ def _number(text: str, what: str) -> int:
     return int(text)
 
 
-def _operands(pieces: list[str], body: Mapping[str, Instruction]) -> Iterator[Instruction]:
+def _operands(pieces: list[str], body: dict[str, Instruction]) -> Iterator[Instruction]:
     """The instructions that are named, each perhaps behind its shape and a comment."""
     for piece in pieces:
         name = _NAMED.search(without_comments(piece))
-        if name is None or name[1] not in body:
+        if name is None or name[1].partition("#")[0] not in body:
             raise ValueError(f"the operand {piece!r} is not defined above it")
-        yield body[name[1]]
+        yield _element(name[1], body)
+
+
+def _element(name: str, body: dict[str, Instruction]) -> Instruction:
+    """The instruction `x`, or what `x#1` of newer texts stands for: an element of its tuple."""
+    if name not in body:
+        whole_name, _, index = name.rpartition("#")
+        whole = _element(whole_name, body)
+        if not index.isdecimal() or int(index) >= len(whole.shape.parts):
+            raise ValueError(f"{whole_name!r} has no element {index}")
+        body[name] = replace(
+            whole,
+            name=name,
+            opcode="get-tuple-element",
+            shape=whole.shape.parts[int(index)],
+            operands=(whole,),
+            attributes={"index": index},
+            calls={},
+            literal="",
+            is_root=False,
+        )
+    return body[name]
 
 
 def _called(
