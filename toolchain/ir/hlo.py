@@ -57,6 +57,7 @@ def hlo_signature(proto: bytes) -> tuple[list[Any], Any]:
 
 
 _FRAME = re.compile(r",? ?stack_frame_id=\d+")
+_LAYOUT = ", entry_computation_layout={"
 
 
 def without_places(text: str) -> str:
@@ -66,3 +67,18 @@ def without_places(text: str) -> str:
     numbers would name whatever lines stand there.
     """
     return _FRAME.sub("", text)
+
+
+def without_layout(text: str) -> str:
+    """HLO text whose header does not say what the entry takes and returns: the entry does.
+
+    XLA believes the header, and would pass values of the types that it names.
+    """
+    start = text.find(_LAYOUT, 0, text.find("\n"))
+    if start < 0:
+        return text
+    depth, end = 1, start + len(_LAYOUT)
+    while depth and end < len(text):
+        depth += {"{": 1, "}": -1}.get(text[end], 0)
+        end += 1
+    return text[:start] + text[end:]

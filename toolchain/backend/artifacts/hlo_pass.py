@@ -23,7 +23,15 @@ from ...errors import JxcError, UsageError
 from ...frontend.places import definition_place, home_of, innermost_user_place
 from ...frontend.target import resolve_target
 from ...ir import clone_module, read_module
-from ...ir.hlo import hlo_name, hlo_of_module, hlo_signature, read_hlo, without_places, write_hlo
+from ...ir.hlo import (
+    hlo_name,
+    hlo_of_module,
+    hlo_signature,
+    read_hlo,
+    without_layout,
+    without_places,
+    write_hlo,
+)
 from ...rewrite import Facts
 from ..targets.build import device_count
 
@@ -199,6 +207,7 @@ class _Call:
             raise JxcError(f"{where} returned {found}: expected HLO text, or None for no change")
         if self.hlo_pass.stage != "before":
             returned = without_places(returned)
+        returned = without_layout(returned)
         made = read_hlo(returned, f"{where} returned HLO that does not parse")
         before, after = map(_spell_signature, (proto, made))
         if before != after:

@@ -1,0 +1,347 @@
+"""Executables in files, stages written and compiled on from, passes on HLO."""
+
+import collections
+import json
+import subprocess
+import sys
+from itertools import pairwise
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jxc
+from jxc.backend.artifacts import (
+    ArtifactError,
+    HloPass,
+    compile_through,
+    emit,
+    load,
+    lowered_from_hlo,
+    save,
+)
+from jxc.backend.artifacts.compile_here import compile_here, compile_with
+from jxc.backend.artifacts.header import MAGIC
+from jxc.backend.artifacts.xla_passes import _without_numbers, trace_passes
+from jxc.backend.targets import find_target
+from jxc.errors import JxcError, MissingTargetError, UsageError
+from jxc.rewrite import Facts
+
+Pair = collections.namedtuple("Pair", "left right")
+
+CPU = find_target("cpu")
+
+# Saving and loading
+
+
+def factor(params, x, unused, *, key):
+    """With LAPACK, random keys, an argument that is donated and one that is not used."""
+    _, r = jnp.linalg.qr(x @ params["w"])
+    out = {"r": jnp.linalg.cholesky(r.T @ r + jnp.eye(4)), "keys": jax.random.split(key, 3)}
+    return out, x + 1, Pair([params["pair"].left], None), params["empty"]
+
+
+def factor_arguments():
+    params = {
+        "w": jnp.ones((4, 4)),
+        "none": None,
+        "pair": Pair(jnp.ones(2, jnp.bfloat16), [jnp.zeros(3)]),
+        "empty": jnp.zeros((0, 3)),
+    }
+    x = jnp.arange(16.0).reshape(4, 4)
+    return (params, x, jnp.ones(3)), {"key": jax.random.key(1)}
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """A saved executable, and what it returns."""
+    args, kwargs = factor_arguments()
+    executable = jxc.lower(jax.jit(factor, donate_argnums=1), *args, **kwargs).opt().compile()
+    path = tmp_path_factory.mktemp("saved") / "factor.jxc"
+    save(executable, path)
+    return path, executable(*args, **kwargs)
+
+
+LOADING = """
+import sys
+import numpy as np, jax
+from jxc.backend.artifacts import load
+sys.path.insert(0, sys.argv[2])
+from tests.backend.test_artifacts import factor_arguments
+args, kwargs = factor_arguments()
+out, x, pair, empty = load(sys.argv[1])(*args, **kwargs)
+assert args[1].is_deleted() and not args[0]["w"].is_deleted()
+assert type(pair) is tuple and type(pair[0]) is list and pair[1] is None
+keys = jax.random.key_data(out["keys"])
+np.savez(sys.argv[3], r=out["r"], keys=keys, x=x, left=np.float32(pair[0][0]), empty=empty)
+"""
+
+
+def test_a_file_is_called_in_another_process(saved, tmp_path, request):
+    path, (out, x, pair, empty) = saved
+    result = tmp_path / "result.npz"
+    program = [sys.executable, "-c", LOADING, path, request.config.rootpath, result]
+    subprocess.run(program, check=True)
+    found = np.load(result)
+    np.testing.assert_array_equal(found["r"], out["r"])
+    np.testing.assert_array_equal(found["keys"], jax.random.key_data(out["keys"]))
+    np.testing.assert_array_equal(found["x"], x)
+    np.testing.assert_array_equal(found["left"], np.float32(pair.left[0]))
+    assert found["empty"].shape == empty.shape
+
+
+def test_what_is_passed_on_as_it_came_and_a_number(tmp_path):
+    low = jxc.lower(lambda x, y: (x, {"sum": x + y, "x": x}), 1.0, jnp.arange(3.0))
+    save(low.compile(), tmp_path / "sum.jxc")
+    x, out = load(tmp_path / "sum.jxc")(2.0, jnp.arange(3.0))
+    assert x == out["x"] == 2
+    np.testing.assert_array_equal(out["sum"], [2, 3, 4])
+
+
+def test_64_bit_types_survive(tmp_path):
+    with jax.enable_x64(True):
+        save(jxc.lower(lambda x: x / 3, 1.0).compile(), tmp_path / "third.jxc")
+    third = load(tmp_path / "third.jxc")(1.0)
+    assert third.dtype == "float64" and float(third) == 1 / 3
+
+
+def test_wrong_arguments_are_named(saved):
+    program = load(saved[0])
+    args, kwargs = factor_arguments()
+    with pytest.raises(UsageError, match=r"missing kwargs\['key'\] of type key<fry>\[\]"):
+        program(*args)
+    with pytest.raises(UsageError, match=r"expected args\[1\] of type float32\[4,4\], found .*\[2"):
+        program(args[0], jnp.ones((2, 2)), *args[2:], **kwargs)
+
+
+def edited_header(path, to, **changes):
+    """The file with other words in its header."""
+    raw = path.read_bytes()
+    start = len(MAGIC) + 4
+    end = start + int.from_bytes(raw[start - 4 : start], "little")
+    header = json.dumps({**json.loads(raw[start:end]), **changes}).encode()
+    to.write_bytes(MAGIC + len(header).to_bytes(4, "little") + header + raw[end:])
+    return to
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "says"),
+    [
+        ({"versions": {"jaxlib": "0.1.2"}}, ArtifactError, "made by jaxlib 0.1.2, and this is"),
+        ({"schema_version": 99}, ArtifactError, "schema version 99"),
+        ({"machine": {"architecture": "vax"}}, ArtifactError, "architecture vax"),
+        ({"platform": "tpu", "target": "tpu:v5e:2x2"}, MissingTargetError, "finds no TPU here"),
+        ({"device_kind": "H100"}, MissingTargetError, "and this machine has a cpu"),
+        ({"devices": 4}, ArtifactError, "for 4 devices"),
+        ({"arguments": None}, ArtifactError, "damaged"),
+    ],
+)
+def test_what_differs_is_refused(saved, tmp_path, changes, error, says):
+    with pytest.raises(error, match=says):
+        load(edited_header(saved[0], tmp_path / "edited.jxc", **changes))
+
+
+def test_a_processor_with_fewer_features_is_refused(saved, tmp_path):
+    path = tmp_path / "edited.jxc"
+    machine = {"architecture": load(saved[0]).header.machine["architecture"], "features": ["sse9"]}
+    with pytest.raises(ArtifactError, match="features that this one lacks: sse9"):
+        load(edited_header(saved[0], path, machine=machine))
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        (lambda raw: raw[:-1], "its executable has"),
+        (lambda raw: raw[:40], "header ends too early"),
+        (lambda raw: raw[:-1] + bytes([raw[-1] ^ 1]), "not what was saved"),
+        (lambda raw: raw[8:], "does not begin like one"),
+        (lambda raw: b"", "does not begin like one"),
+    ],
+)
+def test_a_damaged_file_is_refused(saved, tmp_path, damage, says):
+    path = tmp_path / "damaged.jxc"
+    path.write_bytes(damage(saved[0].read_bytes()))
+    with pytest.raises(ArtifactError, match=says):
+        load(path)
+
+
+def shouting(x):
+    jax.debug.print("x is {}", x)
+    return x
+
+
+def test_callbacks_are_not_saved(tmp_path):
+    with pytest.raises(ArtifactError, match="calls back into Python"):
+        save(jxc.lower(shouting, 1.0).compile(), tmp_path / "shouting.jxc")
+    assert not (tmp_path / "shouting.jxc").exists()
+
+
+# Compiling on
+
+
+OFFSETS = np.random.default_rng(0).random(40).astype(np.float32)
+
+
+def scaled(x):
+    return {"sin": jnp.sin(x) * 2.5 + OFFSETS, "sum": jnp.sum(x)}
+
+
+@pytest.fixture(scope="module")
+def whole():
+    """Optimised HLO with its constants."""
+    low = jxc.lower(scaled, jnp.ones(40))
+    return emit(low, ["hlo"], CPU, whole_constants=True)[0].data
+
+
+def test_optimised_hlo_is_compiled_as_it_stands(whole):
+    x = jnp.linspace(0, 1, 40)
+    expected = jxc.lower(scaled, x).compile()(x)
+    same, total = lowered_from_hlo(whole).compile()(x)
+    np.testing.assert_array_equal(same, expected["sin"])
+    assert total == expected["sum"]
+    edited, _ = lowered_from_hlo(whole.replace("constant(2.5)", "constant(100)")).compile()(x)
+    np.testing.assert_allclose(edited, jnp.sin(x) * 100 + OFFSETS, rtol=1e-5)
+    np.testing.assert_array_equal(jxc.lower(scaled, x).compile()(x)["sin"], expected["sin"])
+
+
+def test_a_constant_that_was_left_out_is_refused(whole):
+    short = jxc.lower(scaled, jnp.ones(40)).compile().as_text()
+    assert "constant({...})" in short
+    with pytest.raises(JxcError, match=r"x.txt:\d+: a large constant was left out"):
+        lowered_from_hlo(short, "x.txt")
+    with pytest.raises(JxcError, match="a large constant was left out"):
+        jxc.ir.read_module(short, jxc.ir.make_context())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        (", is_scheduled=true", "", "not scheduled"),
+        ("is_scheduled=true", "is_scheduled=true, num_partitions=2", "for several devices"),
+        ("parameter(0)", "parameter(one)", "malformed HLO"),
+    ],
+)
+def test_what_cannot_be_compiled_on_is_refused(whole, old, new, says):
+    assert old in whole
+    with pytest.raises(JxcError, match=says):
+        lowered_from_hlo(whole.replace(old, new, 1))
+
+
+def test_hlo_of_wrong_types_is_refused_by_xla(whole):
+    wrong = whole.replace("f32[40]{0} sine(", "s32[40]{0} sine(")
+    assert wrong != whole
+    with pytest.raises(JxcError, match="XLA does not compile it: .*shape"):
+        compile_with(lowered_from_hlo(wrong), CPU)
+
+
+def test_the_entry_says_what_is_passed_not_the_header(whole):
+    wrong = whole.replace("->(f32[40]{0}, f32[])", "->(s32[40]{0}, f32[])", 1)
+    assert wrong != whole
+    assert lowered_from_hlo(wrong).compile()(jnp.ones(40))[0].dtype == "float32"
+
+
+COLUMNS = """HloModule m, is_scheduled=true
+ENTRY e { ROOT p = f32[4,3]{0,1} parameter(0) }
+"""
+
+
+def test_a_layout_that_jax_does_not_pass_is_refused():
+    with pytest.raises(JxcError, match=r"parameter 0 has the layout f32\[4,3\]\{0,1\}"):
+        lowered_from_hlo(COLUMNS)
+
+
+# Passes on HLO
+
+
+def larger(hlo, facts):
+    assert facts.target == "cpu"
+    return hlo.replace("constant(2.5)", "constant(100)")
+
+
+def run_with(hlo_pass, x):
+    low = jxc.lower(scaled, x)
+    facts = Facts("cpu")
+    return compile_through(hlo_pass, low.module, facts, lambda module: compile_here(low, module))(x)
+
+
+@pytest.mark.parametrize("stage", ["before", "pre-scheduler", "post-scheduler"])
+def test_a_pass_on_hlo_is_for_one_compilation(stage):
+    x = jnp.linspace(0, 1, 40)
+    plain = jxc.lower(scaled, x).compile()(x)["sin"]
+    changed = run_with(HloPass("larger", larger, stage), x)["sin"]
+    np.testing.assert_allclose(changed, jnp.sin(x) * 100 + OFFSETS, rtol=1e-5)
+    np.testing.assert_array_equal(jxc.lower(scaled, x).compile()(x)["sin"], plain)
+
+
+def test_a_pass_on_hlo_stays_out_of_the_persistent_cache(tmp_path):
+    from jax.experimental.compilation_cache import compilation_cache as cache
+
+    x = jnp.linspace(0, 1, 40)
+    options = {
+        "jax_compilation_cache_dir": str(tmp_path),
+        "jax_persistent_cache_min_compile_time_secs": 0,
+        "jax_persistent_cache_min_entry_size_bytes": -1,
+        "jax_enable_compilation_cache": True,
+    }
+    before = {name: getattr(jax.config, name) for name in options}
+    try:
+        for name, value in options.items():
+            jax.config.update(name, value)
+        cache.reset_cache()
+        run_with(HloPass("larger", larger, "pre-scheduler"), x)
+        assert not [file for file in tmp_path.iterdir() if "scaled" in file.name]
+        jxc.lower(scaled, x).compile()
+        assert [file for file in tmp_path.iterdir() if "scaled" in file.name]
+    finally:
+        for name, value in before.items():
+            jax.config.update(name, value)
+        cache.reset_cache()
+
+
+NOTHING = """HloModule m, is_scheduled=true
+ENTRY e { x = f32[40]{0} parameter(0) ROOT y = (f32[40]{0}) tuple(x) }
+"""
+
+
+def test_what_a_pass_on_hlo_does_wrong_is_said():
+    x = jnp.ones(40)
+    wrong = {
+        "raised ZeroDivisionError": lambda hlo, facts: 1 / 0,
+        "raised SystemExit": lambda hlo, facts: sys.exit(1),
+        "returned HLO that does not parse": lambda hlo, facts: "no HLO",
+        "returned int: expected HLO text": lambda hlo, facts: 3,
+        "changed the parameters or results": lambda hlo, facts: NOTHING,
+    }
+    for says, function in wrong.items():
+        for stage in ("before", "post-scheduler"):
+            with pytest.raises(JxcError, match=says) as caught:
+                run_with(HloPass("wrong", function, stage), x)
+            assert "test_artifacts.py:" in str(caught.value)
+    assert run_with(HloPass("none", lambda hlo, facts: None, "pre-scheduler"), x)["sum"] == 40
+    with pytest.raises(UsageError, match="expected one of before, pre-scheduler"):
+        HloPass("late", larger, "late")
+
+
+# XLA's passes
+
+
+def test_a_file_for_each_pass_that_changed_something():
+    low = jxc.lower(jax.grad(lambda x: jnp.sum(jnp.tanh(x @ x) * 2.0)), jnp.ones((8, 8)))
+    found = trace_passes(low.module, CPU)
+    files = found.files()
+    assert next(iter(files)) == "0000-before.txt" and len(found.runs) > len(found.changes) > 2
+    assert "0001-" in list(files)[1] and any("fusion" in name for name in files)
+    texts = [_without_numbers(text) for text in files.values()]
+    assert all(one != other for one, other in pairwise(texts))
+    assert sum(found.seconds().values()) < found.build.seconds
+    assert all(run.seconds is not None for run in found.changes)
+
+
+def test_numbers_alone_are_no_change():
+    one = '%a.1 = f32[] add(%b.2, %c.3), metadata={op_name="f" stack_frame_id=4}'
+    numbered = one.replace(".1", ".7").replace("id=4", "id=9")
+    swapped = one.replace("%b.2, %c.3", "%c.3, %b.2")
+    assert _without_numbers(one) == _without_numbers(numbered)
+    twice = "%b.2 = f32[] parameter(0)\n%c.3 = f32[] parameter(1)\n"
+    assert _without_numbers(twice + one) != _without_numbers(twice + swapped)
