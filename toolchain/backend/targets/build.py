@@ -118,8 +118,8 @@ def build(
 
     Raises:
         MissingTargetError: the target's compiler is not installed.
-        BuildError: the compiler refuses the module, or it does not fit.
-        JxcError: the module is for more devices than the target has, or the compiler died.
+        BuildError: the compiler refuses the module, or it does not fit, or the compiler died.
+        JxcError: the module is for more devices than the target has.
     """
     require(target)
     count = device_count(module)
@@ -172,10 +172,9 @@ def _compile_in_child(
     how = f"exit code {done.returncode}"
     if done.returncode < 0:
         how = signal.Signals(-done.returncode).name
-    raise JxcError(
-        f"the compiler of {target.name} died ({how}); the end of what it said:\n"
-        f"{(done.stderr or done.stdout).strip()[-_TOLD:]}"
-    )
+    last = (done.stderr or done.stdout).strip()[-_TOLD:]
+    said = f"; the end of what it said:\n{last}" if last else ", and said nothing"
+    raise BuildError(target, f"the compiler died ({how}){said}", folder / DUMP)
 
 
 def _clean_environment() -> dict[str, str]:

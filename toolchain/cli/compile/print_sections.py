@@ -175,7 +175,7 @@ def _notes(found: Report, compiled: Compiled) -> Iterable[str]:
     if compiled.totals.unknown:
         names = ", ".join(compiled.totals.unknown)
         yield f"flops of these are not known, and counted as none: {names}"
-    if found.fit:
+    if found.fit and found.fit.fits:  # elsewhere it stands with the verdict
         yield from found.fit.advice
 
 
