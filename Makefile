@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 PROGRAMS ?= ../shared/conformance
 JOBS ?= 2
+ALL ?= .venv-all
 BENCH ?= .venv-bench
 MODELS ?= *
 BENCH_FLAGS ?=
@@ -11,15 +12,18 @@ BIN := $(VENV)/bin
 SOURCES := toolchain passes tests scripts benchmarks examples lit_tests
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lit pytest prove rules fuzz conformance check types format bench clean
+.PHONY: help demo test test-all lit pytest prove rules fuzz conformance check types format bench clean
 
 help: ## this list
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 demo: $(VENV)/.demo ## MobileNetV2: lowered, rewritten, compiled, against plain jax.jit
 	$(BIN)/python scripts/demo.py
 
 test: lit pytest ## everything that checks jxc, on the jax that $(PYTHON) gets
+
+test-all: $(ALL)/.all ## the same with the compilers of TPUs and GPUs, in $(ALL): no hardware needed
+	$(MAKE) lit pytest VENV=$(ALL)
 
 lit: $(VENV)/.dev ## the FileCheck tests
 	$(BIN)/lit -v -j$(JOBS) lit_tests
@@ -77,6 +81,11 @@ $(VENV)/.demo: $(VENV)/.python pyproject.toml
 
 $(VENV)/.dev: $(VENV)/.python pyproject.toml
 	$(BIN)/python -m pip install -q -e '.[dev]'
+	touch $@
+
+$(ALL)/.all: pyproject.toml
+	$(MAKE) $(ALL)/.dev VENV=$(ALL)
+	$(ALL)/bin/python -m pip install -q -e '.[tpu,gpu]'
 	touch $@
 
 $(BENCH)/.bench: pyproject.toml

@@ -84,11 +84,16 @@ def test_a_file_that_describes_no_gpu_is_refused(tmp_path):
 
 def test_the_oldest_gpus_need_an_older_assembler(monkeypatch):
     monkeypatch.setattr(gpu, "_cuda_of", lambda ptxas: 13)
-    monkeypatch.setattr(gpu, "_is_installed", lambda package: True)
+    monkeypatch.setattr(gpu, "_version_of", lambda package: gpu.version("jaxlib"))
     assert "cu12" in find_target("gpu:v100").missing
     monkeypatch.setattr(gpu, "_cuda_of", lambda ptxas: 12)
     monkeypatch.setattr(gpu.shutil, "which", lambda name: f"/bin/{name}")
     assert find_target("gpu:v100").missing == ""
+
+
+def test_the_plugin_must_be_of_jaxlibs_version(monkeypatch):
+    monkeypatch.setattr(gpu, "_version_of", lambda package: "0.1.0")
+    assert find_target("gpu:h100").missing.startswith("pip install jax-cuda13-plugin==")
 
 
 def test_what_is_missing_is_said():

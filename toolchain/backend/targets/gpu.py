@@ -21,7 +21,7 @@ from .device import Device, device_names, known_device
 from .present import present_target
 from .target import Offer, Target
 
-_INSTALL = "pip install --no-deps jax-cuda13-plugin=={0} jax-cuda13-pjrt=={0}"
+_INSTALL = "pip install jax-cuda13-plugin=={}"
 _INSTALL_PTXAS = "pip install nvidia-cuda-nvcc"
 _INSTALL_OLD_PTXAS = "pip install nvidia-cuda-nvcc-cu12"
 _HINT = "To compile for one that is not here, name it, such as gpu:h100; see `jxc targets`."
@@ -165,19 +165,20 @@ def _description(device: Device) -> str:
 
 
 def _missing(device: Device | None = None) -> str:
-    if not any(_is_installed(f"jax-{cuda}-plugin") for cuda in ("cuda13", "cuda12")):
-        return _INSTALL.format(version("jaxlib"))
+    """What to install first; the plugin must be of jaxlib's own version."""
+    jaxlib = version("jaxlib")
+    if not any(_version_of(f"jax-{cuda}-plugin") == jaxlib for cuda in ("cuda13", "cuda12")):
+        return _INSTALL.format(jaxlib)
     if _ptxas(device):
         return ""
     return _INSTALL_OLD_PTXAS if device and _newest(device) else _INSTALL_PTXAS
 
 
-def _is_installed(package: str) -> bool:
+def _version_of(package: str) -> str | None:
     try:
-        version(package)
+        return version(package)
     except PackageNotFoundError:
-        return False
-    return True
+        return None
 
 
 def _newest(device: Device) -> int | None:

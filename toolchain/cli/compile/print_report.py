@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import click
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -24,6 +25,18 @@ def print_reports(
 ) -> None:
     """Print figures of every target as columns; with `whole`, sections for each below."""
     console = _console()
+    with console.capture() as captured:
+        _print(console, reports, findings, whole)
+    for line in captured.get().splitlines():
+        click.echo(line.rstrip())  # tables are padded to their width
+
+
+def _print(
+    console: Console,
+    reports: Sequence[Report],
+    findings: Mapping[str, Sequence[Finding]],
+    whole: bool,
+) -> None:
     if reports:
         console.print(_figures(reports))
     for each in reports:
