@@ -170,3 +170,10 @@ def test_words_that_hlo_does_not_have_are_refused() -> None:
 def test_no_time_at_all_is_no_budget() -> None:
     with pytest.raises(UsageError, match="more than 0 seconds, found -1"):
         Budgets.parse(max_compile_seconds=-1)
+
+
+def test_element_types_are_looked_for_in_the_program_without_our_passes():
+    after, before = _read("memory_loop"), _read("memory_gpu")
+    words = Budgets.parse(forbid="bf16")
+    assert check(words, after)
+    assert check(words, after, before) == []

@@ -33,6 +33,11 @@ class Budgets:
     max_compile_seconds: float | None = None
     forbid: tuple[str, ...] = ()
 
+    @property
+    def forbids_types(self) -> bool:
+        """Whether some element type is forbidden."""
+        return any(word in ELEMENT_TYPES for word in self.forbid)
+
     @classmethod
     def parse(
         cls,
@@ -97,10 +102,21 @@ class Finding:
         }
 
 
-def check(budgets: Budgets, compiled: Compiled) -> list[Finding]:
-    """Every budget that a compiled program exceeds."""
+def check(budgets: Budgets, compiled: Compiled, plain: Compiled | None = None) -> list[Finding]:
+    """Every budget that a compiled program exceeds.
+
+    Args:
+        budgets: what it may take.
+        compiled: the program after our passes.
+        plain: without them, which element types are looked for in: a pass of ours may compute a
+            sine in f64 where that is faster, and that is not what the user forbids.
+    """
     found = [_memory(budgets, compiled), _flops(budgets, compiled), _seconds(budgets, compiled)]
-    forbidden = (_forbidden(word, compiled.module) for word in budgets.forbid)
+    own = (plain or compiled).module
+    forbidden = (
+        _forbidden(word, own if word in ELEMENT_TYPES else compiled.module)
+        for word in budgets.forbid
+    )
     return [each for each in (*found, *forbidden) if each is not None]
 
 

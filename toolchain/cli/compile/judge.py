@@ -28,7 +28,7 @@ def judge(job: Job, targets: list[Any], flags: dict[str, Any]) -> None:
             missing.append(target)
             continue
         with _progress(flags) as tell:
-            reports.append(_report(job, target, flags, tell))
+            reports.append(_report(job, target, budgets, flags, tell))
     findings = {each.target.name: _findings(each, budgets) for each in reports}
     if flags["as_json"]:
         _write_json(job, reports, findings, missing, flags["output"])
@@ -41,13 +41,13 @@ def judge(job: Job, targets: list[Any], flags: dict[str, Any]) -> None:
         sys.exit(1)
 
 
-def _report(job: Job, target: Any, flags: dict[str, Any], tell: Any) -> Report:
+def _report(job: Job, target: Any, budgets: Budgets, flags: dict[str, Any], tell: Any) -> Report:
     return report(
         job.plain,
         target,
         job.pipeline,
         assume=job.assume,
-        with_plain=flags["report"],
+        with_plain=flags["report"] or budgets.forbids_types,
         xla_options=xla_options(flags["xla_option"]),
         progress=tell,
     )
@@ -66,7 +66,8 @@ def _findings(found: Report, budgets: Budgets) -> list[Finding]:
     """What is wrong with a program on a target: it does not fit, or exceeds a budget."""
     wrong = []
     if isinstance(found.optimised, Compiled):
-        wrong = list(check(budgets, found.optimised))
+        plain = found.plain if isinstance(found.plain, Compiled) else None
+        wrong = list(check(budgets, found.optimised, plain))
     if found.fit is None and not isinstance(found.optimised, Compiled):
         wrong.append(Finding("compile", f"XLA does not compile it: {found.optimised.message}"))
     elif found.fit is not None and found.fit.fits is False:
