@@ -231,7 +231,7 @@ def test_what_cannot_be_compiled_on_is_refused(whole, old, new, says):
 def test_hlo_of_wrong_types_is_refused_by_xla(whole):
     wrong = whole.replace("f32[40]{0} sine(", "s32[40]{0} sine(")
     assert wrong != whole
-    with pytest.raises(JxcError, match="XLA does not compile it: .*shape"):
+    with pytest.raises(JxcError, match=r"XLA does not compile it: .*shape"):
         compile_with(lowered_from_hlo(wrong), CPU)
 
 

@@ -121,7 +121,9 @@ def hlo_proto(executable: Any) -> bytes:
 
 def kept_arguments(lowered: jax.stages.Lowered) -> list[int]:
     """The positions of the argument leaves that JAX gives to the module: the ones it needs."""
-    return sorted(lowered._lowering.compile_args["kept_var_idx"])
+    kept = lowered._lowering.compile_args.get("kept_var_idx")
+    count = len(jax.tree.leaves(lowered.args_info))
+    return list(range(count)) if kept is None else sorted(kept)
 
 
 def loaded(serialised: bytes, devices: Sequence[Any]) -> Any:

@@ -1,16 +1,10 @@
 """A function whose stages are looked at, and passes on its HLO."""
 
-import jax
 import jax.numpy as jnp
 
 
 def scaled(x, y):
     return {"tanh": jnp.tanh(x @ y) * 2.5, "sum": jnp.sum(y)}
-
-
-def shouting(x):
-    jax.debug.print("x is {}", x)
-    return x
 
 
 def twofold(hlo, facts):
@@ -27,10 +21,3 @@ late.stage = "post-scheduler"
 
 def wrong(hlo, facts):
     return hlo["entry"]
-
-
-def never(hlo, facts):
-    return None
-
-
-never.stage = "some-day"

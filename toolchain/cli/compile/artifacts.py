@@ -81,6 +81,7 @@ def check_artifacts(flags: dict[str, Any], targets: list[Any]) -> None:
         raise UsageError(
             f"--compile-from reads a file, whose arguments are settled; found {flags['specs'][0]!r}"
         )
+    _check_reach(flags, stages, targets)
     if not writes_artifacts(flags):
         return
     if others := [name for name in _ELSEWHERE if flags.get(name)]:
@@ -101,10 +102,28 @@ def check_artifacts(flags: dict[str, Any], targets: list[Any]) -> None:
         raise UsageError(f"--emit {','.join(stages)} writes several files: say where to, -o DIR")
 
 
-_ELSEWHERE = (
-    *("run", "bench", "diff_plain", "report"),
-    *("max_memory", "max_flops", "max_compile_seconds", "forbid"),
-)
+def _check_reach(flags: dict[str, Any], stages: list[str], targets: list[Any]) -> None:
+    """Refuse what would have no effect, or one on something else than is meant."""
+    is_here = [target.name for target in targets] == ["cpu"]
+    is_judged = any(flags.get(name) for name in _JUDGING) or not (
+        is_here or writes_artifacts(flags)
+    )
+    if flags["compile_from"] == "hlo" and (is_judged or not is_here):
+        raise UsageError("--compile-from hlo makes code for this machine's cpu, and no report")
+    ahead = [name for name in ("hlo_pass", "dump_hlo_passes") if flags[name]]
+    if flags["compile_from"] == "hlo" and ahead:
+        raise UsageError(f"--{ahead[0].replace('_', '-')}: optimised HLO is past XLA's passes")
+    if not flags["hlo_pass"]:
+        return
+    if is_judged:
+        raise UsageError("--hlo-pass goes with --run, --emit, --save or --dump-hlo-passes")
+    is_compiled = flags["save"] or flags["dump_hlo_passes"] or not stages
+    if not is_compiled and set(stages) <= set(UNCOMPILED):
+        raise UsageError(f"--hlo-pass runs after --emit {','.join(stages)}: leave it out")
+
+
+_JUDGING = ("report", "max_memory", "max_flops", "max_compile_seconds", "forbid")
+_ELSEWHERE = ("run", "bench", "diff_plain", *_JUDGING)
 
 
 def _stages(flags: dict[str, Any]) -> list[str]:
