@@ -13,7 +13,7 @@ from ...rewrite import Facts
 from .. import _private
 from ..lowered import CrossExecutable, Executable, Lowered
 from ..targets import Target
-from ..targets.build import build, device_count
+from ..targets.build import build
 from .hlo_pass import compile_through, find_hlo_pass
 
 
@@ -23,6 +23,7 @@ def compile_with(
     *,
     xla_options: Mapping[str, Any] | None = None,
     hlo_pass: str | None = None,
+    name: str = "-",
 ) -> Executable | CrossExecutable:
     """A program compiled for a target: here for this machine's CPU, in another process otherwise.
 
@@ -31,17 +32,19 @@ def compile_with(
         target: what for.
         xla_options: XLA's options by name.
         hlo_pass: "file.py:fn", a pass on HLO.
+        name: of the program's file, for XLA's messages.
 
     Raises:
         JxcError: XLA refuses it, or the pass failed.
     """
-    if target.name != "cpu" or device_count(lowered.module) > 1:
+    if target.name != "cpu":
         made = build(lowered.module, target, xla_options=xla_options, hlo_pass=hlo_pass)
         return CrossExecutable(made, lowered)
     try:
         return _here(lowered, xla_options, hlo_pass)
     except (RuntimeError, ValueError) as error:
-        raise JxcError(f"XLA does not compile it: {error}") from error
+        message = str(error).replace(" -:", f" {name}:")
+        raise JxcError(f"XLA does not compile it: {message}") from error
 
 
 def _here(lowered: Lowered, xla_options: Mapping[str, Any] | None, hlo_pass: str | None) -> Any:

@@ -84,7 +84,12 @@ def check_artifacts(flags: dict[str, Any], targets: list[Any]) -> None:
     _check_reach(flags, stages, targets)
     if not writes_artifacts(flags):
         return
-    if others := [name for name in _ELSEWHERE if flags.get(name)]:
+    others = [name for name in _ELSEWHERE if flags.get(name)]
+    if flags["emit"] and others and others[0] not in _JUDGING:
+        raise UsageError(
+            "--emit prints a stage; --run, --bench, --diff-plain run: give one of them"
+        )
+    if others:
         raise UsageError(
             f"--{others[0].replace('_', '-')} prints something else than --emit, --save, "
             "--compile-to and --dump-hlo-passes do: give one of them"
