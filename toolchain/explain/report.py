@@ -190,6 +190,7 @@ def report(
     assume: str | Sequence[str] = (),
     with_plain: bool = True,
     xla_options: Mapping[str, Any] | None = None,
+    hlo_pass: str | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Report:
     """Compile a program for a target, and read what the compiler made of it.
@@ -201,6 +202,7 @@ def report(
         assume: promises such as "no-nans".
         with_plain: whether to compile it without the passes too.
         xla_options: XLA's options by name.
+        hlo_pass: "file.py:fn", a pass of the user's on HLO, run with ours.
         progress: told what is being done.
 
     Raises:
@@ -219,21 +221,25 @@ def report(
     if with_plain:
         progress(f"compiling for {target.name}, without passes")
         before = _compiled(plain.module, target, options, axes)
-    if before and _is_same(plain.module, optimised.module):
+    if before and not hlo_pass and _is_same(plain.module, optimised.module):
         after = before
     else:
         progress(f"compiling for {target.name}")
-        after = _compiled(optimised.module, target, options, axes)
+        after = _compiled(optimised.module, target, options, axes, hlo_pass)
     rules = optimised.report.hits if optimised.report else {}
     return Report(target, before, after, rules, seconds)
 
 
 def _compiled(
-    module: ir.Module, target: Target, options: Mapping[str, Any], mesh: Mapping[str, int]
+    module: ir.Module,
+    target: Target,
+    options: Mapping[str, Any],
+    mesh: Mapping[str, int],
+    hlo_pass: str | None = None,
 ) -> Compiled | Refused:
     ops = count_ops(module)
     try:
-        made = build(module, target, xla_options=options)
+        made = build(module, target, xla_options=options, hlo_pass=hlo_pass)
     except BuildError as error:
         return Refused(ops, error.compiler_message, _fit_of(error))
     meshes = list(meshes_of(module).values())

@@ -13,10 +13,9 @@ from ..io import read_input
 from ..lower import lowering_options
 from ..opt import chosen_pipeline, input_name, pipeline_options
 from ..supervise import in_child
+from .artifacts import artifact_options, check_artifacts, write_artifacts, writes_artifacts
 from .options import budget_options, running_options
 from .prepare_environment import prepare_environment
-
-_STAGES = ("hlo", "hlo-before", "llvm", "cost", "memory")
 
 
 @click.command(short_help="Hand a module to XLA; run it, time it, look inside, judge it.")
@@ -26,12 +25,7 @@ _STAGES = ("hlo", "hlo-before", "llvm", "cost", "memory")
 @click.option(
     "--xla-option", multiple=True, metavar="NAME=VALUE", help="An option of XLA's, for this only."
 )
-@click.option(
-    "--emit",
-    type=click.Choice(_STAGES),
-    help="hlo: what XLA made; hlo-before: what it got; cost, memory: XLA's own counts, as JSON.",
-)
-@click.option("-o", "output", default="-", metavar="FILE", help="Where to; stdout by default.")
+@artifact_options
 @running_options
 @budget_options
 @click.option("--json", "as_json", is_flag=True, help="Print one object.")
@@ -53,7 +47,7 @@ def compile_command(source: str, **flags: Any) -> None:
     prepare_environment(flags, targets)
     is_file = source == "-" or (Path(source).is_file() and not source.endswith(".py"))
     data = read_input(source) if is_file else None
-    spec = chosen_pipeline(flags, default="O2")
+    spec = chosen_pipeline(flags, default="" if flags["compile_from"] else "O2")
     stage = in_child(data, lambda saved: ["compile", str(saved), "-p", spec])
     stage.enter(f"while compiling {input_name(source)}")
     from .job import prepare
@@ -65,14 +59,20 @@ def compile_command(source: str, **flags: Any) -> None:
             import jax
 
             stack.enter_context(jax.enable_x64(True))
-        if is_judged:
-            from .judge import judge
+        _carry_out(job, targets, flags)
 
-            judge(job, targets, flags)
-        else:
-            from .here import act
 
-            act(job, flags)
+def _carry_out(job: Any, targets: list[Any], flags: dict[str, Any]) -> None:
+    if writes_artifacts(flags):
+        write_artifacts(job, targets, flags)
+    elif _is_judged(flags, targets):
+        from .judge import judge
+
+        judge(job, targets, flags)
+    else:
+        from .here import act
+
+        act(job, flags)
 
 
 def _is_judged(flags: dict[str, Any], targets: list[Any]) -> bool:
@@ -89,11 +89,8 @@ def _check(flags: dict[str, Any]) -> list[Any]:
     from ...backend.targets import find_targets
 
     targets = find_targets(flags["target"])
+    check_artifacts(flags, targets)
     runs = [name for name in ("run", "bench", "diff_plain") if flags[name]]
-    if flags["emit"] and runs:
-        raise UsageError(
-            "--emit prints a stage; --run, --bench, --diff-plain run: give one of them"
-        )
     if runs and _is_judged(flags, targets):
         raise UsageError(
             f"--{runs[0].replace('_', '-')} runs the program on this machine's cpu: leave out "
@@ -103,9 +100,5 @@ def _check(flags: dict[str, Any]) -> list[Any]:
         raise UsageError(
             f"--platform {flags['platform']} says what to lower for; `jxc compile` lowers for its "
             "--target."
-        )
-    if flags["as_json"] and flags["emit"] in ("hlo", "hlo-before", "llvm"):
-        raise UsageError(
-            f"--json holds figures; --emit {flags['emit']} is a text: leave --json out"
         )
     return targets

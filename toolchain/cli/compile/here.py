@@ -17,31 +17,24 @@ def act(job: Job, flags: dict[str, Any]) -> None:
     start = perf_counter()
     optimised = job.plain.opt(job.pipeline, assume=job.assume)
     passes_seconds = perf_counter() - start
-    if flags["emit"] == "hlo-before":
-        return write_output(optimised.as_text("hlo"), flags["output"])
     options = xla_options(flags["xla_option"])
-    if flags["emit"] == "llvm":
-        from ...backend.dump import llvm_ir
-
-        return write_output(llvm_ir(optimised, options), flags["output"])
     start = perf_counter()
-    executable = _compiled(optimised, options, job.name)
+    executable = _compiled(optimised, options, job.name, flags["hlo_pass"])
     xla_seconds = perf_counter() - start
-    if flags["emit"] == "hlo":
-        return write_output(executable.as_text("hlo"), flags["output"])
-    if flags["emit"]:
-        figures = executable.cost() if flags["emit"] == "cost" else executable.memory()
-        return print_json({flags["emit"]: figures}, flags["output"])
     summary = _summary(job, optimised, executable, passes_seconds, xla_seconds)
     return _run(job, executable, summary, flags, options)
 
 
-def _compiled(lowered: Any, options: dict[str, Any], name: str = "-") -> Any:
+def _compiled(
+    lowered: Any, options: dict[str, Any], name: str = "-", hlo_pass: str | None = None
+) -> Any:
+    from ...backend.artifacts.compile_here import compile_with
+    from ...backend.targets import find_target
+
     try:
-        return lowered.compile(xla_options=options)
-    except (RuntimeError, ValueError) as error:
-        message = str(error).replace(" -:", f" {name}:")
-        raise JxcError(f"XLA does not compile it: {message}") from error
+        return compile_with(lowered, find_target("cpu"), xla_options=options, hlo_pass=hlo_pass)
+    except JxcError as error:
+        raise JxcError(str(error).replace(" -:", f" {name}:")) from error
 
 
 def xla_options(texts: tuple[str, ...]) -> dict[str, Any]:

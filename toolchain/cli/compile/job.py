@@ -63,9 +63,14 @@ def _from_file(
         )
     from ...backend.from_module import lowered_from_module, uncallable_from_module
     from ...ir import make_context, read_module
+    from .artifacts import resumed
 
-    module = read_module(data, make_context(), name=input_name(source))
     name = input_name(source)
+    stage = flags["compile_from"]
+    edited = resumed(stage, data, name) if stage else None
+    if edited is not None:
+        return Job(name, edited, edited.arguments, {}, True, pipeline, flags["assume"])
+    module = read_module(data, make_context(), name=name)
     if platform:
         return Job(name, uncallable_from_module(module), (), {}, True, pipeline, flags["assume"])
     plain = lowered_from_module(module)

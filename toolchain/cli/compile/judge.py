@@ -49,6 +49,7 @@ def _report(job: Job, target: Any, budgets: Budgets, flags: dict[str, Any], tell
         assume=job.assume,
         with_plain=flags["report"] or budgets.forbids_types,
         xla_options=xla_options(flags["xla_option"]),
+        hlo_pass=flags["hlo_pass"],
         progress=tell,
     )
 

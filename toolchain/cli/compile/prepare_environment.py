@@ -12,8 +12,6 @@ def prepare_environment(flags: dict[str, Any], targets: list[Any]) -> None:
     A plugin for hardware that is not here would look for it for seconds, complain, or take a lock.
     """
     os.environ.pop("JXC_PIPELINE", None)  # what is compiled here is what is asked for here
-    if flags["emit"] == "llvm":
-        os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "0"  # XLA dumps nothing on a cache hit
     if not any(target.is_present and target.kind != "cpu" for target in targets):
         os.environ.setdefault("JAX_PLATFORMS", "cpu")
         os.environ.setdefault("JAX_SKIP_CUDA_CONSTRAINTS_CHECK", "1")

@@ -40,7 +40,7 @@ class _Section:
         """One row for all that read alike but for an index, such as the layers of a network."""
         sums: dict[tuple[str, ...], list[float]] = {}
         for numbers, words in self.rows:
-            alike = tuple(_INDEX.sub("[*]", word) for word in words)
+            alike = tuple(_without_index(word) for word in words)
             found = sums.setdefault(alike, [0.0] * len(numbers))
             found[:] = map(sum, zip(found, numbers, strict=True))
         ranked = sorted(sums.items(), key=lambda each: -each[1][0])
@@ -52,6 +52,11 @@ class _Section:
 
 
 _INDEX = re.compile(r"\[\d+\]")
+_SHAPE = re.compile(r"[a-z]+\d*\w*\[[\d,]*\]$")
+
+
+def _without_index(word: str) -> str:
+    return word if _SHAPE.match(word) else _INDEX.sub("[*]", word)
 
 
 def print_sections(console: Console, found: Report) -> None:
@@ -85,9 +90,9 @@ def _buffers(compiled: Compiled) -> _Section:
     return _Section(
         "live at the peak of memory",
         {"bytes": show_bytes, "n": _count},
-        ("", "what", "line"),
+        ("", "shape", "of", "line"),
         (
-            ((each.bytes, 1), (each.kind, f"{each.shape} {each.name}", line_of(each.place)))
+            ((each.bytes, 1), (each.kind, each.shape, each.name, line_of(each.place)))
             for each in compiled.memory.buffers
         ),
     )
