@@ -22,7 +22,7 @@
 // NOOPTION: jxc: error: XLA does not compile it: {{.*}}xla_no_such_option
 // NOOPTION-NOT: Traceback
 // NOVALUE: --xla-option xla_cpu: expected NAME=VALUE
-// BOTH: --run prints something else than --emit, --save, --compile-to and --dump-hlo-passes do
+// BOTH: --emit prints a stage; --run, --bench, --diff-plain run: give one of them
 // JSON: --json holds figures; --emit hlo is a text: leave --json out
 module @stages {
   func.func public @main(%x: tensor<1024xf32>) -> tensor<1024xf32> {
