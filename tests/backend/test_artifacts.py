@@ -22,6 +22,7 @@ from jxc.backend.artifacts import (
     save,
 )
 from jxc.backend.artifacts.compile_here import compile_here, compile_with
+from jxc.backend.artifacts.disassemble import disassemble
 from jxc.backend.artifacts.header import MAGIC
 from jxc.backend.artifacts.xla_passes import _without_numbers, trace_passes
 from jxc.backend.targets import find_target
@@ -345,3 +346,9 @@ def test_numbers_alone_are_no_change():
     assert _without_numbers(one) == _without_numbers(numbered)
     twice = "%b.2 = f32[] parameter(0)\n%c.3 = f32[] parameter(1)\n"
     assert _without_numbers(twice + one) != _without_numbers(twice + swapped)
+
+
+def test_no_disassembler_is_said(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(JxcError, match="neither objdump nor llvm-objdump is on the path"):
+        disassemble({"kernel.o": b""})
