@@ -118,10 +118,8 @@ def _check_reach(flags: dict[str, Any], stages: list[str], targets: list[Any]) -
     ahead = [name for name in ("hlo_pass", "dump_hlo_passes") if flags[name]]
     if flags["compile_from"] == "hlo" and ahead:
         raise UsageError(f"--{ahead[0].replace('_', '-')}: optimised HLO is past XLA's passes")
-    if not flags["hlo_pass"]:
+    if not flags["hlo_pass"] or is_judged:
         return
-    if is_judged:
-        raise UsageError("--hlo-pass goes with --run, --emit, --save or --dump-hlo-passes")
     is_compiled = flags["save"] or flags["dump_hlo_passes"] or not stages
     if not is_compiled and set(stages) <= set(UNCOMPILED):
         raise UsageError(f"--hlo-pass runs after --emit {','.join(stages)}: leave it out")

@@ -31,10 +31,8 @@ def _compiled(
     from ...backend.artifacts.compile_here import compile_with
     from ...backend.targets import find_target
 
-    try:
-        return compile_with(lowered, find_target("cpu"), xla_options=options, hlo_pass=hlo_pass)
-    except JxcError as error:
-        raise JxcError(str(error).replace(" -:", f" {name}:")) from error
+    here = find_target("cpu")
+    return compile_with(lowered, here, xla_options=options, hlo_pass=hlo_pass, name=name)
 
 
 def xla_options(texts: tuple[str, ...]) -> dict[str, Any]:
