@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
+from ...cost import roofline
+from ...cost.rates import rates_of
 from ...errors import UsageError
-from .device import Device, known_device
+from .device import Device
 from .target import Offer, Target
 
 
@@ -40,9 +41,20 @@ def environment_for(count: int) -> dict[str, str]:
 
 
 def _device() -> Device:
-    shipped = known_device("cpu", "cpu")
-    assert shipped is not None, "devices/cpu.toml is part of the package"
-    return replace(shipped, memory_bytes=_memory())
+    """This machine by what `jxc calibrate` measured here, or by shipped figures."""
+    rates = rates_of("cpu")
+    return Device(
+        name="cpu",
+        kind="cpu",
+        device_kind="cpu",
+        memory_bytes=_memory(),
+        bandwidth=roofline.bandwidth(rates),
+        peak_flops=MappingProxyType(roofline.peak_flops(rates)),
+        clock_hz=None,
+        launch_seconds=roofline.LAUNCH_SECONDS,
+        source=rates.source or "shipped figures: `jxc calibrate` measures this machine",
+        settings=MappingProxyType({}),
+    )
 
 
 def _memory() -> int:
