@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .backend.lowered import CrossExecutable, Executable, Lowered, lower
     from .check.verify import verify
     from .errors import JxcError
+    from .explain.report import Report, report
     from .pipeline.run import opt
     from .rewrite import Facts, approximates, exact, module_pass, reassociates, rule
 
@@ -32,6 +33,7 @@ __all__ = [
     "Facts",
     "JxcError",
     "Lowered",
+    "Report",
     "approximates",
     "enable",
     "exact",
@@ -40,6 +42,7 @@ __all__ = [
     "module_pass",
     "opt",
     "reassociates",
+    "report",
     "rule",
     "use",
     "verify",
@@ -51,6 +54,7 @@ _HOME = {
     "Facts": "rewrite",
     "JxcError": "errors",
     "Lowered": "backend.lowered",
+    "Report": "explain.report",
     "approximates": "rewrite",
     "enable": "backend.hook",
     "exact": "rewrite",
@@ -59,6 +63,7 @@ _HOME = {
     "module_pass": "rewrite",
     "opt": "pipeline.run",
     "reassociates": "rewrite",
+    "report": "explain.report",
     "rule": "rewrite",
     "use": "backend.hook",
     "verify": "check.verify",

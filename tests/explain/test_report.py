@@ -10,7 +10,7 @@ import pytest
 
 import jxc
 from jxc.backend.targets import find_target
-from jxc.explain.report import Compiled, Refused, report
+from jxc.explain.report import Compiled, Refused
 
 SQUARE = jax.ShapeDtypeStruct((256, 256), jnp.float32)
 
@@ -25,7 +25,7 @@ def repeated(x, w):
 
 @pytest.fixture(scope="module")
 def of_wave():
-    return report(jxc.lower(wave, SQUARE, SQUARE, SQUARE), find_target("cpu"), "O2")
+    return jxc.report(jxc.lower(wave, SQUARE, SQUARE, SQUARE), "cpu", "O2")
 
 
 def test_each_figure_is_there_without_our_passes_and_with_them(of_wave):
@@ -53,13 +53,13 @@ def test_memory_at_the_peak_is_what_goes_in_and_out(of_wave):
 
 
 def test_a_loop_counts_as_often_as_it_turns():
-    made = report(jxc.lower(repeated, SQUARE, SQUARE), find_target("cpu"), "O0").optimised
+    made = jxc.report(jxc.lower(repeated, SQUARE, SQUARE), find_target("cpu"), "O0").optimised
     assert made.totals.flops == pytest.approx(10 * (2 * 256**3 + 10 * 256**2), rel=1e-3)
     assert not made.totals.assumed
 
 
 def test_what_no_pass_changes_is_compiled_once(monkeypatch):
-    found = report(jxc.lower(jnp.matmul, SQUARE, SQUARE), find_target("cpu"), "O2")
+    found = jxc.report(jxc.lower(jnp.matmul, SQUARE, SQUARE), find_target("cpu"), "O2")
     assert found.plain is found.optimised
 
 
@@ -72,7 +72,9 @@ def test_a_report_is_one_object(of_wave):
 
 def test_what_is_refused_says_why():
     low = jxc.lower(wave, SQUARE, SQUARE, SQUARE)
-    found = report(low, find_target("cpu"), "O0", xla_options={"xla_no_such": 1}, with_plain=False)
+    found = jxc.report(
+        low, find_target("cpu"), "O0", xla_options={"xla_no_such": 1}, with_plain=False
+    )
     assert isinstance(found.optimised, Refused)
     assert "xla_no_such" in found.optimised.message and found.fit is None
     assert found.as_json()["after"]["refused"]

@@ -11,7 +11,7 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from ..backend.lowered import Lowered
-from ..backend.targets import Target
+from ..backend.targets import Target, find_target
 from ..backend.targets.build import Build, BuildError, build
 from ..ir import count_ops, write_bytecode
 from ..ir.shardings import meshes_of
@@ -184,7 +184,7 @@ class Report:
 
 def report(
     lowered: Lowered,
-    target: Target,
+    target: Target | str,
     pipeline: PipelineLike = "O2",
     *,
     assume: str | Sequence[str] = (),
@@ -197,7 +197,7 @@ def report(
 
     Args:
         lowered: the program before any pass.
-        target: what for.
+        target: what for, such as "tpu:v5e:2x2".
         pipeline: the passes to run.
         assume: promises such as "no-nans".
         with_plain: whether to compile it without the passes too.
@@ -209,6 +209,8 @@ def report(
         MissingTargetError: the target's compiler is not installed.
         JxcError: a pass fails, or a compiler dies.
     """
+    if isinstance(target, str):
+        target = find_target(target)
     plain = lowered
     if lowered.platform != target.platform:
         progress(f"lowering for {target.name}")
