@@ -74,10 +74,14 @@ def _dot(
     )
 
 
-@rule(exact, of=TransposeOp)
+@rule(exact, targets=("cpu", "gpu"), of=TransposeOp)
 def dot_of_transpose(op: DotGeneralOp) -> ir.Value | None:
     """dot_general(transpose(x), y) -> dot_general(x, y), if the dimensions of x that the result has
-    keep their order."""
+    keep their order.
+
+    Not for TPU, whose compiler lays out the operands of attention worse then: BERT took 6.4% longer
+    on v5e by its estimate, training it 2.6%; GPT-2 took 0.3% less.
+    """
     values, sides = [op.lhs, op.rhs], list(_sides_of(op))
     for i, value in enumerate(values):
         match value.owner:
@@ -90,11 +94,13 @@ def dot_of_transpose(op: DotGeneralOp) -> ir.Value | None:
     return _dot(op, values, sides, op.result.type)
 
 
-@rule(exact, of=DotGeneralOp)
+@rule(exact, targets=("cpu", "tpu"), of=DotGeneralOp)
 def transpose_of_dot(op: TransposeOp) -> ir.Value | None:
     """transpose(dot_general(x, y)) -> dot_general(y, x), if it changes the two about.
 
-    Not on complex numbers, whose product rounds by the order of its factors.
+    Not on complex numbers, whose product rounds by the order of its factors. Not for GPU, where XLA
+    lays the result out as it is wanted: in training BERT on H100 it left 8 more kernels, 2.1% of
+    the time by their rooflines.
     """
     match op.operand.owner:
         case DotGeneralOp(lhs=x, rhs=y) as dot if is_used_once(op.operand):

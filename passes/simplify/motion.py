@@ -254,9 +254,13 @@ def _leaves_fewer(
     return undone > 0 and dying > cost
 
 
-@rule(exact, of=TransposeOp)
+@rule(exact, targets=("cpu", "tpu"), of=TransposeOp)
 def reshape_of_transpose(op: ReshapeOp) -> ir.Value | None:
-    """reshape(transpose(x)) -> transpose(reshape(x)), if it joins only what lies together in x."""
+    """reshape(transpose(x)) -> transpose(reshape(x)), if it joins only what lies together in x.
+
+    Not for GPU, where a transpose before a reshape is left to a product's layout: in training a
+    transformer of Flax on H100 it left 9 more kernels, 4.1% of the time by their rooflines.
+    """
     match op.operand.owner:
         case TransposeOp(operand=x, permutation=permutation) if is_used_once(op.operand):
             shape, result = numeric_shape(x, op.result), shape_of(op.result)

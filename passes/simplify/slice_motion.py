@@ -84,9 +84,14 @@ def _from_other_end(cut: Cut, size: int) -> Cut:
     return Cut(size - 1 - cut.last, size - 1 - cut.first, cut.step)
 
 
-@rule(exact, of=ReshapeOp)
+@rule(exact, targets=("cpu",), of=ReshapeOp)
 def slice_of_reshape(op: SliceOp) -> ir.Value | None:
-    """slice(reshape(x)) -> reshape(slice(x)), where what is taken is a slice of x too."""
+    """slice(reshape(x)) -> reshape(slice(x)), where what is taken is a slice of x too.
+
+    For CPU alone: a reshape less between a product and what uses it in part changed what is fused
+    with it, for the worse. Small matrices took 3.3% longer on TPU v5e, by its compiler's estimate,
+    and 6.0% on H100, a kernel more.
+    """
     match op.operand.owner:
         case ReshapeOp(operand=x, result=wide) if is_used_once(op.operand):
             cuts = cuts_of(op)

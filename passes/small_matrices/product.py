@@ -51,7 +51,7 @@ class _Product(NamedTuple):
     columns: int
 
 
-@rule(reassociates, targets=("cpu",))
+@rule(reassociates, targets=("cpu", "tpu"))
 def small_product_to_multiply_add(op: DotGeneralOp, facts: Facts) -> ir.Value | None:
     """dot_general(x, y) -> sum over k of x[.., k] * y[k, ..], of many small matrices."""
     found = _read(op)
@@ -59,6 +59,10 @@ def small_product_to_multiply_add(op: DotGeneralOp, facts: Facts) -> ir.Value | 
         return None
     size = {"batch": found.batch, "rows": found.rows, "columns": found.columns}
     terms = prod(found.terms)
+    if not facts.rates.decides:  # a TPU of which only the compiler's estimates are known
+        is_known = isinstance(element_type(op.result), ir.F32Type)
+        pays = is_known and cost.pays_on_tpu(terms=terms, **size)
+        return _written_out(found) if pays else None
     if cost.tiny_product_pays(facts.rates, terms=terms, **size):
         return _written_out(found)
     if not cost.short_product_pays(facts.rates, terms=terms, **size) or _is_reduced(op.result):

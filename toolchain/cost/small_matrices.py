@@ -1,7 +1,7 @@
 """Where writing out products and factorisations of small matrices pays.
 
-On CPU measured under XLA:CPU of jaxlib 0.10.2 and 0.12.0.1 on two x86 cores with AVX-512, f32 and f64:
-products of 1 to 16 rows, terms and columns, batches 1 to 20000, alone, in chains, in scans, in
+On CPU measured under XLA:CPU of jaxlib 0.10.2 and 0.12.0.1 on two x86 cores with AVX-512, f32 and
+f64: products of 1 to 16 rows, terms and columns, batches 1 to 20000, alone, in chains, in scans, in
 gradients, after and before elementwise ops and sums; both programs in one process, interleaved,
 medians. On TPU by the cycles that the compiler of libtpu 0.0.52 estimates for a v5e, f32 at default
 precision: nothing was run.
@@ -102,8 +102,9 @@ def pays_on_tpu(*, batch: int, rows: int, columns: int, terms: int) -> bool:
     """Whether so many products are better written out for TPU, whose matrix unit is mostly idle.
 
     4096 products gained 5.9 times for 2x2, 4.4 for 3x3, 2.1 for 8x8, 20000 of 4x4 gained 6.4; A S
-    A^T 5.2, a gradient 3.2, summed squares 3.5, with the batch last 3.5. 1000 of 4x4 gained 1.6;
-    256 and fewer lost (0.6), matrices by vectors did (0.6), and 64 in a loop (0.4).
+    A^T 5.2, a gradient 3.2, summed squares 3.5, with the batch last 3.5, in a loop 5.8. 1000 gained
+    1.06 for 8x8, 1.6 for 4x4, 1.9 for 2x2, 1.5 in a loop; 256 lost (0.6), as did matrices by
+    vectors (0.6) and 64 in a loop (0.4).
     """
     if min(rows, columns, terms) < 2 or max(rows, columns, terms) > TPU_LONGEST:
         return False

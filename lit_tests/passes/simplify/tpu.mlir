@@ -1,0 +1,39 @@
+// Rules that cost cycles on TPU are off there; their docstrings say where.
+// RUN: %jxc opt %s -p simplify --target tpu | FileCheck %s
+
+// CHECK-LABEL: func.func @select_to_convert_not_on_tpu(
+// CHECK: stablehlo.select
+func.func @select_to_convert_not_on_tpu(%p: tensor<4xi1>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<1.0> : tensor<4xf32>
+  %z = stablehlo.constant dense<0.0> : tensor<4xf32>
+  %r = stablehlo.select %p, %c, %z : tensor<4xi1>, tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @slice_of_reshape_not_on_tpu(
+// CHECK: stablehlo.reshape
+// CHECK-NEXT: stablehlo.slice
+func.func @slice_of_reshape_not_on_tpu(%x: tensor<6x4x1xf32>) -> tensor<6x3xf32> {
+  %a = stablehlo.reshape %x : (tensor<6x4x1xf32>) -> tensor<6x4xf32>
+  %r = stablehlo.slice %a [0:6, 0:3] : (tensor<6x4xf32>) -> tensor<6x3xf32>
+  return %r : tensor<6x3xf32>
+}
+
+// CHECK-LABEL: func.func @dot_of_transpose_not_on_tpu(
+// CHECK: stablehlo.transpose
+// CHECK-NEXT: stablehlo.dot_general
+func.func @dot_of_transpose_not_on_tpu(%x: tensor<8x4xf32>, %y: tensor<8x3xf32>) -> tensor<4x3xf32> {
+  %a = stablehlo.transpose %x, dims = [1, 0] : (tensor<8x4xf32>) -> tensor<4x8xf32>
+  %r = stablehlo.dot_general %a, %y, contracting_dims = [1] x [0] : (tensor<4x8xf32>, tensor<8x3xf32>) -> tensor<4x3xf32>
+  return %r : tensor<4x3xf32>
+}
+
+// The others are on.
+// CHECK-LABEL: func.func @transpose_of_dot(
+// CHECK-NEXT: stablehlo.dot_general
+// CHECK-NEXT: return
+func.func @transpose_of_dot(%x: tensor<4x8xf32>, %y: tensor<8x3xf32>) -> tensor<3x4xf32> {
+  %a = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<4x8xf32>, tensor<8x3xf32>) -> tensor<4x3xf32>
+  %r = stablehlo.transpose %a, dims = [1, 0] : (tensor<4x3xf32>) -> tensor<3x4xf32>
+  return %r : tensor<3x4xf32>
+}
