@@ -1,0 +1,141 @@
+"""Models on accelerators: what is worse, what the tables say; no compiler is needed."""
+
+import json
+
+import pytest
+from accelerators_report import (
+    contender_lines,
+    name_of,
+    outcome,
+    rule_lines,
+    summary_lines,
+    table,
+)
+from accelerators_worker import changed
+
+from .test_run import run
+
+TPU, GPU = "tpu:v5e:2x2", "gpu:h100"
+
+
+def figures(name="plain", seconds=1e-4, peak=10 * 2**20, **others):
+    """What `accelerators_worker.py` tells of one contender."""
+    told = {"name": name, "ops": 50, "xla_seconds": 1.5, "cycles": 1e9 * seconds, "kernels": 12}
+    told |= {"without_estimate": {"sort": 2}, "seconds": seconds, "bytes": 3e6, "peak": peak}
+    return told | {"temporaries": 2**20, "passes_seconds": 0.01, "rules": {}} | others
+
+
+def process(model, *contenders, target=TPU):
+    return {"model": model, "target": target, "contenders": list(contenders)}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "peak", "losses"),
+    [
+        (1.005e-4, 10 * 2**20, []),
+        (1.02e-4, 10 * 2**20, ["estimated time 1.020x"]),
+        (0.5e-4, int(10.1 * 2**20), []),
+        (0.5e-4, 11 * 2**20, ["peak memory 1.100x"]),
+    ],
+)
+def test_more_than_a_percent_of_time_or_two_of_memory_is_worse(seconds, peak, losses):
+    found = outcome(process("a", figures(), figures("O2", seconds, peak)))
+    assert found.losses == losses
+
+
+def test_losses_come_first_and_every_model_is_accounted_for():
+    told = [
+        process("better", figures(), figures("O2", 0.5e-4)),
+        process("same", figures(), figures("O2")),
+        process("worse", figures(), figures("O2", 2e-4)),
+        {"model": "not-there", "target": TPU, "skipped": "ImportError: no keras"},
+        process("refused", figures(), {"name": "O2", "failed": "out of memory"}),
+    ]
+    lines = summary_lines(TPU, [outcome(each) for each in told])
+    assert lines == [
+        f"{TPU}: 1 of 3 models are worse",
+        f"{TPU}: WORSE: worse: estimated time 2.000x",
+        f"{TPU}: estimated time 1.000x better over 3 models, peak memory 1.000x (geometric means)",
+        f"{TPU}: 1 models gain more than 1%: better 2.00",
+        f"{TPU}: no figures: not-there: ImportError: no keras",
+        f"{TPU}: no figures: refused: O2: out of memory",
+    ]
+
+
+def test_tables_are_sorted_by_gain_and_say_what_the_compiler_estimates():
+    slow = outcome(process("slow", figures(), figures("O2", 2e-4)))
+    fast = outcome(process("fast", figures(), figures("O2", 0.5e-4)))
+    head, _, first, second = table([slow, fast]).splitlines()
+    assert "kcycles" in head and "kernels" not in head
+    assert first.startswith("| fast | 100 -> 50 | 2.000 | 100 -> 50 | 2 sort |")
+    assert second.startswith("| slow |") and second.endswith("**worse** |")
+    gpu = outcome(process("a", figures(cycles=0.0), figures("O2", cycles=0.0), target=GPU))
+    assert "| kernels | MB moved |" in table([gpu])
+
+
+def test_rules_are_counted_by_models():
+    both = [process(name, figures(), figures("O2", rules={"a": 3})) for name in ("x", "y")]
+    assert "| a | 2 | 6 |" in rule_lines([outcome(each) for each in both])
+
+
+def test_a_rule_switched_off_is_compared_with_the_level():
+    base, without = figures("O2", 2e-4), figures("O2 -a", 1e-4)
+    told = [process("x", figures(), base, without, figures("O2 -b", 2e-4))]
+    assert contender_lines(told) == [f"x, {TPU}: O2 -a: time 0.500x, peak 1.000x that of O2"]
+
+
+def test_names_of_contenders():
+    assert name_of("O0", ()) == "plain"
+    assert name_of("O2", ["-a", "+b"]) == "O2 -a +b"
+
+
+def test_rules_are_switched_on_whatever_targets_they_are_for_and_off():
+    changes = ["+sine-to-polynomial", "-transpose-of-dot"]
+    steps = {step.name: step.python for step in changed("O2", changes).steps if step.python}
+    rules = {rule.name: rule for rule in (*steps["elementary"].rules, *steps["simplify"].rules)}
+    assert rules["sine-to-polynomial"].targets is None
+    assert rules["cosine-to-polynomial"].targets == ("cpu",)
+    assert "transpose-of-dot" not in rules
+    with pytest.raises(SystemExit, match=r"expected \+RULE or -RULE, found '-nothing'"):
+        changed("O2", ["-nothing"])
+
+
+def test_what_was_kept_is_put_together_again(tmp_path):
+    about = {"date": "today", "commit": "c", "python": "3", "versions": {"jax": "1"}}
+    about |= {"compilers": "libtpu 1"}
+    lines = [{"about": about}, process("k-means", figures(), figures("O2", 2e-4))]
+    lines += [process("k-means", figures(), figures("O2", 0.5e-4))]  # told last
+    raw, results = tmp_path / "raw", tmp_path / "results.md"
+    raw.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    names = ("--models", "k-means,signal", "--targets", TPU)
+    done = run(*names, "--read", raw, "--results", results, script="accelerators.py")
+    assert done.returncode == 0, done.stderr
+    assert f"{TPU}: 0 of 1 models are worse" in done.stdout
+    assert f"{TPU}: no figures: signal: not run" in done.stdout
+    assert "| k-means | 100 -> 50 |" in results.read_text()
+
+
+def test_a_model_from_build_to_table(tmp_path):
+    raw = tmp_path / "raw"
+    names = ("--models", "k-means", "--targets", "cpu", "--rules=-rearranged-splat")
+    done = run(*names, "--raw", raw, script="accelerators.py", JXC_PIPELINE="O2")
+    assert done.returncode == 0, done.stderr
+    _, told = map(json.loads, raw.read_text().splitlines())
+    base, without = told["contenders"]
+    assert [base["name"], without["name"]] == ["O2", "O2 -rearranged-splat"]
+    assert base["rules"].keys() - without["rules"].keys() == {"rearranged-splat"}
+    assert base["kernels"] > 0 and base["seconds"] > 0 and base["peak"] > base["temporaries"]
+
+
+def test_a_process_that_dies_is_named_and_fails_the_run(tmp_path):
+    (tmp_path / "equinox.py").write_text("raise SystemExit('gone')")
+    names = ("--models", "equinox-mixer-training", "--targets", "cpu")
+    done = run(*names, script="accelerators.py", PYTHONPATH=str(tmp_path))
+    assert done.returncode == 1
+    assert "cpu: no figures: equinox-mixer-training: exit code 1: gone" in done.stdout
+
+
+def test_a_wrong_target_is_a_usage_error():
+    done = run("--targets", "gpu:h1000", script="accelerators.py")
+    assert done.returncode == 2
+    assert "no such GPU is known" in done.stderr and "Traceback" not in done.stderr
