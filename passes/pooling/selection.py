@@ -13,14 +13,14 @@ from jaxlib.mlir.dialects.stablehlo import AddOp, CompareOp, SelectAndScatterOp
 from jxc.cost import pooling as cost
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of, splat_of
-from jxc.rewrite import exact, reassociates, rule
+from jxc.rewrite import Facts, exact, reassociates, rule
 
 from . import geometry
 from .geometry import Axis
 
 
-@rule(exact, targets=("cpu",))
-def selection_apart_to_compare(op: SelectAndScatterOp) -> ir.Value | None:
+@rule(exact, targets=("cpu", "gpu"))
+def selection_apart_to_compare(op: SelectAndScatterOp, facts: Facts) -> ir.Value | None:
     """select_and_scatter(x, y) -> select(repeat(chosen(x)) == place, repeat(y), 0) + init.
 
     For windows side by side that cover the operand: `chosen` is the position in the window that
@@ -31,11 +31,13 @@ def selection_apart_to_compare(op: SelectAndScatterOp) -> ir.Value | None:
         return None
     if any(a.window != a.stride or a.out * a.stride != a.size for a in found.axes):
         return None
+    if not cost.selection_pays(facts.target, taps=_taps(found), is_apart=True):
+        return None
     return _apart(op, _chosen(op.operand, found), found.axes)
 
 
-@rule(reassociates, targets=("cpu",))
-def selection_to_compare(op: SelectAndScatterOp) -> ir.Value | None:
+@rule(reassociates, targets=("cpu", "gpu"))
+def selection_to_compare(op: SelectAndScatterOp, facts: Facts) -> ir.Value | None:
     """select_and_scatter(x, y) -> sum over the window of select(chosen(x) == position, y, 0).
 
     `chosen` is the position in the window that the comparisons lead to, element by element,
@@ -43,6 +45,8 @@ def selection_to_compare(op: SelectAndScatterOp) -> ir.Value | None:
     """
     found = _read(op)
     if found is None:
+        return None
+    if not cost.selection_pays(facts.target, taps=_taps(found), is_apart=False):
         return None
     return _summed(op, _chosen(op.operand, found), found.axes)
 
@@ -63,7 +67,7 @@ def _read(op: SelectAndScatterOp) -> _Selection | None:
     axes = geometry.read(op, op.operand, op.source)
     if axes is None or any(axis.is_padded for axis in axes):
         return None
-    if not cost.selection_pays(prod(axis.window for axis in axes)) or not _is_sum(op):
+    if not _is_sum(op):
         return None
     (select,) = op.select.blocks
     compare, *rest = select.operations
@@ -73,6 +77,10 @@ def _read(op: SelectAndScatterOp) -> _Selection | None:
     if list(rest[0].operands) != [compare.result] or operands not in (arguments, arguments[::-1]):
         return None
     return _Selection(axes, compare, is_turned=operands != arguments)
+
+
+def _taps(selection: _Selection) -> int:
+    return prod(axis.window for axis in selection.axes)
 
 
 def _is_sum(op: SelectAndScatterOp) -> bool:

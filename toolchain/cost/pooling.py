@@ -1,8 +1,10 @@
-"""Where spelling out the windows of pooling pays on CPU.
+"""Where spelling out the windows of pooling pays.
 
-Measured under XLA:CPU of jaxlib 0.10.2 and 0.12.0.1 on two x86 cores with AVX-512: images of 7 to
-112, 1 to 256 channels, NHWC and NCHW, windows of 2 to 24, strides 1 to 3, alone and between
-elementwise ops; f32, bf16, f16, f64 and i32. Both programs in one process, interleaved, medians.
+On CPU, measured under XLA:CPU of jaxlib 0.10.2 and 0.12.0.1 on two x86 cores with AVX-512: images
+of 7 to 112, 1 to 256 channels, NHWC and NCHW, windows of 2 to 24, strides 1 to 3, alone and between
+elementwise ops; f32, bf16, f16, f64 and i32. Both programs in one process, interleaved, medians. On
+GPU by the rooflines of the kernels that XLA makes for an H100, 1.5 us each for starting: nothing
+was run.
 """
 
 from __future__ import annotations
@@ -34,6 +36,13 @@ LONGEST_SELECTION = 64
 
 2x2 ran 5 to 80 times faster than XLA and compiled 2 to 10 times as quickly, 3x3 3 to 25 and 2 to 3,
 7x7 6 and 0.7: passes that tidy the comparisons take their time too.
+"""
+
+LONGEST_SHARED_ON_GPU = 9
+"""The same on GPU, where windows share elements or are not selected in blocks.
+
+2x2 gained 1.7 to 3.0, 3x3 1.9 to 3.4, in training 1.2 to 1.5; 7x7 lost (0.7). Side by side in
+blocks 8x8 gained 1.6.
 """
 
 LONGEST_BODY = 8
@@ -75,9 +84,19 @@ def steps_pay(windows: Sequence[int]) -> bool:
     return 1 < prod(windows) <= MOST_STEPS
 
 
-def selection_pays(taps: int) -> bool:
-    """Whether comparisons beat XLA's gradient of max pooling, for windows of `taps` elements."""
-    return taps <= LONGEST_SELECTION
+def selection_pays(target: str, *, taps: int, is_apart: bool) -> bool:
+    """Whether comparisons beat XLA's gradient of max pooling.
+
+    On TPU they lose (0.03 to 0.8).
+
+    Args:
+        target: "cpu", "gpu" or "tpu".
+        taps: elements of a window.
+        is_apart: whether windows share none, and are selected in blocks.
+    """
+    shared = {"cpu": LONGEST_SELECTION, "gpu": LONGEST_SHARED_ON_GPU}
+    apart = {"cpu": LONGEST_SELECTION, "gpu": LONGEST_SELECTION}
+    return taps <= (apart if is_apart else shared).get(target, 0)
 
 
 def blocks_pay(last_stride: int) -> bool:
