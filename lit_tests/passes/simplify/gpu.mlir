@@ -10,6 +10,15 @@ func.func @transpose_of_dot_not_on_gpu(%x: tensor<4x8xf32>, %y: tensor<8x3xf32>)
   return %r : tensor<3x4xf32>
 }
 
+// CHECK-LABEL: func.func @dot_of_transpose_not_on_gpu(
+// CHECK: stablehlo.transpose
+// CHECK-NEXT: stablehlo.dot_general
+func.func @dot_of_transpose_not_on_gpu(%x: tensor<8x4xf32>, %y: tensor<8x3xf32>) -> tensor<4x3xf32> {
+  %a = stablehlo.transpose %x, dims = [1, 0] : (tensor<8x4xf32>) -> tensor<4x8xf32>
+  %r = stablehlo.dot_general %a, %y, contracting_dims = [1] x [0] : (tensor<4x8xf32>, tensor<8x3xf32>) -> tensor<4x3xf32>
+  return %r : tensor<4x3xf32>
+}
+
 // CHECK-LABEL: func.func @reshape_of_transpose_not_on_gpu(
 // CHECK: stablehlo.transpose
 // CHECK-NEXT: stablehlo.reshape
