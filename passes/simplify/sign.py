@@ -79,9 +79,13 @@ def _negative(value: ir.Value) -> Callable[[], ir.Value] | None:
     return lambda: build.splat(-number, value.type)
 
 
-@rule(exact, of=NegOp)
+@rule(exact, targets=("cpu", "gpu"), of=NegOp)
 def multiply_of_negate(op: MulOp) -> ir.Value | None:
-    """(-x) * c -> x * -c."""
+    """(-x) * c -> x * -c.
+
+    Not for TPU, where it changed what is fused: BERT took 13% longer on v5e by the compiler's
+    estimate.
+    """
     for negated, constant in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
         match negated.owner:
             case NegOp(operand=x) if (negative := _negative(constant)) is not None:

@@ -28,6 +28,16 @@ func.func @dot_of_transpose_not_on_tpu(%x: tensor<8x4xf32>, %y: tensor<8x3xf32>)
   return %r : tensor<4x3xf32>
 }
 
+// CHECK-LABEL: func.func @multiply_of_negate_not_on_tpu(
+// CHECK: stablehlo.negate
+// CHECK-NEXT: stablehlo.multiply
+func.func @multiply_of_negate_not_on_tpu(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<3.0> : tensor<4xf32>
+  %a = stablehlo.negate %x : tensor<4xf32>
+  %r = stablehlo.multiply %c, %a : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
 // The others are on.
 // CHECK-LABEL: func.func @transpose_of_dot(
 // CHECK-NEXT: stablehlo.dot_general
