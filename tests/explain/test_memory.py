@@ -162,7 +162,7 @@ def test_what_does_not_fit_says_by_how_much_and_what_would_help() -> None:
 
 def test_donating_is_advised_where_an_output_has_the_shape_of_an_argument() -> None:
     advice = fits(_measure("loop", "tpu"), _device(512 * MIB)).advice
-    assert advice[-1] == "donating arguments (donate_argnums) would save 256 MiB"
+    assert advice[-1] == "donating arguments (donate_argnums) may save up to 256 MiB"
 
 
 def test_what_fits_says_what_is_left() -> None:

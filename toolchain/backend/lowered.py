@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from time import perf_counter
 from typing import Any
 
 import jax
@@ -33,21 +32,20 @@ class Origin:
         traced: JAX's `Traced`, or a stand-in's of the same signature; None where nothing is called.
         lowered: JAX's `Lowered`, which knows how to call what is compiled; None likewise.
         plain: the module before any pass; None for a function, which can be lowered again.
+        lowering: of a function, which can; None for a module from a file.
     """
 
     traced: Any
     lowered: Any
     plain: ir.Module | None = None
+    lowering: Lowering | None = None
 
     def lowered_for(self, platform: str) -> Lowered:
         """The program before any pass, for another platform."""
-        if self.plain is not None:
+        if self.lowering is None:
+            assert self.plain is not None
             return Lowered(self.plain, "", None, platform, self)
-        start = perf_counter()
-        lowered = self.traced.lower(lowering_platforms=(platform,))
-        module = clone_module(lowered.compiler_ir("stablehlo"))
-        seconds = {"lower": perf_counter() - start}
-        return Lowered(module, "", None, platform, replace(self, lowered=lowered), seconds=seconds)
+        return _of_lowering(self.lowering.for_platform(platform), platform)
 
 
 @dataclass(frozen=True)
@@ -149,7 +147,7 @@ class Lowered:
             target: such as "gpu:h100" or "tpu:v5e:2x2".
         """
         found = find_target(target)
-        lowered = replace(self._origin.lowered_for(found.platform), mesh=self.mesh)
+        lowered = self._origin.lowered_for(found.platform)
         for steps, assumptions in self._ran:
             lowered = lowered._after(steps, found.kind, assumptions)
         return lowered
@@ -287,7 +285,7 @@ def lowered_from_request(
 
 def _of_lowering(lowering: Lowering, platform: str | None = None) -> Lowered:
     module = clone_module(lowering.module)
-    origin = Origin(lowering.traced, lowering.lowered)
+    origin = Origin(lowering.traced, lowering.lowered, lowering=lowering)
     seconds = {"trace": lowering.trace_seconds, "lower": lowering.lower_seconds}
     name = platform or jax.default_backend()
     return Lowered(module, "", None, name, origin, seconds=seconds, mesh=lowering.mesh)

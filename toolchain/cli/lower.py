@@ -12,6 +12,7 @@ import click
 
 from ..errors import UsageError
 from ..frontend.forms import BINARY_FORMS, FORMS, PLATFORMS
+from .environment import leave_out_absent_hardware
 from .io import write_output
 
 _SHORT_CONSTANT = 16  # elements; longer ones are what fills screens
@@ -146,6 +147,7 @@ def lower_command(
     _check(form, output, as_json)
     # An output of JAX alone: a pipeline for running programs would leave its mark in it.
     os.environ.pop("JXC_PIPELINE", None)
+    leave_out_absent_hardware()
     from ..frontend import LowerRequest, run_request
 
     warnings.showwarning = _show_warning

@@ -290,7 +290,7 @@ def _savings(memory: Memory) -> Iterator[str]:
         yield f"{size} of temporaries are kept for the gradient: jax.checkpoint computes them again"
     donable = _donable(memory.buffers)
     if donable > small:
-        yield f"donating arguments (donate_argnums) would save {show_bytes(donable)}"
+        yield f"donating arguments (donate_argnums) may save up to {show_bytes(donable)}"
 
 
 def _donable(buffers: Iterable[Buffer]) -> int:

@@ -13,6 +13,7 @@ from jaxlib.mlir import ir
 from ..backend.lowered import Lowered
 from ..backend.targets import Target, find_target
 from ..backend.targets.build import Build, BuildError, build
+from ..errors import JxcError
 from ..ir import count_ops, write_bytecode
 from ..ir.shardings import meshes_of
 from ..pipeline import PipelineLike
@@ -207,14 +208,17 @@ def report(
 
     Raises:
         MissingTargetError: the target's compiler is not installed.
-        JxcError: a pass fails, or a compiler dies.
+        JxcError: a pass fails.
     """
     if isinstance(target, str):
         target = find_target(target)
     plain = lowered
     if lowered.platform != target.platform:
         progress(f"lowering for {target.name}")
-        plain = lowered.for_target(target.name)
+        try:
+            plain = lowered.for_target(target.name)
+        except JxcError as error:  # this target's alone: others may do
+            return Report(target, None, Refused(0, str(error), None), {}, lowered.seconds)
     start = perf_counter()
     optimised = plain.opt(pipeline, target=target.name, assume=assume)
     seconds = {**lowered.seconds, **plain.seconds, "passes": perf_counter() - start}

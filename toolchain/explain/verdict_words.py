@@ -40,6 +40,8 @@ def parse_words(text: str | None) -> tuple[str, ...]:
         UsageError: one is none of HLO's.
     """
     words = tuple(dict.fromkeys(word.strip() for word in (text or "").split(",") if word.strip()))
+    if text is not None and not words:
+        raise UsageError("--forbid: expected words such as all-gather or f64, found none")
     known = OPCODES | ELEMENT_TYPES | {COLLECTIVES}
     for word in words:
         if word not in known:

@@ -37,6 +37,8 @@ class Lowering:
     lower_seconds: float = field(default=0.0, compare=False)
     mesh: Mapping[str, int] = field(default_factory=dict)
     _exported: Any = field(default=None, repr=False, compare=False)
+    _call: Any = field(default=None, repr=False, compare=False)
+    _over: Any = field(default=None, repr=False, compare=False)
 
     @property
     def jaxpr(self) -> Any:
@@ -55,6 +57,19 @@ class Lowering:
         from ..ir import make_context, read_module
 
         return read_module(self._exported.mlir_module_serialized, make_context())
+
+    def for_platform(self, platform: str) -> Lowering:
+        """The same program, traced once, lowered for another platform.
+
+        Raises:
+            TraceError: it cannot be lowered for that; the message names the line.
+        """
+        start = time.perf_counter()
+        with within(self._over), explaining(self._call):
+            lowered = self.traced.lower(lowering_platforms=(platform,))
+        seconds = time.perf_counter() - start
+        again = replace(self, lowered=lowered, lower_seconds=seconds)
+        return replace(again, mesh=settle(again.module, self._over, self._call.name))
 
     @property
     def is_symbolic(self) -> bool:
@@ -122,6 +137,7 @@ def lower(
     with _on(device), within(over), explaining(call):
         jitted, args = _jitted(sharded, jit_kwargs, over, out_shardings)
         lowering = _lower(sharded, jitted, args, platform_for(over, platform))
+    lowering = replace(lowering, _call=call, _over=over)
     if lowering.is_symbolic:
         return replace(lowering, mesh=sizes_of(over))
     return replace(lowering, mesh=settle(lowering.module, over, call.name))

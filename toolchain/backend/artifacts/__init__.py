@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .header import ArtifactError, Header, read_header
     from .hlo_pass import HloPass, compile_through, find_hlo_pass
     from .loading import Loaded, load
-    from .names import STAGES, check_stages
+    from .names import STAGES, stages_of
     from .resume import Optimised, lowered_from_hlo
     from .saving import save
     from .stages import Artifact, emit
@@ -34,7 +34,6 @@ __all__ = [
     "Optimised",
     "PassRun",
     "XlaPasses",
-    "check_stages",
     "compile_through",
     "compile_with",
     "emit",
@@ -43,6 +42,7 @@ __all__ = [
     "lowered_from_hlo",
     "read_header",
     "save",
+    "stages_of",
     "trace_passes",
 ]
 
@@ -56,7 +56,6 @@ _HOME = {
     "Optimised": "resume",
     "PassRun": "xla_passes",
     "XlaPasses": "xla_passes",
-    "check_stages": "names",
     "compile_through": "hlo_pass",
     "compile_with": "compile_here",
     "emit": "stages",
@@ -65,6 +64,7 @@ _HOME = {
     "lowered_from_hlo": "resume",
     "read_header": "header",
     "save": "saving",
+    "stages_of": "names",
     "trace_passes": "xla_passes",
 }
 

@@ -31,11 +31,12 @@ BINARY = ("hlo-proto", "executable")
 _OWN = {"llvm": ("cpu", "gpu"), "asm": ("cpu",), "ptx": ("gpu",)}
 
 
-def check_stages(stages: Sequence[str], target: Target) -> None:
-    """See that a target has all the stages.
+def stages_of(stages: Sequence[str], target: Target) -> list[str]:
+    """Those of `stages` that a target has.
 
     Raises:
-        UsageError: it has not, or there is no such stage; the message says which there are.
+        UsageError: it has none of them, or there is no such stage; the message says which there
+            are.
     """
     for stage in stages:
         if stage not in STAGES:
@@ -43,9 +44,14 @@ def check_stages(stages: Sequence[str], target: Target) -> None:
                 f"--emit {stage}: expected one of {', '.join(STAGES)}, or several separated by "
                 f"commas.{did_you_mean(stage, list(STAGES))}"
             )
-        if target.kind not in _OWN.get(stage, (target.kind,)):
-            has = [name for name in STAGES if target.kind in _OWN.get(name, (target.kind,))]
-            raise UsageError(
-                f"--emit {stage}: the compiler of {target.name} has no such stage; it has "
-                f"{', '.join(has)}"
-            )
+    found = [stage for stage in stages if _has(target, stage)]
+    if stages and not found:
+        raise UsageError(
+            f"--emit {','.join(stages)}: the compiler of {target.name} has no such stage; it has "
+            f"{', '.join(stage for stage in STAGES if _has(target, stage))}"
+        )
+    return found
+
+
+def _has(target: Target, stage: str) -> bool:
+    return target.kind in _OWN.get(stage, (target.kind,))

@@ -57,6 +57,10 @@ def describe(executable: Executable | CrossExecutable) -> Header:
     arguments, results = _arguments(called), _results(called)
     _check_counts(lowered.module, arguments, results)
     target, platform, kind, devices = _made_for(executable)
+    if devices > 1:
+        raise ArtifactError(
+            f"cannot be saved: it is for {devices} devices, and what is loaded runs on one"
+        )
     return Header(
         versions={name: version(name) for name in ("jxc", "jax", "jaxlib")},
         target=target,

@@ -15,7 +15,7 @@ from ..lowered import CrossExecutable, Lowered
 from ..targets import Target
 from ..targets.build import Build, build
 from .disassemble import disassemble
-from .names import STAGES, UNCOMPILED, check_stages
+from .names import STAGES, UNCOMPILED, stages_of
 from .resume import Optimised
 
 _FILES = {"llvm": "*.ir-with-opt.ll", "asm": "*.o", "ptx": "*.ptx"}
@@ -65,7 +65,7 @@ def emit(
         UsageError: the target has no such stage, or the program has none.
         MissingTargetError, JxcError: as `build`.
     """
-    check_stages(stages, target)
+    stages = stages_of(stages, target)
     wanted = [stage for stage in STAGES if stage in stages]
     made: Build | None = None
     if not set(wanted) <= set(UNCOMPILED):

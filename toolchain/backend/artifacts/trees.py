@@ -28,7 +28,8 @@ def encode(tree: Any) -> Any:
 def _children(tree: Any) -> list[Any] | None:
     """What a container holds, in JAX's order; None for a leaf."""
     leaves, structure = jax.tree.flatten(tree, is_leaf=lambda x: x is not tree)
-    return None if jax.tree_util.treedef_is_leaf(structure) else leaves
+    is_leaf = jax.tree_util.treedef_is_leaf(structure) and structure.num_leaves  # () is none
+    return None if is_leaf else leaves
 
 
 def decode(told: Any, leaves: Iterator[Any]) -> Any:

@@ -46,7 +46,7 @@ def find(rest: str) -> Target:
 
 def offers() -> Sequence[Offer]:
     """A GPU of this machine, and each that there is a data file for."""
-    there = [Offer("gpu", "the GPU of this machine", "present")] if _is_present() else []
+    there = [Offer("gpu", "the GPU of this machine", "present")] if is_here() else []
     named = [known_device("gpu", name) for name in device_names("gpu")]
     found = [
         Offer(f"gpu:{d.name}", d.settings["description"], _missing(d) or "compiles")
@@ -212,5 +212,6 @@ def _environment(device: Device) -> dict[str, str]:
     return environment
 
 
-def _is_present() -> bool:
+def is_here() -> bool:
+    """Whether this machine has one."""
     return Path("/dev/nvidia0").exists()

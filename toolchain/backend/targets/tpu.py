@@ -50,7 +50,7 @@ def find(rest: str) -> Target:
 def offers() -> Sequence[Offer]:
     """A TPU of this machine, and each generation that the compiler knows."""
     state = "compiles" if _is_installed() else _INSTALL
-    there = [Offer("tpu", "the TPU of this machine", "present")] if _is_present() else []
+    there = [Offer("tpu", "the TPU of this machine", "present")] if is_here() else []
     return there + [
         Offer(
             f"tpu:{name}:{_shape(name)}",
@@ -105,5 +105,6 @@ def _is_installed() -> bool:
     return importlib.util.find_spec("libtpu") is not None
 
 
-def _is_present() -> bool:
+def is_here() -> bool:
+    """Whether this machine has one."""
     return any(Path("/dev").glob("accel[0-9]*")) or any(Path("/dev/vfio").glob("[0-9]*"))

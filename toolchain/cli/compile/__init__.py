@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from pathlib import Path
 from typing import Any
 
 import click
 
 from ...errors import UsageError
+from ..environment import stay_on_cpu
 from ..io import read_input
 from ..lower import lowering_options
 from ..opt import chosen_pipeline, input_name, pipeline_options
 from ..supervise import in_child
 from .artifacts import artifact_options, check_artifacts, write_artifacts, writes_artifacts
 from .options import budget_options, running_options
-from .prepare_environment import prepare_environment
 
 
 @click.command(short_help="Hand a module to XLA; run it, time it, look inside, judge it.")
@@ -44,7 +45,9 @@ def compile_command(source: str, **flags: Any) -> None:
     results differ by more than rounding; 3 where a target's compiler is not installed.
     """
     targets = _check(flags)
-    prepare_environment(flags, targets)
+    os.environ.pop("JXC_PIPELINE", None)  # what is compiled here is what is asked for here
+    if not any(target.is_present and target.kind != "cpu" for target in targets):
+        stay_on_cpu()
     is_file = source == "-" or (Path(source).is_file() and not source.endswith(".py"))
     data = read_input(source) if is_file else None
     spec = chosen_pipeline(flags, default="" if flags["compile_from"] else "O2")
@@ -80,7 +83,7 @@ def _is_judged(flags: dict[str, Any], targets: list[Any]) -> bool:
     budgets = ("max_memory", "max_flops", "max_compile_seconds", "forbid")
     return (
         flags["report"]
-        or any(flags[name] for name in budgets)
+        or any(flags[name] is not None for name in budgets)
         or [t.name for t in targets] != ["cpu"]
     )
 

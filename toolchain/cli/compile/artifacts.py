@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ...backend.artifacts.names import STAGES, UNCOMPILED, check_stages
+from ...backend.artifacts.names import STAGES, UNCOMPILED, stages_of
 from ...errors import UsageError
 from ..io import write_output
 from .job import Job
@@ -76,7 +76,7 @@ def check_artifacts(flags: dict[str, Any], targets: list[Any]) -> None:
     """
     stages = _stages(flags)
     for target in targets:
-        check_stages(stages, target)
+        stages_of(stages, target)
     if flags["compile_from"] and flags["specs"]:
         raise UsageError(
             f"--compile-from reads a file, whose arguments are settled; found {flags['specs'][0]!r}"
@@ -84,7 +84,7 @@ def check_artifacts(flags: dict[str, Any], targets: list[Any]) -> None:
     _check_reach(flags, stages, targets)
     if not writes_artifacts(flags):
         return
-    others = [name for name in _ELSEWHERE if flags.get(name)]
+    others = [name for name in _ELSEWHERE if _is_given(flags, name)]
     if flags["emit"] and others and others[0] not in _JUDGING:
         raise UsageError(
             "--emit prints a stage; --run, --bench, --diff-plain run: give one of them"
@@ -110,7 +110,7 @@ def check_artifacts(flags: dict[str, Any], targets: list[Any]) -> None:
 def _check_reach(flags: dict[str, Any], stages: list[str], targets: list[Any]) -> None:
     """Refuse what would have no effect, or one on something else than is meant."""
     is_here = [target.name for target in targets] == ["cpu"]
-    is_judged = any(flags.get(name) for name in _JUDGING) or not (
+    is_judged = any(_is_given(flags, name) for name in _JUDGING) or not (
         is_here or writes_artifacts(flags)
     )
     if flags["compile_from"] == "hlo" and (is_judged or not is_here):
@@ -123,6 +123,10 @@ def _check_reach(flags: dict[str, Any], stages: list[str], targets: list[Any]) -
     is_compiled = flags["save"] or flags["dump_hlo_passes"] or not stages
     if not is_compiled and set(stages) <= set(UNCOMPILED):
         raise UsageError(f"--hlo-pass runs after --emit {','.join(stages)}: leave it out")
+
+
+def _is_given(flags: dict[str, Any], name: str) -> bool:
+    return flags.get(name) not in (None, False)
 
 
 _JUDGING = ("report", "max_memory", "max_flops", "max_compile_seconds", "forbid")
@@ -165,7 +169,11 @@ def write_artifacts(job: Job, targets: list[Any], flags: dict[str, Any]) -> None
         told[target.name] = summary
         folder = target.name.replace(":", "-").replace("/", "-") if len(targets) > 1 else ""
         if stages:
-            summary["files"] = _emit(lowered, target, stages, options, flags, folder)
+            had = stages_of(stages, target)
+            summary["files"] = _emit(lowered, target, had, options, flags, folder)
+            if lacking := [stage for stage in stages if stage not in had]:
+                summary["lacking"] = lacking
+                click.echo(f"jxc: {target.name} has no {', '.join(lacking)}", err=True)
         if flags["dump_hlo_passes"]:
             place = Path(flags["dump_hlo_passes"], folder)
             summary["xla_passes"] = _dump_passes(lowered, target, options, flags, place)
@@ -201,7 +209,8 @@ def _emit(
         hlo_pass=flags["hlo_pass"],
         whole_constants=bool(flags["compile_to"]),
     )
-    if len(made) == 1 and not folder and not _is_folder(flags["output"]):
+    alone = len(made) == 1 and "," not in (flags["emit"] or "") and not folder
+    if alone and not _is_folder(flags["output"]):
         write_output(made[0].data, flags["output"])
         return [flags["output"]]
     place = _made(Path(flags["output"], folder))

@@ -61,6 +61,12 @@ def _from_file(
         raise UsageError(
             f"{source} is a module, whose arguments are settled; found {flags['specs'][0]!r}"
         )
+    if given := [name for name in _OF_FUNCTIONS if flags[name]]:
+        more = "; the pass annotate-sharding shards a module" if given[0] in _SHARDING else ""
+        raise UsageError(
+            f"--{given[0].removesuffix('_from').replace('_', '-')} is about lowering a function, "
+            f"and {source} is a module, which is lowered already{more}"
+        )
     from ...backend.from_module import lowered_from_module, uncallable_from_module
     from ...ir import make_context, read_module
     from .artifacts import resumed
@@ -75,6 +81,10 @@ def _from_file(
         return Job(name, uncallable_from_module(module), (), {}, True, pipeline, flags["assume"])
     plain = lowered_from_module(module)
     return Job(name, plain, plain.arguments, {}, True, pipeline, flags["assume"])
+
+
+_SHARDING = ("mesh", "in_sharding", "out_sharding", "sharding")
+_OF_FUNCTIONS = (*_SHARDING, "args_from", "static", "transform", "device", "host_devices", "x64")
 
 
 def _from_target(source: str, flags: dict[str, Any], pipeline: Any, platform: str | None) -> Job:

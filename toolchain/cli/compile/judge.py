@@ -70,7 +70,7 @@ def _findings(found: Report, budgets: Budgets) -> list[Finding]:
         plain = found.plain if isinstance(found.plain, Compiled) else None
         wrong = list(check(budgets, found.optimised, plain))
     if found.fit is None and not isinstance(found.optimised, Compiled):
-        wrong.append(Finding("compile", f"XLA does not compile it: {found.optimised.message}"))
+        wrong.append(Finding("compile", f"it is not compiled: {found.optimised.message}"))
     elif found.fit is not None and found.fit.fits is False:
         wrong.append(Finding("memory", str(found.fit)))
     return wrong

@@ -38,7 +38,11 @@ def budget_options(command: Any) -> Any:
             "before our passes and after.",
         ),
         click.option("--max-memory", metavar="BYTES", help="Fail above it; 12GiB, a device."),
-        click.option("--max-flops", metavar="N", help="Fail above it, such as 2e12."),
+        click.option(
+            "--max-flops",
+            metavar="N",
+            help="Fail above it, such as 2e12; an exponential or a sine counts as ten.",
+        ),
         click.option("--max-compile-seconds", type=float, metavar="S", help="Fail above it."),
         click.option(
             "--forbid", metavar="WORDS", help="Fail where there is one: all-gather,f64,custom-call."

@@ -175,8 +175,14 @@ def _notes(found: Report, compiled: Compiled) -> Iterable[str]:
         f"without fusion: {passes:.0f} reads and writes of memory, {show_bytes(apart)}; "
         f"with it: {compiled.totals.launches:.0f}, {show_bytes(moved)}"
     )
+    if any(kernel.is_asynchronous for kernel in compiled.kernels):
+        yield "asynchronous copies and collectives are taken to run beside the other kernels"
+    if compiled.collectives:
+        yield "collectives are counted at the speed of memory: nothing is known of the network"
     if compiled.totals.assumed:
         yield "a loop of unknown length is counted as one turn"
+    if compiled.totals.branches:
+        yield "of a branch, the dearest side is counted"
     if compiled.totals.unknown:
         names = ", ".join(compiled.totals.unknown)
         yield f"flops of these are not known, and counted as none: {names}"

@@ -130,10 +130,14 @@ def least_seconds(kernels: Sequence[Kernel], device: Device) -> float:
     Kernels run one after the other, asynchronous ones beside them; none of them faster than its
     roofline, and all together no faster than the main memory takes and gives what they move.
     """
-    in_turn = [kernel for kernel in kernels if not kernel.is_asynchronous]
-    serial = sum(kernel.roofline(device).seconds * kernel.times for kernel in in_turn)
+    serial = sum(_seconds(kernel, device) for kernel in kernels if not kernel.is_asynchronous)
+    beside = max((_seconds(each, device) for each in kernels if each.is_asynchronous), default=0.0)
     moved = sum(kernel.traffic.main * kernel.times for kernel in kernels)
-    return max(serial, moved / device.bandwidth if device.bandwidth else 0.0)
+    return max(serial, beside, moved / device.bandwidth if device.bandwidth else 0.0)
+
+
+def _seconds(kernel: Kernel, device: Device) -> float:
+    return kernel.roofline(device).seconds * kernel.times
 
 
 def kernels_of(module: Module) -> list[Kernel]:
