@@ -117,6 +117,12 @@ def latest(told: list[dict[str, Any]], given: argparse.Namespace) -> list[dict[s
     ]
 
 
+def commits_in(file: Path) -> str:
+    """Of which commits there are figures: models may have been run one by one."""
+    lines = (json.loads(line) for line in file.read_text().splitlines())
+    return ", ".join(dict.fromkeys(line["about"]["commit"] for line in lines if "about" in line))
+
+
 def versions() -> str:
     """The compilers that are installed."""
     found = []
@@ -152,6 +158,7 @@ def main() -> int:
     about = circumstances() | {"compilers": versions()}
     if given.read:
         told, about = read_raw(given.read, given.names)
+        about = about | {"commit": commits_in(given.read)}
     else:
         write_raw(given.raw, {"about": about})
         told = run_all(given)

@@ -104,6 +104,7 @@ def test_what_was_kept_is_put_together_again(tmp_path):
     about = {"date": "today", "commit": "c", "python": "3", "versions": {"jax": "1"}}
     about |= {"compilers": "libtpu 1"}
     lines = [{"about": about}, process("k-means", figures(), figures("O2", 2e-4))]
+    lines += [{"about": about | {"commit": "d"}}]
     lines += [process("k-means", figures(), figures("O2", 0.5e-4))]  # told last
     raw, results = tmp_path / "raw", tmp_path / "results.md"
     raw.write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -113,6 +114,7 @@ def test_what_was_kept_is_put_together_again(tmp_path):
     assert f"{TPU}: 0 of 1 models are worse" in done.stdout
     assert f"{TPU}: no figures: signal: not run" in done.stdout
     assert "| k-means | 100 -> 50 |" in results.read_text()
+    assert "- today, commit c, d, Python 3" in results.read_text()
 
 
 def test_a_model_from_build_to_table(tmp_path):
