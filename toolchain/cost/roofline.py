@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 from .rates import Rate, Rates
 
-BYTE = Rate("memory-byte", "one byte of 64 MiB that are summed up, in ns", 0.05)
-PRODUCT = Rate("multiply-add", "one multiply-add in a product of 1024x1024 f32, in ns", 0.02)
+BYTE = Rate("memory-byte", "one byte of 64 MiB that are summed up, in ns", 0.037)
+PRODUCT = Rate("multiply-add", "one multiply-add in a product of 1024x1024 f32, in ns", 0.0099)
 
 
 def bandwidth(rates: Rates) -> float:

@@ -40,7 +40,9 @@ def step(params, x):
 
 
 def step_arguments():
-    return jax.ShapeDtypeStruct((6, 256, 256), "float32"), jax.ShapeDtypeStruct((64, 256), "float32")
+    return jax.ShapeDtypeStruct((6, 256, 256), "float32"), jax.ShapeDtypeStruct(
+        (64, 256), "float32"
+    )
 
 
 def too_large(x):
