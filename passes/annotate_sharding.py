@@ -11,6 +11,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy
 
 from jxc.errors import JxcError, UsageError
+from jxc.ir import argument_names
 from jxc.ir.shardings import (
     Spec,
     devices_of,
@@ -163,11 +164,9 @@ _ARGUMENT, _RESULT = "arg_attrs", "res_attrs"
 
 def _arguments(main: ir.OpView) -> Iterator[_Value]:
     block = main.regions[0].blocks[0]
-    for index, (value, own) in enumerate(
-        zip(block.arguments, _own(main, _ARGUMENT, len(block.arguments)), strict=True)
-    ):
-        location = value.location
-        name = location.name_str if isinstance(location, ir.NameLoc) else f"arg{index}"
+    attributes = _own(main, _ARGUMENT, len(block.arguments))
+    told = zip(block.arguments, argument_names(main), attributes, strict=True)
+    for index, (value, name, own) in enumerate(told):
         yield _Value(_ARGUMENT, index, name, value.type, own)
 
 

@@ -53,6 +53,18 @@ def has_regions(op: ir.Operation | ir.OpView) -> bool:
 _HAVE_REGIONS: dict[type, bool] = {}  # a kind of op has regions or it has none
 
 
+def argument_names(function: ir.OpView) -> list[str]:
+    """What each argument of a function is called: by its location, as JAX writes it ("p['w']").
+
+    `arg0`, `arg1`, ... where there is none: text without locations has no names.
+    """
+    locations = [argument.location for argument in function.regions[0].blocks[0].arguments]
+    return [
+        location.name_str if isinstance(location, ir.NameLoc) else f"arg{index}"
+        for index, location in enumerate(locations)
+    ]
+
+
 def op_names(module: ir.Module) -> frozenset[str]:
     """The names of the ops that the module holds, such as "stablehlo.add"."""
     names = set()

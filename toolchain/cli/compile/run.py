@@ -11,6 +11,7 @@ import numpy as np
 
 from ...backend.timing import interleave, ratio
 from ...check.sensitivity import compare
+from ...explain.sizes import show_bytes
 
 _SHOWN = 8  # elements an output may have to be printed whole
 
@@ -25,7 +26,7 @@ def print_summary(summary: dict[str, Any]) -> None:
         "XLA": f"{seconds['xla'] * 1e3:.0f} ms",
         "flops": f"{summary['flops']:.4g}",
         "bytes": f"{summary['bytes_accessed']:.4g} accessed",
-        "memory": ", ".join(f"{name} {_bytes(size)}" for name, size in memory.items() if size),
+        "memory": ", ".join(f"{name} {show_bytes(size)}" for name, size in memory.items() if size),
     }
     for name, value in rows.items():
         click.echo(f"{name:8}{value}")
@@ -33,14 +34,6 @@ def print_summary(summary: dict[str, Any]) -> None:
 
 def _rules(hits: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {n}" for name, n in hits.items()) or "none fired"
-
-
-def _bytes(size: float) -> str:
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if size < 1024 or unit == "GiB":
-            break
-        size /= 1024
-    return f"{size:.4g} {unit}"
 
 
 def print_outputs(outputs: Any, summary: dict[str, Any], *, quiet: bool) -> None:
