@@ -6,6 +6,7 @@ from jaxlib.mlir import ir, passmanager
 
 from ..ir import register_native_passes
 from ..ir._private import register_inliner
+from ..ir.locations import name_inlined
 
 NATIVE_PASSES = {
     "canonicalize": "MLIR's own folders and patterns of each dialect",
@@ -87,3 +88,5 @@ def run_native(element: str, module: ir.Module) -> None:
     passmanager.PassManager.parse(f"builtin.module({element})", module.context).run(
         module.operation
     )
+    if "inline" in element:
+        name_inlined(module)

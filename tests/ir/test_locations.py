@@ -1,0 +1,65 @@
+"""Locations of inlined ops: in the form in which XLA keeps a path and a Python line."""
+
+import jax
+import jax.numpy as jnp
+from jaxlib.mlir import ir
+
+import jxc
+from jxc.explain.hlo import parse_hlo
+from jxc.ir import make_context, read_module, walk
+from jxc.pipeline.native import run_native
+
+X = jnp.ones((8, 8))
+
+TEXT = """
+func.func public @main(%x: tensor<f32>) -> tensor<f32> {
+  %0 = call @outer(%x) : (tensor<f32>) -> tensor<f32> loc("jit(f)/jit(outer)"("f"("f.py":1:2)))
+  return %0 : tensor<f32>
+}
+func.func private @outer(%x: tensor<f32>) -> tensor<f32> {
+  %0 = call @inner(%x) : (tensor<f32>) -> tensor<f32> loc("jit(inner)")
+  return %0 : tensor<f32>
+}
+func.func private @inner(%x: tensor<f32>) -> tensor<f32> {
+  %0 = stablehlo.sine %x : tensor<f32> loc("sin"("inner"("g.py":3:4)))
+  %1 = stablehlo.cosine %0 : tensor<f32> loc("cos")
+  %2 = stablehlo.negate %1 : tensor<f32> loc(unknown)
+  return %2 : tensor<f32>
+}
+"""
+
+
+def test_inlined_ops_have_the_path_and_the_frames_of_both():
+    module = read_module(TEXT, make_context())
+    run_native("inline{default-pipeline=},symbol-dce", module)
+    found = {op.operation.name: op.location for op in walk(module.operation)}
+    assert {name: at.name_str for name, at in found.items() if isinstance(at, ir.NameLoc)} == {
+        "stablehlo.sine": "jit(f)/jit(outer)/jit(inner)/sin",
+        "stablehlo.cosine": "jit(f)/jit(outer)/jit(inner)/cos",
+        "stablehlo.negate": "jit(f)/jit(outer)/jit(inner)",
+    }
+    inside, called = '"inner"("g.py":3:4)', '"f"("f.py":1:2)'
+    assert str(found["stablehlo.sine"].child_loc) == f"loc(callsite({inside} at {called}))"
+    assert str(found["stablehlo.cosine"].child_loc) == f"loc({called})"
+    assert str(found["stablehlo.negate"].child_loc) == f"loc({called})"
+
+
+def test_xla_keeps_the_line_in_a_jitted_function_and_in_its_caller():
+    @jax.jit
+    def inner(x):
+        return jnp.tanh(x) * 2
+
+    def f(x):
+        return inner(jnp.sort(x))
+
+    hlo = parse_hlo(jxc.lower(f, X).opt("O1").compile("").as_text())
+    found = {
+        each.op_name: each.place
+        for computation in hlo.computations.values()
+        for each in computation.instructions
+        if each.opcode in ("tanh", "sort")
+    }
+    assert {name: place and place.function.split(".")[-1] for name, place in found.items()} == {
+        "jit(f)/jit(inner)/tanh": "inner",
+        "jit(f)/jit(sort)/sort": "f",
+    }
