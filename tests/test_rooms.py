@@ -16,8 +16,8 @@ MAY_IMPORT = {
     "frontend": {"ir"},
     "backend": {"ir", "rewrite", "cost", "pipeline", "frontend"},
     "check": {"ir", "rewrite", "cost", "pipeline", "frontend", "backend", "passes"},
-    "explain": {"ir", "rewrite", "cost", "pipeline", "frontend", "backend", "check"},
-    "cli": {"ir", "rewrite", "cost", "pipeline", "frontend", "backend", "check", "explain"},
+    "analysis": {"ir", "rewrite", "cost", "pipeline", "frontend", "backend", "check"},
+    "cli": {"ir", "rewrite", "cost", "pipeline", "frontend", "backend", "check", "analysis"},
 }
 NEVER_JAX = {"ir", "rewrite", "cost", "pipeline", "passes"}
 

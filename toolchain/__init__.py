@@ -15,12 +15,12 @@ import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .analysis.report import Report, report
     from .backend.hook import enable, use
     from .backend.jit import jit
     from .backend.lowered import CrossExecutable, Executable, Lowered, lower
     from .check.verify import verify
     from .errors import JxcError
-    from .explain.report import Report, report
     from .pipeline.run import opt
     from .rewrite import Facts, approximates, exact, module_pass, reassociates, rule
 
@@ -54,7 +54,7 @@ _HOME = {
     "Facts": "rewrite",
     "JxcError": "errors",
     "Lowered": "backend.lowered",
-    "Report": "explain.report",
+    "Report": "analysis.report",
     "approximates": "rewrite",
     "enable": "backend.hook",
     "exact": "rewrite",
@@ -63,7 +63,7 @@ _HOME = {
     "module_pass": "rewrite",
     "opt": "pipeline.run",
     "reassociates": "rewrite",
-    "report": "explain.report",
+    "report": "analysis.report",
     "rule": "rewrite",
     "use": "backend.hook",
     "verify": "check.verify",

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jaxlib.mlir import ir
 
 import jxc
-from jxc.explain.hlo import parse_hlo
+from jxc.analysis.hlo import parse_hlo
 from jxc.ir import make_context, read_module, walk
 from jxc.pipeline.native import run_native
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ...explain.report import Compiled, Report, report
-from ...explain.verdict import Budgets, Finding, check
+from ...analysis.report import Compiled, Report, report
+from ...analysis.verdict import Budgets, Finding, check
 from ..io import write_output
 from .here import xla_options
 from .job import Job

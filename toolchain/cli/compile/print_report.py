@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ...explain.report import Compiled, Refused, Report
-from ...explain.sizes import show_bytes, show_count
-from ...explain.verdict import Finding
+from ...analysis.report import Compiled, Refused, Report
+from ...analysis.sizes import show_bytes, show_count
+from ...analysis.verdict import Finding
 from .print_sections import print_sections
 from .words import show_seconds
 

@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ...explain.kernels import Kernel, Roofline
-from ...explain.report import Compiled, Report
-from ...explain.sizes import show_bytes, show_count
+from ...analysis.kernels import Kernel, Roofline
+from ...analysis.report import Compiled, Report
+from ...analysis.sizes import show_bytes, show_count
 from .words import kernel_ops, line_of, lines_of, show_seconds
 
 _MOST = 8  # rows of a section; the whole is in `--json`

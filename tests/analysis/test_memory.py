@@ -19,11 +19,11 @@ from pathlib import Path
 
 import pytest
 
+from jxc.analysis.hlo import parse_hlo
+from jxc.analysis.memory import Memory, fits, measure_memory
+from jxc.analysis.memory_assignment import LiveRange, parse_assignment, parse_live_ranges
+from jxc.analysis.memory_fit import Fit, parse_out_of_memory
 from jxc.backend.targets import Device
-from jxc.explain.hlo import parse_hlo
-from jxc.explain.memory import Memory, fits, measure_memory
-from jxc.explain.memory_assignment import LiveRange, parse_assignment, parse_live_ranges
-from jxc.explain.memory_fit import Fit, parse_out_of_memory
 
 PROGRAMS = Path(__file__).parent / "programs"
 MIB = 2**20

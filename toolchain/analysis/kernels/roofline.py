@@ -57,7 +57,7 @@ def roofline(flops: Mapping[str, int], main_bytes: float, device: Device) -> Roo
     """The roofline of one run.
 
     Args:
-        flops: by the rate that they run at, as `jxc.explain.work.Flops.by_type` has them.
+        flops: by the rate that they run at, as `jxc.analysis.work.Flops.by_type` has them.
         main_bytes: what is moved between the device and its main memory.
         device: its peaks, bandwidth and cost of a start.
     """

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from jxc.explain.hlo import Instruction, Module, parse_hlo
-from jxc.explain.work import (
+from jxc.analysis.hlo import Instruction, Module, parse_hlo
+from jxc.analysis.work import (
     Executed,
     Traffic,
     executed,
@@ -17,8 +17,8 @@ from jxc.explain.work import (
     totals_of,
     traffic_of,
 )
-from jxc.explain.work.convolutions import Window
-from jxc.explain.work.trips import turns
+from jxc.analysis.work.convolutions import Window
+from jxc.analysis.work.trips import turns
 
 PROGRAMS = Path(__file__).parent / "programs"
 N = 256 * 256

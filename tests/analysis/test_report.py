@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import pytest
 
 import jxc
+from jxc.analysis.report import Compiled, Refused
 from jxc.backend.targets import find_target
-from jxc.explain.report import Compiled, Refused
 
 SQUARE = jax.ShapeDtypeStruct((256, 256), jnp.float32)
 

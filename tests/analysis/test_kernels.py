@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from jxc.explain.hlo import Module, parse_hlo
-from jxc.explain.kernels import Kernel, kernels_of, least_seconds, unfused_neighbours
-from jxc.explain.kernels.roofline import peak_of, roofline
+from jxc.analysis.hlo import Module, parse_hlo
+from jxc.analysis.kernels import Kernel, kernels_of, least_seconds, unfused_neighbours
+from jxc.analysis.kernels.roofline import peak_of, roofline
 
 PROGRAMS = Path(__file__).parent / "programs"
 

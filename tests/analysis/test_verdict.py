@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from jxc.analysis.hlo import parse_hlo
+from jxc.analysis.memory import measure_memory
+from jxc.analysis.sizes import parse_bytes, parse_count, show_bytes, show_count
+from jxc.analysis.verdict import Budgets, Finding, check
+from jxc.analysis.work import executed, totals_of
 from jxc.errors import UsageError
-from jxc.explain.hlo import parse_hlo
-from jxc.explain.memory import measure_memory
-from jxc.explain.sizes import parse_bytes, parse_count, show_bytes, show_count
-from jxc.explain.verdict import Budgets, Finding, check
-from jxc.explain.work import executed, totals_of
 
 PROGRAMS = Path(__file__).parent / "programs"
 MIB = 2**20

@@ -24,14 +24,14 @@ from pathlib import Path
 
 import pytest
 
-from jxc.explain.collectives import (
+from jxc.analysis.collectives import (
     Collective,
     Replicated,
     collectives_of,
     replicated_arrays,
 )
-from jxc.explain.collectives_groups import axes_of_groups, axes_of_pairs, parse_groups
-from jxc.explain.hlo import Module, parse_hlo
+from jxc.analysis.collectives_groups import axes_of_groups, axes_of_pairs, parse_groups
+from jxc.analysis.hlo import Module, parse_hlo
 
 PROGRAMS = Path(__file__).parent / "programs"
 MESH = {"data": 2, "model": 4}

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from jxc.analysis.hlo import Module, Shape, parse_hlo
+from jxc.analysis.hlo.scan import parse_shape, split_top_level
 from jxc.errors import JxcError
-from jxc.explain.hlo import Module, Shape, parse_hlo
-from jxc.explain.hlo.scan import parse_shape, split_top_level
 
 PROGRAMS = Path(__file__).parent / "programs"
 TEXTS = sorted([*PROGRAMS.glob("*.hlo"), *PROGRAMS.glob("*/hlo.txt")])

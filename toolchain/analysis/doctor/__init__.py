@@ -1,0 +1,1 @@
+"""A linter of programs: what costs, at which line, and what to do about it."""
