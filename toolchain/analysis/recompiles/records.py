@@ -1,4 +1,4 @@
-"""What is recorded of a running program: one value per trace, lowering, compilation or cache hit."""
+"""What is recorded of a running program: one value per program on its way through JAX."""
 
 from __future__ import annotations
 
