@@ -226,23 +226,29 @@ def report(
     before = None
     if with_plain:
         progress(f"compiling for {target.name}, without passes")
-        before = _compiled(plain.module, target, options, axes)
+        before = compile_module(plain.module, target, options, axes)
     if before and not hlo_pass and _is_same(plain.module, optimised.module):
         after = before
     else:
         progress(f"compiling for {target.name}")
-        after = _compiled(optimised.module, target, options, axes, hlo_pass)
+        after = compile_module(optimised.module, target, options, axes, hlo_pass)
     rules = optimised.report.hits if optimised.report else {}
     return Report(target, before, after, rules, seconds)
 
 
-def _compiled(
+def compile_module(
     module: ir.Module,
     target: Target,
     options: Mapping[str, Any],
-    mesh: Mapping[str, int],
+    mesh: Mapping[str, int] | None = None,
     hlo_pass: str | None = None,
 ) -> Compiled | Refused:
+    """Compile a module as it stands: what the compiler made of it, or why it refused.
+
+    Raises:
+        MissingTargetError: the target's compiler is not installed.
+        JxcError: the module is for more devices than the target has.
+    """
     ops = count_ops(module)
     try:
         made = build(module, target, xla_options=options, hlo_pass=hlo_pass)
@@ -250,6 +256,12 @@ def _compiled(
         return Refused(ops, error.compiler_message, _fit_of(error))
     meshes = list(meshes_of(module).values())
     return Compiled(ops, made, mesh or (meshes[0] if meshes else {}), global_arguments(module))
+
+
+def read_optimised(hlo: str, target: Target) -> Compiled:
+    """What can be read from an optimised module alone: nothing of memory, or of the compiler."""
+    made = Build(target, hlo, "", "", "", {}, None, 0.0, None)
+    return Compiled(0, made, {}, [])
 
 
 def _fit_of(error: BuildError) -> Fit | None:

@@ -1,1 +1,7 @@
-"""Two programs side by side: what one gained, lost and changed against the other."""
+"""What two programs differ in: ops matched by structure and line, and what a compiler made of them."""
+
+from .compare import Comparison, Program, compare
+from .difference import Difference, Group
+from .figures import Figure
+
+__all__ = ["Comparison", "Difference", "Figure", "Group", "Program", "compare"]
