@@ -10,13 +10,19 @@ import contextlib
 import copy
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import ModuleType
 from typing import Any
 
 import jax
 import numpy as np
 from jax._src import compiler as _compiler
+from jax._src import config as _config
 from jax._src import core as _core
+from jax._src import pjit as _pjit
+from jax._src import sharding_impls as _sharding_impls
+from jax._src import traceback_util as _traceback_util
 from jax._src.interpreters import mlir as _mlir
+from jax._src.interpreters import pxla as _pxla
 from jaxlib import _hlo, lapack
 from jaxlib import xla_client as _xla_client
 
@@ -46,6 +52,51 @@ def wrap_compilation(wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -
     """Replace the function that turns a module into an executable by `wrap(function)`."""
     _require_names()
     _compiler.compile_or_get_cached = wrap(_compiler.compile_or_get_cached)
+
+
+SEAMS: dict[str, tuple[ModuleType, str]] = {
+    "trace": (_pjit, "_trace_for_jit"),
+    "resolve": (_pxla, "lower_sharding_computation"),
+    "lower": (_mlir, "lower_jaxpr_to_module"),
+    "compile": (_compiler, "compile_or_get_cached"),
+    "read": (_compiler, "_cache_read"),
+}
+"""Where JAX looks up the functions that every program passes through, the C++ caches left out.
+
+`_trace_for_jit(function, options, mesh, debug, avals, args, kwargs)` runs where no cache knows a
+call; `lower_sharding_computation(jaxpr, ...)` makes another jaxpr of the traced one, and a module of
+that; `_cache_read(name, key, ...)` where the persistent cache is on.
+"""
+
+
+def require_seams() -> None:
+    """See that this jax has what `SEAMS` names.
+
+    Raises:
+        JxcError: it has not.
+    """
+    missing = [name for module, name in SEAMS.values() if not hasattr(module, name)]
+    if missing:
+        raise JxcError(
+            f"jxc cannot listen to jax {jax.__version__}, which has no {', '.join(missing)}: it "
+            f"was checked on 0.10.2 up to, not with, {'.'.join(map(str, NEWEST))}. "
+            "Install such a jax, or a newer jxc."
+        )
+
+
+def trace_context() -> tuple[Any, ...]:
+    """The part of JAX's cache keys that is not in the call: its configuration, and the mesh."""
+    return _config.trace_context()
+
+
+def config_values() -> dict[str, Any]:
+    """JAX's configuration on this thread, by the names that `jax.config` has."""
+    return {name: state.value for name, state in _config.config_states.items()}
+
+
+def hide_from_tracebacks(file: str) -> None:
+    """Leave a file's frames out of the tracebacks and locations that JAX writes."""
+    _traceback_util.register_exclusion(file)
 
 
 is_outermost_trace: Callable[[], bool] = _core.trace_state_clean
@@ -101,6 +152,26 @@ def serialised(executable: Any) -> bytes | None:
         return executable.serialize()
     except Exception:  # of every compiler's own kind
         return None
+
+
+def flops_of(executable: Any) -> float | None:
+    """The flops of jaxlib's executable by XLA's count; None where it does not count."""
+    try:
+        costs = executable.cost_analysis()
+    except Exception:  # of every compiler's own kind
+        return None
+    if isinstance(costs, (list, tuple)):
+        costs = costs[0] if costs else {}
+    return (costs or {}).get("flops")
+
+
+def peak_bytes_of(executable: Any) -> int | None:
+    """What jaxlib's executable needs at once, arguments and results included; None if unknown."""
+    try:
+        stats = executable.get_compiled_memory_stats()
+    except Exception:  # of every compiler's own kind
+        return None
+    return stats.peak_memory_in_bytes or None
 
 
 def hlo_text(executable: Any, whole_constants: bool = False) -> str:
@@ -169,3 +240,35 @@ def compiled_by(module: Any, compile_: Callable[[Callable[[], Any]], Any]) -> It
         finally:
             if _compiler.compile_or_get_cached is funnel:  # else somebody wrapped it meanwhile
                 _compiler.compile_or_get_cached = usual
+
+
+def with_results(
+    lowered: jax.stages.Lowered, module: Any, added: Sequence[jax.ShapeDtypeStruct]
+) -> jax.stages.Lowered:
+    """A `jax.stages.Lowered` like the given one, that compiles `module`, which returns more.
+
+    What it returns is a pair: what the given one does, and a tuple of the added results.
+    """
+    twin = with_module(lowered, module)
+    lowering = twin._lowering
+    known = dict(lowering.compile_args)
+    avals = [_core.ShapedArray(each.shape, each.dtype) for each in added]
+    known["global_out_avals"] = [*known["global_out_avals"], *avals]
+    known["out_shardings"] = (*known["out_shardings"], *[_sharding_impls.UNSPECIFIED] * len(added))
+    known["out_layouts"] = (*known["out_layouts"], *[None] * len(added))
+    lowering.compile_args = known
+    own = jax.tree.unflatten(lowered.out_tree, [0] * lowered.out_tree.num_leaves)
+    twin.out_tree = jax.tree.structure((own, (0,) * len(added)))
+    twin._in_types = twin._out_types = None  # for programs whose arguments are of JAX's own kinds
+    return twin
+
+
+def changes_references(lowered: jax.stages.Lowered) -> bool:
+    """Whether a program changes arguments of JAX's kind `Ref` in place."""
+    return lowered._lowering.compile_args.get("mut") is not None
+
+
+def static_arguments(jitted: Any) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """The positions and names of the arguments that a jitted function takes as static."""
+    info = jitted._jit_info
+    return tuple(info.static_argnums or ()), tuple(info.static_argnames or ())

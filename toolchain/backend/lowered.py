@@ -15,6 +15,7 @@ from ..frontend import LowerRequest, run_request
 from ..frontend.lowering import Lowering
 from ..frontend.lowering import lower as _lower
 from ..ir import clone_module, write_bytecode, write_text
+from ..ir.beside import BESIDE
 from ..pipeline import Pipeline, PipelineLike, Report, make_pipeline, run_pipeline
 from ..rewrite import Facts, promises
 from . import _private, hook
@@ -164,11 +165,16 @@ class Lowered:
             xla_options: XLA's options by name, such as {"xla_cpu_enable_fast_math": True}.
 
         Returns:
-            What can be called; for hardware that is not there, what can be looked at and saved.
+            What can be called, after a pass that adds results an `Instrumented`; for hardware that
+            is not there, what can be looked at and saved.
         """
         options = dict(xla_options) if xla_options else None
         found = find_target(target) if target else None
         if found is None or (found.is_present and found.platform == jax.default_backend()):
+            if BESIDE in self.module.operation.attributes:
+                from .instruments.executable import compiled
+
+                return compiled(self, self.module, options)
             return Executable(self._carrying().compile(options), self)
         lowered = self if self.platform == found.platform else self.for_target(found.name)
         return CrossExecutable(build(lowered.module, found, xla_options=options), lowered)

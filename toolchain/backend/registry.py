@@ -6,6 +6,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..errors import UsageError
 from ..pipeline import Pipeline, PipelineLike, make_pipeline
 from ..rewrite import promises
 
@@ -38,9 +39,11 @@ def register(
         The level or text as the user wrote it, with a number where that is taken.
 
     Raises:
-        UsageError: the pipeline names an unknown pass or option, or a promise is unknown.
+        UsageError: the pipeline names an unknown pass or option, or a promise is unknown; or one of
+            the passes adds results, which JAX, whose programs these are, would not know.
     """
     made = Registered(make_pipeline(pipeline), strict, promises(assume))
+    _refuse_added_results(made.pipeline)
     label = pipeline if isinstance(pipeline, str) else ",".join(map(str, made.pipeline.steps))
     label = " ".join([label, *sorted(made.assume), *(["strict"] if strict else [])])
     with _lock:
@@ -48,6 +51,17 @@ def register(
         while _registered.setdefault(name, made) != made:
             number, name = number + 1, f"{label} #{number + 1}"
     return name
+
+
+def _refuse_added_results(pipeline: Pipeline) -> None:
+    for step in pipeline.steps:
+        if step.python is not None and step.python.adds_results:
+            raise UsageError(
+                f"{step.name} adds results to a program, and how many a program has is settled "
+                "where JAX compiles it (jxc.use, jxc.enable, jxc.jit, JXC_PIPELINE). Use "
+                "jxc.locate_nans(fn) in place of jax.jit(fn), "
+                f"jxc.lower(fn, ...).opt({step.name!r}).compile(), or `jxc compile --run`"
+            )
 
 
 def find(name: str) -> Registered:

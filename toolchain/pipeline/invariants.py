@@ -42,13 +42,13 @@ class Invariants:
         kept = {key: value for key, value in self.module.items() if key not in attributes}
         return replace(self, module=kept)
 
-    def check(self, module: ir.Module) -> None:
+    def check(self, module: ir.Module, *, may_add_results: bool = False) -> None:
         """Raise `BrokenInvariant` where `module` does not keep what `self` recorded."""
         now = _main(module)
         if self.main is not None and now is None:
             raise BrokenInvariant("@main is gone")
         if self.main is not None and now is not None and now != self.main:
-            _check_main(self.main, now)
+            _check_main(self.main, now, may_add_results=may_add_results)
         if self.effects and (lost := self.effects - frozenset(_effects(module))):
             raise BrokenInvariant(f"an op with side effects is gone: {sorted(lost)[0]}")
         for key, value in self.module.items():
@@ -67,8 +67,12 @@ def _main(module: ir.Module) -> dict[str, ir.Attribute] | None:
     return {key: main.attributes[key] for key in _OF_MAIN if key in main.attributes}
 
 
-def _check_main(before: dict[str, ir.Attribute], now: dict[str, ir.Attribute]) -> None:
-    if before["function_type"] != now["function_type"]:
+def _check_main(
+    before: dict[str, ir.Attribute], now: dict[str, ir.Attribute], *, may_add_results: bool
+) -> None:
+    types = [ir.FunctionType(ir.TypeAttr(each["function_type"]).value) for each in (before, now)]
+    kept = len(types[0].results) if may_add_results else None
+    if types[0].inputs != types[1].inputs or types[0].results != types[1].results[:kept]:
         raise BrokenInvariant(f"@main had type {_type(before)}, now {_type(now)}")
     for what, key in (("argument", "arg_attrs"), ("result", "res_attrs")):
         _check_attributes(what, _attribute_dicts(before, key), _attribute_dicts(now, key))

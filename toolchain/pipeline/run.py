@@ -160,11 +160,11 @@ def _checked(
         if is_due:  # MLIR verifies what its own passes leave
             invariants.check(module)
         return invariants
-    changes = step.python.changes
-    if is_due or changes:
+    changes, adds_results = step.python.changes, step.python.adds_results
+    if is_due or changes or adds_results:
         verify(module, name)
-        invariants.without(changes).check(module)
-    return Invariants.of(module) if changes else invariants
+        invariants.without(changes).check(module, may_add_results=adds_results)
+    return Invariants.of(module) if changes or adds_results else invariants
 
 
 def _left_alone(step: Step, done: StepReport) -> bool:

@@ -70,6 +70,7 @@ class Pass:
             returns the counts of the rules it ran, if it ran any.
         rules: the rules it is made of; empty for a pass that is a plain function.
         changes: the attributes of the module that it may change, which are nobody else's to touch.
+        adds_results: whether it may let @main return more, behind what it returns already.
         source: the function that `@module_pass` was given; None for a pass made of rules. Two
             passes are equal when they come from the same function or the same rules.
     """
@@ -80,6 +81,7 @@ class Pass:
     function: Callable[..., Sequence[RuleCount] | None] = field(compare=False)
     rules: tuple[Rule, ...] = ()
     changes: frozenset[str] = frozenset()
+    adds_results: bool = False
     source: Callable[..., None] | None = None
 
     @cached_property
@@ -100,28 +102,35 @@ def module_pass(function: Callable[..., None]) -> Pass: ...
 
 
 @overload
-def module_pass(*, changes: Sequence[str]) -> Callable[[Callable[..., None]], Pass]: ...
+def module_pass(
+    *, changes: Sequence[str] = (), adds_results: bool = False
+) -> Callable[[Callable[..., None]], Pass]: ...
 
 
 def module_pass(
-    function: Callable[..., None] | None = None, *, changes: Sequence[str] = ()
+    function: Callable[..., None] | None = None,
+    *,
+    changes: Sequence[str] = (),
+    adds_results: bool = False,
 ) -> Pass | Callable[[Callable[..., None]], Pass]:
     """Turn a function on a module's operation into a `Pass`.
 
     Its name is its spelling on the command line, its keyword-only parameters (with defaults) are
     its options, its docstring its help. A second positional parameter named `facts` receives the
     `Facts` of the run. A pass that changes attributes of the module on purpose names them:
-    `@module_pass(changes=("mhlo.num_partitions",))`; to others they are what must hold.
+    `@module_pass(changes=("mhlo.num_partitions",))`; to others they are what must hold. One that
+    `adds_results` to @main is for jxc's own compile alone, which takes them apart again: JAX knows
+    how many results its programs have.
 
     Raises:
         TypeError: the function's signature or docstring is not that of a pass.
     """
     if function is None:
-        return lambda each: _pass_of(each, frozenset(changes))
-    return _pass_of(function, frozenset(changes))
+        return lambda each: _pass_of(each, frozenset(changes), adds_results)
+    return _pass_of(function, frozenset(changes), adds_results)
 
 
-def _pass_of(function: Callable[..., None], changes: frozenset[str]) -> Pass:
+def _pass_of(function: Callable[..., None], changes: frozenset[str], adds_results: bool) -> Pass:
     where = f"pass {function.__name__!r}"
     parameters = list(inspect.signature(function).parameters.values())
     positional = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
@@ -140,6 +149,7 @@ def _pass_of(function: Callable[..., None], changes: frozenset[str]) -> Pass:
         options=_options(function, parameters, where),
         function=call,
         changes=changes,
+        adds_results=adds_results,
         source=function,
     )
 

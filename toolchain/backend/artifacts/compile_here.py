@@ -7,8 +7,9 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
-from ...errors import JxcError
+from ...errors import JxcError, UsageError
 from ...ir import clone_module
+from ...ir.beside import BESIDE
 from ...rewrite import Facts
 from .. import _private
 from ..lowered import CrossExecutable, Executable, Lowered
@@ -50,6 +51,8 @@ def compile_with(
 def _here(lowered: Lowered, xla_options: Mapping[str, Any] | None, hlo_pass: str | None) -> Any:
     if hlo_pass is None:
         return lowered.compile(xla_options=xla_options)
+    if BESIDE in lowered.module.operation.attributes:
+        raise UsageError("--hlo-pass: a program that a pass has added results to is run without")
     return compile_through(
         find_hlo_pass(hlo_pass),
         lowered.module,

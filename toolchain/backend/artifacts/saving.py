@@ -13,6 +13,7 @@ from jaxlib.mlir import ir
 
 from ...errors import JxcError
 from ...ir import functions, walk
+from ...ir.beside import BESIDE
 from .. import _private
 from ..from_module import call_targets, lowered_from_module
 from ..lowered import CrossExecutable, Executable, Lowered
@@ -24,6 +25,10 @@ from .trees import encode
 KEYS = {"fry": "threefry2x32", "rbg": "rbg", "urbg": "unsafe_rbg"}
 """JAX's names of its random keys, by what their types are printed as."""
 
+_INSTRUMENTED = (
+    "cannot be saved: locate-nans and trace-values add results to a program, which is run where it "
+    "is compiled; leave them out of what is saved"
+)
 _NO_CALLBACK = (
     "cannot be saved: it calls back into Python ({0}), and the function it calls lives in this "
     "process alone; leave out jax.debug.print and callbacks"
@@ -52,6 +57,8 @@ def save(executable: Executable | CrossExecutable, path: str | Path) -> Header:
 def describe(executable: Executable | CrossExecutable) -> Header:
     """What `save` writes before an executable."""
     lowered = executable.lowered
+    if BESIDE in lowered.module.operation.attributes:
+        raise ArtifactError(_INSTRUMENTED)
     _refuse_callbacks(lowered.module)
     called = _called(lowered)
     arguments, results = _arguments(called), _results(called)

@@ -73,6 +73,7 @@ def _run(
     job: Job, executable: Any, summary: dict[str, Any], flags: dict[str, Any], options: Any
 ) -> None:
     from .run import print_bench, print_difference, print_outputs, print_summary
+    from .seen import print_seen
 
     if not (flags["run"] or flags["bench"] or flags["diff_plain"]):
         if flags["as_json"]:
@@ -83,15 +84,19 @@ def _run(
     args, kwargs = fill((job.args, job.kwargs), flags["inputs"], flags["seed"])
     agrees = True
     if flags["run"]:
-        outputs = _ran(executable, args, kwargs)
+        outputs, seen = _ran(executable, args, kwargs)
         print_outputs(outputs, summary, quiet=flags["as_json"])
+        if seen is not None:
+            print_seen(seen, summary, quiet=flags["as_json"])
+            agrees = seen.nans is None
     if flags["bench"] or flags["diff_plain"]:
         programs = {"jxc": executable}
         if flags["diff_plain"]:
             programs = {"jax.jit": _compiled(job.plain, options), **programs}
         print_bench(programs, args, kwargs, flags["bench"] or 20, summary, quiet=flags["as_json"])
     if flags["diff_plain"]:
-        agrees = print_difference(programs, args, kwargs, summary, quiet=flags["as_json"])
+        is_same = print_difference(programs, args, kwargs, summary, quiet=flags["as_json"])
+        agrees = agrees and is_same
     if flags["as_json"]:
         print_json(summary, flags["output"])
     if not agrees:
@@ -99,11 +104,16 @@ def _run(
     return None
 
 
-def _ran(executable: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _ran(executable: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+    """What it returned, and what instrumenting passes saw; None where there were none."""
     import jax
 
+    from ...backend.instruments.executable import Instrumented
+
     try:
-        return jax.block_until_ready(executable(*args, **kwargs))
+        if isinstance(executable, Instrumented):
+            return executable.run(*args, **kwargs)
+        return jax.block_until_ready(executable(*args, **kwargs)), None
     except Exception as error:  # a callback of the user's, or memory
         raise JxcError(f"running it failed: {type(error).__name__}: {error}") from error
 

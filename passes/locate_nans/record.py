@@ -1,0 +1,315 @@
+"""Writing down, for every value of a program, whether there is a NaN in it.
+
+A block's record is a vector, a number for each value in program order. A loop keeps that of the
+turn in which something that it carries first turned bad; a branch that was not taken leaves zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+
+from jxc.ir import walk
+from jxc.ir.beside import terminator
+from jxc.ir.build import convert, scalar, splat
+from jxc.ir.values import element_type
+from jxc.ir.widen import widen_branches, widen_loop
+from jxc.passes.trace_values.statistics import COUNT, compare, is_numeric, statistics
+
+from .sites import Site, operands_of
+from .values import (
+    is_finite_constant,
+    item,
+    joined,
+    largest,
+    magnitude,
+    may_be_nan,
+    type_name,
+    vector,
+)
+
+_SAME_ELEMENTS = frozenset(
+    f"stablehlo.{name}"
+    for name in ("abs", "broadcast_in_dim", "negate", "reshape", "reverse", "transpose")
+)
+"""Ops whose result is bad where their operand is: the operand's number is theirs."""
+
+_BRANCHES = (stablehlo.IfOp, stablehlo.CaseOp)
+
+Piece = tuple[list[Site], ir.Value]
+
+
+@dataclass
+class Recorder:
+    """Records the blocks of one program, in place.
+
+    Attributes:
+        element: the type of the record's numbers.
+        infs: whether infinities are bad too.
+        masked: whether a turn counts whose bad values never leave it.
+        detail: the number of the op whose operands and results are written down in full; -1.
+    """
+
+    element: ir.Type
+    infs: bool
+    masked: bool
+    detail: int
+    sites: dict[ir.Value, Site] = field(default_factory=dict)
+    _scalars: dict[ir.Value, ir.Value] = field(default_factory=dict)
+    _count: int = 0
+
+    def main(self, main: ir.OpView) -> tuple[Piece, list[Site | None]]:
+        """The record of @main's body, and the sites of what it returns."""
+        block = main.regions[0].blocks[0]
+        ops = _ops_of(block)
+        pieces: list[Piece] = []
+        with ir.InsertionPoint.at_block_begin(block):
+            for argument in block.arguments:
+                if may_be_nan(argument):
+                    pieces.append(self._look(argument, "argument", "argument", argument.location))
+        pieces += self._ops(ops, None)
+        last = terminator(block)
+        with ir.InsertionPoint(last):
+            whole = _whole(pieces) if pieces else (_padded([]), self._zeros(1))
+        return whole, [self.sites.get(value) for value in last.operands]
+
+    def _ops(self, ops: Sequence[ir.OpView], within: Site | None) -> list[Piece]:
+        pieces: list[Piece] = []
+        for op in ops:
+            if isinstance(op, stablehlo.WhileOp):
+                pieces += self._loop(op, within)
+            elif isinstance(op, _BRANCHES):
+                pieces += self._branches(op, within)
+            else:
+                with ir.InsertionPoint.after(op):
+                    pieces += self._op(op, within)
+        return pieces
+
+    def _op(self, op: ir.OpView, within: Site | None) -> list[Piece]:
+        number, self._count = self._count, self._count + 1
+        name = op.operation.name
+        if name in _SAME_ELEMENTS:
+            self._alias(op.operands[0], op.results[0])
+            return self._in_full(op, within) if number == self.detail else []
+        kind = "constant" if isinstance(op, stablehlo.ConstantOp) else "value"
+        operands = operands_of(op, self.sites)
+        bad = [value for value in op.results if may_be_nan(value)]
+        if bad and _is_clean(op):
+            bad = []
+        pieces = [
+            self._look(value, kind, name, op.location, operands, within, number) for value in bad
+        ]
+        return pieces + (self._in_full(op, within) if number == self.detail else [])
+
+    def _look(
+        self,
+        value: ir.Value,
+        kind: str,
+        op: str,
+        location: ir.Location,
+        operands: Sequence[tuple[str, Site | None]] = (),
+        within: Site | None = None,
+        number: int = -1,
+    ) -> Piece:
+        site = Site(kind, op, location, type_name(value.type), operands, within, number)
+        self.sites[value] = site
+        self._scalars[value] = self._magnitude(value)
+        return [site], vector([self._scalars[value]])
+
+    def _magnitude(self, value: ir.Value) -> ir.Value:
+        """The number of a value; of an updated one from both numbers, without a look at all of it.
+
+        In a loop that fills an array, that would be one for each turn.
+        """
+        op = value.owner
+        if isinstance(op, stablehlo.DynamicUpdateSliceOp):
+            return stablehlo.maximum(self._scalar(op.operand), self._scalar(op.update))
+        return magnitude(value, self.element)
+
+    def _alias(self, value: ir.Value, same: ir.Value) -> None:
+        if value in self.sites:
+            self.sites[same], self._scalars[same] = self.sites[value], self._scalars[value]
+
+    def _scalar(self, value: ir.Value) -> ir.Value:
+        found = self._scalars.get(value)
+        return scalar(0.0, self.element) if found is None else found
+
+    def _in_full(self, op: ir.OpView, within: Site | None) -> list[Piece]:
+        """The statistics of an op's operands and results."""
+        told = [("operand", value) for value in op.operands]
+        told += [("result", value) for value in op.results]
+        return [
+            self._statistics(op, what, value, within) for what, value in told if is_numeric(value)
+        ]
+
+    def _statistics(self, op: ir.OpView, what: str, value: ir.Value, within: Site | None) -> Piece:
+        first = Site("statistics", what, op.location, type_name(value.type), (), within)
+        more = [Site("more", "", op.location) for _ in range(COUNT - 1)]
+        return [first, *more], statistics(value, self.element)
+
+    # Loops
+
+    def _loop(self, op: stablehlo.WhileOp, within: Site | None) -> list[Piece]:
+        if not _holds_floats(op):
+            return []
+        given, location, body = list(op.operands), op.location, op.regions[1].blocks[0]
+        ops = _ops_of(body)
+        floats = [index for index, value in enumerate(given) if may_be_nan(value)]
+        turn = Site("turn", "while", location, within=within)
+        carried = [
+            Site("carried", "while", location, *self._flows([given[index]]), turn)
+            for index in floats
+        ]
+        before = body.add_argument(self._vector_type(max(len(floats), 1)), location)
+        number = body.add_argument(self._number_type(), location)
+        with ir.InsertionPoint.at_block_begin(body):
+            for place, index in enumerate(floats):
+                self._know(body.arguments[index], carried[place], item(before, place))
+        pieces = self._ops(ops, turn)
+        last = terminator(body)
+        yielded = [last.operands[index] for index in floats]
+        results = [
+            Site("result", "while", location, *self._flows([value, given[index]]), within)
+            for value, index in zip(yielded, floats, strict=True)
+        ]
+        with ir.InsertionPoint(last):
+            after = self._numbers(yielded)
+            sites, now = _whole([(_padded(carried), before), *pieces])
+            kept = body.add_argument(self._vector_type(1 + len(sites)), location)
+            turned = self._turned(before, after, pieces)
+            following = stablehlo.add(number, scalar(1, _i32()))
+            first = _first(following, now, kept, turned)
+        with ir.InsertionPoint(op):
+            start = self._numbers([given[index] for index in floats])
+            initial = [start, scalar(0, _i32()), self._zeros(1 + len(sites))]
+        new = widen_loop(op, initial, [after, following, first])
+        *_, final, _, record = new.results
+        with ir.InsertionPoint.after(new):
+            for place, index in enumerate(floats):
+                self._know(new.results[index], results[place], item(final, place))
+        return [(_padded(results), final), ([turn, *sites], record)]
+
+    def _turned(self, before: ir.Value, after: ir.Value, pieces: Sequence[Piece]) -> ir.Value:
+        """Whether a turn is the one to keep, if it is the first such: a scalar i1."""
+        turned = stablehlo.and_(self._bad(after), stablehlo.not_(self._bad(before)))
+        if self.masked and pieces:
+            seen = self._bad(joined([values for _, values in pieces]))
+            turned = joined([turned, seen])
+        ones = convert(turned, self.element)
+        return compare(largest(ones), scalar(0.0, self.element), "GT")
+
+    def _bad(self, numbers: ir.Value) -> ir.Value:
+        """Which of a vector of numbers say that something is wrong."""
+        if not self.infs:
+            return compare(numbers, numbers, "NE")
+        infinite = splat(float("inf"), numbers.type)
+        return stablehlo.not_(compare(numbers, infinite, "LT"))
+
+    # Branches
+
+    def _branches(self, op: ir.OpView, within: Site | None) -> list[Piece]:
+        if not _holds_floats(op):
+            return []
+        name, location = op.operation.name, op.location
+        floats = [index for index, value in enumerate(op.results) if may_be_nan(value)]
+        blocks = [region.blocks[0] for region in op.regions]
+        pieces = [self._ops(_ops_of(block), within) for block in blocks]
+        yields = [[terminator(block).operands[index] for index in floats] for block in blocks]
+        results = [
+            Site("result", name, location, *self._flows(values), within)
+            for values in zip(*yields, strict=True)
+        ]
+        sizes = [sum(len(sites) for sites, _ in each) for each in pieces]
+        widened = [
+            self._branch(block, values, each, sum(sizes[:place]), sum(sizes[place + 1 :]))
+            for place, (block, values, each) in enumerate(zip(blocks, yields, pieces, strict=True))
+        ]
+        new = widen_branches(op, widened)
+        *_, final, record = new.results
+        with ir.InsertionPoint.after(new):
+            for place, index in enumerate(floats):
+                self._know(new.results[index], results[place], item(final, place))
+        sites = [site for each in pieces for some, _ in each for site in some]
+        return [(_padded(results), final), (_padded(sites), record)]
+
+    def _branch(
+        self,
+        block: ir.Block,
+        yielded: Sequence[ir.Value],
+        pieces: Sequence[Piece],
+        ahead: int,
+        behind: int,
+    ) -> list[ir.Value]:
+        """What a branch returns beside its own: the numbers of that, and its part of the record."""
+        with ir.InsertionPoint(terminator(block)):
+            parts = [self._zeros(ahead)] if ahead else []
+            parts += [values for _, values in pieces]
+            parts += [self._zeros(behind)] if behind else []
+            return [self._numbers(yielded), joined(parts) if parts else self._zeros(1)]
+
+    # Small things
+
+    def _know(self, value: ir.Value, site: Site, number: ir.Value) -> None:
+        self.sites[value], self._scalars[value] = site, number
+
+    def _flows(self, sources: Sequence[ir.Value]) -> tuple[str, list[tuple[str, Site | None]]]:
+        """The type of a value that is one of `sources`, and these as operands."""
+        kind = type_name(sources[0].type)
+        return kind, [(kind, self.sites.get(value)) for value in sources]
+
+    def _numbers(self, values: Sequence[ir.Value]) -> ir.Value:
+        return vector([self._scalar(value) for value in values]) if values else self._zeros(1)
+
+    def _zeros(self, count: int) -> ir.Value:
+        return splat(0.0, self._vector_type(count))
+
+    def _vector_type(self, count: int) -> ir.Type:
+        return ir.RankedTensorType.get((count,), self.element)
+
+    def _number_type(self) -> ir.Type:
+        return ir.RankedTensorType.get((), _i32())
+
+
+def _first(number: ir.Value, now: ir.Value, kept: ir.Value, turned: ir.Value) -> ir.Value:
+    """The record of this turn, with its number from 1, if it is the first to keep."""
+    element = element_type(kept)
+    is_open = compare(item(kept, 0), scalar(0.0, element), "EQ")
+    row = joined([vector([convert(number, element)]), now])
+    return stablehlo.select(stablehlo.and_(turned, is_open), row, kept)
+
+
+def _whole(pieces: Sequence[Piece]) -> Piece:
+    sites = [site for some, _ in pieces for site in some]
+    return sites, joined([values for _, values in pieces])
+
+
+def _padded(sites: list[Site]) -> list[Site]:
+    """The sites; where there are none, one that says nothing, as a vector has at least one."""
+    return sites or [Site("more", "", ir.Location.unknown())]
+
+
+def _ops_of(block: ir.Block) -> list[ir.OpView]:
+    return list(block.operations)[:-1]
+
+
+def _holds_floats(op: ir.OpView) -> bool:
+    inner = (value for each in walk(op) for value in each.results)
+    return any(map(may_be_nan, (*op.results, *inner)))
+
+
+def _is_clean(op: ir.OpView) -> bool:
+    """Whether no result of an op can be bad: finite constants, and what is made of integers."""
+    if isinstance(op, stablehlo.ConstantOp):
+        return is_finite_constant(op.result)
+    if op.operation.name == "stablehlo.convert":
+        kind = element_type(op.results[0])
+        is_wide = (isinstance(kind, ir.FloatType) and kind.width >= 32) or str(kind) == "bf16"
+        return not may_be_nan(op.operands[0]) and is_wide
+    return op.operation.name == "stablehlo.iota"
+
+
+def _i32() -> ir.Type:
+    return ir.IntegerType.get_signless(32)

@@ -1,0 +1,87 @@
+"""What is asked of a value: whether a NaN or an infinity is in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+
+from jxc.ir import walk
+from jxc.ir.build import convert, reshape
+from jxc.ir.values import constant_of, is_complex, is_float
+from jxc.passes.trace_values.statistics import reduced
+
+
+def may_be_nan(value: ir.Value) -> bool:
+    """Whether there can be a NaN or an infinity in a value of this type."""
+    return isinstance(value.type, ir.RankedTensorType) and (is_float(value) or is_complex(value))
+
+
+def is_finite_constant(value: ir.Value) -> bool:
+    """Whether a value is a constant without NaN and infinities."""
+    found = constant_of(value)
+    return found is not None and bool(np.isfinite(found).all())
+
+
+def magnitude(value: ir.Value, element: ir.Type) -> ir.Value:
+    """The largest |x| of a value as a scalar: NaN where any is NaN, else infinite where any is.
+
+    One pass over the value. Of complex numbers the larger of both parts counts.
+    """
+    if is_complex(value):
+        parts = (stablehlo.abs(stablehlo.real(value)), stablehlo.abs(stablehlo.imag(value)))
+        size = stablehlo.maximum(*(convert(part, element) for part in parts))
+    else:
+        size = stablehlo.abs(convert(value, element))
+    return largest(size)
+
+
+def largest(value: ir.Value) -> ir.Value:
+    """The largest element, of numbers from 0, as a scalar; NaN where any is."""
+    return reduced(value, 0.0, stablehlo.maximum)
+
+
+def record_type(module: ir.Operation) -> ir.Type:
+    """What magnitudes are written as: f32, or f64 where the program has numbers of it."""
+    for op in walk(module):
+        if any("f64" in str(result.type) for result in op.results):
+            return ir.F64Type.get()
+    return ir.F32Type.get()
+
+
+def vector(scalars: Sequence[ir.Value]) -> ir.Value:
+    """Scalars side by side."""
+    return joined([reshape(each, (1,)) for each in scalars])
+
+
+def joined(vectors: Sequence[ir.Value]) -> ir.Value:
+    """Vectors one behind the other; at least one."""
+    if len(vectors) == 1:
+        return vectors[0]
+    return stablehlo.concatenate(list(vectors), 0)
+
+
+def part(values: ir.Value, start: int, count: int) -> ir.Value:
+    """Elements of a vector from one on."""
+    return stablehlo.slice(values, [start], [start + count], [1])
+
+
+def item(values: ir.Value, index: int) -> ir.Value:
+    """One element of a vector as a scalar."""
+    return reshape(part(values, index, 1), ())
+
+
+def type_name(kind: ir.Type) -> str:
+    """A type as JAX writes it: `f32[8,128]`."""
+    if not isinstance(kind, ir.RankedTensorType):
+        return str(kind)
+    of = ir.RankedTensorType(kind)
+    sizes = ("?" if of.is_dynamic_dim(dim) else str(of.get_dim_size(dim)) for dim in range(of.rank))
+    return f"{_ELEMENTS.get(str(of.element_type), str(of.element_type))}[{','.join(sizes)}]"
+
+
+_ELEMENTS = {"complex<f32>": "c64", "complex<f64>": "c128", "i1": "bool"} | {
+    f"ui{bits}": f"u{bits}" for bits in (2, 4, 8, 16, 32, 64)
+}

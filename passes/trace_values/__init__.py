@@ -1,0 +1,69 @@
+"""Statistics of chosen values, out of a compiled program."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from jaxlib.mlir import ir
+
+from jxc.errors import JxcError, UsageError
+from jxc.ir.beside import add_results, main_of
+from jxc.ir.frames import frames_of, path_of
+from jxc.ir.inlined import inline_calls
+from jxc.passes.locate_nans.values import record_type, type_name
+from jxc.rewrite import module_pass
+
+from .choose import Chosen, choose
+from .thread import Tracer
+
+
+@module_pass(adds_results=True)
+def trace_values(
+    module: ir.Operation, *, match: str = "", iterations: int = 8, most: int = 64
+) -> None:
+    """Write down statistics of the values that `match` names: min, max, mean, NaN, inf, zeros.
+
+    What the program returns stays the same; the statistics are one more result, which jxc's own
+    compile reads: `jxc compile ... -p 'trace-values{match=log}' --run` prints them, and from Python
+    the executable's `run` returns them. `match` is one or more patterns, `|` between them; `*`
+    stands for anything:
+
+        dot_general       an op, by StableHLO's name or JAX's
+        train.py:14       what that line made, and what it called made
+        loss              what a function of that name made, and what it called made
+        */attn/*          what lies there, of the paths that JAX gives ops ("jit(f)/attn/exp")
+
+    Where a value is made in a loop, the statistics are over all turns, and those of the first
+    `iterations` turns by themselves. Only the first `most` values are traced; how many there were
+    beyond is said. Calls are inlined; what is inside a shard_map cannot be traced.
+    """
+    if not match:
+        raise UsageError("trace-values needs to know which: trace-values{match=train.py:14}")
+    if iterations < 0 or most < 1:
+        raise UsageError("trace-values: expected iterations from 0 and most from 1")
+    if main_of(module) is None:
+        raise JxcError("trace-values: expected a function @main, beside whose results to write")
+    inline_calls(module)
+    main = main_of(module)
+    assert main is not None
+    found = choose(main, match)
+    tracer = Tracer(record_type(module), found[:most], iterations)
+    table = {"match": match, "left_out": max(len(found) - most, 0), **_table(found[:most], tracer)}
+    add_results(module, "trace-values", [tracer.main(main)], table)
+
+
+def _table(chosen: list[Chosen], tracer: Tracer) -> dict[str, Any]:
+    stacks: dict[str, int] = {}
+    entries = [
+        {
+            "op": each.op.operation.name.removeprefix("stablehlo."),
+            "path": path_of(each.op.location),
+            "stack": stacks.setdefault(json.dumps(frames_of(each.op.location)), len(stacks)),
+            "type": type_name(each.value.type),
+            "depth": each.depth,
+            "rows": tracer.rows(each),
+        }
+        for each in chosen
+    ]
+    return {"values": entries, "stacks": [json.loads(stack) for stack in stacks]}

@@ -1,0 +1,89 @@
+"""Six numbers about a value: least, largest, mean, and how many are NaN, infinite, zero."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+
+from jxc.ir.build import convert, reshape, scalar, splat
+from jxc.ir.values import element_type, is_complex, shape_of
+
+NAMES = ("min", "max", "mean", "nan", "inf", "zeros")
+COUNT = len(NAMES)
+
+
+def is_numeric(value: ir.Value) -> bool:
+    """Whether there are numbers of static shape in a value, booleans included."""
+    if not isinstance(value.type, ir.RankedTensorType):
+        return False
+    kind = ir.RankedTensorType(value.type)
+    numbers = (ir.IntegerType, ir.FloatType, ir.ComplexType)
+    return kind.has_static_shape and isinstance(kind.element_type, numbers)
+
+
+def statistics(value: ir.Value, element: ir.Type) -> ir.Value:
+    """The six numbers as a vector of `element`.
+
+    NaNs are left out of the least and the largest, which are +inf and -inf where nothing is left;
+    the mean is over all. Of complex numbers it is their absolute values that count, of booleans 0
+    and 1. The mean of nothing is NaN.
+    """
+    numbers = _real(value, element)
+    infinity = float("inf")
+    is_nan = compare(numbers, numbers, "NE")
+    size = stablehlo.abs(numbers)
+    counted = (
+        is_nan,
+        compare(size, splat(infinity, numbers.type), "EQ"),
+        compare(size, splat(0.0, numbers.type), "EQ"),
+    )
+    total = reduced(numbers, 0.0, stablehlo.add)
+    found = [
+        reduced(_select(is_nan, infinity, numbers), infinity, stablehlo.minimum),
+        reduced(_select(is_nan, -infinity, numbers), -infinity, stablehlo.maximum),
+        stablehlo.divide(total, scalar(float(prod(shape_of(value))), element)),
+        *(convert(_count(each), element) for each in counted),
+    ]
+    return stablehlo.concatenate([reshape(each, (1,)) for each in found], 0)
+
+
+def _real(value: ir.Value, element: ir.Type) -> ir.Value:
+    if not is_complex(value):
+        return convert(value, element)
+    parts = [stablehlo.real(value), stablehlo.imag(value)]
+    nans = [compare(part, part, "NE") for part in parts]
+    size = convert(stablehlo.abs(value), element)
+    return _select(stablehlo.or_(*nans), float("nan"), size)
+
+
+def _select(mask: ir.Value, number: float, other: ir.Value) -> ir.Value:
+    return stablehlo.select(mask, splat(number, other.type), other)
+
+
+def _count(mask: ir.Value) -> ir.Value:
+    i32 = ir.IntegerType.get_signless(32)
+    return reduced(convert(mask, i32), 0, stablehlo.add)
+
+
+def reduced(
+    value: ir.Value, start: float, combine: Callable[[ir.Value, ir.Value], ir.Value]
+) -> ir.Value:
+    """All elements of a value combined into a scalar."""
+    element = element_type(value)
+    if not shape_of(value):
+        return value
+    kind = ir.RankedTensorType.get((), element)
+    dims = list(range(len(shape_of(value))))
+    op = stablehlo.ReduceOp([kind], [value], [scalar(start, element)], dims)
+    body = op.regions[0].blocks.append(kind, kind, arg_locs=[value.location] * 2)
+    with ir.InsertionPoint(body):
+        stablehlo.return_([combine(*body.arguments)])
+    return op.results[0]
+
+
+def compare(lhs: ir.Value, rhs: ir.Value, direction: str) -> ir.Value:
+    """Which elements of two values of one type are as `direction` says: "EQ", "NE", "LT", ..."""
+    return stablehlo.compare(lhs, rhs, stablehlo.ComparisonDirectionAttr.get(direction))

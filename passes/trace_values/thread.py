@@ -1,0 +1,178 @@
+"""Carrying statistics through loops and branches to where @main returns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+
+from jxc.ir.beside import terminator
+from jxc.ir.build import convert, reshape, scalar, splat
+from jxc.ir.values import shape_of
+from jxc.ir.widen import widen_branches, widen_loop
+
+from .choose import LOOKED_INTO, Chosen, ops_of, regions_of
+from .statistics import COUNT, compare, statistics
+
+_INFINITY = float("inf")
+State = list[ir.Value]
+"""Of one traced value: how often it was made, the statistics over all, those of the first times."""
+
+
+@dataclass
+class Tracer:
+    """Traces values of one program, in place.
+
+    Attributes:
+        element: the type of the numbers that are written down.
+        chosen: which values.
+        iterations: how many turns of loops are written down by themselves.
+    """
+
+    element: ir.Type
+    chosen: Sequence[Chosen]
+    iterations: int
+    _states: dict[int, State] = field(default_factory=dict)
+    _count: int = 0
+
+    def rows(self, chosen: Chosen) -> int:
+        """For how many times a value is written down by itself."""
+        return self.iterations if chosen.depth else 0
+
+    def main(self, main: ir.OpView) -> ir.Value:
+        """Trace in @main; the result is a vector: for each value its count, total and rows."""
+        block = main.regions[0].blocks[0]
+        ops = ops_of(block)
+        with ir.InsertionPoint.at_block_begin(block):
+            self._states = {at: self._start(each) for at, each in enumerate(self.chosen)}
+        self._ops(ops, [])
+        with ir.InsertionPoint(terminator(block)):
+            parts = [self._flat(*self._states[at]) for at in range(len(self.chosen))]
+            return parts[0] if len(parts) == 1 else stablehlo.concatenate(parts, 0)
+
+    def _start(self, chosen: Chosen) -> State:
+        nothing = (_INFINITY, -_INFINITY, 0.0, 0.0, 0.0, 0.0)
+        total = [reshape(scalar(each, self.element), (1,)) for each in nothing]
+        state = [scalar(0, _i32()), stablehlo.concatenate(total, 0)]
+        if rows := self.rows(chosen):
+            kind = ir.RankedTensorType.get((rows, COUNT + chosen.depth), self.element)
+            state.append(splat(0.0, kind))
+        return state
+
+    def _flat(self, count: ir.Value, total: ir.Value, *rows: ir.Value) -> ir.Value:
+        parts = [reshape(convert(count, self.element), (1,)), total]
+        parts += [reshape(each, (shape_of(each)[0] * shape_of(each)[1],)) for each in rows]
+        return stablehlo.concatenate(parts, 0)
+
+    def _ops(self, ops: Sequence[ir.OpView], turns: Sequence[ir.Value]) -> None:
+        """Trace in a block; `turns` are the numbers of the turns of the loops around it."""
+        for op in ops:
+            number, self._count = self._count, self._count + 1
+            mine = [at for at, each in enumerate(self.chosen) if each.number == number]
+            if isinstance(op, LOOKED_INTO):
+                op = self._into(op, turns)
+            with ir.InsertionPoint.after(op):
+                for at in mine:
+                    self._see(at, op.results[self.chosen[at].result], turns)
+
+    def _into(self, op: ir.OpView, turns: Sequence[ir.Value]) -> ir.OpView:
+        """Trace in the regions of an op; returns the op, or what stands in its place."""
+        count = sum(_size(region.blocks[0]) for region in regions_of(op))
+        numbers = range(self._count, self._count + count)
+        inside = [at for at, each in enumerate(self.chosen) if each.number in numbers]
+        if not inside:
+            self._count += count
+            return op
+        if isinstance(op, stablehlo.WhileOp):
+            return self._loop(op, inside, turns)
+        return self._branches(op, inside, turns)
+
+    def _see(self, at: int, value: ir.Value, turns: Sequence[ir.Value]) -> None:
+        count, total, *rows = self._states[at]
+        numbers = statistics(value, self.element)
+        following = stablehlo.add(count, scalar(1, _i32()))
+        state = [following, _merged(total, numbers)]
+        if rows:
+            state.append(self._with_row(rows[0], numbers, count, turns))
+        self._states[at] = state
+
+    def _with_row(
+        self, rows: ir.Value, numbers: ir.Value, count: ir.Value, turns: Sequence[ir.Value]
+    ) -> ir.Value:
+        """The rows with one more at `count`, if there is room."""
+        parts = [numbers, *(reshape(convert(turn, self.element), (1,)) for turn in turns)]
+        row = stablehlo.concatenate(parts, 0)
+        row = reshape(row, (1, *shape_of(row)))
+        more = stablehlo.dynamic_update_slice(rows, row, [count, scalar(0, _i32())])
+        is_room = compare(count, scalar(shape_of(rows)[0], _i32()), "LT")
+        return stablehlo.select(is_room, more, rows)
+
+    def _loop(
+        self, op: stablehlo.WhileOp, inside: Sequence[int], turns: Sequence[ir.Value]
+    ) -> ir.OpView:
+        body, location = op.regions[1].blocks[0], op.location
+        ops = ops_of(body)
+        outer = {at: self._states[at] for at in inside}
+        with ir.InsertionPoint(op):
+            zero = scalar(0, _i32())
+        turn = body.add_argument(zero.type, location)
+        for at in inside:
+            self._states[at] = [body.add_argument(part.type, location) for part in outer[at]]
+        self._ops(ops, [*turns, turn])
+        with ir.InsertionPoint(terminator(body)):
+            yielded = [stablehlo.add(turn, scalar(1, _i32()))]
+        yielded += [part for at in inside for part in self._states[at]]
+        initial = [zero, *(part for at in inside for part in outer[at])]
+        new = widen_loop(op, initial, yielded)
+        self._take(inside, outer, list(new.results)[-len(initial) + 1 :])
+        return new
+
+    def _branches(
+        self, op: ir.OpView, inside: Sequence[int], turns: Sequence[ir.Value]
+    ) -> ir.OpView:
+        outer = {at: self._states[at] for at in inside}
+        yielded = []
+        for region in op.regions:
+            self._states.update(outer)
+            self._ops(ops_of(region.blocks[0]), turns)
+            yielded.append([part for at in inside for part in self._states[at]])
+        new = widen_branches(op, yielded)
+        self._take(inside, outer, list(new.results)[-len(yielded[0]) :])
+        return new
+
+    def _take(
+        self, inside: Sequence[int], like: dict[int, State], values: Sequence[ir.Value]
+    ) -> None:
+        """The states as a loop or a branch returns them, one behind the other."""
+        left = iter(values)
+        for at in inside:
+            self._states[at] = [next(left) for _ in like[at]]
+
+
+def _size(block: ir.Block) -> int:
+    """How many ops `Tracer` meets in a block."""
+    ops = ops_of(block)
+    inner = (op for op in ops if isinstance(op, LOOKED_INTO))
+    return len(ops) + sum(_size(r.blocks[0]) for op in inner for r in regions_of(op))
+
+
+def _merged(total: ir.Value, numbers: ir.Value) -> ir.Value:
+    """Statistics of two values as those of both; of means, the sum."""
+    cuts = [(0, 1), (1, 2), (2, COUNT)]
+    parts = [
+        combine(_part(total, *cut), _part(numbers, *cut))
+        for combine, cut in zip(
+            (stablehlo.minimum, stablehlo.maximum, stablehlo.add), cuts, strict=True
+        )
+    ]
+    return stablehlo.concatenate(parts, 0)
+
+
+def _part(vector: ir.Value, start: int, end: int) -> ir.Value:
+    return stablehlo.slice(vector, [start], [end], [1])
+
+
+def _i32() -> ir.Type:
+    return ir.IntegerType.get_signless(32)
