@@ -40,7 +40,8 @@ are compiled by the target's own compiler for one device, which is not there: no
 clock; what carries no estimate counts with its roofline, and is named. On GPU, whose compiler
 estimates nothing, *time* is the roofline of each kernel and 1.5 us for starting it. A loop of
 unknown length counts as one turn, before and after. *Gain* is time before over time after.
-**Worse** is more than 1% more time, or more than 2% more memory at the peak."""
+**Worse** is more than 1% more time, or more than 2% and 1 MiB more memory at the peak; where the
+peak grows by 2% but fewer bytes, the summary says so."""
 
 
 def options() -> argparse.Namespace:

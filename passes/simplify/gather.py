@@ -86,12 +86,14 @@ def gather_of_splat(op: GatherOp) -> ir.Value | None:
     return build.splat(element, op.result.type)
 
 
-@rule(exact)
+@rule(exact, targets=("cpu", "gpu"))
 def gather_of_progression(op: GatherOp) -> ir.Value | None:
     """gather(x, evenly spaced) -> slice(x), reversed, transposed and repeated as the indices say.
 
     Each operand dimension follows at most one dimension of the indices, and none is followed by
-    two; what would be clamped is one constant.
+    two; what would be clamped is one constant. Not for TPU, where a slice of a table of weights
+    changed what else is kept on the chip: training BERT took 1.4% longer on v5e by the compiler's
+    estimate, training GPT-2 1%.
     """
     layout = layout_of(op)
     if layout is None:

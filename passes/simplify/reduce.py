@@ -273,9 +273,13 @@ def _exact_sum(name: str, x: np.ndarray, init: np.ndarray, count: int) -> np.nda
     return total if is_exact and np.isfinite(total.astype(np.float64)) else None
 
 
-@rule(exact)
+@rule(exact, targets=("cpu", "gpu"))
 def reduce_window_of_one(op: ReduceWindowOp) -> Sequence[ir.Value] | None:
-    """reduce_window(x, init) -> f(init, slice(x)), for windows of 1 and bodies of one op."""
+    """reduce_window(x, init) -> f(init, slice(x)), for windows of 1 and bodies of one op.
+
+    Not for TPU, where XLA reads windows with strides faster than slices: NASNet took 1.7% longer on
+    v5e by the compiler's estimate.
+    """
     if any(size != 1 for size in op.window_dimensions) or static_shape(*op.inputs) is None:
         return None
     if any(size != 1 for size in op.base_dilations or ()) or not can_inline(op, 1):

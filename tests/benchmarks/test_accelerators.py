@@ -43,6 +43,16 @@ def test_more_than_a_percent_of_time_or_two_of_memory_is_worse(seconds, peak, lo
     assert found.losses == losses
 
 
+def test_a_few_bytes_more_are_said_and_not_counted():
+    few, many = ([figures(peak=2**20), figures("O2", peak=2**20 + more)] for more in (2**15, 2**20))
+    lines = summary_lines(TPU, [outcome(process("few", *few)), outcome(process("many", *many))])
+    assert lines[:3] == [
+        f"{TPU}: 1 of 2 models are worse",
+        f"{TPU}: WORSE: many: peak memory 2.000x",
+        f"{TPU}: few has its peak 32 KiB higher, which is not counted as worse",
+    ]
+
+
 def test_losses_come_first_and_every_model_is_accounted_for():
     told = [
         process("better", figures(), figures("O2", 0.5e-4)),

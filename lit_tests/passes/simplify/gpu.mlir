@@ -50,6 +50,15 @@ func.func @if_same_results_not_on_gpu(%p: tensor<i1>, %x: tensor<4xf32>) -> (ten
   return %r#0, %r#1 : tensor<4xf32>, tensor<4xf32>
 }
 
+// CHECK-LABEL: func.func @add_of_negate_not_on_gpu(
+// CHECK: stablehlo.negate
+// CHECK-NEXT: stablehlo.add
+func.func @add_of_negate_not_on_gpu(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.negate %y : tensor<4xf32>
+  %r = stablehlo.add %x, %a : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
 // The others are on.
 // CHECK-LABEL: func.func @select_to_convert(
 // CHECK-NEXT: stablehlo.convert

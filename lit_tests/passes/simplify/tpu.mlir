@@ -28,6 +28,26 @@ func.func @dot_of_transpose_not_on_tpu(%x: tensor<8x4xf32>, %y: tensor<8x3xf32>)
   return %r : tensor<4x3xf32>
 }
 
+// CHECK-LABEL: func.func @gather_of_progression_not_on_tpu(
+// CHECK: stablehlo.gather
+func.func @gather_of_progression_not_on_tpu(%x: tensor<8xf32>) -> tensor<3xf32> {
+  %i = stablehlo.constant dense<[[1], [3], [5]]> : tensor<3x1xi32>
+  %r = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<8xf32>, tensor<3x1xi32>) -> tensor<3xf32>
+  return %r : tensor<3xf32>
+}
+
+// CHECK-LABEL: func.func @reduce_window_of_one_not_on_tpu(
+// CHECK: stablehlo.reduce_window
+func.func @reduce_window_of_one_not_on_tpu(%x: tensor<4x6xf32>) -> tensor<4x3xf32> {
+  %c = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %r = "stablehlo.reduce_window"(%x, %c) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) {window_dimensions = array<i64: 1, 1>, window_strides = array<i64: 1, 2>} : (tensor<4x6xf32>, tensor<f32>) -> tensor<4x3xf32>
+  return %r : tensor<4x3xf32>
+}
+
 // CHECK-LABEL: func.func @multiply_of_negate_not_on_tpu(
 // CHECK: stablehlo.negate
 // CHECK-NEXT: stablehlo.multiply
