@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -62,6 +63,38 @@ def frames_of(equation: Any) -> list[tuple[str, int, str]]:
     trace = getattr(equation.source_info, "traceback", None)
     frames = trace.frames if trace is not None else []
     return [(frame.file_name, frame.line_num, frame.function_name) for frame in reversed(frames)]
+
+
+def print_numbered(jaxpr: Any) -> tuple[str, list[Any]]:
+    """A jaxpr's text, in which each equation ends in `# @N@`, and the N-th equation's frames.
+
+    The frames are as `frames_of` gives them. JAX prints the innermost user's line there; which
+    equation it printed is not to be had otherwise. Other threads print as ever meanwhile.
+    """
+    from jax._src import source_info_util
+
+    plain, here = source_info_util.summarize, threading.get_ident()
+    infos: list[Any] = []
+
+    def number(source_info: Any, *args: Any, **kwargs: Any) -> str:
+        if threading.get_ident() != here:
+            return plain(source_info, *args, **kwargs)
+        infos.append(source_info)
+        return f"@{len(infos) - 1}@"
+
+    source_info_util.summarize = number
+    try:
+        text = jaxpr.pretty_print(source_info=True, use_color=False)
+    finally:
+        source_info_util.summarize = plain
+    return text, [frames_of(_Equation(info)) for info in infos]
+
+
+class _Equation:
+    """What `frames_of` reads of an equation."""
+
+    def __init__(self, source_info: Any) -> None:
+        self.source_info = source_info
 
 
 def has_own_shardings(fn: Any) -> bool:

@@ -80,6 +80,11 @@ def is_user_file(file: str, home: str | None = None) -> bool:
     return not path.startswith(_library_folders())
 
 
+def is_compiler_file(file: str) -> bool:
+    """Whether a file is jax's, jaxlib's or jxc's."""
+    return os.path.realpath(file).startswith(_compiler_folders())
+
+
 def home_of(fn: Callable[..., Any]) -> str | None:
     """The folder of the installed package that `fn` comes from; None for a user's own file."""
     place = definition_place(fn)

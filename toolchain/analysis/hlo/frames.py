@@ -42,6 +42,14 @@ class Frames:
         file, line = _FILE.search(metadata), _LINE.search(metadata)
         return Place(_unescaped(file[1]), int(line[1]) if line else 0) if file else None
 
+    def stack_of(self, metadata: str) -> list[Place]:
+        """All frames of an instruction with this metadata, the innermost first."""
+        frame = _FRAME.search(metadata)
+        if frame:
+            return self._stack(int(frame[1]))
+        place = self.place_of(metadata)
+        return [place] if place else []
+
     def _place(self, number: int) -> Place | None:
         if number not in self._known:
             self._known[number] = _best(self._stack(number))

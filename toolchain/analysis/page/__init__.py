@@ -1,1 +1,5 @@
-"""One self-contained HTML page: compilations in time, their stages side by side."""
+"""One self-contained HTML page of compilations, their stages linked line by line."""
+
+from .write import Written, write_page
+
+__all__ = ["Written", "write_page"]
