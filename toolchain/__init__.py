@@ -15,8 +15,12 @@ import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .analysis.doctor import doctor
+    from .analysis.recompiles.log import assert_compiles, explain
     from .analysis.report import Report, report
     from .backend.hook import enable, use
+    from .backend.instruments.finding import NanError
+    from .backend.instruments.locate import locate_nans
     from .backend.jit import jit
     from .backend.lowered import CrossExecutable, Executable, Lowered, lower
     from .check.verify import verify
@@ -33,11 +37,16 @@ __all__ = [
     "Facts",
     "JxcError",
     "Lowered",
+    "NanError",
     "Report",
     "approximates",
+    "assert_compiles",
+    "doctor",
     "enable",
     "exact",
+    "explain",
     "jit",
+    "locate_nans",
     "lower",
     "module_pass",
     "opt",
@@ -54,11 +63,16 @@ _HOME = {
     "Facts": "rewrite",
     "JxcError": "errors",
     "Lowered": "backend.lowered",
+    "NanError": "backend.instruments.finding",
     "Report": "analysis.report",
     "approximates": "rewrite",
+    "assert_compiles": "analysis.recompiles.log",
+    "doctor": "analysis.doctor",
     "enable": "backend.hook",
     "exact": "rewrite",
+    "explain": "analysis.recompiles.log",
     "jit": "backend.jit",
+    "locate_nans": "backend.instruments.locate",
     "lower": "backend.lowered",
     "module_pass": "rewrite",
     "opt": "pipeline.run",

@@ -56,11 +56,12 @@ def register(
 def _refuse_added_results(pipeline: Pipeline) -> None:
     for step in pipeline.steps:
         if step.python is not None and step.python.adds_results:
+            drop_in = "jxc.locate_nans(fn) in place of jax.jit(fn), "
             raise UsageError(
                 f"{step.name} adds results to a program, and how many a program has is settled "
                 "where JAX compiles it (jxc.use, jxc.enable, jxc.jit, JXC_PIPELINE). Use "
-                "jxc.locate_nans(fn) in place of jax.jit(fn), "
-                f"jxc.lower(fn, ...).opt({step.name!r}).compile(), or `jxc compile --run`"
+                f"{drop_in if step.name == 'locate-nans' else ''}"
+                f"jxc.lower(fn, ...).opt({str(step)!r}).compile(), or `jxc compile --run`"
             )
 
 

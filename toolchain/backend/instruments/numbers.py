@@ -43,14 +43,17 @@ class Statistics:
     @staticmethod
     def of(kind: str, numbers: Sequence[float], runs: int = 1) -> Statistics:
         """From six numbers, in the order in which passes write them."""
-        least, most, mean, *counts = map(float, numbers)
+        least, most, mean = map(float, numbers[:3])
+        nan, inf, zeros = map(int, numbers[3:COUNT])
         is_empty = least > most
         return Statistics(
             kind,
             None if is_empty else least,
             None if is_empty else most,
-            None if is_empty and not counts[0] else mean,
-            *map(int, counts),
+            None if is_empty and not nan else mean,
+            nan,
+            inf,
+            zeros,
             runs,
         )
 
