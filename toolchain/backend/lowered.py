@@ -77,6 +77,11 @@ class Lowered:
         return self._origin.plain is None
 
     @property
+    def function(self) -> Callable[..., Any] | None:
+        """The user's function that was traced; None for a module from a file."""
+        return self._origin.lowering.function if self._origin.lowering else None
+
+    @property
     def jax_lowered(self) -> Any:
         """JAX's own value, which knows how the program is called; None where nothing is called."""
         return self._origin.lowered

@@ -16,9 +16,12 @@ _VERBS = {
     "lower": "Trace a Python function and print it as a module.",
     "opt": "Run passes on a module.",
     "compile": "Hand a module to XLA; run it, time it, look inside.",
+    "explain": "Run a program, and say why JAX compiled what it did.",
     "run": "Load and run what `jxc compile --save` wrote.",
+    "doctor": "Find what makes a function slow, large or slow to compile.",
     "targets": "List what can be compiled for here.",
     "verify": "Check that a rewrite keeps a module's meaning.",
+    "diff": "Say what two programs differ in, by line of Python.",
     "reduce": "Shrink a module while a command fails on it.",
     "calibrate": "Measure this machine, once, for the decisions of passes.",
 }

@@ -1,0 +1,117 @@
+"""The equations of a jaxpr with what is inside them: how often each runs, and whose line it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from ...frontend import _private
+from ...frontend.places import Place, innermost_of
+
+
+@dataclass(frozen=True)
+class Step:
+    """An equation where it stands.
+
+    Attributes:
+        equation: JAX's own.
+        jaxpr: the jaxpr, not closed, that it is an equation of.
+        home: a folder whose files are the user's, see `frontend.places`.
+        loops: the loops around it, the outermost first.
+        turns: how often they run it, None where a `while` loop is among them.
+        is_guarded: whether it stands in a branch inside the innermost loop.
+    """
+
+    equation: Any = field(repr=False)
+    jaxpr: Any = field(repr=False)
+    home: str | None
+    loops: tuple[Any, ...] = field(default=(), repr=False)
+    turns: int | None = 1
+    is_guarded: bool = False
+
+    @property
+    def name(self) -> str:
+        """The primitive's name."""
+        return self.equation.primitive.name
+
+    @cached_property
+    def frames(self) -> list[tuple[str, int, str]]:
+        """The Python frames in which it was traced, the outermost first."""
+        return _private.frames_of(self.equation)
+
+    @cached_property
+    def place(self) -> Place | None:
+        """The user's innermost line."""
+        return place_of(self.equation, self.home)
+
+
+def place_of(equation: Any, home: str | None) -> Place | None:
+    """The user's innermost line of an equation."""
+    return innermost_of((Place(*frame) for frame in _private.frames_of(equation)), home)
+
+
+def steps_of(jaxpr: Any, home: str | None = None) -> Iterator[Step]:
+    """Every equation, outer ones before what is inside them."""
+    inner = open_jaxpr(jaxpr)
+    for equation in inner.eqns:
+        yield from _steps(Step(equation, inner, home))
+
+
+def _steps(step: Step) -> Iterator[Step]:
+    yield step
+    for name, jaxpr in inner_of(step.equation):
+        around = _inside(step, name)
+        for equation in jaxpr.eqns:
+            yield from _steps(replace(around, equation=equation, jaxpr=jaxpr))
+
+
+def _inside(step: Step, part: str) -> Step:
+    if step.name == "scan":
+        turns = None if step.turns is None else step.turns * int(step.equation.params["length"])
+        return replace(step, loops=(*step.loops, step.equation), turns=turns, is_guarded=False)
+    if step.name == "while":
+        return replace(step, loops=(*step.loops, step.equation), turns=None, is_guarded=False)
+    if step.name in ("cond", "switch"):
+        return replace(step, is_guarded=True)
+    return step
+
+
+def inner_of(equation: Any) -> Iterator[tuple[str, Any]]:
+    """The jaxprs that an equation holds, not closed, each with the parameter that holds it."""
+    for name, value in equation.params.items():
+        for item in value if isinstance(value, (tuple, list)) else (value,):
+            if hasattr(item, "eqns"):
+                yield name, open_jaxpr(item)
+
+
+def open_jaxpr(jaxpr: Any) -> Any:
+    """The jaxpr within a closed one; one that is open as it is."""
+    return getattr(jaxpr, "jaxpr", jaxpr)
+
+
+def is_variable(operand: Any) -> bool:
+    """Whether an operand is a variable, and no literal."""
+    return not hasattr(operand, "val")
+
+
+def bytes_of(aval: Any) -> int:
+    """The size of a value in bytes; 0 for what is no array, or has a symbolic extent."""
+    shape, dtype = getattr(aval, "shape", None), getattr(aval, "dtype", None)
+    if shape is None or not all(isinstance(dim, int) for dim in shape):
+        return 0
+    return math.prod(shape) * getattr(dtype, "itemsize", 0)
+
+
+def count_equations(jaxpr: Any) -> int:
+    """How many equations there are, those that only hold others left out."""
+    return sum(1 for step in steps_of(jaxpr) if not any(inner_of(step.equation)))
+
+
+def show_aval(aval: Any) -> str:
+    """A type in words: "f32[8,128]"."""
+    from ...frontend.dtypes import short_dtype
+
+    return f"{short_dtype(aval.dtype)}[{','.join(map(str, aval.shape))}]"
