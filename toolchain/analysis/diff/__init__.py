@@ -1,4 +1,4 @@
-"""What two programs differ in: ops matched by structure and line, and what a compiler made of them."""
+"""What two programs differ in: ops by structure and line, and what a compiler made of them."""
 
 from .compare import Comparison, Program, compare
 from .difference import Difference, Group

@@ -26,7 +26,7 @@ class Group:
         site: the line of Python, in the program that has it; of "changed", in the second.
         before: the site in the first program, of "changed" and "rewired".
         changes: of "changed", what differs: by name, in the first and in the second.
-        example: types of one of them, in words.
+        example: the type of each, where it is the same one.
     """
 
     kind: Kind
@@ -103,10 +103,15 @@ def _groups(matching: Matching) -> list[Group]:
         *_alone("more", matching.other, matching),
     ]
     found = [*alone, *_changed(matching), *_rewired(matching)]
-    weights: Counter[Site | None] = Counter()
+    weights: Counter[str] = Counter()
     for group in found:
-        weights[group.site] += group.count if group.kind != "rewired" else 0
-    return sorted(found, key=lambda g: (-weights[g.site], str(g.site), _ORDER[g.kind], -g.count))
+        weights[str(group.site)] += group.count if group.kind != "rewired" else 0
+
+    def rank(group: Group) -> tuple[int, str, int, int, str]:
+        line = str(group.site)
+        return (-weights[line], line, _ORDER[group.kind], -group.count, group.op)
+
+    return sorted(found, key=rank)
 
 
 _ORDER: Mapping[str, int] = {"changed": 0, "fewer": 1, "more": 2, "rewired": 3}
@@ -119,14 +124,16 @@ def _alone(kind: Kind, graph: Graph, matching: Matching) -> Iterable[Group]:
         if is_shown and node not in matching.partner:
             gathered.setdefault((node.op, node.site), []).append(node)
     for (op, site), nodes in gathered.items():
-        example = nodes[0].describe().get("type", "")
+        types = {node.describe().get("type", "") for node in nodes}
+        example = types.pop() if len(types) == 1 else ""
         yield Group(kind, op, len(nodes), site, example=example)
 
 
 def _changed(matching: Matching) -> Iterable[Group]:
     gathered: Counter[Any] = Counter()
     for one, other in matching.pairs():
-        if one.signature != other.signature:
+        is_inside = one.op == ARGUMENT and one.owner is not None  # as its owner says
+        if one.signature != other.signature and not is_inside:
             changes = _changes(one, other)
             gathered[(other.op, other.site, one.site, changes)] += 1
     for (op, site, before, changes), count in gathered.items():

@@ -51,13 +51,13 @@ class Matching:
         self._by_numbers()
         self._spread(_whole)
         for place in (_by_line_and_path, _by_line):
-            self._by(lambda node, at=place: _both(at(node), _whole(node)))
+            self._by(_joint(place, _whole))
             self._spread(_whole)
         for like in (_of_types, _of_attributes):
-            self._by(lambda node, like=like: _both(_by_line_and_path(node), like(node)))
+            self._by(_joint(_by_line_and_path, like))
         self._spread(_of_types)
-        self._by(lambda node: _both(_by_line(node), _of_types(node)))
-        self._by(lambda node: _both(_by_line_and_path(node), _of_name(node)))
+        self._by(_joint(_by_line, _of_types))
+        self._by(_joint(_by_line_and_path, _of_name))
         self._spread(_of_name)
         self._by(lambda node: None if node.site else _whole(node))
         self._spread(_of_name)
@@ -79,7 +79,7 @@ class Matching:
         )
         for key in keys:
             for refined in (_by_line_and_path, _by_line, _anywhere):
-                self._by(lambda node, key=key, r=refined: _both(key(node), r(node)))
+                self._by(_joint(key, refined))
 
     def _by(self, key: _Key) -> None:
         """Pair what is left and has the same key, in order."""
@@ -186,24 +186,27 @@ def _anywhere(node: Node) -> Hashable:
     return ()
 
 
-def _both(one: Hashable, other: Hashable) -> Hashable:
-    return None if one is None or other is None else (one, other)
+def _joint(one: _Key, other: _Key) -> _Key:
+    """Both keys as one, which a node has where it has both."""
+
+    def key(node: Node) -> Hashable:
+        first = one(node)
+        second = None if first is None else other(node)
+        return None if second is None else (first, second)
+
+    return key
 
 
 def _paired_arguments(one: Graph, other: Graph) -> list[tuple[Node, Node]]:
-    """In order; where one has more of them, by name, then by type."""
+    """In order; where one has more of them, by name, or by type where that pairs more."""
     if len(one.arguments) == len(other.arguments):
         return list(zip(one.arguments, other.arguments, strict=True))
-    texts = [
-        [(name, str(node.signature)) for name, node in zip(g.names, g.arguments, strict=True)]
-        for g in (one, other)
-    ]
-    by_name = _aligned([[name for name, _ in each] for each in texts])
-    by_type = _aligned([[kind for _, kind in each] for each in texts])
+    by_name = _aligned(one.names, other.names)
+    by_type = _aligned(*([str(node.types) for node in g.arguments] for g in (one, other)))
     best = max(by_name, by_type, key=len)
     return [(one.arguments[a], other.arguments[b]) for a, b in best]
 
 
-def _aligned(words: list[list[str]]) -> list[tuple[int, int]]:
-    found = difflib.SequenceMatcher(None, *words, autojunk=False).get_matching_blocks()
+def _aligned(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
+    found = difflib.SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks()
     return [(block.a + k, block.b + k) for block in found for k in range(block.size)]

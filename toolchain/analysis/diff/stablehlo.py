@@ -204,11 +204,11 @@ def _of_results(function: ir.OpView) -> tuple[dict[str, str], dict[str, str]]:
     """The types and the attributes of what a function gives, by name."""
     kind = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
     attributes = {
-        f"{name} of result {index}": value
+        f"{name} of {index}": value
         for index, found in enumerate(_dictionaries(function, "res_attrs", len(kind.results)))
         for name, value in found.items()
     }
-    return {f"result {index}": str(each) for index, each in enumerate(kind.results)}, attributes
+    return {f"type of {index}": str(each) for index, each in enumerate(kind.results)}, attributes
 
 
 def _words(op: ir.OpView) -> dict[str, str]:

@@ -1,0 +1,113 @@
+"""Lowering both sides, each in a process of its own: two revisions share the names of modules."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from ...errors import JxcError
+from ..io import read_input
+from .revision import check_out
+from .sides import Side
+
+_MAIN = "from jxc.cli import main; main()"
+_OPTIONS = {
+    "args_from": "--args",
+    "static": "--static",
+    "transform": "--transform",
+    "device": "--device",
+    "host_devices": "--host-devices",
+    "mesh": "--mesh",
+    "in_sharding": "--in-sharding",
+    "out_sharding": "--out-sharding",
+    "sharding": "--sharding",
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A program before any pass.
+
+    Attributes:
+        data: MLIR's text or bytecode, or the text of HLO.
+        seconds: "trace" and "lower" of a function.
+        root: the folder that stood for the current one; empty where it was that.
+    """
+
+    data: bytes = field(repr=False)
+    seconds: Mapping[str, float]
+    root: str
+
+
+@contextmanager
+def sources_of(sides: tuple[Side, Side], flags: Mapping[str, Any]) -> Iterator[list[Source]]:
+    """What both sides name, read or lowered; a revision's files lie there until the end.
+
+    Raises:
+        JxcError: a file cannot be read, or a function not be lowered.
+    """
+    with TemporaryDirectory(prefix="jxc-diff-") as directory:
+        known: dict[tuple[str, ...], Source] = {}
+        for number, side in enumerate(sides):
+            key = side.lowering if not side.is_module else (side.source,)
+            if key not in known:
+                folder = Path(directory, str(number))
+                folder.mkdir()
+                known[key] = _source(side, flags, folder)
+        yield [known[s.lowering if not s.is_module else (s.source,)] for s in sides]
+
+
+def _source(side: Side, flags: Mapping[str, Any], folder: Path) -> Source:
+    if side.is_module:
+        return Source(read_input(side.source), {}, "")
+    tree = check_out(side.revision, folder) if side.revision else None
+    words = _words(side, flags, folder / "module.mlirbc")
+    done = subprocess.run(
+        [sys.executable, "-c", _MAIN, *words],
+        cwd=tree.folder if tree else None,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode:
+        raise LoweringError(side.spelling, done.stderr.strip())
+    sys.stderr.write(done.stderr)
+    told = json.loads(done.stdout)
+    root = str(tree.folder) if tree else ""
+    return Source((folder / "module.mlirbc").read_bytes(), told["seconds"], root)
+
+
+class LoweringError(JxcError):
+    """One of the two cannot be lowered; the message is that of `jxc lower`."""
+
+    def __init__(self, spelling: str, said: str) -> None:
+        super().__init__(f"{spelling}: {said.removeprefix('jxc: error: ')}")
+
+
+def _words(side: Side, flags: Mapping[str, Any], output: Path) -> list[str]:
+    """The arguments of `jxc lower`."""
+    words = ["lower", "--emit", "bytecode", "--debug-info", "-o", str(output), "--json"]
+    words += ["--platform", side.target.platform]
+    for name, option in _OPTIONS.items():
+        value = flags[name]
+        for each in value if isinstance(value, tuple) else (value,):
+            words += [f"{option}={each}"] if each is not None else []
+    words += ["--x64"] if flags["x64"] else []
+    return [*words, "--", side.source, *(_absolute(spec, side) for spec in side.specs)]
+
+
+def _absolute(spec: str, side: Side) -> str:
+    """`@x.npy` of a revision is the file that lies here: data is seldom in git."""
+    if not (side.revision and spec.startswith("@")):
+        return spec
+    file, bracket, rest = spec[1:].partition("[")
+    return f"@{Path(file).resolve()}{bracket}{rest}"
