@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib.metadata import EntryPoint
 
 import jax
@@ -162,6 +163,14 @@ def test_what_the_compiler_refuses_is_told_in_its_words():
         build(read_module(text, make_context()), find_target("cpu"), xla_options=options)
     assert "xla_no_such_option" in caught.value.compiler_message
     assert "XLA does not compile it for cpu" in str(caught.value)
+
+
+def test_a_compiler_that_dies_is_quoted_without_its_stack():
+    environment = {"XLA_FLAGS": "--xla_no_such_option"}
+    with pytest.raises(BuildError) as caught:
+        build(read_module(ADD, make_context()), find_target("cpu"), environment=environment)
+    assert re.search(r"the compiler died \(.*\): Unknown flags? in XLA_FLAGS", str(caught.value))
+    assert "@ 0x" not in str(caught.value)
 
 
 def test_a_program_is_compiled_for_what_it_was_lowered_for_again():

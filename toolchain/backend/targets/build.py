@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -34,6 +35,8 @@ MODULE, REQUEST, RESULT, DUMP, EXECUTABLE, HLO, OPTIMISED = (
 
 _ASSIGNMENT, _LIVE_RANGES = "*-buffer-assignment.txt", "*-live-range.txt"
 _TOLD = 2000  # characters of what a compiler said before it died
+_FAILED_CHECK = re.compile(r"^F\d{4} [^\]]*\] *(.+)$", re.MULTILINE)  # as abseil logs it
+_OF_A_STACK = re.compile(r" *@ +0x|https://symbolize|\*\*\* |.*\] RAW: |PC: @")
 
 
 class BuildError(JxcError):
@@ -172,9 +175,18 @@ def _compile_in_child(
     how = f"exit code {done.returncode}"
     if done.returncode < 0:
         how = signal.Signals(-done.returncode).name
-    last = (done.stderr or done.stdout).strip()[-_TOLD:]
-    said = f"; the end of what it said:\n{last}" if last else ", and said nothing"
-    raise BuildError(target, f"the compiler died ({how}){said}", folder / DUMP)
+    raise BuildError(
+        target, f"the compiler died ({how}){_last_words(done.stderr or done.stdout)}", folder / DUMP
+    )
+
+
+def _last_words(told: str) -> str:
+    """What a compiler that died said of it: its failed check, else the end, without the stack."""
+    if failed := _FAILED_CHECK.findall(told):
+        return f": {failed[-1].strip()}"
+    lines = [line for line in told.splitlines() if line.strip() and not _OF_A_STACK.match(line)]
+    last = "\n".join(lines)[-_TOLD:]
+    return f"; the end of what it said:\n{last}" if last else ", and said nothing"
 
 
 def _clean_environment() -> dict[str, str]:
