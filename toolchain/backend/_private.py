@@ -64,8 +64,8 @@ SEAMS: dict[str, tuple[ModuleType, str]] = {
 """Where JAX looks up the functions that every program passes through, the C++ caches left out.
 
 `_trace_for_jit(function, options, mesh, debug, avals, args, kwargs)` runs where no cache knows a
-call; `lower_sharding_computation(jaxpr, ...)` makes another jaxpr of the traced one, and a module of
-that; `_cache_read(name, key, ...)` where the persistent cache is on.
+call; `lower_sharding_computation(jaxpr, ...)` makes a module of the traced jaxpr, by way of others;
+`_cache_read(name, key, ...)` runs where the persistent cache is on.
 """
 
 

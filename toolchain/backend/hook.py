@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from functools import cache
+from time import perf_counter
 from typing import Any
 
 import jax
@@ -159,9 +160,15 @@ def _rewriting(compile_: Any) -> Any:
         stamp = computation.operation.attributes.get(STAMP)
         if stamp is None:
             return compile_(backend, computation, *args, **kwargs)
-        plain = _unstamped(computation)
         name = ir.StringAttr(stamp).value
-        module = _rewritten(plain, name, kind_of_platform(backend.platform))
+        passes, start = log.Passes(), perf_counter()
+        try:
+            plain = _unstamped(computation)
+            module = _rewritten(plain, name, kind_of_platform(backend.platform), passes)
+        finally:
+            if tell := log.passes_heard.tell:
+                passes.seconds = perf_counter() - start - passes.seconds_writing
+                tell(passes)
         try:
             return compile_(backend, module, *args, **kwargs)
         except Exception as error:
@@ -185,7 +192,7 @@ def _unstamped(module: ir.Module) -> ir.Module:
     return copy
 
 
-def _rewritten(plain: ir.Module, name: str, target: str) -> ir.Module:
+def _rewritten(plain: ir.Module, name: str, target: str, passes: log.Passes) -> ir.Module:
     """A rewritten copy of `plain`; `plain` itself where it is tiny, or where a pass fails."""
     if is_tiny(plain):
         return plain
@@ -195,7 +202,9 @@ def _rewritten(plain: ir.Module, name: str, target: str) -> ir.Module:
             found = registry.find(name)
             is_strict = found.strict
             copy = clone_module(plain)
-            report = run_pipeline(copy, found.pipeline, Facts(target, found.assume))
+            instruments = [passes] if log.passes_heard.keep_texts else []
+            facts = Facts(target, found.assume)
+            report = run_pipeline(copy, found.pipeline, facts, instruments=instruments)
         except Exception as error:  # whatever it is, it must not end somebody's training run
             if is_strict:
                 raise

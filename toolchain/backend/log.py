@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from time import perf_counter
 
-from ..pipeline import Report
+from jaxlib.mlir import ir
+
+from ..ir import write_text
+from ..pipeline import Report, Step, StepReport
 
 
 @dataclass(frozen=True)
@@ -60,3 +65,55 @@ def tell(done: Compilation) -> None:
     for log in list(_open):
         if log.thread == thread:
             log.compilations.append(done)
+
+
+@dataclass
+class Passes:
+    """What passes did to one program on its way to XLA, whether or not they came to an end.
+
+    As an instrument of a pipeline it keeps the module's text after each pass that changed it.
+
+    Attributes:
+        seconds: all that they took, copying and verifying the module too.
+        texts: the name of each pass that changed the module, and its text after it.
+        seconds_writing: what writing these texts took; not a part of `seconds`.
+    """
+
+    seconds: float = 0.0
+    texts: list[tuple[str, str]] = field(default_factory=list)
+    seconds_writing: float = 0.0
+    _last: str = ""
+
+    def before(self, step: Step, module: ir.Module) -> None:
+        if not self._last:
+            self._last = self._text(module)
+
+    def after(self, step: Step, module: ir.Module, report: StepReport) -> None:
+        if report.rules and not any(count.hits for count in report.rules):
+            return
+        text = self._text(module)
+        if text != self._last:
+            self.texts.append((step.name, text))
+            self._last = text
+
+    def _text(self, module: ir.Module) -> str:
+        start = perf_counter()
+        text = write_text(module, debug_info=True)
+        self.seconds_writing += perf_counter() - start
+        return text
+
+
+@dataclass
+class PassesHeard:
+    """Who wants to hear of passes on any thread.
+
+    Attributes:
+        tell: called where passes have run, before XLA gets the program.
+        keep_texts: whether somebody wants the module after each pass.
+    """
+
+    tell: Callable[[Passes], None] | None = None
+    keep_texts: bool = False
+
+
+passes_heard = PassesHeard()

@@ -88,9 +88,15 @@ class Failure:
 
 def explain(error: Exception, call: Call) -> TraceError:
     """The message for an exception that tracing or lowering `call` raised."""
+    place, explained = problem(error, call)
+    return _trace_error(explained, place, call)
+
+
+def problem(error: Exception, call: Call) -> tuple[Place | None, Explained]:
+    """The line to blame for an exception that tracing or lowering `call` raised, and the words."""
     home = home_of(call.function)
     place = innermost_user_place(error.__traceback__, home) or definition_place(call.function)
-    return _trace_error(_problem(Failure(error, place, call)), place, call)
+    return place, _problem(Failure(error, place, call))
 
 
 def _trace_error(explained: Explained, place: Place | None, call: Call) -> TraceError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ...frontend.places import Place
@@ -81,6 +81,8 @@ class Compilation:
         from_cache: whether the executable came out of the persistent cache.
         reason: why it was compiled again; None the first time.
         texts: the stages, where they were asked for.
+        is_eager: whether it is one operation of jax's that was called outside of any jit.
+        thread: the name of the thread.
     """
 
     number: int
@@ -98,3 +100,31 @@ class Compilation:
     from_cache: bool = False
     reason: Reason | None = None
     texts: Texts | None = None
+    is_eager: bool = False
+    thread: str = ""
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether it came to an executable: what `jax.eval_shape` traces does not."""
+        return "compile" in self.seconds or "load" in self.seconds
+
+    def as_json(self) -> dict[str, Any]:
+        """All but the texts."""
+        return {
+            "number": self.number,
+            "function": self.function,
+            "defined": str(self.defined) if self.defined else None,
+            "called": str(self.called) if self.called else None,
+            "arguments": dict(self.arguments),
+            "static": dict(self.static),
+            "started": self.started,
+            "seconds": dict(self.seconds),
+            "ops": self.ops,
+            "flops": self.flops,
+            "peak_bytes": self.peak_bytes,
+            "cache_key": self.cache_key,
+            "from_cache": self.from_cache,
+            "reason": asdict(self.reason) if self.reason else None,
+            "eager": self.is_eager,
+            "thread": self.thread,
+        }

@@ -1,0 +1,263 @@
+"""What a function did to the world while it was traced: it is not done again at its calls."""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import contextlib
+import dis
+import sys
+import threading
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from types import CodeType, ModuleType
+from typing import Any
+
+from ...backend import recorder
+from ...backend.owners import owner_of
+from ...frontend.places import Place
+from .functions import code_of, innermost
+
+
+@dataclass
+class Effect:
+    """Something that Python did while a function was traced.
+
+    Attributes:
+        kind: "print", "grew" (a list, dict or set) or "changed" (a variable or an attribute).
+        function: the traced function's name.
+        name: of what was changed, such as "self.count"; "print" of that.
+        place: the line.
+        times: in how many traces.
+        holds_tracer: whether a traced value was kept, which is of no use after the trace.
+    """
+
+    kind: str
+    function: str
+    name: str
+    place: Place | None
+    times: int = 1
+    holds_tracer: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """What happened, in words."""
+        times = "once" if self.times == 1 else f"{self.times} times"
+        what = {
+            "print": "print() ran",
+            "grew": f"{self.name} got longer or shorter",
+            "changed": f"{self.name} was assigned",
+        }[self.kind]
+        kept = " It keeps a traced value, which raises an error when it is used."
+        return (
+            f"{what} while {self.function} was traced ({times}): its calls do not do it again."
+            f"{kept if self.holds_tracer else ''}"
+        )
+
+    @property
+    def fix(self) -> str:
+        """What to do about it, in words."""
+        if self.kind == "print":
+            return "Use jax.debug.print to print at each call."
+        return f"Return what {self.name} is to hold from {self.function}, and keep it at the call."
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "function": self.function,
+            "name": self.name,
+            "place": str(self.place) if self.place else None,
+            "times": self.times,
+            "holds_tracer": self.holds_tracer,
+            "sentence": self.sentence,
+            "fix": self.fix,
+        }
+
+
+class Effects:
+    """The effects of all traces, each line of the user's once."""
+
+    def __init__(self) -> None:
+        self.found: dict[Hashable, Effect] = {}
+        self._lock = threading.Lock()
+
+    def add(self, effect: Effect) -> None:
+        """Count one."""
+        key = (effect.kind, effect.function, effect.name, effect.place)
+        with self._lock:
+            known = self.found.setdefault(key, effect)
+            if known is not effect:
+                known.times += 1
+                known.holds_tracer |= effect.holds_tracer
+
+
+# Printing
+
+
+@contextlib.contextmanager
+def hearing_prints(heard: Callable[[Place], None]) -> Iterator[None]:
+    """Call `heard` with the line of each `print` of the user's while a function is traced."""
+    plain = builtins.print
+
+    def heard_print(*args: Any, **kwargs: Any) -> None:
+        if recorder.is_tracing():
+            frame = sys._getframe(1)
+            if owner_of(frame.f_code.co_filename) in ("user", "typed"):
+                code = frame.f_code
+                heard(Place(code.co_filename, frame.f_lineno, code.co_name))
+        plain(*args, **kwargs)
+
+    builtins.print = heard_print
+    try:
+        yield
+    finally:
+        if builtins.print is heard_print:
+            builtins.print = plain
+
+
+# State
+
+
+@dataclass(frozen=True)
+class _Spot:
+    """A variable that a function may change, as it was.
+
+    Attributes:
+        name: such as "losses" or "self.count".
+        read: gives its value now.
+        mark: tells whether that changed.
+        code: the function that names it.
+    """
+
+    name: str
+    read: Callable[[], Any]
+    mark: Hashable
+    code: CodeType
+
+
+_CONTAINERS = (list, dict, set, collections.deque)
+_MOST_CODES = 50
+
+
+def spots_of(function: Any) -> list[_Spot]:
+    """The variables outside of a function that it names, it and the user's that it calls."""
+    spots: dict[str, _Spot] = {}
+    for inner, code in _reachable(function):
+        for name, read in _variables(inner, code):
+            if name not in spots:
+                with contextlib.suppress(Exception):  # gone, or not readable
+                    spots[name] = _Spot(name, read, _mark(read()), code)
+    return [*spots.values(), *_spots_of_self(function)]
+
+
+def changes(function: str, spots: Iterable[_Spot]) -> Iterator[Effect]:
+    """What has changed since, as effects of tracing the function of that name."""
+    for spot in spots:
+        try:
+            value = spot.read()
+        except Exception:  # deleted: that is a change too, and a rare one
+            continue
+        if _mark(value) != spot.mark:
+            kind = "grew" if isinstance(value, _CONTAINERS) else "changed"
+            place = _line(spot)
+            yield Effect(kind, function, spot.name, place, holds_tracer=_holds_tracer(value))
+
+
+def _reachable(function: Any) -> Iterator[tuple[Any, CodeType]]:
+    """The function and the user's functions that it names, with the code of inner ones."""
+    todo, seen = [innermost(function)], set[CodeType]()
+    while todo and len(seen) < _MOST_CODES:
+        inner = todo.pop()
+        code = code_of(inner)
+        if code is None or code in seen or owner_of(code.co_filename) == "compiler":
+            continue
+        seen.add(code)
+        for each in _with_inner(code):
+            yield inner, each
+        for name in code.co_names:
+            other = getattr(inner, "__globals__", {}).get(name)
+            if code_of(other) is not None and _is_users(code_of(other)):
+                todo.append(other)
+
+
+def _is_users(code: CodeType | None) -> bool:
+    return code is not None and owner_of(code.co_filename) in ("user", "typed")
+
+
+def _with_inner(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _with_inner(constant)
+
+
+def _variables(function: Any, code: CodeType) -> Iterator[tuple[str, Callable[[], Any]]]:
+    scope = getattr(function, "__globals__", {})
+    for name in code.co_names:
+        if name in scope and not _is_fixed(scope[name]):
+            yield name, lambda name=name: scope[name]  # type: ignore[misc]
+    free = getattr(code_of(function), "co_freevars", ())
+    for name, cell in zip(free, getattr(function, "__closure__", None) or (), strict=False):
+        with contextlib.suppress(ValueError):  # not filled yet
+            if not _is_fixed(cell.cell_contents):
+                yield name, lambda cell=cell: cell.cell_contents  # type: ignore[misc]
+            yield from _attributes(name, cell.cell_contents, code)
+
+
+def _attributes(name: str, owner: Any, code: CodeType) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """The attributes of an object that the code names, where it is a plain object."""
+    held = getattr(owner, "__dict__", None)
+    if not isinstance(held, dict) or isinstance(owner, ModuleType | type) or callable(owner):
+        return
+    for attribute in code.co_names:
+        if attribute in held and not _is_fixed(held[attribute]):
+            yield f"{name}.{attribute}", lambda attribute=attribute: held[attribute]  # type: ignore[misc]
+
+
+def _spots_of_self(function: Any) -> list[_Spot]:
+    """The attributes that a bound method names of the object that it is bound to."""
+    owner, inner = getattr(function, "__self__", None), innermost(function)
+    code = code_of(inner)
+    if owner is None or code is None:
+        return []
+    return [
+        _Spot(name, read, _mark(read()), each)
+        for each in _with_inner(code)
+        for name, read in _attributes("self", owner, each)
+    ]
+
+
+def _is_fixed(value: Any) -> bool:
+    return isinstance(value, ModuleType | type) or code_of(value) is not None
+
+
+def _mark(value: Any) -> Hashable:
+    if isinstance(value, _CONTAINERS):
+        return ("items", id(value), len(value))
+    if value is None or isinstance(value, bool | int | float | complex | str | bytes):
+        return (type(value), repr(value))
+    return id(value)
+
+
+def _holds_tracer(value: Any) -> bool:
+    import jax
+
+    if isinstance(value, jax.core.Tracer):
+        return True
+    items = value.values() if isinstance(value, dict) else value
+    return isinstance(value, _CONTAINERS) and any(isinstance(i, jax.core.Tracer) for i in items)
+
+
+def _line(spot: _Spot) -> Place:
+    """Where the code changes the variable, or else names it first."""
+    last = spot.name.rpartition(".")[2]
+    named = [each for each in dis.get_instructions(spot.code) if each.argval == last]
+    stores = [each for each in named if each.opname.startswith("STORE")]
+    chosen = (stores or named)[:1]
+    line = _line_number(spot.code, chosen[0].offset) if chosen else spot.code.co_firstlineno
+    return Place(spot.code.co_filename, line, spot.code.co_name)
+
+
+def _line_number(code: CodeType, offset: int) -> int:
+    lines = [line for start, end, line in code.co_lines() if start <= offset < end and line]
+    return lines[0] if lines else code.co_firstlineno

@@ -1,0 +1,273 @@
+"""What a function is to JAX, which knows functions by identity, and to the user, who wrote one."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import weakref
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import CodeType
+from typing import Any
+
+from ...backend.owners import owner_of
+from ...frontend.places import Place, definition_place
+
+_LONGEST = 60  # characters of a value in words
+_DEEPEST = 3  # functions within closures of functions
+
+
+@dataclass(frozen=True)
+class Known:
+    """A value that JAX takes for a constant: in words, and as a token that is equal for equal ones.
+
+    Attributes:
+        words: such as "0.5", "f32[3]" or "a Config object".
+        token: what tells it from others.
+        by_identity: whether it equals nothing but itself, as its class defines no equality.
+    """
+
+    words: str
+    token: Hashable
+    by_identity: bool = False
+
+
+LOOPS = frozenset({"scan", "while", "cond", "custom_jvp_call", "custom_vjp_call", "remat"})
+"""Operations of jax's that hold functions of the user's: no single ops when compiled alone."""
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function as it was given to `jax.jit`.
+
+    Attributes:
+        name: as the user wrote it, such as "Model.loss".
+        defined: where; None for what is not written in Python.
+        owner: whose it is: "user", "typed", "compiler" or "library".
+        form: "function", "lambda", "partial", "method" or "object".
+        wrappers: the functions around it, such as "grad.<locals>.grad_f", outermost first.
+        closed_over: the values that it carries: of closures, partials and `self`, by name.
+        identity: of the very object, while it lives.
+    """
+
+    name: str
+    defined: Place | None
+    owner: str
+    form: str
+    wrappers: tuple[str, ...]
+    closed_over: Mapping[str, Known]
+    identity: weakref.ref[Any] | int = field(compare=False, repr=False)
+
+    @property
+    def key(self) -> Hashable:
+        """The same for all objects that one definition has made."""
+        return (self.name, self.defined, self.wrappers, self.form)
+
+    @property
+    def is_operation(self) -> bool:
+        """Whether it is jax's own, and none that holds a function of the user's."""
+        return self.owner == "compiler" and self.name not in LOOPS
+
+    def is_same_object(self, other: Function) -> bool:
+        """Whether both are one object, which JAX would know again."""
+        mine = _target(self.identity)
+        return mine is not None and mine is _target(other.identity)
+
+
+def _target(identity: weakref.ref[Any] | int) -> Any:
+    return identity() if isinstance(identity, weakref.ref) else identity
+
+
+def describe_function(function: Any) -> Function:
+    """A function in words, and what tells it from another of the same definition."""
+    layers = list(_layers(function))
+    inner = layers[-1]
+    defined = definition_place(inner)
+    owner = owner_of(defined.file) if defined else "compiler"
+    closed_over: dict[str, Known] = {}
+    if owner != "compiler":  # what jax's own functions close over tells users nothing
+        for layer in layers:
+            closed_over |= _partial_values(layer)
+        closed_over |= _closure_values(inner)
+    return Function(
+        name=name_of(inner),
+        defined=defined,
+        owner=owner,
+        form=_form(layers),
+        wrappers=tuple(_wrapper_name(layer) for layer in layers[:-1] if hasattr(layer, "__code__")),
+        closed_over=closed_over,
+        identity=_identity(function),
+    )
+
+
+def innermost(function: Any) -> Any:
+    """The function that the user wrote, out of wrappers, partials and bound methods."""
+    return list(_layers(function))[-1]
+
+
+def _layers(function: Any) -> Iterator[Any]:
+    """The function, and what it wraps, outermost first."""
+    for _ in range(20):  # of a cycle there is no end
+        yield function
+        if isinstance(function, functools.partial):
+            function = function.func
+        elif inspect.ismethod(function):
+            function = function.__func__
+        elif getattr(function, "__wrapped__", None) is not None:
+            function = function.__wrapped__
+        elif code_of(function) is None and (method := _call_method(function)) is not None:
+            function = method
+        elif (held := _held(function)) is not None:
+            function = held
+        else:
+            return
+
+
+def _call_method(function: Any) -> Any:
+    """`__call__` of an object that can be called, where it is written in Python."""
+    method = vars(type(function)).get("__call__")
+    return method if inspect.isfunction(method) else None
+
+
+def _held(function: Any) -> Any:
+    """The user's function that one of jax's closes over, as `jax.pmap` makes them."""
+    code = code_of(function)
+    if code is None or owner_of(code.co_filename) != "compiler":
+        return None
+    for cell in function.__closure__ or ():
+        with contextlib.suppress(ValueError):  # not filled yet
+            held = getattr(cell.cell_contents, "__wrapped__", cell.cell_contents)
+            held = getattr(held, "f", held)  # jax's own class for functions under transformation
+            inner = code_of(held)
+            if inner is not None and owner_of(inner.co_filename) != "compiler":
+                return held
+    return None
+
+
+def code_of(function: Any) -> CodeType | None:
+    """The bytecode of a function written in Python."""
+    found = getattr(function, "__code__", None)
+    return found if isinstance(found, CodeType) else None
+
+
+def name_of(function: Any) -> str:
+    """A function's name, as the user wrote it: without the functions that it is defined in."""
+    qualified = getattr(function, "__qualname__", None) or getattr(function, "__name__", None)
+    if not qualified:
+        return type(function).__name__
+    name = qualified.rpartition("<locals>.")[2]
+    plain = getattr(function, "__name__", name)  # jax gives its wrappers names, not qualnames
+    return name if name.endswith(plain) else plain
+
+
+def _wrapper_name(layer: Any) -> str:
+    code = code_of(layer)
+    return getattr(code, "co_qualname", getattr(code, "co_name", ""))
+
+
+def _form(layers: list[Any]) -> str:
+    if any(isinstance(layer, functools.partial) for layer in layers):
+        return "partial"
+    if any(inspect.ismethod(layer) for layer in layers):
+        return "method"
+    if getattr(layers[-1], "__name__", "") == "<lambda>":
+        return "lambda"
+    return "function" if code_of(layers[0]) else "object"
+
+
+def _identity(function: Any) -> weakref.ref[Any] | int:
+    try:
+        return weakref.ref(function)
+    except TypeError:
+        return id(function)
+
+
+def _partial_values(layer: Any) -> dict[str, Known]:
+    if isinstance(layer, functools.partial):
+        given = {f"argument {i} of the partial": value for i, value in enumerate(layer.args)}
+        return {name: describe(value) for name, value in (given | layer.keywords).items()}
+    if inspect.ismethod(layer):
+        return {"self": describe(layer.__self__)}
+    return {}
+
+
+def _closure_values(function: Any, depth: int = 0) -> dict[str, Known]:
+    code = code_of(function)
+    cells = getattr(function, "__closure__", None)
+    if code is None or not cells:
+        return {}
+    found = {}
+    for name, cell in zip(code.co_freevars, cells, strict=False):
+        try:
+            found[name] = describe(cell.cell_contents, depth)
+        except ValueError:  # not filled yet
+            continue
+    return found
+
+
+def describe(value: Any, depth: int = 0) -> Known:
+    """A value in words, and what tells it from others. Keeps nothing large alive."""
+    if value is None or isinstance(value, bool | int | float | complex | str | bytes):
+        return Known(_short(repr(value)), (type(value), repr(value)))
+    if isinstance(value, type):
+        return Known(value.__qualname__, ("class", value.__module__, value.__qualname__))
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        return Known(_array_words(value), ("array", _array_words(value), id(value)))
+    if isinstance(value, tuple | list) and len(value) <= 20:
+        items = [describe(item, depth + 1) for item in value]
+        brackets = "()" if isinstance(value, tuple) else "[]"
+        words = f"{brackets[0]}{', '.join(item.words for item in items)}{brackets[1]}"
+        return Known(_short(words), (type(value), tuple(item.token for item in items)))
+    if isinstance(value, dict) and len(value) <= 20:
+        pairs = {str(key): describe(item, depth + 1) for key, item in value.items()}
+        words = ", ".join(f"{key}: {item.words}" for key, item in pairs.items())
+        token = tuple((key, item.token) for key, item in pairs.items())
+        return Known(_short(f"{{{words}}}"), ("dict", token))
+    if callable(value) and code_of(innermost(value)) is not None:
+        return _describe_code(value, depth)
+    return _describe_object(value)
+
+
+def _describe_code(value: Any, depth: int) -> Known:
+    """A function: equal to those of the same code that close over equal values."""
+    inner = innermost(value)
+    code = code_of(inner)
+    cells = _closure_values(inner, depth + 1) if depth < _DEEPEST else {}
+    token = (code, tuple((name, known.token) for name, known in cells.items()))
+    return Known(f"the function {name_of(inner)}", ("function", token))
+
+
+def _describe_object(value: Any) -> Known:
+    kind = type(value)
+    by_identity = kind.__eq__ is object.__eq__
+    words = f"a {kind.__qualname__} object" if by_identity else _short(_repr(value))
+    token = id(value) if by_identity else _token(value)
+    return Known(words, (kind.__qualname__, token), by_identity)
+
+
+def _token(value: Any) -> Hashable:
+    """What equal values share, without keeping the value: its hash, and how it is written."""
+    try:
+        return (hash(value), _repr(value)[:1000])
+    except Exception:  # not hashable, or of a class that fails
+        return id(value)
+
+
+def _repr(value: Any) -> str:
+    try:
+        return repr(value)
+    except Exception:  # of the user's class
+        return f"a {type(value).__qualname__} object"
+
+
+def _array_words(value: Any) -> str:
+    try:
+        return f"{value.dtype}[{','.join(map(str, value.shape))}]"
+    except Exception:  # not an array after all
+        return type(value).__qualname__
+
+
+def _short(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= _LONGEST else f"{flat[: _LONGEST - 3]}..."

@@ -1,0 +1,192 @@
+"""Why a function was compiled again, in words, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from .calls import Call
+from .differences import nearest
+from .records import Difference, Reason
+
+
+def reason_for(call: Call, earlier: Sequence[tuple[int, Call]]) -> Reason | None:
+    """Why none of the programs of earlier calls served; None where there are none."""
+    if not earlier:
+        return None
+    number, differences = nearest(call, earlier)
+    name = call.function.name
+    if not differences:
+        return Reason(number, (), f"{name} {_FORGOTTEN}", _REMEMBER)
+    said = join(dict.fromkeys(_clause(each, call) for each in differences))
+    sentence = f"{name} was compiled again: {said}; compilation {number} came nearest"
+    fixes = dict.fromkeys(fix_for(each.kind, [each], [call]) for each in differences)
+    return Reason(number, differences, sentence, " ".join(fixes))
+
+
+_FORGOTTEN = (
+    "was compiled again though nothing in the call differs: JAX's caches had been cleared "
+    "(jax.clear_caches, clear_cache), or the function had been deleted or pushed out"
+)
+_REMEMBER = "Keep the jitted function, and do not clear caches between its calls."
+
+
+def _clause(difference: Difference, call: Call) -> str:
+    where, before, after = difference.where, difference.before, difference.after
+    match difference.kind:
+        case "function":
+            return new_object(call)
+        case "closure":
+            return f"{where}, which it closes over, was {before} and is {after}"
+        case "configuration":
+            return f"{where} was {before} and is {after}"
+        case "static value":
+            return f"the static argument {where} was {before} and is {after}"
+        case "sharding":
+            return f"{where} was placed {before} and is placed {after}"
+    return f"{where} was {before} and is {after}"
+
+
+def new_object(call: Call) -> str:
+    """That a function was made anew, in words."""
+    if call.function.owner == "compiler":
+        return "the function in it is a new object (JAX knows functions by identity)"
+    form = _FORMS.get(call.function.form, "function object")
+    if call.function.wrappers and call.function.form == "function":
+        wrapper = call.function.wrappers[0].split(".")[0]
+        return f"{wrapper}({call.function.name}) is a new function object"
+    return f"it is a new {form} (JAX knows functions by identity)"
+
+
+_FORMS = {
+    "lambda": "lambda object",
+    "partial": "functools.partial object",
+    "method": "bound method",
+    "object": "object",
+    "function": "function object",
+}
+
+
+# What to do
+
+
+def fix_for(kind: str, differences: Sequence[Difference], calls: Sequence[Call]) -> str:
+    """What to do about differences of one kind, of which `calls` are the ones that differ."""
+    return _FIXES[kind](differences, calls)
+
+
+def _fix_shape(differences: Sequence[Difference], calls: Sequence[Call]) -> str:
+    names = join(dict.fromkeys(each.where for each in differences))
+    pairs = [(_extents(each.before), _extents(each.after)) for each in differences]
+    if any(len(before) != len(after) for before, after in pairs):
+        return f"Give {names} as many dimensions in every call."
+    if len(calls) == 1 and all(_is_smaller_batch(*pair) for pair in pairs):
+        size = pairs[0][0][0]
+        return f"Drop the last, smaller batch (drop_remainder), or pad {names} to {size}."
+    return f"Pad {names} to one size, or to a few (jxc.bucket), so that one program serves many."
+
+
+def _extents(type_: str) -> list[str]:
+    """The extents in a type such as "f32[8,128]"."""
+    return [each for each in type_.partition("[")[2].partition("]")[0].split(",") if each]
+
+
+def _is_smaller_batch(before: list[str], after: list[str]) -> bool:
+    """Whether only the first dimension differs, and has become smaller."""
+    numbers = [each[0] for each in (before, after) if each and each[0].isdigit()]
+    return before[1:] == after[1:] and len(numbers) == 2 and int(numbers[0]) > int(numbers[1])
+
+
+def _fix_dtype(differences: Sequence[Difference], calls: Sequence[Call]) -> str:
+    first = differences[0]
+    return f"Give {first.where} one dtype before the call: {first.where}.astype(...)."
+
+
+def _fix_weak(differences: Sequence[Difference], calls: Sequence[Call]) -> str:
+    leaves = {leaf.name: leaf for call in calls for leaf in call.leaves}
+    first = differences[0].where
+    dtype = leaves[first].dtype if first in leaves else "float32"
+    return f"Give {first} a dtype in every call: jnp.asarray({first}, dtype=jnp.{dtype})."
+
+
+def _fix_static(differences: Sequence[Difference], calls: Sequence[Call]) -> str:
+    name = differences[0].where
+    known = [call.static[name] for call in calls if name in call.static]
+    if known and all(each.by_identity for each in known):
+        kind = known[0].words.removeprefix("a ").removesuffix(" object")
+        return (
+            f"Give {kind} equality and a hash by value (@dataclass(frozen=True)), or pass the same "
+            "object each time: it equals nothing but itself."
+        )
+    if all(_is_only_default(each) for each in differences):
+        return f"Pass {name} in every call, or in none: JAX takes a default for another value."
+    return (
+        f"Pass {name} as an argument that is not static, if no shape and no Python 'if' depends "
+        "on it; else keep it to few values."
+    )
+
+
+def _is_only_default(difference: Difference) -> bool:
+    values = {each.removesuffix(" by default") for each in (difference.before, difference.after)}
+    return len(values) == 1
+
+
+def _fix_structure(differences: Sequence[Difference], calls: Sequence[Call]) -> str:
+    first = differences[0]
+    if "given by keyword" in (first.before, first.after):
+        names = join(dict.fromkeys(each.where for each in differences))
+        return f"Pass {names} in one way everywhere, by position or by keyword."
+    return f"Give {first.where} the same keys and types in every call; fill in what is missing."
+
+
+def _fix_closure(differences: Sequence[Difference], calls: Sequence[Call]) -> str:
+    names = join(dict.fromkeys(each.where for each in differences))
+    if all(each.where == "self" for each in differences):
+        return "Jit one function that takes the object's arrays as an argument, outside the class."
+    return f"Pass {names} as an argument, and define the function once, outside of the loop."
+
+
+def _fix_function(differences: Sequence[Difference], calls: Sequence[Call]) -> str:
+    call = calls[0]
+    if call.function.owner == "compiler":
+        return (
+            f"Call lax.{call.function.name} under jax.jit, or define the function in it once, "
+            "outside of the loop."
+        )
+    made = {"lambda": "the lambda", "partial": "the partial", "method": "jax.jit of the method"}
+    what = made.get(call.function.form, "the function")
+    if call.function.wrappers:
+        what = f"{call.function.wrappers[0].split('.')[0]}({call.function.name})"
+    return f"Hoist the definition: make {what} and its jax.jit once, outside of the loop."
+
+
+def _fix_sharding(differences: Sequence[Difference], calls: Sequence[Call]) -> str:
+    first = differences[0].where
+    return f"Place {first} once before the loop: jax.device_put({first}, sharding)."
+
+
+def _fix_configuration(differences: Sequence[Difference], calls: Sequence[Call]) -> str:
+    names = join(dict.fromkeys(each.where for each in differences))
+    if all(each.where.startswith("jax.jit's") for each in differences):
+        return "Jit the function once, with one set of options."
+    return f"Set {names} once, before the first call: every program depends on it."
+
+
+_FIXES: dict[str, Callable[[Sequence[Difference], Sequence[Call]], str]] = {
+    "shape": _fix_shape,
+    "dtype": _fix_dtype,
+    "weak type": _fix_weak,
+    "static value": _fix_static,
+    "structure": _fix_structure,
+    "closure": _fix_closure,
+    "function": _fix_function,
+    "sharding": _fix_sharding,
+    "configuration": _fix_configuration,
+}
+
+
+def join(parts: Iterable[str]) -> str:
+    """ "a", "a and b", "a, b and c"."""
+    listed = list(parts)
+    if len(listed) < 2:
+        return "".join(listed)
+    return f"{', '.join(listed[:-1])} and {listed[-1]}"
