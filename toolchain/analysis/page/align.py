@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 Keys = Sequence[object]
-_MOST_EDITS = 400  # between two places that are sure; beyond it, all between them counts as new
+_MOST_EDITS = 250  # that are looked ahead
 NEW = -1
 
 
@@ -15,9 +15,8 @@ def align(before: Keys, after: Keys) -> list[int]:
     """For each line of `after` its line in `before`, in rising order; -1 of a new line.
 
     Lines with equal keys match. Lines whose key is unique in both texts are matched first (patience
-    diff), what lies between them by the shortest edit script (Myers); where that is longer than
-    400, the lines between count as new. So the time is bounded, and rather long scripts are not
-    the shortest.
+    diff), what lies between them by the shortest edit script (Myers), looking 250 edits ahead: so
+    the time grows with the lines alone, and a longer script may not be the shortest.
     """
     found = [NEW] * len(after)
     todo = [(0, len(before), 0, len(after))]
@@ -84,7 +83,18 @@ def _between(
 
 
 def _shortest(before: Keys, after: Keys) -> list[tuple[int, int]]:
-    """The pairs that the shortest edit script keeps; none where it is too long."""
+    """The pairs that a short edit script keeps."""
+    pairs: list[tuple[int, int]] = []
+    x = y = 0
+    while x < len(before) and y < len(after):
+        found, (dx, dy) = _ahead(before[x:], after[y:])
+        pairs += [(x + i, y + j) for i, j in found]
+        x, y = x + dx, y + dy
+    return pairs
+
+
+def _ahead(before: Keys, after: Keys) -> tuple[list[tuple[int, int]], tuple[int, int]]:
+    """The pairs that the shortest script keeps as far as 250 edits reach, and how far that is."""
     n, m = len(before), len(after)
     reach = {1: 0}  # by diagonal x - y: how far `before` is read
     trail: list[dict[int, int]] = []
@@ -96,8 +106,11 @@ def _shortest(before: Keys, after: Keys) -> list[tuple[int, int]]:
                 x += 1
             reach[diagonal] = x
             if x >= n and x - diagonal >= m:
-                return _walk_back(trail, n, m)
-    return []
+                return _walk_back(trail, n, m), (n, m)
+    last = len(trail) - 1
+    ends = ((reach[k], reach[k] - k) for k in range(-last, last + 1, 2))
+    x, y = max((end for end in ends if end[0] <= n and end[1] <= m), key=sum)
+    return _walk_back(trail, x, y), (x, y)
 
 
 def _step(reach: dict[int, int], diagonal: int, edits: int) -> int:

@@ -49,13 +49,9 @@ class Names:
         numbers = (_NUMBERED.match(name) for line in first.lines for name in _VALUE.findall(line))
         self._next = 1 + max((int(found[2]) for found in numbers if found), default=-1)
 
-    def keep(self, before: Stage, after: Stage, *, by_link: bool = True) -> tuple[Stage, list[int]]:
-        """`after` with the names of `before`, and for each of its lines the one it was, or -1.
-
-        Args:
-            by_link: whether lines are the same only where they lead to the same Python lines.
-        """
-        pairs = _pairs(before, after, by_link)
+    def keep(self, before: Stage, after: Stage) -> tuple[Stage, list[int]]:
+        """`after` with the names of `before`, and for each of its lines the one it was, or -1."""
+        pairs = _pairs(before, after)
         homes = _functions(before)
         named: dict[str, str] = {}
         lines, home = [], -1
@@ -111,11 +107,9 @@ def _mark(before: Stage, old: int, after: Stage, new: int) -> str:
     return "=" if before.lines[old] == after.lines[new] else "~"
 
 
-def _pairs(before: Stage, after: Stage, by_link: bool) -> list[int]:
+def _pairs(before: Stage, after: Stage) -> list[int]:
     """Lines that say the same but for names: first those that lead to the same Python lines."""
     old_keys, new_keys = _keys(before), _keys(after)
-    if not by_link:
-        return align(old_keys, new_keys)
     linked = zip(old_keys, before.links, strict=True), zip(new_keys, after.links, strict=True)
     pairs = align(*map(list, linked))
     a, b = 0, 0

@@ -91,7 +91,7 @@ class _Writer:
             return
         names = self.names or Names(stage)
         before = self.stages[base[0]][base[1]]
-        self._differing(before, *names.keep(before, stage, by_link=False), base)
+        self._differing(before, *names.keep(before, stage), base)
 
     def _after(self, stage: Stage, base: int) -> None:
         assert self.names is not None

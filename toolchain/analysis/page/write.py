@@ -9,6 +9,7 @@ from typing import Any
 
 from ..recompiles.records import Compilation, Texts
 from . import needs
+from .comparison import difference_lines, figure_rows
 from .highlight import RULES
 from .links import Files
 from .overview import FILTERS, timeline, total_of, totals
@@ -142,6 +143,7 @@ def _render(
     )
     environment.filters.update(FILTERS)
     bars, axis = timeline(compilations)
+    found = diff.as_json() if diff is not None else None
     return environment.get_template("page.html.j2").render(
         title=title,
         compilations=sorted(compilations, key=total_of, reverse=True),
@@ -150,7 +152,9 @@ def _render(
         bars=bars,
         axis=axis,
         lanes=1 + max((bar.lane for bar in bars), default=0),
-        diff=diff.as_json() if diff is not None else None,
+        diff=found,
+        rows=figure_rows(found) if found else [],
+        lines=difference_lines(found) if found else [],
         notes=notes,
         packed=room.packed,
         sources=pack(sources_of(room.files)),
