@@ -46,12 +46,18 @@ def lowered_from_module(module: ir.Module) -> Lowered:
     with jax.enable_x64(True), hook.context(None):
         traced = jax.jit(stand_in, keep_unused=True).trace(*arguments)
         lowered = traced.lower()
+    named = _named(module)
+    origin = Origin(traced, lowered, named)
+    return Lowered(named, "", None, jax.default_backend(), origin)
+
+
+def _named(module: ir.Module) -> ir.Module:
+    """A copy that has a name: JAX does not compile one without."""
     named = clone_module(module)
     if "sym_name" not in named.operation.attributes:
         with named.context:
             named.operation.attributes["sym_name"] = ir.StringAttr.get("main")
-    origin = Origin(traced, lowered, named)
-    return Lowered(named, "", None, jax.default_backend(), origin)
+    return named
 
 
 def uncallable_from_module(module: ir.Module) -> Lowered:
@@ -62,7 +68,8 @@ def uncallable_from_module(module: ir.Module) -> Lowered:
     """
     _main_of(module)
     _refuse_elided(module)
-    return Lowered(module, "", None, "cpu", Origin(None, None, module))
+    named = _named(module)
+    return Lowered(named, "", None, "cpu", Origin(None, None, named))
 
 
 def _main_of(module: ir.Module) -> ir.OpView:

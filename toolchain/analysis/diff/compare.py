@@ -10,7 +10,6 @@ from jaxlib.mlir import ir
 
 from ...errors import JxcError
 from ...ir import count_ops
-from ..hlo import Module as HloModule
 from ..hlo import parse_hlo
 from .difference import Difference, differ
 from .figures import Figure, figures_of
@@ -127,7 +126,8 @@ def compare(
         progress("comparing")
         graphs = [_optimised(p, made) for p, made in zip(programs, compiled, strict=True)]
         difference = differ(*graphs)
-    figures = figures_of((_ops(one), _ops(other)), compiled[0], compiled[1])
+    ops = _ops(one, stage, difference.ops[0]), _ops(other, stage, difference.ops[1])
+    figures = figures_of(ops, compiled[0], compiled[1])
     return Comparison(programs, difference, figures, (compiled[0], compiled[1]), stage)
 
 
@@ -147,16 +147,11 @@ def _optimised(program: Program, compiled: Any) -> Graph:
     return graph_of_hlo(compiled.module, make_sites(program.root))
 
 
-def _ops(program: Program) -> int:
-    if program.module is not None:
+def _ops(program: Program, stage: str, seen: Mapping[str, int]) -> int:
+    """As they are written in StableHLO, where a call is an op; elsewhere calls are followed."""
+    if stage == "stablehlo" and program.module is not None:
         return count_ops(program.module)
-    return _instructions(parse_hlo(program.hlo))
-
-
-def _instructions(module: HloModule) -> int:
-    """How many instructions there are, parameters left out."""
-    found = (each for c in module.computations.values() for each in c.instructions)
-    return sum(each.opcode != "parameter" for each in found)
+    return sum(seen.values())
 
 
 def _compiled(
@@ -171,7 +166,7 @@ def _compiled(
         return read_optimised(program.hlo, program.target)
     progress(f"compiling {program.name} for {program.target.name}")
     try:
-        uncallable_from_module(program.module)
+        module = uncallable_from_module(program.module).module
     except JxcError as error:
         return Refused(count_ops(program.module), str(error), None)
-    return compile_module(program.module, program.target, xla_options)
+    return compile_module(module, program.target, xla_options)

@@ -173,8 +173,10 @@ def _is_rewired(one: Node, other: Node, partner: Mapping[Node, Node]) -> bool:
     pairs = list(zip(one.operands, other.operands, strict=True))
     if one.op in COMMUTATIVE:
         reads = {(partner.get(a), index) for a, index in one.operands}
-        return all(a in partner for a, _ in one.operands) and reads != {*other.operands}
-    return any(a in partner and (partner[a] is not b or x != y) for (a, x), (b, y) in pairs)
+        known = all(a in partner and b in partner for (a, _), (b, _) in pairs)
+        return known and reads != {*other.operands}
+    known_pairs = [each for each in pairs if each[0][0] in partner and each[1][0] in partner]
+    return any(partner[a] is not b or x != y for (a, x), (b, y) in known_pairs)
 
 
 def _out_of_turn(matching: Matching) -> Iterable[Node]:

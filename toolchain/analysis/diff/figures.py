@@ -31,8 +31,14 @@ class Figure:
 
     @property
     def differs(self) -> bool:
-        """Whether the programs differ in it; seconds always do, and say nothing of that."""
-        return self.unit != "seconds" and self.before != self.after
+        """Whether it tells that the programs differ.
+
+        Seconds always differ; so may the number of ops, calls being counted there, and followed
+        where ops are compared; and what is known of one alone says nothing.
+        """
+        if self.unit == "seconds" or self.name == "ops":
+            return False
+        return self.before is not None and self.after is not None and self.before != self.after
 
     def as_json(self) -> dict[str, Any]:
         """As an object for `--json`."""
@@ -45,7 +51,7 @@ def figures_of(
     """The figures of two programs.
 
     Args:
-        ops: how many StableHLO ops each has.
+        ops: how many each has.
         one, other: what a compiler made of each; None where none was asked.
     """
     found = [Figure("ops", "ops", "", *ops)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import linecache
 import os
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -17,6 +17,9 @@ from ...frontend.places import Place, short_path
 
 ARGUMENT, RESULT, PROGRAM = "argument", "result", "program"
 """The ops of nodes that no op of a module stands for: see `Node.is_op`."""
+
+
+_TEXT = "-"  # what MLIR calls the text of a module that it reads: no file of the user's
 
 
 @dataclass(frozen=True)
@@ -93,12 +96,14 @@ class Graph:
         arguments: of the entry, in order.
         names: of the arguments, likewise.
         nodes: at the top, arguments left out, in order; the last is the result.
+        source: what it was read from, which must live as long as its nodes describe themselves.
     """
 
     program: Node
     arguments: Sequence[Node]
     names: Sequence[str]
-    nodes: Sequence[Node] = field(default_factory=list)
+    nodes: Sequence[Node]
+    source: object
 
     def walk(self) -> Iterator[Node]:
         """Every node but the program, owners before what is in their regions."""
@@ -133,7 +138,7 @@ def make_sites(root: str = "") -> Callable[[Place | None], Site | None]:
 
     @cache
     def site(place: Place | None) -> Site | None:
-        if place is None:
+        if place is None or place.file == _TEXT:
             return None
         text = linecache.getline(place.file, place.line).strip() if place.line else ""
         file = os.path.realpath(place.file) if prefix else place.file

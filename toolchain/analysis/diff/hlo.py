@@ -30,7 +30,7 @@ def graph_of_hlo(module: Module, site: Callable[[Place | None], Site | None]) ->
     names = [parameter.name for parameter in module.entry.parameters]
     nodes = [node for node in nodes if node.op != ARGUMENT]
     lend_sites(nodes)
-    return Graph(program, arguments, names, nodes)
+    return Graph(program, arguments, names, nodes, module)
 
 
 class _Reader:

@@ -12,7 +12,6 @@ from ...frontend.places import Place, is_user_file
 from .graph import Site
 
 _HOME = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(__file__))), "")
-_TEXT = "-"  # what MLIR calls the text that it reads
 _MOST_FRAMES = 200  # deeper ones are not the user's own line
 
 
@@ -69,8 +68,7 @@ def _places(location: ir.Location, depth: int, function: str = "") -> Iterator[P
     if depth > _MOST_FRAMES:
         return
     if isinstance(location, ir.FileLineColLoc):
-        if location.filename != _TEXT:
-            yield Place(location.filename, location.start_line, function)
+        yield Place(location.filename, location.start_line, function)
     elif isinstance(location, ir.NameLoc):
         yield from _places(location.child_loc, depth + 1, location.name_str)
     elif isinstance(location, ir.CallSiteLoc):

@@ -4,6 +4,7 @@ its line of Python, then by its neighbours. Every step is linear in the number o
 from __future__ import annotations
 
 import difflib
+import re
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
@@ -197,13 +198,17 @@ def _joint(one: _Key, other: _Key) -> _Key:
     return key
 
 
+_NO_NAME = re.compile(r"arg\d+$")  # what stands for the name of an argument that has none
+
+
 def _paired_arguments(one: Graph, other: Graph) -> list[tuple[Node, Node]]:
     """In order; where one has more of them, by name, or by type where that pairs more."""
     if len(one.arguments) == len(other.arguments):
         return list(zip(one.arguments, other.arguments, strict=True))
     by_name = _aligned(one.names, other.names)
     by_type = _aligned(*([str(node.types) for node in g.arguments] for g in (one, other)))
-    best = max(by_name, by_type, key=len)
+    is_named = not all(_NO_NAME.match(name) for name in (*one.names, *other.names))
+    best = max(*(by_name, by_type) if is_named else (by_type, by_name), key=len)
     return [(one.arguments[a], other.arguments[b]) for a, b in best]
 
 

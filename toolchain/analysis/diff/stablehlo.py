@@ -17,6 +17,7 @@ from .locations import Locations
 _MOST_NODES = 100_000  # of a program whose calls are followed: nested calls multiply
 _CALL, _FUNCTION, _MESH = "func.call", "func.func", "sdy.mesh"
 _SHORT = 16  # elements of a constant that is shown whole
+_UNSAID = ("[]", "false", "1 : i32")  # of a module: as good as not said
 _UNIMPORTANT = frozenset(["jax.result_info", "jax.arg_info"])  # names for people
 
 _Values = dict[ir.Value, tuple[Node, int]]
@@ -49,7 +50,8 @@ class _Builder:
         entry = self.functions.get("main")
         program = self._program()
         if entry is None:
-            return Graph(program, [], [], [self._function(op) for op in self.functions.values()])
+            nodes = [self._function(op) for op in self.functions.values()]
+            return Graph(program, [], [], nodes, self.module)
         values: _Values = {}
         block = entry.regions[0].blocks[0]
         given = _dictionaries(entry, "arg_attrs", len(block.arguments))
@@ -60,14 +62,14 @@ class _Builder:
         values.update(
             (value, (node, 0)) for value, node in zip(block.arguments, arguments, strict=True)
         )
-        nodes: list[Node] = []
+        nodes = []
         ends = self._block(block, values, None, _Context(), nodes)
         types, attributes = _of_results(entry)
         described = describe_with(types | attributes)
         words = tuple(types.items()), tuple(attributes.items())
         nodes.append(Node(RESULT, *words, ends, None, None, "", described))
         lend_sites(nodes)
-        return Graph(program, arguments, argument_names(entry), nodes)
+        return Graph(program, arguments, argument_names(entry), nodes, self.module)
 
     def _function(self, op: ir.OpView) -> Node:
         """A function that nothing calls by a name that counts."""
@@ -80,6 +82,7 @@ class _Builder:
         """What is said of the module, its name left out."""
         attributes = self.module.operation.attributes
         words = {name: str(a) for name, a in attributes.items() if name != "sym_name"}
+        words = {name: text for name, text in words.items() if text not in _UNSAID}
         meshes = [op for op in self.module.body.operations if op.operation.name == _MESH]
         words |= {op.attributes["sym_name"].value: str(op.attributes["mesh"]) for op in meshes}
         return _plain(PROGRAM, tuple(sorted(words.items())), describe_with(words))
