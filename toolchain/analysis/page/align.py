@@ -36,7 +36,7 @@ def align(before: Keys, after: Keys) -> list[int]:
             for i, j in anchors:
                 found[j] = i
         else:
-            for i, j in _shortest(before[a:a_end], after[b:b_end]):
+            for i, j in shortest(before[a:a_end], after[b:b_end]):
                 found[b + j] = a + i
     return found
 
@@ -82,8 +82,8 @@ def _between(
     return gaps
 
 
-def _shortest(before: Keys, after: Keys) -> list[tuple[int, int]]:
-    """The pairs that a short edit script keeps."""
+def shortest(before: Keys, after: Keys) -> list[tuple[int, int]]:
+    """The pairs that an edit script keeps, the shortest where that has 250 edits at most."""
     pairs: list[tuple[int, int]] = []
     x = y = 0
     while x < len(before) and y < len(after):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator
+from itertools import groupby
 
 from .needs import pygments
 
@@ -61,14 +62,18 @@ _CLASSES = (  # by the longest name that a pygments token starts with
 def python_lines(text: str) -> list[str]:
     """Python source as one piece of HTML per line: what is coloured is `<i class=k>`."""
     lexer = pygments().lexers.PythonLexer(stripnl=False, ensurenl=False)
+    tokens = ((_colour(str(kind)), value) for kind, value in lexer.get_tokens(text))
     lines = [""]
-    for kind, value in lexer.get_tokens(text):
-        name = str(kind).removeprefix("Token.")
-        colour = next((short for full, short in _CLASSES if name.startswith(full)), "")
-        first, *others = _pieces(value, colour)
+    for colour, group in groupby(tokens, key=lambda token: token[0]):
+        first, *others = _pieces("".join(value for _, value in group), colour)
         lines[-1] += first
         lines.extend(others)
     return lines
+
+
+def _colour(kind: str) -> str:
+    name = kind.removeprefix("Token.")
+    return next((short for full, short in _CLASSES if name.startswith(full)), "")
 
 
 def _pieces(value: str, colour: str) -> Iterator[str]:

@@ -38,7 +38,8 @@ def totals(compilations: Sequence[Compilation]) -> dict[str, Any]:
             seconds[stage] = seconds.get(stage, 0.0) + time
     in_order = sorted(seconds, key=lambda stage: (*STAGES, stage).index(stage))
     return {
-        "compilations": len(compilations),
+        "compilations": sum(each.is_compiled for each in compilations),
+        "traced": sum(not each.is_compiled for each in compilations),
         "again": sum(each.reason is not None for each in compilations),
         "cached": sum(each.from_cache for each in compilations),
         "functions": len({(each.function, each.defined) for each in compilations}),
