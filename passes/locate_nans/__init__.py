@@ -6,7 +6,7 @@ from jaxlib.mlir import ir
 
 from jxc.errors import JxcError, UsageError
 from jxc.ir import walk
-from jxc.ir.beside import add_results, main_of, own_results
+from jxc.ir.beside import BESIDE, add_results, main_of, own_results
 from jxc.ir.effects import has_side_effect
 from jxc.ir.inlined import inline_calls
 from jxc.rewrite import module_pass
@@ -18,7 +18,7 @@ from .values import magnitude, may_be_nan, record_type, vector
 _WATCH = ("results", "values", "masked")
 
 
-@module_pass(adds_results=True)
+@module_pass(changes=(BESIDE,), adds_results=True)
 def locate_nans(
     module: ir.Operation, *, infs: bool = False, watch: str = "results", detail: int = -1
 ) -> None:

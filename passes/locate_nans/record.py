@@ -59,6 +59,7 @@ class Recorder:
     detail: int
     sites: dict[ir.Value, Site] = field(default_factory=dict)
     _scalars: dict[ir.Value, ir.Value] = field(default_factory=dict)
+    _stored: list[ir.Value] = field(default_factory=list)
     _count: int = 0
 
     def main(self, main: ir.OpView) -> tuple[Piece, list[Site | None]]:
@@ -125,7 +126,10 @@ class Recorder:
         In a loop that fills an array, that would be one for each turn.
         """
         op = value.owner
+        if isinstance(op, stablehlo.ScatterOp):
+            self._stored += [self._scalar(each) for each in op.updates]
         if isinstance(op, stablehlo.DynamicUpdateSliceOp):
+            self._stored.append(self._scalar(op.update))
             return stablehlo.maximum(self._scalar(op.operand), self._scalar(op.update))
         return magnitude(value, self.element)
 
@@ -168,7 +172,7 @@ class Recorder:
         with ir.InsertionPoint.at_block_begin(body):
             for place, index in enumerate(floats):
                 self._know(body.arguments[index], carried[place], item(before, place))
-        pieces = self._ops(ops, turn)
+        pieces, stored = self._turn(ops, turn)
         last = terminator(body)
         yielded = [last.operands[index] for index in floats]
         results = [
@@ -179,7 +183,7 @@ class Recorder:
             after = self._numbers(yielded)
             sites, now = _whole([(_padded(carried), before), *pieces])
             kept = body.add_argument(self._vector_type(1 + len(sites)), location)
-            turned = self._turned(before, after, pieces)
+            turned = self._turned(before, after, stored, pieces)
             following = stablehlo.add(number, scalar(1, _i32()))
             first = _first(following, now, kept, turned)
         with ir.InsertionPoint(op):
@@ -192,9 +196,28 @@ class Recorder:
                 self._know(new.results[index], results[place], item(final, place))
         return [(_padded(results), final), ([turn, *sites], record)]
 
-    def _turned(self, before: ir.Value, after: ir.Value, pieces: Sequence[Piece]) -> ir.Value:
-        """Whether a turn is the one to keep, if it is the first such: a scalar i1."""
+    def _turn(self, ops: Sequence[ir.OpView], turn: Site) -> tuple[list[Piece], list[ir.Value]]:
+        """The record of a loop's body, and the numbers of what it stores in arrays."""
+        outer, self._stored = self._stored, []
+        pieces = self._ops(ops, turn)
+        stored, self._stored = self._stored, outer
+        return pieces, stored
+
+    def _turned(
+        self,
+        before: ir.Value,
+        after: ir.Value,
+        stored: Sequence[ir.Value],
+        pieces: Sequence[Piece],
+    ) -> ir.Value:
+        """Whether a turn is the one to keep, if it is the first such: a scalar i1.
+
+        Something that it carries turned bad, or it stored something bad: the array may have been
+        full of NaNs from the start, to be overwritten.
+        """
         turned = stablehlo.and_(self._bad(after), stablehlo.not_(self._bad(before)))
+        if stored:
+            turned = joined([turned, self._bad(vector(stored))])
         if self.masked and pieces:
             seen = self._bad(joined([values for _, values in pieces]))
             turned = joined([turned, seen])
@@ -216,7 +239,11 @@ class Recorder:
         name, location = op.operation.name, op.location
         floats = [index for index, value in enumerate(op.results) if may_be_nan(value)]
         blocks = [region.blocks[0] for region in op.regions]
-        pieces = [self._ops(_ops_of(block), within) for block in blocks]
+        stored, pieces = self._stored, []
+        for block in blocks:
+            self._stored = []  # its values cannot be seen from outside
+            pieces.append(self._ops(_ops_of(block), within))
+        self._stored = stored
         yields = [[terminator(block).operands[index] for index in floats] for block in blocks]
         results = [
             Site("result", name, location, *self._flows(values), within)

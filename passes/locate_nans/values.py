@@ -9,8 +9,8 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
 from jxc.ir import walk
-from jxc.ir.build import convert, reshape
-from jxc.ir.values import constant_of, is_complex, is_float
+from jxc.ir.build import convert, reshape, splat
+from jxc.ir.values import constant_of, is_complex, is_float, shape_of
 from jxc.passes.trace_values.statistics import reduced
 
 
@@ -28,18 +28,29 @@ def is_finite_constant(value: ir.Value) -> bool:
 def magnitude(value: ir.Value, element: ir.Type) -> ir.Value:
     """The largest |x| of a value as a scalar: NaN where any is NaN, else infinite where any is.
 
-    One pass over the value. Of complex numbers the larger of both parts counts.
+    One pass over the value. Of complex numbers the larger of both parts counts. The bits of |x| are
+    compared as integers, among which infinities come before NaNs and after all numbers: of floats
+    the larger of two is not NaN where one is, once several devices add up what each has.
     """
     if is_complex(value):
-        parts = (stablehlo.abs(stablehlo.real(value)), stablehlo.abs(stablehlo.imag(value)))
-        size = stablehlo.maximum(*(convert(part, element) for part in parts))
+        sizes = [_bits(part, element) for part in (stablehlo.real(value), stablehlo.imag(value))]
+        bits = stablehlo.maximum(*sizes)
     else:
-        size = stablehlo.abs(convert(value, element))
-    return largest(size)
+        bits = _bits(value, element)
+    found = reduced(bits, 0, stablehlo.maximum)
+    return stablehlo.bitcast_convert(ir.RankedTensorType.get((), element), found)
+
+
+def _bits(value: ir.Value, element: ir.Type) -> ir.Value:
+    """The bits of |x| as integers, once x is of type `element`."""
+    width = ir.FloatType(element).width
+    kind = ir.RankedTensorType.get(shape_of(value), ir.IntegerType.get_signless(width))
+    bits = stablehlo.bitcast_convert(kind, convert(value, element))
+    return stablehlo.and_(bits, splat(2 ** (width - 1) - 1, kind))
 
 
 def largest(value: ir.Value) -> ir.Value:
-    """The largest element, of numbers from 0, as a scalar; NaN where any is."""
+    """The largest element, of numbers from 0, as a scalar."""
     return reduced(value, 0.0, stablehlo.maximum)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from jxc.errors import JxcError, UsageError
-from jxc.ir.beside import add_results, main_of
+from jxc.ir.beside import BESIDE, add_results, main_of
 from jxc.ir.frames import frames_of, path_of
 from jxc.ir.inlined import inline_calls
 from jxc.passes.locate_nans.values import record_type, type_name
@@ -18,7 +18,7 @@ from .choose import Chosen, choose
 from .thread import Tracer
 
 
-@module_pass(adds_results=True)
+@module_pass(changes=(BESIDE,), adds_results=True)
 def trace_values(
     module: ir.Operation, *, match: str = "", iterations: int = 8, most: int = 64
 ) -> None:

@@ -141,7 +141,7 @@ def find(recorded: Recorded) -> tuple[Finding, int] | None:
         origins = recorded.everywhere(bad)
     if not origins:
         return None
-    first = origins[0]
+    first = next((at for at in origins if recorded.sites[at]["kind"] != "constant"), origins[0])
     what = "NaN" if is_nan(recorded.numbers[first]) else "infinity"
     cause = None
     if what == "NaN" and (infinite := _infinite_source(recorded, first)) is not None:

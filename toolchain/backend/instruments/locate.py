@@ -66,7 +66,7 @@ class Located:
         return self if instance is None else functools.partial(self, instance)
 
     def __repr__(self) -> str:
-        return f"<jxc.locate_nans of {self.__wrapped__!r}>"  # type: ignore[attr-defined]
+        return f"<jxc.locate_nans of {self._jitted!r}>"
 
 
 def locate_nans(
