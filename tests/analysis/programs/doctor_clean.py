@@ -33,7 +33,7 @@ def every_other(images):
 
 
 def spectra(signal):
-    return jnp.abs(jnp.fft.rfft(signal)) * jnp.arange(512.0)[:, None]
+    return jnp.abs(jnp.fft.rfft(signal)) * jnp.arange(1024.0)[:, None]
 
 
 def median(images):

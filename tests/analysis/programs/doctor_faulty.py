@@ -1,4 +1,4 @@
-"""A training step with ten planted faults; `doctor_clean.py` is its twin without them.
+"""A training step with eleven planted faults; `doctor_clean.py` is its twin without them.
 
 Each faulty line says which finding it is there for.
 """
@@ -37,8 +37,8 @@ def every_other(images):
 
 
 def spectra(signal):
-    copies = jnp.broadcast_to(signal, (512, *signal.shape))  # FAULT materialized-broadcast
-    return jnp.abs(jnp.fft.rfft(copies)) * jnp.arange(512.0)[:, None]
+    copies = jnp.broadcast_to(signal, (1024, *signal.shape))  # FAULT materialized-broadcast
+    return jnp.abs(jnp.fft.rfft(copies)) * jnp.arange(1024.0)[:, None]
 
 
 def median(images):

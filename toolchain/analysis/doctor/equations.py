@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from ...frontend import _private
-from ...frontend.places import Place, innermost_of
+from ...frontend.places import Place, innermost_of, is_compiler_file, is_user_file
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,22 @@ class Step:
     def place(self) -> Place | None:
         """The user's innermost line."""
         return place_of(self.equation, self.home)
+
+
+def library_line(frames: Sequence[tuple[str, int, str]], home: str | None) -> str:
+    """Where in a library something happens, as " (in flax/linen/linear.py:210)".
+
+    Empty where the user's own code comes last, and jax's.
+
+    Args:
+        frames: the outermost first.
+        home: a folder whose files are the user's.
+    """
+    inner = [frame for frame in frames if not is_compiler_file(frame[0])]
+    if not inner or is_user_file(inner[-1][0], home):
+        return ""
+    file, line, _ = inner[-1]
+    return f" (in {'/'.join(file.split(os.sep)[-3:])}:{line})"
 
 
 def place_of(equation: Any, home: str | None) -> Place | None:

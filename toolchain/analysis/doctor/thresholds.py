@@ -12,7 +12,13 @@ LEAST_DEAD = 1 << 16
 """Bytes of an output that tells nothing: it is written at each call."""
 
 LEAST_SHARE = 0.02
-"""Of a program's time by the roofline, or of its memory."""
+"""Of a program's time by the roofline."""
+
+LEAST_SHARE_OF_GATHERS = 0.01
+"""The same for gathers, which are far from the roofline: they move an element at a time."""
+
+LEAST_SHARE_OF_MEMORY = 0.05
+"""Of a program's memory at the peak."""
 
 LEAST_REPEATS = 4
 """Of the same equations in a row: below, a loop saves little and hides what is going on."""

@@ -14,6 +14,7 @@ from ...ir.frames import frames_of
 from ...pipeline import make_pipeline, run_pipeline
 from ...rewrite import Facts, Rule
 from ...rewrite.driver import rule_pass
+from .equations import library_line
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class Hit:
         bytes: that it reads and writes.
         result_bytes: of its results.
         doc: what the rule does, its first line.
+    library: where in a library the op is from, see `library_line`.
     """
 
     rule: str
@@ -39,6 +41,7 @@ class Hit:
     bytes: int
     result_bytes: int
     doc: str
+    library: str = ""
 
 
 def watched_hits(module: ir.Module, kind: str, home: str | None) -> tuple[Hit, ...]:
@@ -85,6 +88,7 @@ def _hit(rule: Rule, pass_name: str, op: ir.OpView, home: str | None) -> Hit:
         cost.bytes if cost else 0,
         sum(_static_bytes(value.type) for value in op.results),
         rule.doc.partition("\n")[0],
+        library_line(frames_of(op.location)[::-1], home),
     )
 
 

@@ -12,7 +12,7 @@ from ..finding import Cost, Finding
 from ..program import Program
 from ..registry import check
 from ..syntax import parameters_of, returned_names
-from ..thresholds import LEAST_BYTES, LEAST_DEAD, LEAST_SHARE
+from ..thresholds import LEAST_BYTES, LEAST_DEAD, LEAST_SHARE_OF_MEMORY
 from .outputs import through_calls
 
 _UPDATES = ("dynamic_update_slice", "scatter", "scatter-add", "scatter-mul", "scatter_add")
@@ -76,7 +76,7 @@ def donation_possible(program: Program) -> Iterator[Finding]:
         by_name.setdefault(_parameter_of(program, argument), []).append(argument)
     for name, numbers in by_name.items():
         size = sum(program.arguments[number].bytes for number in numbers)
-        if size >= max(LEAST_BYTES, LEAST_SHARE * _peak(program)):
+        if size >= max(LEAST_BYTES, LEAST_SHARE_OF_MEMORY * _peak(program)):
             yield _possible(program, name, numbers, size)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ....frontend._private import frames_of
 from ....frontend.places import Place, is_user_file
-from ..equations import count_equations, inner_of, is_variable, open_jaxpr
+from ..equations import count_equations, inner_of, is_variable, library_line, open_jaxpr
 from ..finding import Cost, Finding
 from ..program import Program
 from ..registry import check
@@ -66,8 +66,9 @@ def _finding(program: Program, place: Place | None, largest: Repeats, saved: int
     seconds = program.compile_seconds
     return Finding(
         place,
-        f"a loop is written out: {largest.in_a_layer} equations {largest.count} times in a row, "
-        f"each on the last one's result; {share:.0%} of the program could be left out",
+        f"a loop is written out{_library(largest, program.home)}: {largest.in_a_layer} equations "
+        f"{largest.count} times in a row, each on the last one's result; {share:.0%} of the "
+        "program could be left out",
         "Stack the layers' parameters (jax.tree.map(lambda *p: jnp.stack(p), *layers)) and loop by "
         "jax.lax.scan.",
         Cost(
@@ -77,11 +78,24 @@ def _finding(program: Program, place: Place | None, largest: Repeats, saved: int
     )
 
 
+def _library(found: Repeats, home: str | None) -> str:
+    """Where the loop is, if it is a library's."""
+    shared = _shared_frames(found)
+    return library_line([(place.file, place.line, place.function) for place in shared], home)
+
+
 def place_of_loop(found: Repeats, home: str | None) -> Place | None:
     """The line of the Python loop that wrote the layers out, or the user's that called it.
 
     All equations have the frames above the loop in common, and the loop's own but for the line.
     """
+    users = [place for place in _shared_frames(found) if is_user_file(place.file, home)]
+    loops = (loop_around(place) for place in reversed(users))
+    return next(filter(None, loops), users[-1] if users else None)
+
+
+def _shared_frames(found: Repeats) -> list[Place]:
+    """The frames that all equations have, down to the one in which they have other lines."""
     stacks = [frames_of(each) for each in found.equations]
     shared: list[Place] = []
     for frames in zip(*stacks, strict=False):
@@ -90,9 +104,7 @@ def place_of_loop(found: Repeats, home: str | None) -> Place | None:
         shared.append(Place(*frames[0]))
         if len(set(frames)) > 1:
             break
-    users = [place for place in shared if is_user_file(place.file, home)]
-    loops = (loop_around(place) for place in reversed(users))
-    return next(filter(None, loops), users[-1] if users else None)
+    return shared
 
 
 def repeats_in(jaxpr: Any) -> Iterator[Repeats]:

@@ -14,7 +14,7 @@ from ...sizes import show_bytes
 from ..finding import Cost, Finding
 from ..program import Program
 from ..registry import check, compiled_check
-from ..thresholds import LEAST_BYTES, LEAST_SHARE, LEAST_WIDENED
+from ..thresholds import LEAST_BYTES, LEAST_SHARE, LEAST_SHARE_OF_GATHERS, LEAST_WIDENED
 
 _RENAMES = ("bitcast", "reshape", "convert", "copy", "transpose")
 _KEPT = ("while", "tuple", "conditional", "call", "dynamic-update-slice", "scatter")
@@ -158,14 +158,19 @@ def gather_as_slice(program: Program) -> Iterator[Finding]:
     An index array in brackets is a gather though it is jnp.arange: XLA reads the indices one by
     one, and checks each.
     """
-    found: dict[Place | None, float] = {}
+    found: dict[tuple[Place | None, str], float] = {}
     for hit in program.hits:
         if hit.rule == "gather-of-progression" and hit.result_bytes >= LEAST_WIDENED:
-            found[hit.place] = found.get(hit.place, 0) + hit.bytes
-    for place, moved in found.items():
+            key = hit.place, hit.library
+            found[key] = found.get(key, 0) + hit.bytes
+    compiled = program.compiled_or_none
+    least = LEAST_SHARE_OF_GATHERS * compiled.roofline_seconds if compiled else 0.0
+    for (place, library), moved in found.items():
+        if (program.seconds_of(moved) or 0.0) < least:
+            continue
         yield Finding(
             place,
-            "a gather whose indices count evenly: a slice",
+            f"a gather whose indices count evenly{library}: a slice",
             "Write x[start:stop:step], or jax.lax.slice; x[:, ::-1] runs backwards. `jxc.jit` "
             "rewrites it too.",
             Cost(bytes=moved, seconds=program.seconds_of(moved), how="moved in one run, at best"),
