@@ -174,6 +174,14 @@ def peak_bytes_of(executable: Any) -> int | None:
     return stats.peak_memory_in_bytes or None
 
 
+def temporary_bytes_of(executable: Any) -> int | None:
+    """What jaxlib's executable needs besides arguments and results; None if unknown."""
+    try:
+        return executable.get_compiled_memory_stats().temp_size_in_bytes
+    except Exception:  # of every compiler's own kind
+        return None
+
+
 def hlo_text(executable: Any, whole_constants: bool = False) -> str:
     """The optimised modules of jaxlib's executable as text.
 

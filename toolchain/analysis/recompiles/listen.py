@@ -224,6 +224,7 @@ class Recording(Listener):
         compilation.cache_key, compilation.from_cache = compiling.key, compiling.is_loaded
         compilation.flops = _private.flops_of(compiling.executable)
         compilation.peak_bytes = _private.peak_bytes_of(compiling.executable)
+        compilation.temporary_bytes = _private.temporary_bytes_of(compiling.executable)
         if self.keep_texts:
             _keep_texts(compilation, compiling)
 

@@ -77,6 +77,7 @@ class Compilation:
         ops: StableHLO ops that JAX lowered, None where it did not come so far.
         flops: by XLA's count, None where it gives none.
         peak_bytes: of the executable, None where XLA tells nothing.
+        temporary_bytes: of those, what is neither argument nor result; likewise.
         cache_key: of JAX's persistent cache, empty where that is off.
         from_cache: whether the executable came out of the persistent cache.
         reason: why it was compiled again; None the first time.
@@ -96,6 +97,7 @@ class Compilation:
     ops: int | None = None
     flops: float | None = None
     peak_bytes: int | None = None
+    temporary_bytes: int | None = None
     cache_key: str = ""
     from_cache: bool = False
     reason: Reason | None = None
@@ -122,6 +124,7 @@ class Compilation:
             "ops": self.ops,
             "flops": self.flops,
             "peak_bytes": self.peak_bytes,
+            "temporary_bytes": self.temporary_bytes,
             "cache_key": self.cache_key,
             "from_cache": self.from_cache,
             "reason": asdict(self.reason) if self.reason else None,
