@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ...frontend.places import Place
 from ..recompiles.records import Compilation
 from ..sizes import show_bytes, show_count
+from .sources import short_name
 
 STAGES = ("trace", "lower", "passes", "compile", "load")
 _LEAST_WIDTH = 0.15  # of a bar, in percent: what can still be seen
@@ -101,10 +103,16 @@ def show_number(number: float | None) -> str:
     return "" if number is None else show_count(number)
 
 
+def show_place(place: Place) -> str:
+    """A line of Python, its file as the page names files."""
+    return f"{short_name(place.file)}:{place.line}"
+
+
 FILTERS: dict[str, Any] = {
     "seconds": show_seconds,
     "bytes": show_size,
     "count": show_number,
     "arguments": show_arguments,
+    "place": show_place,
     "total": total_of,
 }

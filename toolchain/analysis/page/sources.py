@@ -21,7 +21,7 @@ def sources_of(files: Files) -> list[dict[str, Any]]:
 
 
 def _about(path: str) -> dict[str, Any]:
-    return {"name": _short(path), "path": path, "kind": kind_of(path)}
+    return {"name": short_name(path), "path": path, "kind": kind_of(path)}
 
 
 def _html(path: str, is_reached: bool) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def _html(path: str, is_reached: bool) -> dict[str, Any]:
     return {"html": "\n".join(python_lines(text))}
 
 
-def _short(path: str) -> str:
+def short_name(path: str) -> str:
     """A path from the current directory, or from the folder where packages are."""
     for folder in ("site-packages", "dist-packages"):
         _, found, rest = path.replace("\\", "/").rpartition(f"/{folder}/")
