@@ -67,6 +67,11 @@ def tell(done: Compilation) -> None:
             log.compilations.append(done)
 
 
+def text_to_read(module: ir.Module) -> str:
+    """A module with its locations; constants of more than 16 elements are left out."""
+    return write_text(module, debug_info=True, elide_larger_than=16)
+
+
 @dataclass
 class Passes:
     """What passes did to one program on its way to XLA, whether or not they came to an end.
@@ -98,7 +103,7 @@ class Passes:
 
     def _text(self, module: ir.Module) -> str:
         start = perf_counter()
-        text = write_text(module, debug_info=True)
+        text = text_to_read(module)
         self.seconds_writing += perf_counter() - start
         return text
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from ...backend import _private
 from ...backend.heard import Compiling, Listener, Lowering, Tracing
+from ...backend.log import text_to_read
 from ...backend.owners import owner_of
 from ...frontend.places import Place
-from ...ir import write_text
 from .calls import Call, call_of, derived_call, lowered_call
 from .effects import Effect, Effects, changes, spots_of
 from .failures import Failure, failure_of
@@ -172,7 +172,7 @@ class Recording(Listener):
         program.call.layout = lowering.layout
         if self.keep_texts:
             jaxpr = compilation.texts.jaxpr if compilation.texts else lowering.jaxpr
-            text = write_text(lowering.module, debug_info=True)
+            text = text_to_read(lowering.module)
             compilation.texts = Texts(jaxpr=jaxpr, stablehlo=text)
         self._enter(program)
         with self._lock:
@@ -264,7 +264,7 @@ def _keep_texts(compilation: Compilation, compiling: Compiling) -> None:
     known = compilation.texts or Texts()
     compilation.texts = Texts(
         jaxpr=known.jaxpr,
-        stablehlo=known.stablehlo or write_text(compiling.module, debug_info=True),
+        stablehlo=known.stablehlo or text_to_read(compiling.module),
         passes=tuple(compiling.passes.texts) if compiling.passes else (),
         hlo=_private.hlo_text(compiling.executable),
     )

@@ -132,6 +132,10 @@ def _check(sides: tuple[Side, Side], flags: Mapping[str, Any]) -> None:
         raise UsageError(f"--{option} is about lowering a function; both are modules already")
     if all(side.source == "-" for side in sides) and sides[0] == sides[1]:
         raise UsageError("both are '-': standard input can be read once")
+    if flags["html"]:  # before anything is compiled for it
+        from ...analysis.page import needs
+
+        needs.require()
 
 
 def _compare(sides: Any, sources: Any, flags: dict[str, Any], tell: Any) -> int:

@@ -10,8 +10,9 @@ from ...analysis.diff import Comparison, Program
 from ...analysis.page import write_page
 from ...analysis.recompiles.records import Compilation, Texts
 from ...analysis.report import Compiled
+from ...backend.log import text_to_read
 from ...errors import UsageError
-from ...ir import count_ops, write_text
+from ...ir import count_ops
 
 
 def write_html(path: str, found: Comparison) -> None:
@@ -33,7 +34,7 @@ def write_html(path: str, found: Comparison) -> None:
 
 def _side(number: int, program: Program, compiled: Any) -> Compilation:
     is_module = program.module is not None
-    text = write_text(program.module, debug_info=True) if program.module is not None else ""
+    text = text_to_read(program.module) if program.module is not None else ""
     made = compiled if isinstance(compiled, Compiled) else None
     seconds = dict(program.seconds) | ({"compile": made.build.seconds} if made else {})
     words = (program.pipeline, program.target.name if program.target else "")
