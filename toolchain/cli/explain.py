@@ -6,15 +6,14 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import JxcError
+from ..errors import JxcError, UsageError
 from . import report
 from .io import write_output
-from .program import Program, when_imported
+from .program import Program, flush, when_imported
 
 if TYPE_CHECKING:
     from ..analysis.recompiles.log import Log
@@ -50,13 +49,18 @@ def explain_command(script: str, args: tuple[str, ...], **flags: Any) -> None:
     at which line, how often and how long; then, for what was compiled again, why, and what to do.
     The program's output and exit code are its own. Options of jxc stand before SCRIPT.
     """
+    if flags["html_file"]:  # before the program runs for it
+        from ..analysis.page import needs
+
+        needs.require()
     program = Program(script, args, is_module=flags["is_module"])
     listening = _Listening(keep_texts=bool(flags["html_file"]))
-    with _kept_apart(flags["json_file"] == "-") as own_stdout:
-        when_imported("jax", lambda: listening.start(program))
-        code = program.run()
-        listening.stop(program.error)
-        _write(listening.log, script, flags, own_stdout)
+    own_stdout = _stdout_kept_apart() if flags["json_file"] == "-" else None
+    when_imported("jax", lambda: listening.start(program))
+    code = program.run()
+    listening.stop(program.error)
+    flush()
+    _write(listening.log, script, flags, own_stdout)
     sys.exit(code)
 
 
@@ -88,38 +92,21 @@ class _Listening:
             self.log.failed(error)
 
 
-@contextlib.contextmanager
-def _kept_apart(is_needed: bool) -> Iterator[int | None]:
-    """Let standard output of the program, and of what it starts, go to standard error.
+def _stdout_kept_apart() -> int:
+    """Let standard output of the program, and of what it starts, go to standard error from now on.
 
-    Yields:
-        The file descriptor of the true standard output; None where nothing was done.
+    Returns:
+        The file descriptor of the true standard output.
     """
-    if not is_needed:
-        yield None
-        return
-    sys.stdout.flush()
+    flush()
     kept = os.dup(1)
     os.dup2(2, 1)
-    try:
-        yield kept
-    finally:
-        sys.stdout.flush()
-        os.dup2(kept, 1)
-        os.close(kept)
+    return kept
 
 
 def _write(log: Log | None, script: str, flags: dict[str, Any], own_stdout: int | None) -> None:
-    for stream in (sys.stdout, sys.stderr):
-        if stream is not None:
-            with contextlib.suppress(OSError, ValueError):  # its reader has left, or it is closed
-                stream.flush()
     if flags["json_file"]:
         _write_json(log, script, flags["json_file"], own_stdout)
-    if flags["html_file"] and log is not None:
-        from ..analysis.page import write_page
-
-        write_page(flags["html_file"], log.compilations, title=script)
     if flags["json_file"] != "-" or flags["output"]:
         from .explain_table import table
 
@@ -128,6 +115,19 @@ def _write(log: Log | None, script: str, flags: dict[str, Any], own_stdout: int 
             write_output(text, flags["output"])
         else:
             click.echo(text, err=True, nl=False)
+    if flags["html_file"] and log is not None:
+        _write_page(log, script, flags["html_file"])
+
+
+def _write_page(log: Log, script: str, file: str) -> None:
+    from ..analysis.page import write_page
+
+    try:
+        page = write_page(file, log.compilations, title=script)
+    except OSError as error:
+        raise UsageError(f"--html {file}: {error.strerror}") from None
+    for note in page.notes:
+        click.echo(f"jxc: note: {note}", err=True)
 
 
 def _write_json(log: Log | None, script: str, file: str, own_stdout: int | None) -> None:
@@ -139,5 +139,5 @@ def _write_json(log: Log | None, script: str, file: str, own_stdout: int | None)
     if own_stdout is None:
         write_output(text, file)
         return
-    with os.fdopen(os.dup(own_stdout), "w") as stdout:
+    with os.fdopen(own_stdout, "w") as stdout:
         stdout.write(text)

@@ -47,7 +47,7 @@ def _console(to_file: bool) -> Console:
 
 def _print(console: Console, log: Log, is_whole: bool) -> None:
     rows = log.rows
-    console.print(Text(f"jxc explain: {_summary(rows)}", style="bold"))
+    console.print(Text(f"jxc explain: {_summary(rows)}", style="bold"), soft_wrap=True)
     shown = rows if is_whole else rows[:_MOST_ROWS]
     if shown:
         console.print()
@@ -140,7 +140,7 @@ def _sections(log: Log) -> Iterator[tuple[str, list[_Entry]]]:
 
 
 def _with_cost(group: Any) -> str:
-    return f"{group.sentence}. {show_seconds(group.seconds)}"
+    return f"{group.sentence} ({show_seconds(group.seconds)})"
 
 
 def _print_entry(console: Console, place: Any, sentence: str, fix: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import importlib.util
 import io
 import os
@@ -121,6 +122,7 @@ def _exit_code(ended: SystemExit) -> int:
         return 0
     if isinstance(ended.code, int):
         return ended.code
+    flush()
     print(ended.code, file=sys.stderr)
     return 1
 
@@ -131,10 +133,19 @@ def _print_traceback(error: BaseException, file: str) -> None:
     while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
         trace = trace.tb_next
     error.__traceback__ = trace
+    flush()
     try:
         sys.excepthook(type(error), error, trace)
     except Exception:  # the program's own hook has failed
         traceback.print_exc()
+
+
+def flush() -> None:
+    """Write what is left in the standard streams, as Python does where a program ends."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            with contextlib.suppress(OSError, ValueError):  # its reader has left, or it is closed
+                stream.flush()
 
 
 # Being told of an import

@@ -76,7 +76,7 @@ def _structure(before: Call, after: Call) -> Iterator[Difference]:
     names = dict.fromkeys([*before.trees, *after.trees])
     for name in names:
         old, new = before.trees.get(name), after.trees.get(name)
-        if old != new:
+        if (old is None) != (new is None) or old != new:
             yield Difference("structure", name, *_tree_words(name, old, new, before, after))
 
 

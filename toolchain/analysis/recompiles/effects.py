@@ -16,7 +16,13 @@ from typing import Any
 from ...backend import recorder
 from ...backend.owners import owner_of
 from ...frontend.places import Place
-from .functions import code_of, innermost
+from .functions import code_of, innermost, with_inner
+
+_VERBS = {
+    "grew": "put it into {}",
+    "shrank": "take it out of {}",
+    "changed": "assign {}",
+}
 
 
 @dataclass
@@ -24,7 +30,7 @@ class Effect:
     """Something that Python did while a function was traced.
 
     Attributes:
-        kind: "print", "grew" (a list, dict or set) or "changed" (a variable or an attribute).
+        kind: "print", "grew" or "shrank" (a list, dict or set), or "changed" (what a name holds).
         function: the traced function's name.
         name: of what was changed, such as "self.count"; "print" of that.
         place: the line.
@@ -45,7 +51,8 @@ class Effect:
         times = "once" if self.times == 1 else f"{self.times} times"
         what = {
             "print": "print() ran",
-            "grew": f"{self.name} got longer or shorter",
+            "grew": f"{self.name} got more items",
+            "shrank": f"{self.name} lost items",
             "changed": f"{self.name} was assigned",
         }[self.kind]
         kept = " It keeps a traced value, which raises an error when it is used."
@@ -59,7 +66,8 @@ class Effect:
         """What to do about it, in words."""
         if self.kind == "print":
             return "Use jax.debug.print to print at each call."
-        return f"Return what {self.name} is to hold from {self.function}, and keep it at the call."
+        keep = _VERBS[self.kind].format(self.name)
+        return f"Return the value from {self.function}, and {keep} where that is called."
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -158,7 +166,7 @@ def changes(function: str, spots: Iterable[_Spot]) -> Iterator[Effect]:
         except Exception:  # deleted: that is a change too, and a rare one
             continue
         if _mark(value) != spot.mark:
-            kind = "grew" if isinstance(value, _CONTAINERS) else "changed"
+            kind = _kind(spot.mark, value)
             place = _line(spot)
             yield Effect(kind, function, spot.name, place, holds_tracer=_holds_tracer(value))
 
@@ -172,7 +180,7 @@ def _reachable(function: Any) -> Iterator[tuple[Any, CodeType]]:
         if code is None or code in seen or owner_of(code.co_filename) == "compiler":
             continue
         seen.add(code)
-        for each in _with_inner(code):
+        for each in with_inner(code):
             yield inner, each
         for name in code.co_names:
             other = getattr(inner, "__globals__", {}).get(name)
@@ -182,13 +190,6 @@ def _reachable(function: Any) -> Iterator[tuple[Any, CodeType]]:
 
 def _is_users(code: CodeType | None) -> bool:
     return code is not None and owner_of(code.co_filename) in ("user", "typed")
-
-
-def _with_inner(code: CodeType) -> Iterator[CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _with_inner(constant)
 
 
 def _variables(function: Any, code: CodeType) -> Iterator[tuple[str, Callable[[], Any]]]:
@@ -222,7 +223,7 @@ def _spots_of_self(function: Any) -> list[_Spot]:
         return []
     return [
         _Spot(name, read, _mark(read()), each)
-        for each in _with_inner(code)
+        for each in with_inner(code)
         for name, read in _attributes("self", owner, each)
     ]
 
@@ -237,6 +238,15 @@ def _mark(value: Any) -> Hashable:
     if value is None or isinstance(value, bool | int | float | complex | str | bytes):
         return (type(value), repr(value))
     return id(value)
+
+
+def _kind(before: Hashable, value: Any) -> str:
+    after = _mark(value)
+    if not (isinstance(before, tuple) and isinstance(after, tuple) and before[:2] == after[:2]):
+        return "changed"  # or it is another object altogether
+    if before[0] != "items":
+        return "changed"
+    return "grew" if len(value) > before[2] else "shrank"
 
 
 def _holds_tracer(value: Any) -> bool:

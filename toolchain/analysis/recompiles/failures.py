@@ -22,6 +22,14 @@ KINDS = (
 """What JAX raises where Python asks a traced array for its value, or uses one that has leaked."""
 
 
+_TEXTS = (
+    "Shapes must be 1D sequences of concrete values",
+    "problematic value is of type",
+    "not a valid JAX type",
+)
+"""What JAX says in the other errors that are about traced values: `TypeError`s."""
+
+
 @dataclass(frozen=True)
 class Failure:
     """A trace that ended in an error of JAX's about traced values.
@@ -54,7 +62,8 @@ def failure_of(
     kwargs: dict[str, Any],
 ) -> Failure | None:
     """What went wrong, None where it is no error of these kinds."""
-    if not isinstance(error, KINDS):
+    is_known = isinstance(error, KINDS) or _is_of_texts(error)
+    if not is_known or not isinstance(error, Exception):
         return None
     call = Call(function, function, args, kwargs)
     place, (sentence, advice) = problem(error, call)
@@ -64,3 +73,7 @@ def failure_of(
 def _as_decorator(advice: str) -> str:
     """Advice for the command line, as it is for a script."""
     return re.sub(r"--static (\w+)=VALUE", r"jax.jit(..., static_argnames='\1')", advice)
+
+
+def _is_of_texts(error: BaseException) -> bool:
+    return isinstance(error, TypeError) and any(text in str(error) for text in _TEXTS)

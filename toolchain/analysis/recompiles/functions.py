@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import dis
 import functools
 import inspect
+import re
 import weakref
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,6 +18,7 @@ from ...frontend.places import Place, definition_place
 
 _LONGEST = 60  # characters of a value in words
 _DEEPEST = 3  # functions within closures of functions
+_LOCAL = re.compile(r"[\w.<>]*<locals>\.")  # what a class is defined in says little
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,8 @@ class Function:
         owner: whose it is: "user", "typed", "compiler" or "library".
         form: "function", "lambda", "partial", "method" or "object".
         wrappers: the functions around it, such as "grad.<locals>.grad_f", outermost first.
-        closed_over: the values that it carries: of closures, partials and `self`, by name.
+        closed_over: the values that it takes from outside: of closures, partials, defaults and
+            `self`, and the numbers and arrays among its globals, by name.
         identity: of the very object, while it lives.
     """
 
@@ -89,13 +93,13 @@ def describe_function(function: Any) -> Function:
     if owner != "compiler":  # what jax's own functions close over tells users nothing
         for layer in layers:
             closed_over |= _partial_values(layer)
-        closed_over |= _closure_values(inner)
+        closed_over |= _global_values(inner) | _closure_values(inner)
     return Function(
         name=name_of(inner),
         defined=defined,
         owner=owner,
         form=_form(layers),
-        wrappers=tuple(_wrapper_name(layer) for layer in layers[:-1] if hasattr(layer, "__code__")),
+        wrappers=tuple(filter(None, map(_wrapper_name, layers[:-1]))),
         closed_over=closed_over,
         identity=_identity(function),
     )
@@ -162,8 +166,16 @@ def name_of(function: Any) -> str:
 
 
 def _wrapper_name(layer: Any) -> str:
+    """Such as "grad.<locals>.grad_f"."""
     code = code_of(layer)
-    return getattr(code, "co_qualname", getattr(code, "co_name", ""))
+    if code is None:
+        return ""
+    if not code.co_qualname.startswith("api_boundary"):
+        return code.co_qualname
+    for cell in layer.__closure__ or ():  # it only filters tracebacks of the one that it holds
+        if (inner := code_of(cell.cell_contents)) is not None:
+            return inner.co_qualname
+    return ""
 
 
 def _form(layers: list[Any]) -> str:
@@ -195,15 +207,54 @@ def _partial_values(layer: Any) -> dict[str, Known]:
 def _closure_values(function: Any, depth: int = 0) -> dict[str, Known]:
     code = code_of(function)
     cells = getattr(function, "__closure__", None)
-    if code is None or not cells:
+    if code is None:
         return {}
-    found = {}
-    for name, cell in zip(code.co_freevars, cells, strict=False):
+    found = _defaults(function, code, depth)
+    for name, cell in zip(code.co_freevars, cells or (), strict=False):
         try:
             found[name] = describe(cell.cell_contents, depth)
         except ValueError:  # not filled yet
             continue
     return found
+
+
+def _global_values(function: Any) -> dict[str, Known]:
+    """Numbers and arrays that the function reads from its module: in a script, loop variables."""
+    code, scope = code_of(function), getattr(function, "__globals__", {})
+    if code is None or owner_of(code.co_filename) not in ("user", "typed"):
+        return {}
+    found = {name: scope[name] for name in _globals_read(code) if name in scope}
+    return {name: describe(value) for name, value in found.items() if _is_data(value)}
+
+
+@functools.cache
+def _globals_read(code: CodeType) -> tuple[str, ...]:
+    """The globals that a function reads and does not assign, functions within it included."""
+    used = [each for inner in with_inner(code) for each in dis.get_instructions(inner)]
+    assigned = {each.argval for each in used if each.opname == "STORE_GLOBAL"}
+    read = dict.fromkeys(each.argval for each in used if each.opname == "LOAD_GLOBAL")
+    return tuple(name for name in read if name not in assigned)
+
+
+def with_inner(code: CodeType) -> Iterator[CodeType]:
+    """The bytecode of a function, and of those that are defined in it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from with_inner(constant)
+
+
+def _is_data(value: Any) -> bool:
+    is_array = hasattr(value, "shape") and hasattr(value, "dtype")
+    return is_array or isinstance(value, bool | int | float | complex | str)
+
+
+def _defaults(function: Any, code: CodeType, depth: int) -> dict[str, Known]:
+    """Values of arguments left out: `lambda x, k=k: ...` carries k as a closure would."""
+    positional = code.co_varnames[: code.co_argcount]
+    values = function.__defaults__ or ()
+    found = dict(zip(positional[len(positional) - len(values) :], values, strict=True))
+    return {k: describe(v, depth) for k, v in (found | (function.__kwdefaults__ or {})).items()}
 
 
 def describe(value: Any, depth: int = 0) -> Known:
@@ -241,7 +292,7 @@ def _describe_code(value: Any, depth: int) -> Known:
 def _describe_object(value: Any) -> Known:
     kind = type(value)
     by_identity = kind.__eq__ is object.__eq__
-    words = f"a {kind.__qualname__} object" if by_identity else _short(_repr(value))
+    words = _short(f"a {kind.__qualname__} object" if by_identity else _repr(value))
     token = id(value) if by_identity else _token(value)
     return Known(words, (kind.__qualname__, token), by_identity)
 
@@ -269,5 +320,5 @@ def _array_words(value: Any) -> str:
 
 
 def _short(text: str) -> str:
-    flat = " ".join(text.split())
+    flat = _LOCAL.sub("", " ".join(text.split()))
     return flat if len(flat) <= _LONGEST else f"{flat[: _LONGEST - 3]}..."

@@ -157,7 +157,7 @@ def _group(
             sizes = told.sizes()
     else:
         sizes = told.sizes() if "shape" in kinds else ()
-        because = join(told.because(kind) for kind in kinds)
+        because = "; and ".join(told.because(kind) for kind in kinds)
         sentence = f"{told.name} was compiled {told.times(is_only)}, because {because}"
         fix = " ".join(dict.fromkeys(told.fix(kind, sizes) for kind in kinds))
     return Group(
@@ -201,30 +201,29 @@ class _Told:
             case "function":
                 return f"each time {new_object(self._calls[0])}"
             case "static value":
-                return join(
-                    f"the static argument {p} varied: {self._values(kind, p)}" for p in places
-                )
+                return _and(f"the static argument {p} {self._varied(kind, p)}" for p in places)
             case "closure":
-                return join(
-                    f"{p}, which it closes over, varied: {self._values(kind, p)}" for p in places
+                return _and(
+                    f"{p}, which it takes from outside, {self._varied(kind, p)}" for p in places
                 )
-            case "structure":
-                return join(f"the structure of {p} varied: {self._values(kind, p)}" for p in places)
             case "sharding":
-                return join(f"the placement of {p} varied: {self._values(kind, p)}" for p in places)
+                return _and(f"the placement of {p} {self._varied(kind, p)}" for p in places)
         word = {"dtype": "the dtype of ", "weak type": "the type of "}.get(kind, "")
-        return join(f"{word}{p} varied: {self._values(kind, p)}" for p in places)
+        return _and(f"{word}{p} {self._varied(kind, p)}" for p in places)
 
-    def _values(self, kind: str, where: str) -> str:
+    def _varied(self, kind: str, where: str) -> str:
         found = [each for each in self.of(kind) if each.where == where]
-        return _listed([found[0].before, *(each.after for each in found)])
+        values = [found[0].before, *(each.after for each in found)]
+        if len(set(values)) == 1:  # told apart by identity alone
+            return f"was {values[0]}, another one each time"
+        return f"varied: {_listed(values)}"
 
     def _shapes(self) -> str:
         """Each dimension that varied, arguments that varied alike being named together."""
         varied: dict[tuple[str, tuple[Any, ...]], list[str]] = {}
         for name, dimension, extents in self._dimensions():
             varied.setdefault((dimension, tuple(extents)), []).append(name)
-        return join(
+        return _and(
             f"the {dimension} of {join(names)} varied: {_listed(map(str, extents))}"
             for (dimension, extents), names in varied.items()
         )
@@ -268,6 +267,11 @@ class _Told:
         )
 
 
+def _and(parts: Iterable[str]) -> str:
+    """Parts that have commas of their own, as one."""
+    return "; and ".join(parts)
+
+
 def _programs(count: int) -> str:
     return "1 program" if count == 1 else f"{count} programs"
 
@@ -294,14 +298,14 @@ def _eager_group(row: Row) -> Group:
     types = {tuple(each.arguments.values()) for each in compiled}
     again = sum(each.reason is not None for each in compiled)
     sentence = (
-        f"{len(compiled)} programs of one operation each were compiled, since this line runs "
-        f"outside of jax.jit: {row.function}"
+        f"{len(compiled)} programs of one operation each were compiled, since what this line does "
+        f"runs outside of jax.jit: {row.function}"
     )
     if again:
         sentence += f"; {again} of them again, for {len(types)} different types of arguments"
-    fix = "Put the computation into one function under jax.jit."
+    fix = "Put the computation into one function under jax.jit, if it is yours."
     if again:
-        fix += " Keep the shapes and dtypes the same."
+        fix += " Keep shapes and dtypes the same."
     called = (row.called,) if row.called else ()
     numbers = tuple(each.number for each in compiled)
     return Group(row.function, called, numbers, ("eager",), row.total, sentence, fix)

@@ -79,7 +79,7 @@ class Log:
 
     def failed(self, error: BaseException) -> None:
         """The program ended in `error`: outside of any jit, it is heard of only here."""
-        self._recording.failed(error, _program, (), {})
+        self._recording.failed(error, program, (), {})
 
     def as_json(self) -> dict[str, Any]:
         """All of it as one object; seconds by stage, bytes in bytes."""
@@ -192,5 +192,5 @@ def _cut(text: str, most: int = 100) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
-def _program() -> None:
+def program() -> None:
     """Stands for a whole program where an error is not of one function."""

@@ -19,7 +19,8 @@ def reason_for(call: Call, earlier: Sequence[tuple[int, Call]]) -> Reason | None
         return Reason(number, (), f"{name} {_FORGOTTEN}", _REMEMBER)
     said = join(dict.fromkeys(_clause(each, call) for each in differences))
     sentence = f"{name} was compiled again: {said}; compilation {number} came nearest"
-    fixes = dict.fromkeys(fix_for(each.kind, [each], [call]) for each in differences)
+    kinds = dict.fromkeys(each.kind for each in differences)
+    fixes = [fix_for(kind, [d for d in differences if d.kind == kind], [call]) for kind in kinds]
     return Reason(number, differences, sentence, " ".join(fixes))
 
 
@@ -31,12 +32,13 @@ _REMEMBER = "Keep the jitted function, and do not clear caches between its calls
 
 
 def _clause(difference: Difference, call: Call) -> str:
-    where, before, after = difference.where, difference.before, difference.after
+    where, before = difference.where, difference.before
+    after = "another" if difference.after == before else difference.after
     match difference.kind:
         case "function":
             return new_object(call)
         case "closure":
-            return f"{where}, which it closes over, was {before} and is {after}"
+            return f"{where}, which it takes from outside, was {before} and is {after}"
         case "configuration":
             return f"{where} was {before} and is {after}"
         case "static value":
@@ -131,11 +133,22 @@ def _is_only_default(difference: Difference) -> bool:
 
 
 def _fix_structure(differences: Sequence[Difference], calls: Sequence[Call]) -> str:
-    first = differences[0]
-    if "given by keyword" in (first.before, first.after):
-        names = join(dict.fromkeys(each.where for each in differences))
-        return f"Pass {names} in one way everywhere, by position or by keyword."
-    return f"Give {first.where} the same keys and types in every call; fill in what is missing."
+    names: dict[str, dict[str, None]] = {}
+    for each in differences:
+        for word, fix in _STRUCTURE.items():
+            if word in (each.before, each.after):
+                names.setdefault(fix, {})[each.where] = None
+                break
+        else:
+            names.setdefault(_SAME_TREE, {})[each.where] = None
+    return " ".join(fix.format(join(where)) for fix, where in names.items())
+
+
+_SAME_TREE = "Give {} the same keys and types in every call; fill in what is missing."
+_STRUCTURE = {
+    "given by keyword": "Pass {} in one way everywhere, by position or by keyword.",
+    "left out": "Pass {} in every call, or jit a function of its own for the calls without.",
+}
 
 
 def _fix_closure(differences: Sequence[Difference], calls: Sequence[Call]) -> str:

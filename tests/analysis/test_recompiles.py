@@ -1,0 +1,482 @@
+"""Why a function was compiled again: each trap with the sentence that names it."""
+
+import dataclasses
+import functools
+import itertools
+import json
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec as P
+
+import jxc
+from jxc.analysis.recompiles.sizes import padding_waste, propose_sizes
+
+
+def ones(*shape, dtype=np.float32):
+    return np.ones(shape, dtype)
+
+
+def explained(block):
+    """The one reason that there is for what `block` compiles again."""
+    with jxc.explain() as log:
+        block()
+    [group] = log.groups
+    return group
+
+
+def test_varying_lengths():
+    @jax.jit
+    def step(x, y):
+        return x.sum() + y
+
+    def block():
+        for length in (31, 32, 35, 40, 64, 70, 31, 32, 66):
+            step(ones(length, 2), np.float32(1))
+
+    group = explained(block)
+    assert group.sentence == (
+        "step was compiled 7 times, because the first dimension of x varied: "
+        "31, 32, 35, 40, 64, 70, ... (7 in all)"
+    )
+    assert group.fix == (
+        "Pad x to 40 or 72 (jxc.bucket): 2 programs instead of 7, 10% of it padding."
+    )
+    assert group.sizes == (40, 72)
+    assert group.numbers == (2, 3, 4, 5, 6, 7)
+
+
+def test_arguments_that_vary_together_are_named_together():
+    @jax.jit
+    def step(batch):
+        return batch["x"].sum() + batch["y"].sum()
+
+    def block():
+        for length in (4, 5, 6):
+            step({"x": ones(length, 2), "y": ones(length)})
+
+    assert explained(block).sentence == (
+        "step was compiled 3 times, because the first dimension of batch['x'] and batch['y'] "
+        "varied: 4, 5, 6"
+    )
+
+
+def test_one_smaller_batch():
+    step = jax.jit(lambda x: x.sum())
+    group = explained(lambda: [step(ones(n, 2)) for n in (32, 32, 6)])
+    assert group.sentence == (
+        "<lambda> was compiled again: x was f32[32,2] and is f32[6,2]; compilation 1 came nearest"
+    )
+    assert group.fix == "Drop the last, smaller batch (drop_remainder), or pad x to 32."
+
+
+def test_another_rank():
+    step = jax.jit(lambda x: x.sum())
+    assert explained(lambda: [step(ones(3)), step(ones(3, 1))]).fix == (
+        "Give x as many dimensions in every call."
+    )
+
+
+def test_closures_in_a_loop():
+    def block():
+        for scale in (0.5, 1.0, 2.0):
+
+            def scaled(x):
+                return x * scale  # noqa: B023
+
+            jax.jit(scaled)(ones(3))
+
+    group = explained(block)
+    assert group.sentence == (
+        "scaled was compiled 3 times, because scale, which it takes from outside, varied: "
+        "0.5, 1.0, 2.0"
+    )
+    assert group.fix == (
+        "Pass scale as an argument, and define the function once, outside of the loop."
+    )
+
+
+def test_defaults_that_stand_for_closures():
+    group = explained(lambda: [jax.jit(lambda x, k=k: x * k)(ones(3)) for k in (1.0, 2.0)])
+    assert "k, which it takes from outside, was 1.0 and is 2.0" in group.sentence
+
+
+def test_a_closure_over_another_array():
+    def block():
+        for _ in range(2):
+            table = ones(4)
+            jax.jit(lambda x: x + table)(ones(4))  # noqa: B023
+
+    group = explained(block)
+    assert "table, which it takes from outside, was float32[4] and is another;" in group.sentence
+
+
+@pytest.mark.parametrize(
+    ("make", "what", "hoist"),
+    [
+        (lambda: lambda x: x + 1, "it is a new lambda object", "the lambda"),
+        (
+            lambda: functools.partial(_add, y=1),
+            "it is a new functools.partial object",
+            "the partial",
+        ),
+        (lambda: jax.grad(_square), "grad(_square) is a new function object", "grad(_square)"),
+    ],
+)
+def test_functions_made_anew_in_a_loop(make, what, hoist):
+    group = explained(lambda: [jax.jit(make())(np.float32(1)) for _ in range(3)])
+    assert f"was compiled 3 times, because each time {what}" in group.sentence
+    assert (
+        group.fix
+        == f"Hoist the definition: make {hoist} and its jax.jit once, outside of the loop."
+    )
+
+
+def _add(x, y):
+    return x + y
+
+
+def _square(x):
+    return x * x
+
+
+def test_a_loop_of_jax_outside_of_jit():
+    def block():
+        for _ in range(3):
+            jax.lax.scan(lambda carry, x: (carry + x, carry), np.float32(0), ones(3))
+
+    group = explained(block)
+    assert group.sentence == (
+        "scan was compiled 3 times, because each time the function in it is a new object "
+        "(JAX knows functions by identity)"
+    )
+    assert group.fix == (
+        "Call lax.scan under jax.jit, or define the function in it once, outside of the loop."
+    )
+
+
+def test_a_changing_static_argument():
+    power = jax.jit(lambda x, n: x**n, static_argnames="n")
+    group = explained(lambda: [power(ones(3), n=n) for n in (2, 3, 4)])
+    assert group.sentence == (
+        "<lambda> was compiled 3 times, because the static argument n varied: 2, 3, 4"
+    )
+    assert group.fix == (
+        "Pass n as an argument that is not static, if no shape and no Python 'if' depends on it; "
+        "else keep it to few values."
+    )
+
+
+def test_a_static_argument_that_is_left_out():
+    @functools.partial(jax.jit, static_argnames="n")
+    def power(x, n=2):
+        return x**n
+
+    group = explained(lambda: [power(ones(3)), power(ones(3), n=2)])
+    assert "the static argument n was 2 by default and is 2;" in group.sentence
+    assert group.fix == ("Pass n in every call, or in none: JAX takes a default for another value.")
+
+
+def test_a_static_argument_without_equality():
+    class Config:
+        pass
+
+    step = jax.jit(lambda x, config: x, static_argnums=1)
+    group = explained(lambda: [step(np.float32(1), Config()) for _ in range(3)])
+    assert "the static argument config was a Config object, another one each time" in group.sentence
+    assert "@dataclass(frozen=True)" in group.fix
+
+
+def test_a_static_argument_with_equality_is_known():
+    @dataclasses.dataclass(frozen=True)
+    class Config:
+        width: int
+
+    step = jax.jit(lambda x, config: x * config.width, static_argnums=1)
+    with jxc.explain() as log:
+        step(np.float32(1), Config(1))
+        step(np.float32(1), Config(1))
+        step(np.float32(1), Config(2))
+    static = [each.static["config"] for each in log.compilations]
+    assert static == ["Config(width=1)", "Config(width=2)"]
+
+
+def test_weak_types():
+    double = jax.jit(lambda x: x * 2)
+    group = explained(lambda: [double(np.float32(1)), double(1.0)])
+    assert group.kinds == ("weak type",)
+    assert "x was f32[] and is a Python float;" in group.sentence
+    assert group.fix == "Give x a dtype in every call: jnp.asarray(x, dtype=jnp.float32)."
+
+
+def test_dtypes():
+    double = jax.jit(lambda x: x * 2)
+    group = explained(lambda: [double(ones(3)), double(ones(3, dtype=np.int32))])
+    assert "x was f32[3] and is i32[3];" in group.sentence
+    assert group.fix == "Give x one dtype before the call: x.astype(...)."
+
+
+def test_pytree_structure():
+    total = jax.jit(lambda batch: sum(jax.tree.leaves(batch)))
+    group = explained(lambda: [total({"x": ones(3)}), total({"x": ones(3), "mask": ones(3)})])
+    assert "batch was without batch['mask'] and is with batch['mask'];" in group.sentence
+    group = explained(lambda: [total((ones(2),)), total([ones(2)])])
+    assert "batch was (*,) and is [*];" in group.sentence
+    assert "Give batch the same keys and types in every call" in group.fix
+
+
+def test_arguments_by_position_and_by_keyword():
+    add = jax.jit(_add)
+    group = explained(lambda: [add(ones(3), ones(3)), add(ones(3), y=ones(3))])
+    assert "y was given by position and is given by keyword;" in group.sentence
+    assert group.fix == "Pass y in one way everywhere, by position or by keyword."
+
+
+def test_configuration():
+    double = jax.jit(lambda x: x * 2)
+
+    def block():
+        double(ones(3))
+        with jax.default_matmul_precision("highest"):
+            double(ones(3))
+
+    group = explained(block)
+    assert "jax_default_matmul_precision was None and is 'highest';" in group.sentence
+    assert "Set jax_default_matmul_precision once, before the first call" in group.fix
+
+
+def test_sharding():
+    mesh = jax.make_mesh((4,), ("i",), axis_types=(jax.sharding.AxisType.Auto,))
+    placed = jax.device_put(ones(8), NamedSharding(mesh, P("i")))
+    double = jax.jit(lambda x: x * 2)
+    group = explained(lambda: [double(ones(8)), double(placed)])
+    assert group.kinds == ("sharding",)
+    assert "x was placed by default and is placed NamedSharding(" in group.sentence
+    assert group.fix == "Place x once before the loop: jax.device_put(x, sharding)."
+
+
+def test_caches_that_were_cleared():
+    double = jax.jit(lambda x: x * 2)
+
+    def block():
+        double(ones(3))
+        jax.clear_caches()
+        double(ones(3))
+
+    group = explained(block)
+    assert "though nothing in the call differs: JAX's caches had been cleared" in group.sentence
+
+
+def test_the_nearest_earlier_call_is_the_one_that_differs_least():
+    power = jax.jit(lambda x, n: x**n, static_argnames="n")
+    with jxc.explain() as log:
+        power(ones(3), n=2)
+        power(ones(5, 2), n=3)
+        power(ones(3), n=4)
+    assert log.compilations[2].reason.nearest == 1
+    assert [each.kind for each in log.compilations[2].reason.differences] == ["static value"]
+
+
+def test_a_derivative_outside_of_jit_has_the_reasons_of_its_function():
+    loss = jax.jit(lambda w: (w * w).sum())
+    gradient = jax.grad(loss)
+    with jxc.explain() as log:
+        gradient(ones(3))
+        gradient(ones(4))
+    named = [each for each in log.compilations if each.function == "<lambda> (transformed)"]
+    assert len(named) == 4
+    assert [each.reason is None for each in named] == [True, True, False, False]
+    assert {"trace", "lower", "compile"} <= set(named[0].seconds)
+
+
+# What happens while tracing only
+
+
+def test_effects_that_ran_once(capsys):
+    losses, state = [], {"steps": 0}
+
+    class Model:
+        calls = 0
+
+        def __init__(self):
+            self.calls = 0
+
+        def step(self, x):
+            print("stepping")
+            self.calls += 1
+            losses.append(x)
+            return x + 1
+
+    step = jax.jit(Model().step)
+    with jxc.explain() as log:
+        for _ in range(3):
+            step(np.float32(1))
+        jax.jit(lambda x: state.update(steps=1) or x)(np.float32(1))  # as many items as before
+    assert capsys.readouterr().out == "stepping\n"
+    said = {each.name: each for each in log.effects}
+    assert set(said) == {"print", "self.calls", "losses"}
+    assert said["print"].sentence == (
+        "print() ran while Model.step was traced (once): its calls do not do it again."
+    )
+    assert said["print"].fix == "Use jax.debug.print to print at each call."
+    assert said["print"].place.text == 'print("stepping")'
+    assert said["self.calls"].place.text == "self.calls += 1"
+    assert said["losses"].sentence == (
+        "losses got more items while Model.step was traced (once): its calls do not do it again. "
+        "It keeps a traced value, which raises an error when it is used."
+    )
+    assert said["losses"].fix == (
+        "Return the value from Model.step, and put it into losses where that is called."
+    )
+
+
+counter = 0
+
+
+def _count():
+    global counter
+    counter += 1
+
+
+def test_a_global_that_a_helper_assigns():
+    @jax.jit
+    def step(x):
+        _count()
+        return x
+
+    with jxc.explain() as log:
+        step(np.float32(1))
+        step(1.0)
+    [effect] = log.effects
+    assert (effect.name, effect.times, effect.place.text) == ("counter", 2, "counter += 1")
+
+
+def test_printing_outside_of_a_trace_is_no_effect(capsys):
+    with jxc.explain() as log:
+        print("outside")
+        jax.jit(lambda x: jax.debug.print("inside") or x)(np.float32(1)).block_until_ready()
+        jax.effects_barrier()
+    assert log.effects == []
+    assert set(capsys.readouterr().out.split()) == {"outside", "inside"}
+
+
+# Control flow on tracers
+
+
+@pytest.mark.parametrize(
+    ("function", "sentence", "fix"),
+    [
+        (
+            lambda x: _relu(x),
+            "'if' asks whether a traced bool[] is true",
+            "Use jnp.where or jax.lax.cond in place of 'if'.",
+        ),
+        (lambda x: float(x), "float() needs the value of a traced f32[]", "Keep it an array"),
+        (lambda x: np.sin(x), "numpy needs the value of a traced f32[]", "Use jax.numpy"),
+        (
+            lambda x: jnp.zeros(x),
+            "a shape depends on the value of a traced array",
+            "Compute shapes from x.shape.",
+        ),
+    ],
+)
+def test_control_flow_on_tracers(function, sentence, fix):
+    with jxc.explain() as log, pytest.raises((jax.errors.JAXTypeError, TypeError)):
+        jax.jit(function)(1.0)
+    [failure] = log.failures
+    assert failure.sentence == sentence
+    assert fix in failure.fix
+    assert failure.place.file == __file__
+
+
+def _relu(x):
+    if x > 0:
+        return x
+    return 0.0 * x
+
+
+def test_static_is_offered_as_a_decorator_has_it():
+    with jxc.explain() as log, pytest.raises(jax.errors.TracerBoolConversionError):
+        jax.jit(_relu)(1.0)
+    assert "jax.jit(..., static_argnames='x')" in log.failures[0].fix
+    assert "--static" not in log.failures[0].fix
+
+
+def test_other_errors_are_not_ours_to_tell():
+    with jxc.explain() as log, pytest.raises(ZeroDivisionError):
+        jax.jit(lambda x: x / (1 // 0))(1.0)
+    assert log.failures == [] and log.compilations == []
+
+
+# Operations outside of jit
+
+
+def test_eager_operations_are_summed_up_by_line():
+    with jxc.explain() as log:
+        for n in (3, 4, 5):
+            (jnp.sin(ones(n)) * 2 + jnp.cos(ones(n))).sum()
+        jax.jit(lambda x: x)(ones(2))
+    [row] = [row for row in log.rows if row.is_eager]
+    assert row.times >= 12
+    [group] = log.groups
+    assert group.kinds == ("eager",)
+    assert "runs outside of jax.jit: " in group.sentence
+    assert [row.function for row in log.rows if not row.is_eager] == ["<lambda>"]
+
+
+def test_jitting_a_known_function_anew_is_a_hit():
+    with jxc.explain() as log:
+        jax.jit(_square)(ones(2))
+        jax.jit(_square, donate_argnums=0).trace(ones(2))
+    assert log.hits == {"_square": 1}
+    assert len(log.compilations) == 1
+
+
+def test_the_object_is_json():
+    with jxc.explain() as log:
+        jax.jit(_relu_where, static_argnums=1)(ones(2), None)
+    found = json.loads(json.dumps(log.as_json()))
+    assert (found["schema_version"], found["compiled"]) == (1, 1)
+    [compilation] = found["compilations"]
+    assert compilation["arguments"] == {"x": "f32[2]"}
+    assert compilation["static"] == {"y": "None"}
+    assert compilation["called"].startswith("tests/analysis/test_recompiles.py:")
+    assert compilation["ops"] >= 2
+    assert compilation["peak_bytes"] >= 16
+    assert set(compilation["seconds"]) == {"trace", "lower", "compile"}
+    assert all(0 < seconds < 60 for seconds in compilation["seconds"].values())
+
+
+def _relu_where(x, y):
+    return jnp.where(x > 0, x, 0)
+
+
+# Sizes to pad to
+
+
+def test_sizes_cover_what_was_seen_and_waste_little():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        seen = rng.integers(1, 16, size=rng.integers(1, 20)).tolist()  # too small to round up
+        sizes = propose_sizes(seen, most=3)
+        assert max(sizes) == max(seen)
+        best = min(padding_waste(seen, (*c, max(seen))) for c in itertools.product(seen, repeat=2))
+        waste = padding_waste(seen, sizes)
+        assert waste <= 0.2 or (len(sizes) == 3 and waste == pytest.approx(best))
+        if len(sizes) > 1:
+            assert padding_waste(seen, (max(seen),)) > 0.2
+
+
+def test_large_sizes_are_multiples_of_eight():
+    sizes = propose_sizes(range(20, 400, 7))
+    assert sizes == propose_sizes(range(20, 400, 7), most=4) and len(sizes) == 4
+    assert all(size % 8 == 0 for size in sizes) and max(sizes) >= 398
+
+
+def test_few_sizes_are_kept():
+    assert propose_sizes([32, 32, 32]) == (32,)
+    assert propose_sizes([]) == ()
+    assert padding_waste([3, 4], [4]) == pytest.approx(1 / 8)
