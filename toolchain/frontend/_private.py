@@ -97,6 +97,12 @@ class _Equation:
         self.source_info = source_info
 
 
+def traced_file(jaxpr: Any) -> str:
+    """The file of the function that a jaxpr was traced from; empty where it is not known."""
+    info = getattr(getattr(jaxpr, "jaxpr", jaxpr), "debug_info", None)
+    return str(getattr(info, "func_src_info", None) or "").partition(" at ")[2].rpartition(":")[0]
+
+
 def has_own_shardings(fn: Any) -> bool:
     """Whether `fn`, or the method that it is, was jitted with `in_shardings`."""
     info = getattr(getattr(fn, "__func__", fn), "_jit_info", None)

@@ -85,6 +85,6 @@ def arguments():
     shape = jax.ShapeDtypeStruct
     layers = [
         {"gain": shape((256,), "f4"), "w": shape((256, 256), "f4"), "b": shape((256,), "f4")}
-        for _ in range(12)
+        for _ in range(8)
     ]
     return layers, shape((512, 1024), "f4"), shape((128,), "i4"), shape((512, 300), "f4")

@@ -24,6 +24,9 @@ class Step:
         loops: the loops around it, the outermost first.
         turns: how often they run it, None where a `while` loop is among them.
         is_guarded: whether it stands in a branch inside the innermost loop.
+        around: the user's line of the equation that holds this one.
+        is_of_library: whether it is in a library's function that is jitted itself, such as
+            jnp.where: JAX traces that once, and what it has recorded is the first call's line.
     """
 
     equation: Any = field(repr=False)
@@ -32,6 +35,8 @@ class Step:
     loops: tuple[Any, ...] = field(default=(), repr=False)
     turns: int | None = 1
     is_guarded: bool = False
+    around: Place | None = None
+    is_of_library: bool = False
 
     @property
     def name(self) -> str:
@@ -46,7 +51,8 @@ class Step:
     @cached_property
     def place(self) -> Place | None:
         """The user's innermost line."""
-        return place_of(self.equation, self.home)
+        own = None if self.is_of_library else place_of(self.equation, self.home)
+        return own or self.around
 
 
 def library_line(frames: Sequence[tuple[str, int, str]], home: str | None) -> str:
@@ -79,13 +85,22 @@ def steps_of(jaxpr: Any, home: str | None = None) -> Iterator[Step]:
 
 def _steps(step: Step) -> Iterator[Step]:
     yield step
-    for name, jaxpr in inner_of(step.equation):
-        around = _inside(step, name)
+    for jaxpr in inner_of(step.equation):
+        around = replace(
+            _inside(step),
+            around=step.place,
+            is_of_library=step.is_of_library or _is_of_library(step, jaxpr),
+        )
         for equation in jaxpr.eqns:
             yield from _steps(replace(around, equation=equation, jaxpr=jaxpr))
 
 
-def _inside(step: Step, part: str) -> Step:
+def _is_of_library(step: Step, jaxpr: Any) -> bool:
+    file = _private.traced_file(jaxpr)
+    return step.name in CALLS and bool(file) and not is_user_file(file, step.home)
+
+
+def _inside(step: Step) -> Step:
     if step.name == "scan":
         turns = None if step.turns is None else step.turns * int(step.equation.params["length"])
         return replace(step, loops=(*step.loops, step.equation), turns=turns, is_guarded=False)
@@ -96,12 +111,13 @@ def _inside(step: Step, part: str) -> Step:
     return step
 
 
-def inner_of(equation: Any) -> Iterator[tuple[str, Any]]:
-    """The jaxprs that an equation holds, not closed, each with the parameter that holds it."""
-    for name, value in equation.params.items():
-        for item in value if isinstance(value, (tuple, list)) else (value,):
-            if hasattr(item, "eqns"):
-                yield name, open_jaxpr(item)
+CALLS = frozenset(["jit", "pjit", "closed_call"])
+"""The primitives that only call what JAX outlined."""
+
+
+def inner_of(equation: Any) -> Iterator[Any]:
+    """The jaxprs that an equation holds, not closed."""
+    return map(open_jaxpr, _private.inner_jaxprs(equation))
 
 
 def open_jaxpr(jaxpr: Any) -> Any:

@@ -135,7 +135,7 @@ def _comes_back(program: Program, argument: int, result: int) -> bool:
     for call in origin.calls:
         if wanted not in call.invars:
             return False
-        wanted = next(inner_of(call))[1].invars[call.invars.index(wanted)]
+        wanted = next(inner_of(call)).invars[call.invars.index(wanted)]
     return _is_made_of(makers, variable, wanted)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from jax import numpy as jnp
 
-from ..equations import Step, bytes_of, is_variable, open_jaxpr, place_of, show_aval
+from ..equations import Step, bytes_of, inner_of, is_variable, open_jaxpr, place_of, show_aval
 from ..finding import Cost, Finding
 from ..program import Carried, Program
 from ..registry import check
@@ -50,19 +51,9 @@ def _is_double(aval: Any) -> bool:
 
 def _begins_double(step: Step) -> bool:
     """Whether it makes f64 of what is none; constants that are f64 begin where they are used."""
-    if any(True for _ in _inner(step)):
+    if any(inner_of(step.equation)):
         return False
-    return not any(_is_double(each.aval) for each in step.equation.invars if _is_computed(each))
-
-
-def _is_computed(operand: Any) -> bool:
-    return is_variable(operand)
-
-
-def _inner(step: Step) -> Iterator[Any]:
-    from ..equations import inner_of
-
-    return inner_of(step.equation)
+    return not any(_is_double(each.aval) for each in step.equation.invars if is_variable(each))
 
 
 @check
@@ -110,21 +101,34 @@ def _wide_partner(step: Step) -> Any:
     JAX promotes and computes within one call of its own: both equations have the same frames. The
     partner comes from outside of it, and is as wide already.
     """
-    widened, wide = step.equation.outvars[0], step.equation.outvars[0].aval.dtype
-    siblings = {
-        variable: each
-        for each in step.jaxpr.eqns
-        if _frames(each) == step.frames
-        for variable in each.outvars
-    }
-    users = [each for each in siblings.values() if widened in _variables(each.invars)]
-    for user in users:
+    flow = _flow_of(step.jaxpr)
+    widened = step.equation.outvars[0]
+    for user in flow.users.get(widened, ()):
+        if _frames(user) != step.frames:
+            continue
         for operand in user.invars:
-            origin = _origin(operand, siblings)
+            origin = _origin(operand, flow, step.frames)
             is_other = operand is not widened and origin is not step.equation.invars[0]
-            if is_other and str(origin.aval.dtype) == str(wide) and _may_widen(origin):
+            if is_other and origin.aval.dtype == widened.aval.dtype and _may_widen(origin):
                 return origin.aval
     return None
+
+
+class _Flow(NamedTuple):
+    """Who makes each variable of a jaxpr, and who reads it."""
+
+    makers: dict[Any, Any]
+    users: dict[Any, list[Any]]
+
+
+@functools.lru_cache(maxsize=64)
+def _flow_of(jaxpr: Any) -> _Flow:
+    flow = _Flow({}, {})
+    for equation in jaxpr.eqns:
+        flow.makers.update(dict.fromkeys(equation.outvars, equation))
+        for operand in _variables(equation.invars):
+            flow.users.setdefault(operand, []).append(equation)
+    return flow
 
 
 def _may_widen(operand: Any) -> bool:
@@ -134,15 +138,13 @@ def _may_widen(operand: Any) -> bool:
     )
 
 
-def _origin(operand: Any, siblings: dict[Any, Any]) -> Any:
+def _origin(operand: Any, flow: _Flow, frames: Any) -> Any:
     """What an operand is made of within one call, by moving or converting it alone."""
     for _ in range(_FAR):
-        if not is_variable(operand) or operand not in siblings:
+        maker = flow.makers.get(operand) if is_variable(operand) else None
+        if maker is None or len(maker.invars) != 1 or _frames(maker) != frames:
             return operand
-        inputs = siblings[operand].invars
-        if len(inputs) != 1:
-            return operand
-        operand = inputs[0]
+        operand = maker.invars[0]
     return operand
 
 
@@ -158,19 +160,18 @@ def _variables(operands: Any) -> list[Any]:
 
 def _is_narrowed(jaxpr: Any, widened: Any, before: Any) -> bool:
     """Whether all that is made of a value is soon converted to a type as narrow as it was."""
+    flow = _flow_of(jaxpr)
     pending: list[Any] = [widened]
-    seen: set[Any] = set()
+    seen: set[int] = set()
     while pending:
         variable = pending.pop()
         if variable in jaxpr.outvars or len(seen) > _FAR:
             return False
-        for equation in jaxpr.eqns:
-            if variable not in _variables(equation.invars) or equation in seen:
-                continue
-            seen.add(equation)
+        for equation in flow.users.get(variable, ()):
             narrow = equation.outvars[0].aval.dtype.itemsize <= before.dtype.itemsize
-            if not narrow:
+            if not narrow and id(equation) not in seen:
                 pending += equation.outvars
+            seen.add(id(equation))
     return True
 
 

@@ -125,7 +125,7 @@ def _repeats_in(jaxpr: Any, number: Callable[[str], int]) -> Iterator[Repeats]:
                 covered.update(range(start, end))
                 yield found
     for position, equation in enumerate(equations):
-        for _, inner in inner_of(equation) if position not in covered else ():
+        for inner in inner_of(equation) if position not in covered else ():
             yield from _repeats_in(inner, number)
 
 
@@ -247,5 +247,5 @@ def _of_jaxpr(jaxpr: Any) -> str:
 
 
 def _weight(equation: Any) -> int:
-    inner = [jaxpr for _, jaxpr in inner_of(equation)]
+    inner = list(inner_of(equation))
     return sum(map(count_equations, inner)) if inner else 1

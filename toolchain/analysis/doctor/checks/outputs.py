@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ..equations import inner_of, is_variable, open_jaxpr
+from ..equations import CALLS, inner_of, is_variable, open_jaxpr
 from ..finding import Cost, Finding
 from ..program import Leaf, Program
 from ..registry import check
 from ..thresholds import LEAST_DEAD
-
-_CALLS = frozenset(["jit", "pjit", "closed_call"])
 
 
 @check
@@ -111,14 +109,14 @@ def through_calls(jaxpr: Any, variable: Any, calls: tuple[Any, ...] = ()) -> Ori
     """Where a variable of a jaxpr is computed, seen through what JAX outlined."""
     if is_variable(variable):
         for equation in jaxpr.eqns:
-            if variable in equation.outvars and equation.primitive.name in _CALLS:
+            if variable in equation.outvars and equation.primitive.name in CALLS:
                 return _of_call(Origin(jaxpr, variable, calls), equation)
     return Origin(jaxpr, variable, calls)
 
 
 def _of_call(result: Origin, equation: Any) -> Origin:
     """What a call gives for a result: an operand of its, or a variable of its own."""
-    _, inner = next(inner_of(equation))
+    inner = next(inner_of(equation))
     outcome = inner.outvars[equation.outvars.index(result.variable)]
     found = through_calls(inner, outcome, (*result.calls, equation))
     if is_variable(found.variable) and found.variable in inner.invars:
