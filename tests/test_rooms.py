@@ -18,6 +18,7 @@ MAY_IMPORT = {
     "check": {"ir", "rewrite", "cost", "pipeline", "frontend", "backend", "passes"},
     "analysis": {"ir", "rewrite", "cost", "pipeline", "frontend", "backend", "check"},
     "cli": {"ir", "rewrite", "cost", "pipeline", "frontend", "backend", "check", "analysis"},
+    "testing": {"ir", "rewrite", "cost", "pipeline", "frontend", "backend", "check", "analysis"},
 }
 NEVER_JAX = {"ir", "rewrite", "cost", "pipeline", "passes"}
 

@@ -121,9 +121,10 @@ def check(budgets: Budgets, compiled: Compiled, plain: Compiled | None = None) -
 
 
 def _memory(budgets: Budgets, compiled: Compiled) -> Finding | None:
-    allowed, memory = budgets.max_memory, compiled.memory
-    if allowed is None or memory.peak <= allowed:
+    allowed = budgets.max_memory
+    if allowed is None or compiled.memory.peak <= allowed:
         return None
+    memory = compiled.memory
     said = f"needs {show_bytes(memory.peak)} of memory, allowed are {show_bytes(allowed)}"
     placed = next((each for each in memory.buffers if each.place), None)
     largest = dict.fromkeys(filter(None, (*memory.buffers[:1], placed)))
@@ -133,9 +134,10 @@ def _memory(budgets: Budgets, compiled: Compiled) -> Finding | None:
 
 
 def _flops(budgets: Budgets, compiled: Compiled) -> Finding | None:
-    allowed, totals = budgets.max_flops, compiled.totals
-    if allowed is None or totals.flops <= allowed:
+    allowed = budgets.max_flops
+    if allowed is None or compiled.totals.flops <= allowed:
         return None
+    totals = compiled.totals
     costs = [(flops_of(run.instruction).total * run.times, run) for run in compiled.executed]
     most, run = max(costs, key=lambda each: each[0])
     said = (

@@ -1,0 +1,23 @@
+"""Tests of compiled programs: text of any stage, and budgets. The pytest plugin is `plugin.py`.
+
+Importing this imports neither jax nor MLIR.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .budgets import check_budget
+    from .texts import check_text
+
+__all__ = ["check_budget", "check_text"]
+
+_HOME = {"check_budget": "budgets", "check_text": "texts"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'jxc.testing' has no attribute {name!r}")
+    return getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
