@@ -1,0 +1,1 @@
+raise ImportError("No module named 'jinja2'")
