@@ -13,6 +13,7 @@ from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 
 import jxc
+from jxc.analysis.recompiles import functions
 from jxc.analysis.recompiles.sizes import padding_waste, propose_sizes
 
 
@@ -191,17 +192,20 @@ def test_a_static_argument_without_equality():
 
 
 def test_a_static_argument_with_equality_is_known():
+    @jax.tree_util.register_dataclass
     @dataclasses.dataclass(frozen=True)
     class Config:
-        width: int
+        width: float
 
     step = jax.jit(lambda x, config: x * config.width, static_argnums=1)
     with jxc.explain() as log:
-        step(np.float32(1), Config(1))
-        step(np.float32(1), Config(1))
-        step(np.float32(1), Config(2))
+        step(np.float32(1), Config(float("1.5")))
+        step(np.float32(1), Config(float("1.5")))
+        step(np.float32(1), Config(2.5))
     static = [each.static["config"] for each in log.compilations]
-    assert static == ["Config(width=1)", "Config(width=2)"]
+    assert static == ["Config(width=1.5)", "Config(width=2.5)"]
+    before, after = [log._recording.calls[n].static["config"] for n in (1, 2)]
+    assert before.token == functions.describe(Config(float("1.5"))).token != after.token
 
 
 def test_weak_types():
@@ -290,6 +294,41 @@ def test_a_derivative_outside_of_jit_has_the_reasons_of_its_function():
     assert len(named) == 4
     assert [each.reason is None for each in named] == [True, True, False, False]
     assert {"trace", "lower", "compile"} <= set(named[0].seconds)
+
+
+def test_of_many_arguments_the_first_are_named():
+    total = jax.jit(lambda params: sum(each.sum() for each in params.values()))
+
+    def block():
+        for dtype in (np.float32, np.int32):
+            total({f"w{i}": ones(2, dtype=dtype) for i in range(9)})
+
+    group = explained(block)
+    assert group.sentence.endswith(
+        "params['w3'] was f32[2] and is i32[2] and 5 more; compilation 1 came nearest"
+    )
+
+
+def test_a_closure_over_a_pytree_is_not_printed():
+    @jax.tree_util.register_dataclass
+    @dataclasses.dataclass
+    class State:
+        weights: list
+
+        def __repr__(self):
+            raise AssertionError("would wait for the device")
+
+    def block():
+        for _ in range(2):
+            state = State([jnp.ones(3)])
+            jax.jit(lambda x: x + state.weights[0])(ones(3))  # noqa: B023
+
+    with jxc.explain() as log:
+        block()
+    [reason] = [
+        each.reason.sentence for each in log.compilations if each.reason and not each.is_eager
+    ]
+    assert "state, which it takes from outside, was a State object and is another;" in reason
 
 
 # What happens while tracing only

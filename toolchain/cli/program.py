@@ -80,7 +80,8 @@ class Program:
         sys.modules["__main__"] = main
         sys.argv = [self.file if self._is_module else self._name, *self._args]
         if not self._is_module:
-            folder = self._name if os.path.isdir(self._name) else os.path.dirname(self.file)
+            is_folder = os.path.isdir(self._name)  # which is itself what is searched
+            folder = self._name if is_folder else os.path.dirname(os.path.realpath(self.file))
             sys.path[0] = os.path.abspath(folder)
         return main
 

@@ -235,7 +235,9 @@ def _is_fixed(value: Any) -> bool:
 def _mark(value: Any) -> Hashable:
     if isinstance(value, _CONTAINERS):
         return ("items", id(value), len(value))
-    if value is None or isinstance(value, bool | int | float | complex | str | bytes):
+    if isinstance(value, str | bytes):
+        return (type(value), hash(value))
+    if value is None or isinstance(value, bool | int | float | complex):
         return (type(value), repr(value))
     return id(value)
 

@@ -13,11 +13,14 @@ from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
 
+import jax
+
 from ...backend.owners import owner_of
 from ...frontend.places import Place, definition_place
 
 _LONGEST = 60  # characters of a value in words
-_DEEPEST = 3  # functions within closures of functions
+_DEEPEST = 3  # of functions within closures of functions, and of lists within lists
+_WIDEST = 20  # items of a list that is looked into
 _LOCAL = re.compile(r"[\w.<>]*<locals>\.")  # what a class is defined in says little
 
 
@@ -245,8 +248,7 @@ def with_inner(code: CodeType) -> Iterator[CodeType]:
 
 
 def _is_data(value: Any) -> bool:
-    is_array = hasattr(value, "shape") and hasattr(value, "dtype")
-    return is_array or isinstance(value, bool | int | float | complex | str)
+    return is_array(value) or isinstance(value, bool | int | float | complex | str)
 
 
 def _defaults(function: Any, code: CodeType, depth: int) -> dict[str, Known]:
@@ -258,26 +260,47 @@ def _defaults(function: Any, code: CodeType, depth: int) -> dict[str, Known]:
 
 
 def describe(value: Any, depth: int = 0) -> Known:
-    """A value in words, and what tells it from others. Keeps nothing large alive."""
-    if value is None or isinstance(value, bool | int | float | complex | str | bytes):
+    """A value in words, and what tells it from others. Keeps nothing large alive, and waits for
+    no device."""
+    if isinstance(value, str | bytes):
+        return Known(_short(repr(value[:_LONGEST])), (type(value), len(value), hash(value)))
+    if value is None or isinstance(value, bool | int | float | complex):
         return Known(_short(repr(value)), (type(value), repr(value)))
     if isinstance(value, type):
-        return Known(value.__qualname__, ("class", value.__module__, value.__qualname__))
-    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        return Known(_short(value.__qualname__), ("class", value.__module__, value.__qualname__))
+    if is_array(value):
         return Known(_array_words(value), ("array", _array_words(value), id(value)))
-    if isinstance(value, tuple | list) and len(value) <= 20:
-        items = [describe(item, depth + 1) for item in value]
-        brackets = "()" if isinstance(value, tuple) else "[]"
-        words = f"{brackets[0]}{', '.join(item.words for item in items)}{brackets[1]}"
-        return Known(_short(words), (type(value), tuple(item.token for item in items)))
-    if isinstance(value, dict) and len(value) <= 20:
+    if isinstance(value, tuple | list | dict) and len(value) <= _WIDEST and depth < _DEEPEST:
+        return _describe_container(value, depth)
+    if callable(value) and code_of(innermost(value)) is not None:
+        return _describe_code(value, depth)
+    return _describe_value(value) or _describe_tree(value) or _describe_object(value)
+
+
+def is_array(value: Any) -> bool:
+    """Whether it is an array of any library's."""
+    return hasattr(value, "shape") and hasattr(value, "dtype")
+
+
+def _describe_container(value: Any, depth: int) -> Known:
+    if isinstance(value, dict):
         pairs = {str(key): describe(item, depth + 1) for key, item in value.items()}
         words = ", ".join(f"{key}: {item.words}" for key, item in pairs.items())
         token = tuple((key, item.token) for key, item in pairs.items())
         return Known(_short(f"{{{words}}}"), ("dict", token))
-    if callable(value) and code_of(innermost(value)) is not None:
-        return _describe_code(value, depth)
-    return _describe_object(value)
+    items = [describe(item, depth + 1) for item in value]
+    opening, closing = "()" if isinstance(value, tuple) else "[]"
+    words = f"{opening}{', '.join(item.words for item in items)}{closing}"
+    return Known(_short(words), (type(value), tuple(item.token for item in items)))
+
+
+def _describe_tree(value: Any) -> Known | None:
+    """A pytree: equal to those of the same class that hold the very same leaves."""
+    leaves = jax.tree.leaves(value)
+    if len(leaves) == 1 and leaves[0] is value:
+        return None
+    kind = type(value).__qualname__
+    return Known(_short(f"a {kind} object"), ("tree", kind, tuple(map(id, leaves))))
 
 
 def _describe_code(value: Any, depth: int) -> Known:
@@ -289,27 +312,22 @@ def _describe_code(value: Any, depth: int) -> Known:
     return Known(f"the function {name_of(inner)}", ("function", token))
 
 
+def _describe_value(value: Any) -> Known | None:
+    """An object whose class says what equal ones are, and which holds no array."""
+    kind = type(value)
+    if kind.__eq__ is object.__eq__ or kind.__hash__ is None:
+        return None
+    try:
+        token = (kind.__qualname__, hash(value), repr(value)[:1000])
+        return Known(_short(repr(value)), token)
+    except Exception:  # of the user's class, or of what it holds
+        return None
+
+
 def _describe_object(value: Any) -> Known:
     kind = type(value)
     by_identity = kind.__eq__ is object.__eq__
-    words = _short(f"a {kind.__qualname__} object" if by_identity else _repr(value))
-    token = id(value) if by_identity else _token(value)
-    return Known(words, (kind.__qualname__, token), by_identity)
-
-
-def _token(value: Any) -> Hashable:
-    """What equal values share, without keeping the value: its hash, and how it is written."""
-    try:
-        return (hash(value), _repr(value)[:1000])
-    except Exception:  # not hashable, or of a class that fails
-        return id(value)
-
-
-def _repr(value: Any) -> str:
-    try:
-        return repr(value)
-    except Exception:  # of the user's class
-        return f"a {type(value).__qualname__} object"
+    return Known(_short(f"a {kind.__qualname__} object"), id(value), by_identity)
 
 
 def _array_words(value: Any) -> str:

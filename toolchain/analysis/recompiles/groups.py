@@ -267,9 +267,11 @@ class _Told:
         )
 
 
-def _and(parts: Iterable[str]) -> str:
-    """Parts that have commas of their own, as one."""
-    return "; and ".join(parts)
+def _and(parts: Iterable[str], most: int = 4) -> str:
+    """Parts that have commas of their own, as one; of many, the first and how many more."""
+    listed = list(parts)
+    more = [f"{len(listed) - most} more"] if len(listed) > most else []
+    return "; and ".join([*listed[:most], *more])
 
 
 def _programs(count: int) -> str:

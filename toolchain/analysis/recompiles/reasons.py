@@ -197,9 +197,11 @@ _FIXES: dict[str, Callable[[Sequence[Difference], Sequence[Call]], str]] = {
 }
 
 
-def join(parts: Iterable[str]) -> str:
-    """ "a", "a and b", "a, b and c"."""
+def join(parts: Iterable[str], most: int = 4) -> str:
+    """ "a", "a and b", "a, b and c"; of many, the first and how many more."""
     listed = list(parts)
+    if len(listed) > most + 1:
+        listed = [*listed[:most], f"{len(listed) - most} more"]
     if len(listed) < 2:
         return "".join(listed)
     return f"{', '.join(listed[:-1])} and {listed[-1]}"
