@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .analysis.doctor import doctor
     from .analysis.recompiles.log import assert_compiles, explain
     from .analysis.report import Report, report
+    from .backend.bucket.bucket import bucket
     from .backend.hook import enable, use
     from .backend.instruments.finding import NanError
     from .backend.instruments.locate import locate_nans
@@ -41,6 +42,7 @@ __all__ = [
     "Report",
     "approximates",
     "assert_compiles",
+    "bucket",
     "doctor",
     "enable",
     "exact",
@@ -67,6 +69,7 @@ _HOME = {
     "Report": "analysis.report",
     "approximates": "rewrite",
     "assert_compiles": "analysis.recompiles.log",
+    "bucket": "backend.bucket.bucket",
     "doctor": "analysis.doctor",
     "enable": "backend.hook",
     "exact": "rewrite",

@@ -1,0 +1,106 @@
+"""Sizes of buckets: which one a length falls into, and which to choose for given lengths."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from ...errors import UsageError
+
+POWERS = "powers-of-two"
+
+
+def read_sizes(sizes: str | Iterable[int]) -> tuple[int, ...] | None:
+    """The sizes in order; None for powers of two.
+
+    Raises:
+        UsageError: they are neither that nor positive integers.
+    """
+    if isinstance(sizes, str):
+        if sizes != POWERS:
+            raise UsageError(f"sizes={sizes!r}: expected {POWERS!r} or a list of sizes")
+        return None
+    found = tuple(sorted(set(sizes)))
+    if not found or any(not isinstance(size, int | np.integer) or size < 1 for size in found):
+        raise UsageError(f"sizes={sizes!r}: expected positive integers, at least one")
+    return tuple(map(int, found))
+
+
+def bucket_of(length: int, sizes: tuple[int, ...] | None) -> int:
+    """The smallest size that holds `length`.
+
+    Raises:
+        UsageError: none does.
+    """
+    if sizes is None:
+        return 1 << max(length - 1, 0).bit_length()
+    for size in sizes:
+        if length <= size:
+            return size
+    raise UsageError(
+        f"a length of {length} is more than the largest bucket, {sizes[-1]}: add a size, or use "
+        f"sizes={POWERS!r}"
+    )
+
+
+def propose(
+    lengths: Iterable[int] | Mapping[int, int],
+    *,
+    buckets: int | None = None,
+    max_waste: float | None = None,
+) -> tuple[int, ...]:
+    """The sizes that pad the least, for lengths like those given.
+
+    Of all choices of that many sizes, the one with the fewest padded rows; found exactly.
+
+    Args:
+        lengths: one for each call; or how often each length occurred.
+        buckets: how many sizes at most.
+        max_waste: as few sizes as keep the padded fraction of all rows within this; 0.1 where
+            neither is given.
+
+    Raises:
+        UsageError: there are no lengths, or an option makes no sense.
+    """
+    counts = Counter(lengths)
+    counts = Counter({length: count for length, count in counts.items() if length and count})
+    if not counts or min(counts) < 1:
+        raise UsageError("propose: expected lengths from 1, at least one")
+    if (buckets is not None and buckets < 1) or (max_waste is not None and max_waste < 0):
+        raise UsageError("propose: expected buckets from 1 and max_waste from 0")
+    limit = 0.1 if buckets is None and max_waste is None else max_waste
+    known = np.array(sorted(counts))
+    often = np.array([counts[length] for length in known.tolist()])
+    rows = int((known * often).sum())
+    for padded, chosen in _best(known, often, buckets or len(known)):
+        found = chosen
+        if limit is not None and padded <= limit * (rows + padded):
+            break
+    return tuple(known[chosen].item() for chosen in found)
+
+
+def _best(known: np.ndarray, often: np.ndarray, most: int) -> Iterable[tuple[int, Sequence[int]]]:
+    """For one size, two, ... up to `most`: the padded rows of the best choice, and the choice.
+
+    `cost[j]` is the least padding of lengths up to the j-th with so many sizes, the last of them
+    the j-th: by a choice for the lengths up to the i-th, and the j-th for those after it.
+    """
+    count = len(known)
+    calls = np.concatenate([[0], np.cumsum(often)])
+    rows = np.concatenate([[0], np.cumsum(known * often)])
+    last = np.arange(count)
+    cost = known * calls[last + 1] - rows[last + 1]
+    chosen = [[each] for each in range(count)]
+    yield int(cost[-1]), chosen[-1]
+    for _ in range(1, min(most, count)):
+        following, choices = cost.copy(), list(chosen)
+        for j in range(1, count):
+            firsts = np.arange(j)
+            extra = known[j] * (calls[j + 1] - calls[firsts + 1]) - (rows[j + 1] - rows[firsts + 1])
+            i = int(np.argmin(cost[:j] + extra))
+            if cost[i] + extra[i] < following[j]:
+                following[j], choices[j] = cost[i] + extra[i], [*chosen[i], j]
+        cost, chosen = following, choices
+        yield int(cost[-1]), chosen[-1]
