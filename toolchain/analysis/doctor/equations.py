@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 from collections.abc import Iterator, Sequence
@@ -10,7 +11,10 @@ from functools import cached_property
 from typing import Any
 
 from ...frontend import _private
-from ...frontend.places import Place, innermost_of, is_compiler_file, is_user_file
+from ...frontend.places import Place, is_compiler_file, is_user_file
+
+Frame = tuple[str, int, str]
+"""File, line from 1, function."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,7 @@ class Step:
         loops: the loops around it, the outermost first.
         turns: how often they run it, None where a `while` loop is among them.
         is_guarded: whether it stands in a branch inside the innermost loop.
-        around: the user's line of the equation that holds this one.
+        outer: the equation that holds this one.
         is_of_library: whether it is in a library's function that is jitted itself, such as
             jnp.where: JAX traces that once, and what it has recorded is the first call's line.
     """
@@ -35,7 +39,7 @@ class Step:
     loops: tuple[Any, ...] = field(default=(), repr=False)
     turns: int | None = 1
     is_guarded: bool = False
-    around: Place | None = None
+    outer: Step | None = field(default=None, repr=False)
     is_of_library: bool = False
 
     @property
@@ -52,10 +56,10 @@ class Step:
     def place(self) -> Place | None:
         """The user's innermost line."""
         own = None if self.is_of_library else place_of(self.equation, self.home)
-        return own or self.around
+        return own or (self.outer.place if self.outer else None)
 
 
-def library_line(frames: Sequence[tuple[str, int, str]], home: str | None) -> str:
+def library_line(frames: Sequence[Frame], home: str | None) -> str:
     """Where in a library something happens, as " (in flax/linen/linear.py:210)".
 
     Empty where the user's own code comes last, and jax's.
@@ -64,8 +68,8 @@ def library_line(frames: Sequence[tuple[str, int, str]], home: str | None) -> st
         frames: the outermost first.
         home: a folder whose files are the user's.
     """
-    inner = [frame for frame in frames if not is_compiler_file(frame[0])]
-    if not inner or is_user_file(inner[-1][0], home):
+    inner = [frame for frame in frames if not _is_compilers(frame[0])]
+    if not inner or is_users(inner[-1][0], home):
         return ""
     file, line, _ = inner[-1]
     return f" (in {'/'.join(file.split(os.sep)[-3:])}:{line})"
@@ -73,7 +77,21 @@ def library_line(frames: Sequence[tuple[str, int, str]], home: str | None) -> st
 
 def place_of(equation: Any, home: str | None) -> Place | None:
     """The user's innermost line of an equation."""
-    return innermost_of((Place(*frame) for frame in _private.frames_of(equation)), home)
+    return innermost(_private.frames_of(equation), home)
+
+
+def innermost(frames: Sequence[Frame], home: str | None) -> Place | None:
+    """The last of some frames, the outermost first, that lies in the user's code, or None."""
+    return next((Place(*f) for f in reversed(frames) if is_users(f[0], home)), None)
+
+
+@functools.cache
+def is_users(file: str, home: str | None) -> bool:
+    """As `is_user_file`, which asks the file system: once for each file."""
+    return is_user_file(file, home)
+
+
+_is_compilers = functools.cache(is_compiler_file)
 
 
 def steps_of(jaxpr: Any, home: str | None = None) -> Iterator[Step]:
@@ -88,7 +106,7 @@ def _steps(step: Step) -> Iterator[Step]:
     for jaxpr in inner_of(step.equation):
         around = replace(
             _inside(step),
-            around=step.place,
+            outer=step,
             is_of_library=step.is_of_library or _is_of_library(step, jaxpr),
         )
         for equation in jaxpr.eqns:
@@ -97,7 +115,7 @@ def _steps(step: Step) -> Iterator[Step]:
 
 def _is_of_library(step: Step, jaxpr: Any) -> bool:
     file = _private.traced_file(jaxpr)
-    return step.name in CALLS and bool(file) and not is_user_file(file, step.home)
+    return step.name in CALLS and bool(file) and not is_users(file, step.home)
 
 
 def _inside(step: Step) -> Step:

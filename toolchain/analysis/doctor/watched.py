@@ -8,13 +8,14 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from ...cost.flops import bytes_of, cost_of
-from ...frontend.places import Place, innermost_of
+from ...frontend.places import Place
 from ...ir import clone_module
 from ...ir.frames import frames_of
 from ...pipeline import make_pipeline, run_pipeline
 from ...rewrite import Facts, Rule
 from ...rewrite.driver import rule_pass
-from .equations import library_line
+from .equations import innermost, library_line
+from .thresholds import LEAST_WIDENED
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,8 @@ class Hit:
 def watched_hits(module: ir.Module, kind: str, home: str | None) -> tuple[Hit, ...]:
     """What the passes of O2 replace in a copy of a module, in the order in which they do.
 
+    Ops that move less than `LEAST_WIDENED` bytes are left out.
+
     Args:
         module: stays as it is.
         kind: the target's: "cpu", "gpu" or "tpu".
@@ -69,35 +72,31 @@ def _watched(rule: Rule, pass_name: str, home: str | None, hits: list[Hit]) -> R
 
     def watching(op: ir.OpView, *facts: Any) -> Any:
         replaced = function(op, *facts)
-        if replaced is not None:
-            hits.append(_hit(rule, pass_name, op, home))
+        if replaced is not None and (hit := _hit(rule, pass_name, op, home)):
+            hits.append(hit)
         return replaced
 
     return replace(rule, function=watching)
 
 
-def _hit(rule: Rule, pass_name: str, op: ir.OpView, home: str | None) -> Hit:
+def _hit(rule: Rule, pass_name: str, op: ir.OpView, home: str | None) -> Hit | None:
     cost = cost_of(op)
-    place = place_of(op.location, home)
+    if cost is None or cost.bytes < LEAST_WIDENED:
+        return None
+    frames = frames_of(op.location)[::-1]
     return Hit(
         rule.name,
         pass_name,
         op.operation.name.removeprefix("stablehlo."),
-        place,
-        (cost.flops or 0) if cost else 0,
-        cost.bytes if cost else 0,
+        innermost(frames, home),
+        cost.flops or 0,
+        cost.bytes,
         sum(_static_bytes(value.type) for value in op.results),
         rule.doc.partition("\n")[0],
-        library_line(frames_of(op.location)[::-1], home),
+        library_line(frames, home),
     )
 
 
 def _static_bytes(kind: ir.Type) -> int:
     is_static = isinstance(kind, ir.RankedTensorType) and kind.has_static_shape
     return bytes_of(kind) if is_static else 0
-
-
-def place_of(location: ir.Location, home: str | None) -> Place | None:
-    """The user's innermost line behind a location."""
-    frames = reversed(frames_of(location))
-    return innermost_of((Place(*frame) for frame in frames), home)

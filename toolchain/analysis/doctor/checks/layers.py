@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ....frontend._private import frames_of
-from ....frontend.places import Place, is_user_file
-from ..equations import count_equations, inner_of, is_variable, library_line, open_jaxpr
+from ....frontend.places import Place
+from ..equations import count_equations, inner_of, is_users, is_variable, library_line, open_jaxpr
 from ..finding import Cost, Finding
 from ..program import Program
 from ..registry import check
@@ -89,7 +89,7 @@ def place_of_loop(found: Repeats, home: str | None) -> Place | None:
 
     All equations have the frames above the loop in common, and the loop's own but for the line.
     """
-    users = [place for place in _shared_frames(found) if is_user_file(place.file, home)]
+    users = [place for place in _shared_frames(found) if is_users(place.file, home)]
     loops = (loop_around(place) for place in reversed(users))
     return next(filter(None, loops), users[-1] if users else None)
 

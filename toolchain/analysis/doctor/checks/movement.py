@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ....frontend.places import Place
+from ....ir import op_names
 from ...hlo import Instruction
 from ...kernels import Kernel
 from ...kernels.flow import Flow
@@ -158,6 +159,8 @@ def gather_as_slice(program: Program) -> Iterator[Finding]:
     An index array in brackets is a gather though it is jnp.arange: XLA reads the indices one by
     one, and checks each.
     """
+    if "stablehlo.gather" not in op_names(program.module):
+        return
     found: dict[tuple[Place | None, str], float] = {}
     for hit in program.hits:
         if hit.rule == "gather-of-progression" and hit.result_bytes >= LEAST_WIDENED:

@@ -65,8 +65,7 @@ def slow_on_target(program: Program) -> Iterator[Finding]:
 
 def _large(program: Program) -> list[Hit]:
     """The hits that take a share of what the program does."""
-    hits = [hit for hit in program.hits if hit.pass_name in _PASSES]
-    return [hit for hit in hits if hit.bytes >= LEAST_WIDENED]
+    return [hit for hit in program.hits if hit.pass_name in _PASSES]
 
 
 def _gain(program: Program) -> tuple[float, float, str] | None:
