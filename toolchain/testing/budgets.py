@@ -139,7 +139,8 @@ def _of_hlo(limits: Limits, program: Program) -> Iterator[str]:
     opcodes = tuple(word for word in limits.forbid if word not in ELEMENT_TYPES)
     for word in types:
         if found := _types(word, program.stablehlo):
-            yield f"has {word} {found} times, allowed is none"
+            placed = check(Budgets(forbid=(word,)), program.compiled)
+            yield str(placed[0]) if placed else f"has {word} {found} times, allowed is none"
     if limits.max_flops is not None and program.compiled.totals.flops > limits.max_flops:
         found_flops = show_count(program.compiled.totals.flops)
         yield f"expected at most {show_count(limits.max_flops)} flops, found {found_flops}"
@@ -147,19 +148,21 @@ def _of_hlo(limits: Limits, program: Program) -> Iterator[str]:
 
 
 def _types(word: str, stablehlo: str) -> int:
-    spelled = _MLIR_TYPES.get(word, word)
-    return len(re.findall(rf"[<x]{re.escape(spelled)}>", stablehlo))
+    return len(re.findall(rf"(?:tensor<|[\d?]x){re.escape(_mlir_type(word))}[>,]", stablehlo))
 
 
-_MLIR_TYPES = {
-    "pred": "i1",
-    "c64": "complex<f32>",
-    "c128": "complex<f64>",
-    **{f"s{bits}": f"i{bits}" for bits in (2, 4, 8, 16, 32, 64)},
-    **{f"u{bits}": f"ui{bits}" for bits in (2, 4, 8, 16, 32, 64)},
-    **{f"f8{kind}": f"f8{kind.upper()}" for kind in ("e4m3fn", "e5m2", "e4m3fnuz", "e5m2fnuz")},
-}
-"""MLIR's names of element types whose names in HLO are others."""
+def _mlir_type(word: str) -> str:
+    """MLIR's name of an element type that HLO calls `word`."""
+    if word in _OTHERWISE:
+        return _OTHERWISE[word]
+    if word.startswith(("f4", "f8")):
+        return word[:2] + word[2:].upper()
+    if word[0] in "su":
+        return {"s": "i", "u": "ui"}[word[0]] + word[1:]
+    return word
+
+
+_OTHERWISE = {"pred": "i1", "c64": "complex<f32>", "c128": "complex<f64>"}
 
 
 class BudgetExceeded(JxcError, AssertionError):

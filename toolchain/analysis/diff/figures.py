@@ -99,7 +99,7 @@ _ROWS: Sequence[tuple[str, str, Unit, _Read]] = (
     ("collectives", "collectives", "", lambda c: sum(e.times for e in c.collectives)),
     (
         "collective_bytes",
-        "  of bytes",
+        "  their bytes",
         "bytes",
         lambda c: sum(e.payload * e.times for e in c.collectives),
     ),

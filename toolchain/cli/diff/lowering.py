@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,19 +55,24 @@ def sources_of(sides: tuple[Side, Side], flags: Mapping[str, Any]) -> Iterator[l
         JxcError: a file cannot be read, or a function not be lowered.
     """
     with TemporaryDirectory(prefix="jxc-diff-") as directory:
-        known: dict[tuple[str, ...], Source] = {}
-        for number, side in enumerate(sides):
-            key = side.lowering if not side.is_module else (side.source,)
-            if key not in known:
-                folder = Path(directory, str(number))
-                folder.mkdir()
-                known[key] = _source(side, flags, folder)
-        yield [known[s.lowering if not s.is_module else (s.source,)] for s in sides]
+        distinct = {_key(side): side for side in sides}
+        with ThreadPoolExecutor() as pool:  # both at once: each is a process of its own
+            read = {
+                key: pool.submit(_source, side, flags, Path(directory, str(number)))
+                for number, (key, side) in enumerate(distinct.items())
+            }
+        yield [read[_key(side)].result() for side in sides]
+
+
+def _key(side: Side) -> tuple[str, ...]:
+    """Equal for sides that are read or lowered once."""
+    return (side.source,) if side.is_module else side.lowering
 
 
 def _source(side: Side, flags: Mapping[str, Any], folder: Path) -> Source:
     if side.is_module:
         return Source(read_input(side.source), {}, "")
+    folder.mkdir()
     tree = check_out(side.revision, folder) if side.revision else None
     words = _words(side, flags, folder / "module.mlirbc")
     done = subprocess.run(
