@@ -26,6 +26,9 @@ LEAST_REPEATS = 4
 LEAST_REPEATED = 100
 """Equations that a loop would leave out: XLA:CPU takes about 1.3 ms for each."""
 
+LEAST_LAYER_OF_LIBRARY = 20
+"""Equations in one turn of a library's loop, which the user can only replace as a whole."""
+
 LEAST_TURNS = 64
 """Of a loop whose overhead matters."""
 
