@@ -176,6 +176,38 @@ def test_functions_without_main_are_compared_whatever_their_order():
     assert not found("\n".join(functions), functions[0]).is_same
 
 
+def test_functions_that_are_named_and_not_called_are_compared():
+    composite = (
+        '%z = stablehlo.composite "my.op" %x {decomposition = @f} : '
+        "(tensor<8xf32>) -> tensor<8xf32>"
+    )
+    callee = "func.func private @f(%u: tensor<8xf32>) -> tensor<8xf32> { "
+    callee += unary("sine", "v", "u") + "return %v : tensor<8xf32> }"
+    one = main(f"{composite} {END}", more=callee)
+    assert found(one, one.replace("@f", "@g")).is_same
+    assert told(one, one.replace("sine", "cosine")) == [("changed", "stablehlo.composite", 1)]
+
+
+def test_calls_that_multiply_are_not_followed_and_compared_all_the_same():
+    def nested(leaf, prefix):
+        functions = [
+            f"func.func private @{prefix}{k}(%u: tensor<8xf32>) -> tensor<8xf32> {{"
+            f"%v = func.call @{prefix}{k + 1}(%u) : (tensor<8xf32>) -> tensor<8xf32> "
+            f"%w = func.call @{prefix}{k + 1}(%v) : (tensor<8xf32>) -> tensor<8xf32> "
+            "return %w : tensor<8xf32> }"
+            for k in range(20)
+        ]
+        functions.append(
+            f"func.func private @{prefix}20(%u: tensor<8xf32>) -> tensor<8xf32> {{"
+            f"{unary(leaf, 'v', 'u')} return %v : tensor<8xf32> }}"
+        )
+        call = f"%z = func.call @{prefix}0(%x) : (tensor<8xf32>) -> tensor<8xf32>"
+        return main(f"{call} {END}", more="\n".join(functions))
+
+    assert found(nested("sine", "f"), nested("sine", "other")).is_same
+    assert told(nested("sine", "f"), nested("cosine", "f")) == [("changed", "func.call", 1)]
+
+
 # Lines
 
 

@@ -199,19 +199,21 @@ def _joint(one: _Key, other: _Key) -> _Key:
 
 
 _NO_NAME = re.compile(r"arg\d+$")  # what stands for the name of an argument that has none
+_MOST_ALIKE = 500  # arguments that are aligned by their types, which takes the square of that
 
 
 def _paired_arguments(one: Graph, other: Graph) -> list[tuple[Node, Node]]:
-    """In order; where one has more of them, by name, or by type where that pairs more."""
+    """In order; where one has more of them, by name, or by type where they have no names."""
     if len(one.arguments) == len(other.arguments):
         return list(zip(one.arguments, other.arguments, strict=True))
-    by_name = _aligned(one.names, other.names)
-    by_type = _aligned(*([str(node.types) for node in g.arguments] for g in (one, other)))
-    is_named = not all(_NO_NAME.match(name) for name in (*one.names, *other.names))
-    best = max(*(by_name, by_type) if is_named else (by_type, by_name), key=len)
-    return [(one.arguments[a], other.arguments[b]) for a, b in best]
-
-
-def _aligned(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
-    found = difflib.SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks()
-    return [(block.a + k, block.b + k) for block in found for k in range(block.size)]
+    words, others = list(one.names), list(other.names)
+    if all(_NO_NAME.match(name) for name in (*words, *others)):
+        if max(len(words), len(others)) > _MOST_ALIKE:
+            return list(zip(one.arguments, other.arguments, strict=False))
+        words, others = ([str(node.types) for node in g.arguments] for g in (one, other))
+    found = difflib.SequenceMatcher(None, words, others, autojunk=False).get_matching_blocks()
+    return [
+        (one.arguments[block.a + k], other.arguments[block.b + k])
+        for block in found
+        for k in range(block.size)
+    ]

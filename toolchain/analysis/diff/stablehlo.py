@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from .locations import Locations
 
 _MOST_NODES = 100_000  # of a program whose calls are followed: nested calls multiply
 _CALL, _FUNCTION, _MESH = "func.call", "func.func", "sdy.mesh"
+_SYMBOL = re.compile(r"@([\w.$-]+)")
 _SHORT = 16  # elements of a constant that is shown whole
 _UNSAID = ("[]", "false", "1 : i32")  # of a module: as good as not said
 _UNIMPORTANT = frozenset(["jax.result_info", "jax.arg_info"])  # names for people
@@ -130,7 +132,7 @@ class _Builder:
     ) -> None:
         at = context.at(*self.locations.of(op.location))
         types = tuple(result.type for result in op.results)
-        attributes = self._attributes(op, name)
+        attributes = self._attributes(op)
         node = Node(name, types, attributes, reads, owner, at.site, at.path, lambda: _words(op))
         node.is_ordered = not is_pure(op)
         nodes.append(node)
@@ -149,26 +151,35 @@ class _Builder:
         nodes.append(Node(RESULT, (), (), reads, owner, None, "", dict))
         return nodes
 
-    def _attributes(self, op: ir.OpView, name: str) -> Hashable:
+    def _attributes(self, op: ir.OpView) -> Hashable:
         """The attributes as a value; attributes of one context are equal or not by identity."""
         try:
             found = tuple(op.attributes.items())
         except TypeError:  # the bindings have no class for complex constants: by its text
             return op.operation.get_asm(print_generic_op_form=True, enable_debug_info=False)
-        if name != _CALL:
-            return found
-        callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
-        return (self._digest(callee), *(each for each in found if each[0] != "callee"))
+        return tuple((key, self._unnamed(value)) for key, value in found)
+
+    def _unnamed(self, attribute: ir.Attribute) -> Hashable:
+        """An attribute without the names of functions: what they say stands there instead."""
+        if isinstance(attribute, ir.ArrayAttr):
+            return tuple(self._unnamed(each) for each in attribute)
+        if isinstance(attribute, ir.FlatSymbolRefAttr) and attribute.value in self.functions:
+            return self._digest(attribute.value)
+        return attribute
 
     def _digest(self, name: str) -> str:
         """What a function that is not followed says, whatever it and its callees are called."""
         if name not in self.digests:
+            self.digests[name] = ""  # until it is known: no program leads round in a circle
             text = self.functions[name].operation.get_asm(enable_debug_info=False)
-            text = text.replace(f"@{name}(", "@(", 1)
-            for callee in _callees(self.functions[name]):
-                text = text.replace(f"call @{callee}(", f"call @{self._digest(callee)}(")
+            text = _SYMBOL.sub(
+                lambda found: self._said(found[1]), text.replace(f"@{name}(", "(", 1)
+            )
             self.digests[name] = hashlib.sha256(text.encode()).hexdigest()
         return self.digests[name]
+
+    def _said(self, symbol: str) -> str:
+        return self._digest(symbol) if symbol in self.functions else f"@{symbol}"
 
 
 class _Context:
