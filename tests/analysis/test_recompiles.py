@@ -252,6 +252,52 @@ def test_configuration():
     assert "Set jax_default_matmul_precision once, before the first call" in group.fix
 
 
+def test_a_pipeline_of_ours_is_configuration_too():
+    double = jax.jit(lambda x: x * 2)
+
+    def block():
+        double(ones(3))
+        with jxc.use("O1"):
+            double(ones(3))
+
+    assert "jxc's pipeline was None and is 'O1';" in explained(block).sentence
+
+
+def test_a_mesh_is_configuration_too():
+    double = jax.jit(lambda x: x * 2)
+    mesh = jax.make_mesh((4,), ("i",), axis_types=(jax.sharding.AxisType.Auto,))
+
+    def block():
+        double(ones(3))
+        with jax.set_mesh(mesh):
+            double(ones(3))
+
+    group = explained(block)
+    assert group.kinds[0] == "configuration"
+    assert "mesh was none and is Mesh(" in group.sentence
+
+
+def test_jit_with_other_options_is_another_program():
+    group = explained(
+        lambda: [jax.jit(_square)(ones(3)), jax.jit(_square, donate_argnums=0)(ones(3))]
+    )
+    assert "jax.jit's donate_argnums was () and is (0,)" in group.sentence
+    assert group.fix == "Jit the function once, with one set of options."
+
+
+def test_a_log_in_words():
+    step = jax.jit(lambda x: x.sum())
+    with jxc.explain() as log:
+        for n in (3, 4, 5):
+            step(ones(n))
+    first, second = str(log).splitlines()
+    assert first.startswith("3 programs compiled in ")
+    assert second == (
+        "- <lambda> was compiled 3 times, because the first dimension of x varied: 3, 4, 5. "
+        "Pad x to 5 (jxc.bucket): 1 program instead of 3, 20% of it padding."
+    )
+
+
 def test_sharding():
     mesh = jax.make_mesh((4,), ("i",), axis_types=(jax.sharding.AxisType.Auto,))
     placed = jax.device_put(ones(8), NamedSharding(mesh, P("i")))

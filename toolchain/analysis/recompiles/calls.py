@@ -9,10 +9,13 @@ from typing import Any
 
 import jax
 
-from ...backend import _private
+from ...backend import _private, hook
 from ...backend.heard import Lowering, Tracing
 from ...frontend.places import Place
 from .functions import Function, Known, describe, describe_function
+
+PIPELINE = "jxc's pipeline"
+"""What the pipeline that programs go through is called in a call's context."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +98,7 @@ def call_of(tracing: Tracing) -> Call:
         static=_defaults(options) | {name: describe(bound[name]) for name in names},
         options=_options(options),
         context=_context(),
-        mesh=str(tracing.mesh) if tracing.mesh else "",
+        mesh="" if getattr(tracing.mesh, "empty", True) else str(tracing.mesh),
         site=tracing.called if function.owner == "compiler" else None,
     )
 
@@ -217,5 +220,6 @@ def _context() -> Mapping[str, Any]:
     """JAX's configuration by name; one value for all calls under the same one."""
     key = _private.trace_context()
     if key not in _known_contexts:
-        _known_contexts[key] = {**_private.config_values(), "": key}
+        pipeline = hook.effective_pipeline()
+        _known_contexts[key] = {**_private.config_values(), PIPELINE: pipeline, "": key}
     return _known_contexts[key]

@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-from .calls import Call, Leaf
+from .calls import PIPELINE, Call, Leaf
 from .functions import Known
 from .records import Difference
 
@@ -39,20 +39,34 @@ def compare(before: Call, after: Call) -> tuple[Difference, ...]:
 
 
 def _context(before: Call, after: Call) -> Iterator[Difference]:
+    found = [*_settings(before, after), *_options(before, after)]
+    yield from found
+    if not found and before.context.get("") != after.context.get(""):  # JAX's own key
+        pairs = zip(before.context.get("", ()), after.context.get("", ()), strict=False)
+        was, now = next((pair for pair in pairs if pair[0] != pair[1]), (None, None))
+        yield Difference("configuration", "JAX's trace context", _outline(was), _outline(now))
+
+
+def _settings(before: Call, after: Call) -> Iterator[Difference]:
     old, new = before.context, after.context
-    if old.get("") != new.get(""):  # JAX's own key; the rest is its words
-        changed = set(zip(old.get("", ()), new.get("", ()), strict=False))
-        for name in new:
-            pair = (old.get(name), new[name])
-            if name and pair[0] != pair[1] and pair in changed:
-                yield Difference("configuration", name, repr(pair[0]), repr(pair[1]))
+    changed = set(zip(old.get("", ()), new.get("", ()), strict=False))
+    for name in new:
+        pair = (old.get(name), new[name])
+        if name and pair[0] != pair[1] and (pair in changed or name == PIPELINE):
+            yield Difference("configuration", name, repr(pair[0]), repr(pair[1]))
     if before.mesh != after.mesh:
         yield Difference("configuration", "mesh", before.mesh or "none", after.mesh or "none")
+
+
+def _options(before: Call, after: Call) -> Iterator[Difference]:
+    """What `jax.jit` was told of one function; of another, it is another jit."""
     if not before.function.is_same_object(after.function):
-        return  # another jit, of another function
-    for name, value in after.options.items():
-        if (old_value := before.options.get(name)) not in (None, value):
-            yield Difference("configuration", f"jax.jit's {name}", str(old_value), value)
+        return
+    differ = {n: v for n, v in after.options.items() if before.options.get(n) not in (None, v)}
+    for name, value in differ.items():
+        numbers = name.replace("_argnames", "_argnums")  # JAX works out one of the other
+        if numbers == name or numbers not in differ:
+            yield Difference("configuration", f"jax.jit's {name}", before.options[name], value)
 
 
 def _function(before: Call, after: Call) -> Iterator[Difference]:
@@ -106,8 +120,9 @@ def _some(names: Sequence[str], most: int = 3) -> str:
     return ", ".join(names[:most]) + more
 
 
-def _outline(tree: jax.tree_util.PyTreeDef) -> str:
-    if jax.tree_util.treedef_is_leaf(tree):
+def _outline(tree: Any) -> str:
+    """A pytree's structure, or another value, in few words."""
+    if isinstance(tree, jax.tree_util.PyTreeDef) and jax.tree_util.treedef_is_leaf(tree):
         return "one array"
     text = str(tree).removeprefix("PyTreeDef(").removesuffix(")")
     return text if len(text) <= 60 else f"{text[:57]}..."
@@ -150,7 +165,7 @@ def _layout(before: Call, after: Call) -> Iterator[Difference]:
     for name, (was, now) in zip(one["arg_names"], pairs, strict=False):
         if was != now:
             yield Difference("sharding", name or "an argument", _placed(was), _placed(now))
-    if one["arg_shardings"] == two["arg_shardings"]:
+    if one["arg_shardings"] == two["arg_shardings"] and not any(_options(before, after)):
         for key, words in _PROMISES.items():
             if one[key] != two[key]:
                 yield Difference("configuration", words, _some(one[key]), _some(two[key]))

@@ -81,6 +81,14 @@ class Log:
         """The program ended in `error`: outside of any jit, it is heard of only here."""
         self._recording.failed(error, program, (), {})
 
+    def __str__(self) -> str:
+        """How many programs there were, and what to do about those that came again."""
+        compiled = [each for each in self.compilations if each.is_compiled]
+        seconds = sum(sum(each.seconds.values()) for each in compiled)
+        said: list[Group | Effect | Failure] = [*self.groups, *self.effects, *self.failures]
+        lines = [f"- {each.sentence}. {each.fix}".replace("..", ".") for each in said]
+        return "\n".join([f"{_programs(len(compiled))} compiled in {seconds:.3g} s", *lines])
+
     def as_json(self) -> dict[str, Any]:
         """All of it as one object; seconds by stage, bytes in bytes."""
         compilations = self.compilations
