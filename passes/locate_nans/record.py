@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
-from jxc.ir import walk
+from jxc.ir import argument_names, walk
 from jxc.ir.beside import terminator
 from jxc.ir.build import convert, scalar, splat
 from jxc.ir.values import element_type
@@ -68,9 +68,9 @@ class Recorder:
         ops = _ops_of(block)
         pieces: list[Piece] = []
         with ir.InsertionPoint.at_block_begin(block):
-            for argument in block.arguments:
+            for argument, name in zip(block.arguments, argument_names(main), strict=True):
                 if may_be_nan(argument):
-                    pieces.append(self._look(argument, "argument", "argument", argument.location))
+                    pieces.append(self._look(argument, "argument", name, argument.location))
         pieces += self._ops(ops, None)
         last = terminator(block)
         with ir.InsertionPoint(last):

@@ -261,8 +261,14 @@ class _Bucket:
             MixedRows: in a call: rows are mixed.
         """
         if fn is None:
-            axes = {"in_axes": in_axes, "out_axes": out_axes}
-            return functools.partial(self.__call__, sizes=sizes, vmap=vmap, **axes, **jit_kwargs)
+            return functools.partial(
+                self.__call__,
+                sizes=sizes,
+                in_axes=in_axes,
+                out_axes=out_axes,
+                vmap=vmap,
+                **jit_kwargs,
+            )
         axes = in_axes if isinstance(in_axes, int) else tuple(in_axes)
         return Bucketed(fn, read_sizes(sizes), axes, out_axes, vmap, jit_kwargs)
 

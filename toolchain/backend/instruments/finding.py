@@ -168,7 +168,7 @@ def _described(recorded: Recorded, at: int, what: str) -> Finding:
     return Finding(
         what,
         site["kind"] if site["kind"] in ("argument", "constant") else "value",
-        site["path"] or "" if site["kind"] == "argument" else _name(site),
+        site["op"] if site["kind"] == "argument" else _name(site),
         site["path"],
         place_of(recorded.table["stacks"][site["stack"]]),
         recorded.turns(at),
