@@ -271,14 +271,14 @@ def shuffled(lines, seed):
     return order
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(programs(), st.integers(0, 99))
 def test_any_order_and_any_names_are_the_same_program(lines, seed):
     other = spelled(lines, shuffled(lines, seed), prefix="other")
     assert found(spelled(lines), other).is_same
 
 
-@settings(max_examples=120)
+@settings(max_examples=60)
 @given(programs(), programs())
 def test_what_differs_is_shown_and_every_pair_is_of_one_op(one, other):
     both = graphs(spelled(one), spelled(other))

@@ -174,6 +174,29 @@ def test_wrong():
     assert "expected at most" not in result.stdout.str()
 
 
+def test_a_check_that_fails_in_a_marked_test_is_told_of_as_such(run):
+    result = run(
+        """
+@pytest.mark.jxc(compiles=1)
+def test_wrong(jxc):
+    jax.jit(wave)(jnp.ones(8))
+    jxc.check_text(wave, X, checks="CHECK: stablehlo.cosine")
+"""
+    )
+    fails(result, "CheckFailed", "expected: CHECK: stablehlo.cosine")
+    assert "pytest.mark.jxc: " not in result.stdout.str()
+
+
+def test_a_marked_test_may_be_skipped(run):
+    run(
+        """
+@pytest.mark.jxc(compiles=1)
+def test_later():
+    pytest.skip("not today")
+"""
+    ).assert_outcomes(skipped=1)
+
+
 def test_a_marker_on_a_class_counts_and_one_on_the_test_more(run):
     result = run(
         """

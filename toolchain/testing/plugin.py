@@ -7,7 +7,8 @@ anything, before a test asks for it.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -50,14 +51,23 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     markers = list(item.iter_markers("jxc"))
     if not markers:
         return (yield)
-    from ..errors import JxcError
     from .marker import Watch
 
-    try:
+    with _failing():
         watch = Watch([(marker.args, dict(marker.kwargs)) for marker in reversed(markers)])
-        with watch:
-            result = yield
+    with watch:
+        result = yield
+    with _failing():
         watch.check()
+    return result
+
+
+@contextmanager
+def _failing() -> Iterator[None]:
+    """What is wrong with a budget fails the test, in a sentence."""
+    from ..errors import JxcError
+
+    try:
+        yield
     except JxcError as error:
         pytest.fail(f"@pytest.mark.jxc: {error}", pytrace=False)
-    return result
