@@ -59,6 +59,23 @@ func.func @add_of_negate_not_on_gpu(%x: tensor<4xf32>, %y: tensor<4xf32>) -> ten
   return %r : tensor<4xf32>
 }
 
+// CHECK-LABEL: func.func @gather_of_progression_not_on_gpu(
+// CHECK: stablehlo.gather
+func.func @gather_of_progression_not_on_gpu(%x: tensor<8xf32>) -> tensor<3xf32> {
+  %i = stablehlo.constant dense<[[1], [3], [5]]> : tensor<3x1xi32>
+  %r = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<8xf32>, tensor<3x1xi32>) -> tensor<3xf32>
+  return %r : tensor<3xf32>
+}
+
+// CHECK-LABEL: func.func @fold_gather_not_on_gpu(
+// CHECK: stablehlo.gather
+func.func @fold_gather_not_on_gpu() -> tensor<2xi32> {
+  %x = stablehlo.constant dense<[1, 2, 3, 8]> : tensor<4xi32>
+  %i = stablehlo.constant dense<[[0], [3]]> : tensor<2x1xi32>
+  %r = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<4xi32>, tensor<2x1xi32>) -> tensor<2xi32>
+  return %r : tensor<2xi32>
+}
+
 // The others are on.
 // CHECK-LABEL: func.func @select_to_convert(
 // CHECK-NEXT: stablehlo.convert
