@@ -16,7 +16,7 @@ _HEADER = re.compile(r", (?:entry_computation_layout|allow_spmd_sharding_\w+)=\{
 
 def read_hlo(text: str, links: Links, title: str = "optimised HLO") -> Stage:
     """An HLO module's text, of which tables and metadata are taken off and become the links."""
-    body, tables = _split(text.splitlines())
+    body, tables = _split(text.rstrip().splitlines())
     frames = Frames(tables)
     lines: list[str] = []
     found: list[int] = []

@@ -31,7 +31,7 @@ def _html(path: str, is_reached: bool) -> dict[str, Any]:
     text = "".join(linecache.getlines(path))
     if not text or len(text) > MOST_CHARACTERS:
         return {}
-    return {"html": "\n".join(python_lines(text))}
+    return {"html": "\n".join(python_lines(text.rstrip("\n")))}
 
 
 def short_name(path: str) -> str:
