@@ -123,7 +123,7 @@ def _is_transposed(kernel: Kernel) -> bool:
 
 def _by_line(program: Program, is_wanted: object) -> dict[Place | None, _Moved]:
     """The kernels that matter, by line: no results of the program, and a share of its time."""
-    outputs = {producer for producer, _ in Flow(program.compiled.module).outputs()}
+    outputs = _outputs(program)
     groups: dict[Place | None, list[Kernel]] = {}
     for kernel in program.compiled.kernels:
         if kernel.instruction not in outputs and is_wanted(kernel):  # type: ignore[operator]
@@ -131,6 +131,20 @@ def _by_line(program: Program, is_wanted: object) -> dict[Place | None, _Moved]:
     moved = {place: _moved(program, group) for place, group in groups.items()}
     least = LEAST_SHARE * program.compiled.roofline_seconds
     return {place: each for place, each in moved.items() if each.seconds >= least}
+
+
+def _outputs(program: Program) -> set[Instruction]:
+    """The kernels that write results of the program, those included that are only copied to one."""
+    flow = Flow(program.compiled.module)
+    pending = [producer for producer, _ in flow.outputs()]
+    found: set[Instruction] = set()
+    while pending:
+        each = pending.pop()
+        if each not in found:
+            found.add(each)
+            if all(op.opcode in ("copy", "transpose") for op in counted_ops(each)):
+                pending += [s.producer for value in each.operands for s in flow.sources(value)]
+    return found
 
 
 def _place(kernel: Kernel) -> Place | None:
