@@ -66,7 +66,8 @@ def rows_of(compilations: Iterable[Compilation]) -> list[Row]:
     """One row for each function at each line, the costliest first; eager ops by line alone."""
     rows: dict[Hashable, Row] = {}
     for each in compilations:
-        key = (each.called, "") if each.is_eager else (each.called, each.function, each.defined)
+        line = (each.called.file, each.called.line) if each.called else None
+        key = (line, "") if each.is_eager else (line, each.function, each.defined)
         row = rows.setdefault(key, Row(each.function, each.called, each.is_eager))
         row.compilations.append(each)
     for row in rows.values():

@@ -54,7 +54,7 @@ def new_object(call: Call) -> str:
         return "the function in it is a new object (JAX knows functions by identity)"
     form = _FORMS.get(call.function.form, "function object")
     if call.function.wrappers and call.function.form == "function":
-        wrapper = call.function.wrappers[0].split(".")[0]
+        wrapper = call.function.wrappers[0].split(".")[0].lstrip("_")
         return f"{wrapper}({call.function.name}) is a new function object"
     return f"it is a new {form} (JAX knows functions by identity)"
 
@@ -168,7 +168,7 @@ def _fix_function(differences: Sequence[Difference], calls: Sequence[Call]) -> s
     made = {"lambda": "the lambda", "partial": "the partial", "method": "jax.jit of the method"}
     what = made.get(call.function.form, "the function")
     if call.function.wrappers:
-        what = f"{call.function.wrappers[0].split('.')[0]}({call.function.name})"
+        what = f"{call.function.wrappers[0].split('.')[0].lstrip('_')}({call.function.name})"
     return f"Hoist the definition: make {what} and its jax.jit once, outside of the loop."
 
 
