@@ -11,6 +11,7 @@ from ..errors import UsageError
 from .budgets import BudgetExceeded, Limits, Program, exceeded
 
 _NAMED = 5  # programs in a message
+_MOST_LETTERS = 100  # of a program's arguments
 
 
 class Watch:
@@ -64,19 +65,26 @@ class Watch:
         if count == 0 and self._exactly != 0:
             return [_NOTHING]
         if self._exactly is not None and count != self._exactly:
-            return [f"expected {self._exactly} compilations, found {count}", *self._named()]
+            return [f"expected {_programs(self._exactly)}, found {count}", *self._named()]
         if self._at_most is not None and count > self._at_most:
-            return [f"expected at most {self._at_most} compilations, found {count}", *self._named()]
+            return [f"expected at most {_programs(self._at_most)}, found {count}", *self._named()]
         return []
 
     def _named(self) -> Sequence[str]:
         lines = []
         for each in self._compiled[:_NAMED]:
             where = f" at {each.called}" if each.called else ""
-            lines.append(f"  {each.function}({', '.join(each.arguments.values())}){where}")
-            lines += [f"    {each.reason.sentence}. {each.reason.fix}"] if each.reason else []
+            types = ", ".join(f"{name}: {type_}" for name, type_ in each.arguments.items())
+            types = types if len(types) <= _MOST_LETTERS else f"{types[: _MOST_LETTERS - 1]}…"
+            lines.append(f"  {each.number}. {each.function}({types}){where}")
+            lines += [f"     {each.reason.sentence}. {each.reason.fix}"] if each.reason else []
         left = len(self._compiled) - _NAMED
         return [*lines, f"  and {left} more"] if left > 0 else lines
+
+
+def _programs(count: int) -> str:
+    named = {0: "no program", 1: "one program"}
+    return f"{named.get(count, f'{count} programs')} to be compiled"
 
 
 _NOTHING = (

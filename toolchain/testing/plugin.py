@@ -7,8 +7,7 @@ anything, before a test asks for it.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator
 from typing import Any
 
 import pytest
@@ -53,21 +52,19 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
         return (yield)
     from .marker import Watch
 
-    with _failing():
-        watch = Watch([(marker.args, dict(marker.kwargs)) for marker in reversed(markers)])
+    watch = _or_fail(lambda: Watch([(mark.args, dict(mark.kwargs)) for mark in reversed(markers)]))
     with watch:
         result = yield
-    with _failing():
-        watch.check()
+    _or_fail(watch.check)
     return result
 
 
-@contextmanager
-def _failing() -> Iterator[None]:
-    """What is wrong with a budget fails the test, in a sentence."""
+def _or_fail(act: Callable[[], Any]) -> Any:
+    """What `act` gives; a budget that is wrong, or exceeded, fails the test in a sentence."""
     from ..errors import JxcError
 
     try:
-        yield
+        return act()
     except JxcError as error:
-        pytest.fail(f"@pytest.mark.jxc: {error}", pytrace=False)
+        wrong = str(error)
+    return pytest.fail(f"@pytest.mark.jxc: {wrong}", pytrace=False)
