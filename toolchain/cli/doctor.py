@@ -158,7 +158,8 @@ def _style(text: str, **how: Any) -> str:
 def _summary(found: Any) -> str:
     count = len(found.findings)
     said = f"{count} finding{'s' * (count != 1)}" if count else "nothing found"
-    parts = [f"{said} for {found.target} by {len(found.ran)} checks"]
+    ran = len(found.ran)
+    parts = [f"{said} for {found.target} by {ran} check{'s' * (ran != 1)}"]
     if found.silenced:
         parts.append(f"{len(found.silenced)} silenced")
     if found.skipped:

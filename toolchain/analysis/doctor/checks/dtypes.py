@@ -109,7 +109,8 @@ def _wide_partner(step: Step) -> Any:
         for operand in user.invars:
             origin = _origin(operand, flow, step.frames)
             is_other = operand is not widened and origin is not step.equation.invars[0]
-            if is_other and origin.aval.dtype == widened.aval.dtype and _may_widen(origin):
+            kind = getattr(origin.aval, "dtype", None)
+            if is_other and kind == widened.aval.dtype and _may_widen(origin):
                 return origin.aval
     return None
 
@@ -168,11 +169,16 @@ def _is_narrowed(jaxpr: Any, widened: Any, before: Any) -> bool:
         if variable in jaxpr.outvars or len(seen) > _FAR:
             return False
         for equation in flow.users.get(variable, ()):
-            narrow = equation.outvars[0].aval.dtype.itemsize <= before.dtype.itemsize
-            if not narrow and id(equation) not in seen:
-                pending += equation.outvars
+            if not equation.outvars:
+                return False
+            wide = [each for each in equation.outvars if _width(each) > before.dtype.itemsize]
+            pending += wide if id(equation) not in seen else []
             seen.add(id(equation))
     return True
+
+
+def _width(variable: Any) -> int:
+    return getattr(getattr(variable.aval, "dtype", None), "itemsize", 0)
 
 
 @check
@@ -190,7 +196,7 @@ def weak_type(program: Program) -> Iterator[Finding]:
 
 def _changes(program: Program, argument: int, result: int) -> bool:
     leaves = program.arguments[argument], program.results[result]
-    return len({bool(leaf.aval.weak_type) for leaf in leaves}) == 2
+    return len({bool(getattr(leaf.aval, "weak_type", False)) for leaf in leaves}) == 2
 
 
 def _weak_finding(program: Program, carried: Carried, changed: list[tuple[int, int]]) -> Finding:

@@ -164,5 +164,8 @@ def _doubles(program: Program) -> Iterator[Finding]:
             if "f64" in peaks
             else f"f64 on {program.target.name} is computed by software, several ops for each",
             "Compute in f32, or in f32 pairs where it matters; leave jax_enable_x64 off.",
-            Cost(bytes=sum(sizes.values()), how=f"of f64 values on {len(sizes)} lines"),
+            Cost(
+                bytes=sum(sizes.values()),
+                how=f"of f64 values on {len(sizes)} line{'s' * (len(sizes) != 1)}",
+            ),
         )
