@@ -13,7 +13,6 @@ from rich.text import Text
 
 from ...analysis.diff import Comparison, Figure, Group
 from ...analysis.diff.graph import Site
-from ...analysis.report import Refused
 from ...analysis.sizes import show_bytes, show_count
 from ..compile.words import line_of, show_seconds
 
@@ -44,8 +43,8 @@ def _print(console: Console, found: Comparison, whole: bool) -> None:
     console.print()
     console.print(_figures(found))
     for letter, compiled in zip("AB", found.compiled, strict=True):
-        if isinstance(compiled, Refused):
-            first = compiled.message.partition("\n")[0]
+        if message := getattr(compiled, "message", ""):  # that of a `Refused`
+            first = message.partition("\n")[0]
             console.print(Text(f"{letter} is not compiled: {first}", style="bold red"))
     if found.difference.is_same:
         console.print(Text("\nthe ops are the same"))
