@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-from .. import _private
+from .. import _private, hook
 
 
 class Signature:
@@ -18,6 +18,7 @@ class Signature:
     """
 
     def __init__(self, jitted: Any) -> None:
+        hook.user_context()  # a part of what JAX's programs depend on, from when it is there
         positions, self._names = _private.static_arguments(jitted)
         self._positions = frozenset(positions)
 
