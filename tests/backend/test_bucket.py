@@ -64,7 +64,7 @@ def test_rows_that_are_kept_apart(fn):
     bucketed = jxc.bucket(fn, sizes=[4, 8])
     for n in (3, 6, 8):
         x = rows(n, 4, 4)
-        found, expected = bucketed(x), fn(x)
+        found, expected = bucketed(x), jax.jit(fn)(x)
         assert jax.tree.structure(found) == jax.tree.structure(expected)
         jax.tree.map(
             lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6), found, expected

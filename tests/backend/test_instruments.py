@@ -19,6 +19,7 @@ from jxc.ir import clone_module
 from jxc.ir.beside import added_results
 
 F32 = np.float32
+QUICK = {"xla_backend_optimization_level": 0}  # compiles in half the time
 X = np.linspace(-1, 2, 12, dtype=F32).reshape(3, 4)
 
 
@@ -150,7 +151,7 @@ def test_a_scan_says_which_iteration(pipeline):
     def train(w, x):
         return jax.lax.scan(lambda w, n: step(w, x, n), w, jnp.arange(50))
 
-    executable = jxc.lower(train, WEIGHTS, X).opt(pipeline).compile()
+    executable = jxc.lower(train, WEIGHTS, X).opt(pipeline).compile(xla_options=QUICK)
     (_, losses), seen = executable.run(WEIGHTS, X)
     assert np.isnan(losses).tolist() == [n >= 30 for n in range(50)]
     finding = seen.nans
@@ -165,7 +166,8 @@ def test_a_scan_says_which_iteration(pipeline):
 
 
 def find(fn, *args, options=""):
-    return jxc.lower(fn, *args).opt(f"locate-nans{options}").compile().run(*args)[1].nans
+    lowered = jxc.lower(fn, *args).opt(f"locate-nans{options}")
+    return lowered.compile(xla_options=QUICK).run(*args)[1].nans
 
 
 def test_nothing_is_found_where_nothing_is():
@@ -313,7 +315,8 @@ def test_jax_compiles_no_such_program(enter):
 
 
 def trace(fn, *args, options):
-    executable = jxc.lower(fn, *args).opt(f"trace-values{{{options}}}").compile()
+    lowered = jxc.lower(fn, *args).opt(f"trace-values{{{options}}}")
+    executable = lowered.compile(xla_options=QUICK)
     assert isinstance(executable, Instrumented)
     return executable.run(*args)[1].values
 
@@ -371,7 +374,7 @@ def test_both_at_once_and_the_module_stays():
     lowered = jxc.lower(step, WEIGHTS, X, 30)
     before = lowered.as_text()
     both = lowered.opt("trace-values{match=log},locate-nans")
-    _, seen = both.compile().run(WEIGHTS, X, 30)
+    _, seen = both.compile(xla_options=QUICK).run(WEIGHTS, X, 30)
     assert seen.values[0].op == "log" and seen.nans.op == "log"
     assert lowered.as_text() == before
     assert clone_module(both.module).operation.verify()
