@@ -68,9 +68,9 @@ with jax.default_matmul_precision("highest"):
     half(1.0)
 # CHECK-DAG: half was compiled again: jax_default_matmul_precision was None and is 'highest';
 
-# CHECK: Done while tracing only
+# CHECK: At tracing only
 # CHECK: print("one step")
-# CHECK: print() ran while step was traced (7 times): its calls do not do it again.
+# CHECK: print() ran while step was traced (7 times): its calls do not do it again
 # CHECK: Use jax.debug.print to print at each call.
 # CHECK: losses.append(x)
 # CHECK: losses got more items while step was traced (7 times)

@@ -404,14 +404,14 @@ def test_effects_that_ran_once(capsys):
     said = {each.name: each for each in log.effects}
     assert set(said) == {"print", "self.calls", "losses"}
     assert said["print"].sentence == (
-        "print() ran while Model.step was traced (once): its calls do not do it again."
+        "print() ran while Model.step was traced (once): its calls do not do it again"
     )
     assert said["print"].fix == "Use jax.debug.print to print at each call."
     assert said["print"].place.text == 'print("stepping")'
     assert said["self.calls"].place.text == "self.calls += 1"
     assert said["losses"].sentence == (
-        "losses got more items while Model.step was traced (once): its calls do not do it again. "
-        "It keeps a traced value, which raises an error when it is used."
+        "losses got more items while Model.step was traced (once): its calls do not do it again, "
+        "and it keeps a traced value, which raises an error when it is used"
     )
     assert said["losses"].fix == (
         "Return the value from Model.step, and put it into losses where that is called."
@@ -437,6 +437,26 @@ def test_a_global_that_a_helper_assigns():
         step(1.0)
     [effect] = log.effects
     assert (effect.name, effect.times, effect.place.text) == ("counter", 2, "counter += 1")
+
+
+rate = 0.5
+
+
+def test_a_global_that_changes_after_the_trace():
+    global rate
+    step = jax.jit(lambda x: x * rate)
+    with jxc.explain() as log:
+        step(ones(3))
+        rate = 2.0
+        assert step(ones(3))[0] == 0.5
+    rate = 0.5
+    [effect] = log.effects
+    assert effect.sentence == (
+        "rate was 0.5 when <lambda> was traced, and is 2.0 now: its programs still have the first "
+        "one"
+    )
+    assert effect.fix == "Pass rate to <lambda> as an argument."
+    assert effect.place.text == "step = jax.jit(lambda x: x * rate)"
 
 
 def test_printing_outside_of_a_trace_is_no_effect(capsys):

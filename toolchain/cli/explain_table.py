@@ -135,7 +135,7 @@ def _sections(log: Log) -> Iterator[tuple[str, list[_Entry]]]:
         for group in log.groups
     ]
     yield "Compiled again", again
-    yield "Done while tracing only", [(e.place, e.sentence, e.fix) for e in log.effects]
+    yield "At tracing only", [(e.place, e.sentence, e.fix) for e in log.effects]
     yield "Not traceable", [(f.place, f.sentence, f.fix) for f in log.failures]
 
 

@@ -30,12 +30,14 @@ class Effect:
     """Something that Python did while a function was traced.
 
     Attributes:
-        kind: "print", "grew" or "shrank" (a list, dict or set), or "changed" (what a name holds).
+        kind: "print", "grew" or "shrank" (a list, dict or set), "changed" (what a name holds), or
+            "stale" (what a name held while it was traced, and no more).
         function: the traced function's name.
         name: of what was changed, such as "self.count"; "print" of that.
         place: the line.
         times: in how many traces.
         holds_tracer: whether a traced value was kept, which is of no use after the trace.
+        values: of what is stale, then and now, in words.
     """
 
     kind: str
@@ -44,10 +46,17 @@ class Effect:
     place: Place | None
     times: int = 1
     holds_tracer: bool = False
+    values: tuple[str, str] = ("", "")
 
     @property
     def sentence(self) -> str:
         """What happened, in words."""
+        if self.kind == "stale":
+            before, now = self.values
+            return (
+                f"{self.name} was {before} when {self.function} was traced, and is "
+                f"{'another' if now == before else now} now: its programs still have the first one"
+            )
         times = "once" if self.times == 1 else f"{self.times} times"
         what = {
             "print": "print() ran",
@@ -55,9 +64,9 @@ class Effect:
             "shrank": f"{self.name} lost items",
             "changed": f"{self.name} was assigned",
         }[self.kind]
-        kept = " It keeps a traced value, which raises an error when it is used."
+        kept = ", and it keeps a traced value, which raises an error when it is used"
         return (
-            f"{what} while {self.function} was traced ({times}): its calls do not do it again."
+            f"{what} while {self.function} was traced ({times}): its calls do not do it again"
             f"{kept if self.holds_tracer else ''}"
         )
 
@@ -66,6 +75,8 @@ class Effect:
         """What to do about it, in words."""
         if self.kind == "print":
             return "Use jax.debug.print to print at each call."
+        if self.kind == "stale":
+            return f"Pass {self.name} to {self.function} as an argument."
         keep = _VERBS[self.kind].format(self.name)
         return f"Return the value from {self.function}, and {keep} where that is called."
 

@@ -32,11 +32,13 @@ class Known:
         words: such as "0.5", "f32[3]" or "a Config object".
         token: what tells it from others.
         by_identity: whether it equals nothing but itself, as its class defines no equality.
+        is_data: whether it is a number, a string or an array.
     """
 
     words: str
     token: Hashable
     by_identity: bool = False
+    is_data: bool = False
 
 
 LOOPS = frozenset({"scan", "while", "cond", "custom_jvp_call", "custom_vjp_call", "remat"})
@@ -80,6 +82,10 @@ class Function:
         """Whether both are one object, which JAX would know again."""
         mine = _target(self.identity)
         return mine is not None and mine is _target(other.identity)
+
+    def find(self) -> Any:
+        """The very object; None where it is gone."""
+        return self.identity() if isinstance(self.identity, weakref.ref) else None
 
 
 def _target(identity: weakref.ref[Any] | int) -> Any:
@@ -263,13 +269,15 @@ def describe(value: Any, depth: int = 0) -> Known:
     """A value in words, and what tells it from others. Keeps nothing large alive, and waits for
     no device."""
     if isinstance(value, str | bytes):
-        return Known(_short(repr(value[:_LONGEST])), (type(value), len(value), hash(value)))
+        token = (type(value), len(value), hash(value))
+        return Known(_short(repr(value[:_LONGEST])), token, is_data=True)
     if value is None or isinstance(value, bool | int | float | complex):
-        return Known(_short(repr(value)), (type(value), repr(value)))
+        return Known(_short(repr(value)), (type(value), repr(value)), is_data=True)
     if isinstance(value, type):
         return Known(_short(value.__qualname__), ("class", value.__module__, value.__qualname__))
     if is_array(value):
-        return Known(_array_words(value), ("array", _array_words(value), id(value)))
+        words = _array_words(value)
+        return Known(words, ("array", words, id(value)), is_data=True)
     if isinstance(value, tuple | list | dict) and len(value) <= _WIDEST and depth < _DEEPEST:
         return _describe_container(value, depth)
     if callable(value) and code_of(innermost(value)) is not None:

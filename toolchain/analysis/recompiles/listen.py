@@ -19,7 +19,7 @@ from ...frontend.places import Place
 from .calls import Call, call_of, derived_call, lowered_call
 from .effects import Effect, Effects, changes, spots_of
 from .failures import Failure, failure_of
-from .functions import Function, code_of, innermost, name_of
+from .functions import Function, code_of, describe_function, innermost, name_of
 from .records import Compilation, Texts
 
 
@@ -159,6 +159,21 @@ class Recording(Listener):
         users = [each.function for each in self._thread.tracing if _is_users(each.function)]
         if users:
             self.effects.add(Effect("print", name_of(innermost(users[-1])), "print", place))
+
+    def finish(self) -> None:
+        """See which functions that are still there were traced with values that are no more."""
+        latest = [(call.function.find(), call.function) for call in self.calls.values()]
+        for function, then in {id(f): (f, then) for f, then in latest if f is not None}.values():
+            if then.owner in ("user", "typed"):
+                self._find_stale(then, describe_function(function))
+
+    def _find_stale(self, then: Function, now: Function) -> None:
+        changing = {each.name for each in self.effects.found.values()}  # by the trace itself
+        for name, known in then.closed_over.items():
+            current = now.closed_over.get(name, known)
+            if known.is_data and current.token != known.token and name not in changing:
+                values = (known.words, current.words)
+                self.effects.add(Effect("stale", then.name, name, then.defined, values=values))
 
     # Lowering and compiling
 

@@ -131,6 +131,7 @@ class explain:
         with contextlib.ExitStack() as stack:
             stack.enter_context(listening(recording))
             stack.enter_context(hearing_prints(recording.heard_print))
+            stack.callback(recording.finish)
             self._open.append(stack.pop_all())
         return Log(recording)
 
