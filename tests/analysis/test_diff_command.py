@@ -26,22 +26,25 @@ def git(folder, *words):
 def diff(folder, *words):
     command = [JXC, "diff", *words, "--no-compile"]
     environment = {**os.environ, "COLUMNS": "80", "JAX_PLATFORMS": "cpu"}
+    environment["PYTHONPATH"] = str(folder.parent / "src")  # as if it were installed from there
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment)
 
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory):
-    """A model that uses a module beside it, which the second revision changes; and an edit."""
+    """A model that uses a module elsewhere, which the second revision changes; and an edit."""
     folder = tmp_path_factory.mktemp("repository") / "models"
+    sources = folder.parent / "src"
     folder.mkdir()
+    sources.mkdir()
     model = "from layers import layer\n\n\ndef step(x):\n    return layer(x) + 1.0\n"
     layers = "import jax.numpy as jnp\n\n\ndef layer(x):\n    return jnp.sin(x)\n"
     (folder / "model.py").write_text(model)
-    (folder / "layers.py").write_text(layers)
+    (sources / "layers.py").write_text(layers)
     git(folder.parent, "init", "-q")
-    git(folder, "add", ".")
+    git(folder.parent, "add", ".")
     git(folder, "commit", "-qm", "one")
-    (folder / "layers.py").write_text(layers.replace("def", "# moved\ndef").replace("sin", "cos"))
+    (sources / "layers.py").write_text(layers.replace("def", "# moved\ndef").replace("sin", "cos"))
     git(folder, "commit", "-qam", "two")
     (folder / "model.py").write_text(model.replace("1.0", "2.0"))
     return folder
@@ -63,6 +66,7 @@ def test_what_is_not_committed_is_compared_and_nothing_of_the_repository_changes
     listed = sorted(str(file) for file in (repository.parent / ".git").rglob("*"))
     done = diff(repository, "HEAD:model.py:step", "model.py:step", "f32[8]", "--json")
     assert done.returncode == 1, done.stderr
+    assert done.stderr == "", "no file of the checkout is taken for one of the revision"
     (group,) = json.loads(done.stdout)["difference"]["groups"]
     assert (group["kind"], group["op"]) == ("changed", "stablehlo.constant")
     assert group["site"]["text"] == "return layer(x) + 2.0"

@@ -32,7 +32,8 @@ class Program:
         hlo: the text of HLO, where that is what is compared.
         pipeline: what ran on it, as text.
         target: what it is compiled for; None where it is not compiled.
-        root: a folder that stood for the current one when it was lowered.
+        root: a folder with the files that it was lowered from, where that is not `home`.
+        home: where these files lie in the user's checkout.
         rules: how often each rule of the pipeline applied.
         seconds: by stage, as far as it has come.
     """
@@ -43,6 +44,7 @@ class Program:
     pipeline: str = ""
     target: Target | None = None
     root: str = ""
+    home: str = ""
     rules: Mapping[str, int] = field(default_factory=dict)
     seconds: Mapping[str, float] = field(default_factory=dict)
 
@@ -132,7 +134,7 @@ def compare(
 
 
 def _graph(program: Program) -> Graph:
-    site = make_sites(program.root)
+    site = make_sites(program.root, program.home)
     if program.module is None:
         return graph_of_hlo(parse_hlo(program.hlo), site)
     return graph_of_module(program.module, site)
@@ -144,7 +146,7 @@ def _optimised(program: Program, compiled: Any) -> Graph:
     if not hasattr(compiled, "module"):
         why = getattr(compiled, "message", "") or "it is not compiled (--no-compile)"
         raise JxcError(f"there is no optimised HLO of {program.name} to compare: {why}")
-    return graph_of_hlo(compiled.module, make_sites(program.root))
+    return graph_of_hlo(compiled.module, make_sites(program.root, program.home))
 
 
 def _ops(program: Program, stage: str, seen: Mapping[str, int]) -> int:

@@ -128,11 +128,12 @@ def lend_sites(nodes: Sequence[Node]) -> None:
                 operand.site = node.site
 
 
-def make_sites(root: str = "") -> Callable[[Place | None], Site | None]:
+def make_sites(root: str = "", home: str = "") -> Callable[[Place | None], Site | None]:
     """A function from places to sites, which reads each line once.
 
     Args:
-        root: a folder that stands for the current directory, such as that of another revision.
+        root: a folder with the files of another revision, if the program is of one.
+        home: where the same files lie in the user's checkout.
     """
     prefix = os.path.join(os.path.realpath(root), "") if root else ""
 
@@ -142,8 +143,9 @@ def make_sites(root: str = "") -> Callable[[Place | None], Site | None]:
             return None
         text = linecache.getline(place.file, place.line).strip() if place.line else ""
         file = os.path.realpath(place.file) if prefix else place.file
-        shown = file.removeprefix(prefix) if prefix else short_path(file)
-        return Site(shown, place.line, place.function, text)
+        if prefix and file.startswith(prefix):
+            file = os.path.join(home, file.removeprefix(prefix))
+        return Site(short_path(file), place.line, place.function, text)
 
     return site
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -13,9 +15,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import click
+
 from ...errors import JxcError
+from ...frontend.places import is_user_file
 from ..io import read_input
-from .revision import check_out
+from .revision import Tree, check_out
 from .sides import Side
 
 _MAIN = "from jxc.cli import main; main()"
@@ -39,12 +44,14 @@ class Source:
     Attributes:
         data: MLIR's text or bytecode, or the text of HLO.
         seconds: "trace" and "lower" of a function.
-        root: the folder that stood for the current one; empty where it was that.
+        root: the folder with a revision's files; empty for the files as they are.
+        home: the top of the checkout that they are of.
     """
 
     data: bytes = field(repr=False)
-    seconds: Mapping[str, float]
-    root: str
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    root: str = ""
+    home: str = ""
 
 
 @contextmanager
@@ -71,13 +78,14 @@ def _key(side: Side) -> tuple[str, ...]:
 
 def _source(side: Side, flags: Mapping[str, Any], folder: Path) -> Source:
     if side.is_module:
-        return Source(read_input(side.source), {}, "")
+        return Source(read_input(side.source))
     folder.mkdir()
     tree = check_out(side.revision, folder) if side.revision else None
     words = _words(side, flags, folder / "module.mlirbc")
     done = subprocess.run(
         [sys.executable, "-c", _MAIN, *words],
         cwd=tree.folder if tree else None,
+        env=_environment(tree) if tree else None,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -87,9 +95,32 @@ def _source(side: Side, flags: Mapping[str, Any], folder: Path) -> Source:
     if done.returncode:
         raise LoweringError(side.spelling, done.stderr.strip())
     sys.stderr.write(done.stderr)
-    told = json.loads(done.stdout)
-    root = str(tree.folder) if tree else ""
-    return Source((folder / "module.mlirbc").read_bytes(), told["seconds"], root)
+    data, told = (folder / "module.mlirbc").read_bytes(), json.loads(done.stdout)
+    if tree is None:
+        return Source(data, told["seconds"])
+    _warn_of_other_files(side, tree, data)
+    return Source(data, told["seconds"], str(tree.root), str(tree.home))
+
+
+def _environment(tree: Tree) -> dict[str, str]:
+    path = [*tree.paths, *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
+
+
+def _warn_of_other_files(side: Side, tree: Tree, data: bytes) -> None:
+    """Say where a revision's program has lines of the checkout, which is not that revision.
+
+    A package that is installed from the checkout is imported from there, unless it lies where
+    `Tree.paths` looks. MLIR's bytecode holds the names of files as they are.
+    """
+    found = re.findall(re.escape(str(tree.home)).encode() + rb"/[\w./-]+?\.py", data)
+    files = {file for each in found if is_user_file(file := each.decode())}
+    if files:
+        click.echo(
+            f"jxc: warning: {side.spelling} uses {', '.join(sorted(files))} as it is now, not as "
+            f"of {side.revision}: Python imports it from the checkout",
+            err=True,
+        )
 
 
 class LoweringError(JxcError):

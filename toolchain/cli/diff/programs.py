@@ -59,6 +59,7 @@ def _program(
         pipeline=side.pipeline,
         target=target,
         root=source.root,
+        home=source.home,
         rules=report.hits,
         seconds={**source.seconds, "passes": perf_counter() - start},
     )

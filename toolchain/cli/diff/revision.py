@@ -17,10 +17,18 @@ class Tree:
     Attributes:
         root: where they lie.
         folder: what stands for the current directory there.
+        home: the top of the user's checkout.
     """
 
     root: Path
     folder: Path
+    home: Path
+
+    @property
+    def paths(self) -> list[str]:
+        """Where Python is to look for modules first: a package may be installed from `home`."""
+        found = (self.folder, self.root, self.root / "src", self.root / "lib")
+        return [str(path) for path in dict.fromkeys(found) if path.is_dir()]
 
 
 def check_out(revision: str, root: Path) -> Tree:
@@ -45,7 +53,7 @@ def check_out(revision: str, root: Path) -> Tree:
         raise UsageError(
             f"{revision} has no folder {os.path.relpath(here, top)}: run it from {top}"
         )
-    return Tree(tree, folder)
+    return Tree(tree, folder, top)
 
 
 def _git(*words: str, doing: str, cwd: Path | None = None, **environment: str) -> str:

@@ -10,8 +10,9 @@ from typing import Any
 
 from ...errors import UsageError
 
-_FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")
-_IN_FILE = re.compile(r"(?:(?P<revision>[^:\s]+):)?(?P<file>[^:\s][^:]*\.py):(?P<name>[\w.]+)$")
+_FUNCTION = re.compile(
+    r"(?:(?P<revision>[^:\s]+):)?(?P<where>[^:\s][^:]*\.py|[A-Za-z_][\w.]*):(?P<name>[A-Za-z_][\w.]*)$"
+)
 
 
 @dataclass(frozen=True)
@@ -81,9 +82,9 @@ def make_sides(
 
 
 def _side(source: str, specs: tuple[str, ...], target: Any, pipeline: str) -> Side:
-    found = _IN_FILE.match(source)
+    found = _FUNCTION.match(source)
     if found and found["revision"] and not Path(source.rpartition(":")[0]).is_file():
-        bare = f"{found['file']}:{found['name']}"
+        bare = f"{found['where']}:{found['name']}"
         return Side(bare, specs, found["revision"], target, pipeline)
     return Side(source, () if _is_module(source) else specs, "", target, pipeline)
 
@@ -103,7 +104,7 @@ def _sources(words: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def _is_source(word: str) -> bool:
-    return _is_module(word) or bool(_FUNCTION.match(word) or _IN_FILE.match(word))
+    return _is_module(word) or bool(_FUNCTION.match(word))
 
 
 def _is_module(word: str) -> bool:
