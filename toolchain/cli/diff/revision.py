@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,7 +28,10 @@ class Tree:
     @property
     def paths(self) -> list[str]:
         """Where Python is to look for modules first: a package may be installed from `home`."""
-        found = (self.folder, self.root, self.root / "src", self.root / "lib")
+        home = self.home.resolve()
+        listed = [path for entry in sys.path if (path := Path(entry).resolve()) != home]
+        ours = [self.root / path.relative_to(home) for path in listed if home in path.parents]
+        found = (self.folder, *ours, self.root, self.root / "src", self.root / "lib")
         return [str(path) for path in dict.fromkeys(found) if path.is_dir()]
 
 
