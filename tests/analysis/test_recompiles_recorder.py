@@ -81,6 +81,33 @@ def test_a_log_can_be_read_while_it_is_written():
     assert group.kinds == ("shape",)
 
 
+def test_listening_may_begin_and_end_in_the_middle_of_a_trace():
+    opened = jxc.explain()
+
+    def program(x):
+        opened.__enter__()
+        return jax.jit(lambda x: x * 2)(x)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with jxc.explain() as outer:
+            jax.jit(program)(X)
+            jax.jit(lambda x: x + 1)(X)
+        opened.__exit__()
+        jax.jit(lambda x: x + 2)(X)
+    assert compiled(outer) == ["program", "<lambda>"]
+
+
+def test_a_function_may_call_itself():
+    @jax.jit
+    def power(x, y):
+        return x if y.shape == (1,) else power(x * y[0], y[1:])
+
+    with jxc.explain() as log:
+        power(X, X)
+    assert compiled(log) == ["power"]
+
+
 def test_known_calls_come_by_no_seam():
     step = jax.jit(lambda x: x + 1)
     step(X)

@@ -14,7 +14,7 @@ from ..ir import count_ops
 from .log import Passes
 
 
-@dataclass
+@dataclass(eq=False)
 class Tracing:
     """A function on its way to a jaxpr.
 
@@ -53,7 +53,7 @@ class Tracing:
     spots: dict[int, Any] = field(default_factory=dict)
 
 
-@dataclass
+@dataclass(eq=False)
 class Lowering:
     """A jaxpr that became a module.
 
@@ -85,7 +85,7 @@ class Lowering:
         return count_ops(self.module)
 
 
-@dataclass
+@dataclass(eq=False)
 class Compiling:
     """A module that became an executable, or that JAX's persistent cache had one for.
 

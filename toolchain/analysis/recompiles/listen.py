@@ -107,7 +107,10 @@ class Recording(Listener):
             tracing.spots[id(self)] = spots_of(tracing.function)
 
     def ends(self, tracing: Tracing) -> None:
-        self._thread.tracing.remove(tracing)
+        open_ = self._thread.tracing
+        if not open_ or open_[-1] is not tracing:  # it began before we listened
+            return
+        open_.pop()
         for effect in changes(
             name_of(innermost(tracing.function)), tracing.spots.pop(id(self), ())
         ):
