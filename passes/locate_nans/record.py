@@ -33,9 +33,12 @@ from .values import (
 
 _SAME_ELEMENTS = frozenset(
     f"stablehlo.{name}"
-    for name in ("abs", "broadcast_in_dim", "negate", "reshape", "reverse", "transpose")
+    for name in (
+        *("abs", "broadcast_in_dim", "negate", "optimization_barrier", "reshape", "reverse"),
+        "transpose",
+    )
 )
-"""Ops whose result is bad where their operand is: the operand's number is theirs."""
+"""Ops each of whose results is bad where its operand is: the operand's number is theirs."""
 
 _BRANCHES = (stablehlo.IfOp, stablehlo.CaseOp)
 
@@ -93,7 +96,8 @@ class Recorder:
         number, self._count = self._count, self._count + 1
         name = op.operation.name
         if name in _SAME_ELEMENTS:
-            self._alias(op.operands[0], op.results[0])
+            for value, same in zip(op.operands, op.results, strict=True):
+                self._alias(value, same)
             return self._in_full(op, within) if number == self.detail else []
         kind = "constant" if isinstance(op, stablehlo.ConstantOp) else "value"
         operands = operands_of(op, self.sites)

@@ -233,6 +233,15 @@ def test_an_array_that_starts_as_nan_is_not_blamed():
     assert find(fill, X).op == "sqrt"
 
 
+def test_gradients_and_checkpoints():
+    def loss(x):
+        return jnp.sum(jax.checkpoint(lambda x: jnp.sqrt(x - x))(jnp.sin(x)))
+
+    finding = find(jax.grad(loss), X)
+    assert finding.op == "add (add_any)" and ", in the gradient" in str(finding)
+    assert finding.cause.op == "divide (div)" and finding.operands[0].inf == 12
+
+
 def test_programs_without_float_results_are_looked_at_whole():
     assert find(lambda x: jnp.argmax(jnp.log(x), axis=1), X).op == "log"
 
@@ -347,6 +356,12 @@ def test_turns_are_told_one_by_one_up_to_a_bound():
     np.testing.assert_allclose(found.total.mean, np.mean(values), rtol=1e-5)
     assert "and 4 more (iterations=N shows more)" in str(found)
     json.dumps(found.as_json(), allow_nan=False)
+
+
+def test_how_many_were_left_out_is_said():
+    lowered = jxc.lower(network, *PROGRAMS["network"][1]).opt("trace-values{match=* most=2}")
+    seen = lowered.compile(xla_options=QUICK).run(*PROGRAMS["network"][1])[1]
+    assert len(seen.values) == 2 and seen.left_out > 10
 
 
 def test_a_branch_that_was_not_taken_made_nothing():

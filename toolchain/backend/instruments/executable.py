@@ -31,10 +31,12 @@ class Seen:
     Attributes:
         nans: where the first NaN comes from, by `locate-nans`; None without one.
         values: what `trace-values` was asked for, in program order.
+        left_out: how many values it was asked for beyond the number that it traces.
     """
 
     nans: Finding | None = None
     values: tuple[TracedValue, ...] = ()
+    left_out: int = 0
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,8 @@ class Instrumented(Executable):
                 values += traced_values(added.table, each.tolist())
             elif added.by == "locate-nans" and nans is None:
                 nans = self._nan(added.table, each.tolist(), args, kwargs)
-        return outputs, Seen(nans, tuple(values))
+        left_out = sum(each.table.get("left_out", 0) for each in self.added)
+        return outputs, Seen(nans, tuple(values), left_out)
 
     def _nan(
         self, table: dict[str, Any], numbers: list[float], args: Any, kwargs: Any

@@ -95,7 +95,8 @@ class Finding:
     def _sentence(self) -> str:
         where = f" at {self.place}" if self.place else ""
         where += f" ({self.place.function})" if self.place and self.place.function else ""
-        turns = _turns(self.turns)
+        turns = ", in the gradient" if "transpose(" in self.path else ""
+        turns += _turns(self.turns)
         match self.kind:
             case "argument":
                 return f"there is {_a(self.what)} already in the argument {self.op}"
