@@ -86,7 +86,7 @@ def test_what_is_not_committed_is_compared_and_nothing_of_the_repository_changes
     ],
 )
 def test_a_revision_that_is_not_there_is_trouble(repository, source, said):
-    done = diff(repository, source, "model.py:step", "f32[8]")
+    done = diff(repository, source, "f32[8]", "-O0", "-O2")
     assert done.returncode == 2
     assert done.stderr.startswith(f"jxc: error: {said}")
     assert "Traceback" not in done.stderr

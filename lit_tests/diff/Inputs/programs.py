@@ -1,4 +1,5 @@
-import jax
+"""Programs of a few ops."""
+
 import jax.numpy as jnp
 
 
@@ -6,10 +7,6 @@ def step(x, w):
     for _ in range(3):
         x = jnp.tanh(x @ w)
     return x
-
-
-def loop(x, w):
-    return jax.lax.fori_loop(0, 3, lambda _, h: jnp.tanh(h @ w), x)
 
 
 def biased(x, w):
