@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...frontend import _private
 from ...frontend.places import Place, is_compiler_file, is_user_file
@@ -141,6 +141,24 @@ def inner_of(equation: Any) -> Iterator[Any]:
 def open_jaxpr(jaxpr: Any) -> Any:
     """The jaxpr within a closed one; one that is open as it is."""
     return getattr(jaxpr, "jaxpr", jaxpr)
+
+
+class Flow(NamedTuple):
+    """Who makes each variable of a jaxpr, and who reads it."""
+
+    makers: dict[Any, Any]
+    users: dict[Any, list[Any]]
+
+
+@functools.lru_cache(maxsize=64)
+def flow_of(jaxpr: Any) -> Flow:
+    """The equations of a jaxpr, not closed, by their variables."""
+    flow = Flow({}, {})
+    for equation in jaxpr.eqns:
+        flow.makers.update(dict.fromkeys(equation.outvars, equation))
+        for operand in filter(is_variable, equation.invars):
+            flow.users.setdefault(operand, []).append(equation)
+    return flow
 
 
 def is_variable(operand: Any) -> bool:

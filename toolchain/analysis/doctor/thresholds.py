@@ -26,8 +26,8 @@ LEAST_REPEATS = 4
 LEAST_REPEATED = 100
 """Equations that a loop would leave out: XLA:CPU takes about 1.3 ms for each."""
 
-LEAST_LAYER_OF_LIBRARY = 20
-"""Equations in one turn of a library's loop, which the user can only replace as a whole."""
+LEAST_SHARE_OF_LIBRARY = 0.5
+"""Of a program's equations, what a library's loop must repeat: the user cannot change a part."""
 
 LEAST_TURNS = 64
 """Of a loop whose overhead matters."""

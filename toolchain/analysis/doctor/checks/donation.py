@@ -7,7 +7,7 @@ from typing import Any
 
 from ....ir import functions
 from ...sizes import show_bytes
-from ..equations import inner_of, is_variable, open_jaxpr
+from ..equations import flow_of, inner_of, is_variable, open_jaxpr
 from ..finding import Cost, Finding
 from ..program import Program
 from ..registry import check
@@ -127,7 +127,7 @@ def _comes_back(program: Program, argument: int, result: int) -> bool:
     source = open_jaxpr(program.jaxpr).invars[argument]
     if program.arguments[argument].donated or variable is source or not is_variable(variable):
         return False
-    makers = {each: equation for equation in jaxpr.eqns for each in equation.outvars}
+    makers = flow_of(jaxpr).makers
     maker = makers.get(variable)
     if maker is None or "transpose(" in str(maker.source_info.name_stack):
         return False
@@ -176,7 +176,7 @@ def _updated(program: Program) -> dict[int, int]:
 def _is_updated(program: Program, result: int, source: Any) -> bool:
     """Whether a result is an argument into which something was written, nothing else."""
     jaxpr, variable = _output(program, result)
-    makers = {each: equation for equation in jaxpr.eqns for each in equation.outvars}
+    makers = flow_of(jaxpr).makers
     for count in range(_FAR):
         maker = makers.get(variable)
         if maker is None or maker.primitive.name not in _UPDATES:

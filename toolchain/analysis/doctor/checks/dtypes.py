@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from jax import numpy as jnp
 
-from ..equations import Step, bytes_of, inner_of, is_variable, open_jaxpr, place_of, show_aval
+from ..equations import (
+    Flow,
+    Step,
+    bytes_of,
+    flow_of,
+    inner_of,
+    is_variable,
+    open_jaxpr,
+    place_of,
+    show_aval,
+)
 from ..finding import Cost, Finding
 from ..program import Carried, Program
 from ..registry import check
@@ -101,7 +110,7 @@ def _wide_partner(step: Step) -> Any:
     JAX promotes and computes within one call of its own: both equations have the same frames. The
     partner comes from outside of it, and is as wide already.
     """
-    flow = _flow_of(step.jaxpr)
+    flow = flow_of(step.jaxpr)
     widened = step.equation.outvars[0]
     for user in flow.users.get(widened, ()):
         if _frames(user) != step.frames:
@@ -115,23 +124,6 @@ def _wide_partner(step: Step) -> Any:
     return None
 
 
-class _Flow(NamedTuple):
-    """Who makes each variable of a jaxpr, and who reads it."""
-
-    makers: dict[Any, Any]
-    users: dict[Any, list[Any]]
-
-
-@functools.lru_cache(maxsize=64)
-def _flow_of(jaxpr: Any) -> _Flow:
-    flow = _Flow({}, {})
-    for equation in jaxpr.eqns:
-        flow.makers.update(dict.fromkeys(equation.outvars, equation))
-        for operand in _variables(equation.invars):
-            flow.users.setdefault(operand, []).append(equation)
-    return flow
-
-
 def _may_widen(operand: Any) -> bool:
     """Whether an operand promotes others: a Python number does not."""
     return not getattr(operand.aval, "weak_type", False) and bool(
@@ -139,7 +131,7 @@ def _may_widen(operand: Any) -> bool:
     )
 
 
-def _origin(operand: Any, flow: _Flow, frames: Any) -> Any:
+def _origin(operand: Any, flow: Flow, frames: Any) -> Any:
     """What an operand is made of within one call, by moving or converting it alone."""
     for _ in range(_FAR):
         maker = flow.makers.get(operand) if is_variable(operand) else None
@@ -155,13 +147,9 @@ def _frames(equation: Any) -> list[tuple[str, int, str]]:
     return frames_of(equation)
 
 
-def _variables(operands: Any) -> list[Any]:
-    return [each for each in operands if is_variable(each)]
-
-
 def _is_narrowed(jaxpr: Any, widened: Any, before: Any) -> bool:
     """Whether all that is made of a value is soon converted to a type as narrow as it was."""
-    flow = _flow_of(jaxpr)
+    flow = flow_of(jaxpr)
     pending: list[Any] = [widened]
     seen: set[int] = set()
     while pending:

@@ -15,7 +15,7 @@ from ..finding import Cost, Finding
 from ..program import Program
 from ..registry import check
 from ..syntax import loop_around
-from ..thresholds import LEAST_LAYER_OF_LIBRARY, LEAST_REPEATED, LEAST_REPEATS
+from ..thresholds import LEAST_REPEATED, LEAST_REPEATS, LEAST_SHARE_OF_LIBRARY
 
 
 @dataclass(frozen=True)
@@ -53,13 +53,13 @@ def unrolled_layers(program: Program) -> Iterator[Finding]:
     """
     by_place: dict[Place | None, list[Repeats]] = {}
     for found in repeats_in(program.jaxpr):
-        if _library(found, program.home) and found.in_a_layer < LEAST_LAYER_OF_LIBRARY:
-            continue
         place = place_of_loop(found, program.home) or program.defined
         by_place.setdefault(place, []).append(found)
     for place, group in by_place.items():
         saved = sum(each.saved for each in group)
-        if saved >= LEAST_REPEATED:
+        is_of_library = any(_library(each, program.home) for each in group)
+        share = LEAST_SHARE_OF_LIBRARY if is_of_library else 0.0
+        if saved >= max(LEAST_REPEATED, share * program.equations):
             yield _finding(program, place, max(group, key=lambda each: each.saved), saved)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ..equations import CALLS, inner_of, is_variable, open_jaxpr
+from ..equations import CALLS, flow_of, inner_of, is_variable, open_jaxpr
 from ..finding import Cost, Finding
 from ..program import Leaf, Program
 from ..registry import check
@@ -107,10 +107,9 @@ class Origin(NamedTuple):
 
 def through_calls(jaxpr: Any, variable: Any, calls: tuple[Any, ...] = ()) -> Origin:
     """Where a variable of a jaxpr is computed, seen through what JAX outlined."""
-    if is_variable(variable):
-        for equation in jaxpr.eqns:
-            if variable in equation.outvars and equation.primitive.name in CALLS:
-                return _of_call(Origin(jaxpr, variable, calls), equation)
+    maker = flow_of(jaxpr).makers.get(variable) if is_variable(variable) else None
+    if maker is not None and maker.primitive.name in CALLS:
+        return _of_call(Origin(jaxpr, variable, calls), maker)
     return Origin(jaxpr, variable, calls)
 
 
