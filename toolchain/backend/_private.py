@@ -166,12 +166,16 @@ def flops_of(executable: Any) -> float | None:
 
 
 def peak_bytes_of(executable: Any) -> int | None:
-    """What jaxlib's executable needs at once, arguments and results included; None if unknown."""
+    """What jaxlib's executable needs: arguments, results and temporaries, what they share once.
+
+    None if unknown. (XLA's own peak leaves the temporaries out on CPU.)
+    """
     try:
         stats = executable.get_compiled_memory_stats()
     except Exception:  # of every compiler's own kind
         return None
-    return stats.peak_memory_in_bytes or None
+    held = stats.argument_size_in_bytes + stats.output_size_in_bytes + stats.temp_size_in_bytes
+    return held - stats.alias_size_in_bytes or None
 
 
 def temporary_bytes_of(executable: Any) -> int | None:
