@@ -49,7 +49,7 @@ def slow_on_target(program: Program) -> Iterator[Finding]:
     before, after, how = gain
     if before - after < LEAST_GAIN * before:
         return
-    lines = list(dict.fromkeys(hit.place for hit in hits))
+    lines = _heavy_lines(hits)
     for place in lines:
         own = [hit for hit in hits if hit.place == place]
         names = dict.fromkeys(f"{hit.op} ({hit.rule})" for hit in own)
@@ -59,8 +59,16 @@ def slow_on_target(program: Program) -> Iterator[Finding]:
             f"slow on {program.target.name}: {', '.join(list(names)[:2])}",
             f'Compile it by jxc.jit(fn), or under `with jxc.use("O2")`, which replaces it: '
             f"{own[0].doc.rstrip('.')}.",
-            Cost(seconds=before - after, how=f"of {before * 1e3:.3g} ms a run, {how}{together}"),
+            Cost(seconds=before - after, how=f"of {before:.3g} s a run, {how}{together}"),
         )
+
+
+def _heavy_lines(hits: list[Hit]) -> list[Place | None]:
+    """The lines that do a tenth or more of what the one does that does the most."""
+    work: dict[Place | None, int] = {}
+    for hit in hits:
+        work[hit.place] = work.get(hit.place, 0) + hit.flops + hit.bytes
+    return [place for place in work if 10 * work[place] >= max(work.values())]
 
 
 def _large(program: Program) -> list[Hit]:
