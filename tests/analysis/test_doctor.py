@@ -417,6 +417,9 @@ def test_slow_on_target_where_our_passes_gain(monkeypatch: pytest.MonkeyPatch) -
     assert "lax.reduce_window" in line_of(each)
     monkeypatch.setattr(slow, "_times", lambda plain, ours: ([4e-3, 5e-3], [1e-3, 4.9e-3]))
     assert all_checks()["slow-on-target"].run(program) == []  # not in every round
+    monkeypatch.setattr(slow, "_times", lambda plain, ours: ([4e-3, 5e-3], [1e-3, 1e-3]))
+    monkeypatch.setattr(slow, "_free_memory", lambda: 1 << 16)
+    assert all_checks()["slow-on-target"].run(program) == []  # it would take what is left
 
 
 def test_f64_is_slow_where_there_are_no_units_for_it() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 from collections.abc import Callable, Iterator
 from time import perf_counter
@@ -91,10 +92,17 @@ def _gain(program: Program) -> tuple[float, float, str] | None:
 
 
 def _measured(program: Program) -> tuple[float, float, str] | None:
-    """Both programs timed on random arguments; None where they talk to the world, or cannot run."""
+    """Both programs timed on random arguments; None where they talk to the world, or cannot run.
+
+    Nor is run what would take this machine's memory or time: a linter is no training.
+    """
     from ....check.fill import fill
 
     if program.jaxpr.effects or any("callback" in step.name for step in program.steps):
+        return None
+    if _COPIES * program.compiled.memory.peak > _free_memory() / 2:
+        return None
+    if program.compiled.roofline_seconds > _PATIENCE:
         return None
     plain = program.lowered
     try:
@@ -111,6 +119,13 @@ def _measured(program: Program) -> tuple[float, float, str] | None:
 
 
 _PATIENCE = 2.0  # seconds that timing may take, but for a call of each
+_COPIES = 4  # of what a program holds at its peak: two programs, and the arguments they donate
+
+
+def _free_memory() -> int:
+    """Bytes that this machine has left, or has where it does not tell."""
+    pages = "SC_AVPHYS_PAGES" if "SC_AVPHYS_PAGES" in os.sysconf_names else "SC_PHYS_PAGES"
+    return os.sysconf(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
 def _times(plain: Callable[[], Any], ours: Callable[[], Any]) -> tuple[list[float], list[float]]:
