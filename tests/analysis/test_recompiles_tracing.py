@@ -188,7 +188,7 @@ def test_the_object_is_json():
     [compilation] = found["compilations"]
     assert compilation["arguments"] == {"x": "f32[2]"}
     assert compilation["static"] == {"y": "None"}
-    assert compilation["called"].startswith("tests/analysis/test_recompiles.py:")
+    assert compilation["called"].startswith("tests/analysis/test_recompiles_tracing.py:")
     assert compilation["ops"] >= 2
     assert compilation["peak_bytes"] >= 16
     assert set(compilation["seconds"]) == {"trace", "lower", "compile"}
