@@ -22,7 +22,7 @@ def blocks(document):
 
 def environment():
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
-    return {**os.environ, "PATH": path, "JAX_PLATFORMS": "cpu"}
+    return {**os.environ, "PATH": path, "JAX_PLATFORMS": "cpu", "COLUMNS": "80"}
 
 
 def run(command, folder, **options):

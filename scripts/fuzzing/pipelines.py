@@ -56,13 +56,16 @@ def choose(generator: random.Random, fired: Collection[str], few: bool) -> list[
 
 
 def _order(generator: random.Random) -> str:
-    names = [found.name for found in our_passes() if _needs_no_file(found)]
+    names = [found.name for found in our_passes() if _keeps_results(found)]
     names += [*_NATIVE, "simplify", "simplify"]
     return ",".join(generator.choices(names, k=generator.randint(2, _LONGEST)))
 
 
-def _needs_no_file(found: Pass) -> bool:
-    return all(option.type is not File for option in found.options.values())
+def _keeps_results(found: Pass) -> bool:
+    """Whether a pass gives what the program gives, and needs no file of anybody's."""
+    return not found.adds_results and all(
+        option.type is not File for option in found.options.values()
+    )
 
 
 def _alone(name: str) -> str:
