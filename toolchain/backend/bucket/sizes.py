@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -71,18 +71,27 @@ def propose(
     if (buckets is not None and buckets < 1) or (max_waste is not None and max_waste < 0):
         raise UsageError("propose: expected buckets from 1 and max_waste from 0")
     limit = 0.1 if buckets is None and max_waste is None else max_waste
-    known = np.array(sorted(counts))
-    often = np.array([counts[length] for length in known.tolist()])
-    rows = int((known * often).sum())
-    for padded, chosen in _best(known, often, buckets or len(known)):
-        found = chosen
+    rows = sum(length * count for length, count in counts.items())
+    for padded, sizes in best_sizes(counts, buckets or len(counts)):
+        found = sizes
         if limit is not None and padded <= limit * (rows + padded):
             break
-    return tuple(known[chosen].item() for chosen in found)
+    return found
 
 
-def _best(known: np.ndarray, often: np.ndarray, most: int) -> Iterable[tuple[int, Sequence[int]]]:
-    """For one size, two, ... up to `most`: the padded rows of the best choice, and the choice.
+def best_sizes(counts: Mapping[int, int], most: int) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """For one size, two, ... up to `most`: the padded rows of the best choice, and the sizes.
+
+    `counts` says how often each length occurs; there is at least one.
+    """
+    known = np.array(sorted(counts))
+    often = np.array([counts[length] for length in known.tolist()])
+    for padded, chosen in _best(known, often, most):
+        yield padded, tuple(known[each].item() for each in chosen)
+
+
+def _best(known: np.ndarray, often: np.ndarray, most: int) -> Iterator[tuple[int, Sequence[int]]]:
+    """The same by positions in `known`.
 
     `cost[j]` is the least padding of lengths up to the j-th with so many sizes, the last of them
     the j-th: by a choice for the lengths up to the i-th, and the j-th for those after it.
