@@ -26,18 +26,23 @@ def path_of(location: ir.Location) -> str:
 
 def frames_of(location: ir.Location) -> list[Frame]:
     """The Python frames behind an op, innermost first."""
-    return list(dict.fromkeys(_frames(location, "")))
+    return list(dict.fromkeys(_frames(location, "", 0)))
 
 
-def _frames(location: ir.Location, function: str) -> Iterator[Frame]:
+_MOST_FRAMES = 200  # deeper ones are not the user's own line
+
+
+def _frames(location: ir.Location, function: str, depth: int) -> Iterator[Frame]:
+    if depth > _MOST_FRAMES:
+        return
     match location:
         case ir.FileLineColLoc():
             yield location.filename, location.start_line, function
         case ir.NameLoc():
-            yield from _frames(location.child_loc, location.name_str)
+            yield from _frames(location.child_loc, location.name_str, depth + 1)
         case ir.CallSiteLoc():
-            yield from _frames(location.callee, "")
-            yield from _frames(location.caller, "")
+            yield from _frames(location.callee, "", depth + 1)
+            yield from _frames(location.caller, "", depth + 1)
         case ir.FusedLoc():
             for part in location.locations:
-                yield from _frames(part, "")
+                yield from _frames(part, "", depth + 1)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 
 from jaxlib.mlir import ir
 
 from ...frontend.places import Place, is_user_file
+from ...ir.frames import frames_of
 from .graph import Site
 
 _HOME = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(__file__))), "")
-_MOST_FRAMES = 200  # deeper ones are not the user's own line
 
 
 class Locations:
@@ -30,7 +30,7 @@ class Locations:
         """The user's innermost line, else None; the path without the program's own name."""
         found = self._known.get(location)
         if found is None:
-            places = list(_places(location, 0))
+            places = [Place(*frame) for frame in frames_of(location)]
             found = self._site(_best(places)), _path_of(location)
             self._known[location] = found
         return found
@@ -61,19 +61,3 @@ def _path_of(location: ir.Location) -> str:
         return ""
     first, slash, rest = location.name_str.partition("/")
     return rest if slash and first.startswith("jit(") else location.name_str
-
-
-def _places(location: ir.Location, depth: int, function: str = "") -> Iterator[Place]:
-    """The frames, innermost first."""
-    if depth > _MOST_FRAMES:
-        return
-    if isinstance(location, ir.FileLineColLoc):
-        yield Place(location.filename, location.start_line, function)
-    elif isinstance(location, ir.NameLoc):
-        yield from _places(location.child_loc, depth + 1, location.name_str)
-    elif isinstance(location, ir.CallSiteLoc):
-        yield from _places(location.callee, depth + 1, function)
-        yield from _places(location.caller, depth + 1)
-    elif isinstance(location, ir.FusedLoc):
-        for each in location.locations:
-            yield from _places(each, depth + 1, function)
