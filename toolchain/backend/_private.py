@@ -165,25 +165,19 @@ def flops_of(executable: Any) -> float | None:
     return (costs or {}).get("flops")
 
 
-def peak_bytes_of(executable: Any) -> int | None:
-    """What jaxlib's executable needs: arguments, results and temporaries, what they share once.
+def memory_of(executable: Any) -> tuple[int | None, int | None]:
+    """What jaxlib's executable needs in bytes, and its temporaries among them; None if unknown.
 
-    None if unknown. (XLA's own peak leaves the temporaries out on CPU.)
+    All of it is arguments, results and temporaries, what they share counted once. (XLA's own peak
+    leaves the temporaries out on CPU.)
     """
     try:
         stats = executable.get_compiled_memory_stats()
     except Exception:  # of every compiler's own kind
-        return None
-    held = stats.argument_size_in_bytes + stats.output_size_in_bytes + stats.temp_size_in_bytes
-    return held - stats.alias_size_in_bytes or None
-
-
-def temporary_bytes_of(executable: Any) -> int | None:
-    """What jaxlib's executable needs besides arguments and results; None if unknown."""
-    try:
-        return executable.get_compiled_memory_stats().temp_size_in_bytes
-    except Exception:  # of every compiler's own kind
-        return None
+        return None, None
+    temporaries = stats.temp_size_in_bytes
+    held = stats.argument_size_in_bytes + stats.output_size_in_bytes + temporaries
+    return held - stats.alias_size_in_bytes or None, temporaries
 
 
 def hlo_text(executable: Any, whole_constants: bool = False) -> str:

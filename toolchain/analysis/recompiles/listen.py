@@ -241,8 +241,8 @@ class Recording(Listener):
         compilation.seconds["load" if compiling.is_loaded else "compile"] = compiling.seconds
         compilation.cache_key, compilation.from_cache = compiling.key, compiling.is_loaded
         compilation.flops = _private.flops_of(compiling.executable)
-        compilation.peak_bytes = _private.peak_bytes_of(compiling.executable)
-        compilation.temporary_bytes = _private.temporary_bytes_of(compiling.executable)
+        held, temporaries = _private.memory_of(compiling.executable)
+        compilation.peak_bytes, compilation.temporary_bytes = held, temporaries
         if self.keep_texts:
             _keep_texts(compilation, compiling)
 
