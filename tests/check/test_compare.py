@@ -143,6 +143,31 @@ def test_interpreter_is_stopped_in_time() -> None:
     interpreter.close()
 
 
+def test_a_shorter_limit_does_not_spoil_the_longer() -> None:
+    turns = "dense<100000> : tensor<i32>"  # some tenths of a second
+    loop = f"""
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %n = stablehlo.constant {turns}
+      %last, %r = stablehlo.while(%i = %zero, %v = %x) : tensor<i32>, {F32}
+        cond {{
+          %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          stablehlo.return %p : tensor<i1>
+        }} do {{
+          %j = stablehlo.add %i, %one : tensor<i32>
+          stablehlo.return %j, %v : tensor<i32>, {F32}
+        }}
+    """
+    module, inputs = _module(loop, f"%x: {F32}", F32), [np.ones(8, np.float32)]
+    interpreter = Interpreter(limit_s=100)
+    with pytest.raises(CannotRun, match=r"took more than 0\.02 s"):
+        interpreter.run(module, inputs, limit_s=0.02)
+    with pytest.raises(CannotRun, match=r"took more than 0\.02 s"):  # known by now
+        interpreter.run(module, inputs, limit_s=0.01)
+    assert interpreter.run(module, inputs)[0].tolist() == [1.0] * 8
+    interpreter.close()
+
+
 def test_rounding_is_forgiven_where_the_contract_says_so(interpreter: Interpreter) -> None:
     left = f"%a = stablehlo.add %x, %y : {F32}\n%r = stablehlo.add %a, %z : {F32}"
     right = f"%a = stablehlo.add %y, %z : {F32}\n%r = stablehlo.add %x, %a : {F32}"

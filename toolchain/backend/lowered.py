@@ -10,6 +10,9 @@ from typing import Any
 import jax
 from jaxlib.mlir import ir
 
+from ..analysis.hlo import parse_hlo
+from ..analysis.work import executed, totals_of
+from ..cost.flops import TRANSCENDENTAL
 from ..errors import MissingTargetError, UsageError
 from ..frontend import LowerRequest, run_request
 from ..frontend.lowering import Lowering
@@ -255,8 +258,21 @@ class CrossExecutable:
         return self.build.hlo if stage == "hlo" else self.lowered.as_text(stage)
 
     def cost(self) -> dict[str, float]:
-        """The compiler's own count: "flops", "bytes accessed", ...; empty where it makes none."""
-        return dict(self.build.cost or {})
+        """The count of `Executable.cost`, of one device: "flops", "bytes accessed", ...
+
+        The compiler's own; where it makes none, as those of GPUs, ours of its optimised HLO, in
+        which the body of a loop counts as often as it runs.
+        """
+        return dict(self.build.cost or self._counted)
+
+    @cached_property
+    def _counted(self) -> dict[str, float]:
+        totals = totals_of(executed(parse_hlo(self.build.hlo)))
+        return {
+            "flops": totals.flops - TRANSCENDENTAL * totals.transcendentals,
+            "transcendentals": totals.transcendentals,
+            "bytes accessed": totals.bytes_in + totals.bytes_out,
+        }
 
     def memory(self) -> dict[str, int]:
         """The compiler's own count, in bytes of one device, by the names of `Executable.memory`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import ml_dtypes
@@ -14,6 +15,10 @@ from .entries import main_type
 from .inputs import CannotRun, Spec, is_float, specs_of
 from .judge import Reference
 from .run import Interpreter, run_xla
+
+_PATIENCE_S = 2.0
+"""How long the interpreter may take where XLA can stand in: it needs about a microsecond for each
+multiply-add, XLA a tenth of a second to compile."""
 
 _OPAQUE = frozenset({"stablehlo.custom_call", "stablehlo.bitcast_convert"})
 
@@ -28,8 +33,8 @@ def references(
     """For each output of @main, widened as `run.widen` does, what it would be without rounding.
 
     On the interpreter, which is the judge of what is NaN (XLA's convolutions skip a padded zero
-    that meets an infinite weight, or do not); through XLA where it cannot run the program, if that
-    is wanted.
+    that meets an infinite weight, or do not); through XLA where it cannot run the program, or takes
+    long, if that is wanted.
 
     Raises:
         CannotRun: nothing runs the program, it reads the bits of floats, or it leaves StableHLO.
@@ -37,7 +42,8 @@ def references(
     wide = in_float64(module)
     draws = [[_widest(a) for a in inputs], [_widest(_next_ulp(a)) for a in inputs]]
     try:
-        exact, moved = (interpreter.run(wide, draw) for draw in draws)
+        limit_s = _PATIENCE_S if or_xla else math.inf
+        exact, moved = (interpreter.run(wide, draw, limit_s=limit_s) for draw in draws)
     except CannotRun:
         if not or_xla:
             raise

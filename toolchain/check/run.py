@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import math
 import os
 import selectors
 import signal
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from time import perf_counter
 from typing import Any
@@ -24,6 +26,14 @@ from .worker import read_message, write_message
 _PATIENCE = 10  # times the limit that a run may take by the clock
 
 
+@dataclass(frozen=True)
+class _Lost:
+    """How a module ended a child, and within which limit of seconds."""
+
+    reason: str
+    limit_s: float
+
+
 class Interpreter:
     """StableHLO's reference interpreter in a child process, started again after a crash.
 
@@ -36,37 +46,47 @@ class Interpreter:
         self.limit_s = limit_s
         self._child: subprocess.Popen[bytes] | None = None
         self._errors: Any = None
-        self._hopeless: dict[bytes, str] = {}  # modules that ended a child, and how
+        self._hopeless: dict[bytes, _Lost] = {}
 
-    def run(self, module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+    def run(
+        self, module: ir.Module, inputs: Sequence[np.ndarray], *, limit_s: float = math.inf
+    ) -> list[np.ndarray]:
         """@main's results, widened (see `widen`).
+
+        Args:
+            module: with static shapes.
+            inputs: what @main takes.
+            limit_s: less than the interpreter's own, where something else can answer instead.
 
         Raises:
             CannotRun: it crashed, failed or took too long; the message says which.
         """
         code = write_bytecode(module)
-        if code in self._hopeless:
-            raise CannotRun(self._hopeless[code])
+        limit_s = min(limit_s, self.limit_s)
+        lost = self._hopeless.get(code)
+        if lost is not None and limit_s <= lost.limit_s:
+            raise CannotRun(lost.reason)
         child = self._started()
         assert child.stdin is not None and child.stdout is not None
         wire = [part for array in inputs for part in widen(array)]
         try:
             write_message(child.stdin, (code, wire))
-            self._wait(child)
+            self._wait(child, limit_s)
             verdict, answer = read_message(child.stdout)
         except (EOFError, BrokenPipeError):
-            raise self._lost(code, f"the interpreter died: {self._last_words()}") from None
+            reason = f"the interpreter died: {self._last_words()}"
+            raise self._lost(code, _Lost(reason, math.inf)) from None
         except TimeoutError:
-            reason = f"the interpreter took more than {self.limit_s:g} s"
-            raise self._lost(code, reason) from None
+            reason = f"the interpreter took more than {limit_s:g} s"
+            raise self._lost(code, _Lost(reason, limit_s)) from None
         if verdict == "failed":
             raise CannotRun(f"the interpreter refused: {answer}")
         return answer
 
-    def _lost(self, code: bytes, reason: str) -> CannotRun:
-        """A child is dear: a module that ended one is not tried again."""
-        self._hopeless[code] = reason
-        return CannotRun(reason)
+    def _lost(self, code: bytes, lost: _Lost) -> CannotRun:
+        """A child is dear: a module that ended one is not tried again within the same limit."""
+        self._hopeless[code] = lost
+        return CannotRun(lost.reason)
 
     def close(self) -> None:
         """End the child, if there is one."""
@@ -87,15 +107,15 @@ class Interpreter:
             )
         return self._child
 
-    def _wait(self, child: subprocess.Popen[bytes]) -> None:
+    def _wait(self, child: subprocess.Popen[bytes], limit_s: float) -> None:
         with selectors.DefaultSelector() as selector:
             selector.register(child.stdout, selectors.EVENT_READ)  # type: ignore[arg-type]
             start, used = perf_counter(), _processor_seconds(child.pid)
-            while not selector.select(self.limit_s / 4):
+            while not selector.select(limit_s / 4):
                 waited = perf_counter() - start
                 now = _processor_seconds(child.pid)
                 spent = waited if now is None or used is None else now - used
-                if spent > self.limit_s or waited > _PATIENCE * self.limit_s:
+                if spent > limit_s or waited > _PATIENCE * limit_s:
                     self.close()
                     raise TimeoutError
 
