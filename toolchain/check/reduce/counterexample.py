@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -84,9 +85,11 @@ class _Refused(JxcError):
 class _NoOther(Interpreter):
     """An interpreter for which XLA does not stand in: its runs could not be stopped."""
 
-    def run(self, module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+    def run(
+        self, module: ir.Module, inputs: Sequence[np.ndarray], *, limit_s: float = math.inf
+    ) -> list[np.ndarray]:
         try:
-            return super().run(module, inputs)
+            return super().run(module, inputs, limit_s=limit_s)
         except CannotRun as error:
             raise _Refused(str(error)) from None
 
