@@ -10,9 +10,6 @@ from typing import Any
 import jax
 from jaxlib.mlir import ir
 
-from ..analysis.hlo import parse_hlo
-from ..analysis.work import executed, totals_of
-from ..cost.flops import TRANSCENDENTAL
 from ..errors import MissingTargetError, UsageError
 from ..frontend import LowerRequest, run_request
 from ..frontend.lowering import Lowering
@@ -267,6 +264,10 @@ class CrossExecutable:
 
     @cached_property
     def _counted(self) -> dict[str, float]:
+        from ..analysis.hlo import parse_hlo
+        from ..analysis.work import executed, totals_of
+        from ..cost.flops import TRANSCENDENTAL  # which XLA counts beside the flops
+
         totals = totals_of(executed(parse_hlo(self.build.hlo)))
         return {
             "flops": totals.flops - TRANSCENDENTAL * totals.transcendentals,
