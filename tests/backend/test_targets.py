@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from importlib.metadata import EntryPoint
 
 import jax
 import jax.numpy as jnp
 import pytest
 
+from jxc.backend.lowered import CrossExecutable
 from jxc.backend.targets import Target, all_offers, find_target, find_targets, gpu, require
 from jxc.backend.targets import find as finding
 from jxc.backend.targets.build import BuildError, build
@@ -31,6 +33,7 @@ def test_a_tpu_has_as_many_devices_as_its_topology():
     assert find_target("tpu:v4:2x2x1").most_devices == 4
     assert find_target("tpu:v3:2x2").most_devices == 8, "JAX counts each core of a v3"
     assert find_target("tpu:v5e").most_devices == 1
+    assert find_target("tpu:v4:2x2x3").most_devices == 12, "the third extent is free"
 
 
 @pytest.mark.parametrize(
@@ -41,6 +44,9 @@ def test_a_tpu_has_as_many_devices_as_its_topology():
         ("tpu:v5e:2", "expected a topology such as 2x2"),
         ("tpu:v5p:2x2", "expected a topology such as 2x2x1"),
         ("tpu:v5e:0x2", "expected a topology"),
+        ("tpu:v5e:3x5", "extents of a topology are 1 or even, such as 2x2"),
+        ("tpu:v4:2x5x1", "extents of a topology are 1 or even, such as 2x2x1"),
+        ("tpu:v5e:100x100", "TPU v5e goes up to 16x16 chips"),
         ("gpu:h10", "Did you mean 'h100'?"),
         ("gpu:@no-such-file", "No such file"),
         ("cpu:4", "--mesh says how many"),
@@ -103,6 +109,19 @@ def test_what_is_missing_is_said():
         require(missing)
     with pytest.raises(MissingTargetError):
         build(read_module(ADD, make_context()), missing)
+
+
+MIXED = """
+module @mixed {
+  func.func public @main(%a: tensor<64x64xf32>) -> tensor<64x64xf32> {
+    %0 = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0]
+      : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    %1 = stablehlo.tanh %0 : tensor<64x64xf32>
+    %2 = stablehlo.add %1, %a : tensor<64x64xf32>
+    return %2 : tensor<64x64xf32>
+  }
+}
+"""
 
 
 class _Family:
@@ -185,3 +204,12 @@ def test_a_program_is_compiled_for_what_it_was_lowered_for_again():
     again = low.for_target("tpu:v5e:2x2")
     assert again.platform == "tpu" and again.pipeline == low.pipeline
     assert low.compile("cpu")(jnp.zeros(8))[0] == 0
+
+
+def test_where_a_compiler_counts_nothing_we_do_as_xla_does():
+    made = build(read_module(MIXED, make_context()), find_target("cpu"))
+    counted = CrossExecutable(replace(made, cost=None), lowered=None).cost()
+    assert counted == {
+        key: made.cost[key] for key in ("flops", "transcendentals", "bytes accessed")
+    }
+    assert (counted["flops"], counted["transcendentals"]) == (2 * 64**3 + 64**2, 64**2)

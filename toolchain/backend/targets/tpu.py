@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from ...errors import UsageError, did_you_mean
+from ...errors import JxcError, UsageError, did_you_mean
 from .device import Device, device_names, known_device
 from .present import present_target
 from .target import Offer, Target
@@ -68,7 +68,10 @@ def devices(target: Target, count: int) -> Sequence[Any]:
 
     if target.is_present:
         return jax.devices("tpu")[:count]
-    described = topologies.get_topology_desc(platform="tpu", **target.topology)
+    try:
+        described = topologies.get_topology_desc(platform="tpu", **target.topology)
+    except Exception as error:  # of the plugin's own kind
+        raise JxcError(f"--target {target.name}: libtpu does not describe it: {error}") from error
     return described.devices[:count]
 
 
@@ -87,7 +90,23 @@ def _chips(rest: str, topology: str, device: Device) -> tuple[int, ...]:
             f"--target tpu:{rest}: expected a topology such as {_shape(device.name)} ({form} chips "
             f"of TPU {device.name}), found {topology!r}"
         )
-    return tuple(map(int, topology.split("x")))
+    chips = tuple(map(int, topology.split("x")))
+    _check_extents(rest, chips, device)
+    return chips
+
+
+def _check_extents(rest: str, chips: tuple[int, ...], device: Device) -> None:
+    """Refuse what libtpu refuses in words of its own: a host has 2x2 chips, a pod has an end."""
+    if any(extent > 1 and extent % 2 for extent in chips[:2]):
+        raise UsageError(
+            f"--target tpu:{rest}: a host of TPU {device.name} has 2x2 chips, so the first two "
+            f"extents of a topology are 1 or even, such as {_shape(device.name)}"
+        )
+    largest = tuple(device.settings.get("largest", chips))
+    if any(extent > most for extent, most in zip(chips, largest, strict=True)):
+        raise UsageError(
+            f"--target tpu:{rest}: TPU {device.name} goes up to {'x'.join(map(str, largest))} chips"
+        )
 
 
 def _environment(device: Device) -> dict[str, str]:
