@@ -223,3 +223,11 @@ def test_holes_of_any_window() -> None:
         assert window.meetings(inputs, outputs) == counted_one_by_one(window, inputs, outputs), (
             window
         )
+
+
+def test_the_padding_of_a_batch_is_not_multiplied() -> None:
+    """As a TPU writes the batch of a product of bf16; every output meets one input."""
+    window = Window(8, stride=8, low=7, base_dilation=7)
+    assert window.is_batch(8, 8) and window.meetings(8, 8) == 8
+    assert not Window(3, low=1, base_dilation=2).is_batch(4, 8), "a transposed convolution"
+    assert not Window(8).is_batch(8, 8)

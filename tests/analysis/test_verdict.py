@@ -5,6 +5,7 @@ The programs are those of `test_memory` and `test_collectives`.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,9 +15,10 @@ import pytest
 from jxc.analysis.hlo import parse_hlo
 from jxc.analysis.memory import measure_memory
 from jxc.analysis.sizes import parse_bytes, parse_count, show_bytes, show_count
-from jxc.analysis.verdict import Budgets, Finding, check
+from jxc.analysis.verdict import Budgets, Finding, check, check_program
 from jxc.analysis.work import executed, totals_of
 from jxc.errors import UsageError
+from jxc.ir import make_context, read_module
 
 PROGRAMS = Path(__file__).parent / "programs"
 MIB = 2**20
@@ -96,6 +98,7 @@ def test_compiling_too_long() -> None:
         ("memory_gpu", "fusion,tanh", [10, 2]),  # the second inside fusions
         ("memory_loop", "while,sort", [1]),
         ("memory_tpu", "custom-call", []),
+        ("memory_tpu", "dot,convolution", [5]),  # a TPU convolves where there is a product
     ],
 )
 def test_forbidden_words_are_counted(name: str, words: str, counts: list[int]) -> None:
@@ -108,6 +111,54 @@ def test_what_is_forbidden_has_a_line() -> None:
     assert str(found).endswith("at /home/user/main.py:29 (jit(manual)/shard_map/all_gather)")
     told = found.as_json()
     assert (told["kind"], told["found"], told["allowed"], told["line"]) == ("forbid", 1, 0, 29)
+
+
+@pytest.mark.parametrize(
+    ("name", "word", "count"),
+    [
+        ("batched_product.tpu", "dot", 1),
+        ("batched_product.tpu", "convolution", 0),
+        ("convolutions.tpu", "dot", 0),
+        ("convolutions.tpu", "convolution", 2),
+        ("convolutions.gpu", "convolution", 2),  # calls of a library
+        ("product_and_bias.gpu", "dot", 1),
+    ],
+)
+@pytest.mark.parametrize("has_names", [True, False])
+def test_products_and_convolutions_are_told_apart(
+    name: str, word: str, count: int, has_names: bool
+) -> None:
+    text = (PROGRAMS / f"{name}.hlo").read_text()
+    text = text if has_names else re.sub(r', metadata=\{op_name="[^"]*"[^}]*\}', "", text)
+    found = check(Budgets.parse(forbid=word), _compiled(text))
+    assert [each.found for each in found] == ([count] if count else [])
+
+
+SORTING = """
+module @m {
+  func.func public @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+    %0 = func.call @sorted(%x) : (tensor<8xf32>) -> tensor<8xf32> loc("train.py":7:1)
+    return %0 : tensor<8xf32>
+  }
+  func.func private @sorted(%x: tensor<8xf32>) -> tensor<8xf32> {
+    %0 = "stablehlo.sort"(%x) ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %1 = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    }) : (tensor<8xf32>) -> tensor<8xf32> loc("sort")
+    return %0 : tensor<8xf32>
+  }
+}
+"""
+
+
+def test_ops_of_the_program_are_forbidden_by_their_names() -> None:
+    module = read_module(SORTING, make_context())
+    (found,) = check_program(Budgets.parse(forbid="stablehlo.sort,chlo.tan,sort,f64"), module)
+    assert str(found) == (
+        "has stablehlo.sort 1 times in the program, allowed is none; the first at train.py:7"
+    )
+    assert (found.found, found.allowed, found.place and found.place.line) == (1, 0, 7)
 
 
 def test_custom_calls_that_only_name_memory_are_not_meant() -> None:
@@ -164,6 +215,10 @@ def test_words_that_hlo_does_not_have_are_refused() -> None:
         Budgets.parse(forbid="f64, allgather")
     with pytest.raises(UsageError, match="Did you mean 'f64'"):
         Budgets.parse(forbid="float64")
+    with pytest.raises(UsageError, match=r"Did you mean 'stablehlo\.dot_general'"):
+        Budgets.parse(forbid="dot_general")
+    with pytest.raises(UsageError, match=r"'stablehlo.srt'.* Did you mean .*'stablehlo.sort'"):
+        Budgets.parse(forbid="stablehlo.srt")
     assert Budgets.parse(forbid="f64, sort,,f64").forbid == ("f64", "sort")
 
 

@@ -105,6 +105,7 @@ def test_kept():
         ("max_flops=4", "expected at most 4 flops, found"),
         ("forbid='f32'", "has f32 * times, allowed is none"),
         ("forbid='sine'", "has sine 1 times, allowed is none*.py:"),
+        ("forbid='stablehlo.sine'", "has stablehlo.sine 1 times in the program, allowed is none"),
     ],
 )
 def test_a_budget_that_is_exceeded_fails_the_test(run, budget, said):

@@ -152,6 +152,7 @@ class Report:
         optimised: with them.
         rules: how often each rule applied.
         seconds: by stage: "trace", "lower", "passes"; XLA's are with what it made.
+        program: the module before any pass; None where it cannot be lowered for this target.
     """
 
     target: Target
@@ -159,6 +160,7 @@ class Report:
     optimised: Compiled | Refused
     rules: Mapping[str, int]
     seconds: Mapping[str, float]
+    program: ir.Module | None = field(default=None, repr=False)
 
     @property
     def fit(self) -> Fit | None:
@@ -233,7 +235,7 @@ def report(
         progress(f"compiling for {target.name}")
         after = compile_module(optimised.module, target, options, axes, hlo_pass)
     rules = optimised.report.hits if optimised.report else {}
-    return Report(target, before, after, rules, seconds)
+    return Report(target, before, after, rules, seconds, plain.module)
 
 
 def compile_module(

@@ -6,12 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from jaxlib.mlir import ir
+
 from ..errors import UsageError
+from ..frontend.places import innermost_of
+from ..ir import walk
+from ..ir.frames import frames_of
 from .collectives import kind_of
 from .hlo import Instruction, Module, Place
 from .sizes import parse_bytes, parse_count, show_bytes, show_count
-from .verdict_words import COLLECTIVES, ELEMENT_TYPES, parse_words
-from .work import flops_of, is_free
+from .verdict_words import COLLECTIVES, ELEMENT_TYPES, is_op, parse_words
+from .work import flops_of, is_free, is_library, stablehlo_name, target_of
 
 if TYPE_CHECKING:
     from .report import Compiled
@@ -52,9 +57,11 @@ class Budgets:
             max_memory: such as "12GiB".
             max_flops: such as "2e12" or "3T".
             max_compile_seconds: more than zero.
-            forbid: opcodes, element types, and `collectives`, with commas between them. A
-                collective is meant whether it runs asynchronously or not, and an opcode also inside
-                fusions. `custom-call` does not mean those that only name memory.
+            forbid: opcodes, element types, `collectives`, and ops of the program such as
+                "stablehlo.sort", with commas between them. A collective is meant whether it runs
+                asynchronously or not, and an opcode also inside fusions and where a compiler calls
+                a library for it; a product of matrices is `dot` though a TPU convolves.
+                `custom-call` does not mean those that only name memory.
 
         Raises:
             UsageError: one of them cannot be understood.
@@ -116,8 +123,45 @@ def check(budgets: Budgets, compiled: Compiled, plain: Compiled | None = None) -
     forbidden = (
         _forbidden(word, own if word in ELEMENT_TYPES else compiled.module)
         for word in budgets.forbid
+        if not is_op(word)
     )
     return [each for each in (*found, *forbidden) if each is not None]
+
+
+def check_program(budgets: Budgets, program: ir.Module) -> list[Finding]:
+    """Every op of a program that is forbidden by its name in StableHLO.
+
+    Args:
+        budgets: what it may take.
+        program: the module before any pass: what the user wrote, not what a pass made of it.
+    """
+    wanted = [word for word in budgets.forbid if is_op(word)]
+    found: dict[str, list[ir.OpView]] = {word: [] for word in wanted}
+    for op in walk(program.operation) if wanted else ():
+        if (name := op.operation.name) in found:
+            found[name].append(op)
+    return [_of_program(word, ops) for word, ops in found.items() if ops]
+
+
+def _of_program(word: str, ops: list[ir.OpView]) -> Finding:
+    place = next(filter(None, map(_place_in_program, ops)), None)
+    said = f"has {word} {len(ops)} times in the program, allowed is none"
+    said += f"; the first at {place}" if place else ""
+    return Finding("forbid", said, len(ops), 0, place)
+
+
+def _place_in_program(op: ir.OpView) -> Place | None:
+    """The line of an op; of a call of its function where JAX has left no line in there."""
+    place = innermost_of(Place(*frame) for frame in reversed(frames_of(op.location)))
+    outer = op.operation.parent
+    while place is None and outer is not None and outer.name != "func.func":
+        outer = outer.parent
+    if place is not None or outer is None:
+        return place
+    name = ir.StringAttr(outer.attributes["sym_name"]).value
+    calls = (each for each in walk(outer.parent) if each.operation.name == "func.call")
+    own = (call for call in calls if ir.FlatSymbolRefAttr(call.attributes["callee"]).value == name)
+    return next(filter(None, map(_place_in_program, own)), None)
 
 
 def _memory(budgets: Budgets, compiled: Compiled) -> Finding | None:
@@ -178,9 +222,23 @@ def _is_meant(word: str, instruction: Instruction) -> bool:
     kind = kind_of(instruction)
     if kind is not None:
         return word in (kind, COLLECTIVES)
-    if word == "custom-call" and is_free(instruction):
-        return False
+    if word == "custom-call":
+        return instruction.opcode == word and not is_free(instruction)
+    name = stablehlo_name(instruction)
+    is_known = instruction.opcode != "custom-call" or is_library(target_of(instruction))
+    if name in _IN_DISGUISE and is_known:
+        return word == _IN_DISGUISE[name]
     return instruction.opcode == word
+
+
+_IN_DISGUISE = {
+    "dot_general": "dot",
+    "convolution": "convolution",
+    "triangular_solve": "triangular-solve",
+    "cholesky": "cholesky",
+    "sort": "sort",
+}
+"""What a compiler may write as something else, and the opcode that says what it is."""
 
 
 def _where(instruction: Instruction) -> str:

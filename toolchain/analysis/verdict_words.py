@@ -1,6 +1,8 @@
-"""The words of `--forbid`: HLO's opcodes, its element types, and `collectives`."""
+"""The words of `--forbid`: HLO's opcodes and element types, StableHLO's ops, and `collectives`."""
 
 from __future__ import annotations
+
+from functools import cache
 
 from ..errors import UsageError, did_you_mean
 from .collectives import KINDS
@@ -34,20 +36,45 @@ OPCODES = frozenset(f"{_SCALAR} {_ARRAY} {_CONTROL}".split()) | frozenset(KINDS)
 
 
 def parse_words(text: str | None) -> tuple[str, ...]:
-    """The words of a list such as "all-gather,f64,custom-call", each once.
+    """The words of a list such as "all-gather,f64,stablehlo.sort", each once.
 
     Raises:
-        UsageError: one is none of HLO's.
+        UsageError: one is neither HLO's nor an op of StableHLO or CHLO.
     """
     words = tuple(dict.fromkeys(word.strip() for word in (text or "").split(",") if word.strip()))
     if text is not None and not words:
         raise UsageError("--forbid: expected words such as all-gather or f64, found none")
-    known = OPCODES | ELEMENT_TYPES | {COLLECTIVES}
     for word in words:
-        if word not in known:
+        if word not in _HLO_WORDS and not (is_op(word) and word in program_ops()):
             raise UsageError(
                 f"--forbid does not know {word!r}: expected opcodes of HLO (all-gather, sort, "
-                "custom-call), element types (f64, c128), or `collectives` for any of them."
-                + did_you_mean(word, list(known))
+                "custom-call), element types (f64, c128), `collectives` for any of them, or ops of "
+                f"the program (stablehlo.sort).{_meant(word)}"
             )
     return words
+
+
+def is_op(word: str) -> bool:
+    """Whether a word is an op of the program, and no opcode of HLO: those have no dot."""
+    return "." in word
+
+
+@cache
+def program_ops() -> frozenset[str]:
+    """The ops that a lowered program may hold, as they are printed: "stablehlo.sort"."""
+    from jaxlib.mlir.dialects import chlo, stablehlo
+
+    classes = [*vars(stablehlo).values(), *vars(chlo).values()]
+    return frozenset(each.OPERATION_NAME for each in classes if hasattr(each, "OPERATION_NAME"))
+
+
+_HLO_WORDS = OPCODES | ELEMENT_TYPES | {COLLECTIVES}
+
+
+def _meant(word: str) -> str:
+    known = program_ops()
+    named = [f"{dialect}.{word}" for dialect in ("stablehlo", "chlo")]
+    return next(
+        (f" Did you mean {name!r}?" for name in named if name in known),
+        did_you_mean(word, [*_HLO_WORDS, *(known if is_op(word) else ())]),
+    )

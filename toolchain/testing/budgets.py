@@ -11,7 +11,7 @@ from typing import Any
 from ..analysis.report import Compiled, read_optimised
 from ..analysis.sizes import parse_bytes, parse_count, show_bytes, show_count
 from ..analysis.verdict import Budgets, check
-from ..analysis.verdict_words import ELEMENT_TYPES, parse_words
+from ..analysis.verdict_words import ELEMENT_TYPES, is_op, parse_words
 from ..backend.lowered import Lowered, lower
 from ..backend.targets import find_target
 from ..errors import JxcError, UsageError, did_you_mean
@@ -29,7 +29,7 @@ class Limits:
         max_flops: of one run.
         max_memory: bytes at the peak.
         max_temporaries: bytes that are neither arguments nor results.
-        forbid: opcodes of HLO, element types, `collectives`: see `Budgets.parse`.
+        forbid: opcodes of HLO, element types, `collectives`, ops of StableHLO: see `Budgets.parse`.
     """
 
     max_ops: int | None = None
@@ -136,7 +136,11 @@ def _collectives(allowed: int, program: Program) -> Iterator[str]:
 def _of_hlo(limits: Limits, program: Program) -> Iterator[str]:
     """Flops and opcodes of the HLO; element types of what the user wrote, not of our passes."""
     types = [word for word in limits.forbid if word in ELEMENT_TYPES]
-    opcodes = tuple(word for word in limits.forbid if word not in ELEMENT_TYPES)
+    ops = [word for word in limits.forbid if is_op(word)]
+    opcodes = tuple(word for word in limits.forbid if word not in (*types, *ops))
+    for word in ops:
+        if found := len(re.findall(rf"(?<![\w.]){re.escape(word)}(?![\w.])", program.stablehlo)):
+            yield f"has {word} {found} times in the program, allowed is none"
     for word in types:
         if found := _types(word, program.stablehlo):
             placed = check(Budgets(forbid=(word,)), program.compiled)
@@ -195,7 +199,8 @@ def check_budget(
         max_flops: of one run, such as 2e12 or "2T".
         max_memory: bytes at the peak, such as "12GiB".
         max_temporaries: bytes that are neither arguments nor results.
-        forbid: opcodes of HLO, element types and `collectives`: "f64,all-gather,custom-call".
+        forbid: opcodes of HLO, element types, `collectives` and ops of StableHLO:
+            "f64,all-gather,custom-call,stablehlo.sort".
 
     Raises:
         AssertionError: a budget is exceeded; the message says by how much and where.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..hlo import Instruction, Shape
@@ -32,21 +33,32 @@ class Window:
     def meetings(self, inputs: int, outputs: int) -> int:
         """How many pairs of an output and a window element meet an input or padding, not a hole.
 
-        A matrix product over batches, which a TPU runs as a convolution with holes, so counts what
-        it multiplies: one pair for each output.
+        A matrix product over batches counts what it multiplies: one pair for each output.
         """
         if self.base_dilation == 1:
             return outputs * self.size
-        return sum(self._met(tap, inputs, outputs) for tap in range(self.size))
+        if self.is_batch(inputs, outputs):
+            return outputs
+        return sum(map(sum, self._met(inputs, outputs)))
 
-    def _met(self, tap: int, inputs: int, outputs: int) -> int:
-        """For one element of the window: at how many outputs it meets something."""
-        shift = tap * self.dilation - self.low
-        last = (inputs - 1) * self.base_dilation
-        first = max(0, -(shift // self.stride))  # the first output at or behind the input's start
-        behind = min(outputs, max(first, (last - shift) // self.stride + 1))
-        padding = first + outputs - behind if first < outputs else outputs
-        return padding + self._solutions(shift, min(first, outputs), behind)
+    def is_batch(self, inputs: int, outputs: int) -> bool:
+        """Whether every output meets one input, as many as there are: a batch, and no space.
+
+        So a TPU writes a matrix product over batches, the holes being wide enough.
+        """
+        if not inputs == outputs == self.size or self.base_dilation == 1:
+            return False
+        return sum(found for found, _ in self._met(inputs, outputs)) == outputs
+
+    def _met(self, inputs: int, outputs: int) -> Iterator[tuple[int, int]]:
+        """For each element of the window: at how many outputs it meets an input, and padding."""
+        for tap in range(self.size):
+            shift = tap * self.dilation - self.low
+            last = (inputs - 1) * self.base_dilation
+            first = max(0, -(shift // self.stride))  # the first output at or behind the start
+            behind = min(outputs, max(first, (last - shift) // self.stride + 1))
+            padding = first + outputs - behind if first < outputs else outputs
+            yield self._solutions(shift, min(first, outputs), behind), padding
 
     def _solutions(self, shift: int, first: int, behind: int) -> int:
         """How many outputs from `first` on fall on an element: o * stride = -shift mod dilation."""
@@ -74,6 +86,19 @@ def windows(text: str) -> list[Window]:
         strict=True,
     )
     return [Window(size, *map(int, row)) for size, *row in rows]
+
+
+def is_product(instruction: Instruction) -> bool:
+    """Whether a convolution is a matrix product: traced as one, without a window, or of batches."""
+    traced = instruction.op_name.rpartition("/")[2]
+    if traced.startswith(("dot_general", "conv_general_dilated")):
+        return traced.startswith("dot_general")
+    inputs, _, output = re.split("_|->", instruction.attributes["dim_labels"])
+    before, after = instruction.operands[0].shape.dims, instruction.shape.leaves[0].dims
+    return all(
+        window.is_batch(before[inputs.index(str(n))], after[output.index(str(n))])
+        for n, window in enumerate(windows(instruction.attributes.get("window", "")))
+    )
 
 
 def convolution(instruction: Instruction) -> int:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..hlo import Instruction
-from .convolutions import convolved
+from .convolutions import convolved, is_product
 from .formulas import cholesky, product_factor, triangular_solve
-from .names import base_opcode, is_product, target_of
+from .names import base_opcode, target_of
 
 _RENAMED = {
     "dot": "dot_general",

@@ -37,13 +37,6 @@ def target_of(instruction: Instruction) -> str:
     return instruction.attributes.get("custom_call_target", "").strip('"')
 
 
-def is_product(convolution: Instruction) -> bool:
-    """Whether a convolution is a matrix product: no window, or traced as one."""
-    if "window" not in convolution.attributes:
-        return True
-    return convolution.op_name.rpartition("/")[2].startswith("dot_general")
-
-
 def is_free(instruction: Instruction) -> bool:
     """Whether it only names or regroups values, so that nothing runs for it."""
     opcode = instruction.opcode

@@ -56,6 +56,10 @@ def compile_command(source: str, **flags: Any) -> None:
     from .job import prepare
 
     is_judged = _is_judged(flags, targets)
+    if is_judged:
+        from .judge import read_budgets
+
+        read_budgets(flags)  # before anything takes its time
     job = prepare(source, data, spec, flags, targets[0].platform if is_judged else None)
     with contextlib.ExitStack() as stack:
         if job.x64:

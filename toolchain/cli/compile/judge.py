@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...analysis.report import Compiled, Report, report
-from ...analysis.verdict import Budgets, Finding, check
+from ...analysis.verdict import Budgets, Finding, check, check_program
 from ..io import write_output
 from .here import xla_options
 from .job import Job
@@ -21,7 +21,7 @@ def judge(job: Job, targets: list[Any], flags: dict[str, Any]) -> None:
     The exit code is 1 where it does not fit on one or exceeds a budget, 3 where a target's compiler
     is not installed.
     """
-    budgets = _budgets(flags)
+    budgets = read_budgets(flags)
     reports, missing = [], []
     for target in targets:
         if target.missing:
@@ -54,7 +54,12 @@ def _report(job: Job, target: Any, budgets: Budgets, flags: dict[str, Any], tell
     )
 
 
-def _budgets(flags: dict[str, Any]) -> Budgets:
+def read_budgets(flags: dict[str, Any]) -> Budgets:
+    """What the flags say a program may take.
+
+    Raises:
+        UsageError: one of them cannot be understood.
+    """
     return Budgets.parse(
         max_memory=flags["max_memory"],
         max_flops=flags["max_flops"],
@@ -65,10 +70,10 @@ def _budgets(flags: dict[str, Any]) -> Budgets:
 
 def _findings(found: Report, budgets: Budgets) -> list[Finding]:
     """What is wrong with a program on a target: it does not fit, or exceeds a budget."""
-    wrong = []
+    wrong = check_program(budgets, found.program) if found.program else []
     if isinstance(found.optimised, Compiled):
         plain = found.plain if isinstance(found.plain, Compiled) else None
-        wrong = list(check(budgets, found.optimised, plain))
+        wrong += check(budgets, found.optimised, plain)
     if found.fit is None and not isinstance(found.optimised, Compiled):
         wrong.append(Finding("compile", f"it is not compiled: {found.optimised.message}"))
     elif found.fit is not None and found.fit.fits is False:

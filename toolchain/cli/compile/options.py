@@ -45,7 +45,10 @@ def budget_options(command: Any) -> Any:
         ),
         click.option("--max-compile-seconds", type=float, metavar="S", help="Fail above it."),
         click.option(
-            "--forbid", metavar="WORDS", help="Fail where there is one: all-gather,f64,custom-call."
+            "--forbid",
+            metavar="WORDS",
+            help="Fail where there is one: opcodes of the optimised HLO, element types, "
+            "`collectives`, ops of the program: all-gather,f64,stablehlo.sort.",
         ),
     )
 
