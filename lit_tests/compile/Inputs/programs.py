@@ -51,3 +51,19 @@ def too_large(x):
 
 def too_large_arguments():
     return (jax.ShapeDtypeStruct((2**10, 2**27), "float32"),)
+
+
+def layers(params, x):
+    def loss(params):
+        h = x
+        for i, w in enumerate(params):
+            with jax.named_scope(f"layer_{i}"):
+                h = jnp.tanh(h @ w)
+        return jnp.mean(h**2)
+
+    return jax.grad(loss)(params)
+
+
+def layers_arguments():
+    shape = jax.ShapeDtypeStruct((256, 256), "float32")
+    return [shape] * 5, shape

@@ -25,6 +25,8 @@ class Neighbours:
         reason: why they did not become one, in words.
         producer_line: the line of Python that the first is named after, where known.
         consumer_line: that of the second.
+        producer_op: the path of the traced op that the first is named after, or empty.
+        consumer_op: that of the second.
     """
 
     producer: str
@@ -35,6 +37,8 @@ class Neighbours:
     reason: str
     producer_line: Place | None
     consumer_line: Place | None
+    producer_op: str = ""
+    consumer_op: str = ""
 
     def as_json(self) -> dict[str, object]:
         """As an object for `--json`."""
@@ -48,6 +52,8 @@ class Neighbours:
             "reason": self.reason,
             "producer_line": f"{lines[0].file}:{lines[0].line}" if lines[0] else None,
             "consumer_line": f"{lines[1].file}:{lines[1].line}" if lines[1] else None,
+            "producer_op": self.producer_op,
+            "consumer_op": self.consumer_op,
         }
 
 
@@ -107,6 +113,8 @@ def _neighbours(edge: _Edge, reason: str) -> Neighbours:
         reason,
         edge.source.producer.place,
         edge.consumer.place,
+        edge.source.producer.op_name,
+        edge.consumer.op_name,
     )
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ...analysis.hlo import Place
 from ...analysis.kernels import Kernel, Roofline
+from ...analysis.memory import Buffer
 from ...analysis.report import Compiled, Report
+from ...analysis.scopes import op_in_scope, scope_of
 from ...analysis.sizes import show_bytes, show_count
 from .words import kernel_ops, line_of, lines_of, show_seconds
 
@@ -34,13 +38,13 @@ class _Section:
     title: str
     figures: Mapping[str, _Show]
     words: Sequence[str]
-    rows: Iterable[tuple[tuple[float, ...], tuple[str, ...]]]
+    rows: Iterable[tuple[tuple[float, ...], tuple[_Word, ...]]]
 
     def grouped(self) -> list[tuple[str, ...]]:
         """One row for all that read alike but for an index, such as the layers of a network."""
         sums: dict[tuple[str, ...], list[float]] = {}
         for numbers, words in self.rows:
-            alike = tuple(_without_index(word) for word in words)
+            alike = tuple(_alike(word) for word in words)
             found = sums.setdefault(alike, [0.0] * len(numbers))
             found[:] = map(sum, zip(found, numbers, strict=True))
         ranked = sorted(sums.items(), key=lambda each: -each[1][0])
@@ -51,12 +55,24 @@ class _Section:
         ]
 
 
-_INDEX = re.compile(r"\[\d+\]")
-_SHAPE = re.compile(r"[a-z]+\d*\w*\[[\d,]*\]$")
+@dataclass(frozen=True)
+class _Scoped:
+    """A text to be left as it is, such as a line, and the named scope it is in, if any."""
+
+    text: str
+    scope: str = ""
 
 
-def _without_index(word: str) -> str:
-    return word if _SHAPE.match(word) else _INDEX.sub("[*]", word)
+_Word = str | _Scoped
+_INDEX, _NUMBER = re.compile(r"\[\d+\]"), re.compile(r"\d+")
+_FILE = re.compile(r"[^\s:]+(?=:\d+\b)")
+
+
+def _alike(word: _Word) -> str:
+    """Without what tells the layers of a network apart: indices, and numbers of a scope."""
+    if isinstance(word, _Scoped):
+        return f"{word.text} {_NUMBER.sub('*', word.scope)}".strip()
+    return _INDEX.sub("[*]", word)
 
 
 def print_sections(console: Console, found: Report) -> None:
@@ -81,9 +97,19 @@ def _print_section(console: Console, section: _Section) -> None:
         table.add_column(name, justify="right", no_wrap=True)
     for name in section.words:
         table.add_column(name, overflow="fold")
-    for row in rows[:_MOST]:
+    for row in _with_short_files(rows[:_MOST]):
         table.add_row(*row)
     console.print(table)
+
+
+def _with_short_files(rows: Sequence[tuple[str, ...]]) -> Iterator[list[str]]:
+    """The rows with files by name alone, which fits a column, where one name is one file."""
+    files: dict[str, set[str]] = {}
+    for file in {file for row in rows for word in row for file in _FILE.findall(word)}:
+        files.setdefault(os.path.basename(file), set()).add(file)
+    alone = {file: name for name, known in files.items() if len(known) == 1 for file in known}
+    for row in rows:
+        yield [_FILE.sub(lambda found: alone.get(found[0], found[0]), word) for word in row]
 
 
 def _buffers(compiled: Compiled) -> _Section:
@@ -92,10 +118,17 @@ def _buffers(compiled: Compiled) -> _Section:
         {"bytes": show_bytes, "n": _count},
         ("", "shape", "of", "line"),
         (
-            ((each.bytes, 1), (each.kind, each.shape, each.name, line_of(each.place)))
+            ((each.bytes, 1), (each.kind, _Scoped(each.shape), _held(each), line_of(each.place)))
             for each in compiled.memory.buffers
         ),
     )
+
+
+def _held(buffer: Buffer) -> _Word:
+    if buffer.kind == "argument":
+        return buffer.name
+    op, _, scope = op_in_scope(buffer.name).partition(" in ")
+    return _Scoped(op, f"in {scope}") if scope else op
 
 
 def _kernels(compiled: Compiled) -> _Section:
@@ -108,12 +141,12 @@ def _kernels(compiled: Compiled) -> _Section:
     )
 
 
-def _kernel(kernel: Kernel, roof: Roofline) -> tuple[tuple[float, ...], tuple[str, ...]]:
+def _kernel(kernel: Kernel, roof: Roofline) -> tuple[tuple[float, ...], tuple[_Word, ...]]:
     moved = kernel.traffic.read + kernel.traffic.written
     each = (roof.seconds, 1, kernel.flops.total, moved)
     what = f"{kernel.engine or kernel.kind}: {kernel_ops(kernel)}"
     numbers = tuple(number * kernel.times for number in each)
-    return numbers, (roof.bound, what, lines_of(kernel.lines))
+    return numbers, (roof.bound, what, _Scoped(lines_of(kernel.lines), scope_of(kernel.op_name)))
 
 
 def _neighbours(compiled: Compiled) -> _Section:
@@ -125,8 +158,8 @@ def _neighbours(compiled: Compiled) -> _Section:
             (
                 (each.bytes, 1),
                 (
-                    line_of(each.producer_line) or each.producer,
-                    line_of(each.consumer_line) or each.consumer,
+                    _end(each.producer_line, each.producer_op, each.producer),
+                    _end(each.consumer_line, each.consumer_op, each.consumer),
                     each.reason,
                 ),
             )
@@ -134,6 +167,11 @@ def _neighbours(compiled: Compiled) -> _Section:
             if not each.on_chip
         ),
     )
+
+
+def _end(place: Place | None, op_name: str, otherwise: str) -> _Scoped:
+    """Where a kernel comes from: its line and scope, or else what it is called."""
+    return _Scoped(line_of(place), scope_of(op_name)) if place else _Scoped("", otherwise)
 
 
 def _collectives(compiled: Compiled) -> _Section:
@@ -147,7 +185,7 @@ def _collectives(compiled: Compiled) -> _Section:
                 (
                     each.kind,
                     "+".join(each.axes) if each.axes else f"{each.group_size} devices",
-                    line_of(each.place) or each.op_name,
+                    _end(each.place, each.op_name, op_in_scope(each.op_name)),
                 ),
             )
             for each in compiled.collectives

@@ -1,0 +1,69 @@
+"""Which named scope an op was traced in: the layer, where a library names its layers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+_TRANSFORMED = re.compile(r"(\w+)\((.*)\)$")
+_FUNCTIONS = frozenset({"jit", "pjit", "pmap", "xla_call"})
+_STRUCTURE = re.compile(
+    r"(while|body|cond|body_jaxpr|cond_jaxpr|branch_\d+_fun|scan|closed_call|core_call|checkpoint"
+    r"|remat\d?|rematted_computation|shard_map|custom_(jvp|vjp|vmap)_call(_jaxpr)?)$"
+)
+_DEEPEST = 2  # of nested scopes, the outer ones are alike for a whole network
+_MADE = re.compile(r"(\w+ of )?(.*)$", re.DOTALL)
+
+
+def scope_of(op_name: str) -> str:
+    """The innermost named scopes in an op's path, as "block_1/conv"; "" where there are none.
+
+    What JAX writes into the path by itself is no scope: the traced function, transformations
+    (`jvp(...)`), functions under `jax.jit`, loops and branches, and the primitive at its end. What
+    `transpose` made is "gradient of" its scope.
+
+    Args:
+        op_name: as XLA keeps it, "jit(step)/transpose(jvp(conv1))/mul".
+    """
+    *path, _ = _parts(op_name.partition(";")[0])  # what XLA merged follows after a semicolon
+    scopes = [(scope, is_gradient) for part in path for scope, is_gradient in _named(part)]
+    if not scopes:
+        return ""
+    words = "/".join(scope for scope, _ in scopes[-_DEEPEST:])
+    return f"gradient of {words}" if any(is_gradient for _, is_gradient in scopes) else words
+
+
+def op_in_scope(op_name: str) -> str:
+    """A path in words: "add in block_1/conv", or "add" where there is no scope.
+
+    Args:
+        op_name: such a path, maybe of what XLA made from it: "copy of jit(step)/add".
+    """
+    made, path = _MADE.match(op_name).groups("")  # type: ignore[union-attr]
+    *_, primitive = _parts(path.partition(";")[0])
+    scope = scope_of(path)
+    return f"{made}{primitive} in {scope}" if scope else f"{made}{primitive}"
+
+
+def _parts(path: str) -> Iterator[str]:
+    """What stands between slashes outside of parentheses."""
+    start, depth = 0, 0
+    for at, character in enumerate(path):
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        if character == "/" and depth == 0:
+            yield path[start:at]
+            start = at + 1
+    yield path[start:]
+
+
+def _named(part: str, is_gradient: bool = False) -> Iterator[tuple[str, bool]]:
+    """The scopes in one part of a path, and whether each is of a gradient."""
+    transformed = _TRANSFORMED.match(part)
+    if transformed is None:
+        if part and not _STRUCTURE.match(part):
+            yield part, is_gradient
+        return
+    transformation, inner = transformed.groups()
+    if transformation not in _FUNCTIONS:
+        for each in _parts(inner):
+            yield from _named(each, is_gradient or transformation == "transpose")
