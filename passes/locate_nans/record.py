@@ -7,7 +7,7 @@ turn in which something that it carries first turned bad; a branch that was not 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
@@ -15,6 +15,7 @@ from jaxlib.mlir.dialects import stablehlo
 from jxc.ir import argument_names, walk
 from jxc.ir.beside import terminator
 from jxc.ir.build import convert, scalar, splat
+from jxc.ir.frames import frames_of
 from jxc.ir.values import element_type
 from jxc.ir.widen import widen_branches, widen_loop
 from jxc.passes.trace_values.statistics import COUNT, compare, is_numeric, statistics
@@ -96,9 +97,10 @@ class Recorder:
         number, self._count = self._count, self._count + 1
         name = op.operation.name
         if name in _SAME_ELEMENTS:
+            pieces: list[Piece] = []
             for value, same in zip(op.operands, op.results, strict=True):
-                self._alias(value, same)
-            return self._in_full(op, within) if number == self.detail else []
+                pieces += self._alias(value, same, op)
+            return pieces + (self._in_full(op, within) if number == self.detail else [])
         kind = "constant" if isinstance(op, stablehlo.ConstantOp) else "value"
         operands = operands_of(op, self.sites)
         bad = [value for value in op.results if may_be_nan(value)]
@@ -137,9 +139,20 @@ class Recorder:
             return stablehlo.maximum(self._scalar(op.operand), self._scalar(op.update))
         return magnitude(value, self.element)
 
-    def _alias(self, value: ir.Value, same: ir.Value) -> None:
-        if value in self.sites:
-            self.sites[same], self._scalars[same] = self.sites[value], self._scalars[value]
+    def _alias(self, value: ir.Value, same: ir.Value, op: ir.OpView) -> list[Piece]:
+        """Let a value have another's number.
+
+        A constant has the line of whoever spread it over an array: its own is that of the call of
+        `jax.jit`, or of another op that needed the same one.
+        """
+        if value not in self.sites:
+            return []
+        site, self._scalars[same] = self.sites[value], self._scalars[value]
+        if site.kind != "constant" or not frames_of(op.location):
+            self.sites[same] = site
+            return []
+        self.sites[same] = own = replace(site, location=op.location, number=-1)
+        return [([own], vector([self._scalars[same]]))]
 
     def _scalar(self, value: ir.Value) -> ir.Value:
         found = self._scalars.get(value)

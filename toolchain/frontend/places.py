@@ -68,6 +68,26 @@ def innermost_of(places: Iterable[Place], home: str | None = None) -> Place | No
     return found
 
 
+def library_place(places: Iterable[Place], home: str | None = None) -> str:
+    """Where in a library something happens, as "flax/linen/linear.py:210", from its folder on.
+
+    Empty where the user's own code comes last, and jax's.
+
+    Args:
+        places: the outermost first.
+        home: a folder whose files are the user's.
+    """
+    last = None
+    for place in places:
+        if not _is_compiler_file(place.file):
+            last = place
+    if last is None or is_user_file(last.file, home):
+        return ""
+    path = os.path.realpath(last.file)
+    root = next((root for root in _library_folders() if path.startswith(root)), "")
+    return f"{path.removeprefix(root)}:{last.line}"
+
+
 def is_user_file(file: str, home: str | None = None) -> bool:
     """Whether a file is the user's own: not jax's, jxc's, Python's, or another library's."""
     if file.startswith("<"):
@@ -120,6 +140,9 @@ def _def_line(code: Any) -> int:
         if text.startswith(("def ", "async def ")):
             return line
     return code.co_firstlineno
+
+
+_is_compiler_file = functools.cache(is_compiler_file)  # which asks the file system
 
 
 @functools.cache

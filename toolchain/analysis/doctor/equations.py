@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import functools
 import math
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from ...frontend import _private
-from ...frontend.places import Place, is_compiler_file, is_user_file
+from ...frontend.places import Place, is_user_file, library_place
 
 Frame = tuple[str, int, str]
 """File, line from 1, function."""
@@ -62,17 +61,12 @@ class Step:
 def library_line(frames: Sequence[Frame], home: str | None) -> str:
     """Where in a library something happens, as " (in flax/linen/linear.py:210)".
 
-    Empty where the user's own code comes last, and jax's.
-
     Args:
         frames: the outermost first.
         home: a folder whose files are the user's.
     """
-    inner = [frame for frame in frames if not _is_compilers(frame[0])]
-    if not inner or is_users(inner[-1][0], home):
-        return ""
-    file, line, _ = inner[-1]
-    return f" (in {'/'.join(file.split(os.sep)[-3:])}:{line})"
+    found = library_place((Place(*frame) for frame in frames), home)
+    return f" (in {found})" if found else ""
 
 
 def place_of(equation: Any, home: str | None) -> Place | None:
@@ -89,9 +83,6 @@ def innermost(frames: Sequence[Frame], home: str | None) -> Place | None:
 def is_users(file: str, home: str | None) -> bool:
     """As `is_user_file`, which asks the file system: once for each file."""
     return is_user_file(file, home)
-
-
-_is_compilers = functools.cache(is_compiler_file)
 
 
 def steps_of(jaxpr: Any, home: str | None = None) -> Iterator[Step]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -94,10 +94,17 @@ class Instrumented(Executable):
             what = "NaN or infinity" if table["infs"] else "NaN"
             return Finding(what, "unknown", "", reaches=tuple(reached))
         finding, number = found
+        if finding.cause and finding.cause.kind == "carried" and not table["infs"]:
+            finding = replace(finding, cause=self._overflow(args, kwargs) or finding.cause)
         if number < 0:
             return finding
         closer = self._watching(table["infs"], number)
         return with_statistics(finding, closer.record(args, kwargs))
+
+    def _overflow(self, args: Any, kwargs: Any) -> Finding | None:
+        """The op that made the first infinity, where that is what the first bad value is."""
+        found = find(self._watching(True).record(args, kwargs))
+        return found[0] if found and found[0].what == "infinity" else None
 
     def record(self, args: Any, kwargs: Any) -> Recorded:
         """What was written down of every value, by `locate-nans{watch=values}` as the last pass."""

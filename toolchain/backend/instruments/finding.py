@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import JxcError
-from ...frontend.places import Place, innermost_of
+from ...frontend.places import Place, innermost_of, library_place
 from .numbers import COUNT, Statistics
-from .origin import Recorded, is_infinite, is_nan, is_not_finite
+from .origin import Bad, Recorded, is_infinite, is_nan, is_not_finite
 
 _SHOWN = 3  # results named in a sentence
 
@@ -20,11 +21,15 @@ class Finding:
 
     Attributes:
         what: "NaN" or "infinity".
-        kind: "value", an op made it; "argument", it was in what the program was given; "constant";
-            "unknown", in the second run, in which every value is looked at, there was none.
+        kind: "value", an op made it; "failure", the op is a routine, of linear algebra say, that
+            did not succeed, and JAX gives NaN for its results; "argument", it was in what the
+            program was given; "constant"; "carried", of a cause, an iteration before this one made
+            it; "unknown", in the second run, in which every value is looked at, there was none.
         op: the op's name, such as "log"; of an argument, its name.
         path: the name that JAX gave the op: "jit(step)/jvp()/log".
         place: the user's line; None where no location says so.
+        library: where in a library that line calls, as "optax/losses/_regression.py:88"; empty
+            where it calls none, or jax alone.
         turns: of the loops around it, the outermost first, counted from 0.
         operands, result: what the op was given and made; empty, and None, where that is not known.
         operand_types: the types of the operands, whether more is known or not.
@@ -40,6 +45,7 @@ class Finding:
     op: str
     path: str = ""
     place: Place | None = None
+    library: str = ""
     turns: tuple[int, ...] = ()
     operands: tuple[Statistics, ...] = ()
     result: Statistics | None = None
@@ -59,6 +65,7 @@ class Finding:
             "path": self.path,
             "file": self.place.file if self.place else None,
             "line": self.place.line if self.place else None,
+            "library": self.library,
             "turns": list(self.turns),
             "operands": [each.as_json() for each in self.operands],
             "result": self.result.as_json() if self.result else None,
@@ -73,6 +80,7 @@ class Finding:
         lines = [f"{call}{self._sentence()}"]
         if self.place and self.place.text:
             lines.append(f"  {self.place.line} |   {self.place.text}")
+        lines += self._within()
         for name, each in self._told():
             lines.append(f"  {name:9} {each.type:16} {each}")
         if not self.operands and self.largest:
@@ -86,7 +94,13 @@ class Finding:
             lines.append(f"  the infinity it came of: {self.cause._sentence()}")
             if self.cause.place and self.cause.place.text:
                 lines.append(f"  {self.cause.place.line} |   {self.cause.place.text}")
+            lines += self.cause._within()
         return "\n".join(lines)
+
+    def _within(self) -> list[str]:
+        """Which part of a network it is, and the line in a library: all of it has one line."""
+        told = ", ".join(filter(None, (_scope(self.path), self.library)))
+        return [f"  within    {told}"] if told else []
 
     def _told(self) -> list[tuple[str, Statistics]]:
         told = [(f"operand {index}", each) for index, each in enumerate(self.operands)]
@@ -94,14 +108,19 @@ class Finding:
 
     def _sentence(self) -> str:
         where = f" at {self.place}" if self.place else ""
-        where += f" ({self.place.function})" if self.place and self.place.function else ""
+        where += f" ({_short(self.place.function)})" if self.place and self.place.function else ""
         turns = ", in the gradient" if "transpose(" in self.path else ""
         turns += _turns(self.turns)
         match self.kind:
             case "argument":
                 return f"there is {_a(self.what)} already in the argument {self.op}"
             case "constant":
-                return f"there is {_a(self.what)} in a constant of the program{where}{turns}"
+                return f"{_a(self.what)} is a constant of the program, put in{where}{turns}"
+            case "failure":
+                why = _FAILURES.get(self.path.rpartition("/")[2], "did not succeed")
+                return f"the first {self.what} is made by {self.op}{where}{turns}: it {why}"
+            case "carried":
+                return "the loop carried it in from an iteration before"
             case "unknown":
                 return (
                     f"there is {_a(self.what)} in {_listed(self.reaches)}, and none in the program "
@@ -143,12 +162,13 @@ def find(recorded: Recorded) -> tuple[Finding, int] | None:
     if not origins:
         return None
     first = next((at for at in origins if recorded.sites[at]["kind"] != "constant"), origins[0])
-    what = "NaN" if is_nan(recorded.numbers[first]) else "infinity"
+    number = recorded.numbers[first]
+    what = "infinity" if bad(number) and not is_nan(number) else "NaN"
     cause = None
     if what == "NaN" and (infinite := _infinite_source(recorded, first)) is not None:
-        cause = _described(recorded, infinite, "infinity")
+        cause = _described(recorded, infinite, "infinity", is_infinite)
     found = replace(
-        _described(recorded, first, what),
+        _described(recorded, first, what, bad),
         reaches=tuple(name for name, _ in returned),
         others=len(origins) - 1,
         cause=cause,
@@ -162,16 +182,22 @@ def _infinite_source(recorded: Recorded, site: int) -> int | None:
     return found[0] if found else None
 
 
-def _described(recorded: Recorded, at: int, what: str) -> Finding:
+def _described(recorded: Recorded, at: int, what: str, bad: Bad) -> Finding:
     site = recorded.sites[at]
     operands = site["operands"]
     largest = [recorded.numbers[each] for _, each in operands if each >= 0]
+    kind = site["kind"] if site["kind"] in ("argument", "constant", "carried") else "value"
+    is_own = kind == "constant" and site["number"] >= 0  # whose line is that of the whole call
+    reader = recorded.reader(at, bad) if is_own else None
+    of_line = site if reader is None else recorded.sites[reader]
+    stack = recorded.table["stacks"][of_line["stack"]]
     return Finding(
         what,
-        site["kind"] if site["kind"] in ("argument", "constant") else "value",
-        site["op"] if site["kind"] == "argument" else _name(site),
+        kind if bad(recorded.numbers[at]) else "failure",
+        site["op"] if kind == "argument" else _name(site),
         site["path"],
-        place_of(recorded.table["stacks"][site["stack"]]),
+        place_of(stack),
+        library_place(Place(*frame) for frame in reversed(stack)),
         recorded.turns(at),
         operand_types=tuple(kind for kind, _ in operands),
         largest=tuple(largest),
@@ -199,8 +225,42 @@ def with_statistics(finding: Finding, recorded: Recorded) -> Finding:
             numbers = recorded.numbers[at : at + COUNT]
             told[site["op"]].append(Statistics.of(site["type"], numbers))
     result = next((each for each in told["result"] if each.nan or each.inf), None)
-    result = result or next(iter(told["result"]), None)
+    if finding.kind != "failure":
+        result = result or next(iter(told["result"]), None)
     return replace(finding, operands=tuple(told["operand"]), result=result)
+
+
+_FAILURES = {
+    "cholesky": "failed, since its operand is not positive definite",
+    "eig": "did not converge",
+    "eigh": "did not converge",
+    "schur": "did not converge",
+    "svd": "did not converge",
+}
+"""What it means that a routine did not succeed, by the primitive's name."""
+
+
+_TRANSFORMED = re.compile(r"(\w+)\((.*)\)")
+_NO_SCOPE = re.compile(
+    r"while|body|cond|scan|shard_map|(branch_\d+|cond|body)_fun|checkpoint|remat(ted_computation)?|"
+    r"closed_call|custom_[jv]{2}p_call|core_call"
+)
+
+
+def _scope(path: str) -> str:
+    """The scopes in JAX's name of an op, which networks give their parts: "Net/Dense_1"."""
+    found = []
+    for part in path.split("/")[:-1]:
+        while wrapped := _TRANSFORMED.fullmatch(part):
+            part = "" if wrapped[1] in ("jit", "pjit") else wrapped[2]
+        if part and not _NO_SCOPE.fullmatch(part):
+            found.append(part)
+    return "/".join(found)
+
+
+def _short(function: str) -> str:
+    """A function's name without the functions that it is defined in."""
+    return function.rpartition("<locals>.")[2]
 
 
 def _turns(turns: Sequence[int]) -> str:

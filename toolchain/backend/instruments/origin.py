@@ -51,10 +51,35 @@ class Recorded:
                 continue
             seen.add(site)
             sources = self.sources(site, bad) or self._within(site, bad)
+            routine = None if sources else self._routine(site)
+            if routine is not None:
+                sources = self.sources(routine, bad)
             left += sources
             if not sources:
-                found.add(site)
+                found.add(site if routine is None else routine)
         return sorted(found)
+
+    def _routine(self, site: int) -> int | None:
+        """The routine that did not succeed, of a constant that JAX gives in place of its results.
+
+        Both have the name and the line of one equation.
+        """
+        constant = self.sites[site]
+        if constant["kind"] != "constant" or not is_nan(self.numbers[site]):
+            return None
+        for at, each in enumerate(self.sites):
+            if each.get("op") == "custom_call" and all(each[k] == constant[k] for k in _OF_ONE):
+                return at
+        return None
+
+    def reader(self, site: int, bad: Bad) -> int | None:
+        """The first op that is bad because a site is."""
+        for at, each in enumerate(self.sites):
+            if site in (operand for _, operand in each.get("operands", ())) and self.is_bad(
+                at, bad
+            ):
+                return at
+        return None
 
     def _within(self, site: int, bad: Bad) -> list[int]:
         """The first bad value inside a loop whose own way back is not recorded.
@@ -93,6 +118,9 @@ class Recorded:
         places = range(len(self.sites))
         return [at for at in places if self.is_bad(at, bad) and not self.sources(at, bad)]
 
+
+_OF_ONE = ("path", "stack", "within")
+"""What the ops have in common that JAX makes of one equation."""
 
 _OF_VALUES = ("value", "constant", "argument", "carried", "result")
 
