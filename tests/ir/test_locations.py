@@ -7,6 +7,7 @@ from jaxlib.mlir import ir
 import jxc
 from jxc.analysis.hlo import parse_hlo
 from jxc.ir import make_context, read_module, walk
+from jxc.ir.locations import name_file
 from jxc.pipeline.native import run_native
 
 X = jnp.ones((8, 8))
@@ -63,3 +64,20 @@ def test_xla_keeps_the_line_in_a_jitted_function_and_in_its_caller():
         "jit(f)/jit(inner)/tanh": "inner",
         "jit(f)/jit(sort)/sort": "f",
     }
+
+
+CALLS = """
+func.func public @main() {
+  call @f() : () -> ()
+  call @f() : () -> () loc("g.py":1:1)
+  return
+}
+func.func private @f()
+"""
+
+
+def test_what_has_no_file_gets_the_name_of_its_own():
+    module = read_module(CALLS, make_context())
+    name_file(module, "f.mlir")
+    lines = [str(op.location) for op in walk(module.operation) if op.operation.name == "func.call"]
+    assert lines == ['loc("f.mlir":3:3)', 'loc("g.py":1:1)']

@@ -1,4 +1,4 @@
-"""Locations: the name that JAX gave an op and the Python frames behind it."""
+"""Locations: the name that JAX gave an op and the Python frames behind it, or a file's line."""
 
 from __future__ import annotations
 
@@ -41,3 +41,16 @@ def _path_and_frames(location: ir.Location) -> tuple[str, ir.Location | None]:
 
 def _unless_unknown(location: ir.Location) -> ir.Location | None:
     return None if isinstance(location, ir.UnknownLoc) else location
+
+
+_UNNAMED = "-"  # the file that MLIR says a text is from that it was given in memory
+
+
+def name_file(module: ir.Module, name: str) -> None:
+    """Give the ops that are located in a text without a name that of its file."""
+    with module.context:
+        for op in walk(module.operation):
+            location = op.location
+            if isinstance(location, ir.FileLineColLoc) and location.filename == _UNNAMED:
+                line, column = location.start_line, location.start_col
+                op.operation.location = ir.Location.file(name, line, column)

@@ -69,6 +69,7 @@ def _from_file(
         )
     from ...backend.from_module import lowered_from_module, uncallable_from_module
     from ...ir import make_context, read_module
+    from ...ir.locations import name_file
     from .artifacts import resumed
 
     name = input_name(source)
@@ -77,6 +78,7 @@ def _from_file(
     if edited is not None:
         return Job(name, edited, edited.arguments, {}, True, pipeline, flags["assume"])
     module = read_module(data, make_context(), name=name)
+    name_file(module, name)  # so that kernels are told by its lines
     if platform:
         return Job(name, uncallable_from_module(module), (), {}, True, pipeline, flags["assume"])
     plain = lowered_from_module(module)
