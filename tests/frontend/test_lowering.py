@@ -178,6 +178,23 @@ def test_a_value_of_another_trace():
         lower(lambda x: x + kept[0], (SPEC,))
 
 
+def test_a_callback_for_hardware_that_is_not_here():
+    def step(x):
+        def body(_, y):
+            jax.debug.print("{}", y)
+            return y + x
+
+        return jax.lax.fori_loop(0, 3, body, x)
+
+    with pytest.raises(
+        TraceError, match=r"jax\.debug\.print calls back .* which tpu is not"
+    ) as caught:
+        lower(step, (SPEC,), platform="tpu")
+    assert caught.value.place.text == 'jax.debug.print("{}", y)'
+    with pytest.raises(TraceError, match="which cuda is not"):
+        lower(step, (SPEC,)).for_platform("cuda")
+
+
 class Held:
     def __init__(self):
         self.layers = [{"w": np.ones((2, 4), np.float32)}]

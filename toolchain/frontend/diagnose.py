@@ -89,7 +89,7 @@ class Failure:
 def explain(error: Exception, call: Call) -> TraceError:
     """The message for an exception that tracing or lowering `call` raised."""
     place, explained = problem(error, call)
-    return _trace_error(explained, place, call)
+    return trace_error(explained, place, call)
 
 
 def problem(error: Exception, call: Call) -> tuple[Place | None, Explained]:
@@ -99,7 +99,8 @@ def problem(error: Exception, call: Call) -> tuple[Place | None, Explained]:
     return place, _problem(Failure(error, place, call))
 
 
-def _trace_error(explained: Explained, place: Place | None, call: Call) -> TraceError:
+def trace_error(explained: Explained, place: Place | None, call: Call) -> TraceError:
+    """The message for what is wrong with `call` at a line of the user's."""
     problem, remedy = explained
     lines = [f"{place}: {problem}" if place else problem]
     if place and place.text:
@@ -334,7 +335,7 @@ def check_leaks(traced: Any, call: Call) -> None:
     for equation in _private.equations_of(traced.jaxpr) if count else ():
         if any(not hasattr(operand, "val") and operand in foreign for operand in equation.invars):
             frames = (Place(*frame) for frame in _private.frames_of(equation))
-            raise _trace_error(_LEAKED, innermost_of(frames, home_of(call.function)), call)
+            raise trace_error(_LEAKED, innermost_of(frames, home_of(call.function)), call)
 
 
 # Arguments, before tracing

@@ -14,6 +14,7 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from ..errors import MissingTargetError, UsageError
+from .callbacks import check_callbacks
 from .constants import CapturedConstant, captured_constants
 from .diagnose import Call, check_arguments, check_leaks, explaining
 from .mesh import make_mesh, platform_for, settle, sizes_of, within
@@ -66,7 +67,7 @@ class Lowering:
         """
         start = time.perf_counter()
         with within(self._over), explaining(self._call):
-            lowered = self.traced.lower(lowering_platforms=(platform,))
+            lowered = _lowered(self.traced, (platform,), self._call)
         seconds = time.perf_counter() - start
         again = replace(self, lowered=lowered, lower_seconds=seconds)
         return replace(again, mesh=settle(again.module, self._over, self._call.name))
@@ -150,11 +151,20 @@ def _lower(call: Call, jitted: Any, args: Any, platform: str | None) -> Lowering
     traced = jitted.trace(*args, **kwargs)
     traced_at = time.perf_counter()
     check_leaks(traced, call)
-    lowered = traced.lower(lowering_platforms=platforms)
+    lowered = _lowered(traced, platforms, call)
     exported = _export(jitted, args, kwargs, platforms) if _has_symbols(args, kwargs) else None
     end = time.perf_counter()
     times = (traced_at - start, end - traced_at)
     return Lowering(call.function, traced, lowered, *times, _exported=exported)
+
+
+def _lowered(traced: Any, platforms: tuple[str, ...] | None, call: Call) -> Any:
+    try:
+        return traced.lower(lowering_platforms=platforms)
+    except Exception:
+        if platforms:
+            check_callbacks(traced, platforms[0], call)
+        raise
 
 
 def _has_symbols(args: Any, kwargs: Any) -> bool:

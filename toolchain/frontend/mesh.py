@@ -89,7 +89,11 @@ def platform_for(mesh: Any, platform: str | None) -> str | None:
         return platform
     import jax
 
-    device = jax.devices()[0]
+    return platform_of(jax.devices()[0])
+
+
+def platform_of(device: Any) -> str:
+    """What JAX lowers for, for this device: "cuda" or "rocm" for a "gpu"."""
     if device.platform != "gpu":
         return device.platform
     return "rocm" if "rocm" in device.client.platform_version.lower() else "cuda"

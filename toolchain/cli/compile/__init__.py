@@ -60,7 +60,8 @@ def compile_command(source: str, **flags: Any) -> None:
         from .judge import read_budgets
 
         read_budgets(flags)  # before anything takes its time
-    job = prepare(source, data, spec, flags, targets[0].platform if is_judged else None)
+    traced_for = next((target for target in targets if target.is_present), targets[0])
+    job = prepare(source, data, spec, flags, traced_for.platform if is_judged else None)
     with contextlib.ExitStack() as stack:
         if job.x64:
             import jax
