@@ -77,6 +77,10 @@ class Call:
     part: tuple[int, ...] | None = None
     site: Place | None = None
 
+    def is_given(self, name: str) -> bool:
+        """Whether an argument was given, static or not."""
+        return name in self.trees or (name in self.static and self.static[name].token != _DEFAULT)
+
     @property
     def key(self) -> Hashable:
         """The same for calls that one program might have served."""
@@ -94,8 +98,9 @@ def call_of(tracing: Tracing) -> Call:
         function=function,
         leaves=_leaves(tracing.names, tracing.avals, _values(tracing)),
         trees={name: jax.tree.structure(value) for name, value in arrays.items()},
-        by_keyword=frozenset(tracing.kwargs) - names,
-        static=_defaults(options) | {name: describe(bound[name]) for name in names},
+        by_keyword=frozenset(tracing.kwargs),
+        static=_defaults(options)
+        | {name: describe(bound[name], by_identity=True) for name in names},
         options=_options(options),
         context=_context(),
         mesh="" if getattr(tracing.mesh, "empty", True) else str(tracing.mesh),
@@ -154,10 +159,14 @@ def _defaults(options: Any) -> dict[str, Known]:
         name: parameters[name].default for name in options.static_argnames if name in parameters
     }
     return {
-        name: Known(f"{describe(value).words} by default", ("by default",))
+        name: Known(f"{describe(value).words} by default", _DEFAULT)
         for name, value in found.items()
         if value is not inspect.Parameter.empty
     }
+
+
+_DEFAULT = ("by default",)
+"""The token of static arguments that were left out."""
 
 
 def _values(tracing: Tracing) -> Sequence[Any]:

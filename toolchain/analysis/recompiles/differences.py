@@ -10,8 +10,17 @@ import jax
 from .calls import PIPELINE, Call, Leaf
 from .functions import Known
 from .records import Difference
+from .trees import differing_outlines, metadata_words, outline, type_words
 
-_FAR = {"structure": 4, "configuration": 3, "function": 2, "sharding": 2, "dtype": 2}
+_FAR = {
+    "structure": 4,
+    "configuration": 3,
+    "closure": 3,  # a closure is of a function made anew
+    "metadata": 2,
+    "function": 2,
+    "sharding": 2,
+    "dtype": 2,
+}
 """How far a difference takes two calls apart; 1 for all other kinds."""
 
 
@@ -44,7 +53,7 @@ def _context(before: Call, after: Call) -> Iterator[Difference]:
     if not found and before.context.get("") != after.context.get(""):  # JAX's own key
         pairs = zip(before.context.get("", ()), after.context.get("", ()), strict=False)
         was, now = next((pair for pair in pairs if pair[0] != pair[1]), (None, None))
-        yield Difference("configuration", "JAX's trace context", _outline(was), _outline(now))
+        yield Difference("configuration", "JAX's trace context", outline(was), outline(now))
 
 
 def _settings(before: Call, after: Call) -> Iterator[Difference]:
@@ -82,8 +91,8 @@ def _function(before: Call, after: Call) -> Iterator[Difference]:
 
 
 def _structure(before: Call, after: Call) -> Iterator[Difference]:
-    for name in before.by_keyword ^ after.by_keyword:
-        if name in before.trees and name in after.trees:
+    for name in sorted(before.by_keyword ^ after.by_keyword):
+        if before.is_given(name) and after.is_given(name):
             ways = ("given by position", "given by keyword")
             order = ways if name in after.by_keyword else ways[::-1]
             yield Difference("structure", name, *order)
@@ -91,15 +100,24 @@ def _structure(before: Call, after: Call) -> Iterator[Difference]:
     for name in names:
         old, new = before.trees.get(name), after.trees.get(name)
         if (old is None) != (new is None) or old != new:
-            yield Difference("structure", name, *_tree_words(name, old, new, before, after))
+            yield _tree(name, old, new, before, after)
+
+
+def _tree(name: str, old: Any, new: Any, before: Call, after: Call) -> Difference:
+    """Two pytrees by what one has and the other has not; whole where that tells nothing."""
+    if old is None or new is None:
+        words = ("left out", "given") if old is None else ("given", "left out")
+        return Difference("structure", name, *words)
+    if metadata := metadata_words(old, new):
+        return Difference("metadata", name, *metadata)
+    return Difference("structure", name, *_tree_words(name, old, new, before, after))
 
 
 def _tree_words(name: str, old: Any, new: Any, before: Call, after: Call) -> tuple[str, str]:
-    """Two pytrees by what one has and the other has not; whole where that tells nothing."""
-    if old is None or new is None:
-        return ("left out", "given") if old is None else ("given", "left out")
     if jax.tree_util.treedef_is_leaf(old) or jax.tree_util.treedef_is_leaf(new):
-        return _outline(old), _outline(new)
+        return outline(old), outline(new)
+    if types := type_words(old, new):
+        return types
     paths = [[leaf.name for leaf in call.leaves if _is_in(leaf, name)] for call in (before, after)]
     lost = [path for path in paths[0] if path not in paths[1]]
     gained = [path for path in paths[1] if path not in paths[0]]
@@ -107,7 +125,7 @@ def _tree_words(name: str, old: Any, new: Any, before: Call, after: Call) -> tup
         before_words = f"with {_some(lost)}" if lost else f"without {_some(gained)}"
         after_words = f"with {_some(gained)}" if gained else f"without {_some(lost)}"
         return before_words, after_words
-    return _outline(old), _outline(new)
+    return differing_outlines(old, new)
 
 
 def _is_in(leaf: Leaf, name: str) -> bool:
@@ -118,14 +136,6 @@ def _is_in(leaf: Leaf, name: str) -> bool:
 def _some(names: Sequence[str], most: int = 3) -> str:
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
-
-
-def _outline(tree: Any) -> str:
-    """A pytree's structure, or another value, in few words."""
-    if isinstance(tree, jax.tree_util.PyTreeDef) and jax.tree_util.treedef_is_leaf(tree):
-        return "one array"
-    text = str(tree).removeprefix("PyTreeDef(").removesuffix(")")
-    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _static(before: Call, after: Call) -> Iterator[Difference]:

@@ -14,6 +14,7 @@ from types import CodeType
 from typing import Any
 
 import jax
+import numpy as np
 
 from ...backend.owners import owner_of
 from ...frontend.places import Place, definition_place
@@ -177,7 +178,7 @@ def name_of(function: Any) -> str:
 def _wrapper_name(layer: Any) -> str:
     """Such as "grad.<locals>.grad_f"."""
     code = code_of(layer)
-    if code is None:
+    if code is None or inspect.ismethod(layer):
         return ""
     if not code.co_qualname.startswith("api_boundary"):
         return code.co_qualname
@@ -265,13 +266,19 @@ def _defaults(function: Any, code: CodeType, depth: int) -> dict[str, Known]:
     return {k: describe(v, depth) for k, v in (found | (function.__kwdefaults__ or {})).items()}
 
 
-def describe(value: Any, depth: int = 0) -> Known:
+def describe(value: Any, depth: int = 0, *, by_identity: bool = False) -> Known:
     """A value in words, and what tells it from others. Keeps nothing large alive, and waits for
-    no device."""
+    no device.
+
+    Args:
+        value: any.
+        depth: of values within values.
+        by_identity: whether functions of the same code are others, as JAX has it of static values.
+    """
     if isinstance(value, str | bytes):
         token = (type(value), len(value), hash(value))
         return Known(_short(repr(value[:_LONGEST])), token, is_data=True)
-    if value is None or isinstance(value, bool | int | float | complex):
+    if value is None or isinstance(value, bool | int | float | complex | np.generic):
         return Known(_short(repr(value)), (type(value), repr(value)), is_data=True)
     if isinstance(value, type):
         return Known(_short(value.__qualname__), ("class", value.__module__, value.__qualname__))
@@ -279,9 +286,9 @@ def describe(value: Any, depth: int = 0) -> Known:
         words = _array_words(value)
         return Known(words, ("array", words, id(value)), is_data=True)
     if isinstance(value, tuple | list | dict) and len(value) <= _WIDEST and depth < _DEEPEST:
-        return _describe_container(value, depth)
+        return _describe_container(value, depth, by_identity)
     if callable(value) and code_of(innermost(value)) is not None:
-        return _describe_code(value, depth)
+        return _describe_identity(value) if by_identity else _describe_code(value, depth)
     return _describe_value(value) or _describe_tree(value) or _describe_object(value)
 
 
@@ -290,13 +297,14 @@ def is_array(value: Any) -> bool:
     return hasattr(value, "shape") and hasattr(value, "dtype")
 
 
-def _describe_container(value: Any, depth: int) -> Known:
+def _describe_container(value: Any, depth: int, by_identity: bool) -> Known:
+    inner = functools.partial(describe, depth=depth + 1, by_identity=by_identity)
     if isinstance(value, dict):
-        pairs = {str(key): describe(item, depth + 1) for key, item in value.items()}
+        pairs = {str(key): inner(item) for key, item in value.items()}
         words = ", ".join(f"{key}: {item.words}" for key, item in pairs.items())
         token = tuple((key, item.token) for key, item in pairs.items())
         return Known(_short(f"{{{words}}}"), ("dict", token))
-    items = [describe(item, depth + 1) for item in value]
+    items = [inner(item) for item in value]
     opening, closing = "()" if isinstance(value, tuple) else "[]"
     words = f"{opening}{', '.join(item.words for item in items)}{closing}"
     return Known(_short(words), (type(value), tuple(item.token for item in items)))
@@ -307,8 +315,8 @@ def _describe_tree(value: Any) -> Known | None:
     leaves = jax.tree.leaves(value)
     if len(leaves) == 1 and leaves[0] is value:
         return None
-    kind = type(value).__qualname__
-    return Known(_short(f"a {kind} object"), ("tree", kind, tuple(map(id, leaves))))
+    kind = type(value)
+    return Known(_short(f"{an(kind)} object"), ("tree", kind.__qualname__, tuple(map(id, leaves))))
 
 
 def _describe_code(value: Any, depth: int) -> Known:
@@ -318,6 +326,16 @@ def _describe_code(value: Any, depth: int) -> Known:
     cells = _closure_values(inner, depth + 1) if depth < _DEEPEST else {}
     token = (code, tuple((name, known.token) for name, known in cells.items()))
     return Known(f"the function {name_of(inner)}", ("function", token))
+
+
+def _describe_identity(value: Any) -> Known:
+    """A function: equal to itself alone, but for methods of one object, and classes that differ."""
+    words = f"the function {name_of(innermost(value))}"
+    if inspect.ismethod(value):
+        return Known(words, ("method", id(value.__self__), id(value.__func__)))
+    if type(value).__eq__ is object.__eq__:
+        return Known(words, ("function", id(value)), by_identity=True)
+    return _describe_value(value) or _describe_object(value)
 
 
 def _describe_value(value: Any) -> Known | None:
@@ -335,7 +353,7 @@ def _describe_value(value: Any) -> Known | None:
 def _describe_object(value: Any) -> Known:
     kind = type(value)
     by_identity = kind.__eq__ is object.__eq__
-    return Known(_short(f"a {kind.__qualname__} object"), id(value), by_identity)
+    return Known(_short(f"{an(kind)} object"), id(value), by_identity)
 
 
 def _array_words(value: Any) -> str:
@@ -343,6 +361,12 @@ def _array_words(value: Any) -> str:
         return f"{value.dtype}[{','.join(map(str, value.shape))}]"
     except Exception:  # not an array after all
         return type(value).__qualname__
+
+
+def an(kind: type) -> str:
+    """A class by its name, with its article: "an Agent"."""
+    name = _LOCAL.sub("", kind.__qualname__)
+    return f"{'an' if name[:1] in 'AEIOaeio' else 'a'} {name}"
 
 
 def _short(text: str) -> str:

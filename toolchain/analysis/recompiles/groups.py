@@ -9,8 +9,8 @@ from typing import Any
 
 from ...frontend.places import Place
 from .calls import Call
-from .reasons import fix_for, join, new_object
-from .records import Compilation, Difference
+from .reasons import MASK, eager_fix, fix_for, fix_of, join, new_object
+from .records import Compilation, Difference, Reason
 from .sizes import padding_waste, propose_sizes
 
 _SHOWN = 6  # values of something that varied, in a sentence
@@ -121,18 +121,25 @@ class Group:
 
 def groups_of(compilations: Sequence[Compilation], calls: Mapping[int, Call]) -> list[Group]:
     """The reasons for all that was compiled again, the costliest first."""
-    again: dict[tuple[Hashable, tuple[str, ...]], list[Compilation]] = {}
+    again: dict[tuple[Hashable, tuple[str, ...], frozenset[str]], list[Compilation]] = {}
     for each in compilations:
         if each.reason is not None and each.is_compiled and not each.is_eager:
             kinds = tuple(dict.fromkeys(d.kind for d in each.reason.differences))
-            again.setdefault((calls[each.number].key, kinds), []).append(each)
-    reasons = Counter(function for function, _ in again)
+            again.setdefault((calls[each.number].key, kinds, _names(each.reason)), []).append(each)
+    reasons = Counter(function for function, *_ in again)
     groups = [
         _group(members, compilations, calls, kinds, is_only=reasons[function] == 1)
-        for (function, kinds), members in again.items()
+        for (function, kinds, _), members in again.items()
     ]
     groups += [_eager_group(row) for row in rows_of(compilations) if _is_worth_telling(row)]
     return sorted(groups, key=lambda group: -group.seconds)
+
+
+def _names(reason: Reason) -> frozenset[str]:
+    """The static arguments and closures that are to blame: each has a remedy of its own."""
+    return frozenset(
+        each.where for each in reason.differences if each.kind in ("static value", "closure")
+    )
 
 
 def _is_worth_telling(row: Row) -> bool:
@@ -154,6 +161,10 @@ def _group(
     sizes: tuple[int, ...] = ()
     if len(members) == 1 or not kinds:
         sentence, fix = reason.sentence, reason.fix
+        if kinds:  # later calls may tell more than was known when it was compiled
+            call = calls[members[-1].number]
+            others = [each for each in calls.values() if each.key == call.key]
+            fix = fix_of(call, reason.differences, others)
         if "shape" in kinds:
             sizes = told.sizes()
     else:
@@ -207,6 +218,8 @@ class _Told:
                 return _and(
                     f"{p}, which it takes from outside, {self._varied(kind, p)}" for p in places
                 )
+            case "metadata":
+                return _and(f"what {p} holds beside arrays {self._varied(kind, p)}" for p in places)
             case "sharding":
                 return _and(f"the placement of {p} {self._varied(kind, p)}" for p in places)
         word = {"dtype": "the dtype of ", "weak type": "the type of "}.get(kind, "")
@@ -260,11 +273,11 @@ class _Told:
         names = join(dict.fromkeys(name for name, _, _ in dimensions))
         extents = [n for n in dimensions[0][2] if isinstance(n, int)]
         if len(set(extents)) <= len(sizes):
-            return f"Pad {names} to {max(sizes)}, so that one program serves all."
+            return f"Pad {names} to {max(sizes)}, so that one program serves all. {MASK}"
         waste = padding_waste(extents, sizes)
         return (
-            f"Pad {names} to {_either(sizes)} (jxc.bucket): {_programs(len(sizes))} "
-            f"instead of {len(set(extents))}, {waste:.0%} of it padding."
+            f"Pad {names} to {_either(sizes)}: {_programs(len(sizes))} instead of "
+            f"{len(set(extents))}, {waste:.0%} of it padding. {MASK}"
         )
 
 
@@ -305,10 +318,9 @@ def _eager_group(row: Row) -> Group:
         f"runs outside of jax.jit: {row.function}"
     )
     if again:
-        sentence += f"; {again} of them again, for {len(types)} different types of arguments"
-    fix = "Put the computation into one function under jax.jit, if it is yours."
-    if again:
-        fix += " Keep shapes and dtypes the same."
+        sentence += f"; {again} of them again"
+        sentence += f", for {len(types)} different types of arguments" if len(types) > 1 else ""
+    fix = eager_fix(is_varied=bool(again))
     called = (row.called,) if row.called else ()
     numbers = tuple(each.number for each in compiled)
     return Group(row.function, called, numbers, ("eager",), row.total, sentence, fix)

@@ -49,8 +49,16 @@ class Log:
     def _explain(self, compilation: Compilation, call: Call) -> None:
         earlier = self._earlier.setdefault(call.key, [])
         looked_at = earlier[-1:] if compilation.is_eager else earlier[-_COMPARED:]
-        compilation.reason = reason_for(call, looked_at)
+        lines = {number: line for number, _ in looked_at if (line := self._line(number))}
+        here = self._line(compilation.number)
+        elsewhere = {number: line for number, line in lines.items() if line != here}
+        compilation.reason = reason_for(call, looked_at, elsewhere)
         earlier.append((compilation.number, call))
+
+    def _line(self, number: int) -> str:
+        """The user's line that called for a program; empty where it is not known."""
+        called = self._recording.compilations[number - 1].called
+        return str(called) if called else ""
 
     @property
     def rows(self) -> list[Row]:

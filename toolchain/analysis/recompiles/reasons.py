@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from .calls import Call
 from .differences import nearest
 from .records import Difference, Reason
 
 
-def reason_for(call: Call, earlier: Sequence[tuple[int, Call]]) -> Reason | None:
-    """Why none of the programs of earlier calls served; None where there are none."""
+def reason_for(
+    call: Call, earlier: Sequence[tuple[int, Call]], lines: Mapping[int, str]
+) -> Reason | None:
+    """Why none of the programs of earlier calls served; None where there are none.
+
+    Args:
+        call: the one that made JAX compile.
+        earlier: calls that did so before, with the numbers of their programs.
+        lines: where calls were made that are not to be found at the line of this one, by number.
+    """
     if not earlier:
         return None
     number, differences = nearest(call, earlier)
@@ -18,10 +26,29 @@ def reason_for(call: Call, earlier: Sequence[tuple[int, Call]]) -> Reason | None
     if not differences:
         return Reason(number, (), f"{name} {_FORGOTTEN}", _REMEMBER)
     said = join(dict.fromkeys(_clause(each, call) for each in differences))
-    sentence = f"{name} was compiled again: {said}; compilation {number} came nearest"
+    nearest_line = f"; the call at {lines[number]} came nearest" if number in lines else ""
+    sentence = f"{name} was compiled again: {said}{nearest_line}"
+    return Reason(number, differences, sentence, fix_of(call, differences, [c for _, c in earlier]))
+
+
+def fix_of(call: Call, differences: Sequence[Difference], others: Sequence[Call]) -> str:
+    """What to do about one call; `others` are of the same function."""
     kinds = dict.fromkeys(each.kind for each in differences)
-    fixes = [fix_for(kind, [d for d in differences if d.kind == kind], [call]) for kind in kinds]
-    return Reason(number, differences, sentence, " ".join(fixes))
+    if call.function.is_operation:
+        return eager_fix(is_varied=not {"shape", "dtype", "weak type"}.isdisjoint(kinds))
+    fixes = []
+    for kind in kinds:
+        found = [each for each in differences if each.kind == kind]
+        size = _full_batch(found, [call, *others]) if kind == "shape" else ""
+        fixes.append(_fix_last(found, size) if size else fix_for(kind, found, [call]))
+    return " ".join(fixes)
+
+
+def eager_fix(*, is_varied: bool) -> str:
+    """What to do about operations outside of jit, which may come for many types."""
+    fix = "Put the computation into one function under jax.jit, if it is yours."
+    more = " Keep shapes and dtypes the same, or use numpy, which compiles nothing."
+    return f"{fix}{more}" if is_varied else fix
 
 
 _FORGOTTEN = (
@@ -43,6 +70,8 @@ def _clause(difference: Difference, call: Call) -> str:
             return f"{where} was {before} and is {after}"
         case "static value":
             return f"the static argument {where} was {before} and is {after}"
+        case "metadata":
+            return f"{where} held {before} beside arrays and holds {after}"
         case "sharding":
             return f"{where} was placed {before} and is placed {after}"
     return f"{where} was {before} and is {after}"
@@ -81,10 +110,26 @@ def _fix_shape(differences: Sequence[Difference], calls: Sequence[Call]) -> str:
     pairs = [(_extents(each.before), _extents(each.after)) for each in differences]
     if any(len(before) != len(after) for before, after in pairs):
         return f"Give {names} as many dimensions in every call."
-    if len(calls) == 1 and all(_is_smaller_batch(*pair) for pair in pairs):
-        size = pairs[0][0][0]
-        return f"Drop the last, smaller batch (drop_remainder), or pad {names} to {size}."
-    return f"Pad {names} to one size, or to a few (jxc.bucket), so that one program serves many."
+    return f"Pad {names} to one size, or to a few, so that one program serves many. {MASK}"
+
+
+MASK = "Mask what is added, or use jxc.bucket where no row depends on others."
+"""What padding takes to leave the results as they are."""
+
+
+def _full_batch(differences: Sequence[Difference], calls: Sequence[Call]) -> str:
+    """The size of batches where one that is smaller is the only other; empty where it is not so."""
+    pairs = [(_extents(each.before), _extents(each.after)) for each in differences]
+    names = {each.where for each in differences}
+    shapes = {leaf.shape[:1] for call in calls for leaf in call.leaves if leaf.name in names}
+    is_last = len(shapes) == 2 and all(_is_smaller_batch(*pair) for pair in pairs)
+    return pairs[0][0][0] if is_last else ""
+
+
+def _fix_last(differences: Sequence[Difference], size: str) -> str:
+    names = join(dict.fromkeys(each.where for each in differences))
+    drop = "If it is the last, smaller batch, drop it (drop_remainder)"
+    return f"{drop}; or pad {names} to {size}. {MASK}"
 
 
 def _extents(type_: str) -> list[str]:
@@ -99,8 +144,12 @@ def _is_smaller_batch(before: list[str], after: list[str]) -> bool:
 
 
 def _fix_dtype(differences: Sequence[Difference], calls: Sequence[Call]) -> str:
-    first = differences[0]
-    return f"Give {first.where} one dtype before the call: {first.where}.astype(...)."
+    first = differences[0].where
+    is_number = any(
+        "a Python" in word for each in differences for word in (each.before, each.after)
+    )
+    how = f"jnp.asarray({first}, dtype=...)" if is_number else f"{first}.astype(...)"
+    return f"Give {first} one dtype before the call: {how}."
 
 
 def _fix_weak(differences: Sequence[Difference], calls: Sequence[Call]) -> str:
@@ -111,25 +160,45 @@ def _fix_weak(differences: Sequence[Difference], calls: Sequence[Call]) -> str:
 
 
 def _fix_static(differences: Sequence[Difference], calls: Sequence[Call]) -> str:
-    name = differences[0].where
+    names: dict[str, list[str]] = {}
+    for name in dict.fromkeys(each.where for each in differences):
+        found = [each for each in differences if each.where == name]
+        names.setdefault(_fix_of_static(name, found, calls), []).append(name)
+    return " ".join(fix.format(join(where)) for fix, where in names.items())
+
+
+def _fix_of_static(name: str, differences: Sequence[Difference], calls: Sequence[Call]) -> str:
+    """What to do about one argument, with a place for its name."""
     known = [call.static[name] for call in calls if name in call.static]
     if known and all(each.by_identity for each in known):
-        kind = known[0].words.removeprefix("a ").removesuffix(" object")
+        kind = known[0].words.removeprefix("an ").removeprefix("a ").removesuffix(" object")
+        if kind.startswith("the function "):
+            return (
+                "Pass the same function object as {} each time: make it once, outside of the loop."
+            )
         return (
-            f"Give {kind} equality and a hash by value (@dataclass(frozen=True)), or pass the same "
-            "object each time: it equals nothing but itself."
+            f"Give {_braced(kind)} equality and a hash by value (@dataclass(frozen=True)), or pass "
+            "the same object each time: it equals nothing but itself."
         )
     if all(_is_only_default(each) for each in differences):
-        return f"Pass {name} in every call, or in none: JAX takes a default for another value."
+        return "Pass {} in every call, or in none: JAX takes a default for another value."
     return (
-        f"Pass {name} as an argument that is not static, if no shape and no Python 'if' depends "
+        "Pass {} as an argument that is not static, if no shape and no Python 'if' depends "
         "on it; else keep it to few values."
     )
 
 
+def _braced(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")
+
+
 def _is_only_default(difference: Difference) -> bool:
-    values = {each.removesuffix(" by default") for each in (difference.before, difference.after)}
-    return len(values) == 1
+    pair = (difference.before, difference.after)
+    is_left_out = [each.endswith(_BY_DEFAULT) for each in pair]
+    return any(is_left_out) and len({each.removesuffix(_BY_DEFAULT) for each in pair}) == 1
+
+
+_BY_DEFAULT = " by default"
 
 
 def _fix_structure(differences: Sequence[Difference], calls: Sequence[Call]) -> str:
@@ -145,6 +214,16 @@ def _fix_structure(differences: Sequence[Difference], calls: Sequence[Call]) -> 
 
 
 _SAME_TREE = "Give {} the same keys and types in every call; fill in what is missing."
+
+
+def _fix_metadata(differences: Sequence[Difference], calls: Sequence[Call]) -> str:
+    names = join(dict.fromkeys(each.where for each in differences))
+    return (
+        f"JAX compiles for each value of what {names} holds beside arrays: make it once, before "
+        "the loop (an optimiser, a function), or make it an array, if it is a number."
+    )
+
+
 _STRUCTURE = {
     "given by keyword": "Pass {} in one way everywhere, by position or by keyword.",
     "left out": "Pass {} in every call, or jit a function of its own for the calls without.",
@@ -165,10 +244,12 @@ def _fix_function(differences: Sequence[Difference], calls: Sequence[Call]) -> s
             f"Call lax.{call.function.name} under jax.jit, or define the function in it once, "
             "outside of the loop."
         )
-    made = {"lambda": "the lambda", "partial": "the partial", "method": "jax.jit of the method"}
+    made = {"lambda": "the lambda", "partial": "the partial"}
     what = made.get(call.function.form, "the function")
     if call.function.wrappers:
         what = f"{call.function.wrappers[0].split('.')[0].lstrip('_')}({call.function.name})"
+    elif call.function.form == "method":
+        return "Make jax.jit of the method once, such as in __init__, outside of the loop."
     return f"Hoist the definition: make {what} and its jax.jit once, outside of the loop."
 
 
@@ -190,6 +271,7 @@ _FIXES: dict[str, Callable[[Sequence[Difference], Sequence[Call]], str]] = {
     "weak type": _fix_weak,
     "static value": _fix_static,
     "structure": _fix_structure,
+    "metadata": _fix_metadata,
     "closure": _fix_closure,
     "function": _fix_function,
     "sharding": _fix_sharding,

@@ -14,8 +14,8 @@ class Difference:
     """One way in which a call differs from the earlier one that it nearly matched.
 
     Attributes:
-        kind: "shape", "dtype", "weak type", "static value", "structure", "sharding", "function",
-            "closure" or "configuration".
+        kind: "shape", "dtype", "weak type", "static value", "structure", "metadata" (what a pytree
+            holds beside arrays), "sharding", "function", "closure" or "configuration".
         where: the argument, such as "batch['x']"; empty where it is not about one.
         before: in the earlier call, in words.
         after: in this one.
