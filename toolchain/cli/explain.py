@@ -45,8 +45,9 @@ def explain_command(script: str, args: tuple[str, ...], **flags: Any) -> None:
     jxc explain -m mypackage.train
     jxc explain --html page.html train.py
 
-    After the program has ended, however it ends, a table says what was traced, lowered and compiled
-    at which line, how often and how long; then, for what was compiled again, why, and what to do.
+    After the program has ended, by an error or Ctrl-C too, a table says what was traced, lowered
+    and compiled at which line, how often and how long; then, for what was compiled again, why, and
+    what to do.
     The program's output and exit code are its own. Options of jxc stand before SCRIPT.
     """
     if flags["html_file"]:  # before the program runs for it
@@ -57,7 +58,10 @@ def explain_command(script: str, args: tuple[str, ...], **flags: Any) -> None:
     listening = _Listening(keep_texts=bool(flags["html_file"]))
     own_stdout = _stdout_kept_apart() if flags["json_file"] == "-" else None
     when_imported("jax", lambda: listening.start(program))
+    process = os.getpid()
     code = program.run()
+    if os.getpid() != process:  # a copy that the program forked: only the first one reports
+        sys.exit(code)
     listening.stop(program.error)
     flush()
     _write(listening.log, script, flags, own_stdout)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import builtins
 import contextlib
 import importlib.util
 import io
 import os
+import signal
 import sys
 import threading
 import traceback
@@ -45,15 +47,18 @@ class Program:
     def run(self) -> int:
         """Run it to its end, its threads' too: the exit code that Python would end with.
 
-        What it raises is printed as Python prints it.
+        What it raises is printed as Python prints it. After Ctrl-C, this process ends by the signal
+        once all else is done, as Python's does: a shell's loop ends only then.
         """
         main = self._prepare()
+        atexit.register(self._end_by_signal)  # the first, so that it is the last to be called
         try:
             exec(self._code(), main.__dict__)
             code = 0
         except SystemExit as ended:
             code = _exit_code(ended)
         except KeyboardInterrupt as error:
+            self._is_interrupted = True
             _print_traceback(error, self.file)
             code = 130
         except BaseException as error:
@@ -67,6 +72,14 @@ class Program:
 
     error: BaseException | None = None
     """What ended it, where that was an error."""
+
+    _is_interrupted = False
+
+    def _end_by_signal(self) -> None:
+        if self._is_interrupted and os.name == "posix":
+            flush()
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            os.kill(os.getpid(), signal.SIGINT)
 
     def _prepare(self) -> ModuleType:
         main = ModuleType("__main__")

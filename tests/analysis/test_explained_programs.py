@@ -1,0 +1,68 @@
+"""A program ends under `jxc explain` as it does under Python, however it ends."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and forks are POSIX's")
+
+
+def run(tmp_path, text, *flags):
+    """The same program under plain Python and under `jxc explain`."""
+    script = tmp_path / "script.py"
+    script.write_text(text)
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
+    jxc = (sys.executable, "-c", "from jxc.cli import main; main()")
+    commands = (*jxc, "explain", *flags), (sys.executable,)
+    explained, plain = (
+        subprocess.run(
+            [*command, str(script)],
+            capture_output=True,
+            text=True,
+            env=environment,
+            timeout=120,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        )
+        for command in commands
+    )
+    return explained, plain
+
+
+INTERRUPTED = """
+import atexit, os, signal
+import jax
+atexit.register(print, "at the end")
+jax.jit(lambda x: x + 1)(1.0)
+print("before")
+os.kill(os.getpid(), signal.SIGINT)
+"""
+
+
+def test_ctrl_c_ends_it_by_the_signal(tmp_path):
+    explained, plain = run(tmp_path, INTERRUPTED)
+    assert explained.returncode == plain.returncode == -signal.SIGINT
+    assert explained.stdout == plain.stdout == "before\nat the end\n"
+    assert "KeyboardInterrupt" in explained.stderr
+    assert explained.stderr.count("jxc explain: 1 program was compiled") == 1
+
+
+FORKED = """
+import os
+import jax.numpy
+if pid := os.fork():
+    os.waitpid(pid, 0)
+    print("the child has ended")
+else:
+    raise SystemExit("child")
+"""
+
+
+def test_a_forked_copy_does_not_report(tmp_path):
+    explained, plain = run(tmp_path, FORKED, "-o", str(tmp_path / "table.txt"), "--json", "-")
+    assert explained.stdout.count('"script"') == 1
+    explained, _ = run(tmp_path, FORKED)
+    assert explained.stdout == plain.stdout
+    assert explained.stderr.count("jxc explain: ") == 1
