@@ -134,7 +134,7 @@ def edited_header(path, to, **changes):
         ({"machine": {"architecture": "vax"}}, ArtifactError, "architecture vax"),
         ({"platform": "tpu", "target": "tpu:v5e:2x2"}, MissingTargetError, "finds no TPU here"),
         ({"device_kind": "H100"}, MissingTargetError, "and this machine has a cpu"),
-        ({"devices": 4}, ArtifactError, "for 4 devices"),
+        ({"devices": 8}, MissingTargetError, "for 8 devices, and JAX finds 4 here: XLA_FLAGS="),
         ({"arguments": None}, ArtifactError, "damaged"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -10,11 +11,14 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from ..errors import JxcError
+from ..frontend.mesh import sizes_of, within
 from ..ir import clone_module, functions, walk
 from ..ir.dtypes import numpy_dtype
 from . import hook
 from ._private import load_lapack
 from .lowered import Lowered, Origin
+from .meshes import argument_specs, concrete_mesh, sharding_over
+from .targets.build import device_count
 
 _WHERE = "compile the Python function itself (`jxc compile file.py:fn ...`)"
 
@@ -26,13 +30,15 @@ def lowered_from_module(module: ir.Module) -> Lowered:
     replaced by this one.
 
     Args:
-        module: a module with a public @main on ranked tensors of static shape, for one device.
+        module: a module with a public @main on ranked tensors of static shape, for one device or,
+            over a mesh, for as many as are here.
 
     Raises:
         JxcError: it has no @main, or one that cannot be called from here.
+        MissingTargetError: it is for more devices than are here.
     """
     main = _main_of(module)
-    _refuse_partitions(module)
+    _refuse_replicas(module)
     _refuse_callbacks(module)
     load_libraries(module)
     _refuse_elided(module)
@@ -43,12 +49,25 @@ def lowered_from_module(module: ir.Module) -> Lowered:
     def stand_in(*_: object) -> tuple[jax.Array, ...]:
         return tuple(jnp.zeros(r.shape, r.dtype) for r in results)
 
-    with jax.enable_x64(True), hook.context(None):
+    mesh, arguments = _over_mesh(module, arguments)
+    with jax.enable_x64(True), hook.context(None), within(mesh):
         traced = jax.jit(stand_in, keep_unused=True).trace(*arguments)
         lowered = traced.lower()
     named = _named(module)
     origin = Origin(traced, lowered, named)
-    return Lowered(named, "", None, jax.default_backend(), origin)
+    return Lowered(named, "", None, jax.default_backend(), origin, mesh=sizes_of(mesh))
+
+
+def _over_mesh(module: ir.Module, arguments: list[Any]) -> tuple[Any, list[Any]]:
+    """JAX's mesh for a module of several devices, and the arguments split as the module says."""
+    if (count := device_count(module)) == 1:
+        return None, arguments
+    sizes, specs = argument_specs(module, count)
+    mesh = concrete_mesh(sizes)
+    return mesh, [
+        plain if spec is None else plain.update(sharding=sharding_over(mesh, spec))
+        for plain, spec in zip(arguments, specs, strict=True)
+    ]
 
 
 def _named(module: ir.Module) -> ir.Module:
@@ -82,12 +101,11 @@ def _main_of(module: ir.Module) -> ir.OpView:
     )
 
 
-def _refuse_partitions(module: ir.Module) -> None:
-    for name in ("mhlo.num_partitions", "mhlo.num_replicas"):
-        attribute = module.operation.attributes.get(name)
-        count = 1 if attribute is None else ir.IntegerAttr(attribute).value
-        if count > 1:
-            raise JxcError(f"the module is for {count} devices ({name} = {count}): {_WHERE}")
+def _refuse_replicas(module: ir.Module) -> None:
+    attribute = module.operation.attributes.get("mhlo.num_replicas")
+    count = 1 if attribute is None else ir.IntegerAttr(attribute).value
+    if count > 1:
+        raise JxcError(f"the module is for {count} devices (mhlo.num_replicas = {count}): {_WHERE}")
 
 
 def _refuse_callbacks(module: ir.Module) -> None:

@@ -34,10 +34,12 @@ def run_command(file: str, **flags: Any) -> None:
     """
     os.environ.pop("JXC_PIPELINE", None)
     from ..backend.artifacts.header import read_header
+    from ..backend.targets.cpu import split_host
 
     header = read_header(file)
     if header.platform == "cpu":
         os.environ.setdefault("JAX_PLATFORMS", "cpu")
+        split_host(header.devices)
     if not flags["trust"]:
         click.echo(
             f"jxc: warning: {file} holds machine code, and running it does whatever its maker "

@@ -11,3 +11,7 @@ def solve(a, b):
 def shouting(x):
     jax.debug.print("x is {}", x)
     return x
+
+
+def scaled(x):
+    return x * 2

@@ -17,8 +17,10 @@ from typing import Any
 
 from ...errors import JxcError
 
+Spec = tuple[tuple[str, ...], ...]  # as in jxc.ir.shardings, which imports MLIR
+
 MAGIC = b"\x89JXC\r\n\x1a\n"  # a transfer as text would change it
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 _LENGTH = 4
 
@@ -37,6 +39,7 @@ class Leaf:
         dtype: its element type, as numpy or `ml_dtypes` names it; "key<fry>" for random keys.
         donated: whether the call consumes it.
         is_used: whether the executable takes it.
+        spec: the axes of the mesh that split each dimension; none for an array that is whole.
     """
 
     path: str
@@ -44,6 +47,7 @@ class Leaf:
     dtype: str
     donated: bool = False
     is_used: bool = True
+    spec: Spec = ()
 
     def __str__(self) -> str:
         return f"{self.dtype}[{','.join(map(str, self.shape))}]"
@@ -60,6 +64,7 @@ class Header:
         device_kind: how the name begins that JAX gives such a device.
         machine: the processor that it was compiled for; empty for other platforms.
         devices: how many it runs on.
+        mesh: the axes of the mesh that they make, and their sizes, in order; empty for one.
         libraries: what must be loaded before it runs, such as "lapack".
         arguments: the argument leaves in order.
         results: the result leaves in order.
@@ -74,6 +79,7 @@ class Header:
     device_kind: str
     machine: Mapping[str, Any]
     devices: int
+    mesh: Mapping[str, int]
     libraries: tuple[str, ...]
     arguments: tuple[Leaf, ...]
     results: tuple[Leaf, ...]
@@ -158,4 +164,5 @@ def _header(told: dict[str, Any], path: str | Path) -> Header:
 
 
 def _leaf(told: dict[str, Any]) -> Leaf:
-    return Leaf(**{**told, "shape": tuple(told["shape"])})
+    spec = tuple(tuple(axes) for axes in told["spec"])
+    return Leaf(**{**told, "shape": tuple(told["shape"]), "spec": spec})

@@ -14,8 +14,15 @@ import jax
 import ml_dtypes
 import numpy as np
 
-from ...errors import MissingTargetError, UsageError
+from ...errors import JxcError, MissingTargetError, UsageError
+from ...frontend.mesh import within
+from ...ir import clone_module
 from .. import _private
+from ..from_module import load_libraries
+from ..lowered import Lowered
+from ..meshes import concrete_mesh, sharding_over
+from ..targets.build import Build, device_count
+from ..targets.cpu import HOST_DEVICES
 from .header import ArtifactError, Header, Leaf, read_artifact
 from .machine import check_machine
 from .saving import KEYS, argument_path
@@ -48,7 +55,7 @@ class Loaded:
         with self._precision():
             given = [(argument_path(path), leaf, _leaf_type(leaf)) for path, leaf in rows]
             _check_arguments(self.header, encode((args, kwargs)), given)
-            results = self.compiled(*(leaf for _, leaf, _ in given))
+            results = self.compiled(*self._placed([leaf for _, leaf, _ in given]))
         return decode(self.header.result_tree, iter(results))
 
     @property
@@ -62,6 +69,16 @@ class Loaded:
         analysis = self.compiled.memory_analysis()
         return {name: getattr(analysis, f"{name}_size_in_bytes", 0) for name in _MEMORY}
 
+    def _placed(self, leaves: list[Any]) -> list[Any]:
+        """Each split as the executable takes it; where it is, for one device."""
+        shardings = self.compiled.input_shardings[0]
+        if self.header.devices == 1:
+            return leaves
+        return [
+            leaf if sharding is None else jax.device_put(leaf, sharding)
+            for leaf, sharding in zip(leaves, shardings, strict=True)
+        ]
+
     def _precision(self) -> Any:
         return jax.enable_x64(True) if self.header.x64 else contextlib.nullcontext()
 
@@ -72,25 +89,38 @@ def load(path: str | Path) -> Loaded:
     Raises:
         ArtifactError: it is no such file, is damaged, or was made by another jaxlib or for another
             processor.
-        MissingTargetError: it is for hardware that is not here.
+        MissingTargetError: it is for hardware that is not here, or for more devices than are.
     """
     header, raw = read_artifact(path)
     _check_versions(header, path)
-    device = _device(header, path)
+    devices = _devices(header, path)
     if header.platform == "cpu":
         check_machine(header.machine, path)
-    if header.devices > 1:
-        raise ArtifactError(
-            f"{path} is for {header.devices} devices of {header.target}: what is loaded here runs "
-            "on one"
-        )
     if "lapack" in header.libraries:
         _private.load_lapack()
     try:
-        executable = _private.loaded(raw, [device])
+        executable = _private.loaded(raw, devices)
     except Exception as error:  # of every runtime's own kind
         raise ArtifactError(f"{path}: XLA does not load it: {error}") from error
-    return Loaded(header, _callable(header, executable, device))
+    return Loaded(header, _callable(header, executable, devices))
+
+
+def callable_here(lowered: Lowered, build: Build) -> jax.stages.Compiled:
+    """What was compiled in a process of its own for this machine's CPU, called as any other is.
+
+    Raises:
+        JxcError: it was not written down, or does not load.
+    """
+    if build.executable is None or build.target.kind != "cpu" or device_count(lowered.module) > 1:
+        raise JxcError("expected a program for one CPU, whose compiler writes it down")
+    load_libraries(lowered.module)
+    try:
+        executable = _private.loaded(build.executable, jax.devices("cpu")[:1])
+    except Exception as error:  # of every runtime's own kind
+        raise JxcError(f"XLA does not load what it compiled: {error}") from error
+    twin = _private.with_module(lowered.jax_lowered, clone_module(lowered.module))
+    with _private.compiled_by(twin.compiler_ir("stablehlo"), lambda _: executable):
+        return twin.compile()
 
 
 def _check_versions(header: Header, path: str | Path) -> None:
@@ -102,32 +132,43 @@ def _check_versions(header: Header, path: str | Path) -> None:
         )
 
 
-def _device(header: Header, path: str | Path) -> Any:
+def _devices(header: Header, path: str | Path) -> list[Any]:
     try:
-        device = jax.devices(header.platform)[0]
+        here = jax.devices(header.platform)
     except RuntimeError:
         raise MissingTargetError(
             f"{path} is for {header.target}, and JAX finds no {header.platform.upper()} here"
         ) from None
-    if not device.device_kind.startswith(header.device_kind):
+    if not here[0].device_kind.startswith(header.device_kind):
         raise MissingTargetError(
             f"{path} is for {header.target} ({header.device_kind}), and this machine has a "
-            f"{device.device_kind}"
+            f"{here[0].device_kind}"
         )
-    return device
+    if len(here) < header.devices:
+        more = (
+            f": XLA_FLAGS=--{HOST_DEVICES}={header.devices}, set before JAX starts, splits the CPU"
+            if header.platform == "cpu"
+            else ""
+        )
+        raise MissingTargetError(
+            f"{path} is for {header.devices} devices, and JAX finds {len(here)} here{more}"
+        )
+    return here[: header.devices]
 
 
-def _callable(header: Header, executable: Any, device: Any) -> jax.stages.Compiled:
+def _callable(header: Header, executable: Any, devices: list[Any]) -> jax.stages.Compiled:
     """JAX's calling convention around an executable: types, donation, keys.
 
     A function of the same signature is lowered; where JAX would compile it, it is given ours.
     """
     donated = tuple(i for i, leaf in enumerate(header.arguments) if leaf.donated)
     precision = jax.enable_x64(True) if header.x64 else contextlib.nullcontext()
-    with precision, jax.default_device(device), warnings.catch_warnings():
+    mesh = concrete_mesh(dict(header.mesh), header.platform) if header.mesh else None
+    where = within(mesh) if mesh else jax.default_device(devices[0])
+    with precision, where, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that a donated argument is of no use to the stand-in
         jitted = jax.jit(_stand_in(header), donate_argnums=donated)
-        lowered = jitted.lower(*map(_struct, header.arguments))
+        lowered = jitted.lower(*(_placed_struct(leaf, mesh) for leaf in header.arguments))
         module = lowered.compiler_ir("stablehlo")
         with _private.compiled_by(module, lambda _: executable):
             return lowered.compile()
@@ -168,6 +209,11 @@ def _struct(leaf: Leaf) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(
         leaf.shape, np.dtype(getattr(ml_dtypes, leaf.dtype, None) or leaf.dtype)
     )
+
+
+def _placed_struct(leaf: Leaf, mesh: Any) -> jax.ShapeDtypeStruct:
+    plain = _struct(leaf)
+    return plain.update(sharding=sharding_over(mesh, leaf.spec)) if mesh else plain
 
 
 def _leaf_type(leaf: Any) -> str:

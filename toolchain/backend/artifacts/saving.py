@@ -9,14 +9,17 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.sharding import NamedSharding
 from jaxlib.mlir import ir
 
 from ...errors import JxcError
 from ...ir import functions, walk
 from ...ir.beside import BESIDE
+from ...ir.shardings import Spec
 from .. import _private
 from ..from_module import call_targets, lowered_from_module
 from ..lowered import CrossExecutable, Executable, Lowered
+from ..meshes import spec_of
 from ..targets.build import device_count
 from .header import ArtifactError, Header, Leaf, write_artifact
 from .machine import this_machine
@@ -43,8 +46,8 @@ def save(executable: Executable | CrossExecutable, path: str | Path) -> Header:
         path: the file; replaced if it is there.
 
     Raises:
-        ArtifactError: it calls back into Python, its compiler cannot write executables, or it
-            passes something that no file can describe.
+        ArtifactError: it calls back into Python, its compiler cannot write executables, it
+            passes something that no file can describe, or is for several devices of other hardware.
     """
     header, raw = describe(executable), _serialised(executable)
     try:
@@ -61,13 +64,10 @@ def describe(executable: Executable | CrossExecutable) -> Header:
         raise ArtifactError(_INSTRUMENTED)
     _refuse_callbacks(lowered.module)
     called = _called(lowered)
-    arguments, results = _arguments(called), _results(called)
-    _check_counts(lowered.module, arguments, results)
     target, platform, kind, devices = _made_for(executable)
-    if devices > 1:
-        raise ArtifactError(
-            f"cannot be saved: it is for {devices} devices, and what is loaded runs on one"
-        )
+    mesh, specs = _split(executable, devices)
+    arguments, results = _arguments(called, specs), _results(called)
+    _check_counts(lowered.module, arguments, results)
     return Header(
         versions={name: version(name) for name in ("jxc", "jax", "jaxlib")},
         target=target,
@@ -75,6 +75,7 @@ def describe(executable: Executable | CrossExecutable) -> Header:
         device_kind=kind,
         machine=this_machine() if platform == "cpu" else {},
         devices=devices,
+        mesh=mesh,
         libraries=_libraries(lowered.module),
         arguments=arguments,
         results=results,
@@ -107,6 +108,31 @@ def _made_for(executable: Executable | CrossExecutable) -> tuple[str, str, str, 
     return platform, platform, devices[0].device_kind, len(devices)
 
 
+def _split(
+    executable: Executable | CrossExecutable, devices: int
+) -> tuple[dict[str, int], list[Spec] | None]:
+    """The mesh of an executable for several devices, and how it takes each argument leaf."""
+    if devices == 1:
+        return {}, None
+    if isinstance(executable, CrossExecutable):
+        raise ArtifactError(
+            f"cannot be saved: it is for {devices} devices of {executable.target.name}, and only "
+            "those of this machine's cpu can be saved together"
+        )
+    given = jax.tree.leaves(executable.compiled.input_shardings, is_leaf=lambda x: x is None)
+    meshes = {each.mesh for each in given if isinstance(each, NamedSharding)}
+    specs = [() if each is None else spec_of(each) for each in given]  # None: not passed on
+    if len(meshes) != 1 or None in specs:
+        raise ArtifactError(
+            f"cannot be saved: it is for {devices} devices, and its arguments are not all split "
+            "over the axes of one mesh"
+        )
+    (mesh,) = meshes
+    if mesh.devices.flatten().tolist() != jax.devices()[:devices]:
+        raise ArtifactError("cannot be saved: its mesh has the devices in an order of its own")
+    return dict(mesh.shape), [spec for spec in specs if spec is not None]
+
+
 def _called(lowered: Lowered) -> Any:
     """JAX's value that knows how it is called; for a module of a file, in @main's order."""
     if lowered.jax_lowered is not None:
@@ -133,11 +159,18 @@ def _libraries(module: ir.Module) -> tuple[str, ...]:
     return ("lapack",) if needs_lapack else ()
 
 
-def _arguments(called: Any) -> tuple[Leaf, ...]:
+def _arguments(called: Any, specs: Sequence[Spec] | None) -> tuple[Leaf, ...]:
     used = set(_private.kept_arguments(called))
     rows = jax.tree_util.tree_leaves_with_path(called.args_info)
     return tuple(
-        Leaf(argument_path(path), tuple(i.shape), spell_dtype(i.dtype), bool(i.donated), n in used)
+        Leaf(
+            argument_path(path),
+            tuple(i.shape),
+            spell_dtype(i.dtype),
+            bool(i.donated),
+            n in used,
+            specs[n] if specs else (),
+        )
         for n, (path, i) in enumerate(rows)
     )
 

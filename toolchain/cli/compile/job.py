@@ -68,6 +68,8 @@ def _from_file(
             f"and {source} is a module, which is lowered already{more}"
         )
     from ...backend.from_module import lowered_from_module, uncallable_from_module
+    from ...backend.targets.build import device_count
+    from ...backend.targets.cpu import split_host
     from ...ir import make_context, read_module
     from ...ir.locations import name_file
     from .artifacts import resumed
@@ -81,12 +83,13 @@ def _from_file(
     name_file(module, name)  # so that kernels are told by its lines
     if platform:
         return Job(name, uncallable_from_module(module), (), {}, True, pipeline, flags["assume"])
+    split_host(device_count(module), flags["host_devices"])
     plain = lowered_from_module(module)
     return Job(name, plain, plain.arguments, {}, True, pipeline, flags["assume"])
 
 
 _SHARDING = ("mesh", "in_sharding", "out_sharding", "sharding")
-_OF_FUNCTIONS = (*_SHARDING, "args_from", "static", "transform", "device", "host_devices", "x64")
+_OF_FUNCTIONS = (*_SHARDING, "args_from", "static", "transform", "device", "x64")
 
 
 def _from_target(source: str, flags: dict[str, Any], pipeline: Any, platform: str | None) -> Job:

@@ -83,7 +83,8 @@ def print_bench(
     seconds = interleave(calls, rounds)
     medians = {name: statistics.median(each) for name, each in seconds.items()}
     summary["bench"] = {"rounds": rounds, "median_seconds": medians}
-    lines = [f"{name:8}{s * 1e3:.4g} ms a call" for name, s in medians.items()]
+    width = max(8, *(len(name) + 1 for name in medians))
+    lines = [f"{name:{width}}{s * 1e3:.4g} ms a call" for name, s in medians.items()]
     if len(seconds) == 2:
         plain, ours = seconds.values()
         summary["bench"]["ratio"] = ratio(plain, ours)

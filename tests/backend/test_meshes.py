@@ -1,0 +1,91 @@
+"""Modules for several devices, compiled for those of this process, saved and loaded."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import PartitionSpec as P
+
+import jxc
+from jxc.backend.artifacts import ArtifactError, load, save
+from jxc.backend.from_module import lowered_from_module
+from jxc.backend.lowered import CrossExecutable
+from jxc.backend.targets import find_target
+from jxc.backend.targets.build import build
+from jxc.errors import JxcError
+from jxc.frontend.lowering import lower
+from jxc.ir import make_context, read_module, write_text
+
+WEIGHTS, X = jnp.arange(32.0).reshape(8, 4) / 99, jnp.arange(16.0).reshape(2, 8) / 9
+
+
+def product(params, unused, x):
+    return jnp.tanh(x @ params["w"]), jnp.sum(x)
+
+
+@pytest.fixture(scope="module")
+def text():
+    """The module that JAX lowers it to over four devices, the unused argument left out."""
+    shapes = ({"w": jax.typeof(WEIGHTS)}, jax.typeof(X), jax.typeof(X))
+    given = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), shapes)
+    split = {"x": P("data"), "params['w']": P(None, "model")}
+    return write_text(
+        lower(product, given, mesh={"data": 2, "model": 2}, in_shardings=split).module
+    )
+
+
+def read(text):
+    return lowered_from_module(read_module(text, make_context()))
+
+
+def test_devices_of_a_mesh_each_get_their_part_again(text, tmp_path):
+    low = read(text)
+    assert low.mesh == {"data": 2, "model": 2}
+    header = save(low.opt().compile(), tmp_path / "product.jxc")
+    assert (header.devices, dict(header.mesh)) == (4, {"data": 2, "model": 2})
+    assert [leaf.spec for leaf in header.arguments] == [((), ("model",)), (("data",),)]
+    loaded = load(tmp_path / "product.jxc")
+    found, total = loaded(WEIGHTS, X)
+    assert len(found.sharding.device_set) == 4
+    expected = product({"w": WEIGHTS}, None, X)
+    np.testing.assert_allclose(found, expected[0], rtol=1e-5)
+    np.testing.assert_allclose(total, expected[1], rtol=1e-5)
+    assert loaded.compiled.input_shardings[0][0].spec == P(None, "model")
+
+
+def test_what_says_nothing_of_its_arguments_is_compiled_for_as_many():
+    plain = write_text(jxc.lower(jnp.sin, X).module)
+    low = read(plain.replace("num_partitions = 1", "num_partitions = 4"))
+    assert low.mesh == {"devices": 4}
+    (found,) = low.compile()(X)
+    np.testing.assert_allclose(found, jnp.sin(X), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("num_partitions = 4", "num_partitions = 2", "is for 2 devices: expected one mesh of them"),
+        ("num_replicas = 1", "num_replicas = 3", "mhlo.num_replicas = 3"),
+        ('sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>', 'mhlo.sharding = "{replicated}"',
+         "sharded by mhlo.sharding"),
+    ],
+)  # fmt: skip
+def test_what_no_mesh_of_jaxs_expresses_is_refused(text, old, new, says):
+    assert old in text
+    with pytest.raises(JxcError, match=says):
+        read(text.replace(old, new))
+
+
+def test_a_part_of_an_axis_is_refused(text):
+    joined = text.replace('"data"=2, "model"=2', '"data"=4').replace('{"model"}', "{}")
+    with pytest.raises(JxcError, match="argument 1 is split over a part of an axis"):
+        read(joined.replace('{"data"}', '{"data":(1)2}'))
+
+
+def test_several_devices_of_other_hardware_are_not_saved(text, tmp_path):
+    low = read(text)
+    elsewhere = CrossExecutable(build(low.module, find_target("cpu")), low)
+    with pytest.raises(ArtifactError, match="4 devices of cpu, and only those of this machine's"):
+        save(elsewhere, tmp_path / "x.jxc")
