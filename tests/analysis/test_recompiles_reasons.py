@@ -171,6 +171,15 @@ def test_an_operation_is_not_told_to_have_other_static_arguments():
     )
 
 
+def test_the_parameters_of_an_operation_are_no_functions():
+    with jxc.explain() as log:
+        jnp.arange(3), jnp.arange(4)
+    [reason] = [each.reason for each in log.compilations if each.reason]
+    assert reason.sentence == (
+        "iota was compiled again: its parameters are others, such as a shape"
+    )
+
+
 def test_a_number_has_no_astype():
     double = jax.jit(lambda x: x * 2)
     group = explained(lambda: [double(np.float32(1)), double(2)])

@@ -317,6 +317,25 @@ def test_too_many_are_named_with_their_reasons():
     assert len(caught.value.log.compilations) == 2
 
 
+def test_a_function_may_be_said_to_compile_so_many():
+    step = jax.jit(lambda x: x + 1)
+
+    @jxc.assert_compiles(at_most=1)
+    def run(*lengths):
+        for length in lengths:
+            step(X[:length])
+
+    run(2)
+    run(2, 3)
+    with pytest.raises(AssertionError, match="at most one program"):
+        run(1, 4)
+
+
+def test_an_error_of_the_block_is_its_own():
+    with pytest.raises(ZeroDivisionError), jxc.assert_compiles(3):
+        raise ZeroDivisionError
+
+
 def test_too_few_are_an_error_and_at_most_is_not_exactly():
     with pytest.raises(AssertionError, match="2 programs to be compiled, found 0"):  # noqa: SIM117
         with jxc.assert_compiles(2):

@@ -247,3 +247,13 @@ def test_as_few_sizes_as_keep_the_waste_within_a_bound():
     assert jxc.bucket.propose(lengths, max_waste=0) == (10, 11, 100)
     assert jxc.bucket.propose(lengths, buckets=1) == (100,)
     assert jxc.bucket.propose([5, 5, 5]) == (5,)
+
+
+def test_under_a_transformation_of_jax():
+    root = jxc.bucket(lambda x, scale: jnp.sqrt(x) * scale, in_axes=(0, None))
+    x = np.arange(1, 6, dtype=np.float32)
+    slope = jax.grad(lambda x: root(x, 3.0).sum())(x)
+    np.testing.assert_allclose(slope, 1.5 / np.sqrt(x), rtol=1e-6)
+    np.testing.assert_allclose(jax.jit(root)(x, 3.0), 3 * np.sqrt(x), rtol=1e-6)
+    with pytest.raises(MixedRows, match="makes one thing of all rows"):
+        jax.grad(jxc.bucket(lambda x: (x * x).sum()))(x)

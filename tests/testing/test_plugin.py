@@ -139,6 +139,18 @@ def test_twice():
     assert "During handling" not in result.stdout.str()
 
 
+def test_a_failed_count_shows_the_line_of_the_test_and_none_of_ours(run):
+    result = run(
+        """
+def test_counted(jxc):
+    with jxc.assert_compiles(0):
+        jax.jit(wave)(1.0)
+"""
+    )
+    result.stdout.fnmatch_lines([">       with jxc.assert_compiles(0):", "*found 1"])
+    assert "log.py" not in result.stdout.str()
+
+
 def test_a_budget_that_nobody_could_exceed_fails(run):
     result = run(
         """
@@ -161,6 +173,10 @@ def test_and_nothing_should_be():
         ("", "there is no budget in it"),
         ("3", "expected names, such as compiles=1; found 3"),
         ("max_opps=3", "there is no budget 'max_opps'*Did you mean 'max_ops'"),
+        (
+            "compile=1",
+            "there is no budget 'compile'*compiles, max_compiles*Did you mean 'compiles'",
+        ),
         ("forbid='f65'", "does not know 'f65'"),
         ("max_memory='much'", "expected a size in bytes*'much'"),
     ],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
@@ -40,8 +40,10 @@ class Limits:
     forbid: tuple[str, ...] = ()
 
     @classmethod
-    def parse(cls, given: Mapping[str, Any]) -> Limits:
+    def parse(cls, given: Mapping[str, Any], others: Sequence[str] = ()) -> Limits:
         """Limits by name, as a test writes them: 1024 or "1KiB", 2e12 or "2T", "f64,all-gather".
+
+        `others` are names that are known besides, to whoever calls.
 
         Raises:
             UsageError: there is no such budget, or its value cannot be understood.
@@ -49,9 +51,10 @@ class Limits:
         known = [each.name for each in fields(cls)]
         for name in given:
             if name not in known:
-                close = did_you_mean(name, known)
+                all_names = [*others, *known]
+                close = did_you_mean(name, all_names)
                 raise UsageError(
-                    f"there is no budget {name!r}: expected {', '.join(known)}.{close}"
+                    f"there is no budget {name!r}: expected {', '.join(all_names)}.{close}"
                 )
         return cls(**{name: _PARSERS.get(name, _count)(value) for name, value in given.items()})
 

@@ -34,7 +34,7 @@ class Watch:
         self._eager = given.pop("eager", False)
         self._exactly = given.pop("compiles", None)
         self._at_most = given.pop("max_compiles", None)
-        self._limits = Limits.parse(given)
+        self._limits = Limits.parse(given, others=("compiles", "max_compiles", "eager"))
         if not given and self._exactly is None and self._at_most is None:
             raise UsageError("there is no budget in it: give one, such as compiles=1")
         self._explain = explain(keep_texts=bool(given))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from ...backend.recorder import listening
@@ -153,11 +153,8 @@ class TooManyCompilations(JxcError, AssertionError):
     log: Log
 
 
-@contextlib.contextmanager
-def assert_compiles(
-    exactly: int | None = None, /, *, at_most: int | None = None, eager: bool = True
-) -> Iterator[Log]:
-    """See that the block compiles so many programs, on all threads together.
+class assert_compiles(contextlib.ContextDecorator):
+    """See that the block, or the function, compiles so many programs, on all threads together.
 
         with jxc.assert_compiles(0):
             step(params, batch)
@@ -171,16 +168,32 @@ def assert_compiles(
         TooManyCompilations: an `AssertionError` that names what was compiled, where, and why.
         UsageError: neither number is given, or both are.
     """
-    if (exactly is None) == (at_most is None):
-        raise UsageError("expected assert_compiles(N) or assert_compiles(at_most=N)")
-    with explain() as log:
-        yield log
-    compiled = [each for each in log.compilations if each.is_compiled]
-    counted = [each for each in compiled if eager or not each.is_eager]
-    if at_most is not None and len(counted) > at_most:
-        raise _miscounted(f"at most {_programs(at_most)}", counted, log)
-    if exactly is not None and len(counted) != exactly:
-        raise _miscounted(_programs(exactly), counted, log)
+
+    def __init__(
+        self, exactly: int | None = None, /, *, at_most: int | None = None, eager: bool = True
+    ) -> None:
+        if (exactly is None) == (at_most is None):
+            raise UsageError("expected assert_compiles(N) or assert_compiles(at_most=N)")
+        self._exactly, self._at_most, self._eager = exactly, at_most, eager
+        self._explain = explain()
+        self._logs: list[Log] = []
+
+    def __enter__(self) -> Log:
+        self._logs.append(self._explain.__enter__())
+        return self._logs[-1]
+
+    def __exit__(self, kind: type[BaseException] | None, *exc: Any) -> None:
+        __tracebackhide__ = True  # pytest shows the user's own line
+        self._explain.__exit__(kind, *exc)
+        log = self._logs.pop()
+        if kind is not None:
+            return
+        compiled = [each for each in log.compilations if each.is_compiled]
+        counted = [each for each in compiled if self._eager or not each.is_eager]
+        if self._at_most is not None and len(counted) > self._at_most:
+            raise _miscounted(f"at most {_programs(self._at_most)}", counted, log)
+        if self._exactly is not None and len(counted) != self._exactly:
+            raise _miscounted(_programs(self._exactly), counted, log)
 
 
 def _programs(count: int) -> str:

@@ -79,6 +79,8 @@ def _clause(difference: Difference, call: Call) -> str:
 
 def new_object(call: Call) -> str:
     """That a function was made anew, in words."""
+    if call.function.is_operation:
+        return "its parameters are others, such as a shape"
     if call.function.owner == "compiler":
         return "the function in it is a new object (JAX knows functions by identity)"
     form = _FORMS.get(call.function.form, "function object")

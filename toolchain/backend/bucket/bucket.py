@@ -167,7 +167,7 @@ class Bucketed:
             return [True] * len(jax.tree.leaves(shape))
         modules = []
         for given in (args, padded):
-            lowered = lower(self._jitted, *given, **kwargs)
+            lowered = lower(self._jitted, *map(_shapes, given), **_shapes(kwargs))
             module = clone_module(lowered.module)
             inline_calls(module.operation)
             modules.append(module)
@@ -178,6 +178,18 @@ class Bucketed:
         """What no rows give, without computing anything: a loop over none might not end."""
         shape = jax.eval_shape(self._jitted, *args, **kwargs)
         return jax.tree.map(lambda each: jnp.zeros(each.shape, each.dtype), shape)
+
+
+def _shapes(arg: Any) -> Any:
+    """An argument with the shapes in place of traced arrays: under `jax.grad`, say."""
+    return jax.tree.map(_shape, arg)
+
+
+def _shape(leaf: Any) -> Any:
+    if not isinstance(leaf, jax.core.Tracer):
+        return leaf
+    aval = jax.typeof(leaf)
+    return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)
 
 
 def _on_axis(leaf: Any, resize: Callable[[Any, int], Any], axis: int) -> Any:
@@ -210,6 +222,8 @@ def _is_here(leaf: Any) -> bool:
     """Whether numpy can work on an array where it is: JAX would compile a program a length."""
     if not isinstance(leaf, jax.Array):
         return True
+    if isinstance(leaf, jax.core.Tracer):
+        return False
     is_number = not jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.extended)
     return is_number and all(each.platform == "cpu" for each in leaf.devices())
 

@@ -38,5 +38,5 @@ class Signature:
 
 def _home(leaf: Any) -> Any:
     """Where an array has to stay; None where that is open."""
-    is_bound = isinstance(leaf, jax.Array) and leaf.committed
-    return leaf.sharding if is_bound else None
+    is_here = isinstance(leaf, jax.Array) and not isinstance(leaf, jax.core.Tracer)
+    return leaf.sharding if is_here and leaf.committed else None
