@@ -16,7 +16,7 @@ import pytest
 from jax import lax
 
 import jxc
-from jxc.analysis.doctor import Finding, all_checks, examine, program_of
+from jxc.analysis.doctor import Finding, all_checks, examine, measure, program_of
 from jxc.analysis.doctor.checks import slow
 from jxc.errors import UsageError
 
@@ -69,7 +69,7 @@ def test_planted_faults_are_found_at_their_lines_and_nothing_else() -> None:
     program = load("doctor_faulty")
     findings = jxc.doctor(program.step, *program.arguments())
     at = {(each.place.line, each.name) for each in findings if each.place}
-    assert len(planted()) == 11
+    assert len(planted()) == 10
     assert at == planted()
     assert len(findings) == len(at)
     assert all(each.fix.endswith(".") for each in findings)
@@ -410,15 +410,15 @@ def pooled(x: Any) -> Any:
 
 def test_slow_on_target_where_our_passes_gain(monkeypatch: pytest.MonkeyPatch) -> None:
     program = program_of(jxc.lower(pooled, f32(8, 64, 64, 32)), "cpu", may_compile=True)
-    monkeypatch.setattr(slow, "_times", lambda plain, ours: ([4e-3, 5e-3], [1e-3, 1e-3]))
+    monkeypatch.setattr(measure, "_times", lambda plain, ours: ([4e-3, 5e-3], [1e-3, 1e-3]))
     (each,) = all_checks()["slow-on-target"].run(program)
     assert "reduce_window" in each.message
     assert each.cost.seconds == pytest.approx(3.5e-3)
     assert "lax.reduce_window" in line_of(each)
-    monkeypatch.setattr(slow, "_times", lambda plain, ours: ([4e-3, 5e-3], [1e-3, 4.9e-3]))
+    monkeypatch.setattr(measure, "_times", lambda plain, ours: ([4e-3, 5e-3], [1e-3, 4.9e-3]))
     assert all_checks()["slow-on-target"].run(program) == []  # not in every round
-    monkeypatch.setattr(slow, "_times", lambda plain, ours: ([4e-3, 5e-3], [1e-3, 1e-3]))
-    monkeypatch.setattr(slow, "_free_memory", lambda: 1 << 16)
+    monkeypatch.setattr(measure, "_times", lambda plain, ours: ([4e-3, 5e-3], [1e-3, 1e-3]))
+    monkeypatch.setattr(measure, "_free_memory", lambda: 1 << 16)
     assert all_checks()["slow-on-target"].run(program) == []  # it would take what is left
 
 

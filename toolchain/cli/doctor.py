@@ -106,8 +106,8 @@ def _examine(
 
     checks = choose_checks(only, ignore)
     with quiet_about_donation(), contextlib.redirect_stdout(sys.stderr):
-        lowered, _, _ = lowered_from_request(LowerRequest(target=name, **request))
-        program = program_of(lowered, hardware, may_compile=may_compile)
+        lowered, args, kwargs = lowered_from_request(LowerRequest(target=name, **request))
+        program = program_of(lowered, hardware, may_compile=may_compile, given=(args, kwargs))
         found = examine(program, checks)
     for warning in unknown_names((*found.findings, *found.silenced), list(all_checks())):
         click.echo(f"jxc: warning: {warning}", err=True)

@@ -54,7 +54,7 @@ def settle(v):
         c = jnp.tanh(c @ c.T) * 0.5
         return c, None
 
-    return lax.scan(body, v, None, length=TURNS)[0]  # FAULT tiny-loop-body
+    return lax.scan(body, v, None, length=TURNS)[0]
 
 
 def watched(total):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -58,14 +58,14 @@ class Step:
         return own or (self.outer.place if self.outer else None)
 
 
-def library_line(frames: Sequence[Frame], home: str | None) -> str:
+def library_line(places: Iterable[Place], home: str | None) -> str:
     """Where in a library something happens, as " (in flax/linen/linear.py:210)".
 
     Args:
-        frames: the outermost first.
+        places: the outermost first.
         home: a folder whose files are the user's.
     """
-    found = library_place((Place(*frame) for frame in frames), home)
+    found = library_place(places, home)
     return f" (in {found})" if found else ""
 
 

@@ -72,12 +72,14 @@ class Program:
         lowered: for the target, before any pass.
         target: what it is looked at for.
         may_compile: whether a compiler may be asked.
+        given: the arguments, and those by name, without static ones, where all are arrays.
     """
 
     function: Callable[..., Any] = field(repr=False)
     lowered: Lowered = field(repr=False)
     target: Target
     may_compile: bool = True
+    given: tuple[tuple[Any, ...], dict[str, Any]] | None = field(default=None, repr=False)
 
     @property
     def jaxpr(self) -> Any:
@@ -230,8 +232,20 @@ class Program:
         return moved / bandwidth if bandwidth else None
 
 
-def program_of(lowered: Lowered, target: Target | str, *, may_compile: bool) -> Program:
+def program_of(
+    lowered: Lowered,
+    target: Target | str,
+    *,
+    may_compile: bool,
+    given: tuple[tuple[Any, ...], dict[str, Any]] | None = None,
+) -> Program:
     """A traced program for a target, lowered again where it was lowered for other hardware.
+
+    Args:
+        lowered: the program.
+        target: what for.
+        may_compile: whether a compiler may be asked.
+        given: what it was traced with, to run it on; left alone where that is types or static.
 
     Raises:
         JxcError: it was not traced, or cannot be lowered for that.
@@ -242,7 +256,15 @@ def program_of(lowered: Lowered, target: Target | str, *, may_compile: bool) -> 
     if lowered.platform != found.platform:
         lowered = lowered.for_target(found.name)
     assert lowered.function is not None
-    return Program(lowered.function, lowered, found, may_compile)
+    return Program(lowered.function, lowered, found, may_compile, _runnable(lowered, given))
+
+
+def _runnable(lowered: Lowered, given: Any) -> Any:
+    """Arguments that the compiled program can be called with, or None."""
+    leaves, structure = jax.tree.flatten(given)
+    wanted = jax.tree.flatten(lowered.jax_lowered.args_info)
+    is_typed = any(isinstance(leaf, jax.ShapeDtypeStruct) for leaf in leaves)
+    return None if is_typed or structure != wanted[1] else given
 
 
 def _numbered(tree: Any) -> Any:

@@ -100,7 +100,8 @@ def doctor(
 
     Args:
         fn: the function, or what `jax.jit` made of it: its donations are looked at.
-        args: arrays, `jax.ShapeDtypeStruct`s, or pytrees of them.
+        args: arrays, `jax.ShapeDtypeStruct`s, or pytrees of them. What is timed runs on the arrays,
+            on random ones where there are only types.
         target: what for, such as "cpu" or "tpu:v5e:2x2"; the hardware need not be there.
         only: names of findings to look for; all where there are none.
         ignore: names of findings to leave out.
@@ -117,5 +118,6 @@ def doctor(
             raise UsageError(f"{name}: expected a list of names, found the text {given!r}")
     checks = choose_checks(only, ignore)
     with quiet_about_donation():
-        program = program_of(lower(fn, *args, **kwargs), target, may_compile=compile)
+        lowered = lower(fn, *args, **kwargs)
+        program = program_of(lowered, target, may_compile=compile, given=(args, kwargs))
     return list(examine(program, checks).findings)

@@ -29,6 +29,9 @@ LEAST_REPEATED = 100
 LEAST_SHARE_OF_LIBRARY = 0.5
 """Of a program's equations, what a library's loop must repeat: the user cannot change a part."""
 
+LEAST_SECONDS_OF_LIBRARY = 5.0
+"""Of compiling that a library's loop costs."""
+
 LEAST_TURNS = 64
 """Of a loop whose overhead matters."""
 

@@ -93,7 +93,7 @@ def _hit(rule: Rule, pass_name: str, op: ir.OpView, home: str | None) -> Hit | N
         cost.bytes,
         sum(_static_bytes(value.type) for value in op.results),
         rule.doc.partition("\n")[0],
-        library_line(frames, home),
+        library_line([Place(*frame) for frame in frames], home),
     )
 
 

@@ -164,11 +164,14 @@ def _updated(program: Program) -> dict[int, int]:
     """Leaves of arguments of which only a part is written -> the results that they come back as."""
     found = {}
     inputs = open_jaxpr(program.jaxpr).invars
-    for result in range(len(program.results)):
-        for argument, leaf in enumerate(program.arguments):
-            if leaf.donated or leaf.kind != program.results[result].kind:
-                continue
-            if leaf.bytes >= LEAST_BYTES and _is_updated(program, result, inputs[argument]):
+    large = [
+        (argument, leaf)
+        for argument, leaf in enumerate(program.arguments)
+        if not leaf.donated and leaf.bytes >= LEAST_BYTES
+    ]
+    for result, like in enumerate(program.results):
+        for argument, leaf in large:
+            if leaf.kind == like.kind and _is_updated(program, result, inputs[argument]):
                 found[argument] = result
     return found
 

@@ -15,7 +15,12 @@ from ..finding import Cost, Finding
 from ..program import Program
 from ..registry import check
 from ..syntax import loop_around
-from ..thresholds import LEAST_REPEATED, LEAST_REPEATS, LEAST_SHARE_OF_LIBRARY
+from ..thresholds import (
+    LEAST_REPEATED,
+    LEAST_REPEATS,
+    LEAST_SECONDS_OF_LIBRARY,
+    LEAST_SHARE_OF_LIBRARY,
+)
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,8 @@ def unrolled_layers(program: Program) -> Iterator[Finding]:
 
     A Python loop over layers or time steps is written out when it is traced, and XLA compiles each
     turn anew. `lax.scan` over stacked parameters compiles one. The seconds are an estimate: this
-    program's seconds of compiling for each of its equations, times the equations left out.
+    program's seconds of compiling for each of its equations, times the equations left out. A
+    library's loop, which is not the user's to change, is told of where it takes seconds.
     """
     by_place: dict[Place | None, list[Repeats]] = {}
     for found in repeats_in(program.jaxpr):
@@ -58,21 +64,27 @@ def unrolled_layers(program: Program) -> Iterator[Finding]:
     for place, group in by_place.items():
         saved = sum(each.saved for each in group)
         is_of_library = any(_library(each, program.home) for each in group)
-        share = LEAST_SHARE_OF_LIBRARY if is_of_library else 0.0
-        if saved >= max(LEAST_REPEATED, share * program.equations):
+        if saved >= LEAST_REPEATED and not (is_of_library and _is_small(program, saved)):
             yield _finding(program, place, max(group, key=lambda each: each.saved), saved)
+
+
+def _is_small(program: Program, saved: int) -> bool:
+    """Whether what a library's loop repeats is not worth a word."""
+    if saved < LEAST_SHARE_OF_LIBRARY * program.equations:
+        return True
+    seconds = program.compile_seconds
+    return seconds is not None and seconds * saved < LEAST_SECONDS_OF_LIBRARY * program.equations
 
 
 def _finding(program: Program, place: Place | None, largest: Repeats, saved: int) -> Finding:
     share = saved / max(program.equations, 1)
     seconds = program.compile_seconds
+    library = _library(largest, program.home)
     return Finding(
         place,
-        f"a loop is written out{_library(largest, program.home)}: {largest.in_a_layer} equations "
-        f"{largest.count} times in a row, each on the last one's result; {share:.0%} of the "
-        "program could be left out",
-        "Stack the layers' parameters (jax.tree.map(lambda *p: jnp.stack(p), *layers)) and loop by "
-        "jax.lax.scan.",
+        f"a loop is written out{library}: {largest.in_a_layer} equations {largest.count} times in "
+        f"a row, each on the last one's result; {share:.0%} of the program could be left out",
+        _IN_A_LIBRARY if library else _STACK,
         Cost(
             compile_seconds=None if seconds is None else seconds * share,
             how="" if seconds is None else "an estimate: measured seconds by equations left out",
@@ -80,10 +92,23 @@ def _finding(program: Program, place: Place | None, largest: Repeats, saved: int
     )
 
 
+_STACK = (
+    "Stack the layers' parameters (jax.tree.map(lambda *p: jnp.stack(p), *layers)) and loop by "
+    "jax.lax.scan."
+)
+_IN_A_LIBRARY = (
+    "Let the library loop by jax.lax.scan, if it can (flax.linen.scan does); or keep what is "
+    'compiled for the next time: jax.config.update("jax_compilation_cache_dir", ...).'
+)
+
+
 def _library(found: Repeats, home: str | None) -> str:
     """Where the loop is, if it is a library's."""
     shared = _shared_frames(found)
-    return library_line([(place.file, place.line, place.function) for place in shared], home)
+    if not shared or is_users(shared[-1].file, home):
+        return ""
+    loops = (loop_around(each) for each in reversed(shared) if not is_users(each.file, home))
+    return library_line([next(filter(None, loops), shared[-1])], home)
 
 
 def place_of_loop(found: Repeats, home: str | None) -> Place | None:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import statistics
-from collections.abc import Callable, Iterator
-from time import perf_counter
-from typing import Any
+from collections.abc import Iterator
 
-from ....backend.timing import interleave
-from ....errors import JxcError
 from ....frontend.places import Place
 from ...report import Compiled, report
 from ..equations import bytes_of
 from ..finding import Cost, Finding
+from ..measure import measured
 from ..program import Program
 from ..registry import compiled_check
 from ..thresholds import LEAST_GAIN, LEAST_WIDENED
@@ -80,7 +75,7 @@ def _large(program: Program) -> list[Hit]:
 def _gain(program: Program) -> tuple[float, float, str] | None:
     """Seconds of a run without our passes and with them, and how they are known."""
     if program.target.is_present and program.target.kind == "cpu":
-        return _measured(program)
+        return measured(program)
     made = report(program.lowered, program.target, "O2", with_plain=False).optimised
     if not isinstance(made, Compiled):
         return None
@@ -89,81 +84,6 @@ def _gain(program: Program) -> tuple[float, float, str] | None:
     if all(known):
         return known[0] or 0.0, known[1] or 0.0, "by the compiler's own estimate"
     return (*(each.roofline_seconds for each in sides), "by the roofline")  # type: ignore[return-value]
-
-
-def _measured(program: Program) -> tuple[float, float, str] | None:
-    """Both programs timed on random arguments; None where they talk to the world, or cannot run.
-
-    Nor is run what would take this machine's memory or time: a linter is no training.
-    """
-    from ....check.fill import fill
-
-    if program.jaxpr.effects or any("callback" in step.name for step in program.steps):
-        return None
-    if _COPIES * program.compiled.memory.peak > _free_memory() / 2:
-        return None
-    if program.compiled.roofline_seconds > _PATIENCE:
-        return None
-    plain = program.lowered
-    try:
-        args, kwargs = _abstract(plain.jax_lowered.args_info)
-        args, kwargs = fill((args, kwargs), "random")
-        both = {"plain": plain.compile(), "ours": plain.opt("O2").compile()}
-    except (JxcError, TypeError, ValueError):
-        return None
-    calls = {name: _caller(made, args, kwargs) for name, made in both.items()}
-    before, after = _times(calls["plain"], calls["ours"])
-    if any(each > (1 - LEAST_GAIN) * other for each, other in zip(after, before, strict=True)):
-        return None  # what does not show in every round may be what else the machine does
-    return statistics.median(before), statistics.median(after), "measured"
-
-
-_PATIENCE = 2.0  # seconds that timing may take, but for a call of each
-_COPIES = 4  # of what a program holds at its peak: two programs, and the arguments they donate
-
-
-def _free_memory() -> int:
-    """Bytes that this machine has left, or has where it does not tell."""
-    pages = "SC_AVPHYS_PAGES" if "SC_AVPHYS_PAGES" in os.sysconf_names else "SC_PHYS_PAGES"
-    return os.sysconf(pages) * os.sysconf("SC_PAGE_SIZE")
-
-
-def _times(plain: Callable[[], Any], ours: Callable[[], Any]) -> tuple[list[float], list[float]]:
-    """Seconds a call of both, in turn: five rounds, fewer where a call takes long."""
-    first = [_first(call) for call in (plain, ours)]
-    rounds = min(5, int(_PATIENCE / max(sum(first), 1e-9)))
-    if rounds < 2:
-        return first[:1], first[1:]
-    seconds = interleave({"plain": plain, "ours": ours}, rounds)
-    return seconds["plain"], seconds["ours"]
-
-
-def _first(call: Callable[[], Any]) -> float:
-    """Seconds of a call; of the second where the first is quick."""
-    import jax
-
-    for _ in range(2):
-        start = perf_counter()
-        jax.block_until_ready(call())
-        took = perf_counter() - start
-        if took > _PATIENCE / 2:
-            break
-    return took
-
-
-def _abstract(info: Any) -> Any:
-    import jax
-
-    return jax.tree.map(lambda each: jax.ShapeDtypeStruct(each.shape, each.dtype), info)
-
-
-def _caller(made: Any, args: Any, kwargs: Any) -> Any:
-    import jax
-
-    args, kwargs = jax.device_put((args, kwargs))
-    if not made.memory()["alias"]:
-        return lambda: made(*args, **kwargs)
-    return lambda: made(*jax.tree.map(jax.numpy.copy, args), **jax.tree.map(jax.numpy.copy, kwargs))
 
 
 def _doubles(program: Program) -> Iterator[Finding]:
