@@ -1,5 +1,6 @@
 """A program ends under `jxc explain` as it does under Python, however it ends."""
 
+import json
 import os
 import signal
 import subprocess
@@ -66,3 +67,11 @@ def test_a_forked_copy_does_not_report(tmp_path):
     explained, _ = run(tmp_path, FORKED)
     assert explained.stdout == plain.stdout
     assert explained.stderr.count("jxc explain: ") == 1
+
+
+def test_a_program_without_jax_has_the_same_object(tmp_path):
+    objects = [
+        json.loads(run(tmp_path, text, "--json", "-")[0].stdout) for text in ("", "import jax")
+    ]
+    assert objects[0].keys() == objects[1].keys()
+    assert objects[0]["rows"] == []

@@ -50,7 +50,9 @@ def explain_command(script: str, args: tuple[str, ...], **flags: Any) -> None:
     what to do.
     The program's output and exit code are its own. Options of jxc stand before SCRIPT.
     """
-    if flags["html_file"]:  # before the program runs for it
+    for flag in ("output", "json_file", "html_file"):  # before the program runs for it
+        flags[flag] = _writable(flags[flag])
+    if flags["html_file"]:
         from ..analysis.page import needs
 
         needs.require()
@@ -96,6 +98,23 @@ class _Listening:
             self.log.failed(error)
 
 
+def _writable(file: str | None) -> str | None:
+    """A file to write to once the program has ended, wherever that goes meanwhile.
+
+    Raises:
+        UsageError: its folder is not there, or takes no files.
+    """
+    if not file or file == "-":
+        return file
+    path = os.path.abspath(file)
+    folder = os.path.dirname(path)
+    if os.path.isdir(path) or not os.access(folder, os.W_OK):
+        found = "a folder" if os.path.isdir(path) else "a folder that takes no files"
+        found = found if os.path.isdir(folder) else "no such folder"
+        raise UsageError(f"{file}: expected a file that can be written, found {found}")
+    return path
+
+
 def _stdout_kept_apart() -> int:
     """Let standard output of the program, and of what it starts, go to standard error from now on.
 
@@ -109,8 +128,6 @@ def _stdout_kept_apart() -> int:
 
 
 def _write(log: Log | None, script: str, flags: dict[str, Any], own_stdout: int | None) -> None:
-    if flags["json_file"]:
-        _write_json(log, script, flags["json_file"], own_stdout)
     if flags["json_file"] != "-" or flags["output"]:
         from .explain_table import table
 
@@ -119,6 +136,8 @@ def _write(log: Log | None, script: str, flags: dict[str, Any], own_stdout: int 
             write_output(text, flags["output"])
         else:
             click.echo(text, err=True, nl=False)
+    if flags["json_file"]:
+        _write_json(log, script, flags["json_file"], own_stdout)
     if flags["html_file"] and log is not None:
         _write_page(log, script, flags["html_file"])
 
@@ -134,10 +153,14 @@ def _write_page(log: Log, script: str, file: str) -> None:
         click.echo(f"jxc: note: {note}", err=True)
 
 
+_LISTS = ("compilations", "rows", "reasons", "effects", "failures")
+
+
 def _write_json(log: Log | None, script: str, file: str, own_stdout: int | None) -> None:
     from ..analysis.recompiles import SCHEMA_VERSION
 
-    nothing = {"schema_version": SCHEMA_VERSION, "compiled": 0, "compilations": []}
+    nothing = {"schema_version": SCHEMA_VERSION, "compiled": 0, "seconds": 0.0, "hits": {}}
+    nothing |= {name: [] for name in _LISTS}
     found = nothing if log is None else log.as_json()
     text = json.dumps({"script": script, **found}, indent=2) + "\n"
     if own_stdout is None:

@@ -1,0 +1,5 @@
+"""Goes to another folder, and stays there."""
+
+import os
+
+os.chdir("/")
