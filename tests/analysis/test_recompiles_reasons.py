@@ -71,6 +71,19 @@ def test_a_static_function_made_anew():
     )
 
 
+def test_a_function_made_anew_in_a_long_static_argument():
+    run = jax.jit(lambda x, plan: plan[1][0](x), static_argnames="plan")
+    names = tuple(f"the name of step {n}" for n in range(5))
+
+    def block():
+        for _ in range(3):
+            run(ones(3), plan=(names, (lambda x: x + 1,)))
+
+    group = explained(block)
+    assert "plan was one with the function <lambda>, another one each time" in group.sentence
+    assert group.fix.startswith("Pass the same function object as plan each time")
+
+
 def test_a_static_argument_by_position_and_by_keyword():
     @functools.partial(jax.jit, static_argnames="mode")
     def step(x, mode):

@@ -142,11 +142,25 @@ def _static(before: Call, after: Call) -> Iterator[Difference]:
     for name in dict.fromkeys([*before.static, *after.static]):
         known, new = before.static.get(name), after.static.get(name)
         if known is None or new is None or known.token != new.token:
-            yield Difference("static value", name, _given(known), _given(new))
+            yield Difference("static value", name, *_static_words(known, new))
 
 
-def _given(known: Known | None) -> str:
-    return "left out" if known is None else known.words
+def _static_words(known: Known | None, new: Known | None) -> tuple[str, str]:
+    """Two values; of containers that read alike, what differs in them."""
+    words = ["left out" if each is None else each.words for each in (known, new)]
+    if known is None or new is None or words[0] != words[1] or not known.parts:
+        return words[0], words[1]
+    one, other = _narrowed(known, new)
+    return f"one with {one.words}", f"one with {other.words}"
+
+
+def _narrowed(one: Known, other: Known) -> tuple[Known, Known]:
+    """What alone differs in two containers; they themselves where it is several things."""
+    pairs = zip(one.parts, other.parts, strict=False)
+    differing = [pair for pair in pairs if pair[0].token != pair[1].token]
+    if len(differing) != 1 or len(one.parts) != len(other.parts):
+        return one, other
+    return _narrowed(*differing[0])
 
 
 def _arrays(before: Call, after: Call) -> Iterator[Difference]:

@@ -34,12 +34,14 @@ class Known:
         token: what tells it from others.
         by_identity: whether it equals nothing but itself, as its class defines no equality.
         is_data: whether it is a number, a string or an array.
+        parts: of a tuple, list or dict, what it holds.
     """
 
     words: str
     token: Hashable
     by_identity: bool = False
     is_data: bool = False
+    parts: tuple[Known, ...] = ()
 
 
 LOOPS = frozenset({"scan", "while", "cond", "custom_jvp_call", "custom_vjp_call", "remat"})
@@ -303,11 +305,12 @@ def _describe_container(value: Any, depth: int, by_identity: bool) -> Known:
         pairs = {str(key): inner(item) for key, item in value.items()}
         words = ", ".join(f"{key}: {item.words}" for key, item in pairs.items())
         token = tuple((key, item.token) for key, item in pairs.items())
-        return Known(_short(f"{{{words}}}"), ("dict", token))
+        return Known(_short(f"{{{words}}}"), ("dict", token), parts=tuple(pairs.values()))
     items = [inner(item) for item in value]
     opening, closing = "()" if isinstance(value, tuple) else "[]"
     words = f"{opening}{', '.join(item.words for item in items)}{closing}"
-    return Known(_short(words), (type(value), tuple(item.token for item in items)))
+    token = (type(value), tuple(item.token for item in items))
+    return Known(_short(words), token, parts=tuple(items))
 
 
 def _describe_tree(value: Any) -> Known | None:

@@ -171,13 +171,11 @@ def _fix_static(differences: Sequence[Difference], calls: Sequence[Call]) -> str
 
 def _fix_of_static(name: str, differences: Sequence[Difference], calls: Sequence[Call]) -> str:
     """What to do about one argument, with a place for its name."""
+    if all(each.before == each.after and _FUNCTION in each.after for each in differences):
+        return "Pass the same function object as {} each time: make it once, outside of the loop."
     known = [call.static[name] for call in calls if name in call.static]
     if known and all(each.by_identity for each in known):
         kind = known[0].words.removeprefix("an ").removeprefix("a ").removesuffix(" object")
-        if kind.startswith("the function "):
-            return (
-                "Pass the same function object as {} each time: make it once, outside of the loop."
-            )
         return (
             f"Give {_braced(kind)} equality and a hash by value (@dataclass(frozen=True)), or pass "
             "the same object each time: it equals nothing but itself."
@@ -188,6 +186,10 @@ def _fix_of_static(name: str, differences: Sequence[Difference], calls: Sequence
         "Pass {} as an argument that is not static, if no shape and no Python 'if' depends "
         "on it; else keep it to few values."
     )
+
+
+_FUNCTION = "the function "
+"""What a static value that is one is called."""
 
 
 def _braced(text: str) -> str:
