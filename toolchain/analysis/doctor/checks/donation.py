@@ -68,7 +68,8 @@ def donation_possible(program: Program) -> Iterator[Finding]:
 
     A training step's parameters, a cache that is updated in place: old and new live side by side,
     and of what is updated in place all the rest is copied. Said where it is 1 MiB and more; whether
-    the caller needs the old one, only the caller knows.
+    the caller needs the old one, only the caller knows. The bytes are the most that is saved: where
+    results are written last, XLA has kept temporaries in their memory, and needs other memory then.
     """
     pairs = {**_carried(program), **_updated(program)}
     by_name: dict[str, list[int]] = {}
@@ -82,15 +83,27 @@ def donation_possible(program: Program) -> Iterator[Finding]:
 
 def _possible(program: Program, name: str, numbers: list[int], size: int) -> Finding:
     arrays = f"{len(numbers)} arrays" if len(numbers) > 1 else "an array"
-    peak = f" of {show_bytes(_peak(program))}" if program.compiled_or_none else ""
     return Finding(
         program.defined,
         f"{name}, {arrays} of {show_bytes(size)}, comes back changed, and is not donated: old and "
         "new are there at once",
         f"jax.jit(..., donate_argnames={name!r}), if the caller does not use the old one "
         "afterwards.",
-        Cost(bytes=size, how=f"up to so much{peak} at the peak, by the shapes"),
+        Cost(bytes=size, how=_of_peak(program, size)),
     )
+
+
+def _of_peak(program: Program, size: int) -> str:
+    """What donating saves at the peak: less where XLA has another use for the results' memory."""
+    compiled = program.compiled_or_none
+    if compiled is None:
+        return "at most, by the shapes"
+    outputs = [each for each in compiled.memory.buffers if each.kind == "output"]
+    alone = sum(each.bytes for each in outputs if not each.shared_with)
+    peak = f"of {show_bytes(compiled.memory.peak)} at the peak"
+    if alone >= size:
+        return peak
+    return f"at most, {peak}: XLA keeps temporaries where results are written later"
 
 
 def _peak(program: Program) -> int:
