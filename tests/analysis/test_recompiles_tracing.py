@@ -1,5 +1,6 @@
 """What ran at tracing only, control flow on tracers, eager operations, sizes to pad to."""
 
+import functools
 import itertools
 import json
 
@@ -55,6 +56,28 @@ def test_effects_that_ran_once(capsys):
 
 
 counter = 0
+
+
+def test_an_object_that_is_a_static_argument_is_watched_too():
+    class Agent:
+        def __init__(self):
+            self.calls, self.seen = 0, []
+
+        @functools.partial(jax.jit, static_argnums=0)
+        def update(self, x):
+            self.calls += 1
+            self.seen.append(x)
+            return x
+
+    agent = Agent()
+    with jxc.explain() as log:
+        agent.update(np.float32(1))
+    said = {each.name: each for each in log.effects}
+    assert set(said) == {"self.calls", "self.seen"}
+    assert said["self.seen"].holds_tracer
+    assert said["self.calls"].fix == (
+        "Return the value from Agent.update, and assign self.calls where that is called."
+    )
 
 
 def _count():

@@ -54,7 +54,9 @@ def _print(console: Console, log: Log, is_whole: bool) -> None:
         console.print(_rows(shown, console.width))
     if left := rows[len(shown) :]:
         times, seconds = sum(row.times for row in left), sum(row.total for row in left)
-        console.print(f"and {times} programs at {len(left)} more lines, {show_seconds(seconds)}")
+        lines = f"{len(left)} more line{'s' if len(left) > 1 else ''}"
+        programs = f"{times} program{'' if times == 1 else 's'}"
+        console.print(f"and {programs} at {lines}, {show_seconds(seconds)}")
     for title, entries in _sections(log):
         if entries:
             console.print()

@@ -108,6 +108,12 @@ def call_of(tracing: Tracing) -> Call:
     )
 
 
+def static_values(tracing: Tracing) -> dict[str, Any]:
+    """The static arguments themselves, by name. Not to be kept."""
+    bound = _bind(tracing.options.fun_signature, tracing.args, tracing.kwargs)
+    return {name: bound[name] for name in _static_names(tracing.options, bound)}
+
+
 def derived_call(lowering: Lowering, call: Call) -> Call:
     """The call of a program that JAX made out of a jitted function: its derivative, say."""
     names = _names(lowering, call)

@@ -8,7 +8,7 @@ import contextlib
 import dis
 import sys
 import threading
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import CodeType, ModuleType
 from typing import Any
@@ -158,15 +158,19 @@ _CONTAINERS = (list, dict, set, collections.deque)
 _MOST_CODES = 50
 
 
-def spots_of(function: Any) -> list[_Spot]:
-    """The variables outside of a function that it names, it and the user's that it calls."""
+def spots_of(function: Any, static: Mapping[str, Any]) -> list[_Spot]:
+    """The variables outside of a function that it names, it and the user's that it calls.
+
+    `static` are its static arguments, by name: of a method, `self` may be one.
+    """
     spots: dict[str, _Spot] = {}
     for inner, code in _reachable(function):
         for name, read in _variables(inner, code):
             if name not in spots:
                 with contextlib.suppress(Exception):  # gone, or not readable
                     spots[name] = _Spot(name, read, _mark(read()), code)
-    return [*spots.values(), *_spots_of_self(function)]
+    owners = {"self": getattr(function, "__self__", None), **static}
+    return [*spots.values(), *_spots_of_objects(function, owners)]
 
 
 def changes(function: str, spots: Iterable[_Spot]) -> Iterator[Effect]:
@@ -226,16 +230,16 @@ def _attributes(name: str, owner: Any, code: CodeType) -> Iterator[tuple[str, Ca
             yield f"{name}.{attribute}", lambda attribute=attribute: held[attribute]  # type: ignore[misc]
 
 
-def _spots_of_self(function: Any) -> list[_Spot]:
-    """The attributes that a bound method names of the object that it is bound to."""
-    owner, inner = getattr(function, "__self__", None), innermost(function)
-    code = code_of(inner)
-    if owner is None or code is None:
+def _spots_of_objects(function: Any, owners: Mapping[str, Any]) -> list[_Spot]:
+    """The attributes that a function names of the objects that it is bound to, or has as static."""
+    code = code_of(innermost(function))
+    if code is None:
         return []
     return [
         _Spot(name, read, _mark(read()), each)
         for each in with_inner(code)
-        for name, read in _attributes("self", owner, each)
+        for of, owner in owners.items()
+        for name, read in _attributes(of, owner, each)
     ]
 
 

@@ -16,7 +16,7 @@ from ...backend.heard import Compiling, Listener, Lowering, Tracing
 from ...backend.log import text_to_read
 from ...backend.owners import owner_of
 from ...frontend.places import Place
-from .calls import Call, call_of, derived_call, lowered_call
+from .calls import Call, call_of, derived_call, lowered_call, static_values
 from .effects import Effect, Effects, changes, spots_of
 from .failures import Failure, failure_of
 from .functions import Function, code_of, describe_function, innermost, name_of
@@ -104,7 +104,7 @@ class Recording(Listener):
             tracing.notes[id(self)] = self._begin(call_of(tracing), tracing.called, tracing.source)
         self._thread.tracing.append(tracing)
         if is_users:
-            tracing.spots[id(self)] = spots_of(tracing.function)
+            tracing.spots[id(self)] = spots_of(tracing.function, static_values(tracing))
 
     def ends(self, tracing: Tracing) -> None:
         open_ = self._thread.tracing
