@@ -309,8 +309,8 @@ def _describe_container(value: Any, depth: int, by_identity: bool) -> Known:
     items = [inner(item) for item in value]
     opening, closing = "()" if isinstance(value, tuple) else "[]"
     words = f"{opening}{', '.join(item.words for item in items)}{closing}"
-    token = (type(value), tuple(item.token for item in items))
-    return Known(_short(words), token, parts=tuple(items))
+    tokens = tuple(item.token for item in items)
+    return Known(_short(words), (type(value), tokens), parts=tuple(items))
 
 
 def _describe_tree(value: Any) -> Known | None:
