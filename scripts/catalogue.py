@@ -80,9 +80,7 @@ def _option(name: str, found: Pass) -> str:
 def _rule(rule: Rule, record: dict[str, Any] | None) -> Iterator[str]:
     yield f"### {rule.name}\n"
     yield f"{_escaped(rule.doc)}\n"
-    promise = f", assumes {rule.assumes}" if rule.assumes else ""
-    targets = f", on {', '.join(rule.targets)}" if rule.targets else ""
-    yield f"*{rule.contract}{promise}{targets}; {phrase(record)}*\n"
+    yield f"*{rule.terms}; {phrase(record)}*\n"
     before, after = example(rule)
     yield f"```mlir\n{before}\n```\n\nbecomes\n\n```mlir\n{after}\n```\n"
 

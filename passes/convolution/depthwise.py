@@ -20,7 +20,7 @@ from .geometry import Convolution
 from .window import Walk, as_result, backwards, pad, window_walk
 
 
-@rule(reassociates, targets=("cpu",))
+@rule(reassociates, targets=("cpu",), partitioned=False)
 def depthwise_to_multiply_add(op: ConvolutionOp) -> ir.Value | None:
     """conv(x, w) -> sum over t of part(pad(x), t) * w[t], where a group has one input or output.
 

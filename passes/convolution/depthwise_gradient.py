@@ -19,7 +19,7 @@ from .geometry import Convolution
 from .window import Walk, as_result, backwards, pad, result_walk
 
 
-@rule(reassociates, targets=("cpu",))
+@rule(reassociates, targets=("cpu",), partitioned=False)
 def depthwise_weight_gradient_to_sums(op: ConvolutionOp) -> ir.Value | None:
     """conv(x, dy)[t] -> sum of part(pad(x), t) * dy at each position t, for groups of one image.
 

@@ -20,7 +20,7 @@ from .geometry import Convolution
 from .window import Walk, as_result, pad, result_walk
 
 
-@rule(reassociates, targets=("cpu",))
+@rule(reassociates, targets=("cpu",), partitioned=False)
 def grouped_weight_gradient_to_products(op: ConvolutionOp) -> ir.Value | None:
     """conv(x, dy)[t] -> part(pad(x), t)^T dy at each position t, for groups of several images.
 

@@ -15,7 +15,7 @@ from .geometry import Convolution
 from .window import as_result, backwards, pad, result_walk, window_walk
 
 
-@rule(reassociates, targets=("cpu",))
+@rule(reassociates, targets=("cpu",), partitioned=False)
 def convolution_to_product(op: ConvolutionOp) -> ir.Value | None:
     """conv(x, w) -> x w, where the window has one position, or the result has one, without padding.
 

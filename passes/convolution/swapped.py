@@ -18,7 +18,7 @@ from .geometry import Axis, Convolution
 from .window import backwards, pad
 
 
-@rule(reassociates, targets=("cpu",))
+@rule(reassociates, targets=("cpu",), partitioned=False)
 def wide_window_to_swapped(op: ConvolutionOp) -> ir.Value | None:
     """conv(x, w) -> let y = reverse(conv(w, x)) in if finite(sum(y)) then y else conv(pad(x), w).
 

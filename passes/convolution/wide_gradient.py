@@ -17,7 +17,7 @@ from .geometry import Convolution
 from .window import as_result, pad, result_walk
 
 
-@rule(reassociates, targets=("cpu",))
+@rule(reassociates, targets=("cpu",), partitioned=False)
 def wide_gradient_to_product(op: ConvolutionOp) -> ir.Value | None:
     """conv(x, dy)[t] -> part(pad(x), t)^T dy for all positions t at once, where few are summed.
 

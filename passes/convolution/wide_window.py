@@ -18,7 +18,7 @@ from .geometry import Convolution
 from .window import as_result, backwards, pad, result_walk
 
 
-@rule(reassociates, targets=("cpu",))
+@rule(reassociates, targets=("cpu",), partitioned=False)
 def wide_window_to_product(op: ConvolutionOp) -> ir.Value | None:
     """conv(x, w) -> patches(pad(x)) w, a matrix product, where w has more elements than x.
 

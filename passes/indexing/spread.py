@@ -53,7 +53,7 @@ class _Axis(NamedTuple):
 _Combine = Callable[[ir.Value, ir.Value], ir.Value]
 
 
-@rule(exact, targets=("cpu",))
+@rule(exact, targets=("cpu",), partitioned=False)
 def scatter_of_progression(op: ScatterOp) -> ir.Value | None:
     """scatter(x, evenly spaced, u) -> select(mask, f(x, pad(u)), x), or, of a block, its update.
 

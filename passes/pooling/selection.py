@@ -36,7 +36,7 @@ def selection_apart_to_compare(op: SelectAndScatterOp, facts: Facts) -> ir.Value
     return _apart(op, _chosen(op.operand, found), found.axes)
 
 
-@rule(reassociates, targets=("cpu", "gpu"))
+@rule(reassociates, targets=("cpu", "gpu"), partitioned=False)
 def selection_to_compare(op: SelectAndScatterOp, facts: Facts) -> ir.Value | None:
     """select_and_scatter(x, y) -> sum over the window of select(chosen(x) == position, y, 0).
 

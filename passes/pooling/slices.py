@@ -106,7 +106,7 @@ def window_of_any_order_to_slices(op: ReduceWindowOp) -> ir.Value | None:
     return _combined(op, name)
 
 
-@rule(exact, targets=("cpu",))
+@rule(exact, targets=("cpu",), partitioned=False)
 def window_sum_to_slices(op: ReduceWindowOp) -> ir.Value | None:
     """reduce_window(x, f) -> f(f(init, slice(pad(x))), ...), in StableHLO's order.
 
@@ -124,7 +124,7 @@ def window_sum_to_slices(op: ReduceWindowOp) -> ir.Value | None:
     return total
 
 
-@rule(reassociates, targets=("cpu",))
+@rule(reassociates, targets=("cpu",), partitioned=False)
 def large_window_sum_to_slices(op: ReduceWindowOp) -> ir.Value | None:
     """reduce_window(x, f) -> f(slice(pad(x)), ...), a dimension at a time.
 

@@ -20,7 +20,7 @@ from jxc.rewrite import reassociates, rule
 _COMBINE = {"add": stablehlo.add, "maximum": stablehlo.maximum, "minimum": stablehlo.minimum}
 
 
-@rule(reassociates, targets=("cpu",))
+@rule(reassociates, targets=("cpu",), partitioned=False)
 def reduce_to_slices(op: ReduceOp) -> ir.Value | None:
     """reduce(x: [n, 3], a) -> a + x[:, 0] + x[:, 1] + x[:, 2], for sums and extremes of floats.
 

@@ -52,7 +52,7 @@ def running_of_any_order_to_loop(op: ReduceWindowOp, facts: Facts) -> ir.Value |
     return _looped(op, name, facts)
 
 
-@rule(reassociates, targets=("cpu",))
+@rule(reassociates, targets=("cpu",), partitioned=False)
 def running_sum_to_loop(op: ReduceWindowOp, facts: Facts) -> ir.Value | None:
     """reduce_window(x, f) -> y[i] = f(y[i - 1], x[i]), for windows of all elements up to each.
 

@@ -121,7 +121,7 @@ def _swapped_precision(op: DotGeneralOp) -> ir.Attribute | None:
     return None if op.precision_config is None else ir.ArrayAttr.get([*op.precision_config][::-1])
 
 
-@rule(exact, of=DotGeneralOp)
+@rule(exact, of=DotGeneralOp, partitioned=False)
 def slice_of_dot(op: SliceOp) -> ir.Value | None:
     """slice(dot_general(x, y)) -> dot_general(slice(x), slice(y)), if nothing else uses it.
 

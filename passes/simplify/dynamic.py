@@ -185,7 +185,7 @@ def dynamic_slice_of_iota(op: DynamicSliceOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=DynamicSliceOp)
+@rule(exact, of=DynamicSliceOp, partitioned=False)
 def dynamic_slice_of_dynamic_slice(op: DynamicSliceOp) -> ir.Value | None:
     """dynamic_slice(dynamic_slice(x)) -> dynamic_slice(x), no dimension being cut by both."""
     match op.operand.owner:
@@ -203,7 +203,7 @@ def dynamic_slice_of_dynamic_slice(op: DynamicSliceOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=SliceOp)
+@rule(exact, of=SliceOp, partitioned=False)
 def dynamic_slice_of_slice(op: DynamicSliceOp) -> ir.Value | None:
     """dynamic_slice(slice(x)) -> dynamic_slice(x), no dimension being cut by both, no strides."""
     match op.operand.owner:
@@ -212,7 +212,7 @@ def dynamic_slice_of_slice(op: DynamicSliceOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=DynamicSliceOp)
+@rule(exact, of=DynamicSliceOp, partitioned=False)
 def slice_of_dynamic_slice(op: SliceOp) -> ir.Value | None:
     """slice(dynamic_slice(x)) -> dynamic_slice(x), no dimension being cut by both, no strides."""
     match op.operand.owner:

@@ -86,7 +86,7 @@ def gather_of_splat(op: GatherOp) -> ir.Value | None:
     return build.splat(element, op.result.type)
 
 
-@rule(exact, targets=("cpu",))
+@rule(exact, targets=("cpu",), partitioned=False)
 def gather_of_progression(op: GatherOp) -> ir.Value | None:
     """gather(x, evenly spaced) -> slice(x), reversed, transposed and repeated as the indices say.
 
@@ -166,7 +166,7 @@ def component_of(indices: ir.Value, vector: int, number: int) -> Progression | N
     return Progression(found.first + number * found.steps[vector], rest)
 
 
-@rule(exact)
+@rule(exact, partitioned=False)
 def gather_to_dynamic_slice(op: GatherOp) -> ir.Value | None:
     """gather(x, one index) -> dynamic_slice(x, index): both clamp it alike."""
     layout = layout_of(op)

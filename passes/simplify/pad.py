@@ -128,7 +128,7 @@ def pad_of_broadcast(op: PadOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=PadOp)
+@rule(exact, of=PadOp, partitioned=False)
 def add_of_pads(op: AddOp) -> ir.Value | None:
     """pad(x, 0) + pad(y, 0) -> pad(concatenate(x, y), 0), where y begins right after x.
 

@@ -25,7 +25,7 @@ from .reshape import groups_of
 from .slice import Cut, cuts_of, take
 
 
-@rule(exact, of=ELEMENTWISE)
+@rule(exact, of=ELEMENTWISE, partitioned=False)
 def slice_of_elementwise(op: SliceOp) -> ir.Value | None:
     """slice(f(x, y)) -> f(slice(x), slice(y)), if the slice is all that uses f: less to compute."""
     producer = op.operand.owner
@@ -63,7 +63,7 @@ def slice_of_transpose(op: SliceOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=ReverseOp)
+@rule(exact, of=ReverseOp, partitioned=False)
 def slice_of_reverse(op: SliceOp) -> ir.Value | None:
     """slice(reverse(x)) -> reverse(slice(x)), counted from the other end."""
     match op.operand.owner:

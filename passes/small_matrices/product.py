@@ -51,7 +51,7 @@ class _Product(NamedTuple):
     columns: int
 
 
-@rule(reassociates, targets=("cpu", "tpu"))
+@rule(reassociates, targets=("cpu", "tpu"), partitioned=False)
 def small_product_to_multiply_add(op: DotGeneralOp, facts: Facts) -> ir.Value | None:
     """dot_general(x, y) -> sum over k of x[.., k] * y[k, ..], of many small matrices."""
     found = _read(op)
@@ -70,7 +70,7 @@ def small_product_to_multiply_add(op: DotGeneralOp, facts: Facts) -> ir.Value | 
     return _written_out(found)
 
 
-@rule(reassociates, targets=("cpu",))
+@rule(reassociates, targets=("cpu",), partitioned=False)
 def tall_product_to_multiply_add(op: DotGeneralOp, facts: Facts) -> ir.Value | None:
     """dot_general(x, y) -> sum over k of x[:, k] * y[k, :], of many rows and few terms."""
     found = _read(op)

@@ -17,7 +17,7 @@ from .parts import element, joined, repeated, taken
 _LETTERS = {"side": "LR", "uplo": "LU", "trans_x": "NTC", "diag": "NU"}
 
 
-@rule(reassociates, targets=("cpu",))
+@rule(reassociates, targets=("cpu",), partitioned=False)
 def small_triangular_solve_to_lines(op: CustomCallOp, facts: Facts) -> ir.Value | None:
     """trsm(a, b) -> x, of lines x[i] = (b[i] - sum over k of a[i, k] * x[k]) / a[i, i].
 

@@ -22,7 +22,7 @@ from .top_k import takes_all_of
 _LARGEST_AXIS = 1 << 31
 
 
-@rule(exact, targets=("cpu",))
+@rule(exact, targets=("cpu",), partitioned=False)
 def sort_to_packed_sort(op: SortOp) -> Sequence[ir.Value] | None:
     """sort(x, y) -> sort(x << 32 | place << 1 | x is -0.0), taken apart; y taken from its places.
 

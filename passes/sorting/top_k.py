@@ -57,7 +57,7 @@ class _Part:
         return self.size - self.start if self.is_near_end else self.limit
 
 
-@rule(exact, targets=("cpu",), of=(SortOp, ReverseOp))
+@rule(exact, targets=("cpu",), of=(SortOp, ReverseOp), partitioned=False)
 def slice_of_sort_to_top_k(op: SliceOp) -> ir.Value | None:
     """sort(x)[:k] -> x taken from the places of top_k(-x), for k few of f32 keys.
 

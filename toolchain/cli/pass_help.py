@@ -14,7 +14,7 @@ from .rule_record import how_checked
 
 if TYPE_CHECKING:
     from ..pipeline import Library
-    from ..rewrite import Pass, Rule
+    from ..rewrite import Pass
 
 
 def list_passes(library: Library) -> None:
@@ -72,7 +72,7 @@ def _explain(found: Pass) -> None:
         hint = f": {option.help}" if option.help else ""
         click.echo(f"  {option.name}={kind}, default {default}{hint}")
     for rule in found.rules:
-        click.echo(f"\n{rule.name} ({_terms(rule)})")
+        click.echo(f"\n{rule.name} ({rule.terms})")
         click.echo(_wrapped(rule.doc, indent="  "))
         if checked := how_checked(rule):
             click.echo(_wrapped(f"[{checked}]", indent="  "))
@@ -91,9 +91,3 @@ def _fill(paragraph: str, width: int, indent: str) -> str:
     return textwrap.fill(
         paragraph, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
     )
-
-
-def _terms(rule: Rule) -> str:
-    promise = f", assumes {rule.assumes}" if rule.assumes else ""
-    targets = f", on {', '.join(rule.targets)}" if rule.targets else ""
-    return f"{rule.contract}{promise}{targets}"

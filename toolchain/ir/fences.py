@@ -8,6 +8,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func, stablehlo
 
 from .module import functions
+from .partitions import is_partitioned
 
 _NOT_INLINED = "mhlo.frontend_attributes"
 
@@ -24,7 +25,7 @@ def stored(value: ir.Value) -> ir.Value:
     if (call := _store_of(value)) is not None:
         return call.results[0]
     module = _module_of(ir.InsertionPoint.current.block)
-    if _is_split(module):
+    if is_partitioned(module):
         return stablehlo.optimization_barrier([value])
     call = func.CallOp([value.type], _identity(module, value.type), [value])
     kept = ir.DictAttr.get({"inlineable": ir.StringAttr.get("false")})
@@ -98,11 +99,6 @@ def _module_of(block: ir.Block) -> ir.ModuleOp:
     while op.name != "builtin.module":
         op = op.parent
     return op.opview
-
-
-def _is_split(module: ir.ModuleOp) -> bool:
-    name = "mhlo.num_partitions"
-    return name in module.attributes and module.attributes[name].value > 1
 
 
 def _identity(module: ir.ModuleOp, kind: ir.Type) -> str:

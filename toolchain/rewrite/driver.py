@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from jaxlib.mlir import ir
 
 from ..cost.rates import SHIPPED_TARGET
 from ..errors import UsageError
+from ..ir.partitions import is_local, is_partitioned
 from .facts import Facts
 from .module_pass import Option, Pass
-from .rule import Rule
+from .rule import Replacement, Rule
 from .statistics import RuleCount
 from .sweep import Sweep
 
@@ -34,7 +36,10 @@ def apply_rules(
         RuleError: a replacement does not fit.
         Exception: whatever a rule raised, with a note naming the rule, the op and its place.
     """
-    sweep = Sweep(module, [r for r in rules if _is_active(r, facts)], facts, max_num_rewrites)
+    active = [rule for rule in rules if _is_active(rule, facts)]
+    if is_partitioned(module):
+        active = [rule if rule.partitioned else _on_one_device(rule) for rule in active]
+    sweep = Sweep(module, active, facts, max_num_rewrites)
     with module.context:
         sweep.run()
     return list(sweep.counts.values())
@@ -73,6 +78,15 @@ def _select(name: str, rules: Sequence[Rule], enabled: str, disabled: str) -> li
 
 def _names(text: str) -> set[str]:
     return {name.strip() for name in text.split(",") if name.strip()}
+
+
+def _on_one_device(rule: Rule) -> Rule:
+    """The rule, for ops that each device runs by itself."""
+
+    def guarded(op: ir.OpView, *facts: Facts) -> Replacement:
+        return rule(op, *facts) if is_local(op) else None
+
+    return replace(rule, function=guarded)
 
 
 def _is_active(rule: Rule, facts: Facts) -> bool:

@@ -29,6 +29,7 @@ class Rule:
         targets: the targets on which it pays; None for all.
         wants_facts: whether `function` takes `facts`.
         of: the kinds of op of which one must produce an operand; None for any.
+        partitioned: whether it is tried in programs that are partitioned over devices.
     """
 
     name: str
@@ -39,11 +40,20 @@ class Rule:
     targets: tuple[str, ...] | None
     wants_facts: bool
     of: frozenset[type] | None = None
+    partitioned: bool = True
 
     @property
     def doc(self) -> str:
         """The equation and the condition that makes it true."""
         return inspect.getdoc(self.function) or ""
+
+    @property
+    def terms(self) -> str:
+        """Its contract, and where it is tried: "exact, on cpu, not across devices"."""
+        promise = f", assumes {self.assumes}" if self.assumes else ""
+        targets = f", on {', '.join(self.targets)}" if self.targets else ""
+        devices = "" if self.partitioned else ", not across devices"
+        return f"{self.contract}{promise}{targets}{devices}"
 
     def may_fire_on(self, producers: Set[type]) -> bool:
         """Whether operands from ops of these kinds can be what the rule looks for."""
@@ -59,6 +69,7 @@ def rule(
     assumes: str | None = None,
     targets: Sequence[str] | None = None,
     of: type | Sequence[type] | None = None,
+    partitioned: bool = True,
 ) -> Callable[[Callable[..., Replacement]], Rule]:
     """Turn a function from an op to its replacement into a `Rule`.
 
@@ -71,6 +82,9 @@ def rule(
         targets: the targets on which the rule pays, such as ("cpu",); all when None.
         of: an op class, or several: the rule is tried only where one of them produces an operand.
             It changes nothing but how quickly a rule that looks for such an operand is passed by.
+        partitioned: False for what cuts up an axis, or loops over it, so that devices between which
+            the axis is split would have to tell each other more: it is not tried in a program
+            that is partitioned over several.
 
     Raises:
         TypeError: the function's signature or docstring is not that of a rule.
@@ -90,6 +104,7 @@ def rule(
             targets=None if targets is None else tuple(targets),
             wants_facts=len(inspect.signature(function).parameters) > 1,
             of=None if of is None else frozenset([of] if isinstance(of, type) else of),
+            partitioned=partitioned,
         )
 
     return decorate

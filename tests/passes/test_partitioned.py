@@ -1,0 +1,122 @@
+"""Programs over several devices: no rule makes them tell each other more than XLA has them do.
+
+The programs are those of the lit files, each argument split over two devices along one axis, and
+arguments of one shape together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import jax
+import pytest
+from jaxlib.mlir import ir
+
+from jxc.analysis.collectives import collectives_of
+from jxc.analysis.hlo import parse_hlo
+from jxc.backend import _private
+from jxc.check.entries import main_type
+from jxc.ir import clone_module
+from jxc.rewrite import Rule
+from jxc.rewrite.driver import apply_rules
+
+from ..lit_seeds import Seed, all_rules, seeds_for
+
+_MOST = 5  # ways to split a program; and programs of a rule
+_SEEDS = 2
+Split = dict[int, int]  # by the number of an argument, which of its axes
+
+TRIED = {
+    name: [seed for seed in seeds_for(rule) if not seed.is_against][:_SEEDS]
+    for name, rule in all_rules().items()
+    if rule.assumes is None and (rule.targets is None or "cpu" in rule.targets)
+}
+compared: list[str] = []
+refused: list[str] = []
+
+
+@pytest.mark.parametrize("name", TRIED)
+def test_devices_do_not_send_more(name: str) -> None:
+    for seed in TRIED[name]:
+        for split in _splits(seed.program.module):
+            _compare(all_rules()[name], seed, split)
+
+
+def _compare(rule: Rule, seed: Seed, split: Split) -> None:
+    before = _partitioned(seed.program.module, split)
+    after = clone_module(before)
+    with after.context, ir.Location.unknown():
+        if not apply_rules(after.operation, [rule], seed.facts):
+            return
+    where = f"{seed.name}, axes {split} over two devices"
+    try:
+        wanted = _communication(before)
+    except Exception as error:  # XLA's own, of a program that no rule has touched
+        refused.append(f"{where}: {str(error).splitlines()[0]}")
+        return
+    found = _communication(after)
+    compared.append(where)
+    assert found[0] <= wanted[0] and found[1] <= wanted[1], (
+        f"{where}: {found[1]:g} collectives with {found[0]:g} bytes, "
+        f"without {rule.name} {wanted[1]:g} with {wanted[0]:g}: say partitioned=False"
+    )
+
+
+def _splits(module: ir.Module) -> Iterator[Split]:
+    """Along each axis of even extent: of all arguments of one shape, then of each alone."""
+    shapes = [tuple(ir.RankedTensorType(kind).shape) for kind in main_type(module).inputs]
+    found: list[Split] = []
+    for number, shape in enumerate(shapes):
+        alike = [i for i, other in enumerate(shapes) if other == shape]
+        for axis, extent in enumerate(shape):
+            if extent > 0 and extent % 2 == 0:
+                found += [dict.fromkeys(alike, axis), {number: axis}]
+    distinct = {tuple(sorted(split.items())): split for split in found}
+    yield from list(distinct.values())[:_MOST]
+
+
+def _partitioned(module: ir.Module, split: Mapping[int, int]) -> ir.Module:
+    """The program over a mesh of two devices, its arguments split as told."""
+    copy = clone_module(module)
+    with copy.context, ir.Location.unknown():
+        copy.operation.attributes["sym_name"] = ir.StringAttr.get("program")
+        for name, count in (("mhlo.num_partitions", 2), ("mhlo.num_replicas", 1)):
+            count = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), count)
+            copy.operation.attributes[name] = count
+        with ir.InsertionPoint.at_block_begin(copy.body):
+            mesh = ir.Attribute.parse('#sdy.mesh<["d"=2]>')
+            named = {"sym_name": ir.StringAttr.get("mesh"), "mesh": mesh}
+            ir.Operation.create("sdy.mesh", attributes=named)
+        main = next(op for op in copy.body.operations if _name(op) == "main")
+        main.attributes["arg_attrs"] = ir.ArrayAttr.get(
+            [
+                _sharding(ir.RankedTensorType(kind).rank, split.get(number))
+                for number, kind in enumerate(main_type(copy).inputs)
+            ]
+        )
+    return copy
+
+
+def _name(op: ir.OpView) -> str:
+    return ir.StringAttr(op.attributes["sym_name"]).value
+
+
+def _sharding(rank: int, split: int | None) -> ir.Attribute:
+    axes = ", ".join('{"d"}' if axis == split else "{}" for axis in range(rank))
+    return ir.Attribute.parse(f"{{sdy.sharding = #sdy.sharding<@mesh, [{axes}]>}}")
+
+
+def _communication(module: ir.Module) -> tuple[float, float]:
+    """Bytes and number of the collectives that XLA makes."""
+    quick = {"xla_backend_optimization_level": "0"}  # of LLVM, which comes after partitioning
+    made = _private.compile_for(module, jax.devices()[:2], quick)
+    found = collectives_of(parse_hlo(made.hlo_modules()[0].to_string()))
+    return sum(c.payload * c.times for c in found), sum(c.times for c in found)
+
+
+def test_how_many_were_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    """Runs last: says what was compared, and what XLA refuses by itself."""
+    with capsys.disabled():
+        print(f"\npartitioned programs compared: {len(compared)}; XLA refuses {len(refused)}")
+        for line in refused:
+            print(f"  {line}")
