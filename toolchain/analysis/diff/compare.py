@@ -128,7 +128,7 @@ def compare(
         progress("comparing")
         graphs = [_optimised(p, made) for p, made in zip(programs, compiled, strict=True)]
         difference = differ(*graphs)
-    ops = _ops(one, stage, difference.ops[0]), _ops(other, stage, difference.ops[1])
+    ops = sum(difference.ops[0].values()), sum(difference.ops[1].values())
     figures = figures_of(ops, compiled[0], compiled[1])
     return Comparison(programs, difference, figures, (compiled[0], compiled[1]), stage)
 
@@ -147,13 +147,6 @@ def _optimised(program: Program, compiled: Any) -> Graph:
         why = getattr(compiled, "message", "") or "it is not compiled (--no-compile)"
         raise JxcError(f"there is no optimised HLO of {program.name} to compare: {why}")
     return graph_of_hlo(compiled.module, make_sites(program.root, program.home))
-
-
-def _ops(program: Program, stage: str, seen: Mapping[str, int]) -> int:
-    """As they are written in StableHLO, where a call is an op; elsewhere calls are followed."""
-    if stage == "stablehlo" and program.module is not None:
-        return count_ops(program.module)
-    return sum(seen.values())
 
 
 def _compiled(

@@ -33,8 +33,7 @@ class Figure:
     def differs(self) -> bool:
         """Whether it tells that the programs differ.
 
-        Seconds always differ; so may the number of ops, calls being counted there, and followed
-        where ops are compared; and what is known of one alone says nothing.
+        Seconds always differ; ops are compared one by one; what is known of one alone says nothing.
         """
         if self.unit == "seconds" or self.name == "ops":
             return False
@@ -51,7 +50,7 @@ def figures_of(
     """The figures of two programs.
 
     Args:
-        ops: how many each has.
+        ops: how many each has, calls followed.
         one, other: what a compiler made of each; None where none was asked.
     """
     found = [Figure("ops", "ops", "", *ops)]

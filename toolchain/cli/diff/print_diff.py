@@ -110,8 +110,7 @@ def _heading(site: Site | None) -> Text:
 
 def _rows(groups: Sequence[Group]) -> Iterator[tuple[str, Text]]:
     """What differs at one line; changes of one op that are of many kinds, as one."""
-    for (kind, op), found in groupby(groups, key=lambda group: (group.kind, group.op)):
-        alike = sorted(found, key=lambda group: -group.count)
+    for (kind, op), alike in _gathered(groups).items():
         if kind == "changed" and len(alike) <= _MOST_CHANGES:
             for group in alike:
                 yield _row(group.count, kind, f"{op}{_changed(group)}")
@@ -121,6 +120,14 @@ def _rows(groups: Sequence[Group]) -> Iterator[tuple[str, Text]]:
         yield _row(count, kind, op + said)
 
 
+def _gathered(groups: Sequence[Group]) -> dict[tuple[str, str], list[Group]]:
+    """Those of one op and kind together, wherever they stand; the most frequent ones first."""
+    found: dict[tuple[str, str], list[Group]] = {}
+    for group in groups:
+        found.setdefault((group.kind, group.op), []).append(group)
+    return {each: sorted(alike, key=lambda group: -group.count) for each, alike in found.items()}
+
+
 def _of(groups: Sequence[Group], one: Group) -> str:
     """Its type, where ops of that name are both fewer and more."""
     kinds = {group.kind for group in groups if group.op == one.op}
@@ -128,8 +135,9 @@ def _of(groups: Sequence[Group], one: Group) -> str:
 
 
 def _row(count: int, kind: str, said: str) -> tuple[str, Text]:
-    words = {"rewired": "reading others"}
-    return str(count), Text(f"{words.get(kind, kind)} ", style=_STYLES[kind]).append(said, "none")
+    word = "changed" if kind == "rewired" else kind
+    read = ": its operands" if kind == "rewired" else ""
+    return str(count), Text(f"{word} ", style=_STYLES[kind]).append(said + read, "none")
 
 
 def _changed(group: Group, prefix: str = "") -> str:
@@ -162,6 +170,6 @@ def _notes(
     rewired = sum(group.count for group in groups if group.kind == "rewired")
     hidden = rewired if not any(group.kind == "rewired" for group in shown) else 0
     said = [f"{left} more lines of Python"] if left > 0 else []
-    said += [f"{hidden} ops that read others in the same place"] if hidden else []
+    said += [f"{hidden} ops of which only the operands changed"] if hidden else []
     if said:
         yield f"\nand {', '.join(said)}: --all"
