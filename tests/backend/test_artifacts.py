@@ -100,6 +100,19 @@ def test_what_is_passed_on_as_it_came_and_a_number(tmp_path):
     np.testing.assert_array_equal(out["sum"], [2, 3, 4])
 
 
+def test_a_file_that_cannot_be_replaced_stays_as_it_was(tmp_path, monkeypatch):
+    path = tmp_path / "sine.jxc"
+    path.write_bytes(b"earlier")
+
+    def refuse(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.replace", refuse)
+    with pytest.raises(ArtifactError, match="No space left"):
+        save(jxc.lower(jnp.sin, 1.0).compile(), path)
+    assert path.read_bytes() == b"earlier" and list(tmp_path.iterdir()) == [path]
+
+
 def test_64_bit_types_survive(tmp_path):
     with jax.enable_x64(True):
         save(jxc.lower(lambda x: x / 3, 1.0).compile(), tmp_path / "third.jxc")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 from ..errors import UsageError
 
@@ -45,6 +47,56 @@ def write_output(data: str | bytes, file: str) -> None:
     sys.stdout.flush()
     sys.stdout.buffer.write(raw)
     sys.stdout.buffer.flush()
+
+
+def write_json(value: Any, file: str) -> None:
+    """Write an object as JSON, in which NaN and infinities, which it has no words for, are null.
+
+    Raises:
+        UsageError: as `write_output`.
+    """
+    import json
+
+    write_output(json.dumps(_finite(value), indent=2, allow_nan=False) + "\n", file)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def require_file(file: str) -> None:
+    """See that a file can be written, as far as can be told before anything takes its time.
+
+    Raises:
+        UsageError: its folder is not there, or cannot be written to; or it is a folder.
+    """
+    path = Path(os.path.realpath(file))
+    if file == "-":
+        return
+    if path.is_dir():
+        raise UsageError(f"{file}: cannot write: it is a folder")
+    if not path.parent.is_dir():
+        raise UsageError(f"{file}: cannot write: there is no folder {path.parent}")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise UsageError(f"{file}: cannot write: permission denied")
+
+
+def require_folder(folder: str) -> None:
+    """The same of a folder that may have to be made.
+
+    Raises:
+        UsageError: what it would be made in is no folder, or cannot be written to.
+    """
+    path = Path(os.path.realpath(folder))
+    there = next(each for each in (path, *path.parents) if each.exists())
+    if not there.is_dir():
+        raise UsageError(f"{folder}: cannot make this folder: {there} is a file")
+    if not os.access(there, os.W_OK):
+        raise UsageError(f"{folder}: cannot make this folder: permission denied")
 
 
 def _replace_file(path: Path, raw: bytes) -> None:

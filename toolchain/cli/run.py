@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import Any
 
 import click
 
 from ..errors import JxcError
-from .io import write_output
+from .io import write_json
 from .supervise import in_child
 
 
@@ -73,7 +72,7 @@ def _run(file: str, flags: dict[str, Any]) -> None:
             programs = {header.name: program}
             print_bench(programs, args, kwargs, flags["bench"], summary, quiet=flags["as_json"])
     if flags["as_json"]:
-        write_output(json.dumps(summary, indent=2) + "\n", "-")
+        write_json(summary, "-")
 
 
 def _ran(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
 
-from .io import write_output
+from .io import write_json
 
 
 @click.command(short_help="List what can be compiled for here.")
@@ -22,7 +21,7 @@ def targets_command(as_json: bool) -> None:
     offers = all_offers()
     if as_json:
         told = {"schema_version": 1, "targets": [vars(offer) for offer in offers]}
-        write_output(json.dumps(told, indent=2) + "\n", "-")
+        write_json(told, "-")
         return
     _print_table(offers)
 

@@ -17,6 +17,8 @@ from ..targets import Target
 from ..targets.build import build
 from .hlo_pass import compile_through, find_hlo_pass
 
+_OF_CPU = "xla.cpu.BackendConfig"  # what XLA looks for in optimised HLO, and calls it
+
 
 def compile_with(
     lowered: Lowered,
@@ -45,6 +47,8 @@ def compile_with(
         return _here(lowered, xla_options, hlo_pass)
     except (RuntimeError, ValueError) as error:
         message = str(error).replace(" -:", f" {name}:")
+        if _OF_CPU in message:
+            message += "\n  Was it optimised for another target? Only the cpu's is compiled on for."
         raise JxcError(f"XLA does not compile it: {message}") from error
 
 

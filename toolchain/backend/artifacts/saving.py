@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -51,10 +52,23 @@ def save(executable: Executable | CrossExecutable, path: str | Path) -> Header:
     """
     header, raw = describe(executable), _serialised(executable)
     try:
-        Path(path).write_bytes(write_artifact(header, raw))
+        _replace(Path(os.path.realpath(path)), write_artifact(header, raw))
     except OSError as error:
         raise ArtifactError(f"{path}: {error.strerror}") from None
     return header
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Write a file whole: what it was before stays until then."""
+    if path.exists() and not path.is_file():  # /dev/null, a named pipe
+        path.write_bytes(data)
+        return
+    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    try:
+        partial.write_bytes(data)
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def describe(executable: Executable | CrossExecutable) -> Header:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import click
 
 from ...backend.artifacts.names import STAGES, UNCOMPILED, stages_of
 from ...errors import UsageError
-from ..io import write_output
+from ..io import require_file, require_folder, write_json, write_output
 from .job import Job
 
 _RESUMED = ("stablehlo", "hlo-before", "hlo")
@@ -82,6 +81,7 @@ def check_artifacts(flags: dict[str, Any], targets: list[Any]) -> None:
             f"--compile-from reads a file, whose arguments are settled; found {flags['specs'][0]!r}"
         )
     _check_reach(flags, stages, targets)
+    _check_output(flags, stages, targets)
     if not writes_artifacts(flags):
         return
     others = [name for name in _ELSEWHERE if _is_given(flags, name)]
@@ -96,8 +96,6 @@ def check_artifacts(flags: dict[str, Any], targets: list[Any]) -> None:
         )
     if flags["save"] and len(targets) > 1:
         raise UsageError("--save writes one file, for one --target")
-    if flags["output"] != "-" and not stages:
-        raise UsageError("-o says where --emit writes to, and there is none")
     if flags["as_json"] and not _is_silent(flags, stages, targets):
         raise UsageError(
             f"--json holds figures; --emit {','.join(stages)} is a text: leave --json out, or "
@@ -105,6 +103,24 @@ def check_artifacts(flags: dict[str, Any], targets: list[Any]) -> None:
         )
     if _is_many(stages, targets) and flags["output"] == "-":
         raise UsageError(f"--emit {','.join(stages)} writes several files: say where to, -o DIR")
+
+
+def _check_output(flags: dict[str, Any], stages: list[str], targets: list[Any]) -> None:
+    """Refuse to write where nothing can be, or where there is nothing to write."""
+    output, is_report = flags["output"], not writes_artifacts(flags)
+    if output != "-" and not stages and not (is_report and flags["as_json"]):
+        offer = ": give --json, or redirect what is printed" if is_report else ""
+        raise UsageError(f"-o says where --emit writes to, and there is none{offer}")
+    if stages and (_is_many(stages, targets) or _is_folder(output)):
+        require_folder(output)
+    else:
+        require_file(output)
+    if flags["save"]:
+        require_file(flags["save"])
+    for target in targets if flags["dump_hlo_passes"] else ():
+        place = Path(flags["dump_hlo_passes"], _folder_of(target, targets))
+        require_folder(str(place))
+        _refuse_old(place)
 
 
 def _check_reach(flags: dict[str, Any], stages: list[str], targets: list[Any]) -> None:
@@ -136,6 +152,8 @@ _ELSEWHERE = ("run", "bench", "diff_plain", *_JUDGING)
 def _stages(flags: dict[str, Any]) -> list[str]:
     if flags["emit"] and flags["compile_to"]:
         raise UsageError("--compile-to writes a stage whole, --emit for reading: give one of them")
+    if flags["emit"] is not None and not flags["emit"].strip(", "):
+        raise UsageError(f"--emit: expected stages, such as {', '.join(STAGES)}; found none")
     named = flags["compile_to"] or flags["emit"] or ""
     words = list(dict.fromkeys(word.strip() for word in named.split(",")))
     return words if named else []
@@ -167,7 +185,7 @@ def write_artifacts(job: Job, targets: list[Any], flags: dict[str, Any]) -> None
         lowered = _lowered_for(job, target)
         summary: dict[str, Any] = {}
         told[target.name] = summary
-        folder = target.name.replace(":", "-").replace("/", "-") if len(targets) > 1 else ""
+        folder = _folder_of(target, targets)
         if stages:
             had = stages_of(stages, target)
             summary["files"] = _emit(lowered, target, had, options, flags, folder)
@@ -181,7 +199,12 @@ def write_artifacts(job: Job, targets: list[Any], flags: dict[str, Any]) -> None
             summary["saved"] = _save(lowered, target, options, flags)
     if flags["as_json"] and not (stages and flags["output"] == "-"):
         whole = {"schema_version": 1, "program": job.name, "targets": told}
-        write_output(json.dumps(whole, indent=2) + "\n", "-")
+        write_json(whole, "-")
+
+
+def _folder_of(target: Any, targets: list[Any]) -> str:
+    """Below the one that the user names: none for a target alone."""
+    return target.name.replace(":", "-").replace("/", "-") if len(targets) > 1 else ""
 
 
 def _lowered_for(job: Job, target: Any) -> Any:
@@ -236,7 +259,6 @@ def _dump_passes(
 ) -> dict[str, Any]:
     from ...backend.artifacts.xla_passes import trace_passes
 
-    _refuse_old(place)
     found = trace_passes(lowered.module, target, xla_options=options, hlo_pass=flags["hlo_pass"])
     files = found.files()
     for name, text in files.items():
@@ -288,7 +310,7 @@ def _save(
     return {"file": flags["save"], "target": header.target, "versions": dict(header.versions)}
 
 
-def resumed(stage: str, data: bytes, name: str) -> Any:
+def resumed(stage: str | None, data: bytes, name: str) -> Any:
     """The program in a file of `--compile-to hlo`; None where the file is read like any module.
 
     Raises:
@@ -299,6 +321,10 @@ def resumed(stage: str, data: bytes, name: str) -> Any:
     is_hlo = begins.startswith(b"HloModule")
     is_optimised = is_hlo and b"is_scheduled=true" in begins.partition(b"\n")[0]
     found = "hlo" if is_optimised else "hlo-before" if is_hlo else "stablehlo"
+    if stage is None and is_optimised:
+        raise UsageError(f"{name}: XLA has optimised this HLO: --compile-from hlo goes on from it")
+    if stage is None:
+        return None
     if found != stage:
         raise UsageError(f"--compile-from {stage}: {name} looks like {found}")
     if stage != "hlo":

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from time import perf_counter
 from typing import Any
 
 from ...errors import JxcError, UsageError
-from ..io import write_output
+from ..io import write_json
 from .job import Job
 
 
@@ -120,4 +119,4 @@ def _ran(executable: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tupl
 
 def print_json(figures: dict[str, Any], output: str) -> None:
     """One object, with the version of its form."""
-    write_output(json.dumps({"schema_version": 1, **figures}, indent=2) + "\n", output)
+    write_json({"schema_version": 1, **figures}, output)

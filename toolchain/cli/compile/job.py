@@ -75,8 +75,7 @@ def _from_file(
     from .artifacts import resumed
 
     name = input_name(source)
-    stage = flags["compile_from"]
-    edited = resumed(stage, data, name) if stage else None
+    edited = resumed(flags["compile_from"], data, name)
     if edited is not None:
         return Job(name, edited, edited.arguments, {}, True, pipeline, flags["assume"])
     module = read_module(data, make_context(), name=name)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ...analysis.report import Compiled, Report, report
+from ...analysis.report import Compiled, Refused, Report, report
 from ...analysis.verdict import Budgets, Finding, check, check_program
-from ..io import write_output
+from ...errors import JxcError
+from ..io import write_json
 from .here import xla_options
 from .job import Job
 
@@ -28,7 +28,7 @@ def judge(job: Job, targets: list[Any], flags: dict[str, Any]) -> None:
             missing.append(target)
             continue
         with _progress(flags) as tell:
-            reports.append(_report(job, target, budgets, flags, tell))
+            reports.append(_report_or_why_not(job, target, budgets, flags, tell, len(targets) > 1))
     findings = {each.target.name: _findings(each, budgets) for each in reports}
     if flags["as_json"]:
         _write_json(job, reports, findings, missing, flags["output"])
@@ -39,6 +39,18 @@ def judge(job: Job, targets: list[Any], flags: dict[str, Any]) -> None:
     _raise_missing(missing)
     if any(findings.values()):
         sys.exit(1)
+
+
+def _report_or_why_not(
+    job: Job, target: Any, budgets: Budgets, flags: dict[str, Any], tell: Any, has_others: bool
+) -> Report:
+    """A report; where there are other targets, of a refusal too: they may do."""
+    try:
+        return _report(job, target, budgets, flags, tell)
+    except JxcError as error:
+        if not has_others:
+            raise
+        return Report(target, None, Refused(0, str(error), None), {}, job.plain.seconds)
 
 
 def _report(job: Job, target: Any, budgets: Budgets, flags: dict[str, Any], tell: Any) -> Report:
@@ -109,7 +121,7 @@ def _write_json(
         "mesh": dict(job.plain.mesh),
         "targets": told,
     }
-    write_output(json.dumps(whole, indent=2) + "\n", output)
+    write_json(whole, output)
 
 
 @contextmanager

@@ -66,7 +66,9 @@ def _output(path: str, leaf: Any) -> dict[str, Any]:
         row["values"] = np.array2string(array, threshold=_SHOWN, separator=", ").replace("\n", "")
         return row
     wide = array.astype(np.float64)
-    return {**row, "min": float(wide.min()), "mean": float(wide.mean()), "max": float(wide.max())}
+    row |= {"min": float(wide.min()), "mean": float(wide.mean()), "max": float(wide.max())}
+    counts = {"nans": np.isnan(wide).sum(), "infinities": np.isinf(wide).sum()}
+    return row | {name: int(count) for name, count in counts.items() if count}
 
 
 def print_bench(
