@@ -66,3 +66,10 @@ def test_changes_of_one_op_at_one_line_are_gathered() -> None:
         ("24", "changed stablehlo.reduce: such as dimensions 0 → 9"),
         ("24", "changed stablehlo.concatenate: such as dimensions 0 → 9"),
     ]
+
+
+def test_the_notes_of_two_compilers_are_not_spelled_out() -> None:
+    before, after = (f'{{"fusion_config":{{"kind":"{name}"}}}}' for name in ("ynn", "triton"))
+    changes = (("kind", "kCustom", "kInput"), ("backend_config", before, after))
+    ((_, said),) = _rows([Group("changed", "fusion", 1, None, None, changes)])
+    assert str(said) == "changed fusion: kind kCustom → kInput; backend_config"

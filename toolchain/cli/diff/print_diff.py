@@ -147,7 +147,9 @@ def _changed(group: Group, prefix: str = "") -> str:
 
 
 def _change(what: str, before: str, after: str) -> str:
-    """One attribute, both sides; what they begin and end alike with is left out if it is long."""
+    """One attribute, both sides; of a compiler's own notes, which are long, only that they differ."""
+    if what == "backend_config":
+        return what
     if not before or not after:
         return f"{what} {before and 'was ' + _short(before)}{after and 'is now ' + _short(after)}"
     return f"{what} {_short(before)} → {_short(after)}"
