@@ -147,7 +147,7 @@ def _changed(group: Group, prefix: str = "") -> str:
 
 
 def _change(what: str, before: str, after: str) -> str:
-    """One attribute, both sides; of a compiler's own notes, which are long, only that they differ."""
+    """One attribute, both sides; of a compiler's long notes only that they differ."""
     if what == "backend_config":
         return what
     if not before or not after:
