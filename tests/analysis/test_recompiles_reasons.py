@@ -3,6 +3,7 @@
 import collections
 import dataclasses
 import functools
+import sysconfig
 
 import jax
 import jax.numpy as jnp
@@ -232,3 +233,35 @@ def test_one_type_of_arguments_is_not_counted():
     [group] = log.groups
     assert "of them again" in group.sentence
     assert "different types" not in group.sentence
+
+
+LIBRARY = """
+import jax
+
+class Trainer:
+    def __init__(self):
+        self.apply = jax.jit(lambda x, body: body(x), static_argnames="body")
+
+    def run(self, x):
+        return self.apply(x, body=lambda x: x + 1)
+
+train_step = jax.jit(lambda x: x.sum())
+"""
+
+
+def test_of_a_library_what_the_user_can_do():
+    library = {"__name__": "library"}
+    file = f"{sysconfig.get_paths()['purelib']}/library.py"
+    exec(compile(LIBRARY, file, "exec"), library)
+    trainer = library["Trainer"]()
+
+    def block():
+        for _ in range(3):
+            trainer.run(ones(3))
+
+    assert explained(block).fix == (
+        "<lambda> is a library's: make what it belongs to, or is given, once, outside of the loop "
+        "(JAX knows functions by identity)."
+    )
+    fix = explained(lambda: [library["train_step"](ones(n)) for n in (8, 5)]).fix
+    assert fix.endswith("or pad x to 8. Mask what is added.")

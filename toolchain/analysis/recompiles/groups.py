@@ -9,7 +9,7 @@ from typing import Any
 
 from ...frontend.places import Place
 from .calls import Call
-from .reasons import MASK, eager_fix, fix_for, fix_of, join, new_object
+from .reasons import eager_fix, fix_for, fix_of, join, mask, new_object
 from .records import Compilation, Difference, Reason
 from .sizes import padding_waste, propose_sizes
 
@@ -269,15 +269,15 @@ class _Told:
         """What to do about one kind."""
         if kind != "shape" or not sizes:
             return fix_for(kind, self.of(kind), self._calls)
-        dimensions = list(self._dimensions())
+        dimensions, masked = list(self._dimensions()), mask(self._calls[0])
         names = join(dict.fromkeys(name for name, _, _ in dimensions))
         extents = [n for n in dimensions[0][2] if isinstance(n, int)]
         if len(set(extents)) <= len(sizes):
-            return f"Pad {names} to {max(sizes)}, so that one program serves all. {MASK}"
+            return f"Pad {names} to {max(sizes)}, so that one program serves all. {masked}"
         waste = padding_waste(extents, sizes)
         return (
             f"Pad {names} to {_either(sizes)}: {_programs(len(sizes))} instead of "
-            f"{len(set(extents))}, {waste:.0%} of it padding. {MASK}"
+            f"{len(set(extents))}, {waste:.0%} of it padding. {masked}"
         )
 
 

@@ -40,7 +40,7 @@ def fix_of(call: Call, differences: Sequence[Difference], others: Sequence[Call]
     for kind in kinds:
         found = [each for each in differences if each.kind == kind]
         size = _full_batch(found, [call, *others]) if kind == "shape" else ""
-        fixes.append(_fix_last(found, size) if size else fix_for(kind, found, [call]))
+        fixes.append(_fix_last(found, size, call) if size else fix_for(kind, found, [call]))
     return " ".join(fixes)
 
 
@@ -112,11 +112,15 @@ def _fix_shape(differences: Sequence[Difference], calls: Sequence[Call]) -> str:
     pairs = [(_extents(each.before), _extents(each.after)) for each in differences]
     if any(len(before) != len(after) for before, after in pairs):
         return f"Give {names} as many dimensions in every call."
-    return f"Pad {names} to one size, or to a few, so that one program serves many. {MASK}"
+    pad = f"Pad {names} to one size, or to a few, so that one program serves many."
+    return f"{pad} {mask(calls[0])}"
 
 
-MASK = "Mask what is added, or use jxc.bucket where no row depends on others."
-"""What padding takes to leave the results as they are."""
+def mask(call: Call) -> str:
+    """What padding takes to leave the results as they are."""
+    if call.function.owner == "library":  # which the user cannot bucket
+        return "Mask what is added."
+    return "Mask what is added, or use jxc.bucket where no row depends on others."
 
 
 def _full_batch(differences: Sequence[Difference], calls: Sequence[Call]) -> str:
@@ -128,10 +132,10 @@ def _full_batch(differences: Sequence[Difference], calls: Sequence[Call]) -> str
     return pairs[0][0][0] if is_last else ""
 
 
-def _fix_last(differences: Sequence[Difference], size: str) -> str:
+def _fix_last(differences: Sequence[Difference], size: str, call: Call) -> str:
     names = join(dict.fromkeys(each.where for each in differences))
     drop = "If it is the last, smaller batch, drop it (drop_remainder)"
-    return f"{drop}; or pad {names} to {size}. {MASK}"
+    return f"{drop}; or pad {names} to {size}. {mask(call)}"
 
 
 def _extents(type_: str) -> list[str]:
@@ -172,6 +176,8 @@ def _fix_static(differences: Sequence[Difference], calls: Sequence[Call]) -> str
 def _fix_of_static(name: str, differences: Sequence[Difference], calls: Sequence[Call]) -> str:
     """What to do about one argument, with a place for its name."""
     if all(each.before == each.after and _FUNCTION in each.after for each in differences):
+        if calls[0].function.owner == "library":
+            return _braced(_called_anew(calls[0]))
         return "Pass the same function object as {} each time: make it once, outside of the loop."
     known = [call.static[name] for call in calls if name in call.static]
     if known and all(each.by_identity for each in known):
@@ -243,6 +249,8 @@ def _fix_closure(differences: Sequence[Difference], calls: Sequence[Call]) -> st
 
 def _fix_function(differences: Sequence[Difference], calls: Sequence[Call]) -> str:
     call = calls[0]
+    if call.function.owner == "library":
+        return _called_anew(call)
     if call.function.owner == "compiler":
         return (
             f"Call lax.{call.function.name} under jax.jit, or define the function in it once, "
@@ -255,6 +263,14 @@ def _fix_function(differences: Sequence[Difference], calls: Sequence[Call]) -> s
     elif call.function.form == "method":
         return "Make jax.jit of the method once, such as in __init__, outside of the loop."
     return f"Hoist the definition: make {what} and its jax.jit once, outside of the loop."
+
+
+def _called_anew(call: Call) -> str:
+    """What to do where a library jits, and the user has only what calls it."""
+    return (
+        f"{call.function.name} is a library's: make what it belongs to, or is given, once, outside "
+        "of the loop (JAX knows functions by identity)."
+    )
 
 
 def _fix_sharding(differences: Sequence[Difference], calls: Sequence[Call]) -> str:
