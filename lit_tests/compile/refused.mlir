@@ -1,6 +1,7 @@
 // Modules that cannot be called from here, each with the reason and the remedy.
 // RUN: not %jxc compile %S/Inputs/no_main.mlir 2>&1 | FileCheck %s --check-prefix=MAIN
-// RUN: not %jxc compile %S/Inputs/two_devices.mlir 2>&1 | FileCheck %s --check-prefix=DEVICES
+// RUN: not %jxc compile %S/Inputs/two_devices.mlir --host-devices 1 2>&1 | FileCheck %s --check-prefix=DEVICES
+// RUN: %jxc compile %S/Inputs/two_devices.mlir | FileCheck %s --check-prefix=KEPT
 // RUN: not %jxc compile %S/Inputs/dynamic.mlir 2>&1 | FileCheck %s --check-prefix=DYNAMIC
 // RUN: %jxc lower %S/Inputs/programs.py:printing 'f32[2]' -o %t
 // RUN: not %jxc compile %t 2>&1 | FileCheck %s --check-prefix=CALLBACK
@@ -9,7 +10,7 @@
 // RUN: not %jxc compile %t.elided 2>&1 | FileCheck %s --check-prefix=ELIDED
 
 // MAIN: the module has no function @main to compile; it has: @first, @second. Rename the entry to @main.
-// DEVICES: the module is for 2 devices (mhlo.num_partitions = 2): compile the Python function itself
+// DEVICES: the mesh devices=2 has 2 devices; here is 1 of kind cpu.
 // DYNAMIC: @main's argument 0 has type tensor<?xf32>: expected static extents and numbers
 // CALLBACK: the module calls back into Python (custom_call @{{.*}}callback
 // KEPT: ops
