@@ -265,3 +265,17 @@ def test_of_a_library_what_the_user_can_do():
     )
     fix = explained(lambda: [library["train_step"](ones(n)) for n in (8, 5)]).fix
     assert fix.endswith("or pad x to 8. Mask what is added.")
+
+
+def test_a_prompt_is_the_users_line_whatever_script_opened_it():
+    code = compile("step(x)", "<ipython-input-1-0123456789ab>", "exec")
+    with jxc.explain() as log:
+        exec(code, {"step": jax.jit(lambda x: x + 1), "x": ones(3)})
+    assert [str(each.called) for each in log.compilations] == ["<ipython-input-1-0123456789ab>:1"]
+
+
+def test_a_log_in_words_keeps_dots():
+    double = jax.jit(lambda x: x * 2)
+    with jxc.explain() as log:
+        double(1.0), double(2)
+    assert str(log).endswith("Give x one dtype before the call: jnp.asarray(x, dtype=...).")

@@ -38,8 +38,14 @@ def owner_of(file: str) -> str:
     return _owner(file, tuple(homes))
 
 
+_PROMPTS = ("<stdin>", "<python-input-", "<ipython-input-", "<console>")
+"""What is typed at a prompt, which a script such as `bin/ipython` may have opened."""
+
+
 @cache
 def _owner(file: str, homes: tuple[str, ...]) -> str:
+    if file.startswith(_PROMPTS):
+        return "user"
     if file.startswith("<"):
         return "compiler" if file.startswith("<frozen") else "typed"
     if is_compiler_file(file):

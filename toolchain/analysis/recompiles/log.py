@@ -94,7 +94,7 @@ class Log:
         compiled = [each for each in self.compilations if each.is_compiled]
         seconds = sum(sum(each.seconds.values()) for each in compiled)
         said: list[Group | Effect | Failure] = [*self.groups, *self.effects, *self.failures]
-        lines = [f"- {each.sentence}. {each.fix}".replace("..", ".") for each in said]
+        lines = [f"- {each.sentence.removesuffix('.')}. {each.fix}" for each in said]
         return "\n".join([f"{_programs(len(compiled))} compiled in {seconds:.3g} s", *lines])
 
     def as_json(self) -> dict[str, Any]:
