@@ -121,6 +121,26 @@ def test_what_a_donation_saves_is_not_overstated() -> None:
     assert str(each.cost) == "8 MiB (at most, by the shapes)"
 
 
+def norm(x: Any) -> Any:
+    centred = x - x.mean(-1, keepdims=True)
+    return centred * lax.rsqrt((centred**2).mean(-1, keepdims=True) + 1e-5)
+
+
+def test_a_gradient_of_a_loop_is_told_at_the_loop() -> None:
+    """What is around the loop is alike, so that its equations may count as a part of it."""
+
+    def loss(layers: Any, x: Any) -> Any:
+        for w in layers:
+            x = x + jnp.tanh(norm(x) @ w)
+        return norm(x).sum()
+
+    layers = [jnp.ones((16, 16)) for _ in range(12)]
+    found = jxc.doctor(jax.grad(loss), layers, jnp.ones((4, 16)), compile=False)
+    assert [(each.name, each.place.text) for each in found if each.place] == [
+        ("unrolled-layers", "for w in layers:")
+    ]
+
+
 LIBRARY = """
 import jax.numpy as jnp
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -53,9 +54,9 @@ def unrolled_layers(program: Program) -> Iterator[Finding]:
     """The same equations four times and more in a row, each on the result of the one before.
 
     A Python loop over layers or time steps is written out when it is traced, and XLA compiles each
-    turn anew. `lax.scan` over stacked parameters compiles one. The seconds are an estimate: this
-    program's seconds of compiling for each of its equations, times the equations left out. A
-    library's loop, which is not the user's to change, is told of where it takes seconds.
+    turn anew. `lax.scan` over stacked parameters compiles one. The seconds are the most that is
+    saved: this program's seconds of compiling for each of its equations, times the equations left
+    out; a scan of one's own takes some of them. A library's loop, which is not the user's to change, is told of where it takes seconds.
     """
     by_place: dict[Place | None, list[Repeats]] = {}
     for found in repeats_in(program.jaxpr):
@@ -87,7 +88,7 @@ def _finding(program: Program, place: Place | None, largest: Repeats, saved: int
         _IN_A_LIBRARY if library else _STACK,
         Cost(
             compile_seconds=None if seconds is None else seconds * share,
-            how="" if seconds is None else "an estimate: measured seconds by equations left out",
+            how="" if seconds is None else "at most: measured seconds by equations left out",
         ),
     )
 
@@ -122,13 +123,16 @@ def place_of_loop(found: Repeats, home: str | None) -> Place | None:
 
 
 def _shared_frames(found: Repeats) -> list[Place]:
-    """The frames that all equations have, down to the one in which they have other lines."""
+    """The frames that all equations have, down to the one in which they have other lines.
+
+    Of these the most frequent: the first equations may be of what comes before the loop or after.
+    """
     stacks = [frames_of(each) for each in found.equations]
     shared: list[Place] = []
     for frames in zip(*stacks, strict=False):
         if len({(file, function) for file, _, function in frames}) > 1:
             break
-        shared.append(Place(*frames[0]))
+        shared.append(Place(*Counter(frames).most_common(1)[0][0]))
         if len(set(frames)) > 1:
             break
     return shared
