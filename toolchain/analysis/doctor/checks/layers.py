@@ -56,7 +56,8 @@ def unrolled_layers(program: Program) -> Iterator[Finding]:
     A Python loop over layers or time steps is written out when it is traced, and XLA compiles each
     turn anew. `lax.scan` over stacked parameters compiles one. The seconds are the most that is
     saved: this program's seconds of compiling for each of its equations, times the equations left
-    out; a scan of one's own takes some of them. A library's loop, which is not the user's to change, is told of where it takes seconds.
+    out; the scan's own take some of them. A library's loop, which is not the user's to change, is
+    told of where it takes seconds.
     """
     by_place: dict[Place | None, list[Repeats]] = {}
     for found in repeats_in(program.jaxpr):
