@@ -8,7 +8,7 @@ import pytest
 from jxc.check import compare_modules
 from jxc.check.extents import at_extent
 from jxc.check.inputs import CannotRun
-from jxc.check.reference import in_float64, references
+from jxc.check.reference import Unrounded, in_float64
 from jxc.check.run import shared_interpreter
 from jxc.check.verify import verify_modules
 from jxc.ir import make_context, read_module
@@ -98,7 +98,7 @@ def test_integers_that_no_rounding_decides_must_be_equal():
 
 def test_float64_has_no_rounding():
     third = np.full(64, 1 / 3, np.float32)
-    [reference] = references(SUM, [third, third, -third], shared_interpreter())
+    [reference] = Unrounded(SUM, shared_interpreter()).references([third, third, -third])
     assert reference.exact.dtype == np.float64
     assert (reference.exact == np.float64(third[0])).all()
     assert reference.eps == np.finfo(np.float32).eps

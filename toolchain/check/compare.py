@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import TypeAlias
 
 import numpy as np
@@ -14,8 +14,8 @@ from ..rewrite import Contract, exact
 from .entries import main_type
 from .inputs import KINDS, CannotRun, make_inputs, specs_of
 from .judge import differing_beyond_rounding, differing_bits, differing_by_spread
-from .reference import precision_of, references
-from .run import Interpreter, run_xla, shared_interpreter
+from .reference import Unrounded, precision_of
+from .run import Interpreter, XlaProgram, shared_interpreter
 
 Judge: TypeAlias = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -142,12 +142,22 @@ class _Runner:
     contract: Contract
     interpreter: Interpreter
 
+    @cached_property
+    def through_xla(self) -> list[XlaProgram]:
+        """Both, compiled once for all arguments."""
+        return [XlaProgram(module) for module in (self.before, self.after)]
+
+    @cached_property
+    def unrounded(self) -> Unrounded:
+        """The right one, to forgive rounding by."""
+        return Unrounded(self.before, self.interpreter)
+
     def run(self, kind: str, inputs: list[np.ndarray], report: Report) -> Difference | None:
         """Compare on one set of arguments; says in `report` how it went."""
         try:
             expected, found, by = self._results(kind, inputs, report)
-            interpreter = None if by == "interpreter" else self.interpreter
-            judged = judges(self.before, inputs, interpreter, has_edges=kind == "mild")
+            unrounded = None if by == "interpreter" else self.unrounded
+            judged = judges(self.before, inputs, unrounded, has_edges=kind == "mild")
         except CannotRun as error:
             report.reasons[kind] = str(error)
             return None
@@ -163,14 +173,14 @@ class _Runner:
                 return both[0], both[1], "interpreter"
             except CannotRun as error:
                 report.reasons[kind] = str(error)
-        both = [run_xla(m, inputs) for m in (self.before, self.after)]
+        both = [program(inputs) for program in self.through_xla]
         return both[0], both[1], "xla"
 
 
 def judges(
     module: ir.Module,
     inputs: Sequence[np.ndarray],
-    interpreter: Interpreter | None,
+    unrounded: Unrounded | None,
     *,
     has_edges: bool = False,
 ) -> list[Judge]:
@@ -179,17 +189,17 @@ def judges(
     Args:
         module: the program.
         inputs: what it ran on.
-        interpreter: evaluates it in float64, to forgive rounding; None to compare bits.
+        unrounded: the same program, to forgive rounding; None to compare bits.
         has_edges: whether there are NaNs and infinities among the inputs, of which XLA is no judge.
 
     Raises:
         CannotRun: there are edges, and the interpreter cannot evaluate the program.
     """
     precision = precision_of(module)
-    if interpreter is None:
+    if unrounded is None:
         return [differing_bits] * len(precision)
     try:
-        found = references(module, inputs, interpreter, or_xla=not has_edges)
+        found = unrounded.references(inputs, or_xla=not has_edges)
     except CannotRun:
         if has_edges:
             raise

@@ -2,56 +2,87 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from functools import cached_property, partial
 
 import ml_dtypes
 import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
+from ..cost.flops import total_of
+from ..ir.module import functions
 from ..ir.retype import retype
 from .entries import main_type
 from .inputs import CannotRun, Spec, is_float, specs_of
 from .judge import Reference
-from .run import Interpreter, run_xla
+from .run import Interpreter, XlaProgram
 
-_PATIENCE_S = 2.0
-"""How long the interpreter may take where XLA can stand in: it needs about a microsecond for each
-multiply-add, XLA a tenth of a second to compile."""
+_LARGE = 1_000_000
+"""From how many flops on XLA stands in for the interpreter where it may: that needs about half a
+microsecond for each, XLA a tenth of a second to compile."""
 
 _OPAQUE = frozenset({"stablehlo.custom_call", "stablehlo.bitcast_convert"})
 
 
-def references(
-    module: ir.Module,
-    inputs: Sequence[np.ndarray],
-    interpreter: Interpreter,
-    *,
-    or_xla: bool = True,
-) -> list[Reference]:
-    """For each output of @main, widened as `run.widen` does, what it would be without rounding.
+class Unrounded:
+    """A program with float64 for every float: what other roundings are judged by.
 
-    On the interpreter, which is the judge of what is NaN (XLA's convolutions skip a padded zero
-    that meets an infinite weight, or do not); through XLA where it cannot run the program, or takes
-    long, if that is wanted.
-
-    Raises:
-        CannotRun: nothing runs the program, it reads the bits of floats, or it leaves StableHLO.
+    Args:
+        module: the program; is not to change.
+        interpreter: runs it where it can.
     """
-    wide = in_float64(module)
-    draws = [[_widest(a) for a in inputs], [_widest(_next_ulp(a)) for a in inputs]]
-    try:
-        limit_s = _PATIENCE_S if or_xla else math.inf
-        exact, moved = (interpreter.run(wide, draw, limit_s=limit_s) for draw in draws)
-    except CannotRun:
-        if not or_xla:
-            raise
-        exact, moved = (run_xla(wide, draw) for draw in draws)
-    kinds = [kind for spec in specs_of(main_type(module).results) for kind in _parts(spec)]
-    return [
-        Reference(a, b, *_precision(kind)) for a, b, kind in zip(exact, moved, kinds, strict=True)
-    ]
+
+    def __init__(self, module: ir.Module, interpreter: Interpreter) -> None:
+        self._module, self._interpreter = module, interpreter
+
+    def references(self, inputs: Sequence[np.ndarray], *, or_xla: bool = True) -> list[Reference]:
+        """For each output of @main, widened as `run.widen` does, what it would be unrounded.
+
+        On the interpreter, which is the judge of what is NaN (XLA's convolutions skip a padded zero
+        that meets an infinite weight, or do not); through XLA where it cannot run the program, or
+        takes long, if that is wanted.
+
+        Args:
+            inputs: what @main takes.
+            or_xla: whether XLA may stand in.
+
+        Raises:
+            CannotRun: nothing runs the program, it reads the bits of floats, or leaves StableHLO.
+        """
+        draws = [[_widest(a) for a in inputs], [_widest(_next_ulp(a)) for a in inputs]]
+        exact, moved = self._run(draws, or_xla)
+        results = specs_of(main_type(self._module).results)
+        kinds = [kind for spec in results for kind in _parts(spec)]
+        return [
+            Reference(a, b, *_precision(kind))
+            for a, b, kind in zip(exact, moved, kinds, strict=True)
+        ]
+
+    def _run(self, draws: Sequence[list[np.ndarray]], or_xla: bool) -> list[list[np.ndarray]]:
+        if _flops(self._wide) >= _LARGE:
+            # What an ulp of input moves is a size: nobody asks it where there is a NaN.
+            first = self._compiled if or_xla else partial(self._interpreter.run, self._wide)
+            return [first(draws[0]), self._compiled(draws[1])]
+        try:
+            return [self._interpreter.run(self._wide, draw) for draw in draws]
+        except CannotRun:
+            if not or_xla:
+                raise
+            return [self._compiled(draw) for draw in draws]
+
+    @cached_property
+    def _wide(self) -> ir.Module:
+        return in_float64(self._module)
+
+    @cached_property
+    def _compiled(self) -> XlaProgram:
+        return XlaProgram(self._wide)
+
+
+def _flops(module: ir.Module) -> int:
+    """Of all functions of a module; a loop counts as one turn."""
+    return sum(total_of(each.regions[0]).flops or 0 for each in functions(module).values())
 
 
 def in_float64(module: ir.Module) -> ir.Module:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import atexit
-import math
 import os
 import selectors
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, cached_property
 from time import perf_counter
 from typing import Any
 
@@ -24,14 +22,6 @@ from .inputs import CannotRun, is_float
 from .worker import read_message, write_message
 
 _PATIENCE = 10  # times the limit that a run may take by the clock
-
-
-@dataclass(frozen=True)
-class _Lost:
-    """How a module ended a child, and within which limit of seconds."""
-
-    reason: str
-    limit_s: float
 
 
 class Interpreter:
@@ -46,47 +36,37 @@ class Interpreter:
         self.limit_s = limit_s
         self._child: subprocess.Popen[bytes] | None = None
         self._errors: Any = None
-        self._hopeless: dict[bytes, _Lost] = {}
+        self._hopeless: dict[bytes, str] = {}  # modules that ended a child, and how
 
-    def run(
-        self, module: ir.Module, inputs: Sequence[np.ndarray], *, limit_s: float = math.inf
-    ) -> list[np.ndarray]:
+    def run(self, module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """@main's results, widened (see `widen`).
-
-        Args:
-            module: with static shapes.
-            inputs: what @main takes.
-            limit_s: less than the interpreter's own, where something else can answer instead.
 
         Raises:
             CannotRun: it crashed, failed or took too long; the message says which.
         """
         code = write_bytecode(module)
-        limit_s = min(limit_s, self.limit_s)
-        lost = self._hopeless.get(code)
-        if lost is not None and limit_s <= lost.limit_s:
-            raise CannotRun(lost.reason)
+        if code in self._hopeless:
+            raise CannotRun(self._hopeless[code])
         child = self._started()
         assert child.stdin is not None and child.stdout is not None
         wire = [part for array in inputs for part in widen(array)]
         try:
             write_message(child.stdin, (code, wire))
-            self._wait(child, limit_s)
+            self._wait(child)
             verdict, answer = read_message(child.stdout)
         except (EOFError, BrokenPipeError):
-            reason = f"the interpreter died: {self._last_words()}"
-            raise self._lost(code, _Lost(reason, math.inf)) from None
+            raise self._lost(code, f"the interpreter died: {self._last_words()}") from None
         except TimeoutError:
-            reason = f"the interpreter took more than {limit_s:g} s"
-            raise self._lost(code, _Lost(reason, limit_s)) from None
+            reason = f"the interpreter took more than {self.limit_s:g} s"
+            raise self._lost(code, reason) from None
         if verdict == "failed":
             raise CannotRun(f"the interpreter refused: {answer}")
         return answer
 
-    def _lost(self, code: bytes, lost: _Lost) -> CannotRun:
-        """A child is dear: a module that ended one is not tried again within the same limit."""
-        self._hopeless[code] = lost
-        return CannotRun(lost.reason)
+    def _lost(self, code: bytes, reason: str) -> CannotRun:
+        """A child is dear: a module that ended one is not tried again."""
+        self._hopeless[code] = reason
+        return CannotRun(reason)
 
     def close(self) -> None:
         """End the child, if there is one."""
@@ -107,15 +87,15 @@ class Interpreter:
             )
         return self._child
 
-    def _wait(self, child: subprocess.Popen[bytes], limit_s: float) -> None:
+    def _wait(self, child: subprocess.Popen[bytes]) -> None:
         with selectors.DefaultSelector() as selector:
             selector.register(child.stdout, selectors.EVENT_READ)  # type: ignore[arg-type]
             start, used = perf_counter(), _processor_seconds(child.pid)
-            while not selector.select(limit_s / 4):
+            while not selector.select(self.limit_s / 4):
                 waited = perf_counter() - start
                 now = _processor_seconds(child.pid)
                 spent = waited if now is None or used is None else now - used
-                if spent > limit_s or waited > _PATIENCE * limit_s:
+                if spent > self.limit_s or waited > _PATIENCE * self.limit_s:
                     self.close()
                     raise TimeoutError
 
@@ -150,29 +130,49 @@ def _processor_seconds(pid: int) -> float | None:
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
+class XlaProgram:
+    """A module to run through XLA on the CPU; compiled once, when it is first called.
+
+    Args:
+        module: for one device, static shapes; is not to change.
+        options: XLA's options by name.
+    """
+
+    def __init__(self, module: ir.Module, options: Mapping[str, Any] | None = None) -> None:
+        self._module, self._options = module, options
+
+    def __call__(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """@main's results, widened (see `widen`). Imports jax.
+
+        Raises:
+            CannotRun: the module cannot be compiled or called from here.
+        """
+        import jax
+
+        try:
+            with jax.enable_x64(True):
+                results = self._compiled(*inputs)
+        except Exception as error:
+            reason = str(error).strip().splitlines()[0][:300]
+            raise CannotRun(f"XLA refused: {reason}") from error
+        return [part for result in results for part in widen(np.asarray(result))]
+
+    @cached_property
+    def _compiled(self) -> Callable[..., Sequence[Any]]:
+        from ..backend.from_module import lowered_from_module
+
+        return lowered_from_module(self._module).compile(xla_options=self._options)
+
+
 def run_xla(
     module: ir.Module, inputs: Sequence[np.ndarray], options: Mapping[str, Any] | None = None
 ) -> list[np.ndarray]:
-    """@main's results through XLA on the CPU, widened (see `widen`). Imports jax.
-
-    Args:
-        module: for one device, static shapes.
-        inputs: @main's arguments.
-        options: XLA's options by name.
+    """An `XlaProgram` that is called once.
 
     Raises:
         CannotRun: the module cannot be compiled or called from here.
     """
-    import jax
-
-    from ..backend.from_module import lowered_from_module
-
-    try:
-        with jax.enable_x64(True):
-            results = lowered_from_module(module).compile(xla_options=options)(*inputs)
-    except Exception as error:
-        raise CannotRun(f"XLA refused: {str(error).strip().splitlines()[0][:300]}") from error
-    return [part for result in results for part in widen(np.asarray(result))]
+    return XlaProgram(module, options)(inputs)
 
 
 def widen(array: np.ndarray) -> list[np.ndarray]:

@@ -19,6 +19,7 @@ from .compare import Difference, Report, first_difference, judges
 from .entries import entry_names, main_type, with_main
 from .extents import static_pairs
 from .inputs import CannotRun, make_inputs, specs_of
+from .reference import Unrounded
 from .run import run_xla, shared_interpreter
 
 KINDS = ("normal", "mild", "small")
@@ -98,7 +99,7 @@ def _difference(
     expected: list[np.ndarray],
     found: list[np.ndarray],
 ) -> Difference | None:
-    judged = judges(module, inputs, shared_interpreter())
+    judged = judges(module, inputs, Unrounded(module, shared_interpreter()))
     return first_difference(kind, inputs, expected, found, judged)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -85,11 +84,9 @@ class _Refused(JxcError):
 class _NoOther(Interpreter):
     """An interpreter for which XLA does not stand in: its runs could not be stopped."""
 
-    def run(
-        self, module: ir.Module, inputs: Sequence[np.ndarray], *, limit_s: float = math.inf
-    ) -> list[np.ndarray]:
+    def run(self, module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         try:
-            return super().run(module, inputs, limit_s=limit_s)
+            return super().run(module, inputs)
         except CannotRun as error:
             raise _Refused(str(error)) from None
 
