@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import JxcError
 from ...frontend.places import Place, innermost_of, library_place
+from ...ir.scopes import scopes_of
 from .numbers import COUNT, Statistics
 from .origin import Bad, Recorded, is_infinite, is_nan, is_not_finite
 
@@ -99,7 +99,7 @@ class Finding:
 
     def _within(self) -> list[str]:
         """Which part of a network it is, and the line in a library: all of it has one line."""
-        told = ", ".join(filter(None, (_scope(self.path), self.library)))
+        told = ", ".join(filter(None, ("/".join(scopes_of(self.path)), self.library)))
         return [f"  within    {told}"] if told else []
 
     def _told(self) -> list[tuple[str, Statistics]]:
@@ -238,24 +238,6 @@ _FAILURES = {
     "svd": "did not converge",
 }
 """What it means that a routine did not succeed, by the primitive's name."""
-
-
-_TRANSFORMED = re.compile(r"(\w+)\((.*)\)")
-_NO_SCOPE = re.compile(
-    r"while|body|cond|scan|shard_map|(branch_\d+|cond|body)_fun|checkpoint|remat(ted_computation)?|"
-    r"closed_call|custom_[jv]{2}p_call|core_call"
-)
-
-
-def _scope(path: str) -> str:
-    """The scopes in JAX's name of an op, which networks give their parts: "Net/Dense_1"."""
-    found = []
-    for part in path.split("/")[:-1]:
-        while wrapped := _TRANSFORMED.fullmatch(part):
-            part = "" if wrapped[1] in ("jit", "pjit") else wrapped[2]
-        if part and not _NO_SCOPE.fullmatch(part):
-            found.append(part)
-    return "/".join(found)
 
 
 def _short(function: str) -> str:

@@ -15,8 +15,8 @@ from ...analysis.hlo import Place
 from ...analysis.kernels import Kernel, Roofline
 from ...analysis.memory import Buffer
 from ...analysis.report import Compiled, Report
-from ...analysis.scopes import op_in_scope, scope_of
 from ...analysis.sizes import show_bytes, show_count
+from ...ir.scopes import op_in_scope, scope_of
 from .words import kernel_ops, line_of, lines_of, show_seconds
 
 _MOST = 8  # rows of a section; the whole is in `--json`

@@ -8,29 +8,33 @@ from collections.abc import Iterator
 _TRANSFORMED = re.compile(r"(\w+)\((.*)\)$")
 _FUNCTIONS = frozenset({"jit", "pjit", "pmap", "xla_call"})
 _STRUCTURE = re.compile(
-    r"(while|body|cond|body_jaxpr|cond_jaxpr|branch_\d+_fun|scan|closed_call|core_call|checkpoint"
+    r"(while|body|cond|(body|cond)_(jaxpr|fun)|branch_\d+_fun|scan|closed_call|core_call|checkpoint"
     r"|remat\d?|rematted_computation|shard_map|custom_(jvp|vjp|vmap)_call(_jaxpr)?)$"
 )
 _DEEPEST = 2  # of nested scopes, the outer ones are alike for a whole network
 _MADE = re.compile(r"(\w+ of )?(.*)$", re.DOTALL)
 
 
-def scope_of(op_name: str) -> str:
-    """The innermost named scopes in an op's path, as "block_1/conv"; "" where there are none.
+def scopes_of(op_name: str) -> list[str]:
+    """The named scopes in an op's path, the outermost first.
 
     What JAX writes into the path by itself is no scope: the traced function, transformations
-    (`jvp(...)`), functions under `jax.jit`, loops and branches, and the primitive at its end. What
-    `transpose` made is "gradient of" its scope.
+    (`jvp(...)`), functions under `jax.jit`, loops and branches, and the primitive at its end.
 
     Args:
         op_name: as XLA keeps it, "jit(step)/transpose(jvp(conv1))/mul".
     """
     *path, _ = _parts(op_name.partition(";")[0])  # what XLA merged follows after a semicolon
-    scopes = [(scope, is_gradient) for part in path for scope, is_gradient in _named(part)]
-    if not scopes:
-        return ""
-    words = "/".join(scope for scope, _ in scopes[-_DEEPEST:])
-    return f"gradient of {words}" if any(is_gradient for _, is_gradient in scopes) else words
+    return [scope for part in path for scope in _named(part)]
+
+
+def scope_of(op_name: str) -> str:
+    """The innermost named scopes of an op, as "block_1/conv"; "" where there are none.
+
+    What `transpose` made is "gradient of" its scope.
+    """
+    words = "/".join(scopes_of(op_name)[-_DEEPEST:])
+    return f"gradient of {words}" if words and "transpose(" in op_name else words
 
 
 def op_in_scope(op_name: str) -> str:
@@ -56,14 +60,14 @@ def _parts(path: str) -> Iterator[str]:
     yield path[start:]
 
 
-def _named(part: str, is_gradient: bool = False) -> Iterator[tuple[str, bool]]:
-    """The scopes in one part of a path, and whether each is of a gradient."""
+def _named(part: str) -> Iterator[str]:
+    """The scopes in one part of a path."""
     transformed = _TRANSFORMED.match(part)
     if transformed is None:
         if part and not _STRUCTURE.match(part):
-            yield part, is_gradient
+            yield part
         return
     transformation, inner = transformed.groups()
     if transformation not in _FUNCTIONS:
         for each in _parts(inner):
-            yield from _named(each, is_gradient or transformation == "transpose")
+            yield from _named(each)
