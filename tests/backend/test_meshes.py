@@ -66,7 +66,7 @@ def test_what_says_nothing_of_its_arguments_is_compiled_for_as_many():
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("num_partitions = 4", "num_partitions = 2", "is for 2 devices: expected one mesh of them"),
+        ("num_partitions = 4", "num_partitions = 2", "is for 2 devices: expected one such mesh"),
         ("num_replicas = 1", "num_replicas = 3", "mhlo.num_replicas = 3"),
         ('sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>', 'mhlo.sharding = "{replicated}"',
          "sharded by mhlo.sharding"),
