@@ -27,7 +27,9 @@ def argument_specs(module: ir.Module, devices: int) -> tuple[dict[str, int], lis
     meshes = list(meshes_of(module).values()) or [{"devices": devices}]
     if any(mesh != meshes[0] for mesh in meshes) or devices_of(meshes[0]) != devices:
         found = ", ".join(map(format_mesh, meshes))
-        raise JxcError(f"the module is for {devices} devices: expected one such mesh, found {found}")
+        raise JxcError(
+            f"the module is for {devices} devices: expected one such mesh, found {found}"
+        )
     main = functions(module)["main"]
     count = len(ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).inputs)
     if "arg_attrs" not in main.attributes:

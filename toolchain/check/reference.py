@@ -18,9 +18,12 @@ from .inputs import CannotRun, Spec, is_float, specs_of
 from .judge import Reference
 from .run import Interpreter, XlaProgram
 
-_LARGE = 1_000_000
-"""From how many flops on XLA stands in for the interpreter where it may: that needs about half a
-microsecond for each, XLA a tenth of a second to compile."""
+_LARGE = 500_000
+"""From how many flops on XLA stands in for the interpreter where it may: that needs half a
+microsecond or more for each, XLA a tenth of a second to compile."""
+
+_TOO_LARGE = 100_000_000
+"""From how many flops on the interpreter is not asked: it would not be done in its 20 seconds."""
 
 _OPAQUE = frozenset({"stablehlo.custom_call", "stablehlo.bitcast_convert"})
 
@@ -60,7 +63,10 @@ class Unrounded:
         ]
 
     def _run(self, draws: Sequence[list[np.ndarray]], or_xla: bool) -> list[list[np.ndarray]]:
-        if _flops(self._wide) >= _LARGE:
+        flops = _flops(self._wide)
+        if flops >= _TOO_LARGE and not or_xla:
+            raise CannotRun(f"{flops:,} flops are too many for the interpreter")
+        if flops >= _LARGE:
             # What an ulp of input moves is a size: nobody asks it where there is a NaN.
             first = self._compiled if or_xla else partial(self._interpreter.run, self._wide)
             return [first(draws[0]), self._compiled(draws[1])]
