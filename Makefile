@@ -29,7 +29,7 @@ lit: $(VENV)/.dev ## the FileCheck tests
 	$(BIN)/lit -v -j$(JOBS) lit_tests
 
 pytest: $(VENV)/.dev ## the Python tests
-	$(BIN)/python -m pytest -n $(JOBS) --dist=loadgroup
+	$(BIN)/python -m pytest -n $(JOBS) --dist=loadfile
 
 prove: $(VENV)/.dev ## scalar rules, for every input, by z3
 	$(BIN)/python scripts/prove.py --jobs $(JOBS)

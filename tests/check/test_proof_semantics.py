@@ -35,7 +35,6 @@ with make_context():
     WIDTHS = {name: element_of(ir.Type.parse(name)).width for name in EVERY}
 
 exercised: set[str] = set()
-pytestmark = pytest.mark.xdist_group("proof semantics")  # the last test looks back at the others
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,6 @@ TRIED = {
     for name, rule in all_rules().items()
     if rule.assumes is None and (rule.targets is None or "cpu" in rule.targets)
 }
-pytestmark = pytest.mark.xdist_group("partitioned")  # the last test looks back at the others
 compared: list[str] = []
 refused: list[str] = []
 
