@@ -11,13 +11,13 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from ..errors import JxcError
-from ..frontend.mesh import sizes_of, within
+from ..frontend.mesh import make_mesh, sizes_of, within
 from ..ir import clone_module, functions, walk
 from ..ir.dtypes import numpy_dtype
 from . import hook
 from ._private import load_lapack
 from .lowered import Lowered, Origin
-from .meshes import argument_specs, concrete_mesh, sharding_over
+from .meshes import argument_specs, sharding_over
 from .targets.build import device_count
 
 _WHERE = "compile the Python function itself (`jxc compile file.py:fn ...`)"
@@ -63,7 +63,7 @@ def _over_mesh(module: ir.Module, arguments: list[Any]) -> tuple[Any, list[Any]]
     if (count := device_count(module)) == 1:
         return None, arguments
     sizes, specs = argument_specs(module, count)
-    mesh = concrete_mesh(sizes)
+    mesh = make_mesh(sizes, concrete=True)
     return mesh, [
         plain if spec is None else plain.update(sharding=sharding_over(mesh, spec))
         for plain, spec in zip(arguments, specs, strict=True)

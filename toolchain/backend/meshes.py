@@ -8,7 +8,6 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy
 
 from ..errors import JxcError
-from ..frontend.mesh import make_mesh
 from ..ir import functions
 from ..ir.shardings import Spec, devices_of, format_mesh, meshes_of, trimmed
 
@@ -55,15 +54,6 @@ def _axes_in(dimension: Any, where: str) -> tuple[str, ...]:
     if any(axis.sub_axis_info is not None for axis in axes):
         raise JxcError(f"{where} is split over a part of an axis: only whole axes can be told JAX")
     return tuple(axis.name for axis in axes)
-
-
-def concrete_mesh(sizes: dict[str, int], platform: str | None = None) -> Any:
-    """JAX's mesh of the devices that are here.
-
-    Raises:
-        MissingTargetError: there are fewer.
-    """
-    return make_mesh(sizes, platform=platform, concrete=True)
 
 
 def sharding_over(mesh: Any, spec: Spec) -> Any:

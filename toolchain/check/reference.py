@@ -63,10 +63,9 @@ class Unrounded:
         ]
 
     def _run(self, draws: Sequence[list[np.ndarray]], or_xla: bool) -> list[list[np.ndarray]]:
-        flops = _flops(self._wide)
-        if flops >= _TOO_LARGE and not or_xla:
-            raise CannotRun(f"{flops:,} flops are too many for the interpreter")
-        if flops >= _LARGE:
+        if self._flops >= _TOO_LARGE and not or_xla:
+            raise CannotRun(f"{self._flops:,} flops are too many for the interpreter")
+        if self._flops >= _LARGE:
             # What an ulp of input moves is a size: nobody asks it where there is a NaN.
             first = self._compiled if or_xla else partial(self._interpreter.run, self._wide)
             return [first(draws[0]), self._compiled(draws[1])]
@@ -85,10 +84,10 @@ class Unrounded:
     def _compiled(self) -> XlaProgram:
         return XlaProgram(self._wide)
 
-
-def _flops(module: ir.Module) -> int:
-    """Of all functions of a module; a loop counts as one turn."""
-    return sum(total_of(each.regions[0]).flops or 0 for each in functions(module).values())
+    @cached_property
+    def _flops(self) -> int:
+        """Of all functions; a loop counts as one turn."""
+        return sum(total_of(each.regions[0]).flops or 0 for each in functions(self._wide).values())
 
 
 def in_float64(module: ir.Module) -> ir.Module:

@@ -22,10 +22,11 @@ def scopes_of(op_name: str) -> list[str]:
     (`jvp(...)`), functions under `jax.jit`, loops and branches, and the primitive at its end.
 
     Args:
-        op_name: as XLA keeps it, "jit(step)/transpose(jvp(conv1))/mul".
+        op_name: as XLA keeps it, "jit(step)/transpose(jvp(conv1))/mul", maybe of what XLA made
+            from it: "copy of jit(step)/add".
     """
-    *path, _ = _parts(op_name.partition(";")[0])  # what XLA merged follows after a semicolon
-    return [scope for part in path for scope in _named(part)]
+    _, path = _split(op_name)
+    return [scope for part in path[:-1] for scope in _named(part)]
 
 
 def scope_of(op_name: str) -> str:
@@ -38,15 +39,21 @@ def scope_of(op_name: str) -> str:
 
 
 def op_in_scope(op_name: str) -> str:
-    """A path in words: "add in block_1/conv", or "add" where there is no scope.
+    """A path in words: "add in block_1/conv", or "add" where there is no scope."""
+    scope = scope_of(op_name)
+    return f"{primitive_of(op_name)} in {scope}" if scope else primitive_of(op_name)
 
-    Args:
-        op_name: such a path, maybe of what XLA made from it: "copy of jit(step)/add".
-    """
+
+def primitive_of(op_name: str) -> str:
+    """What an op does, the end of its path: "add"."""
+    made, path = _split(op_name)
+    return f"{made}{path[-1]}"
+
+
+def _split(op_name: str) -> tuple[str, list[str]]:
+    """What XLA made of an op, "copy of " say, and the parts of the path of that op."""
     made, path = _MADE.match(op_name).groups("")  # type: ignore[union-attr]
-    *_, primitive = _parts(path.partition(";")[0])
-    scope = scope_of(path)
-    return f"{made}{primitive} in {scope}" if scope else f"{made}{primitive}"
+    return made, list(_parts(path.partition(";")[0]))  # what XLA merged follows a semicolon
 
 
 def _parts(path: str) -> Iterator[str]:

@@ -15,12 +15,12 @@ import ml_dtypes
 import numpy as np
 
 from ...errors import JxcError, MissingTargetError, UsageError
-from ...frontend.mesh import within
+from ...frontend.mesh import make_mesh, within
 from ...ir import clone_module
 from .. import _private
 from ..from_module import load_libraries
 from ..lowered import Lowered
-from ..meshes import concrete_mesh, sharding_over
+from ..meshes import sharding_over
 from ..targets.build import Build, device_count
 from ..targets.cpu import HOST_DEVICES
 from .header import ArtifactError, Header, Leaf, read_artifact
@@ -163,7 +163,7 @@ def _callable(header: Header, executable: Any, devices: list[Any]) -> jax.stages
     """
     donated = tuple(i for i, leaf in enumerate(header.arguments) if leaf.donated)
     precision = jax.enable_x64(True) if header.x64 else contextlib.nullcontext()
-    mesh = concrete_mesh(dict(header.mesh), header.platform) if header.mesh else None
+    mesh = make_mesh(header.mesh or None, platform=header.platform, concrete=True)
     where = within(mesh) if mesh else jax.default_device(devices[0])
     with precision, where, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that a donated argument is of no use to the stand-in

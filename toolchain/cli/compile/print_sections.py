@@ -16,7 +16,7 @@ from ...analysis.kernels import Kernel, Roofline
 from ...analysis.memory import Buffer
 from ...analysis.report import Compiled, Report
 from ...analysis.sizes import show_bytes, show_count
-from ...ir.scopes import op_in_scope, scope_of
+from ...ir.scopes import op_in_scope, primitive_of, scope_of
 from .words import kernel_ops, line_of, lines_of, show_seconds
 
 _MOST = 8  # rows of a section; the whole is in `--json`
@@ -127,7 +127,8 @@ def _buffers(compiled: Compiled) -> _Section:
 def _held(buffer: Buffer) -> _Word:
     if buffer.kind == "argument":
         return buffer.name
-    op, _, scope = op_in_scope(buffer.name).partition(" in ")
+    scope = scope_of(buffer.name)
+    op = primitive_of(buffer.name)
     return _Scoped(op, f"in {scope}") if scope else op
 
 
