@@ -20,13 +20,13 @@ from accelerators_report import name_of
 from models import MODELS
 
 import jxc
-from jxc.analysis.report import Compiled, report
 from jxc.backend.lowered import Lowered
 from jxc.backend.targets import Target, find_target
 from jxc.errors import JxcError
 from jxc.ir import write_bytecode
 from jxc.pipeline import Library, Pipeline, make_pipeline, our_passes
 from jxc.rewrite import Rule, rule_pass
+from jxc.tools.report.report import Compiled, report
 
 
 def measured(name: str, target: Target, level: str, changes: Sequence[str], each: bool) -> dict:

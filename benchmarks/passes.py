@@ -33,7 +33,7 @@ from rich.table import Table
 import jxc
 from jxc.ir import clone_module, count_ops, make_context, read_module, write_bytecode
 from jxc.pipeline import make_pipeline, our_passes, run_pipeline
-from jxc.rewrite import Facts
+from jxc.rewrite import PassContext
 
 LEVELS = ("O1", "O2")
 SIZES = (100, 1000, 10_000, 100_000)
@@ -45,7 +45,7 @@ def passes_seconds(module: ir.Module, level: str) -> tuple[float, Any]:
     """Seconds of everything that a level does to a copy of a module, checks included."""
     copy, pipeline = clone_module(module), make_pipeline(level)
     start = perf_counter()
-    report = run_pipeline(copy, pipeline, Facts())
+    report = run_pipeline(copy, pipeline, PassContext())
     return perf_counter() - start, report
 
 

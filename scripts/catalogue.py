@@ -22,7 +22,7 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 
 from jaxlib.mlir import ir  # noqa: E402
 
-from jxc.check.variants import facts_for  # noqa: E402
+from jxc.check.variants import context_for  # noqa: E402
 from jxc.cli.rule_record import phrase  # noqa: E402
 from jxc.ir import clone_module, functions  # noqa: E402
 from jxc.pipeline import our_passes  # noqa: E402
@@ -98,7 +98,7 @@ def example(rule: Rule) -> tuple[str, str]:
     """
     for seed in seeds_for(rule):
         after = clone_module(seed.program.module)
-        counts = apply_rules(after.operation, [rule], facts_for(rule, seed.facts))
+        counts = apply_rules(after.operation, [rule], context_for(rule, seed.context))
         if any(count.hits for count in counts):
             return body(seed.program.module), body(after)
     sys.exit(f"catalogue.py: {rule.name} fires alone in no lit case of its own")

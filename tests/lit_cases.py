@@ -12,7 +12,7 @@ from jaxlib.mlir import ir
 
 from jxc.ir import clone_module, make_context, read_module
 from jxc.pipeline import Report, make_pipeline, run_pipeline
-from jxc.rewrite import Contract, Facts, exact
+from jxc.rewrite import Contract, PassContext, exact
 
 FOLDER = Path(__file__).parent.parent / "lit_tests" / "passes"
 FILES = sorted(FOLDER.rglob("*.mlir"))
@@ -24,7 +24,7 @@ class Run:
 
     file: Path
     pipeline: str
-    facts: Facts
+    context: PassContext
 
     def pieces(self) -> Iterator[str]:
         """The modules in the file."""
@@ -56,11 +56,11 @@ def runs(file: Path) -> list[Run]:
             pipeline := _option(words, ("-p", "--passes", "--pass-pipeline"))
         ):
             assumptions = _option(words, ("--assume",))
-            facts = Facts(
+            context = PassContext(
                 _option(words, ("--target",)) or "cpu",
                 frozenset(assumptions.split(",")) if assumptions else frozenset(),
             )
-            found[pipeline, facts] = Run(file, pipeline, facts)
+            found[pipeline, context] = Run(file, pipeline, context)
     return list(found.values())
 
 
@@ -78,7 +78,7 @@ def rewrite(piece: str, run: Run) -> Rewritten:
     before = read_module(piece, make_context(), name=str(run.file))
     after = clone_module(before)
     pipeline = make_pipeline(run.pipeline)
-    report = run_pipeline(after, pipeline, run.facts)
+    report = run_pipeline(after, pipeline, run.context)
     rules = {
         rule.name: rule for step in pipeline.steps if step.python for rule in step.python.rules
     }

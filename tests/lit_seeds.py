@@ -12,7 +12,7 @@ from jxc.check.entries import entry_names, with_main
 from jxc.check.variants import Program
 from jxc.ir import make_context, read_module
 from jxc.pipeline import our_passes
-from jxc.rewrite import Facts, Rule
+from jxc.rewrite import PassContext, Rule
 
 from .lit_cases import FILES, runs
 
@@ -26,7 +26,7 @@ class Seed:
         rule: the name of the rule that it is about; empty for a pass without rules.
         is_against: whether it shows the rule leaving something alone.
         file: where it stands.
-        facts: the target and the promises of the file's RUN line.
+        context: the target and the promises of the file's RUN line.
         program: the function as @main, with its callees.
     """
 
@@ -34,7 +34,7 @@ class Seed:
     rule: str
     is_against: bool
     file: Path
-    facts: Facts
+    context: PassContext
     program: Program
 
 
@@ -47,23 +47,23 @@ def all_rules() -> dict[str, Rule]:
 @cache
 def all_seeds() -> tuple[Seed, ...]:
     """Every function of the lit files, in their order; each file and target once."""
-    found: dict[tuple[Path, str, Facts], Seed] = {}
+    found: dict[tuple[Path, str, PassContext], Seed] = {}
     for file in FILES:
         for run in runs(file):
             for piece in run.pieces():
-                for seed in _seeds(file, piece, run.facts):
-                    found.setdefault((file, seed.name, seed.facts), seed)
+                for seed in _seeds(file, piece, run.context):
+                    found.setdefault((file, seed.name, seed.context), seed)
     return tuple(found.values())
 
 
-def _seeds(file: Path, piece: str, facts: Facts) -> list[Seed]:
+def _seeds(file: Path, piece: str, context: PassContext) -> list[Seed]:
     module = read_module(piece, make_context(), name=str(file))
     found: list[Seed] = []
     for name in entry_names(module):
         rule = rule_of(name) or (found[-1].rule if found else "")
         is_against = re.search(r"_not(_|$)", name) is not None and not rule.endswith("-not")
         program = Program.of(with_main(module, name))
-        found.append(Seed(name, rule, is_against, file, facts, program))
+        found.append(Seed(name, rule, is_against, file, context, program))
     return found
 
 

@@ -15,19 +15,19 @@ import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .analysis.doctor import doctor
-    from .analysis.recompiles.log import assert_compiles, explain
-    from .analysis.report import Report, report
-    from .backend.bucket.bucket import bucket
     from .backend.hook import enable, use
-    from .backend.instruments.finding import NanError
-    from .backend.instruments.locate import locate_nans
     from .backend.jit import jit
     from .backend.lowered import CrossExecutable, Executable, Lowered, lower
     from .check.verify import verify
     from .errors import JxcError
     from .pipeline.run import opt
-    from .rewrite import Facts, approximates, exact, module_pass, reassociates, rule
+    from .rewrite import PassContext, approximates, exact, module_pass, reassociates, rule
+    from .tools.bucket.bucket import bucket
+    from .tools.debug.finding import NanError
+    from .tools.debug.locate import locate_nans
+    from .tools.doctor import doctor
+    from .tools.explain.log import assert_compiles, explain
+    from .tools.report.report import Report, report
 
 # As jax itself does on import; we may load jaxlib first, which would log every client it makes.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
@@ -35,10 +35,10 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 __all__ = [
     "CrossExecutable",
     "Executable",
-    "Facts",
     "JxcError",
     "Lowered",
     "NanError",
+    "PassContext",
     "Report",
     "approximates",
     "assert_compiles",
@@ -62,25 +62,25 @@ __all__ = [
 _HOME = {
     "CrossExecutable": "backend.lowered",
     "Executable": "backend.lowered",
-    "Facts": "rewrite",
+    "PassContext": "rewrite",
     "JxcError": "errors",
     "Lowered": "backend.lowered",
-    "NanError": "backend.instruments.finding",
-    "Report": "analysis.report",
+    "NanError": "tools.debug.finding",
+    "Report": "tools.report.report",
     "approximates": "rewrite",
-    "assert_compiles": "analysis.recompiles.log",
-    "bucket": "backend.bucket.bucket",
-    "doctor": "analysis.doctor",
+    "assert_compiles": "tools.explain.log",
+    "bucket": "tools.bucket.bucket",
+    "doctor": "tools.doctor",
     "enable": "backend.hook",
     "exact": "rewrite",
-    "explain": "analysis.recompiles.log",
+    "explain": "tools.explain.log",
     "jit": "backend.jit",
-    "locate_nans": "backend.instruments.locate",
+    "locate_nans": "tools.debug.locate",
     "lower": "backend.lowered",
     "module_pass": "rewrite",
     "opt": "pipeline.run",
     "reassociates": "rewrite",
-    "report": "analysis.report",
+    "report": "tools.report.report",
     "rule": "rewrite",
     "use": "backend.hook",
     "verify": "check.verify",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects.stablehlo import ConvolutionOp
 
-from jxc.cost import convolution as cost
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of
+from jxc.passes.convolution import cost as cost
 from jxc.rewrite import reassociates, rule
 
 from . import geometry

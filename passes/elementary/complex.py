@@ -8,8 +8,8 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import ExpOp
 
-from jxc.cost import elementary as cost
-from jxc.rewrite import Facts, approximates, rule
+from jxc.passes.elementary import cost as cost
+from jxc.rewrite import PassContext, approximates, rule
 
 from .arithmetic import Real, where
 from .exponential import exponential
@@ -20,7 +20,7 @@ _INFINITY = float("inf")
 
 
 @rule(approximates(ulps=0.502), targets=("cpu",))
-def complex_exponential_to_polynomials(op: ExpOp, facts: Facts) -> ir.Value | None:
+def complex_exponential_to_polynomials(op: ExpOp, context: PassContext) -> ir.Value | None:
     """exp(x + iy) -> 2^(x log2(e)) cos(y) + i 2^(x log2(e)) sin(y).
 
     The imaginary part is y where that is 0. Where y is no number or infinite, x still decides: 0
@@ -28,7 +28,7 @@ def complex_exponential_to_polynomials(op: ExpOp, facts: Facts) -> ir.Value | No
     """
     if is_spread(op.result) or complex_elements_of(op.result) < cost.LEAST_ELEMENTS:
         return None
-    if not cost.sine_pays(facts.rates, is_reduced=False):
+    if not cost.sine_pays(context.rates, is_reduced=False):
         return None
     x, y = Real(stablehlo.real(op.operand)), Real(stablehlo.imag(op.operand))
     is_endless = ~(abs(y) < _INFINITY)

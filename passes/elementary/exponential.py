@@ -7,9 +7,9 @@ from math import e, log2
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects.stablehlo import AbsOp, ExpOp, Log1pOp, NegOp
 
-from jxc.cost import elementary as cost
 from jxc.ir.values import users
-from jxc.rewrite import Facts, approximates, rule
+from jxc.passes.elementary import cost as cost
+from jxc.rewrite import PassContext, approximates, rule
 
 from . import tables
 from .arithmetic import Bits, Real, polynomial, where
@@ -22,12 +22,12 @@ _INTEGERS = 0x433 << 52
 """The bits of 2^52: with a small integer in place of its own, of 2^52 plus that integer."""
 
 
-@rule(approximates(ulps=0.501), targets=("cpu",), of=ExpOp)
-def softplus_to_polynomials(op: Log1pOp, facts: Facts) -> ir.Value | None:
+@rule(approximates(ulps=0.501), targets=("cpu",), producer=ExpOp)
+def softplus_to_polynomials(op: Log1pOp, context: PassContext) -> ir.Value | None:
     """log1p(exp(-|x|)) -> p(s), s = y / (y + 2) and y = 2^(-|x| log2(e)); as in logaddexp."""
     match op.operand.owner:
         case ExpOp(operand=power) if len(users(op.operand)) == 1 and _is_negative(power):
-            if _pays(op, facts):
+            if _pays(op, context):
                 y = exponential(widened(single(power)) * log2(e))
                 s = y / (y + 2.0)
                 return result(narrowed(s * polynomial(s * s, tables.LOGARITHM_OF_SUM)), op)
@@ -41,11 +41,11 @@ def _is_negative(value: ir.Value) -> bool:
     return False
 
 
-def _pays(op: Log1pOp, facts: Facts) -> bool:
+def _pays(op: Log1pOp, context: PassContext) -> bool:
     elements = elements_of(op.operand)
     if elements < cost.LEAST_ELEMENTS or is_spread(op.result):
         return False
-    return cost.softplus_pays(facts.rates, elements=elements, is_reduced=meets_reduction(op))
+    return cost.softplus_pays(context.rates, elements=elements, is_reduced=meets_reduction(op))
 
 
 def logarithm(size: Real) -> Real:

@@ -8,8 +8,8 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects.chlo import AcosOp, AsinOp, AtanOp
 from jaxlib.mlir.dialects.stablehlo import Atan2Op
 
-from jxc.cost import elementary as cost
-from jxc.rewrite import Facts, approximates, rule
+from jxc.passes.elementary import cost as cost
+from jxc.rewrite import PassContext, approximates, rule
 
 from . import tables
 from .arithmetic import Mask, Real, polynomial, where, with_sign_of
@@ -17,12 +17,12 @@ from .operands import elements_of, is_spread, narrowed, result, single, widened
 
 
 @rule(approximates(ulps=0.501), targets=("cpu",))
-def arctangent_to_polynomial(op: Atan2Op | AtanOp, facts: Facts) -> ir.Value | None:
+def arctangent_to_polynomial(op: Atan2Op | AtanOp, context: PassContext) -> ir.Value | None:
     """atan2(y, x) -> p(t) or pi/2 - p(t), or pi less that, t = min(|x|, |y|) / max(|x|, |y|).
 
     atan(y) is the same with 1 for x, where XLA has no fast one.
     """
-    if not _pays(op) or (isinstance(op, AtanOp) and not cost.arctangent_pays(facts.rates)):
+    if not _pays(op) or (isinstance(op, AtanOp) and not cost.arctangent_pays(context.rates)):
         return None
     y = single(op.operands[0])
     if isinstance(op, AtanOp):

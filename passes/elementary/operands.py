@@ -16,9 +16,9 @@ from jaxlib.mlir.dialects.stablehlo import (
 )
 
 from jxc.ir import build
-from jxc.ir.fences import stored
+from jxc.ir.materialize import stored
 from jxc.ir.values import element_type, shape_of, users
-from jxc.passes.simplify.elementwise import is_elementwise
+from jxc.passes._shared.elementwise import is_elementwise
 
 from .arithmetic import Real, where
 

@@ -7,9 +7,9 @@ from math import log2
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects.stablehlo import PowOp
 
-from jxc.cost import elementary as cost
 from jxc.ir.values import splat_of
-from jxc.rewrite import Facts, approximates, rule
+from jxc.passes.elementary import cost as cost
+from jxc.rewrite import PassContext, approximates, rule
 
 from .arithmetic import Mask, Real, where
 from .exponential import exponential, logarithm
@@ -19,12 +19,12 @@ _INFINITY = float("inf")
 
 
 @rule(approximates(ulps=0.501), targets=("cpu",))
-def power_to_products(op: PowOp, facts: Facts) -> ir.Value | None:
+def power_to_products(op: PowOp, context: PassContext) -> ir.Value | None:
     """x^(n/2) -> products of x and sqrt(x), or 1 over them; XLA does so for 1/2, 1, 2, 3 and -1."""
     exponent = splat_of(op.rhs)
     if exponent is None or not cost.is_short_product(exponent):
         return None
-    if elements_of(op.lhs) < cost.LEAST_ELEMENTS or not cost.product_pays(facts.rates):
+    if elements_of(op.lhs) < cost.LEAST_ELEMENTS or not cost.product_pays(context.rates):
         return None
     x = widened(single(op.lhs))
     power = _product(x, int(abs(exponent)))
@@ -50,10 +50,10 @@ def _product(x: Real, times: int) -> Real | None:
 
 
 @rule(approximates(ulps=0.501), targets=("cpu",))
-def power_to_polynomials(op: PowOp, facts: Facts) -> ir.Value | None:
+def power_to_polynomials(op: PowOp, context: PassContext) -> ir.Value | None:
     """x^y -> 2^(y log2(|x|)), negative for x < 0 and odd y, NaN for x < 0 and y no integer."""
     base, exponent = splat_of(op.lhs), splat_of(op.rhs)
-    if cost.is_left_to_xla(base, exponent) or not _pays(op, base, facts):
+    if cost.is_left_to_xla(base, exponent) or not _pays(op, base, context):
         return None
     if exponent is not None:
         return result(narrowed(_power_by(widened(single(op.lhs)), exponent)), op)
@@ -63,13 +63,13 @@ def power_to_polynomials(op: PowOp, facts: Facts) -> ir.Value | None:
     return result(narrowed(_power(widened(single(op.lhs)), y)), op)
 
 
-def _pays(op: PowOp, base: float | None, facts: Facts) -> bool:
+def _pays(op: PowOp, base: float | None, context: PassContext) -> bool:
     elements = elements_of(op.lhs)
     if elements < cost.LEAST_ELEMENTS or is_spread(op.result):
         return False
     if base is not None:
-        return cost.exponential_pays(facts.rates)
-    return cost.power_pays(facts.rates, elements=elements)
+        return cost.exponential_pays(context.rates)
+    return cost.power_pays(context.rates, elements=elements)
 
 
 def _power(x: Real, y: Real) -> Real:

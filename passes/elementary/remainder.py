@@ -8,8 +8,8 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import RemOp
 
-from jxc.cost import elementary as cost
 from jxc.ir.values import element_type, splat_of
+from jxc.passes.elementary import cost as cost
 from jxc.rewrite import exact, rule
 
 from .arithmetic import Real, where, with_sign_of

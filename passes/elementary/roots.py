@@ -5,7 +5,7 @@ from __future__ import annotations
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects.stablehlo import CbrtOp
 
-from jxc.cost import elementary as cost
+from jxc.passes.elementary import cost as cost
 from jxc.rewrite import approximates, rule
 
 from .arithmetic import Bits, polynomial, where

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects.stablehlo import CosineOp, SineOp, TanOp
 
-from jxc.cost import elementary as cost
 from jxc.ir.values import element_type
-from jxc.rewrite import Facts, approximates, rule
+from jxc.passes.elementary import cost as cost
+from jxc.rewrite import PassContext, approximates, rule
 
 from . import tables
 from .arithmetic import Mask, Real, polynomial, where
@@ -27,29 +27,29 @@ An f32 comes as close as 2^-32 turns to a multiple of a quarter turn; what is le
 
 
 @rule(approximates(ulps=0.501), targets=("cpu",))
-def sine_to_polynomial(op: SineOp, facts: Facts) -> ir.Value | None:
+def sine_to_polynomial(op: SineOp, context: PassContext) -> ir.Value | None:
     """sin(x) -> +-p(t), t what remains of x / (2 pi) after half turns; x itself where it is 0."""
-    if not _pays(op, facts):
+    if not _pays(op, context):
         return None
     x = single(op.operand)
     return result(where(x.equals(0.0), x, narrowed(sine(x, _exponents(op.operand)))), op)
 
 
 @rule(approximates(ulps=0.501), targets=("cpu",))
-def cosine_to_polynomial(op: CosineOp, facts: Facts) -> ir.Value | None:
+def cosine_to_polynomial(op: CosineOp, context: PassContext) -> ir.Value | None:
     """cos(x) -> +-p(t), t what remains of x / (2 pi) + 1/4 after half turns."""
-    if not _pays(op, facts):
+    if not _pays(op, context):
         return None
     return result(narrowed(cosine(single(op.operand), _exponents(op.operand))), op)
 
 
 @rule(approximates(ulps=0.501), targets=("cpu",))
-def tangent_to_polynomials(op: TanOp, facts: Facts) -> ir.Value | None:
+def tangent_to_polynomials(op: TanOp, context: PassContext) -> ir.Value | None:
     """tan(x) -> p(t) / q(t) or -q(t) / p(t), t what remains of x / (2 pi) after quarter turns.
 
     It is x itself where that is 0.
     """
-    if not _pays(op, facts):
+    if not _pays(op, context):
         return None
     x = single(op.operand)
     t, quarters = _remainder(x, _exponents(op.operand), turn_by=0.0, parts=4)
@@ -60,11 +60,11 @@ def tangent_to_polynomials(op: TanOp, facts: Facts) -> ir.Value | None:
     return result(where(x.equals(0.0), x, narrowed(tangent)), op)
 
 
-def _pays(op: SineOp | CosineOp | TanOp, facts: Facts) -> bool:
+def _pays(op: SineOp | CosineOp | TanOp, context: PassContext) -> bool:
     elements = elements_of(op.operand)
     if elements < cost.LEAST_ELEMENTS or is_spread(op.result):
         return False
-    return cost.sine_pays(facts.rates, is_reduced=meets_reduction(op))
+    return cost.sine_pays(context.rates, is_reduced=meets_reduction(op))
 
 
 def sine(x: Real, exponents: int = 128) -> Real:

@@ -18,10 +18,10 @@ from jaxlib.mlir.dialects.stablehlo import (
     IotaOp,
 )
 
-from jxc.cost import indexing as cost
 from jxc.ir import build
 from jxc.ir.bounds import bounds_of, type_bounds
 from jxc.ir.values import direction_of, element_type, is_float, shape_of, static_shape
+from jxc.passes.indexing import cost as cost
 from jxc.rewrite import reassociates, rule
 
 
@@ -45,7 +45,7 @@ class _OneHot(NamedTuple):
         return build.reshape(self.given, self.shape)
 
 
-@rule(reassociates, assumes="no-nans", targets=("cpu",), of=ConvertOp)
+@rule(reassociates, assumes="no-nans", targets=("cpu",), producer=ConvertOp)
 def one_hot_product_to_gather(op: DotGeneralOp) -> ir.Value | None:
     """dot_general(one_hot(i), e) -> select(0 <= i < rows, gather(e, i), 0).
 
@@ -67,7 +67,7 @@ def one_hot_product_to_gather(op: DotGeneralOp) -> ir.Value | None:
     return stablehlo.select(mask, taken, build.splat(0, op.result.type))
 
 
-@rule(reassociates, assumes="no-nans", targets=("cpu",), of=ConvertOp)
+@rule(reassociates, assumes="no-nans", targets=("cpu",), producer=ConvertOp)
 def one_hot_product_to_scatter(op: DotGeneralOp) -> ir.Value | None:
     """dot_general(one_hot(i), x), summed over all i -> scatter(0, i, x), adding.
 

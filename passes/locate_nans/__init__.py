@@ -6,8 +6,8 @@ from jaxlib.mlir import ir
 
 from jxc.errors import JxcError, UsageError
 from jxc.ir import walk
-from jxc.ir.beside import BESIDE, add_results, main_of, own_results
 from jxc.ir.effects import has_side_effect
+from jxc.ir.extra_results import BESIDE, add_results, main_of, own_results
 from jxc.ir.inlined import inline_calls
 from jxc.rewrite import module_pass
 

@@ -13,8 +13,8 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
 from jxc.ir import argument_names, walk
-from jxc.ir.beside import terminator
 from jxc.ir.build import convert, scalar, splat
+from jxc.ir.extra_results import terminator
 from jxc.ir.frames import frames_of
 from jxc.ir.values import element_type
 from jxc.ir.widen import widen_branches, widen_loop

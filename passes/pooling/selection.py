@@ -10,17 +10,17 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import AddOp, CompareOp, SelectAndScatterOp
 
-from jxc.cost import pooling as cost
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of, splat_of
-from jxc.rewrite import Facts, exact, reassociates, rule
+from jxc.passes.pooling import cost as cost
+from jxc.rewrite import PassContext, exact, reassociates, rule
 
 from . import geometry
 from .geometry import Axis
 
 
 @rule(exact, targets=("cpu", "gpu"))
-def selection_apart_to_compare(op: SelectAndScatterOp, facts: Facts) -> ir.Value | None:
+def selection_apart_to_compare(op: SelectAndScatterOp, context: PassContext) -> ir.Value | None:
     """select_and_scatter(x, y) -> select(repeat(chosen(x)) == place, repeat(y), 0) + init.
 
     For windows side by side that cover the operand: `chosen` is the position in the window that
@@ -31,13 +31,13 @@ def selection_apart_to_compare(op: SelectAndScatterOp, facts: Facts) -> ir.Value
         return None
     if any(a.window != a.stride or a.out * a.stride != a.size for a in found.axes):
         return None
-    if not cost.selection_pays(facts.target, taps=_taps(found), is_apart=True):
+    if not cost.selection_pays(context.target, taps=_taps(found), is_apart=True):
         return None
     return _apart(op, _chosen(op.operand, found), found.axes)
 
 
 @rule(reassociates, targets=("cpu", "gpu"), partitioned=False)
-def selection_to_compare(op: SelectAndScatterOp, facts: Facts) -> ir.Value | None:
+def selection_to_compare(op: SelectAndScatterOp, context: PassContext) -> ir.Value | None:
     """select_and_scatter(x, y) -> sum over the window of select(chosen(x) == position, y, 0).
 
     `chosen` is the position in the window that the comparisons lead to, element by element,
@@ -46,7 +46,7 @@ def selection_to_compare(op: SelectAndScatterOp, facts: Facts) -> ir.Value | Non
     found = _read(op)
     if found is None:
         return None
-    if not cost.selection_pays(facts.target, taps=_taps(found), is_apart=False):
+    if not cost.selection_pays(context.target, taps=_taps(found), is_apart=False):
         return None
     return _summed(op, _chosen(op.operand, found), found.axes)
 

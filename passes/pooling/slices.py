@@ -9,22 +9,17 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import PadOp, ReduceWindowOp
 
-from jxc.cost import pooling as cost
 from jxc.ir import build
 from jxc.ir.values import element_type, is_splat, shape_of, splat_of, static_shape
-from jxc.passes.simplify.reduce_body import (
-    combiner_of,
-    inline,
-    is_exact_in_any_order,
-    is_neutral,
-)
+from jxc.passes._shared.reduce_body import combiner_of, inline, is_exact_in_any_order, is_neutral
+from jxc.passes.pooling import cost as cost
 from jxc.rewrite import exact, reassociates, rule
 
 from . import geometry
 from .geometry import Axis
 
 
-@rule(exact, targets=("cpu",), of=PadOp)
+@rule(exact, targets=("cpu",), producer=PadOp)
 def window_of_spread_to_broadcast(op: ReduceWindowOp) -> ir.Value | None:
     """Sums of pad(x) -> init + x, each element repeated, where each window meets one of them.
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects.stablehlo import ReduceWindowOp
 
-from jxc.cost import pooling as cost
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of
-from jxc.passes.simplify.reduce_body import can_inline, combiner_of, inline
+from jxc.passes._shared.reduce_body import can_inline, combiner_of, inline
+from jxc.passes.pooling import cost as cost
 from jxc.rewrite import reassociates, rule
 
 from . import geometry

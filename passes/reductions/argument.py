@@ -8,17 +8,10 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import AndOp, CompareOp, IotaOp, OrOp, ReduceOp, SelectOp
 
-from jxc.cost import reductions as cost
 from jxc.ir import build
-from jxc.ir.values import (
-    direction_of,
-    element_type,
-    is_splat,
-    is_used,
-    shape_of,
-    static_shape,
-)
-from jxc.passes.simplify.reduce_body import is_neutral
+from jxc.ir.values import direction_of, element_type, is_splat, is_used, shape_of, static_shape
+from jxc.passes._shared.reduce_body import is_neutral
+from jxc.passes.reductions import cost as cost
 from jxc.rewrite import exact, rule
 
 _CHOICES: dict[str, tuple[str, Callable[..., ir.Value]]] = {

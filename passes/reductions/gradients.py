@@ -8,11 +8,11 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import DotGeneralOp
 
-from jxc.cost import reductions as cost
 from jxc.ir import build
-from jxc.ir.fences import stored
+from jxc.ir.materialize import stored
 from jxc.ir.values import element_type, static_shape
-from jxc.passes.simplify.elementwise import is_elementwise
+from jxc.passes._shared.elementwise import is_elementwise
+from jxc.passes.reductions import cost as cost
 from jxc.rewrite import exact, rule
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects.stablehlo import DotGeneralOp, ReduceOp, ReshapeOp
 
-from jxc.cost import reductions as cost
 from jxc.ir import build
-from jxc.ir.fences import stored
+from jxc.ir.materialize import stored
 from jxc.ir.values import element_type, shape_of, splat_attr, static_shape
-from jxc.passes.simplify.elementwise import is_elementwise
-from jxc.passes.simplify.reduce_body import combiner_of, with_body_of
+from jxc.passes._shared.elementwise import is_elementwise
+from jxc.passes._shared.reduce_body import combiner_of, with_body_of
+from jxc.passes.reductions import cost as cost
 from jxc.rewrite import exact, rule
 
 _LOOKED_AT = 8  # ops before the sum
@@ -30,7 +30,7 @@ def sum_of_points_to_sum_of_stored(op: ReduceOp) -> ir.OpView | None:
     return with_body_of(op, [stored(x)], op.init_values, list(op.dimensions))
 
 
-@rule(exact, targets=("cpu",), of=ReshapeOp)
+@rule(exact, targets=("cpu",), producer=ReshapeOp)
 def dot_of_points_to_dot_of_stored(op: DotGeneralOp) -> ir.Value | None:
     """dot_general(x, x) -> dot_general(stored(x), stored(x)), x being f(y: [n, 3]) as one row.
 

@@ -19,9 +19,9 @@ from jaxlib.mlir.dialects.stablehlo import (
     WhileOp,
 )
 
-from jxc.cost import reductions as cost
 from jxc.ir.values import element_type, is_splat, shape_of, static_shape, users
-from jxc.passes.simplify.reduce_body import combiner_of
+from jxc.passes._shared.reduce_body import combiner_of
+from jxc.passes.reductions import cost as cost
 from jxc.rewrite import reassociates, rule
 
 _STORING = (
@@ -31,7 +31,7 @@ _STORING = (
 _FLOATS = (ir.F32Type, ir.F64Type)
 
 
-@rule(reassociates, targets=("cpu",), of=MulOp)
+@rule(reassociates, targets=("cpu",), producer=MulOp)
 def product_to_dot(op: ReduceOp) -> ir.Value | None:
     """reduce(x * broadcast_in_dim(v), 0) -> dot_general(x, v), over the last dimensions.
 

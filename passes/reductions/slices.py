@@ -10,11 +10,11 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import ReduceOp
 
-from jxc.cost import reductions as cost
 from jxc.ir import build
-from jxc.ir.fences import stored
+from jxc.ir.materialize import stored
 from jxc.ir.values import element_type, shape_of, static_shape, users
-from jxc.passes.simplify.reduce_body import combiner_of, is_neutral
+from jxc.passes._shared.reduce_body import combiner_of, is_neutral
+from jxc.passes.reductions import cost as cost
 from jxc.rewrite import reassociates, rule
 
 _COMBINE = {"add": stablehlo.add, "maximum": stablehlo.maximum, "minimum": stablehlo.minimum}

@@ -9,9 +9,9 @@ from math import prod
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
-from jxc.cost.scans import Plan
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of
+from jxc.passes.scans.cost import Plan
 
 
 @dataclass(frozen=True)

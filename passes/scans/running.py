@@ -10,14 +10,14 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import ReduceWindowOp
 
-from jxc.cost import scans as cost
-from jxc.cost.scans import Scan
 from jxc.ir import build
 from jxc.ir.values import element_type, is_float, shape_of, splat_of
+from jxc.passes._shared.reduce_body import combiner_of, is_exact_in_any_order, is_neutral
 from jxc.passes.pooling import geometry
 from jxc.passes.pooling.geometry import Axis
-from jxc.passes.simplify.reduce_body import combiner_of, is_exact_in_any_order, is_neutral
-from jxc.rewrite import Facts, exact, reassociates, rule
+from jxc.passes.scans import cost as cost
+from jxc.passes.scans.cost import Scan
+from jxc.rewrite import PassContext, exact, reassociates, rule
 
 from .logaddexp import is_logaddexp, logaddexp
 from .loop import Fold, by_rows
@@ -40,7 +40,7 @@ _NEUTRAL = {"add": 0, "multiply": 1, "logaddexp": -inf}
 
 
 @rule(exact, targets=("cpu",))
-def running_of_any_order_to_loop(op: ReduceWindowOp, facts: Facts) -> ir.Value | None:
+def running_of_any_order_to_loop(op: ReduceWindowOp, context: PassContext) -> ir.Value | None:
     """reduce_window(x, f) -> y[i] = f(y[i - 1], x[i]), for windows of all elements up to each.
 
     Where the elements may be combined in any order: the greatest, the least, integers, booleans.
@@ -49,11 +49,11 @@ def running_of_any_order_to_loop(op: ReduceWindowOp, facts: Facts) -> ir.Value |
     name = combiner_of(op)
     if name is None or not is_exact_in_any_order(name, op.inputs[0]):
         return None
-    return _looped(op, name, facts)
+    return _looped(op, name, context)
 
 
 @rule(reassociates, targets=("cpu",), partitioned=False)
-def running_sum_to_loop(op: ReduceWindowOp, facts: Facts) -> ir.Value | None:
+def running_sum_to_loop(op: ReduceWindowOp, context: PassContext) -> ir.Value | None:
     """reduce_window(x, f) -> y[i] = f(y[i - 1], x[i]), for windows of all elements up to each.
 
     Floats summed, multiplied from the first on, or logarithms of which the exponentials are summed;
@@ -63,10 +63,10 @@ def running_sum_to_loop(op: ReduceWindowOp, facts: Facts) -> ir.Value | None:
     name = combiner_of(op) or ("logaddexp" if is_logaddexp(op.body.blocks[0]) else None)
     if name not in _NEUTRAL or not is_float(x) or is_exact_in_any_order(name, x):
         return None
-    return _looped(op, name, facts)
+    return _looped(op, name, context)
 
 
-def _looped(op: ReduceWindowOp, name: str, facts: Facts) -> ir.Value | None:
+def _looped(op: ReduceWindowOp, name: str, context: PassContext) -> ir.Value | None:
     (x,), (start,) = op.inputs, op.init_values
     axes = geometry.read(op, x, op.results[0])
     if axes is None or not _is_plain(x) or not _is_neutral(name, start):
@@ -75,7 +75,7 @@ def _looped(op: ReduceWindowOp, name: str, facts: Facts) -> ir.Value | None:
     if dim is None:
         return None
     scan = _scan(x, dim, name)
-    plan = cost.plan_of(facts.rates, scan)
+    plan = cost.plan_of(context.rates, scan)
     if plan is None or (_must_keep_order(name, x) and (axes[dim].high or len(plan.blocks) > 1)):
         return None
     fold = Fold(

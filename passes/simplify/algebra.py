@@ -64,7 +64,7 @@ def _offset(value: ir.Value) -> _Offset | None:
     return None
 
 
-@rule(exact, of=(AddOp, SubtractOp))
+@rule(exact, producer=(AddOp, SubtractOp))
 def offset_of_offset(op: AddOp | SubtractOp) -> ir.Value | None:
     """(x + c) + d -> x + (c + d), on integers, which wrap around; and with minus in any place."""
     if not is_integer(op.result) or static_shape(op.result) is None:
@@ -99,7 +99,7 @@ _COMBINED: dict[type[ir.OpView], Callable[[int, int], int]] = {
 }
 
 
-@rule(exact, of=(MulOp, AndOp, OrOp, XorOp, MaxOp, MinOp))
+@rule(exact, producer=(MulOp, AndOp, OrOp, XorOp, MaxOp, MinOp))
 def constants_of_chain(op: MulOp | AndOp | OrOp | XorOp | MaxOp | MinOp) -> ir.Value | None:
     """(x * c) * d -> x * (c * d), on integers, which wrap around; so with &, |, ^, max and min."""
     if not is_integer(op.result) or static_shape(op.result) is None:
@@ -123,7 +123,7 @@ def _beside_constant(op: ir.OpView) -> tuple[ir.Value, int] | None:
     return None
 
 
-@rule(exact, of=AddOp)
+@rule(exact, producer=AddOp)
 def subtract_of_sum(op: SubtractOp) -> ir.Value | None:
     """(x + y) - y -> x, x - (x + y) -> -y, on integers: floats round."""
     if not is_integer(op.result):
@@ -139,7 +139,7 @@ def subtract_of_sum(op: SubtractOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=SubtractOp)
+@rule(exact, producer=SubtractOp)
 def subtract_of_difference(op: SubtractOp) -> ir.Value | None:
     """x - (x - y) -> y, (x - y) - x -> -y, on integers."""
     if not is_integer(op.result):
@@ -153,7 +153,7 @@ def subtract_of_difference(op: SubtractOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=SubtractOp)
+@rule(exact, producer=SubtractOp)
 def add_of_difference(op: AddOp) -> ir.Value | None:
     """(x - y) + y -> x, on integers."""
     if not is_integer(op.result):
@@ -165,7 +165,7 @@ def add_of_difference(op: AddOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=(MaxOp, MinOp))
+@rule(exact, producer=(MaxOp, MinOp))
 def max_min_absorbed(op: MaxOp | MinOp) -> ir.Value | None:
     """max(x, max(x, y)) -> max(x, y); max(x, min(x, y)) -> x on integers: a float y may be NaN.
 
@@ -182,7 +182,7 @@ def max_min_absorbed(op: MaxOp | MinOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=XorOp)
+@rule(exact, producer=XorOp)
 def xor_of_xor(op: XorOp) -> ir.Value | None:
     """(x ^ y) ^ y -> x."""
     for pair, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
@@ -192,7 +192,7 @@ def xor_of_xor(op: XorOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=NotOp)
+@rule(exact, producer=NotOp)
 def xor_of_nots(op: XorOp) -> ir.Value | None:
     """not(x) ^ not(y) -> x ^ y."""
     match op.lhs.owner, op.rhs.owner:
@@ -201,7 +201,7 @@ def xor_of_nots(op: XorOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=SPLATS)
+@rule(exact, producer=SPLATS)
 def xor_all_ones(op: XorOp) -> ir.Value | None:
     """x ^ -1 -> not(x), every bit of the constant set."""
     for x, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
@@ -219,7 +219,7 @@ def boolean_arithmetic(op: AddOp | MaxOp | MulOp | MinOp) -> ir.Value | None:
     return (stablehlo.or_ if either else stablehlo.and_)(op.lhs, op.rhs, results=[op.result.type])
 
 
-@rule(exact, of=(ShiftLeftOp, ShiftRightArithmeticOp, ShiftRightLogicalOp))
+@rule(exact, producer=(ShiftLeftOp, ShiftRightArithmeticOp, ShiftRightLogicalOp))
 def shift_of_shift(op: _Shift) -> ir.Value | None:
     """(x << c) << d -> x << (c + d), and to the right, where c + d is less than the width."""
     inner = op.lhs.owner
@@ -234,7 +234,7 @@ def shift_of_shift(op: _Shift) -> ir.Value | None:
     return type(op)(inner.lhs, amount, results=[op.result.type]).result
 
 
-@rule(exact, of=SPLATS)
+@rule(exact, producer=SPLATS)
 def remainder_by_one(op: RemOp) -> ir.Value | None:
     """x % 1 -> 0, on integers: floats have fractions."""
     if not is_integer(op.result) or not is_splat(op.rhs, 1) or static_shape(op.result) is None:
@@ -242,13 +242,13 @@ def remainder_by_one(op: RemOp) -> ir.Value | None:
     return build.splat(0, op.result.type)
 
 
-@rule(exact, of=SPLATS)
+@rule(exact, producer=SPLATS)
 def power_of_one(op: PowOp) -> ir.Value | None:
     """x ** 1 -> x, on real numbers."""
     return as_result(op.lhs, op) if is_splat(op.rhs, 1) else None
 
 
-@rule(exact, of=SPLATS)
+@rule(exact, producer=SPLATS)
 def power_of_zero(op: PowOp) -> ir.Value | None:
     """x ** 0 -> 1, on real numbers; NaN ** 0 is 1 as well."""
     if splat_of(op.rhs) != 0 or static_shape(op.result) is None:

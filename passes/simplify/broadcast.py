@@ -24,7 +24,7 @@ def identity_broadcast(op: BroadcastInDimOp) -> ir.Value | None:
     return op.operand if dims == sorted(dims) else None
 
 
-@rule(exact, of=BroadcastInDimOp)
+@rule(exact, producer=BroadcastInDimOp)
 def broadcast_of_broadcast(op: BroadcastInDimOp) -> ir.Value | None:
     """broadcast_in_dim(broadcast_in_dim(x)) -> broadcast_in_dim(x)."""
     match op.operand.owner:
@@ -34,7 +34,7 @@ def broadcast_of_broadcast(op: BroadcastInDimOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=ReshapeOp)
+@rule(exact, producer=ReshapeOp)
 def broadcast_of_reshape(op: BroadcastInDimOp) -> ir.Value | None:
     """broadcast_in_dim(reshape(x)) -> broadcast_in_dim(x), where reshape only adds extents of 1."""
     match op.operand.owner:
@@ -71,7 +71,7 @@ def broadcast_to_transpose(op: BroadcastInDimOp) -> ir.Value | None:
     return stablehlo.transpose(op.operand, [dims.index(i) for i in range(len(dims))])
 
 
-@rule(exact, of=IotaOp)
+@rule(exact, producer=IotaOp)
 def broadcast_of_iota(op: BroadcastInDimOp) -> ir.Value | None:
     """broadcast_in_dim(iota(d), dims) -> iota(dims[d]), unless dimension d itself is repeated."""
     match op.operand.owner:
@@ -82,7 +82,7 @@ def broadcast_of_iota(op: BroadcastInDimOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=BroadcastInDimOp)
+@rule(exact, producer=BroadcastInDimOp)
 def reshape_of_broadcast(op: ReshapeOp) -> ir.Value | None:
     """reshape(broadcast_in_dim(x)) -> broadcast_in_dim(x), where only extents of 1 come or go."""
     match op.operand.owner:
@@ -108,7 +108,7 @@ def broadcast_as(
     return stablehlo.broadcast_in_dim(kind, operand, [place[dims[i]] for i in kept])
 
 
-@rule(exact, of=IotaOp)
+@rule(exact, producer=IotaOp)
 def reshape_of_iota(op: ReshapeOp) -> ir.Value | None:
     """reshape(iota) -> iota, where only extents of 1 come or go, and the counted one stays."""
     match op.operand.owner:

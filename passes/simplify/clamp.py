@@ -13,7 +13,7 @@ from jxc.rewrite import exact, rule
 from .identities import is_extreme
 
 
-@rule(exact, of=SPLATS)
+@rule(exact, producer=SPLATS)
 def clamp_to_minimum(op: ClampOp) -> ir.Value | None:
     """clamp(the least value of its type, x, b) -> min(x, b): -inf on floats."""
     if not is_extreme(op.min, least=True) or not _fits(op.max, op):
@@ -21,7 +21,7 @@ def clamp_to_minimum(op: ClampOp) -> ir.Value | None:
     return stablehlo.minimum(op.operand, _widened(op.max, op), results=[op.result.type])
 
 
-@rule(exact, of=SPLATS)
+@rule(exact, producer=SPLATS)
 def clamp_to_maximum(op: ClampOp) -> ir.Value | None:
     """clamp(a, x, the greatest value of its type) -> max(x, a): inf on floats."""
     if not is_extreme(op.max, least=False) or not _fits(op.min, op):
@@ -43,7 +43,7 @@ def _widened(bound: ir.Value, op: ClampOp) -> ir.Value:
     return build.splat(element, op.result.type)
 
 
-@rule(exact, of=ClampOp)
+@rule(exact, producer=ClampOp)
 def clamp_of_clamp(op: ClampOp) -> ir.Value | None:
     """clamp(a, clamp(a, x, b), b) -> clamp(a, x, b)."""
     match op.operand.owner:

@@ -61,7 +61,7 @@ def compare_self(op: CompareOp) -> ir.Value | None:
     return build.splat(direction_of(op) in ("EQ", "LE", "GE"), op.result.type)
 
 
-@rule(exact, of=SPLATS)
+@rule(exact, producer=SPLATS)
 def compare_of_splats(op: CompareOp) -> ir.Value | None:
     """dense<c> < dense<d> -> dense<c < d>, not in the total order, where -0.0 is before 0.0."""
     x, y = splat_of(op.lhs), splat_of(op.rhs)
@@ -72,7 +72,7 @@ def compare_of_splats(op: CompareOp) -> ir.Value | None:
     return build.splat(_OUTCOME[direction_of(op)](x, y), op.result.type)
 
 
-@rule(exact, of=SPLATS)
+@rule(exact, producer=SPLATS)
 def compare_to_boolean(op: CompareOp) -> ir.Value | None:
     """p == true -> p, p != false -> p, p == false -> not(p), p != true -> not(p)."""
     if not is_boolean(op.lhs) or (direction := direction_of(op)) not in ("EQ", "NE"):
@@ -83,7 +83,7 @@ def compare_to_boolean(op: CompareOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=CompareOp)
+@rule(exact, producer=CompareOp)
 def not_of_compare(op: NotOp) -> ir.Value | None:
     """not(x < y) -> x >= y, not on floats, for NaN; not(x == y) -> x != y on floats too."""
     match op.operand.owner:
@@ -95,7 +95,7 @@ def not_of_compare(op: NotOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=ConstantOp)
+@rule(exact, producer=ConstantOp)
 def compare_constant_to_rhs(op: CompareOp) -> ir.Value | None:
     """c < x -> x > c, for every type and order: with NaN both are false."""
     if not isinstance(op.lhs.owner, ConstantOp) or isinstance(op.rhs.owner, ConstantOp):
@@ -103,7 +103,7 @@ def compare_constant_to_rhs(op: CompareOp) -> ir.Value | None:
     return compare(op.rhs, op.lhs, _FLIPPED[direction_of(op)], op)
 
 
-@rule(exact, of=(AddOp, SubtractOp))
+@rule(exact, producer=(AddOp, SubtractOp))
 def compare_of_add(op: CompareOp) -> ir.Value | None:
     """x + c == d -> x == d - c, on integers, and x - c == d; c - x == d -> x == c - d.
 
@@ -143,7 +143,7 @@ def _scaled(found: Bounds, sign: int, shift: int) -> Bounds:
     return Bounds(low, high)
 
 
-@rule(exact, of=ConvertOp)
+@rule(exact, producer=ConvertOp)
 def compare_of_convert(op: CompareOp) -> ir.Value | None:
     """convert(x) < convert(y) -> x < y, and convert(x) < c -> x < c, to wider integers."""
     match op.lhs.owner:
@@ -177,7 +177,7 @@ def _compare_narrow(op: CompareOp, x: ir.Value, y: ir.Value, narrow: Bounds) -> 
     return stablehlo.compare(x, y, direction, compare_type=kind, results=[op.result.type])
 
 
-@rule(exact, of=SelectOp)
+@rule(exact, producer=SelectOp)
 def compare_of_select(op: CompareOp) -> ir.Value | None:
     """select(p, a, b) < c -> p, not(p), true or false, for constants; not in the total order."""
     match op.lhs.owner:

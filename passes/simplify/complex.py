@@ -19,7 +19,7 @@ from jxc.ir import build
 from jxc.ir.values import as_result, element_type, is_complex, is_float, static_shape
 from jxc.rewrite import exact, rule
 
-from .elementwise import is_used_once
+from .._shared.elementwise import is_used_once
 
 
 def _part(op: RealOp | ImagOp, z: ir.Value) -> ir.Value:
@@ -37,7 +37,7 @@ def part_of_real(op: RealOp | ImagOp) -> ir.Value | None:
     return None if static_shape(op.result) is None else build.splat(0.0, op.result.type)
 
 
-@rule(exact, of=(AddOp, SubtractOp))
+@rule(exact, producer=(AddOp, SubtractOp))
 def part_of_sum(op: RealOp | ImagOp) -> ir.Value | None:
     """real(z + w) -> real(z) + real(w), with minus too, if one is made of parts or none is needed.
 
@@ -53,7 +53,7 @@ def part_of_sum(op: RealOp | ImagOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=NegOp)
+@rule(exact, producer=NegOp)
 def part_of_negate(op: RealOp | ImagOp) -> ir.Value | None:
     """real(-z) -> -real(z), if z is made of parts or the other part is not used."""
     match op.operand.owner:
@@ -63,7 +63,7 @@ def part_of_negate(op: RealOp | ImagOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=SelectOp)
+@rule(exact, producer=SelectOp)
 def part_of_select(op: RealOp | ImagOp) -> ir.Value | None:
     """real(select(p, z, w)) -> select(p, real(z), real(w)), of two made of parts."""
     match op.operand.owner:
@@ -73,7 +73,7 @@ def part_of_select(op: RealOp | ImagOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=ConvertOp)
+@rule(exact, producer=ConvertOp)
 def part_of_convert(op: RealOp | ImagOp) -> ir.Value | None:
     """real(convert(z)) -> convert(real(z)), of a complex z as in `part_of_sum`; of a real x,
     real(convert(x)) -> convert(x) and imag(convert(x)) -> 0."""
@@ -89,7 +89,7 @@ def part_of_convert(op: RealOp | ImagOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=ComplexOp)
+@rule(exact, producer=ComplexOp)
 def convert_of_complex(op: ConvertOp) -> ir.Value | None:
     """convert(complex(x, y)) -> convert(x), to real floats: the real part is kept."""
     match op.operand.owner:

@@ -25,7 +25,7 @@ from jxc.ir.values import (
 )
 from jxc.rewrite import exact, rule
 
-from .elementwise import (
+from .._shared.elementwise import (
     ELEMENTWISE,
     is_elementwise,
     is_used_once,
@@ -53,7 +53,7 @@ def concatenate_of_empty(op: ConcatenateOp) -> ir.Value | None:
     return stablehlo.concatenate(kept, dim, results=[op.result.type])
 
 
-@rule(exact, of=ConcatenateOp)
+@rule(exact, producer=ConcatenateOp)
 def concatenate_of_concatenate(op: ConcatenateOp) -> ir.Value | None:
     """concatenate(concatenate(x, y), z) -> concatenate(x, y, z), along one dimension."""
     flat: list[ir.Value] = []
@@ -68,7 +68,7 @@ def concatenate_of_concatenate(op: ConcatenateOp) -> ir.Value | None:
     return stablehlo.concatenate(flat, op.dimension.value, results=[op.result.type])
 
 
-@rule(exact, of=SliceOp)
+@rule(exact, producer=SliceOp)
 def concatenate_of_slices(op: ConcatenateOp) -> ir.Value | None:
     """concatenate(x[a:b], x[b:c]) -> x[a:c], alike in the other dimensions, without strides."""
     dim = op.dimension.value
@@ -105,7 +105,7 @@ def concatenate_of_same(op: ConcatenateOp) -> ir.Value | None:
     return build.broadcast(x, shape_of(op.result), range(len(shape)))
 
 
-@rule(exact, of=BroadcastInDimOp)
+@rule(exact, producer=BroadcastInDimOp)
 def concatenate_of_broadcasts(op: ConcatenateOp) -> ir.Value | None:
     """concatenate(broadcast_in_dim(x), broadcast_in_dim(y)) -> broadcast_in_dim(concatenate(x, y)).
 
@@ -141,7 +141,7 @@ def _joined_before(
     return stablehlo.broadcast_in_dim(op.result.type, stablehlo.concatenate(operands, place), dims)
 
 
-@rule(exact, of=SPLATS)
+@rule(exact, producer=SPLATS)
 def concatenate_of_adjacent_splats(op: ConcatenateOp) -> ir.Value | None:
     """concatenate(dense<c>, dense<c>, x) -> concatenate(dense<c>, x), the constant being longer."""
     if len(op.inputs) < 3 or numeric_shape(*op.inputs, op.result) is None:
@@ -168,7 +168,7 @@ def _as_one(run: Sequence[ir.Value], dim: int) -> ir.Value:
     return build.splat(element, with_shape(run[0], shape))
 
 
-@rule(exact, of=SPLATS)
+@rule(exact, producer=SPLATS)
 def concatenate_to_pad(op: ConcatenateOp) -> ir.Value | None:
     """concatenate(dense<c>, x, dense<c>) -> pad(x, c), on floats, the constants having equal bits.
 
@@ -198,7 +198,7 @@ def _padded(op: ConcatenateOp, place: int, splat: ir.Value) -> ir.Value:
     return pad(x, build.splat(element, with_shape(x, ())), edges)
 
 
-@rule(exact, of=ELEMENTWISE)
+@rule(exact, producer=ELEMENTWISE)
 def concatenate_of_elementwise(op: ConcatenateOp) -> ir.Value | None:
     """concatenate(f(x), f(y)) -> f(concatenate(x, y)), for an f of one operand used here only."""
     owners = [value.owner for value in op.inputs]
@@ -220,7 +220,7 @@ def _is_alike(op: ir.OpView, other: ir.OpView) -> bool:
     return all(other.attributes[name] == op.attributes[name] for name in op.attributes)
 
 
-@rule(exact, of=TransposeOp)
+@rule(exact, producer=TransposeOp)
 def concatenate_of_transposes(op: ConcatenateOp) -> ir.Value | None:
     """concatenate(transpose(x), transpose(y)) -> transpose(concatenate(x, y))."""
     owners = [value.owner for value in op.inputs]

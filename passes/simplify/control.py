@@ -34,9 +34,7 @@ from jxc.ir.values import (
 )
 from jxc.rewrite import exact, rule
 
-from .fold_arithmetic import compare, evaluate
-from .fold_operands import LITERALS, literal
-from .region import (
+from .._shared.region import (
     copy_regions,
     drop_arguments,
     effect_operands,
@@ -48,9 +46,11 @@ from .region import (
     return_only,
     spread,
 )
+from .fold_arithmetic import compare, evaluate
+from .fold_operands import LITERALS, literal
 
 
-@rule(exact, of=LITERALS)
+@rule(exact, producer=LITERALS)
 def if_of_constant(op: IfOp) -> Sequence[ir.Value] | None:
     """if(true, f, g) -> f(), if(false, f, g) -> g()."""
     chosen = splat_of(op.pred)

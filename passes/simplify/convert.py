@@ -12,7 +12,7 @@ from jxc.ir import build
 from jxc.ir.values import SPLATS, as_result, element_type, splat_of, static_shape
 from jxc.rewrite import exact, rule
 
-from .elementwise import is_used_once
+from .._shared.elementwise import is_used_once
 
 # Bits that a float type holds exactly, and the types whose every value it holds.
 _PRECISION = {"bf16": 8, "f16": 11, "f32": 24, "f64": 53}
@@ -26,7 +26,7 @@ def identity_convert(op: ConvertOp) -> ir.Value | None:
     return as_result(op.operand, op)
 
 
-@rule(exact, of=ConvertOp)
+@rule(exact, producer=ConvertOp)
 def convert_of_convert(op: ConvertOp) -> ir.Value | None:
     """convert(convert(x)) -> convert(x), where the first holds every value of x."""
     match op.operand.owner:
@@ -71,7 +71,7 @@ def _range(element: ir.IntegerType) -> tuple[int, int]:
     return -(1 << element.width - 1), (1 << element.width - 1) - 1
 
 
-@rule(exact, of=SPLATS)
+@rule(exact, producer=SPLATS)
 def convert_of_splat(op: ConvertOp) -> ir.Value | None:
     """convert(dense<c>) -> dense<c>, where the type has the number c."""
     number = splat_of(op.operand)
@@ -94,7 +94,7 @@ def _has(element: ir.Type, number: float) -> bool:
     return found == number and math.copysign(1, found) == math.copysign(1, number)
 
 
-@rule(exact, of=SelectOp)
+@rule(exact, producer=SelectOp)
 def convert_of_select(op: ConvertOp) -> ir.Value | None:
     """convert(select(p, dense<c>, dense<d>)) -> select(p, dense<c>, dense<d>), having both."""
     match op.operand.owner:
@@ -136,7 +136,7 @@ def identity_bitcast(op: BitcastConvertOp) -> ir.Value | None:
     return as_result(op.operand, op)
 
 
-@rule(exact, of=BitcastConvertOp)
+@rule(exact, producer=BitcastConvertOp)
 def bitcast_by_way(op: BitcastConvertOp) -> ir.Value | None:
     """bitcast_convert(bitcast_convert(x)) -> bitcast_convert(x), all elements of one width."""
     match op.operand.owner:

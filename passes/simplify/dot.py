@@ -24,7 +24,7 @@ from jxc.ir import build
 from jxc.ir.values import SPLATS, is_complex, shape_of, splat_attr
 from jxc.rewrite import exact, rule
 
-from .elementwise import is_used_once, numeric_shape, with_shape
+from .._shared.elementwise import is_used_once, numeric_shape, with_shape
 from .slice import Cut, cuts_of, take
 
 
@@ -74,7 +74,7 @@ def _dot(
     )
 
 
-@rule(exact, targets=("cpu",), of=TransposeOp)
+@rule(exact, targets=("cpu",), producer=TransposeOp)
 def dot_of_transpose(op: DotGeneralOp) -> ir.Value | None:
     """dot_general(transpose(x), y) -> dot_general(x, y), if the dimensions of x that the result has
     keep their order.
@@ -95,7 +95,7 @@ def dot_of_transpose(op: DotGeneralOp) -> ir.Value | None:
     return _dot(op, values, sides, op.result.type)
 
 
-@rule(exact, targets=("cpu", "tpu"), of=DotGeneralOp)
+@rule(exact, targets=("cpu", "tpu"), producer=DotGeneralOp)
 def transpose_of_dot(op: TransposeOp) -> ir.Value | None:
     """transpose(dot_general(x, y)) -> dot_general(y, x), if it changes the two about.
 
@@ -121,7 +121,7 @@ def _swapped_precision(op: DotGeneralOp) -> ir.Attribute | None:
     return None if op.precision_config is None else ir.ArrayAttr.get([*op.precision_config][::-1])
 
 
-@rule(exact, of=DotGeneralOp, partitioned=False)
+@rule(exact, producer=DotGeneralOp, partitioned=False)
 def slice_of_dot(op: SliceOp) -> ir.Value | None:
     """slice(dot_general(x, y)) -> dot_general(slice(x), slice(y)), if nothing else uses it.
 
@@ -173,7 +173,7 @@ def _cuts_of_operands(
     return taken
 
 
-@rule(exact, of=BroadcastInDimOp)
+@rule(exact, producer=BroadcastInDimOp)
 def dot_of_broadcast(op: DotGeneralOp) -> ir.Value | None:
     """dot_general(x, broadcast_in_dim(y)) -> dot_general(x, y), where y repeats along a batch.
 
@@ -229,7 +229,7 @@ def _left_out(shape: Sequence[int], dims: Sequence[int]) -> tuple[list[int], lis
     ]
 
 
-@rule(exact, of=SPLATS)
+@rule(exact, producer=SPLATS)
 def dot_of_repeated(op: DotGeneralOp) -> ir.Value | None:
     """dot_general(x, broadcast_in_dim(y)) -> broadcast_in_dim(dot_general(x, y)).
 

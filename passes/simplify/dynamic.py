@@ -67,7 +67,7 @@ def update_with_nothing(op: DynamicUpdateSliceOp) -> ir.Value | None:
     return as_result(op.operand, op) if 0 in shape_of(op.update) else None
 
 
-@rule(exact, of=DynamicSliceOp)
+@rule(exact, producer=DynamicSliceOp)
 def update_with_own_slice(op: DynamicUpdateSliceOp) -> ir.Value | None:
     """dynamic_update_slice(x, dynamic_slice(x, i), i) -> x: both starts are clamped alike."""
     match op.update.owner:
@@ -76,7 +76,7 @@ def update_with_own_slice(op: DynamicUpdateSliceOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=DynamicUpdateSliceOp)
+@rule(exact, producer=DynamicUpdateSliceOp)
 def update_of_update(op: DynamicUpdateSliceOp) -> ir.Value | None:
     """dynamic_update_slice(dynamic_update_slice(x, u, i), v, i) -> of x, v alone: as large as u."""
     match op.operand.owner:
@@ -89,7 +89,7 @@ def update_of_update(op: DynamicUpdateSliceOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=SPLATS)
+@rule(exact, producer=SPLATS)
 def update_of_splat(op: DynamicUpdateSliceOp) -> ir.Value | None:
     """dynamic_update_slice(dense<c>, u, constants) -> pad(u, c), clamped to the bounds."""
     element, shape = splat_attr(op.operand), static_shape(op.operand, op.update, op.result)
@@ -105,7 +105,7 @@ def update_of_splat(op: DynamicUpdateSliceOp) -> ir.Value | None:
     return stablehlo.pad(op.update, value, low, high, [0] * len(low))
 
 
-@rule(exact, of=DynamicUpdateSliceOp)
+@rule(exact, producer=DynamicUpdateSliceOp)
 def dynamic_slice_of_update(op: DynamicSliceOp) -> ir.Value | None:
     """dynamic_slice(dynamic_update_slice(x, u, i), i) -> u, of the same size."""
     match op.operand.owner:
@@ -114,7 +114,7 @@ def dynamic_slice_of_update(op: DynamicSliceOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=DynamicUpdateSliceOp)
+@rule(exact, producer=DynamicUpdateSliceOp)
 def slice_of_update(op: SliceOp) -> ir.Value | None:
     """slice(dynamic_update_slice(x, u, constants)) -> slice(u) within it, slice(x) beside it."""
     match op.operand.owner:
@@ -141,7 +141,7 @@ def _within(cut: Cut, place: int | None, size: int) -> Cut | None:
     return Cut(cut.first - place, cut.last - place, cut.step)
 
 
-@rule(exact, of=SPLATS)
+@rule(exact, producer=SPLATS)
 def dynamic_slice_of_splat(op: DynamicSliceOp) -> ir.Value | None:
     """dynamic_slice(dense<c>) -> dense<c>."""
     element = splat_attr(op.operand)
@@ -150,7 +150,7 @@ def dynamic_slice_of_splat(op: DynamicSliceOp) -> ir.Value | None:
     return build.splat(element, op.result.type)
 
 
-@rule(exact, of=BroadcastInDimOp)
+@rule(exact, producer=BroadcastInDimOp)
 def dynamic_slice_of_broadcast(op: DynamicSliceOp) -> ir.Value | None:
     """dynamic_slice(broadcast_in_dim(x)) -> broadcast_in_dim(dynamic_slice(x)), or of x alone."""
     match op.operand.owner:
@@ -165,7 +165,7 @@ def dynamic_slice_of_broadcast(op: DynamicSliceOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=IotaOp)
+@rule(exact, producer=IotaOp)
 def dynamic_slice_of_iota(op: DynamicSliceOp) -> ir.Value | None:
     """dynamic_slice(iota, i) -> iota, taking all numbers; -> i, taking one, i being in range."""
     match op.operand.owner:
@@ -185,7 +185,7 @@ def dynamic_slice_of_iota(op: DynamicSliceOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=DynamicSliceOp, partitioned=False)
+@rule(exact, producer=DynamicSliceOp, partitioned=False)
 def dynamic_slice_of_dynamic_slice(op: DynamicSliceOp) -> ir.Value | None:
     """dynamic_slice(dynamic_slice(x)) -> dynamic_slice(x), no dimension being cut by both."""
     match op.operand.owner:
@@ -203,7 +203,7 @@ def dynamic_slice_of_dynamic_slice(op: DynamicSliceOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=SliceOp, partitioned=False)
+@rule(exact, producer=SliceOp, partitioned=False)
 def dynamic_slice_of_slice(op: DynamicSliceOp) -> ir.Value | None:
     """dynamic_slice(slice(x)) -> dynamic_slice(x), no dimension being cut by both, no strides."""
     match op.operand.owner:
@@ -212,7 +212,7 @@ def dynamic_slice_of_slice(op: DynamicSliceOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=DynamicSliceOp, partitioned=False)
+@rule(exact, producer=DynamicSliceOp, partitioned=False)
 def slice_of_dynamic_slice(op: SliceOp) -> ir.Value | None:
     """slice(dynamic_slice(x)) -> dynamic_slice(x), no dimension being cut by both, no strides."""
     match op.operand.owner:
@@ -246,7 +246,7 @@ def _taken_at_once(
     return _taken(op, x, [start if n is None else build.scalar(n, element) for n, start in pairs])
 
 
-@rule(exact, of=ConcatenateOp)
+@rule(exact, producer=ConcatenateOp)
 def dynamic_slice_of_concatenate(op: DynamicSliceOp) -> ir.Value | None:
     """dynamic_slice(concatenate(x, y), i) -> dynamic_slice(x, i), if it never reaches y."""
     match op.operand.owner:
@@ -260,7 +260,7 @@ def dynamic_slice_of_concatenate(op: DynamicSliceOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=(ClampOp, MaxOp, MinOp))
+@rule(exact, producer=(ClampOp, MaxOp, MinOp))
 def start_of_clamp(op: DynamicSliceOp | DynamicUpdateSliceOp) -> ir.Value | None:
     """dynamic_slice(x, clamp(0, i, most)) -> dynamic_slice(x, i), which clamps to that or less.
 

@@ -90,7 +90,7 @@ def _constant(array: np.ndarray | None, op: ir.OpView) -> ir.Value | None:
     return None if array is None else build.dense(array, op.results[0].type)
 
 
-@rule(exact, of=LITERALS)
+@rule(exact, producer=LITERALS)
 def fold_arithmetic(op: _OfOne | _OfTwo | ClampOp) -> ir.Value | None:
     """f(c, d) -> dense<f(c, d)>, integers wrapping around, floats rounded correctly."""
     operands = literals(op)
@@ -100,7 +100,7 @@ def fold_arithmetic(op: _OfOne | _OfTwo | ClampOp) -> ir.Value | None:
     return _constant(evaluate(name, operands, element_type(op.operands[-1])), op)
 
 
-@rule(exact, of=LITERALS)
+@rule(exact, producer=LITERALS)
 def fold_compare(op: CompareOp) -> ir.Value | None:
     """c < d -> dense<c < d>; booleans are unsigned; in the total order -0.0 is before 0.0."""
     operands = literals(op)
@@ -110,14 +110,14 @@ def fold_compare(op: CompareOp) -> ir.Value | None:
     return _constant(compare(direction_of(op), *operands, in_total_order=is_total), op)
 
 
-@rule(exact, of=LITERALS)
+@rule(exact, producer=LITERALS)
 def fold_select(op: SelectOp) -> ir.Value | None:
     """select(c, d, e) -> dense<..>."""
     operands = literals(op)
     return None if operands is None else _constant(np.where(*operands), op)
 
 
-@rule(exact, of=LITERALS)
+@rule(exact, producer=LITERALS)
 def fold_convert(op: ConvertOp) -> ir.Value | None:
     """convert(dense<c>) -> dense<c>, where every implementation comes to the same number."""
     operands = literals(op)
@@ -127,14 +127,14 @@ def fold_convert(op: ConvertOp) -> ir.Value | None:
     return _constant(converted(operands[0], dtype), op)
 
 
-@rule(exact, of=LITERALS)
+@rule(exact, producer=LITERALS)
 def fold_complex(op: ComplexOp) -> ir.Value | None:
     """complex(c, d) -> dense<(c, d)>."""
     operands = literals(op)
     return None if operands is None else _constant(joined(*operands), op)
 
 
-@rule(exact, of=LITERALS)
+@rule(exact, producer=LITERALS)
 def fold_part(op: RealOp | ImagOp) -> ir.Value | None:
     """real(dense<(c, d)>) -> dense<c>, imag(dense<(c, d)>) -> dense<d>."""
     operands = literals(op)
@@ -143,7 +143,7 @@ def fold_part(op: RealOp | ImagOp) -> ir.Value | None:
     return _constant(operands[0].real if isinstance(op, RealOp) else operands[0].imag, op)
 
 
-@rule(exact, of=LITERALS)
+@rule(exact, producer=LITERALS)
 def fold_bitcast(op: BitcastConvertOp) -> ir.Value | None:
     """bitcast_convert(dense<c>) -> dense<..>, between types of one width, of whole bytes."""
     operands = literals(op)

@@ -47,7 +47,7 @@ def _folded(op: ir.OpView, compute: Callable[..., np.ndarray]) -> ir.Value | Non
     return build.dense(compute(*arrays), op.results[0].type)
 
 
-@rule(exact, of=ConstantOp)
+@rule(exact, producer=ConstantOp)
 def fold_rearrangement(
     op: BroadcastInDimOp | ReshapeOp | ReverseOp | SliceOp | TransposeOp,
 ) -> ir.Value | None:
@@ -70,13 +70,13 @@ def _rearranged(op: ir.OpView, x: np.ndarray) -> np.ndarray:
     raise AssertionError(op)
 
 
-@rule(exact, of=ConstantOp)
+@rule(exact, producer=ConstantOp)
 def fold_concatenate(op: ConcatenateOp) -> ir.Value | None:
     """concatenate(dense<..>, dense<..>) -> dense<..>."""
     return _folded(op, lambda *parts: np.concatenate(parts, op.dimension.value))
 
 
-@rule(exact, of=ConstantOp)
+@rule(exact, producer=ConstantOp)
 def fold_pad(op: PadOp) -> ir.Value | None:
     """pad(dense<..>, c) -> dense<..>."""
     return _folded(op, lambda x, value: _padded(op, x, value))
@@ -95,7 +95,7 @@ def _padded(op: PadOp, x: np.ndarray, value: np.ndarray) -> np.ndarray:
     return canvas[tuple(slice(max(-a, 0), size - max(-b, 0)) for a, b, size in kept)]
 
 
-@rule(exact, of=ConstantOp)
+@rule(exact, producer=ConstantOp)
 def fold_dynamic_update_slice(op: DynamicUpdateSliceOp) -> ir.Value | None:
     """dynamic_update_slice(dense<..>, dense<..>, constants) -> dense<..>, starts clamped."""
     return _folded(op, _updated)
@@ -116,7 +116,7 @@ def _window(starts: Sequence[int], sizes: Sequence[int], shape: Sequence[int]) -
     return tuple(slice(start, start + size) for start, size in zip(first, sizes, strict=True))
 
 
-@rule(exact, targets=("cpu", "tpu"), of=ConstantOp)
+@rule(exact, targets=("cpu", "tpu"), producer=ConstantOp)
 def fold_gather(op: GatherOp) -> ir.Value | None:
     """gather(dense<..>, constants) -> dense<..>, indices read in their signedness, and clamped.
 

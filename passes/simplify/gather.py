@@ -22,8 +22,8 @@ from jaxlib.mlir.dialects.stablehlo import (
 )
 
 from jxc.ir import build
+from jxc.ir.arithmetic_sequences import Progression, progression_in, progression_of
 from jxc.ir.bounds import bounds_of, few_elements, type_bounds
-from jxc.ir.progressions import Progression, progression_in, progression_of
 from jxc.ir.values import SPLATS, element_type, is_integer, shape_of, splat_attr, static_shape
 from jxc.rewrite import exact, rule
 
@@ -77,7 +77,7 @@ def layout_of(op: GatherOp) -> Layout | None:
     )
 
 
-@rule(exact, of=SPLATS)
+@rule(exact, producer=SPLATS)
 def gather_of_splat(op: GatherOp) -> ir.Value | None:
     """gather(dense<c>) -> dense<c>."""
     element = splat_attr(op.operand)
@@ -196,7 +196,7 @@ def components_of(indices: ir.Value, vector: int) -> list[ir.Value] | None:
     return None
 
 
-@rule(exact, of=BroadcastInDimOp)
+@rule(exact, producer=BroadcastInDimOp)
 def gather_of_broadcast(op: GatherOp) -> ir.Value | None:
     """gather(broadcast_in_dim(x)) -> broadcast_in_dim(x), where the slices take all that x has."""
     match op.operand.owner:
@@ -215,7 +215,7 @@ def gather_of_broadcast(op: GatherOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=IotaOp)
+@rule(exact, producer=IotaOp)
 def gather_of_iota(op: GatherOp) -> ir.Value | None:
     """gather(iota, indices) -> indices, clamped to what there is, of a single dimension."""
     match op.operand.owner:
@@ -240,7 +240,7 @@ def _clamped(op: GatherOp, most: int) -> ir.Value | None:
     return build.reshape(indices, shape_of(op.result))
 
 
-@rule(exact, of=(ClampOp, MaxOp, MinOp, ReshapeOp))
+@rule(exact, producer=(ClampOp, MaxOp, MinOp, ReshapeOp))
 def gather_of_clamp(op: GatherOp) -> ir.Value | None:
     """gather(x, clamp(0, indices, most)) -> gather(x, indices), which clamps to that or less."""
     indices, shape = op.start_indices, static_shape(op.operand)

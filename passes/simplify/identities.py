@@ -67,13 +67,13 @@ def _is_one(value: ir.Value) -> bool:
     return is_splat(value, 1)
 
 
-@rule(exact, of=SPLATS)
+@rule(exact, producer=SPLATS)
 def add_zero(op: AddOp) -> ir.Value | None:
     """x + 0 -> x, and x + -0.0 -> x on floats: -0.0 + 0.0 is 0.0, so only -0.0 is neutral."""
     return _beside(op, _is_neutral_to_add)
 
 
-@rule(exact, of=SPLATS)
+@rule(exact, producer=SPLATS)
 def subtract_zero(op: SubtractOp) -> ir.Value | None:
     """x - 0 -> x; on floats only 0.0 is neutral: -0.0 - -0.0 is 0.0."""
     return as_result(op.lhs, op) if _is_zero(op.rhs) else None
@@ -87,19 +87,19 @@ def subtract_self(op: SubtractOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=SPLATS)
+@rule(exact, producer=SPLATS)
 def multiply_by_one(op: MulOp) -> ir.Value | None:
     """x * 1 -> x, not on complex numbers: (a + bi) * (1 + 0i) has NaN where b is infinite."""
     return _beside(op, _is_one)
 
 
-@rule(exact, of=SPLATS)
+@rule(exact, producer=SPLATS)
 def multiply_by_zero(op: MulOp) -> ir.Value | None:
     """x * 0 -> 0, on integers and booleans: infinities and NaN times 0.0 are NaN."""
     return None if is_float(op.result) else _that_is(op, _is_zero)
 
 
-@rule(exact, of=SPLATS)
+@rule(exact, producer=SPLATS)
 def divide_by_one(op: DivOp) -> ir.Value | None:
     """x / 1 -> x."""
     return as_result(op.lhs, op) if _is_one(op.rhs) else None
@@ -111,31 +111,31 @@ def and_or_self(op: AndOp | OrOp) -> ir.Value | None:
     return as_result(op.lhs, op) if op.lhs == op.rhs else None
 
 
-@rule(exact, of=SPLATS)
+@rule(exact, producer=SPLATS)
 def and_all_ones(op: AndOp) -> ir.Value | None:
     """x & -1 -> x, every bit of the constant set."""
     return _beside(op, is_all_ones)
 
 
-@rule(exact, of=SPLATS)
+@rule(exact, producer=SPLATS)
 def and_zero(op: AndOp) -> ir.Value | None:
     """x & 0 -> 0."""
     return _that_is(op, _is_zero)
 
 
-@rule(exact, of=SPLATS)
+@rule(exact, producer=SPLATS)
 def or_zero(op: OrOp) -> ir.Value | None:
     """x | 0 -> x."""
     return _beside(op, _is_zero)
 
 
-@rule(exact, of=SPLATS)
+@rule(exact, producer=SPLATS)
 def or_all_ones(op: OrOp) -> ir.Value | None:
     """x | -1 -> -1, every bit of the constant set."""
     return _that_is(op, is_all_ones)
 
 
-@rule(exact, of=SPLATS)
+@rule(exact, producer=SPLATS)
 def xor_zero(op: XorOp) -> ir.Value | None:
     """x ^ 0 -> x."""
     return _beside(op, _is_zero)
@@ -149,7 +149,7 @@ def xor_self(op: XorOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=SPLATS)
+@rule(exact, producer=SPLATS)
 def shift_by_zero(
     op: ShiftLeftOp | ShiftRightArithmeticOp | ShiftRightLogicalOp,
 ) -> ir.Value | None:
@@ -163,13 +163,13 @@ def max_min_self(op: MaxOp | MinOp) -> ir.Value | None:
     return as_result(op.lhs, op) if op.lhs == op.rhs else None
 
 
-@rule(exact, of=SPLATS)
+@rule(exact, producer=SPLATS)
 def max_of_least(op: MaxOp) -> ir.Value | None:
     """max(x, the least value of its type) -> x: -inf on floats, where NaN stays NaN."""
     return _beside(op, lambda value: is_extreme(value, least=True))
 
 
-@rule(exact, of=SPLATS)
+@rule(exact, producer=SPLATS)
 def min_of_greatest(op: MinOp) -> ir.Value | None:
     """min(x, the greatest value of its type) -> x: inf on floats, where NaN stays NaN."""
     return _beside(op, lambda value: is_extreme(value, least=False))

@@ -22,7 +22,7 @@ from jxc.ir.values import as_result, is_complex, is_float
 from jxc.rewrite import exact, rule
 
 
-@rule(exact, of=NegOp)
+@rule(exact, producer=NegOp)
 def negate_of_negate(op: NegOp) -> ir.Value | None:
     """-(-x) -> x; integers wrap back."""
     match op.operand.owner:
@@ -31,7 +31,7 @@ def negate_of_negate(op: NegOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=NotOp)
+@rule(exact, producer=NotOp)
 def not_of_not(op: NotOp) -> ir.Value | None:
     """not(not(x)) -> x."""
     match op.operand.owner:
@@ -40,7 +40,7 @@ def not_of_not(op: NotOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=SubtractOp)
+@rule(exact, producer=SubtractOp)
 def negate_of_subtract(op: NegOp) -> ir.Value | None:
     """-(x - y) -> y - x, on integers: for equal floats one is -0.0 and the other 0.0."""
     match op.operand.owner:
@@ -49,7 +49,7 @@ def negate_of_subtract(op: NegOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, targets=("cpu", "tpu"), of=NegOp)
+@rule(exact, targets=("cpu", "tpu"), producer=NegOp)
 def add_of_negate(op: AddOp) -> ir.Value | None:
     """x + (-y) -> x - y, and (-y) + x -> x - y: that is how IEEE 754 defines x - y.
 
@@ -63,7 +63,7 @@ def add_of_negate(op: AddOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=NegOp)
+@rule(exact, producer=NegOp)
 def subtract_of_negate(op: SubtractOp) -> ir.Value | None:
     """x - (-y) -> x + y."""
     match op.rhs.owner:
@@ -72,7 +72,7 @@ def subtract_of_negate(op: SubtractOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=NegOp)
+@rule(exact, producer=NegOp)
 def multiply_of_negates(op: MulOp) -> ir.Value | None:
     """(-x) * (-y) -> x * y, on real numbers."""
     match op.lhs.owner, op.rhs.owner:
@@ -81,7 +81,7 @@ def multiply_of_negates(op: MulOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=NegOp)
+@rule(exact, producer=NegOp)
 def divide_of_negates(op: DivOp) -> ir.Value | None:
     """(-x) / (-y) -> x / y, on floats: integers overflow where x is the least and y is 1."""
     match op.lhs.owner, op.rhs.owner:
@@ -90,7 +90,7 @@ def divide_of_negates(op: DivOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=NegOp)
+@rule(exact, producer=NegOp)
 def abs_of_negate(op: AbsOp) -> ir.Value | None:
     """|-x| -> |x|, on real numbers; the least integer is its own negative."""
     match op.operand.owner:
@@ -99,7 +99,7 @@ def abs_of_negate(op: AbsOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=AbsOp)
+@rule(exact, producer=AbsOp)
 def abs_of_abs(op: AbsOp) -> ir.Value | None:
     """||x|| -> |x|."""
     match op.operand.owner:
@@ -108,7 +108,7 @@ def abs_of_abs(op: AbsOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=ComplexOp)
+@rule(exact, producer=ComplexOp)
 def real_of_complex(op: RealOp) -> ir.Value | None:
     """real(complex(x, y)) -> x."""
     match op.operand.owner:
@@ -117,7 +117,7 @@ def real_of_complex(op: RealOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=ComplexOp)
+@rule(exact, producer=ComplexOp)
 def imag_of_complex(op: ImagOp) -> ir.Value | None:
     """imag(complex(x, y)) -> y."""
     match op.operand.owner:
@@ -126,7 +126,7 @@ def imag_of_complex(op: ImagOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=RealOp)
+@rule(exact, producer=RealOp)
 def complex_of_parts(op: ComplexOp) -> ir.Value | None:
     """complex(real(z), imag(z)) -> z."""
     match op.lhs.owner, op.rhs.owner:
@@ -135,7 +135,7 @@ def complex_of_parts(op: ComplexOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=BitcastConvertOp)
+@rule(exact, producer=BitcastConvertOp)
 def bitcast_of_bitcast(op: BitcastConvertOp) -> ir.Value | None:
     """bitcast_convert(bitcast_convert(x)) -> x, back to the type of x."""
     match op.operand.owner:

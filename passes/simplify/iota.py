@@ -16,7 +16,7 @@ from .slice import cuts_of
 _EXACT_TO = {"bf16": 1 << 8, "f16": 1 << 11, "f32": 1 << 24, "f64": 1 << 53}  # all integers up to
 
 
-@rule(exact, of=IotaOp)
+@rule(exact, producer=IotaOp)
 def convert_of_iota(op: ConvertOp) -> ir.Value | None:
     """convert(iota) -> iota, of integers, where both types have every number that it counts."""
     match op.operand.owner:
@@ -36,7 +36,7 @@ def _exact_to(element: ir.Type) -> int:
     return _EXACT_TO.get(str(element), -1) if kind is None else kind.high
 
 
-@rule(exact, of=IotaOp)
+@rule(exact, producer=IotaOp)
 def slice_of_iota(op: SliceOp) -> ir.Value | None:
     """slice(iota) -> iota, where it takes the first numbers; -> k, where it takes just that one."""
     match op.operand.owner:
@@ -53,7 +53,7 @@ def slice_of_iota(op: SliceOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=IotaOp)
+@rule(exact, producer=IotaOp)
 def reverse_of_iota(op: ReverseOp) -> ir.Value | None:
     """reverse(iota, dims) -> iota, the dimension that it counts along not being in dims."""
     match op.operand.owner:

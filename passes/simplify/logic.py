@@ -37,14 +37,14 @@ _TRUE_IF = {
 _SWAPPED = str.maketrans("lg", "gl")
 
 
-@rule(exact, of=CompareOp)
+@rule(exact, producer=CompareOp)
 def and_of_compares(op: AndOp) -> ir.Value | None:
     """(x < y) & (x != y) -> x < y, (x < y) & (x > y) -> false: whatever both say as one."""
     found = _outcomes(op)
     return None if found is None else _as_one(op, found[0] & found[1])
 
 
-@rule(exact, of=CompareOp)
+@rule(exact, producer=CompareOp)
 def or_of_compares(op: OrOp) -> ir.Value | None:
     """(x < y) | (x == y) -> x <= y, (x < y) | (x != y) -> x != y: what either says as one."""
     found = _outcomes(op)
@@ -97,7 +97,7 @@ def _as_one(op: AndOp | OrOp, wanted: frozenset[str]) -> ir.Value | None:
     return compare(first.lhs, first.rhs, direction, first, op)
 
 
-@rule(exact, of=CompareOp)
+@rule(exact, producer=CompareOp)
 def and_of_sign_and_remainder(op: AndOp) -> ir.Value | None:
     """(sign(x) != 1) & (x % y != 0) -> x % y < 0, (sign(x) != -1) & (x % y != 0) -> x % y > 0.
 
@@ -123,7 +123,7 @@ def _is_sign_of(sign: ir.Value, remainder: ir.Value) -> bool:
     return False
 
 
-@rule(exact, of=NotOp)
+@rule(exact, producer=NotOp)
 def and_or_of_nots(op: AndOp | OrOp) -> ir.Value | None:
     """not(p) & not(q) -> not(p | q), not(p) | not(q) -> not(p & q), if nothing else uses them."""
     match op.lhs.owner, op.rhs.owner:
@@ -135,7 +135,7 @@ def and_or_of_nots(op: AndOp | OrOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=NotOp)
+@rule(exact, producer=NotOp)
 def and_or_of_complement(op: AndOp | OrOp) -> ir.Value | None:
     """p & not(p) -> 0, p | not(p) -> every bit set."""
     for p, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
@@ -149,7 +149,7 @@ def and_or_of_complement(op: AndOp | OrOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=(AndOp, OrOp))
+@rule(exact, producer=(AndOp, OrOp))
 def and_or_absorbed(op: AndOp | OrOp) -> ir.Value | None:
     """p & (p | q) -> p, p | (p & q) -> p."""
     for p, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
@@ -160,7 +160,7 @@ def and_or_absorbed(op: AndOp | OrOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=(AndOp, OrOp))
+@rule(exact, producer=(AndOp, OrOp))
 def and_or_repeated(op: AndOp | OrOp) -> ir.Value | None:
     """p & (p & q) -> p & q, p | (p | q) -> p | q."""
     for p, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):

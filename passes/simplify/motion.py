@@ -22,8 +22,7 @@ from jxc.ir import build
 from jxc.ir.values import shape_of, splat_attr, static_shape
 from jxc.rewrite import exact, rule
 
-from .broadcast import broadcast_as
-from .elementwise import (
+from .._shared.elementwise import (
     ELEMENTWISE,
     Elementwise,
     is_elementwise,
@@ -34,13 +33,14 @@ from .elementwise import (
     size_of,
     with_shape,
 )
+from .broadcast import broadcast_as
 from .reduce import dimensions_before_transpose
 from .reshape import groups_of, without_ones
 
 _Build: TypeAlias = Callable[[], ir.Value]
 
 
-@rule(exact, of=BroadcastInDimOp)
+@rule(exact, producer=BroadcastInDimOp)
 def elementwise_of_broadcasts(op: Elementwise) -> ir.Value | None:
     """f(broadcast_in_dim(x), broadcast_in_dim(y)) -> broadcast_in_dim(f(x, y)): less to compute.
 
@@ -131,7 +131,7 @@ def move_of(op: _Moving) -> Move:
     return Move(type(op), shape_of(op.operand), shape_of(op.result), tuple(dims))
 
 
-@rule(exact, of=(ReshapeOp, ReverseOp, TransposeOp))
+@rule(exact, producer=(ReshapeOp, ReverseOp, TransposeOp))
 def elementwise_of_rearranged(op: Elementwise) -> ir.Value | None:
     """f(transpose(x), transpose(y)) -> transpose(f(x, y)); so with reshape and reverse.
 
@@ -220,7 +220,7 @@ def _moved_iota(value: ir.Value, dim: int, move: Move) -> _Build | None:
     return None
 
 
-@rule(exact, of=ELEMENTWISE)
+@rule(exact, producer=ELEMENTWISE)
 def rearranged_elementwise(op: _Moving) -> ir.Value | None:
     """transpose(f(transpose(x), y)) -> f(x, transpose(y)), if it undoes the first; so with others.
 
@@ -254,7 +254,7 @@ def _leaves_fewer(
     return undone > 0 and dying > cost
 
 
-@rule(exact, targets=("cpu", "tpu"), of=TransposeOp)
+@rule(exact, targets=("cpu", "tpu"), producer=TransposeOp)
 def reshape_of_transpose(op: ReshapeOp) -> ir.Value | None:
     """reshape(transpose(x)) -> transpose(reshape(x)), if it joins only what lies together in x.
 
@@ -285,7 +285,7 @@ def _large(shape: Sequence[int]) -> list[int]:
     return [dim for dim, size in enumerate(shape) if size != 1]
 
 
-@rule(exact, of=TransposeOp)
+@rule(exact, producer=TransposeOp)
 def reverse_of_transpose(op: ReverseOp) -> ir.Value | None:
     """reverse(transpose(x)) -> transpose(reverse(x))."""
     match op.operand.owner:
@@ -297,7 +297,7 @@ def reverse_of_transpose(op: ReverseOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=TransposeOp)
+@rule(exact, producer=TransposeOp)
 def broadcast_of_transpose(op: BroadcastInDimOp) -> ir.Value | None:
     """broadcast_in_dim(transpose(x)) -> broadcast_in_dim(x), by the dimensions they come from."""
     match op.operand.owner:

@@ -21,7 +21,7 @@ from jxc.ir.values import (
 )
 from jxc.rewrite import exact, rule
 
-from .elementwise import is_used_once, numeric_shape
+from .._shared.elementwise import is_used_once, numeric_shape
 
 
 class Edge(NamedTuple):
@@ -55,7 +55,7 @@ def identity_pad(op: PadOp) -> ir.Value | None:
     return as_result(op.operand, op) if all(e == NO_EDGE for e in edges_of(op)) else None
 
 
-@rule(exact, of=PadOp)
+@rule(exact, producer=PadOp)
 def pad_of_pad(op: PadOp) -> ir.Value | None:
     """pad(pad(x, c), c) -> pad(x, c), the inner one taking nothing away."""
     match op.operand.owner:
@@ -98,7 +98,7 @@ def pad_of_empty(op: PadOp) -> ir.Value | None:
     return stablehlo.broadcast_in_dim(op.result.type, op.padding_value, [])
 
 
-@rule(exact, of=TransposeOp)
+@rule(exact, producer=TransposeOp)
 def pad_of_transpose(op: PadOp) -> ir.Value | None:
     """pad(transpose(x), c) -> transpose(pad(x, c))."""
     match op.operand.owner:
@@ -111,7 +111,7 @@ def pad_of_transpose(op: PadOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=BroadcastInDimOp)
+@rule(exact, producer=BroadcastInDimOp)
 def pad_of_broadcast(op: PadOp) -> ir.Value | None:
     """pad(broadcast_in_dim(x), c) -> broadcast_in_dim(pad(x, c)), along what x does not repeat."""
     match op.operand.owner:
@@ -128,7 +128,7 @@ def pad_of_broadcast(op: PadOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=PadOp, partitioned=False)
+@rule(exact, producer=PadOp, partitioned=False)
 def add_of_pads(op: AddOp) -> ir.Value | None:
     """pad(x, 0) + pad(y, 0) -> pad(concatenate(x, y), 0), where y begins right after x.
 

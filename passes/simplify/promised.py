@@ -71,7 +71,7 @@ def compare_same_float(op: CompareOp) -> ir.Value | None:
     return build.splat(direction_of(op) in ("EQ", "LE", "GE"), op.result.type)
 
 
-@rule(exact, assumes="no-nans", of=CompareOp)
+@rule(exact, assumes="no-nans", producer=CompareOp)
 def not_of_float_compare(op: NotOp) -> ir.Value | None:
     """not(x < y) -> x >= y, on floats."""
     match op.operand.owner:
@@ -82,7 +82,7 @@ def not_of_float_compare(op: NotOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, assumes="no-nans", of=CompareOp)
+@rule(exact, assumes="no-nans", producer=CompareOp)
 def select_to_maximum(op: SelectOp) -> ir.Value | None:
     """select(x > c, x, c) -> max(x, c), and so with min, if both choose the same of two zeros.
 
@@ -123,7 +123,7 @@ def _is_zero(value: ir.Value) -> bool:
     return splat_of(value) == 0 and is_float(value)
 
 
-@rule(exact, assumes="no-signed-zeros", of=SPLATS)
+@rule(exact, assumes="no-signed-zeros", producer=SPLATS)
 def add_float_zero(op: AddOp) -> ir.Value | None:
     """x + 0.0 -> x, on floats: -0.0 + 0.0 is 0.0."""
     for x, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
@@ -132,7 +132,7 @@ def add_float_zero(op: AddOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, assumes="no-signed-zeros", of=SPLATS)
+@rule(exact, assumes="no-signed-zeros", producer=SPLATS)
 def subtract_float_zero(op: SubtractOp) -> ir.Value | None:
     """x - 0.0 -> x, and 0.0 - x -> -x, on floats: 0.0 - 0.0 is 0.0."""
     if _is_zero(op.rhs):
@@ -140,7 +140,7 @@ def subtract_float_zero(op: SubtractOp) -> ir.Value | None:
     return stablehlo.negate(op.rhs, results=[op.result.type]) if _is_zero(op.lhs) else None
 
 
-@rule(exact, assumes="no-signed-zeros", of=PadOp)
+@rule(exact, assumes="no-signed-zeros", producer=PadOp)
 def add_of_float_pads(op: AddOp) -> ir.Value | None:
     """pad(x, 0.0) + pad(y, 0.0) -> pad(concatenate(x, y), 0.0), where y begins right after x.
 

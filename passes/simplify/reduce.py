@@ -27,9 +27,7 @@ from jxc.ir import build
 from jxc.ir.values import element_type, is_same_splat, shape_of, static_shape, users
 from jxc.rewrite import exact, rule
 
-from .fold_arithmetic import FLOATS, evaluate, rounded
-from .fold_operands import LITERALS, literal, may_fold
-from .reduce_body import (
+from .._shared.reduce_body import (
     can_inline,
     combiner_of,
     inline,
@@ -38,6 +36,8 @@ from .reduce_body import (
     is_neutral,
     with_body_of,
 )
+from .fold_arithmetic import FLOATS, evaluate, rounded
+from .fold_operands import LITERALS, literal, may_fold
 
 _INLINED_OPS = 16  # of a body, where there is nothing to reduce
 
@@ -83,7 +83,7 @@ def reduce_over_empty(op: ReduceOp) -> Sequence[ir.Value] | None:
     return [build.broadcast(init, shape_of(result), []) for result, init in pairs]
 
 
-@rule(exact, of=BroadcastInDimOp)
+@rule(exact, producer=BroadcastInDimOp)
 def reduce_of_broadcast(op: ReduceOp) -> ir.OpView | None:
     """reduce(broadcast_in_dim(x)) -> reduce(x), where f(a, a) is a: max, min, and, or."""
     if len(op.inputs) != 1:
@@ -109,7 +109,7 @@ def _without(op: ReduceOp, x: ir.Value, dims: list[int], repeated: set[int]) -> 
     return with_body_of(op, [inner], op.init_values, reduced)
 
 
-@rule(exact, of=ReshapeOp)
+@rule(exact, producer=ReshapeOp)
 def reduce_of_reshape(op: ReduceOp) -> ir.OpView | None:
     """reduce(reshape(x)) -> reduce(x), where only extents of 1 come or go, and all are reduced."""
     if len(op.inputs) != 1:
@@ -142,7 +142,7 @@ def _dimensions_before(
     return reduced if found == len(wanted) else None
 
 
-@rule(exact, of=TransposeOp)
+@rule(exact, producer=TransposeOp)
 def reduce_of_transpose(op: ReduceOp) -> ir.OpView | None:
     """reduce(transpose(x)) -> reduce(x), where what is kept, and what is summed up, stay in order.
 
@@ -172,7 +172,7 @@ def dimensions_before_transpose(op: ReduceOp, order: Sequence[int]) -> list[int]
     return sorted(dims) if in_order == sorted(in_order) or is_free else None
 
 
-@rule(exact, of=ReduceOp)
+@rule(exact, producer=ReduceOp)
 def reduce_of_reduce(op: ReduceOp) -> ir.OpView | None:
     """reduce(reduce(x, init), init) -> reduce(x, init), of one body, where order cannot matter.
 
@@ -199,7 +199,7 @@ def reduce_of_reduce(op: ReduceOp) -> ir.OpView | None:
     return None
 
 
-@rule(exact, of=LITERALS)
+@rule(exact, producer=LITERALS)
 def fold_reduce(op: ReduceOp) -> ir.Value | None:
     """reduce(dense<..>, c) -> dense<..>, where order cannot matter.
 

@@ -39,7 +39,7 @@ def identity_reshape(op: ReshapeOp) -> ir.Value | None:
     return as_result(op.operand, op)
 
 
-@rule(exact, of=ReshapeOp)
+@rule(exact, producer=ReshapeOp)
 def reshape_of_reshape(op: ReshapeOp) -> ir.Value | None:
     """reshape(reshape(x)) -> reshape(x)."""
     match op.operand.owner:

@@ -19,7 +19,7 @@ def identity_reverse(op: ReverseOp) -> ir.Value | None:
     return as_result(op.operand, op)
 
 
-@rule(exact, of=ReverseOp)
+@rule(exact, producer=ReverseOp)
 def reverse_of_reverse(op: ReverseOp) -> ir.Value | None:
     """reverse(reverse(x, d), e) -> reverse(x, those in one of d and e), or x if there are none."""
     match op.operand.owner:
@@ -31,7 +31,7 @@ def reverse_of_reverse(op: ReverseOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=BroadcastInDimOp)
+@rule(exact, producer=BroadcastInDimOp)
 def reverse_of_broadcast(op: ReverseOp) -> ir.Value | None:
     """reverse(broadcast_in_dim(x)) -> broadcast_in_dim(reverse(x)), or of x where it repeats."""
     match op.operand.owner:

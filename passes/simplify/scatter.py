@@ -38,7 +38,7 @@ from jxc.ir.values import (
 )
 from jxc.rewrite import exact, rule
 
-from .elementwise import is_elementwise, rebuilt
+from .._shared.elementwise import is_elementwise, rebuilt
 from .gather import components_of
 
 
@@ -65,7 +65,7 @@ def scatter_of_own_value(op: ScatterOp) -> list[ir.Value] | None:
     return _unchanged(op)
 
 
-@rule(exact, of=SPLATS)
+@rule(exact, producer=SPLATS)
 def scatter_of_neutral(op: ScatterOp) -> list[ir.Value] | None:
     """scatter(x, indices, 0) -> x, where it adds; what is neutral to -, *, &, | and ^ likewise.
 

@@ -32,7 +32,7 @@ def select_same(op: SelectOp) -> ir.Value | None:
     return as_result(op.on_true, op) if op.on_true == op.on_false else None
 
 
-@rule(exact, of=SPLATS)
+@rule(exact, producer=SPLATS)
 def select_of_constant(op: SelectOp) -> ir.Value | None:
     """select(true, x, y) -> x and select(false, x, y) -> y."""
     chosen = splat_of(op.pred)
@@ -41,7 +41,7 @@ def select_of_constant(op: SelectOp) -> ir.Value | None:
     return as_result(op.on_true if chosen else op.on_false, op)
 
 
-@rule(exact, of=NotOp)
+@rule(exact, producer=NotOp)
 def select_of_not(op: SelectOp) -> ir.Value | None:
     """select(not(p), x, y) -> select(p, y, x)."""
     match op.pred.owner:
@@ -50,7 +50,7 @@ def select_of_not(op: SelectOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=BroadcastInDimOp)
+@rule(exact, producer=BroadcastInDimOp)
 def select_of_broadcast(op: SelectOp) -> ir.Value | None:
     """select(broadcast_in_dim(p), x, y) -> select(p, x, y), for a scalar p."""
     match op.pred.owner:
@@ -59,7 +59,7 @@ def select_of_broadcast(op: SelectOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=SPLATS)
+@rule(exact, producer=SPLATS)
 def select_of_booleans(op: SelectOp) -> ir.Value | None:
     """select(p, true, false) -> p, select(p, false, true) -> not(p)."""
     if not is_boolean(op.result) or op.pred.type != op.result.type:
@@ -72,7 +72,7 @@ def select_of_booleans(op: SelectOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=SPLATS)
+@rule(exact, producer=SPLATS)
 def select_to_or(op: SelectOp) -> ir.Value | None:
     """select(p, true, q) -> p | q."""
     if not is_boolean(op.result) or not op.pred.type == op.on_false.type == op.result.type:
@@ -80,7 +80,7 @@ def select_to_or(op: SelectOp) -> ir.Value | None:
     return stablehlo.or_(op.pred, op.on_false) if is_splat(op.on_true, True) else None
 
 
-@rule(exact, of=SPLATS)
+@rule(exact, producer=SPLATS)
 def select_to_and(op: SelectOp) -> ir.Value | None:
     """select(p, q, false) -> p & q."""
     if not is_boolean(op.result) or not op.pred.type == op.on_true.type == op.result.type:
@@ -88,7 +88,7 @@ def select_to_and(op: SelectOp) -> ir.Value | None:
     return stablehlo.and_(op.pred, op.on_true) if is_splat(op.on_false, False) else None
 
 
-@rule(exact, of=SelectOp)
+@rule(exact, producer=SelectOp)
 def select_of_select(op: SelectOp) -> ir.Value | None:
     """select(p, select(p, x, _), y) -> select(p, x, y), and the same on the other side."""
     x, y = op.on_true, op.on_false
@@ -103,7 +103,7 @@ def select_of_select(op: SelectOp) -> ir.Value | None:
     return stablehlo.select(op.pred, x, y, results=[op.result.type])
 
 
-@rule(exact, of=SelectOp)
+@rule(exact, producer=SelectOp)
 def select_of_nested(op: SelectOp) -> ir.Value | None:
     """select(p, select(q, x, y), y) -> select(p & q, x, y), the inner one having no other use.
 
@@ -136,7 +136,7 @@ def select_of_its_predicate(op: SelectOp) -> ir.Value | None:
     return stablehlo.and_(op.pred, op.on_true) if op.on_false == op.pred else None
 
 
-@rule(exact, targets=("cpu", "gpu"), of=SPLATS)
+@rule(exact, targets=("cpu", "gpu"), producer=SPLATS)
 def select_to_convert(op: SelectOp) -> ir.Value | None:
     """select(p, 1, 0) -> convert(p), to numbers; 0 is 0.0, not -0.0.
 
@@ -150,7 +150,7 @@ def select_to_convert(op: SelectOp) -> ir.Value | None:
     return stablehlo.convert(op.result.type, op.pred)
 
 
-@rule(exact, of=CompareOp)
+@rule(exact, producer=CompareOp)
 def select_of_equal(op: SelectOp) -> ir.Value | None:
     """select(x == y, x, y) -> y, select(x != y, x, y) -> x, on integers: -0.0 is not 0.0."""
     if (found := _compared(op)) is None:
@@ -161,7 +161,7 @@ def select_of_equal(op: SelectOp) -> ir.Value | None:
     return as_result(op.on_false if direction == "EQ" else op.on_true, op)
 
 
-@rule(exact, of=CompareOp)
+@rule(exact, producer=CompareOp)
 def select_to_max_min(op: SelectOp) -> ir.Value | None:
     """select(x < y, y, x) -> max(x, y), select(x < y, x, y) -> min(x, y): on integers, for NaN."""
     if (found := _compared(op)) is None:

@@ -30,8 +30,8 @@ from jxc.ir.values import (
 )
 from jxc.rewrite import exact, rule
 
+from .._shared.elementwise import is_used_once
 from .algebra import wrapped_splat
-from .elementwise import is_used_once
 
 _SIGNED = frozenset({"bf16", "f16", "f32", "f64"})  # small floats may lack -0.0, or any sign
 
@@ -41,7 +41,7 @@ def _is_signed(value: ir.Value) -> bool:
     return is_integer(value) or str(element_type(value)) in _SIGNED
 
 
-@rule(exact, of=SPLATS)
+@rule(exact, producer=SPLATS)
 def subtract_from_zero(op: SubtractOp) -> ir.Value | None:
     """0 - x -> -x, and -0.0 - x -> -x on floats: 0.0 - 0.0 is 0.0."""
     zero = splat_of(op.lhs)
@@ -50,7 +50,7 @@ def subtract_from_zero(op: SubtractOp) -> ir.Value | None:
     return stablehlo.negate(op.rhs, results=[op.result.type])
 
 
-@rule(exact, of=SPLATS)
+@rule(exact, producer=SPLATS)
 def multiply_by_minus_one(op: MulOp) -> ir.Value | None:
     """x * -1 -> -x, on signed numbers; the least integer is its own negative."""
     for x, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
@@ -59,7 +59,7 @@ def multiply_by_minus_one(op: MulOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=SPLATS)
+@rule(exact, producer=SPLATS)
 def divide_by_minus_one(op: DivOp) -> ir.Value | None:
     """x / -1 -> -x, on floats: integers overflow for the least of them."""
     if not is_splat(op.rhs, -1) or is_integer(op.result) or not _is_signed(op.result):
@@ -79,7 +79,7 @@ def _negative(value: ir.Value) -> Callable[[], ir.Value] | None:
     return lambda: build.splat(-number, value.type)
 
 
-@rule(exact, targets=("cpu", "gpu"), of=NegOp)
+@rule(exact, targets=("cpu", "gpu"), producer=NegOp)
 def multiply_of_negate(op: MulOp) -> ir.Value | None:
     """(-x) * c -> x * -c.
 
@@ -93,7 +93,7 @@ def multiply_of_negate(op: MulOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=MulOp)
+@rule(exact, producer=MulOp)
 def negate_of_multiply(op: NegOp) -> ir.Value | None:
     """-(x * c) -> x * -c, if nothing else uses the product."""
     match op.operand.owner:
@@ -104,7 +104,7 @@ def negate_of_multiply(op: NegOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=NegOp)
+@rule(exact, producer=NegOp)
 def divide_of_negate(op: DivOp) -> ir.Value | None:
     """(-x) / c -> x / -c, c / (-x) -> -c / x, on floats: integers overflow where -x does."""
     if not is_float(op.result):
@@ -118,7 +118,7 @@ def divide_of_negate(op: DivOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=DivOp)
+@rule(exact, producer=DivOp)
 def negate_of_divide(op: NegOp) -> ir.Value | None:
     """-(x / c) -> x / -c, -(c / x) -> -c / x, on floats, if nothing else uses the quotient."""
     match op.operand.owner:
@@ -130,7 +130,7 @@ def negate_of_divide(op: NegOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=AbsOp)
+@rule(exact, producer=AbsOp)
 def square_of_abs(op: MulOp) -> ir.Value | None:
     """|x| * |x| -> x * x, on real numbers: both signs give one product."""
     if op.lhs != op.rhs:
@@ -141,7 +141,7 @@ def square_of_abs(op: MulOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=(MulOp, chlo.SquareOp))
+@rule(exact, producer=(MulOp, chlo.SquareOp))
 def abs_of_square(op: AbsOp) -> ir.Value | None:
     """|x * x| -> x * x, on floats: integers wrap around."""
     match op.operand.owner:
@@ -152,7 +152,7 @@ def abs_of_square(op: AbsOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=(ExpOp, LogisticOp))
+@rule(exact, producer=(ExpOp, LogisticOp))
 def abs_of_positive(op: AbsOp) -> ir.Value | None:
     """|exp(x)| -> exp(x), and of the logistic function, on real numbers."""
     match op.operand.owner:

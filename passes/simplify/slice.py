@@ -62,7 +62,7 @@ def identity_slice(op: SliceOp) -> ir.Value | None:
     return as_result(op.operand, op) if static_shape(op.operand) is not None else None
 
 
-@rule(exact, of=SliceOp)
+@rule(exact, producer=SliceOp)
 def slice_of_slice(op: SliceOp) -> ir.Value | None:
     """slice(slice(x)) -> slice(x)."""
     match op.operand.owner:
@@ -79,7 +79,7 @@ def _compose(taken: Cut, of: Cut) -> Cut:
     return _cut(first, last, taken.step * of.step)
 
 
-@rule(exact, of=BroadcastInDimOp)
+@rule(exact, producer=BroadcastInDimOp)
 def slice_of_broadcast(op: SliceOp) -> ir.Value | None:
     """slice(broadcast_in_dim(x)) -> broadcast_in_dim(slice(x)), or of x where it repeats."""
     match op.operand.owner:
@@ -93,7 +93,7 @@ def slice_of_broadcast(op: SliceOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=ConcatenateOp)
+@rule(exact, producer=ConcatenateOp)
 def slice_of_concatenate(op: SliceOp) -> ir.Value | None:
     """slice(concatenate(.., x, ..)) -> slice(x), where it reaches into x alone."""
     match op.operand.owner:
@@ -110,7 +110,7 @@ def slice_of_concatenate(op: SliceOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=ConcatenateOp)
+@rule(exact, producer=ConcatenateOp)
 def slice_of_some_concatenated(op: SliceOp) -> ir.Value | None:
     """slice(concatenate(x, y, z)) -> slice(concatenate(x, y)), reaching no z, its one user."""
     match op.operand.owner:
@@ -141,7 +141,7 @@ def _shifted(cuts: Sequence[Cut], dim: int, offset: int) -> list[Cut]:
     return [*cuts[:dim], _moved(cuts[dim], offset), *cuts[dim + 1 :]]
 
 
-@rule(exact, of=PadOp)
+@rule(exact, producer=PadOp)
 def slice_of_pad(op: SliceOp) -> ir.Value | None:
     """slice(pad(x)) -> pad(slice(x)), padded where all is taken; every cut must lie within x.
 
@@ -176,7 +176,7 @@ def _moved(cut: Cut, offset: int) -> Cut:
     return Cut(cut.first - offset, cut.last - offset, cut.step)
 
 
-@rule(exact, of=PadOp)
+@rule(exact, producer=PadOp)
 def slice_of_padding(op: SliceOp) -> ir.Value | None:
     """slice(pad(x, c)) -> broadcast_in_dim(c), where it takes nothing of x."""
     match op.operand.owner:
@@ -203,7 +203,7 @@ def full_dynamic_update_slice(op: DynamicUpdateSliceOp) -> ir.Value | None:
     return as_result(op.update, op) if static_shape(op.update) is not None else None
 
 
-@rule(exact, of=SPLATS)
+@rule(exact, producer=SPLATS)
 def dynamic_slice_to_slice(op: DynamicSliceOp) -> ir.Value | None:
     """dynamic_slice(x, constants) -> slice(x), clamped to the bounds, read in their signedness."""
     shape = static_shape(op.operand)

@@ -13,7 +13,7 @@ from jxc.ir import build
 from jxc.ir.values import shape_of, splat_attr
 from jxc.rewrite import exact, rule
 
-from .elementwise import (
+from .._shared.elementwise import (
     ELEMENTWISE,
     is_elementwise,
     is_used_once,
@@ -25,7 +25,7 @@ from .reshape import groups_of
 from .slice import Cut, cuts_of, take
 
 
-@rule(exact, of=ELEMENTWISE, partitioned=False)
+@rule(exact, producer=ELEMENTWISE, partitioned=False)
 def slice_of_elementwise(op: SliceOp) -> ir.Value | None:
     """slice(f(x, y)) -> f(slice(x), slice(y)), if the slice is all that uses f: less to compute."""
     producer = op.operand.owner
@@ -49,7 +49,7 @@ def _taken(value: ir.Value, cuts: Sequence[Cut], shape: Sequence[int]) -> ir.Val
     return take(value, cuts)
 
 
-@rule(exact, of=TransposeOp)
+@rule(exact, producer=TransposeOp)
 def slice_of_transpose(op: SliceOp) -> ir.Value | None:
     """slice(transpose(x)) -> transpose(slice(x)), if nothing else uses the transpose."""
     match op.operand.owner:
@@ -63,7 +63,7 @@ def slice_of_transpose(op: SliceOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=ReverseOp, partitioned=False)
+@rule(exact, producer=ReverseOp, partitioned=False)
 def slice_of_reverse(op: SliceOp) -> ir.Value | None:
     """slice(reverse(x)) -> reverse(slice(x)), counted from the other end."""
     match op.operand.owner:
@@ -84,7 +84,7 @@ def _from_other_end(cut: Cut, size: int) -> Cut:
     return Cut(size - 1 - cut.last, size - 1 - cut.first, cut.step)
 
 
-@rule(exact, targets=("cpu",), of=ReshapeOp)
+@rule(exact, targets=("cpu",), producer=ReshapeOp)
 def slice_of_reshape(op: SliceOp) -> ir.Value | None:
     """slice(reshape(x)) -> reshape(slice(x)), where what is taken is a slice of x too.
 

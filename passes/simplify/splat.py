@@ -18,7 +18,7 @@ from jxc.ir.values import SPLATS, is_same_splat, splat_attr, static_shape
 from jxc.rewrite import exact, rule
 
 
-@rule(exact, of=SPLATS)
+@rule(exact, producer=SPLATS)
 def rearranged_splat(
     op: BroadcastInDimOp | ReshapeOp | ReverseOp | SliceOp | TransposeOp,
 ) -> ir.Value | None:
@@ -29,7 +29,7 @@ def rearranged_splat(
     return build.splat(element, op.result.type)
 
 
-@rule(exact, of=SPLATS)
+@rule(exact, producer=SPLATS)
 def pad_of_splat(op: PadOp) -> ir.Value | None:
     """pad(dense<c>, c) -> dense<c>, the padding having the same bits."""
     element = splat_attr(op.operand)
@@ -39,7 +39,7 @@ def pad_of_splat(op: PadOp) -> ir.Value | None:
     return build.splat(element, op.result.type) if same else None
 
 
-@rule(exact, of=SPLATS)
+@rule(exact, producer=SPLATS)
 def concatenate_of_splats(op: ConcatenateOp) -> ir.Value | None:
     """concatenate(dense<c>, dense<c>, ..) -> dense<c>, all with the same bits."""
     first, element = op.inputs[0], splat_attr(op.inputs[0])

@@ -17,7 +17,7 @@ def identity_transpose(op: TransposeOp) -> ir.Value | None:
     return as_result(op.operand, op) if permutation == sorted(permutation) else None
 
 
-@rule(exact, of=TransposeOp)
+@rule(exact, producer=TransposeOp)
 def transpose_of_transpose(op: TransposeOp) -> ir.Value | None:
     """transpose(transpose(x, p), q) -> transpose(x, p after q)."""
     match op.operand.owner:
@@ -27,7 +27,7 @@ def transpose_of_transpose(op: TransposeOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=BroadcastInDimOp)
+@rule(exact, producer=BroadcastInDimOp)
 def transpose_of_broadcast(op: TransposeOp) -> ir.Value | None:
     """transpose(broadcast_in_dim(x, dims), p) -> broadcast_in_dim(x, where p takes dims)."""
     match op.operand.owner:
@@ -37,7 +37,7 @@ def transpose_of_broadcast(op: TransposeOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, of=IotaOp)
+@rule(exact, producer=IotaOp)
 def transpose_of_iota(op: TransposeOp) -> ir.Value | None:
     """transpose(iota(d), p) -> iota(where p takes d)."""
     match op.operand.owner:

@@ -10,7 +10,7 @@ from jaxlib.mlir.dialects.stablehlo import ReduceOp, SortOp
 from jxc.ir.values import is_used, static_shape
 from jxc.rewrite import exact, rule
 
-from .region import (
+from .._shared.region import (
     copy_regions,
     drop_arguments,
     end_of,

@@ -14,17 +14,17 @@ from jaxlib.mlir.dialects.stablehlo import (
     SelectOp,
 )
 
-from jxc.cost import small_matrices as cost
 from jxc.ir import build
 from jxc.ir.values import direction_of, is_splat, shape_of, users
-from jxc.rewrite import Facts, reassociates, rule
+from jxc.passes.small_matrices import cost as cost
+from jxc.rewrite import PassContext, reassociates, rule
 
 from .lapack import call_of, is_in_loop
 from .parts import joined, repeated, taken
 
 
 @rule(reassociates, targets=("cpu",))
-def small_cholesky_to_columns(op: CustomCallOp, facts: Facts) -> list[ir.Value] | None:
+def small_cholesky_to_columns(op: CustomCallOp, context: PassContext) -> list[ir.Value] | None:
     """potrf(x) -> l, with columns d / sqrt(d[j]), d being x[:, j] - sum of l[:, k] * l[j, k].
 
     For many small x, or one in a loop; the lower triangle is read, what lies above it stays. The
@@ -35,7 +35,7 @@ def small_cholesky_to_columns(op: CustomCallOp, facts: Facts) -> list[ir.Value] 
     if call is None or call.options != {"uplo": "L"} or not _is_masked(op):
         return None
     if not cost.cholesky_pays(
-        facts.rates, batch=call.matrices, size=call.size, is_repeated=is_in_loop(op)
+        context.rates, batch=call.matrices, size=call.size, is_repeated=is_in_loop(op)
     ):
         return None
     columns, roots = _factored(op.operands[0], call.size)

@@ -12,10 +12,10 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import DotGeneralOp, ReduceOp, TransposeOp
 
-from jxc.cost import small_matrices as cost
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of, static_shape
-from jxc.rewrite import Facts, reassociates, rule
+from jxc.passes.small_matrices import cost as cost
+from jxc.rewrite import PassContext, reassociates, rule
 
 
 class _Operand(NamedTuple):
@@ -52,32 +52,32 @@ class _Product(NamedTuple):
 
 
 @rule(reassociates, targets=("cpu", "tpu"), partitioned=False)
-def small_product_to_multiply_add(op: DotGeneralOp, facts: Facts) -> ir.Value | None:
+def small_product_to_multiply_add(op: DotGeneralOp, context: PassContext) -> ir.Value | None:
     """dot_general(x, y) -> sum over k of x[.., k] * y[k, ..], of many small matrices."""
     found = _read(op)
     if found is None:
         return None
     size = {"batch": found.batch, "rows": found.rows, "columns": found.columns}
     terms = prod(found.terms)
-    if not facts.rates.decides:  # a TPU of which only the compiler's estimates are known
+    if not context.rates.decides:  # a TPU of which only the compiler's estimates are known
         is_known = isinstance(element_type(op.result), ir.F32Type)
         pays = is_known and cost.pays_on_tpu(terms=terms, **size)
         return _written_out(found) if pays else None
-    if cost.tiny_product_pays(facts.rates, terms=terms, **size):
+    if cost.tiny_product_pays(context.rates, terms=terms, **size):
         return _written_out(found)
-    if not cost.short_product_pays(facts.rates, terms=terms, **size) or _is_reduced(op.result):
+    if not cost.short_product_pays(context.rates, terms=terms, **size) or _is_reduced(op.result):
         return None
     return _written_out(found)
 
 
 @rule(reassociates, targets=("cpu",), partitioned=False)
-def tall_product_to_multiply_add(op: DotGeneralOp, facts: Facts) -> ir.Value | None:
+def tall_product_to_multiply_add(op: DotGeneralOp, context: PassContext) -> ir.Value | None:
     """dot_general(x, y) -> sum over k of x[:, k] * y[k, :], of many rows and few terms."""
     found = _read(op)
     if found is None or found.batch > 1 or not _lies_row_by_row(found.operands[0]):
         return None
     rows, columns, terms = found.rows, found.columns, prod(found.terms)
-    if not cost.tall_product_pays(facts.rates, rows=rows, columns=columns, terms=terms):
+    if not cost.tall_product_pays(context.rates, rows=rows, columns=columns, terms=terms):
         return None
     return None if _is_reduced(op.result) else _written_out(found)
 

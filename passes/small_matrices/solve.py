@@ -6,10 +6,10 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import CustomCallOp
 
-from jxc.cost import small_matrices as cost
 from jxc.ir import build
 from jxc.ir.values import shape_of
-from jxc.rewrite import Facts, reassociates, rule
+from jxc.passes.small_matrices import cost as cost
+from jxc.rewrite import PassContext, reassociates, rule
 
 from .lapack import Call, call_of, is_in_loop
 from .parts import element, joined, repeated, taken
@@ -18,7 +18,7 @@ _LETTERS = {"side": "LR", "uplo": "LU", "trans_x": "NTC", "diag": "NU"}
 
 
 @rule(reassociates, targets=("cpu",), partitioned=False)
-def small_triangular_solve_to_lines(op: CustomCallOp, facts: Facts) -> ir.Value | None:
+def small_triangular_solve_to_lines(op: CustomCallOp, context: PassContext) -> ir.Value | None:
     """trsm(a, b) -> x, of lines x[i] = (b[i] - sum over k of a[i, k] * x[k]) / a[i, i].
 
     For many small a, or one in a loop. Line by line from the corner that stands alone; a and the
@@ -33,7 +33,7 @@ def small_triangular_solve_to_lines(op: CustomCallOp, facts: Facts) -> ir.Value 
     if extents[side] != call.size or extents[:-2] != call.batch:
         return None
     size = {"batch": call.matrices, "size": call.size, "lines": lines}
-    if not cost.solve_pays(facts.rates, **size, is_repeated=is_in_loop(op)):
+    if not cost.solve_pays(context.rates, **size, is_repeated=is_in_loop(op)):
         return None
     return joined(_solved(op.operands[0], op.operands[1], call, side), side)
 

@@ -9,14 +9,14 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import SortOp
 
-from jxc.cost import sorting as cost
 from jxc.ir import build
 from jxc.ir.values import element_type, is_float, is_integer, is_unsigned, is_used, shape_of
+from jxc.passes.sorting import cost as cost
 from jxc.rewrite import exact, rule
 
 from . import keys
 from .order import axis_of, sorts_by_first
-from .places import take
+from .take import take
 from .top_k import takes_all_of
 
 _LARGEST_AXIS = 1 << 31

@@ -9,14 +9,14 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import chlo, stablehlo
 from jaxlib.mlir.dialects.stablehlo import ReverseOp, SliceOp, SortOp
 
-from jxc.cost import sorting as cost
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of, users
+from jxc.passes.sorting import cost as cost
 from jxc.rewrite import exact, rule
 
 from . import keys
 from .order import axis_of, sorts_by_first
-from .places import from_end, take, turned
+from .take import from_end, take, turned
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class _Part:
         return self.size - self.start if self.is_near_end else self.limit
 
 
-@rule(exact, targets=("cpu",), of=(SortOp, ReverseOp), partitioned=False)
+@rule(exact, targets=("cpu",), producer=(SortOp, ReverseOp), partitioned=False)
 def slice_of_sort_to_top_k(op: SliceOp) -> ir.Value | None:
     """sort(x)[:k] -> x taken from the places of top_k(-x), for k few of f32 keys.
 

@@ -26,12 +26,12 @@ from jaxlib.mlir.dialects.stablehlo import (
     XorOp,
 )
 
-from jxc.cost import threefry as cost
 from jxc.ir.bounds import turns_of
 from jxc.ir.values import is_integer, shape_of
+from jxc.passes.threefry import cost as cost
 from jxc.rewrite import exact, rule
 
-from .turns import Turns
+from .iterations import Turns
 from .uses import kernels_with
 
 _ARITHMETIC = (

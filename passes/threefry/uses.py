@@ -41,7 +41,7 @@ from jaxlib.mlir.dialects.stablehlo import (
 )
 
 from jxc.ir.values import is_integer, shape_of, users
-from jxc.passes.simplify.elementwise import is_elementwise
+from jxc.passes._shared.elementwise import is_elementwise
 
 _MOST_SEEN = 100  # users that are looked at
 _DEAR = (CosineOp, ExpOp, Expm1Op, Log1pOp, LogOp, PowOp, SineOp, SqrtOp, TanhOp)

@@ -8,7 +8,7 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from jxc.errors import JxcError, UsageError
-from jxc.ir.beside import BESIDE, add_results, main_of
+from jxc.ir.extra_results import BESIDE, add_results, main_of
 from jxc.ir.frames import frames_of, path_of
 from jxc.ir.inlined import inline_calls
 from jxc.passes.locate_nans.values import record_type, type_name

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
-from jxc.ir.beside import terminator
 from jxc.ir.build import convert, reshape, scalar, splat
+from jxc.ir.extra_results import terminator
 from jxc.ir.values import shape_of
 from jxc.ir.widen import widen_branches, widen_loop
 

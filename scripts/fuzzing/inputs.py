@@ -108,12 +108,12 @@ def outcome(data: bytes, pipe: Connection) -> tuple[str, str]:
     from jxc.errors import JxcError
     from jxc.ir import ModuleSyntaxError, make_context, read_module, write_text
     from jxc.pipeline import PassError, make_pipeline, run_pipeline
-    from jxc.rewrite import Facts
+    from jxc.rewrite import PassContext
 
     try:
         module = read_module(data, make_context(), name="mutant")
         pipe.send(_READ)
-        run_pipeline(module, make_pipeline(PIPELINE), Facts(), name="mutant")
+        run_pipeline(module, make_pipeline(PIPELINE), PassContext(), name="mutant")
         write_text(module)
     except ModuleSyntaxError:
         return "refused", ""

@@ -22,7 +22,7 @@ from jxc.check.verify import contract_of
 from jxc.errors import JxcError
 from jxc.ir import clone_module, count_ops, make_context, read_module, write_text
 from jxc.pipeline import run_pipeline
-from jxc.rewrite import Contract, Facts, exact
+from jxc.rewrite import Contract, PassContext, exact
 
 from .pipelines import LEVELS, choose, pipeline, rules
 from .program import random_program
@@ -140,7 +140,7 @@ class Campaign:
         """Check one pipeline; returns the rules that fired."""
         steps, after = pipeline(chosen), clone_module(before)
         try:
-            report = run_pipeline(after, steps, Facts(), name=seed)
+            report = run_pipeline(after, steps, PassContext(), name=seed)
         except Exception as error:
             self._found(seed, chosen, before, _told(error))
             return set()
@@ -207,7 +207,7 @@ class Campaign:
             return self._compare(before, after, contract) is not None
 
         try:
-            return str(bisect(before, pipeline(chosen), Facts(), is_wrong))
+            return str(bisect(before, pipeline(chosen), PassContext(), is_wrong))
         except JxcError as error:
             return f"bisection failed: {error}"
 

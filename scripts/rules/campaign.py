@@ -10,7 +10,7 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
-from jxc.check.variants import NotValid, facts_for, try_rule, vary
+from jxc.check.variants import NotValid, context_for, try_rule, vary
 from jxc.ir import walk
 from jxc.rewrite import Rule, exact
 from tests.lit_seeds import Seed, all_seeds, seeds_for
@@ -98,7 +98,9 @@ def _try(rule: Rule, seed: Seed, random: Random, tally: Tally) -> None:
         tally.invalid += 1
         return
     try:
-        trial = try_rule(rule, variant, facts_for(rule, seed.facts), seed=random.randrange(1000))
+        trial = try_rule(
+            rule, variant, context_for(rule, seed.context), seed=random.randrange(1000)
+        )
     except Exception as error:  # whatever a rule raises is a finding
         tally.fired += 1
         tally.fail(f"{type(error).__name__}: {error}", seed, variant)

@@ -27,7 +27,7 @@ from jxc.backend.artifacts.header import MAGIC
 from jxc.backend.artifacts.xla_passes import _without_numbers, trace_passes
 from jxc.backend.targets import find_target
 from jxc.errors import JxcError, MissingTargetError, UsageError
-from jxc.rewrite import Facts
+from jxc.rewrite import PassContext
 
 Pair = collections.namedtuple("Pair", "left right")
 
@@ -268,15 +268,17 @@ def test_a_layout_that_jax_does_not_pass_is_refused():
 # Passes on HLO
 
 
-def larger(hlo, facts):
-    assert facts.target == "cpu"
+def larger(hlo, context):
+    assert context.target == "cpu"
     return hlo.replace("constant(2.5)", "constant(100)")
 
 
 def run_with(hlo_pass, x):
     low = jxc.lower(scaled, x)
-    facts = Facts("cpu")
-    return compile_through(hlo_pass, low.module, facts, lambda module: compile_here(low, module))(x)
+    context = PassContext("cpu")
+    return compile_through(hlo_pass, low.module, context, lambda module: compile_here(low, module))(
+        x
+    )
 
 
 @pytest.mark.parametrize("stage", ["before", "pre-scheduler", "post-scheduler"])
@@ -321,18 +323,18 @@ ENTRY e { x = f32[40]{0} parameter(0) ROOT y = (f32[40]{0}) tuple(x) }
 def test_what_a_pass_on_hlo_does_wrong_is_said():
     x = jnp.ones(40)
     wrong = {
-        "raised ZeroDivisionError": lambda hlo, facts: 1 / 0,
-        "raised SystemExit": lambda hlo, facts: sys.exit(1),
-        "returned HLO that does not parse": lambda hlo, facts: "no HLO",
-        "returned int: expected HLO text": lambda hlo, facts: 3,
-        "changed the parameters or results": lambda hlo, facts: NOTHING,
+        "raised ZeroDivisionError": lambda hlo, context: 1 / 0,
+        "raised SystemExit": lambda hlo, context: sys.exit(1),
+        "returned HLO that does not parse": lambda hlo, context: "no HLO",
+        "returned int: expected HLO text": lambda hlo, context: 3,
+        "changed the parameters or results": lambda hlo, context: NOTHING,
     }
     for says, function in wrong.items():
         for stage in ("before", "post-scheduler"):
             with pytest.raises(JxcError, match=says) as caught:
                 run_with(HloPass("wrong", function, stage), x)
             assert "test_artifacts.py:" in str(caught.value)
-    assert run_with(HloPass("none", lambda hlo, facts: None, "pre-scheduler"), x)["sum"] == 40
+    assert run_with(HloPass("none", lambda hlo, context: None, "pre-scheduler"), x)["sum"] == 40
     with pytest.raises(UsageError, match="expected one of before, pre-scheduler"):
         HloPass("late", larger, "late")
 

@@ -28,7 +28,7 @@ def _id(run: Run) -> str:
 
 @pytest.mark.parametrize("run", RUNS, ids=_id)
 def test_meaning_is_kept(run: Run) -> None:
-    kinds = ("normal",) if run.facts.assumptions else KINDS  # a promise is about the others
+    kinds = ("normal",) if run.context.assumptions else KINDS  # a promise is about the others
     for piece in run.pieces():
         rewritten = rewrite(piece, run)
         for name, before, after in _changed(rewritten):

@@ -14,7 +14,7 @@ from random import Random
 import pytest
 from jaxlib.mlir import ir
 
-from jxc.check.variants import NotValid, Plan, Program, facts_for, rebuild, try_rule
+from jxc.check.variants import NotValid, Plan, Program, context_for, rebuild, try_rule
 from jxc.ir import ModuleSyntaxError, clone_module, make_context, read_module, walk
 from jxc.rewrite import apply_rules, exact
 
@@ -94,7 +94,7 @@ def _complaints(seed: Seed, program: ir.Module, tally: Counter[str]) -> Iterator
         after = clone_module(program)
         names = {op.operation.name for op in walk(program.operation)}
         rules = [rule for rule in all_rules().values() if names & set(rule.roots)]
-        apply_rules(after.operation, rules, seed.facts)
+        apply_rules(after.operation, rules, seed.context)
         after.operation.verify()
         if seed.rule and all_rules()[seed.rule].contract == exact:  # others are slow to run
             yield from _difference(seed, program, tally)
@@ -105,7 +105,7 @@ def _complaints(seed: Seed, program: ir.Module, tally: Counter[str]) -> Iterator
 
 def _difference(seed: Seed, program: ir.Module, tally: Counter[str]) -> Iterator[str]:
     rule = all_rules()[seed.rule]
-    trial = try_rule(rule, program, facts_for(rule, seed.facts), draws=2)
+    trial = try_rule(rule, program, context_for(rule, seed.context), draws=2)
     tally.update(["checked" if trial.checked else "fired" if trial.fired else "declined"])
     if trial.difference:
         yield f"{rule.name} on @{seed.name}: {trial.difference}"

@@ -17,10 +17,10 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import AddOp, BroadcastInDimOp, SliceOp, SubtractOp
 
-from jxc.check.variants import NotValid, Program, facts_for, try_rule, vary
+from jxc.check.variants import NotValid, Program, context_for, try_rule, vary
 from jxc.ir import build, make_context, read_module
 from jxc.ir.values import as_result, is_complex, is_splat, shape_of
-from jxc.rewrite import Facts, Rule, exact, rule
+from jxc.rewrite import PassContext, Rule, exact, rule
 
 from ..lit_seeds import all_rules, seeds_for
 
@@ -32,7 +32,7 @@ EXAMPLES_UNTIL_CHECKED = 100
 
 def _campaign(
     rule: Rule,
-    programs: Sequence[tuple[Program, Facts]],
+    programs: Sequence[tuple[Program, PassContext]],
     examples: int,
     phases: Sequence[Phase] = tuple(Phase),
 ) -> Counter[str]:
@@ -55,7 +55,7 @@ def _campaign(
         st.integers(0, len(programs) - 1), st.randoms(use_true_random=False), st.integers(0, 999)
     )
     def check(which: int, random: Random, seed: int) -> None:
-        program, facts = programs[which]
+        program, context = programs[which]
         tally["generated"] += 1
         try:
             variant = vary(program, random, mild=rule.contract != exact)
@@ -63,7 +63,7 @@ def _campaign(
             tally["not valid"] += 1
             return
         try:
-            trial = try_rule(rule, variant, facts_for(rule, facts), seed=seed)
+            trial = try_rule(rule, variant, context_for(rule, context), seed=seed)
         except Exception as error:
             error.add_note(str(variant))
             raise
@@ -77,7 +77,7 @@ def _campaign(
 @pytest.mark.parametrize("name", all_rules())
 def test_a_rule_keeps_the_meaning_of_generated_programs(name: str) -> None:
     rule = all_rules()[name]
-    programs = [(seed.program, seed.facts) for seed in seeds_for(rule)]
+    programs = [(seed.program, seed.context) for seed in seeds_for(rule)]
     assert programs, f"no function in lit_tests/passes is named after the rule {name}"
     examples = EXAMPLES if rule.contract == exact else EXAMPLES_THROUGH_XLA
     tally = _campaign(rule, programs, examples)
@@ -173,11 +173,11 @@ WRONG: dict[Rule, str] = {
 def test_a_wrong_rule_is_found(wrong: Rule) -> None:
     """And not on the program itself: the variants find it."""
     module = read_module(WRONG[wrong], make_context())
-    trial = try_rule(wrong, module, Facts())
+    trial = try_rule(wrong, module, PassContext())
     assert trial.checked
     assert not trial.difference
     with pytest.raises(AssertionError, match="differs"):
-        _campaign(wrong, [(Program.of(module), Facts())], 200, [Phase.generate])
+        _campaign(wrong, [(Program.of(module), PassContext())], 200, [Phase.generate])
 
 
 def test_a_rule_that_never_fires_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from jxc.check.run import shared_interpreter
 from jxc.ir import make_context, read_module
+from jxc.ir.arithmetic_sequences import progression_of
 from jxc.ir.bounds import Bounds, bounds_of
-from jxc.ir.progressions import progression_of
 
 PROGRAMS = 12  # per seed and type
 ARITHMETIC = ("add", "subtract", "multiply", "maximum", "minimum", "and", "remainder", "divide")

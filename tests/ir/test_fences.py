@@ -7,7 +7,7 @@ from jaxlib.mlir import ir
 
 import jxc
 from jxc.ir import functions, make_context, read_module, walk
-from jxc.ir.fences import is_store, stored
+from jxc.ir.materialize import is_store, stored
 
 MAIN = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }"
 

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jaxlib.mlir import ir
 
 import jxc
-from jxc.analysis.hlo import parse_hlo
+from jxc.hlo import parse_hlo
 from jxc.ir import make_context, read_module, walk
 from jxc.ir.locations import name_file
 from jxc.pipeline.native import run_native

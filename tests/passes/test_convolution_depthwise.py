@@ -15,8 +15,8 @@ from jax import lax
 
 import jxc
 from jxc.check.run import run_xla
-from jxc.cost import convolution as cost
 from jxc.ir import make_context, read_module
+from jxc.passes.convolution import cost as cost
 
 FORWARD, WEIGHTS = "depthwise-to-multiply-add", "depthwise-weight-gradient-to-sums"
 DTYPES = (np.float32, np.float64, np.float16, jnp.bfloat16)

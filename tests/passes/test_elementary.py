@@ -15,10 +15,10 @@ from jax import lax
 
 import jxc
 from jxc.check.run import run_xla
-from jxc.cost import elementary as cost
 from jxc.cost.rates import Rates
 from jxc.ir import make_context, read_module
-from jxc.rewrite import Facts
+from jxc.passes.elementary import cost as cost
+from jxc.rewrite import PassContext
 
 TINY = 2.0**-126
 BOUND = 0.502
@@ -225,7 +225,7 @@ def test_other_targets_keep_their_functions():
     lowered = jxc.lower(jnp.sin, np.ones(128, np.float32))
     assert lowered.opt("elementary").report.hits
     assert not lowered.opt("elementary", target="gpu").report.hits
-    assert Facts("gpu").rates.decides is False
+    assert PassContext("gpu").rates.decides is False
 
 
 def test_verify_accepts_the_contract():

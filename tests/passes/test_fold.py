@@ -15,7 +15,7 @@ from jxc.ir import build, clone_module, make_context, read_module, walk
 from jxc.ir.dtypes import numpy_dtype
 from jxc.ir.values import array_of
 from jxc.pipeline import make_pipeline, run_pipeline
-from jxc.rewrite import Facts
+from jxc.rewrite import PassContext
 
 INTEGERS = ("i4", "ui4", "i8", "ui8", "i16", "ui16", "i32", "ui32", "i64", "ui64")
 SMALL = ("f8E5M2", "f8E4M3", "f8E4M3FN", "f8E4M3B11FNUZ", "f8E4M3FNUZ", "f8E5M2FNUZ")
@@ -148,7 +148,7 @@ def _programs(draw: st.DrawFn, element: str) -> str:
 
 def _simplified(before: ir.Module) -> ir.Module:
     after = clone_module(before)
-    run_pipeline(after, make_pipeline("simplify"), Facts())
+    run_pipeline(after, make_pipeline("simplify"), PassContext())
     return after
 
 
@@ -301,5 +301,5 @@ def test_what_nobody_expects_is_left_valid(name: str) -> None:
     )
     text = f"func.func @main(%n: tensor<1xi32>) {{\n{body}\nreturn\n}}\n{resources}"
     module = read_module(text, make_context())
-    run_pipeline(module, make_pipeline("simplify,dedup-constants"), Facts())
+    run_pipeline(module, make_pipeline("simplify,dedup-constants"), PassContext())
     assert module.operation.verify() and "@use" in str(module)

@@ -16,7 +16,7 @@ import jxc
 from jxc.backend.from_module import lowered_from_module
 from jxc.ir import count_ops, make_context, read_module, walk
 from jxc.pipeline import make_pipeline, run_pipeline
-from jxc.rewrite import Facts
+from jxc.rewrite import PassContext
 
 X = np.array([1.5, -0.0, np.nan, np.inf, -2.0, 0.0, 7.0, -np.inf], np.float32)
 M = np.arange(32, dtype=np.float32).reshape(4, 8) - 7
@@ -207,7 +207,7 @@ IDIOMS: dict[str, Idiom] = {
 
 def optimised(function: Callable[..., Any], arguments: tuple[Any, ...]) -> ir.Module:
     module = read_module(jax.jit(function).lower(*arguments).as_text(), make_context())
-    run_pipeline(module, make_pipeline("O1"), Facts())
+    run_pipeline(module, make_pipeline("O1"), PassContext())
     return module
 
 

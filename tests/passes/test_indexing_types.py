@@ -7,7 +7,7 @@ import pytest
 from jxc.errors import JxcError
 from jxc.ir import clone_module, make_context, read_module
 from jxc.pipeline import make_pipeline, run_pipeline
-from jxc.rewrite import Facts
+from jxc.rewrite import PassContext
 
 INTEGERS = ("i1", "i4", "ui4", "i8", "ui8", "i64", "ui64")
 FLOATS = ("f8E5M2", "f8E4M3B11FNUZ", "bf16", "f64")
@@ -152,7 +152,7 @@ def test_unusual_types(element: str) -> None:
                     continue
                 valid.add((op, shape))
                 after = clone_module(before)
-                run_pipeline(after, make_pipeline("simplify"), Facts())
+                run_pipeline(after, make_pipeline("simplify"), PassContext())
                 assert after.operation.verify()
     assert len(valid) > 40, sorted(map(str, valid))
     assert {"gather", "scatter", "dynamic_slice"} <= {op for op, _ in valid}

@@ -10,7 +10,7 @@ import pytest
 from jxc.errors import JxcError
 from jxc.ir import make_context, read_module
 from jxc.pipeline import make_pipeline, run_pipeline
-from jxc.rewrite import Facts
+from jxc.rewrite import PassContext
 
 ELEMENTS = (
     *("i1", "i2", "ui4", "i8", "ui64", "f4E2M1FN", "f8E4M3FN", "f8E4M3FNUZ", "f8E8M0FNU"),
@@ -94,6 +94,6 @@ def test_nothing_is_raised(element: str) -> None:
             continue
         if module is not None:
             valid.add((first, second))
-            run_pipeline(module, pipeline, Facts(assumptions=_PROMISES))
+            run_pipeline(module, pipeline, PassContext(assumptions=_PROMISES))
             assert module.operation.verify()
     assert len(valid) > 50, len(valid)

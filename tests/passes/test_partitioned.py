@@ -12,13 +12,13 @@ import jax
 import pytest
 from jaxlib.mlir import ir
 
-from jxc.analysis.collectives import collectives_of
-from jxc.analysis.hlo import parse_hlo
 from jxc.backend import _private
 from jxc.check.entries import main_type
+from jxc.hlo import parse_hlo
 from jxc.ir import clone_module
 from jxc.rewrite import Rule
 from jxc.rewrite.driver import apply_rules
+from jxc.tools.report.collectives import collectives_of
 
 from ..lit_seeds import Seed, all_rules, seeds_for
 
@@ -46,7 +46,7 @@ def _compare(rule: Rule, seed: Seed, split: Split) -> None:
     before = _partitioned(seed.program.module, split)
     after = clone_module(before)
     with after.context, ir.Location.unknown():
-        if not apply_rules(after.operation, [rule], seed.facts):
+        if not apply_rules(after.operation, [rule], seed.context):
             return
     where = f"{seed.name}, axes {split} over two devices"
     try:

@@ -16,7 +16,7 @@ from jxc.rewrite import exact
 
 from ..lit_cases import FILES, Run, rewrite, runs
 
-RUNS = [run for file in FILES for run in runs(file) if run.facts.assumptions]
+RUNS = [run for file in FILES for run in runs(file) if run.context.assumptions]
 SEEDS = 40  # of a few elements each
 
 
@@ -38,7 +38,7 @@ def _is_exact(run: Run) -> bool:
 def _is_kept(run: Run, values: list[np.ndarray]) -> np.ndarray:
     """Where none of these is a NaN, of one shape if that was promised; else everywhere."""
     kept = np.ones((), bool)
-    for value in values if "no-nans" in run.facts.assumptions else ():
+    for value in values if "no-nans" in run.context.assumptions else ():
         if value.dtype.kind == "f":
             kept = kept & ~np.isnan(value)
     return kept
@@ -59,14 +59,14 @@ def test_right_where_the_promise_holds(run: Run) -> None:
             compared += int(kept.sum())
             for a, b in zip(expected, found, strict=True):
                 same = (a == b) | ((a != a) & (b != b))
-                if a.dtype.kind == "f" and "no-signed-zeros" not in run.facts.assumptions:
+                if a.dtype.kind == "f" and "no-signed-zeros" not in run.context.assumptions:
                     same &= (np.signbit(a) == np.signbit(b)) | (a != a)
                 assert (same | ~kept).all(), f"@{name} on {inputs}: {a}, then {b}"
     assert compared > SEEDS
 
 
 def test_there_are_promises() -> None:
-    assert {promise for run in RUNS for promise in run.facts.assumptions} == {
+    assert {promise for run in RUNS for promise in run.context.assumptions} == {
         "no-nans",
         "no-signed-zeros",
     }

@@ -11,7 +11,7 @@ from jaxlib.mlir import ir
 from jxc.check import compare_modules
 from jxc.ir import clone_module, make_context, read_module
 from jxc.pipeline import make_pipeline, run_pipeline
-from jxc.rewrite import Facts
+from jxc.rewrite import PassContext
 
 PROGRAMS = 240  # for each type of element, several to a module
 
@@ -105,7 +105,7 @@ def test_reductions(element: str) -> None:
     for _ in range(PROGRAMS // 20):
         before = _module(generator, element, 20)
         after = clone_module(before)
-        hits += run_pipeline(after, make_pipeline("simplify"), Facts()).hits
+        hits += run_pipeline(after, make_pipeline("simplify"), PassContext()).hits
         verdict = compare_modules(before, after)
         assert verdict.agrees, f"{verdict}\n{before}\n{after}"
         assert set(verdict.runs.values()) == {"interpreter"}, verdict.reasons
@@ -145,5 +145,5 @@ def test_what_nobody_expects_is_left_valid(name: str) -> None:
     arguments = "%s: tensor<f32>, %d: tensor<?xf32>, %x: tensor<2xbf16>, %token: !stablehlo.token"
     text = f"func.func @main({arguments}) {{\n{UNEXPECTED[name]}\nreturn\n}}"
     module = read_module(text, make_context())
-    run_pipeline(module, make_pipeline("simplify"), Facts())
+    run_pipeline(module, make_pipeline("simplify"), PassContext())
     assert module.operation.verify()

@@ -11,7 +11,7 @@ import pytest
 from jax import lax
 
 import jxc
-from jxc.cost import reductions as cost
+from jxc.passes.reductions import cost as cost
 
 SLICES, ARGUMENT = "reduce-to-slices", "argument-to-two-reductions"
 SPECIAL = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 1e-45, 1.0, -1.0], np.float32)

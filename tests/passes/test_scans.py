@@ -14,9 +14,9 @@ from jax import lax
 
 import jxc
 from jxc.check.run import shared_interpreter
-from jxc.cost import scans as cost
 from jxc.cost.rates import Rates
-from jxc.cost.scans import Plan, Scan
+from jxc.passes.scans import cost as cost
+from jxc.passes.scans.cost import Plan, Scan
 
 CHOICE, SUM = "running-of-any-order-to-loop", "running-sum-to-loop"
 RUNNING = {

@@ -12,7 +12,7 @@ from jaxlib.mlir import ir
 from jxc.check import compare_modules
 from jxc.ir import clone_module, make_context, read_module
 from jxc.pipeline import make_pipeline, run_pipeline
-from jxc.rewrite import Facts
+from jxc.rewrite import PassContext
 
 CHAINS = 25  # modules per seed, each of one function with several results
 ELEMENTS = ("f32", "i8", "ui8", "i1", "bf16", "complex<f32>")
@@ -225,8 +225,8 @@ def _module(w: Writer, arguments: str) -> ir.Module:
 
 def _check(before: ir.Module, kinds: tuple[str, ...]) -> int:
     after = clone_module(before)
-    report = run_pipeline(after, make_pipeline("trivial-dce,simplify"), Facts())
-    again = run_pipeline(after, make_pipeline("simplify"), Facts())
+    report = run_pipeline(after, make_pipeline("trivial-dce,simplify"), PassContext())
+    again = run_pipeline(after, make_pipeline("simplify"), PassContext())
     assert not again.hits, f"one run leaves nothing for a second: {again.hits}\n{before}\n{after}"
     verdict = compare_modules(before, after, kinds=kinds)
     assert verdict.agrees, f"{verdict}\n{before}\n{after}"

@@ -7,7 +7,7 @@ import pytest
 from jxc.check import compare_modules
 from jxc.ir import clone_module, make_context, read_module
 from jxc.pipeline import make_pipeline, run_pipeline
-from jxc.rewrite import Facts
+from jxc.rewrite import PassContext
 
 INTEGERS = ("i1", "i4", "ui4", "i8", "ui8", "i16", "ui16", "i32", "ui32", "i64", "ui64")
 FLOATS = ("f8E5M2", "f8E4M3FN", "f8E4M3B11FNUZ", "f8E4M3FNUZ", "f8E5M2FNUZ", "bf16", "f16", "f32")
@@ -30,7 +30,7 @@ def test_converts_by_way_of_every_type(first: str) -> None:
     text = "\n".join([f"func.func @main(%x: {start}) -> ({kinds}) {{", *lines])
     before = read_module(f"{text}\nreturn {names} : {kinds}\n}}", make_context())
     after = clone_module(before)
-    report = run_pipeline(after, make_pipeline("convert-of-convert"), Facts())
+    report = run_pipeline(after, make_pipeline("convert-of-convert"), PassContext())
     assert report.hits or first == "f64"
     verdict = compare_modules(before, after, kinds=("edge", "normal"))
     assert verdict.agrees and set(verdict.runs.values()) == {"interpreter"}, str(verdict)
@@ -47,6 +47,6 @@ def test_splats_keep_their_bits(bits: str) -> None:
     text = f"func.func @main() -> tensor<2xui32> {{\n{body}\nreturn %r : tensor<2xui32>\n}}"
     before = read_module(text, make_context())
     after = clone_module(before)
-    assert run_pipeline(after, make_pipeline("simplify"), Facts()).hits
+    assert run_pipeline(after, make_pipeline("simplify"), PassContext()).hits
     assert "broadcast" not in str(after)
     assert compare_modules(before, after).agrees

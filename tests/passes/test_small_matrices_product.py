@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from jax import lax
 
 import jxc
-from jxc.cost import small_matrices as cost
+from jxc.passes.small_matrices import cost as cost
 
 SMALL = "small-product-to-multiply-add"
 TALL = "tall-product-to-multiply-add"

@@ -12,7 +12,7 @@ import pytest
 from jax import lax
 
 import jxc
-from jxc.cost import sorting as cost
+from jxc.passes.sorting import cost as cost
 
 PACKED, TOP_K = "sort-to-packed-sort", "slice-of-sort-to-top-k"
 FLOATS = (np.float32, np.float16, ml_dtypes.bfloat16)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import jxc
-from jxc.cost import threefry as cost
+from jxc.passes.threefry import cost as cost
 
 RULE = "unroll-integer-loop"
 KEY = jax.random.PRNGKey(42)

@@ -7,7 +7,7 @@ import jxc
 from jxc.errors import JxcError, UsageError
 from jxc.ir import make_context, read_module, write_text
 from jxc.pipeline import Invariants, PassError, make_pipeline, our_passes, run_pipeline
-from jxc.rewrite import Facts, driver, module_pass, rule_pass
+from jxc.rewrite import PassContext, driver, module_pass, rule_pass
 
 TEXT = """
 module @m {
@@ -38,7 +38,7 @@ def test_opt_takes_text():
 
 
 def test_a_rule_by_name_and_hits(module):
-    report = run_pipeline(module, make_pipeline("transpose-of-transpose"), Facts())
+    report = run_pipeline(module, make_pipeline("transpose-of-transpose"), PassContext())
     assert report.hits == {"transpose-of-transpose": 1}
     assert report.seconds > 0
 
@@ -122,7 +122,7 @@ def test_pass_names_are_their_files():
 
 def test_an_empty_rule_pass_does_nothing(module):
     before = write_text(module)
-    run_pipeline(module, make_pipeline(rule_pass("nothing", "Do nothing.", [])), Facts())
+    run_pipeline(module, make_pipeline(rule_pass("nothing", "Do nothing.", [])), PassContext())
     assert write_text(module) == before
 
 
@@ -139,7 +139,7 @@ def test_a_pass_whose_rules_have_no_op_to_look_at_is_passed_by(monkeypatch):
     )
     text = "func.func @main(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }"
     module = read_module(text, make_context())
-    report = run_pipeline(module, make_pipeline("convolution"), Facts())
+    report = run_pipeline(module, make_pipeline("convolution"), PassContext())
     assert not ran and {count.tries for count in report.steps[0].rules} == {0}
     with pytest.raises(UsageError, match="has no rule 'nothing'"):
-        run_pipeline(module, make_pipeline("convolution{disable-patterns=nothing}"), Facts())
+        run_pipeline(module, make_pipeline("convolution{disable-patterns=nothing}"), PassContext())

@@ -9,7 +9,7 @@ from jxc.errors import UsageError
 from jxc.ir import make_context, read_module, write_text
 from jxc.rewrite import (
     ConvergenceError,
-    Facts,
+    PassContext,
     RuleError,
     apply_rules,
     approximates,
@@ -31,9 +31,9 @@ def negate_of_negate(op: NegOp) -> ir.Value | None:
 
 
 @rule(reassociates)
-def double_is_add(op: MulOp | AddOp, facts: Facts) -> ir.Value | None:
+def double_is_add(op: MulOp | AddOp, context: PassContext) -> ir.Value | None:
     """x * x -> x + x: wrong, to see that it fires, on the gpu only."""
-    if facts.target == "gpu" and isinstance(op, MulOp):
+    if context.target == "gpu" and isinstance(op, MulOp):
         return stablehlo.add(op.lhs, op.rhs)
     return None
 
@@ -55,7 +55,7 @@ def parsed(attribute=""):
 
 def test_counts():
     module = parsed()
-    [count] = apply_rules(module.operation, [negate_of_negate], Facts())
+    [count] = apply_rules(module.operation, [negate_of_negate], PassContext())
     assert count.hits == 1
     assert count.tries >= 1
     assert "negate" not in write_text(module)
@@ -64,8 +64,8 @@ def test_counts():
 def test_facts_and_unions_of_roots():
     assert double_is_add.roots == ("stablehlo.multiply", "stablehlo.add")
     cpu, gpu = parsed(), parsed()
-    apply_rules(cpu.operation, [double_is_add], Facts())
-    apply_rules(gpu.operation, [double_is_add], Facts(target="gpu"))
+    apply_rules(cpu.operation, [double_is_add], PassContext())
+    apply_rules(gpu.operation, [double_is_add], PassContext(target="gpu"))
     assert "multiply" in write_text(cpu)
     assert "multiply" not in write_text(gpu)
 
@@ -74,19 +74,19 @@ def test_facts_and_unions_of_roots():
 def test_annotated_ops_are_neither_replaced_nor_looked_through(attribute):
     module = parsed(attribute)
     before = write_text(module)
-    apply_rules(module.operation, [negate_of_negate], Facts())
+    apply_rules(module.operation, [negate_of_negate], PassContext())
     assert write_text(module) == before
 
 
 def test_our_own_attributes_do_not_count_as_annotations():
     module = parsed("jxc.flops = 4 : i64")
-    apply_rules(module.operation, [negate_of_negate], Facts())
+    apply_rules(module.operation, [negate_of_negate], PassContext())
     assert "negate" not in write_text(module)
 
 
 def test_locations_carry_over():
     module = parsed()
-    apply_rules(module.operation, [double_is_add], Facts(target="gpu"))
+    apply_rules(module.operation, [double_is_add], PassContext(target="gpu"))
     adds = [o for o in module.body.operations[0].regions[0].blocks[0] if isinstance(o, AddOp)]
     assert [str(op.location) for op in adds] == ['loc("-":5:8)']
 
@@ -102,11 +102,14 @@ def test_targets_and_assumptions_select():
         """-x -> x."""
         return op.operand
 
-    for each, facts in ((on_tpu, Facts("tpu")), (promised, Facts(assumptions={"no-nans"}))):
+    for each, context in (
+        (on_tpu, PassContext("tpu")),
+        (promised, PassContext(assumptions={"no-nans"})),
+    ):
         module = parsed()
-        assert apply_rules(module.operation, [each], Facts()) == []
+        assert apply_rules(module.operation, [each], PassContext()) == []
         assert "negate" in write_text(module)
-        apply_rules(module.operation, [each], facts)
+        apply_rules(module.operation, [each], context)
         assert "negate" not in write_text(module)
 
 
@@ -132,9 +135,9 @@ def test_what_cuts_up_axes_is_for_one_device_alone(axes, left):
 
     text = PARTITIONED.replace("AXES", axes).replace("SIZE", "8")
     module = read_module(text, make_context())
-    apply_rules(module.operation, [rule(exact, partitioned=False)(drop)], Facts())
+    apply_rules(module.operation, [rule(exact, partitioned=False)(drop)], PassContext())
     assert write_text(module).count("stablehlo.negate") == left
-    apply_rules(module.operation, [rule(exact)(drop)], Facts())
+    apply_rules(module.operation, [rule(exact)(drop)], PassContext())
     assert "stablehlo.negate" not in write_text(module)
 
 
@@ -153,13 +156,13 @@ def test_rules_that_chase_each_other_are_named_and_the_module_stays_valid():
     with pytest.raises(
         ConvergenceError, match=r"to-(add|multiply) \(25\), to-(add|multiply) \(25\)"
     ):
-        apply_rules(module.operation, [to_add, to_multiply], Facts())
+        apply_rules(module.operation, [to_add, to_multiply], PassContext())
     assert module.operation.verify()
 
 
 def test_a_bound_on_rewrites_stops_quietly():
     module = parsed()
-    apply_rules(module.operation, [negate_of_negate], Facts(), max_num_rewrites=0)
+    apply_rules(module.operation, [negate_of_negate], PassContext(), max_num_rewrites=0)
     assert write_text(module).count("negate") == 2
 
 
@@ -170,7 +173,7 @@ def test_a_replacement_of_another_type_is_refused():
         return stablehlo.compare(op.lhs, op.rhs, stablehlo.ComparisonDirectionAttr.get("EQ"))
 
     with pytest.raises(RuleError, match=r"has type tensor<4xi1>; stablehlo.multiply has") as caught:
-        apply_rules(parsed().operation, [mistyped], Facts())
+        apply_rules(parsed().operation, [mistyped], PassContext())
     assert caught.value.__notes__ == ["in rule mistyped, on stablehlo.multiply at -:5:8"]
 
 
@@ -183,19 +186,19 @@ def test_an_op_that_is_built_and_left_lying_about_is_erased():
 
     module = parsed()
     before = write_text(module)
-    [count] = apply_rules(module.operation, [undecided], Facts())
+    [count] = apply_rules(module.operation, [undecided], PassContext())
     assert (count.tries, count.hits) == (1, 0)
     assert write_text(module) == before
 
 
 def test_a_rule_that_looks_for_an_operand_is_tried_only_there():
-    @rule(exact, of=MulOp)
+    @rule(exact, producer=MulOp)
     def after_multiply(op: NegOp) -> ir.Value | None:
         """-(x * y) -> x * y: wrong, to see where it is tried."""
         return op.operand
 
     module = parsed()
-    [count] = apply_rules(module.operation, [after_multiply], Facts())
+    [count] = apply_rules(module.operation, [after_multiply], PassContext())
     assert (count.tries, count.hits) == (0, 0)
 
 
@@ -206,7 +209,7 @@ def test_what_a_rule_builds_is_visited_next():
         return stablehlo.add(op.lhs, stablehlo.negate(stablehlo.negate(op.rhs)))
 
     module = parsed()
-    counts = apply_rules(module.operation, [twice_negated, negate_of_negate], Facts())
+    counts = apply_rules(module.operation, [twice_negated, negate_of_negate], PassContext())
     assert {count.name: count.hits for count in counts} == {
         "twice-negated": 1,
         "negate-of-negate": 2,
@@ -226,7 +229,7 @@ def test_rules_that_want_one_user_fire_when_the_others_are_gone():
         return op.lhs
 
     module = parsed()
-    counts = apply_rules(module.operation, [last_user, first_operand], Facts())
+    counts = apply_rules(module.operation, [last_user, first_operand], PassContext())
     assert {count.name: count.hits for count in counts} == {"last-user": 2, "first-operand": 1}
 
 
@@ -237,7 +240,7 @@ def test_returning_what_is_no_value_is_said():
         return 3
 
     with pytest.raises(RuleError, match="returned 3: expected a Value"):
-        apply_rules(parsed().operation, [three], Facts())
+        apply_rules(parsed().operation, [three], PassContext())
 
 
 def test_returning_the_op_itself_is_said():
@@ -247,12 +250,12 @@ def test_returning_the_op_itself_is_said():
         return op.result
 
     with pytest.raises(RuleError, match=r"a result of the stablehlo\.multiply that it was to rep"):
-        apply_rules(parsed().operation, [same], Facts())
+        apply_rules(parsed().operation, [same], PassContext())
 
 
 def test_facts_are_checked():
     with pytest.raises(UsageError, match="target 'CPU': expected cpu, gpu, tpu"):
-        Facts("CPU")
+        PassContext("CPU")
     assert promises("no-nans, no-infs") == {"no-nans", "no-infs"}
     with pytest.raises(UsageError, match="promise 'foo'"):
         promises(("foo",))
@@ -270,7 +273,7 @@ def unknown_annotation(op: "NowhereOp"):  # noqa: F821
     """-x."""
 
 
-def too_many(op: NegOp, facts: Facts, more):
+def too_many(op: NegOp, context: PassContext, more):
     """-x."""
 
 
@@ -280,7 +283,7 @@ def too_many(op: NegOp, facts: Facts, more):
         (no_docstring, "must state the equation"),
         (no_annotation, "annotate 'op' with the op class"),
         (unknown_annotation, "'NowhereOp' in its annotations is not imported"),
-        (too_many, r"expected the parameters \(op\) or \(op, facts\)"),
+        (too_many, r"expected the parameters \(op\) or \(op, context\)"),
     ],
 )
 def test_what_is_no_rule_is_refused_with_the_remedy(function, message):
@@ -306,13 +309,13 @@ def test_what_is_no_pass_is_refused_with_the_remedy():
     def silent(module):
         pass
 
-    def crowded(module, facts, more):
+    def crowded(module, context, more):
         """Do."""
 
     for function, message in (
         (untyped, "option 'option' needs a default and one of the types"),
         (silent, "its docstring is its help"),
-        (crowded, "expected \\(module\\) or \\(module, facts\\)"),
+        (crowded, "expected \\(module\\) or \\(module, context\\)"),
     ):
         with pytest.raises(TypeError, match=message):
             module_pass(function)

@@ -22,9 +22,9 @@ from ..errors import JxcError
 from ..ir import clone_module, count_ops, write_text
 from ..pipeline import PassError, PipelineLike, run_pipeline
 from ..pipeline.reproducer import write_reproducer
-from ..rewrite import Facts
+from ..rewrite import PassContext
+from ..source.callers import JxcWarning, first_time, warn_user
 from . import _private, log, registry
-from .callers import JxcWarning, first_time, warn_user
 from .log import Compilation, Log
 
 STAMP = "jxc.pipeline"
@@ -203,8 +203,8 @@ def _rewritten(plain: ir.Module, name: str, target: str, passes: log.Passes) -> 
             is_strict = found.strict
             copy = clone_module(plain)
             instruments = [passes] if log.passes_heard.keep_texts else []
-            facts = Facts(target, found.assume)
-            report = run_pipeline(copy, found.pipeline, facts, instruments=instruments)
+            pass_context = PassContext(target, found.assume)
+            report = run_pipeline(copy, found.pipeline, pass_context, instruments=instruments)
         except Exception as error:  # whatever it is, it must not end somebody's training run
             if is_strict:
                 raise

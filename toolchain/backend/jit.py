@@ -9,8 +9,8 @@ from typing import Any
 import jax
 
 from ..pipeline import PipelineLike
+from ..source.callers import warn_user
 from . import _private, hook
-from .callers import warn_user
 
 _is_outermost_trace = _private.is_outermost_trace
 

@@ -15,9 +15,9 @@ from ..frontend import LowerRequest, run_request
 from ..frontend.lowering import Lowering
 from ..frontend.lowering import lower as _lower
 from ..ir import clone_module, write_bytecode, write_text
-from ..ir.beside import BESIDE
+from ..ir.extra_results import BESIDE
 from ..pipeline import Pipeline, PipelineLike, Report, make_pipeline, run_pipeline
-from ..rewrite import Facts, promises
+from ..rewrite import PassContext, promises
 from . import _private, hook
 from .targets import Target, find_target
 from .targets.build import Build, build
@@ -139,7 +139,7 @@ class Lowered:
 
     def _after(self, steps: Pipeline, kind: str, assumptions: frozenset[str]) -> Lowered:
         module = clone_module(self.module)
-        report = run_pipeline(module, steps, Facts(kind, assumptions))
+        report = run_pipeline(module, steps, PassContext(kind, assumptions))
         ran = ",".join(filter(None, [self.pipeline, *map(str, steps.steps)]))
         history = (*self._ran, (steps, assumptions))
         return replace(self, module=module, pipeline=ran, report=report, _ran=history)
@@ -177,7 +177,7 @@ class Lowered:
         found = find_target(target) if target else None
         if found is None or (found.is_present and found.platform == jax.default_backend()):
             if BESIDE in self.module.operation.attributes:
-                from .instruments.executable import compiled
+                from ..tools.debug.executable import compiled
 
                 return compiled(self, self.module, options)
             return Executable(self._carrying().compile(options), self)
@@ -264,9 +264,9 @@ class CrossExecutable:
 
     @cached_property
     def _counted(self) -> dict[str, float]:
-        from ..analysis.hlo import parse_hlo
-        from ..analysis.work import executed, totals_of
         from ..cost.flops import TRANSCENDENTAL  # which XLA counts beside the flops
+        from ..hlo import parse_hlo
+        from ..hlo.work import executed, totals_of
 
         totals = totals_of(executed(parse_hlo(self.build.hlo)))
         return {

@@ -9,7 +9,7 @@ from jaxlib.mlir import ir
 
 from ..ir import clone_module
 from ..pipeline import Pipeline, Report, Step, run_pipeline
-from ..rewrite import Facts
+from ..rewrite import PassContext
 
 _BOUND = "max_num_rewrites"
 
@@ -38,14 +38,17 @@ class Culprit:
 
 
 def bisect(
-    module: ir.Module, pipeline: Pipeline, facts: Facts, is_wrong: Callable[[ir.Module], bool]
+    module: ir.Module,
+    pipeline: Pipeline,
+    context: PassContext,
+    is_wrong: Callable[[ir.Module], bool],
 ) -> Culprit | None:
     """The first pass, and in it the first rewrite, after which `is_wrong` holds.
 
     Args:
         module: the module before the pipeline.
         pipeline: after all of which `is_wrong` holds.
-        facts: what rules may know.
+        context: what rules may know.
         is_wrong: the test; a wrong module is taken to stay wrong.
 
     Returns:
@@ -54,7 +57,7 @@ def bisect(
 
     def after(steps: tuple[Step, ...]) -> tuple[ir.Module, Report]:
         copy = clone_module(module)
-        return copy, run_pipeline(copy, Pipeline(steps, pipeline.library), facts)
+        return copy, run_pipeline(copy, Pipeline(steps, pipeline.library), context)
 
     count = _first(len(pipeline.steps), lambda n: is_wrong(after(pipeline.steps[:n])[0]))
     if count is None or count == 0:

@@ -14,7 +14,7 @@ from jaxlib.mlir import ir
 from ..errors import UsageError
 from ..ir import ModuleSyntaxError, clone_module, write_text
 from ..pipeline import PassError, Pipeline, run_pipeline
-from ..rewrite import Facts
+from ..rewrite import PassContext
 from .conformance_program import Program, read_program
 from .inputs import CannotRun
 from .run import run_xla, shared_interpreter
@@ -158,7 +158,7 @@ def program_files(folder: Path) -> list[Path]:
 
 
 def run_programs(
-    files: Iterable[Path], pipelines: Mapping[str, Pipeline], facts: Facts | None = None
+    files: Iterable[Path], pipelines: Mapping[str, Pipeline], context: PassContext | None = None
 ) -> Summary:
     """Run each program as it was written, and after each pipeline.
 
@@ -169,22 +169,24 @@ def run_programs(
     Args:
         files: the programs; an iterable that shows progress will do.
         pipelines: by the name to show.
-        facts: what rules may know.
+        context: what rules may know.
     """
     summary = Summary((BASE, *(name for name in pipelines if name != BASE)))
     for file in files:
-        summary.outcomes[file.name] = _run_file(file, pipelines, facts or Facts(), summary.levels)
+        summary.outcomes[file.name] = _run_file(
+            file, pipelines, context or PassContext(), summary.levels
+        )
     return summary
 
 
 def _run_file(
-    file: Path, pipelines: Mapping[str, Pipeline], facts: Facts, levels: tuple[str, ...]
+    file: Path, pipelines: Mapping[str, Pipeline], context: PassContext, levels: tuple[str, ...]
 ) -> dict[str, Outcome]:
     try:
         program = read_program(file.read_bytes(), file.name)
     except (CannotRun, ModuleSyntaxError) as error:
         return dict.fromkeys(levels, Outcome("unsupported", str(error).splitlines()[0]))
-    trial = _Trial(program, facts)
+    trial = _Trial(program, context)
     others = {level: trial.after(pipelines[level]) for level in levels if level != BASE}
     return {BASE: trial.base, **others}
 
@@ -197,7 +199,7 @@ class _Trial:
     """One program, with what was found out about it."""
 
     program: Program
-    facts: Facts
+    context: PassContext
     known: dict[str, Outcome] = field(default_factory=dict)
 
     @cached_property
@@ -223,7 +225,7 @@ class _Trial:
         """The outcome after a pipeline, worked out once for each module that comes out."""
         module = clone_module(self.program.module)
         try:
-            run_pipeline(module, pipeline, self.facts)
+            run_pipeline(module, pipeline, self.context)
         except PassError as error:
             return Outcome("error", str(error).splitlines()[0], is_ours=True)
         text = write_text(module)

@@ -14,7 +14,7 @@ from ..errors import JxcError, UsageError
 from ..ir import clone_module
 from ..pipeline import Pipeline, PipelineLike, make_pipeline, run_pipeline
 from ..pipeline import Report as RunReport
-from ..rewrite import Contract, Facts, exact, reassociates
+from ..rewrite import Contract, PassContext, exact, reassociates
 from .bisect import Culprit, bisect
 from .compare import Report, compare_modules
 from .entries import entry_names, with_main
@@ -99,29 +99,33 @@ def _verdict(
 
 
 def verify_pipeline(
-    module: ir.Module, pipeline: PipelineLike, *, facts: Facts | None = None, seeds: int = 3
+    module: ir.Module, pipeline: PipelineLike, *, context: PassContext | None = None, seeds: int = 3
 ) -> list[Verdict]:
     """Compare a module with itself after a pipeline, by the loosest contract that was used.
 
     Where they agree, the same for the module with an extent made 1 or 0, each in turn: rules that
     count on more are found out there.
     """
-    steps, known = make_pipeline(pipeline), facts or Facts()
+    steps, known = make_pipeline(pipeline), context or PassContext()
     verdicts = _compared(module, steps, known, seeds)
     if not all(verdict.agrees for verdict in verdicts):
         return verdicts
     return [_elsewhere(module, verdict, steps, known) for verdict in verdicts]
 
 
-def _compared(module: ir.Module, steps: Pipeline, facts: Facts, seeds: int) -> list[Verdict]:
-    after, contract = _after(module, steps, facts)
+def _compared(
+    module: ir.Module, steps: Pipeline, context: PassContext, seeds: int
+) -> list[Verdict]:
+    after, contract = _after(module, steps, context)
     return verify_modules(module, after, contract=contract, seeds=seeds)
 
 
-def _elsewhere(module: ir.Module, verdict: Verdict, steps: Pipeline, facts: Facts) -> Verdict:
+def _elsewhere(
+    module: ir.Module, verdict: Verdict, steps: Pipeline, context: PassContext
+) -> Verdict:
     """The verdict, with what the program does at other extents."""
     for program in at_other_extents(with_main(module, verdict.function)):
-        [found] = _compared(program, steps, facts, seeds=1)
+        [found] = _compared(program, steps, context, seeds=1)
         if found.report.difference is not None:
             return replace(found, function=verdict.function, program=program)
         verdict = replace(verdict, elsewhere=verdict.elsewhere + found.draws)
@@ -129,22 +133,22 @@ def _elsewhere(module: ir.Module, verdict: Verdict, steps: Pipeline, facts: Fact
 
 
 def blame(
-    module: ir.Module, pipeline: PipelineLike, *, facts: Facts | None = None, seeds: int = 3
+    module: ir.Module, pipeline: PipelineLike, *, context: PassContext | None = None, seeds: int = 3
 ) -> Culprit | None:
     """The first pass and rewrite of a pipeline that breaks a module; None if none does."""
     steps = make_pipeline(pipeline)
-    _, contract = _after(module, steps, facts or Facts())
+    _, contract = _after(module, steps, context or PassContext())
 
     def is_wrong(after: ir.Module) -> bool:
         verdicts = verify_modules(module, after, contract=contract, seeds=seeds)
         return any(v.report.difference is not None for v in verdicts)
 
-    return bisect(module, steps, facts or Facts(), is_wrong)
+    return bisect(module, steps, context or PassContext(), is_wrong)
 
 
-def _after(module: ir.Module, steps: Pipeline, facts: Facts) -> tuple[ir.Module, Contract]:
+def _after(module: ir.Module, steps: Pipeline, context: PassContext) -> tuple[ir.Module, Contract]:
     copy = clone_module(module)
-    return copy, contract_of(steps, run_pipeline(copy, steps, facts))
+    return copy, contract_of(steps, run_pipeline(copy, steps, context))
 
 
 def save_inputs(verdict: Verdict, path: Path) -> None:

@@ -20,7 +20,7 @@ from jaxlib.mlir.dialects import func, stablehlo
 from jaxlib.mlir.passmanager import PassManager
 
 from ..ir import _private, make_context, read_module, register_native_passes
-from .mend import mend
+from .interpreter_fixes import mend
 
 _MODULES_PER_CONTEXT = 200  # a context takes longer to make than a run, and forgets no constant
 _PREPARE = "builtin.module(inline,func.func(chlo-legalize-to-stablehlo))"

@@ -12,8 +12,9 @@ from typing import Any
 
 import click
 
-from ..cost.rates import SCHEMA_VERSION, Rate, Rates, all_rates, rates_file, rates_of
+from ..cost.rates import SCHEMA_VERSION, Rate, Rates, rates_file, rates_of
 from ..errors import UsageError
+from ..tools.calibrate.rates import all_rates
 
 
 @click.command(short_help="Measure this machine, once, for the decisions of passes.")
@@ -72,7 +73,7 @@ def _forget(file: Path) -> None:
 
 
 def _measure(target: str, seconds: float, file: Path) -> None:
-    from ..backend.calibrate import calibrate, save_rates
+    from ..tools.calibrate.calibrate import calibrate, save_rates
 
     with _progress() as told:
         figures = calibrate(target, seconds=seconds, progress=told)

@@ -98,11 +98,11 @@ def _examine(
     as_json: bool,
     request: dict[str, Any],
 ) -> None:
-    from ..analysis.doctor import all_checks, choose_checks, examine, program_of
-    from ..analysis.doctor.run import quiet_about_donation
-    from ..analysis.doctor.silence import unknown_names
     from ..backend.lowered import lowered_from_request
     from ..frontend import LowerRequest
+    from ..tools.doctor import all_checks, choose_checks, examine, program_of
+    from ..tools.doctor.run import quiet_about_donation
+    from ..tools.doctor.silence import unknown_names
 
     checks = choose_checks(only, ignore)
     with quiet_about_donation(), contextlib.redirect_stdout(sys.stderr):
@@ -121,7 +121,7 @@ def _examine(
 
 
 def _list(as_json: bool) -> None:
-    from ..analysis.doctor import all_checks
+    from ..tools.doctor import all_checks
 
     checks = all_checks().values()
     if as_json:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import JxcError, UsageError
+from ..tools.explain.script import Program, flush, when_imported
 from . import report
 from .io import write_output
-from .program import Program, flush, when_imported
 
 if TYPE_CHECKING:
-    from ..analysis.recompiles.log import Log
+    from ..tools.explain.log import Log
 
 
 @click.command(
@@ -53,7 +53,7 @@ def explain_command(script: str, args: tuple[str, ...], **flags: Any) -> None:
     for flag in ("output", "json_file", "html_file"):  # before the program runs for it
         flags[flag] = _writable(flags[flag])
     if flags["html_file"]:
-        from ..analysis.page import needs
+        from ..tools.page import needs
 
         needs.require()
     program = Program(script, args, is_module=flags["is_module"])
@@ -80,9 +80,9 @@ class _Listening:
 
     def start(self, program: Program) -> None:
         """Begin; where this jax cannot be listened to, say so and let the program run."""
-        from ..analysis.recompiles.log import explain
-        from ..backend import owners
-        from ..frontend.places import is_user_file
+        from ..source import owners
+        from ..source.lines import is_user_file
+        from ..tools.explain.log import explain
 
         if not is_user_file(program.file):  # installed: its package is what the user looks at
             owners.homes.append(os.path.dirname(program.file))
@@ -129,7 +129,7 @@ def _stdout_kept_apart() -> int:
 
 def _write(log: Log | None, script: str, flags: dict[str, Any], own_stdout: int | None) -> None:
     if flags["json_file"] != "-" or flags["output"]:
-        from .explain_table import table
+        from ..tools.explain.table import table
 
         text = table(log, is_whole=flags["is_whole"], to_file=bool(flags["output"]))
         if flags["output"]:
@@ -143,7 +143,7 @@ def _write(log: Log | None, script: str, flags: dict[str, Any], own_stdout: int 
 
 
 def _write_page(log: Log, script: str, file: str) -> None:
-    from ..analysis.page import write_page
+    from ..tools.page import write_page
 
     try:
         page = write_page(file, log.compilations, title=script)
@@ -157,7 +157,7 @@ _LISTS = ("compilations", "rows", "reasons", "effects", "failures")
 
 
 def _write_json(log: Log | None, script: str, file: str, own_stdout: int | None) -> None:
-    from ..analysis.recompiles import SCHEMA_VERSION
+    from ..tools.explain import SCHEMA_VERSION
 
     nothing = {"schema_version": SCHEMA_VERSION, "compiled": 0, "seconds": 0.0, "hits": {}}
     nothing |= {name: [] for name in _LISTS}

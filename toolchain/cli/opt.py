@@ -125,7 +125,7 @@ def _job(
     _check(pipeline, flags)
     if flags["dump_pass_pipeline"]:
         click.echo(str(pipeline), err=True)
-    return _Job(input_name(file), data, output, pipeline, facts_of(flags), stage, flags)
+    return _Job(input_name(file), data, output, pipeline, pass_context_of(flags), stage, flags)
 
 
 def _check(pipeline: Any, flags: dict[str, Any]) -> None:
@@ -140,11 +140,11 @@ def _check(pipeline: Any, flags: dict[str, Any]) -> None:
         raise UsageError("give one of --json, --emit-bytecode and --emit-portable")
 
 
-def facts_of(flags: dict[str, Any]) -> Any:
-    """The `Facts` that --target and --assume ask for."""
-    from ..rewrite import Facts, promises
+def pass_context_of(flags: dict[str, Any]) -> Any:
+    """The `PassContext` that --target and --assume ask for."""
+    from ..rewrite import PassContext, promises
 
-    return Facts(flags["target"].partition(":")[0], promises(flags["assume"]))
+    return PassContext(flags["target"].partition(":")[0], promises(flags["assume"]))
 
 
 def input_name(file: str) -> str:
@@ -177,7 +177,7 @@ class _Job:
     data: bytes
     output: str
     pipeline: Any
-    facts: Any
+    pass_context: Any
     stage: Stage
     flags: dict[str, Any]
 
@@ -233,7 +233,7 @@ def _run_one(job: _Job, data: bytes) -> tuple[Any, Any]:
         report = run_pipeline(
             module,
             job.pipeline,
-            job.facts,
+            job.pass_context,
             instruments=[job.stage, *_instruments(job.flags)],
             verify_each=job.flags["verify_each"],
             name=name,

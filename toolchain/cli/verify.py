@@ -13,7 +13,7 @@ import click
 
 from ..errors import UsageError
 from .io import read_input, write_output
-from .opt import chosen_pipeline, facts_of, input_name, pipeline_options
+from .opt import chosen_pipeline, input_name, pass_context_of, pipeline_options
 from .verify_conformance import run_conformance
 from .verify_reduce import as_object, check_reduce_options, counterexample, reduce_options
 from .verify_xla import run_xla_bisect
@@ -98,8 +98,8 @@ def _compare(modules: list[Any], pipeline: Any, flags: dict[str, Any]) -> list[A
     from ..check.verify import CONTRACTS, verify_modules, verify_pipeline
 
     if pipeline is not None:
-        facts = facts_of(flags)
-        return verify_pipeline(modules[0], pipeline, facts=facts, seeds=flags["draws"])
+        pass_context = pass_context_of(flags)
+        return verify_pipeline(modules[0], pipeline, context=pass_context, seeds=flags["draws"])
     contract = CONTRACTS[flags["contract"] or "exact"]
     return verify_modules(*modules, contract=contract, seeds=flags["draws"])
 
@@ -110,7 +110,7 @@ def _culprit(module: Any, pipeline: Any, verdicts: list[Any], flags: dict[str, A
     differs = any(verdict.report.difference is not None for verdict in verdicts)
     if not (flags["bisect"] and differs):
         return None
-    return blame(module, pipeline, facts=facts_of(flags), seeds=flags["draws"])
+    return blame(module, pipeline, context=pass_context_of(flags), seeds=flags["draws"])
 
 
 def _print(

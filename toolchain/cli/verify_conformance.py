@@ -12,7 +12,7 @@ import click
 
 from ..errors import UsageError
 from .io import write_output
-from .opt import chosen_pipeline, facts_of
+from .opt import chosen_pipeline, pass_context_of
 from .supervise import Stage, in_child, leave
 
 _LEVELS = ("O1", "O2")  # those that conformance is measured at, beside the programs as written
@@ -33,7 +33,7 @@ def run_conformance(before: str | None, flags: dict[str, Any]) -> None:
     library = Library.of_files(flags["load_pass"])
     asked = chosen_pipeline(flags, default="")
     levels = {name: make_pipeline(name, library) for name in ([asked] if asked else _LEVELS)}
-    summary = run_programs(_shown(files, stage), levels, facts_of(flags))
+    summary = run_programs(_shown(files, stage), levels, pass_context_of(flags))
     if flags["as_json"]:
         write_output(json.dumps(summary.as_object(), indent=2) + "\n", "-")
     else:

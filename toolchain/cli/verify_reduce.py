@@ -10,7 +10,7 @@ import click
 
 from ..errors import UsageError
 from .io import write_output
-from .opt import facts_of
+from .opt import pass_context_of
 
 
 def reduce_options(command: Any) -> Any:
@@ -41,9 +41,9 @@ def counterexample(module: Any, pipeline: Any, verdicts: list[Any], flags: dict[
     from ..check.reduce import module_text
     from ..check.reduce.counterexample import find_counterexample
 
-    facts, seeds = facts_of(flags), flags["draws"]
+    context, seeds = pass_context_of(flags), flags["draws"]
     with _status():
-        found = find_counterexample(module, pipeline, differing[0], facts=facts, seeds=seeds)
+        found = find_counterexample(module, pipeline, differing[0], context=context, seeds=seeds)
     if found is not None and flags["save_reduced"]:
         write_output(module_text(found.reduction.module), flags["save_reduced"])
         click.echo(f"counterexample saved to {flags['save_reduced']}", err=True)

@@ -7,10 +7,8 @@ it found in the user's configuration directory.
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
-import pkgutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -62,15 +60,6 @@ class Rates:
     def decides(self) -> bool:
         """Whether to go by these figures: they are shipped, or some were measured on the target."""
         return self.target == SHIPPED_TARGET or bool(self.measured)
-
-
-def all_rates() -> dict[str, Rate]:
-    """Every rate that a decision in this room asks for, by name."""
-    package = importlib.import_module(__package__ or "jxc.cost")
-    names = sorted(info.name for info in pkgutil.iter_modules(package.__path__))
-    modules = [importlib.import_module(f"{package.__name__}.{name}") for name in names]
-    found = [each for module in modules for each in vars(module).values() if isinstance(each, Rate)]
-    return {rate.name: rate for rate in found}
 
 
 def rates_file() -> Path | None:

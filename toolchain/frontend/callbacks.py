@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ..source.lines import Place, home_of, innermost_of
 from . import _private
 from .diagnose import Call, trace_error
 from .mesh import platform_of
-from .places import Place, home_of, innermost_of
 
 _CALLBACKS = {
     "pure_callback": "jax.pure_callback",

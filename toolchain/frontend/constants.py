@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
+from ..source.lines import Place, home_of, innermost_of, is_user_file
 from . import _private
 from .dtypes import short_dtype
-from .places import Place, home_of, innermost_of, is_user_file
 
 LARGE = 1 << 20
 """Bytes above which a captured constant deserves a warning."""

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import JxcError, UsageError, did_you_mean
+from ..source.lines import Place, definition_place, home_of, innermost_of, innermost_user_place
 from . import _private
 from .arguments import describe_call
 from .dtypes import canonical_dtype
-from .places import Place, definition_place, home_of, innermost_of, innermost_user_place
 
 
 class TraceError(JxcError):

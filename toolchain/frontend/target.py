@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from ..errors import JxcError, UsageError, did_you_mean
-from .places import innermost_user_place, short_path
+from ..source.lines import innermost_user_place, short_path
 
 _EXPECTED = "expected file.py:function or package.module:function"
 

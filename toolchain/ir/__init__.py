@@ -12,15 +12,7 @@ from .io import (
     write_portable,
     write_text,
 )
-from .module import (
-    argument_names,
-    clone_module,
-    count_ops,
-    functions,
-    has_regions,
-    op_names,
-    walk,
-)
+from .module import argument_names, clone_module, count_ops, functions, has_regions, op_names, walk
 
 __all__ = [
     "ModuleSyntaxError",

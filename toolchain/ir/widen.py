@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
-from .beside import terminator
+from .extra_results import terminator
 
 _SHARDINGS = ("sdy.sharding", "mhlo.sharding")  # of as many values as there were
 

@@ -15,7 +15,7 @@ from jaxlib.mlir import ir
 
 from ..errors import JxcError, UsageError
 from ..ir import clone_module, format_diagnostics, make_context, op_names, read_module
-from ..rewrite import Facts, RuleCount, promises
+from ..rewrite import PassContext, RuleCount, promises
 from .invariants import Invariants, verify
 from .native import converts, run_native
 from .pipeline import Pipeline, PipelineLike, Step, make_pipeline
@@ -82,7 +82,7 @@ class PassError(JxcError):
 def run_pipeline(
     module: ir.Module,
     pipeline: Pipeline,
-    facts: Facts,
+    context: PassContext,
     *,
     instruments: Sequence[Instrument] = (),
     verify_each: bool = True,
@@ -93,7 +93,7 @@ def run_pipeline(
     Args:
         module: the module; after an error it must not be used.
         pipeline: the steps.
-        facts: what rules may know.
+        context: what rules may know.
         instruments: called around each step.
         verify_each: check validity after each step; what must hold is checked at the end anyway.
         name: the file's, for messages.
@@ -102,7 +102,7 @@ def run_pipeline(
         PassError: a step failed, or broke what must hold.
     """
     with _no_collection():
-        return _run_steps(module, pipeline, facts, instruments, verify_each, name)
+        return _run_steps(module, pipeline, context, instruments, verify_each, name)
 
 
 @contextmanager
@@ -123,7 +123,7 @@ def _no_collection() -> Iterator[None]:
 def _run_steps(
     module: ir.Module,
     pipeline: Pipeline,
-    facts: Facts,
+    context: PassContext,
     instruments: Sequence[Instrument],
     verify_each: bool,
     name: str,
@@ -135,7 +135,7 @@ def _run_steps(
         is_last = index == len(pipeline.steps) - 1
         try:
             is_idle = present.leaves_idle(step)
-            done = _run_step(step, module, facts, instruments, is_idle=is_idle)
+            done = _run_step(step, module, context, instruments, is_idle=is_idle)
             may_differ = not _left_alone(step, done)
             if may_differ:
                 present.forget()
@@ -196,7 +196,7 @@ class _Present:
 def _run_step(
     step: Step,
     module: ir.Module,
-    facts: Facts,
+    context: PassContext,
     instruments: Sequence[Instrument],
     *,
     is_idle: bool,
@@ -211,7 +211,7 @@ def _run_step(
         run_native(str(step.element), module)
     else:
         with module.context, ir.Location.unknown(module.context):
-            counts = step.python.function(module.operation, facts, **step.options)
+            counts = step.python.function(module.operation, context, **step.options)
     done = StepReport(step.name, perf_counter() - start, tuple(counts or ()))
     for instrument in instruments:
         instrument.after(step, module, done)
@@ -258,5 +258,5 @@ def opt(
         copy = clone_module(module)
     else:
         copy = read_module(module, make_context(), name="<module>")
-    run_pipeline(copy, make_pipeline(pipeline), Facts(target, promises(assume)))
+    run_pipeline(copy, make_pipeline(pipeline), PassContext(target, promises(assume)))
     return copy

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from .context import TARGETS, PassContext, promises
 from .contract import Contract, approximates, exact, reassociates
 from .driver import apply_rules, rule_pass
-from .facts import TARGETS, Facts, promises
 from .module_pass import File, Option, Pass, module_pass
 from .rule import Replacement, Rule, kebab, rule
 from .statistics import RuleCount
-from .sweep import ConvergenceError, RuleError
+from .worklist import ConvergenceError, RuleError
 
 __all__ = [
     "TARGETS",
     "Contract",
     "ConvergenceError",
-    "Facts",
     "File",
     "Option",
     "Pass",
+    "PassContext",
     "Replacement",
     "Rule",
     "RuleCount",

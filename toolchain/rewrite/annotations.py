@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from jaxlib.mlir import ir
 
-from ..ir.fences import is_store
+from ..ir.materialize import is_store
 
 
 def has_annotation(op: ir.OpView | ir.Operation) -> bool:

@@ -10,22 +10,22 @@ from jaxlib.mlir import ir
 from ..cost.rates import SHIPPED_TARGET
 from ..errors import UsageError
 from ..ir.partitions import is_local, is_partitioned
-from .facts import Facts
+from .context import PassContext
 from .module_pass import Option, Pass
 from .rule import Replacement, Rule
 from .statistics import RuleCount
-from .sweep import Sweep
+from .worklist import Sweep
 
 
 def apply_rules(
-    module: ir.Operation, rules: Sequence[Rule], facts: Facts, *, max_num_rewrites: int = -1
+    module: ir.Operation, rules: Sequence[Rule], context: PassContext, *, max_num_rewrites: int = -1
 ) -> list[RuleCount]:
     """Rewrite `module` in place with `rules` until none applies; ops that nobody uses are erased.
 
     Args:
         module: the operation of a module.
         rules: tried in this order on each op.
-        facts: given to the rules that ask for it; selects by target and assumption.
+        context: given to the rules that ask for it; selects by target and assumption.
         max_num_rewrites: stop, quietly, after so many rewrites; no limit when negative.
 
     Returns:
@@ -36,10 +36,10 @@ def apply_rules(
         RuleError: a replacement does not fit.
         Exception: whatever a rule raised, with a note naming the rule, the op and its place.
     """
-    active = [rule for rule in rules if _is_active(rule, facts)]
+    active = [rule for rule in rules if _is_active(rule, context)]
     if is_partitioned(module):
         active = [rule if rule.partitioned else _on_one_device(rule) for rule in active]
-    sweep = Sweep(module, active, facts, max_num_rewrites)
+    sweep = Sweep(module, active, context, max_num_rewrites)
     with module.context:
         sweep.run()
     return list(sweep.counts.values())
@@ -50,14 +50,14 @@ def rule_pass(name: str, doc: str, rules: Sequence[Rule]) -> Pass:
 
     def run(
         module: ir.Operation,
-        facts: Facts,
+        context: PassContext,
         *,
         disable_patterns: str = "",
         enable_patterns: str = "",
         max_num_rewrites: int = -1,
     ) -> list[RuleCount]:
         chosen = _select(name, rules, enable_patterns, disable_patterns)
-        return apply_rules(module, chosen, facts, max_num_rewrites=max_num_rewrites)
+        return apply_rules(module, chosen, context, max_num_rewrites=max_num_rewrites)
 
     options = [
         Option("disable-patterns", str, "", "rules to leave out, after commas"),
@@ -83,16 +83,16 @@ def _names(text: str) -> set[str]:
 def _on_one_device(rule: Rule) -> Rule:
     """The rule, for ops that each device runs by itself."""
 
-    def guarded(op: ir.OpView, *facts: Facts) -> Replacement:
-        return rule(op, *facts) if is_local(op) else None
+    def guarded(op: ir.OpView, *context: PassContext) -> Replacement:
+        return rule(op, *context) if is_local(op) else None
 
     return replace(rule, function=guarded)
 
 
-def _is_active(rule: Rule, facts: Facts) -> bool:
-    if rule.assumes is not None and rule.assumes not in facts.assumptions:
+def _is_active(rule: Rule, context: PassContext) -> bool:
+    if rule.assumes is not None and rule.assumes not in context.assumptions:
         return False
-    if rule.targets is None or facts.target in rule.targets:
+    if rule.targets is None or context.target in rule.targets:
         return True
     # One that pays by figures pays wherever they were measured.
-    return rule.wants_facts and SHIPPED_TARGET in rule.targets and facts.rates.decides
+    return rule.wants_context and SHIPPED_TARGET in rule.targets and context.rates.decides

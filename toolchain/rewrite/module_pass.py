@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from ..errors import UsageError
-from .facts import Facts
+from .context import PassContext
 from .rule import Rule, kebab
 from .statistics import RuleCount
 
@@ -66,7 +66,7 @@ class Pass:
         name: its spelling on the command line.
         doc: its help.
         options: by spelling.
-        function: called with the module's operation, `facts`, and options by parameter name;
+        function: called with the module's operation, `context`, and options by parameter name;
             returns the counts of the rules it ran, if it ran any.
         rules: the rules it is made of; empty for a pass that is a plain function.
         changes: the attributes of the module that it may change, which are nobody else's to touch.
@@ -116,8 +116,8 @@ def module_pass(
     """Turn a function on a module's operation into a `Pass`.
 
     Its name is its spelling on the command line, its keyword-only parameters (with defaults) are
-    its options, its docstring its help. A second positional parameter named `facts` receives the
-    `Facts` of the run. A pass that changes attributes of the module on purpose names them:
+    its options, its docstring its help. A second positional parameter named `context` receives the
+    `PassContext` of the run. A pass that changes attributes of the module on purpose names them:
     `@module_pass(changes=("mhlo.num_partitions",))`; to others they are what must hold. One that
     `adds_results` to @main is for jxc's own compile alone, which takes them apart again: JAX knows
     how many results its programs have.
@@ -134,14 +134,16 @@ def _pass_of(function: Callable[..., None], changes: frozenset[str], adds_result
     where = f"pass {function.__name__!r}"
     parameters = list(inspect.signature(function).parameters.values())
     positional = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
-    if not positional or positional[1:] not in ([], ["facts"]):
-        raise TypeError(f"{where}: expected (module) or (module, facts), then keyword-only options")
+    if not positional or positional[1:] not in ([], ["context"]):
+        raise TypeError(
+            f"{where}: expected (module) or (module, context), then keyword-only options"
+        )
     if not inspect.getdoc(function):
         raise TypeError(f"{where}: its docstring is its help; it has none")
-    wants_facts = len(positional) == 2
+    wants_context = len(positional) == 2
 
-    def call(module: Any, facts: Facts, **options: Any) -> None:
-        function(module, *([facts] if wants_facts else []), **options)
+    def call(module: Any, context: PassContext, **options: Any) -> None:
+        function(module, *([context] if wants_context else []), **options)
 
     return Pass(
         name=kebab(function.__name__),

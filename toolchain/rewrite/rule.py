@@ -22,13 +22,13 @@ class Rule:
 
     Attributes:
         name: kebab-case, as on the command line.
-        function: takes the op (and `facts`), returns what replaces its results, or None.
+        function: takes the op (and `context`), returns what replaces its results, or None.
         roots: the names of the ops it is tried on, such as "stablehlo.add".
         contract: how far it may move a result.
         assumes: the promise it needs from the user, if any.
         targets: the targets on which it pays; None for all.
-        wants_facts: whether `function` takes `facts`.
-        of: the kinds of op of which one must produce an operand; None for any.
+        wants_context: whether `function` takes `context`.
+        producer: the kinds of op of which one must produce an operand; None for any.
         partitioned: whether it is tried in programs that are partitioned over devices.
     """
 
@@ -38,8 +38,8 @@ class Rule:
     contract: Contract
     assumes: str | None
     targets: tuple[str, ...] | None
-    wants_facts: bool
-    of: frozenset[type] | None = None
+    wants_context: bool
+    producer: frozenset[type] | None = None
     partitioned: bool = True
 
     @property
@@ -57,7 +57,7 @@ class Rule:
 
     def may_fire_on(self, producers: Set[type]) -> bool:
         """Whether operands from ops of these kinds can be what the rule looks for."""
-        return self.of is None or not self.of.isdisjoint(producers)
+        return self.producer is None or not self.producer.isdisjoint(producers)
 
     def __call__(self, *args: Any) -> Replacement:
         return self.function(*args)
@@ -68,19 +68,19 @@ def rule(
     *,
     assumes: str | None = None,
     targets: Sequence[str] | None = None,
-    of: type | Sequence[type] | None = None,
+    producer: type | Sequence[type] | None = None,
     partitioned: bool = True,
 ) -> Callable[[Callable[..., Replacement]], Rule]:
     """Turn a function from an op to its replacement into a `Rule`.
 
     The root comes from the annotation of the first parameter: an op class, or a union of them. A
-    second parameter named `facts` receives the `Facts` of the run.
+    second parameter named `context` receives the `PassContext` of the run.
 
     Args:
         contract: `exact`, `reassociates` or `approximates(ulps=n)`.
         assumes: "no-nans", "no-infs" or "no-signed-zeros": tried only where the user promised it.
         targets: the targets on which the rule pays, such as ("cpu",); all when None.
-        of: an op class, or several: the rule is tried only where one of them produces an operand.
+        producer: an op class, or several: the rule is tried only where one of them produces an operand.
             It changes nothing but how quickly a rule that looks for such an operand is passed by.
         partitioned: False for what cuts up an axis, or loops over it, so that devices between which
             the axis is split would have to tell each other more: it is not tried in a program
@@ -102,8 +102,10 @@ def rule(
             contract=contract,
             assumes=assumes,
             targets=None if targets is None else tuple(targets),
-            wants_facts=len(inspect.signature(function).parameters) > 1,
-            of=None if of is None else frozenset([of] if isinstance(of, type) else of),
+            wants_context=len(inspect.signature(function).parameters) > 1,
+            producer=None
+            if producer is None
+            else frozenset([producer] if isinstance(producer, type) else producer),
             partitioned=partitioned,
         )
 
@@ -118,8 +120,8 @@ def kebab(name: str) -> str:
 def _roots(function: Callable[..., Replacement]) -> tuple[str, ...]:
     parameters = list(inspect.signature(function).parameters)
     where = f"rule {function.__name__!r}"
-    if not parameters or len(parameters) > 2 or parameters[1:] not in ([], ["facts"]):
-        raise TypeError(f"{where}: expected the parameters (op) or (op, facts), got {parameters}")
+    if not parameters or len(parameters) > 2 or parameters[1:] not in ([], ["context"]):
+        raise TypeError(f"{where}: expected the parameters (op) or (op, context), got {parameters}")
     if not inspect.getdoc(function):
         raise TypeError(f"{where}: its docstring must state the equation it applies")
     annotation = _annotations(function).get(parameters[0])

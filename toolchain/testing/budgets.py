@@ -8,15 +8,15 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
-from ..analysis.report import Compiled, read_optimised
-from ..analysis.sizes import parse_bytes, parse_count, show_bytes, show_count
-from ..analysis.verdict import Budgets, check
-from ..analysis.verdict_words import ELEMENT_TYPES, is_op, parse_words
 from ..backend.lowered import Lowered, lower
 from ..backend.targets import find_target
 from ..errors import JxcError, UsageError, did_you_mean
 from ..ir import count_ops
 from ..pipeline import PipelineLike
+from ..tools.report.forbidden import ELEMENT_TYPES, is_op, parse_words
+from ..tools.report.report import Compiled, read_optimised
+from ..tools.report.verdict import Budgets, check
+from ..units import parse_bytes, parse_count, show_bytes, show_count
 
 
 @dataclass(frozen=True)

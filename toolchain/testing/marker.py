@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..analysis.recompiles.log import explain
-from ..analysis.recompiles.records import Compilation
 from ..errors import UsageError
+from ..tools.explain.log import explain
+from ..tools.explain.records import Compilation
 from .budgets import BudgetExceeded, Limits, Program, exceeded
 
 _NAMED = 5  # programs in a message

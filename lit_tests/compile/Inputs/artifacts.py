@@ -7,21 +7,21 @@ def scaled(x, y):
     return {"tanh": jnp.tanh(x @ y) * 2.5, "sum": jnp.sum(y)}
 
 
-def twofold(hlo, facts):
-    print(f"for {facts.target}")
+def twofold(hlo, context):
+    print(f"for {context.target}")
     return hlo.replace("constant(2.5)", "constant(5)")
 
 
-def late(hlo, facts):
-    return twofold(hlo, facts) if "is_scheduled=true" in hlo else 0
+def late(hlo, context):
+    return twofold(hlo, context) if "is_scheduled=true" in hlo else 0
 
 
 late.stage = "post-scheduler"
 
 
-def wrong(hlo, facts):
+def wrong(hlo, context):
     return hlo["entry"]
 
 
-def without_tanh(hlo, facts):
+def without_tanh(hlo, context):
     return hlo.replace(" tanh(", " negate(")

@@ -9,8 +9,8 @@ from jaxlib.mlir import ir
 
 from ...errors import JxcError, UsageError
 from ...ir import clone_module
-from ...ir.beside import BESIDE
-from ...rewrite import Facts
+from ...ir.extra_results import BESIDE
+from ...rewrite import PassContext
 from .. import _private
 from ..lowered import CrossExecutable, Executable, Lowered
 from ..targets import Target
@@ -60,7 +60,7 @@ def _here(lowered: Lowered, xla_options: Mapping[str, Any] | None, hlo_pass: str
     return compile_through(
         find_hlo_pass(hlo_pass),
         lowered.module,
-        Facts("cpu"),
+        PassContext("cpu"),
         lambda module: compile_here(lowered, module, xla_options),
     )
 

@@ -1,6 +1,6 @@
 """A user's function on HLO text, run on one compilation and on no other.
 
-    def drop_copies(hlo: str, facts: jxc.rewrite.Facts) -> str | None: ...
+    def drop_copies(hlo: str, context: jxc.rewrite.PassContext) -> str | None: ...
     drop_copies.stage = "pre-scheduler"
 
 XLA calls what is registered with it for every module of the process: ours answers for one module,
@@ -20,7 +20,6 @@ from jax.extend import xla
 from jaxlib.mlir import ir
 
 from ...errors import JxcError, UsageError
-from ...frontend.places import definition_place, home_of, innermost_user_place
 from ...frontend.target import resolve_target
 from ...ir import clone_module, read_module
 from ...ir.hlo import (
@@ -32,7 +31,8 @@ from ...ir.hlo import (
     without_places,
     write_hlo,
 )
-from ...rewrite import Facts
+from ...rewrite import PassContext
+from ...source.lines import definition_place, home_of, innermost_user_place
 from ..targets.build import device_count
 
 HLO_STAGES = ("before", "pre-scheduler", "post-scheduler")
@@ -54,12 +54,12 @@ class HloPass:
 
     Attributes:
         name: for messages.
-        function: called as `function(text, facts)`; None says that nothing changes.
+        function: called as `function(text, context)`; None says that nothing changes.
         stage: one of `HLO_STAGES`.
     """
 
     name: str
-    function: Callable[[str, Facts], str | None]
+    function: Callable[[str, PassContext], str | None]
     stage: str = "before"
 
     def __post_init__(self) -> None:
@@ -81,28 +81,31 @@ def find_hlo_pass(spelling: str) -> HloPass:
 
 
 def compile_through(
-    hlo_pass: HloPass, module: ir.Module, facts: Facts, compile_: Callable[[ir.Module], Made]
+    hlo_pass: HloPass,
+    module: ir.Module,
+    context: PassContext,
+    compile_: Callable[[ir.Module], Made],
 ) -> Made:
     """What `compile_` makes of a module, the pass having run on it.
 
     Args:
         hlo_pass: the pass.
         module: what to compile; it stays as it is.
-        facts: what the pass is told.
+        context: what the pass is told.
         compile_: compiles a module, bypassing JAX's caches, which know nothing of the pass.
 
     Raises:
         JxcError: the pass raised, or returned what is not such a module; the message names the
             user's line. Or XLA refuses what it returned.
     """
-    call = _Call(hlo_pass, facts)
+    call = _Call(hlo_pass, context)
     if hlo_pass.stage == "before":
         _refuse_partitions(hlo_pass, module)
         return call.judge(compile_, _rewritten(module, call))
-    if facts.target != "cpu":
+    if context.target != "cpu":
         raise UsageError(
             f"--hlo-pass {hlo_pass.name}: stage {hlo_pass.stage} is inside the compiler, which JAX "
-            f"reaches for cpu only, not for {facts.target}: stage before is for every target"
+            f"reaches for cpu only, not for {context.target}: stage before is for every target"
         )
     proto = hlo_of_module(module)
     with registered(_XLA_STAGES[hlo_pass.stage], hlo_name(proto), call.on_proto):
@@ -157,9 +160,9 @@ def _rewritten(module: ir.Module, call: _Call) -> ir.Module:
 class _Call:
     """One run of a pass: what went wrong is kept, as XLA's own frames are no place to raise in."""
 
-    def __init__(self, hlo_pass: HloPass, facts: Facts) -> None:
+    def __init__(self, hlo_pass: HloPass, context: PassContext) -> None:
         self.hlo_pass = hlo_pass
-        self.facts = facts
+        self.context = context
         self.ran = False
         self.changed = False
         self._failure: JxcError | None = None
@@ -221,7 +224,7 @@ class _Call:
         function = self.hlo_pass.function
         try:
             with contextlib.redirect_stdout(sys.stderr):
-                return function(text, self.facts)
+                return function(text, self.context)
         except BaseException as error:  # sys.exit, too, would leave XLA half-way
             place = innermost_user_place(error.__traceback__, home_of(function))
             lines = [

@@ -15,7 +15,7 @@ from jaxlib.mlir import ir
 
 from ...errors import JxcError
 from ...ir import functions, walk
-from ...ir.beside import BESIDE
+from ...ir.extra_results import BESIDE
 from ...ir.shardings import Spec
 from .. import _private
 from ..from_module import call_targets, lowered_from_module

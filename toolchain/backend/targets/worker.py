@@ -81,10 +81,10 @@ def _through(hlo_pass: str | None, module: Any, kind: str, compile_: Callable[[A
     """What `compile_` makes of the module, the user's pass on HLO having run on it, if any."""
     if hlo_pass is None:
         return compile_(module)
-    from ...rewrite import Facts
+    from ...rewrite import PassContext
     from ..artifacts.hlo_pass import compile_through, find_hlo_pass
 
-    return compile_through(find_hlo_pass(hlo_pass), module, Facts(kind), compile_)
+    return compile_through(find_hlo_pass(hlo_pass), module, PassContext(kind), compile_)
 
 
 def _memory(executable: Any) -> dict[str, int]:

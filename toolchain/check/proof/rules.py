@@ -9,7 +9,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from ...ir import clone_module
-from ...rewrite import TARGETS, Facts, Rule, apply_rules, exact
+from ...rewrite import TARGETS, PassContext, Rule, apply_rules, exact
 from ..entries import main_type
 from ..inputs import CannotRun
 from ..run import shared_interpreter
@@ -33,13 +33,13 @@ def prove_rule(
         The element types of a variant on which the rule fires, and the verdict.
     """
     promised = frozenset([rule.assumes] if rule.assumes else [])
-    facts = Facts((rule.targets or TARGETS)[0], promised)
+    context = PassContext((rule.targets or TARGETS)[0], promised)
     for types, before in variants(program):
         if rule.contract != exact and not set(types.split(", ")) <= set(INTEGERS):
             continue
         after = clone_module(before)
         try:
-            (count,) = apply_rules(after.operation, [rule], facts)
+            (count,) = apply_rules(after.operation, [rule], context)
             after.operation.verify()
         except Exception as error:
             yield types, Verdict(Outcome.REFUTED, f"it raised {type(error).__name__}: {error}")

@@ -12,7 +12,7 @@ from jaxlib.mlir import ir
 from ...errors import JxcError
 from ...ir import clone_module, walk
 from ...pipeline import Pipeline, PipelineLike, make_pipeline, run_pipeline
-from ...rewrite import Facts, exact
+from ...rewrite import PassContext, exact
 from ..compare import Report, compare_modules
 from ..entries import with_main
 from ..extents import static_pairs
@@ -48,7 +48,7 @@ def find_counterexample(
     pipeline: PipelineLike,
     verdict: Verdict,
     *,
-    facts: Facts | None = None,
+    context: PassContext | None = None,
     seeds: int = 3,
     seconds: float = SECONDS,
 ) -> Counterexample | None:
@@ -58,7 +58,7 @@ def find_counterexample(
         module: the module, or the verdict's own program where it has one.
         pipeline: what breaks it.
         verdict: of the function that it breaks; has a difference.
-        facts: what rules may know.
+        context: what rules may know.
         seeds: how often to draw arguments; the same number shows the difference again.
         seconds: how long to search at most.
 
@@ -66,7 +66,7 @@ def find_counterexample(
         None where the difference does not show again on the function alone.
     """
     with closing(_interpreter(verdict)) as interpreter:
-        test = _Test(make_pipeline(pipeline), facts or Facts(), verdict, seeds, interpreter)
+        test = _Test(make_pipeline(pipeline), context or PassContext(), verdict, seeds, interpreter)
         is_alone = verdict.program is not None
         alone = module if is_alone else with_main(module, verdict.function)
         try:
@@ -102,7 +102,7 @@ def _ran_on_interpreter(verdict: Verdict) -> bool:
 @dataclass
 class _Test:
     pipeline: Pipeline
-    facts: Facts
+    context: PassContext
     found: Verdict
     seeds: int
     interpreter: Interpreter
@@ -120,7 +120,7 @@ class _Test:
         """The first draw that differs, or the last one."""
         contract = self.found.report.contract
         after = clone_module(module)
-        used = contract_of(self.pipeline, run_pipeline(after, self.pipeline, self.facts))
+        used = contract_of(self.pipeline, run_pipeline(after, self.pipeline, self.context))
         nothing = Report(contract, {}, {})
         if contract == exact != used:
             return Verdict("main", nothing, 0)

@@ -10,15 +10,7 @@ from ...ir import functions
 from ...ir.values import is_used
 from ...pipeline.native import run_native
 from ..entries import with_main
-from .edit import (
-    NotApplicable,
-    body,
-    entry,
-    keep_arguments,
-    remove_dead,
-    set_outputs,
-    terminator,
-)
+from .edit import NotApplicable, body, entry, keep_arguments, remove_dead, set_outputs, terminator
 from .search import Search, shrink
 
 

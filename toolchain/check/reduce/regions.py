@@ -10,16 +10,7 @@ from jaxlib.mlir.dialects import stablehlo
 
 from ...ir import walk
 from ...ir.values import is_used
-from .edit import (
-    NotApplicable,
-    add_argument,
-    body,
-    entry,
-    ops_of,
-    set_outputs,
-    terminator,
-    zero,
-)
+from .edit import NotApplicable, add_argument, body, entry, ops_of, set_outputs, terminator, zero
 from .search import Search
 
 _BODY = 1  # of a while: region 0 is its condition

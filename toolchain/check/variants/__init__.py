@@ -9,9 +9,9 @@ from jaxlib.mlir import ir
 from .plan import Plan, draw_plan
 from .program import Program
 from .rebuild import NotValid, rebuild
-from .trial import Trial, facts_for, try_rule
+from .trial import Trial, context_for, try_rule
 
-__all__ = ["NotValid", "Plan", "Program", "Trial", "facts_for", "rebuild", "try_rule", "vary"]
+__all__ = ["NotValid", "Plan", "Program", "Trial", "context_for", "rebuild", "try_rule", "vary"]
 
 
 def vary(program: Program, random: Random, *, mild: bool = False) -> ir.Module:

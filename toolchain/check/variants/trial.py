@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from jaxlib.mlir import ir
 
 from ...ir import clone_module
-from ...rewrite import Facts, Rule, apply_rules, exact
+from ...rewrite import PassContext, Rule, apply_rules, exact
 from ..compare import Report, compare_modules
 from ..extents import static_pairs
 from ..inputs import KINDS, CannotRun
@@ -39,22 +39,22 @@ class Trial:
         return bool(self.by)
 
 
-def facts_for(rule: Rule, facts: Facts) -> Facts:
-    """The facts under which the rule is tried at all: on its target, with the promise it needs."""
-    fits = rule.targets is None or facts.target in rule.targets
-    target = facts.target if fits or not rule.targets else rule.targets[0]
-    return Facts(target, facts.assumptions | ({rule.assumes} if rule.assumes else set()))
+def context_for(rule: Rule, context: PassContext) -> PassContext:
+    """The context under which the rule is tried at all: on its target, with the promise it needs."""
+    fits = rule.targets is None or context.target in rule.targets
+    target = context.target if fits or not rule.targets else rule.targets[0]
+    return PassContext(target, context.assumptions | ({rule.assumes} if rule.assumes else set()))
 
 
 def try_rule(
-    rule: Rule, program: ir.Module, facts: Facts, *, seed: int = 0, draws: int = len(DRAWN)
+    rule: Rule, program: ir.Module, context: PassContext, *, seed: int = 0, draws: int = len(DRAWN)
 ) -> Trial:
     """Apply the rule alone to a copy of a program until it no longer fires, and compare.
 
     Args:
         rule: the only rule applied.
         program: a module with @main; is left as it is.
-        facts: what the rule may know, see `facts_for`.
+        context: what the rule may know, see `context_for`.
         seed: of the arguments.
         draws: of arguments, for rules that are exact.
 
@@ -63,7 +63,7 @@ def try_rule(
         Exception: whatever the rule raised, with a note naming the op.
     """
     after = clone_module(program)
-    counts = apply_rules(after.operation, [rule], facts)
+    counts = apply_rules(after.operation, [rule], context)
     if not any(count.hits for count in counts):
         return Trial(fired=False)
     after.operation.verify()

@@ -78,7 +78,7 @@ def _carry_out(job: Any, targets: list[Any], flags: dict[str, Any]) -> None:
 
         judge(job, targets, flags)
     else:
-        from .here import act
+        from .host import act
 
         act(job, flags)
 

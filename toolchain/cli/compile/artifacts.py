@@ -53,7 +53,7 @@ def artifact_options(command: Any) -> Any:
         click.option(
             "--hlo-pass",
             metavar="FILE.py:FN",
-            help="Run FN(hlo_text, facts), which returns HLO or None, on this compilation alone. "
+            help="Run FN(hlo_text, context), which returns HLO or None, on this compilation alone. "
             "FN.stage is before (XLA's passes; the default), pre-scheduler or post-scheduler.",
         ),
     ]
@@ -175,7 +175,7 @@ def write_artifacts(job: Job, targets: list[Any], flags: dict[str, Any]) -> None
         JxcError: as compiling it; a stage that the program has none of.
     """
     from ...backend.targets import require
-    from .here import xla_options
+    from .host import xla_options
 
     stages, options = _stages(flags), xla_options(flags["xla_option"])
     told: dict[str, dict[str, Any]] = {}

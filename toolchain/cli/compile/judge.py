@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ...analysis.report import Compiled, Refused, Report, report
-from ...analysis.verdict import Budgets, Finding, check, check_program
 from ...errors import JxcError
+from ...tools.report.report import Compiled, Refused, Report, report
+from ...tools.report.verdict import Budgets, Finding, check, check_program
 from ..io import write_json
-from .here import xla_options
+from .host import xla_options
 from .job import Job
 
 
@@ -33,7 +33,7 @@ def judge(job: Job, targets: list[Any], flags: dict[str, Any]) -> None:
     if flags["as_json"]:
         _write_json(job, reports, findings, missing, flags["output"])
     else:
-        from .print_report import print_reports
+        from ...tools.report.table import print_reports
 
         print_reports(reports, findings, whole=flags["report"])
     _raise_missing(missing)

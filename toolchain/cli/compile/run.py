@@ -9,9 +9,9 @@ from typing import Any
 import click
 import numpy as np
 
-from ...analysis.sizes import show_bytes
 from ...backend.timing import interleave, ratio
 from ...check.sensitivity import compare
+from ...units import show_bytes
 
 _SHOWN = 8  # elements an output may have to be printed whole
 

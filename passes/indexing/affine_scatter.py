@@ -1,0 +1,218 @@
+"""Scatters to evenly spaced places: a block that is updated, or updates that are spread out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import NamedTuple
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects.stablehlo import AddOp, MaxOp, MinOp, MulOp, ScatterOp, SubtractOp
+
+from jxc.ir import build
+from jxc.ir.arithmetic_sequences import Progression
+from jxc.ir.values import element_type, is_integer, shape_of, static_shape
+from jxc.passes.indexing import cost as cost
+from jxc.rewrite import exact, rule
+
+from ..simplify.gather import component_of
+
+_COMBINE = {
+    AddOp: stablehlo.add,
+    MaxOp: stablehlo.maximum,
+    MinOp: stablehlo.minimum,
+    MulOp: stablehlo.multiply,
+    SubtractOp: stablehlo.subtract,
+}
+
+
+class _Axis(NamedTuple):
+    """Where the updates lie along a dimension of the operand.
+
+    Attributes:
+        source: the dimension of the updates that walks along it; None where one place is written.
+        size: how many places are written.
+        low: the first of them.
+        step: the distance from one to the next, below 0 where the updates walk backwards.
+        extent: the operand's.
+    """
+
+    source: int | None
+    size: int
+    low: int
+    step: int
+    extent: int
+
+    @property
+    def high(self) -> int:
+        """How many places follow the last one that is written."""
+        return self.extent - 1 - self.low - (self.size - 1) * abs(self.step)
+
+
+_Combine = Callable[[ir.Value, ir.Value], ir.Value]
+
+
+@rule(exact, targets=("cpu",), partitioned=False)
+def scatter_of_progression(op: ScatterOp) -> ir.Value | None:
+    """scatter(x, evenly spaced, u) -> select(mask, f(x, pad(u)), x), or, of a block, its update.
+
+    f is one op, or u itself. Each dimension of x is walked by one dimension of u, or written in one
+    place, all within x; the mask is where the pad puts u.
+    """
+    combine = _combination(op)
+    axes = None if combine is None else _axes_of(op)
+    if combine is None or axes is None:
+        return None
+    x = op.inputs[0]
+    is_block = all(abs(axis.step) == 1 for axis in axes)
+    if not is_block and not cost.spread_pays(
+        written=prod(axis.size for axis in axes),
+        elements=prod(shape_of(x)),
+        in_columns=axes[-1].source in _scattered_of(op) and _is_long(op),
+    ):
+        return None
+    u = _arranged(op.updates[0], axes)
+    return _with_block(x, u, axes, combine) if is_block else _with_spread(x, u, axes, combine)
+
+
+def _is_long(op: ScatterOp) -> bool:
+    """Whether each index has a window of several elements."""
+    numbers = stablehlo.ScatterDimensionNumbers(op.scatter_dimension_numbers)
+    return any(shape_of(op.updates[0])[dim] > 1 for dim in numbers.update_window_dims)
+
+
+def _scattered_of(op: ScatterOp) -> list[int]:
+    """The dimensions of the updates that the indices have."""
+    numbers = stablehlo.ScatterDimensionNumbers(op.scatter_dimension_numbers)
+    rank = len(shape_of(op.updates[0]))
+    return [dim for dim in range(rank) if dim not in numbers.update_window_dims]
+
+
+def _with_block(x: ir.Value, u: ir.Value, axes: Sequence[_Axis], combine: _Combine) -> ir.Value:
+    first = [axis.low for axis in axes]
+    limit = [axis.low + axis.size for axis in axes]
+    there = stablehlo.slice(x, first, limit, [1] * len(axes))
+    starts = [build.scalar(start, ir.IntegerType.get_signless(32)) for start in first]
+    return stablehlo.dynamic_update_slice(x, combine(there, u), starts)
+
+
+def _with_spread(x: ir.Value, u: ir.Value, axes: Sequence[_Axis], combine: _Combine) -> ir.Value:
+    low, high = [axis.low for axis in axes], [axis.high for axis in axes]
+    interior = [abs(axis.step) - 1 for axis in axes]
+    boolean = ir.IntegerType.get_signless(1)
+    yes = build.splat(1, ir.RankedTensorType.get(shape_of(u), boolean))
+    spread, mask = (
+        stablehlo.pad(each, build.scalar(0, element_type(each)), low, high, interior)
+        for each in (u, yes)
+    )
+    return stablehlo.select(mask, combine(x, spread), x)
+
+
+def _combination(op: ScatterOp) -> _Combine | None:
+    """What a scatter of one operand does with what is there and what is written."""
+    if len(op.inputs) != 1 or op.inputs[0].type != op.results[0].type:
+        return None
+    body = op.update_computation.blocks[0]
+    kinds = {element_type(each) for each in (*op.inputs, *op.updates, *body.arguments)}
+    if len(kinds) > 1 or not isinstance(kinds.pop(), ir.FloatType | ir.IntegerType):
+        return None
+    mine, theirs = body.arguments
+    returned = body.operations[-1].operands[0]
+    if returned == theirs:
+        return lambda _, written: written
+    make = _COMBINE.get(type(returned.owner))
+    if make is None or len(list(body.operations)) != 2:
+        return None
+    operands = list(returned.owner.operands)
+    if operands == [mine, theirs]:
+        return make
+    return (lambda x, u: make(u, x)) if operands == [theirs, mine] else None
+
+
+def _axes_of(op: ScatterOp) -> list[_Axis] | None:
+    """How the updates lie in the operand; None where not evenly spaced, or one on another."""
+    indices, updates = op.scatter_indices, op.updates[0]
+    shape = static_shape(op.inputs[0], indices, updates)
+    if shape is None or 0 in (*shape, *shape_of(updates)) or not is_integer(indices):
+        return None
+    places = _places_of(op)
+    axes = []
+    for dim, extent in enumerate(shape):
+        axis = _axis(places, dim, extent, shape_of(updates))
+        if axis is None:
+            return None
+        axes.append(axis)
+    walked = [axis.source for axis in axes if axis.source is not None]
+    needed = [dim for dim, size in enumerate(shape_of(updates)) if size > 1]
+    is_once = len(walked) == len(set(walked)) and set(needed) <= set(walked)
+    return axes if is_once else None
+
+
+class _Places(NamedTuple):
+    """Where the dimensions of a scatter's operand come from; dimensions by number.
+
+    Attributes:
+        starts: by operand dimension, where the updates start along it.
+        batching: by operand dimension, the update dimension that it is one with.
+        window: by operand dimension, the update dimension that lies along it.
+        scattered: the update dimensions that the indices have.
+    """
+
+    starts: dict[int, Progression | None]
+    batching: dict[int, int]
+    window: dict[int, int]
+    scattered: list[int]
+
+
+def _places_of(op: ScatterOp) -> _Places:
+    numbers = stablehlo.ScatterDimensionNumbers(op.scatter_dimension_numbers)
+    vector, indices = numbers.index_vector_dim, op.scatter_indices
+    scattered = _scattered_of(op)
+    indexed = [dim for dim in range(len(shape_of(indices))) if dim != vector]
+    of_index = dict(zip(indexed, scattered, strict=True))
+    pairs = zip(numbers.input_batching_dims, numbers.scatter_indices_batching_dims, strict=True)
+    gone = {*numbers.inserted_window_dims, *numbers.input_batching_dims}
+    kept = [dim for dim in range(len(shape_of(op.inputs[0]))) if dim not in gone]
+    return _Places(
+        {
+            dim: component_of(indices, vector, number)
+            for number, dim in enumerate(numbers.scattered_dims_to_operand_dims)
+        },
+        {dim: of_index[index] for dim, index in pairs},
+        dict(zip(kept, numbers.update_window_dims, strict=True)),
+        scattered,
+    )
+
+
+def _axis(places: _Places, dim: int, extent: int, updates: Sequence[int]) -> _Axis | None:
+    if dim in places.batching:
+        return _Axis(places.batching[dim], extent, 0, 1, extent)
+    source = places.window.get(dim)
+    size = 1 if source is None else updates[source]
+    start = places.starts.get(dim, Progression(0, (0,) * len(places.scattered)))
+    if start is None:
+        return None
+    led = [(at, step) for at, step in zip(places.scattered, start.steps, strict=True) if step]
+    if not led:
+        return _Axis(source, size, start.first, 1, extent) if _fits(start, size, extent) else None
+    if len(led) > 1 or size != 1:
+        return None
+    at, step = led[0]
+    last = start.first + step * (updates[at] - 1)
+    if min(start.first, last) < 0 or max(start.first, last) >= extent:
+        return None
+    return _Axis(at, updates[at], min(start.first, last), step, extent)
+
+
+def _fits(start: Progression, size: int, extent: int) -> bool:
+    return 0 <= start.first <= extent - size
+
+
+def _arranged(updates: ir.Value, axes: Sequence[_Axis]) -> ir.Value:
+    """The updates with a dimension for each of the operand's, in its order and direction."""
+    order = [axis.source for axis in axes if axis.source is not None]
+    order += [dim for dim in range(len(shape_of(updates))) if dim not in order]
+    u = build.reshape(build.transpose(updates, order), [axis.size for axis in axes])
+    turned = [dim for dim, axis in enumerate(axes) if axis.step < 0]
+    return stablehlo.reverse(u, turned) if turned else u

@@ -1,0 +1,123 @@
+"""`jxc calibrate`: figures are measured, kept, and used by what decides."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jax.numpy as jnp
+import pytest
+from jaxlib.mlir.dialects.stablehlo import AddOp, MulOp
+from jaxlib.mlir.ir import Value
+
+import jxc
+from jxc.cost.rates import Rate, Rates, rates_of
+from jxc.errors import MissingTargetError, UsageError
+from jxc.rewrite import PassContext, apply_rules
+from jxc.tools.calibrate.calibrate import calibrate, save_rates
+from jxc.tools.calibrate.probes import Probe, all_probes
+from jxc.tools.calibrate.rates import all_rates
+
+ADDITION = Rate("addition", "one addition of two floats, in ns", shipped=1.0)
+
+
+def additions(count):
+    return Probe(ADDITION, lambda: (lambda x: x + 1, (jnp.ones(count),)), count)
+
+
+def test_a_probe_gives_nanoseconds_a_unit():
+    large = calibrate(seconds=0, probes=[additions(1 << 20)])["addition"]
+    small = calibrate(seconds=0, probes=[additions(1)])["addition"]
+    assert 0.001 < large < 100 < small  # a call of one addition is all overhead
+
+
+def test_progress_is_told_and_other_targets_are_missing():
+    told = []
+    calibrate(seconds=0, probes=[additions(8)], progress=lambda *what: told.append(what))
+    assert told[0] == ("compiling addition", 0, 1) and told[-1][0] == "measuring"
+    with pytest.raises(MissingTargetError, match="target 'gpu': JAX finds none here"):
+        calibrate("gpu", probes=[])
+
+
+def test_every_probe_measures_a_rate_that_something_asks_for():
+    assert {probe.rate.name for probe in all_probes()} == set(all_rates()) != set()
+
+
+def test_figures_are_kept_and_read_back(tmp_path, monkeypatch):
+    file = tmp_path / "deep" / "rates.json"
+    save_rates(file, "cpu", {"addition": 3.5})
+    save_rates(file, "cpu", {"addition": 4.5})
+    monkeypatch.setenv("JXC_RATES", str(file))
+    assert PassContext("cpu").rates[ADDITION] == 4.5
+    assert rates_of("gpu")[ADDITION] == 1.0 and not rates_of("gpu").decides
+    told = json.loads(file.read_text())
+    assert told["schema_version"] == 1 and told["measured"]["cpu"]["jaxlib"]
+
+
+def test_a_spoiled_file_is_told_in_a_sentence(tmp_path, monkeypatch):
+    file = tmp_path / "rates.json"
+    file.write_text('{"targets": 3}')
+    monkeypatch.setenv("JXC_RATES", str(file))
+    with pytest.raises(UsageError, match=r"rates.json: expected figures that `jxc calibrate`"):
+        PassContext("cpu")
+    with pytest.raises(UsageError, match="delete the file"):
+        save_rates(file, "cpu", {})
+    assert file.read_text() == '{"targets": 3}'
+
+
+@jxc.rule(jxc.exact, targets=("cpu",))
+def sum_of_same(op: AddOp, context: PassContext) -> Value | None:
+    """x + x -> 2 * x, where additions are slow."""
+    from jxc.ir import build
+
+    if op.lhs != op.rhs or context.rates[ADDITION] < 2:
+        return None
+    return MulOp(op.lhs, build.splat(2, op.lhs.type)).result
+
+
+@pytest.mark.parametrize(
+    ("target", "measured", "fires"),
+    [
+        ("cpu", {}, 0),
+        ("cpu", {"addition": 3.0}, 1),
+        ("gpu", {}, 0),
+        ("gpu", {"addition": 3.0}, 1),
+        ("gpu", {"addition": 1.0}, 0),
+    ],
+)
+def test_rules_decide_by_figures_and_elsewhere_only_by_measured_ones(target, measured, fires):
+    module = jxc.lower(lambda x: x + x, jnp.ones(4)).module
+    context = PassContext(target, rates=Rates(target, measured))
+    counts = apply_rules(module.operation, [sum_of_same], context)
+    assert sum(count.hits for count in counts) == fires
+
+
+def jxc_calibrate(*args, **env):
+    command = [Path(sys.executable).parent / "jxc", "calibrate", *args]
+    return subprocess.run(command, capture_output=True, text=True, env=_environment(env))
+
+
+def _environment(changes):
+    return {key: value for key, value in {**os.environ, **changes}.items() if value is not None}
+
+
+def test_show_and_reset(tmp_path):
+    file = tmp_path / "rates.json"
+    shown = jxc_calibrate("--show", "--json", JXC_RATES=str(file))
+    assert json.loads(shown.stdout)["source"] == ""
+    name = next(iter(all_rates()))
+    save_rates(file, "cpu", {name: 123.0})
+    shown = json.loads(jxc_calibrate("--show", "--json", JXC_RATES=str(file)).stdout)
+    assert shown["source"] == str(file)
+    assert [row["here"] for row in shown["rates"] if row["rate"] == name] == [123.0]
+    assert jxc_calibrate("--reset", JXC_RATES=str(file)).returncode == 0
+    assert not file.exists()
+    assert "not there" in jxc_calibrate("--reset", JXC_RATES=str(file)).stderr
+    assert jxc_calibrate("--show", "--reset", JXC_RATES=str(file)).returncode == 2
+
+
+def test_the_configuration_directory_is_the_platforms(tmp_path):
+    shown = jxc_calibrate("--reset", JXC_RATES=None, JXC_CONFIG_DIR=None, XDG_CONFIG_HOME=tmp_path)
+    if sys.platform == "linux":
+        assert shown.stderr.startswith(f"{tmp_path}/jxc/rates.json: not there")

@@ -1,0 +1,193 @@
+"""Collectives, on what XLA's compilers made of these programs for a mesh of data=2, model=4.
+
+`collectives_cpu`, `_gpu`, `_tpu`, and `_newest` (for CPU, by jax 0.12). The argument is
+f32[512,1024], split over both axes, so that each device has f32[256,256]:
+
+    @jax.shard_map(...)
+    def manual(x):
+        a = lax.ppermute(x, "model", [(i, (i + 1) % 4) for i in range(4)])                # line 25
+        b = lax.all_to_all(x, "model", 0, 1, tiled=True)                                  # line 26
+        c = lax.psum_scatter(x, "data", scatter_dimension=0, tiled=True)                  # line 27
+        c = lax.psum(c, "data")                                                           # line 28
+        d = lax.all_gather(x, "model", axis=1, tiled=True)                                # line 29
+        d = d[:, : x.shape[1]] * lax.pmax(x.sum(), ("data", "model"))                     # line 30
+        return a, b.reshape(x.shape), c, d
+
+`collectives_fsdp` (TPU) and `_joined` (GPU) are a gradient step, weights f32[1024,4096] split over
+both axes and f32[512,1024] over data; `collectives_loop` (GPU) has a psum over model and a ppermute
+over data in a loop of five turns.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from jxc.hlo import Module, parse_hlo
+from jxc.tools.report.collectives import Collective, Replicated, collectives_of, replicated_arrays
+from jxc.tools.report.collectives_groups import axes_of_groups, axes_of_pairs, parse_groups
+
+PROGRAMS = Path(__file__).parent / "programs"
+MESH = {"data": 2, "model": 4}
+BLOCK = 256 * 256 * 4
+
+
+def _module(name: str) -> Module:
+    return parse_hlo((PROGRAMS / f"collectives_{name}" / "hlo.txt").read_text())
+
+
+def _found(name: str) -> list[Collective]:
+    return collectives_of(_module(name), MESH)
+
+
+@pytest.mark.parametrize("target", ["cpu", "newest", "gpu", "tpu"])
+def test_every_kind_has_its_bytes_axes_and_line(target: str) -> None:
+    both = ("data", "model")
+    assert [
+        (
+            each.kind,
+            each.payload,
+            each.wire,
+            each.group_size,
+            each.axes,
+            each.place and each.place.line,
+        )
+        for each in _found(target)
+    ] == [
+        ("all-gather", 4 * BLOCK, 3 * BLOCK, 4, ("model",), 29),
+        ("collective-permute", BLOCK, BLOCK, 4, ("model",), 25),
+        ("all-to-all", BLOCK, 3 * BLOCK / 4, 4, ("model",), 26),
+        ("reduce-scatter", BLOCK, BLOCK / 2, 2, ("data",), 27),
+        ("all-reduce", BLOCK / 2, BLOCK / 2, 2, ("data",), 28),
+        ("all-reduce", 4, 7.0, 8, both, 30),
+    ]
+
+
+def test_a_reduce_scatter_that_the_tpu_compiler_fused_is_one() -> None:
+    first, second, third = _found("fsdp")
+    whole = 1024 * 1024 * 4
+    assert (first.kind, first.payload, first.axes) == ("reduce-scatter", whole, ("data",))
+    assert first.place is not None and first.place.line == 38  # the fusion's
+    assert (second.kind, second.payload) == ("all-gather", whole // 2)  # in bf16
+    assert (third.kind, third.group_size) == ("all-reduce", 8)
+
+
+def test_one_without_a_line_has_that_of_what_it_sends() -> None:
+    scattered = next(each for each in _found("joined") if each.kind == "reduce-scatter")
+    assert scattered.op_name == "jit(grad)/transpose(jvp())/transpose"
+    assert scattered.place is not None and scattered.place.line == 38
+
+
+def test_in_a_loop_it_runs_as_often_as_the_loop_turns() -> None:
+    found = {each.kind: each for each in _found("loop")}
+    assert {kind: (each.times, each.axes) for kind, each in found.items()} == {
+        "all-reduce": (5, ("model",)),
+        "collective-permute": (5, ("data",)),
+    }
+    assert str(found["all-reduce"]).startswith(
+        "all-reduce of 256 KiB, 4 devices, 5 times over model at /home/user/main.py:34 (jit(loop)"
+    )
+
+
+def test_without_a_mesh_there_are_no_axes() -> None:
+    assert {each.axes for each in collectives_of(_module("cpu"))} == {None}
+
+
+ASYNC = """HloModule wrapped, num_partitions=4
+
+%inner (p: f32[8]) -> f32[8] {
+  %p = f32[8]{0} parameter(0)
+  ROOT %b = f32[8]{0} collective-broadcast(%p), replica_groups={{0,1},{2,3}}
+}
+
+ENTRY %main (x: f32[8], to: f32[8]) -> (f32[8], f32[8]) {
+  %x = f32[8]{0} parameter(0)
+  %to = f32[8]{0} parameter(1)
+  %s = ((f32[8]{0}), f32[8]{0}) async-start(%x), calls=%inner
+  %d = f32[8]{0} async-done(%s)
+  %m = f32[8]{0} collective-permute(%x, %to), source_target_pairs={{0,1},{1,0}}
+  ROOT %t = (f32[8]{0}, f32[8]{0}) tuple(%d, %m)
+}
+"""
+
+
+def test_inside_an_asynchronous_wrapper_it_counts_once() -> None:
+    found = collectives_of(parse_hlo(ASYNC), {"x": 2, "y": 2})
+    told = [(each.kind, each.payload, each.group_size, each.axes) for each in found]
+    assert told == [
+        ("collective-broadcast", 32, 2, ("y",)),
+        ("collective-permute", 32, 2, ("y",)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "groups"),
+    [
+        ("{{0,1},{2,3}}", ((0, 1), (2, 3))),
+        ("{}", ((0, 1, 2, 3),)),
+        ("[2,2]<=[4]", ((0, 1), (2, 3))),
+        ("[2,2]<=[2,2]T(1,0)", ((0, 2), (1, 3))),
+        ("mesh['x'=2,'y'=2] {'x'}", ((0, 2), (1, 3))),
+        ("mesh['x'=2,'y'=2] {'y','x'}", ((0, 2, 1, 3),)),
+        ("mesh['axis_0'=4,'axis_1'=1] {'axis_0'}", ((0, 1, 2, 3),)),
+        ("mesh['x'=4] {'x':(1)2}", ((0, 2), (1, 3))),
+        ("mesh['x'=4] {'x':(2)2}", ((0, 1), (2, 3))),
+        ("mesh['x'=2,'y'=2], device_ids=([4]<=[2,2]T(1,0)) {'y'}", ((0, 2), (1, 3))),
+        ("mesh['x'=2,'y'=2], device_ids=(3,2,1,0) {'y'}", ((3, 2), (1, 0))),
+    ],
+)
+def test_groups_are_read_in_every_form(text: str, groups: tuple[tuple[int, ...], ...]) -> None:
+    assert parse_groups(text, 4) == groups
+
+
+@pytest.mark.parametrize("text", ["mesh", "[2,2]", "all of them"])
+def test_other_texts_are_no_groups(text: str) -> None:
+    with pytest.raises(ValueError, match="no groups of devices"):
+        parse_groups(text, 4)
+
+
+def test_groups_that_are_no_whole_axes_have_none() -> None:
+    mesh = {"a": 2, "b": 2, "c": 1}
+    assert axes_of_groups(((0, 1), (2, 3)), mesh) == ("b",)
+    assert axes_of_groups(((2, 0), (3, 1)), mesh) == ("a",)
+    assert axes_of_groups(((0, 1, 2, 3),), mesh) == ("a", "b")
+    assert axes_of_groups(((0,), (1,), (2,), (3,)), mesh) == ()
+    assert axes_of_groups(((0, 3), (1, 2)), mesh) is None
+    assert axes_of_pairs(((0, 3), (3, 0)), mesh) == ("a", "b")
+
+
+def test_a_group_of_one_sends_nothing() -> None:
+    assert Collective("all-reduce", "r", 100, 1).wire == 0
+
+
+def test_arrays_that_every_device_has_whole_are_found() -> None:
+    # Each device has f32[256,256] of the argument, and a quarter of three of the results.
+    found = replicated_arrays(
+        _module("cpu"),
+        [("x", 8 * BLOCK)],
+        [("a", 8 * BLOCK), ("b", 8 * BLOCK), ("c", BLOCK // 2), ("d", BLOCK)],
+    )
+    assert found == [Replicated("d", "output", BLOCK, 8), Replicated("c", "output", BLOCK // 2, 8)]
+    assert found[0].wasted == 7 * BLOCK
+    assert str(found[0]) == "output d: 256 KiB on each of 8 devices, 1.75 MiB more than once"
+    with pytest.raises(ValueError, match="@main has 0 arguments, the HLO has 1"):
+        replicated_arrays(_module("cpu"), [])
+
+
+def test_on_one_device_nothing_is_replicated() -> None:
+    alone = parse_hlo(
+        "HloModule one\n\nENTRY %m (x: f32[8]) -> f32[8] {\n  ROOT %x = f32[8]{0} parameter(0)\n}\n"
+    )
+    assert replicated_arrays(alone, [("x", 32)]) == []
+
+
+def test_json_has_every_figure() -> None:
+    told = _found("gpu")[0].as_json()
+    assert (told["kind"], told["bytes"], told["axes"], told["line"]) == (
+        "all-gather",
+        4 * BLOCK,
+        ["model"],
+        29,
+    )
+    assert Replicated("w", "argument", 10, 4).as_json()["wasted_bytes"] == 30

@@ -1,0 +1,226 @@
+"""Flops of instructions: real HLO, the figures worked out by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from jxc.hlo.work import Traffic, executed, flops_of, stablehlo_name, totals_of, traffic_of
+from jxc.hlo.work.convolutions import Window
+
+from .small_hlo import ADD, N, entry, last, program, runs
+
+
+@pytest.mark.parametrize("target", ["cpu", "gpu", "tpu"])
+def test_sin_multiply_add(target: str) -> None:
+    (fusion,) = executed(program(f"sin_multiply_add.{target}"))
+    flops = flops_of(fusion.instruction)
+    assert flops.transcendentals == 1024 * 1024
+    assert flops.by_type == {"f32": 1024 * 1024 * (10 + 1 + 1)}
+    assert traffic_of(fusion.instruction) == Traffic(3 * 4 << 20, 4 << 20, 16 << 20)
+
+
+def test_a_program_of_products_on_a_cpu_adds_up() -> None:
+    found = totals_of(executed(program("predict.cpu")))
+    products = 2 * 128 * (784 * 512 + 512 * 512 + 512 * 10)
+    hidden, last_layer = 2 * 128 * 512, 128 * 10
+    assert found.flops == products + hidden * (1 + 10) + last_layer
+    assert found.transcendentals == hidden
+    moved = 128 * (784 + 8 * 512 + 3 * 10)  # each value once written, and read by each reader
+    weights = 784 * 512 + 512 * 512 + 512 * 10 + 512 + 512 + 10
+    assert found.bytes_in + found.bytes_out == 4 * (moved + weights)
+    assert found.intensity == found.flops / (4 * (moved + weights))
+    assert found.unknown == {}
+
+
+def test_a_batched_product_that_a_tpu_runs_as_a_convolution_counts_as_the_product() -> None:
+    """'bthd,bshd->bhts': the window of 8 x 8 over holes meets one element for each output."""
+    fusion = runs("batched_product.tpu")["fusion"].instruction
+    assert flops_of(fusion).by_type == {"tf32": 2 * (8 * 8 * 128 * 128) * 64}
+    inner = fusion.called[0].root
+    assert (inner.opcode, stablehlo_name(inner)) == ("convolution", "dot_general")
+
+
+def test_products_in_loops_count_as_often_as_they_turn() -> None:
+    total = totals_of(executed(program("counting_down.tpu")))
+    scalars = 7 + 8  # i - 3, and i > 0 once more
+    assert total.flops == 7 * (2 * 256**3 + 10 * N) + scalars
+
+
+def test_convolutions_of_a_library() -> None:
+    found = runs("convolutions.gpu")
+    outputs = 8 * 32 * 32 * 64
+    first = found["cudnn-conv-bias-activation.1"].instruction
+    assert flops_of(first).total == outputs * (2 * 3 * 3 * 16 + 2), "a bias and a relu on top"
+    grouped = found["cudnn-conv.3"].instruction
+    assert flops_of(grouped).total == 8 * 15 * 15 * 64 * 2 * 3 * 3
+    pooled = found["loop_reduce_window_fusion"].instruction
+    assert flops_of(pooled).total == 8 * 7 * 7 * 64 * 3
+
+
+def test_gradients_of_convolutions_cost_what_the_convolution_does() -> None:
+    found = runs("convolution_gradients.gpu")
+    forward = 8 * 16 * 16 * 64 * 2 * 3 * 3 * 16
+    for name in ("cudnn-conv-bw-input.2", "cudnn-conv-bw-filter.2"):
+        assert flops_of(found[name].instruction).total == forward
+
+
+def test_convolutions_of_a_tpu() -> None:
+    found = runs("convolutions.tpu")
+    assert flops_of(found["fusion.4"].instruction).total == 8 * 32 * 32 * 64 * 2 * 3 * 3 * 16
+    grouped = flops_of(found["fusion"].instruction)
+    converted_and_maximum = 3 * 8 * 32 * 32 * 64
+    assert grouped.total == 8 * 15 * 15 * 64 * 2 * 3 * 3 + converted_and_maximum
+    assert grouped.by_type["bf16"] == 8 * 15 * 15 * 64 * 2 * 3 * 3
+
+
+def test_a_product_of_cublas_with_a_bias() -> None:
+    call = runs("product_and_bias.gpu")["cublas-lt-matmul.1"].instruction
+    assert flops_of(call).total == 128 * 512 * (2 * 784 + 1)
+    read = 4 * (128 * 784 + 784 * 512 + 512)
+    assert traffic_of(call) == Traffic(read, 4 * 128 * 512, read + 4 * 128 * 512)
+
+
+def test_lapack() -> None:
+    found = runs("cholesky.cpu")
+    assert flops_of(found["cholesky.0"].instruction).total == -(-(64**3) // 3)
+    assert flops_of(found["triangular_solve.0"].instruction).total == 64 * 64 * 8
+
+
+def test_transforms_complex_and_real() -> None:
+    found = runs("fft.gpu")
+    assert flops_of(found["fft.0.0"].instruction).total == 5 * 16 * 256 * 8
+    assert flops_of(found["fft.2.0"].instruction).total == 5 * 16 * 256 * 8 // 2
+
+
+@pytest.mark.parametrize(
+    ("body", "others", "flops"),
+    [
+        (
+            "  %p = f32[8,128,8192]{2,1,0} parameter(0)\n  %c = f32[] constant(0)\n"
+            "  ROOT %w = f32[8,128,8192]{2,1,0} reduce-window(%p, %c), "
+            "window={size=1x1x16383 pad=0_0x0_0x8191_8191}, to_apply=%add",
+            ADD,
+            8 * 128 * 8191,  # a sum over the whole line, which a TPU repeats at each element
+        ),
+        (
+            "  %p = f32[16]{0} parameter(0)\n  %c = f32[] constant(0)\n"
+            "  ROOT %w = f32[16]{0} reduce-window(%p, %c), "
+            "window={size=16 pad=15_0}, to_apply=%add",
+            ADD,
+            16 * 15,  # a cumulative sum is counted window by window
+        ),
+        (
+            "  %p = f32[8,16]{1,0} parameter(0)\n  %c = f32[] constant(0)\n"
+            "  ROOT %r = f32[8]{0} reduce(%p, %c), dimensions={1}, to_apply=%add",
+            ADD,
+            8 * 16 - 8,
+        ),
+        (
+            "  %p = f32[4,64]{1,0} parameter(0)\n"
+            "  ROOT %s = f32[4,64]{1,0} sort(%p), dimensions={1}, to_apply=%add",
+            ADD,
+            4 * 64 * 6,
+        ),
+        (
+            "  %p = c64[10]{0} parameter(0)\n  ROOT %m = c64[10]{0} multiply(%p, %p)",
+            "",
+            60,
+        ),
+        ("  %p = f32[10]{0} parameter(0)\n  ROOT %m = s32[10]{0} convert(%p)", "", 10),
+        ("  %p = f32[10]{0} parameter(0)\n  ROOT %m = f32[10]{0} copy(%p)", "", 0),
+        (
+            "  %a = s8[16,32]{1,0} parameter(0)\n  %b = s8[32,8]{1,0} parameter(1)\n"
+            "  ROOT %d = s32[16,8]{1,0} dot(%a, %b), lhs_contracting_dims={1}, "
+            "rhs_contracting_dims={0}",
+            "",
+            2 * 16 * 32 * 8,
+        ),
+        (
+            "  %a = f32[4,16,32]{2,1,0} parameter(0)\n  %b = f32[4,8,32]{2,1,0} parameter(1)\n"
+            '  ROOT %d = f32[4,16,8]{2,1,0} custom-call(%a, %b), custom_call_target="'
+            '__onednn$matmul", backend_config={"onednn_matmul_config":{"transpose_b":true}}',
+            "",
+            2 * 4 * 16 * 32 * 8,
+        ),
+    ],
+)
+def test_flops_of_opcodes(body: str, others: str, flops: int) -> None:
+    instruction = last(body, others)
+    assert flops_of(instruction).total == flops
+    assert not flops_of(instruction).unknown
+
+
+def test_products_are_told_apart_by_type_and_precision() -> None:
+    text = (
+        "  %a = {0}[4,8]{{1,0}} parameter(0)\n  %b = {0}[8,4]{{1,0}} parameter(1)\n"
+        "  ROOT %d = f32[4,4]{{1,0}} dot(%a, %b), lhs_contracting_dims={{1}}{1}"
+    )
+    exact = ", operand_precision={highest,highest}"
+    for kind, precision, rate in (
+        ("bf16", "", "bf16"),
+        ("f32", "", "tf32"),
+        ("f32", exact, "f32"),
+        ("c128", "", "f64"),
+        ("f8e4m3fn", "", "f8e4m3fn"),
+    ):
+        assert list(flops_of(last(text.format(kind, precision))).by_type) == [rate]
+
+
+def test_what_nobody_knows_is_named_and_not_guessed() -> None:
+    module = entry(
+        "  %p = f32[4]{0} parameter(0)\n"
+        '  %a = f32[4]{0} custom-call(%p), custom_call_target="mine"\n'
+        '  ROOT %b = f32[4]{0} custom-call(%a), custom_call_target="mine"'
+    )
+    total = totals_of(executed(module))
+    assert total.unknown == {"mine": 2}
+    assert total.flops == 0
+    assert total.as_json()["unknown_flops"] == {"mine": 2}
+
+
+@pytest.mark.parametrize(
+    ("window", "inputs", "outputs", "pairs"),
+    [
+        (Window(3, low=1), 32, 32, 96),  # padding counts
+        (Window(8, stride=7, base_dilation=8), 8, 8, 8),  # a batch
+        (Window(3, low=1, base_dilation=2), 4, 8, 15),  # a transposed convolution
+        (Window(2, stride=3, base_dilation=6), 3, 5, 4),
+        (Window(1), 128, 128, 128),
+    ],
+)
+def test_holes_are_not_multiplied(window: Window, inputs: int, outputs: int, pairs: int) -> None:
+    assert window.meetings(inputs, outputs) == pairs
+    if window.base_dilation > 1:
+        assert pairs == counted_one_by_one(window, inputs, outputs)
+
+
+def counted_one_by_one(window: Window, inputs: int, outputs: int) -> int:
+    """Every output with every element of the window."""
+    last_input = (inputs - 1) * window.base_dilation
+    found = 0
+    for output in range(outputs):
+        for tap in range(window.size):
+            at = output * window.stride + tap * window.dilation - window.low
+            found += not 0 <= at <= last_input or at % window.base_dilation == 0
+    return found
+
+
+def test_holes_of_any_window() -> None:
+    import itertools
+
+    choices = itertools.product(
+        (1, 2, 3, 5), (1, 2, 3), (-1, 0, 2), (2, 3, 4), (1, 2), (1, 4), (1, 6)
+    )
+    for size, stride, low, base, dilation, inputs, outputs in choices:
+        window = Window(size, stride, low, base, dilation)
+        assert window.meetings(inputs, outputs) == counted_one_by_one(window, inputs, outputs), (
+            window
+        )
+
+
+def test_the_padding_of_a_batch_is_not_multiplied() -> None:
+    """As a TPU writes the batch of a product of bf16; every output meets one input."""
+    window = Window(8, stride=8, low=7, base_dilation=7)
+    assert window.is_batch(8, 8) and window.meetings(8, 8) == 8
+    assert not Window(3, low=1, base_dilation=2).is_batch(4, 8), "a transposed convolution"
+    assert not Window(8).is_batch(8, 8)

@@ -1,0 +1,192 @@
+"""HLO text into values, on what XLA's compilers for CPU, GPU and TPU print."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from jxc.errors import JxcError
+from jxc.hlo import Module, Shape, parse_hlo
+from jxc.hlo.scan import parse_shape, split_top_level
+
+PROGRAMS = Path(__file__).parent / "programs"
+TEXTS = sorted([*PROGRAMS.glob("*.hlo"), *PROGRAMS.glob("*/hlo.txt")])
+
+SMALL = (PROGRAMS / "every_form.hlo").read_text()
+
+
+@pytest.fixture(scope="module")
+def small() -> Module:
+    return parse_hlo(SMALL)
+
+
+def test_a_module_has_its_header(small: Module) -> None:
+    assert (small.name, small.is_scheduled) == ("jit_f", True)
+    assert (small.num_partitions, small.num_replicas) == (4, 2)
+    assert small.aliases == {(0,): 1, (2, 1): 0}
+    assert list(small.computations) == ["add", "main"]
+    assert small.entry.name == "main"
+
+
+def test_operands_callees_and_users_are_the_instructions_themselves(small: Module) -> None:
+    by_name = {each.name: each for each in small.entry.instructions}
+    red = by_name["red"]
+    assert red.operands == (by_name["old"], by_name["c"])
+    assert red.called == (small.computations["add"],)
+    assert red.callee("to_apply") is small.computations["add"]
+    assert red.callee("body") is None
+    assert by_name["neg"].called == (), "what a quoted string says is no attribute"
+    assert by_name["old"].users == (red, by_name["out"])
+    assert small.entry.root is by_name["out"]
+    assert red.attributes["backend_config"] == '{"a":"}{","b":["x, y"]}'
+    assert by_name["c"].literal == "-inf"
+
+
+def test_parameters_come_by_number_and_instructions_by_schedule(small: Module) -> None:
+    add = small.computations["add"]
+    assert [each.name for each in add.instructions] == ["b", "a", "sum"]
+    assert [each.name for each in add.parameters] == ["a", "b"]
+
+
+def test_a_place_is_the_innermost_line_of_the_users_code(small: Module) -> None:
+    places = {each.name: each.place for each in small.entry.instructions}
+    assert (places["neg"].file, places["neg"].line) == ("/home/user/train.py", 7)
+    assert places["neg"].function == "step", "two libraries lie inside it"
+    assert (places["old"].file, places["old"].line) == ("/home/user/old.py", 12)
+    assert places["p"] is None
+
+
+def test_a_library_stands_in_where_the_user_has_no_line(small: Module) -> None:
+    places = {each.name: each.place for each in small.entry.instructions}
+    assert (Path(places["flax"].file).name, places["flax"].line) == ("linen.py", 100)
+    assert (Path(places["jax"].file).name, places["jax"].line) == ("lax.py", 900)
+
+
+def test_op_names_are_unescaped(small: Module) -> None:
+    names = {each.name: each.op_name for each in small.entry.instructions}
+    assert names["p"] == "x['a']"
+    assert names["neg"] == "jit(f)/neg, calls=%add }"
+    assert names["jax"] == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "shape", "size"),
+    [
+        ("f32[]", Shape("f32"), 4),
+        ("pred[3]{0}", Shape("pred", (3,), layout=(0,)), 3),
+        ("s4[3]{0:E(4)}", Shape("s4", (3,), layout=(0,)), 2),
+        ("f8e4m3fn[2,2]{1,0}", Shape("f8e4m3fn", (2, 2), layout=(1, 0)), 4),
+        ("c128[2]{0}", Shape("c128", (2,), layout=(0,)), 32),
+        ("u32[]{:S(2)}", Shape("u32", (), 2), 4),
+        (
+            "bf16[12,512,8]{2,1,0:T(8,128)(2,1)S(1)}",
+            Shape("bf16", (12, 512, 8), 1, layout=(2, 1, 0)),
+            98304,
+        ),
+        ("f32[<=10,2]{1,0}", Shape("f32", (10, 2), layout=(1, 0)), 80),
+        ("token[]", Shape("token"), 0),
+        ("()", Shape("tuple"), 0),
+        (
+            "((f32[2]{0}), /*index=1*/u8[0]{0})",
+            Shape(
+                "tuple",
+                parts=(
+                    Shape("tuple", parts=(Shape("f32", (2,), layout=(0,)),)),
+                    Shape("u8", (0,), layout=(0,)),
+                ),
+            ),
+            8,
+        ),
+    ],
+)
+def test_shapes(text: str, shape: Shape, size: int) -> None:
+    assert parse_shape(text) == shape
+    assert shape.bytes == size
+
+
+def test_a_shape_is_written_without_its_layout() -> None:
+    assert str(parse_shape("(f32[2,3]{1,0:T(8,128)}, s32[])")) == "(f32[2,3], s32[])"
+
+
+def test_lists_split_outside_brackets_and_quotes() -> None:
+    assert split_top_level('a={1,2}, b="x,\\"{", c[3,4]')[0] == ["a={1,2}", 'b="x,\\"{"', "c[3,4]"]
+    assert split_top_level("%a, f(%b, %c)), x=1", closed=True) == (["%a", "f(%b, %c)"], 14)
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: str(path.relative_to(PROGRAMS)))
+def test_every_instruction_of_a_text_is_found(path: Path) -> None:
+    text = path.read_text()
+    module = parse_hlo(text)
+    found = sum(len(each.instructions) for each in module.computations.values())
+    lines = [line for line in text.splitlines() if not line.startswith("HloModule")]
+    assert found == sum(" = " in line for line in lines)
+    assert len(module.computations) == sum(line.endswith("{") for line in lines)
+    assert any(each.place for each in module.entry.instructions) or "stack_frame" not in text
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "says"),
+    [
+        ("HloModule jit_f", "module @jit_f", "line 1 of the HLO text cannot be read"),
+        ("add(%a, %b)", "add(%a, %z)", "operand '%z' is not defined"),
+        ("add(%a, %b)", "add(%a, %b", "a bracket that is not closed"),
+        ("to_apply=%add", "to_apply=%mul", "computation '%mul' is not defined"),
+        ("f32[] parameter(1)", "[] parameter(1)", "'[]' is no shape"),
+        ("f32[] parameter(1)", "f32[] parameter()", "expected its number"),
+        ("{0} reduce(", "{0} (", "expected an opcode"),
+        ("ENTRY %main", "ENTRY [main]", "expected a computation"),
+        ('"jit(f)/abs"', '"jit(f)/abs', "a quote that is not closed"),
+        ("num_partitions=4", "num_partitions=four", "line 1 of the HLO text"),
+        ("ENTRY ", "", "without an ENTRY"),
+        ("\n}\n\nENTRY", "\n\nENTRY", "expected an instruction"),
+    ],
+)
+def test_a_text_that_cannot_be_read_says_where(before: str, after: str, says: str) -> None:
+    assert before in SMALL
+    with pytest.raises(JxcError) as error:
+        parse_hlo(SMALL.replace(before, after, 1))
+    assert says in str(error.value)
+
+
+def test_a_text_that_breaks_off_says_so() -> None:
+    with pytest.raises(JxcError, match=r"breaks off after line 28, in %add"):
+        parse_hlo(SMALL[: SMALL.index("  ROOT %sum")])
+    with pytest.raises(JxcError, match="there is no HLO text"):
+        parse_hlo("\n\n")
+
+
+def test_a_broken_text_never_raises_anything_else() -> None:
+    draw = random.Random(7)
+    texts = [SMALL, (PROGRAMS / "branches.gpu.hlo").read_text()]
+    for _ in range(400):
+        text = list(draw.choice(texts))
+        for _ in range(draw.randint(1, 3)):
+            at = draw.randrange(len(text))
+            text[at : at + draw.randint(0, 3)] = draw.choice(
+                ['"', "{", "}", "(", ")", ",", "=", "7", ""]
+            )
+        try:
+            module = parse_hlo("".join(text))
+        except JxcError:
+            continue
+        assert module.entry.parameters is not None
+
+
+def test_an_element_of_a_tuple_may_be_named_without_an_instruction_of_its_own():
+    text = """HloModule m
+
+ENTRY %main (p: (f32[2], (s32[], f32[3]))) -> f32[3] {
+  %p = (f32[2]{0}, (s32[], f32[3]{0})) parameter(0)
+  ROOT %r = f32[3]{0} add(%p#1#1, %p#1#1)
+}
+"""
+    root = parse_hlo(text).entry.root
+    element = root.operands[0]
+    assert (element.opcode, str(element.shape)) == ("get-tuple-element", "f32[3]")
+    assert root.operands[1] is element
+    assert element.operands[0].attributes["index"] == "1"
+    assert element.operands[0].operands[0].name == "p"
+    with pytest.raises(JxcError, match="has no element 2"):
+        parse_hlo(text.replace("#1#1", "#2"))

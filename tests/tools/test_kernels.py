@@ -1,0 +1,350 @@
+"""Kernels of real HLO, what is in them, the least time they take, and what did not fuse."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from jxc.hlo import Module, parse_hlo
+from jxc.tools.report.kernels import Kernel, kernels_of, least_seconds, unfused_neighbours
+from jxc.tools.report.kernels.roofline import peak_of, roofline
+
+PROGRAMS = Path(__file__).parent / "programs"
+
+
+@dataclass(frozen=True)
+class Device:
+    """What the roofline reads of a device."""
+
+    peak_flops: dict[str, float] = field(hash=False)
+    bandwidth: float = 1e12
+    launch_seconds: float = 2e-6
+    clock_hz: float | None = 1e9
+
+
+DEVICE = Device({"f32": 1e12, "bf16": 4e12, "s8": 8e12})
+
+
+def program(name: str) -> Module:
+    return parse_hlo((PROGRAMS / f"{name}.hlo").read_text())
+
+
+def kernels(name: str) -> dict[str, Kernel]:
+    return {each.name: each for each in kernels_of(program(name))}
+
+
+def pairs(name: str, before: str | None = None) -> dict[tuple[str, str], str]:
+    found = unfused_neighbours(program(name), program(before) if before else None)
+    return {(each.producer, each.consumer): each.reason for each in found}
+
+
+# -- what is in a kernel --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("target", "cycles"),
+    [("cpu", None), ("gpu", None), ("tpu", 51616)],
+)
+def test_sin_multiply_add_is_one_loop_fusion(target: str, cycles: int | None) -> None:
+    """Three ops in one pass; each by itself would read and write memory."""
+    (kernel,) = kernels_of(program(f"sin_multiply_add.{target}"))
+    array = 4 << 20
+    assert kernel.kind == "loop"
+    assert kernel.ops == {"sine": 1, "multiply": 1, "add": 1}
+    assert kernel.passes == 3
+    assert (kernel.traffic.read, kernel.traffic.written) == (3 * array, array)
+    assert kernel.unfused_bytes == (1 + 1) * array + 2 * (2 + 1) * array
+    assert kernel.cycles == cycles
+    assert [(line.file, line.line) for line in kernel.lines] == [("/home/user/model.py", 10)]
+    assert unfused_neighbours(program(f"sin_multiply_add.{target}")) == []
+
+
+def test_kinds_and_engines() -> None:
+    found = kernels("predict.cpu")
+    assert Counter(each.kind for each in found.values()) == {"library": 3, "loop": 3}
+    assert found["ynn_fusion"].engine == "__ynn_fusion"
+    assert found["ynn_fusion"].ops == {"dot_general": 1}
+    assert found["add_tanh_fusion"].ops == {"broadcast_in_dim": 1, "add": 1, "tanh": 1}
+    assert kernels("branches.gpu")["gemm_fusion_dot"].kind == "custom"
+    assert kernels("branches.gpu")["gemm_fusion_dot"].engine == "__triton_nested_gemm_fusion"
+    cublas = kernels("product_and_bias.gpu")["cublas-lt-matmul.1"]
+    assert (cublas.kind, cublas.engine) == ("library", "__cublas$lt$matmul")
+    assert cublas.ops == {"dot_general": 1}
+    assert kernels("convolutions.gpu")["cudnn-conv.3"].ops == {"convolution": 1}
+    assert kernels("fft.gpu")["fft.0.0"].kind == "op"
+    product = kernels("batched_product.tpu")
+    assert product["fusion"].kind == "output"
+    assert product["fusion"].ops == {"dot_general": 1}
+    assert product["copy-start"].kind == "copy"
+    assert product["copy-start"].is_asynchronous
+    assert not product["fusion"].is_asynchronous
+
+
+def test_what_only_repeats_a_number_is_no_pass() -> None:
+    """softmax(2 * x + 1): the 2 and the 1 are repeated, the maximum of a line is broadcast."""
+    found = kernels("softmax.tpu")["fusion.1"]
+    assert found.ops == {
+        "multiply": 1,
+        "add": 1,
+        "broadcast_in_dim": 2,
+        "subtract": 1,
+        "exponential": 1,
+        "divide": 1,
+    }
+    whole, lines, scalar = 4 * 1024 * 4096, 4 * 1024, 4
+    scaled_and_shifted = 2 * (2 * whole + scalar)
+    broadcast = 2 * (lines + whole)
+    assert found.unfused_bytes == scaled_and_shifted + broadcast + (3 + 2 + 3) * whole
+
+
+def test_the_lines_with_the_most_work_come_first() -> None:
+    text = (PROGRAMS / "sin_multiply_add.cpu.hlo").read_text()
+    moved = text.replace(
+        "2 {file_location_id=2 parent_frame_id=2}",
+        "2 {file_location_id=2 parent_frame_id=2}\n3 {file_location_id=3 parent_frame_id=2}",
+    ).replace(
+        "2 {file_name_id=2 function_name_id=2 line=10",
+        "3 {file_name_id=2 function_name_id=2 line=33}\n"
+        "2 {file_name_id=2 function_name_id=2 line=10",
+    )
+    sine = 'op_name="jit(sin_multiply_add)/sin" stack_frame_id=2'
+    assert sine in moved
+    (kernel,) = kernels_of(parse_hlo(moved.replace(sine, sine[:-1] + "3")))
+    assert [line.line for line in kernel.lines] == [10, 33], "a product and a sum move more"
+    times = 'op_name="jit(sin_multiply_add)/mul" stack_frame_id=2'
+    both = moved.replace(sine, sine[:-1] + "3").replace(times, times[:-1] + "3")
+    (kernel,) = kernels_of(parse_hlo(both))
+    assert [line.line for line in kernel.lines] == [33, 10]
+
+
+def test_times_and_branches_come_from_the_schedule() -> None:
+    assert kernels("nested_loops.tpu")["fusion.2"].times == 90
+    assert kernels("branches.gpu")["gemm_fusion_dot"].branch == "the costliest of 2 branches"
+    assert kernels("unknown_length.tpu")["fusion.8"].assumed
+
+
+# -- the roofline ---------------------------------------------------------------------------------
+
+
+def test_a_kernel_is_bound_by_memory_or_by_arithmetic() -> None:
+    (kernel,) = kernels_of(program("sin_multiply_add.gpu"))
+    found = kernel.roofline(DEVICE)
+    assert found.memory_seconds == pytest.approx((16 << 20) / 1e12)
+    assert found.compute_seconds == pytest.approx(12 * 2**20 / 1e12)
+    assert found.bound == "memory"
+    assert found.seconds == pytest.approx((16 << 20) / 1e12 + 2e-6)
+    slow = kernel.roofline(Device({"f32": 1e11}))
+    assert slow.bound == "compute"
+    assert slow.seconds == pytest.approx(12 * 2**20 / 1e11 + 2e-6)
+
+
+def test_products_run_at_the_peak_of_their_type() -> None:
+    grouped = kernels("convolutions.tpu")["fusion"]
+    product, rest = 8 * 15 * 15 * 64 * 2 * 3 * 3, 3 * 8 * 32 * 32 * 64
+    found = grouped.roofline(DEVICE)
+    assert found.compute_seconds == pytest.approx(product / 4e12 + rest / 1e12)
+    assert found.memory_seconds == 0, "all of it stays on the chip"
+
+
+@pytest.mark.parametrize(
+    ("kind", "peak"),
+    [
+        ("f32", 1e12),
+        ("tf32", 1e12),
+        ("bf16", 4e12),
+        ("f16", 4e12),
+        ("u8", 8e12),
+        ("f8e5m2", 4e12),
+        ("f64", 1e12),
+        ("s32", 1e12),
+    ],
+)
+def test_a_type_without_a_peak_takes_the_nearest(kind: str, peak: float) -> None:
+    assert peak_of(DEVICE, kind) == peak
+
+
+def test_a_device_of_which_nothing_is_known_takes_no_time() -> None:
+    found = roofline({"f32": 10}, 10, Device({}, bandwidth=0, launch_seconds=0))
+    assert found.seconds == 0
+
+
+def test_asynchronous_moves_run_beside_kernels_but_share_the_memory() -> None:
+    """softmax: the argument is moved to the chip while a kernel reads it too; one result leaves."""
+    found = kernels_of(program("softmax.tpu"))
+    whole = 4 * 1024 * 4096
+    assert [each.is_asynchronous for each in found] == [True, False, False, False]
+    fast = Device({"f32": 1e18}, launch_seconds=0)
+    assert least_seconds(found, fast) == pytest.approx(3 * whole / 1e12)
+    slow = Device({"f32": 1e10}, launch_seconds=1.0)
+    flops = sum(each.flops.total for each in found)
+    assert least_seconds(found, slow) == pytest.approx(flops / 1e10 + 3 * 1.0)
+
+
+def test_a_kernel_in_a_loop_takes_its_time_at_every_turn() -> None:
+    found = [each for each in kernels_of(program("nested_loops.tpu")) if each.times == 90]
+    once = sum(each.roofline(DEVICE).seconds for each in found)
+    assert least_seconds(found, DEVICE) == pytest.approx(90 * once)
+
+
+def test_the_compilers_own_estimate() -> None:
+    (kernel,) = kernels_of(program("sin_multiply_add.tpu"))
+    assert kernel.compiler_seconds(DEVICE) == pytest.approx(51616e-9)
+    assert kernel.compiler_seconds(Device({}, clock_hz=None)) is None
+    (other,) = kernels_of(program("sin_multiply_add.gpu"))
+    assert other.compiler_seconds(DEVICE) is None
+
+
+def test_kernels_as_json() -> None:
+    (kernel,) = kernels_of(program("sin_multiply_add.tpu"))
+    found = json.loads(json.dumps(kernel.as_json(DEVICE)))
+    assert found["ops"] == {"sine": 1, "multiply": 1, "add": 1}
+    assert found["lines"] == [{"file": "/home/user/model.py", "line": 10}]
+    assert found["roofline"]["bound"] == "memory"
+    assert found["compiler_seconds"] == pytest.approx(51616e-9)
+    assert (found["bytes_in"], found["bytes_out"]) == (12 << 20, 4 << 20)
+    assert "roofline" not in kernel.as_json()
+
+
+# -- neighbours that did not fuse -----------------------------------------------------------------
+
+
+def test_library_calls_stand_between() -> None:
+    found = pairs("predict.cpu")
+    assert set(found.values()) == {"a library call stands between"}
+    assert ("ynn_fusion.2", "add_tanh_fusion.1") in found
+    assert len(found) == 5
+
+
+def test_pairs_are_ordered_by_bytes() -> None:
+    found = unfused_neighbours(program("predict.cpu"))
+    assert [pair.bytes for pair in found] == [128 * 512 * 4] * 4 + [128 * 10 * 4]
+    assert str(found[0].shape) == "f32[128,512]"
+    as_json = json.loads(json.dumps(found[0].as_json()))
+    assert as_json["producer_line"] == "/home/user/model.py:5"
+    assert (as_json["bytes"], as_json["on_chip"]) == (128 * 512 * 4, False)
+
+
+def test_reductions_end_fusions_and_moves_between_memories_are_seen_through() -> None:
+    """The argument is moved to the chip and read there: no pair; two reductions are read on."""
+    found = pairs("softmax.tpu")
+    assert found == {
+        ("fusion", "fusion.2"): "a reduction ends the fusion",
+        ("fusion", "fusion.1"): "a reduction ends the fusion",
+        ("fusion.2", "fusion.1"): "a reduction ends the fusion",
+    }
+    assert all(pair.on_chip for pair in unfused_neighbours(program("softmax.tpu")))
+
+
+def test_loops_have_boundaries() -> None:
+    found = pairs("nested_loops.tpu")
+    assert found["fusion.2", "fusion.2"] == "a loop's boundary"
+    assert found["copy.19", "copy.4"].startswith("a layout change")
+    assert found["fusion.2", "copy.19"] == "a loop's boundary"
+    assert found["copy.1", "fusion.2"] == "a loop's boundary"
+
+
+def test_a_value_from_the_turn_before_is_read_as_often_as_the_loop_turns() -> None:
+    found = {(p.producer, p.consumer): p for p in unfused_neighbours(program("nested_loops.tpu"))}
+    assert found["fusion.2", "fusion.2"].bytes == 90 * 4 * 256 * 256
+    assert found["copy.1", "fusion.2"].bytes == 4 * 256 * 256, "the first turn only"
+
+
+def test_barriers_are_known_from_the_module_before() -> None:
+    """XLA takes a barrier out when it has respected it."""
+    (pair,) = pairs("barrier.gpu").items()
+    assert pair[1] == "the compiler decided so"
+    assert pairs("barrier.gpu", "barrier.before") == {pair[0]: "an optimization barrier"}
+
+
+def test_layout_changes() -> None:
+    found = pairs("cholesky.cpu")
+    assert found["broadcast_select_fusion", "wrapped_copy"].startswith("a layout change")
+    assert found["multiply_copy_fusion", "cholesky.0"] == "a library call stands between"
+
+
+HEAD = "HloModule m, is_scheduled=true\n\n"
+NEGATE = """%negate{0} (a: f32[64]) -> f32[64] {{
+  %a{0} = f32[64]{{0}} parameter(0)
+  ROOT %n{0} = f32[64]{{0}} negate(%a{0})
+}}
+
+"""
+ADD = "%add (a: f32[], b: f32[]) -> f32[] {\n  %a = f32[] parameter(0)\n"
+ADD += "  %b = f32[] parameter(1)\n  ROOT %s = f32[] add(%a, %b)\n}\n\n"
+
+
+def small(body: str, kernels: int, root: str = "f32[64]") -> dict[tuple[str, str], str]:
+    others = "".join(NEGATE.format(number) for number in range(kernels))
+    module = parse_hlo(f"{HEAD}{others}{ADD}ENTRY %main (p: f32[64]) -> {root} {{\n{body}\n}}\n")
+    return {(each.producer, each.consumer): each.reason for each in unfused_neighbours(module)}
+
+
+def fusion(name: str, operand: str, number: int) -> str:
+    return f"  %{name} = f32[64]{{0}} fusion(%{operand}), kind=kLoop, calls=%negate{number}\n"
+
+
+def test_users_and_outputs_are_reasons() -> None:
+    start = "  %p = f32[64]{0} parameter(0)\n" + fusion("x", "p", 0)
+    two = start + fusion("y", "x", 1) + fusion("z", "x", 2)
+    pair = "  ROOT %t = (f32[64]{0}, f32[64]{0}) tuple(%"
+    assert small(two + pair + "y, %z)", 3) == {("x", "y"): "2 users", ("x", "z"): "2 users"}
+    one = start + fusion("y", "x", 1)
+    kept = small(one + pair + "x, %y)", 2)
+    assert kept == {("x", "y"): "the value is an output too"}
+    assert small(one + pair + "y, %y)", 2) == {("x", "y"): "the compiler decided so"}
+
+
+def test_collectives_are_reasons() -> None:
+    body = "  %p = f32[64]{0} parameter(0)\n" + fusion("x", "p", 0)
+    body += "  %s = f32[64]{0} all-reduce-start(%x), replica_groups={}, to_apply=%add\n"
+    body += "  %d = f32[64]{0} all-reduce-done(%s)\n"
+    body += fusion("y", "d", 1).replace("  %y", "  ROOT %y")
+    assert small(body, 2) == {("x", "s"): "a collective", ("s", "y"): "a collective"}
+
+
+def test_a_copy_in_the_same_layout_keeps_a_value() -> None:
+    body = "  %p = f32[64]{0} parameter(0)\n" + fusion("x", "p", 0)
+    body += "  ROOT %c = f32[64]{0} copy(%x)"
+    assert small(body, 1) == {("x", "c"): "a copy that keeps a value from being overwritten"}
+
+
+def test_what_is_moved_off_the_chip_and_back_went_through_the_main_memory() -> None:
+    chip, main, mark = "f32[64]{0:T(128)S(1)}", "f32[64]{0:T(128)}", "u32[]{:S(2)}"
+    there = "  %p = f32[64]{0} parameter(0)\n" + fusion("x", "p", 0).replace("f32[64]{0}", chip)
+    moved = f"  %s = ({main}, {chip}, {mark}) copy-start(%x)\n  %d = {main} copy-done(%s)\n"
+    moved += f"  %t = ({chip}, {main}, {mark}) copy-start(%d)\n  %e = {chip} copy-done(%t)\n"
+    for middle, value in ((moved, "e"), ("", "x")):
+        last = fusion("y", value, 1).replace("  %y", "  ROOT %y")
+        others = NEGATE.format(0) + NEGATE.format(1)
+        text = f"{HEAD}{others}ENTRY %m (p: f32[64]) -> f32[64] {{\n{there}{middle}{last}}}\n"
+        (pair,) = unfused_neighbours(parse_hlo(text))
+        assert (pair.producer, pair.consumer, pair.on_chip) == ("x", "y", not middle)
+        assert pair.reason == ("a move between memories" if middle else "the compiler decided so")
+
+
+@pytest.mark.parametrize("way", ["call", "async"])
+def test_what_is_called_is_launched_where_it_is_called_from(way: str) -> None:
+    inner = "%inner (q: f32[64]) -> f32[64] {\n  %q = f32[64]{0} parameter(0)\n"
+    inner += fusion("x", "q", 0).replace("  %x", "  ROOT %x") + "}\n\n"
+    body = "  %p = f32[64]{0} parameter(0)\n" + fusion("w", "p", 1)
+    if way == "call":
+        body += "  %d = f32[64]{0} call(%w), to_apply=%inner\n"
+    else:
+        body += "  %s = ((f32[64]{0}), f32[64]{0}, u32[]) async-start(%w), calls=%inner\n"
+        body += "  %d = f32[64]{0} async-done(%s)\n"
+    body += fusion("y", "d", 2).replace("  %y", "  ROOT %y")
+    others = "".join(NEGATE.format(number) for number in range(3))
+    text = f"{HEAD}{others}{inner}ENTRY %m (p: f32[64]) -> f32[64] {{\n{body}}}\n"
+    module = parse_hlo(text)
+    assert [each.name for each in kernels_of(module)] == ["w", "x", "y"]
+    found = unfused_neighbours(module)
+    assert [(each.producer, each.consumer) for each in found] == [("w", "x"), ("x", "y")]
+
+
+def test_a_single_number_is_no_pair() -> None:
+    body = "  %p = f32[] parameter(0)\n  %x = f32[] negate(%p)\n  ROOT %y = f32[] negate(%x)"
+    assert small(body, 0, "f32[]") == {}

@@ -1,0 +1,281 @@
+"""Reasons that would be told wrongly: what came nearest, who is to blame, what to do about it."""
+
+import collections
+import dataclasses
+import functools
+import sysconfig
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import jxc
+
+from .explaining import explained, ones
+
+MASK = "Mask what is added, or use jxc.bucket where no row depends on others."
+
+
+def reasons_of(block):
+    """The reasons of the functions that `block` compiles again, operations apart."""
+    with jxc.explain() as log:
+        block()
+    return [each.reason for each in log.compilations if each.reason and not each.is_eager]
+
+
+def test_a_smaller_size_among_many_is_no_last_batch():
+    @jax.jit
+    def update(x, rate):
+        return x.sum() * rate
+
+    def block():
+        for n, rate in ((9, np.float32(1)), (7, 1.0), (6, np.float32(1)), (5, np.float32(1))):
+            update(ones(n), rate)
+
+    with jxc.explain() as log:
+        block()
+    [alone] = [group for group in log.groups if group.kinds == ("shape", "weak type")]
+    assert "last" not in alone.fix
+    assert alone.fix.startswith("Pad x to one size, or to a few, so that one program serves many.")
+    assert MASK in alone.fix
+    assert all("last" not in each.reason.fix for each in log.compilations[2:])
+
+
+def test_functions_of_one_value_made_anew_are_not_told_by_another_value():
+    def block():
+        for n in (0, 1, 2, 2):
+            jax.jit(functools.partial(_power, n))(ones(3))
+
+    *_, last = reasons_of(block)
+    assert [each.kind for each in last.differences] == ["function"]
+    assert "it is a new functools.partial object" in last.sentence
+
+
+def _power(n, x):
+    return x**n
+
+
+def test_a_static_function_made_anew():
+    apply = jax.jit(lambda x, fn: fn(x), static_argnames="fn")
+
+    def block():
+        for _ in range(3):
+            apply(ones(3), fn=lambda x: x + 1)
+
+    group = explained(block)
+    assert group.sentence == (
+        "<lambda> was compiled 3 times, because the static argument fn was the function "
+        "<lambda>, another one each time"
+    )
+    assert group.fix == (
+        "Pass the same function object as fn each time: make it once, outside of the loop."
+    )
+
+
+def test_a_function_made_anew_in_a_long_static_argument():
+    run = jax.jit(lambda x, plan: plan[1][0](x), static_argnames="plan")
+    names = tuple(f"the name of step {n}" for n in range(5))
+
+    def block():
+        for _ in range(3):
+            run(ones(3), plan=(names, (lambda x: x + 1,)))
+
+    group = explained(block)
+    assert "plan was one with the function <lambda>, another one each time" in group.sentence
+    assert group.fix.startswith("Pass the same function object as plan each time")
+
+
+def test_a_static_argument_by_position_and_by_keyword():
+    @functools.partial(jax.jit, static_argnames="mode")
+    def step(x, mode):
+        return x
+
+    group = explained(lambda: [step(ones(3), mode="a"), step(ones(3), "a")])
+    assert "mode was given by keyword and is given by position" in group.sentence
+    assert group.fix == "Pass mode in one way everywhere, by position or by keyword."
+
+
+def test_static_arguments_have_each_their_remedy():
+    class Agent:
+        pass
+
+    @functools.partial(jax.jit, static_argnames=("mode", "agent"))
+    def step(x, mode, agent=None):
+        return x
+
+    def block():
+        for mode in "abc":
+            step(ones(3), mode=mode)
+        for _ in range(3):
+            step(ones(3), mode="c", agent=Agent())
+
+    with jxc.explain() as log:
+        block()
+    told = {group.sentence.partition("static argument ")[2]: group.fix for group in log.groups}
+    assert told["mode varied: 'a', 'b', 'c'"].startswith("Pass mode as an argument that is not")
+    [agent] = [words for words in told if words.startswith("agent varied: None by default, an Ag")]
+    assert "Give Agent equality and a hash by value" in told[agent]
+
+
+def test_numbers_of_numpy_are_static_by_their_value():
+    first = jax.jit(lambda x, n: x[:n], static_argnums=1)
+    group = explained(lambda: [first(ones(4), np.int64(n)) for n in (1, 2, 3)])
+    assert "the static argument n varied: np.int64(1), np.int64(2), np.int64(3)" in group.sentence
+
+
+@functools.partial(
+    jax.tree_util.register_dataclass, data_fields=["weights"], meta_fields=["update"]
+)
+@dataclasses.dataclass
+class State:
+    weights: object
+    update: object
+
+
+def test_what_a_pytree_holds_beside_arrays():
+    step = jax.jit(lambda state, x: state.update(state.weights, x))
+
+    def run(rate):
+        def update(weights, x):
+            return weights - rate * x
+
+        state = State(ones(3), update)
+        for _ in range(2):
+            state = State(step(state, ones(3)), update)
+
+    group = explained(lambda: [run(0.1), run(0.2), run(0.3)])
+    assert group.kinds == ("metadata",)
+    assert group.sentence == (
+        "<lambda> was compiled 3 times, because what state holds beside arrays was the function "
+        "update, another one each time"
+    )
+    assert "make it once, before the loop (an optimiser, a function)" in group.fix
+
+
+def test_what_a_part_of_a_pytree_holds_beside_arrays():
+    total = jax.jit(lambda batch: batch["s"][0].weights.sum())
+    found = reasons_of(
+        lambda: [total({"a": ones(2), "s": (State(ones(3), name), 1.0)}) for name in ("x", "y")]
+    )
+    assert found[0].sentence.endswith("batch held 'x' beside arrays and holds 'y'")
+
+
+def test_a_class_of_its_own_is_named():
+    Point = collections.namedtuple("Point", "x y")
+    total = jax.jit(lambda pair: sum(jax.tree.leaves(pair)))
+    found = reasons_of(
+        lambda: [total(Point(1.0, 2.0)), total((1.0, 2.0)), total({"of": [(1.0,), [2.0]]})]
+    )
+    assert "pair was a Point and is a tuple" in found[0].sentence
+
+
+def test_an_operation_is_not_told_to_have_other_static_arguments():
+    key = jax.random.key(0)
+
+    def block():
+        for n in (3, 4):
+            jax.random.normal(key, (n, 7))
+
+    with jxc.explain() as log:
+        block()
+    fixes = {each.reason.fix for each in log.compilations if each.reason}
+    assert fixes
+    assert all(
+        each.startswith("Put the computation into one function under jax.jit") for each in fixes
+    )
+
+
+def test_the_parameters_of_an_operation_are_no_functions():
+    with jxc.explain() as log:
+        jnp.arange(3), jnp.arange(4)
+    [reason] = [each.reason for each in log.compilations if each.reason]
+    assert reason.sentence == (
+        "iota was compiled again: its parameters are others, such as a shape"
+    )
+
+
+def test_a_number_has_no_astype():
+    double = jax.jit(lambda x: x * 2)
+    group = explained(lambda: [double(np.float32(1)), double(2)])
+    assert group.fix == "Give x one dtype before the call: jnp.asarray(x, dtype=...)."
+
+
+def test_a_method_made_anew():
+    class Trainer:
+        def step(self, x):
+            return x * 2
+
+    trainer = Trainer()
+    group = explained(lambda: [jax.jit(trainer.step)(ones(3)) for _ in range(3)])
+    assert "each time it is a new bound method" in group.sentence
+    assert group.fix == (
+        "Make jax.jit of the method once, such as in __init__, outside of the loop."
+    )
+
+
+def test_the_line_that_came_nearest_is_named_where_it_is_another():
+    double = jax.jit(lambda x: x * 2)
+
+    def block():
+        double(ones(3))
+        double(ones(3, 3))
+
+    assert "; the call at tests/tools/test_recompiles_reasons.py:" in explained(block).sentence
+
+
+def test_one_type_of_arguments_is_not_counted():
+    def block():
+        for n in range(1, 7):
+            jnp.broadcast_to(np.float32(1), (n,))
+
+    with jxc.explain() as log:
+        block()
+    [group] = log.groups
+    assert "of them again" in group.sentence
+    assert "different types" not in group.sentence
+
+
+LIBRARY = """
+import jax
+
+class Trainer:
+    def __init__(self):
+        self.apply = jax.jit(lambda x, body: body(x), static_argnames="body")
+
+    def run(self, x):
+        return self.apply(x, body=lambda x: x + 1)
+
+train_step = jax.jit(lambda x: x.sum())
+"""
+
+
+def test_of_a_library_what_the_user_can_do():
+    library = {"__name__": "library"}
+    file = f"{sysconfig.get_paths()['purelib']}/library.py"
+    exec(compile(LIBRARY, file, "exec"), library)
+    trainer = library["Trainer"]()
+
+    def block():
+        for _ in range(3):
+            trainer.run(ones(3))
+
+    assert explained(block).fix == (
+        "<lambda> is a library's: make what it belongs to, or is given, once, outside of the loop "
+        "(JAX knows functions by identity)."
+    )
+    fix = explained(lambda: [library["train_step"](ones(n)) for n in (8, 5)]).fix
+    assert fix.endswith("or pad x to 8. Mask what is added.")
+
+
+def test_a_prompt_is_the_users_line_whatever_script_opened_it():
+    code = compile("step(x)", "<ipython-input-1-0123456789ab>", "exec")
+    with jxc.explain() as log:
+        exec(code, {"step": jax.jit(lambda x: x + 1), "x": ones(3)})
+    assert [str(each.called) for each in log.compilations] == ["<ipython-input-1-0123456789ab>:1"]
+
+
+def test_a_log_in_words_keeps_dots():
+    double = jax.jit(lambda x: x * 2)
+    with jxc.explain() as log:
+        double(1.0), double(2)
+    assert str(log).endswith("Give x one dtype before the call: jnp.asarray(x, dtype=...).")

@@ -1,0 +1,379 @@
+"""Recording: what it hears, what it leaves as it was, and what it must not disturb."""
+
+import builtins
+import subprocess
+import sys
+import threading
+import warnings
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax._src import compiler, pjit
+from jax._src.interpreters import mlir, pxla
+
+import jxc
+from jxc.source.callers import JxcWarning
+from jxc.tools.explain.listen import Recording
+from jxc.tools.explain.recorder import listening
+
+X = np.ones(4, np.float32)
+
+
+def seams():
+    """What jax looks up where a program passes through."""
+    return (
+        pjit._trace_for_jit,
+        pxla.lower_sharding_computation,
+        mlir.lower_jaxpr_to_module,
+        compiler.compile_or_get_cached,
+        compiler._cache_read,
+        builtins.print,
+    )
+
+
+def deep(x):
+    """A program that is not too small for passes."""
+    for i in range(60):
+        x = jnp.sin(x) * 1.5 + i
+    return x
+
+
+def compiled(log):
+    return [each.function for each in log.compilations if each.is_compiled]
+
+
+def test_everything_is_as_before_afterwards_and_after_an_error():
+    with jxc.explain():
+        pass  # installs the way in for pipelines, which stays
+    before = seams()
+    with pytest.raises(RuntimeError), jxc.explain():
+        assert all(a is not b for a, b in zip(before, seams(), strict=True))
+        raise RuntimeError
+    assert seams() == before
+
+
+def test_nothing_is_heard_afterwards():
+    with jxc.explain() as log:
+        jax.jit(lambda x: x + 1)(X)
+    jax.jit(lambda x: x + 2)(X)
+    assert compiled(log) == ["<lambda>"]
+
+
+def test_blocks_within_blocks_hear_their_own():
+    with jxc.explain() as outer:
+        jax.jit(lambda x: x + 1)(X)
+        with jxc.explain() as inner:
+            jax.jit(lambda x: x + 2)(X)
+        jax.jit(lambda x: x + 3)(X)
+    assert (len(compiled(outer)), len(compiled(inner))) == (3, 1)
+
+
+def test_a_log_can_be_read_while_it_is_written():
+    step = jax.jit(lambda x: x.sum())
+    with jxc.explain() as log:
+        step(X)
+        assert compiled(log) == ["<lambda>"]
+        step(X[:3])
+        assert log.compilations[1].reason.nearest == 1
+        [group] = log.groups
+    assert group.kinds == ("shape",)
+
+
+def test_listening_may_begin_and_end_in_the_middle_of_a_trace():
+    opened = jxc.explain()
+
+    def program(x):
+        opened.__enter__()
+        return jax.jit(lambda x: x * 2)(x)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with jxc.explain() as outer:
+            jax.jit(program)(X)
+            jax.jit(lambda x: x + 1)(X)
+        opened.__exit__()
+        jax.jit(lambda x: x + 2)(X)
+    assert compiled(outer) == ["program", "<lambda>"]
+
+
+def test_a_function_may_call_itself():
+    @jax.jit
+    def power(x, y):
+        return x if y.shape == (1,) else power(x * y[0], y[1:])
+
+    with jxc.explain() as log:
+        power(X, X)
+    assert compiled(log) == ["power"]
+
+
+def test_known_calls_come_by_no_seam():
+    step = jax.jit(lambda x: x + 1)
+    step(X)
+    with jxc.explain() as log:
+        for _ in range(10):
+            step(X)
+    assert log.compilations == [] and not log.hits
+
+
+def test_who_called_and_what_was_called():
+    @jax.jit
+    def inner(x):
+        return x + 1
+
+    @jax.jit
+    def outer(x):
+        return inner(x) * 2
+
+    with jxc.explain() as log:
+        outer(X)
+        inner(X)
+    first, second = log.compilations
+    assert (first.function, second.function) == ("outer", "inner")
+    assert first.called.text == "outer(X)" and second.called.text == "inner(X)"
+    assert first.defined.text == "def outer(x):" and first.defined.file == __file__
+    assert first.arguments == {"x": "f32[4]"} == second.arguments
+    assert "trace" in first.seconds and "trace" not in second.seconds  # it was traced in the other
+
+
+def test_the_caller_is_the_users_line_where_a_library_jits():
+    with jxc.explain() as log:
+        np.apply_along_axis(jax.jit(lambda x: x + 1), 0, X)
+    [compilation] = log.compilations
+    assert compilation.called.text == "np.apply_along_axis(jax.jit(lambda x: x + 1), 0, X)"
+
+
+def test_ahead_of_time():
+    with jxc.explain() as log:
+        lowered = jax.jit(lambda x: x + 1).lower(X)
+        assert not log.compilations[0].is_compiled
+        lowered.compile()
+        jax.eval_shape(lambda x: x + 1, X)
+    assert compiled(log) == ["<lambda>"]
+    assert set(log.compilations[0].seconds) == {"trace", "lower", "compile"}
+
+
+def test_a_function_that_was_lowered_before_is_named():
+    lowered = jax.jit(deep).lower(X)
+    with jxc.explain() as log:
+        lowered.compile()
+    assert compiled(log) == ["deep"]
+
+
+def test_passes_have_their_seconds_and_texts():
+    with jxc.explain(keep_texts=True) as log, jxc.use("O2"):
+        jax.jit(deep)(X)
+    [compilation] = [each for each in log.compilations if each.function == "deep"]
+    assert list(compilation.seconds) == ["trace", "lower", "passes", "compile"]
+    assert all(seconds > 0 for seconds in compilation.seconds.values())
+    texts = compilation.texts
+    assert "sin" in str(texts.jaxpr) and "@main" in texts.stablehlo and "loc(" in texts.stablehlo
+    assert texts.passes and all("@main" in text for _, text in texts.passes)
+    assert texts.hlo.startswith("HloModule") and "metadata" in texts.hlo
+
+
+def test_texts_are_not_kept_unless_asked_for():
+    with jxc.explain() as log:
+        jax.jit(deep)(X)
+    assert log.compilations[0].texts is None
+
+
+@pytest.fixture
+def persistent_cache(tmp_path):
+    names = {
+        "jax_compilation_cache_dir": str(tmp_path),
+        "jax_persistent_cache_min_compile_time_secs": 0,
+        "jax_persistent_cache_min_entry_size_bytes": -1,
+    }
+    before = {name: getattr(jax.config, name) for name in names}
+    for name, value in names.items():
+        jax.config.update(name, value)
+    compiler.compilation_cache.reset_cache()
+    yield tmp_path
+    for name, value in before.items():
+        jax.config.update(name, value)
+    compiler.compilation_cache.reset_cache()
+
+
+def test_the_persistent_cache_has_the_same_keys_as_without_us(persistent_cache):
+    def program(x):
+        return jnp.tanh(x @ x).sum() * 3
+
+    square = np.ones((4, 4), np.float32)
+    jax.jit(program)(square)
+    jax.clear_caches()
+    with jxc.explain() as log:
+        jax.jit(program)(square)
+    [compilation] = log.compilations
+    assert compilation.from_cache and compilation.cache_key.startswith("jit_program-")
+    assert list(compilation.seconds) == ["trace", "lower", "load"]
+    assert any(file.name.startswith(compilation.cache_key) for file in persistent_cache.iterdir())
+
+
+def test_all_threads_are_heard_and_kept_apart():
+    steps = [jax.jit(lambda x, k=k: (x * k).sum()) for k in range(4)]
+    failed = []
+
+    def work(step):
+        try:
+            for n in range(1, 6):
+                step(np.ones(n, np.float32))
+        except Exception as error:  # would be lost in the thread
+            failed.append(error)
+
+    with jxc.explain() as log:
+        threads = [
+            threading.Thread(target=work, args=(s,), name=f"t{i}") for i, s in enumerate(steps)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert not failed
+    assert sorted(each.number for each in log.compilations) == list(range(1, 21))
+    for name in ("t0", "t1", "t2", "t3"):
+        own = [each for each in log.compilations if each.thread == name]
+        assert [each.arguments["x"] for each in own] == [f"f32[{n}]" for n in range(1, 6)]
+
+
+def test_a_bug_of_ours_ends_the_recording_not_the_program():
+    class Broken(Recording):
+        def begins(self, tracing):
+            raise KeyError("ours")
+
+    before = seams()
+    with warnings.catch_warnings(record=True) as caught, listening(Broken()):
+        warnings.simplefilter("always")
+        assert jax.jit(lambda x: x + 1)(X)[0] == 2
+    assert seams() == before
+    [warning] = [each for each in caught if each.category is JxcWarning]
+    assert "jxc stopped recording at begins" in str(warning.message)
+
+
+def test_what_is_compiled_while_tracing_is_a_program_of_its_own():
+    @jax.jit
+    def step(x):
+        with jax.ensure_compile_time_eval():
+            table = jax.jit(deep)(X)
+        return x + table
+
+    with jxc.explain() as log:
+        step(X)
+    seconds = {each.function: each.seconds for each in log.compilations}
+    assert {"step", "deep"} <= set(seconds)
+    assert seconds["step"]["trace"] < seconds["deep"]["compile"]
+
+
+def test_nothing_of_a_call_is_kept_alive():
+    import gc
+    import weakref
+
+    class Table:
+        def __init__(self):
+            self.array = X
+
+        def add(self, x):
+            return x + self.array
+
+    table = Table()
+    watched = weakref.ref(table)
+    with jxc.explain() as log:
+        jax.jit(table.add)(X)
+        del table
+        jax.clear_caches()
+        gc.collect()
+        assert watched() is None
+    assert compiled(log) == ["Table.add"]
+
+
+# assert_compiles
+
+
+def test_as_many_as_were_said():
+    step = jax.jit(lambda x: x + 1)
+    with jxc.assert_compiles(1):
+        step(X)
+    with jxc.assert_compiles(0) as log:
+        step(X)
+    assert log.compilations == []
+    with jxc.assert_compiles(at_most=1):
+        step(X)
+
+
+def test_too_many_are_named_with_their_reasons():
+    step = jax.jit(lambda x: x + 1)
+    with pytest.raises(AssertionError) as caught, jxc.assert_compiles(1):
+        step(X)
+        step(X[:3])
+    first, second, third, why = str(caught.value).splitlines()
+    assert first == "expected one program to be compiled, found 2"
+    assert second.startswith("  1. <lambda>(x: f32[4]) at tests/tools/test_recompiles_recorder.py:")
+    assert third.startswith("  2. <lambda>(x: f32[3]) at ")
+    assert "x was f32[4] and is f32[3]; the call at tests/tools/test_recompiles_rec" in why
+    assert why.endswith("Mask what is added, or use jxc.bucket where no row depends on others.")
+    assert len(caught.value.log.compilations) == 2
+
+
+def test_a_function_may_be_said_to_compile_so_many():
+    step = jax.jit(lambda x: x + 1)
+
+    @jxc.assert_compiles(at_most=1)
+    def run(*lengths):
+        for length in lengths:
+            step(X[:length])
+
+    run(2)
+    run(2, 3)
+    with pytest.raises(AssertionError, match="at most one program"):
+        run(1, 4)
+
+
+def test_an_error_of_the_block_is_its_own():
+    with pytest.raises(ZeroDivisionError), jxc.assert_compiles(3):
+        raise ZeroDivisionError
+
+
+def test_too_few_are_an_error_and_at_most_is_not_exactly():
+    with pytest.raises(AssertionError, match="2 programs to be compiled, found 0"):  # noqa: SIM117
+        with jxc.assert_compiles(2):
+            pass
+    with jxc.assert_compiles(at_most=2):
+        pass
+    with pytest.raises(AssertionError, match="at most one program to be compiled, found 2"):  # noqa: SIM117
+        with jxc.assert_compiles(at_most=1):
+            jax.jit(lambda x: x)(X)
+            jax.jit(lambda x: x)(X)
+
+
+def test_operations_outside_of_jit_can_be_left_out():
+    with jxc.assert_compiles(0, eager=False) as log:
+        jnp.cumsum(jnp.arange(7)) * 3
+    assert log.compilations
+
+
+@pytest.mark.parametrize(("numbers", "named"), [((), {}), ((1,), {"at_most": 1})])
+def test_one_number_is_asked_for(numbers, named):
+    with pytest.raises(jxc.JxcError, match=r"expected assert_compiles\(N\) or"):  # noqa: SIM117
+        with jxc.assert_compiles(*numbers, **named):
+            pass
+
+
+def test_the_blocks_own_error_is_the_one_that_is_raised():
+    with pytest.raises(RuntimeError, match="mine"), jxc.assert_compiles(3):
+        raise RuntimeError("mine")
+
+
+def test_a_program_that_never_heard_of_jxc_sets_its_environment_before_jax(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import os\n"
+        "os.environ['XLA_FLAGS'] = '--xla_force_host_platform_device_count=3'\n"
+        "os.environ['JAX_ENABLE_X64'] = '1'\n"
+        "import jax\n"
+        "print(len(jax.devices()), jax.numpy.ones(2).dtype)\n"
+    )
+    command = [sys.executable, "-c", "from jxc.cli import main; main()", "explain", str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "3 float64\n"
+    assert "jxc explain: 2 programs were compiled" in done.stderr

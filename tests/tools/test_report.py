@@ -1,0 +1,80 @@
+"""One report of what a compiler made: the figures of real programs, on the CPU that is here."""
+
+from __future__ import annotations
+
+import json
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import jxc
+from jxc.backend.targets import find_target
+from jxc.tools.report.report import Compiled, Refused
+
+SQUARE = jax.ShapeDtypeStruct((256, 256), jnp.float32)
+
+
+def wave(x, y, z):
+    return jnp.sin(x) * y + z
+
+
+def repeated(x, w):
+    return jax.lax.fori_loop(0, 10, lambda _, h: jnp.tanh(h @ w), x)
+
+
+@pytest.fixture(scope="module")
+def of_wave():
+    return jxc.report(jxc.lower(wave, SQUARE, SQUARE, SQUARE), "cpu", "O2")
+
+
+def test_each_figure_is_there_without_our_passes_and_with_them(of_wave):
+    assert isinstance(of_wave.plain, Compiled) and isinstance(of_wave.optimised, Compiled)
+    assert of_wave.plain.ops == 3 < of_wave.optimised.ops
+    assert of_wave.rules == {"sine-to-polynomial": 1}
+    assert of_wave.plain.totals.flops == 12 * 256 * 256, "a sine counts as ten"
+    assert set(of_wave.seconds) == {"trace", "lower", "passes"}
+
+
+def test_three_ops_are_one_kernel_that_moves_what_it_must(of_wave):
+    (kernel,) = of_wave.plain.kernels
+    assert dict(kernel.ops) == {"sine": 1, "multiply": 1, "add": 1}
+    assert kernel.traffic.read + kernel.traffic.written == 4 * 4 * 256 * 256
+    assert kernel.unfused_bytes == 8 * 4 * 256 * 256
+    assert [place.line for place in kernel.lines] == [wave.__code__.co_firstlineno + 1]
+
+
+def test_memory_at_the_peak_is_what_goes_in_and_out(of_wave):
+    memory = of_wave.plain.memory
+    assert memory.peak == 4 * 4 * 256 * 256
+    assert {buffer.kind for buffer in memory.buffers} == {"argument", "output"}
+    assert {buffer.name for buffer in memory.buffers} >= {"x", "y", "z"}
+    assert of_wave.fit.fits
+
+
+def test_a_loop_counts_as_often_as_it_turns():
+    made = jxc.report(jxc.lower(repeated, SQUARE, SQUARE), find_target("cpu"), "O0").optimised
+    assert made.totals.flops == pytest.approx(10 * (2 * 256**3 + 10 * 256**2), rel=1e-3)
+    assert not made.totals.assumed
+
+
+def test_what_no_pass_changes_is_compiled_once(monkeypatch):
+    found = jxc.report(jxc.lower(jnp.matmul, SQUARE, SQUARE), find_target("cpu"), "O2")
+    assert found.plain is found.optimised
+
+
+def test_a_report_is_one_object(of_wave):
+    told = json.loads(json.dumps(of_wave.as_json()))
+    assert told["target"] == "cpu"
+    assert told["after"]["memory"]["peak_bytes"] == 4 * 4 * 256 * 256
+    assert told["before"]["kernels"][0]["ops"] == {"sine": 1, "multiply": 1, "add": 1}
+
+
+def test_what_is_refused_says_why():
+    low = jxc.lower(wave, SQUARE, SQUARE, SQUARE)
+    found = jxc.report(
+        low, find_target("cpu"), "O0", xla_options={"xla_no_such": 1}, with_plain=False
+    )
+    assert isinstance(found.optimised, Refused)
+    assert "xla_no_such" in found.optimised.message and found.fit is None
+    assert found.as_json()["after"]["refused"]

@@ -1,0 +1,177 @@
+"""`jxc diff`: two programs, their ops matched by structure and line, and their figures."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from ..errors import JxcError, UsageError
+from ..tools.diff.sides import Side, make_sides
+from .environment import stay_on_cpu
+from .io import write_output
+from .lower import lowering_options
+from .supervise import in_child
+
+_OF_FUNCTIONS = (
+    *("args_from", "static", "transform", "device", "host_devices", "x64"),
+    *("mesh", "in_sharding", "out_sharding", "sharding"),
+)
+_SAME, _DIFFERENT, _TROUBLE = 0, 1, 2
+
+
+def _in_order(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> Any:
+    """Pipelines as they stand on the command line, whichever option names them."""
+    prefix = "O" if param.name == "level" else ""
+    ctx.meta.setdefault("pipelines", []).extend(f"{prefix}{each}" for each in value)
+    return value
+
+
+@click.command(short_help="Say what two programs differ in, by line of Python.")
+@click.argument("first", metavar="A [B]")
+@lowering_options
+@click.option(
+    "-O",
+    "level",
+    type=click.Choice(["0", "1", "2", "3"]),
+    multiple=True,
+    callback=_in_order,
+    help="Run the passes of a level on both; twice, on A and on B: -O0 -O2.",
+)
+@click.option(
+    "-p",
+    "--passes",
+    multiple=True,
+    callback=_in_order,
+    metavar="PIPELINE",
+    help="The same by names of passes: 'a,b{k=v}'. Nothing runs unless told.",
+)
+@click.option("--load-pass", multiple=True, metavar="FILE.py[:NAME]", help="As `jxc opt` has it.")
+@click.option(
+    "--assume", multiple=True, metavar="PROMISE", help="no-nans, no-infs, no-signed-zeros."
+)
+@click.option(
+    "--target",
+    default="cpu",
+    show_default=True,
+    metavar="NAME[,NAME]",
+    help="What to compile both for; two of them, A and B. See `jxc targets`.",
+)
+@click.option(
+    "--xla-option", multiple=True, metavar="NAME=VALUE", help="An option of XLA's, for both."
+)
+@click.option(
+    "--stage",
+    type=click.Choice(["stablehlo", "hlo"]),
+    default="stablehlo",
+    show_default=True,
+    help="Whose ops are compared: hlo is XLA's own, after it has optimised.",
+)
+@click.option("--no-compile", is_flag=True, help="Compare the modules alone, which takes less.")
+@click.option("--all", "whole", is_flag=True, help="Print every line that differs.")
+@click.option("--html", metavar="FILE", help="Write a page with both programs side by side.")
+@click.option("--json", "as_json", is_flag=True, help="Print one object.")
+@click.pass_context
+def diff_command(ctx: click.Context, first: str, **flags: Any) -> None:
+    """Compare A and B: modules from files ('-' for stdin), or functions with arguments like SPECs
+    as `jxc lower` takes them. One of them alone is compared for two targets, or at two levels.
+
+    \b
+    jxc diff before.mlir after.mlir
+    jxc diff model.py:step -O0 -O2 'f32[8,784]'
+    jxc diff model.py:step --target cpu,gpu:h100 'f32[8,784]'
+    jxc diff HEAD~1:model.py:step model.py:step 'f32[8,784]'
+    jxc diff model.py:step 'f32[8,784]' model.py:step 'f32[9,784]'
+
+    Ops are matched by what they compute and by their line of Python, not by name, and calls are
+    followed. Exit codes are diff's: 0 the same, 1 they differ, 2 trouble.
+    """
+    try:
+        code = _diff(first, ctx.meta.get("pipelines", []), flags)
+    except JxcError as error:
+        error.exit_code = _TROUBLE
+        raise
+    ctx.exit(code)
+
+
+def _diff(first: str, pipelines: list[str], flags: dict[str, Any]) -> int:
+    from ..backend.targets import find_targets, require
+
+    targets = find_targets(flags["target"])
+    sides = make_sides([first, *flags.pop("specs")], targets, pipelines)
+    _check(sides, flags)
+    if not flags["no_compile"]:
+        for target in targets:
+            require(target)
+    os.environ.pop("JXC_PIPELINE", None)  # what is compiled here is what is asked for here
+    stay_on_cpu()
+    stage = in_child(None, lambda _: [])
+    stage.enter(f"while comparing {sides[0].spelling} and {sides[1].spelling}")
+    from ..tools.diff.lowering import sources_of
+
+    with _progress() as tell:
+        tell("lowering")
+        with sources_of(sides, flags) as sources:
+            return _compare(sides, sources, flags, tell)
+
+
+def _check(sides: tuple[Side, Side], flags: Mapping[str, Any]) -> None:
+    """Refuse what would have no effect."""
+    if flags["stage"] == "hlo" and flags["no_compile"]:
+        raise UsageError("--stage hlo is what the compiler makes: leave out --no-compile")
+    if flags["platform"]:
+        raise UsageError("--platform: `jxc diff` lowers for its --target")
+    given = [name for name in _OF_FUNCTIONS if flags[name]]
+    if given and all(side.is_module for side in sides):
+        option = given[0].removesuffix("_from").replace("_", "-")
+        raise UsageError(f"--{option} is about lowering a function; both are modules already")
+    if all(side.source == "-" for side in sides) and sides[0] == sides[1]:
+        raise UsageError("both are '-': standard input can be read once")
+    if flags["html"]:  # before anything is compiled for it
+        from ..tools.page import needs
+
+        needs.require()
+
+
+def _compare(sides: Any, sources: Any, flags: dict[str, Any], tell: Any) -> int:
+    from ..tools.diff import compare
+    from ..tools.diff.programs import programs_of
+    from .compile.host import xla_options
+
+    one, other = programs_of(sides, sources, flags)
+    found = compare(
+        one,
+        other,
+        stage=flags["stage"],
+        xla_options=xla_options(flags["xla_option"]),
+        progress=tell,
+    )
+    tell("")
+    if flags["html"]:
+        from ..tools.diff.page import write_html
+
+        write_html(flags["html"], found)
+    if flags["as_json"]:
+        write_output(json.dumps({"schema_version": 1, **found.as_json()}, indent=2) + "\n", "-")
+    else:
+        from ..tools.diff.table import print_comparison
+
+        print_comparison(found, whole=flags["whole"])
+    return _SAME if found.is_same else _DIFFERENT
+
+
+@contextmanager
+def _progress() -> Iterator[Any]:
+    """Says on a terminal what is being done; elsewhere nothing."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("starting") as shown:
+        yield lambda doing: shown.update(doing) if doing else shown.stop()

@@ -1,0 +1,103 @@
+"""The tables of Python lines at the head of an HLO text, and the metadata that points into them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+from ..source.lines import Place, is_user_file
+
+_ROW = re.compile(r"(\d+)\s+(.*)$")
+_NUMBER = re.compile(r"(\w+)=(\d+)")
+_OF_JAX = re.compile(r"[/\\](?:jax|jaxlib)[/\\]")
+_QUOTED = r'="((?:[^"\\]|\\.)*)"'
+_OP_NAME, _FILE = re.compile(r"\bop_name" + _QUOTED), re.compile(r"\bsource_file" + _QUOTED)
+_LINE, _FRAME = re.compile(r"\bsource_line=(\d+)"), re.compile(r"\bstack_frame_id=(\d+)")
+
+
+class Frames:
+    """From the number of a stack frame to the innermost line of the user's own code.
+
+    Args:
+        tables: the rows under "FileNames", "FunctionNames", "FileLocations" and "StackFrames".
+    """
+
+    def __init__(self, tables: Mapping[str, Sequence[str]]) -> None:
+        self._files = _strings(tables.get("FileNames", ()))
+        self._functions = _strings(tables.get("FunctionNames", ()))
+        self._locations = _numbers(tables.get("FileLocations", ()))
+        self._frames = _numbers(tables.get("StackFrames", ()))
+        # XLA prints the parent's number plus one, so that a frame without a parent says 1. A text
+        # where somebody says 0, or nothing, counts as its words stand.
+        parents = [frame.get("parent_frame_id", 0) for frame in self._frames.values()]
+        self._shift = 1 if parents and min(parents) > 0 else 0
+        self._known: dict[int, Place | None] = {}
+
+    def place_of(self, metadata: str) -> Place | None:
+        """Where an instruction with this metadata comes from: innermost, the user's if any."""
+        frame = _FRAME.search(metadata)
+        if frame:
+            return self._place(int(frame[1]))
+        file, line = _FILE.search(metadata), _LINE.search(metadata)
+        return Place(_unescaped(file[1]), int(line[1]) if line else 0) if file else None
+
+    def stack_of(self, metadata: str) -> list[Place]:
+        """All frames of an instruction with this metadata, the innermost first."""
+        frame = _FRAME.search(metadata)
+        if frame:
+            return self._stack(int(frame[1]))
+        place = self.place_of(metadata)
+        return [place] if place else []
+
+    def _place(self, number: int) -> Place | None:
+        if number not in self._known:
+            self._known[number] = _best(self._stack(number))
+        return self._known[number]
+
+    def _stack(self, number: int) -> list[Place]:
+        """The frames from the innermost outwards; each once, whatever the text says."""
+        places, seen = [], set()
+        while number in self._frames and number not in seen:
+            seen.add(number)
+            row = self._frames[number]
+            where = self._locations.get(row.get("file_location_id", 0), {})
+            file = self._files.get(where.get("file_name_id", 0), "")
+            function = self._functions.get(where.get("function_name_id", 0), "")
+            places.append(Place(file, where.get("line", 0), function))
+            number = row.get("parent_frame_id", 0) - self._shift
+        return [place for place in places if place.file]
+
+
+def op_name_of(metadata: str) -> str:
+    """The path of the traced op in an instruction's metadata, or an empty string."""
+    found = _OP_NAME.search(metadata)
+    return _unescaped(found[1]) if found else ""
+
+
+def _best(stack: list[Place]) -> Place | None:
+    """The user's innermost frame, else the innermost that is not jax's, else the innermost."""
+    for is_wanted in (_is_of_the_user, lambda file: not _OF_JAX.search(file), bool):
+        for place in stack:
+            if is_wanted(place.file):
+                return place
+    return None
+
+
+@cache
+def _is_of_the_user(file: str) -> bool:
+    return is_user_file(file) and "site-packages" not in file
+
+
+def _strings(rows: Sequence[str]) -> dict[int, str]:
+    found = (_ROW.match(row) for row in rows)
+    return {int(row[1]): _unescaped(row[2].strip()[1:-1]) for row in found if row}
+
+
+def _numbers(rows: Sequence[str]) -> dict[int, dict[str, int]]:
+    found = (_ROW.match(row) for row in rows)
+    return {int(row[1]): {k: int(v) for k, v in _NUMBER.findall(row[2])} for row in found if row}
+
+
+def _unescaped(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text) if "\\" in text else text

@@ -1,0 +1,250 @@
+"""From HLO text, as `HloModule.to_string()` and XLA's dumps have it, to values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from ..errors import JxcError
+from .frames import Frames, op_name_of
+from .scan import attributes_of, split_top_level, take_shape, without_comments
+from .values import Computation, Instruction, Module
+
+_TABLE = re.compile(r"[A-Z]\w*$")
+_HEADER = re.compile(r"(ENTRY\s+)?%?([\w.\-]+)\s*(?:\(.*\)\s*->\s*.*)?\{$")
+_START = re.compile(r"\s*(ROOT )?%?([\w.\-]+) = ")
+_OPCODE = re.compile(r" ([a-z][\w\-]*)\(")
+_NAMED = re.compile(r"%?([\w.\-#]+)$")
+_ALIAS = re.compile(r"\{([\d,\s]*)\}:\s*\((\d+)")
+_CALLS = (
+    "calls",
+    "to_apply",
+    "condition",
+    "body",
+    "branch_computations",
+    "true_computation",
+    "false_computation",
+    "called_computations",
+    "select",
+    "scatter",
+)
+_NO_OPERANDS = frozenset(["constant", "parameter", "iota"])
+
+
+def parse_hlo(text: str) -> Module:
+    """Read an HLO module; linear in the length of the text.
+
+    Raises:
+        JxcError: the text is no HLO, or breaks off; says at which line.
+    """
+    reader = _Reader()
+    for number, line in enumerate(text.splitlines(), 1):
+        try:
+            reader.take(number, line)
+        except ValueError as error:
+            raise _unreadable(number, line, str(error)) from None
+        except RecursionError:
+            raise _unreadable(number, line, "brackets nested too deeply") from None
+    return reader.finish()
+
+
+def _unreadable(number: int, line: str, why: str) -> JxcError:
+    shown = line.strip()
+    shown = shown if len(shown) <= 120 else shown[:117] + "..."
+    return JxcError(
+        f"line {number} of the HLO text cannot be read: {why}\n  {number} | {shown}\n"
+        "expected the text of one optimised module, as `compiled.as_text()` gives it"
+    )
+
+
+class _Reader:
+    """What has been read so far: the header, the tables, the computations, and the open one."""
+
+    def __init__(self) -> None:
+        self.header: dict[str, str] | None = None
+        self.name = ""
+        self.partitions = self.replicas = 1
+        self.tables: dict[str, list[str]] = {}
+        self.rows: list[str] | None = None
+        self.computations: dict[str, Computation] = {}
+        self.entry: Computation | None = None
+        self.open: Computation | None = None
+        self.body: dict[str, Instruction] = {}
+        self.frames = Frames({})
+        self.line = 0
+
+    def take(self, number: int, line: str) -> None:
+        """Read the next line."""
+        self.line = number
+        if not line.strip():
+            self.rows = None
+        elif self.open is not None:
+            self._inside(number, line)
+        elif line.startswith("HloModule"):
+            self._head(line)
+        elif self.header is None:
+            raise ValueError("a module begins with `HloModule NAME`")
+        elif _TABLE.match(line):
+            self.rows = self.tables.setdefault(line.strip(), [])
+        elif self.rows is not None:
+            self.rows.append(line)
+        else:
+            self._start(line)
+
+    def finish(self) -> Module:
+        """The module, the whole text being read."""
+        if self.header is None:
+            raise JxcError("there is no HLO text: expected a module, found nothing")
+        if self.open is not None:
+            raise JxcError(f"the HLO text breaks off after line {self.line}, in %{self.open.name}")
+        if self.entry is None:
+            raise JxcError(f"the HLO text ends at line {self.line} without an ENTRY computation")
+        head = self.header
+        return Module(
+            self.name,
+            self.entry,
+            self.computations,
+            is_scheduled=head.get("is_scheduled") == "true",
+            num_partitions=self.partitions,
+            num_replicas=self.replicas,
+            aliases=_aliases(head.get("input_output_alias", "")),
+        )
+
+    def _head(self, line: str) -> None:
+        if self.header is not None:
+            raise ValueError("a second module begins: expected one in a text")
+        pieces, _ = split_top_level(line)
+        self.name = pieces[0].removeprefix("HloModule").strip()
+        self.header = attributes_of(pieces[1:])
+        self.partitions = _number(self.header.get("num_partitions", "1"), "num_partitions")
+        self.replicas = _number(self.header.get("replica_count", "1"), "replica_count")
+
+    def _start(self, line: str) -> None:
+        found = _HEADER.match(line.strip())
+        if found is None:
+            raise ValueError("expected a computation, `%NAME (...) -> ... {`")
+        if not self.computations:
+            self.frames = Frames(self.tables)
+        self.open = Computation(found[2], is_entry=bool(found[1]))
+        self.body = {}
+
+    def _inside(self, number: int, line: str) -> None:
+        assert self.open is not None
+        if line.lstrip().startswith("}"):
+            self._close(self.open)
+            return
+        instruction = _instruction(number, line, self.open, self.body, self.computations)
+        metadata = instruction.attributes.get("metadata", "")
+        if metadata:
+            instruction.op_name = op_name_of(metadata)
+            instruction.place = self.frames.place_of(metadata)
+        self.body[instruction.name] = instruction
+
+    def _close(self, done: Computation) -> None:
+        if not self.body:
+            raise ValueError(f"%{done.name} holds no instruction")
+        done.instructions = tuple(self.body.values())
+        self.computations[done.name] = done
+        self.entry = done if done.is_entry else self.entry
+        self.open = None
+
+
+def _instruction(
+    number: int,
+    line: str,
+    computation: Computation,
+    body: dict[str, Instruction],
+    computations: Mapping[str, Computation],
+) -> Instruction:
+    """One line of a computation; what it refers to has been read before it."""
+    start = _START.match(line)
+    if start is None:
+        raise ValueError("expected an instruction, `%NAME = SHAPE OPCODE(...)`")
+    shape, end = take_shape(line, start.end())
+    opcode = _OPCODE.match(line, end)
+    if opcode is None:
+        raise ValueError("expected an opcode and `(` behind the shape")
+    inside, end = split_top_level(line, opcode.end(), closed=True)
+    is_leaf = opcode[1] in _NO_OPERANDS
+    attributes = attributes_of(split_top_level(line, end)[0][1:])
+    if opcode[1] == "parameter":
+        _number(", ".join(inside), "the parameter")
+    if opcode[1] == "get-tuple-element":
+        _number(attributes.get("index", ""), "the index")
+    return Instruction(
+        name=start[2],
+        opcode=opcode[1],
+        shape=shape,
+        operands=() if is_leaf else tuple(_operands(inside, body)),
+        attributes=attributes,
+        calls=_called(attributes, computations),
+        literal=", ".join(inside) if is_leaf else "",
+        op_name="",
+        place=None,
+        line=number,
+        is_root=bool(start[1]),
+        computation=computation,
+    )
+
+
+def _number(text: str, what: str) -> int:
+    if not text.isdecimal():
+        raise ValueError(f"{what} is {text!r}, expected its number")
+    return int(text)
+
+
+def _operands(pieces: list[str], body: dict[str, Instruction]) -> Iterator[Instruction]:
+    """The instructions that are named, each perhaps behind its shape and a comment."""
+    for piece in pieces:
+        name = _NAMED.search(without_comments(piece))
+        if name is None or name[1].partition("#")[0] not in body:
+            raise ValueError(f"the operand {piece!r} is not defined above it")
+        yield _element(name[1], body)
+
+
+def _element(name: str, body: dict[str, Instruction]) -> Instruction:
+    """The instruction `x`, or what `x#1` of newer texts stands for: an element of its tuple."""
+    if name not in body:
+        whole_name, _, index = name.rpartition("#")
+        whole = _element(whole_name, body)
+        if not index.isdecimal() or int(index) >= len(whole.shape.parts):
+            raise ValueError(f"{whole_name!r} has no element {index}")
+        body[name] = replace(
+            whole,
+            name=name,
+            opcode="get-tuple-element",
+            shape=whole.shape.parts[int(index)],
+            operands=(whole,),
+            attributes={"index": index},
+            calls={},
+            literal="",
+            is_root=False,
+        )
+    return body[name]
+
+
+def _called(
+    attributes: Mapping[str, str], computations: Mapping[str, Computation]
+) -> dict[str, tuple[Computation, ...]]:
+    found = {}
+    for attribute in _CALLS:
+        if attribute in attributes:
+            names = attributes[attribute].strip("{}").split(",")
+            found[attribute] = tuple(_computation(name, computations) for name in names if name)
+    return found
+
+
+def _computation(name: str, computations: Mapping[str, Computation]) -> Computation:
+    key = name.strip().removeprefix("%")
+    if key not in computations:
+        raise ValueError(f"the computation {name.strip()!r} is not defined above it")
+    return computations[key]
+
+
+def _aliases(text: str) -> dict[tuple[int, ...], int]:
+    """From `{ {0}: (0, {}, may-alias), {1}: (3, {}, must-alias) }`."""
+    found = {}
+    for index, parameter in _ALIAS.findall(text):
+        found[tuple(int(each) for each in index.split(",") if each.strip())] = int(parameter)
+    return found

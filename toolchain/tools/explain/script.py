@@ -1,0 +1,209 @@
+"""Running somebody's program in this process, as `python SCRIPT ARGS...` would run it."""
+
+from __future__ import annotations
+
+import atexit
+import builtins
+import contextlib
+import importlib.util
+import io
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from pathlib import Path
+from types import CodeType, ModuleType, TracebackType
+from typing import Any
+
+from ...errors import UsageError
+
+
+class Program:
+    """A script or a module, ready to run as `__main__`.
+
+    Args:
+        name: a file, a folder with a `__main__.py`, or with `is_module` a module's name.
+        args: the program's own arguments.
+        is_module: as `python -m`.
+
+    Raises:
+        UsageError: there is no such program.
+    """
+
+    def __init__(self, name: str, args: Sequence[str], *, is_module: bool) -> None:
+        self._name, self._args, self._is_module = name, args, is_module
+        if is_module:
+            sys.path[0] = os.getcwd()  # it may lie there
+            self._spec: ModuleSpec | None = _module_spec(name)
+            self.file = self._spec.origin or ""
+        else:
+            self._spec = None
+            self.file = _script_file(name)
+
+    def run(self) -> int:
+        """Run it to its end, its threads' too: the exit code that Python would end with.
+
+        What it raises is printed as Python prints it. After Ctrl-C, this process ends by the signal
+        once all else is done, as Python's does: a shell's loop ends only then.
+        """
+        main = self._prepare()
+        atexit.register(self._end_by_signal)  # the first, so that it is the last to be called
+        try:
+            exec(self._code(), main.__dict__)
+            code = 0
+        except SystemExit as ended:
+            code = _exit_code(ended)
+        except KeyboardInterrupt as error:
+            self._is_interrupted = True
+            _print_traceback(error, self.file)
+            code = 130
+        except BaseException as error:
+            self.error = error
+            _print_traceback(error, self.file)
+            code = 1
+        for thread in threading.enumerate():
+            if thread is not threading.current_thread() and not thread.daemon:
+                thread.join()
+        return code
+
+    error: BaseException | None = None
+    """What ended it, where that was an error."""
+
+    _is_interrupted = False
+
+    def _end_by_signal(self) -> None:
+        if self._is_interrupted and os.name == "posix":
+            flush()
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    def _prepare(self) -> ModuleType:
+        main = ModuleType("__main__")
+        main.__dict__.update(
+            __file__=self.file,
+            __builtins__=builtins,
+            __spec__=self._spec,
+            __package__=self._spec.parent if self._spec else None,
+            __loader__=self._spec.loader if self._spec else _loader(self.file),
+        )
+        sys.modules["__main__"] = main
+        sys.argv = [self.file if self._is_module else self._name, *self._args]
+        if not self._is_module:
+            is_folder = os.path.isdir(self._name)  # which is itself what is searched
+            folder = self._name if is_folder else os.path.dirname(os.path.realpath(self.file))
+            sys.path[0] = os.path.abspath(folder)
+        return main
+
+    def _code(self) -> CodeType:
+        if self._spec is not None:
+            return self._spec.loader.get_code(self._spec.name)  # type: ignore[union-attr]
+        with io.open_code(self.file) as file:
+            return compile(file.read(), self.file, "exec", dont_inherit=True)
+
+
+def _loader(file: str) -> SourceFileLoader:
+    return SourceFileLoader("__main__", file)
+
+
+def _script_file(name: str) -> str:
+    path = Path(name)
+    file = path / "__main__.py" if path.is_dir() else path
+    if not file.is_file():
+        found = "a folder without __main__.py" if path.is_dir() else "no such file"
+        raise UsageError(f"{name}: expected a Python program, found {found}")
+    return os.path.abspath(file)
+
+
+def _module_spec(name: str) -> ModuleSpec:
+    try:
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.submodule_search_locations is not None:
+            spec = importlib.util.find_spec(f"{name}.__main__")
+    except ModuleNotFoundError:
+        spec = None
+    if spec is None or not hasattr(spec.loader, "get_code"):
+        raise UsageError(f"-m {name}: expected a module that Python can run, found none")
+    return spec
+
+
+def _exit_code(ended: SystemExit) -> int:
+    """As Python has it: None is 0, a number itself, and anything else is printed and 1."""
+    if ended.code is None:
+        return 0
+    if isinstance(ended.code, int):
+        return ended.code
+    flush()
+    print(ended.code, file=sys.stderr)
+    return 1
+
+
+def _print_traceback(error: BaseException, file: str) -> None:
+    """As Python prints it: without the frames that led to the program."""
+    trace: TracebackType | None = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
+        trace = trace.tb_next
+    error.__traceback__ = trace
+    flush()
+    try:
+        sys.excepthook(type(error), error, trace)
+    except Exception:  # the program's own hook has failed
+        traceback.print_exc()
+
+
+def flush() -> None:
+    """Write what is left in the standard streams, as Python does where a program ends."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            with contextlib.suppress(OSError, ValueError):  # its reader has left, or it is closed
+                stream.flush()
+
+
+# Being told of an import
+
+
+class _Watch(MetaPathFinder):
+    """Finds one module as ever, and has a function called once it is imported."""
+
+    def __init__(self, name: str, then: Callable[[], None]) -> None:
+        self._name, self._then = name, then
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if name != self._name:
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Announcing(spec.loader, self._then)
+        return spec
+
+
+class _Announcing(Loader):
+    """Another loader, which says when it is done."""
+
+    def __init__(self, loader: Any, then: Callable[[], None]) -> None:
+        self._loader, self._then = loader, then
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__loader__ = self._loader
+        if module.__spec__ is not None:
+            module.__spec__.loader = self._loader
+        self._loader.exec_module(module)
+        self._then()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)
+
+
+def when_imported(name: str, then: Callable[[], None]) -> None:
+    """Call `then` as soon as the module is imported: at once where it is."""
+    if name in sys.modules:
+        then()
+    else:
+        sys.meta_path.insert(0, _Watch(name, then))

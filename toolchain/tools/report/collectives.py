@@ -1,0 +1,281 @@
+"""What a program sends between devices, and which arrays every device has whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from ...hlo import Instruction, Module, Place, Shape
+from ...hlo.work import Executed, executed
+from ...units import show_bytes
+from .collectives_groups import Groups, axes_of_groups, axes_of_pairs, parse_groups
+from .memory_origin import Origins
+
+_REDUCED_SLICE = "all-reduce-scatter"
+"""How the TPU compiler calls the fusion that it makes of a reduce-scatter."""
+
+KINDS = (
+    "all-reduce",
+    "all-gather",
+    "reduce-scatter",
+    "all-to-all",
+    "ragged-all-to-all",
+    "collective-permute",
+    "collective-broadcast",
+    "send",
+)
+"""HLO's opcodes of what sends data to other devices; a `recv` is the other end of a `send`."""
+
+
+@dataclass(frozen=True)
+class Collective:
+    """One instruction that moves data between devices.
+
+    Attributes:
+        kind: one of `KINDS`, whether it runs asynchronously or not.
+        instruction: its name in the HLO text.
+        payload: bytes of one device's data: of what is reduced, permuted or exchanged, and of the
+            whole that is gathered or scattered.
+        group_size: how many devices take part with one another.
+        axes: of the mesh, along which they lie; None without a mesh, or where the groups are not
+            whole axes of it.
+        times: how often it runs.
+        assumed: whether it stands in a loop of unknown length, taken to turn once.
+        op_name: the traced op that it comes from.
+        place: the line of Python.
+    """
+
+    kind: str
+    instruction: str
+    payload: int
+    group_size: int
+    axes: tuple[str, ...] | None = None
+    times: float = 1.0
+    assumed: bool = False
+    op_name: str = ""
+    place: Place | None = None
+
+    @property
+    def wire(self) -> float:
+        """Bytes that each device sends in one run, an estimate: of a ring, n being the group size.
+
+        2(n-1)/n of the payload for an all-reduce (a reduce-scatter and an all-gather), (n-1)/n for
+        an all-gather, a reduce-scatter and an all-to-all, the payload for the rest.
+        """
+        n = self.group_size
+        if n <= 1:
+            return 0.0
+        rounds = {"all-reduce": 2 * (n - 1) / n}
+        rounds |= dict.fromkeys(("collective-permute", "collective-broadcast", "send"), 1.0)
+        return self.payload * rounds.get(self.kind, (n - 1) / n)
+
+    def __str__(self) -> str:
+        over = f" over {' and '.join(self.axes)}" if self.axes else ""
+        often = f", {self.times:g} times" if self.times != 1 else ""
+        where = f" at {self.place}" if self.place else ""
+        size = f"{show_bytes(self.payload)}, {self.group_size} devices{often}"
+        return f"{self.kind} of {size}{over}{where} ({self.op_name or self.instruction})"
+
+    def as_json(self) -> dict[str, Any]:
+        """The same; `bytes` and `wire_bytes` are of one run."""
+        return {
+            "kind": self.kind,
+            "instruction": self.instruction,
+            "bytes": self.payload,
+            "wire_bytes": self.wire,
+            "group_size": self.group_size,
+            "axes": None if self.axes is None else list(self.axes),
+            "times": self.times,
+            "assumed": self.assumed,
+            "op_name": self.op_name,
+            "file": self.place.file if self.place else None,
+            "line": self.place.line if self.place else None,
+        }
+
+
+def collectives_of(
+    module: Module,
+    mesh: Mapping[str, int] | None = None,
+    runs: Sequence[Executed] | None = None,
+) -> list[Collective]:
+    """Every collective that runs, what sends the most first; those inside fusions included.
+
+    Args:
+        module: the optimised HLO of one device.
+        mesh: the size of each axis, the slowest first, to name the axes by.
+        runs: what `executed` says of the module, if that is known already.
+    """
+    origins = Origins(module)
+    found = [
+        _collective(instruction, run, module, mesh, origins)
+        for run in (executed(module) if runs is None else runs)
+        for instruction in _within(run.instruction)
+    ]
+    return sorted(found, key=lambda each: -each.wire * each.times)
+
+
+def _within(instruction: Instruction) -> Iterator[Instruction]:
+    """The collectives that an instruction is, or has fused into it."""
+    if kind_of(instruction):
+        yield instruction
+    elif instruction.opcode == "fusion":
+        for computation in instruction.called:
+            for inner in computation.instructions:
+                yield from _within(inner)
+
+
+def kind_of(instruction: Instruction) -> str | None:
+    """Which of `KINDS` an instruction is; None for any other, and for the `-done` of one."""
+    opcode = instruction.opcode.removesuffix("-start")
+    if opcode == "all-reduce" and instruction.computation.name.startswith(_REDUCED_SLICE):
+        return "reduce-scatter"
+    return opcode if opcode in KINDS else None
+
+
+def _collective(
+    instruction: Instruction,
+    run: Executed,
+    module: Module,
+    mesh: Mapping[str, int] | None,
+    origins: Origins,
+) -> Collective:
+    kind = kind_of(instruction)
+    assert kind is not None
+    devices = module.num_partitions * module.num_replicas
+    groups = _groups(instruction, devices)
+    is_whole = mesh is not None and prod(mesh.values()) == devices
+    axes = _axes(kind, groups, mesh) if mesh and is_whole else None
+    op_name, place = _told(instruction, run.instruction, origins)
+    return Collective(
+        kind,
+        instruction.name,
+        _payload(kind, instruction, groups),
+        _group_size(kind, groups),
+        axes,
+        run.times,
+        run.assumed,
+        op_name,
+        place,
+    )
+
+
+def _told(
+    instruction: Instruction, launched: Instruction, origins: Origins
+) -> tuple[str, Place | None]:
+    """Op name and line: its own, its fusion's, or those of the largest array that it sends.
+
+    XLA joins small collectives into one that has neither.
+    """
+    op_name, place = instruction.op_name or launched.op_name, instruction.place or launched.place
+    if place is not None or not launched.operands:
+        return op_name, place
+    largest = max(launched.operands, key=lambda operand: operand.shape.bytes)
+    writer = origins.writer(largest.name, ())
+    sent, where = origins.told(writer) if writer else ("", None)
+    return op_name or sent, where
+
+
+def _groups(instruction: Instruction, devices: int) -> Groups:
+    attributes = instruction.attributes
+    text = attributes.get("replica_groups") or attributes.get("source_target_pairs") or "{}"
+    return parse_groups(text, devices)
+
+
+def _payload(kind: str, instruction: Instruction, groups: Groups) -> int:
+    """See `Collective.payload`. A permute may name where to put the result behind the data."""
+    operands = instruction.operands
+    if kind in ("collective-permute", "ragged-all-to-all", "send"):
+        operands = operands[:1]
+    size = sum(operand.shape.bytes for operand in operands)
+    return size * len(groups[0]) if kind == "all-gather" else size
+
+
+def _axes(kind: str, groups: Groups, mesh: Mapping[str, int]) -> tuple[str, ...] | None:
+    if kind == "collective-permute":
+        return axes_of_pairs(groups, mesh)
+    return None if kind == "send" else axes_of_groups(groups, mesh)
+
+
+def _group_size(kind: str, groups: Groups) -> int:
+    """Of a permute: how many devices can be reached from one another."""
+    if kind != "collective-permute":
+        return 2 if kind == "send" else max(map(len, groups))
+    parts: list[set[int]] = []
+    for pair in groups:
+        joined = [part for part in parts if part & set(pair)]
+        parts = [part for part in parts if part not in joined]
+        parts.append(set(pair).union(*joined))
+    return max(map(len, parts), default=1)
+
+
+@dataclass(frozen=True)
+class Replicated:
+    """An array of which every device has the whole.
+
+    Attributes:
+        name: of the argument or the output.
+        kind: "argument" or "output".
+        bytes: on each device.
+        devices: how many have it.
+    """
+
+    name: str
+    kind: str
+    bytes: int
+    devices: int
+
+    @property
+    def wasted(self) -> int:
+        """Bytes on all devices that splitting it evenly would save."""
+        return self.bytes * (self.devices - 1)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.kind} {self.name}: {show_bytes(self.bytes)} on each of {self.devices} devices, "
+            f"{show_bytes(self.wasted)} more than once"
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """The same, with the bytes that splitting would save."""
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "bytes": self.bytes,
+            "devices": self.devices,
+            "wasted_bytes": self.wasted,
+        }
+
+
+def replicated_arrays(
+    module: Module,
+    arguments: Sequence[tuple[str, int]],
+    outputs: Sequence[tuple[str, int]] = (),
+) -> list[Replicated]:
+    """Arguments and outputs that are not split over the devices, the largest first.
+
+    Args:
+        module: the optimised HLO of one device.
+        arguments: for each parameter of @main its name and the bytes of the whole array.
+        outputs: the same for each result.
+
+    Raises:
+        ValueError: there are more or fewer of them in the module.
+    """
+    given = [leaf for each in module.entry.parameters for leaf in each.shape.leaves]
+    found = list(_whole("argument", arguments, given, module.num_partitions))
+    if outputs:
+        results = module.entry.root.shape.leaves
+        found += _whole("output", outputs, results, module.num_partitions)
+    return sorted(found, key=lambda each: -each.bytes)
+
+
+def _whole(
+    kind: str, wholes: Sequence[tuple[str, int]], shapes: Sequence[Shape], devices: int
+) -> Iterator[Replicated]:
+    if len(wholes) != len(shapes):
+        raise ValueError(f"@main has {len(wholes)} {kind}s, the HLO has {len(shapes)}")
+    for (name, size), shape in zip(wholes, shapes, strict=True):
+        if devices > 1 and shape.elements > 1 and shape.bytes == size:
+            yield Replicated(name, kind, size, devices)

@@ -1,0 +1,235 @@
+"""One value for each kernel: what is in it, what it costs, and which Python lines it is."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ....hlo import Instruction, Module, Place
+from ....hlo.work import (
+    COLLECTIVES,
+    Executed,
+    Flops,
+    Traffic,
+    base_opcode,
+    executed,
+    flops_of,
+    inner_ops,
+    is_free,
+    is_library,
+    reads_of,
+    stablehlo_name,
+    target_of,
+    traffic_of,
+)
+from .roofline import Roofline, roofline
+
+if TYPE_CHECKING:
+    from ....backend.targets.device import Device
+
+_KINDS = {"kLoop": "loop", "kInput": "input", "kOutput": "output", "kCustom": "custom"}
+_ENGINE = re.compile(r'"fusion(?:_backend)?_config"\s*:\s*\{\s*"kind"\s*:\s*"([^"]*)"')
+_CYCLES = re.compile(r'"estimated_cycles"\s*:\s*"?(\d+)')
+_OF_LIBRARIES = re.compile(r"__(?:ynn|xnn|onednn|cudnn|cublas)")
+_MOVES = {"copy", "slice", "dynamic-slice", "dynamic-update-slice"}
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """What XLA launches as one.
+
+    Attributes:
+        name: of the HLO instruction.
+        kind: of a fusion "loop", "input", "output", "library" or "custom"; else "dot",
+            "convolution", "copy", "library", "call" (of nobody knows what), "collective", "op".
+        engine: what runs a library's, a call's or a custom fusion's work, such as
+            "__ynn_fusion", "__triton_nested_gemm_fusion", "__cudnn$convForward"; else empty.
+        times: how often it runs in one run of the program.
+        assumed: whether that counts a loop of unknown length as one turn.
+        branch: which branch of a conditional it was taken from, or empty.
+        ops: what is in it, by StableHLO's names, with counts.
+        lines: the lines of Python in it, those with the most work first.
+        op_name: the path of the traced op that XLA named it after.
+        flops: of one run.
+        traffic: bytes read and written in one run.
+        unfused_bytes: what its ops would read and write, each going through memory by itself.
+        cycles: the compiler's own estimate of one run, where it makes one.
+        instruction: in the module.
+    """
+
+    name: str
+    kind: str
+    engine: str
+    times: float
+    assumed: bool
+    branch: str
+    ops: Mapping[str, int]
+    lines: tuple[Place, ...]
+    op_name: str
+    flops: Flops
+    traffic: Traffic
+    unfused_bytes: int
+    cycles: int | None
+    instruction: Instruction
+
+    @property
+    def is_asynchronous(self) -> bool:
+        """Whether it runs beside the kernels after it, so that its time may be hidden."""
+        return self.instruction.opcode.endswith("-start")
+
+    @property
+    def passes(self) -> int:
+        """How often its data would go through memory, were its ops not fused: once for each."""
+        return max(sum(self.ops.values()), 1)
+
+    def roofline(self, device: Device) -> Roofline:
+        """The least time that one run takes on a device."""
+        return roofline(self.flops.by_type, self.traffic.main, device)
+
+    def compiler_seconds(self, device: Device) -> float | None:
+        """The compiler's own estimate of one run; None without one, or without a clock."""
+        if self.cycles is None or not device.clock_hz:
+            return None
+        return self.cycles / device.clock_hz
+
+    def as_json(self, device: Device | None = None) -> dict[str, object]:
+        """As an object for `--json`; with times, where they are for a device."""
+        found: dict[str, object] = {
+            "name": self.name,
+            "kind": self.kind,
+            "engine": self.engine,
+            "times": self.times,
+            "assumed_trip_count": self.assumed,
+            "branch": self.branch,
+            "asynchronous": self.is_asynchronous,
+            "ops": dict(self.ops),
+            "lines": [{"file": place.file, "line": place.line} for place in self.lines],
+            "op_name": self.op_name,
+            "flops": self.flops.total,
+            "transcendentals": self.flops.transcendentals,
+            "unknown_flops": dict(self.flops.unknown),
+            "bytes_in": self.traffic.read,
+            "bytes_out": self.traffic.written,
+            "main_memory_bytes": self.traffic.main,
+            "unfused_bytes": self.unfused_bytes,
+            "passes": self.passes,
+            "estimated_cycles": self.cycles,
+        }
+        if device is not None:
+            found["roofline"] = self.roofline(device).as_json()
+            found["compiler_seconds"] = self.compiler_seconds(device)
+        return found
+
+
+def least_seconds(kernels: Sequence[Kernel], device: Device) -> float:
+    """The least time that a run of the program takes on a device.
+
+    Kernels run one after the other, asynchronous ones beside them; none of them faster than its
+    roofline, and all together no faster than the main memory takes and gives what they move.
+    """
+    serial = sum(_seconds(kernel, device) for kernel in kernels if not kernel.is_asynchronous)
+    beside = max((_seconds(each, device) for each in kernels if each.is_asynchronous), default=0.0)
+    moved = sum(kernel.traffic.main * kernel.times for kernel in kernels)
+    return max(serial, beside, moved / device.bandwidth if device.bandwidth else 0.0)
+
+
+def _seconds(kernel: Kernel, device: Device) -> float:
+    return kernel.roofline(device).seconds * kernel.times
+
+
+def kernels_of(module: Module) -> list[Kernel]:
+    """The kernels that a program launches, each once, in order of the schedule."""
+    return [_kernel(each) for each in executed(module)]
+
+
+def _kernel(run: Executed) -> Kernel:
+    instruction = run.instruction
+    ops = counted_ops(instruction)
+    cycles = _CYCLES.search(instruction.attributes.get("backend_config", ""))
+    return Kernel(
+        name=instruction.name,
+        kind=kind_of(instruction),
+        engine=_engine(instruction),
+        times=run.times,
+        assumed=run.assumed,
+        branch=run.branch,
+        ops=dict(Counter(map(stablehlo_name, ops))),
+        lines=_lines(instruction, ops),
+        op_name=instruction.op_name,
+        flops=flops_of(instruction),
+        traffic=traffic_of(instruction),
+        unfused_bytes=sum(map(_alone, ops)),
+        cycles=int(cycles[1]) if cycles else None,
+        instruction=instruction,
+    )
+
+
+def kind_of(instruction: Instruction) -> str:
+    """The kind of a kernel, see `Kernel.kind`."""
+    opcode = base_opcode(instruction)
+    if opcode == "fusion":
+        is_of_library = _OF_LIBRARIES.match(_engine(instruction))
+        return "library" if is_of_library else _KINDS.get(instruction.attributes["kind"], "custom")
+    if opcode == "custom-call":
+        return "library" if is_library(target_of(instruction)) else "call"
+    if opcode in COLLECTIVES:
+        return "collective"
+    if opcode in ("dot", "convolution"):
+        return opcode
+    return "copy" if opcode in _MOVES else "op"
+
+
+def _engine(instruction: Instruction) -> str:
+    found = _ENGINE.search(instruction.attributes.get("backend_config", ""))
+    return found[1] if found else target_of(instruction)
+
+
+def counted_ops(instruction: Instruction) -> list[Instruction]:
+    """The ops of a kernel that would each be a pass through memory, had nothing fused.
+
+    Not those that only rename (bitcasts, reshapes, copies in the same layout) or repeat a scalar.
+    """
+    fused = instruction.callee("calls") if instruction.opcode == "fusion" else None
+    if fused is None:
+        return [instruction]
+    inside = list(inner_ops(fused))
+    return [op for op in inside if _is_pass(op)] or inside[-1:]
+
+
+def _is_pass(op: Instruction) -> bool:
+    if is_free(op) or op.opcode == "reshape" or _is_scalar_repeated(op):
+        return False
+    if op.opcode == "transpose":
+        dims = [int(dim) for dim in re.findall(r"\d+", op.attributes["dimensions"])]
+        return dims != sorted(dims)
+    return op.opcode != "copy" or op.shape.layout != op.operands[0].shape.layout
+
+
+def _is_scalar_repeated(op: Instruction) -> bool:
+    return op.opcode == "broadcast" and not op.operands[0].shape.dims
+
+
+def _alone(op: Instruction) -> int:
+    """What an op of a fusion would read and write by itself."""
+    reads = 0
+    for operand, size in reads_of(op):
+        is_scalar = _is_scalar_repeated(operand)
+        reads += operand.operands[0].shape.bytes if is_scalar else size
+    return reads + traffic_of(op).written
+
+
+def _lines(kernel: Instruction, ops: list[Instruction]) -> tuple[Place, ...]:
+    """The lines in a kernel by the work on each: bytes, and flops beside them."""
+    weights: Counter[tuple[str, int]] = Counter()
+    places: dict[tuple[str, int], Place] = {}
+    for op in ops:
+        if op.place is not None:
+            line = (op.place.file, op.place.line)
+            places.setdefault(line, op.place)
+            weights[line] += _alone(op) + flops_of(op).total
+    if not weights and kernel.place is not None:
+        return (kernel.place,)
+    return tuple(places[line] for line, _ in weights.most_common())

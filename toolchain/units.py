@@ -1,0 +1,56 @@
+"""Sizes and counts as people write them: "12GiB", "2e12", "3T"."""
+
+from __future__ import annotations
+
+import re
+
+from .errors import UsageError
+
+_NUMBER = re.compile(r"\s*([0-9]*\.?[0-9]+(?:e\+?[0-9]+)?)\s*([A-Za-z]*)\s*$", re.IGNORECASE)
+_BINARY = {f"{prefix}ib": 1024 ** (i + 1) for i, prefix in enumerate("kmgtp")}
+_DECIMAL = {prefix: 1000 ** (i + 1) for i, prefix in enumerate("kmgtp")}
+_BYTES = {"": 1, "b": 1} | _BINARY | {f"{prefix}b": n for prefix, n in _DECIMAL.items()}
+_COUNTS = {"": 1} | _DECIMAL
+
+
+def parse_bytes(text: str) -> int:
+    """A size in bytes: "12GiB" (of 1024), "12GB" (of 1000), or a plain number.
+
+    Raises:
+        UsageError: it is none of these.
+    """
+    return round(_parse(text, _BYTES, "a size in bytes, such as 12GiB, 500MB or 4096"))
+
+
+def parse_count(text: str) -> float:
+    """A count, such as "2e12", "3T" or "10G"; the letters stand for powers of 1000.
+
+    Raises:
+        UsageError: it is none.
+    """
+    return _parse(text, _COUNTS, "a count, such as 2e12, 3T or 10G")
+
+
+def _parse(text: str, units: dict[str, int], expected: str) -> float:
+    found = _NUMBER.match(text)
+    if found is None or found[2].lower() not in units:
+        raise UsageError(f"expected {expected}, found {text!r}")
+    return float(found[1]) * units[found[2].lower()]
+
+
+def show_bytes(size: float) -> str:
+    """A size in words, with four digits: "1.406 GiB"."""
+    return _show(size, 1024, ("B", "KiB", "MiB", "GiB", "TiB", "PiB"), " ")
+
+
+def show_count(count: float) -> str:
+    """A count in words, with four digits: "2.5T"."""
+    return _show(count, 1000, ("", "K", "M", "G", "T", "P"), "")
+
+
+def _show(amount: float, step: int, units: tuple[str, ...], space: str) -> str:
+    power = 0
+    while abs(amount) >= step and power + 1 < len(units):
+        amount /= step
+        power += 1
+    return f"{amount:.4g}{space}{units[power]}".rstrip()
