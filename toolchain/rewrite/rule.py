@@ -80,8 +80,8 @@ def rule(
         contract: `exact`, `reassociates` or `approximates(ulps=n)`.
         assumes: "no-nans", "no-infs" or "no-signed-zeros": tried only where the user promised it.
         targets: the targets on which the rule pays, such as ("cpu",); all when None.
-        producer: an op class, or several: the rule is tried only where one of them produces an operand.
-            It changes nothing but how quickly a rule that looks for such an operand is passed by.
+        producer: an op class, or several: the rule is tried only where one of them produces an
+            operand. This affects speed only: other ops of the root are skipped early.
         partitioned: False for what cuts up an axis, or loops over it, so that devices between which
             the axis is split would have to tell each other more: it is not tried in a program
             that is partitioned over several.

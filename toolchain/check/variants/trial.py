@@ -40,7 +40,7 @@ class Trial:
 
 
 def context_for(rule: Rule, context: PassContext) -> PassContext:
-    """The context under which the rule is tried at all: on its target, with the promise it needs."""
+    """The context that makes the rule active: its target, and the assumption that it needs."""
     fits = rule.targets is None or context.target in rule.targets
     target = context.target if fits or not rule.targets else rule.targets[0]
     return PassContext(target, context.assumptions | ({rule.assumes} if rule.assumes else set()))
