@@ -27,6 +27,7 @@ def main() -> int:
     link_tree(ROOT / "passes", SHAPE / "passes")
     config = ROOT / "pyproject.toml"
     command = [sys.executable, "-m", "mypy", "--config-file", str(config), "-p", "jxc"]
+    command += sys.argv[1:]
     return subprocess.run(command, cwd=SHAPE.parent, check=False).returncode
 
 
