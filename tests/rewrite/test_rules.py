@@ -5,8 +5,10 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import AddOp, MulOp, NegOp
 
+import jxc
 from jxc.errors import UsageError
 from jxc.ir import make_context, read_module, write_text
+from jxc.pipeline import make_pipeline, our_passes
 from jxc.rewrite import (
     ConvergenceError,
     PassContext,
@@ -14,6 +16,7 @@ from jxc.rewrite import (
     apply_rules,
     approximates,
     exact,
+    former_names,
     module_pass,
     promises,
     reassociates,
@@ -53,7 +56,7 @@ def parsed(attribute=""):
     return read_module(text, make_context())
 
 
-def test_counts():
+def test_apply_rules_counts_hits_and_tries():
     module = parsed()
     [count] = apply_rules(module.operation, [negate_of_negate], PassContext())
     assert count.hits == 1
@@ -61,7 +64,7 @@ def test_counts():
     assert "negate" not in write_text(module)
 
 
-def test_facts_and_unions_of_roots():
+def test_rule_gets_context_and_union_annotation_gives_several_roots():
     assert double_is_add.roots == ("stablehlo.multiply", "stablehlo.add")
     cpu, gpu = parsed(), parsed()
     apply_rules(cpu.operation, [double_is_add], PassContext())
@@ -319,3 +322,64 @@ def test_what_is_no_pass_is_refused_with_the_remedy():
     ):
         with pytest.raises(TypeError, match=message):
             module_pass(function)
+
+
+def test_rule_accepts_former_spellings_with_a_warning():
+    with pytest.warns(DeprecationWarning, match="the parameter `of` of @rule is now called"):
+
+        @rule(exact, of=NegOp)
+        def with_of(op: NegOp) -> ir.Value | None:
+            """-(-x) -> x."""
+
+    assert with_of.producer == frozenset([NegOp])
+    with pytest.warns(DeprecationWarning, match="the parameter `facts` is now called") as caught:
+
+        @rule(exact)
+        def with_facts(op: NegOp, facts: PassContext) -> ir.Value | None:
+            """-x -> x, on the cpu only."""
+            return op.operand if facts.target == "cpu" else None
+
+    assert caught[0].filename == __file__
+    module = parsed()
+    [count] = apply_rules(module.operation, [with_facts], PassContext())
+    assert count.hits
+
+
+def test_module_pass_accepts_a_parameter_named_facts_with_a_warning():
+    with pytest.warns(DeprecationWarning, match="`facts` is now called `context`") as caught:
+
+        @module_pass
+        def name_target(module, facts):
+            """Write the target on the module."""
+            module.attributes["jxc.target"] = ir.StringAttr.get(facts.target)
+
+    assert caught[0].filename == __file__
+    module = parsed()
+    with module.context:
+        name_target.function(module.operation, PassContext())
+    assert '"cpu"' in str(module.operation.attributes["jxc.target"])
+
+
+@pytest.mark.parametrize("owner", [jxc, jxc.rewrite])
+def test_facts_is_a_former_name_of_pass_context(owner):
+    with pytest.warns(DeprecationWarning, match="Facts is now called"):
+        assert owner.Facts is PassContext
+
+
+def test_former_names_of_rules_are_accepted_with_a_note(monkeypatch, capsys):
+    monkeypatch.setitem(former_names.FORMER_NAMES, "twice-negated", "negate-of-negate")
+    module = write_text(parsed())
+    assert "negate" not in write_text(jxc.opt(module, "twice-negated"))
+    only_renamed = "simplify{enable-patterns=twice-negated disable-patterns=twice-negated}"
+    kept = jxc.opt(module, only_renamed)
+    assert "negate" in write_text(kept)
+    assert str(make_pipeline("twice-negated")) == "builtin.module(negate-of-negate)"
+    note = "note: 'twice-negated' is now called 'negate-of-negate'"
+    assert capsys.readouterr().err.count(note) == 1
+
+
+def test_former_names_lead_to_rules_and_passes_that_exist():
+    passes = our_passes()
+    names = {each.name for each in passes} | {rule.name for each in passes for rule in each.rules}
+    assert set(former_names.FORMER_NAMES.values()) <= names
+    assert not set(former_names.FORMER_NAMES) & names

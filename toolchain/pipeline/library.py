@@ -14,6 +14,7 @@ from types import ModuleType
 
 from ..errors import JxcError, UsageError
 from ..rewrite import Pass, Rule, kebab, rule_pass
+from ..rewrite.former_names import current_name
 
 _OURS = "jxc.passes"
 _ENTRY_POINTS = "jxc.passes"
@@ -44,7 +45,9 @@ class Library:
         return self.loaded.get(name) or _our_pass(name)
 
     def find_slowly(self, name: str) -> Pass | None:
-        """Where `find` did not help: single rules of ours, then installed packages' passes."""
+        """Where `find` did not help: former names, single rules of ours, then entry points."""
+        if (current := current_name(name)) != name:
+            return self.find(current) or self.find_slowly(current)
         rules = {rule.name: rule for found in our_passes() for rule in found.rules}
         if name in rules:
             return rule_as_pass(rules[name])

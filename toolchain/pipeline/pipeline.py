@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -12,6 +12,7 @@ from jaxlib.mlir import ir
 from ..errors import UsageError, did_you_mean
 from ..ir import make_context
 from ..rewrite import Option, Pass, Rule
+from ..rewrite.former_names import current_name
 from .levels import LEVELS
 from .library import Library, rule_as_pass
 from .native import NATIVE_PASSES, check_native, is_native
@@ -144,7 +145,7 @@ class _Finder:
         if name in NATIVE_PASSES or is_native(name, self.context):
             return self._native(element)
         if found := self.library.find_slowly(name):
-            return _python_step(element, found)
+            return _python_step(replace(element, name=current_name(name)), found)
         known = [*self.library.names(), *NATIVE_PASSES, *LEVELS]
         raise UsageError(
             f"unknown pass {name!r}.{did_you_mean(name, known)} `jxc opt --list-passes` lists them."

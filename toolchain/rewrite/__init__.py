@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .context import TARGETS, PassContext, promises
 from .contract import Contract, approximates, exact, reassociates
 from .driver import apply_rules, rule_pass
+from .former_names import warn_renamed
 from .module_pass import File, Option, Pass, module_pass
 from .rule import Replacement, Rule, kebab, rule
 from .statistics import RuleCount
@@ -32,3 +35,10 @@ __all__ = [
     "rule",
     "rule_pass",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "Facts":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warn_renamed("jxc.rewrite.Facts", "jxc.rewrite.PassContext")
+    return PassContext

@@ -8,9 +8,10 @@ from dataclasses import replace
 from jaxlib.mlir import ir
 
 from ..cost.rates import SHIPPED_TARGET
-from ..errors import UsageError
+from ..errors import UsageError, did_you_mean
 from ..ir.partitions import is_local, is_partitioned
 from .context import PassContext
+from .former_names import current_name
 from .module_pass import Option, Pass
 from .rule import Replacement, Rule
 from .statistics import RuleCount
@@ -68,16 +69,20 @@ def rule_pass(name: str, doc: str, rules: Sequence[Rule]) -> Pass:
 
 
 def _select(name: str, rules: Sequence[Rule], enabled: str, disabled: str) -> list[Rule]:
-    wanted, unwanted = _names(enabled), _names(disabled)
-    if unknown := (wanted | unwanted) - {rule.name for rule in rules}:
+    known = [rule.name for rule in rules]
+    wanted, unwanted = _names(enabled, known), _names(disabled, known)
+    if unknown := sorted((wanted | unwanted) - set(known)):
         raise UsageError(
-            f"pass {name!r} has no rule {sorted(unknown)[0]!r}; see --help-pass {name}"
+            f"pass {name!r} has no rule {unknown[0]!r}.{did_you_mean(unknown[0], known)} "
+            f"`jxc opt --help-pass {name}` lists its rules."
         )
     return [r for r in rules if r.name not in unwanted and (not wanted or r.name in wanted)]
 
 
-def _names(text: str) -> set[str]:
-    return {name.strip() for name in text.split(",") if name.strip()}
+def _names(text: str, known: Sequence[str]) -> set[str]:
+    """The names in a list separated by commas, former names replaced."""
+    names = {name.strip() for name in text.split(",") if name.strip()}
+    return {name if name in known else current_name(name) for name in names}
 
 
 def _on_one_device(rule: Rule) -> Rule:

@@ -12,6 +12,7 @@ from typing import Any, overload
 
 from ..errors import UsageError
 from .context import PassContext
+from .former_names import warn_renamed
 from .rule import Rule, kebab
 from .statistics import RuleCount
 
@@ -134,7 +135,9 @@ def _pass_of(function: Callable[..., None], changes: frozenset[str], adds_result
     where = f"pass {function.__name__!r}"
     parameters = list(inspect.signature(function).parameters.values())
     positional = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
-    if not positional or positional[1:] not in ([], ["context"]):
+    if positional[1:] == ["facts"]:
+        warn_renamed(f"{where}: the parameter `facts`", "`context`", stacklevel=4)
+    elif not positional or positional[1:] not in ([], ["context"]):
         raise TypeError(
             f"{where}: expected (module) or (module, context), then keyword-only options"
         )

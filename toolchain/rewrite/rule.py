@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from jaxlib.mlir import ir
 
 from .contract import ASSUMPTIONS, Contract
+from .former_names import warn_renamed
 
 Replacement: TypeAlias = ir.Value | ir.OpView | Sequence[ir.Value] | None
 
@@ -70,6 +71,7 @@ def rule(
     targets: Sequence[str] | None = None,
     producer: type | Sequence[type] | None = None,
     partitioned: bool = True,
+    of: type | Sequence[type] | None = None,
 ) -> Callable[[Callable[..., Replacement]], Rule]:
     """Turn a function from an op to its replacement into a `Rule`.
 
@@ -86,9 +88,14 @@ def rule(
             the axis is split would have to tell each other more: it is not tried in a program
             that is partitioned over several.
 
+        of: the former name of `producer`, accepted for one version.
+
     Raises:
         TypeError: the function's signature or docstring is not that of a rule.
     """
+    if of is not None:
+        warn_renamed("the parameter `of` of @rule", "`producer`")
+        producer = of
     if assumes is not None and assumes not in ASSUMPTIONS:
         raise TypeError(f"assumes={assumes!r}: expected one of {', '.join(ASSUMPTIONS)}")
     if not isinstance(contract, Contract):
@@ -120,7 +127,9 @@ def kebab(name: str) -> str:
 def _roots(function: Callable[..., Replacement]) -> tuple[str, ...]:
     parameters = list(inspect.signature(function).parameters)
     where = f"rule {function.__name__!r}"
-    if not parameters or len(parameters) > 2 or parameters[1:] not in ([], ["context"]):
+    if parameters[1:] == ["facts"]:
+        warn_renamed(f"{where}: the parameter `facts`", "`context`", stacklevel=4)
+    elif not parameters or parameters[1:] not in ([], ["context"]):
         raise TypeError(f"{where}: expected the parameters (op) or (op, context), got {parameters}")
     if not inspect.getdoc(function):
         raise TypeError(f"{where}: its docstring must state the equation it applies")

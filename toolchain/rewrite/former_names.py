@@ -1,0 +1,37 @@
+"""Names that changed: the former spelling works for one version.
+
+Pipelines, `--help-pass` and the options `disable-patterns` and `enable-patterns` look a name up here
+after they did not find it. To rename a rule or a pass, add a line to `FORMER_NAMES`; the keys of
+`passes/checked.json` change with it.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from functools import cache
+
+FORMER_NAMES: dict[str, str] = {}
+"""The current name of each renamed pass or rule, by its former name, both in kebab-case."""
+
+
+def current_name(name: str) -> str:
+    """The name that replaced `name`, with a note on stderr; `name` itself if it was not renamed."""
+    new = FORMER_NAMES.get(name)
+    if new is None:
+        return name
+    _print_note(name, new)
+    return new
+
+
+@cache
+def _print_note(old: str, new: str) -> None:
+    """Print the note once in a process."""
+    note = f"note: {old!r} is now called {new!r}; the next version will not accept the old name"
+    print(note, file=sys.stderr)
+
+
+def warn_renamed(old: str, new: str, *, stacklevel: int = 3) -> None:
+    """Warn the author of a rule or pass that Python name `old` is now called `new`."""
+    text = f"{old} is now called {new}; the next version will not accept the old name"
+    warnings.warn(text, DeprecationWarning, stacklevel=stacklevel)
