@@ -1,8 +1,8 @@
 """Names that changed: the former spelling works for one version.
 
-Pipelines, `--help-pass` and the options `disable-patterns` and `enable-patterns` look a name up here
-after they did not find it. To rename a rule or a pass, add a line to `FORMER_NAMES`; the keys of
-`passes/checked.json` change with it.
+Pipelines, `--help-pass`, `disable-patterns` and `enable-patterns` look up a name here if they do not
+find it. To rename a rule or a pass, add a line to `FORMER_NAMES` and rename its key in
+`passes/checked.json`.
 """
 
 from __future__ import annotations
