@@ -1,7 +1,7 @@
 """Names that changed: the former spelling works for one version.
 
-Pipelines, `--help-pass`, `disable-patterns` and `enable-patterns` look up a name here if they do not
-find it. To rename a rule or a pass, add a line to `FORMER_NAMES` and rename its key in
+Pipelines, `--help-pass`, `disable-patterns` and `enable-patterns` look up a name here if no pass
+or rule has it. To rename a rule or a pass, add a line to `FORMER_NAMES` and rename its key in
 `passes/checked.json`.
 """
 
