@@ -18,7 +18,7 @@ from jaxlib.mlir.dialects.stablehlo import SineOp
 
 import jxc
 from jxc.cost.thresholds import TINY_MODULE_OPS
-from jxc.source.callers import JxcWarning
+from jxc.source import JxcWarning
 
 from .passes import breaking, failing, sine_to_cosine, sine_to_tanh
 
@@ -154,7 +154,7 @@ def test_under_another_trace_it_says_so_once_and_names_the_line():
     assert "jxc.use" in str(mine[0].message)
 
 
-@pytest.mark.filterwarnings("error::jxc.source.callers.JxcWarning")
+@pytest.mark.filterwarnings("error::jxc.source.JxcWarning")
 def test_no_advice_where_it_is_already_followed():
     inner = jxc.jit(program, pipeline=PIPELINE)
     check(jxc.jit(lambda x: inner(x), pipeline=PIPELINE)(X), np.cos)

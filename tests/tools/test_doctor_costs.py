@@ -14,8 +14,8 @@ import pytest
 from jax import lax
 
 import jxc
+from jxc import source
 from jxc.backend.targets import find_target
-from jxc.source import lines
 from jxc.tools.doctor import Finding, all_checks, measure, program_of
 from jxc.tools.report.report import read_optimised
 
@@ -173,7 +173,7 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     (folder / "nets").mkdir(parents=True)
     file = folder / "nets" / "layers.py"
     file.write_text(LIBRARY)
-    monkeypatch.setattr(lines, "_library_folders", lambda: (f"{folder.resolve()}/",))
+    monkeypatch.setattr(source, "_library_folders", lambda: (f"{folder.resolve()}/",))
     module = ModuleType("nets_layers")
     monkeypatch.setitem(sys.modules, "nets_layers", module)
     exec(compile(LIBRARY, str(file), "exec"), vars(module))

@@ -14,7 +14,7 @@ from jax._src import compiler, pjit
 from jax._src.interpreters import mlir, pxla
 
 import jxc
-from jxc.source.callers import JxcWarning
+from jxc.source import JxcWarning
 from jxc.tools.explain.listen import Recording
 from jxc.tools.explain.recorder import listening
 

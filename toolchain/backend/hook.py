@@ -23,7 +23,7 @@ from ..ir import clone_module, count_ops, write_text
 from ..pipeline import PassError, PipelineLike, run_pipeline
 from ..pipeline.reproducer import write_reproducer
 from ..rewrite import PassContext
-from ..source.callers import JxcWarning, first_time, warn_user
+from ..source import JxcWarning, first_time, warn_user
 from . import _private, log, registry
 from .log import Compilation, Log
 

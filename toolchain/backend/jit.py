@@ -9,7 +9,7 @@ from typing import Any
 import jax
 
 from ..pipeline import PipelineLike
-from ..source.callers import warn_user
+from ..source import warn_user
 from . import _private, hook
 
 _is_outermost_trace = _private.is_outermost_trace

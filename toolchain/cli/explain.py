@@ -80,12 +80,11 @@ class _Listening:
 
     def start(self, program: Program) -> None:
         """Begin; where this jax cannot be listened to, say so and let the program run."""
-        from ..source import owners
-        from ..source.lines import is_user_file
+        from ..source import is_user_file, user_folders
         from ..tools.explain.log import explain
 
         if not is_user_file(program.file):  # installed: its package is what the user looks at
-            owners.homes.append(os.path.dirname(program.file))
+            user_folders.append(os.path.dirname(program.file))
         try:
             self.log = self._stack.enter_context(explain(keep_texts=self._keep_texts))
         except JxcError as error:

@@ -187,9 +187,9 @@ def _show_warning(
     line: str | None = None,
 ) -> None:
     """Python's warnings as ours: the line only where it is the user's."""
-    from ..source.lines import Place, is_user_file
+    from ..source import SourceLine, is_user_file
 
-    place = f"{Place(filename, lineno)}: " if is_user_file(filename) else ""
+    place = f"{SourceLine(filename, lineno)}: " if is_user_file(filename) else ""
     click.echo(f"jxc: warning: {place}{message}", err=True)
 
 

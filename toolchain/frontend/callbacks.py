@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..source.lines import Place, home_of, innermost_of
+from ..source import SourceLine, home_of, innermost_user_line
 from . import _private
 from .diagnose import Call, trace_error
 from .mesh import platform_of
@@ -32,13 +32,13 @@ def check_callbacks(traced: Any, platform: str, call: Call) -> None:
         return
     for equation in _all_equations(traced.jaxpr):
         if name := _CALLBACKS.get(equation.primitive.name):
-            frames = (Place(*frame) for frame in _private.frames_of(equation))
+            frames = (SourceLine(*frame) for frame in _private.frames_of(equation))
             problem = (
                 f"{name} calls back into Python, and JAX writes such calls only for hardware that "
                 f"is here, which {platform} is not"
             )
             remedy = [f"Leave it out of what is lowered for {platform}."]
-            place = innermost_of(frames, home_of(call.function))
+            place = innermost_user_line(frames, home_of(call.function))
             raise trace_error((problem, remedy), place, call)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
-from ..source.lines import Place, home_of, innermost_of, is_user_file
+from ..source import SourceLine, home_of, innermost_user_line, is_user_file
 from . import _private
 from .dtypes import short_dtype
 
@@ -29,7 +29,7 @@ class CapturedConstant:
     dtype: str
     nbytes: int
     name: str
-    place: Place | None
+    place: SourceLine | None
 
     def __str__(self) -> str:
         return f"{self.dtype}[{','.join(map(str, self.shape))}]"
@@ -42,7 +42,7 @@ def captured_constants(jaxpr: Any, fn: Callable[..., Any]) -> tuple[CapturedCons
         jaxpr: what tracing `fn` gave.
         fn: the user's function, whose closure and globals are searched for the arrays.
     """
-    found: dict[int, tuple[Any, Place | None]] = {}
+    found: dict[int, tuple[Any, SourceLine | None]] = {}
     _collect(jaxpr, home_of(fn), found)
     owners = list(_variables(fn)) if found else []
     captured = [_describe(value, place, owners) for value, place in found.values()]
@@ -65,7 +65,7 @@ def _warning(constant: CapturedConstant) -> str:
     return "\n".join(lines)
 
 
-def _collect(jaxpr: Any, home: str | None, found: dict[int, tuple[Any, Place | None]]) -> None:
+def _collect(jaxpr: Any, home: str | None, found: dict[int, tuple[Any, SourceLine | None]]) -> None:
     constants = dict(_private.constants_of(jaxpr))
     for equation in _private.equations_of(jaxpr):
         for operand in equation.invars:
@@ -85,11 +85,13 @@ def _literal_or_constant(operand: Any, constants: dict[Any, Any]) -> Any:
     return constants.get(operand)
 
 
-def _place(equation: Any, home: str | None) -> Place | None:
-    return innermost_of((Place(*frame) for frame in _private.frames_of(equation)), home)
+def _place(equation: Any, home: str | None) -> SourceLine | None:
+    return innermost_user_line((SourceLine(*frame) for frame in _private.frames_of(equation)), home)
 
 
-def _describe(value: Any, place: Place | None, owners: list[tuple[str, Any]]) -> CapturedConstant:
+def _describe(
+    value: Any, place: SourceLine | None, owners: list[tuple[str, Any]]
+) -> CapturedConstant:
     name = next((name for name, held in owners if _same_array(value, held)), "")
     shape = tuple(int(dim) for dim in value.shape)
     return CapturedConstant(

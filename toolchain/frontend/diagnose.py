@@ -10,7 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import JxcError, UsageError, did_you_mean
-from ..source.lines import Place, definition_place, home_of, innermost_of, innermost_user_place
+from ..source import (
+    SourceLine,
+    definition_line,
+    home_of,
+    innermost_user_line,
+    user_line_of_traceback,
+)
 from . import _private
 from .arguments import describe_call
 from .dtypes import canonical_dtype
@@ -19,7 +25,7 @@ from .dtypes import canonical_dtype
 class TraceError(JxcError):
     """The user's function cannot be traced or lowered; `place` is the line that is to blame."""
 
-    place: Place | None = None
+    place: SourceLine | None = None
 
 
 class ArgumentError(UsageError):
@@ -72,7 +78,7 @@ class Failure:
     """An exception, the user's line that it came from, and the call that was being traced."""
 
     error: Exception
-    place: Place | None
+    place: SourceLine | None
     call: Call
 
     @property
@@ -92,14 +98,14 @@ def explain(error: Exception, call: Call) -> TraceError:
     return trace_error(explained, place, call)
 
 
-def problem(error: Exception, call: Call) -> tuple[Place | None, Explained]:
+def problem(error: Exception, call: Call) -> tuple[SourceLine | None, Explained]:
     """The line to blame for an exception that tracing or lowering `call` raised, and the words."""
     home = home_of(call.function)
-    place = innermost_user_place(error.__traceback__, home) or definition_place(call.function)
+    place = user_line_of_traceback(error.__traceback__, home) or definition_line(call.function)
     return place, _problem(Failure(error, place, call))
 
 
-def trace_error(explained: Explained, place: Place | None, call: Call) -> TraceError:
+def trace_error(explained: Explained, place: SourceLine | None, call: Call) -> TraceError:
     """The message for what is wrong with `call` at a line of the user's."""
     problem, remedy = explained
     lines = [f"{place}: {problem}" if place else problem]
@@ -334,8 +340,8 @@ def check_leaks(traced: Any, call: Call) -> None:
     foreign = set(_private.inputs_of(traced.jaxpr)[:count])
     for equation in _private.equations_of(traced.jaxpr) if count else ():
         if any(not hasattr(operand, "val") and operand in foreign for operand in equation.invars):
-            frames = (Place(*frame) for frame in _private.frames_of(equation))
-            raise trace_error(_LEAKED, innermost_of(frames, home_of(call.function)), call)
+            frames = (SourceLine(*frame) for frame in _private.frames_of(equation))
+            raise trace_error(_LEAKED, innermost_user_line(frames, home_of(call.function)), call)
 
 
 # Arguments, before tracing
@@ -358,7 +364,7 @@ def check_arguments(call: Call) -> None:
 
 
 def _misfit(call: Call, signature: inspect.Signature, reason: str) -> ArgumentError:
-    place = definition_place(call.function)
+    place = definition_line(call.function)
     where = f"{place}: " if place else ""
     names = list(signature.parameters)
     unknown = [name for name in call.kwargs if name not in names]

@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from ..errors import JxcError, UsageError, did_you_mean
-from ..source.lines import innermost_user_place, short_path
+from ..source import short_path, user_line_of_traceback
 
 _EXPECTED = "expected file.py:function or package.module:function"
 
@@ -277,7 +277,7 @@ def _syntax_failure(error: SyntaxError) -> ImportFailure:
 
 
 def _import_failure(error: BaseException, path: Path | None, remedy: str) -> ImportFailure:
-    place = innermost_user_place(error.__traceback__, str(path.parent) if path else None)
+    place = user_line_of_traceback(error.__traceback__, str(path.parent) if path else None)
     what = f"{type(error).__name__}: {error}".rstrip(": ")
     if place is None:
         where = f"{short_path(str(path))}: " if path else ""

@@ -1,7 +1,7 @@
 """XLA's HLO text, as its compilers print it, read into values."""
 
-from ..source.lines import Place
+from ..source import SourceLine
 from .parse import parse_hlo
 from .values import Computation, Instruction, Module, Shape
 
-__all__ = ["Computation", "Instruction", "Module", "Place", "Shape", "parse_hlo"]
+__all__ = ["Computation", "Instruction", "Module", "Shape", "SourceLine", "parse_hlo"]

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
 
-from ..source.lines import Place, is_user_file
+from ..source import SourceLine, innermost_user_line, is_compiler_file
 
 _ROW = re.compile(r"(\d+)\s+(.*)$")
 _NUMBER = re.compile(r"(\w+)=(\d+)")
-_OF_JAX = re.compile(r"[/\\](?:jax|jaxlib)[/\\]")
 _QUOTED = r'="((?:[^"\\]|\\.)*)"'
 _OP_NAME, _FILE = re.compile(r"\bop_name" + _QUOTED), re.compile(r"\bsource_file" + _QUOTED)
 _LINE, _FRAME = re.compile(r"\bsource_line=(\d+)"), re.compile(r"\bstack_frame_id=(\d+)")
@@ -32,17 +30,17 @@ class Frames:
         # where somebody says 0, or nothing, counts as its words stand.
         parents = [frame.get("parent_frame_id", 0) for frame in self._frames.values()]
         self._shift = 1 if parents and min(parents) > 0 else 0
-        self._known: dict[int, Place | None] = {}
+        self._known: dict[int, SourceLine | None] = {}
 
-    def place_of(self, metadata: str) -> Place | None:
+    def place_of(self, metadata: str) -> SourceLine | None:
         """Where an instruction with this metadata comes from: innermost, the user's if any."""
         frame = _FRAME.search(metadata)
         if frame:
             return self._place(int(frame[1]))
         file, line = _FILE.search(metadata), _LINE.search(metadata)
-        return Place(_unescaped(file[1]), int(line[1]) if line else 0) if file else None
+        return SourceLine(_unescaped(file[1]), int(line[1]) if line else 0) if file else None
 
-    def stack_of(self, metadata: str) -> list[Place]:
+    def stack_of(self, metadata: str) -> list[SourceLine]:
         """All frames of an instruction with this metadata, the innermost first."""
         frame = _FRAME.search(metadata)
         if frame:
@@ -50,12 +48,12 @@ class Frames:
         place = self.place_of(metadata)
         return [place] if place else []
 
-    def _place(self, number: int) -> Place | None:
+    def _place(self, number: int) -> SourceLine | None:
         if number not in self._known:
             self._known[number] = _best(self._stack(number))
         return self._known[number]
 
-    def _stack(self, number: int) -> list[Place]:
+    def _stack(self, number: int) -> list[SourceLine]:
         """The frames from the innermost outwards; each once, whatever the text says."""
         places, seen = [], set()
         while number in self._frames and number not in seen:
@@ -64,7 +62,7 @@ class Frames:
             where = self._locations.get(row.get("file_location_id", 0), {})
             file = self._files.get(where.get("file_name_id", 0), "")
             function = self._functions.get(where.get("function_name_id", 0), "")
-            places.append(Place(file, where.get("line", 0), function))
+            places.append(SourceLine(file, where.get("line", 0), function))
             number = row.get("parent_frame_id", 0) - self._shift
         return [place for place in places if place.file]
 
@@ -75,18 +73,10 @@ def op_name_of(metadata: str) -> str:
     return _unescaped(found[1]) if found else ""
 
 
-def _best(stack: list[Place]) -> Place | None:
+def _best(stack: list[SourceLine]) -> SourceLine | None:
     """The user's innermost frame, else the innermost that is not jax's, else the innermost."""
-    for is_wanted in (_is_of_the_user, lambda file: not _OF_JAX.search(file), bool):
-        for place in stack:
-            if is_wanted(place.file):
-                return place
-    return None
-
-
-@cache
-def _is_of_the_user(file: str) -> bool:
-    return is_user_file(file) and "site-packages" not in file
+    of_others = (each for each in stack if not is_compiler_file(each.file))
+    return innermost_user_line(reversed(stack)) or next(of_others, next(iter(stack), None))
 
 
 def _strings(rows: Sequence[str]) -> dict[int, str]:

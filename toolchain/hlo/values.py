@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ..source.lines import Place
+from ..source import SourceLine
 
 _BITS = re.compile(r"(?:bf|[fsuc])(\d+)")
 
@@ -104,7 +104,7 @@ class Instruction:
     calls: Mapping[str, tuple[Computation, ...]] = field(repr=False)
     literal: str
     op_name: str
-    place: Place | None
+    place: SourceLine | None
     line: int
     is_root: bool
     computation: Computation = field(repr=False)

@@ -32,7 +32,7 @@ from ...ir.hlo import (
     write_hlo,
 )
 from ...rewrite import PassContext
-from ...source.lines import definition_place, home_of, innermost_user_place
+from ...source import definition_line, home_of, user_line_of_traceback
 from ..targets.build import device_count
 
 HLO_STAGES = ("before", "pre-scheduler", "post-scheduler")
@@ -226,7 +226,7 @@ class _Call:
             with contextlib.redirect_stdout(sys.stderr):
                 return function(text, self.context)
         except BaseException as error:  # sys.exit, too, would leave XLA half-way
-            place = innermost_user_place(error.__traceback__, home_of(function))
+            place = user_line_of_traceback(error.__traceback__, home_of(function))
             lines = [
                 f"{place or self._place()}: --hlo-pass {self.hlo_pass.name} raised "
                 f"{type(error).__name__}: {error}".rstrip(": ")
@@ -234,7 +234,7 @@ class _Call:
             raise JxcError("\n".join([*lines, *([place.quote()] if place else [])])) from error
 
     def _place(self) -> str:
-        return str(definition_place(self.hlo_pass.function) or self.hlo_pass.name)
+        return str(definition_line(self.hlo_pass.function) or self.hlo_pass.name)
 
 
 def _spell_signature(proto: bytes) -> str:

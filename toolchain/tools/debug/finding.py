@@ -8,7 +8,7 @@ from typing import Any
 
 from ...errors import JxcError
 from ...ir.scopes import scopes_of
-from ...source.lines import Place, innermost_of, library_place
+from ...source import SourceLine, innermost_library_line, innermost_user_line
 from .numbers import COUNT, Statistics
 from .origin import Bad, Recorded, is_infinite, is_nan, is_not_finite
 
@@ -44,7 +44,7 @@ class Finding:
     kind: str
     op: str
     path: str = ""
-    place: Place | None = None
+    place: SourceLine | None = None
     library: str = ""
     turns: tuple[int, ...] = ()
     operands: tuple[Statistics, ...] = ()
@@ -197,7 +197,7 @@ def _described(recorded: Recorded, at: int, what: str, bad: Bad) -> Finding:
         site["op"] if kind == "argument" else _name(site),
         site["path"],
         place_of(stack),
-        library_place(Place(*frame) for frame in reversed(stack)),
+        innermost_library_line(SourceLine(*frame) for frame in reversed(stack)),
         recorded.turns(at),
         operand_types=tuple(kind for kind, _ in operands),
         largest=tuple(largest),
@@ -211,10 +211,10 @@ def _name(site: dict[str, Any]) -> str:
     return site["op"] if is_same else f"{site['op']} ({jax_name})"
 
 
-def place_of(stack: Iterable[Sequence[Any]]) -> Place | None:
+def place_of(stack: Iterable[Sequence[Any]]) -> SourceLine | None:
     """The user's line behind frames, the innermost first; the innermost of all without one."""
-    places = [Place(file, line, function) for file, line, function in stack]
-    return innermost_of(reversed(places)) or (places[0] if places else None)
+    places = [SourceLine(file, line, function) for file, line, function in stack]
+    return innermost_user_line(reversed(places)) or (places[0] if places else None)
 
 
 def with_statistics(finding: Finding, recorded: Recorded) -> Finding:

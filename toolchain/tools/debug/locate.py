@@ -13,7 +13,7 @@ from ...backend import _private
 from ...backend.lowered import lower
 from ...errors import UsageError
 from ...pipeline import make_pipeline
-from ...source.callers import warn_user
+from ...source import warn_user
 from .executable import Instrumented
 from .finding import NanError
 from .signature import Signature

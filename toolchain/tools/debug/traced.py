@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...source.lines import Place
+from ...source import SourceLine
 from .finding import place_of
 from .numbers import COUNT, Statistics
 
@@ -28,7 +28,7 @@ class TracedValue:
 
     op: str
     path: str
-    place: Place | None
+    place: SourceLine | None
     type: str
     runs: int
     total: Statistics | None

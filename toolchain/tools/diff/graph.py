@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from ...source.lines import Place, short_path
+from ...source import SourceLine, short_path
 
 ARGUMENT, RESULT, PROGRAM = "argument", "result", "program"
 """The ops of nodes that no op of a module stands for: see `Node.is_op`."""
@@ -128,7 +128,7 @@ def lend_sites(nodes: Sequence[Node]) -> None:
                 operand.site = node.site
 
 
-def make_sites(root: str = "", home: str = "") -> Callable[[Place | None], Site | None]:
+def make_sites(root: str = "", home: str = "") -> Callable[[SourceLine | None], Site | None]:
     """A function from places to sites, which reads each line once.
 
     Args:
@@ -138,7 +138,7 @@ def make_sites(root: str = "", home: str = "") -> Callable[[Place | None], Site 
     prefix = os.path.join(os.path.realpath(root), "") if root else ""
 
     @cache
-    def site(place: Place | None) -> Site | None:
+    def site(place: SourceLine | None) -> Site | None:
         if place is None or place.file == _TEXT:
             return None
         text = linecache.getline(place.file, place.line).strip() if place.line else ""

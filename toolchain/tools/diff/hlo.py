@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ...hlo import Computation, Instruction, Module, Shape
-from ...source.lines import Place
+from ...source import SourceLine
 from .graph import ARGUMENT, PROGRAM, RESULT, Graph, Node, Site, describe_with, lend_sites
 
 _ELSEWHERE = frozenset(
@@ -16,7 +16,7 @@ _ACTING = frozenset(["infeed", "outfeed", "send", "send-done", "recv", "recv-don
 _Known = dict[Instruction, Node]
 
 
-def graph_of_hlo(module: Module, site: Callable[[Place | None], Site | None]) -> Graph:
+def graph_of_hlo(module: Module, site: Callable[[SourceLine | None], Site | None]) -> Graph:
     """The graph of an HLO module, optimised or not; what is fused stands inside its fusion."""
     words = {
         "partitions": str(module.num_partitions),
@@ -34,7 +34,7 @@ def graph_of_hlo(module: Module, site: Callable[[Place | None], Site | None]) ->
 
 
 class _Reader:
-    def __init__(self, site: Callable[[Place | None], Site | None]) -> None:
+    def __init__(self, site: Callable[[SourceLine | None], Site | None]) -> None:
         self._site = site
 
     def nodes(self, computation: Computation, known: _Known, owner: Node | None) -> list[Node]:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
+import itertools
 from collections.abc import Callable
-from functools import cache
 
 from jaxlib.mlir import ir
 
 from ...ir.frames import frames_of
-from ...source.lines import Place, is_user_file
+from ...source import SourceLine, innermost_user_line, is_jxc_file
 from .graph import Site
-
-_HOME = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(__file__))), "")
 
 
 class Locations:
@@ -22,7 +19,7 @@ class Locations:
         site: makes sites of places, see `make_sites`.
     """
 
-    def __init__(self, site: Callable[[Place | None], Site | None]) -> None:
+    def __init__(self, site: Callable[[SourceLine | None], Site | None]) -> None:
         self._site = site
         self._known: dict[ir.Location, tuple[Site | None, str]] = {}
 
@@ -30,27 +27,13 @@ class Locations:
         """The user's innermost line, else None; the path without the program's own name."""
         found = self._known.get(location)
         if found is None:
-            places = [Place(*frame) for frame in frames_of(location)]
-            found = self._site(_best(places)), _path_of(location)
+            lines = [SourceLine(*frame) for frame in frames_of(location)]
+            # Whoever called jxc to lower the program is no part of it.
+            program = itertools.takewhile(lambda line: not is_jxc_file(line.file), lines)
+            line = innermost_user_line(reversed(list(program)))
+            found = self._site(line), _path_of(location)
             self._known[location] = found
         return found
-
-
-def _best(places: list[Place]) -> Place | None:
-    """The user's innermost line; what called us to lower the program is no part of it."""
-    for place in places:
-        if _is_of_the_user(place.file):
-            return place
-        if _is_ours(place.file):
-            return None
-    return None
-
-
-_is_of_the_user = cache(is_user_file)
-
-
-def _is_ours(file: str) -> bool:
-    return file.startswith(_HOME)
 
 
 def _path_of(location: ir.Location) -> str:

@@ -19,7 +19,7 @@ import click
 
 from ...cli.io import read_input
 from ...errors import JxcError
-from ...source.lines import is_user_file
+from ...source import is_user_file
 from .revision import Tree, check_out
 from .sides import Side
 

@@ -11,7 +11,7 @@ from jaxlib.mlir import ir
 
 from ...ir import argument_names, functions, walk
 from ...ir.effects import is_pure
-from ...source.lines import Place
+from ...source import SourceLine
 from .graph import ARGUMENT, PROGRAM, RESULT, Graph, Node, Site, describe_with, lend_sites
 from .locations import Locations
 
@@ -25,7 +25,7 @@ _UNIMPORTANT = frozenset(["jax.result_info", "jax.arg_info"])  # names for peopl
 _Values = dict[ir.Value, tuple[Node, int]]
 
 
-def graph_of_module(module: ir.Module, site: Callable[[Place | None], Site | None]) -> Graph:
+def graph_of_module(module: ir.Module, site: Callable[[SourceLine | None], Site | None]) -> Graph:
     """The graph of what @main computes; of every function where there is no @main.
 
     Two modules that are compared must lie in one context: attributes are equal there or not.
@@ -40,7 +40,7 @@ def graph_of_module(module: ir.Module, site: Callable[[Place | None], Site | Non
 class _Builder:
     """What is known while one module is read."""
 
-    def __init__(self, module: ir.Module, site: Callable[[Place | None], Site | None]) -> None:
+    def __init__(self, module: ir.Module, site: Callable[[SourceLine | None], Site | None]) -> None:
         self.module = module
         self.functions = functions(module)
         self.locations = Locations(site)

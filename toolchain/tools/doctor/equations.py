@@ -10,7 +10,12 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from ...frontend import _private
-from ...source.lines import Place, is_user_file, library_place
+from ...source import (
+    SourceLine,
+    innermost_library_line,
+    innermost_user_line,
+    is_user_file,
+)
 
 Frame = tuple[str, int, str]
 """File, line from 1, function."""
@@ -52,37 +57,31 @@ class Step:
         return _private.frames_of(self.equation)
 
     @cached_property
-    def place(self) -> Place | None:
+    def place(self) -> SourceLine | None:
         """The user's innermost line."""
         own = None if self.is_of_library else place_of(self.equation, self.home)
         return own or (self.outer.place if self.outer else None)
 
 
-def library_line(places: Iterable[Place], home: str | None) -> str:
+def library_line(places: Iterable[SourceLine], home: str | None) -> str:
     """Where in a library something happens, as " (in flax/linen/linear.py:210)".
 
     Args:
         places: the outermost first.
         home: a folder whose files are the user's.
     """
-    found = library_place(places, home)
+    found = innermost_library_line(places, home)
     return f" (in {found})" if found else ""
 
 
-def place_of(equation: Any, home: str | None) -> Place | None:
+def place_of(equation: Any, home: str | None) -> SourceLine | None:
     """The user's innermost line of an equation."""
     return innermost(_private.frames_of(equation), home)
 
 
-def innermost(frames: Sequence[Frame], home: str | None) -> Place | None:
+def innermost(frames: Sequence[Frame], home: str | None) -> SourceLine | None:
     """The last of some frames, the outermost first, that lies in the user's code, or None."""
-    return next((Place(*f) for f in reversed(frames) if is_users(f[0], home)), None)
-
-
-@functools.cache
-def is_users(file: str, home: str | None) -> bool:
-    """As `is_user_file`, which asks the file system: once for each file."""
-    return is_user_file(file, home)
+    return innermost_user_line((SourceLine(*frame) for frame in frames), home)
 
 
 def steps_of(jaxpr: Any, home: str | None = None) -> Iterator[Step]:
@@ -106,7 +105,7 @@ def _steps(step: Step) -> Iterator[Step]:
 
 def _is_of_library(step: Step, jaxpr: Any) -> bool:
     file = _private.traced_file(jaxpr)
-    return step.name in CALLS and bool(file) and not is_users(file, step.home)
+    return step.name in CALLS and bool(file) and not is_user_file(file, step.home)
 
 
 def _inside(step: Step) -> Step:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...source.lines import Place
+from ...source import SourceLine
 from ...units import show_bytes, show_count
 
 
@@ -67,7 +67,7 @@ class Finding:
         name: of the check, such as "gather-as-slice".
     """
 
-    place: Place | None
+    place: SourceLine | None
     message: str
     fix: str
     cost: Cost = field(default_factory=Cost)

@@ -16,7 +16,7 @@ from ...errors import JxcError, UsageError
 from ...frontend import _private
 from ...frontend.constants import CapturedConstant, captured_constants
 from ...ir import argument_names, functions
-from ...source.lines import Place, definition_place, home_of
+from ...source import SourceLine, definition_line, home_of
 from ..report.report import Compiled, Refused, report
 from .equations import Step, bytes_of, count_equations, steps_of
 from .syntax import parameters_of, return_place
@@ -97,12 +97,12 @@ class Program:
         return home_of(self.function)
 
     @cached_property
-    def defined(self) -> Place | None:
+    def defined(self) -> SourceLine | None:
         """The line of its `def`."""
-        return definition_place(self.function)
+        return definition_line(self.function)
 
     @cached_property
-    def returned(self) -> Place | None:
+    def returned(self) -> SourceLine | None:
         """The line of its one `return`; of its `def` where there are several."""
         return return_place(self.function) or self.defined
 

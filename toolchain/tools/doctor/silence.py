@@ -11,7 +11,7 @@ import tokenize
 from collections.abc import Iterable
 
 from ...errors import did_you_mean
-from ...source.lines import Place
+from ...source import SourceLine
 from .finding import Finding
 from .syntax import syntax_of
 
@@ -32,7 +32,7 @@ def unknown_names(findings: Iterable[Finding], known: list[str]) -> list[str]:
     """A sentence for each comment, in a file with findings, that silences what there is not."""
     files = dict.fromkeys(each.place.file for each in findings if each.place)
     return [
-        f"{Place(file, line)}: no finding is called {name!r}.{did_you_mean(name, known)}"
+        f"{SourceLine(file, line)}: no finding is called {name!r}.{did_you_mean(name, known)}"
         for file in files
         for line, names in _comments(file).items()
         for name in sorted(names - set(known))
@@ -56,7 +56,7 @@ def _comments(file: str) -> dict[int, frozenset[str]]:
     return found
 
 
-def _statement(place: Place) -> range:
+def _statement(place: SourceLine) -> range:
     """The lines of the innermost statement around a line; of a `def`, those of its head."""
     best = range(place.line, place.line + 1)
     width = float("inf")

@@ -9,19 +9,19 @@ import linecache
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ...source.lines import Place, definition_place
+from ...source import SourceLine, definition_line
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-def return_place(function: Callable[..., Any]) -> Place | None:
+def return_place(function: Callable[..., Any]) -> SourceLine | None:
     """The line of a function's only `return`; None where there are several, or no source."""
     found = definition_of(function)
     if found is None:
         return None
     place, node = found
     returns = [each for each in _own_nodes(node) if isinstance(each, ast.Return)]
-    return Place(place.file, returns[0].lineno, place.function) if len(returns) == 1 else None
+    return SourceLine(place.file, returns[0].lineno, place.function) if len(returns) == 1 else None
 
 
 def returned_names(function: Callable[..., Any]) -> list[str | None]:
@@ -40,9 +40,9 @@ def returned_names(function: Callable[..., Any]) -> list[str | None]:
     return [each.id if isinstance(each, ast.Name) else None for each in parts]
 
 
-def definition_of(function: Callable[..., Any]) -> tuple[Place, ast.AST] | None:
+def definition_of(function: Callable[..., Any]) -> tuple[SourceLine, ast.AST] | None:
     """Where a function is defined, and its syntax tree."""
-    place = definition_place(function)
+    place = definition_line(function)
     tree = syntax_of(place.file) if place else None
     if place is None or tree is None:
         return None
@@ -65,7 +65,7 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
 
 
-def loop_around(place: Place) -> Place | None:
+def loop_around(place: SourceLine) -> SourceLine | None:
     """The line of the innermost Python loop around a line; None where there is none."""
     best = None
     for node in ast.walk(syntax_of(place.file) or ast.Module([], [])):
@@ -75,7 +75,7 @@ def loop_around(place: Place) -> Place | None:
         is_around = first <= place.line <= (node.end_lineno or 0)
         if is_around and (best is None or node.lineno >= best):
             best = node.lineno
-    return None if best is None else Place(place.file, best, place.function)
+    return None if best is None else SourceLine(place.file, best, place.function)
 
 
 def _own_nodes(function: ast.AST) -> Iterator[ast.AST]:

@@ -13,7 +13,7 @@ from ...ir.frames import frames_of
 from ...pipeline import make_pipeline, run_pipeline
 from ...rewrite import PassContext, Rule
 from ...rewrite.driver import rule_pass
-from ...source.lines import Place
+from ...source import SourceLine
 from .equations import innermost, library_line
 from .thresholds import LEAST_WIDENED
 
@@ -37,7 +37,7 @@ class Hit:
     rule: str
     pass_name: str
     op: str
-    place: Place | None
+    place: SourceLine | None
     flops: int
     bytes: int
     result_bytes: int
@@ -93,7 +93,7 @@ def _hit(rule: Rule, pass_name: str, op: ir.OpView, home: str | None) -> Hit | N
         cost.bytes,
         sum(_static_bytes(value.type) for value in op.results),
         rule.doc.partition("\n")[0],
-        library_line([Place(*frame) for frame in frames], home),
+        library_line([SourceLine(*frame) for frame in frames], home),
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import jax
 
 from ...backend import _private, hook
-from ...source.lines import Place
+from ...source import SourceLine
 from .events import Lowering, Tracing
 from .functions import Function, Known, describe, describe_function
 
@@ -75,7 +75,7 @@ class Call:
     mesh: str = ""
     layout: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     part: tuple[int, ...] | None = None
-    site: Place | None = None
+    site: SourceLine | None = None
 
     def is_given(self, name: str) -> bool:
         """Whether an argument was given, static or not."""

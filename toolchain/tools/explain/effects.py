@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from types import CodeType, ModuleType
 from typing import Any
 
-from ...source.lines import Place
-from ...source.owners import owner_of
+from ...source import SourceLine, owner_of
 from . import recorder
 from .functions import code_of, innermost, with_inner
 
@@ -43,7 +42,7 @@ class Effect:
     kind: str
     function: str
     name: str
-    place: Place | None
+    place: SourceLine | None
     times: int = 1
     holds_tracer: bool = False
     values: tuple[str, str] = ("", "")
@@ -114,7 +113,7 @@ class Effects:
 
 
 @contextlib.contextmanager
-def hearing_prints(heard: Callable[[Place], None]) -> Iterator[None]:
+def hearing_prints(heard: Callable[[SourceLine], None]) -> Iterator[None]:
     """Call `heard` with the line of each `print` of the user's while a function is traced."""
     plain = builtins.print
 
@@ -123,7 +122,7 @@ def hearing_prints(heard: Callable[[Place], None]) -> Iterator[None]:
             frame = sys._getframe(1)
             if owner_of(frame.f_code.co_filename) in ("user", "typed"):
                 code = frame.f_code
-                heard(Place(code.co_filename, frame.f_lineno, code.co_name))
+                heard(SourceLine(code.co_filename, frame.f_lineno, code.co_name))
         plain(*args, **kwargs)
 
     builtins.print = heard_print
@@ -275,14 +274,14 @@ def _holds_tracer(value: Any) -> bool:
     return isinstance(value, _CONTAINERS) and any(isinstance(i, jax.core.Tracer) for i in items)
 
 
-def _line(spot: _Spot) -> Place:
+def _line(spot: _Spot) -> SourceLine:
     """Where the code changes the variable, or else names it first."""
     last = spot.name.rpartition(".")[2]
     named = [each for each in dis.get_instructions(spot.code) if each.argval == last]
     stores = [each for each in named if each.opname.startswith("STORE")]
     chosen = (stores or named)[:1]
     line = _line_number(spot.code, chosen[0].offset) if chosen else spot.code.co_firstlineno
-    return Place(spot.code.co_filename, line, spot.code.co_name)
+    return SourceLine(spot.code.co_filename, line, spot.code.co_name)
 
 
 def _line_number(code: CodeType, offset: int) -> int:

@@ -11,7 +11,7 @@ from jaxlib.mlir import ir
 
 from ...backend.log import Passes
 from ...ir import count_ops
-from ...source.lines import Place
+from ...source import SourceLine
 
 
 @dataclass(eq=False)
@@ -44,7 +44,7 @@ class Tracing:
     avals: Sequence[Any]
     args: Sequence[Any]
     kwargs: dict[str, Any]
-    called: Place | None
+    called: SourceLine | None
     is_own: bool
     seconds: float = 0.0
     jaxpr: Any = None
@@ -76,7 +76,7 @@ class Lowering:
     avals: Sequence[Any]
     layout: dict[str, tuple[str, ...]]
     module: ir.Module
-    called: Place | None
+    called: SourceLine | None
     seconds: float
 
     @cached_property
@@ -101,7 +101,7 @@ class Compiling:
 
     module: ir.Module
     executable: Any
-    called: Place | None
+    called: SourceLine | None
     seconds: float
     passes: Passes | None
     key: str

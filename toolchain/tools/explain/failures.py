@@ -10,7 +10,7 @@ from typing import Any
 from jax import errors
 
 from ...frontend.diagnose import Call, problem
-from ...source.lines import Place
+from ...source import SourceLine
 
 KINDS = (
     errors.ConcretizationTypeError,  # and with it TracerBoolConversionError
@@ -42,7 +42,7 @@ class Failure:
     """
 
     function: str
-    place: Place | None
+    place: SourceLine | None
     sentence: str
     fix: str
 

@@ -16,8 +16,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from ...source.lines import Place, definition_place
-from ...source.owners import owner_of
+from ...source import SourceLine, definition_line, owner_of
 
 _LONGEST = 60  # characters of a value in words
 _DEEPEST = 3  # of functions within closures of functions, and of lists within lists
@@ -64,7 +63,7 @@ class Function:
     """
 
     name: str
-    defined: Place | None
+    defined: SourceLine | None
     owner: str
     form: str
     wrappers: tuple[str, ...]
@@ -99,7 +98,7 @@ def describe_function(function: Any) -> Function:
     """A function in words, and what tells it from another of the same definition."""
     layers = list(_layers(function))
     inner = layers[-1]
-    defined = definition_place(inner)
+    defined = definition_line(inner)
     owner = owner_of(defined.file) if defined else "compiler"
     closed_over: dict[str, Known] = {}
     if owner != "compiler":  # what jax's own functions close over tells users nothing

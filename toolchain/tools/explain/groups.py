@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...source.lines import Place
+from ...source import SourceLine
 from .calls import Call
 from .reasons import eager_fix, fix_for, fix_of, join, mask, new_object
 from .records import Compilation, Difference, Reason
@@ -29,7 +29,7 @@ class Row:
     """
 
     function: str
-    called: Place | None
+    called: SourceLine | None
     is_eager: bool
     compilations: list[Compilation] = field(default_factory=list)
 
@@ -98,7 +98,7 @@ class Group:
     """
 
     function: str
-    called: tuple[Place, ...]
+    called: tuple[SourceLine, ...]
     numbers: tuple[int, ...]
     kinds: tuple[str, ...]
     seconds: float

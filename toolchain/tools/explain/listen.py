@@ -13,8 +13,7 @@ from typing import Any
 
 from ...backend import _private
 from ...backend.log import text_to_read
-from ...source.lines import Place
-from ...source.owners import owner_of
+from ...source import SourceLine, owner_of
 from .calls import Call, call_of, derived_call, lowered_call, static_values
 from .effects import Effect, Effects, changes, spots_of
 from .events import Compiling, Listener, Lowering, Tracing
@@ -74,7 +73,7 @@ class Recording(Listener):
         with self._lock:
             return self._local.setdefault(threading.get_ident(), _Thread())
 
-    def _begin(self, call: Call, called: Place | None, source: str) -> _Program:
+    def _begin(self, call: Call, called: SourceLine | None, source: str) -> _Program:
         compilation = Compilation(
             number=0,
             function=call.function.name,
@@ -157,7 +156,7 @@ class Recording(Listener):
             self._blamed.add(id(error))
             self.failures.append(failure)
 
-    def heard_print(self, place: Place) -> None:
+    def heard_print(self, place: SourceLine) -> None:
         """A line of the user's printed while a function was traced."""
         users = [each.function for each in self._thread.tracing if _is_users(each.function)]
         if users:
@@ -269,7 +268,7 @@ def _unseen(lowering: Lowering) -> Function:
     if found is None:
         name = re.sub(r"^\w+\((.*)\)$", r"\1", lowering.name)
         return Function(name, None, "user", "function", (), {}, 0)
-    place = Place(found[2], int(found[3]), found[1])
+    place = SourceLine(found[2], int(found[3]), found[1])
     return Function(found[1], place, owner_of(found[2]), "function", (), {}, 0)
 
 

@@ -19,8 +19,7 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from ...backend import _private, hook, log
-from ...source.callers import JxcWarning
-from ...source.owners import user_line
+from ...source import JxcWarning, current_user_line
 from .events import Compiling, Listener, Lowering, Tracing
 
 _private.hide_from_tracebacks(__file__)
@@ -210,7 +209,7 @@ def _as_tracing(
         _here.stages[-1].kind == "trace" and _private.is_outermost_trace()
     )
     names, source = debug.safe_arg_names(len(avals)), debug.func_src_info or ""
-    called = user_line() if is_own else None
+    called = current_user_line() if is_own else None
     return Tracing(function, options, mesh, names, source, avals, args, kwargs, called, is_own)
 
 
@@ -258,7 +257,7 @@ def _as_lowering(
     source = getattr(debug, "func_src_info", None) or ""
     avals = tuple(given.get("in_avals") or ())[own]
     names = layout["arg_names"]
-    return Lowering(name, jaxpr, source, names, avals, layout, module, user_line(), seconds)
+    return Lowering(name, jaxpr, source, names, avals, layout, module, current_user_line(), seconds)
 
 
 _OF_ARGUMENTS = ("arg_names", "arg_shardings", "donated_args", "in_layouts")
@@ -274,7 +273,13 @@ def _compiling(original: Callable[..., Any]) -> Callable[..., Any]:
         if stage.passes:
             seconds -= stage.passes.seconds + stage.passes.seconds_writing
         compiling = Compiling(
-            module, executable, user_line(), seconds, stage.passes, stage.key, stage.is_loaded
+            module,
+            executable,
+            current_user_line(),
+            seconds,
+            stage.passes,
+            stage.key,
+            stage.is_loaded,
         )
         _tell(lambda listener: listener.compiled(compiling))
         _charge(start)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ...source.lines import Place
+from ...source import SourceLine
 
 
 @dataclass(frozen=True)
@@ -88,8 +88,8 @@ class Compilation:
 
     number: int
     function: str
-    defined: Place | None = None
-    called: Place | None = None
+    defined: SourceLine | None = None
+    called: SourceLine | None = None
     arguments: Mapping[str, str] = field(default_factory=dict)
     static: Mapping[str, str] = field(default_factory=dict)
     started: float = 0.0

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import functools
-import os
-import re
-import sysconfig
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ...source.lines import Place, is_compiler_file, is_user_file
+from ...source import SourceLine, is_standard_library, owner_of
 
-_INSTALLED = re.compile(r"[/\\](?:site|dist)-packages[/\\]")
-_COMPILER = re.compile(r"[/\\](?:jax|jaxlib|jxc)[/\\]")
 MOST_STACKS = 8  # of a line in a function that many places call
 
 
@@ -52,7 +46,7 @@ class Links:
         self._links: dict[tuple[str, tuple[int, ...]], int] = {("", ()): 0}
         self._table: list[tuple[str, tuple[int, ...]]] = [("", ())]
 
-    def add(self, name: str, frames: Iterable[Place]) -> int:
+    def add(self, name: str, frames: Iterable[SourceLine]) -> int:
         """The link of an op called `name`, traced from `frames`, innermost first."""
         known = [frame for frame in frames if kind_of(frame.file)]
         if not known:
@@ -83,7 +77,7 @@ class Links:
             "links": [[name, list(stacks)] for name, stacks in self._table],
         }
 
-    def _place(self, place: Place) -> int:
+    def _place(self, place: SourceLine) -> int:
         key = (self._files.number(place.file), place.line, place.function)
         return self._places.setdefault(key, len(self._places))
 
@@ -94,22 +88,7 @@ class Links:
         return known
 
 
-@functools.cache
 def kind_of(file: str) -> str:
-    """ "user" or "library"; empty for the compiler's own files and Python's."""
-    if not file or file.startswith("<"):
-        return ""
-    if is_compiler_file(file) or (_INSTALLED.search(file) and _COMPILER.search(file)):
-        return ""
-    if _INSTALLED.search(file):
-        return "library"
-    if is_user_file(file):
-        return "user"
-    return "" if os.path.realpath(file).startswith(_standard_library()) else "library"
-
-
-@functools.cache
-def _standard_library() -> tuple[str, ...]:
-    paths = sysconfig.get_paths()
-    folders = {os.path.realpath(paths[key]) for key in ("stdlib", "platstdlib")}
-    return tuple(os.path.join(folder, "") for folder in folders)
+    """ "user" or "library"; empty for files of the compiler and of Python, and where none is."""
+    owner = owner_of(file) if file and not file.startswith("<") else "compiler"
+    return "" if owner == "compiler" or is_standard_library(file) else owner

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ...source.lines import Place
+from ...source import SourceLine
 from .text import QUOTED, unquoted
 
 _ALIAS = re.compile(r"#loc\d*")
@@ -13,7 +13,7 @@ _STRING = re.compile(QUOTED)
 _AT_LINE = re.compile(r":(\d+):\d+(?: to (?:\d*:)?\d+)?")
 _DEFINITION = re.compile(r"(#loc\d*) = loc\((.*)\)$")
 
-Found = tuple[str, tuple[Place, ...]]
+Found = tuple[str, tuple[SourceLine, ...]]
 NOWHERE: Found = ("", ())
 
 
@@ -85,7 +85,7 @@ class _Reader:
         line = _AT_LINE.match(self.text, self.at)
         if line:
             self.at = line.end()
-            return "", (Place(name, int(line[1])),)
+            return "", (SourceLine(name, int(line[1])),)
         if not self.text.startswith("(", self.at):
             return name, ()
         self._expect("(")
@@ -93,7 +93,7 @@ class _Reader:
         self._expect(")")
         # JAX names a file's line by the function around it, and a stack of them by the op.
         if not inner and len(frames) == 1 and not frames[0].function:
-            return "", (Place(frames[0].file, frames[0].line, name),)
+            return "", (SourceLine(frames[0].file, frames[0].line, name),)
         return name, frames
 
     def _call(self) -> Found:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...source.lines import Place
+from ...source import SourceLine
 from ...units import show_bytes, show_count
 from ..explain.records import Compilation
 from .sources import short_name
@@ -103,7 +103,7 @@ def show_number(number: float | None) -> str:
     return "" if number is None else show_count(number)
 
 
-def show_place(place: Place) -> str:
+def show_place(place: SourceLine) -> str:
     """A line of Python, its file as the page names files."""
     return f"{short_name(place.file)}:{place.line}"
 

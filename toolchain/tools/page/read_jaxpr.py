@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from ...frontend._private import print_numbered
-from ...source.lines import Place
+from ...source import SourceLine
 from .links import Links
 from .text import Stage, make_stage
 
@@ -62,7 +62,7 @@ class _Equations:
     def _link_of(self, line: str, indent: int) -> int:
         number = _MARK.search(line)
         assert number is not None
-        frames = [Place(*frame) for frame in reversed(self.frames[int(number[1])])]
+        frames = [SourceLine(*frame) for frame in reversed(self.frames[int(number[1])])]
         link = self.table.add("", frames)
         link = self.table.inherit(link, [self._around()])
         self.open.append((indent, link))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 from typing import Any
 
-from ...source.lines import short_path
+from ...source import short_path
 from .highlight import python_lines
 from .links import Files, kind_of
 

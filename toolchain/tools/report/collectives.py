@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from ...hlo import Instruction, Module, Place, Shape
+from ...hlo import Instruction, Module, Shape, SourceLine
 from ...hlo.work import Executed, executed
 from ...units import show_bytes
 from .collectives_groups import Groups, axes_of_groups, axes_of_pairs, parse_groups
@@ -55,7 +55,7 @@ class Collective:
     times: float = 1.0
     assumed: bool = False
     op_name: str = ""
-    place: Place | None = None
+    place: SourceLine | None = None
 
     @property
     def wire(self) -> float:
@@ -163,7 +163,7 @@ def _collective(
 
 def _told(
     instruction: Instruction, launched: Instruction, origins: Origins
-) -> tuple[str, Place | None]:
+) -> tuple[str, SourceLine | None]:
     """Op name and line: its own, its fusion's, or those of the largest array that it sends.
 
     XLA joins small collectives into one that has neither.

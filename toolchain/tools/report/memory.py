@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...backend.targets.device import Device
-from ...hlo import Module, Place
+from ...hlo import Module, SourceLine
 from ...units import show_bytes
 from .memory_assignment import Allocation, Value, parse_assignment, parse_live_ranges
 from .memory_fit import Fit, Refusal
@@ -42,7 +42,7 @@ class Buffer:
     instruction: str
     shape: str
     name: str = ""
-    place: Place | None = None
+    place: SourceLine | None = None
     shared_with: tuple[str, ...] = ()
     is_donated: bool = False
 

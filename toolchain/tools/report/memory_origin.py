@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...hlo import Computation, Instruction, Module, Place
+from ...hlo import Computation, Instruction, Module, SourceLine
 from .memory_assignment import Index
 
 Part = tuple[Instruction, Index]
@@ -46,7 +46,7 @@ class Origins:
             part = before
         return part
 
-    def told(self, part: Part) -> tuple[str, Place | None]:
+    def told(self, part: Part) -> tuple[str, SourceLine | None]:
         """The op name and the line of a part of an instruction, or of what it was made from.
 
         XLA inserts copies and conversions without either: those are "copy of", say, the name of

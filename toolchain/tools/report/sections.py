@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ...hlo import Place
+from ...hlo import SourceLine
 from ...ir.scopes import op_in_scope, primitive_of, scope_of
 from ...units import show_bytes, show_count
 from .format import kernel_ops, line_of, lines_of, show_seconds
@@ -170,7 +170,7 @@ def _neighbours(compiled: Compiled) -> _Section:
     )
 
 
-def _end(place: Place | None, op_name: str, otherwise: str) -> _Scoped:
+def _end(place: SourceLine | None, op_name: str, otherwise: str) -> _Scoped:
     """Where a kernel comes from: its line and scope, or else what it is called."""
     return _Scoped(line_of(place), scope_of(op_name)) if place else _Scoped("", otherwise)
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from jaxlib.mlir import ir
 
 from ...errors import UsageError
-from ...hlo import Instruction, Module, Place
+from ...hlo import Instruction, Module, SourceLine
 from ...hlo.work import flops_of, is_free, is_library, stablehlo_name, target_of
 from ...ir import walk
 from ...ir.frames import frames_of
-from ...source.lines import innermost_of
+from ...source import innermost_user_line
 from ...units import parse_bytes, parse_count, show_bytes, show_count
 from .collectives import kind_of
 from .forbidden import COLLECTIVES, ELEMENT_TYPES, is_op, parse_words
@@ -92,7 +92,7 @@ class Finding:
     message: str
     found: float | None = None
     allowed: float | None = None
-    place: Place | None = None
+    place: SourceLine | None = None
 
     def __str__(self) -> str:
         return self.message
@@ -150,9 +150,9 @@ def _of_program(word: str, ops: list[ir.OpView]) -> Finding:
     return Finding("forbid", said, len(ops), 0, place)
 
 
-def _place_in_program(op: ir.OpView) -> Place | None:
+def _place_in_program(op: ir.OpView) -> SourceLine | None:
     """The line of an op; of a call of its function where JAX has left no line in there."""
-    place = innermost_of(Place(*frame) for frame in reversed(frames_of(op.location)))
+    place = innermost_user_line(SourceLine(*frame) for frame in reversed(frames_of(op.location)))
     outer = op.operation.parent
     while place is None and outer is not None and outer.name != "func.func":
         outer = outer.parent

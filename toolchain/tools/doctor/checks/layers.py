@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ....frontend._private import frames_of
-from ....source.lines import Place
-from ..equations import count_equations, inner_of, is_users, is_variable, library_line, open_jaxpr
+from ....source import SourceLine, is_user_file
+from ..equations import count_equations, inner_of, is_variable, library_line, open_jaxpr
 from ..finding import Cost, Finding
 from ..program import Program
 from ..registry import check
@@ -59,7 +59,7 @@ def unrolled_layers(program: Program) -> Iterator[Finding]:
     out; the scan's own take some of them. A library's loop, which is not the user's to change, is
     told of where it takes seconds.
     """
-    by_place: dict[Place | None, list[Repeats]] = {}
+    by_place: dict[SourceLine | None, list[Repeats]] = {}
     for found in repeats_in(program.jaxpr):
         place = place_of_loop(found, program.home) or program.defined
         by_place.setdefault(place, []).append(found)
@@ -78,7 +78,7 @@ def _is_small(program: Program, saved: int) -> bool:
     return seconds is not None and seconds * saved < LEAST_SECONDS_OF_LIBRARY * program.equations
 
 
-def _finding(program: Program, place: Place | None, largest: Repeats, saved: int) -> Finding:
+def _finding(program: Program, place: SourceLine | None, largest: Repeats, saved: int) -> Finding:
     share = saved / max(program.equations, 1)
     seconds = program.compile_seconds
     library = _library(largest, program.home)
@@ -107,33 +107,33 @@ _IN_A_LIBRARY = (
 def _library(found: Repeats, home: str | None) -> str:
     """Where the loop is, if it is a library's."""
     shared = _shared_frames(found)
-    if not shared or is_users(shared[-1].file, home):
+    if not shared or is_user_file(shared[-1].file, home):
         return ""
-    loops = (loop_around(each) for each in reversed(shared) if not is_users(each.file, home))
+    loops = (loop_around(each) for each in reversed(shared) if not is_user_file(each.file, home))
     return library_line([next(filter(None, loops), shared[-1])], home)
 
 
-def place_of_loop(found: Repeats, home: str | None) -> Place | None:
+def place_of_loop(found: Repeats, home: str | None) -> SourceLine | None:
     """The line of the Python loop that wrote the layers out, or the user's that called it.
 
     All equations have the frames above the loop in common, and the loop's own but for the line.
     """
-    users = [place for place in _shared_frames(found) if is_users(place.file, home)]
+    users = [place for place in _shared_frames(found) if is_user_file(place.file, home)]
     loops = (loop_around(place) for place in reversed(users))
     return next(filter(None, loops), users[-1] if users else None)
 
 
-def _shared_frames(found: Repeats) -> list[Place]:
+def _shared_frames(found: Repeats) -> list[SourceLine]:
     """The frames that all equations have, down to the one in which they have other lines.
 
     Of these the most frequent: the first equations may be of what comes before the loop or after.
     """
     stacks = [frames_of(each) for each in found.equations]
-    shared: list[Place] = []
+    shared: list[SourceLine] = []
     for frames in zip(*stacks, strict=False):
         if len({(file, function) for file, _, function in frames}) > 1:
             break
-        shared.append(Place(*Counter(frames).most_common(1)[0][0]))
+        shared.append(SourceLine(*Counter(frames).most_common(1)[0][0]))
         if len(set(frames)) > 1:
             break
     return shared

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ....hlo import Computation, Instruction
 from ....hlo.work import stated_trips
-from ....source.lines import Place
+from ....source import SourceLine
 from ....units import show_count
 from ...report.kernels import Kernel
 from ..equations import bytes_of, is_variable
@@ -75,7 +75,7 @@ def tiny_loop_body(program: Program) -> Iterator[Finding]:
     """
     start = program.target.device.launch_seconds if program.target.kind != "cpu" else 0.0
     whole = program.compiled.roofline_seconds
-    by_line: dict[Place | None, _Loop] = {}
+    by_line: dict[SourceLine | None, _Loop] = {}
     for loop in _loops(program) if start else ():
         overhead = loop.turns * loop.launches * start
         if overhead < max(LEAST_OVERHEAD, LEAST_SHARE * whole):
@@ -86,7 +86,7 @@ def tiny_loop_body(program: Program) -> Iterator[Finding]:
         yield _tiny(program, place, loop, start)
 
 
-def _tiny(program: Program, place: Place | None, loop: _Loop, start: float) -> Finding:
+def _tiny(program: Program, place: SourceLine | None, loop: _Loop, start: float) -> Finding:
     overhead = loop.launches * start
     work = f"{loop.work / overhead:.0%} of that" if loop.work > 0.005 * overhead else "next to none"
     return Finding(

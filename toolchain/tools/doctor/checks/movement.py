@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ....hlo import Instruction
 from ....ir import op_names
-from ....source.lines import Place
+from ....source import SourceLine
 from ....units import show_bytes
 from ...report.kernels import Kernel
 from ...report.kernels.flow import Flow
@@ -121,10 +121,10 @@ def _is_transposed(kernel: Kernel) -> bool:
     return any(op.op_name.rpartition("/")[2] == "transpose" for op in (*ops, kernel.instruction))
 
 
-def _by_line(program: Program, is_wanted: object) -> dict[Place | None, _Moved]:
+def _by_line(program: Program, is_wanted: object) -> dict[SourceLine | None, _Moved]:
     """The kernels that matter, by line: no results of the program, and a share of its time."""
     outputs = _outputs(program)
-    groups: dict[Place | None, list[Kernel]] = {}
+    groups: dict[SourceLine | None, list[Kernel]] = {}
     for kernel in program.compiled.kernels:
         if kernel.instruction not in outputs and is_wanted(kernel):  # type: ignore[operator]
             groups.setdefault(_place(kernel), []).append(kernel)
@@ -147,7 +147,7 @@ def _outputs(program: Program) -> set[Instruction]:
     return found
 
 
-def _place(kernel: Kernel) -> Place | None:
+def _place(kernel: Kernel) -> SourceLine | None:
     return kernel.lines[0] if kernel.lines else None
 
 
@@ -175,7 +175,7 @@ def gather_as_slice(program: Program) -> Iterator[Finding]:
     """
     if "stablehlo.gather" not in op_names(program.module):
         return
-    found: dict[tuple[Place | None, str], float] = {}
+    found: dict[tuple[SourceLine | None, str], float] = {}
     for hit in program.hits:
         if hit.rule == "gather-of-progression" and hit.result_bytes >= LEAST_WIDENED:
             key = hit.place, hit.library

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....source.lines import Place
+from ....source import SourceLine
 from ...report.report import Compiled, report
 from ..equations import bytes_of
 from ..finding import Cost, Finding
@@ -59,9 +59,9 @@ def slow_on_target(program: Program) -> Iterator[Finding]:
         )
 
 
-def _heavy_lines(hits: list[Hit]) -> list[Place | None]:
+def _heavy_lines(hits: list[Hit]) -> list[SourceLine | None]:
     """The lines that do a tenth or more of what the one does that does the most."""
-    work: dict[Place | None, int] = {}
+    work: dict[SourceLine | None, int] = {}
     for hit in hits:
         work[hit.place] = work.get(hit.place, 0) + hit.flops + hit.bytes
     return [place for place in work if 10 * work[place] >= max(work.values())]
@@ -92,7 +92,7 @@ def _doubles(program: Program) -> Iterator[Finding]:
     has_units = program.target.kind == "cpu" or (
         "f64" in peaks and peaks["f64"] * _SLOW_F64 > peaks.get("f32", 0.0)
     )
-    sizes: dict[Place | None, int] = {}
+    sizes: dict[SourceLine | None, int] = {}
     for step in () if has_units else program.steps:
         avals = [each.aval for each in step.equation.outvars]
         size = sum(bytes_of(a) for a in avals if str(getattr(a, "dtype", "")) == "float64")

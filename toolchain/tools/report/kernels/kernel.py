@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ....hlo import Instruction, Module, Place
+from ....hlo import Instruction, Module, SourceLine
 from ....hlo.work import (
     COLLECTIVES,
     Executed,
@@ -67,7 +67,7 @@ class Kernel:
     assumed: bool
     branch: str
     ops: Mapping[str, int]
-    lines: tuple[Place, ...]
+    lines: tuple[SourceLine, ...]
     op_name: str
     flops: Flops
     traffic: Traffic
@@ -221,10 +221,10 @@ def _alone(op: Instruction) -> int:
     return reads + traffic_of(op).written
 
 
-def _lines(kernel: Instruction, ops: list[Instruction]) -> tuple[Place, ...]:
+def _lines(kernel: Instruction, ops: list[Instruction]) -> tuple[SourceLine, ...]:
     """The lines in a kernel by the work on each: bytes, and flops beside them."""
     weights: Counter[tuple[str, int]] = Counter()
-    places: dict[tuple[str, int], Place] = {}
+    places: dict[tuple[str, int], SourceLine] = {}
     for op in ops:
         if op.place is not None:
             line = (op.place.file, op.place.line)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ....hlo import Instruction, Module, Place, Shape
+from ....hlo import Instruction, Module, Shape, SourceLine
 from ....hlo.work import Executed, executed, produced, reads_of
 from .barriers import parted_by_barriers
 from .flow import Flow, Path, Source, is_move
@@ -35,8 +35,8 @@ class Neighbours:
     bytes: float
     on_chip: bool
     reason: str
-    producer_line: Place | None
-    consumer_line: Place | None
+    producer_line: SourceLine | None
+    consumer_line: SourceLine | None
     producer_op: str = ""
     consumer_op: str = ""
 
