@@ -21,8 +21,12 @@ _LETTERS = {"side": "LR", "uplo": "LU", "trans_x": "NTC", "diag": "NU"}
 def small_triangular_solve_to_lines(op: CustomCallOp, context: PassContext) -> ir.Value | None:
     """trsm(a, b) -> x, of lines x[i] = (b[i] - sum over k of a[i, k] * x[k]) / a[i, i].
 
-    For many small a, or one in a loop. Line by line from the corner that stands alone; a and the
-    lines are transposed as BLAS's letters say, and only the triangle that they name is read.
+    For many small a, or one in a loop. The rows of x are solved one after the other, from the row
+    with a single unknown on; with side = "R" they are columns. `uplo` names the triangle of a that
+    is read.
+
+    A singular a gives infinities or NaNs in the rows from its first zero pivot on. Which of the two
+    is unspecified, as it is in BLAS, whose kernels differ between processors.
     """
     call = call_of(op, "trsm")
     if call is None or not _is_known(call):
@@ -64,5 +68,5 @@ def _solved(a: ir.Value, b: ir.Value, call: Call, side: int) -> list[ir.Value]:
 
 
 def _inverse(pivot: ir.Value) -> ir.Value:
-    """1 / pivot, by which BLAS multiplies too: where it is 0, both give the same infinities."""
+    """1 / pivot: one division for a whole row, which is then multiplied by it, as in BLAS."""
     return stablehlo.divide(build.splat(1, pivot.type), pivot)

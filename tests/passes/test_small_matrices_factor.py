@@ -63,13 +63,15 @@ def _odd_matrices():
     return x
 
 
-def test_what_is_not_definite_is_nan():
+def test_cholesky_of_matrix_that_is_not_definite_is_nan():
+    """What LAPACK gives for NaN and infinite elements depends on its kernel: not compared."""
     odd = _odd_matrices()
     x = np.stack([*odd.values(), *([np.eye(3, dtype=np.float32)] * 64)])
+    is_same_everywhere = [name not in ("nan", "infinite") for name in odd] + [True] * 64
     for function in (lambda x: lax.linalg.cholesky(x, symmetrize_input=False), _entries):
         found = np.asarray(rewritten(jax.vmap(function), (x,), {FACTOR: 1}))
         want = np.asarray(jax.jit(jax.vmap(function))(x))
-        np.testing.assert_array_equal(found, want)
+        np.testing.assert_array_equal(found[is_same_everywhere], want[is_same_everywhere])
     is_nan = dict(zip(odd, np.isnan(found).any((1, 2)), strict=False))
     assert [name for name, value in is_nan.items() if not value] == ["infinite", "upper nan"]
 
@@ -91,7 +93,7 @@ def test_triangular_solve(left, lower, transposed, unit):
     np.testing.assert_allclose(found, want, rtol=1e-5, atol=1e-5 * np.abs(want).max())
 
 
-def test_singular_systems_are_not_finite():
+def test_triangular_solve_of_singular_matrix_is_not_finite_from_zero_pivot_on():
     a = np.broadcast_to(np.tril(np.ones((3, 3), np.float32)), (64, 3, 3)).copy()
     a[:8, 1, 1] = 0
     b = _normal(64, 3, 1)
@@ -99,9 +101,9 @@ def test_singular_systems_are_not_finite():
     def solve(a, b):
         return lax.linalg.triangular_solve(a, b, left_side=True, lower=True)
 
-    found, want = rewritten(solve, (a, b), {SOLVE: 1}), jax.jit(solve)(a, b)
-    np.testing.assert_array_equal(np.isfinite(found), np.isfinite(want))
-    assert not np.isfinite(found[:8, 1:]).any() and np.isfinite(found[8:]).all()
+    found = np.asarray(rewritten(solve, (a, b), {SOLVE: 1}))
+    assert not np.isfinite(found[:8, 1:]).any()
+    assert np.isfinite(found[:8, 0]).all() and np.isfinite(found[8:]).all()
 
 
 def _kalman(z, f, h):
