@@ -1,6 +1,6 @@
-"""Tests of compiled programs: text of any stage, and budgets. The pytest plugin is `plugin.py`.
+"""Assertions about compiled programs for tests; `plugin.py` offers them to pytest.
 
-Importing this imports neither jax nor MLIR.
+Importing this package imports neither jax nor MLIR.
 """
 
 from __future__ import annotations

@@ -1,28 +1,38 @@
-"""What a marked test makes JAX compile, and whether that keeps to the marker's budgets."""
+"""The marker `@pytest.mark.jxc(...)`: what a test makes JAX compile, held against its budgets.
+
+What JAX compiles in a test depends on what its caches hold from earlier tests. So that a test has
+the same verdict alone, after others and on any worker of xdist, it runs under a value of a JAX user
+context that is new for each test. That value is a part of JAX's cache keys: the test finds nothing
+that was compiled outside of it, on any thread, and other tests keep what they have compiled.
+"""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
+
+import jax
 
 from ..errors import UsageError
 from ..tools.explain.log import explain
 from ..tools.explain.records import Compilation
 from .budgets import BudgetExceeded, Limits, Program, exceeded
 
-_NAMED = 5  # programs in a message
-_MOST_LETTERS = 100  # of a program's arguments
+_MAX_PROGRAMS_LISTED = 5
+_MAX_ARGUMENT_LETTERS = 100
 
 
-class Watch:
-    """Records what is compiled while it is entered.
+class MarkedTest:
+    """The budgets of one marked test; as a context manager, it records what the test compiles.
 
     Args:
-        marks: positional and keyword arguments of each marker, the innermost last: it counts where
-            several say the same.
+        marks: positional and keyword arguments of each marker, the innermost last; where several
+            markers give the same budget, the innermost counts.
 
     Raises:
-        UsageError: a budget that there is none of, or that cannot be understood.
+        UsageError: a budget has an unknown name or a value that cannot be parsed.
     """
 
     def __init__(self, marks: Sequence[tuple[tuple[Any, ...], Mapping[str, Any]]]) -> None:
@@ -36,50 +46,66 @@ class Watch:
         self._at_most = given.pop("max_compiles", None)
         self._limits = Limits.parse(given, others=("compiles", "max_compiles", "eager"))
         if not given and self._exactly is None and self._at_most is None:
-            raise UsageError("there is no budget in it: give one, such as compiles=1")
+            raise UsageError("the marker has no budget: give one, such as compiles=1")
         self._explain = explain(keep_texts=bool(given))
         self._compiled: list[Compilation] = []
+        self._outer_test: int | None = None
 
     def __enter__(self) -> None:
         self._log = self._explain.__enter__()
+        context = _test_context()
+        self._outer_test = context.get_global()
+        context.set_global(next(_test_numbers))
 
     def __exit__(self, *exc: Any) -> None:
+        _test_context().set_global(self._outer_test)
         self._explain.__exit__(*exc)
         found = self._log.compilations
         self._compiled = [c for c in found if c.is_compiled and (self._eager or not c.is_eager)]
 
     def check(self) -> None:
-        """See that the budgets were kept.
+        """Check the recorded programs against the budgets.
 
         Raises:
-            BudgetExceeded: one was not, or nothing was compiled that could have exceeded it.
+            BudgetExceeded: a budget is exceeded, or the test compiled nothing and does not say
+                `compiles=0`.
         """
-        wrong = [*self._miscounted()]
+        problems = [*self._wrong_count()]
         for each in self._compiled:
-            wrong += exceeded(self._limits, _program(each))
-        if wrong:
-            raise BudgetExceeded("\n".join(wrong))
+            problems += exceeded(self._limits, _measured_program(each))
+        if problems:
+            raise BudgetExceeded("\n".join(problems))
 
-    def _miscounted(self) -> Sequence[str]:
+    def _wrong_count(self) -> Sequence[str]:
         count = len(self._compiled)
         if count == 0 and self._exactly != 0:
-            return [_NOTHING]
+            return [_NOTHING_COMPILED]
         if self._exactly is not None and count != self._exactly:
-            return [f"expected {_programs(self._exactly)}, found {count}", *self._named()]
+            return [f"expected {_programs(self._exactly)}, found {count}", *self._listed()]
         if self._at_most is not None and count > self._at_most:
-            return [f"expected at most {_programs(self._at_most)}, found {count}", *self._named()]
+            return [f"expected at most {_programs(self._at_most)}, found {count}", *self._listed()]
         return []
 
-    def _named(self) -> Sequence[str]:
+    def _listed(self) -> Sequence[str]:
         lines = []
-        for each in self._compiled[:_NAMED]:
+        for each in self._compiled[:_MAX_PROGRAMS_LISTED]:
             where = f" at {each.called}" if each.called else ""
             types = ", ".join(f"{name}: {type_}" for name, type_ in each.arguments.items())
-            types = types if len(types) <= _MOST_LETTERS else f"{types[: _MOST_LETTERS - 1]}…"
+            if len(types) > _MAX_ARGUMENT_LETTERS:
+                types = f"{types[: _MAX_ARGUMENT_LETTERS - 1]}…"
             lines.append(f"  {each.number}. {each.function}({types}){where}")
             lines += [f"     {each.reason.sentence}. {each.reason.fix}"] if each.reason else []
-        left = len(self._compiled) - _NAMED
+        left = len(self._compiled) - _MAX_PROGRAMS_LISTED
         return [*lines, f"  and {left} more"] if left > 0 else lines
+
+
+_test_numbers = itertools.count(1)
+
+
+@cache
+def _test_context() -> Any:
+    """The JAX user context whose value is the number of the marked test that runs."""
+    return jax.make_user_context(None)
 
 
 def _programs(count: int) -> str:
@@ -87,15 +113,13 @@ def _programs(count: int) -> str:
     return f"{named.get(count, f'{count} programs')} to be compiled"
 
 
-_NOTHING = (
-    "nothing was compiled while the test ran, so that no budget could be exceeded: the function "
-    "was compiled before (jax.clear_caches() forgets), or is not called under jit here. compiles=0 "
-    "says that this is what is wanted"
+_NOTHING_COMPILED = (
+    "the test compiled nothing under jax.jit, so its budgets checked nothing. Call the jitted "
+    "function in the test, not in a fixture only; or say compiles=0 if nothing should be compiled"
 )
 
 
-def _program(each: Compilation) -> Program:
-    """What was recorded of a compilation, to hold against budgets."""
+def _measured_program(each: Compilation) -> Program:
     texts = each.texts
     where = f" (called at {each.called})" if each.called else ""
     return Program(

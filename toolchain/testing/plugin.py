@@ -1,7 +1,7 @@
 """The pytest plugin: the fixture `jxc` and the marker `@pytest.mark.jxc(...)`.
 
-It is loaded in every pytest where jxc is installed: nothing here imports jax or MLIR, or does
-anything, before a test asks for it.
+pytest loads this module wherever jxc is installed. It imports neither jax nor MLIR until a test
+uses the fixture or the marker.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ import pytest
 _MARKER = (
     "jxc(compiles=N, max_compiles=N, max_ops=N, max_collectives=N, max_flops='2e12', "
     "max_memory='12GiB', max_temporaries='1GiB', forbid='f64,all-gather', eager=False): "
-    "budgets on the programs that the test makes JAX compile; see jxc.testing.check_budget"
+    "budgets for the programs that JAX compiles in the test, counted as if JAX's caches were empty "
+    "when it starts; the budgets are those of jxc.testing.check_budget"
 )
 
 
-class Tools:
-    """What the fixture `jxc` gives: the names of the package, and checks that fail a test."""
+class JxcFixture:
+    """The value of the fixture `jxc`: the names of the package, `check_text` and `check_budget`."""
 
     def __getattr__(self, name: str) -> Any:
         home = "jxc.testing" if name in ("check_text", "check_budget") else "jxc"
@@ -28,7 +29,7 @@ class Tools:
 
 
 @pytest.fixture(name="jxc")
-def jxc_fixture() -> Tools:
+def jxc_fixture() -> JxcFixture:
     """The package jxc, with `check_text` and `check_budget`.
 
     def test_step(jxc):
@@ -36,35 +37,36 @@ def jxc_fixture() -> Tools:
         with jxc.assert_compiles(0):
             step(x)
     """
-    return Tools()
+    return JxcFixture()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Tell pytest of the marker."""
+    """Register the marker."""
     config.addinivalue_line("markers", _MARKER)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Record what a marked test compiles, and fail it where that exceeds its budgets."""
+    """Record what a marked test compiles, and fail the test if that exceeds its budgets."""
     markers = list(item.iter_markers("jxc"))
     if not markers:
         return (yield)
-    from .marker import Watch
+    from .marker import MarkedTest
 
-    watch = _or_fail(lambda: Watch([(mark.args, dict(mark.kwargs)) for mark in reversed(markers)]))
-    with watch:
+    marks = [(mark.args, dict(mark.kwargs)) for mark in reversed(markers)]
+    test = _result_or_fail(lambda: MarkedTest(marks))
+    with test:
         result = yield
-    _or_fail(watch.check)
+    _result_or_fail(test.check)
     return result
 
 
-def _or_fail(act: Callable[[], Any]) -> Any:
-    """What `act` gives; a budget that is wrong, or exceeded, fails the test in a sentence."""
+def _result_or_fail(call: Callable[[], Any]) -> Any:
+    """Return what `call` returns; a `JxcError` fails the test with its message, not a traceback."""
     from ..errors import JxcError
 
     try:
-        return act()
+        return call()
     except JxcError as error:
-        wrong = str(error)
-    return pytest.fail(f"@pytest.mark.jxc: {wrong}", pytrace=False)
+        message = str(error)
+    return pytest.fail(f"@pytest.mark.jxc: {message}", pytrace=False)

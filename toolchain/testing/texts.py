@@ -1,4 +1,9 @@
-"""FileCheck on any stage of a function, inside an ordinary test."""
+"""`check_text`: FileCheck on any stage of a function, inside an ordinary test.
+
+The text comes from lowering and compiling the function; the package filecheck matches it. Before
+that, this module refuses checks that could not fail, and afterwards it turns FileCheck's report
+into one that names the line of the test and quotes the text at the point of failure.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +13,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +22,18 @@ from ..pipeline import PipelineLike
 from .budgets import lowered_of, name_of
 
 _DIRECTIVE = re.compile(r"\s*(?:(?://|#|;)\s*)?(CHECK)(-[A-Z]+(?:-\d+)?)?(?:\{LITERAL\})?:")
+_KNOWN_SUFFIX = re.compile(r"-(NEXT|SAME|NOT|DAG|LABEL|EMPTY|COUNT-\d+)")
 _COMMENT = re.compile(r"\s*(?:(?://|#|;)\s*)?(?:COM:|$)")
-_SAID = re.compile(r"checks:(\d+):(?:\d+)? ?(?:error: )?(.*)")
+# FileCheck's report: the line of the checks, an excluded match, a possible match.
+_REPORTED = re.compile(r"checks:(\d+):(?:\d+)? ?(?:error: )?(.*)")
 _EXCLUDED = re.compile(r"^Matching at: .*\n(.*)$", re.MULTILINE)
-_MEANT = re.compile(r"^Possible intended match at:\n.*\n(.*)$", re.MULTILINE)
+_POSSIBLE = re.compile(r"^Possible intended match at:\n.*\n(.*)$", re.MULTILINE)
 _COLOUR = re.compile(r"\x1b\[\d+m")
-_SHOWN = 6  # lines of the text from the place on where it went wrong
+_EXCERPT_LINES = 6
 
 
 class CheckFailed(JxcError, AssertionError):
-    """A text does not hold what a test expects of it."""
+    """A directive of `check_text` failed."""
 
 
 def check_text(
@@ -38,7 +46,7 @@ def check_text(
     target: str | None = None,
     **kwargs: Any,
 ) -> None:
-    """See that a stage of a function holds what FileCheck's directives say; it is not run.
+    """Match the text of one stage of a function against FileCheck directives; `fn` is not run.
 
         check_text(step, x, stage="hlo", checks='''
             CHECK: ENTRY
@@ -47,35 +55,48 @@ def check_text(
         ''')
 
     Args:
-        fn: a function, what `jax.jit` made of one, a `jxc.lower`ed one, or a text itself.
+        fn: a function, a jitted function, the result of `jxc.lower`, or a text.
         args, kwargs: arrays or `jax.ShapeDtypeStruct`s, or pytrees of them.
-        checks: directives, one a line: CHECK, CHECK-NEXT, CHECK-SAME, CHECK-NOT, CHECK-DAG,
-            CHECK-LABEL, CHECK-EMPTY, CHECK-COUNT-n; `COM:` begins a comment. At least one must
-            match something: a text that is not what one thinks holds nothing that is forbidden.
-        stage: "jaxpr", "stablehlo", "hlo-before", "hlo", "llvm", "asm", "ptx", as `jxc compile
-            --emit` has them.
-        pipeline: passes to run first, such as "O2".
-        target: what it is compiled for, which need not be here: "gpu:h100", "tpu:v5e:2x2".
+        checks: one directive a line: CHECK, CHECK-NEXT, CHECK-SAME, CHECK-NOT, CHECK-DAG,
+            CHECK-LABEL, CHECK-EMPTY, CHECK-COUNT-n; `COM:` begins a comment. At least one of them
+            must require a match, since CHECK-NOT alone also passes on an empty text.
+        stage: "jaxpr", "stablehlo", "hlo-before", "hlo", "llvm", "asm" or "ptx", as for
+            `jxc compile --emit`.
+        pipeline: passes to run before that stage, such as "O2".
+        target: the target to compile for, such as "gpu:h100" or "tpu:v5e:2x2"; no such hardware
+            is needed.
 
     Raises:
-        AssertionError: a directive fails; the message says which, at which line of the test, and
-            shows the text where it was looked for.
-        UsageError: a line is no directive, or none of them can match; no such stage.
+        AssertionError: a directive fails. The message names the line of the test and quotes the
+            text at the point of failure.
+        UsageError: a line is not a directive, no directive requires a match, or the stage is
+            unknown.
         MissingTargetError: the package filecheck is not installed.
         JxcError: the function cannot be traced or compiled.
     """
-    __tracebackhide__ = True  # pytest shows the test's own line
-    lines = _Lines.of(checks, inspect.currentframe())
-    _refuse(checks, lines)
+    __tracebackhide__ = True  # pytest shows the line of the test
+    _require_filecheck()
+    lines = _CheckLines.find(checks, inspect.currentframe())
+    _reject_vacuous_checks(checks, lines)
     if isinstance(fn, str):
         text, name = fn, "the text"
     else:
-        text, name = _text(fn, args, kwargs, stage, pipeline, target), f"{name_of(fn)}, {stage}"
-    if failure := _file_check(text, checks):
-        raise CheckFailed(_explained(failure, text, name, checks, lines))
+        text = _text_of_stage(fn, args, kwargs, stage, pipeline, target)
+        name = f"{name_of(fn)}, {stage}"
+    if mismatch := _run_filecheck(text, checks):
+        raise CheckFailed(_message(mismatch, text, name, checks, lines))
 
 
-def _text(
+def _require_filecheck() -> None:
+    __tracebackhide__ = True
+    if find_spec("filecheck") is None:
+        raise MissingTargetError(
+            "check_text needs the package filecheck, which is not installed: "
+            "pip install 'jxc[testing]'"
+        )
+
+
+def _text_of_stage(
     fn: Any,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
@@ -96,86 +117,71 @@ def _text(
     (artifact, *_) = emit(lowered, [stage], find_target(target or "cpu"))
     data = artifact.data
     if isinstance(data, bytes):
-        raise UsageError(f"--stage {stage} is binary: expected a stage that is text")
+        raise UsageError(f"expected a stage that is text, found stage={stage!r}, which is binary")
     return data
 
 
 @dataclass(frozen=True)
-class _Failure:
-    """What FileCheck has to say against a text.
+class _Mismatch:
+    """FileCheck's report on a text, and the offset in the text that it had reached."""
 
-    Attributes:
-        said: its words.
-        offset: how far it had come.
-    """
-
-    said: str
+    report: str
     offset: int
 
 
-def _file_check(text: str, checks: str) -> _Failure | None:
-    try:
-        from filecheck.finput import FInput
-        from filecheck.matcher import Matcher
-        from filecheck.options import Options
-        from filecheck.parser import Parser, pattern_for_opts
-    except ImportError:
-        raise MissingTargetError(
-            "check_text needs the package filecheck: pip install filecheck"
-        ) from None
+def _run_filecheck(text: str, checks: str) -> _Mismatch | None:
+    from filecheck.finput import FInput
+    from filecheck.matcher import Matcher
+    from filecheck.options import Options
+    from filecheck.parser import Parser, pattern_for_opts
+
     options = Options("checks", input_file="text", comment_prefixes=["COM"])
     parser = Parser(options, io.StringIO(checks), *pattern_for_opts(options))
     matcher = Matcher(options, FInput("text", text), parser)
-    matcher.stderr = heard = io.StringIO()
+    matcher.stderr = report = io.StringIO()
     if matcher.run() == 0:
         return None
-    return _Failure(_COLOUR.sub("", heard.getvalue()), min(matcher.file.range.start, len(text)))
+    return _Mismatch(_COLOUR.sub("", report.getvalue()), min(matcher.file.range.start, len(text)))
 
 
-# What no check can be
-
-
-def _refuse(checks: str, lines: _Lines) -> None:
-    """Refuse lines that FileCheck would pass over, and checks of which none must match."""
-    kinds = []
+def _reject_vacuous_checks(checks: str, lines: _CheckLines) -> None:
+    """Refuse lines that FileCheck would ignore, and checks that an empty text would pass."""
+    suffixes = []
     for number, line in enumerate(checks.splitlines(), 1):
         found = _DIRECTIVE.match(line)
         if found is None and not _COMMENT.match(line):
             raise UsageError(
-                f"{lines.place(number)}: {line.strip()!r} is no directive, and checks nothing: "
+                f"{lines.location(number)}: {line.strip()!r} is not a directive: "
                 "expected CHECK:, CHECK-NEXT:, CHECK-NOT:, ... or a comment, COM:"
             )
         if found:
-            kinds.append(found[2] or "")
-            if found[2] and not _KNOWN.fullmatch(found[2]):
-                raise UsageError(f"{lines.place(number)}: there is no CHECK{found[2]}")
-    if not kinds:
+            suffixes.append(found[2] or "")
+            if found[2] and not _KNOWN_SUFFIX.fullmatch(found[2]):
+                raise UsageError(f"{lines.location(number)}: there is no CHECK{found[2]}")
+    if not suffixes:
         raise UsageError("checks: expected directives such as CHECK: stablehlo.add, found none")
-    if all(kind in ("-NOT", "-EMPTY") for kind in kinds):
+    if all(suffix in ("-NOT", "-EMPTY") for suffix in suffixes):
         raise UsageError(
-            f"{lines.place(1)}: nothing has to match, so that an empty text would do: add what "
-            "must be there, such as `CHECK: @main` before it"
+            f"{lines.location(1)}: no directive requires a match, so an empty text would pass: "
+            "add one that must match, such as `CHECK: @main`"
         )
 
 
-_KNOWN = re.compile(r"-(NEXT|SAME|NOT|DAG|LABEL|EMPTY|COUNT-\d+)")
-
-
 @dataclass(frozen=True)
-class _Lines:
-    """Where the lines of `checks` stand in the user's file.
+class _CheckLines:
+    """Where the lines of `checks` are in the user's file.
 
     Attributes:
-        file: that calls us.
-        first: the line of it in which `checks` begins; 0 where it is not found there.
+        file: the file that calls `check_text`.
+        first: the line of the file on which `checks` begins; 0 if it is not found there.
     """
 
     file: str
     first: int
 
     @classmethod
-    def of(cls, checks: str, frame: Any) -> _Lines:
-        """Look for the text of `checks` near the call."""
+    def find(cls, checks: str, frame: Any) -> _CheckLines:
+        """Find the text of `checks` in the caller's file, the occurrence nearest to the call."""
         while frame is not None and frame.f_globals.get("__name__", "").startswith("jxc."):
             frame = frame.f_back
         if frame is None:
@@ -189,46 +195,45 @@ class _Lines:
         first = min(starts, key=lambda line: abs(line - frame.f_lineno), default=0)
         return cls(os.path.relpath(file) if first else "checks", first)
 
-    def place(self, number: int) -> str:
+    def location(self, number: int) -> str:
         """`file:line` of a line of the checks, counted from 1."""
         return f"{self.file}:{self.first + number - 1}" if self.first else f"checks:{number}"
 
 
 def _occurrences(lines: Sequence[str], source: Sequence[str]) -> Iterator[int]:
-    """The lines, from 1, from which on the source holds `lines`."""
+    """The line numbers, from 1, at which `source` contains `lines`."""
     for index in range(len(source) - len(lines) + 1):
         if all(line.strip() in source[index + k] for k, line in enumerate(lines)):
             yield index + 1
 
 
-# What went wrong
-
-
-def _explained(failure: _Failure, text: str, name: str, checks: str, lines: _Lines) -> str:
-    """What was expected, by the user's line, and what the text holds where it was looked for."""
-    found = _SAID.search(failure.said)
+def _message(
+    mismatch: _Mismatch, text: str, name: str, checks: str, lines: _CheckLines
+) -> str:
+    """The failed directive by its line in the test, and the text at the point of failure."""
+    found = _REPORTED.search(mismatch.report)
     if found is None:
-        return f"{name}: {failure.said.strip()}"
+        return f"{name}: {mismatch.report.strip()}"
     number = int(found[1])
     expected = checks.splitlines()[number - 1].strip()
-    parts = [f"{lines.place(number)}: {name}: {found[2]}", f"  expected: {expected}"]
-    line = text.count("\n", 0, failure.offset) + 1
-    if excluded := _EXCLUDED.search(failure.said):
-        line = _line_of(excluded[1], text, 1)
+    parts = [f"{lines.location(number)}: {name}: {found[2]}", f"  expected: {expected}"]
+    if excluded := _EXCLUDED.search(mismatch.report):
+        line = _line_number(excluded[1], text, 1)
         return "\n".join([*parts, f"  found at line {line} of the text:", *_excerpt(text, line)])
-    parts += [f"  found, from line {line} of the text on, where it was looked for:"]
-    parts += _excerpt(text, line)
-    if meant := _MEANT.search(failure.said):
-        line = _line_of(meant[1], text, line)
-        parts += [f"  perhaps line {line} is what was meant:", *_excerpt(text, line, 1)]
+    line = text.count("\n", 0, mismatch.offset) + 1
+    parts += [f"  no match from line {line} of the text on:", *_excerpt(text, line)]
+    if possible := _POSSIBLE.search(mismatch.report):
+        line = _line_number(possible[1], text, line)
+        parts += [f"  the most similar line is {line}:", *_excerpt(text, line, 1)]
     return "\n".join(parts)
 
 
-def _line_of(words: str, text: str, start: int) -> int:
-    every = text.splitlines()
-    return next((k for k, line in enumerate(every, 1) if k >= start and line == words), start)
+def _line_number(wanted: str, text: str, start: int) -> int:
+    """The first line from `start` on that equals `wanted`; `start` if there is none."""
+    lines = enumerate(text.splitlines(), 1)
+    return next((k for k, line in lines if k >= start and line == wanted), start)
 
 
-def _excerpt(text: str, line: int, count: int = _SHOWN) -> list[str]:
+def _excerpt(text: str, line: int, count: int = _EXCERPT_LINES) -> list[str]:
     shown = text.splitlines()[line - 1 : line - 1 + count]
     return [f"  {number:5} | {each[:200]}" for number, each in enumerate(shown, line)]
