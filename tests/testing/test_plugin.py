@@ -1,71 +1,25 @@
-"""The pytest plugin, by pytest's own means: tests that must pass, and tests that must fail."""
+"""The pytest plugin: its registration, its fixture, and the budgets of its marker."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from importlib.metadata import entry_points
 
-import jax
-import jax.numpy as jnp
 import pytest
 
-from jxc.testing import check_budget, check_text
-from jxc.testing.marker import Watch
+from .conftest import HEAD, fails
 
 pytest_plugins = ["pytester"]
 
-HEAD = """
-import jax
-import jax.numpy as jnp
-import pytest
 
-def wave(x):
-    return jnp.sin(x) * 2
-
-X = jax.ShapeDtypeStruct((8,), jnp.float32)
-
-"""
-
-
-@pytest.fixture(scope="module")
-def imported():
-    """Everything is imported before pytester notes what is: MLIR cannot be imported twice."""
-    for stage in ("jaxpr", "stablehlo", "hlo-before", "hlo"):
-        check_text(
-            jnp.sin, jnp.ones(8), stage=stage, pipeline="O2", checks="CHECK: {{sin|poly|mul}}"
-        )
-    check_budget(jnp.sin, jnp.ones(8), max_flops=1000, max_collectives=0, forbid="f64,sort")
-    with Watch([((), {"max_compiles": 2, "eager": True, "max_ops": 9})]):
-        jax.jit(lambda x: jnp.sin(x))(jnp.ones(8))
-
-
-@pytest.fixture
-def run(imported, pytester, monkeypatch):
-    """Runs the tests in a text with the plugin; gives pytest's result."""
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-
-    def run(text):
-        pytester.makepyfile(HEAD + text)
-        return pytester.runpytest_inprocess("-p", "jxc.testing.plugin", "--strict-markers")
-
-    return run
-
-
-def fails(result, *lines):
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines([f"*{line}*" for line in lines])
-
-
-# It costs nothing
-
-
-def test_it_is_loaded_by_its_entry_point():
+def test_plugin_is_registered_as_an_entry_point():
     found = {point.value for point in entry_points(group="pytest11") if point.name == "jxc"}
     assert found == {"jxc.testing.plugin"}
 
 
-def test_loading_it_and_asking_for_the_fixture_imports_neither_jax_nor_mlir(pytester):
+def test_plugin_and_fixture_import_neither_jax_nor_mlir(pytester):
     pytester.makepyfile(
         """
         import sys
@@ -81,10 +35,21 @@ def test_loading_it_and_asking_for_the_fixture_imports_neither_jax_nor_mlir(pyte
     assert done.returncode == 0, done.stdout.decode()
 
 
-# The marker
+def test_fixture_has_the_names_of_the_package(run):
+    run(
+        """
+def test_names(jxc):
+    step = jax.jit(wave)
+    with jxc.assert_compiles(1, eager=False):
+        step(jnp.ones(8))
+    with jxc.assert_compiles(0, eager=False):
+        step(jnp.ones(8))
+    assert "sine" in jxc.lower(wave, X).as_text()
+"""
+    ).assert_outcomes(passed=1)
 
 
-def test_budgets_that_are_kept(run):
+def test_marker_passes_within_every_budget(run):
     run(
         """
 @pytest.mark.jxc(compiles=1, max_ops=9, forbid="f64,custom-call", max_memory="1KiB",
@@ -108,7 +73,7 @@ def test_kept():
         ("forbid='stablehlo.sine'", "has stablehlo.sine 1 times in the program, allowed is none"),
     ],
 )
-def test_a_budget_that_is_exceeded_fails_the_test(run, budget, said):
+def test_marker_fails_and_names_the_exceeded_budget(run, budget, said):
     result = run(
         f"""
 @pytest.mark.jxc({budget})
@@ -119,7 +84,7 @@ def test_exceeds():
     fails(result, said)
 
 
-def test_a_recompilation_is_told_of_with_its_reason(run):
+def test_marker_explains_a_recompilation(run):
     result = run(
         """
 @pytest.mark.jxc(max_compiles=1)
@@ -139,7 +104,7 @@ def test_twice():
     assert "During handling" not in result.stdout.str()
 
 
-def test_a_failed_count_shows_the_line_of_the_test_and_none_of_ours(run):
+def test_assert_compiles_shows_the_line_of_the_test_only(run):
     result = run(
         """
 def test_counted(jxc):
@@ -151,8 +116,7 @@ def test_counted(jxc):
     assert "log.py" not in result.stdout.str()
 
 
-def test_a_budget_that_nobody_could_exceed_fails(run):
-    jax.clear_caches()  # what another test has lowered, and not compiled, is compiled with no trace
+def test_marker_fails_when_nothing_is_compiled_unless_compiles_is_0(run):
     result = run(
         """
 @pytest.mark.jxc(max_ops=100)
@@ -165,13 +129,13 @@ def test_and_nothing_should_be():
 """
     )
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["*nothing was compiled while the test ran*"])
+    result.stdout.fnmatch_lines(["*the test compiled nothing under jax.jit*"])
 
 
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("", "there is no budget in it"),
+        ("", "the marker has no budget"),
         ("3", "expected names, such as compiles=1; found 3"),
         ("max_opps=3", "there is no budget 'max_opps'*Did you mean 'max_ops'"),
         (
@@ -182,11 +146,11 @@ def test_and_nothing_should_be():
         ("max_memory='much'", "expected a size in bytes*'much'"),
     ],
 )
-def test_a_marker_that_cannot_be_understood_fails(run, given, said):
+def test_marker_rejects_invalid_budgets(run, given, said):
     fails(run(f"@pytest.mark.jxc({given})\ndef test_any():\n    pass\n"), said)
 
 
-def test_the_tests_own_failure_comes_first(run):
+def test_marker_reports_the_error_of_the_test_itself(run):
     result = run(
         """
 @pytest.mark.jxc(max_ops=1)
@@ -199,7 +163,7 @@ def test_wrong():
     assert "expected at most" not in result.stdout.str()
 
 
-def test_a_check_that_fails_in_a_marked_test_is_told_of_as_such(run):
+def test_marker_leaves_a_failed_check_text_as_it_is(run):
     result = run(
         """
 @pytest.mark.jxc(compiles=1)
@@ -212,7 +176,7 @@ def test_wrong(jxc):
     assert "pytest.mark.jxc: " not in result.stdout.str()
 
 
-def test_a_marked_test_may_be_skipped(run):
+def test_marker_allows_skip(run):
     run(
         """
 @pytest.mark.jxc(compiles=1)
@@ -222,7 +186,7 @@ def test_later():
     ).assert_outcomes(skipped=1)
 
 
-def test_a_marker_on_a_class_counts_and_one_on_the_test_more(run):
+def test_marker_of_the_test_overrides_that_of_the_class(run):
     result = run(
         """
 @pytest.mark.jxc(max_ops=1)
@@ -238,111 +202,73 @@ class TestWave:
     result.assert_outcomes(passed=1, failed=1)
 
 
-# Text of a stage
+WARMED_UP = """
+step = jax.jit(wave)
 
+def test_before():
+    step(jnp.ones(8))
+    jax.jit(lambda x: x).lower(X)
 
-@pytest.mark.parametrize(
-    ("stage", "line"),
-    [("jaxpr", "mul"), ("stablehlo", "stablehlo.sine"), ("hlo", "ENTRY"), ("hlo-before", "sine(")],
-)
-def test_a_stage_that_holds_what_is_expected(run, stage, line):
-    run(
-        f"""
-def test_stage(jxc):
-    jxc.check_text(wave, X, stage="{stage}", checks="CHECK: {line}")
+@pytest.mark.jxc(compiles=1)
+def test_marked():
+    for _ in range(3):
+        step(jnp.ones(8))
+
+@pytest.mark.jxc(compiles=1, max_ops=9)
+def test_marked_again():
+    step(jnp.ones(8))
+
+@pytest.mark.jxc(compiles=0)
+def test_expects_none():
+    step(jnp.ones(8))
+
+def test_unmarked_programs_are_kept(jxc):
+    with jxc.assert_compiles(0):
+        step(jnp.ones(8))
 """
-    ).assert_outcomes(passed=1)
 
 
-def test_passes_run_first(run):
-    run(
-        """
-def test_passes(jxc):
-    jxc.check_text(lambda x: -(-x), X, pipeline="simplify", checks='''
-        CHECK: @main
-        CHECK-NOT: stablehlo.negate
-    ''')
-"""
-    ).assert_outcomes(passed=1)
-
-
-def test_a_text_that_lacks_it_is_shown_by_the_line_of_the_check(run):
-    text = """
-def test_stage(jxc):
-    jxc.check_text(wave, X, checks='''
-        CHECK: stablehlo.sine
-        CHECK-NEXT: stablehlo.cosine
-    ''')
-"""
-    lines = (HEAD + text).strip().splitlines()
-    line = 1 + lines.index("        CHECK-NEXT: stablehlo.cosine")
-    fails(
-        run(text),
-        f".py:{line}: wave, stablehlo: Couldn't match",
-        "expected: CHECK-NEXT: stablehlo.cosine",
-        "| *stablehlo.sine",
-        "| *stablehlo.constant dense<2",
+@pytest.mark.parametrize("flags", [(), ("-p", "reversing")])
+def test_marker_has_the_same_verdict_alone_after_others_and_in_any_order(run, pytester, flags):
+    pytester.makepyfile(
+        reversing="def pytest_collection_modifyitems(items):\n    items[:4] = items[3::-1]\n"
     )
+    pytester.syspathinsert()
+    result = run(WARMED_UP, *flags)
+    result.stdout.fnmatch_lines(["*_ test_expects_none _*", "*expected no program*, found 1"])
+    result.assert_outcomes(passed=4, failed=1)
 
 
-def test_what_must_not_be_there_is_shown(run):
+@pytest.mark.parametrize("name", ["test_marked", "test_marked_again"])
+def test_marker_has_the_same_verdict_when_one_test_is_selected(run, name):
+    run(WARMED_UP, "-k", f"{name} and not {name}_again").assert_outcomes(passed=1, deselected=4)
+
+
+def test_marker_leaves_programs_compiled_before_it_in_the_caches_of_a_fresh_process(pytester):
+    pytester.makepyfile(HEAD + WARMED_UP)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "jxc.testing.plugin"]
+    environment = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    done = subprocess.run(command, env=environment, cwd=pytester.path, capture_output=True)
+    assert b"1 failed, 4 passed" in done.stdout, done.stdout.decode()
+
+
+def test_marker_counts_programs_of_threads_whatever_was_compiled_before(run):
     result = run(
         """
-def test_stage(jxc):
-    jxc.check_text(wave, X, checks='''
-        CHECK: @main
-        CHECK-NOT: stablehlo.sine
-    ''')
+import threading
+step = jax.jit(wave)
+
+def work():
+    thread = threading.Thread(target=step, args=(jnp.ones(8),))
+    thread.start()
+    thread.join()
+
+def test_before():
+    work()
+
+@pytest.mark.jxc(compiles=1)
+def test_marked():
+    work()
 """
     )
-    fails(result, "excluded string found", "found at line * of the text:", "| *stablehlo.sine")
-
-
-@pytest.mark.parametrize(
-    ("checks", "said"),
-    [
-        ("", "expected directives such as CHECK:"),
-        ("CHECK-NOT: f64", "nothing has to match"),
-        ("CHECK: sine\\nCHEKC: cosine", "'CHEKC: cosine' is no directive"),
-        ("CHECK-NXT: sine", "there is no CHECK-NXT"),
-    ],
-)
-def test_checks_that_check_nothing_fail(run, checks, said):
-    result = run(f'def test_stage(jxc):\n    jxc.check_text(wave, X, checks="{checks}")\n')
-    fails(result, said)
-
-
-# Budgets by call
-
-
-def test_check_budget_compiles_and_does_not_run(run):
-    result = run(
-        """
-def test_kept(jxc):
-    jxc.check_budget(wave, X, max_ops=4, max_memory=64, forbid="f64")
-
-def test_exceeds(jxc):
-    jxc.check_budget(wave, X, max_ops=3)
-
-def test_none(jxc):
-    jxc.check_budget(wave, X)
-"""
-    )
-    result.assert_outcomes(passed=1, failed=2)
-    result.stdout.fnmatch_lines(
-        ["*wave: expected at most 3 StableHLO ops, found 4", "*check_budget: expected a budget*"]
-    )
-
-
-def test_the_fixture_has_the_names_of_the_package(run):
-    run(
-        """
-def test_names(jxc):
-    step = jax.jit(wave)
-    with jxc.assert_compiles(1, eager=False):
-        step(jnp.ones(8))
-    with jxc.assert_compiles(0, eager=False):
-        step(jnp.ones(8))
-    assert "sine" in jxc.lower(wave, X).as_text()
-"""
-    ).assert_outcomes(passed=1)
+    result.assert_outcomes(passed=2)

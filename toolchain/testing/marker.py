@@ -53,12 +53,12 @@ class MarkedTest:
 
     def __enter__(self) -> None:
         self._log = self._explain.__enter__()
-        context = _test_context()
+        context = test_context()
         self._outer_test = context.get_global()
         context.set_global(next(_test_numbers))
 
     def __exit__(self, *exc: Any) -> None:
-        _test_context().set_global(self._outer_test)
+        test_context().set_global(self._outer_test)
         self._explain.__exit__(*exc)
         found = self._log.compilations
         self._compiled = [c for c in found if c.is_compiled and (self._eager or not c.is_eager)]
@@ -88,12 +88,12 @@ class MarkedTest:
 
     def _listed(self) -> Sequence[str]:
         lines = []
-        for each in self._compiled[:_MAX_PROGRAMS_LISTED]:
+        for position, each in enumerate(self._compiled[:_MAX_PROGRAMS_LISTED], 1):
             where = f" at {each.called}" if each.called else ""
             types = ", ".join(f"{name}: {type_}" for name, type_ in each.arguments.items())
             if len(types) > _MAX_ARGUMENT_LETTERS:
                 types = f"{types[: _MAX_ARGUMENT_LETTERS - 1]}…"
-            lines.append(f"  {each.number}. {each.function}({types}){where}")
+            lines.append(f"  {position}. {each.function}({types}){where}")
             lines += [f"     {each.reason.sentence}. {each.reason.fix}"] if each.reason else []
         left = len(self._compiled) - _MAX_PROGRAMS_LISTED
         return [*lines, f"  and {left} more"] if left > 0 else lines
@@ -103,8 +103,11 @@ _test_numbers = itertools.count(1)
 
 
 @cache
-def _test_context() -> Any:
-    """The JAX user context whose value is the number of the marked test that runs."""
+def test_context() -> Any:
+    """The JAX user context whose value is the number of the marked test that runs.
+
+    Creating it changes JAX's cache keys: what was compiled before is compiled once more.
+    """
     return jax.make_user_context(None)
 
 

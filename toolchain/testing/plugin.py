@@ -45,6 +45,14 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", _MARKER)
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Prepare JAX for marked tests before the first test compiles anything."""
+    if any(item.get_closest_marker("jxc") for item in session.items):
+        from .marker import test_context
+
+        test_context()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     """Record what a marked test compiles, and fail the test if that exceeds its budgets."""

@@ -207,9 +207,7 @@ def _occurrences(lines: Sequence[str], source: Sequence[str]) -> Iterator[int]:
             yield index + 1
 
 
-def _message(
-    mismatch: _Mismatch, text: str, name: str, checks: str, lines: _CheckLines
-) -> str:
+def _message(mismatch: _Mismatch, text: str, name: str, checks: str, lines: _CheckLines) -> str:
     """The failed directive by its line in the test, and the text at the point of failure."""
     found = _REPORTED.search(mismatch.report)
     if found is None:
