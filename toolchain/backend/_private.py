@@ -1,15 +1,13 @@
 """Private names of jax used by this room. Checked on jax 0.10.2 to 0.12.0.1.
 
-JAX has no public place between lowering and compilation; `lower_jaxpr_to_module` and
-`compile_or_get_cached` are the two functions that every program passes through.
+JAX has no public hook between tracing and compilation; `POINTS` lists the functions that
+`interception` replaces.
 """
 
 from __future__ import annotations
 
-import contextlib
 import copy
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -31,57 +29,37 @@ from ..errors import JxcError
 OLDEST, NEWEST = (0, 10, 2), (0, 13)
 
 
-def _require_names() -> None:
-    names = ((_mlir, "lower_jaxpr_to_module"), (_compiler, "compile_or_get_cached"))
-    missing = [name for module, name in names if not hasattr(module, name)]
-    if missing or jax.__version_info__ < OLDEST:
-        raise JxcError(
-            f"jxc cannot reach into jax {jax.__version__} ({', '.join(missing) or 'too old'}): it "
-            f"was checked on 0.10.2 up to, not with, {'.'.join(map(str, NEWEST))}. "
-            "Install such a jax, or a newer jxc."
-        )
-
-
-def wrap_lowering(wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-    """Replace the function that turns a jaxpr into a module by `wrap(function)`."""
-    _require_names()
-    _mlir.lower_jaxpr_to_module = wrap(_mlir.lower_jaxpr_to_module)
-
-
-def wrap_compilation(wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-    """Replace the function that turns a module into an executable by `wrap(function)`."""
-    _require_names()
-    _compiler.compile_or_get_cached = wrap(_compiler.compile_or_get_cached)
-
-
-SEAMS: dict[str, tuple[ModuleType, str]] = {
+POINTS: dict[str, tuple[ModuleType, str]] = {
     "trace": (_pjit, "_trace_for_jit"),
     "resolve": (_pxla, "lower_sharding_computation"),
     "lower": (_mlir, "lower_jaxpr_to_module"),
     "compile": (_compiler, "compile_or_get_cached"),
     "read": (_compiler, "_cache_read"),
 }
-"""Where JAX looks up the functions that every program passes through, the C++ caches left out.
+"""The functions of JAX that programs pass through where no C++ cache has them, by what they do.
 
-`_trace_for_jit(function, options, mesh, debug, avals, args, kwargs)` runs where no cache knows a
-call; `lower_sharding_computation(jaxpr, ...)` makes a module of the traced jaxpr, by way of others;
-`_cache_read(name, key, ...)` runs where the persistent cache is on.
+    _trace_for_jit(function, options, mesh, debug, avals, args, kwargs) -> parameters of the call
+    lower_sharding_computation(jaxpr, ...)       a traced jaxpr, to be lowered for its devices
+    lower_jaxpr_to_module(name, jaxpr, ...)      the module alone
+    compile_or_get_cached(backend, module, devices, options, callbacks, ...) -> executable
+    _cache_read(name, key, ...)                  where the persistent cache is on
 """
 
 
-def require_seams() -> None:
-    """See that this jax has what `SEAMS` names.
+def point(name: str) -> tuple[ModuleType, str]:
+    """Where JAX looks up the function that `POINTS` calls `name`: a module and an attribute.
 
     Raises:
-        JxcError: it has not.
+        JxcError: this jax has no such function, or is too old.
     """
-    missing = [name for module, name in SEAMS.values() if not hasattr(module, name)]
-    if missing:
+    module, attribute = POINTS[name]
+    if not hasattr(module, attribute) or jax.__version_info__ < OLDEST:
         raise JxcError(
-            f"jxc cannot listen to jax {jax.__version__}, which has no {', '.join(missing)}: it "
-            f"was checked on 0.10.2 up to, not with, {'.'.join(map(str, NEWEST))}. "
-            "Install such a jax, or a newer jxc."
+            f"jxc does not support jax {jax.__version__} (no {module.__name__}.{attribute}): it "
+            f"was tested on jax {'.'.join(map(str, OLDEST))} up to, not including, "
+            f"{'.'.join(map(str, NEWEST))}. Install one of these, or a newer jxc."
         )
+    return module, attribute
 
 
 def trace_context() -> tuple[Any, ...]:
@@ -214,38 +192,9 @@ def runtime_executable(compiled: jax.stages.Compiled) -> Any:
     return compiled.runtime_executable()
 
 
-_funnel_lock = threading.RLock()
-
-
-@contextlib.contextmanager
-def compiled_by(module: Any, compile_: Callable[[Callable[[], Any]], Any]) -> Iterator[None]:
-    """For as long as this lasts, JAX compiles this one module by `compile_(plain)`.
-
-    `plain()` compiles it as JAX does, its persistent cache left out; what `compile_` returns is
-    jaxlib's executable. Every other module, of other threads too, is compiled as ever.
-    """
-    with _funnel_lock:
-        usual = _compiler.compile_or_get_cached
-
-        def funnel(
-            backend: Any, computation: Any, devices: Any, options: Any, callbacks: Any, *rest: Any
-        ) -> Any:
-            if computation is not module:
-                return usual(backend, computation, devices, options, callbacks, *rest)
-
-            def plain() -> Any:
-                return _compiler.backend_compile_and_load(
-                    backend, computation, rest[0], options, callbacks
-                )
-
-            return compile_(plain)
-
-        _compiler.compile_or_get_cached = funnel
-        try:
-            yield
-        finally:
-            if _compiler.compile_or_get_cached is funnel:  # else somebody wrapped it meanwhile
-                _compiler.compile_or_get_cached = usual
+def compile_uncached(backend: Any, module: Any, devices: Any, options: Any, callbacks: Any) -> Any:
+    """jaxlib's executable of a module, compiled as JAX does but for its persistent cache."""
+    return _compiler.backend_compile_and_load(backend, module, devices, options, callbacks)
 
 
 def with_results(

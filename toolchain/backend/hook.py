@@ -9,7 +9,7 @@ never changed; a rewritten copy goes to XLA.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from time import perf_counter
 from typing import Any
@@ -24,7 +24,7 @@ from ..pipeline import PassError, PipelineLike, run_pipeline
 from ..pipeline.reproducer import write_reproducer
 from ..rewrite import PassContext
 from ..source import JxcWarning, first_time, warn_user
-from . import _private, log, registry
+from . import interception, log, registry
 from .log import Compilation, Log
 
 STAMP = "jxc.pipeline"
@@ -138,47 +138,46 @@ def enable(
 
 @cache
 def install() -> None:
-    """Put ourselves between JAX's lowering and XLA, once a process. Does nothing by itself."""
-    _private.wrap_lowering(_stamping)
-    _private.wrap_compilation(_rewriting)
+    """Start to intercept what JAX lowers and compiles; programs without a stamp stay as they are.
+
+    Raises:
+        JxcError: the installed jax has not the functions to intercept.
+    """
+    interception.install({"lower": _lower_and_stamp, "compile": _rewrite_and_compile})
 
 
-def _stamping(lower: Any) -> Any:
-    def lower_and_stamp(*args: Any, **kwargs: Any) -> Any:
-        result = lower(*args, **kwargs)
-        name = effective_pipeline()
-        if name:
-            with result.module.context:
-                result.module.operation.attributes[STAMP] = ir.StringAttr.get(name)
-        return result
-
-    return lower_and_stamp
+def _lower_and_stamp(lower: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    result = lower(*args, **kwargs)
+    name = effective_pipeline()
+    if name:
+        with result.module.context:
+            result.module.operation.attributes[STAMP] = ir.StringAttr.get(name)
+    return result
 
 
-def _rewriting(compile_: Any) -> Any:
-    def rewrite_and_compile(backend: Any, computation: ir.Module, *args: Any, **kwargs: Any) -> Any:
-        stamp = computation.operation.attributes.get(STAMP)
-        if stamp is None:
-            return compile_(backend, computation, *args, **kwargs)
-        name = ir.StringAttr(stamp).value
-        passes, start = log.Passes(), perf_counter()
-        try:
-            plain = _unstamped(computation)
-            module = _rewritten(plain, name, kind_of_platform(backend.platform), passes)
-        finally:
-            if tell := log.passes_heard.tell:
-                passes.seconds = perf_counter() - start - passes.seconds_writing
-                tell(passes)
-        try:
-            return compile_(backend, module, *args, **kwargs)
-        except Exception as error:
-            if module is plain or registry.find(name).strict:
-                raise
-            executable = compile_(backend, plain, *args, **kwargs)  # raises what is not our fault
-            _report_failure(error, plain, "XLA does not compile what the pipeline made: ")
-            return executable
-
-    return rewrite_and_compile
+def _rewrite_and_compile(
+    compile_: Callable[..., Any], backend: Any, computation: ir.Module, *args: Any, **kwargs: Any
+) -> Any:
+    stamp = computation.operation.attributes.get(STAMP)
+    if stamp is None:
+        return compile_(backend, computation, *args, **kwargs)
+    name = ir.StringAttr(stamp).value
+    passes, start = log.Passes(), perf_counter()
+    try:
+        plain = _unstamped(computation)
+        module = _rewritten(plain, name, kind_of_platform(backend.platform), passes)
+    finally:
+        if tell := log.passes_heard.tell:
+            passes.seconds = perf_counter() - start - passes.seconds_writing
+            tell(passes)
+    try:
+        return compile_(backend, module, *args, **kwargs)
+    except Exception as error:
+        if module is plain or registry.find(name).strict:
+            raise
+        executable = compile_(backend, plain, *args, **kwargs)  # raises what is not our fault
+        _report_failure(error, plain, "XLA does not compile what the pipeline made: ")
+        return executable
 
 
 def kind_of_platform(platform: str) -> str:

@@ -12,6 +12,7 @@ from ...ir import clone_module
 from ...ir.extra_results import BESIDE
 from ...rewrite import PassContext
 from .. import _private
+from ..interception import compiled_by
 from ..lowered import CrossExecutable, Executable, Lowered
 from ..targets import Target
 from ..targets.build import build
@@ -74,5 +75,5 @@ def compile_here(
     """
     copy = clone_module(module)
     carrying = _private.with_module(lowered.jax_lowered, copy)
-    with _private.compiled_by(copy, lambda plain: plain()):
+    with compiled_by(copy, lambda plain: plain()):
         return Executable(carrying.compile(dict(xla_options or {}) or None), lowered)

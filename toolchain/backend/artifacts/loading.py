@@ -19,6 +19,7 @@ from ...frontend.mesh import make_mesh, within
 from ...ir import clone_module
 from .. import _private
 from ..from_module import load_libraries
+from ..interception import compiled_by
 from ..lowered import Lowered
 from ..meshes import sharding_over
 from ..targets.build import Build, device_count
@@ -119,7 +120,7 @@ def callable_here(lowered: Lowered, build: Build) -> jax.stages.Compiled:
     except Exception as error:  # of every runtime's own kind
         raise JxcError(f"XLA does not load what it compiled: {error}") from error
     twin = _private.with_module(lowered.jax_lowered, clone_module(lowered.module))
-    with _private.compiled_by(twin.compiler_ir("stablehlo"), lambda _: executable):
+    with compiled_by(twin.compiler_ir("stablehlo"), lambda _: executable):
         return twin.compile()
 
 
@@ -170,7 +171,7 @@ def _callable(header: Header, executable: Any, devices: list[Any]) -> jax.stages
         jitted = jax.jit(_stand_in(header), donate_argnums=donated)
         lowered = jitted.lower(*(_placed_struct(leaf, mesh) for leaf in header.arguments))
         module = lowered.compiler_ir("stablehlo")
-        with _private.compiled_by(module, lambda _: executable):
+        with compiled_by(module, lambda _: executable):
             return lowered.compile()
 
 

@@ -1,7 +1,7 @@
 """Hearing of every trace, lowering and compilation of JAX's while somebody listens.
 
-JAX's functions that a program passes through are wrapped for as long as there is a listener. They
-run only where no cache of JAX's knows a call: one that the C++ caches know comes by none of them.
+JAX's functions that a program passes through are intercepted (`backend.interception`) for as long
+as there is a listener. Calls that hit JAX's C++ caches reach none of them.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
 from time import perf_counter
 from typing import Any
 
 from jaxlib.mlir import ir
 
-from ...backend import _private, hook, log
+from ...backend import _private, hook, interception, log
 from ...source import JxcWarning, current_user_line
 from .events import Compiling, Listener, Lowering, Tracing
 
@@ -45,12 +44,10 @@ def listening(listener: Listener) -> Iterator[None]:
 
 def _open(listener: Listener) -> None:
     global _listeners
-    _private.require_seams()
     hook.install()  # first: what wraps it later times XLA and our passes apart
     with _lock:
         if not _listeners:
-            for seam in _seams():
-                seam.open()
+            interception.install(_INTERCEPTORS)
         _set_listeners((*_listeners, listener))
 
 
@@ -60,8 +57,7 @@ def _close(listener: Listener) -> None:
             return
         _set_listeners(tuple(each for each in _listeners if each is not listener))
         if not _listeners:
-            for seam in _seams():
-                seam.close()
+            interception.uninstall(_INTERCEPTORS)
 
 
 def _set_listeners(listeners: tuple[Listener, ...]) -> None:
@@ -84,40 +80,6 @@ def _tell(tell: Callable[[Listener], None]) -> None:
                 JxcWarning,
                 stacklevel=2,
             )
-
-
-class _Seam:
-    """A function of JAX's that is wrapped while there are listeners."""
-
-    def __init__(self, name: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-        self._module, self._name = _private.SEAMS[name]
-        self._wrap = wrap
-        self._original: Any = None
-        self._wrapper: Any = None
-
-    def open(self) -> None:
-        if self._wrapper is None:
-            self._original = getattr(self._module, self._name)
-            self._wrapper = self._wrap(self._original)
-            setattr(self._module, self._name, self._wrapper)
-
-    def close(self) -> None:
-        if getattr(self._module, self._name) is self._wrapper:
-            setattr(self._module, self._name, self._original)
-            self._wrapper = None
-        # else somebody has wrapped it meanwhile: it stays, and passes on what it is given
-
-
-@cache
-def _seams() -> tuple[_Seam, ...]:
-    wraps = {
-        "trace": _tracing,
-        "resolve": _resolving,
-        "lower": _lowering,
-        "compile": _compiling,
-        "read": _reading,
-    }
-    return tuple(_Seam(name, wrap) for name, wrap in wraps.items())
 
 
 # What a thread is doing
@@ -175,31 +137,26 @@ def _charge(start: float) -> None:
         _here.stages[-1].others += perf_counter() - start
 
 
-def _tracing(original: Callable[..., Any]) -> Callable[..., Any]:
-    def trace(*given: Any) -> Any:
-        if not _listeners:
-            return original(*given)
-        start = perf_counter()
-        tracing = _as_tracing(*given)
-        _tell(lambda listener: listener.begins(tracing))
-        stage = _Stage("trace")
-        began = perf_counter()
-        try:
-            result, tracing.seconds = _timed(stage, original, *given)
-            tracing.jaxpr = result.params["jaxpr"]
-            return result
-        except BaseException as error:
-            tracing.seconds = perf_counter() - began - stage.others
-            tracing.error = error
-            raise
-        finally:
-            _tell(lambda listener: listener.ends(tracing))
-            if tracing.is_own:
-                _charge(start)
-            elif _here.stages:
-                _here.stages[-1].others += stage.others
-
-    return trace
+def _tracing(original: Callable[..., Any], *given: Any) -> Any:
+    start = perf_counter()
+    tracing = _as_tracing(*given)
+    _tell(lambda listener: listener.begins(tracing))
+    stage = _Stage("trace")
+    began = perf_counter()
+    try:
+        result, tracing.seconds = _timed(stage, original, *given)
+        tracing.jaxpr = result.params["jaxpr"]
+        return result
+    except BaseException as error:
+        tracing.seconds = perf_counter() - began - stage.others
+        tracing.error = error
+        raise
+    finally:
+        _tell(lambda listener: listener.ends(tracing))
+        if tracing.is_own:
+            _charge(start)
+        elif _here.stages:
+            _here.stages[-1].others += stage.others
 
 
 def _as_tracing(
@@ -213,38 +170,30 @@ def _as_tracing(
     return Tracing(function, options, mesh, names, source, avals, args, kwargs, called, is_own)
 
 
-def _resolving(original: Callable[..., Any]) -> Callable[..., Any]:
-    def resolve(jaxpr: Any, *args: Any, **kwargs: Any) -> Any:
-        if not _listeners:
-            return original(jaxpr, *args, **kwargs)
-        start, stage = perf_counter(), _Stage("lower", jaxpr=jaxpr)
-        result, seconds = _timed(stage, original, jaxpr, *args, **kwargs)
-        if (lowering := stage.lowering) is not None:  # else JAX had the module
-            lowering.seconds = seconds
-            _tell(lambda listener: listener.lowered(lowering))
+def _resolving(original: Callable[..., Any], jaxpr: Any, *args: Any, **kwargs: Any) -> Any:
+    start, stage = perf_counter(), _Stage("lower", jaxpr=jaxpr)
+    result, seconds = _timed(stage, original, jaxpr, *args, **kwargs)
+    if (lowering := stage.lowering) is not None:  # else JAX had the module
+        lowering.seconds = seconds
+        _tell(lambda listener: listener.lowered(lowering))
+    _charge(start)
+    return result
+
+
+def _lowering(
+    original: Callable[..., Any], name: str, jaxpr: Any, *args: Any, **kwargs: Any
+) -> Any:
+    start = perf_counter()
+    result = original(name, jaxpr, *args, **kwargs)
+    outer = _here.stages[-1] if _here.stages else None
+    seconds = perf_counter() - start
+    if outer is not None and outer.kind == "lower" and outer.lowering is None:
+        outer.lowering = _as_lowering(name, outer.jaxpr, kwargs, result.module, seconds)
+    else:  # by somebody who calls it alone, as jax.export may
+        alone = _as_lowering(name, jaxpr, kwargs, result.module, seconds)
+        _tell(lambda listener: listener.lowered(alone))
         _charge(start)
-        return result
-
-    return resolve
-
-
-def _lowering(original: Callable[..., Any]) -> Callable[..., Any]:
-    def lower(name: str, jaxpr: Any, *args: Any, **kwargs: Any) -> Any:
-        if not _listeners:
-            return original(name, jaxpr, *args, **kwargs)
-        start = perf_counter()
-        result = original(name, jaxpr, *args, **kwargs)
-        outer = _here.stages[-1] if _here.stages else None
-        seconds = perf_counter() - start
-        if outer is not None and outer.kind == "lower" and outer.lowering is None:
-            outer.lowering = _as_lowering(name, outer.jaxpr, kwargs, result.module, seconds)
-        else:  # by somebody who calls it alone, as jax.export may
-            alone = _as_lowering(name, jaxpr, kwargs, result.module, seconds)
-            _tell(lambda listener: listener.lowered(alone))
-            _charge(start)
-        return result
-
-    return lower
+    return result
 
 
 def _as_lowering(
@@ -264,41 +213,38 @@ _OF_ARGUMENTS = ("arg_names", "arg_shardings", "donated_args", "in_layouts")
 _LAYOUT = (*_OF_ARGUMENTS, "result_shardings", "platforms")
 
 
-def _compiling(original: Callable[..., Any]) -> Callable[..., Any]:
-    def compile_(backend: Any, module: ir.Module, *args: Any, **kwargs: Any) -> Any:
-        if not _listeners:
-            return original(backend, module, *args, **kwargs)
-        start, stage = perf_counter(), _Stage("compile")
-        executable, seconds = _timed(stage, original, backend, module, *args, **kwargs)
-        if stage.passes:
-            seconds -= stage.passes.seconds + stage.passes.seconds_writing
-        compiling = Compiling(
-            module,
-            executable,
-            current_user_line(),
-            seconds,
-            stage.passes,
-            stage.key,
-            stage.is_loaded,
-        )
-        _tell(lambda listener: listener.compiled(compiling))
-        _charge(start)
-        return executable
-
-    return compile_
+def _compiling(
+    original: Callable[..., Any], backend: Any, module: ir.Module, *args: Any, **kwargs: Any
+) -> Any:
+    start, stage = perf_counter(), _Stage("compile")
+    executable, seconds = _timed(stage, original, backend, module, *args, **kwargs)
+    if stage.passes:
+        seconds -= stage.passes.seconds + stage.passes.seconds_writing
+    compiling = Compiling(
+        module, executable, current_user_line(), seconds, stage.passes, stage.key, stage.is_loaded
+    )
+    _tell(lambda listener: listener.compiled(compiling))
+    _charge(start)
+    return executable
 
 
-def _reading(original: Callable[..., Any]) -> Callable[..., Any]:
-    def read(name: str, key: str, *args: Any, **kwargs: Any) -> Any:
-        found = original(name, key, *args, **kwargs)
-        if _here.stages and _here.stages[-1].kind == "compile":
-            _here.stages[-1].key = key
-            _here.stages[-1].is_loaded = found[0] is not None
-        return found
-
-    return read
+def _reading(original: Callable[..., Any], name: str, key: str, *args: Any, **kwargs: Any) -> Any:
+    found = original(name, key, *args, **kwargs)
+    if _here.stages and _here.stages[-1].kind == "compile":
+        _here.stages[-1].key = key
+        _here.stages[-1].is_loaded = found[0] is not None
+    return found
 
 
 def _hear_passes(passes: log.Passes) -> None:
     if _here.stages and _here.stages[-1].kind == "compile":
         _here.stages[-1].passes = passes
+
+
+_INTERCEPTORS = {
+    "trace": _tracing,
+    "resolve": _resolving,
+    "lower": _lowering,
+    "compile": _compiling,
+    "read": _reading,
+}
