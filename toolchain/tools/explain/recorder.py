@@ -241,7 +241,7 @@ def _hear_passes(passes: log.Passes) -> None:
         _here.stages[-1].passes = passes
 
 
-_INTERCEPTORS = {
+_INTERCEPTORS: dict[str, interception.Interceptor] = {
     "trace": _tracing,
     "resolve": _resolving,
     "lower": _lowering,
