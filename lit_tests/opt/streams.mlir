@@ -8,7 +8,7 @@
 // ERR: not IR
 // STREAMS: closed output: 2 jxc: error: standard output is closed: use -o FILE
 // STREAMS: full output: 1 jxc: error: standard output: No space left on device
-// STREAMS: closed input: 2 jxc: error: expected a module on standard input, or a FILE; found none
+// STREAMS: closed input: 2 jxc: error: expected a FILE or a module on standard input, which is closed
 // STREAMS: reader left: 0
 // STREAMS: mode 0o600, still a link: True
 // STREAMS: terminated: the worker is gone: True

@@ -31,7 +31,7 @@ def test_bytecode_does_not_go_to_a_terminal():
     os.close(theirs)
     os.close(ours)
     assert found.returncode == 2
-    assert "not writing bytecode to a terminal: use -o FILE, or a pipe" in found.stderr
+    assert "bytecode is not written to a terminal: use -o FILE, or a pipe" in found.stderr
 
 
 @pytest.mark.parametrize(

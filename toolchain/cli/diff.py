@@ -12,9 +12,9 @@ from typing import Any
 import click
 
 from ..errors import JxcError, UsageError
+from ..files import write_output
 from ..tools.diff.sides import Side, make_sides
 from .environment import stay_on_cpu
-from .io import write_output
 from .lower import lowering_options
 from .supervise import in_child
 

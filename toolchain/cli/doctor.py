@@ -12,8 +12,8 @@ from typing import Any
 import click
 
 from ..errors import UsageError
+from ..files import write_output
 from .environment import stay_on_cpu
-from .io import write_output
 from .lower import lowering_options
 
 

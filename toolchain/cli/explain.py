@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import JxcError, UsageError
+from ..files import require_file, write_output
 from ..tools.explain.script import Program, flush, when_imported
 from . import report
-from .io import write_output
 
 if TYPE_CHECKING:
     from ..tools.explain.log import Log
@@ -51,7 +51,9 @@ def explain_command(script: str, args: tuple[str, ...], **flags: Any) -> None:
     The program's output and exit code are its own. Options of jxc stand before SCRIPT.
     """
     for flag in ("output", "json_file", "html_file"):  # before the program runs for it
-        flags[flag] = _writable(flags[flag])
+        if flags[flag] and flags[flag] != "-":
+            require_file(flags[flag])
+            flags[flag] = os.path.abspath(flags[flag])  # the program may change the directory
     if flags["html_file"]:
         from ..tools.page import needs
 
@@ -95,23 +97,6 @@ class _Listening:
         self._stack.close()
         if self.log is not None and error is not None:
             self.log.failed(error)
-
-
-def _writable(file: str | None) -> str | None:
-    """A file to write to once the program has ended, wherever that goes meanwhile.
-
-    Raises:
-        UsageError: its folder is not there, or takes no files.
-    """
-    if not file or file == "-":
-        return file
-    path = os.path.abspath(file)
-    folder = os.path.dirname(path)
-    if os.path.isdir(path) or not os.access(folder, os.W_OK):
-        found = "a folder" if os.path.isdir(path) else "a folder that takes no files"
-        found = found if os.path.isdir(folder) else "no such folder"
-        raise UsageError(f"{file}: expected a file that can be written, found {found}")
-    return path
 
 
 def _stdout_kept_apart() -> int:

@@ -11,9 +11,9 @@ from typing import Any
 import click
 
 from ..errors import UsageError
+from ..files import write_output
 from ..frontend.forms import BINARY_FORMS, FORMS, PLATFORMS
 from .environment import leave_out_absent_hardware
-from .io import write_output
 
 _SHORT_CONSTANT = 16  # elements; longer ones are what fills screens
 
@@ -168,7 +168,7 @@ def _check(form: str, output: str, as_json: bool) -> None:
     if binary and as_json and output == "-":
         raise UsageError(f"--json cannot hold {form}, which is binary: use -o FILE beside it")
     if binary and output == "-" and sys.stdout.isatty():
-        raise UsageError(f"not writing {form} to a terminal: use -o FILE, or a pipe")
+        raise UsageError(f"{form} is not written to a terminal: use -o FILE, or a pipe")
 
 
 def _warn(lowered: Any) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from ..errors import UsageError
-from .io import read_input, write_output
+from ..files import input_name, read_input, write_output
 from .pass_help import help_pass, list_passes
 from .supervise import Stage, in_child, leave
 
@@ -145,11 +145,6 @@ def pass_context_of(flags: dict[str, Any]) -> Any:
     from ..rewrite import PassContext, promises
 
     return PassContext(flags["target"].partition(":")[0], promises(flags["assume"]))
-
-
-def input_name(file: str) -> str:
-    """A file's name as messages show it."""
-    return "<stdin>" if file == "-" else file
 
 
 def _again(saved: Path, spec: str, flags: dict[str, Any]) -> list[str]:

@@ -16,8 +16,7 @@ from typing import Any
 import click
 
 from ..errors import UsageError
-from .io import read_input, write_output
-from .opt import input_name
+from ..files import input_name, read_input, write_output
 from .supervise import Stage, in_child, leave
 
 _SECONDS_BETWEEN_LINES = 10.0  # of progress, where it does not go to a terminal

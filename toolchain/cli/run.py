@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ..errors import JxcError
-from .io import write_json
+from ..files import write_json
 from .supervise import in_child
 
 

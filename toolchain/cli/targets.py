@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from .io import write_json
+from ..files import write_json
 
 
 @click.command(short_help="List what can be compiled for here.")

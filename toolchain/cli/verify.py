@@ -12,8 +12,8 @@ from typing import Any
 import click
 
 from ..errors import UsageError
-from .io import read_input, write_output
-from .opt import chosen_pipeline, input_name, pass_context_of, pipeline_options
+from ..files import input_name, read_input, write_output
+from .opt import chosen_pipeline, pass_context_of, pipeline_options
 from .verify_conformance import run_conformance
 from .verify_reduce import as_object, check_reduce_options, counterexample, reduce_options
 from .verify_xla import run_xla_bisect

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from ..errors import UsageError
-from .io import write_output
+from ..files import write_output
 from .opt import chosen_pipeline, pass_context_of
 from .supervise import Stage, in_child, leave
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from ..errors import UsageError
-from .io import write_output
+from ..files import write_output
 from .opt import pass_context_of
 
 

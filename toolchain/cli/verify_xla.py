@@ -9,8 +9,7 @@ from typing import Any
 import click
 
 from ..errors import UsageError
-from .io import read_input, write_output
-from .opt import input_name
+from ..files import input_name, read_input, write_output
 
 
 def run_xla_bisect(before: str, after: str | None, flags: dict[str, Any]) -> None:

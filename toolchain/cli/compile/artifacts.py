@@ -9,7 +9,7 @@ import click
 
 from ...backend.artifacts.names import STAGES, UNCOMPILED, stages_of
 from ...errors import UsageError
-from ..io import require_file, require_folder, write_json, write_output
+from ...files import require_file, require_folder, write_json, write_output
 from .job import Job
 
 _RESUMED = ("stablehlo", "hlo-before", "hlo")
@@ -250,7 +250,7 @@ def _made(place: Path) -> Path:
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"{place}: cannot make this folder: {error.strerror}") from None
+        raise UsageError(f"{place}: cannot create this folder: {error.strerror}") from None
     return place
 
 

@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import Any
 
 from ...errors import JxcError, UsageError
-from ..io import write_json
+from ...files import write_json
 from .job import Job
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import UsageError
-from ..opt import input_name
+from ...files import input_name
 
 
 @dataclass

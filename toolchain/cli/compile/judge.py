@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...errors import JxcError
+from ...files import write_json
 from ...tools.report.report import Compiled, Refused, Report, report
 from ...tools.report.verdict import Budgets, Finding, check, check_program
-from ..io import write_json
 from .host import xla_options
 from .job import Job
 

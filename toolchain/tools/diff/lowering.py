@@ -17,8 +17,8 @@ from typing import Any
 
 import click
 
-from ...cli.io import read_input
 from ...errors import JxcError
+from ...files import read_input
 from ...source import is_user_file
 from .revision import Tree, check_out
 from .sides import Side

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
-from ...cli.opt import input_name
 from ...errors import UsageError
+from ...files import input_name
 from ...ir import make_context, read_module
 from ...pipeline import Library, make_pipeline, run_pipeline
 from ...rewrite import PassContext, promises

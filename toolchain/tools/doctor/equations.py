@@ -10,12 +10,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from ...frontend import _private
-from ...source import (
-    SourceLine,
-    innermost_library_line,
-    innermost_user_line,
-    is_user_file,
-)
+from ...source import SourceLine, innermost_library_line, innermost_user_line, is_user_file
 
 Frame = tuple[str, int, str]
 """File, line from 1, function."""

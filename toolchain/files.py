@@ -1,4 +1,4 @@
-"""Files and standard streams of the command line: read whole, written whole or not at all."""
+"""Reading and writing whole files and standard streams, with errors that name the file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ..errors import UsageError
+from .errors import UsageError
 
 
 def read_input(file: str) -> bytes:
@@ -19,8 +19,8 @@ def read_input(file: str) -> bytes:
     """
     if file == "-":
         if sys.stdin is None or sys.stdin.isatty():
-            found = "none" if sys.stdin is None else "a terminal"
-            raise UsageError(f"expected a module on standard input, or a FILE; found {found}")
+            found = "closed" if sys.stdin is None else "a terminal"
+            raise UsageError(f"expected a FILE or a module on standard input, which is {found}")
         return sys.stdin.buffer.read()
     try:
         return Path(file).read_bytes()
@@ -28,10 +28,15 @@ def read_input(file: str) -> bytes:
         raise UsageError(f"{file}: {error.strerror}") from None
 
 
+def input_name(file: str) -> str:
+    """The name of an input file as messages show it."""
+    return "<stdin>" if file == "-" else file
+
+
 def write_output(data: str | bytes, file: str) -> None:
     """Write to a file, or to standard output for "-".
 
-    A file is replaced only once all of it is written, so that a failure loses nothing.
+    A file is replaced once all of the new content is on disk: a failure keeps the old content.
 
     Raises:
         UsageError: the file cannot be written, or bytes would go to a terminal.
@@ -43,14 +48,14 @@ def write_output(data: str | bytes, file: str) -> None:
     if sys.stdout is None:
         raise UsageError("standard output is closed: use -o FILE")
     if isinstance(data, bytes) and sys.stdout.isatty():
-        raise UsageError("not writing bytecode to a terminal: use -o FILE, or a pipe")
+        raise UsageError("bytecode is not written to a terminal: use -o FILE, or a pipe")
     sys.stdout.flush()
     sys.stdout.buffer.write(raw)
     sys.stdout.buffer.flush()
 
 
 def write_json(value: Any, file: str) -> None:
-    """Write an object as JSON, in which NaN and infinities, which it has no words for, are null.
+    """Write an object as JSON; NaN and infinities, which JSON lacks, become null.
 
     Raises:
         UsageError: as `write_output`.
@@ -69,10 +74,10 @@ def _finite(value: Any) -> Any:
 
 
 def require_file(file: str) -> None:
-    """See that a file can be written, as far as can be told before anything takes its time.
+    """Check that a file can be written, before the work whose result it will hold begins.
 
     Raises:
-        UsageError: its folder is not there, or cannot be written to; or it is a folder.
+        UsageError: the file is a folder, or its folder is missing or cannot be written to.
     """
     path = Path(os.path.realpath(file))
     if file == "-":
@@ -86,23 +91,23 @@ def require_file(file: str) -> None:
 
 
 def require_folder(folder: str) -> None:
-    """The same of a folder that may have to be made.
+    """Check that files can be written to a folder, which is created later if it is missing.
 
     Raises:
-        UsageError: what it would be made in is no folder, or cannot be written to.
+        UsageError: the folder cannot be created or written to.
     """
     path = Path(os.path.realpath(folder))
-    there = next(each for each in (path, *path.parents) if each.exists())
-    if not there.is_dir():
-        raise UsageError(f"{folder}: cannot make this folder: {there} is a file")
-    if not os.access(there, os.W_OK):
-        raise UsageError(f"{folder}: cannot make this folder: permission denied")
+    existing = next(each for each in (path, *path.parents) if each.exists())
+    if not existing.is_dir():
+        raise UsageError(f"{folder}: cannot create this folder: {existing} is a file")
+    if not os.access(existing, os.W_OK):
+        raise UsageError(f"{folder}: cannot create this folder: permission denied")
 
 
 def _replace_file(path: Path, raw: bytes) -> None:
-    import tempfile  # 8 ms, for -o only
+    import tempfile  # takes 8 ms
 
-    path = Path(os.path.realpath(path))  # a link stays one: what it points to is replaced
+    path = Path(os.path.realpath(path))  # the target of a link is replaced, the link stays
     try:
         if path.exists() and not path.is_file():  # /dev/null, a named pipe: written in place
             path.write_bytes(raw)
