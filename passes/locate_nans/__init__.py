@@ -18,7 +18,7 @@ from .values import magnitude, may_be_nan, record_type, vector
 _WATCH = ("results", "values", "masked")
 
 
-@module_pass(changes=(BESIDE,), adds_results=True)
+@module_pass(changes=(BESIDE,), adds_results="jxc.tools.debug.executable:compiled")
 def locate_nans(
     module: ir.Operation, *, infs: bool = False, watch: str = "results", detail: int = -1
 ) -> None:

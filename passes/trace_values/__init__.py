@@ -18,7 +18,7 @@ from .choose import Chosen, choose
 from .thread import Tracer
 
 
-@module_pass(changes=(BESIDE,), adds_results=True)
+@module_pass(changes=(BESIDE,), adds_results="jxc.tools.debug.executable:compiled")
 def trace_values(
     module: ir.Operation, *, match: str = "", iterations: int = 8, most: int = 64
 ) -> None:

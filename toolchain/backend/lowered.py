@@ -19,6 +19,7 @@ from ..ir.extra_results import BESIDE
 from ..pipeline import Pipeline, PipelineLike, Report, make_pipeline, run_pipeline
 from ..rewrite import PassContext, promises
 from . import _private, hook
+from .extra_results import reader_of
 from .targets import Target, find_target
 from .targets.build import Build, build
 
@@ -177,9 +178,8 @@ class Lowered:
         found = find_target(target) if target else None
         if found is None or (found.is_present and found.platform == jax.default_backend()):
             if BESIDE in self.module.operation.attributes:
-                from ..tools.debug.executable import compiled
-
-                return compiled(self, self.module, options)
+                compile_ = reader_of(self.module, [pipeline for pipeline, _ in self._ran])
+                return compile_(self, self.module, options)
             return Executable(self._carrying().compile(options), self)
         lowered = self if self.platform == found.platform else self.for_target(found.name)
         return CrossExecutable(build(lowered.module, found, xla_options=options), lowered)

@@ -160,7 +160,7 @@ def _checked(
         if is_due:  # MLIR verifies what its own passes leave
             invariants.check(module)
         return invariants
-    changes, adds_results = step.python.changes, step.python.adds_results
+    changes, adds_results = step.python.changes, bool(step.python.adds_results)
     if is_due or changes or adds_results:
         verify(module, name)
         invariants.without(changes).check(module, may_add_results=adds_results)

@@ -71,7 +71,8 @@ class Pass:
             returns the counts of the rules it ran, if it ran any.
         rules: the rules it is made of; empty for a pass that is a plain function.
         changes: the attributes of the module that it may change, which are nobody else's to touch.
-        adds_results: whether it may let @main return more, behind what it returns already.
+        adds_results: "module:function" where it may let @main return more, after what it returns
+            already: the function compiles the program and interprets the added results.
         source: the function that `@module_pass` was given; None for a pass made of rules. Two
             passes are equal when they come from the same function or the same rules.
     """
@@ -82,7 +83,7 @@ class Pass:
     function: Callable[..., Sequence[RuleCount] | None] = field(compare=False)
     rules: tuple[Rule, ...] = ()
     changes: frozenset[str] = frozenset()
-    adds_results: bool = False
+    adds_results: str = ""
     source: Callable[..., None] | None = None
 
     @cached_property
@@ -104,7 +105,7 @@ def module_pass(function: Callable[..., None]) -> Pass: ...
 
 @overload
 def module_pass(
-    *, changes: Sequence[str] = (), adds_results: bool = False
+    *, changes: Sequence[str] = (), adds_results: str = ""
 ) -> Callable[[Callable[..., None]], Pass]: ...
 
 
@@ -112,7 +113,7 @@ def module_pass(
     function: Callable[..., None] | None = None,
     *,
     changes: Sequence[str] = (),
-    adds_results: bool = False,
+    adds_results: str = "",
 ) -> Pass | Callable[[Callable[..., None]], Pass]:
     """Turn a function on a module's operation into a `Pass`.
 
@@ -120,8 +121,9 @@ def module_pass(
     its options, its docstring its help. A second positional parameter named `context` receives the
     `PassContext` of the run. A pass that changes attributes of the module on purpose names them:
     `@module_pass(changes=("mhlo.num_partitions",))`; to others they are what must hold. One that
-    `adds_results` to @main is for jxc's own compile alone, which takes them apart again: JAX knows
-    how many results its programs have.
+    adds results to @main names the function that interprets them, `adds_results="module:function"`
+    (`jxc.backend.extra_results.Reader`); only jxc's own compile runs it, since JAX settles how many
+    results a program returns.
 
     Raises:
         TypeError: the function's signature or docstring is not that of a pass.
@@ -131,7 +133,7 @@ def module_pass(
     return _pass_of(function, frozenset(changes), adds_results)
 
 
-def _pass_of(function: Callable[..., None], changes: frozenset[str], adds_results: bool) -> Pass:
+def _pass_of(function: Callable[..., None], changes: frozenset[str], adds_results: str) -> Pass:
     where = f"pass {function.__name__!r}"
     parameters = list(inspect.signature(function).parameters.values())
     positional = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]

@@ -7,16 +7,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-import jax
 import numpy as np
 from jaxlib.mlir import ir
 
-from ...backend import _private, hook
+from ...backend import hook
+from ...backend.extra_results import compile_with_extra_results
 from ...backend.lowered import Executable, Lowered
-from ...errors import UsageError
-from ...ir import clone_module, functions
-from ...ir.dtypes import numpy_dtype
-from ...ir.extra_results import BESIDE, Added, added_results, drop_added_results
+from ...ir import clone_module
+from ...ir.extra_results import Added, added_results, drop_added_results
 from ...pipeline import make_pipeline, run_pipeline
 from ...rewrite import PassContext
 from .finding import Finding, NanError, bad_results, find, with_statistics
@@ -142,47 +140,5 @@ def compiled(
     Raises:
         UsageError: the program changes arguments in place, and so cannot run twice.
     """
-    theirs = lowered.jax_lowered
-    if _private.changes_references(theirs):
-        raise UsageError(
-            "a program that changes a jax.Ref in place cannot be instrumented: pass the array, "
-            "and return the new one"
-        )
-    added = tuple(added_results(module))
-    plain = _without_donation(module)
-    types = [kind for each in added for kind in each.types]
-    carrying = _private.with_results(theirs, plain, [_struct(kind) for kind in types])
-    done = carrying.compile(dict(xla_options) if xla_options else None)
-    return Instrumented(done, lowered, added, xla_options)
-
-
-_OF_DONATION = ("tf.aliasing_output", "jax.buffer_donor")
-
-
-def _without_donation(module: ir.Module) -> ir.Module:
-    """A copy whose arguments stay as they are, and that says nothing of instruments."""
-    copy = clone_module(module)
-    del copy.operation.attributes[BESIDE]
-    main = functions(copy)["main"]
-    if "arg_attrs" in main.attributes:
-        with copy.context:
-            each = [_kept(ir.DictAttr(own)) for own in ir.ArrayAttr(main.attributes["arg_attrs"])]
-            main.attributes["arg_attrs"] = ir.ArrayAttr.get(each)
-    return copy
-
-
-def _kept(own: ir.DictAttr) -> ir.Attribute:
-    kept = {named.name: named.attr for named in own if named.name not in _OF_DONATION}
-    return ir.DictAttr.get(kept)
-
-
-def _struct(kind: ir.Type) -> jax.ShapeDtypeStruct:
-    of = ir.RankedTensorType(kind)
-    dtype = numpy_dtype(of.element_type)
-    assert dtype is not None
-    return jax.ShapeDtypeStruct(tuple(of.shape), dtype)
-
-
-def is_instrumented(module: ir.Module) -> bool:
-    """Whether a pass has added results to a module."""
-    return BESIDE in module.operation.attributes
+    done = compile_with_extra_results(lowered, module, xla_options)
+    return Instrumented(done, lowered, tuple(added_results(module)), xla_options)
