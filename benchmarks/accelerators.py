@@ -1,8 +1,8 @@
-"""Models as the compilers for TPU and GPU see them, without and with the passes of a level.
+"""Compile models for TPU and GPU, without passes and at a level, and compare the estimates.
 
-No hardware is needed: time is the compiler's own estimate (TPU), or a roofline of the kernels that
-it makes (GPU). Figures do not vary from run to run, so each model is compiled once. With --rules
-the level is compared with itself, those rules switched on or off.
+No hardware is needed. The time is the compiler's own estimate (TPU) or a roofline of the compiled
+kernels (GPU). Both are deterministic, so each model is compiled once. With --rules, the level is
+compared with itself with those rules switched on or off.
 """
 
 from __future__ import annotations
@@ -34,29 +34,37 @@ HERE = Path(__file__).parent
 COMPILERS = ("libtpu", "jax-cuda13-plugin", "jax-cuda13-pjrt", "nvidia-cuda-nvcc")
 
 METHOD = """\
-Each model is lowered for the target, once as JAX does it and once more through our passes, and both
-are compiled by the target's own compiler for one device, which is not there: nothing ran. On TPU
-*time* is the sum of the compiler's estimated cycles, each times how often it runs, at the device's
-clock; what carries no estimate counts with its roofline, and is named. On GPU, whose compiler
-estimates nothing, *time* is the roofline of each kernel and 1.5 us for starting it. A loop of
-unknown length counts as one turn, before and after. *Gain* is time before over time after.
-**Worse** is more than 1% more time, or more than 2% and 1 MiB more memory at the peak; where the
-peak grows by 2% but fewer bytes, the summary says so."""
+Each model is lowered for the target, once without and once with jxc's passes. The target's compiler
+compiles both for one absent device; nothing is run. On TPU, *time* is the sum of the compiler's
+estimated cycles, multiplied by trip counts, at the device's clock. Kernels without an estimate
+count with their roofline and are listed. The GPU compiler gives no estimates. There, *time* is the
+roofline of each kernel, including its launch. A loop of unknown trip count counts as one iteration.
+*Gain* is the time before divided by the time after. **Worse** is more than 1% more time, or a
+memory peak that is more than 2% and 1 MiB higher. The summary lists peaks that grow by 2% but less
+than 1 MiB."""
 
 
 def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     add = parser.add_argument
-    add("--models", default="*", help="patterns, after commas: 'keras-*,signal'")
-    add("--quick", action="store_true", help="some models of each family")
-    add("--targets", default="tpu:v5e:2x2,gpu:h100", help="as `jxc targets` has them")
-    add("--level", default="O2", help="the passes to run")
+    add("--models", default="*", help="patterns separated by commas: 'keras-*,signal'")
+    add("--quick", action="store_true", help="fewer models")
+    add(
+        "--targets",
+        default="tpu:v5e:2x2,gpu:h100",
+        help="targets, see `jxc targets`",
+    )
+    add("--level", default="O2", help="the level to compare with plain")
     add("--rules", default="", help="compare the level with itself: --rules=-OFF,+ON")
-    add("--each-rule", action="store_true", help="also without each rule that fired, in turn")
-    add("--timeout", type=float, default=900.0, help="seconds that a process may take")
-    add("--raw", type=Path, help="append here what each process told, as JSON lines")
-    add("--read", type=Path, help="run nothing: put together what --raw kept in this file")
-    add("--results", type=Path, help="write tables and circumstances to this Markdown file")
+    add(
+        "--each-rule",
+        action="store_true",
+        help="also compile without each applied rule",
+    )
+    add("--timeout", type=float, default=900.0, help="time limit of a process in seconds")
+    add("--raw", type=Path, help="append the record of each process to this file, as JSON lines")
+    add("--read", type=Path, help="run nothing; read the records that --raw wrote to this file")
+    add("--results", type=Path, help="write the tables to this Markdown file")
     given = parser.parse_args()
     given.names = chosen(given.models, quick=given.quick)
     if not given.names:
@@ -72,7 +80,7 @@ def options() -> argparse.Namespace:
 
 
 def run_process(name: str, target: str, given: argparse.Namespace) -> dict[str, Any]:
-    """What a fresh process tells about a model on a target."""
+    """The record of a fresh process for a model on a target."""
     about = {"model": name, "target": target}
     command = [sys.executable, "-W", "ignore", str(HERE / "accelerators_worker.py"), name]
     command += [f"--target={target}", f"--level={given.level}", f"--rules={given.rules}"]
@@ -97,20 +105,20 @@ def run_process(name: str, target: str, given: argparse.Namespace) -> dict[str, 
 
 
 def run_all(given: argparse.Namespace) -> list[dict[str, Any]]:
-    """Every model for every target, one process after the other."""
-    told: list[dict[str, Any]] = []
+    """Run every model for every target, one process after the other."""
+    records: list[dict[str, Any]] = []
     with shown_progress(len(given.names) * len(given.targets)) as show:
         for name in given.names:
             for target in given.targets:
                 show(f"{name}, {target}")
-                told.append(run_process(name, target, given))
-                write_raw(given.raw, told[-1])
-    return told
+                records.append(run_process(name, target, given))
+                write_raw(given.raw, records[-1])
+    return records
 
 
-def latest(told: list[dict[str, Any]], given: argparse.Namespace) -> list[dict[str, Any]]:
-    """Of each model and target what was told last; that it was not run where nothing was."""
-    found = {(each["target"], each["model"]): each for each in told}
+def latest(records: list[dict[str, Any]], given: argparse.Namespace) -> list[dict[str, Any]]:
+    """The last record of each model and target, or a record that it was not run."""
+    found = {(each["target"], each["model"]): each for each in records}
     return [
         found.get((target, name), {"model": name, "target": target, "skipped": "not run"})
         for target in given.targets
@@ -119,13 +127,13 @@ def latest(told: list[dict[str, Any]], given: argparse.Namespace) -> list[dict[s
 
 
 def commits_in(file: Path) -> str:
-    """Of which commits there are figures: models may have been run one by one."""
+    """The commits of the records; models may have been run one by one."""
     lines = (json.loads(line) for line in file.read_text().splitlines())
     return ", ".join(dict.fromkeys(line["about"]["commit"] for line in lines if "about" in line))
 
 
 def versions() -> str:
-    """The compilers that are installed."""
+    """The installed compilers with their versions."""
     found = []
     for name in COMPILERS:
         try:
@@ -138,18 +146,18 @@ def versions() -> str:
 def write_results(
     file: Path, about: dict[str, Any], compilers: str, found: dict[str, list[Outcome]]
 ) -> None:
-    """Write the whole file anew."""
+    """Replace the file."""
     lines = [line for target, each in found.items() for line in summary_lines(target, each)]
     packages = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
     parts = [
-        "# Models on accelerators\n\nWritten by benchmarks/accelerators.py; not by hand.",
+        "# Models on accelerators\n\nWritten by benchmarks/accelerators.py. Do not edit.",
         f"- {about['date']}, commit {about['commit']}, Python {about['python']}\n"
         f"- {compilers}\n- {packages}",
         METHOD,
         "## Summary\n\n" + "\n".join(f"- {line}" for line in lines),
     ]
     for target, each in found.items():
-        parts += [f"## {target}", table(each), f"### Rules that fired for {target}"]
+        parts += [f"## {target}", table(each), f"### Rules applied for {target}"]
         parts += [rule_lines(each)]
     file.write_text("\n\n".join(parts) + "\n")
 
@@ -158,20 +166,20 @@ def main() -> int:
     given = options()
     about = circumstances() | {"compilers": versions()}
     if given.read:
-        told, about = read_raw(given.read, given.names)
+        records, about = read_raw(given.read, given.names)
         about = about | {"commit": commits_in(given.read)}
     else:
         write_raw(given.raw, {"about": about})
-        told = run_all(given)
-    told = latest(told, given)
-    found = {t: [outcome(x) for x in told if x["target"] == t] for t in given.targets}
+        records = run_all(given)
+    records = latest(records, given)
+    found = {t: [outcome(x) for x in records if x["target"] == t] for t in given.targets}
     for target, each in found.items():
         print(*summary_lines(target, each), sep="\n")
-    if lines := contender_lines(told):
+    if lines := contender_lines(records):
         print(*lines, sep="\n")
     if given.results:
         write_results(given.results, about, about.get("compilers", ""), found)
-    is_bad = any("broken" in each for each in told)
+    is_bad = any("broken" in each for each in records)
     return int(is_bad or any(x.losses for each in found.values() for x in each if not x.reason))
 
 

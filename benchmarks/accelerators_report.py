@@ -1,4 +1,4 @@
-"""What compilers for accelerators told, put together: gains, losses, and tables of both."""
+"""Summaries and tables of the estimates of accelerators' compilers."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from typing import Any
 from intervals import geometric_mean
 
 WORSE_SECONDS = 1.01
-"""More estimated seconds than this many times the other's are a loss: estimates have no noise."""
+"""A ratio of estimated times above this is a loss. Estimates have no noise."""
 
 WORSE_PEAK = 1.02
-"""The same of memory at the peak, which differs by how buffers happen to be packed."""
+"""The same for peak memory, which also depends on how buffers are packed."""
 
 SMALL_PEAK = 2**20
-"""Fewer bytes than this at the peak fit or do not fit nowhere: devices have 16 GiB and more."""
+"""A growth of the peak below this many bytes is not a loss: devices have 16 GiB or more."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One model for one target, before and after.
+    """The estimates of one model for one target, before and after the passes.
 
     Attributes:
-        before: figures by name, as `accelerators_worker.figures` has them; empty where missing.
-        after: likewise.
-        reason: why there are none; empty where there are.
+        before: metrics by name, see `accelerators_worker.metrics`; empty if there are none.
+        after: the same after the passes.
+        reason: why there are no metrics; empty if there are.
     """
 
     model: str
@@ -37,12 +37,12 @@ class Outcome:
 
     @property
     def gain(self) -> float:
-        """Estimated seconds before over those after: above 1 is better."""
+        """Estimated seconds before divided by those after; above 1 is better."""
         return self.before["seconds"] / self.after["seconds"] if self.after["seconds"] else 1.0
 
     @property
     def losses(self) -> list[str]:
-        """What got worse by more than its threshold, in words."""
+        """The metrics that got worse by more than their threshold, as text."""
         found = []
         if 1 / self.gain > WORSE_SECONDS:
             found.append(f"estimated time {1 / self.gain:.3f}x")
@@ -52,12 +52,12 @@ class Outcome:
 
     @property
     def growth(self) -> int:
-        """Bytes more at the peak."""
+        """The increase of peak memory in bytes."""
         return self.after["peak"] - self.before["peak"]
 
     @property
     def grew_little(self) -> bool:
-        """Whether the peak grew by a part that would be a loss, but by few bytes."""
+        """Whether the peak grew by a ratio that is a loss, but by fewer than `SMALL_PEAK` bytes."""
         return self._grew and self.growth < SMALL_PEAK
 
     @property
@@ -66,16 +66,16 @@ class Outcome:
 
 
 def name_of(level: str, changes: Sequence[str]) -> str:
-    """What a contender is called: "plain", "O2", "O2 -rule +rule"."""
+    """The name of a contender: "plain", "O2", "O2 -rule +rule"."""
     return " ".join(["plain" if level == "O0" else level, *changes])
 
 
-def outcome(told: dict[str, Any]) -> Outcome:
-    """What the process of one model told."""
-    about = (told["model"], told["target"])
-    if reason := told.get("skipped") or told.get("broken"):
+def outcome(record: dict[str, Any]) -> Outcome:
+    """The outcome in the record of one process."""
+    about = (record["model"], record["target"])
+    if reason := record.get("skipped") or record.get("broken"):
         return Outcome(*about, reason=reason)
-    before, after = told["contenders"][:2]
+    before, after = record["contenders"][:2]
     for each in (before, after):
         if "failed" in each:
             return Outcome(*about, reason=f"{each['name']}: {each['failed']}")
@@ -83,19 +83,19 @@ def outcome(told: dict[str, Any]) -> Outcome:
 
 
 def by_gain(outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """Those with figures, the most gained first."""
+    """The outcomes with metrics, largest gain first."""
     return sorted((each for each in outcomes if not each.reason), key=lambda each: -each.gain)
 
 
 def summary_lines(target: str, outcomes: Sequence[Outcome]) -> list[str]:
-    """What holds over all models of a target: losses first."""
+    """Summary lines over all models of a target, losses first."""
     ran = by_gain(outcomes)
     worse = [(each, each.losses) for each in reversed(ran) if each.losses]
     lines = [f"{target}: {len(worse)} of {len(ran)} models are worse"]
     lines += [f"{target}: WORSE: {each.model}: {', '.join(what)}" for each, what in worse]
     lines += [
-        f"{target}: {each.model} has its peak {each.growth / 2**10:.0f} KiB higher, which is not "
-        "counted as worse"
+        f"{target}: {each.model}: peak memory grows by {each.growth / 2**10:.0f} KiB, which "
+        "does not count as worse"
         for each in ran
         if each.grew_little
     ]
@@ -110,13 +110,13 @@ def summary_lines(target: str, outcomes: Sequence[Outcome]) -> list[str]:
         best = ", ".join(f"{each.model} {each.gain:.2f}" for each in better[:5])
         lines.append(f"{target}: {len(better)} models gain more than 1%: {best or 'none'}")
     lines += [
-        f"{target}: no figures: {each.model}: {each.reason}" for each in outcomes if each.reason
+        f"{target}: no result: {each.model}: {each.reason}" for each in outcomes if each.reason
     ]
     return lines
 
 
 def table(outcomes: Sequence[Outcome]) -> str:
-    """The Markdown table of one target: by cycles where its compiler estimates them."""
+    """The Markdown table of one target, with cycles if its compiler estimates them."""
     ran = by_gain(outcomes)
     is_estimated = any(each.before["cycles"] for each in ran)
     own = ["kcycles", "without estimate"] if is_estimated else ["kernels", "MB moved"]
@@ -151,37 +151,37 @@ class _Pair:
     after: dict[str, Any]
 
     def __call__(self, name: str, factor: float = 1.0) -> str:
-        """A figure before and after; once where it reads the same."""
-        texts = [_figure(factor * each[name]) for each in (self.before, self.after)]
+        """A metric before and after; a single number if both print the same."""
+        texts = [_number(factor * each[name]) for each in (self.before, self.after)]
         return texts[0] if texts[0] == texts[1] else " -> ".join(texts)
 
 
-def _figure(value: float) -> str:
+def _number(value: float) -> str:
     return f"{value:.0f}" if value >= 100 or value == int(value) else f"{value:.3g}"
 
 
-def _opcodes(figures: dict[str, Any]) -> str:
-    """What runs without an estimate, the most frequent first."""
-    found = Counter(figures["without_estimate"]).most_common(3)
+def _opcodes(metrics: dict[str, Any]) -> str:
+    """The opcodes without an estimate, most frequent first."""
+    found = Counter(metrics["without_estimate"]).most_common(3)
     return ", ".join(f"{count:.0f} {opcode}" for opcode, count in found)
 
 
 def rule_lines(outcomes: Sequence[Outcome]) -> str:
-    """A Markdown table of the rules that fired: how often, and in how many models."""
+    """A Markdown table of the applied rules: number of models and of rewrites."""
     hits, models = Counter[str](), Counter[str]()
     for each in outcomes:
         rules = each.after.get("rules", {})
         hits.update(rules)
         models.update(dict.fromkeys(rules, 1))
-    rows = [["rule", "models", "times"], ["---", "---:", "---:"]]
+    rows = [["rule", "models", "rewrites"], ["---", "---:", "---:"]]
     rows += [[name, str(count), str(hits[name])] for name, count in models.most_common()]
     return markdown(rows)
 
 
-def contender_lines(told: Sequence[dict[str, Any]]) -> list[str]:
-    """Each further contender against the second: what switching a rule off changes."""
+def contender_lines(record: Sequence[dict[str, Any]]) -> list[str]:
+    """Each further contender relative to the second: the effect of switching rules."""
     lines = []
-    for each in told:
+    for each in record:
         _, base, *others = each.get("contenders", [{}, {}])
         for other in others if "seconds" in base else ():
             if "seconds" not in other:

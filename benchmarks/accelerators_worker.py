@@ -1,8 +1,8 @@
-"""One model for one target, in a process of its own: what its compiler makes of two pipelines.
+"""Compile one model for one target with two pipelines, in this process.
 
     python benchmarks/accelerators_worker.py MODEL --target gpu:h100 [--rules=-NAME,+NAME]
 
-Prints one JSON object on its last line. `accelerators.py` starts it, again and again.
+The last line of its output is a JSON object. `accelerators.py` starts one such process per model.
 """
 
 from __future__ import annotations
@@ -30,35 +30,35 @@ from jxc.tools.report.report import Compiled, report
 
 
 def measured(name: str, target: Target, level: str, changes: Sequence[str], each: bool) -> dict:
-    """What a model becomes before and after: plain and the level, or the level and changed rules.
+    """The estimates for plain and a level, or for a level without and with changed rules.
 
     Args:
-        name: the model's.
-        target: what for.
+        name: the model.
+        target: the target to compile for.
         level: such as "O2".
-        changes: rules to switch on, "+NAME", or off, "-NAME"; with any, the level is what is
-            compared with.
-        each: compare the level also with itself without each rule that fired, in turn.
+        changes: rules to switch on, "+NAME", or off, "-NAME". If there are any, the first
+            contender is the unchanged level.
+        each: also compile without each applied rule, one at a time.
     """
     function, args = MODELS[name]()
     lowered = jxc.lower(function, *args).for_target(target.name)
     made: dict[bytes, dict[str, Any]] = {}
     before = "O0" if not changes else level
-    told = [compiled(lowered, target, changed(before, ()), made) | {"name": name_of(before, ())}]
+    records = [compiled(lowered, target, changed(before, ()), made) | {"name": name_of(before, ())}]
     after = compiled(lowered, target, changed(level, changes), made)
-    told.append(after | {"name": name_of(level, changes)})
+    records.append(after | {"name": name_of(level, changes)})
     for rule in sorted(after["rules"]) if each else ():
         without = [*changes, f"-{rule}"]
         found = compiled(lowered, target, changed(level, without), made)
-        told.append(found | {"name": name_of(level, without)})
-    return {"model": name, "target": target.name, "contenders": told}
+        records.append(found | {"name": name_of(level, without)})
+    return {"model": name, "target": target.name, "contenders": records}
 
 
 def changed(level: str, changes: Sequence[str]) -> Pipeline:
-    """A level with rules switched on, whatever targets they are for, or left out.
+    """A level with rules switched on for every target, or removed.
 
     Raises:
-        SystemExit: there is no such rule.
+        SystemExit: a rule does not exist.
     """
     known = {rule.name for found in our_passes() for rule in found.rules}
     if unknown := [each for each in changes if each[0] not in "+-" or each[1:] not in known]:
@@ -79,22 +79,22 @@ def _chosen(rules: Sequence[Rule], changes: Sequence[str]) -> list[Rule]:
 def compiled(
     lowered: Lowered, target: Target, pipeline: Pipeline, made: dict[bytes, dict[str, Any]]
 ) -> dict[str, Any]:
-    """The figures of one pipeline; modules that are alike are compiled once."""
+    """The metrics of one pipeline. Identical modules are compiled once."""
     start = perf_counter()
     optimised = lowered.opt(pipeline, target=target.name)
     passes = perf_counter() - start
     key = write_bytecode(optimised.module)
     if key not in made:
-        made[key] = figures(optimised, target)
+        made[key] = metrics(optimised, target)
     rules = optimised.report.hits if optimised.report else {}
     return made[key] | {"rules": rules, "passes_seconds": passes}
 
 
-def figures(lowered: Lowered, target: Target) -> dict[str, Any]:
-    """What the compiler made of a module as it stands."""
+def metrics(lowered: Lowered, target: Target) -> dict[str, Any]:
+    """The metrics of the executable of a module, without further passes."""
     try:
         found = report(lowered, target, "O0", with_plain=False).optimised
-    except JxcError as error:  # the compiler died
+    except JxcError as error:  # the compiler crashed
         return {"failed": _first_line(error)}
     if not isinstance(found, Compiled):
         return {"ops": found.ops, "failed": _first_line(found.message)}
@@ -118,9 +118,9 @@ def figures(lowered: Lowered, target: Target) -> dict[str, Any]:
 
 
 def estimated_cycles(found: Compiled) -> tuple[float, dict[str, float]]:
-    """The compiler's cycles of a run, and what runs without an estimate, by opcode and how often.
+    """The estimated cycles of a run, and the number of runs of each opcode without an estimate.
 
-    What runs beside other kernels (copies to and from memory on the chip) is in neither.
+    Asynchronous kernels (copies to and from on-chip memory) are in neither.
     """
     cycles, without = 0.0, Counter[str]()
     for kernel in found.kernels:
@@ -132,9 +132,9 @@ def estimated_cycles(found: Compiled) -> tuple[float, dict[str, float]]:
 
 
 def estimated_seconds(found: Compiled) -> float:
-    """The seconds of a run: the compiler's estimate, and the least time of what it has none for.
+    """Estimated seconds of a run. Kernels without an estimate count with their roofline.
 
-    Where the compiler estimates nothing, as on GPU, that is the roofline, launches included.
+    If the compiler gives no estimates, as on GPU, this is the roofline including launches.
     """
     device = found.build.target.device
     if found.estimated_seconds is None:
@@ -161,12 +161,12 @@ def main() -> int:
     changes = [each for each in given.rules.split(",") if each]
     try:
         target = find_target(given.target)
-        told = measured(given.model, target, given.level, changes, given.each_rule)
+        records = measured(given.model, target, given.level, changes, given.each_rule)
     except ImportError as error:
         lines = str(error).strip().splitlines()
         about = {"model": given.model, "target": given.target}
-        told = about | {"skipped": f"{type(error).__name__}: {lines[0] if lines else ''}"[:300]}
-    print(json.dumps(told))
+        records = about | {"skipped": f"{type(error).__name__}: {lines[0] if lines else ''}"[:300]}
+    print(json.dumps(records))
     return 0
 
 

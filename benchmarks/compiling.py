@@ -1,4 +1,4 @@
-"""One program compiled by each contender, with what that took."""
+"""Compile one program with each contender and record what compilation costs."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ T = TypeVar("T")
 
 @dataclass
 class Compiled:
-    """An executable, and what making it took.
+    """An executable and the cost of compiling it.
 
     Attributes:
-        call: the executable, on the function's own arguments.
-        ops: operations of the module that XLA was given.
-        lower: seconds of tracing and lowering, and of what a contender adds to them.
+        call: the executable; takes the arguments of the function.
+        ops: the number of ops in the module that XLA compiles.
+        lower: seconds of tracing and lowering, including what a contender adds to them.
         passes: seconds of rewriting.
         xla: seconds of XLA.
-        rules: how often each rule fired.
+        rules: the number of rewrites by each rule.
     """
 
     call: Any
@@ -38,13 +38,13 @@ class Compiled:
 
     @property
     def temporaries(self) -> int:
-        """Bytes that the executable allocates beside arguments and results, by XLA's count."""
+        """Bytes of temporaries that the executable allocates, as XLA reports them."""
         return int(getattr(self.call.memory_analysis(), "temp_size_in_bytes", 0))
 
 
 def compile_program(contender: str, function: Function, args: tuple[Any, ...]) -> Compiled:
-    """Compile as "plain" `jax.jit` does, by "enzyme", or by a level such as "O2"."""
-    jax.clear_caches()  # else nothing is traced twice, nor is XLA asked twice for one module
+    """Compile with "plain" `jax.jit`, with "enzyme", or at a level such as "O2"."""
+    jax.clear_caches()  # otherwise a second compilation would hit the caches of JAX
     if contender == "enzyme":
         return _by_enzyme(function, args)
     return (
@@ -68,10 +68,10 @@ def _by_level(level: str, function: Function, args: tuple[Any, ...]) -> Compiled
 
 
 def _by_enzyme(function: Function, args: tuple[Any, ...]) -> Compiled:
-    """By Enzyme-JAX's default pipeline of optimisations.
+    """Compile with Enzyme-JAX's default optimization pipeline.
 
-    It traces and compiles the plain program once more to find unused arguments: that is counted as
-    lowering, since its user waits for it.
+    Enzyme-JAX traces and compiles the plain program a second time to find unused arguments. That
+    time counts as lowering, because its user waits for it.
     """
     from enzyme_ad.jax import enzyme_jax_ir, primitives
 

@@ -1,16 +1,16 @@
-"""What `jxc explain` costs a program that compiles nothing new, and one that does.
+"""The overhead of `jxc explain`, for programs that compile nothing new and for one that does.
 
     python benchmarks/explain_overhead.py [--json]
 
-Each case runs with a recording open and without, in turn; what is printed is the median of the
-ratios of neighbouring rounds, and how far the middle half of them lies apart. The rounds without
-are measured against each other in the same way: what differs there is noise. It is processor time
-that is measured, of all threads, so that other programs on the machine matter little.
+Each case alternates between a recorded and an unrecorded run. The script prints the median ratio of
+adjacent rounds and its interquartile range. It compares the unrecorded runs with each other in the
+same way, which shows the noise. It measures processor time of all threads, so that other programs
+on the machine have little influence.
 
-- a step under `jax.jit`: the C++ path;
-- the same under `jax.grad`, outside of jit: JAX's Python path at each call;
-- operations outside of jit;
-- functions that are new each time: tracing, lowering and XLA, recorded.
+- jit: a step under `jax.jit`, dispatched in C++;
+- grad: the same step under `jax.grad` outside of jit, dispatched in Python at each call;
+- eager: operations outside of jit;
+- compile: a new function each time, so that tracing, lowering and XLA run and are recorded.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CALLS = {"jit": 4000, "grad": 40, "eager": 1000, "compile": 1}
 
 
 def cases() -> dict[str, Callable[[], object]]:
-    """What is called, by name; nothing in it is compiled anew but in "compile"."""
+    """The functions to call, by name. Only "compile" compiles at each call."""
     x = jnp.linspace(0.0, 1.0, 64)
     weight = jnp.eye(64)
 
@@ -60,7 +60,7 @@ def cases() -> dict[str, Callable[[], object]]:
 
 
 def seconds(call: Callable[[], object], times: int, *, recorded: bool) -> float:
-    """Of so many calls, one warm-up left out."""
+    """Processor seconds of `times` calls, after one warm-up call."""
     context = jxc.explain() if recorded else contextlib.nullcontext()
     with context:
         call()
@@ -72,7 +72,7 @@ def seconds(call: Callable[[], object], times: int, *, recorded: bool) -> float:
 
 
 def ratios(call: Callable[[], object], times: int, rounds: int) -> dict[str, list[float]]:
-    """Recorded over plain, and plain over plain, for each round."""
+    """The ratios of recorded to plain time and of plain to plain time, per round."""
     found: dict[str, list[float]] = {"recorded": [], "noise": []}
     for round_ in range(rounds):
         order = ("plain", "recorded", "again") if round_ % 2 else ("again", "recorded", "plain")
@@ -84,29 +84,29 @@ def ratios(call: Callable[[], object], times: int, rounds: int) -> dict[str, lis
 
 
 def summary(values: list[float]) -> dict[str, float]:
-    """The median, and the quartiles around it."""
+    """The median and the quartiles."""
     low, middle, high = statistics.quantiles(values, n=4)
     return {"median": middle, "low": low, "high": high}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="What `jxc explain` costs.")
+    parser = argparse.ArgumentParser(description="The overhead of `jxc explain`.")
     parser.add_argument("--json", action="store_true", help="print one object")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="rounds of each case")
     options = parser.parse_args()
-    figures = {}
+    metrics = {}
     for name, call in cases().items():
         measured = ratios(call, CALLS[name], options.rounds)
-        figures[name] = {kind: summary(values) for kind, values in measured.items()}
+        metrics[name] = {kind: summary(values) for kind, values in measured.items()}
     if options.json:
-        print(json.dumps({"schema_version": 1, "rounds": options.rounds, "ratios": figures}))
+        print(json.dumps({"schema_version": 1, "rounds": options.rounds, "ratios": metrics}))
         return
-    for name, kinds in figures.items():
-        words = [
+    for name, kinds in metrics.items():
+        parts = [
             f"{kind} {s['median']:.3f} ({s['low']:.3f}-{s['high']:.3f})"
             for kind, s in kinds.items()
         ]
-        print(f"{name:8}  {'   '.join(words)}")
+        print(f"{name:8}  {'   '.join(parts)}")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
-"""Seconds an epoch of Keras's `model.fit`, with JXC_PIPELINE=O2 in the environment and without.
+"""Seconds per epoch of Keras `model.fit`, with and without JXC_PIPELINE=O2 in the environment.
 
     python benchmarks/fit.py [--network MobileNetV2] [--size 96] [--results FILE]
 
-Nothing of the program changes, only the environment. Fresh processes, in turn; seconds are medians
-of the epochs after the first, which compiles. Random images, random labels.
+The program is unchanged; only the environment differs. Fresh processes alternate between the two
+settings. Times are medians over the epochs after the first, which compiles. Images and labels are
+random.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ TITLE = "## Keras model.fit"
 
 
 def train(given: argparse.Namespace) -> dict[str, Any]:
-    """Train a network of keras.applications, here and now; what its epochs took and lost."""
+    """Train a network of keras.applications in this process; return its times and losses."""
     import keras
     import numpy as np
 
@@ -50,26 +51,26 @@ def train(given: argparse.Namespace) -> dict[str, Any]:
         def on_train_batch_end(self, batch, logs=None):
             losses.append(logs["loss"])
 
-    heard = _heard()
+    compilations = _compilation_log()
     options = {"batch_size": given.batch, "epochs": given.epochs, "callbacks": [Clock()]}
     model.fit(images, labels, verbose=0, **options)
-    hits = dict(heard.hits) if heard else {}
+    hits = dict(compilations.hits) if compilations else {}
     return {"first": seconds[0], "seconds": seconds[1:], "losses": losses, "hits": hits}
 
 
-def _heard() -> Any:
-    """What hears of the programs that jxc rewrites; nothing in a process that never imports it."""
+def _compilation_log() -> Any:
+    """A log of the programs that jxc rewrites; None in a process without a pipeline."""
     if not os.environ.get("JXC_PIPELINE"):
         return None
     from jxc.backend import log
 
-    heard = log.Log()
-    log.start(heard)
-    return heard
+    compilations = log.Log()
+    log.start(compilations)
+    return compilations
 
 
 def in_process(pipeline: str, given: argparse.Namespace, *flags: str) -> dict[str, Any]:
-    """What a fresh process tells, with a pipeline in its environment or with none."""
+    """The result of training in a fresh process, with a pipeline in its environment or without."""
     environment = {**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
     environment |= {"TF_CPP_MIN_LOG_LEVEL": "1", "JXC_PIPELINE": pipeline}
     command = [sys.executable, "-W", "ignore", __file__, "--child", *flags]
@@ -82,7 +83,7 @@ def in_process(pipeline: str, given: argparse.Namespace, *flags: str) -> dict[st
 
 
 def compare(given: argparse.Namespace) -> dict[str, Any]:
-    """Both ways, in turn, as figures for JSON."""
+    """The measurements of both settings, ready for JSON."""
     runs: dict[str, list[dict[str, Any]]] = {"": [], "O2": []}
     for turn in range(given.processes):
         for pipeline in ("", "O2") if turn % 2 == 0 else ("O2", ""):
@@ -103,23 +104,26 @@ def compare(given: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def lines(told: dict[str, Any]) -> list[str]:
-    """The figures in words, a line for each fact."""
-    ratio, first, losses = Interval(**told["ratio"]), told["first"], told["losses"]
+def lines(measured: dict[str, Any]) -> list[str]:
+    """The measurements as text, one fact per line."""
+    ratio, first, losses = Interval(**measured["ratio"]), measured["first"], measured["losses"]
     ends = ", ".join(f"{name} {each[0]:.6f} to {each[-1]:.3f}" for name, each in losses.items())
     return [
-        f"{told['network']}: an epoch takes {told['plain']:.2f} s, with JXC_PIPELINE=O2 "
-        f"{told['O2']:.2f} s: {ratio.median:.2f} times as fast [{ratio.low:.2f}, {ratio.high:.2f}]",
+        f"{measured['network']}: an epoch takes {measured['plain']:.2f} s, with JXC_PIPELINE=O2 "
+        f"{measured['O2']:.2f} s: {ratio.median:.2f} times as fast "
+        f"[{ratio.low:.2f}, {ratio.high:.2f}]",
         f"the first epoch, which compiles: {first['plain']:.1f} s and {first['O2']:.1f} s",
         f"loss from the first batch to the last: {ends}",
-        f"rules that fired: {sum(told['rules'].values())}",
+        f"rewrites: {sum(measured['rules'].values())}",
     ]
 
 
-def write_section(file: Path, told: dict[str, Any]) -> None:
-    """Put the figures at the end of a Markdown file, in place of older ones."""
+def write_section(file: Path, measured: dict[str, Any]) -> None:
+    """Write the measurements as the last section of a Markdown file, replacing an older one."""
     before = file.read_text().partition(TITLE)[0].rstrip() if file.exists() else ""
-    file.write_text(f"{before}\n\n{TITLE}\n\n" + "\n".join(f"- {x}" for x in lines(told)) + "\n")
+    file.write_text(
+        f"{before}\n\n{TITLE}\n\n" + "\n".join(f"- {x}" for x in lines(measured)) + "\n"
+    )
 
 
 def main() -> int:
@@ -130,7 +134,7 @@ def main() -> int:
     add("--batch", type=int, default=8)
     add("--steps", type=int, default=8, help="batches in an epoch")
     add("--epochs", type=int, default=4)
-    add("--processes", type=int, default=2, help="of each kind")
+    add("--processes", type=int, default=2, help="number of processes per setting")
     add("--json", action="store_true", help="print one object")
     add("--results", type=Path, help="add a section to this Markdown file")
     add("--child", action="store_true", help=argparse.SUPPRESS)
@@ -139,13 +143,13 @@ def main() -> int:
     if given.child:
         print(json.dumps(train(given)))
         return 0
-    told = compare(given)
+    measured = compare(given)
     if given.json:
-        print(json.dumps({"schema_version": 1, **told}, indent=2))
+        print(json.dumps({"schema_version": 1, **measured}, indent=2))
     else:
-        print("\n".join(lines(told)))
+        print("\n".join(lines(measured)))
     if given.results:
-        write_section(given.results, told)
+        write_section(given.results, measured)
     return 0
 
 

@@ -1,9 +1,9 @@
-"""Install the packages that models are taken from, each `bench` extra of pyproject.toml.
+"""Install the packages of the models: every `bench` extra of pyproject.toml.
 
     python benchmarks/install.py
 
-All at once; where that fails, one extra after the other, with pip's reason for each that is left
-out. Reasons are kept beside the environment, and `run.py` prints them with the models it skips.
+The script installs all extras at once. If that fails, it installs them one by one and stores pip's
+error for each extra that failed. `run.py` prints these errors with the models that it skips.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ REASONS = Path(sys.prefix) / "bench-not-installed.json"
 
 
 def bench_extras(pyproject: Path) -> list[str]:
-    """The names of the extras that models need."""
+    """The names of the extras that the models need."""
     project = tomllib.loads(pyproject.read_text())["project"]
     return [name for name in project["optional-dependencies"] if name.startswith("bench")]
 
 
 def install(extras: list[str]) -> str:
-    """Why these cannot be installed beside jxc; empty where they are now."""
+    """Install extras together with jxc. Return pip's error, or an empty string."""
     wanted = f"{ROOT}[{','.join(extras)}]"
     command = [sys.executable, "-m", "pip", "install", "-q", "-e", wanted]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -34,7 +34,7 @@ def install(extras: list[str]) -> str:
 
 def _reason(stderr: str) -> str:
     lines = [line.strip() for line in stderr.splitlines() if line.startswith("ERROR")]
-    return (lines or [stderr.strip()[-200:] or "pip failed without a word"])[-1]
+    return (lines or [stderr.strip()[-200:] or "pip failed without a message"])[-1]
 
 
 def main() -> int:

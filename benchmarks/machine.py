@@ -1,4 +1,4 @@
-"""Where and with what the figures were taken."""
+"""The machine and the versions that a benchmark ran on."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PACKAGES += ("diffrax", "numpyro", "dynamax", "mujoco_mjx", "enzyme_ad")
 
 
 def circumstances() -> dict[str, Any]:
-    """Date, commit, machine, versions, the rates of decisions, what could not be installed."""
+    """The date, commit, machine, versions, rates, and the extras that could not be installed."""
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": _commit(),

@@ -1,12 +1,12 @@
-"""What jxc costs where it gains nothing: per call, per process, per op.
+"""The overhead of jxc per call, per process and per op.
 
     python benchmarks/overhead.py [--json]
 
-- microseconds a call through `jxc.jit`, and through `jax.jit` inside `jxc.use`, above `jax.jit`;
-- seconds of `jxc opt` on a small file above `python -c 'import jaxlib.mlir.ir'`;
-- microseconds an op of `opt("O1")` on a long chain of elementwise ops.
+- microseconds per call that `jxc.jit`, or `jax.jit` inside `jxc.use`, adds to `jax.jit`;
+- seconds that `jxc opt` on a small file adds to `python -c 'import jaxlib.mlir.ir'`;
+- microseconds per op of `opt("O1")` on a long chain of elementwise ops.
 
-Each pair is measured in turn, and the median of the differences is printed.
+Each pair is measured alternately. The script prints the median of the differences.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ def seconds(call: Callable[[], object], times: int = 1) -> float:
     return (perf_counter() - start) / times
 
 
-def above(
+def added_seconds(
     base: Callable[[], object], other: Callable[[], object], rounds: int, times: int
 ) -> float:
-    """Seconds that one call of `other` takes above one of `base`: a median over rounds."""
+    """Seconds that a call of `other` takes longer than one of `base`: a median over rounds."""
     base(), other()
     return statistics.median(seconds(other, times) - seconds(base, times) for _ in range(rounds))
 
@@ -62,9 +62,9 @@ def per_call() -> dict[str, float]:
 
     used = statistics.median(inside() - seconds(lambda: plain(x), CALLS) for _ in range(ROUNDS))
     return {
-        "jxc.jit above jax.jit, us a call": 1e6
-        * above(lambda: plain(x), lambda: ours(x), ROUNDS, CALLS),
-        "jax.jit inside jxc.use, us a call": 1e6 * used,
+        "jxc.jit added_seconds jax.jit, us per call": 1e6
+        * added_seconds(lambda: plain(x), lambda: ours(x), ROUNDS, CALLS),
+        "jax.jit inside jxc.use, us per call": 1e6 * used,
     }
 
 
@@ -73,13 +73,13 @@ def per_process() -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         module = Path(folder) / "small.mlir"
         module.write_text(jxc.lower(lambda x: jnp.tanh(x) * 2, jnp.ones(4)).as_text())
-        figures = {}
+        metrics = {}
         for passes in ("cse", "O2"):
             base = [sys.executable, "-c", "import jaxlib.mlir.ir"]
             ours = [str(bin_dir / "jxc"), "opt", str(module), "-p", passes]
-            gap = above(lambda c=base: run(c), lambda c=ours: run(c), STARTS, 1)
-            figures[f"jxc opt -p {passes} above importing MLIR, s"] = gap
-    return figures
+            gap = added_seconds(lambda c=base: run(c), lambda c=ours: run(c), STARTS, 1)
+            metrics[f"jxc opt -p {passes} added_seconds importing MLIR, s"] = gap
+    return metrics
 
 
 def run(command: list[str]) -> None:
@@ -95,19 +95,19 @@ def per_op() -> dict[str, float]:
     low = jxc.lower(chain, jnp.ones(8))
     low.opt("O1")
     each = statistics.median(seconds(lambda: low.opt("O1")) for _ in range(5))
-    return {"opt O1, us an op": 1e6 * each / count_ops(low.module)}
+    return {"opt O1, us per op": 1e6 * each / count_ops(low.module)}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print one object")
     as_json = parser.parse_args().json
-    figures = {**per_call(), **per_process(), **per_op()}
+    metrics = {**per_call(), **per_process(), **per_op()}
     if as_json:
-        print(json.dumps({"schema_version": 1, "jax": jax.__version__, **figures}, indent=2))
+        print(json.dumps({"schema_version": 1, "jax": jax.__version__, **metrics}, indent=2))
         return
     print(f"jax {jax.__version__}, {os.cpu_count()} cores")
-    for name, value in figures.items():
+    for name, value in metrics.items():
         print(f"{value:10.3f}  {name}")
 
 

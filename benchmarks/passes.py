@@ -1,11 +1,11 @@
-"""What passes cost: per level, pass and rule, against XLA's compile time of the same module.
+"""Pass time per level, pass and rule, relative to XLA's compile time of the same module.
 
     python benchmarks/passes.py [--json] [--models NAME,..] [--sizes 100,1000,..] [--rules N]
 
-Two tables. Models: seconds of O1 and O2 beside XLA's compile time of the module as JAX lowered it,
-measured in turn in this process; medians. Sizes: microseconds an op at each level for modules of
-growing size (training steps of a perceptron, one after the other), to see that growth is linear.
-`--rules` adds the costliest rules over all models.
+The first table lists the seconds of O1, of O2, and of XLA's compilation of the module that JAX
+lowered. They are medians of alternating measurements in this process. The second table lists
+microseconds per op at each level for modules of growing size (consecutive training steps of a
+perceptron). It shows whether pass time grows linearly. `--rules` adds the most expensive rules.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ QUICK = [name for name, model in MODELS.items() if model.quick]
 
 
 def passes_seconds(module: ir.Module, level: str) -> tuple[float, Any]:
-    """Seconds of everything that a level does to a copy of a module, checks included."""
+    """Seconds that a level takes on a copy of a module, with all checks, and its report."""
     copy, pipeline = clone_module(module), make_pipeline(level)
     start = perf_counter()
     report = run_pipeline(copy, pipeline, PassContext())
@@ -50,7 +50,7 @@ def passes_seconds(module: ir.Module, level: str) -> tuple[float, Any]:
 
 
 def model_row(name: str, rounds: int, rules: Counter[str]) -> dict[str, Any]:
-    """One model's figures; XLA compiles it as often as the levels run, in turn."""
+    """The measurements of one model; XLA compiles it once per round."""
     function, args = MODELS[name]()
     lowered = jxc.lower(function, *args)
     seconds: dict[str, list[float]] = {key: [] for key in (*LEVELS, "XLA")}
@@ -70,17 +70,17 @@ def model_row(name: str, rounds: int, rules: Counter[str]) -> dict[str, Any]:
 
 
 def repeated(module: ir.Module, ops: int) -> ir.Module:
-    """A module of about `ops` ops: @main's body again and again, each on what the last one gave."""
+    """A module of about `ops` ops: copies of @main's body, each applied to the last results."""
     copy = jxc.opt(read_module(write_bytecode(module), make_context()), "inline{default-pipeline=}")
     main = next(op for op in copy.body.operations if "main" in str(op.attributes["sym_name"]))
     block = main.regions[0].blocks[0]
     *body, end = block.operations
-    given: dict[ir.Value, ir.Value] = dict(zip(block.arguments, block.arguments, strict=True))
+    values_of: dict[ir.Value, ir.Value] = dict(zip(block.arguments, block.arguments, strict=True))
     results = list(end.operands)
     with copy.context, ir.InsertionPoint(end):
         for _ in range(max(0, ops // len(body) - 1)):
-            given = _passed_on(given, results)
-            values = dict(given)
+            values_of = _matched_by_type(values_of, results)
+            values = dict(values_of)
             for op in body:
                 clone = op.operation.clone()
                 for index, operand in enumerate(op.operands):
@@ -92,13 +92,13 @@ def repeated(module: ir.Module, ops: int) -> ir.Module:
     return copy
 
 
-def _passed_on(
-    given: dict[ir.Value, ir.Value], results: list[ir.Value]
+def _matched_by_type(
+    values_of: dict[ir.Value, ir.Value], results: list[ir.Value]
 ) -> dict[ir.Value, ir.Value]:
-    """For each argument a result of its type, each once; what it was where there is none."""
+    """For each argument an unused result of its type, or its old value if there is none."""
     left = list(results)
     passed = {}
-    for argument, value in given.items():
+    for argument, value in values_of.items():
         fitting = next((r for r in left if r.type == argument.type), None)
         if fitting is not None:
             left.remove(fitting)
@@ -112,21 +112,21 @@ def size_row(module: ir.Module, ops: int, rounds: int) -> dict[str, Any]:
     row: dict[str, Any] = {"ops": count}
     for level in LEVELS:
         spent = statistics.median(passes_seconds(large, level)[0] for _ in range(rounds))
-        row[f"{level}, us an op"] = 1e6 * spent / count
+        row[f"{level}, us per op"] = 1e6 * spent / count
     return row
 
 
 def shown(title: str, rows: list[dict[str, Any]]) -> Table:
-    """Rows of figures as a table, seconds to the millisecond."""
+    """Rows of measurements as a table."""
     table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left")
     for key in rows[0]:
         table.add_column(key, justify="left" if key in ("model", "rule") else "right")
     for row in rows:
-        table.add_row(*(_figure(key, value) for key, value in row.items()))
+        table.add_row(*(_cell(key, value) for key, value in row.items()))
     return table
 
 
-def _figure(key: str, value: Any) -> str:
+def _cell(key: str, value: Any) -> str:
     if "/" in key:
         return f"{100 * value:.1f}%"
     if "us" in key:
@@ -136,10 +136,12 @@ def _figure(key: str, value: Any) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--models", default=",".join(QUICK), help="names, after commas")
-    parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="ops, after commas")
+    parser.add_argument("--models", default=",".join(QUICK), help="names, separated by commas")
+    parser.add_argument(
+        "--sizes", default=",".join(map(str, SIZES)), help="numbers of ops, separated by commas"
+    )
     parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--rules", type=int, default=0, help="how many of the costliest to show")
+    parser.add_argument("--rules", type=int, default=0, help="number of expensive rules to show")
     parser.add_argument("--json", action="store_true", help="print one object")
     options = parser.parse_args()
 
@@ -153,20 +155,20 @@ def main() -> int:
     count = sum(len(found.rules) for found in our_passes())
     median = statistics.median(row["O2 / XLA"] for row in models) if models else float("nan")
     if options.json:
-        told = {"schema_version": 1, "jax": jax.__version__, "rules": count}
-        told |= {"models": models, "sizes": sizes, "median": median}
-        print(json.dumps(told, indent=2))
+        measured = {"schema_version": 1, "jax": jax.__version__, "rules": count}
+        measured |= {"models": models, "sizes": sizes, "median": median}
+        print(json.dumps(measured, indent=2))
         return 0
     console = Console(highlight=False)
     console.print(f"jax {jax.__version__}, {os.cpu_count()} cores, {count} rules")
     if models:
-        console.print(shown("Seconds of passes, and of XLA's compilation", models))
+        console.print(shown("Seconds of passes and of XLA's compilation", models))
         console.print(f"O2 takes {100 * median:.1f}% of XLA's compile time at the median\n")
     if sizes:
         console.print(shown("Growth with the size of the module", sizes))
     if options.rules:
         costly = [{"rule": name, "s": s} for name, s in rules.most_common(options.rules)]
-        console.print(shown("The costliest rules over all models", costly))
+        console.print(shown("The most expensive rules over all models", costly))
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Ratios drawn: a line per model, a dot and its interval per contender, on a logarithmic axis."""
+"""Plot speed-up ratios: one line per model, one dot with its interval per contender, log axis."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TICKS = (0.5, 0.7, 1, 1.5, 2, 3, 5, 7, 10, 15, 20, 30)
 
 
 def draw(results: Sequence[Result], names: Sequence[str], file: Path, title: str) -> None:
-    """Write the picture, as SVG or PNG by the file's ending.
+    """Write the plot as SVG or PNG, by the file's suffix.
 
     Raises:
         ImportError: matplotlib is not installed.

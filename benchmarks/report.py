@@ -1,4 +1,4 @@
-"""Results as tables: for a terminal of 80 columns, and in Markdown."""
+"""Results as tables, for a terminal of 80 columns and in Markdown."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from rich.text import Text
 
 STYLES = {"WRONG": "bold red", "slower": "yellow", "failed": "dim", "": ""}
 MARKS = {"WRONG": " WRONG", "slower": " !", "": "  "}
-LEGEND = f"times as fast as plain; ! the whole interval lies below {SLOWER}"
+LEGEND = f"speed-up over plain; ! the whole interval is below {SLOWER}"
 
 
 def by_ratio(results: Sequence[Result], name: str) -> list[Result]:
-    """Models that a contender ran, the most gained first."""
+    """The results of models that a contender ran, largest speed-up first."""
     ran = [(c.ratio.median, r) for r in results if (c := r.contender(name))]
     return [result for _, result in sorted(ran, key=lambda pair: -pair[0])]
 
 
 def leading(names: Sequence[str]) -> str:
-    """The contender that models are sorted by."""
+    """The contender whose speed-up sorts the models."""
     return "O2" if "O2" in names else names[-1]
 
 
 def run_table(results: Sequence[Result], names: Sequence[str]) -> Table:
-    """Run times: plain's, and how many times as fast each contender is; 80 columns wide at most."""
+    """A table of plain run times and speed-ups; at most 80 columns wide."""
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), caption=LEGEND, caption_justify="left")
     table.add_column("model", no_wrap=True)
     table.add_column("plain ms", justify="right")
@@ -46,8 +46,8 @@ def _cell(contender: Contender) -> str:
 
 
 def _verdicts(names: Sequence[str], contenders: Sequence[Contender]) -> str:
-    told = ((n, c.verdict) for n, c in zip(names, contenders, strict=True))
-    return ", ".join(f"{name} {verdict}" for name, verdict in told if verdict)
+    summary = ((n, c.verdict) for n, c in zip(names, contenders, strict=True))
+    return ", ".join(f"{name} {verdict}" for name, verdict in summary if verdict)
 
 
 def _interval(contender: Contender) -> str:
@@ -57,46 +57,46 @@ def _interval(contender: Contender) -> str:
 
 
 def milliseconds(seconds: float) -> str:
-    """Three figures of milliseconds, without an exponent."""
+    """Milliseconds with three significant digits and no exponent."""
     value = 1e3 * seconds
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def summary_lines(results: Sequence[Result], names: Sequence[str]) -> list[str]:
-    """What holds over all models, a line for each fact."""
+    """Summary lines over all models, one fact per line."""
     lines = []
     for name in names:
-        told = summarise(results, name)
-        if not told.models:
+        summary = summarise(results, name)
+        if not summary.models:
             continue
-        worst, by = told.worst
+        worst, by = summary.worst
         lines.append(
-            f"{name}: {told.ratio:.2f}x over {told.models} models, {told.windows:.2f}x over those "
-            "with depthwise or grouped convolutions or pooling (geometric means)"
+            f"{name}: {summary.ratio:.2f}x over {summary.models} models, {summary.windows:.2f}x "
+            "over those with depthwise or grouped convolutions or pooling (geometric means)"
         )
         lines.append(
-            f"{name}: compiles in {told.compile_mean:.2f}x plain's time in the mean, at worst "
-            f"{by:.2f}x ({worst})"
+            f"{name}: compile time {summary.compile_mean:.2f}x that of plain (geometric mean), at "
+            f"worst {by:.2f}x ({worst})"
         )
         lines += [
             f"{name}: {len(models)} {what}: {', '.join(models) or 'none'}"
             for what, models in (
-                (f"with the whole interval below {SLOWER}", told.slower),
-                ("WRONG, beyond the program's own sensitivity", told.wrong),
+                (f"with the whole interval below {SLOWER}", summary.slower),
+                ("WRONG, beyond the program's own sensitivity", summary.wrong),
             )
         ]
-        lines += [f"{name}: {model} failed: {why}" for model, why in told.failed.items()]
+        lines += [f"{name}: {model} failed: {why}" for model, why in summary.failed.items()]
     return lines + against_lines(results) + skipped_lines(results) + process_lines(results)
 
 
 def process_lines(results: Sequence[Result]) -> list[str]:
-    """From how many fresh processes the figures of how many models are."""
+    """The number of fresh processes behind the measurements."""
     counts = Counter(result.processes for result in results if result.processes)
     return [f"fresh processes for each of {n} models: {each}" for each, n in counts.items()]
 
 
 def against_lines(results: Sequence[Result]) -> list[str]:
-    """O2 against Enzyme-JAX: how often the interval lies on which side of 1."""
+    """O2 compared with Enzyme-JAX: the number of models on which each is faster."""
     pairs = {r.model: r.against for r in results if r.against}
     if not pairs:
         return []
@@ -104,25 +104,25 @@ def against_lines(results: Sequence[Result]) -> list[str]:
     behind = [model for model, ratio in pairs.items() if ratio.high < 1]
     return [
         f"O2 against enzyme on {len(pairs)} models: faster on {len(ahead)}, slower on "
-        f"{len(behind)}, the rest within the interval",
+        f"{len(behind)}, no significant difference on the rest",
         f"enzyme is faster than O2 on: {', '.join(behind) or 'none'}",
     ]
 
 
 def skipped_lines(results: Sequence[Result]) -> list[str]:
-    """How many models were skipped, how many died, and why each."""
+    """The number of models that were skipped or failed, with the reason for each."""
     skipped = [f"{result.model}: {result.skipped}" for result in results if result.skipped]
     broken = [f"{result.model}: {result.broken}" for result in results if result.broken]
     return [f"{len(skipped)} skipped", *skipped, f"{len(broken)} broken", *broken]
 
 
 def not_installed_lines(about: dict[str, Any]) -> list[str]:
-    """What pip said about each extra that could not be installed."""
+    """pip's error for each extra that could not be installed."""
     return [f"not installed: {extra}: {why}" for extra, why in about["not_installed"].items()]
 
 
 def markdown_runs(results: Sequence[Result], names: Sequence[str]) -> str:
-    """The table of run times with intervals, sorted by ratio."""
+    """The Markdown table of run times with intervals, sorted by speed-up."""
     first = ["model", "plain, ms", *(f"{name} [95%]" for name in names), ""]
     rows = [first, ["---", *["---:"] * (len(names) + 1), "---"]]
     for result in by_ratio(results, leading(names)):
@@ -136,7 +136,7 @@ def markdown_runs(results: Sequence[Result], names: Sequence[str]) -> str:
 
 
 def markdown_compiles(results: Sequence[Result], name: str) -> str:
-    """Ops, compile times, temporaries and errors of one contender beside plain's."""
+    """A Markdown table: ops, compile times, temporaries, errors of plain and a contender."""
     first = ["model", "ops", "passes, ms", "XLA, s", "total, s", "compile", "temporaries, MiB"]
     rows = [[*first, "error", "one ulp"], ["---", *["---:"] * 8]]
     for result in by_ratio(results, name):

@@ -1,4 +1,4 @@
-"""What the processes of one model told, put together; and figures over all models."""
+"""Combine the measurements of a model's processes, and summarize over all models."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import Any
 from intervals import Interval, geometric_mean, median_interval
 
 SLOWER = 0.97
-"""A ratio whose whole interval lies below this is a loss: the noise of a pair of equals is less."""
+"""A ratio whose whole interval is below this counts as slower. Equal programs stay above it."""
 
 EQUAL = Interval(1.0, 1.0, 1.0)
 
 
 @dataclass(frozen=True)
 class Contender:
-    """One contender on one model; seconds and bytes are medians over processes.
+    """The measurements of one contender on one model. Seconds are medians over processes.
 
     Attributes:
-        failed: why there are no figures; empty where there are.
-        ratio: plain's seconds over this one's, by rounds: above 1 is faster.
-        compile_ratio: passes and XLA over XLA's compilation of plain.
-        error: the largest relative difference from plain's results.
-        sensitivity: the same of plain itself when its inputs move by one ulp.
-        agrees: whether the error is rounding, by that measure, and NaNs lie where they did.
+        failed: why there are no measurements; empty if there are.
+        ratio: plain seconds divided by this contender's, per round; above 1 is faster.
+        compile_ratio: seconds of passes and XLA divided by XLA's seconds for plain.
+        error: the largest relative difference from the results of plain.
+        sensitivity: the same for plain when its inputs change by one ulp.
+        agrees: whether the error is rounding by that measure, with NaNs at the same positions.
     """
 
     failed: str = ""
@@ -44,12 +44,12 @@ class Contender:
 
     @property
     def total(self) -> float:
-        """Seconds from the function to the executable."""
+        """Seconds from the Python function to the executable."""
         return self.lower + self.passes + self.xla
 
     @property
     def verdict(self) -> str:
-        """WRONG, failed, slower, or nothing."""
+        """WRONG, failed, slower, or an empty string."""
         if self.failed:
             return "failed"
         if not self.agrees:
@@ -59,15 +59,15 @@ class Contender:
 
 @dataclass(frozen=True)
 class Result:
-    """One model.
+    """The measurements of all contenders on one model.
 
     Attributes:
         windows: whether it holds depthwise or grouped convolutions or pooling.
-        skipped: why it was not run; empty where it was.
-        broken: how its process died; empty where none did.
-        contenders: by name, "plain" among them.
-        against: the seconds of "enzyme" over those of "O2", where both ran.
-        processes: how many told of it.
+        skipped: why it was not run; empty if it was.
+        broken: how its process failed; empty if none did.
+        contenders: the contenders by name, including "plain".
+        against: seconds of "enzyme" divided by those of "O2", if both ran.
+        processes: the number of processes that measured it.
     """
 
     model: str
@@ -79,27 +79,27 @@ class Result:
     processes: int = 0
 
     def contender(self, name: str) -> Contender | None:
-        """One that has figures."""
+        """The contender of this name, if it was measured."""
         found = self.contenders.get(name)
         return found if found and not found.failed else None
 
 
-def gather(model: str, windows: bool, told: Sequence[dict[str, Any]]) -> Result:
-    """One model's result from the objects that its processes printed."""
-    for each in told:
+def gather(model: str, windows: bool, records: Sequence[dict[str, Any]]) -> Result:
+    """Combine the objects that a model's processes printed."""
+    for each in records:
         if each.get("skipped") or each.get("broken"):
             return Result(model, windows, each.get("skipped", ""), each.get("broken", ""))
-    runs = [each["contenders"] for each in told]
+    runs = [each["contenders"] for each in records]
     names = list(dict.fromkeys(["plain", *(name for run in runs for name in run)]))
     contenders = {name: _contender(name, runs) for name in names}
     against = None
     if all(name in contenders and not contenders[name].failed for name in ("O2", "enzyme")):
         against = _ratio("enzyme", "O2", runs)
-    return Result(model, windows, contenders=contenders, against=against, processes=len(told))
+    return Result(model, windows, contenders=contenders, against=against, processes=len(records))
 
 
 def _contender(name: str, runs: list[dict[str, Any]]) -> Contender:
-    mine = [run.get(name, {"failed": "was not run"}) for run in runs]
+    mine = [run.get(name, {"failed": "not run"}) for run in runs]
     if failed := next((each["failed"] for each in mine if each.get("failed")), ""):
         return Contender(failed)
     return Contender(
@@ -118,9 +118,9 @@ def _contender(name: str, runs: list[dict[str, Any]]) -> Contender:
     )
 
 
-def _median(figures: Iterable[Sequence[float]]) -> float:
-    """Over all processes and rounds."""
-    return statistics.median(figure for each in figures for figure in each)
+def _median(samples: Iterable[Sequence[float]]) -> float:
+    """The median over all processes and rounds."""
+    return statistics.median(sample for each in samples for sample in each)
 
 
 def _compile_ratios(mine: dict[str, Any], plain: dict[str, Any]) -> list[float]:
@@ -129,23 +129,23 @@ def _compile_ratios(mine: dict[str, Any], plain: dict[str, Any]) -> list[float]:
 
 
 def _ratio(slow: str, fast: str, runs: list[dict[str, Any]]) -> Interval:
-    """How often one fits into the other, round by round."""
+    """The ratio of the seconds of two contenders, per round."""
     pairs = [zip(run[slow]["seconds"], run[fast]["seconds"], strict=True) for run in runs]
     return median_interval([[s / f for s, f in each] for each in pairs])
 
 
 @dataclass(frozen=True)
 class Summary:
-    """One contender over all models that it ran; means are geometric.
+    """One contender over all models that it ran. Means are geometric.
 
     Attributes:
-        ratio: of run times against plain.
-        windows: the same over the models with depthwise or grouped convolutions or pooling.
-        compile_mean: of compile times against plain.
-        worst: the model whose compile time grew most, and by how much.
-        slower: models whose interval lies below `SLOWER`.
+        ratio: the mean speed-up over plain.
+        windows: the same for models with depthwise or grouped convolutions or pooling.
+        compile_mean: the mean ratio of compile times to plain.
+        worst: the model with the largest compile-time ratio, and that ratio.
+        slower: models whose interval is below `SLOWER`.
         wrong: models whose results differ by more than rounding.
-        failed: models without figures, and why.
+        failed: models without measurements, and why.
     """
 
     models: int
@@ -159,7 +159,7 @@ class Summary:
 
 
 def summarise(results: Sequence[Result], name: str) -> Summary:
-    """One contender's figures over all models."""
+    """The summary of one contender over all models."""
     found = [(r, c) for r in results if (c := r.contender(name))]
     compiled = {result.model: contender.compile_ratio for result, contender in found}
     return Summary(

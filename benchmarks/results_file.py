@@ -1,4 +1,4 @@
-"""RESULTS.md: what a run found, with where and how it was measured."""
+"""Write RESULTS.md: the measurements of a run, the machine, and the method."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from report import markdown_compiles, markdown_runs, not_installed_lines, summar
 from results import Result
 
 METHOD = """\
-Each model is built with random weights in fresh processes, and compiled there by each contender
-with JAX's compilation cache off; then all of them run in turn, the order changing from round to
-round. A ratio is the median over all rounds of plain's seconds over the contender's in the same
-round; brackets hold its 95% interval, by a bootstrap over processes and rounds. Above 1 is faster
-than plain `jax.jit`. *slower* marks an interval below 0.97 as a whole; **WRONG** marks a result
-that lies further from plain's than 16 times what plain's own moves by when its inputs move by one
-ulp."""
+Each model is built with random weights in fresh processes. Each contender compiles it there with
+JAX's compilation cache disabled. All contenders then run in alternation, in another order each
+round. A ratio is the median over all rounds of the seconds of plain `jax.jit` divided by the
+contender's seconds in the same round; above 1 is faster than plain. Brackets hold the 95% interval,
+by a bootstrap over processes and rounds. *slower* marks an interval that is entirely below 0.97.
+**WRONG** marks a result whose error is more than 16 times the change of plain's result when its
+inputs change by one ulp."""
 
 
 def write_results(
@@ -26,19 +26,19 @@ def write_results(
     about: dict[str, Any],
     picture: str,
 ) -> None:
-    """Write the whole file anew.
+    """Replace the file.
 
     Args:
-        file: where.
+        file: the path to write.
         results: one for each model.
-        levels: the contenders beside plain that ran, in the order of columns.
-        about: what `machine.circumstances` gave.
+        levels: the contenders other than plain, in the order of columns.
+        about: the result of `machine.circumstances`.
         picture: the path of the plot relative to the file; empty for none.
     """
     versions = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
     lines = summary_lines(results, levels) + not_installed_lines(about)
     parts = [
-        "# Results\n\nWritten by `make bench`; not by hand.",
+        "# Results\n\nWritten by `make bench`. Do not edit.",
         f"- {about['date']}, commit {about['commit']}\n- {about['machine']}, load "
         f"{about['load']} at the start, Python {about['python']}, rates {about['rates']}\n"
         f"- {versions}",
@@ -49,19 +49,19 @@ def write_results(
         markdown_runs(results, levels) if levels else "",
     ]
     for level in levels:
-        parts += [f"## What {level} takes and changes", _explained(level)]
+        parts += [f"## Compilation with {level}", _explained(level)]
         parts += [markdown_compiles(results, level)]
     file.write_text("\n\n".join(part for part in parts if part) + "\n")
 
 
 def _explained(level: str) -> str:
-    told = (
-        "Plain first, then the contender. *total* is from the function to the executable; "
-        "*compile* is passes and XLA over plain's XLA."
+    text = (
+        "Arrows point from plain to the contender. *total* is the time from the function to the "
+        "executable. *compile* is the time of passes and XLA divided by plain's XLA time."
     )
     if level == "enzyme":
-        told += (
-            " Enzyme-JAX compiles the plain program once more to find unused arguments; that is in "
-            "*total* alone."
+        text += (
+            " Enzyme-JAX compiles the plain program a second time to find unused arguments. Only "
+            "*total* includes that time."
         )
-    return told
+    return text

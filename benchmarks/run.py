@@ -1,7 +1,8 @@
-"""Models under plain jax.jit, jxc's levels and Enzyme-JAX: run times, compile times, errors.
+"""Measure models under plain jax.jit, jxc's levels and Enzyme-JAX.
 
-Each model runs in fresh processes, one after the other; in each, every contender compiles the same
-program and all run in turn. Ratios are medians of rounds, with bootstrapped 95% intervals.
+The metrics are run time, compile time and error. Each model runs in fresh processes, one after the
+other. In each process, every contender compiles the same program, and all of them run in
+alternation. Ratios are medians over rounds with bootstrapped 95% intervals.
 """
 
 from __future__ import annotations
@@ -35,20 +36,24 @@ CONTENDERS = ("plain", "O0", "O1", "O2", "O3", "enzyme")
 def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     add = parser.add_argument
-    add("--models", default="*", help="patterns, after commas: 'keras-*,signal'")
-    add("--quick", action="store_true", help="some models of each family, fewer rounds")
-    add("--levels", default="O1,O2,enzyme", help=f"beside plain, of {', '.join(CONTENDERS[1:])}")
-    add("--processes", type=int, default=2, help="fresh ones for each model")
-    add("--rounds", type=int, default=40, help="at most, in each process")
-    add("--seconds", type=float, default=8.0, help="of running in each process, about")
-    add("--timeout", type=float, default=600.0, help="seconds that a process may take")
-    add("--raw", type=Path, help="append here what each process told, as JSON lines")
-    add("--read", type=Path, help="run nothing: put together what --raw kept in this file")
+    add("--models", default="*", help="patterns separated by commas: 'keras-*,signal'")
+    add("--quick", action="store_true", help="fewer models and rounds")
+    add(
+        "--levels",
+        default="O1,O2,enzyme",
+        help=f"contenders other than plain: {', '.join(CONTENDERS[1:])}",
+    )
+    add("--processes", type=int, default=2, help="number of fresh processes per model")
+    add("--rounds", type=int, default=40, help="maximum number of rounds per process")
+    add("--seconds", type=float, default=8.0, help="approximate run time per process")
+    add("--timeout", type=float, default=600.0, help="time limit of a process in seconds")
+    add("--raw", type=Path, help="append the record of each process to this file, as JSON lines")
+    add("--read", type=Path, help="run nothing; read the records that --raw wrote to this file")
     add("--json", action="store_true", help="print one object instead of tables")
     add("--history", type=Path, help="append one line of JSON to this file")
-    add("--plot", type=Path, help="draw the ratios: FILE.svg or FILE.png")
-    add("--results", type=Path, help="write tables and circumstances to this Markdown file")
-    add("--list", action="store_true", help="name the models and stop")
+    add("--plot", type=Path, help="plot the ratios to FILE.svg or FILE.png")
+    add("--results", type=Path, help="write the tables to this Markdown file")
+    add("--list", action="store_true", help="print the names of the models and exit")
     given = parser.parse_args()
     given.levels = given.levels.split(",")
     for level in given.levels:
@@ -63,7 +68,7 @@ def options() -> argparse.Namespace:
 
 
 def chosen(patterns: str, *, quick: bool) -> list[str]:
-    """The models that match some pattern, and are quick where that is asked for."""
+    """The names of the models that match a pattern, with `quick` only quick ones."""
     wanted = patterns.split(",")
     return [
         name
@@ -72,22 +77,31 @@ def chosen(patterns: str, *, quick: bool) -> list[str]:
     ]
 
 
-def run_process(name: str, levels: list[str], turn: int, given: argparse.Namespace) -> dict:
-    """What a fresh process tells about a model; where it dies by Enzyme-JAX, one without that."""
-    told = _process(name, ["plain", *levels], turn, given)
-    if "enzyme" not in levels or not told.get("broken"):
-        return told
-    others = _process(name, ["plain", *(x for x in levels if x != "enzyme")], turn, given)
+def run_process(name: str, levels: list[str], rotation: int, given: argparse.Namespace) -> dict:
+    """The record of a fresh process. If Enzyme-JAX crashes it, one without Enzyme-JAX runs."""
+    records = _process(name, ["plain", *levels], rotation, given)
+    if "enzyme" not in levels or not records.get("broken"):
+        return records
+    others = _process(name, ["plain", *(x for x in levels if x != "enzyme")], rotation, given)
     if not others.get("broken"):
-        others["contenders"]["enzyme"] = {"failed": told["broken"]}
+        others["contenders"]["enzyme"] = {"failed": records["broken"]}
     return others
 
 
-def _process(name: str, contenders: list[str], turn: int, given: argparse.Namespace) -> dict:
-    command = [sys.executable, "-W", "ignore", str(HERE / "worker.py"), name, f"--turn={turn}"]
+def _process(name: str, contenders: list[str], rotation: int, given: argparse.Namespace) -> dict:
+    command = [
+        sys.executable,
+        "-W",
+        "ignore",
+        str(HERE / "worker.py"),
+        name,
+        f"--rotation={rotation}",
+    ]
     command += [f"--contenders={','.join(contenders)}", f"--rounds={given.rounds}"]
     command += [f"--seconds={given.seconds}"]
-    settings = {k: v for k, v in os.environ.items() if k != "JXC_PIPELINE"}  # plain is plain
+    settings = {
+        k: v for k, v in os.environ.items() if k != "JXC_PIPELINE"
+    }  # plain jax.jit must not run passes
     options: dict[str, Any] = {"capture_output": True, "text": True, "env": settings}
     try:
         done = subprocess.run(command, timeout=given.timeout, check=False, **options)
@@ -100,31 +114,31 @@ def _process(name: str, contenders: list[str], turn: int, given: argparse.Namesp
 
 
 def run_all(given: argparse.Namespace) -> list[dict[str, Any]]:
-    """Every process of every model: all models once, then all again."""
-    told: list[dict[str, Any]] = []
-    idle: set[str] = set()  # what one process could not run, the next need not try
+    """Run every process of every model: all models once, then all again."""
+    records: list[dict[str, Any]] = []
+    failed: set[str] = set()  # models that failed are not tried again
     with shown_progress(len(given.names) * given.processes) as show:
-        for turn in range(given.processes):
+        for rotation in range(given.processes):
             for name in given.names:
                 show(name)
-                if name in idle:
+                if name in failed:
                     continue
-                told.append(run_process(name, given.levels, turn, given))
-                if told[-1].get("skipped") or told[-1].get("broken"):
-                    idle.add(name)
-                write_raw(given.raw, told[-1])
-    return told
+                records.append(run_process(name, given.levels, rotation, given))
+                if records[-1].get("skipped") or records[-1].get("broken"):
+                    failed.add(name)
+                write_raw(given.raw, records[-1])
+    return records
 
 
-def write_raw(file: Path | None, told: dict[str, Any]) -> None:
-    """Keep a line of JSON, where that is asked for."""
+def write_raw(file: Path | None, records: dict[str, Any]) -> None:
+    """Append a line of JSON to the file, if there is one."""
     if file:
         with file.open("a") as lines:
-            lines.write(json.dumps(told) + "\n")
+            lines.write(json.dumps(records) + "\n")
 
 
 def read_raw(file: Path, names: list[str]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """What `--raw` kept: what each process told of these models, and the last circumstances."""
+    """The records of these models in a file of `--raw`, and the last machine description."""
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     about = [line["about"] for line in lines if "about" in line]
     return [line for line in lines if line.get("model") in names], about[-1]
@@ -132,7 +146,7 @@ def read_raw(file: Path, names: list[str]) -> tuple[list[dict[str, Any]], dict[s
 
 @contextmanager
 def shown_progress(total: int) -> Iterator[Any]:
-    """A bar on stderr, where that is a terminal; called with what begins."""
+    """A progress bar on stderr if that is a terminal; call it with the name of each step."""
     console = Console(stderr=True)
     columns = [TextColumn("{task.description:30}"), BarColumn(20), MofNCompleteColumn()]
     with Progress(
@@ -142,16 +156,16 @@ def shown_progress(total: int) -> Iterator[Any]:
         yield lambda name: bar.update(task, advance=1, description=name)
 
 
-def grouped(told: list[dict[str, Any]]) -> list[Result]:
-    """One result per model, from what all of its processes told."""
+def grouped(records: list[dict[str, Any]]) -> list[Result]:
+    """One result per model, from the records of its processes."""
     by_model: dict[str, list[dict[str, Any]]] = {}
-    for each in told:
+    for each in records:
         by_model.setdefault(each["model"], []).append(each)
     return [gather(name, MODELS[name].windows, each) for name, each in by_model.items()]
 
 
-def record(results: list[Result], levels: list[str], about: dict[str, Any]) -> dict[str, Any]:
-    """Everything, as one object for JSON."""
+def as_json(results: list[Result], levels: list[str], about: dict[str, Any]) -> dict[str, Any]:
+    """All results as one object for JSON."""
     return {
         "schema_version": 1,
         **about,
@@ -167,14 +181,14 @@ def main() -> int:
         return 0
     about = circumstances()
     if given.read:
-        told, about = read_raw(given.read, given.names)
+        records, about = read_raw(given.read, given.names)
     else:
         write_raw(given.raw, {"about": about})
-        told = run_all(given)
-    results = grouped(told)
+        records = run_all(given)
+    results = grouped(records)
     levels = [name for name in given.levels if any(r.contender(name) for r in results)]
     if given.json:
-        print(json.dumps(record(results, levels, about), indent=2))
+        print(json.dumps(as_json(results, levels, about), indent=2))
     else:
         show(results, levels, about)
     write_files(results, levels, about, given)
@@ -182,13 +196,13 @@ def main() -> int:
 
 
 def _is_bad(result: Result) -> bool:
-    """Whether a process died, or jxc fails on the model or makes it wrong."""
+    """Whether a process failed, or jxc fails on the model or gives a wrong result."""
     ours = (each for name, each in result.contenders.items() if name != "enzyme")
     return bool(result.broken) or any(each.verdict in ("WRONG", "failed") for each in ours)
 
 
 def show(results: list[Result], levels: list[str], about: dict[str, Any]) -> None:
-    """Tables on the terminal, as wide as it is, or 80 columns into a file."""
+    """Print tables, as wide as the terminal, or with 80 columns into a file."""
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 80)
     if levels:
         console.print(run_table(results, levels))
@@ -199,10 +213,10 @@ def show(results: list[Result], levels: list[str], about: dict[str, Any]) -> Non
 def write_files(
     results: list[Result], levels: list[str], about: dict[str, Any], given: argparse.Namespace
 ) -> None:
-    """The files that the command line asks for."""
+    """Write the files that the command line names."""
     if given.history:
         with given.history.open("a") as file:
-            file.write(json.dumps(record(results, levels, about)) + "\n")
+            file.write(json.dumps(as_json(results, levels, about)) + "\n")
     if given.plot:
         drawn = [level for level in levels if level != "O1"] or levels
         draw(results, drawn, given.plot, f"{about['machine']}, jax {about['versions']['jax']}")

@@ -1,8 +1,8 @@
-"""One model in a process of its own: compiled by each contender, compared, and run in turn.
+"""Measure one model in this process: compile it with each contender, compare, and time it.
 
-    python benchmarks/worker.py MODEL --contenders plain,O1,O2,enzyme [--turn N] [--seconds S]
+    python benchmarks/worker.py MODEL --contenders plain,O1,O2,enzyme [--rotation N] [--seconds S]
 
-Prints one JSON object on its last line. `run.py` starts it, again and again.
+The last line of its output is a JSON object. `run.py` starts one such process per model and round.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from jxc.check.sensitivity import compare
 
 CACHE = Path(__file__).parent.parent / "build" / "bench-cache"
 COMPILE_ROUNDS, COMPILE_SECONDS = 3, 4.0
-LEAST_ROUNDS, TURN_SECONDS = 5, 0.02
+LEAST_ROUNDS, ROUND_SECONDS = 5, 0.02
 
 
 def build(name: str) -> Program:
-    """A model, its many small programs of random weights from a cache that is off afterwards."""
+    """Build a model. A persistent cache serves only the small programs that draw random weights."""
     settings = {
         "jax_compilation_cache_dir": str(CACHE),
         "jax_persistent_cache_min_compile_time_secs": 0.0,
@@ -43,62 +43,64 @@ def build(name: str) -> Program:
     return function, args
 
 
-def measured(name: str, contenders: list[str], turn: int, rounds: int, seconds: float) -> dict:
-    """Everything that this process can tell about a model, for each contender."""
+def measured(name: str, contenders: list[str], rotation: int, rounds: int, seconds: float) -> dict:
+    """The record of this process: all measurements of a model, per contender."""
     function, args = build(name)
-    compile_in_turn(contenders, turn, lambda x: x + 1, (1.0,))  # imports, XLA's own first steps
-    calls, told = compile_in_turn(contenders, turn, function, args)
+    compile_alternately(
+        contenders, rotation, lambda x: x + 1, (1.0,)
+    )  # warm-up: imports, first use of XLA
+    calls, records = compile_alternately(contenders, rotation, function, args)
     for contender in calls.keys() - {"plain"}:
         found = compare(calls["plain"], calls[contender], args, {})
-        told[contender] |= {"error": found.error, "sensitivity": found.sensitivity}
-        told[contender]["agrees"] = found.agrees
-    order = random.Random(turn)
-    for contender, spent in run_in_turn(calls, args, rounds, seconds, order).items():
-        told[contender]["seconds"] = spent
-    return {"model": name, "contenders": told}
+        records[contender] |= {"error": found.error, "sensitivity": found.sensitivity}
+        records[contender]["agrees"] = found.agrees
+    order = random.Random(rotation)
+    for contender, spent in run_alternately(calls, args, rounds, seconds, order).items():
+        records[contender]["seconds"] = spent
+    return {"model": name, "contenders": records}
 
 
-def compile_in_turn(
-    contenders: list[str], turn: int, function: Any, args: tuple[Any, ...]
+def compile_alternately(
+    contenders: list[str], rotation: int, function: Any, args: tuple[Any, ...]
 ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """Each contender's executable, and what compiling took, a figure a round.
+    """Compile with each contender. Return the executables and the compile times per round.
 
-    There are up to `COMPILE_ROUNDS`; none begins after `COMPILE_SECONDS`.
+    There are at most `COMPILE_ROUNDS` rounds, and none begins after `COMPILE_SECONDS`.
 
     Raises:
         Exception: plain `jax.jit` cannot compile the function.
     """
     calls: dict[str, Any] = {}
-    told: dict[str, dict[str, Any]] = {contender: {} for contender in contenders}
+    records: dict[str, dict[str, Any]] = {contender: {} for contender in contenders}
     start = perf_counter()
     for count in range(COMPILE_ROUNDS):
         if count and perf_counter() - start > COMPILE_SECONDS:
             break
-        for contender in _turned(contenders, turn + count):
-            if "failed" not in told[contender]:
-                call = _compiled(contender, function, args, told[contender])
+        for contender in _rotated(contenders, rotation + count):
+            if "failed" not in records[contender]:
+                call = _compiled(contender, function, args, records[contender])
                 calls |= {contender: call} if call else {}
-    return {name: call for name, call in calls.items() if "failed" not in told[name]}, told
+    return {name: call for name, call in calls.items() if "failed" not in records[name]}, records
 
 
-def _compiled(contender: str, function: Any, args: tuple[Any, ...], told: dict[str, Any]) -> Any:
-    """The executable, its figures added to what was told; None where the contender fails."""
+def _compiled(contender: str, function: Any, args: tuple[Any, ...], records: dict[str, Any]) -> Any:
+    """The executable, or None if the contender fails. Adds the measurements to `records`."""
     try:
         compiled = compile_program(contender, function, args)
     except Exception as error:
         if contender == "plain":
             raise
-        told["failed"] = _reason(error)
+        records["failed"] = _reason(error)
         return None
-    told |= {name: getattr(compiled, name) for name in ("ops", "temporaries", "rules")}
+    records |= {name: getattr(compiled, name) for name in ("ops", "temporaries", "rules")}
     for name in ("lower", "passes", "xla"):
-        told.setdefault(name, []).append(getattr(compiled, name))
+        records.setdefault(name, []).append(getattr(compiled, name))
     return compiled.call
 
 
-def _turned(items: list[str], turn: int) -> list[str]:
-    turn %= len(items)
-    return items[turn:] + items[:turn]
+def _rotated(items: list[str], rotation: int) -> list[str]:
+    rotation %= len(items)
+    return items[rotation:] + items[:rotation]
 
 
 def _reason(error: BaseException) -> str:
@@ -106,28 +108,28 @@ def _reason(error: BaseException) -> str:
     return f"{type(error).__name__}: {lines[0] if lines else ''}"[:300]
 
 
-def run_in_turn(
+def run_alternately(
     calls: dict[str, Any],
     args: tuple[Any, ...],
     rounds: int,
     seconds: float,
     order: random.Random,
 ) -> dict[str, list[float]]:
-    """Seconds a call of each, one figure a round.
+    """Seconds per call of each executable, one measurement per round.
 
-    Each round runs all of them, in another order, and each as often as takes `TURN_SECONDS`.
+    Each round runs all executables in a new order, each repeatedly for about `ROUND_SECONDS`.
 
     Args:
-        calls: executables by name.
-        args: what to call them with.
-        rounds: how many rounds at most.
-        seconds: after how long no further round is begun, once there were `LEAST_ROUNDS`.
+        calls: the executables by name.
+        args: their arguments.
+        rounds: the maximum number of rounds.
+        seconds: no round begins after this time, except for the first `LEAST_ROUNDS`.
         order: draws the order of each round.
     """
     for call in calls.values():
         _seconds(call, args, 1)
     once = {name: _seconds(call, args, 1) for name, call in calls.items()}
-    repeats = {name: max(1, int(TURN_SECONDS / spent)) for name, spent in once.items()}
+    repeats = {name: max(1, int(ROUND_SECONDS / spent)) for name, spent in once.items()}
     spent: dict[str, list[float]] = {name: [] for name in calls}
     start = perf_counter()
     for count in range(rounds):
@@ -150,16 +152,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("model", choices=list(MODELS), metavar="MODEL")
     parser.add_argument("--contenders", default="plain,O1,O2")
-    parser.add_argument("--turn", type=int, default=0, help="which contender is the first")
+    parser.add_argument(
+        "--rotation", type=int, default=0, help="index of the contender that runs first"
+    )
     parser.add_argument("--rounds", type=int, default=40)
-    parser.add_argument("--seconds", type=float, default=8.0, help="of running, about")
+    parser.add_argument("--seconds", type=float, default=8.0, help="approximate run time")
     given = parser.parse_args()
     contenders = given.contenders.split(",")
     try:
-        told = measured(given.model, contenders, given.turn, given.rounds, given.seconds)
+        records = measured(given.model, contenders, given.rotation, given.rounds, given.seconds)
     except ImportError as error:
-        told = {"model": given.model, "skipped": _reason(error)}
-    print(json.dumps(told))
+        records = {"model": given.model, "skipped": _reason(error)}
+    print(json.dumps(records))
     return 0
 
 

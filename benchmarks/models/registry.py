@@ -1,4 +1,4 @@
-"""Programs to measure on, by name: a function that builds each, and what kind it is."""
+"""The registry of benchmark programs: a function that builds each, and its properties."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from typing import Any
 
 Program = tuple[Callable[..., Any], tuple[Any, ...]]
-"""What to jit, and concrete arguments for it: pytrees of arrays. Weights are arguments."""
+"""A function to jit and its concrete arguments, which are pytrees of arrays including weights."""
 
 MODELS: dict[str, Model] = {}
-"""Every model of this package, by name, in the order of its files."""
+"""All models by name, in the order of the files."""
 
 
 @dataclass(frozen=True)
 class Model:
-    """One program of the benchmark; calling it builds the program.
+    """One benchmark program. Calling it builds the program.
 
     Attributes:
-        name: kebab-case, the family first: "keras-xception".
-        build: makes the program; raises ImportError where its package is missing.
-        windows: whether it holds depthwise or grouped convolutions or pooling.
+        name: kebab-case, starting with the family: "keras-xception".
+        build: builds the program; raises ImportError if its package is missing.
+        windows: whether it contains depthwise or grouped convolutions or pooling.
         quick: whether `--quick` runs it.
     """
 
@@ -36,10 +36,10 @@ class Model:
 def add_model(
     name: str, build: Callable[[], Program], *, windows: bool = False, quick: bool = False
 ) -> None:
-    """Enter a model.
+    """Register a model.
 
     Raises:
-        ValueError: there is one of that name.
+        ValueError: the name is taken.
     """
     if name in MODELS:
         raise ValueError(f"two models are called {name!r}")
@@ -49,7 +49,7 @@ def add_model(
 def model(
     *, windows: bool = False, quick: bool = False
 ) -> Callable[[Callable[[], Program]], Callable[[], Program]]:
-    """Enter the decorated function under its own name."""
+    """Register the decorated function under its own name."""
 
     def enter(build: Callable[[], Program]) -> Callable[[], Program]:
         add_model(build.__name__.replace("_", "-"), build, windows=windows, quick=quick)

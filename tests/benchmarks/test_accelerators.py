@@ -18,11 +18,11 @@ from .test_run import run
 TPU, GPU = "tpu:v5e:2x2", "gpu:h100"
 
 
-def figures(name="plain", seconds=1e-4, peak=10 * 2**20, **others):
+def metrics(name="plain", seconds=1e-4, peak=10 * 2**20, **others):
     """What `accelerators_worker.py` tells of one contender."""
-    told = {"name": name, "ops": 50, "xla_seconds": 1.5, "cycles": 1e9 * seconds, "kernels": 12}
-    told |= {"without_estimate": {"sort": 2}, "seconds": seconds, "bytes": 3e6, "peak": peak}
-    return told | {"temporaries": 2**20, "passes_seconds": 0.01, "rules": {}} | others
+    records = {"name": name, "ops": 50, "xla_seconds": 1.5, "cycles": 1e9 * seconds, "kernels": 12}
+    records |= {"without_estimate": {"sort": 2}, "seconds": seconds, "bytes": 3e6, "peak": peak}
+    return records | {"temporaries": 2**20, "passes_seconds": 0.01, "rules": {}} | others
 
 
 def process(model, *contenders, target=TPU):
@@ -38,68 +38,68 @@ def process(model, *contenders, target=TPU):
         (0.5e-4, 11 * 2**20, ["peak memory 1.100x"]),
     ],
 )
-def test_more_than_a_percent_of_time_or_two_of_memory_is_worse(seconds, peak, losses):
-    found = outcome(process("a", figures(), figures("O2", seconds, peak)))
+def test_losses_begin_at_one_percent_of_time_or_two_of_memory(seconds, peak, losses):
+    found = outcome(process("a", metrics(), metrics("O2", seconds, peak)))
     assert found.losses == losses
 
 
-def test_a_few_bytes_more_are_said_and_not_counted():
-    few, many = ([figures(peak=2**20), figures("O2", peak=2**20 + more)] for more in (2**15, 2**20))
+def test_summary_lists_small_growth_of_the_peak_without_counting_it():
+    few, many = ([metrics(peak=2**20), metrics("O2", peak=2**20 + more)] for more in (2**15, 2**20))
     lines = summary_lines(TPU, [outcome(process("few", *few)), outcome(process("many", *many))])
     assert lines[:3] == [
         f"{TPU}: 1 of 2 models are worse",
         f"{TPU}: WORSE: many: peak memory 2.000x",
-        f"{TPU}: few has its peak 32 KiB higher, which is not counted as worse",
+        f"{TPU}: few: peak memory grows by 32 KiB, which does not count as worse",
     ]
 
 
-def test_losses_come_first_and_every_model_is_accounted_for():
-    told = [
-        process("better", figures(), figures("O2", 0.5e-4)),
-        process("same", figures(), figures("O2")),
-        process("worse", figures(), figures("O2", 2e-4)),
+def test_summary_begins_with_losses_and_lists_every_model():
+    records = [
+        process("better", metrics(), metrics("O2", 0.5e-4)),
+        process("same", metrics(), metrics("O2")),
+        process("worse", metrics(), metrics("O2", 2e-4)),
         {"model": "not-there", "target": TPU, "skipped": "ImportError: no keras"},
-        process("refused", figures(), {"name": "O2", "failed": "out of memory"}),
+        process("refused", metrics(), {"name": "O2", "failed": "out of memory"}),
     ]
-    lines = summary_lines(TPU, [outcome(each) for each in told])
+    lines = summary_lines(TPU, [outcome(each) for each in records])
     assert lines == [
         f"{TPU}: 1 of 3 models are worse",
         f"{TPU}: WORSE: worse: estimated time 2.000x",
         f"{TPU}: estimated time 1.000x better over 3 models, peak memory 1.000x (geometric means)",
         f"{TPU}: 1 models gain more than 1%: better 2.00",
-        f"{TPU}: no figures: not-there: ImportError: no keras",
-        f"{TPU}: no figures: refused: O2: out of memory",
+        f"{TPU}: no result: not-there: ImportError: no keras",
+        f"{TPU}: no result: refused: O2: out of memory",
     ]
 
 
-def test_tables_are_sorted_by_gain_and_say_what_the_compiler_estimates():
-    slow = outcome(process("slow", figures(), figures("O2", 2e-4)))
-    fast = outcome(process("fast", figures(), figures("O2", 0.5e-4)))
+def test_table_sorts_by_gain_and_shows_cycles_or_kernels():
+    slow = outcome(process("slow", metrics(), metrics("O2", 2e-4)))
+    fast = outcome(process("fast", metrics(), metrics("O2", 0.5e-4)))
     head, _, first, second = table([slow, fast]).splitlines()
     assert "kcycles" in head and "kernels" not in head
     assert first.startswith("| fast | 100 -> 50 | 2.000 | 100 -> 50 | 2 sort |")
     assert second.startswith("| slow |") and second.endswith("**worse** |")
-    gpu = outcome(process("a", figures(cycles=0.0), figures("O2", cycles=0.0), target=GPU))
+    gpu = outcome(process("a", metrics(cycles=0.0), metrics("O2", cycles=0.0), target=GPU))
     assert "| kernels | MB moved |" in table([gpu])
 
 
-def test_rules_are_counted_by_models():
-    both = [process(name, figures(), figures("O2", rules={"a": 3})) for name in ("x", "y")]
+def test_rule_lines_count_models_and_rewrites():
+    both = [process(name, metrics(), metrics("O2", rules={"a": 3})) for name in ("x", "y")]
     assert "| a | 2 | 6 |" in rule_lines([outcome(each) for each in both])
 
 
-def test_a_rule_switched_off_is_compared_with_the_level():
-    base, without = figures("O2", 2e-4), figures("O2 -a", 1e-4)
-    told = [process("x", figures(), base, without, figures("O2 -b", 2e-4))]
-    assert contender_lines(told) == [f"x, {TPU}: O2 -a: time 0.500x, peak 1.000x that of O2"]
+def test_contender_lines_compare_with_the_level():
+    base, without = metrics("O2", 2e-4), metrics("O2 -a", 1e-4)
+    records = [process("x", metrics(), base, without, metrics("O2 -b", 2e-4))]
+    assert contender_lines(records) == [f"x, {TPU}: O2 -a: time 0.500x, peak 1.000x that of O2"]
 
 
-def test_names_of_contenders():
+def test_name_of_lists_switched_rules():
     assert name_of("O0", ()) == "plain"
     assert name_of("O2", ["-a", "+b"]) == "O2 -a +b"
 
 
-def test_rules_are_switched_on_whatever_targets_they_are_for_and_off():
+def test_changed_switches_rules_on_for_every_target_and_off():
     changes = ["+sine-to-polynomial", "-transpose-of-dot"]
     steps = {step.name: step.python for step in changed("O2", changes).steps if step.python}
     rules = {rule.name: rule for rule in (*steps["elementary"].rules, *steps["simplify"].rules)}
@@ -110,44 +110,44 @@ def test_rules_are_switched_on_whatever_targets_they_are_for_and_off():
         changed("O2", ["-nothing"])
 
 
-def test_what_was_kept_is_put_together_again(tmp_path):
+def test_read_uses_the_last_record_of_each_model(tmp_path):
     about = {"date": "today", "commit": "c", "python": "3", "versions": {"jax": "1"}}
     about |= {"compilers": "libtpu 1"}
-    lines = [{"about": about}, process("k-means", figures(), figures("O2", 2e-4))]
+    lines = [{"about": about}, process("k-means", metrics(), metrics("O2", 2e-4))]
     lines += [{"about": about | {"commit": "d"}}]
-    lines += [process("k-means", figures(), figures("O2", 0.5e-4))]  # told last
+    lines += [process("k-means", metrics(), metrics("O2", 0.5e-4))]  # the last record
     raw, results = tmp_path / "raw", tmp_path / "results.md"
     raw.write_text("".join(json.dumps(line) + "\n" for line in lines))
     names = ("--models", "k-means,signal", "--targets", TPU)
     done = run(*names, "--read", raw, "--results", results, script="accelerators.py")
     assert done.returncode == 0, done.stderr
     assert f"{TPU}: 0 of 1 models are worse" in done.stdout
-    assert f"{TPU}: no figures: signal: not run" in done.stdout
+    assert f"{TPU}: no result: signal: not run" in done.stdout
     assert "| k-means | 100 -> 50 |" in results.read_text()
     assert "- today, commit c, d, Python 3" in results.read_text()
 
 
-def test_a_model_from_build_to_table(tmp_path):
+def test_run_records_a_model_without_a_rule(tmp_path):
     raw = tmp_path / "raw"
     names = ("--models", "k-means", "--targets", "cpu", "--rules=-rearranged-splat")
     done = run(*names, "--raw", raw, script="accelerators.py", JXC_PIPELINE="O2")
     assert done.returncode == 0, done.stderr
-    _, told = map(json.loads, raw.read_text().splitlines())
-    base, without = told["contenders"]
+    _, records = map(json.loads, raw.read_text().splitlines())
+    base, without = records["contenders"]
     assert [base["name"], without["name"]] == ["O2", "O2 -rearranged-splat"]
     assert base["rules"].keys() - without["rules"].keys() == {"rearranged-splat"}
     assert base["kernels"] > 0 and base["seconds"] > 0 and base["peak"] > base["temporaries"]
 
 
-def test_a_process_that_dies_is_named_and_fails_the_run(tmp_path):
+def test_run_fails_and_names_a_process_that_exits(tmp_path):
     (tmp_path / "equinox.py").write_text("raise SystemExit('gone')")
     names = ("--models", "equinox-mixer-training", "--targets", "cpu")
     done = run(*names, script="accelerators.py", PYTHONPATH=str(tmp_path))
     assert done.returncode == 1
-    assert "cpu: no figures: equinox-mixer-training: exit code 1: gone" in done.stdout
+    assert "cpu: no result: equinox-mixer-training: exit code 1: gone" in done.stdout
 
 
-def test_a_wrong_target_is_a_usage_error():
+def test_unknown_target_is_a_usage_error():
     done = run("--targets", "gpu:h1000", script="accelerators.py")
     assert done.returncode == 2
     assert "no such GPU is known" in done.stderr and "Traceback" not in done.stderr

@@ -26,18 +26,18 @@ def result(ours, *, model="some-model", windows=False, **more):
     return gather(model, windows, [told(ours, model=model, **more)] * 2)
 
 
-def test_a_ratio_is_of_seconds_in_the_same_round():
+def test_ratio_divides_seconds_of_the_same_round():
     found = result([0.2, 0.25, 0.3]).contenders["O2"]
     assert found.ratio.median == pytest.approx(2)
     assert found.verdict == ""
 
 
-def test_what_is_slower_beyond_its_interval_is_marked():
+def test_verdict_is_slower_if_the_interval_is_below_the_limit():
     assert result([0.5, 0.62, 0.75]).contenders["O2"].verdict == "slower"
     assert result([0.4, 0.5, 0.9]).contenders["O2"].verdict == ""
 
 
-def test_one_process_that_disagrees_makes_the_model_wrong():
+def test_verdict_is_wrong_if_one_process_disagrees():
     right, wrong = told([0.2] * 3, agrees=True), told([0.2] * 3, agrees=False, error=0.5)
     found = gather("some-model", False, [right, wrong])
     assert found.contenders["O2"].verdict == "WRONG"
@@ -46,13 +46,13 @@ def test_one_process_that_disagrees_makes_the_model_wrong():
     assert "O2: 1 WRONG, beyond" in "\n".join(summary_lines([found], ["O2"]))
 
 
-def test_passes_count_as_compilation():
+def test_compile_ratio_includes_passes():
     found = result([0.4, 0.5, 0.6], xla=0.9, passes=0.3).contenders["O2"]
     assert found.compile_ratio == pytest.approx(1.2)
     assert found.total == pytest.approx(1.3)
 
 
-def test_a_contender_that_fails_in_one_process_has_no_figures():
+def test_contender_that_fails_in_one_process_is_failed():
     broken = {"model": "some-model", "contenders": dict(told([0.2] * 3)["contenders"])}
     broken["contenders"]["O2"] = {"failed": "ValueError: no"}
     found = gather("some-model", False, [told([0.2] * 3), broken])
@@ -60,14 +60,14 @@ def test_a_contender_that_fails_in_one_process_has_no_figures():
     assert summarise([found], "O2").failed == {"some-model": "ValueError: no"}
 
 
-def test_skipped_and_broken_models_are_counted_with_their_reasons():
+def test_summary_counts_skipped_and_broken_models_with_reasons():
     skipped = gather("a", False, [{"model": "a", "skipped": "No module named 'x'"}])
     broken = gather("b", False, [told([0.2] * 3, model="b"), {"model": "b", "broken": "died"}])
     lines = summary_lines([skipped, broken], [])
     assert lines == ["1 skipped", "a: No module named 'x'", "1 broken", "b: died"]
 
 
-def test_means_are_geometric_and_windows_are_apart():
+def test_summary_has_geometric_means_overall_and_for_windows():
     results = [result([0.1, 0.125, 0.15], model="a", windows=True), result([0.4, 0.5, 0.6])]
     found = summarise(results, "O2")
     assert found.ratio == pytest.approx(2)
@@ -81,21 +81,21 @@ def against(enzyme):
     return gather("some-model", False, [both])
 
 
-def test_enzyme_is_compared_with_o2_round_by_round():
+def test_against_compares_enzyme_with_o2_per_round():
     assert against([0.4, 0.5, 0.6]).against.median == pytest.approx(2)
     lines = "\n".join(summary_lines([against([0.1, 0.12, 0.14])], ["O2", "enzyme"]))
     assert "faster on 0, slower on 1" in lines
     assert "enzyme is faster than O2 on: some-model" in lines
 
 
-def test_losses_are_in_the_table_after_what_was_gained():
+def test_table_lists_losses_after_gains():
     results = [result([0.5, 0.62, 0.75], model="lost"), result([0.2, 0.25, 0.3], model="won")]
     rows = markdown_runs(results, ["O2"]).splitlines()[2:]
     assert [row.split()[1] for row in rows] == ["won", "lost"]
     assert rows[1].endswith("**O2 slower** |")
 
 
-def test_the_table_fits_80_columns():
+def test_table_fits_80_columns():
     names = ["O1", "O2", "O3", "enzyme"]
     wide = told([0.5, 0.62, 0.75], model="overlapping-max-pool-training")
     for name in names:
@@ -111,11 +111,11 @@ def test_the_table_fits_80_columns():
     assert max(map(len, shown.splitlines())) <= 80
 
 
-def test_a_result_is_json():
+def test_result_is_json():
     assert json.loads(json.dumps(asdict(against([0.4, 0.5, 0.6]))))["against"]["median"] > 1
 
 
-def test_the_picture_names_every_model(tmp_path):
+def test_plot_names_every_model(tmp_path):
     pytest.importorskip("matplotlib")
     file = tmp_path / "ratios.svg"
     draw([result([0.2, 0.25, 0.3], model="won")], ["O2"], file, "title")

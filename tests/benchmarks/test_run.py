@@ -20,7 +20,7 @@ def run(*arguments, script="run.py", **settings):
     return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
 
 
-def test_a_model_from_build_to_files(tmp_path):
+def test_run_writes_all_files_for_a_model(tmp_path):
     files = {name: tmp_path / name for name in ("raw", "history", "results")}
     done = run(
         *("--models", "k-means", "--levels", "O0,O2", "--processes", 1, "--seconds", 0.2, "--json"),
@@ -41,7 +41,7 @@ def test_a_model_from_build_to_files(tmp_path):
     assert json.loads(again.stdout) == told
 
 
-def test_a_missing_package_skips_its_models_and_says_so(tmp_path):
+def test_run_skips_models_of_a_missing_package_with_the_reason(tmp_path):
     (tmp_path / "equinox.py").write_text("raise ImportError('no equinox here')")
     done = run("--models", "equinox-*", "--processes", 2, PYTHONPATH=str(tmp_path))
     assert done.returncode == 0
@@ -49,7 +49,7 @@ def test_a_missing_package_skips_its_models_and_says_so(tmp_path):
     assert "equinox-mixer-training: ImportError: no equinox here" in done.stdout
 
 
-def test_a_process_that_dies_is_counted_and_fails_the_run(tmp_path):
+def test_run_counts_a_process_that_exits_and_fails(tmp_path):
     (tmp_path / "equinox.py").write_text("raise SystemExit('gone')")
     done = run("--models", "equinox-mixer-training", PYTHONPATH=str(tmp_path))
     assert done.returncode == 1
@@ -64,7 +64,7 @@ def test_a_process_that_dies_is_counted_and_fails_the_run(tmp_path):
         (["--levels", "O9"], "expected some of O0, O1, O2, O3, enzyme, found 'O9'"),
     ],
 )
-def test_a_wrong_word_is_a_usage_error(arguments, message):
+def test_wrong_option_value_is_a_usage_error(arguments, message):
     done = run(*arguments)
     assert done.returncode == 2
     assert message in done.stderr
@@ -75,12 +75,12 @@ def family(model):
     return getattr(model.build, "func", model.build).__module__
 
 
-def test_the_quick_models_are_of_every_family():
+def test_quick_models_cover_every_family():
     assert {family(m) for m in MODELS.values() if m.quick} == {family(m) for m in MODELS.values()}
     assert sum(model.quick for model in MODELS.values()) <= 20
 
 
-def test_every_extra_of_the_benchmark_has_a_lower_bound():
+def test_every_bench_extra_has_a_lower_bound():
     pyproject = ROOT / "pyproject.toml"
     extras = tomllib.loads(pyproject.read_text())["project"]["optional-dependencies"]
     assert "bench-keras" in bench_extras(pyproject)
