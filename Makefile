@@ -1,4 +1,4 @@
-# `make` lists what there is. Each target sets up what it needs, in $(VENV).
+# `make` lists the targets. Each target installs what it needs into $(VENV).
 PYTHON ?= python3
 VENV ?= .venv
 PROGRAMS ?= ../shared/conformance
@@ -14,40 +14,40 @@ SOURCES := toolchain passes tests scripts benchmarks examples lit_tests
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all lit pytest prove rules fuzz conformance check types format bench clean
 
-help: ## this list
+help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-demo: $(VENV)/.demo ## MobileNetV2: lowered, rewritten, compiled, against plain jax.jit
+demo: $(VENV)/.demo ## run MobileNetV2 under jxc and under plain jax.jit
 	$(BIN)/python scripts/demo.py
 
-test: lit pytest ## everything that checks jxc, on the jax that $(PYTHON) gets
+test: lit pytest ## run all tests, on the newest jax that PYTHON supports
 
-test-all: $(ALL)/.all ## the same with the compilers of TPUs and GPUs, in $(ALL): no hardware needed
+test-all: $(ALL)/.all ## the same with the TPU and GPU compilers; needs no TPU or GPU
 	$(MAKE) lit pytest VENV=$(ALL)
 
-lit: $(VENV)/.dev ## the FileCheck tests
+lit: $(VENV)/.dev ## run the FileCheck tests
 	$(BIN)/lit -v -j$(JOBS) lit_tests
 
-pytest: $(VENV)/.dev ## the Python tests
+pytest: $(VENV)/.dev ## run the Python tests
 	$(BIN)/python -m pytest -n $(JOBS) --dist=loadfile
 
-prove: $(VENV)/.dev ## scalar rules, for every input, by z3
+prove: $(VENV)/.dev ## prove elementwise rules for every input with z3
 	$(BIN)/python scripts/prove.py --jobs $(JOBS)
 
-rules: $(VENV)/.dev ## each rule proved or tried on many programs; passes/README.md written anew
+rules: $(VENV)/.dev ## check every rule on many programs, and write passes/README.md
 	mkdir -p build
 	$(BIN)/python scripts/prove.py --jobs $(JOBS) --json build/proofs.json
 	$(BIN)/python scripts/check_rules.py --jobs $(JOBS) --proofs build/proofs.json
 	$(BIN)/python scripts/catalogue.py
 
-fuzz: $(VENV)/.dev ## random programs and spoiled inputs, for a minute; more by scripts/fuzz.py
+fuzz: $(VENV)/.dev ## run random programs and corrupted inputs for 90 seconds
 	$(BIN)/python scripts/fuzz.py programs --seconds 45
 	$(BIN)/python scripts/fuzz.py inputs --count 2500 --seconds 45
 
-conformance: $(VENV)/.dev ## programs with expected outputs, at each level; PROGRAMS=DIR says where
+conformance: $(VENV)/.dev ## run programs with expected outputs at each level; PROGRAMS=DIR
 	JAX_PLATFORMS=cpu $(BIN)/jxc verify --conformance $(PROGRAMS)
 
-check: $(VENV)/.dev types ## format, lint, types, and whether passes/README.md is up to date
+check: $(VENV)/.dev types ## check format, lint, types, and that passes/README.md is up to date
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/python scripts/catalogue.py --check
@@ -55,11 +55,11 @@ check: $(VENV)/.dev types ## format, lint, types, and whether passes/README.md i
 types: $(VENV)/.dev
 	$(BIN)/python scripts/check_types.py
 
-format: $(VENV)/.dev ## write the format that `check` wants
+format: $(VENV)/.dev ## format the code
 	$(BIN)/ruff format $(SOURCES)
 	$(BIN)/ruff check --fix $(SOURCES)
 
-bench: $(BENCH)/.bench ## models under plain jit, each level and Enzyme-JAX: an hour; MODELS=keras-*, RESULTS=benchmarks
+bench: $(BENCH)/.bench ## run the benchmark, which takes an hour; MODELS='keras-*' RESULTS=DIR
 	$(BENCH)/bin/python benchmarks/overhead.py
 	$(BENCH)/bin/python benchmarks/passes.py
 	mkdir -p build
@@ -67,7 +67,7 @@ bench: $(BENCH)/.bench ## models under plain jit, each level and Enzyme-JAX: an 
 	  --history build/bench-history.jsonl --plot $(RESULTS)/ratios.svg --results $(RESULTS)/RESULTS.md
 	$(BENCH)/bin/python benchmarks/fit.py --results $(RESULTS)/RESULTS.md
 
-clean: ## remove what the other targets made
+clean: ## remove environments and build files
 	rm -rf .venv .venv-* build *.egg-info .pytest_cache .mypy_cache .ruff_cache
 
 $(VENV)/.python:

@@ -19,7 +19,7 @@ bin_dir = Path(sys.executable).parent
 config.environment["PATH"] = os.pathsep.join((str(bin_dir), os.environ.get("PATH", "")))  # noqa: F821
 config.environment["JAX_PLATFORMS"] = "cpu"  # noqa: F821
 config.environment["COLUMNS"] = "80"  # noqa: F821
-config.environment["JXC_RATES"] = "shipped"  # noqa: F821 - not what this machine was measured at
+config.environment["JXC_RATES"] = "shipped"  # noqa: F821 - not this machine's calibration
 config.environment["PYTHONDONTWRITEBYTECODE"] = "1"  # noqa: F821
 config.substitutions += [  # noqa: F821
     ("%jxc", f"{bin_dir / 'jxc'}"),
@@ -27,7 +27,7 @@ config.substitutions += [  # noqa: F821
     ("FileCheck", f"{bin_dir / 'filecheck'}"),
 ]
 
-# What a test may ask for by `REQUIRES:`; lit counts those that it cannot run as unsupported.
+# Features for `REQUIRES:`. lit reports tests without their features as unsupported.
 for feature, target in (("gpu", "gpu:h100"), ("tpu", "tpu:v5e:2x2")):
     if not find_target(target).missing:
         config.available_features.add(feature)  # noqa: F821

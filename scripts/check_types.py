@@ -1,7 +1,7 @@
-"""Run mypy on jxc as it is installed: `toolchain/` as `jxc`, `passes/` as `jxc.passes`.
+"""Run mypy on jxc in its installed layout: `toolchain/` as `jxc`, `passes/` as `jxc.passes`.
 
-A type checker follows imports by folder names, and ours differ from the import names. So it is
-shown a folder of links that has the installed shape.
+Type checkers resolve imports by folder names, which differ from jxc's import names. The script
+therefore creates a folder of links with the installed layout. Arguments are passed on to mypy.
 """
 
 import shutil
@@ -14,7 +14,7 @@ SHAPE = ROOT / "build" / "types" / "jxc"
 
 
 def link_tree(source: Path, target: Path) -> None:
-    """A tree of folders like `source`, with a link for each Python file."""
+    """Recreate the folders of `source` under `target`, with a link for each Python file."""
     for file in source.rglob("*.py"):
         link = target / file.relative_to(source)
         link.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Before jax is imported: four devices, as shard_map and pmap want them, and only the CPU."""
+"""Set up the environment before jax is imported: four CPU devices, for shard_map and pmap."""
 
 import os
 
@@ -7,10 +7,10 @@ os.environ["XLA_FLAGS"] = (
 ).strip()
 os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ.pop("JXC_PIPELINE", None)
-os.environ["JXC_RATES"] = "shipped"  # decisions do not depend on what this machine was measured at
+os.environ["JXC_RATES"] = "shipped"  # cost conditions must not depend on this machine's calibration
 
 from hypothesis import HealthCheck, settings
 
-# A busy machine is no failure: what is slow to draw there is drawn all the same.
+# Slow generation of examples on a busy machine is not a failure.
 settings.register_profile("jxc", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("jxc")

@@ -1,7 +1,7 @@
-"""The commands and programs in the documents, run as they stand there.
+"""Run the commands and programs in the documents.
 
-A `python` block whose first line names a file (`# model.py`) is written to it; other ones are run.
-A `console` block is run line by line, and its output compared: `...` stands for anything.
+A `python` block whose first line names a file (`# model.py`) is written to that file. Other `python`
+blocks are run. A `console` block is run line by line and its output compared; `...` matches any text.
 """
 
 import os
@@ -34,7 +34,7 @@ def run(command, folder, **options):
 
 
 def commands(text):
-    """Pairs of a command and the output shown under it."""
+    """Each command with its expected output."""
     parts = re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]
     return [part.partition("\n")[::2] for part in parts]
 
@@ -45,7 +45,7 @@ def matches(shown, found):
 
 
 @pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])
-def test_a_document_does_what_it_says(document, tmp_path):
+def test_document_runs(document, tmp_path):
     ran = 0
     for language, text in blocks(document):
         named = re.match(r"# (\S+\.py)\n", text)

@@ -1,4 +1,4 @@
-"""The package as it is declared: every folder is in it, every dependency has a bound."""
+"""The package metadata: folders, dependencies, and the files that use private names."""
 
 import tomllib
 from pathlib import Path
@@ -12,7 +12,7 @@ def folders(root, name):
     return {".".join((name, *init.relative_to(ROOT / root).parts[:-1])) for init in inits}
 
 
-def test_every_folder_with_code_is_packaged():
+def test_packages_lists_every_folder():
     declared = set(PROJECT["tool"]["setuptools"]["packages"])
     assert declared == folders("toolchain", "jxc") | folders("passes", "jxc.passes")
 
@@ -23,7 +23,7 @@ def test_every_dependency_has_a_lower_bound():
     assert [d for d in everything if ">=" not in d and not d.startswith("jxc[")] == []
 
 
-def test_private_names_live_in_one_file_a_room():
+def test_private_names_are_used_only_in_private_modules():
     touching = {
         str(file.relative_to(ROOT))
         for folder in ("toolchain", "passes")
