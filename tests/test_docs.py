@@ -1,7 +1,8 @@
 """Run the commands and programs in the documents.
 
-A `python` block whose first line names a file (`# model.py`) is written to that file. Other `python`
-blocks are run. A `console` block is run line by line and its output compared; `...` matches any text.
+A `python` block whose first line names a file (`# model.py`) is written to that file. Other
+`python` blocks are run. A `console` block is run line by line and its output compared; `...`
+matches any text.
 """
 
 import os
