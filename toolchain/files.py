@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from .errors import UsageError
+from .errors import UsageError, did_you_mean
 
 
 def read_input(file: str) -> bytes:
@@ -26,6 +26,65 @@ def read_input(file: str) -> bytes:
         return Path(file).read_bytes()
     except OSError as error:
         raise UsageError(f"{file}: {error.strerror}") from None
+
+
+def read_arrays(file: str | Path, member: str | None = None) -> Any:
+    """The array in an `.npy` file, or the arrays by name in an `.npz` file.
+
+    Every read is bounded by the size of the file, so that a damaged header allocates nothing.
+
+    Args:
+        file: a path.
+        member: the name of the only array to read from an `.npz` file.
+
+    Returns:
+        A numpy array, or a dict of arrays where the file is an `.npz` and no member is named.
+
+    Raises:
+        UsageError: the file cannot be read, is damaged, or has no such member.
+    """
+    import zipfile
+
+    try:
+        if not zipfile.is_zipfile(file):
+            return _parse_npy(Path(file).read_bytes())
+        with zipfile.ZipFile(file) as archive:
+            names = [name.removesuffix(".npy") for name in archive.namelist()]
+            if member is not None and member not in names:
+                offer = did_you_mean(member, names) or f" It has {', '.join(names)}."
+                raise UsageError(f"{file} has no array '{member}'.{offer}")
+            chosen = names if member is None else [member]
+            infos = dict(zip(names, archive.infolist(), strict=True))
+            arrays = {name: _parse_npy(archive.read(infos[name])) for name in chosen}
+    except UsageError:
+        raise
+    except Exception as error:  # numpy, zipfile and zlib raise a dozen kinds on damaged files
+        found = getattr(error, "strerror", None)
+        if found is None:
+            reason = str(error).partition("\n")[0] or type(error).__name__
+            found = f"expected an .npy or .npz file that holds arrays of numbers: {reason}"
+        raise UsageError(f"{file}: {found}") from error
+    return arrays if member is None else arrays[member]
+
+
+def _parse_npy(data: bytes) -> Any:
+    """The array in the bytes of an `.npy` file; any exception where they are damaged."""
+    import io
+
+    import numpy as np
+    from numpy.lib import format as npy
+
+    stream = io.BytesIO(data)
+    version = npy.read_magic(stream)
+    read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+    shape, is_fortran, dtype = read_header(stream)
+    if dtype.hasobject or dtype.itemsize == 0:
+        raise ValueError(f"it holds elements of type {dtype}")
+    stored, expected = len(data) - stream.tell(), math.prod(shape) * dtype.itemsize
+    if stored != expected:
+        raise ValueError(f"its header promises {expected} bytes of data, and it has {stored}")
+    flat = np.frombuffer(data, dtype, offset=stream.tell()).copy()
+    return flat.reshape(shape, order="F" if is_fortran else "C")
 
 
 def input_name(file: str) -> str:

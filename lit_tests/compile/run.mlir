@@ -37,7 +37,7 @@
 // SUMMARY: bytes {{.*}} accessed
 // SUMMARY: memory {{ *}}argument 24 B, output 40 B
 // WRONG: results DIFFER within {{.*}} (output 0)
-// NOFILE: jxc: error: --input @{{.*}}: [Errno 2] No such file
+// NOFILE: jxc: error: --input @{{.*}}: No such file
 // KIND: jxc: error: --input ones: expected random, zeros or @FILE.npz
 // FIT: expected arrays float32[4], float64[], found float64[5]
 func.func public @main(%x: tensor<4xf32>, %y: tensor<f64>) -> (tensor<4xf32>, tensor<f64>) {

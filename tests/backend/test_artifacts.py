@@ -23,7 +23,7 @@ from jxc.backend.artifacts import (
 )
 from jxc.backend.artifacts.compile_here import compile_here, compile_with
 from jxc.backend.artifacts.disassemble import disassemble
-from jxc.backend.artifacts.header import MAGIC
+from jxc.backend.artifacts.header import MAGIC, checksum, read_artifact
 from jxc.backend.artifacts.xla_passes import _without_numbers, trace_passes
 from jxc.backend.targets import find_target
 from jxc.errors import JxcError, MissingTargetError, UsageError
@@ -134,7 +134,9 @@ def edited_header(path, to, **changes):
     raw = path.read_bytes()
     start = len(MAGIC) + 4
     end = start + int.from_bytes(raw[start - 4 : start], "little")
-    header = json.dumps({**json.loads(raw[start:end]), **changes}).encode()
+    told = {**json.loads(raw[start:end]), **changes}
+    del told["sha256"]
+    header = json.dumps({**told, "sha256": checksum(told, raw[end:])}).encode()
     to.write_bytes(MAGIC + len(header).to_bytes(4, "little") + header + raw[end:])
     return to
 
@@ -168,7 +170,7 @@ def test_a_processor_with_fewer_features_is_refused(saved, tmp_path):
     [
         (lambda raw: raw[:-1], "its executable has"),
         (lambda raw: raw[:40], "header ends too early"),
-        (lambda raw: raw[:-1] + bytes([raw[-1] ^ 1]), "not what was saved"),
+        (lambda raw: raw[:-1] + bytes([raw[-1] ^ 1]), "its checksum is not"),
         (lambda raw: raw[8:], "does not begin like one"),
         (lambda raw: b"", "does not begin like one"),
     ],
@@ -178,6 +180,15 @@ def test_a_damaged_file_is_refused(saved, tmp_path, damage, says):
     path.write_bytes(damage(saved[0].read_bytes()))
     with pytest.raises(ArtifactError, match=says):
         load(path)
+
+
+def test_every_flipped_byte_of_a_header_is_refused(saved, tmp_path):
+    raw, path = saved[0].read_bytes(), tmp_path / "flipped.jxc"
+    end = len(MAGIC) + 4 + int.from_bytes(raw[len(MAGIC) : len(MAGIC) + 4], "little")
+    for at in range(0, end, 7):
+        path.write_bytes(raw[:at] + bytes([raw[at] ^ 1 << at % 8]) + raw[at + 1 :])
+        with pytest.raises(ArtifactError):
+            read_artifact(path)
 
 
 def shouting(x):

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jxc.frontend.dtypes import canonical_dtype, known_dtypes, numpy_dtype, short_dtype
 from jxc.frontend.specs import (
     KEY_KINDS,
     ArraySpec,
@@ -16,6 +15,7 @@ from jxc.frontend.specs import (
     format_spec,
     parse_argument,
 )
+from jxc.ir.dtypes import canonical_dtype, known_dtypes, numpy_dtype, short_dtype
 
 
 def read(text):

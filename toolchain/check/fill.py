@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 from ..errors import JxcError, UsageError
+from ..files import read_arrays
 
 KINDS = ("random", "zeros")
 
@@ -61,10 +62,10 @@ def _array(like: jax.ShapeDtypeStruct, how: str, generator: np.random.Generator)
 
 def _from_file(path: Path, wanted: list[jax.ShapeDtypeStruct]) -> list[np.ndarray]:
     try:
-        loaded = np.load(path)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"--input @{path}: {error}") from None
-    arrays = [loaded] if isinstance(loaded, np.ndarray) else [loaded[k] for k in loaded.files]
+        loaded = read_arrays(path)
+    except UsageError as error:
+        raise UsageError(f"--input @{error}") from error
+    arrays = list(loaded.values()) if isinstance(loaded, dict) else [loaded]
     found = [(a.shape, a.dtype.name) for a in arrays]
     expected = [(tuple(w.shape), np.dtype(w.dtype).name) for w in wanted]
     if found != expected:

@@ -6,8 +6,9 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import UsageError, did_you_mean
-from .dtypes import NEEDS_X64, numpy_dtype, short_dtype
+from ..errors import UsageError
+from ..files import read_arrays
+from ..ir.dtypes import NEEDS_X64, numpy_dtype, short_dtype
 from .specs import KEY_KINDS, ArgumentSpec, ArraySpec, FileSpec, KeySpec, format_spec
 
 
@@ -93,31 +94,11 @@ def _symbol(spec: ArgumentSpec, column: int, dim: str, scope: Any) -> Any:
         raise spec.error(at, f"expected a dimension, found '{dim}': {reason}") from error
 
 
-# Files
-
-
 def _load(spec: ArgumentSpec, value: FileSpec) -> Any:
-    import numpy as np
-
     try:
-        loaded = np.load(value.path, allow_pickle=False)
-    except OSError as error:
-        reason = error.strerror or "not a file that numpy wrote"
-        raise spec.error(value.column, f"{value.path}: {reason}") from error
-    except ValueError as error:
-        problem = f"{value.path}: expected an .npy or .npz file that holds arrays of numbers"
-        raise spec.error(value.column, problem) from error
-    return loaded if isinstance(loaded, np.ndarray) else _members(spec, value, loaded)
-
-
-def _members(spec: ArgumentSpec, value: FileSpec, archive: Any) -> Any:
-    names = list(archive.files)
-    if value.member is None:
-        return {name: archive[name] for name in names}
-    if value.member not in names:
-        has = did_you_mean(value.member, names) or f" It has {', '.join(names)}."
-        raise spec.error(value.column, f"{value.path} has no array '{value.member}'.{has}")
-    return archive[value.member]
+        return read_arrays(value.path, value.member)
+    except UsageError as error:
+        raise spec.error(value.column, str(error)) from error
 
 
 # Arguments from a function, and static ones

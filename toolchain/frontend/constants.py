@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
+from ..ir.dtypes import short_dtype
 from ..source import SourceLine, home_of, innermost_user_line, is_user_file
 from . import _private
-from .dtypes import short_dtype
 
 LARGE = 1 << 20
 """Bytes above which a captured constant deserves a warning."""

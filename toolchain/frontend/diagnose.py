@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import JxcError, UsageError, did_you_mean
+from ..ir.dtypes import canonical_dtype
 from ..source import (
     SourceLine,
     definition_line,
@@ -19,7 +20,6 @@ from ..source import (
 )
 from . import _private
 from .arguments import describe_call
-from .dtypes import canonical_dtype
 
 
 class TraceError(JxcError):

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import UsageError, did_you_mean
-from .dtypes import canonical_dtype, known_dtypes
+from ..ir.dtypes import canonical_dtype, known_dtypes
 
 KEY_KINDS = {"fry": "threefry2x32", "rbg": "rbg", "urbg": "unsafe_rbg"}
 """How a spec names a random key's kind, and how `jax.random.key` does."""

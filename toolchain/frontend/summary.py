@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..ir import count_ops
+from ..ir.dtypes import short_dtype
 from . import _private
-from .dtypes import short_dtype
 from .lowering import Lowering
 from .request import LoweredTarget
 

@@ -20,7 +20,7 @@ from ...errors import JxcError
 Spec = tuple[tuple[str, ...], ...]  # as in jxc.ir.shardings, which imports MLIR
 
 MAGIC = b"\x89JXC\r\n\x1a\n"  # a transfer as text would change it
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 _LENGTH = 4
 
@@ -95,10 +95,14 @@ def write_artifact(header: Header, executable: bytes) -> bytes:
         "schema_version": SCHEMA_VERSION,
         **asdict(header),
         "bytes": len(executable),
-        "sha256": hashlib.sha256(executable).hexdigest(),
     }
-    raw = json.dumps(told).encode()
+    raw = json.dumps({**told, "sha256": checksum(told, executable)}).encode()
     return b"".join([MAGIC, len(raw).to_bytes(_LENGTH, "little"), raw, executable])
+
+
+def checksum(told: Mapping[str, Any], executable: bytes) -> str:
+    """SHA-256 of the header's fields, the checksum aside, and of the executable."""
+    return hashlib.sha256(json.dumps(told).encode() + executable).hexdigest()
 
 
 def read_header(path: str | Path) -> Header:
@@ -133,8 +137,8 @@ def read_artifact(path: str | Path) -> tuple[Header, bytes]:
             f"{path} is damaged: its executable has {len(executable)} bytes, and its header says "
             f"{told.get('bytes')}; save it again"
         )
-    if told.get("sha256") != hashlib.sha256(executable).hexdigest():
-        raise ArtifactError(f"{path} is damaged: its executable is not what was saved")
+    if told.pop("sha256", None) != checksum(told, executable):
+        raise ArtifactError(f"{path} is damaged: its checksum is not that of its contents")
     return _header(told, path), executable
 
 
@@ -159,7 +163,7 @@ def _header(told: dict[str, Any], path: str | Path) -> Header:
         told["results"] = tuple(map(_leaf, told["results"]))
         told["libraries"] = tuple(told["libraries"])
         return Header(**{field.name: told[field.name] for field in fields(Header)})
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise ArtifactError(f"{path} is damaged: its header lacks {error}") from None
 
 

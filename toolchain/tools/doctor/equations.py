@@ -166,6 +166,6 @@ def count_equations(jaxpr: Any) -> int:
 
 def show_aval(aval: Any) -> str:
     """A type in words: "f32[8,128]"."""
-    from ...frontend.dtypes import short_dtype
+    from ...ir.dtypes import short_dtype
 
     return f"{short_dtype(aval.dtype)}[{','.join(map(str, aval.shape))}]"

@@ -1,0 +1,93 @@
+"""Reading files that users name: damaged ones end in a sentence, whatever the damage."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from jxc.errors import UsageError
+from jxc.files import read_arrays
+
+
+@pytest.fixture(params=["x.npy", "x.npz", "packed.npz"])
+def saved(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    path = tmp_path / request.param
+    arrays = {"a": np.arange(12.0, dtype=np.float32).reshape(3, 4), "b": np.ones(5, np.int8)}
+    if path.suffix == ".npy":
+        np.save(path, arrays["a"])
+    elif path.stem == "packed":
+        np.savez_compressed(path, **arrays)
+    else:
+        np.savez(path, **arrays)
+    return path
+
+
+def mutations(raw: bytes, count: int) -> Iterator[bytes]:
+    """The bytes with one to four of them changed, cut off, left out or repeated."""
+    rng = random.Random(15)
+    for _ in range(count):
+        data = bytearray(raw)
+        at = rng.randrange(len(data))
+        match rng.randrange(4):
+            case 0 | 1:
+                for _ in range(rng.randint(1, 4)):
+                    data[rng.randrange(len(data))] = rng.randrange(256)
+            case 2:
+                del data[at:]
+            case 3:
+                data[at:at] = data[at : at + rng.randint(1, 9)]
+        yield bytes(data)
+
+
+def test_read_arrays_reads_what_numpy_writes(saved: Path) -> None:
+    found, expected = read_arrays(saved), np.load(saved)
+    for name in ["a", "b"] if isinstance(found, dict) else [...]:
+        np.testing.assert_array_equal(found[name], expected[name])
+
+
+@pytest.mark.parametrize(
+    "array",
+    [np.float32(3), np.ones((0, 3)), np.asfortranarray(np.arange(6).reshape(2, 3))],
+    ids=["scalar", "empty", "columns-first"],
+)
+def test_read_arrays_keeps_shape_and_order(array: np.ndarray, tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", array)
+    np.testing.assert_array_equal(read_arrays(tmp_path / "x.npy"), array, strict=True)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_read_arrays_refuses_damaged_files_in_a_sentence(saved: Path) -> None:
+    refused = 0
+    for data in mutations(saved.read_bytes(), 400):
+        saved.write_bytes(data)
+        try:
+            read_arrays(saved)
+        except UsageError as error:
+            refused += 1
+            assert str(saved) in str(error)
+            assert "\n" not in str(error)
+    assert refused > 50  # the rest changed a number in the data, or nothing
+
+
+def test_read_arrays_allocates_nothing_that_only_the_header_promises(tmp_path: Path) -> None:
+    path = tmp_path / "x.npy"
+    np.save(path, np.ones(4))
+    path.write_bytes(path.read_bytes().replace(b"(4,), }" + b" " * 12, b"(4000000000000,), }"))
+    with pytest.raises(UsageError, match="header promises 32000000000000 bytes of data, and it"):
+        read_arrays(path)
+
+
+def test_read_arrays_names_what_an_archive_has(tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", weight=np.arange(3))
+    with pytest.raises(UsageError, match=r"no array 'weigh'\. Did you mean 'weight'\?"):
+        read_arrays(tmp_path / "x.npz", "weigh")
+
+
+def test_read_arrays_refuses_objects(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.array([{}]), allow_pickle=True)
+    with pytest.raises(UsageError, match="holds elements of type object"):
+        read_arrays(tmp_path / "x.npy")
