@@ -1,4 +1,4 @@
-"""The page as a browser shows it: headless Chromium runs its script, and the result is read."""
+"""The page in headless Chromium, which runs its script and prints the elements afterwards."""
 
 import re
 import shutil
@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import pytest
 
 import jxc
-from jxc.tools.explain.records import Compilation
-from jxc.tools.page import write_page
-from jxc.tools.page.texts import texts_of
+from jxc.tools.page import PageEntry, write_page
+
+from .page_program import texts_of
 
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
@@ -36,11 +36,11 @@ def line_of(mark):
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     lowered = jxc.lower(wave, jax.ShapeDtypeStruct((8,), jnp.float32))
-    texts = texts_of(lowered, "O2", lowered.opt("O2").compile())
+    texts = texts_of(lowered, "O2", compiled=True)
     seconds = {"trace": 0.2, "lower": 0.1, "passes": 0.1, "compile": 1.0}
     made = [
-        Compilation(1, "wave", seconds=seconds, texts=texts, ops=5),
-        Compilation(2, "cheap", seconds={"compile": 0.25}, started=2.0),
+        PageEntry(1, "wave", seconds=seconds, texts=texts, ops=5),
+        PageEntry(2, "cheap", seconds={"compile": 0.25}, started=2.0),
     ]
     return write_page(tmp_path_factory.mktemp("page") / "page.html", made, title="A page").path
 
@@ -85,14 +85,14 @@ def panes_of(html):
     return found
 
 
-def test_the_overview_needs_no_click(shown):
+def test_page_shows_list_and_timeline_without_a_click(shown):
     html = shown()
     assert html.count('class="bar"') == 2 and html.count("<article") == 2
     assert '<section id="explorer" class="needs-js"' in html
     assert "hidden" in re.search(r'<section id="explorer"[^>]*>', html)[0]
 
 
-def test_a_line_of_python_lights_what_comes_from_it_in_every_pane(shown):
+def test_page_highlights_what_comes_from_a_python_line_in_every_pane(shown):
     panes = panes_of(shown(f"#c1:{HERE}:{line_of('TANH')}"))
     source, module, hlo = panes.values()
     assert [line.endswith("# TANH") for line in source] == [True]
@@ -100,7 +100,7 @@ def test_a_line_of_python_lights_what_comes_from_it_in_every_pane(shown):
     assert hlo and all("tanh" in line or "fusion" in line for line in hlo)
 
 
-def test_a_click_on_an_op_lights_its_python_line_and_a_stage_can_be_chosen(shown):
+def test_page_highlights_the_python_line_of_a_clicked_op_at_a_chosen_stage(shown):
     script = """
       const panes = [...document.querySelectorAll(".pane")];
       const picker = panes[1].querySelector("select");
@@ -117,11 +117,11 @@ def test_a_click_on_an_op_lights_its_python_line_and_a_stage_can_be_chosen(shown
     source = panes.pop(next(title for title in panes if title.endswith(HERE)))
     assert [line.endswith("# SINE") for line in source] == [True]
     assert any("= sin " in line for line in panes["jaxpr"])
-    assert any("sine(" in line for line in panes["optimised HLO"])
+    assert any("sine(" in line for line in panes["optimized HLO"])
     assert f"{HERE}:{line_of('SINE')}" in re.search(r'<div id="status".*?</div>', html)[0]
 
 
-def test_the_list_is_filtered_and_a_compilation_without_texts_says_so(shown):
+def test_page_filters_the_list_and_says_where_texts_are_missing(shown):
     script = """
       const filter = document.querySelector("#filter");
       filter.value = "chea";
@@ -130,4 +130,4 @@ def test_the_list_is_filtered_and_a_compilation_without_texts_says_so(shown):
     """
     html = shown("", script)
     assert ">1 of 2<" in html
-    assert "The texts of this compilation were not kept." in html
+    assert "The texts of this compilation were not recorded." in html

@@ -133,9 +133,9 @@ def _check(sides: tuple[Side, Side], flags: Mapping[str, Any]) -> None:
     if all(side.source == "-" for side in sides) and sides[0] == sides[1]:
         raise UsageError("both are '-': standard input can be read once")
     if flags["html"]:  # before anything is compiled for it
-        from ..tools.page import needs
+        from ..tools.page import require_packages
 
-        needs.require()
+        require_packages()
 
 
 def _compare(sides: Any, sources: Any, flags: dict[str, Any], tell: Any) -> int:

@@ -55,9 +55,9 @@ def explain_command(script: str, args: tuple[str, ...], **flags: Any) -> None:
             require_file(flags[flag])
             flags[flag] = os.path.abspath(flags[flag])  # the program may change the directory
     if flags["html_file"]:
-        from ..tools.page import needs
+        from ..tools.page import require_packages
 
-        needs.require()
+        require_packages()
     program = Program(script, args, is_module=flags["is_module"])
     listening = _Listening(keep_texts=bool(flags["html_file"]))
     own_stdout = _stdout_kept_apart() if flags["json_file"] == "-" else None
@@ -127,10 +127,10 @@ def _write(log: Log | None, script: str, flags: dict[str, Any], own_stdout: int 
 
 
 def _write_page(log: Log, script: str, file: str) -> None:
-    from ..tools.page import write_page
+    from ..tools.explain.page import write_html
 
     try:
-        page = write_page(file, log.compilations, title=script)
+        page = write_html(file, log.compilations, script)
     except OSError as error:
         raise UsageError(f"--html {file}: {error.strerror}") from None
     for note in page.notes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 import click
@@ -59,19 +59,19 @@ def _figures(found: Comparison) -> Table:
         table.add_column(letter, justify="right", no_wrap=True)
     for figure in found.figures:
         if figure.before or figure.after:
-            shown = map(_show(figure), (figure.before, figure.after))
-            table.add_row(figure.label, *shown, _ratio(figure))
+            shown = (show_value(figure, value) for value in (figure.before, figure.after))
+            table.add_row(figure.label, *shown, show_ratio(figure))
     return table
 
 
-def _show(figure: Figure) -> Callable[[float | None], str]:
+def show_value(figure: Figure, value: float | None) -> str:
+    """One of a figure's values with its unit; empty if unknown."""
     shows = {"bytes": show_bytes, "seconds": show_seconds, "flops": show_count}
-    show = shows.get(figure.unit, "{:.0f}".format)
-    return lambda value: "" if value is None else show(value)
+    return "" if value is None else shows.get(figure.unit, "{:.0f}".format)(value)
 
 
-def _ratio(figure: Figure) -> str:
-    """By how much B is more than A."""
+def show_ratio(figure: Figure) -> str:
+    """The relative change from A to B, such as "+12.5%"; empty if there is none."""
     if not figure.before or figure.after is None or figure.before == figure.after:
         return ""
     return f"{100 * (figure.after / figure.before - 1):+.1f}%"
@@ -141,12 +141,12 @@ def _row(count: int, kind: str, said: str) -> tuple[str, Text]:
 
 
 def _changed(group: Group, prefix: str = "") -> str:
-    changes = "; ".join(_change(*each) for each in group.changes)
+    changes = "; ".join(change_words(*each) for each in group.changes)
     moved = "" if group.before == group.site or group.before is None else f" (A: {group.before})"
     return f": {prefix}{changes}{moved}"
 
 
-def _change(what: str, before: str, after: str) -> str:
+def change_words(what: str, before: str, after: str) -> str:
     """One attribute, both sides; of a compiler's long notes only that they differ."""
     if what == "backend_config":
         return what

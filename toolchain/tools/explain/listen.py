@@ -14,12 +14,13 @@ from typing import Any
 from ...backend import _private
 from ...backend.log import text_to_read
 from ...source import SourceLine, owner_of
+from ..page import ProgramTexts
 from .calls import Call, call_of, derived_call, lowered_call, static_values
 from .effects import Effect, Effects, changes, spots_of
 from .events import Compiling, Listener, Lowering, Tracing
 from .failures import Failure, failure_of
 from .functions import Function, code_of, describe_function, innermost, name_of
-from .records import Compilation, Texts
+from .records import Compilation
 
 
 @dataclass
@@ -132,7 +133,7 @@ class Recording(Listener):
         with self._lock:
             self._by_jaxpr[id(tracing.jaxpr)] = program
         if self.keep_texts:
-            program.compilation.texts = Texts(jaxpr=tracing.jaxpr)
+            program.compilation.texts = ProgramTexts(jaxpr=tracing.jaxpr)
         if tracing.is_own:  # else it is a part of another's
             program.compilation.seconds["trace"] = tracing.seconds
             if not program.compilation.is_eager:  # may be a part of what scan or vmap trace
@@ -190,7 +191,7 @@ class Recording(Listener):
         if self.keep_texts:
             jaxpr = compilation.texts.jaxpr if compilation.texts else lowering.jaxpr
             text = text_to_read(lowering.module)
-            compilation.texts = Texts(jaxpr=jaxpr, stablehlo=text)
+            compilation.texts = ProgramTexts(jaxpr=jaxpr, stablehlo=text)
         self._enter(program)
         with self._lock:
             self._by_module[id(lowering.module)] = program
@@ -278,8 +279,8 @@ def _module_name(compiling: Compiling) -> str:
 
 
 def _keep_texts(compilation: Compilation, compiling: Compiling) -> None:
-    known = compilation.texts or Texts()
-    compilation.texts = Texts(
+    known = compilation.texts or ProgramTexts()
+    compilation.texts = ProgramTexts(
         jaxpr=known.jaxpr,
         stablehlo=known.stablehlo or text_to_read(compiling.module),
         passes=tuple(compiling.passes.texts) if compiling.passes else (),

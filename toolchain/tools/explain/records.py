@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ...source import SourceLine
+from ..page import ProgramTexts
 
 
 @dataclass(frozen=True)
@@ -42,23 +43,6 @@ class Reason:
     differences: tuple[Difference, ...]
     sentence: str
     fix: str
-
-
-@dataclass(frozen=True)
-class Texts:
-    """The program at each stage, kept where a page is to be written.
-
-    Attributes:
-        jaxpr: JAX's own value, None where it was not traced.
-        stablehlo: what JAX lowered, with locations.
-        passes: the module after each pass of ours that changed it, by the pass's name, in order.
-        hlo: what XLA made of it, with metadata.
-    """
-
-    jaxpr: Any = None
-    stablehlo: str = ""
-    passes: tuple[tuple[str, str], ...] = ()
-    hlo: str = ""
 
 
 @dataclass
@@ -101,7 +85,7 @@ class Compilation:
     cache_key: str = ""
     from_cache: bool = False
     reason: Reason | None = None
-    texts: Texts | None = None
+    texts: ProgramTexts | None = None
     is_eager: bool = False
     thread: str = ""
 

@@ -1,17 +1,24 @@
-"""Colours: of Python by pygments, of the compiler's languages by rules that the page runs itself.
+"""Syntax highlighting: Python by pygments, the compiler's languages by rules for the page's script.
 
-A program's text is highlighted line by line as it comes into view; so it is kept once, as text.
+Python sources are highlighted here, once a page. The texts of programs are much longer; the script
+highlights each of their lines when it comes into view, by `RULES`.
 """
 
 from __future__ import annotations
 
 import html
+import linecache
 from collections.abc import Iterator
 from itertools import groupby
+from typing import Any
 
-from .needs import pygments
+from ...source import short_path
+from .links import PythonFiles, owner_on_page
 
-# What a token is, by the first pattern that matches; written for both Python and JavaScript.
+MAX_CHARACTERS = 400_000  # of one Python file
+
+# A token gets the class of the first pattern that matches. The patterns are valid in both Python
+# and JavaScript.
 _NUMBER = r"\b(?:0x[0-9A-Fa-f]+|\d+(?:\.\d+)?(?:e[+-]?\d+)?)\b"
 _STRING = r'"(?:[^"\\]|\\.)*"'
 _ARRAY = r"\b(?:bool|pred|key<\w+>|token|(?:b?f|f8e\w+|[suic])\d+\w*)\[[^\]]*\](?:\{[^}]*\})?"
@@ -47,7 +54,7 @@ RULES: dict[str, list[tuple[str, str]]] = {
     ],
 }
 
-_CLASSES = (  # by the longest name that a pygments token starts with
+_CLASSES = (  # by the first prefix of a pygments token
     ("Comment", "c"),
     ("Literal.String", "s"),
     ("Literal.Number", "m"),
@@ -59,25 +66,57 @@ _CLASSES = (  # by the longest name that a pygments token starts with
 )
 
 
+def sources_as_json(files: PythonFiles) -> list[dict[str, Any]]:
+    """The name, path, owner and highlighted text of each file, by its number.
+
+    A file that cannot be read, that has more than 400,000 characters, or that only outer frames lie
+    in, has no text.
+    """
+    return [
+        {"name": short_name(path), "path": path, "owner": owner_on_page(path)}
+        | (_text_as_json(path) if number in files.reached else {})
+        for number, path in enumerate(files.paths)
+    ]
+
+
+def _text_as_json(path: str) -> dict[str, Any]:
+    linecache.checkcache(path)
+    text = "".join(linecache.getlines(path))
+    if not text or len(text) > MAX_CHARACTERS:
+        return {}
+    return {"html": "\n".join(python_lines(text.rstrip("\n")))}
+
+
+def short_name(path: str) -> str:
+    """A path relative to the current directory, or to the folder where packages are installed."""
+    for folder in ("site-packages", "dist-packages"):
+        _, found, rest = path.replace("\\", "/").rpartition(f"/{folder}/")
+        if found:
+            return rest
+    return short_path(path)
+
+
 def python_lines(text: str) -> list[str]:
-    """Python source as one piece of HTML per line: what is coloured is `<i class=k>`."""
-    lexer = pygments().lexers.PythonLexer(stripnl=False, ensurenl=False)
-    tokens = ((_colour(str(kind)), value) for kind, value in lexer.get_tokens(text))
+    """Python source as HTML, one string per line; highlighted tokens are `<i class=k>`."""
+    from pygments.lexers import PythonLexer
+
+    lexer = PythonLexer(stripnl=False, ensurenl=False)
+    tokens = ((_class_of(str(kind)), value) for kind, value in lexer.get_tokens(text))
     lines = [""]
-    for colour, group in groupby(tokens, key=lambda token: token[0]):
-        first, *others = _pieces("".join(value for _, value in group), colour)
+    for name, group in groupby(tokens, key=lambda token: token[0]):
+        first, *others = _token_lines("".join(value for _, value in group), name)
         lines[-1] += first
         lines.extend(others)
     return lines
 
 
-def _colour(kind: str) -> str:
-    name = kind.removeprefix("Token.")
-    return next((short for full, short in _CLASSES if name.startswith(full)), "")
+def _class_of(token: str) -> str:
+    name = token.removeprefix("Token.")
+    return next((short for prefix, short in _CLASSES if name.startswith(prefix)), "")
 
 
-def _pieces(value: str, colour: str) -> Iterator[str]:
-    """A token's lines; one in a string of three quotes has several."""
+def _token_lines(value: str, name: str) -> Iterator[str]:
+    """The lines of a token: a string in triple quotes can have several."""
     for line in value.split("\n"):
         escaped = html.escape(line, quote=False)
-        yield f"<i class={colour}>{escaped}</i>" if colour and line.strip() else escaped
+        yield f"<i class={name}>{escaped}</i>" if name and line.strip() else escaped

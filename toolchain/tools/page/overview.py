@@ -1,73 +1,71 @@
-"""What the page says of compilations before any text is opened: words, sizes, places of bars."""
+"""The head of a page before any text is opened: totals, the timeline, and numbers as words."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ...source import SourceLine
 from ...units import show_bytes, show_count
-from ..explain.records import Compilation
-from .sources import short_name
+from .content import PageEntry
+from .highlight import short_name
 
 STAGES = ("trace", "lower", "passes", "compile", "load")
-_LEAST_WIDTH = 0.15  # of a bar, in percent: what can still be seen
+_MIN_BAR_WIDTH = 0.15  # percent: the narrowest bar that is visible
 
 
 @dataclass(frozen=True)
-class Bar:
-    """A compilation on the timeline; places and widths in percent."""
+class TimelineBar:
+    """An entry on the timeline; `left`, `width` and the shares of stages in percent."""
 
-    compilation: Compilation
+    entry: PageEntry
     left: float
     width: float
     lane: int
     parts: tuple[tuple[str, float], ...]
 
 
-def total_of(compilation: Compilation) -> float:
-    """Seconds over all stages."""
-    return sum(compilation.seconds.values())
-
-
-def totals(compilations: Sequence[Compilation]) -> dict[str, Any]:
-    """The figures of the head: counts, and seconds by stage in the order of the stages."""
-    seconds: dict[str, float] = {}
-    for each in compilations:
-        for stage, time in each.seconds.items():
-            seconds[stage] = seconds.get(stage, 0.0) + time
-    in_order = sorted(seconds, key=lambda stage: (*STAGES, stage).index(stage))
+def totals(entries: Sequence[PageEntry]) -> dict[str, Any]:
+    """The counts in the head of the page, and seconds by stage."""
+    seconds: Counter[str] = Counter()
+    for each in entries:
+        seconds.update(each.seconds)
+    compiled = [each for each in entries if {"compile", "load"} & each.seconds.keys()]
     return {
-        "compilations": sum(each.is_compiled for each in compilations),
-        "traced": sum(not each.is_compiled for each in compilations),
-        "again": sum(each.reason is not None for each in compilations),
-        "cached": sum(each.from_cache for each in compilations),
-        "functions": len({(each.function, each.defined) for each in compilations}),
-        "seconds": {stage: seconds[stage] for stage in in_order},
+        "compiled": len(compiled),
+        "only_traced": len(entries) - len(compiled),
+        "again": sum(bool(each.reason) for each in entries),
+        "cached": sum(each.from_cache for each in entries),
+        "functions": len({(each.title, each.defined) for each in entries}),
+        "seconds": {stage: seconds[stage] for stage in STAGES if stage in seconds},
         "total": sum(seconds.values()),
     }
 
 
-def timeline(compilations: Sequence[Compilation]) -> tuple[list[Bar], list[tuple[float, str]]]:
-    """A bar per compilation, in lanes where they overlap, and the ticks of the axis."""
-    end = max((each.started + total_of(each) for each in compilations), default=0.0) or 1.0
-    free: list[float] = []
+def timeline(
+    entries: Sequence[PageEntry],
+) -> tuple[list[TimelineBar], list[tuple[float, str]]]:
+    """A bar for each entry, in another lane where bars overlap, and the ticks of the axis."""
+    end = max((each.started + each.total for each in entries), default=0.0) or 1.0
+    lane_ends: list[float] = []
     bars = []
-    for each in sorted(compilations, key=lambda each: each.started):
-        total = total_of(each)
-        lane = next((i for i, at in enumerate(free) if at <= each.started), len(free))
-        free[lane : lane + 1] = [each.started + total]
+    for each in sorted(entries, key=lambda each: each.started):
+        total = each.total
+        free = (lane for lane, at in enumerate(lane_ends) if at <= each.started)
+        lane = next(free, len(lane_ends))
+        lane_ends[lane : lane + 1] = [each.started + total]
         parts = tuple((s, 100 * t / total) for s, t in each.seconds.items() if total and t)
-        width = max(100 * total / end, _LEAST_WIDTH)
+        width = max(100 * total / end, _MIN_BAR_WIDTH)
         left = min(100 * each.started / end, 100 - width)
-        bars.append(Bar(each, round(left, 3), round(width, 3), lane, parts))
+        bars.append(TimelineBar(each, round(left, 3), round(width, 3), lane, parts))
     return bars, ticks(end)
 
 
 def ticks(end: float) -> list[tuple[float, str]]:
-    """Five to ten round numbers of seconds up to `end`: their places in percent, and their words.
+    """Three to ten round numbers of seconds up to `end`: their positions in percent, and labels.
 
     Args:
         end: in seconds, more than zero.
@@ -79,7 +77,7 @@ def ticks(end: float) -> list[tuple[float, str]]:
 
 
 def show_seconds(seconds: float) -> str:
-    """A time in three digits: "2.31 s", "45.2 ms"."""
+    """A time with three digits: "2.31 s", "45.2 ms"."""
     if seconds >= 1 or seconds == 0:
         return f"{seconds:.3g} s" if seconds < 1000 else f"{seconds:.0f} s"
     if seconds >= 1e-3:
@@ -87,32 +85,13 @@ def show_seconds(seconds: float) -> str:
     return f"{seconds * 1e6:.3g} \u00b5s"
 
 
-def show_arguments(compilation: Compilation) -> str:
-    """The arguments in one line: "x=f32[8,128], n=3"."""
-    static = {name: f"{value} (static)" for name, value in compilation.static.items()}
-    return ", ".join(f"{k}: {v}" for k, v in {**compilation.arguments, **static}.items())
-
-
-def show_size(size: int | None) -> str:
-    """A size in words; empty where it is not known."""
-    return "" if size is None else show_bytes(size)
-
-
-def show_number(number: float | None) -> str:
-    """A count in words; empty where it is not known."""
-    return "" if number is None else show_count(number)
-
-
-def show_place(place: SourceLine) -> str:
-    """A line of Python, its file as the page names files."""
-    return f"{short_name(place.file)}:{place.line}"
+def _show_line(line: SourceLine) -> str:
+    return f"{short_name(line.file)}:{line.line}"
 
 
 FILTERS: dict[str, Any] = {
     "seconds": show_seconds,
-    "bytes": show_size,
-    "count": show_number,
-    "arguments": show_arguments,
-    "place": show_place,
-    "total": total_of,
+    "bytes": lambda size: "" if size is None else show_bytes(size),
+    "count": lambda number: "" if number is None else show_count(number),
+    "line": _show_line,
 }

@@ -1,33 +1,36 @@
-"""One self-contained HTML page of compilations: it asks for nothing from any network."""
+"""Writing the page: one HTML file with its style, its script and all texts; it needs no network.
+
+The list and the timeline are plain HTML from the templates beside this file. The texts of programs
+are packed into `<script type="text/plain">` elements; the page's script unpacks them when a program
+is opened.
+"""
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from ..explain.records import Compilation, Texts
-from . import needs
-from .comparison import difference_lines, figure_rows
-from .highlight import RULES
-from .links import Files
-from .overview import FILTERS, timeline, total_of, totals
-from .payload import describe_programs, pack
-from .sources import sources_of
+from ...errors import MissingTargetError
+from .content import PageComparison, PageEntry, ProgramTexts
+from .highlight import RULES, sources_as_json
+from .links import PythonFiles
+from .overview import FILTERS, timeline, totals
+from .payload import INPUT_OF_XLA, describe_programs, pack
 
-MOST_BYTES = 24_000_000
-_TEMPLATES = Path(__file__).parent
+MAX_BYTES = 24_000_000
+_BYTES_WITHOUT_TEXTS = 200_000
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenPage:
     """A page that was written.
 
     Attributes:
-        path: where.
+        path: the file.
         bytes: its size.
-        notes: sentences on what was left out; empty where nothing was.
+        notes: sentences on what was left out; empty if nothing was.
     """
 
     path: Path
@@ -35,128 +38,130 @@ class Written:
     notes: tuple[str, ...] = ()
 
 
-@dataclass
-class _Room:
-    """The bytes that are left for texts, and what did not fit."""
+def require_packages() -> None:
+    """Check that pages can be written, before a program runs in order to write one.
 
-    left: int
-    files: Files
-    packed: dict[str, str]
-    without: list[str]
-
-    def put(self, key: str, label: str, programs: Sequence[tuple[str, Texts]]) -> None:
-        """Keep the texts of programs under a key, unless they are too large."""
-        if self.left <= 0:
-            self.without.append(label)
-            return
-        text = pack(describe_programs(programs, self.files))
-        if len(text) > self.left:
-            self.without.append(label)
-            return
-        self.left -= len(text)
-        self.packed[key] = text
+    Raises:
+        MissingTargetError: jinja2 or pygments is not installed; the message says how to get both.
+    """
+    for name in ("jinja2", "pygments"):
+        try:
+            importlib.import_module(name)
+        except ImportError as error:
+            raise MissingTargetError(
+                f"an HTML page needs the packages jinja2 and pygments, and {name} cannot be "
+                f"imported ({error}): pip install 'jxc[html]'"
+            ) from None
 
 
 def write_page(
     path: str | Path,
-    compilations: Sequence[Compilation],
+    entries: Sequence[PageEntry],
     title: str = "Compilations",
-    diff: Any = None,
     *,
-    most_bytes: int = MOST_BYTES,
-) -> Written:
-    """Write one HTML file that shows compilations, and their texts where they were kept.
+    max_bytes: int = MAX_BYTES,
+) -> WrittenPage:
+    """Write one HTML file that shows programs, with their texts where they were recorded.
 
-    It works from a disk and without a network; without JavaScript it shows all but the texts.
+    Without JavaScript it shows everything but the texts.
 
     Args:
-        path: the file; an old one is replaced.
-        compilations: in any order; of a diff the two programs, the older one first.
-        title: the page's heading, such as the command that was run.
-        diff: a value with `as_json()`, for the page of two programs' differences.
-        most_bytes: how large the file may become; texts of the cheapest compilations are left out
-            beyond it, which the page and `Written.notes` say.
+        path: the file; an existing one is replaced.
+        entries: the programs, in any order.
+        title: the heading, such as the command that was run.
+        max_bytes: the largest size of the file. Beyond it, the texts of the programs that took the
+            least time are left out, which the page and `WrittenPage.notes` say.
 
     Raises:
         MissingTargetError: jinja2 or pygments is not installed.
         OSError: the file cannot be written.
     """
-    needs.require()
-    room = _Room(most_bytes - 200_000, Files(), {}, [])
-    if diff is not None:
-        _compared(room, compilations)
-    else:
-        _each(room, compilations)
-    notes = _notes(room)
-    text = _render(room, compilations, title, diff, notes)
-    Path(path).write_text(text, encoding="utf-8")
-    return Written(Path(path), len(text.encode()), notes)
+    require_packages()
+    texts = _PackedTexts(max_bytes - _BYTES_WITHOUT_TEXTS)
+    for each in sorted(entries, key=lambda each: each.total, reverse=True):
+        if each.texts:
+            texts.add(str(each.number), f"{each.number} ({each.title})", [(each.title, each.texts)])
+    return _write(path, title, entries, None, texts)
 
 
-def _each(room: _Room, compilations: Sequence[Compilation]) -> None:
-    """The texts of each compilation, those of the costliest first."""
-    for each in sorted(compilations, key=total_of, reverse=True):
-        if each.texts is not None and _has_any(each.texts):
-            programs = [(each.function, each.texts)]
-            label = f"{each.number} ({each.function})"
-            room.put(str(each.number), label, programs)
+def write_comparison_page(
+    path: str | Path, comparison: PageComparison, title: str, *, max_bytes: int = MAX_BYTES
+) -> WrittenPage:
+    """Write one HTML file that shows two programs side by side, and what differs between them.
 
-
-def _compared(room: _Room, compilations: Sequence[Compilation]) -> None:
-    """The texts of two programs as one, under the first one's number."""
-    kept = [(each, each.texts) for each in compilations if each.texts is not None]
-    names = [f"{letter}: {each.function}" for letter, (each, _) in zip("AB", kept, strict=False)]
-    programs = [(name, texts) for name, (_, texts) in zip(names, kept, strict=False)]
+    Args, errors: as for `write_page`.
+    """
+    require_packages()
+    sides = (comparison.before, comparison.after)
+    labelled = [(f"{letter}: {side.label}", side) for letter, side in zip("AB", sides, strict=True)]
+    programs = [(label, side.texts) for label, side in labelled if side.texts]
+    texts = _PackedTexts(max_bytes - _BYTES_WITHOUT_TEXTS)
     if programs:
-        room.put("diff", " and ".join(names), programs)
+        texts.add("diff", " and ".join(label for label, _ in labelled), programs)
+    return _write(path, title, (), comparison, texts)
 
 
-def _has_any(texts: Texts) -> bool:
-    return texts.jaxpr is not None or bool(texts.stablehlo or texts.hlo)
+@dataclass
+class _PackedTexts:
+    """Texts of programs by key, as long as `bytes_left` allows, and the labels of the others."""
+
+    bytes_left: int
+    files: PythonFiles = field(default_factory=PythonFiles)
+    packed: dict[str, str] = field(default_factory=dict)
+    omitted: list[str] = field(default_factory=list)
+
+    def add(self, key: str, label: str, programs: Sequence[tuple[str, ProgramTexts]]) -> None:
+        text = pack(describe_programs(programs, self.files)) if self.bytes_left > 0 else ""
+        if not text or len(text) > self.bytes_left:
+            self.omitted.append(label)
+            return
+        self.bytes_left -= len(text)
+        self.packed[key] = text
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        if not self.omitted:
+            return ()
+        shown = ", ".join(self.omitted[:5]) + (", \u2026" if len(self.omitted) > 5 else "")
+        count = len(self.omitted)
+        return (
+            f"The texts of {count} program{'s' if count > 1 else ''} are left out to keep the page "
+            f"small: {shown}. Those that took the most time are included.",
+        )
 
 
-def _notes(room: _Room) -> tuple[str, ...]:
-    if not room.without:
-        return ()
-    shown = ", ".join(room.without[:5]) + (", \u2026" if len(room.without) > 5 else "")
-    count = len(room.without)
-    return (
-        f"The texts of {count} compilation{'s' if count > 1 else ''} were left out, which would "
-        f"have made the page too large: {shown}. The costliest are here.",
-    )
-
-
-def _render(
-    room: _Room,
-    compilations: Sequence[Compilation],
+def _write(
+    path: str | Path,
     title: str,
-    diff: Any,
-    notes: Sequence[str],
-) -> str:
-    jinja2 = needs.jinja2()
+    entries: Sequence[PageEntry],
+    comparison: PageComparison | None,
+    texts: _PackedTexts,
+) -> WrittenPage:
+    import jinja2
+
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_TEMPLATES),
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters.update(FILTERS)
-    bars, axis = timeline(compilations)
-    found = diff.as_json() if diff is not None else None
-    return environment.get_template("page.html.j2").render(
+    bars, axis = timeline(entries)
+    page = environment.get_template("page.html.j2").render(
         title=title,
-        compilations=sorted(compilations, key=total_of, reverse=True),
-        most=max(map(total_of, compilations), default=0.0),
-        totals=totals(compilations),
+        entries=sorted(entries, key=lambda each: each.total, reverse=True),
+        longest=max((each.total for each in entries), default=0.0),
+        totals=totals(entries),
         bars=bars,
         axis=axis,
         lanes=1 + max((bar.lane for bar in bars), default=0),
-        diff=found,
-        rows=figure_rows(found) if found else [],
-        lines=difference_lines(found) if found else [],
-        notes=notes,
-        packed=room.packed,
-        sources=pack(sources_of(room.files)),
+        diff=comparison,
+        notes=texts.notes,
+        packed=texts.packed,
+        sources=pack(sources_as_json(texts.files)),
         rules=RULES,
+        settings={"diff": comparison is not None, "inputOfXla": INPUT_OF_XLA},
     )
+    Path(path).write_text(page, encoding="utf-8")
+    return WrittenPage(Path(path), len(page.encode()), texts.notes)

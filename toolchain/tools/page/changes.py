@@ -1,0 +1,262 @@
+"""What a pass changed in a program's text, as edits of the text before it.
+
+MLIR numbers the values of each text anew, so that removing one op renames all values after it. To
+show only what a pass changed, lines are first matched without the names of values (`align`), then
+values of matched lines get their earlier names back (`ValueNames`), and the lines that still differ
+become hunks (`hunks_of`).
+
+`align` works like a patience diff: it matches lines that are unique in both texts, then aligns what
+lies between by the shortest edit script (Myers), with bounded look-ahead.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from .stages import StageText
+
+Keys = Sequence[object]
+NEW = -1
+_MAX_EDITS = 250  # look-ahead of the search for the shortest script
+
+
+def align(before: Keys, after: Keys) -> list[int]:
+    """For each line of `after`, the equal line of `before`, in rising order; -1 for a new line.
+
+    The time is linear in the number of lines. Between two unique lines, the script is the shortest
+    where that has at most 250 edits.
+    """
+    found = [NEW] * len(after)
+    todo = [(0, len(before), 0, len(after))]
+    while todo:
+        a, a_end, b, b_end = todo.pop()
+        # Equal lines at both ends.
+        while a < a_end and b < b_end and before[a] == after[b]:
+            found[b] = a
+            a, b = a + 1, b + 1
+        while a < a_end and b < b_end and before[a_end - 1] == after[b_end - 1]:
+            a_end, b_end = a_end - 1, b_end - 1
+            found[b_end] = a_end
+        if a == a_end or b == b_end:
+            continue
+        # Unique lines cut the gap into smaller ones; without them, search for the script.
+        if anchors := _anchors(before, after, (a, a_end, b, b_end)):
+            for i, j in anchors:
+                found[j] = i
+            for i, j in [*anchors, (a_end, b_end)]:
+                if a < i and b < j:
+                    todo.append((a, i, b, j))
+                a, b = i + 1, j + 1
+        else:
+            for i, j in shortest(before[a:a_end], after[b:b_end]):
+                found[b + j] = a + i
+    return found
+
+
+def _anchors(before: Keys, after: Keys, gap: tuple[int, int, int, int]) -> list[tuple[int, int]]:
+    """Pairs of lines that are unique in both parts: the longest sequence that rises in both."""
+    a, a_end, b, b_end = gap
+    ours, theirs = Counter(before[a:a_end]), Counter(after[b:b_end])
+    at = {before[i]: i for i in range(a, a_end) if ours[before[i]] == 1}
+    pairs = [(at[after[j]], j) for j in range(b, b_end) if theirs[after[j]] == 1 and after[j] in at]
+    return _longest_rising(pairs)
+
+
+def _longest_rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The longest subsequence whose first numbers rise, by patience sorting."""
+    tops: list[int] = []  # the smallest end of a rising sequence, by its length
+    ends: list[int] = []
+    previous: list[int] = []
+    for index, (i, _) in enumerate(pairs):
+        pile = bisect_left(tops, i)
+        previous.append(ends[pile - 1] if pile else -1)
+        tops[pile : pile + 1] = [i]
+        ends[pile : pile + 1] = [index]
+    chain, index = [], ends[-1] if ends else -1
+    while index >= 0:
+        chain.append(pairs[index])
+        index = previous[index]
+    return chain[::-1]
+
+
+def shortest(before: Keys, after: Keys) -> list[tuple[int, int]]:
+    """The pairs of lines that an edit script keeps: the shortest script, up to 250 edits."""
+    pairs: list[tuple[int, int]] = []
+    x = y = 0
+    while x < len(before) and y < len(after):
+        found, (dx, dy) = _search(before[x:], after[y:])
+        pairs += [(x + i, y + j) for i, j in found]
+        x, y = x + dx, y + dy
+    return pairs
+
+
+def _search(before: Keys, after: Keys) -> tuple[list[tuple[int, int]], tuple[int, int]]:
+    """The pairs kept by the shortest script, and how much of both texts 250 edits cover."""
+    n, m = len(before), len(after)
+    reach = {1: 0}  # by diagonal x - y: how far `before` is read
+    trail: list[dict[int, int]] = []
+    for edits in range(min(n + m, _MAX_EDITS) + 1):
+        trail.append(reach.copy())
+        for diagonal in range(-edits, edits + 1, 2):
+            inserts = _is_insertion(reach, diagonal, edits)
+            x = reach[diagonal + 1] if inserts else reach[diagonal - 1] + 1
+            while x < n and x - diagonal < m and before[x] == after[x - diagonal]:
+                x += 1
+            reach[diagonal] = x
+            if x >= n and x - diagonal >= m:
+                return _walk_back(trail, n, m), (n, m)
+    last = len(trail) - 1
+    ends = ((reach[k], reach[k] - k) for k in range(-last, last + 1, 2))
+    x, y = max((end for end in ends if end[0] <= n and end[1] <= m), key=sum)
+    return _walk_back(trail, x, y), (x, y)
+
+
+def _is_insertion(reach: dict[int, int], diagonal: int, edits: int) -> bool:
+    if diagonal in (-edits, edits):
+        return diagonal == -edits
+    return reach[diagonal - 1] < reach[diagonal + 1]
+
+
+def _walk_back(trail: list[dict[int, int]], x: int, y: int) -> list[tuple[int, int]]:
+    pairs = []
+    for edits, reach in reversed(list(enumerate(trail))):
+        diagonal = x - y
+        earlier = diagonal + 1 if _is_insertion(reach, diagonal, edits) else diagonal - 1
+        start = reach[earlier]
+        while x > start and y > start - earlier:
+            x, y = x - 1, y - 1
+            pairs.append((x, y))
+        x, y = start, start - earlier
+    return pairs[::-1]
+
+
+# Names of values
+
+_VALUE = re.compile(r"%[\w.$-]+")
+_USE = re.compile(r"%[\w.$-]+(?:#\d+)?")
+_DEFINED = re.compile(r"(%[\w.$-]+)(?:(?::\d+)? = |: )")
+_NUMBERED = re.compile(r"%([A-Za-z]\w*?)?_?(\d+)$")
+_FUNCTION = re.compile(r"\s*func\.func ")
+
+
+class ValueNames:
+    """Names of values that stay the same at every stage of a program.
+
+    A value that a pass adds gets a number that no earlier text uses.
+
+    Args:
+        first: the text whose names are kept.
+    """
+
+    def __init__(self, first: StageText) -> None:
+        numbers = (_NUMBERED.match(name) for line in first.lines for name in _VALUE.findall(line))
+        self._next = 1 + max((int(found[2]) for found in numbers if found), default=-1)
+
+    def keep(self, before: StageText, after: StageText) -> tuple[StageText, list[int]]:
+        """`after` with the names of `before`, and for each of its lines the matched one, or -1."""
+        pairs = _match_lines(before, after)
+        function_of = _function_numbers(before)
+        renamed: dict[str, str] = {}
+        lines, function = [], -1
+        for line, old in zip(after.lines, pairs, strict=True):
+            if _FUNCTION.match(line):
+                renamed, function = {}, function_of[old] if old != NEW else -1
+            # Values keep their names within a function only: an inlined op is new to its caller.
+            is_kept = old != NEW and function_of[old] == function
+            self._name_results(line, before.lines[old] if is_kept else "", renamed)
+            lines.append(_VALUE.sub(lambda found: renamed.get(found[0], found[0]), line))  # noqa: B023
+        return replace(after, lines=tuple(lines)), pairs
+
+    def _name_results(self, line: str, matched: str, renamed: dict[str, str]) -> None:
+        """Give the values that a line defines the names that the matched line gives them."""
+        old = _DEFINED.findall(matched)
+        for index, name in enumerate(_DEFINED.findall(line)):
+            renamed[name] = old[index] if index < len(old) else self._fresh(name)
+
+    def _fresh(self, name: str) -> str:
+        found = _NUMBERED.match(name)
+        stem = (found[1] or "") if found else name[1:]
+        self._next += 1
+        return f"%{stem}_{self._next - 1}" if stem else f"%{self._next - 1}"
+
+
+def _match_lines(before: StageText, after: StageText) -> list[int]:
+    """Match lines that are equal but for names: first those with the same origin in Python."""
+    old_keys, new_keys = _without_names(before), _without_names(after)
+    with_links = zip(old_keys, before.links, strict=True), zip(new_keys, after.links, strict=True)
+    pairs = align(*map(list, with_links))
+    a, b = 0, 0
+    for j, i in [*enumerate(pairs), (len(new_keys), len(old_keys))]:
+        if i == NEW:
+            continue
+        if i > a and j > b:
+            found = align(old_keys[a:i], new_keys[b:j])
+            pairs[b:j] = [NEW if k == NEW else a + k for k in found]
+        a, b = i + 1, j + 1
+    return pairs
+
+
+def _without_names(stage: StageText) -> list[str]:
+    return [_USE.sub("%", line) for line in stage.lines]
+
+
+def _function_numbers(stage: StageText) -> list[int]:
+    """For each line the number of the function that it is in; -1 outside of any."""
+    numbers, number = [], -1
+    for line in stage.lines:
+        number += bool(_FUNCTION.match(line))
+        numbers.append(number)
+    return numbers
+
+
+# Hunks
+
+
+@dataclass(frozen=True)
+class Hunk:
+    """Lines that replace others.
+
+    Attributes:
+        start: the first replaced line of the text before, from 0.
+        removed: how many lines are replaced.
+        lines: the new lines.
+        links: their links.
+        marks: for each new line "+" if it is new, "~" if it is the same op with other operands, "="
+            if only its origin in Python differs.
+    """
+
+    start: int
+    removed: int
+    lines: tuple[str, ...]
+    links: tuple[int, ...]
+    marks: str
+
+
+def hunks_of(before: StageText, after: StageText, pairs: list[int]) -> list[Hunk]:
+    """The replacements that turn `before` into `after`, in order.
+
+    Args:
+        pairs: for each line of `after` the matched line of `before`, or -1.
+    """
+    hunks, a, b = [], 0, 0
+    kept = [(i, j) for j, i in enumerate(pairs) if i != NEW and _is_same(before, i, after, j)]
+    for i, j in [*kept, (len(before.lines), len(after.lines))]:
+        if i > a or j > b:
+            marks = "".join(_mark(before, pairs[k], after, k) for k in range(b, j))
+            hunks.append(Hunk(a, i - a, after.lines[b:j], after.links[b:j], marks))
+        a, b = i + 1, j + 1
+    return hunks
+
+
+def _is_same(before: StageText, i: int, after: StageText, j: int) -> bool:
+    return before.lines[i] == after.lines[j] and before.links[i] == after.links[j]
+
+
+def _mark(before: StageText, old: int, after: StageText, new: int) -> str:
+    if old == NEW:
+        return "+"
+    return "=" if before.lines[old] == after.lines[new] else "~"
