@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jaxlib.mlir import ir
 
-from jxc.cost.flops import Cost, cost_of, total_of
+from jxc.cost.flops import OpCost, cost_of, total_of
 from jxc.ir import walk
 from jxc.rewrite import module_pass
 
@@ -13,10 +13,10 @@ from jxc.rewrite import module_pass
 def annotate_cost(module: ir.Operation) -> None:
     """Write `jxc.flops`, `jxc.bytes` and `jxc.intensity` (flops per byte) on each op.
 
-    Estimates from types and attributes; `jxc.cost.flops` has the formulas. Functions carry the sum
-    of their ops. A `while` carries one turn: how many there will be is not known. Ops whose flops
-    nobody knows (custom calls, composites) have bytes only; constants, calls, terminators and ops
-    with dynamic extents have nothing: `inline` first.
+    Estimates from types and attributes; `jxc.cost.formulas` has the formulas. Functions carry the
+    sum of their ops. A `while` carries its trip count times its body, or one iteration where the
+    trip count is not known. Ops of unknown flops (custom calls, composites) have bytes only.
+    Constants, calls, terminators and ops of dynamic shapes have nothing: `inline` first.
     """
     costs = [(op, _cost(op)) for op in walk(module)]
     for op, cost in costs:
@@ -24,13 +24,13 @@ def annotate_cost(module: ir.Operation) -> None:
             _write(op, cost)
 
 
-def _cost(op: ir.OpView) -> Cost | None:
+def _cost(op: ir.OpView) -> OpCost | None:
     if op.operation.name == "func.func":
         return total_of(op.regions[0])
     return cost_of(op)
 
 
-def _write(op: ir.OpView, cost: Cost) -> None:
+def _write(op: ir.OpView, cost: OpCost) -> None:
     i64 = ir.IntegerType.get_signless(64)
     op.attributes["jxc.bytes"] = ir.IntegerAttr.get(i64, cost.bytes)
     if cost.flops is not None:

@@ -81,11 +81,11 @@ func.func @others(%x: tensor<4x8xf32>, %a: tensor<8x8xf32>, %b: tensor<8x2xf32>)
   return %r, %s, %t : tensor<4xf32>, tensor<4x8xf32>, tensor<8x2xf32>
 }
 
-// One turn: a comparison, an addition and sixteen products.
-// CHECK-LABEL: func.func @while_costs_one_turn(
+// Ten iterations: an addition and sixteen products each; and eleven comparisons.
+// CHECK-LABEL: func.func @while_costs_its_trip_count(
 // CHECK: stablehlo.while
-// CHECK-SAME: jxc.flops = 18 : i64
-func.func @while_costs_one_turn(%x: tensor<16xf32>) -> tensor<16xf32> {
+// CHECK-SAME: jxc.flops = 181 : i64
+func.func @while_costs_its_trip_count(%x: tensor<16xf32>) -> tensor<16xf32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %one = stablehlo.constant dense<1> : tensor<i32>
   %ten = stablehlo.constant dense<10> : tensor<i32>
@@ -101,7 +101,26 @@ func.func @while_costs_one_turn(%x: tensor<16xf32>) -> tensor<16xf32> {
   return %r#1 : tensor<16xf32>
 }
 
-// Nobody knows what a custom call computes; what it reads and writes is known.
+// A trip count that depends on an argument is not known: one iteration is counted.
+// CHECK-LABEL: func.func @while_of_unknown_trip_count_costs_one_iteration(
+// CHECK: stablehlo.while
+// CHECK-SAME: jxc.flops = 18 : i64
+func.func @while_of_unknown_trip_count_costs_one_iteration(%x: tensor<16xf32>, %n: tensor<i32>) -> tensor<16xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %y = %x) : tensor<i32>, tensor<16xf32>
+    cond {
+      %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    } do {
+      %j = stablehlo.add %i, %one : tensor<i32>
+      %z = stablehlo.multiply %y, %y : tensor<16xf32>
+      stablehlo.return %j, %z : tensor<i32>, tensor<16xf32>
+    }
+  return %r#1 : tensor<16xf32>
+}
+
+// The flops of a custom call are not known; what it reads and writes is.
 // CHECK-LABEL: func.func @custom_call_unknown(
 // CHECK: stablehlo.custom_call
 // CHECK-NOT: jxc.flops

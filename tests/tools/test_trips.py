@@ -6,7 +6,7 @@ import pytest
 
 from jxc.hlo import parse_hlo
 from jxc.hlo.work import executed, flops_of, totals_of
-from jxc.hlo.work.trips import turns
+from jxc.hlo.work.trips import trip_count
 
 from .small_hlo import PROGRAMS, entry, program, runs
 
@@ -176,4 +176,4 @@ def test_nothing_is_launched_for_what_only_renames() -> None:
     ],
 )
 def test_turns(start: int, step: int, end: int, direction: str, expected: int | None) -> None:
-    assert turns(start, step, end, direction) == expected
+    assert trip_count(start, step, end, direction) == expected

@@ -264,7 +264,7 @@ class CrossExecutable:
 
     @cached_property
     def _counted(self) -> dict[str, float]:
-        from ..cost.flops import TRANSCENDENTAL  # which XLA counts beside the flops
+        from ..cost.formulas import TRANSCENDENTAL  # which XLA counts beside the flops
         from ..hlo import parse_hlo
         from ..hlo.work import executed, totals_of
 

@@ -1,15 +1,23 @@
 """What a compiled program does: which instructions run, how often, and what each costs.
 
-Units: flops are single additions, multiplications or comparisons on real numbers, counted as
-`jxc.cost` counts them; bytes are what passes through memory between instructions, dense, without
-the padding of tiles. All of one device's share of the program.
+Flops are single additions, multiplications or comparisons on real numbers. Bytes are what passes
+through memory between instructions, without the padding of tiles. Both are of one device's share of
+the program.
 """
 
-from .flops import Flops, flops_of, inner_ops
-from .libraries import is_library, stablehlo_name
-from .names import COLLECTIVES, base_opcode, is_control, is_free, target_of
-from .schedule import Executed, executed
-from .totals import Totals, totals_of
+from .execution import Executed, Totals, executed, totals_of
+from .flops import (
+    COLLECTIVES,
+    Flops,
+    base_opcode,
+    flops_of,
+    inner_ops,
+    is_control,
+    is_free,
+    stablehlo_name,
+    target_of,
+)
+from .libraries import is_library
 from .traffic import Traffic, produced, reads_of, traffic_of
 from .trips import stated_trips
 

@@ -1,4 +1,8 @@
-"""What instructions are called in StableHLO, and custom calls of libraries: what they compute."""
+"""Custom calls of libraries (cuBLAS, cuDNN, oneDNN, LAPACK, CUB): what they compute.
+
+`_CALLS` maps patterns of a call's target to the op that it computes and to its flops. A target that
+is not listed is unknown, and its flops count as none.
+"""
 
 from __future__ import annotations
 
@@ -6,56 +10,41 @@ import json
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from ...cost.formulas import OpDescription, flops_of_op, product_factor
 from .. import Instruction
-from .convolutions import convolved, is_product
-from .formulas import cholesky, product_factor, triangular_solve
-from .names import base_opcode, target_of
-
-_RENAMED = {
-    "dot": "dot_general",
-    "broadcast": "broadcast_in_dim",
-    "opt-barrier": "optimization_barrier",
-}
-
-
-def stablehlo_name(instruction: Instruction) -> str:
-    """What StableHLO calls this op; a product that a TPU runs as a convolution is a product."""
-    opcode = base_opcode(instruction)
-    if opcode == "custom-call":
-        target = target_of(instruction)
-        known = _known(target)
-        return known.name if known else target or "custom_call"
-    if opcode == "convolution" and is_product(instruction):
-        return "dot_general"
-    return _RENAMED.get(opcode, opcode.replace("-", "_"))
-
-
-def library_flops(call: Instruction) -> int | None:
-    """The flops of a custom call, or None where nobody knows."""
-    known = _known(target_of(call))
-    return known.formula(call) if known else None
-
-
-def is_library(target: str) -> bool:
-    """Whether a custom call is one of those that this file knows to compute something."""
-    known = _known(target)
-    return known is not None and known.formula is not _none
-
-
-def _known(target: str) -> _Call | None:
-    return next((call for call in _CALLS if call.pattern.match(target)), None)
+from .flops import described, target_of
 
 
 @dataclass(frozen=True)
-class _Call:
-    """What is known of custom calls whose target matches a pattern."""
+class LibraryCall:
+    """What is known of the custom calls whose target matches a pattern.
 
-    pattern: re.Pattern[str]
+    Attributes:
+        target: a pattern that the target begins with.
+        name: StableHLO's name of the op that they compute.
+        flops: the flops of a call; None where the call does not say enough.
+        computes: whether they compute anything.
+    """
+
+    target: re.Pattern[str]
     name: str
-    formula: Callable[[Instruction], int | None]
+    flops: Callable[[Instruction], int | None]
+    computes: bool = True
+
+
+def library_call(instruction: Instruction) -> LibraryCall | None:
+    """What is known of a custom call; None for a target that is not listed here."""
+    target = target_of(instruction)
+    return next((call for call in _CALLS if call.target.match(target)), None)
+
+
+def is_library(instruction: Instruction) -> bool:
+    """Whether an instruction is a custom call that is known to compute something."""
+    known = library_call(instruction)
+    return known is not None and known.computes
 
 
 def _settings(call: Instruction) -> dict[str, Any]:
@@ -67,21 +56,24 @@ def _settings(call: Instruction) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def _as(name: str, **changes: Any) -> Callable[[Instruction], int | None]:
+    """The flops of a call that computes an op of StableHLO, with the same operands."""
+    return lambda call: flops_of_op(replace(described(call), name=name, **changes))
+
+
 def _cublas(call: Instruction) -> int | None:
-    """A product, and one addition for each result and further operand: a bias, what is added to."""
+    """A product, and one addition per result for each further operand: a bias, an addend."""
     config = _settings(call).get("gemm_backend_config", {})
-    numbers = config.get("dot_dimension_numbers", {})
-    contracting = numbers.get("lhs_contracting_dimensions")
-    if not contracting:
+    dims = config.get("dot_dimension_numbers", {}).get("lhs_contracting_dimensions")
+    if not dims:
         return None
-    left, result = call.operands[0].shape, call.shape.leaves[0]
-    contracted = math.prod(left.dims[int(dim)] for dim in contracting)
+    product = _as("dot", dimensions=[int(dim) for dim in dims])(call)
     extra = len(call.operands) - 2 if "f8" not in target_of(call) else 0
-    return result.elements * (product_factor(left) * contracted + extra)
+    return (product or 0) + extra * call.shape.leaves[0].elements
 
 
 def _onednn(call: Instruction) -> int | None:
-    """A product: the extent contracted follows from the three sizes, however they are laid out."""
+    """A product. Its contracted extent follows from the three sizes, whatever the layouts are."""
     left, right, result = (*(each.shape for each in call.operands[:2]), call.shape.leaves[0])
     batch = math.prod(result.dims[:-2]) if len(right.dims) > 2 else 1
     if not result.elements or not batch:
@@ -91,41 +83,49 @@ def _onednn(call: Instruction) -> int | None:
 
 
 def _cudnn(call: Instruction) -> int | None:
-    """A convolution, whichever of its three tensors is sought; a bias and an activation on top."""
+    """A convolution or one of its gradients; a bias and an activation on top.
+
+    A gradient takes the flops of the convolution, so its arrays are put where the convolution has
+    them: the operand that the gradient is of becomes the result.
+    """
     if "dim_labels" not in call.attributes:
         return None
-    target = target_of(call)
-    one, other, result = (*(each.shape for each in call.operands[:2]), call.shape.leaves[0])
+    op, target = described(call), target_of(call)
+    (one, other), result = op.operands[:2], op.results[0]
+    further = 0
     if "BackwardInput" in target:
-        return convolved(call, result, other, one)
-    if "BackwardFilter" in target:
-        return convolved(call, one, result, other)
-    further = len(call.operands) - 2 + ('"activation_mode":"kRelu"' in str(call.attributes))
-    return convolved(call, one, other, result) + further * result.elements
+        arrays = (result, other, one)
+    elif "BackwardFilter" in target:
+        arrays = (one, result, other)
+    else:
+        arrays = (one, other, result)
+        further = len(call.operands) - 2 + ('"activation_mode":"kRelu"' in str(call.attributes))
+    convolution = OpDescription(
+        "convolution",
+        arrays[:2],
+        arrays[2:],
+        window=op.window,
+        convolution=op.convolution,
+    )
+    return (flops_of_op(convolution) or 0) + further * result.elements
 
 
-def _radix_sort(call: Instruction) -> int:
-    """n * log2(n) comparisons for each line of n, as of any sort."""
-    shape = call.operands[0].shape
-    length = shape.dims[-1] if shape.dims else 1
-    return math.ceil(shape.elements * math.log2(max(length, 2)))
-
-
-def _none(_: Instruction) -> int:
-    return 0
-
-
+_TRIANGULAR_SOLVE = r"__cublas\$triangularSolve|lapack_\w*trsm|cublas_\w*trsm"
 _CALLS = [
-    _Call(re.compile(r"__cublas\$(?:gemm|lt\$matmul)"), "dot_general", _cublas),
-    _Call(re.compile(r"__onednn\$matmul"), "dot_general", _onednn),
-    _Call(re.compile(r"__cudnn\$conv"), "convolution", _cudnn),
-    _Call(
-        re.compile(r"__cublas\$triangularSolve|lapack_\w*trsm|cublas_\w*trsm"),
-        "triangular_solve",
-        triangular_solve,
+    LibraryCall(re.compile(r"__cublas\$(?:gemm|lt\$matmul)"), "dot_general", _cublas),
+    LibraryCall(re.compile(r"__onednn\$matmul"), "dot_general", _onednn),
+    LibraryCall(re.compile(r"__cudnn\$conv"), "convolution", _cudnn),
+    LibraryCall(re.compile(_TRIANGULAR_SOLVE), "triangular_solve", _as("triangular_solve")),
+    LibraryCall(
+        re.compile(r"lapack_\w*potrf|cusolver_\w*potrf|Cholesky$"), "cholesky", _as("cholesky")
     ),
-    _Call(re.compile(r"lapack_\w*potrf|cusolver_\w*potrf|Cholesky$"), "cholesky", cholesky),
-    _Call(re.compile(r"__cub\$DeviceRadixSort"), "sort", _radix_sort),
-    _Call(re.compile(r"X64(?:SplitLow|SplitHigh|Combine)$"), "bitcast_convert", _none),
-    _Call(re.compile(r"MoveTo(?:Host|Device)$|Pin$|Unpin$"), "copy", _none),
+    LibraryCall(
+        re.compile(r"__cub\$DeviceRadixSort"), "sort", _as("sort", dimensions=[-1], body_ops=1)
+    ),
+    LibraryCall(
+        re.compile(r"X64(?:SplitLow|SplitHigh|Combine)$"), "bitcast_convert", lambda _: 0, False
+    ),
+    LibraryCall(
+        re.compile(r"MoveTo(?:Host|Device)$|Pin$|Unpin$"), "copy", lambda _: 0, computes=False
+    ),
 ]

@@ -1,7 +1,9 @@
-"""What an instruction reads from memory and writes to it, once for each time that it runs.
+"""The bytes that one run of an instruction reads from memory and writes to it.
 
-Slices read only what they give, also where they are fused: a fused parameter of which only a slice
-is wanted is read in that slice. What is updated in place is written only where it is updated.
+A slice reads only the elements of its result. So does a fusion of which every use of a parameter is
+a slice: `wanted_of_parameters` walks the fused computation from its root to its parameters, and
+passes on which elements each op needs. A `dynamic-update-slice` or a scatter that a fusion returns
+and that writes into a parameter is done in place: it writes only the updated elements.
 """
 
 from __future__ import annotations
@@ -9,27 +11,29 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from ...cost.formulas import names
 from .. import Computation, Instruction, Shape
-from .names import base_opcode, is_control, is_free, words
+from .flops import base_opcode, is_control, is_free
 
-_SLICES = words("slice dynamic-slice gather")
-_UPDATES = words("dynamic-update-slice scatter")
-_RENAMES = words("bitcast reshape")
-_WHOLE = words(
+_SLICES = frozenset(["slice", "dynamic-slice", "gather"])
+_UPDATES = frozenset(["dynamic-update-slice", "scatter"])
+_RENAMES = frozenset(["bitcast", "reshape"])
+_WHOLE = names(
     "all-gather all-reduce all-to-all broadcast cholesky concatenate convolution custom-call dot "
     "dynamic-slice dynamic-update-slice fft gather iota map pad reduce reduce-window "
     "reduce-scatter scatter select-and-scatter slice sort triangular-solve while"
 )
+"""Opcodes that are not elementwise: how much of an operand they need is not that of the result."""
 
 
 @dataclass(frozen=True)
 class Traffic:
-    """Bytes that pass between an instruction and memory.
+    """The bytes between an instruction and memory.
 
     Attributes:
-        read: bytes of operands that are read; each operand once, however often it is named.
+        read: bytes of operands that are read; an operand that is named twice is read once.
         written: bytes of results.
-        main: those of both that are in the device's main memory, not in a faster one on the chip.
+        main: those of both in the device's main memory, not in a faster memory on the chip.
     """
 
     read: int = 0
@@ -43,7 +47,7 @@ class Traffic:
 
 
 def traffic_of(instruction: Instruction) -> Traffic:
-    """What running an instruction once moves; nothing for what only renames values."""
+    """The traffic of running an instruction once; none where it only renames values."""
     if is_free(instruction) or is_control(instruction):
         return Traffic()
     reads = [(operand.shape, size) for operand, size in reads_of(instruction)]
@@ -57,7 +61,7 @@ def traffic_of(instruction: Instruction) -> Traffic:
 
 
 def reads_of(reader: Instruction) -> list[tuple[Instruction, int]]:
-    """The operands of an instruction, each once, and how many bytes of each it reads."""
+    """The operands of an instruction, each once, with the bytes of each that it reads."""
     wanted = _wanted_by(reader)
     return [
         (operand, min(operand.shape.bytes, _bytes_of(amount, operand.shape)))
@@ -66,7 +70,7 @@ def reads_of(reader: Instruction) -> list[tuple[Instruction, int]]:
 
 
 def produced(instruction: Instruction) -> Shape:
-    """What an instruction gives; of an asynchronous one, what its `-done` gives."""
+    """The shape of an instruction's result; of an asynchronous one, of its `-done`."""
     if instruction.opcode.endswith("-start"):
         for user in instruction.users:
             if user.opcode.endswith("-done"):
@@ -75,12 +79,12 @@ def produced(instruction: Instruction) -> Shape:
 
 
 def _bytes_of(elements: int | None, shape: Shape) -> int:
-    """The bytes of so many elements of a shape; of all of them for None."""
+    """The bytes of a number of elements of a shape; of all of them for None."""
     return shape.bytes if elements is None else -(-elements * shape.bits // 8)
 
 
 def _wanted_by(instruction: Instruction) -> dict[Instruction, int | None]:
-    """For each operand, how many of its elements are wanted; None for all."""
+    """How many elements of each operand are needed; None for all."""
     fused = instruction.callee("calls") if instruction.opcode == "fusion" else None
     wants = (
         [_elements(want) for want in wanted_of_parameters(fused)]
@@ -95,7 +99,7 @@ def _wanted_by(instruction: Instruction) -> dict[Instruction, int | None]:
 
 
 def _of_operand(instruction: Instruction, number: int) -> int | None:
-    """How many elements of an operand an instruction by itself wants; None for all."""
+    """How many elements of an operand an unfused instruction needs; None for all."""
     opcode = base_opcode(instruction)
     if number == 0 and opcode in _SLICES:
         return produced(instruction).elements
@@ -107,7 +111,7 @@ def _of_operand(instruction: Instruction, number: int) -> int | None:
 
 
 Want = Mapping[Instruction | None, int | None]
-"""Which slices want how many elements of a value; the key None for one that wants all of it."""
+"""For each slice of a value, how many elements it needs; the key None if all are needed."""
 
 _ALL: Want = {None: None}
 
@@ -117,7 +121,7 @@ def _elements(want: Want) -> int | None:
 
 
 def wanted_of_parameters(computation: Computation) -> list[Want]:
-    """For each parameter of a fused computation, what is wanted of it."""
+    """For each parameter of a fused computation, which elements are needed."""
     in_place = updated_in_place(computation)
     wants: dict[Instruction, dict[Instruction | None, int | None]] = {
         computation.root: {None: None}
@@ -125,15 +129,15 @@ def wanted_of_parameters(computation: Computation) -> list[Want]:
     for instruction in reversed(computation.instructions):
         wanted = wants.get(instruction)
         if wanted:
-            for operand, want in _asked(instruction, wanted, in_place):
+            for operand, want in _needed_of_operands(instruction, wanted, in_place):
                 wants.setdefault(operand, {}).update(want)
     return [wants.get(parameter, {}) for parameter in computation.parameters]
 
 
-def _asked(
+def _needed_of_operands(
     instruction: Instruction, wanted: Want, in_place: Mapping[Instruction, int]
 ) -> Iterator[tuple[Instruction, Want]]:
-    """What an instruction, of which so much is wanted, wants of each operand."""
+    """What an instruction needs of each operand, if `wanted` of its result is needed."""
     fused = instruction.callee("calls") if instruction.opcode == "fusion" else None
     inner = wanted_of_parameters(fused) if fused else []
     for number, operand in enumerate(instruction.operands):
@@ -148,7 +152,7 @@ def _asked(
 def _of_whole(
     instruction: Instruction, number: int, wanted: Want, in_place: Mapping[Instruction, int]
 ) -> Want:
-    """What an op that is not elementwise wants of an operand."""
+    """What an op that is not elementwise needs of an operand."""
     if instruction.opcode in _UPDATES and number == 0 and instruction not in in_place:
         return _ALL
     amount = _of_operand(instruction, number)
@@ -161,8 +165,10 @@ def _of_whole(
 def updated_in_place(computation: Computation) -> dict[Instruction, int]:
     """The updates of a fused computation whose operand and result are one buffer.
 
-    They are what the computation gives, and write into a parameter: the number of which stands
-    beside each.
+    These updates are results of the computation and write into a parameter.
+
+    Returns:
+        The number of the parameter that each writes into.
     """
     root = computation.root
     found: dict[Instruction, int] = {}
@@ -175,7 +181,7 @@ def updated_in_place(computation: Computation) -> dict[Instruction, int]:
 
 
 def _updates_of(result: Instruction) -> Iterator[tuple[Instruction, Instruction]]:
-    """The updates that a value consists of, and what each of them writes into."""
+    """The updates that a value consists of, and the value that each writes into."""
     fused = result.callee("calls") if result.opcode == "fusion" else None
     if fused is not None:
         for update, number in updated_in_place(fused).items():
@@ -185,14 +191,14 @@ def _updates_of(result: Instruction) -> Iterator[tuple[Instruction, Instruction]
 
 
 def _renamed(value: Instruction) -> Instruction:
-    """What a value is, seen through ops that only rename it."""
+    """The value behind ops that only rename it."""
     while value.opcode in _RENAMES:
         value = value.operands[0]
     return value
 
 
 def _writes(instruction: Instruction) -> Iterator[tuple[Shape, int]]:
-    """For each array that is given: its shape and how many bytes of it are written."""
+    """For each array of the result: its shape and how many bytes of it are written."""
     leaves = list(produced(instruction).leaves)
     if instruction.opcode == "custom-call" and len(leaves) > 1:
         leaves = [
@@ -205,7 +211,7 @@ def _writes(instruction: Instruction) -> Iterator[tuple[Shape, int]]:
 
 
 def _updated(instruction: Instruction) -> dict[int, int]:
-    """For each result that is updated in place, by number: how many elements are."""
+    """For each result that is updated in place, by number: how many elements are written."""
     if instruction.opcode in _UPDATES:
         return dict.fromkeys(range(len(instruction.shape.leaves)), _update_size(instruction))
     fused = instruction.callee("calls") if instruction.opcode == "fusion" else None

@@ -1,72 +1,92 @@
-"""How often a loop turns, from what the compiler says of it or from its condition."""
+"""The trip counts of loops: how often the body of a `while` runs.
+
+XLA states many (`known_trip_count`). The others are read from the condition: it compares an element
+of the loop's state with a constant, the element is a constant before the loop, and each iteration
+adds a constant to it. `scalar_of` finds such constants through tuples, fusions, calls and loops
+that carry a value unchanged.
+"""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
-from .. import Instruction
-from .scalars import Scalar, Scope, before, constant, scalar_of, step_of
+from .. import Computation, Instruction
 
 _KNOWN = re.compile(r'"known_trip_count"\s*:\s*\{\s*"n"\s*:\s*"?(\d+)')
 _MIRRORED = {"LT": "GT", "LE": "GE", "GT": "LT", "GE": "LE", "NE": "NE"}
+_SAME = frozenset(["copy", "bitcast", "convert", "reshape", "copy-start", "copy-done"])
+
+
+@dataclass(frozen=True)
+class CallSite:
+    """A computation that runs, and from where.
+
+    Attributes:
+        computation: what runs.
+        caller: the `while`, `call`, `fusion`, ... that runs it; None for the entry.
+        outer: where the caller is.
+    """
+
+    computation: Computation
+    caller: Instruction | None = None
+    outer: CallSite | None = None
 
 
 def stated_trips(loop: Instruction) -> int | None:
-    """The `known_trip_count` that XLA attached, or None."""
+    """The `known_trip_count` that XLA attached to a loop, or None."""
     found = _KNOWN.search(loop.attributes.get("backend_config", ""))
     return int(found[1]) if found else None
 
 
-def trips_of(loop: Instruction, scope: Scope) -> int | None:
-    """How often the body of a `while` of `scope` runs, or None where it depends on data."""
+def trips_of(loop: Instruction, site: CallSite) -> int | None:
+    """The trip count of a `while` in `site`; None where it depends on data."""
     stated = stated_trips(loop)
     if stated is not None:
         return stated
     try:
-        return _counted(loop, scope)
+        return _counted(loop, site)
     except RecursionError:  # a chain of additions longer than Python's stack
         return None
 
 
-def _counted(loop: Instruction, scope: Scope) -> int | None:
-    """From a comparison of an element that starts and steps by constants with a constant."""
+def _counted(loop: Instruction, site: CallSite) -> int | None:
+    """The trip count from the condition: a counter with constant start, step and end."""
     condition, body = loop.callee("condition"), loop.callee("body")
     if condition is None or body is None:
         return None
-    within = Scope(condition, loop, scope)
+    within = CallSite(condition, loop, site)
     test, at = _comparison(condition.root, within)
     if test is None:
         return None
     left, right = (scalar_of(operand, at) for operand in test.operands)
     direction = test.attributes.get("direction", "")
+    # The counter may be on either side of the comparison.
     for index, bound, way in ((left, right, direction), (right, left, _MIRRORED.get(direction))):
         if index is None or index.element is None or way not in _MIRRORED:
             continue
-        start, end = before(loop, index.element, scope), constant(bound, within)
-        step = step_of(body, loop, index.element, scope)
+        start, end = _before(loop, index.element, site), _constant(bound, within)
+        step = _step_of(body, loop, index.element, site)
         if start is None or end is None or step is None or step.element != index.element:
             continue
         if step != Scalar(0, index.element):
-            return turns(start + index.offset, step.offset, end, way)
+            return trip_count(start + index.offset, step.offset, end, way)
     return None
 
 
-def _comparison(root: Instruction, scope: Scope) -> tuple[Instruction | None, Scope]:
-    """The comparison that a condition gives, and where it stands: perhaps in a fusion."""
+def _comparison(root: Instruction, site: CallSite) -> tuple[Instruction | None, CallSite]:
+    """The comparison that a condition returns, and where it is: perhaps in a fusion."""
     while root.opcode in ("fusion", "call", "copy", "bitcast"):
         inside = root.callee("calls") or root.callee("to_apply")
         if inside is not None:
-            root, scope = inside.root, Scope(inside, root, scope)
+            root, site = inside.root, CallSite(inside, root, site)
         else:
             root = root.operands[0]
-    return (root if root.opcode == "compare" else None), scope
+    return (root if root.opcode == "compare" else None), site
 
 
-def turns(start: int, step: int, end: int, direction: str) -> int | None:
-    """How often a loop turns whose index starts, steps, and goes on while it compares so.
-
-    None for a loop that does not end by counting.
-    """
+def trip_count(start: int, step: int, end: int, direction: str) -> int | None:
+    """How often `for (i = start; i DIRECTION end; i += step)` runs; None if it never ends."""
     if direction in ("LE", "GE"):
         end += 1 if direction == "LE" else -1
     way = 1 if direction in ("LT", "LE") else -1
@@ -75,3 +95,120 @@ def turns(start: int, step: int, end: int, direction: str) -> int | None:
     if (end - start) * way <= 0:
         return 0
     return -((start - end) // step) if step * way > 0 else None
+
+
+# -- constants ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """An integer: a constant, plus an element of the state of the loop around it.
+
+    Attributes:
+        offset: the constant.
+        element: the number of the element; None where there is none.
+    """
+
+    offset: int
+    element: int | None = None
+
+
+def scalar_of(value: Instruction, site: CallSite, path: tuple[int, ...] = ()) -> Scalar | None:
+    """The value of an integer as a `Scalar`; None where it is not of that form.
+
+    Args:
+        value: an instruction of `site`.
+        site: the computation that runs, and from where.
+        path: the part of `value`, if it is a tuple: the innermost index last.
+    """
+    opcode = value.opcode
+    if opcode == "constant":
+        return _literal(value.literal)
+    if opcode == "get-tuple-element":
+        return scalar_of(value.operands[0], site, (*path, int(value.attributes["index"])))
+    if opcode == "tuple" and path:
+        return scalar_of(value.operands[path[-1]], site, path[:-1])
+    if opcode in _SAME:
+        return scalar_of(value.operands[0], site, () if opcode == "copy-done" else path)
+    if opcode in ("add", "subtract"):
+        return _sum(value, site)
+    if opcode in ("fusion", "call"):
+        inside = value.callee("calls") or value.callee("to_apply")
+        return scalar_of(inside.root, CallSite(inside, value, site), path) if inside else None
+    if opcode == "parameter":
+        return _parameter(value, site, path)
+    return _carried_out(value, site, path) if opcode == "while" else None
+
+
+def _literal(text: str) -> Scalar | None:
+    try:
+        return Scalar(int(text))
+    except ValueError:
+        return None
+
+
+def _sum(value: Instruction, site: CallSite) -> Scalar | None:
+    if value.operands[0] is value.operands[1] or value.shape.dims:
+        return None
+    one, other = (scalar_of(operand, site) for operand in value.operands)
+    if one is None or other is None:
+        return None
+    sign = -1 if value.opcode == "subtract" else 1
+    if other.element is None:
+        return Scalar(one.offset + sign * other.offset, one.element)
+    is_plain = one.element is None and sign == 1
+    return Scalar(one.offset + other.offset, other.element) if is_plain else None
+
+
+def _parameter(value: Instruction, site: CallSite, path: tuple[int, ...]) -> Scalar | None:
+    caller, outer = site.caller, site.outer
+    if caller is None or outer is None:
+        return None
+    if caller.opcode == "while":
+        return Scalar(0, path[0]) if len(path) == 1 else None
+    number = int(value.literal)
+    if caller.opcode == "conditional":
+        return None
+    return scalar_of(caller.operands[number], outer, path)
+
+
+def _carried_out(loop: Instruction, site: CallSite, path: tuple[int, ...]) -> Scalar | None:
+    """An element that a loop does not change has its value from before the loop."""
+    if len(path) == 1 and _is_carried_through(loop, path[0], site):
+        return scalar_of(loop.operands[0], site, path)
+    return None
+
+
+def _is_carried_through(loop: Instruction, element: int, site: CallSite) -> bool:
+    """Whether a loop leaves an element of its state unchanged."""
+    body = loop.callee("body")
+    return body is not None and _step_of(body, loop, element, site) == Scalar(0, element)
+
+
+def _step_of(body: Computation, loop: Instruction, element: int, site: CallSite) -> Scalar | None:
+    """The value of an element of the state after one iteration."""
+    return scalar_of(body.root, CallSite(body, loop, site), (element,))
+
+
+def _before(loop: Instruction, element: int, site: CallSite) -> int | None:
+    """The constant that an element of the state is before a loop; None where it is not constant.
+
+    An element of an outer loop's state counts if that loop never changes it.
+    """
+    start = scalar_of(loop.operands[0], site, (element,))
+    return _constant(start, site)
+
+
+def _constant(scalar: Scalar | None, site: CallSite) -> int | None:
+    """The constant that a scalar of `site` is in every iteration of the loops around it."""
+    if scalar is None or scalar.element is None:
+        return None if scalar is None else scalar.offset
+    around: CallSite | None = site
+    while around is not None and (around.caller is None or around.caller.opcode != "while"):
+        around = around.outer
+    if around is None or around.caller is None or around.outer is None:
+        return None
+    if not _is_carried_through(around.caller, scalar.element, around.outer):
+        return None
+    start = _before(around.caller, scalar.element, around.outer)
+    return None if start is None else start + scalar.offset

@@ -10,7 +10,7 @@ from jaxlib.mlir import ir
 
 from ...errors import UsageError
 from ...hlo import Instruction, Module, SourceLine
-from ...hlo.work import flops_of, is_free, is_library, stablehlo_name, target_of
+from ...hlo.work import flops_of, is_free, is_library, stablehlo_name
 from ...ir import walk
 from ...ir.frames import frames_of
 from ...source import innermost_user_line
@@ -225,7 +225,7 @@ def _is_meant(word: str, instruction: Instruction) -> bool:
     if word == "custom-call":
         return instruction.opcode == word and not is_free(instruction)
     name = stablehlo_name(instruction)
-    is_known = instruction.opcode != "custom-call" or is_library(target_of(instruction))
+    is_known = instruction.opcode != "custom-call" or is_library(instruction)
     if name in _IN_DISGUISE and is_known:
         return word == _IN_DISGUISE[name]
     return instruction.opcode == word

@@ -174,7 +174,7 @@ def kind_of(instruction: Instruction) -> str:
         is_of_library = _OF_LIBRARIES.match(_engine(instruction))
         return "library" if is_of_library else _KINDS.get(instruction.attributes["kind"], "custom")
     if opcode == "custom-call":
-        return "library" if is_library(target_of(instruction)) else "call"
+        return "library" if is_library(instruction) else "call"
     if opcode in COLLECTIVES:
         return "collective"
     if opcode in ("dot", "convolution"):
