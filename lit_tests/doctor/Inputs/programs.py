@@ -35,7 +35,7 @@ def doubles(x):
 
 def printing(x):
     print("to the user's terminal")
-    return jnp.tanh(x)
+    return x * 2
 
 
 @jax.jit

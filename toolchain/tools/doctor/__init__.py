@@ -1,16 +1,15 @@
-"""A linter of programs: what costs, at which line, and what to do about it."""
+"""A linter for programs: what costs time or memory, at which line, and what to do about it."""
 
-from .finding import Cost, Finding
-from .program import Program, program_of
-from .registry import Check, all_checks, check, choose_checks, compiled_check
-from .run import Examination, doctor, examine
+from .finding import DoctorCheck, Finding, FindingCost, check, compiled_check
+from .program import ExaminedProgram, program_of
+from .run import DoctorResult, all_checks, choose_checks, doctor, examine
 
 __all__ = [
-    "Check",
-    "Cost",
-    "Examination",
+    "DoctorCheck",
+    "DoctorResult",
+    "ExaminedProgram",
     "Finding",
-    "Program",
+    "FindingCost",
     "all_checks",
     "check",
     "choose_checks",

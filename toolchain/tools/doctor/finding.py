@@ -1,25 +1,31 @@
-"""What a check found: where, what it costs, and what to do about it."""
+"""What a check is, and what it returns: the line, what was found, its cost and the fix."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from ...source import SourceLine
 from ...units import show_bytes, show_count
+from ..report.format import show_seconds
+
+if TYPE_CHECKING:
+    from .program import ExaminedProgram
 
 
 @dataclass(frozen=True)
-class Cost:
-    """What a finding costs, as far as it is known: None for what is not.
+class FindingCost:
+    """What a finding costs. A number that is not known is None.
 
     Attributes:
-        bytes: of memory held, or moved in one run.
+        bytes: memory that is held, or moved in one run of the program.
         seconds: in one run.
         flops: in one run.
-        compile_seconds: of each compilation.
-        calls: how often the host is called, or a kernel is started, in one run.
-        how: where the figures are from, such as "by the shapes" or "measured".
+        compile_seconds: in each compilation.
+        calls: calls of the host, or kernel launches, in one run.
+        how: the source of the numbers, such as "by the shapes" or "measured".
     """
 
     bytes: float | None = None
@@ -30,48 +36,44 @@ class Cost:
     how: str = ""
 
     def __str__(self) -> str:
-        """The figures in words: "4 MiB, 1.2 ms (by the roofline of cpu)"."""
+        """The known numbers as text: "4 MiB, 1.2 ms (by the roofline of cpu)"."""
         parts = [
             None if self.bytes is None else show_bytes(self.bytes),
-            None if self.seconds is None else _show_seconds(self.seconds),
+            None if self.seconds is None else show_seconds(self.seconds),
             None if self.flops is None else f"{show_count(self.flops)} flops",
             None if self.compile_seconds is None else f"{self.compile_seconds:.2g} s of compiling",
             None if self.calls is None else f"{show_count(self.calls)} calls",
         ]
-        told = ", ".join(part for part in parts if part)
-        return f"{told} ({self.how})" if told and self.how else told
+        text = ", ".join(part for part in parts if part)
+        return f"{text} ({self.how})" if text and self.how else text
 
     def as_json(self) -> dict[str, Any]:
-        """The figures that are known, and where they are from."""
+        """The known numbers by name, and `how`."""
         names = ("bytes", "seconds", "flops", "compile_seconds", "calls")
         known = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         return {**known, "how": self.how}
 
 
-def _show_seconds(seconds: float) -> str:
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds / 1e-9:.3g} ns"
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Finding:
-    """Something that makes a program slow, large or slow to compile.
+    """Something that makes a program slow, large, or slow to compile.
 
     Attributes:
-        place: the user's line; None where nobody knows.
-        message: what was found, a sentence.
-        fix: what to do about it, in plain words.
+        place: the user's line; None where it is not known.
+        message: what was found, as a clause without its full stop.
+        fix: what to do about it, in sentences.
         cost: what it costs.
-        name: of the check, such as "gather-as-slice".
+        name: the name of the check that found it, such as "gather-as-slice".
     """
 
     place: SourceLine | None
     message: str
     fix: str
-    cost: Cost = field(default_factory=Cost)
+    cost: FindingCost = field(default_factory=FindingCost)
     name: str = ""
+
+    def __repr__(self) -> str:
+        return f"<Finding {self}>"
 
     def __str__(self) -> str:
         where = f"{self.place}: " if self.place else ""
@@ -79,7 +81,7 @@ class Finding:
         return f"{where}{self.name}: {self.message}{cost}"
 
     def as_json(self) -> dict[str, Any]:
-        """The same, the line as file, number and text."""
+        """The finding as an object; its line as a file, a number and the text."""
         place = self.place
         return {
             "name": self.name,
@@ -90,3 +92,43 @@ class Finding:
             "cost": self.cost.as_json(),
             "fix": self.fix,
         }
+
+
+CheckFunction = Callable[["ExaminedProgram"], Iterable[Finding]]
+
+
+@dataclass(frozen=True)
+class DoctorCheck:
+    """A function that looks for one kind of finding.
+
+    Attributes:
+        name: the name of its findings, such as "gather-as-slice".
+        doc: what it finds and why that matters; `jxc doctor --list` prints it.
+        needs_compiler: whether it reads the compiled program.
+        function: from a program to its findings; `run` fills in their name.
+    """
+
+    name: str
+    doc: str
+    needs_compiler: bool
+    function: CheckFunction
+
+    def run(self, program: ExaminedProgram) -> list[Finding]:
+        """The findings in a program, without duplicates."""
+        found = [replace(each, name=self.name) for each in self.function(program)]
+        return list({(each.place, each.message): each for each in found}.values())
+
+
+def check(function: CheckFunction) -> DoctorCheck:
+    """Make a check of a function. The check has its name and its docstring."""
+    return _check(function, needs_compiler=False)
+
+
+def compiled_check(function: CheckFunction) -> DoctorCheck:
+    """Make a check of a function that reads the compiled program."""
+    return _check(function, needs_compiler=True)
+
+
+def _check(function: CheckFunction, *, needs_compiler: bool) -> DoctorCheck:
+    name = function.__name__.replace("_", "-")
+    return DoctorCheck(name, inspect.getdoc(function) or "", needs_compiler, function)

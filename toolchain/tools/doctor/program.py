@@ -1,4 +1,6 @@
-"""A program as checks see it: its jaxpr, its module, its arguments, and what a compiler makes."""
+"""A program as checks see it: its jaxpr, its module, its arguments and results, the rewrites of O2,
+and the compiled program. Everything is computed on first use and kept, since checks share it.
+"""
 
 from __future__ import annotations
 
@@ -18,19 +20,19 @@ from ...frontend.constants import CapturedConstant, captured_constants
 from ...ir import argument_names, functions
 from ...source import SourceLine, definition_line, home_of
 from ..report.report import Compiled, Refused, report
-from .equations import Step, bytes_of, count_equations, steps_of
-from .syntax import parameters_of, return_place
-from .watched import Hit, watched_hits
+from .jaxpr import TracedEquation, bytes_of, count_equations, equations_of
+from .rule_hits import RuleHit, rule_hits
+from .source_code import parameters_of, return_place
 
 
 @dataclass(frozen=True)
-class Leaf:
-    """An argument or a result: one array of it.
+class NamedArray:
+    """One array of the arguments or of the results.
 
     Attributes:
         name: as the user knows it: "params['w']", "result[0]".
         aval: its type, weak or not.
-        donated: whether the caller gives its memory away; False of results.
+        donated: whether the caller donates it; False for results.
     """
 
     name: str
@@ -49,13 +51,13 @@ class Leaf:
 
 
 @dataclass(frozen=True)
-class Carried:
-    """An argument that a result looks like: what a loop around the program would pass on.
+class CarriedArgument:
+    """An argument that a result matches: what a loop around the program would pass on.
 
     Attributes:
         name: of the argument.
-        pairs: the numbers of an argument's leaf and of a result's, in order.
-        is_tree: whether it is more than one array.
+        pairs: the number of each of its arrays, and of the array of the result that matches.
+        is_tree: whether it has more than one array.
     """
 
     name: str
@@ -64,15 +66,16 @@ class Carried:
 
 
 @dataclass(frozen=True)
-class Program:
-    """What checks look at.
+class ExaminedProgram:
+    """A program for one target.
 
     Attributes:
         function: the user's.
         lowered: for the target, before any pass.
-        target: what it is looked at for.
-        may_compile: whether a compiler may be asked.
-        given: the arguments, and those by name, without static ones, where all are arrays.
+        target: what it is examined for.
+        may_compile: whether the target's compiler may run.
+        given: the arguments, positional and by name, without static ones; None unless all of them
+            are arrays.
     """
 
     function: Callable[..., Any] = field(repr=False)
@@ -88,12 +91,12 @@ class Program:
 
     @property
     def module(self) -> ir.Module:
-        """The module that JAX lowered; not to be changed."""
+        """The module that JAX lowered; checks must not change it."""
         return self.lowered.module
 
     @cached_property
     def home(self) -> str | None:
-        """The folder of the installed package that the function is from; None for the user's."""
+        """The folder of the installed package that has the function; None for a user's file."""
         return home_of(self.function)
 
     @cached_property
@@ -103,17 +106,17 @@ class Program:
 
     @cached_property
     def returned(self) -> SourceLine | None:
-        """The line of its one `return`; of its `def` where there are several."""
+        """The line of its only `return`; the line of its `def` if there are several."""
         return return_place(self.function) or self.defined
 
     @cached_property
-    def steps(self) -> tuple[Step, ...]:
-        """Every equation, in loops and branches too."""
-        return tuple(steps_of(self.jaxpr, self.home))
+    def equations(self) -> tuple[TracedEquation, ...]:
+        """Every equation, those in loops and branches included."""
+        return tuple(equations_of(self.jaxpr, self.home))
 
     @cached_property
-    def equations(self) -> int:
-        """How many equations there are."""
+    def equation_count(self) -> int:
+        """The number of equations, without those that only contain others."""
         return count_equations(self.jaxpr)
 
     @cached_property
@@ -122,45 +125,46 @@ class Program:
         return captured_constants(self.jaxpr, self.function)
 
     @cached_property
-    def arguments(self) -> tuple[Leaf, ...]:
-        """The leaves of the arguments."""
+    def arguments(self) -> tuple[NamedArray, ...]:
+        """The arrays of the arguments."""
         leaves, _ = jax.tree_util.tree_flatten_with_path(self.lowered.jax_lowered.args_info)
         names = _private.argument_names(self.jaxpr)
         if len(names) != len(leaves):
             names = [jax.tree_util.keystr(path) for path, _ in leaves]
         avals = self.jaxpr.in_avals
         return tuple(
-            Leaf(name, aval, bool(getattr(info, "donated", False)))
+            NamedArray(name, aval, bool(getattr(info, "donated", False)))
             for name, (_, info), aval in zip(names, leaves, avals, strict=False)
         )
 
     @cached_property
-    def results(self) -> tuple[Leaf, ...]:
-        """The leaves of the results."""
+    def results(self) -> tuple[NamedArray, ...]:
+        """The arrays of the results."""
         leaves, _ = jax.tree_util.tree_flatten_with_path(self.lowered.jax_lowered.out_info)
         names = ["result" + jax.tree_util.keystr(path) for path, _ in leaves]
-        return tuple(map(Leaf, names, self.jaxpr.out_avals))
+        return tuple(map(NamedArray, names, self.jaxpr.out_avals))
 
     @cached_property
     def parameters(self) -> dict[int, int]:
-        """The number of each parameter of @main -> that of the argument's leaf it is.
+        """The number of each parameter of @main -> the number of the argument's array that it is.
 
         JAX leaves out arguments that are not used.
         """
-        wanted = [leaf.name for leaf in self.arguments]
+        names = [each.name for each in self.arguments]
         found: dict[int, int] = {}
         position = 0
         for number, name in enumerate(argument_names(functions(self.module)["main"])):
-            if name in wanted[position:]:
-                position = wanted.index(name, position) + 1
+            if name in names[position:]:
+                position = names.index(name, position) + 1
                 found[number] = position - 1
         return found
 
     @cached_property
-    def carried(self) -> tuple[Carried, ...]:
-        """The arguments that a result has the structure, shapes and types of.
+    def carried(self) -> tuple[CarriedArgument, ...]:
+        """The arguments that match a result in structure, shapes and element types.
 
-        Of single arrays only the first argument and the first result, by position.
+        A single array matches only if it is the first argument, and the first result or the only
+        one.
         """
         info = self.lowered.jax_lowered
         args = _numbered(info.args_info)
@@ -174,12 +178,13 @@ class Program:
             pairs = self._match(argument, subtrees, taken, is_first=position == 0)
             if pairs:
                 taken.update(result for _, result in pairs)
-                found.append(Carried(name, pairs, len(pairs) > 1))
+                found.append(CarriedArgument(name, pairs, len(pairs) > 1))
         return tuple(found)
 
     def _match(
         self, argument: Any, subtrees: Sequence[Any], taken: set[int], *, is_first: bool
     ) -> tuple[tuple[int, int], ...]:
+        """The arrays of an argument with those of the first subtree of the results that matches."""
         leaves, structure = jax.tree.flatten(argument)
         is_single = isinstance(argument, int)
         for position, subtree in enumerate(subtrees):
@@ -194,16 +199,16 @@ class Program:
         return ()
 
     @cached_property
-    def hits(self) -> tuple[Hit, ...]:
-        """What the rules of O2 would replace, for this target."""
-        return watched_hits(self.module, self.target.kind, self.home)
+    def hits(self) -> tuple[RuleHit, ...]:
+        """The rewrites of O2 for this target."""
+        return rule_hits(self.module, self.target.kind, self.home)
 
     @cached_property
     def compiled(self) -> Compiled:
-        """What the target's compiler makes of it, without our passes.
+        """The program as the target's compiler makes it without our passes.
 
         Raises:
-            JxcError: the compiler is not there, or does not take it.
+            JxcError: the compiler is not installed, or refuses the program.
         """
         made = report(self.lowered, self.target, "O0", with_plain=False).optimised
         if isinstance(made, Refused):
@@ -212,7 +217,7 @@ class Program:
 
     @cached_property
     def compiled_or_none(self) -> Compiled | None:
-        """The same; None where the compiler may not be asked, or does not take it."""
+        """`compiled`; None if the compiler may not run, or refuses the program."""
         if not self.may_compile:
             return None
         try:
@@ -222,12 +227,12 @@ class Program:
 
     @property
     def compile_seconds(self) -> float | None:
-        """What compiling takes, measured; None where the compiler may not be asked."""
+        """The measured seconds of compiling; None if the compiler may not run."""
         compiled = self.compiled_or_none
         return compiled.build.seconds if compiled else None
 
     def seconds_of(self, moved: float) -> float | None:
-        """The least time in which so many bytes pass through the target's main memory."""
+        """The least time in which the target's main memory moves so many bytes."""
         bandwidth = self.target.device.bandwidth
         return moved / bandwidth if bandwidth else None
 
@@ -238,42 +243,43 @@ def program_of(
     *,
     may_compile: bool,
     given: tuple[tuple[Any, ...], dict[str, Any]] | None = None,
-) -> Program:
-    """A traced program for a target, lowered again where it was lowered for other hardware.
+) -> ExaminedProgram:
+    """A traced program for a target. It is lowered again if it was lowered for other hardware.
 
     Args:
         lowered: the program.
-        target: what for.
-        may_compile: whether a compiler may be asked.
-        given: what it was traced with, to run it on; left alone where that is types or static.
+        target: what it is examined for.
+        may_compile: whether the target's compiler may run.
+        given: the arguments that it was traced with, to time it on; ignored if some are types or
+            static.
 
     Raises:
-        JxcError: it was not traced, or cannot be lowered for that.
+        JxcError: it was not traced, or cannot be lowered for the target.
     """
     if lowered.function is None:
-        raise UsageError("expected a function: a module from a file has no jaxpr to look at")
+        raise UsageError("expected a function: a module from a file has no jaxpr to examine")
     found = find_target(target) if isinstance(target, str) else target
     if lowered.platform != found.platform:
         lowered = lowered.for_target(found.name)
     assert lowered.function is not None
-    return Program(lowered.function, lowered, found, may_compile, _runnable(lowered, given))
+    return ExaminedProgram(lowered.function, lowered, found, may_compile, _runnable(lowered, given))
 
 
 def _runnable(lowered: Lowered, given: Any) -> Any:
-    """Arguments that the compiled program can be called with, or None."""
+    """The arguments, if the compiled program can be called with them, or None."""
     leaves, structure = jax.tree.flatten(given)
-    wanted = jax.tree.flatten(lowered.jax_lowered.args_info)
+    expected = jax.tree.flatten(lowered.jax_lowered.args_info)
     is_typed = any(isinstance(leaf, jax.ShapeDtypeStruct) for leaf in leaves)
-    return None if is_typed or structure != wanted[1] else given
+    return None if is_typed or structure != expected[1] else given
 
 
 def _numbered(tree: Any) -> Any:
-    """The same tree, its leaves numbered."""
+    """The same tree with its leaves numbered."""
     leaves, structure = jax.tree.flatten(tree)
     return jax.tree.unflatten(structure, list(range(len(leaves))))
 
 
 def _subtrees(tree: Any, depth: int = 2) -> list[Any]:
-    """A tree and what it holds, as far as its tuples and lists go."""
+    """A tree and its parts, down to two levels of tuples and lists."""
     inside = tree if isinstance(tree, (tuple, list)) and depth else ()
     return [tree, *(each for part in inside for each in _subtrees(part, depth - 1))]

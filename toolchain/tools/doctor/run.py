@@ -1,73 +1,172 @@
-"""Running the checks on a program."""
+"""Running the checks on a program, and their result as text.
+
+A check is a `DoctorCheck` in a module of `checks/`; nothing else registers it. Those that read the
+compiled program are skipped if the compiler may not run, or refuses the program.
+"""
 
 from __future__ import annotations
 
+import html
+import importlib
+import pkgutil
+import shutil
+import textwrap
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from ...backend.lowered import lower
-from ...errors import JxcError, UsageError
-from .finding import Finding
-from .program import Program, program_of
-from .registry import Check, choose_checks
-from .silence import is_silenced
+from ...errors import JxcError, UsageError, did_you_mean
+from .finding import DoctorCheck, Finding
+from .program import ExaminedProgram, program_of
+from .source_code import is_silenced
 
 
-@dataclass(frozen=True)
-class Examination:
-    """What the checks said of a program.
+class DoctorResult(list[Finding]):
+    """The findings in a program, ordered by line. `print` shows them as `jxc doctor` does.
 
     Attributes:
-        target: the name of what it was looked at for.
-        findings: what was found, by line.
-        silenced: what was found and taken back by a comment.
+        target: the name of the target.
+        silenced: the findings that a comment in the source silences.
         ran: the names of the checks that ran.
-        skipped: the names of those that did not, and why.
+        skipped: the names of those that did not, each with the reason.
     """
 
-    target: str
-    findings: tuple[Finding, ...]
-    silenced: tuple[Finding, ...]
-    ran: tuple[str, ...]
-    skipped: dict[str, str]
+    def __init__(
+        self,
+        findings: Iterable[Finding],
+        *,
+        target: str,
+        silenced: Sequence[Finding] = (),
+        ran: Sequence[str] = (),
+        skipped: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(findings)
+        self.target = target
+        self.silenced = tuple(silenced)
+        self.ran = tuple(ran)
+        self.skipped = dict(skipped or {})
+
+    def __repr__(self) -> str:
+        names = ": " + ", ".join(dict.fromkeys(each.name for each in self)) if self else ""
+        return f"<jxc.doctor: {self.summary}{names}>"
+
+    def __str__(self) -> str:
+        return self.as_text()
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self.as_text())}</pre>"
+
+    @property
+    def summary(self) -> str:
+        """One line: how many findings, by how many checks, and what was left out."""
+        checks = f"{len(self.ran)} check{'s' * (len(self.ran) != 1)}"
+        count = f"{len(self)} finding{'s' * (len(self) != 1)}" if self else "nothing found"
+        parts = [f"{count} for {self.target} by {checks}"]
+        if self.silenced:
+            parts.append(f"{len(self.silenced)} silenced")
+        if self.skipped:
+            reason = next(iter(self.skipped.values()))
+            parts.append(f"{len(self.skipped)} checks left out ({reason})")
+        return "; ".join(parts)
+
+    def as_text(self, highlight: Callable[[str], str] = str) -> str:
+        """Each finding with its line, cost and fix, then the summary.
+
+        Args:
+            highlight: applied to the names of findings.
+        """
+        return "\n".join([*(_finding_text(each, highlight) for each in self), self.summary])
 
     def as_json(self) -> dict[str, Any]:
-        """All of it, as an object."""
+        """The result as an object."""
         return {
             "target": self.target,
-            "findings": [each.as_json() for each in self.findings],
+            "findings": [each.as_json() for each in self],
             "silenced": [each.as_json() for each in self.silenced],
             "ran": list(self.ran),
-            "skipped": dict(self.skipped),
+            "skipped": self.skipped,
         }
 
 
-def examine(program: Program, checks: Sequence[Check]) -> Examination:
-    """Run checks on a program.
+def _finding_text(finding: Finding, highlight: Callable[[str], str]) -> str:
+    place = finding.place
+    lines = [(f"{place}: " if place else "") + highlight(finding.name)]
+    if place and place.text:
+        lines.append(place.quote())
+    lines.append(wrap(f"{finding.message}."))
+    if str(finding.cost):
+        lines.append(wrap(f"cost: {finding.cost}", hanging=6))
+    return "\n".join([*lines, wrap(f"fix: {finding.fix}", hanging=5), ""])
 
-    Those that need a compiler are skipped where it may not be asked, or refuses the program.
-    """
-    skipped = _skipped(program, checks)
-    ran = [each for each in checks if each.name not in skipped]
-    found = sorted((f for each in ran for f in each.run(program)), key=_by_line)
-    silenced = tuple(each for each in found if is_silenced(each))
-    findings = tuple(each for each in found if each not in silenced)
-    return Examination(
-        program.target.name, findings, silenced, tuple(each.name for each in ran), skipped
+
+def wrap(text: str, hanging: int = 0) -> str:
+    """Text indented by two, broken at the terminal's width or at 100 columns."""
+    width = min(shutil.get_terminal_size((80, 24)).columns, 100)
+    indents = "  ", "  " + " " * hanging
+    return textwrap.fill(
+        text, width, initial_indent=indents[0], subsequent_indent=indents[1], **_WHOLE_WORDS
     )
 
 
-def _skipped(program: Program, checks: Sequence[Check]) -> dict[str, str]:
+_WHOLE_WORDS: dict[str, Any] = {"break_on_hyphens": False, "break_long_words": False}
+
+
+@cache
+def all_checks() -> dict[str, DoctorCheck]:
+    """Every check, by name in alphabetical order."""
+    package = importlib.import_module(f"{__package__}.checks")
+    names = sorted(info.name for info in pkgutil.iter_modules(package.__path__))
+    modules = [importlib.import_module(f"{package.__name__}.{name}") for name in names]
+    found = {c.name: c for m in modules for c in vars(m).values() if isinstance(c, DoctorCheck)}
+    return dict(sorted(found.items()))
+
+
+def choose_checks(only: Sequence[str] = (), ignore: Sequence[str] = ()) -> list[DoctorCheck]:
+    """The checks to run.
+
+    Args:
+        only: names of the checks to run; all if empty.
+        ignore: names of checks to leave out.
+
+    Raises:
+        UsageError: no check has one of the names.
+    """
+    known = all_checks()
+    for name in (*only, *ignore):
+        if name not in known:
+            raise UsageError(
+                f"no finding is called {name!r}.{did_you_mean(name, list(known))} "
+                "`jxc doctor --list` lists them."
+            )
+    return [c for name, c in known.items() if name not in ignore and (not only or name in only)]
+
+
+def examine(program: ExaminedProgram, checks: Sequence[DoctorCheck]) -> DoctorResult:
+    """Run checks on a program."""
+    skipped = _skipped(program, checks)
+    ran = [each for each in checks if each.name not in skipped]
+    found = sorted((f for each in ran for f in each.run(program)), key=_by_line)
+    silenced = [each for each in found if is_silenced(each)]
+    return DoctorResult(
+        (each for each in found if each not in silenced),
+        target=program.target.name,
+        silenced=silenced,
+        ran=[each.name for each in ran],
+        skipped=skipped,
+    )
+
+
+def _skipped(program: ExaminedProgram, checks: Sequence[DoctorCheck]) -> dict[str, str]:
     names = [each.name for each in checks if each.needs_compiler]
     if not names:
         return {}
     if not program.may_compile:
-        return dict.fromkeys(names, "it needs what the compiler makes of the program")
+        return dict.fromkeys(names, "they read the compiled program")
     try:
-        program.compiled  # noqa: B018 - what it costs, it costs here
+        program.compiled  # noqa: B018 - compiles, and raises what the compiler says
     except JxcError as error:
         return dict.fromkeys(names, str(error).partition("\n")[0])
     return {}
@@ -80,7 +179,7 @@ def _by_line(finding: Finding) -> tuple[str, int, str]:
 
 @contextmanager
 def quiet_about_donation() -> Iterator[None]:
-    """Without JAX's own warning of what the finding donation-unused tells with its place."""
+    """Suppress JAX's warning about donations; `donation-unused` reports them with a line."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Some donated buffers were not usable")
         yield
@@ -95,21 +194,27 @@ def doctor(
     ignore: Sequence[str] = (),
     compile: bool = True,
     **kwargs: Any,
-) -> list[Finding]:
-    """What makes a function slow, large or slow to compile: each with its line and the fix.
+) -> DoctorResult:
+    """Find what makes a function slow, large, or slow to compile.
+
+    The result is a list of findings, each with its line, its cost and the fix; `print` shows them
+    as `jxc doctor` does. A comment `# jxc: ignore[NAME]` on the line silences a finding.
+
+    Where rules of O2 apply, the function is compiled with and without them, which takes several
+    times its own compile time; on this machine's CPU both are timed. `compile=False` avoids that.
 
     Args:
-        fn: the function, or what `jax.jit` made of it: its donations are looked at.
-        args: arrays, `jax.ShapeDtypeStruct`s, or pytrees of them. What is timed runs on the arrays,
-            on random ones where there are only types.
-        target: what for, such as "cpu" or "tpu:v5e:2x2"; the hardware need not be there.
-        only: names of findings to look for; all where there are none.
+        fn: a function, or what `jax.jit` made of it; then its donations are checked too.
+        args: arrays, `jax.ShapeDtypeStruct`s, or pytrees of them. Timing uses the arrays, or
+            random ones in place of types.
+        target: the hardware, such as "cpu" or "tpu:v5e:2x2"; it need not be present.
+        only: names of findings to look for; all if empty. `jxc doctor --list` explains them.
         ignore: names of findings to leave out.
-        compile: whether to ask the target's compiler; without it some are not looked for.
+        compile: whether the target's compiler runs; without it some checks are skipped.
         kwargs: passed to `fn`.
 
     Raises:
-        UsageError: there is no finding or target of a name.
+        UsageError: a finding or target is unknown.
         MissingTargetError: the target's compiler is not installed.
         JxcError: the function cannot be traced.
     """
@@ -120,4 +225,4 @@ def doctor(
     with quiet_about_donation():
         lowered = lower(fn, *args, **kwargs)
         program = program_of(lowered, target, may_compile=compile, given=(args, kwargs))
-    return list(examine(program, checks).findings)
+    return examine(program, checks)

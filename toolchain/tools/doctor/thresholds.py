@@ -1,45 +1,46 @@
-"""From what size on a finding is worth a word: below, nobody would notice that it is gone."""
+"""Minimum sizes below which a finding is not reported."""
 
 from __future__ import annotations
 
-LEAST_BYTES = 1 << 20
-"""Of a value that is written, copied, held or captured without need."""
+MIN_BYTES = 1 << 20
+"""Bytes of a value that is written, copied, held or captured without need."""
 
-LEAST_WIDENED = 1 << 16
-"""Bytes of a value whose elements are wider than they need to be; what follows is as wide."""
+MIN_WIDENED_BYTES = 1 << 16
+"""Bytes of values whose elements are wider than necessary. The ops that read them widen too."""
 
-LEAST_DEAD = 1 << 16
-"""Bytes of an output that tells nothing: it is written at each call."""
+MIN_OUTPUT_BYTES = 1 << 16
+"""Bytes of an output that carries no information; it is written at each call."""
 
-LEAST_SHARE = 0.02
-"""Of a program's time by the roofline."""
+MIN_TIME_SHARE = 0.02
+"""Share of the program's time by the roofline."""
 
-LEAST_SHARE_OF_GATHERS = 0.01
-"""The same for gathers, which are far from the roofline: they move an element at a time."""
+MIN_GATHER_TIME_SHARE = 0.01
+"""The same for gathers. They move one element at a time and run far below the roofline."""
 
-LEAST_SHARE_OF_MEMORY = 0.05
-"""Of a program's memory at the peak."""
+MIN_MEMORY_SHARE = 0.05
+"""Share of the program's peak memory."""
 
-LEAST_REPEATS = 4
-"""Of the same equations in a row: below, a loop saves little and hides what is going on."""
+MIN_REPEATS = 4
+"""Repetitions of the same equations. For fewer, a loop saves little and is harder to read."""
 
-LEAST_REPEATED = 100
-"""Equations that a loop would leave out: XLA:CPU takes about 1.3 ms for each."""
+MIN_REPEATED_EQUATIONS = 100
+"""Equations that a loop would leave out. XLA:CPU compiles one in about 1.3 ms."""
 
-LEAST_SHARE_OF_LIBRARY = 0.5
-"""Of a program's equations, what a library's loop must repeat: the user cannot change a part."""
+MIN_LIBRARY_SHARE = 0.5
+"""Share of a program's equations that a library's loop repeats. The user cannot change part of
+a library."""
 
-LEAST_SECONDS_OF_LIBRARY = 5.0
-"""Of compiling that a library's loop costs."""
+MIN_LIBRARY_COMPILE_SECONDS = 5.0
+"""Seconds of compiling that a library's loop costs."""
 
-LEAST_TURNS = 64
-"""Of a loop whose overhead matters."""
+MIN_ITERATIONS = 64
+"""Iterations of a loop whose overhead matters."""
 
-OVERHEAD_RATIO = 4
-"""How many times as long the start of kernels takes as the work in them, in a tiny loop body."""
+MIN_OVERHEAD_RATIO = 4
+"""Ratio of kernel launch time to kernel work, in the body of a tiny loop."""
 
-LEAST_OVERHEAD = 1e-4
-"""Seconds in one run that a loop's overhead takes."""
+MIN_OVERHEAD_SECONDS = 1e-4
+"""Seconds of one run that a loop spends on kernel launches."""
 
-LEAST_GAIN = 0.1
-"""Of a run's measured time, what passes must save for an op to be called slow."""
+MIN_GAIN = 0.1
+"""Share of a run that our passes must save before an op is called slow."""

@@ -1,1 +1,1 @@
-"""The checks: a file for each family. A function decorated in a file here is a check."""
+"""The checks, a file for each family. A `DoctorCheck` in a file of this folder is a check."""

@@ -1,4 +1,8 @@
-"""Element types that are wider than they need to be, and types that are only weakly known."""
+"""Element types that are wider than necessary, and weak types.
+
+JAX promotes the operands of one call inside of that call: the conversion and the op have the same
+Python frames. That tells a promotion (nobody wrote it) from a conversion that the user wrote.
+"""
 
 from __future__ import annotations
 
@@ -7,91 +11,96 @@ from typing import Any
 
 from jax import numpy as jnp
 
-from ..equations import (
-    Flow,
-    Step,
-    bytes_of,
-    flow_of,
-    inner_of,
+from ....frontend._private import frames_of
+from ....source import SourceLine
+from ..finding import Finding, FindingCost, check
+from ..jaxpr import (
+    DefUse,
+    TracedEquation,
+    def_use_of,
+    inner_jaxprs,
     is_variable,
     open_jaxpr,
     place_of,
     show_aval,
 )
-from ..finding import Cost, Finding
-from ..program import Carried, Program
-from ..registry import check
-from ..thresholds import LEAST_WIDENED
+from ..program import CarriedArgument, ExaminedProgram
+from ..thresholds import MIN_WIDENED_BYTES
 
-_FAR = 16  # equations that a search goes on
+_MAX_EQUATIONS = 16  # that a search follows
 
 
 @check
-def f64(program: Program) -> Iterator[Finding]:
+def f64(program: ExaminedProgram) -> Iterator[Finding]:
     """Values that become f64 (or c128) in a program whose arguments are all narrower.
 
-    Under jax_enable_x64 numpy's types and JAX's defaults are 64 bits wide; what such a value
-    touches is twice as large, half as fast or less, and on TPUs computed by software.
+    With jax_enable_x64, numpy's types and JAX's defaults are 64 bits wide. Such a value, and what
+    is computed with it, is twice as large and at most half as fast; TPUs emulate it in software.
     """
-    if any(_is_double(leaf.aval) for leaf in program.arguments):
+    if any(is_double(array.aval) for array in program.arguments):
         return
-    doubles = sum(any(map(_is_double, _results(step))) for step in program.steps)
-    for step in program.steps:
-        size = sum(bytes_of(aval) for aval in _results(step) if _is_double(aval))
-        if size < LEAST_WIDENED or not _begins_double(step) or _is_promotion(step):
+    doubles = sum(any(map(is_double, each.results)) for each in program.equations)
+    for each in program.equations:
+        wide = [aval for aval in each.results if is_double(aval)]
+        size = sum(map(each.bytes_in_one_run, wide))
+        if size < MIN_WIDENED_BYTES or not _begins_double(each) or _is_promotion(each):
             continue
-        aval = next(aval for aval in _results(step) if _is_double(aval))
         yield Finding(
-            step.place,
-            f"{show_aval(aval)} begins here, though no argument is f64; {doubles} equations "
+            each.place,
+            f"{show_aval(wide[0])} begins here, though no argument is f64; {doubles} equations "
             "compute in f64",
             "Give it a type: dtype=jnp.float32, or .astype(x.dtype).",
-            Cost(bytes=size / 2, how="by the shapes: half of the value"),
+            FindingCost(bytes=size / 2, how=f"by the shapes: half of the value{_times(each)}"),
         )
 
 
-def _results(step: Step) -> list[Any]:
-    return [variable.aval for variable in step.equation.outvars]
+def _times(each: TracedEquation) -> str:
+    count = each.iterations or 1
+    return f", in {count} iterations" if count > 1 else ""
 
 
-def _is_double(aval: Any) -> bool:
+def is_double(aval: Any) -> bool:
+    """Whether a type is f64 or c128."""
     return str(getattr(aval, "dtype", "")) in ("float64", "complex128")
 
 
-def _begins_double(step: Step) -> bool:
-    """Whether it makes f64 of what is none; constants that are f64 begin where they are used."""
-    if any(inner_of(step.equation)):
+def _begins_double(each: TracedEquation) -> bool:
+    """Whether no operand is f64 yet. An f64 constant begins where it is used."""
+    if any(inner_jaxprs(each.equation)):
         return False
-    return not any(_is_double(each.aval) for each in step.equation.invars if is_variable(each))
+    return not any(
+        is_double(operand.aval) for operand in each.equation.invars if is_variable(operand)
+    )
 
 
 @check
-def implicit_upcast(program: Program) -> Iterator[Finding]:
-    """Arrays of floats that are widened because the other operand is wider.
+def implicit_upcast(program: ExaminedProgram) -> Iterator[Finding]:
+    """Arrays of floats that are converted to a wider type because the other operand is wider.
 
-    bf16 with f32, or f32 with numpy's f64: nobody wrote the conversion, and all that follows is as
-    wide. What is narrowed again at once is left alone: that is how one accumulates.
+    Examples are bf16 with f32, or f32 with numpy's f64. Nobody wrote the conversion, and everything
+    computed from it is as wide. A value that is narrowed again at once is left alone: that is how
+    one accumulates.
     """
-    for step in program.steps:
-        if step.name != "convert_element_type":
+    for each in program.equations:
+        if each.name != "convert_element_type":
             continue
-        before, after = step.equation.invars[0].aval, step.equation.outvars[0].aval
-        if not _is_widening(before, after) or bytes_of(after) < LEAST_WIDENED:
+        before, after = each.equation.invars[0].aval, each.results[0]
+        wide = each.bytes_in_one_run(after)
+        if not _is_widening(before, after) or wide < MIN_WIDENED_BYTES:
             continue
-        other = _wide_partner(step)
-        if other is None or _is_narrowed(step.jaxpr, step.equation.outvars[0], before):
+        other = _wide_partner(each)
+        if other is None or _is_narrowed(each.jaxpr, each.equation.outvars[0], before):
             continue
         yield Finding(
-            step.place,
-            f"{show_aval(before)} becomes {show_aval(after)}, because it meets {show_aval(other)}",
-            f"Convert the other operand, .astype({_jnp_name(before)}), or write the conversion "
-            "where it is meant.",
-            Cost(bytes=bytes_of(after) - bytes_of(before), how="by the shapes"),
+            each.place,
+            f"{show_aval(before)} becomes {show_aval(after)}, because the other operand is "
+            f"{show_aval(other)}",
+            f"Convert the other operand, .astype(jnp.{before.dtype}), or write the conversion "
+            "out, if it is meant.",
+            FindingCost(
+                bytes=wide - each.bytes_in_one_run(before), how=f"by the shapes{_times(each)}"
+            ),
         )
-
-
-def _jnp_name(aval: Any) -> str:
-    return f"jnp.{aval.dtype}"
 
 
 def _is_widening(before: Any, after: Any) -> bool:
@@ -100,68 +109,61 @@ def _is_widening(before: Any, after: Any) -> bool:
     return is_of_one and before.dtype.itemsize < after.dtype.itemsize
 
 
-def _is_promotion(step: Step) -> bool:
-    return step.name == "convert_element_type" and _wide_partner(step) is not None
+def _is_promotion(each: TracedEquation) -> bool:
+    return each.name == "convert_element_type" and _wide_partner(each) is not None
 
 
-def _wide_partner(step: Step) -> Any:
-    """The type of the operand for whose sake a value is widened; None where it was asked for.
+def _wide_partner(conversion: TracedEquation) -> Any:
+    """The type of the operand that caused a promotion; None if the conversion was written.
 
-    JAX promotes and computes within one call of its own: both equations have the same frames. The
-    partner comes from outside of it, and is as wide already.
+    That operand comes from outside of the call, and already has the wide type.
     """
-    flow = flow_of(step.jaxpr)
-    widened = step.equation.outvars[0]
+    flow = def_use_of(conversion.jaxpr)
+    widened = conversion.equation.outvars[0]
     for user in flow.users.get(widened, ()):
-        if _frames(user) != step.frames:
+        if frames_of(user) != conversion.frames:
             continue
         for operand in user.invars:
-            origin = _origin(operand, flow, step.frames)
-            is_other = operand is not widened and origin is not step.equation.invars[0]
-            kind = getattr(origin.aval, "dtype", None)
-            if is_other and kind == widened.aval.dtype and _may_widen(origin):
+            origin = _origin_outside(operand, flow, conversion.frames)
+            is_other = operand is not widened and origin is not conversion.equation.invars[0]
+            dtype = getattr(origin.aval, "dtype", None)
+            if is_other and dtype == widened.aval.dtype and _promotes(origin):
                 return origin.aval
     return None
 
 
-def _may_widen(operand: Any) -> bool:
+def _promotes(operand: Any) -> bool:
     """Whether an operand promotes others: a Python number does not."""
     return not getattr(operand.aval, "weak_type", False) and bool(
         jnp.issubdtype(operand.aval.dtype, jnp.inexact)
     )
 
 
-def _origin(operand: Any, flow: Flow, frames: Any) -> Any:
-    """What an operand is made of within one call, by moving or converting it alone."""
-    for _ in range(_FAR):
+def _origin_outside(operand: Any, flow: DefUse, frames: Any) -> Any:
+    """The value from outside of a call that an operand is a moved or converted copy of."""
+    for _ in range(_MAX_EQUATIONS):
         maker = flow.makers.get(operand) if is_variable(operand) else None
-        if maker is None or len(maker.invars) != 1 or _frames(maker) != frames:
+        if maker is None or len(maker.invars) != 1 or frames_of(maker) != frames:
             return operand
         operand = maker.invars[0]
     return operand
 
 
-def _frames(equation: Any) -> list[tuple[str, int, str]]:
-    from ....frontend._private import frames_of
-
-    return frames_of(equation)
-
-
 def _is_narrowed(jaxpr: Any, widened: Any, before: Any) -> bool:
-    """Whether all that is made of a value is soon converted to a type as narrow as it was."""
-    flow = flow_of(jaxpr)
+    """Whether everything made of a value is soon converted back to a type as narrow."""
+    flow = def_use_of(jaxpr)
     pending: list[Any] = [widened]
-    seen: set[int] = set()
+    visited: set[int] = set()
     while pending:
         variable = pending.pop()
-        if variable in jaxpr.outvars or len(seen) > _FAR:
+        if variable in jaxpr.outvars or len(visited) > _MAX_EQUATIONS:
             return False
         for equation in flow.users.get(variable, ()):
             if not equation.outvars:
                 return False
             wide = [each for each in equation.outvars if _width(each) > before.dtype.itemsize]
-            pending += wide if id(equation) not in seen else []
-            seen.add(id(equation))
+            pending += wide if id(equation) not in visited else []
+            visited.add(id(equation))
     return True
 
 
@@ -170,56 +172,44 @@ def _width(variable: Any) -> int:
 
 
 @check
-def weak_type(program: Program) -> Iterator[Finding]:
-    """Results that are passed back as arguments, and then have a weak type, or none any more.
+def weak_type(program: ExaminedProgram) -> Iterator[Finding]:
+    """Results that are passed back as arguments with another weak type than before.
 
-    A value made of Python numbers alone has a weak type, which is part of what JAX compiles for:
-    the second turn of a loop around the function compiles everything once more.
+    A value made of Python numbers alone has a weak type. JAX compiles for types including weakness,
+    so the second iteration of a Python loop around the function compiles it again.
     """
     for carried in program.carried:
-        changed = [pair for pair in carried.pairs if _changes(program, *pair)]
+        changed = [pair for pair in carried.pairs if _changes_weakness(program, *pair)]
         if changed:
             yield _weak_finding(program, carried, changed)
 
 
-def _changes(program: Program, argument: int, result: int) -> bool:
-    leaves = program.arguments[argument], program.results[result]
-    return len({bool(getattr(leaf.aval, "weak_type", False)) for leaf in leaves}) == 2
+def _changes_weakness(program: ExaminedProgram, argument: int, result: int) -> bool:
+    arrays = program.arguments[argument], program.results[result]
+    return len({bool(getattr(array.aval, "weak_type", False)) for array in arrays}) == 2
 
 
-def _weak_finding(program: Program, carried: Carried, changed: list[tuple[int, int]]) -> Finding:
+def _weak_finding(
+    program: ExaminedProgram, carried: CarriedArgument, changed: list[tuple[int, int]]
+) -> Finding:
     names = ", ".join(program.arguments[argument].name for argument, _ in changed[:3])
-    _, result = changed[0]
-    is_weak = program.results[result].aval.weak_type
-    ways = ("loses its", "comes back with a")
-    place = _maker(program, result) if is_weak else program.returned
-    made = _type_name(program.results[result].aval)
+    result = changed[0][1]
+    aval = program.results[result].aval
+    is_weak = aval.weak_type
+    change = "comes back with a" if is_weak else "loses its"
+    which = "the result" if is_weak else "the argument, in place of a Python number"
+    seconds = sum(program.lowered.seconds.values()) + (program.compile_seconds or 0.0)
+    stages = "tracing, lowering, XLA" if program.may_compile else "tracing and lowering"
     return Finding(
-        place,
-        f"{names} {ways[is_weak]} weak type: a call with the result of the last one compiles anew",
-        f"Give it a type: jnp.asarray(value, {made}) "
-        + ("for the result." if is_weak else "for the argument, in place of a Python number."),
-        Cost(compile_seconds=_compile_seconds(program), how=_how(program)),
+        _maker_place(program, result) if is_weak else program.returned,
+        f"{names} {change} weak type: passing the result to the next call compiles again",
+        f"Give {which} a type: jnp.asarray(value, jnp.{aval.dtype}).",
+        FindingCost(compile_seconds=seconds, how=f"once more: {stages}"),
     )
 
 
-def _type_name(aval: Any) -> str:
-    return f"jnp.{aval.dtype}"
-
-
-def _how(program: Program) -> str:
-    return "once more: tracing, lowering, XLA" if program.may_compile else "tracing and lowering"
-
-
-def _compile_seconds(program: Program) -> float:
-    return sum(program.lowered.seconds.values()) + (program.compile_seconds or 0.0)
-
-
-def _maker(program: Program, result: int) -> Any:
-    """The line that makes a result; the one that returns it where it is a number of the text."""
+def _maker_place(program: ExaminedProgram, result: int) -> SourceLine | None:
+    """The line that computes a result; the line of the `return` if it is a literal."""
     jaxpr = open_jaxpr(program.jaxpr)
-    variable = jaxpr.outvars[result]
-    for equation in jaxpr.eqns:
-        if variable in equation.outvars:
-            return place_of(equation, program.home) or program.returned
-    return program.returned
+    maker = def_use_of(jaxpr).makers.get(jaxpr.outvars[result])
+    return (place_of(maker, program.home) if maker else None) or program.returned

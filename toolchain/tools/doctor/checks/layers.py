@@ -1,4 +1,12 @@
-"""Layers that a Python loop wrote out one after the other."""
+"""Layers that a Python loop wrote out, one after the other.
+
+The equations of a jaxpr are numbered, so that equal numbers mean the same op on the same types. A
+written-out loop is a stretch of numbers with a period. `_longest_repeat` compares the sequence with
+itself shifted by each possible period, and takes the stretch whose loop would leave out the most
+equations; the rest is searched again. A stretch counts if each repetition reads the results of the
+one before and of no earlier one. The Python frames of its equations agree down to the loop's own
+frame, which gives the line.
+"""
 
 from __future__ import annotations
 
@@ -11,27 +19,34 @@ import numpy as np
 
 from ....frontend._private import frames_of
 from ....source import SourceLine, is_user_file
-from ..equations import count_equations, inner_of, is_variable, library_line, open_jaxpr
-from ..finding import Cost, Finding
-from ..program import Program
-from ..registry import check
-from ..syntax import loop_around
-from ..thresholds import (
-    LEAST_REPEATED,
-    LEAST_REPEATS,
-    LEAST_SECONDS_OF_LIBRARY,
-    LEAST_SHARE_OF_LIBRARY,
+from ..finding import Finding, FindingCost, check
+from ..jaxpr import (
+    count_equations,
+    inner_jaxprs,
+    is_variable,
+    library_line,
+    open_jaxpr,
 )
+from ..program import ExaminedProgram
+from ..source_code import loop_around
+from ..thresholds import (
+    MIN_LIBRARY_COMPILE_SECONDS,
+    MIN_LIBRARY_SHARE,
+    MIN_REPEATED_EQUATIONS,
+    MIN_REPEATS,
+)
+
+_MAX_PERIOD = 2000  # equations in a layer
 
 
 @dataclass(frozen=True)
 class Repeats:
-    """The same equations several times in a row, each time on what the time before gave.
+    """The same equations several times in a row, each time on the results of the time before.
 
     Attributes:
         equations: all of them, in order.
-        period: how many make one layer.
-        count: how often they are repeated.
+        period: how many equations make one layer.
+        count: the number of layers.
     """
 
     equations: Sequence[Any]
@@ -39,25 +54,25 @@ class Repeats:
     count: int
 
     @property
-    def in_a_layer(self) -> int:
-        """How many equations a layer has, those in calls counted."""
+    def layer_size(self) -> int:
+        """The equations of a layer, those in calls included."""
         return sum(map(_weight, self.equations[: self.period]))
 
     @property
     def saved(self) -> int:
-        """How many equations a loop leaves out."""
-        return self.in_a_layer * (self.count - 1)
+        """The equations that a loop leaves out."""
+        return self.layer_size * (self.count - 1)
 
 
 @check
-def unrolled_layers(program: Program) -> Iterator[Finding]:
-    """The same equations four times and more in a row, each on the result of the one before.
+def unrolled_layers(program: ExaminedProgram) -> Iterator[Finding]:
+    """The same equations four times or more in a row, each time on the result of the time before.
 
-    A Python loop over layers or time steps is written out when it is traced, and XLA compiles each
-    turn anew. `lax.scan` over stacked parameters compiles one. The seconds are the most that is
-    saved: this program's seconds of compiling for each of its equations, times the equations left
-    out; the scan's own take some of them. A library's loop, which is not the user's to change, is
-    told of where it takes seconds.
+    Tracing writes out a Python loop over layers or time steps, and XLA compiles each iteration.
+    `lax.scan` over stacked parameters compiles one. The seconds are an upper bound: the program's
+    compile time for each of its equations, times the equations left out. The scan's own equations
+    take some of them. A loop in a library, which the user cannot change, is reported only if it
+    costs seconds.
     """
     by_place: dict[SourceLine | None, list[Repeats]] = {}
     for found in repeats_in(program.jaxpr):
@@ -66,46 +81,49 @@ def unrolled_layers(program: Program) -> Iterator[Finding]:
     for place, group in by_place.items():
         saved = sum(each.saved for each in group)
         is_of_library = any(_library(each, program.home) for each in group)
-        if saved >= LEAST_REPEATED and not (is_of_library and _is_small(program, saved)):
+        if saved >= MIN_REPEATED_EQUATIONS and not (is_of_library and _is_small(program, saved)):
             yield _finding(program, place, max(group, key=lambda each: each.saved), saved)
 
 
-def _is_small(program: Program, saved: int) -> bool:
-    """Whether what a library's loop repeats is not worth a word."""
-    if saved < LEAST_SHARE_OF_LIBRARY * program.equations:
+def _is_small(program: ExaminedProgram, saved: int) -> bool:
+    """Whether the loop of a library costs too little to report."""
+    if saved < MIN_LIBRARY_SHARE * program.equation_count:
         return True
     seconds = program.compile_seconds
-    return seconds is not None and seconds * saved < LEAST_SECONDS_OF_LIBRARY * program.equations
+    least = MIN_LIBRARY_COMPILE_SECONDS * program.equation_count
+    return seconds is not None and seconds * saved < least
 
 
-def _finding(program: Program, place: SourceLine | None, largest: Repeats, saved: int) -> Finding:
-    share = saved / max(program.equations, 1)
+def _finding(
+    program: ExaminedProgram, place: SourceLine | None, largest: Repeats, saved: int
+) -> Finding:
+    share = saved / max(program.equation_count, 1)
     seconds = program.compile_seconds
     library = _library(largest, program.home)
     return Finding(
         place,
-        f"a loop is written out{library}: {largest.in_a_layer} equations {largest.count} times in "
-        f"a row, each on the last one's result; {share:.0%} of the program could be left out",
+        f"a loop is written out{library}: {largest.layer_size} equations {largest.count} times in "
+        f"a row, each time on the last result; a loop would leave out {share:.0%} of the program",
         _IN_A_LIBRARY if library else _STACK,
-        Cost(
+        FindingCost(
             compile_seconds=None if seconds is None else seconds * share,
-            how="" if seconds is None else "at most: measured seconds by equations left out",
+            how="" if seconds is None else "at most: measured seconds, by equations left out",
         ),
     )
 
 
 _STACK = (
-    "Stack the layers' parameters (jax.tree.map(lambda *p: jnp.stack(p), *layers)) and loop by "
+    "Stack the layers' parameters (jax.tree.map(lambda *p: jnp.stack(p), *layers)) and loop with "
     "jax.lax.scan."
 )
 _IN_A_LIBRARY = (
-    "Let the library loop by jax.lax.scan, if it can (flax.linen.scan does); or keep what is "
-    'compiled for the next time: jax.config.update("jax_compilation_cache_dir", ...).'
+    "Let the library loop with jax.lax.scan, if it can (flax.linen.scan does); or keep the "
+    'compiled program for later runs: jax.config.update("jax_compilation_cache_dir", ...).'
 )
 
 
 def _library(found: Repeats, home: str | None) -> str:
-    """Where the loop is, if it is a library's."""
+    """The line of the loop as " (in ...)", if the loop is a library's."""
     shared = _shared_frames(found)
     if not shared or is_user_file(shared[-1].file, home):
         return ""
@@ -114,19 +132,17 @@ def _library(found: Repeats, home: str | None) -> str:
 
 
 def place_of_loop(found: Repeats, home: str | None) -> SourceLine | None:
-    """The line of the Python loop that wrote the layers out, or the user's that called it.
-
-    All equations have the frames above the loop in common, and the loop's own but for the line.
-    """
+    """The line of the Python loop that wrote the layers out, or the user's line that called it."""
     users = [place for place in _shared_frames(found) if is_user_file(place.file, home)]
     loops = (loop_around(place) for place in reversed(users))
     return next(filter(None, loops), users[-1] if users else None)
 
 
 def _shared_frames(found: Repeats) -> list[SourceLine]:
-    """The frames that all equations have, down to the one in which they have other lines.
+    """The frames that all equations share, down to the first one in which their lines differ.
 
-    Of these the most frequent: the first equations may be of what comes before the loop or after.
+    Of that frame's lines, the most frequent: the first equations may belong to what comes before
+    the loop or after it.
     """
     stacks = [frames_of(each) for each in found.equations]
     shared: list[SourceLine] = []
@@ -139,8 +155,11 @@ def _shared_frames(found: Repeats) -> list[SourceLine]:
     return shared
 
 
+# Finding the repetitions
+
+
 def repeats_in(jaxpr: Any) -> Iterator[Repeats]:
-    """The repeated equations of a jaxpr and of those in it."""
+    """The repeated equations of a jaxpr and of the jaxprs that it contains."""
     signatures: dict[str, int] = {}
     yield from _repeats_in(
         open_jaxpr(jaxpr), lambda text: signatures.setdefault(text, len(signatures))
@@ -150,47 +169,44 @@ def repeats_in(jaxpr: Any) -> Iterator[Repeats]:
 def _repeats_in(jaxpr: Any, number: Callable[[str], int]) -> Iterator[Repeats]:
     equations = list(jaxpr.eqns)
     covered: set[int] = set()
-    if len(equations) >= LEAST_REPEATS:
+    if len(equations) >= MIN_REPEATS:
         for start, end, period in _runs(np.array([number(signature(e)) for e in equations])):
             found = _chained(equations, start, end, period)
             if found is not None:
                 covered.update(range(start, end))
                 yield found
     for position, equation in enumerate(equations):
-        for inner in inner_of(equation) if position not in covered else ():
+        for inner in inner_jaxprs(equation) if position not in covered else ():
             yield from _repeats_in(inner, number)
 
 
 def _runs(signatures: np.ndarray) -> Iterator[tuple[int, int, int]]:
-    """Stretches (start, end, period) that repeat, those that save the most first; none overlap."""
+    """Stretches (start, end, period) that repeat and do not overlap, the largest saving first."""
     pending = [(0, len(signatures))]
     while pending:
         low, high = pending.pop()
-        found = _longest(signatures[low:high])
+        found = _longest_repeat(signatures[low:high])
         if found is not None:
             start, end, period = found
             yield low + start, low + end, period
             pending += [(low, low + start), (low + end, high)]
 
 
-_LONGEST_PERIOD = 2000  # equations in a layer
-
-
-def _longest(signatures: np.ndarray) -> tuple[int, int, int] | None:
-    """The stretch that saves the most equations; of those alike the one of the shortest period."""
+def _longest_repeat(signatures: np.ndarray) -> tuple[int, int, int] | None:
+    """The stretch that saves the most equations; among equals, the one of the shortest period."""
     best, most = None, 0
     size = len(signatures)
-    for period in range(1, min(size // LEAST_REPEATS, _LONGEST_PERIOD) + 1):
+    for period in range(1, min(size // MIN_REPEATS, _MAX_PERIOD) + 1):
         start, length = _longest_true(signatures[:-period] == signatures[period:])
         count = length // period + 1
         saved = (count - 1) * period
-        if count >= LEAST_REPEATS and saved > most:
+        if count >= MIN_REPEATS and saved > most:
             best, most = (start, start + count * period, period), saved
     return best
 
 
 def _longest_true(flags: np.ndarray) -> tuple[int, int]:
-    """Where the longest stretch of true begins, and how long it is."""
+    """The start and the length of the longest run of true."""
     edges = np.flatnonzero(np.diff(np.concatenate(([0], flags.view(np.int8), [0]))))
     if not len(edges):
         return 0, 0
@@ -200,7 +216,7 @@ def _longest_true(flags: np.ndarray) -> tuple[int, int]:
 
 
 def _chained(equations: Sequence[Any], start: int, end: int, period: int) -> Repeats | None:
-    """The stretch as layers, where each reads what the last one gave, in the same way."""
+    """The stretch as layers; None unless each reads the results of the last one, all alike."""
     made = {
         variable: (position - start, index)
         for position in range(start, end)
@@ -220,14 +236,14 @@ def _chained(equations: Sequence[Any], start: int, end: int, period: int) -> Rep
     return Repeats(equations[start:end], period, count)
 
 
-Source = tuple[int, int, int] | None
-"""How many layers back, which equation of that layer, which of its results; None from outside."""
+OperandSource = tuple[int, int, int] | None
+"""An operand's layer, counted backwards, the equation in it, and the result; None for outside."""
 
 
 def _sources(
     equation: Any, made: dict[Any, tuple[int, int]], layer: int, period: int
-) -> list[Source]:
-    found: list[Source] = []
+) -> list[OperandSource]:
+    found: list[OperandSource] = []
     for operand in equation.invars:
         at = made.get(operand) if is_variable(operand) else None
         if at is None:
@@ -238,17 +254,17 @@ def _sources(
     return found
 
 
-def _is_chain(layer: list[list[Source]]) -> bool:
-    """Whether a layer reads the one before, and none further back."""
+def _is_chain(layer: list[list[OperandSource]]) -> bool:
+    """Whether a layer reads the one before, and no earlier one."""
     back = [source[0] for sources in layer for source in sources if source is not None]
     return 1 in back and max(back) == 1
 
 
-# What makes two equations the same
+# When two equations are the same
 
 
 def signature(equation: Any) -> str:
-    """The same for equations that do the same to values of the same types."""
+    """Equal for equations that do the same to values of the same types."""
     parts = [equation.primitive.name]
     parts += [str(each.aval) for each in (*equation.invars, *equation.outvars)]
     parts += [f"{key}={_of_parameter(value)}" for key, value in sorted(equation.params.items())]
@@ -265,7 +281,7 @@ def _of_parameter(value: Any) -> str:
 
 
 def _of_jaxpr(jaxpr: Any) -> str:
-    """A jaxpr with its variables numbered in order."""
+    """The text of a jaxpr whose variables are numbered in order."""
     numbers: dict[Any, int] = {}
     for variable in (*jaxpr.constvars, *jaxpr.invars):
         numbers[variable] = len(numbers)
@@ -279,5 +295,5 @@ def _of_jaxpr(jaxpr: Any) -> str:
 
 
 def _weight(equation: Any) -> int:
-    inner = list(inner_of(equation))
+    inner = list(inner_jaxprs(equation))
     return sum(map(count_equations, inner)) if inner else 1

@@ -1,4 +1,4 @@
-"""Loops whose turns cost more than what is done in them."""
+"""Loops whose iterations cost more than the work in them."""
 
 from __future__ import annotations
 
@@ -10,101 +10,101 @@ from ....hlo.work import stated_trips
 from ....source import SourceLine
 from ....units import show_count
 from ...report.kernels import Kernel
-from ..equations import bytes_of, is_variable
-from ..finding import Cost, Finding
-from ..program import Program
-from ..registry import check, compiled_check
-from ..thresholds import LEAST_OVERHEAD, LEAST_SHARE, LEAST_TURNS, OVERHEAD_RATIO
+from ..finding import Finding, FindingCost, check, compiled_check
+from ..jaxpr import bytes_of, is_variable
+from ..program import ExaminedProgram
+from ..thresholds import MIN_ITERATIONS, MIN_OVERHEAD_RATIO, MIN_OVERHEAD_SECONDS, MIN_TIME_SHARE
 
 _CALLBACKS = ("pure_callback", "io_callback", "debug_callback", "debug_print")
 
 
 @check
-def callback_in_loop(program: Program) -> Iterator[Finding]:
-    """Calls of the host in each turn of a scan or a while loop.
+def callback_in_loop(program: ExaminedProgram) -> Iterator[Finding]:
+    """Calls of the host in each iteration of a scan or a while loop.
 
-    Each stops the program until Python has answered. One in a branch of a `lax.cond` is left alone:
-    that is how one calls every hundredth time.
+    Each stops the program until Python has answered. A callback in a branch of a `lax.cond` is left
+    alone: that is how one calls the host every hundredth time.
     """
-    for step in program.steps:
-        if step.name not in _CALLBACKS or not step.loops or step.is_guarded:
+    for each in program.equations:
+        if each.name not in _CALLBACKS or not each.loops or each.is_guarded:
             continue
-        often = "in each turn" if step.turns is None else f"{step.turns} times in one run"
-        moved = sum(bytes_of(each.aval) for each in step.equation.invars if is_variable(each))
-        turns = step.turns
+        count = each.iterations
+        how_often = "in each iteration" if count is None else f"{count} times in one run"
+        moved = sum(bytes_of(x.aval) for x in each.equation.invars if is_variable(x))
+        caller = "jax.debug.print" if each.name == "debug_print" else f"a {each.name}"
         yield Finding(
-            step.place,
-            f"{_caller(step.name)} calls the host {often} of a loop",
-            "Return the values from the loop and look at them afterwards, or call within "
+            each.place,
+            f"{caller} calls the host {how_often} of a loop",
+            "Return the values from the loop and inspect them afterwards, or call within "
             "lax.cond(i % 100 == 0, ...).",
-            Cost(
-                bytes=None if turns is None else moved * turns,
-                calls=turns,
-                how="in one run" if turns is not None else "",
+            FindingCost(
+                bytes=None if count is None else moved * count,
+                calls=count,
+                how="" if count is None else "in one run",
             ),
         )
 
 
-def _caller(primitive: str) -> str:
-    return "jax.debug.print" if primitive == "debug_print" else f"a {primitive}"
-
-
 @dataclass(frozen=True)
-class _Loop:
+class _CompiledLoop:
     """A loop of the user's in the compiled program.
 
     Attributes:
         instruction: the `while`.
-        turns: in one run of the program, those of loops around it counted in.
-        launches: how many kernels one turn starts.
-        work: seconds of one turn's work by the roofline, without starting kernels.
+        iterations: in one run of the program, those of the loops around it multiplied in.
+        launches: kernels that one iteration launches.
+        work: seconds of one iteration's work by the roofline, without launches.
     """
 
     instruction: Instruction
-    turns: float
+    iterations: float
     launches: float
     work: float
 
 
 @compiled_check
-def tiny_loop_body(program: Program) -> Iterator[Finding]:
-    """Counted loops in which starting kernels takes longer than what they do.
+def tiny_loop_body(program: ExaminedProgram) -> Iterator[Finding]:
+    """Counted loops that spend more time on launching kernels than on running them.
 
-    By the roofline of the target: four times as long, in at least 64 turns. Not on the CPU, where
-    a kernel starts in about a tenth of a microsecond and an unrolled loop is seldom faster.
+    By the roofline of the target: four times as much, in 64 iterations or more. Not reported for
+    the CPU, where a kernel launch takes about 0.1 µs and an unrolled loop is seldom faster.
     """
-    start = program.target.device.launch_seconds if program.target.kind != "cpu" else 0.0
+    launch = program.target.device.launch_seconds if program.target.kind != "cpu" else 0.0
     whole = program.compiled.roofline_seconds
-    by_line: dict[SourceLine | None, _Loop] = {}
-    for loop in _loops(program) if start else ():
-        overhead = loop.turns * loop.launches * start
-        if overhead < max(LEAST_OVERHEAD, LEAST_SHARE * whole):
+    by_line: dict[SourceLine | None, _CompiledLoop] = {}
+    for loop in _loops(program) if launch else ():
+        overhead = loop.iterations * loop.launches * launch
+        if overhead < max(MIN_OVERHEAD_SECONDS, MIN_TIME_SHARE * whole):
             continue
-        if loop.turns >= LEAST_TURNS and loop.launches * start >= OVERHEAD_RATIO * loop.work:
+        is_tiny = loop.launches * launch >= MIN_OVERHEAD_RATIO * loop.work
+        if is_tiny and loop.iterations >= MIN_ITERATIONS:
             by_line.setdefault(loop.instruction.place, loop)
     for place, loop in by_line.items():
-        yield _tiny(program, place, loop, start)
+        yield _tiny(program, place, loop, launch)
 
 
-def _tiny(program: Program, place: SourceLine | None, loop: _Loop, start: float) -> Finding:
-    overhead = loop.launches * start
-    work = f"{loop.work / overhead:.0%} of that" if loop.work > 0.005 * overhead else "next to none"
+def _tiny(
+    program: ExaminedProgram, place: SourceLine | None, loop: _CompiledLoop, launch: float
+) -> Finding:
+    overhead = loop.launches * launch
+    share = loop.work / overhead
+    work = f"{share:.0%} of the launch time" if share > 0.005 else "almost no time"
     return Finding(
         place,
-        f"each of {show_count(loop.turns)} turns starts {show_count(loop.launches)} kernels; their "
-        f"work is {work}",
-        "Do more in a turn: several items at once by vmap, lax.associative_scan where the step is "
-        "associative, or lax.scan(..., unroll=8), where the ops of several turns fuse.",
-        Cost(
-            seconds=loop.turns * overhead,
-            calls=loop.turns * loop.launches,
-            how=f"starting kernels, {start * 1e6:g} µs each on {program.target.name}",
+        f"each of {show_count(loop.iterations)} iterations launches {show_count(loop.launches)} "
+        f"kernels, whose work takes {work}",
+        "Do more in an iteration: several items at once by vmap, lax.associative_scan if the step "
+        "is associative, or lax.scan(..., unroll=8), so that ops of several iterations fuse.",
+        FindingCost(
+            seconds=loop.iterations * overhead,
+            calls=loop.iterations * loop.launches,
+            how=f"launching kernels, {launch * 1e6:g} µs each on {program.target.name}",
         ),
     )
 
 
-def _loops(program: Program) -> Iterator[_Loop]:
-    """The counted loops that the user wrote, innermost ones alone: JAX's `while`, not XLA's own."""
+def _loops(program: ExaminedProgram) -> Iterator[_CompiledLoop]:
+    """The innermost counted loops that the user wrote: JAX's `while`, not those that XLA makes."""
     kernels: dict[Computation, list[Kernel]] = {}
     for kernel in program.compiled.kernels:
         kernels.setdefault(kernel.instruction.computation, []).append(kernel)
@@ -112,19 +112,20 @@ def _loops(program: Program) -> Iterator[_Loop]:
         for instruction in computation.instructions:
             body = instruction.callee("body") if instruction.opcode == "while" else None
             inside = kernels.get(body, []) if body is not None else []
-            if inside and stated_trips(instruction) and _is_of_jax(instruction):
+            is_of_jax = instruction.op_name.rpartition("/")[2] == "while"
+            if inside and stated_trips(instruction) and is_of_jax:
                 yield _loop(program, instruction, inside)
 
 
-def _loop(program: Program, instruction: Instruction, kernels: list[Kernel]) -> _Loop:
-    turns = max(kernel.times for kernel in kernels)
+def _loop(
+    program: ExaminedProgram, instruction: Instruction, kernels: list[Kernel]
+) -> _CompiledLoop:
+    iterations = max(kernel.times for kernel in kernels)
     rooflines = [kernel.roofline(program.target.device) for kernel in kernels]
     work = sum(max(each.compute_seconds, each.memory_seconds) for each in rooflines)
-    has_inner = any(
+    has_inner_loop = any(
         each.opcode == "while" for each in kernels[0].instruction.computation.instructions
     )
-    return _Loop(instruction, turns, 0.0 if has_inner else float(len(kernels)), work)
-
-
-def _is_of_jax(loop: Instruction) -> bool:
-    return loop.op_name.rpartition("/")[2] == "while"
+    return _CompiledLoop(
+        instruction, iterations, 0.0 if has_inner_loop else float(len(kernels)), work
+    )

@@ -1,73 +1,86 @@
-"""Values that are written to memory though nothing new is in them."""
+"""Values that are written to memory although they hold nothing new: broadcasts, transposes, and
+gathers that are slices.
+
+Broadcasts and transposes are read from the kernels of the compiled program, since XLA fuses most of
+them. A kernel in a loop counts once for each iteration.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from ....hlo import Instruction
 from ....ir import op_names
 from ....source import SourceLine
-from ....units import show_bytes
+from ....units import show_bytes, show_count
 from ...report.kernels import Kernel
 from ...report.kernels.flow import Flow
 from ...report.kernels.kernel import counted_ops
-from ..finding import Cost, Finding
-from ..program import Program
-from ..registry import check, compiled_check
-from ..thresholds import LEAST_BYTES, LEAST_SHARE, LEAST_SHARE_OF_GATHERS, LEAST_WIDENED
+from ..finding import Finding, FindingCost, check, compiled_check
+from ..program import ExaminedProgram
+from ..thresholds import MIN_BYTES, MIN_GATHER_TIME_SHARE, MIN_TIME_SHARE, MIN_WIDENED_BYTES
 
 _RENAMES = ("bitcast", "reshape", "convert", "copy", "transpose")
-_KEPT = ("while", "tuple", "conditional", "call", "dynamic-update-slice", "scatter")
-_LEAST_GROWTH = 4  # times as many bytes as were spread
+_IN_PLACE = ("while", "tuple", "conditional", "call", "dynamic-update-slice", "scatter")
+_MIN_GROWTH = 4  # times as many elements as before the broadcast
 
 
 @dataclass(frozen=True)
-class _Moved:
+class _MovingKernels:
     """Kernels of one line that only move data.
 
     Attributes:
-        kernel: the one that moves the most.
+        largest: the one that moves the most.
         bytes: that all of them move in one run.
-        seconds: that this takes at least.
+        seconds: the least time that this takes.
     """
 
-    kernel: Kernel
+    largest: Kernel
     bytes: float
     seconds: float
 
 
 @compiled_check
-def materialized_broadcast(program: Program) -> Iterator[Finding]:
-    """Broadcasts that XLA writes to memory, 1 MiB and more, instead of reading the small one.
+def materialized_broadcast(program: ExaminedProgram) -> Iterator[Finding]:
+    """Broadcasts of 1 MiB or more that XLA writes to memory, instead of reading the small operand.
 
-    Where a library's product or another op that does not fuse reads it. What is the result, or is
-    updated in place afterwards, must be written and is left alone.
+    This happens if a library call or another op that does not fuse reads the broadcast. A result,
+    or a value that is updated in place afterwards, must be written and is left alone.
     """
-    for place, moved in _by_line(program, _is_spread).items():
-        shape = moved.kernel.instruction.shape
+    for place, moved in _by_line(program, _is_materialized_broadcast).items():
+        kernel = moved.largest
         yield Finding(
             place,
-            f"a broadcast to {shape}, {show_bytes(shape.bytes)}, is written to memory for "
-            f"{_readers(moved.kernel.instruction)} to read",
-            "Let the reader do it: jnp.einsum or dot_general without the repeated dimension, or "
-            "vmap with in_axes=None for what all share.",
+            f"a broadcast to {kernel.instruction.shape}, {_size(kernel)}, is written to memory for "
+            f"{_readers(kernel.instruction)} to read",
+            "Let the reader broadcast: jnp.einsum or dot_general without the repeated dimension, "
+            "or vmap with in_axes=None for what all share.",
             _cost(program, moved),
         )
 
 
-def _is_spread(kernel: Kernel) -> bool:
-    spread = _spread(kernel.instruction)
-    if spread is None or spread.shape.bytes < LEAST_BYTES:
-        return False
-    if any(user.opcode in _KEPT for user in _users(kernel.instruction)):
-        return False
-    source = spread.operands[0].shape
-    return source.elements > 1 and spread.shape.elements >= _LEAST_GROWTH * source.elements
+def _size(kernel: Kernel) -> str:
+    size = show_bytes(kernel.instruction.shape.bytes)
+    return f"{size} in each of {show_count(kernel.times)} runs" if kernel.times > 1 else size
 
 
-def _spread(instruction: Instruction) -> Instruction | None:
-    """The broadcast that a kernel ends in; None where something is computed after it."""
+def _is_large(kernel: Kernel) -> bool:
+    return kernel.instruction.shape.bytes * kernel.times >= MIN_BYTES
+
+
+def _is_materialized_broadcast(kernel: Kernel) -> bool:
+    broadcast = _final_broadcast(kernel.instruction)
+    if broadcast is None or not _is_large(kernel):
+        return False
+    if any(user.opcode in _IN_PLACE for user in _users(kernel.instruction)):
+        return False
+    source = broadcast.operands[0].shape
+    return source.elements > 1 and broadcast.shape.elements >= _MIN_GROWTH * source.elements
+
+
+def _final_broadcast(instruction: Instruction) -> Instruction | None:
+    """The broadcast that a kernel ends with; None if it computes something afterwards."""
     fused = instruction.callee("calls") if instruction.opcode == "fusion" else None
     last = fused.root if fused else instruction
     while last.opcode in _RENAMES:
@@ -76,7 +89,7 @@ def _spread(instruction: Instruction) -> Instruction | None:
 
 
 def _users(instruction: Instruction) -> list[Instruction]:
-    """Who reads a kernel's result, seen through what only renames it."""
+    """The instructions that read a kernel's result, bitcasts and tuples followed."""
     found = []
     for user in instruction.users:
         found += _users(user) if user.opcode in ("bitcast", "get-tuple-element") else [user]
@@ -84,36 +97,33 @@ def _users(instruction: Instruction) -> list[Instruction]:
 
 
 def _readers(instruction: Instruction) -> str:
-    names = {_name_of(user) for user in _users(instruction)}
+    users = _users(instruction)
+    names = {user.op_name.rpartition("/")[2] or user.opcode for user in users}
     return " and ".join(sorted(names)[:2]) or "others"
 
 
-def _name_of(user: Instruction) -> str:
-    return user.op_name.rpartition("/")[2] or user.opcode
-
-
 @compiled_check
-def transpose_copy(program: Program) -> Iterator[Finding]:
-    """Transposes of 1 MiB and more that become copies in the compiled program.
+def transpose_copy(program: ExaminedProgram) -> Iterator[Finding]:
+    """Transposes of 1 MiB or more that become copies in the compiled program.
 
-    Most transposes cost nothing: what reads the value reads it in another order. Where a library or
-    a loop wants it in the order of memory, all of it is copied. A result that is transposed must
-    be, and is left alone.
+    Most transposes cost nothing, since the op that reads the value reads it in another order. If a
+    library call or a loop needs the value in its own memory layout, all of it is copied. A result
+    that is transposed must be copied, and is left alone.
     """
     for place, moved in _by_line(program, _is_transposed).items():
-        kernel = moved.kernel
+        kernel = moved.largest
         yield Finding(
             place,
-            f"a transpose to {kernel.instruction.shape} becomes a copy of "
-            f"{show_bytes(kernel.instruction.shape.bytes)} for {_readers(kernel.instruction)}",
-            "Keep the dimensions in one order, or name them to the op that reads: jnp.einsum and "
-            "lax.dot_general take them in any.",
+            f"a transpose to {kernel.instruction.shape} becomes a copy of {_size(kernel)} for "
+            f"{_readers(kernel.instruction)}",
+            "Keep the dimensions in one order, or pass the order to the op that reads: jnp.einsum "
+            "and lax.dot_general accept any.",
             _cost(program, moved),
         )
 
 
 def _is_transposed(kernel: Kernel) -> bool:
-    if kernel.instruction.shape.bytes < LEAST_BYTES:
+    if not _is_large(kernel):
         return False
     ops = counted_ops(kernel.instruction)
     if any(op.opcode not in ("transpose", "copy") for op in ops):
@@ -121,20 +131,22 @@ def _is_transposed(kernel: Kernel) -> bool:
     return any(op.op_name.rpartition("/")[2] == "transpose" for op in (*ops, kernel.instruction))
 
 
-def _by_line(program: Program, is_wanted: object) -> dict[SourceLine | None, _Moved]:
-    """The kernels that matter, by line: no results of the program, and a share of its time."""
+def _by_line(
+    program: ExaminedProgram, is_wanted: Callable[[Kernel], bool]
+) -> dict[SourceLine | None, _MovingKernels]:
+    """The wanted kernels by line: not results of the program, and with a share of its time."""
     outputs = _outputs(program)
     groups: dict[SourceLine | None, list[Kernel]] = {}
     for kernel in program.compiled.kernels:
-        if kernel.instruction not in outputs and is_wanted(kernel):  # type: ignore[operator]
-            groups.setdefault(_place(kernel), []).append(kernel)
+        if kernel.instruction not in outputs and is_wanted(kernel):
+            groups.setdefault(kernel.lines[0] if kernel.lines else None, []).append(kernel)
     moved = {place: _moved(program, group) for place, group in groups.items()}
-    least = LEAST_SHARE * program.compiled.roofline_seconds
+    least = MIN_TIME_SHARE * program.compiled.roofline_seconds
     return {place: each for place, each in moved.items() if each.seconds >= least}
 
 
-def _outputs(program: Program) -> set[Instruction]:
-    """The kernels that write results of the program, those included that are only copied to one."""
+def _outputs(program: ExaminedProgram) -> set[Instruction]:
+    """The kernels that write results of the program, directly or through copies."""
     flow = Flow(program.compiled.module)
     pending = [producer for producer, _ in flow.outputs()]
     found: set[Instruction] = set()
@@ -147,48 +159,46 @@ def _outputs(program: Program) -> set[Instruction]:
     return found
 
 
-def _place(kernel: Kernel) -> SourceLine | None:
-    return kernel.lines[0] if kernel.lines else None
-
-
-def _moved(program: Program, kernels: list[Kernel]) -> _Moved:
+def _moved(program: ExaminedProgram, kernels: list[Kernel]) -> _MovingKernels:
     largest = max(kernels, key=lambda kernel: kernel.traffic.total * kernel.times)
     device = program.target.device
-    return _Moved(
+    return _MovingKernels(
         largest,
         sum(kernel.traffic.total * kernel.times for kernel in kernels),
         sum(kernel.roofline(device).seconds * kernel.times for kernel in kernels),
     )
 
 
-def _cost(program: Program, moved: _Moved) -> Cost:
+def _cost(program: ExaminedProgram, moved: _MovingKernels) -> FindingCost:
     how = f"in one run, by the roofline of {program.target.name}"
-    return Cost(bytes=moved.bytes, seconds=moved.seconds, how=how)
+    return FindingCost(bytes=moved.bytes, seconds=moved.seconds, how=how)
 
 
 @check
-def gather_as_slice(program: Program) -> Iterator[Finding]:
-    """Gathers whose indices are known and count evenly: slices, which fuse and are not looked up.
+def gather_as_slice(program: ExaminedProgram) -> Iterator[Finding]:
+    """Gathers whose indices are a constant arithmetic sequence. A slice does the same.
 
-    An index array in brackets is a gather though it is jnp.arange: XLA reads the indices one by
-    one, and checks each.
+    Indexing with an array is a gather, even if the array is jnp.arange. XLA reads and checks the
+    indices one by one, where a slice fuses with the ops around it.
     """
     if "stablehlo.gather" not in op_names(program.module):
         return
     found: dict[tuple[SourceLine | None, str], float] = {}
     for hit in program.hits:
-        if hit.rule == "gather-of-progression" and hit.result_bytes >= LEAST_WIDENED:
+        if hit.rule == "gather-of-progression" and hit.result_bytes >= MIN_WIDENED_BYTES:
             key = hit.place, hit.library
             found[key] = found.get(key, 0) + hit.bytes
     compiled = program.compiled_or_none
-    least = LEAST_SHARE_OF_GATHERS * compiled.roofline_seconds if compiled else 0.0
+    least = MIN_GATHER_TIME_SHARE * compiled.roofline_seconds if compiled else 0.0
     for (place, library), moved in found.items():
         if (program.seconds_of(moved) or 0.0) < least:
             continue
         yield Finding(
             place,
-            f"a gather whose indices count evenly{library}: a slice",
-            "Write x[start:stop:step], or jax.lax.slice; x[:, ::-1] runs backwards. `jxc.jit` "
-            "rewrites it too.",
-            Cost(bytes=moved, seconds=program.seconds_of(moved), how="moved in one run, at best"),
+            f"the indices of this gather are an arithmetic sequence{library}: it is a slice",
+            "Write x[start:stop:step], or jax.lax.slice; x[:, ::-1] reverses. `jxc.jit` rewrites "
+            "it too.",
+            FindingCost(
+                bytes=moved, seconds=program.seconds_of(moved), how="moved in one run, at best"
+            ),
         )

@@ -1,0 +1,306 @@
+"""What goes into a function and comes out of it: captured arrays, donated arguments, outputs.
+
+An output is traced back through the equations that make it. One that leads to an argument by
+equations of its shape alone is that argument updated: a training step's parameters, a cache. Such
+an argument could be donated. One that leads to no argument at all is a constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ....ir import functions
+from ....units import show_bytes
+from ..finding import Finding, FindingCost, check
+from ..jaxpr import ValueOrigin, def_use_of, inner_jaxprs, is_variable, open_jaxpr, origin_of
+from ..program import ExaminedProgram, NamedArray
+from ..source_code import parameters_of, returned_names
+from ..thresholds import MIN_BYTES, MIN_MEMORY_SHARE, MIN_OUTPUT_BYTES
+
+_UPDATES = ("dynamic_update_slice", "scatter", "scatter-add", "scatter-mul", "scatter_add")
+_MAX_EQUATIONS = 200  # that a search goes back
+_ALIASED = ("tf.aliasing_output", "jax.buffer_donor")
+
+
+@check
+def captured_constants(program: ExaminedProgram) -> Iterator[Finding]:
+    """Arrays of 1 MiB or more that the function captures instead of taking them as arguments.
+
+    Such an array is part of the module and of every executable made of it. Another array compiles
+    the function again, and XLA may spend seconds on folding constants.
+    """
+    for constant in program.constants:
+        if constant.nbytes < MIN_BYTES:
+            continue
+        owner = f", {constant.name}," if constant.name else ""
+        yield Finding(
+            constant.place or program.defined,
+            f"a captured {constant}{owner} of {show_bytes(constant.nbytes)} becomes part of the "
+            "module",
+            "Pass it as an argument, so that one copy serves every call; or compute it with jnp "
+            "inside the function.",
+            FindingCost(bytes=constant.nbytes, how="in each executable"),
+        )
+
+
+@check
+def donation_unused(program: ExaminedProgram) -> Iterator[Finding]:
+    """Donated arguments whose memory no result uses.
+
+    The caller loses the array and gains nothing. Either no result has its shape and type, or the
+    program does not use it, or XLA found no use for its memory.
+    """
+    reasons: dict[str, list[int]] = {}
+    for number, array in enumerate(program.arguments):
+        is_large = array.donated and array.bytes >= MIN_OUTPUT_BYTES
+        if is_large and (reason := _why_unused(program, number)):
+            reasons.setdefault(reason, []).append(number)
+    for reason, numbers in reasons.items():
+        arrays = [program.arguments[number] for number in numbers]
+        size = sum(array.bytes for array in arrays)
+        yield Finding(
+            program.defined,
+            f"the donation of {_names([array.name for array in arrays])} has no effect: {reason}",
+            "Donate arguments that are returned updated, in the same shape and type; leave this "
+            "one out of donate_argnums.",
+            FindingCost(bytes=size, how="held while the program runs"),
+        )
+
+
+def _why_unused(program: ExaminedProgram, number: int) -> str:
+    """Why a donation has no effect; empty if it has one."""
+    parameters = [each for each, array in program.parameters.items() if array == number]
+    if not parameters:
+        return "the program does not use it"
+    main = functions(program.module)["main"]
+    attributes = (
+        main.attributes["arg_attrs"][parameters[0]] if "arg_attrs" in main.attributes else {}
+    )
+    if not any(name in attributes for name in _ALIASED):
+        return "no other result has its shape and type"
+    compiled = program.compiled_or_none
+    if compiled is None or parameters[0] in compiled.module.aliases.values():
+        return ""
+    return "XLA could not write a result into it"
+
+
+def _names(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more
+
+
+@check
+def donation_possible(program: ExaminedProgram) -> Iterator[Finding]:
+    """Arguments of 1 MiB or more that are returned updated and are not donated.
+
+    Examples are the parameters of a training step, or a cache that is updated in place. Without
+    donation the old and the new array are in memory at once, and an update in place copies the
+    whole array. Only the caller knows whether the old one is still needed. The bytes are an upper
+    bound: XLA may use the memory of results for temporaries before it writes them.
+    """
+    pairs = {**_returned_updated(program), **_updated_in_place(program)}
+    by_name: dict[str, list[int]] = {}
+    for argument in pairs:
+        by_name.setdefault(_parameter_of(program, argument), []).append(argument)
+    compiled = program.compiled_or_none
+    peak = compiled.memory.peak if compiled else 0
+    for name, numbers in by_name.items():
+        size = sum(program.arguments[number].bytes for number in numbers)
+        if size < max(MIN_BYTES, MIN_MEMORY_SHARE * peak):
+            continue
+        arrays = f"{len(numbers)} arrays" if len(numbers) > 1 else "an array"
+        yield Finding(
+            program.defined,
+            f"{name}, {arrays} of {show_bytes(size)}, is returned updated and is not donated: the "
+            "old and the new are in memory at once",
+            f"jax.jit(..., donate_argnames={name!r}), if the caller does not use the old one "
+            "afterwards.",
+            FindingCost(bytes=size, how=_share_of_peak(program, size)),
+        )
+
+
+def _share_of_peak(program: ExaminedProgram, size: int) -> str:
+    """How much a donation saves of the peak memory: less if XLA reuses the results' memory."""
+    compiled = program.compiled_or_none
+    if compiled is None:
+        return "at most, by the shapes"
+    outputs = [each for each in compiled.memory.buffers if each.kind == "output"]
+    unshared = sum(each.bytes for each in outputs if not each.shared_with)
+    peak = f"of {show_bytes(compiled.memory.peak)} at the peak"
+    if unshared >= size:
+        return peak
+    return f"at most, {peak}: XLA keeps temporaries in the memory of results"
+
+
+def _parameter_of(program: ExaminedProgram, argument: int) -> str:
+    """The name of the function's parameter that an array belongs to."""
+    name = program.arguments[argument].name
+    prefix = name.partition("[")[0].partition(".")[0]
+    return prefix if prefix in parameters_of(program.function) else name
+
+
+def _returned_updated(program: ExaminedProgram) -> dict[int, int]:
+    """Arrays of arguments that are returned updated -> the results.
+
+    A pytree counts if most of its bytes are; a single array if the function returns a variable of
+    the argument's name.
+    """
+    returned = returned_names(program.function)
+    found: dict[int, int] = {}
+    for carried in program.carried:
+        pairs = [pair for pair in carried.pairs if _is_update_of(program, *pair)]
+        whole = sum(program.arguments[argument].bytes for argument, _ in carried.pairs)
+        if 2 * sum(program.arguments[argument].bytes for argument, _ in pairs) < whole:
+            continue
+        if carried.is_tree or carried.name in returned:
+            found.update(pairs)
+    return found
+
+
+def _is_update_of(program: ExaminedProgram, argument: int, result: int) -> bool:
+    """Whether a result is computed elementwise from an argument, and is not its gradient."""
+    outer = open_jaxpr(program.jaxpr)
+    source = outer.invars[argument]
+    origin = origin_of(outer, outer.outvars[result])
+    variable = origin.variable
+    if program.arguments[argument].donated or variable is source or not is_variable(variable):
+        return False
+    makers = def_use_of(origin.jaxpr).makers
+    maker = makers.get(variable)
+    if maker is None or "transpose(" in str(maker.source_info.name_stack):
+        return False
+    for call in origin.calls:  # the argument's name in the function that makes the result
+        if source not in call.invars:
+            return False
+        source = next(inner_jaxprs(call)).invars[call.invars.index(source)]
+    return _is_made_of(makers, variable, source)
+
+
+def _is_made_of(makers: dict[Any, Any], variable: Any, source: Any) -> bool:
+    """Whether a path of equations of one shape leads back to a source."""
+    pending: list[Any] = [variable]
+    visited: set[Any] = set()
+    while pending and len(visited) < _MAX_EQUATIONS:
+        each = pending.pop()
+        if each is source:
+            return True
+        if each in visited or each not in makers:
+            continue
+        visited.add(each)
+        operands = [operand for operand in makers[each].invars if is_variable(operand)]
+        pending += [operand for operand in operands if operand.aval.shape == variable.aval.shape]
+    return False
+
+
+def _updated_in_place(program: ExaminedProgram) -> dict[int, int]:
+    """Arrays of arguments into which only slices are written -> the results."""
+    jaxpr = open_jaxpr(program.jaxpr)
+    large = [
+        (argument, array)
+        for argument, array in enumerate(program.arguments)
+        if not array.donated and array.bytes >= MIN_BYTES
+    ]
+    return {
+        argument: number
+        for number, result in enumerate(program.results)
+        for argument, array in large
+        if array.kind == result.kind
+        and _is_chain_of_updates(jaxpr, jaxpr.outvars[number], jaxpr.invars[argument])
+    }
+
+
+def _is_chain_of_updates(jaxpr: Any, variable: Any, source: Any) -> bool:
+    """Whether a variable is a source into which slices were written, and nothing else."""
+    makers = def_use_of(jaxpr).makers
+    for count in range(_MAX_EQUATIONS):
+        maker = makers.get(variable)
+        if maker is None or maker.primitive.name not in _UPDATES:
+            return count > 0 and variable is source
+        variable = maker.invars[0]
+        if not is_variable(variable):
+            return False
+    return False
+
+
+@check
+def dead_output(program: ExaminedProgram) -> Iterator[Finding]:
+    """Outputs of 64 KiB or more that carry no information.
+
+    They are constants, equal to another output, or an argument that is returned unchanged. Each is
+    written at every call. A donated argument that is returned costs nothing, since the output uses
+    its memory.
+    """
+    if not program.arguments:
+        return
+    kinds = _output_kinds(program)
+    if all(kind == "constant" for kind in kinds):
+        return  # a function that makes an initial state
+    for kind, (what, fix) in _OUTPUT_TEXTS.items():
+        arrays = [array for array, each in zip(program.results, kinds, strict=True) if each == kind]
+        if arrays:
+            yield _output_finding(program, arrays, what, fix)
+
+
+_OUTPUT_TEXTS = {
+    "constant": (
+        "depends on no argument: the same values are written at every call",
+        "Compute it once, outside of the function.",
+    ),
+    "duplicate": (
+        "is equal to an earlier output: it is written twice at every call",
+        "Return it once.",
+    ),
+    "argument": (
+        "is an argument, unchanged: it is copied at every call",
+        "Do not return it, since the caller has it; or donate the argument (donate_argnames), so "
+        "that nothing is copied.",
+    ),
+}
+
+
+def _output_finding(
+    program: ExaminedProgram, arrays: Sequence[NamedArray], what: str, fix: str
+) -> Finding:
+    each = ": each" if len(arrays) > 1 else ""
+    size = sum(array.bytes for array in arrays)
+    cost = FindingCost(bytes=size, seconds=program.seconds_of(size), how="written in each call")
+    names = _names([array.name for array in arrays])
+    return Finding(program.returned, f"{names}{each} {what}", fix, cost)
+
+
+def _output_kinds(program: ExaminedProgram) -> list[str]:
+    """For each result: "constant", "duplicate", "argument", or empty."""
+    jaxpr = open_jaxpr(program.jaxpr)
+    varying = _varying(jaxpr)
+    earlier: set[tuple[int, ...]] = set()
+    kinds = []
+    for array, variable in zip(program.results, jaxpr.outvars, strict=True):
+        origin = origin_of(jaxpr, variable)
+        is_constant = not is_variable(variable) or variable not in varying
+        is_large = array.bytes >= MIN_OUTPUT_BYTES
+        kinds.append(_output_kind(program, origin, is_constant, earlier) if is_large else "")
+        earlier.add(origin.key)
+    return kinds
+
+
+def _output_kind(
+    program: ExaminedProgram, origin: ValueOrigin, is_constant: bool, earlier: set[tuple[int, ...]]
+) -> str:
+    if is_constant or not is_variable(origin.variable):
+        return "constant"
+    inputs = open_jaxpr(program.jaxpr).invars
+    number = next((n for n, each in enumerate(inputs) if each is origin.variable), None)
+    if number is not None:
+        return "" if program.arguments[number].donated else "argument"
+    return "duplicate" if origin.key in earlier else ""
+
+
+def _varying(jaxpr: Any) -> set[Any]:
+    """The variables that depend on an argument or on a side effect."""
+    found = set(jaxpr.invars)
+    for equation in jaxpr.eqns:
+        depends = any(is_variable(each) and each in found for each in equation.invars)
+        if depends or equation.effects:
+            found.update(equation.outvars)
+    return found

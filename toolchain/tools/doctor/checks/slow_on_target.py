@@ -1,0 +1,186 @@
+"""Ops that are slow on the target, and what our passes gain there.
+
+If rules of O2 replace ops of the program, the program is compiled with and without O2. If the
+target is this machine's CPU, both are timed; elsewhere both are estimated. Findings are reported
+only if O2 gains `MIN_GAIN` of a run.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from time import perf_counter
+from typing import Any
+
+import jax
+
+from ....backend.artifacts.loading import callable_here
+from ....backend.timing import interleave
+from ....errors import JxcError
+from ....source import SourceLine
+from ...report.report import Compiled, report
+from ..finding import Finding, FindingCost, compiled_check
+from ..program import ExaminedProgram
+from ..rule_hits import RuleHit
+from ..thresholds import MIN_GAIN, MIN_WIDENED_BYTES
+
+_PASSES = (
+    "convolution",
+    "elementary",
+    "indexing",
+    "pooling",
+    "reductions",
+    "scans",
+    "small-matrices",
+    "sorting",
+)
+"""The passes whose rules exist because the target is slow at an op, not to simplify."""
+
+_SLOW_F64 = 8  # times slower than f32: then f64 has few units
+_MAX_SECONDS = 2.0  # of timing, without three calls of each program
+_MIN_ROUNDS, _MAX_ROUNDS = 2, 5
+_COPIES = 4  # of the peak memory: two programs, and copies of the arguments that they donate
+
+
+@compiled_check
+def slow_on_target(program: ExaminedProgram) -> Iterator[Finding]:
+    """Ops that are slow on the target: f64 without hardware for it, and ops that O2 replaces.
+
+    Examples are depthwise convolutions, pooling windows, sorts and sines on XLA:CPU. Reported only
+    if O2 saves a tenth of a run: measured if the target is this machine's CPU, otherwise by the
+    compiler's estimate, or else by the roofline.
+    """
+    yield from _doubles(program)
+    hits = [hit for hit in program.hits if hit.pass_name in _PASSES]
+    gain = _gain(program) if hits else None
+    if gain is None or gain[0] - gain[1] < MIN_GAIN * gain[0]:
+        return
+    before, after, how = gain
+    lines = _heavy_lines(hits)
+    others = f"; together with {len(lines) - 1} more" if len(lines) > 1 else ""
+    for place in lines:
+        own = [hit for hit in hits if hit.place == place]
+        names = dict.fromkeys(f"{hit.op} ({hit.rule})" for hit in own)
+        times = max(hit.times for hit in own)
+        loop = f", in {times} iterations of a loop" if times > 1 else ""
+        yield Finding(
+            place,
+            f"slow on {program.target.name}: {', '.join(list(names)[:2])}{loop}",
+            f'Compile it with jxc.jit(fn), or under `with jxc.use("O2")`, which replaces it: '
+            f"{own[0].doc.rstrip('.')}.",
+            FindingCost(seconds=before - after, how=f"of {before:.3g} s a run, {how}{others}"),
+        )
+
+
+def _heavy_lines(hits: Sequence[RuleHit]) -> list[SourceLine | None]:
+    """The lines with at least a tenth of the work of the line with the most."""
+    work: dict[SourceLine | None, int] = {}
+    for hit in hits:
+        work[hit.place] = work.get(hit.place, 0) + hit.flops + hit.bytes
+    return [place for place in work if 10 * work[place] >= max(work.values())]
+
+
+def _gain(program: ExaminedProgram) -> tuple[float, float, str] | None:
+    """Seconds of a run without our passes and with them, and where the numbers are from."""
+    if program.target.is_present and program.target.kind == "cpu":
+        return measured(program)
+    made = report(program.lowered, program.target, "O2", with_plain=False).optimised
+    if not isinstance(made, Compiled):
+        return None
+    before, after = program.compiled.estimated_seconds, made.estimated_seconds
+    if before and after:
+        return before, after, "by the compiler's own estimate"
+    return program.compiled.roofline_seconds, made.roofline_seconds, "by the roofline"
+
+
+def measured(program: ExaminedProgram) -> tuple[float, float, str] | None:
+    """The measured seconds of a run without our passes and with them, and on which arguments.
+
+    Both programs run on the arguments that were given, or on random ones in place of types.
+
+    Returns:
+        None if the program has side effects, cannot run here, might take much of this machine's
+        memory or time, or if our passes do not gain in every round.
+    """
+    from ....check.fill import fill
+
+    if program.jaxpr.effects or any("callback" in each.name for each in program.equations):
+        return None
+    if _COPIES * program.compiled.memory.peak > _free_memory() / 2:
+        return None
+    if program.compiled.roofline_seconds > _MAX_SECONDS:
+        return None
+    plain = program.lowered
+    try:
+        args, kwargs = fill(_arguments(program), "random")
+        both = callable_here(plain, program.compiled.build), plain.opt("O2").compile()
+    except (JxcError, TypeError, ValueError):
+        return None
+    is_donating = any(array.donated for array in program.arguments)
+    before, after = _times(*(_caller(made, args, kwargs, is_donating) for made in both))
+    if any(ours > (1 - MIN_GAIN) * plain for ours, plain in zip(after, before, strict=True)):
+        return None  # a gain that is not in every round may be other load on the machine
+    arguments = "the arguments given" if program.given else "random arguments"
+    return statistics.median(before), statistics.median(after), f"measured on {arguments}"
+
+
+def _free_memory() -> int:
+    """The free memory of this machine in bytes; all of it if the system does not say."""
+    pages = "SC_AVPHYS_PAGES" if "SC_AVPHYS_PAGES" in os.sysconf_names else "SC_PHYS_PAGES"
+    return os.sysconf(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _arguments(program: ExaminedProgram) -> Any:
+    """The arguments that were given, or their types."""
+    info = program.lowered.jax_lowered.args_info
+    return program.given or jax.tree.map(
+        lambda each: jax.ShapeDtypeStruct(each.shape, each.dtype), info
+    )
+
+
+def _times(plain: Callable[[], Any], ours: Callable[[], Any]) -> tuple[list[float], list[float]]:
+    """Seconds of each call of both, called in alternation for up to `_MAX_SECONDS`.
+
+    The first call of each is not timed: it does work that later calls need not repeat.
+    """
+    for call in (plain, ours):
+        jax.block_until_ready(call())
+    start = perf_counter()
+    jax.block_until_ready((plain(), ours()))
+    rounds = int(_MAX_SECONDS / max(perf_counter() - start, 1e-9))
+    seconds = interleave({"plain": plain, "ours": ours}, min(_MAX_ROUNDS, max(_MIN_ROUNDS, rounds)))
+    return seconds["plain"], seconds["ours"]
+
+
+def _caller(made: Any, args: Any, kwargs: Any, is_donating: bool) -> Callable[[], Any]:
+    args, kwargs = jax.device_put((args, kwargs))
+    if not is_donating:
+        return lambda: made(*args, **kwargs)
+    return lambda: made(*jax.tree.map(jax.numpy.copy, args), **jax.tree.map(jax.numpy.copy, kwargs))
+
+
+def _doubles(program: ExaminedProgram) -> Iterator[Finding]:
+    """The line with the most f64 values, if the target has few units for them or none."""
+    peaks = program.target.device.peak_flops
+    has_units = program.target.kind == "cpu" or (
+        "f64" in peaks and peaks["f64"] * _SLOW_F64 > peaks.get("f32", 0.0)
+    )
+    sizes: dict[SourceLine | None, int] = {}
+    for each in () if has_units else program.equations:
+        avals = [aval for aval in each.results if str(getattr(aval, "dtype", "")) == "float64"]
+        size = sum(map(each.bytes_in_one_run, avals))
+        if size >= MIN_WIDENED_BYTES:
+            sizes[each.place] = sizes.get(each.place, 0) + size
+    if not sizes:
+        return
+    rate = "is emulated in software: several ops for each"
+    if "f64" in peaks:
+        rate = f"runs at {peaks['f64'] / peaks['f32']:.2g} times the rate of f32"
+    lines = f"{len(sizes)} line{'s' * (len(sizes) != 1)}"
+    yield Finding(
+        max(sizes, key=lambda place: sizes[place]),
+        f"f64 on {program.target.name} {rate}",
+        "Compute in f32, or in pairs of f32 where precision matters; leave jax_enable_x64 off.",
+        FindingCost(bytes=sum(sizes.values()), how=f"of f64 values on {lines}"),
+    )
