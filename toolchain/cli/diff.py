@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from tempfile import mkdtemp
 from typing import Any
 
 import click
@@ -14,9 +15,8 @@ import click
 from ..errors import JxcError, UsageError
 from ..files import write_output
 from ..tools.diff.sides import Side, make_sides
-from .environment import stay_on_cpu
 from .lower import lowering_options
-from .supervise import in_child
+from .process import in_child, stay_on_cpu
 
 _OF_FUNCTIONS = (
     *("args_from", "static", "transform", "device", "host_devices", "x64"),
@@ -110,14 +110,14 @@ def _diff(first: str, pipelines: list[str], flags: dict[str, Any]) -> int:
             require(target)
     os.environ.pop("JXC_PIPELINE", None)  # what is compiled here is what is asked for here
     stay_on_cpu()
-    stage = in_child(None, lambda _: [])
+    folder = mkdtemp(prefix="jxc-diff-")
+    stage = in_child(None, lambda _: [], folder=folder)
     stage.enter(f"while comparing {sides[0].spelling} and {sides[1].spelling}")
     from ..tools.diff.lowering import sources_of
 
     with _progress() as tell:
         tell("lowering")
-        with sources_of(sides, flags) as sources:
-            return _compare(sides, sources, flags, tell)
+        return _compare(sides, sources_of(sides, flags, folder), flags, tell)
 
 
 def _check(sides: tuple[Side, Side], flags: Mapping[str, Any]) -> None:

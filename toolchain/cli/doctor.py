@@ -12,8 +12,8 @@ import click
 
 from ..errors import UsageError
 from ..files import write_output
-from .environment import stay_on_cpu
 from .lower import lowering_options
+from .process import stay_on_cpu
 
 if TYPE_CHECKING:
     from ..backend.targets import Target

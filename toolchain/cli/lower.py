@@ -13,7 +13,7 @@ import click
 from ..errors import UsageError
 from ..files import write_output
 from ..frontend.forms import BINARY_FORMS, FORMS, PLATFORMS
-from .environment import leave_out_absent_hardware
+from .process import leave_out_absent_hardware
 
 _SHORT_CONSTANT = 16  # elements; longer ones are what fills screens
 

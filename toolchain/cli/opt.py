@@ -15,7 +15,7 @@ import click
 from ..errors import UsageError
 from ..files import input_name, read_input, write_output
 from .pass_help import help_pass, list_passes
-from .supervise import Stage, in_child, leave
+from .process import ChildStage, in_child, leave
 
 _LEVEL = click.Choice(["0", "1", "2", "3"])
 _SPLIT = "// -----"
@@ -117,7 +117,7 @@ def opt_command(file: str, output: str, **flags: Any) -> None:
 
 
 def _job(
-    file: str, data: bytes, output: str, spec: str, library: Any, stage: Stage, flags: Any
+    file: str, data: bytes, output: str, spec: str, library: Any, stage: ChildStage, flags: Any
 ) -> _Job:
     from ..pipeline import make_pipeline
 
@@ -173,7 +173,7 @@ class _Job:
     output: str
     pipeline: Any
     pass_context: Any
-    stage: Stage
+    stage: ChildStage
     flags: dict[str, Any]
 
 

@@ -17,7 +17,7 @@ import click
 
 from ..errors import UsageError
 from ..files import input_name, read_input, write_output
-from .supervise import Stage, in_child, leave
+from .process import ChildStage, in_child, leave
 
 _SECONDS_BETWEEN_LINES = 10.0  # of progress, where it does not go to a terminal
 _SECONDS = click.FloatRange(min=0, min_open=True)
@@ -74,7 +74,7 @@ def _again(saved: Path, flags: dict[str, Any]) -> list[str]:
 
 
 def _reduce(
-    file: str, data: bytes, output: str, candidate: Path, stage: Stage, flags: dict[str, Any]
+    file: str, data: bytes, output: str, candidate: Path, stage: ChildStage, flags: dict[str, Any]
 ) -> Any:
     stage.enter(f"while reading {input_name(file)}")
     from ..check.reduce import NotFailing, reduce_module

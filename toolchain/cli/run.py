@@ -9,7 +9,7 @@ import click
 
 from ..errors import JxcError
 from ..files import write_json
-from .supervise import in_child
+from .process import in_child
 
 
 @click.command(short_help="Load and run what `jxc compile --save` wrote.")

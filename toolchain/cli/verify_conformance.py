@@ -13,7 +13,7 @@ import click
 from ..errors import UsageError
 from ..files import write_output
 from .opt import chosen_pipeline, pass_context_of
-from .supervise import Stage, in_child, leave
+from .process import ChildStage, in_child, leave
 
 _LEVELS = ("O1", "O2")  # those that conformance is measured at, beside the programs as written
 
@@ -41,7 +41,7 @@ def run_conformance(before: str | None, flags: dict[str, Any]) -> None:
     leave(0 if summary.holds else 1)
 
 
-def _shown(files: list[Path], stage: Stage) -> Iterator[Path]:
+def _shown(files: list[Path], stage: ChildStage) -> Iterator[Path]:
     """The files, with progress on stderr where that is a terminal, and in case of a crash."""
     from rich.console import Console
     from rich.progress import track

@@ -11,10 +11,9 @@ import click
 
 from ...errors import UsageError
 from ...files import input_name, read_input
-from ..environment import stay_on_cpu
 from ..lower import lowering_options
 from ..opt import chosen_pipeline, pipeline_options
-from ..supervise import in_child
+from ..process import in_child, stay_on_cpu
 from .artifacts import artifact_options, check_artifacts, write_artifacts, writes_artifacts
 from .options import budget_options, running_options
 

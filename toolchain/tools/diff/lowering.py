@@ -7,12 +7,10 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -54,21 +52,25 @@ class Source:
     home: str = ""
 
 
-@contextmanager
-def sources_of(sides: tuple[Side, Side], flags: Mapping[str, Any]) -> Iterator[list[Source]]:
-    """What both sides name, read or lowered; a revision's files lie there until the end.
+def sources_of(sides: tuple[Side, Side], flags: Mapping[str, Any], folder: str) -> list[Source]:
+    """What both sides name, read or lowered.
+
+    Args:
+        sides: the two.
+        flags: the options of lowering.
+        folder: an empty one, for the files of revisions; messages quote their lines, so that it is
+            needed until the end.
 
     Raises:
         JxcError: a file cannot be read, or a function not be lowered.
     """
-    with TemporaryDirectory(prefix="jxc-diff-") as directory:
-        distinct = {_key(side): side for side in sides}
-        with ThreadPoolExecutor() as pool:  # both at once: each is a process of its own
-            read = {
-                key: pool.submit(_source, side, flags, Path(directory, str(number)))
-                for number, (key, side) in enumerate(distinct.items())
-            }
-        yield [read[_key(side)].result() for side in sides]
+    distinct = {_key(side): side for side in sides}
+    with ThreadPoolExecutor() as pool:  # both at once: each is a process of its own
+        read = {
+            key: pool.submit(_source, side, flags, Path(folder, str(number)))
+            for number, (key, side) in enumerate(distinct.items())
+        }
+    return [read[_key(side)].result() for side in sides]
 
 
 def _key(side: Side) -> tuple[str, ...]:
