@@ -64,7 +64,7 @@ def _compilation_log() -> Any:
         return None
     from jxc.backend import log
 
-    compilations = log.Log()
+    compilations = log.RewriteLog()
     log.start(compilations)
     return compilations
 

@@ -1,7 +1,12 @@
-"""The way into jax.jit. `sine_to_cosine` is a wrong rewrite on purpose: its effect is visible."""
+"""Pipelines inside JAX. `sine_to_cosine` is wrong on purpose: its effect shows in results."""
 
+import asyncio
+import copy
+import inspect
+import pickle
 import threading
 import warnings
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -142,12 +147,85 @@ def test_methods():
     check(Model().apply(X), np.cos)
 
 
-def test_under_another_trace_it_says_so_once_and_names_the_line():
+def test_a_bound_method_behaves_as_that_of_jax_jit():
+    class Model:
+        scale = 1.0
+
+        def __init__(self, jit):
+            self.jit = jit
+
+    def apply(self, x):
+        """Kept."""
+        return program(x) * self.scale
+
+    Model.plain = jax.jit(apply, static_argnums=0)
+    Model.fast = jxc.jit(apply, pipeline=PIPELINE, static_argnums=0)
+    Model.of_class = classmethod(jxc.jit(lambda cls, x: program(x), static_argnums=0))
+    Model.static = staticmethod(jxc.jit(program, pipeline=PIPELINE))
+    model = Model(None)
+    check(model.fast(X), np.cos)
+    check(model.fast.lower(model, X).compile()(X), np.cos)
+    check(Model.of_class(X), np.sin)
+    check(Model.static.lower(X).compile()(X), np.cos)
+    assert type(model.fast) is type(model.plain) and model.fast.__doc__ == "Kept."
+    assert model.fast == model.fast
+    for name in ("lower", "trace", "eval_shape", "clear_cache", "__name__", "__wrapped__"):
+        assert hasattr(model.plain, name) and hasattr(model.fast, name), name
+
+
+def documented(x, times: int = 1):
+    """Kept."""
+    return x * times
+
+
+def test_a_jitted_function_has_the_attributes_of_that_of_jax_jit():
+    plain, fast = jax.jit(documented), jxc.jit(documented)
+    assert set(dir(plain)) - set(dir(fast)) == set()
+    for name in ("__name__", "__qualname__", "__module__", "__doc__", "__wrapped__"):
+        assert getattr(plain, name) == getattr(fast, name), name
+    assert inspect.signature(plain) == inspect.signature(fast)
+    assert inspect.unwrap(fast) is documented
+    assert fast.eval_shape(X).shape == (8,)
+    fast.clear_cache()
+    assert weakref.ref(fast)() is fast and callable(fast) and {fast: 1}[fast] == 1
+    assert repr(fast).startswith("<jxc.jit of <function documented") and "\n" not in repr(fast)
+    with pytest.raises(AttributeError):
+        fast.no_such_attribute  # noqa: B018
+
+
+def test_copies_keep_the_pipeline_where_jax_can_copy():
+    fast = jxc.jit(program, pipeline=PIPELINE)
+    for copied in (copy.copy(fast), copy.deepcopy(fast), copy.deepcopy({"f": [fast]})["f"][0]):
+        check(copied(X), np.cos)
+    for jitted in (jax.jit(documented), jxc.jit(documented)):  # neither can be pickled
+        with pytest.raises((AttributeError, pickle.PicklingError)):
+            pickle.dumps(jitted)
+
+
+def test_vmap_and_jvp_of_a_jitted_function_keep_its_pipeline():
+    fast = jxc.jit(program, pipeline=PIPELINE)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", JxcWarning)
+        check(jax.vmap(fast)(X.reshape(2, 4)).reshape(8), np.cos)
+        out, _ = jax.jvp(fast, (X,), (X,))
+        check(out, np.cos)
+
+
+def test_grad_of_a_jitted_function_keeps_its_pipeline_forward_and_warns_of_the_remedy():
+    fast = jxc.jit(lambda x: program(x).sum(), pipeline=PIPELINE)
+    with pytest.warns(JxcWarning, match=r"jxc\.jit\(jax\.grad\(fn\)\)") as caught:
+        value, _ = jax.value_and_grad(fast)(X)
+        jax.grad(fast)(X)
+    assert len(caught) == 1 and caught[0].filename == __file__
+    np.testing.assert_allclose(value, expected(np.cos).sum(), rtol=1e-4)
+
+
+def test_inside_another_jit_it_warns_once_and_names_the_line():
     fast = jxc.jit(program, pipeline=PIPELINE)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        check(jax.jit(lambda x: fast(x) + 0)(X), np.sin)
         jax.jit(lambda x: fast(x) + 1)(X)
-        jax.grad(lambda x: fast(x).sum())(X)
     mine = [w for w in caught if issubclass(w.category, JxcWarning)]
     assert len(mine) == 1
     assert mine[0].filename == __file__
@@ -271,10 +349,78 @@ def test_many_compilations_at_once():
             np.testing.assert_allclose(result, expected(np.cos), rtol=1e-3, atol=1e-4)
 
 
-def test_tiny_modules_are_left_alone():
-    with jxc.use(sine_to_cosine) as log:
-        np.testing.assert_allclose(jnp.sin(X), np.sin(X), rtol=1e-5)
-    assert not log.compilations
+def test_a_level_leaves_tiny_programs_alone_and_the_log_counts_them():
+    with jxc.use("O2") as log:
+        jax.jit(lambda x: jnp.sin(x) + 3)(X)
+    assert not log.compilations and log.skipped == 1
+    assert repr(log).startswith("<jxc log: rewritten programs: 0, skipped as tiny: 1")
+
+
+@pytest.mark.parametrize("pipeline", [sine_to_cosine, [sine_to_cosine, "O2"], "O2,cse"])
+def test_a_named_pass_runs_on_tiny_programs(pipeline):
+    f = jax.jit(lambda x: jnp.sin(x) + 4)
+    with jxc.use(pipeline) as log:
+        result = f(X)
+    assert len(log.compilations) == 1 and not log.skipped
+    if pipeline != "O2,cse":
+        np.testing.assert_allclose(result, np.cos(X) + 4, rtol=1e-5)
+        np.testing.assert_allclose(
+            jxc.jit(lambda x: jnp.sin(x) + 4, pipeline=pipeline)(X), np.cos(X) + 4, rtol=1e-5
+        )
+
+
+def test_a_named_pass_that_fails_on_a_tiny_program_is_reported():
+    with pytest.raises(jxc.JxcError, match="pass 'failing' failed"):
+        jxc.jit(jnp.sin, pipeline=failing, strict=True)(X)
+    with pytest.warns(JxcWarning, match="pass 'failing' failed"):
+        jxc.jit(lambda x: jnp.sin(x) + 5, pipeline=failing)(X)
+
+
+def test_print_of_a_log_is_a_table_and_repr_one_line():
+    with jxc.use(PIPELINE) as log:
+        jax.jit(lambda x: program(x))(X)
+    assert repr(log) == "<jxc log: rewritten programs: 1, rewrites: 1 by sine-to-cosine>"
+    header, row = str(log).splitlines()
+    assert header.split() == ["program", "pipeline", "ops", "rules"]
+    assert row.startswith("jit__lambda") and row.endswith("sine-to-cosine 1")
+
+
+# Blocks that overlap: JAX keeps the choice for each thread
+
+
+def test_blocks_left_in_another_order_restore_what_was_before():
+    def suspended(pipeline):
+        with jxc.use(pipeline):
+            yield
+
+    first, second = suspended(sine_to_cosine), suspended(sine_to_tanh)
+    next(first), next(second)
+    first.close()
+    check(jax.jit(lambda x: program(x))(X), np.tanh)
+    second.close()
+    check(jax.jit(lambda x: program(x))(X), np.sin)
+
+
+def test_another_asyncio_task_is_warned_of_an_open_block():
+    async def opens(opened, done):
+        with jxc.use(PIPELINE):
+            check(jax.jit(lambda x: program(x))(X), np.cos)
+            opened.set()
+            await done.wait()
+
+    async def compiles(opened, done):
+        await opened.wait()
+        jax.jit(lambda x: program(x))(X)
+        done.set()
+
+    async def both():
+        opened, done = asyncio.Event(), asyncio.Event()
+        await asyncio.gather(opens(opened, done), compiles(opened, done))
+
+    with pytest.warns(JxcWarning, match="is open in another asyncio task") as caught:
+        asyncio.run(both())
+    assert len(caught) == 1 and caught[0].filename == __file__
+    check(jax.jit(lambda x: program(x))(X), np.sin)
 
 
 # Several devices
@@ -349,7 +495,7 @@ def test_a_failing_pass_leaves_the_program_as_it_is(broken):
     with pytest.warns(JxcWarning, match=f"pass '{broken.name}' failed") as caught:
         check(jxc.jit(unique, pipeline=[sine_to_cosine, broken])(X), np.sin)
     message = str(caught[0].message)
-    assert f"Program 'jit_unique_{broken.name}' is compiled as if jxc were not there" in message
+    assert f"Program 'jit_unique_{broken.name}' is compiled without the pipeline" in message
     reproducer = message.split("Reproducer: ")[1].strip()
     with open(reproducer) as file:
         text = file.read()

@@ -28,7 +28,7 @@ def run(code, **environment):
 
 LISTENING = """
 import jxc.backend.log
-log = jxc.backend.log.Log()
+log = jxc.backend.log.RewriteLog()
 jxc.backend.log.start(log)
 compiled = []
 __import__("jax").monitoring.register_event_duration_secs_listener(

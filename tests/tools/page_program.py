@@ -5,7 +5,7 @@ import importlib.util
 import jax.numpy as jnp
 
 import jxc
-from jxc.backend.log import Passes, text_to_read
+from jxc.backend.log import PassTexts, text_to_read
 from jxc.ir import clone_module
 from jxc.pipeline import make_pipeline, run_pipeline
 from jxc.rewrite import PassContext
@@ -51,7 +51,7 @@ def lower_program(folder):
 
 def texts_of(lowered, pipeline="", *, compiled=False):
     """The texts of a lowered program at each stage, as recording keeps them."""
-    module, passes = clone_module(lowered.module), Passes()
+    module, passes = clone_module(lowered.module), PassTexts()
     if pipeline:
         context = PassContext("cpu", frozenset())
         run_pipeline(module, make_pipeline(pipeline), context, instruments=[passes])

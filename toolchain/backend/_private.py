@@ -81,6 +81,22 @@ is_outermost_trace: Callable[[], bool] = _core.trace_state_clean
 """Whether no transformation is tracing the code that runs now."""
 
 
+def eager_transformations() -> set[str] | None:
+    """The kinds of the transformations around the code that runs now, such as "BatchTrace".
+
+    None inside `jit`, `scan` and whatever else stages a program out, where nothing runs yet.
+    """
+    trace: Any = _core.trace_ctx.trace
+    kinds: set[str] = set()
+    while trace is not None and not isinstance(trace, _core.EvalTrace):
+        kinds.add(type(trace).__name__)
+        trace = getattr(trace, "parent_trace", None)
+    return kinds if kinds <= _EAGER else None
+
+
+_EAGER = {"JVPTrace", "BatchTrace", "LinearizeTrace", "JaxprTrace"}
+
+
 def swap_and_set(context: Any) -> tuple[Callable[[Any], Any], Callable[[Any], None]]:
     """The two halves of entering and leaving a user context of JAX's on this thread.
 

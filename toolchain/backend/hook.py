@@ -1,15 +1,18 @@
-"""The way into `jax.jit`: a pipeline chosen while a program is lowered, run before XLA sees it.
+"""Pipelines inside JAX: chosen while a program is lowered, run before XLA compiles it.
 
-JAX's own context decides, so the choice is part of every cache key of JAX's. It is written on the
-module at lowering (`jxc.pipeline = "O2"`), because an executable is cached with its lowering: what
-is compiled must not depend on where `.compile()` is called. The module that JAX keeps and prints is
-never changed; a rewritten copy goes to XLA.
+The choice is a value of a user context of JAX's (`jax.make_user_context`), and so part of every
+cache key. While a program is lowered, the name of its pipeline is written on the module as the
+attribute `jxc.pipeline`, the stamp. While it is compiled, the stamp alone decides: JAX caches an
+executable together with its lowering, so what is compiled must not depend on where `.compile()` is
+called. The module that JAX keeps and prints is never changed; a rewritten copy goes to XLA.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import cache
 from time import perf_counter
 from typing import Any
@@ -18,29 +21,85 @@ import jax
 from jaxlib.mlir import ir
 
 from ..cost.thresholds import is_tiny
-from ..errors import JxcError
+from ..errors import JxcError, UsageError
 from ..ir import clone_module, count_ops, write_text
-from ..pipeline import PassError, PipelineLike, run_pipeline
+from ..pipeline import LEVELS, PassError, Pipeline, PipelineLike, make_pipeline, run_pipeline
 from ..pipeline.reproducer import write_reproducer
-from ..rewrite import PassContext
-from ..source import JxcWarning, first_time, warn_user
-from . import interception, log, registry
-from .log import Compilation, Log
+from ..rewrite import PassContext, promises
+from ..source import first_time, warn_user
+from . import _private, interception, log
+from .log import RewriteLog, RewrittenProgram
 
 STAMP = "jxc.pipeline"
-"""The module attribute that says which pipeline a lowered program was lowered under."""
+"""The module attribute that names the pipeline a program was lowered under."""
+
+
+# Pipelines by name: JAX's cache keys and the stamps hold short strings
+
+
+@dataclass(frozen=True)
+class _Registered:
+    """A pipeline under a name, and how it is run.
+
+    Attributes:
+        pipeline: the passes.
+        strict: whether a failing pass raises, instead of leaving the program as it was.
+        assume: the user's promises.
+        is_level: whether it is a built-in level alone, which leaves tiny programs as they are.
+    """
+
+    pipeline: Pipeline
+    strict: bool = False
+    assume: frozenset[str] = frozenset()
+    is_level: bool = False
+
+
+_registered: dict[str, _Registered] = {}
+_lock = threading.RLock()  # Python passes share one interpreter lock anyway; contexts stay safe
+
+
+def _register(pipeline: PipelineLike, strict: bool, assume: str | Sequence[str]) -> str:
+    """Name a pipeline: the text as the user wrote it, numbered where that name is taken."""
+    made = _Registered(make_pipeline(pipeline), strict, promises(assume), _is_level(pipeline))
+    for step in made.pipeline.steps:
+        if step.python is not None and step.python.adds_results:
+            drop_in = "jxc.locate_nans(fn) in place of jax.jit(fn), "
+            raise UsageError(
+                f"{step.name} adds results to a program, but JAX has settled how many a program "
+                "returns before jxc.use, jxc.enable, jxc.jit or JXC_PIPELINE apply. Use "
+                f"{drop_in if step.name == 'locate-nans' else ''}"
+                f"jxc.lower(fn, ...).opt({str(step)!r}).compile(), or `jxc compile --run`"
+            )
+    label = pipeline if isinstance(pipeline, str) else ",".join(map(str, made.pipeline.steps))
+    label = " ".join([label, *sorted(made.assume), *(["strict"] if strict else [])])
+    with _lock:
+        number, name = 1, label
+        while _registered.setdefault(name, made) != made:
+            number, name = number + 1, f"{label} #{number + 1}"
+    return name
+
+
+def _is_level(pipeline: PipelineLike) -> bool:
+    return isinstance(pipeline, str) and pipeline.strip().removeprefix("-") in LEVELS
+
+
+def _find(name: str) -> _Registered:
+    """What a name stands for; one from another process (through jax.export) is read as text."""
+    return _registered.get(name) or _Registered(make_pipeline(name), is_level=_is_level(name))
+
+
+# The choice, as JAX's context holds it
 
 _PLAIN = ""  # the context's value for "no pipeline" where the process has one by default
 _user_context: Any = None
 _process_default: str | None = None
-_lock = threading.RLock()  # Python passes share one interpreter lock anyway; contexts stay safe
 
 
 def user_context() -> Any:
-    """JAX's context that holds the choice; made on first need.
+    """JAX's context that holds the choice; created on first use.
 
-    Not sooner: it is a part of JAX's cache keys from then on. JAX loads its plugins in the middle
-    of a program's first call, whose key must still be the same at the second.
+    Not sooner: it is part of JAX's cache keys from then on. JAX loads its plugins in the middle of
+    a program's first call, whose key must still be the same at the second.
     """
     global _user_context
     with _lock:
@@ -50,22 +109,20 @@ def user_context() -> Any:
 
 
 def context(name: str | None) -> Any:
-    """JAX's context manager under which programs are lowered for a registered name, or for none."""
+    """JAX's context manager for a registered name, or for plain JAX."""
     return user_context()(_value_of(name))
 
 
 def context_value(
     pipeline: PipelineLike | None, *, strict: bool = False, assume: str | Sequence[str] = ()
 ) -> str | None:
-    """What JAX's context holds for a pipeline, or for plain JAX; installs the way in.
+    """The value of JAX's context for a pipeline, or for plain JAX; starts intercepting JAX.
 
     Raises:
-        UsageError: the pipeline names an unknown pass or option, or a promise is unknown.
+        UsageError: a pass, option or promise is unknown, or a pass adds results.
     """
     install()
-    if pipeline is None:
-        return _value_of(None)
-    return registry.register(pipeline, strict=strict, assume=assume)
+    return _value_of(None if pipeline is None else _register(pipeline, strict, assume))
 
 
 def _value_of(name: str | None) -> str | None:
@@ -73,28 +130,53 @@ def _value_of(name: str | None) -> str | None:
 
 
 def effective_pipeline() -> str | None:
-    """The name under which a program would be lowered here and now; None or empty for plain JAX."""
+    """The name under which this thread lowers programs now; None or empty for plain JAX."""
     value = None if _user_context is None else _user_context.value
     return _process_default if value is None else value
 
 
 def set_process_default(pipeline: PipelineLike, *, strict: bool = False) -> None:
-    """`enable`, before the process has lowered anything, and with no part in JAX's cache keys."""
+    """`enable` before the process has lowered anything, without becoming part of cache keys."""
     global _process_default
     _process_default = context_value(pipeline, strict=strict)
 
 
+@dataclass(eq=False)
+class _Block:
+    """An open `with jxc.use(...)`: its value, the one it replaced, its thread and its log."""
+
+    value: str | None
+    previous: Any
+    thread: int
+    log: RewriteLog
+
+
+_blocks: list[_Block] = []  # of all threads, the innermost of each last
+_block_of_task: ContextVar[_Block | None] = ContextVar("jxc.use", default=None)
+
+
 class use:
-    """Every program that JAX compiles inside the block, on this thread, goes through a pipeline.
+    """Send every program that JAX compiles inside the block, on this thread, through a pipeline.
 
         with jxc.use("O2") as log:
             model.fit(...)
-        print(log.hits)
+        print(log)
+
+    A built-in level ("O1", "O2", "O3") leaves programs of up to 8 ops as they are, unless one of
+    these ops gains alone: JAX compiles one for each operation outside of `jit`. Passes and rules
+    that you name run on every program.
+
+    JAX keeps the choice for each thread, not for each asyncio task or generator: do not `await` or
+    `yield` inside the block, or what other tasks compile meanwhile goes through its pipeline, with
+    a warning. Open the block around the calls alone, or use `jxc.jit`, which has no block.
 
     Args:
         pipeline: a level, a textual pipeline, or passes and rules; None for plain JAX.
         strict: raise where a pass fails, instead of warning and compiling the original.
         assume: promises such as "no-nans".
+
+    Raises:
+        UsageError: a pass, option or promise is unknown.
     """
 
     def __init__(
@@ -105,19 +187,47 @@ class use:
         assume: str | Sequence[str] = (),
     ) -> None:
         self._value = context_value(pipeline, strict=strict, assume=assume)
-        self._open: list[tuple[Any, Log]] = []
+        self._open: list[_Block] = []
 
-    def __enter__(self) -> Log:
-        entered, heard = user_context()(self._value), Log()
-        entered.__enter__()
-        log.start(heard)
-        self._open.append((entered, heard))
-        return heard
+    def __enter__(self) -> RewriteLog:
+        swap, _ = _private.swap_and_set(user_context())
+        block = _Block(self._value, swap(self._value), threading.get_ident(), RewriteLog())
+        log.start(block.log)
+        with _lock:
+            _blocks.append(block)
+        self._open.append(block)
+        _block_of_task.set(block)
+        return block.log
 
-    def __exit__(self, *exc: Any) -> None:
-        entered, heard = self._open.pop()
-        log.stop(heard)
-        entered.__exit__(*exc)
+    def __exit__(self, *exc: object) -> None:
+        block = self._open.pop()
+        log.stop(block.log)
+        with _lock:
+            inner = [b for b in _blocks[_blocks.index(block) + 1 :] if b.thread == block.thread]
+            _blocks.remove(block)
+        _block_of_task.set(_innermost_block())
+        if inner:  # a suspended task or generator left an outer block first
+            inner[0].previous = block.previous
+        elif block.thread == threading.get_ident():
+            _private.swap_and_set(user_context())[1](block.previous)
+
+    def __repr__(self) -> str:
+        return f"<jxc.use, pipeline {self._value or None!r}>"
+
+
+def _innermost_block() -> _Block | None:
+    own = [block for block in _blocks if block.thread == threading.get_ident()]
+    return own[-1] if own else None
+
+
+def _warn_of_other_task() -> None:
+    block = _innermost_block()
+    if block and block.value and _block_of_task.get() is not block and first_time(id(block)):
+        warn_user(
+            f"jxc.use({block.value!r}) is open in another asyncio task, and applies to this one "
+            "too: JAX keeps the pipeline for each thread. Do not await inside the block, or use "
+            "jxc.jit."
+        )
 
 
 def enable(
@@ -126,14 +236,23 @@ def enable(
     strict: bool = False,
     assume: str | Sequence[str] = (),
 ) -> None:
-    """Every program that this process compiles from now on, on any thread, goes through a pipeline.
+    """Send every program that this process compiles from now on, on any thread, through a pipeline.
+
+    `JXC_PIPELINE=O2` in the environment does the same without a line of code. As for `jxc.use`, a
+    built-in level leaves tiny programs as they are.
 
     Args:
         pipeline: a level, a textual pipeline, or passes and rules; None to stop.
         strict: raise where a pass fails, instead of warning and compiling the original.
         assume: promises such as "no-nans".
+
+    Raises:
+        UsageError: a pass, option or promise is unknown.
     """
     user_context().set_global(context_value(pipeline, strict=strict, assume=assume))
+
+
+# What runs between JAX and XLA
 
 
 @cache
@@ -141,15 +260,15 @@ def install() -> None:
     """Start to intercept what JAX lowers and compiles; programs without a stamp stay as they are.
 
     Raises:
-        JxcError: the installed jax has not the functions to intercept.
+        JxcError: the installed jax lacks the functions to intercept.
     """
     interception.install({"lower": _lower_and_stamp, "compile": _rewrite_and_compile})
 
 
 def _lower_and_stamp(lower: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     result = lower(*args, **kwargs)
-    name = effective_pipeline()
-    if name:
+    if name := effective_pipeline():
+        _warn_of_other_task()
         with result.module.context:
             result.module.operation.attributes[STAMP] = ir.StringAttr.get(name)
     return result
@@ -162,18 +281,19 @@ def _rewrite_and_compile(
     if stamp is None:
         return compile_(backend, computation, *args, **kwargs)
     name = ir.StringAttr(stamp).value
-    passes, start = log.Passes(), perf_counter()
+    passes, start = log.PassTexts(), perf_counter()
     try:
-        plain = _unstamped(computation)
+        plain = clone_module(computation)
+        del plain.operation.attributes[STAMP]
         module = _rewritten(plain, name, kind_of_platform(backend.platform), passes)
     finally:
-        if tell := log.passes_heard.tell:
+        if notify := log.pass_observer.notify:
             passes.seconds = perf_counter() - start - passes.seconds_writing
-            tell(passes)
+            notify(passes)
     try:
         return compile_(backend, module, *args, **kwargs)
     except Exception as error:
-        if module is plain or registry.find(name).strict:
+        if module is plain or _find(name).strict:
             raise
         executable = compile_(backend, plain, *args, **kwargs)  # raises what is not our fault
         _report_failure(error, plain, "XLA does not compile what the pipeline made: ")
@@ -185,31 +305,27 @@ def kind_of_platform(platform: str) -> str:
     return "gpu" if platform in ("cuda", "rocm") else platform
 
 
-def _unstamped(module: ir.Module) -> ir.Module:
-    copy = clone_module(module)
-    del copy.operation.attributes[STAMP]
-    return copy
-
-
-def _rewritten(plain: ir.Module, name: str, target: str, passes: log.Passes) -> ir.Module:
-    """A rewritten copy of `plain`; `plain` itself where it is tiny, or where a pass fails."""
-    if is_tiny(plain):
-        return plain
+def _rewritten(plain: ir.Module, name: str, target: str, passes: log.PassTexts) -> ir.Module:
+    """A rewritten copy of `plain`; `plain` itself where a level skips it, or where a pass fails."""
     is_strict = False
     with _lock:
         try:
-            found = registry.find(name)
+            found = _find(name)
             is_strict = found.strict
+            if found.is_level and is_tiny(plain):
+                log.count_skipped()
+                return plain
             copy = clone_module(plain)
-            instruments = [passes] if log.passes_heard.keep_texts else []
+            instruments = [passes] if log.pass_observer.keep_texts else []
             pass_context = PassContext(target, found.assume)
             report = run_pipeline(copy, found.pipeline, pass_context, instruments=instruments)
-        except Exception as error:  # whatever it is, it must not end somebody's training run
+        except Exception as error:  # a failure of ours must not end the user's program
             if is_strict:
                 raise
             _report_failure(error, plain)
             return plain
-        log.tell(Compilation(_name_of(plain), name, report, count_ops(plain), count_ops(copy)))
+        before, after = count_ops(plain), count_ops(copy)
+        log.record(RewrittenProgram(_name_of(plain), name, report, before, after))
     return copy
 
 
@@ -230,7 +346,4 @@ def _report_failure(error: Exception, original: ir.Module, what: str = "") -> No
             saved = f" No reproducer was written: {cannot}"
         error.add_note(saved.strip())
     message = str(error) if isinstance(error, JxcError) else f"{type(error).__name__}: {error}"
-    warn_user(f"{what}{message}\nProgram {program!r} is compiled as if jxc were not there.{saved}")
-
-
-__all__ = ["Compilation", "JxcWarning", "Log", "enable", "use"]
+    warn_user(f"{what}{message}\nProgram {program!r} is compiled without the pipeline.{saved}")

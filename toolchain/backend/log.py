@@ -1,7 +1,12 @@
-"""What was compiled while somebody was listening."""
+"""Records of the programs that pipelines rewrite inside JAX: for the user, and for `jxc explain`.
+
+`hook` writes to the logs here after each program. A `RewriteLog` is what `with jxc.use(...) as log`
+gives the user; the pass observer is the recorder of `jxc explain`, which also wants texts.
+"""
 
 from __future__ import annotations
 
+import html
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -15,7 +20,7 @@ from ..pipeline import Report, Step, StepReport
 
 
 @dataclass(frozen=True)
-class Compilation:
+class RewrittenProgram:
     """One program that a pipeline rewrote on its way to XLA.
 
     Attributes:
@@ -23,48 +28,93 @@ class Compilation:
         pipeline: the name under which it was lowered.
         report: what each pass did.
         ops_before: ops in the module that JAX lowered.
-        ops_after: ops in the one that XLA got.
+        ops_after: ops in the module that XLA compiled.
     """
 
     name: str
     pipeline: str
-    report: Report
+    report: Report = field(repr=False)
     ops_before: int
     ops_after: int
 
 
-@dataclass
-class Log:
-    """The programs compiled on one thread while a block was open, inner blocks' too, in order."""
+@dataclass(repr=False)
+class RewriteLog:
+    """The programs that pipelines rewrote on one thread while a block was open, in order.
 
-    compilations: list[Compilation] = field(default_factory=list)
-    thread: int = field(default_factory=threading.get_ident, repr=False)
+    `print(log)` shows a line for each: its name, its pipeline, its ops and the rules that fired.
+
+    Attributes:
+        compilations: the programs, those of blocks inside this one too.
+        skipped: how many programs a built-in level left as they are, because they are tiny.
+    """
+
+    compilations: list[RewrittenProgram] = field(default_factory=list)
+    skipped: int = 0
+    _thread: int = field(default_factory=threading.get_ident)
 
     @property
     def hits(self) -> Counter[str]:
         """How often each rule fired, over all programs."""
         return sum((Counter(c.report.hits) for c in self.compilations), Counter())
 
+    def __repr__(self) -> str:
+        parts = [f"rewritten programs: {len(self.compilations)}"]
+        if self.skipped:
+            parts.append(f"skipped as tiny: {self.skipped}")
+        if hits := self.hits:
+            (most, _), *others = hits.most_common()
+            parts.append(f"rewrites: {hits.total()} by {most}{' and others' if others else ''}")
+        return f"<jxc log: {', '.join(parts)}>"
 
-_open: list[Log] = []
+    def __str__(self) -> str:
+        if not self.compilations:
+            return repr(self)
+        rows = [("program", "pipeline", "ops", "rules")]
+        for each in self.compilations:
+            rules = ", ".join(f"{name} {count}" for name, count in each.report.hits.items())
+            ops = f"{each.ops_before} -> {each.ops_after}"
+            rows.append((each.name, each.pipeline, ops, rules or "none fired"))
+        widths = [max(map(len, column)) for column in list(zip(*rows, strict=True))[:3]]
+        lines = [
+            "  ".join([*(f"{cell:{n}}" for cell, n in zip(row, widths, strict=False)), row[-1]])
+            for row in rows
+        ]
+        return "\n".join(
+            [*lines, *([f"{self.skipped} tiny programs skipped"] * bool(self.skipped))]
+        )
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
 
 
-def start(log: Log) -> None:
-    """Let `log` hear of what its thread compiles."""
+_open: list[RewriteLog] = []
+
+
+def start(log: RewriteLog) -> None:
+    """Write to `log` what its thread compiles from now on."""
     _open.append(log)
 
 
-def stop(log: Log) -> None:
-    """Let `log` hear no more."""
+def stop(log: RewriteLog) -> None:
+    """Undo `start`."""
     _open[:] = [each for each in _open if each is not log]
 
 
-def tell(done: Compilation) -> None:
-    """Tell the logs of this thread."""
-    thread = threading.get_ident()
-    for log in list(_open):
-        if log.thread == thread:
-            log.compilations.append(done)
+def _logs_of_thread() -> list[RewriteLog]:
+    return [log for log in list(_open) if log._thread == threading.get_ident()]
+
+
+def record(program: RewrittenProgram) -> None:
+    """Write a program to the open logs of this thread."""
+    for log in _logs_of_thread():
+        log.compilations.append(program)
+
+
+def count_skipped() -> None:
+    """Count a tiny program in the open logs of this thread."""
+    for log in _logs_of_thread():
+        log.skipped += 1
 
 
 def text_to_read(module: ir.Module) -> str:
@@ -73,15 +123,15 @@ def text_to_read(module: ir.Module) -> str:
 
 
 @dataclass
-class Passes:
-    """What passes did to one program on its way to XLA, whether or not they came to an end.
+class PassTexts:
+    """The passes of one program: their time, and its text after each that changed it.
 
-    As an instrument of a pipeline it keeps the module's text after each pass that changed it.
+    Run as an instrument of a pipeline. It is filled as far as the passes came, also if one failed.
 
     Attributes:
-        seconds: all that they took, copying and verifying the module too.
+        seconds: time of all passes, copying and verifying the module included.
         texts: the name of each pass that changed the module, and its text after it.
-        seconds_writing: what writing these texts took; not a part of `seconds`.
+        seconds_writing: time to write these texts; not part of `seconds`.
     """
 
     seconds: float = 0.0
@@ -109,16 +159,16 @@ class Passes:
 
 
 @dataclass
-class PassesHeard:
-    """Who wants to hear of passes on any thread.
+class PassObserver:
+    """The one observer of passes on any thread.
 
     Attributes:
-        tell: called where passes have run, before XLA gets the program.
-        keep_texts: whether somebody wants the module after each pass.
+        notify: called after the passes of a program, before XLA compiles it; None without observer.
+        keep_texts: whether to keep the module's text after each pass.
     """
 
-    tell: Callable[[Passes], None] | None = None
+    notify: Callable[[PassTexts], None] | None = None
     keep_texts: bool = False
 
 
-passes_heard = PassesHeard()
+pass_observer = PassObserver()

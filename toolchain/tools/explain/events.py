@@ -9,7 +9,7 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
-from ...backend.log import Passes
+from ...backend.log import PassTexts
 from ...ir import count_ops
 from ...source import SourceLine
 
@@ -103,7 +103,7 @@ class Compiling:
     executable: Any
     called: SourceLine | None
     seconds: float
-    passes: Passes | None
+    passes: PassTexts | None
     key: str
     is_loaded: bool
 

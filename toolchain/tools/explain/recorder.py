@@ -63,8 +63,8 @@ def _close(listener: Listener) -> None:
 def _set_listeners(listeners: tuple[Listener, ...]) -> None:
     global _listeners
     _listeners = listeners
-    log.passes_heard.tell = _hear_passes if listeners else None
-    log.passes_heard.keep_texts = any(each.keep_texts for each in listeners)
+    log.pass_observer.notify = _hear_passes if listeners else None
+    log.pass_observer.keep_texts = any(each.keep_texts for each in listeners)
 
 
 def _tell(tell: Callable[[Listener], None]) -> None:
@@ -103,7 +103,7 @@ class _Stage:
     others: float = 0.0
     jaxpr: Any = None
     lowering: Lowering | None = None
-    passes: log.Passes | None = None
+    passes: log.PassTexts | None = None
     key: str = ""
     is_loaded: bool = False
 
@@ -236,7 +236,7 @@ def _reading(original: Callable[..., Any], name: str, key: str, *args: Any, **kw
     return found
 
 
-def _hear_passes(passes: log.Passes) -> None:
+def _hear_passes(passes: log.PassTexts) -> None:
     if _here.stages and _here.stages[-1].kind == "compile":
         _here.stages[-1].passes = passes
 
