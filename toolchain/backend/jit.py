@@ -42,6 +42,7 @@ class Jitted(Generic[P, R]):
         functools.update_wrapper(self, jitted)
         self.__wrapped__ = getattr(jitted, "__wrapped__", jitted)
         self._jitted = jitted
+        self._run: Callable[P, R] = jitted
         self._options = (pipeline, strict, assume)
         self._pipeline = hook.context_value(pipeline, strict=strict, assume=assume)
         self._swap, self._set = _private.swap_and_set(hook.user_context())
@@ -50,22 +51,22 @@ class Jitted(Generic[P, R]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run it, compiling it first where JAX has not yet."""
         if not _is_outermost_trace() and not self._applies_under_transformations():
-            return self._jitted(*args, **kwargs)  # type: ignore[no-any-return]
+            return self._run(*args, **kwargs)
         previous = self._swap(self._pipeline)
         try:
-            return self._jitted(*args, **kwargs)  # type: ignore[no-any-return]
+            return self._run(*args, **kwargs)
         finally:
             self._set(previous)
 
     def lower(self, *args: Any, **kwargs: Any) -> jax.stages.Lowered:
         """`jax.jit(fn).lower(...)`, whose `compile()` runs the pipeline."""
         with hook.context(self._pipeline or None):
-            return self._jitted.lower(*args, **kwargs)  # type: ignore[no-any-return]
+            return self._jitted.lower(*args, **kwargs)
 
     def trace(self, *args: Any, **kwargs: Any) -> jax.stages.Traced:
         """`jax.jit(fn).trace(...)`; call its `lower()` under `jxc.use` to keep the pipeline."""
         with hook.context(self._pipeline or None):
-            return self._jitted.trace(*args, **kwargs)  # type: ignore[no-any-return]
+            return self._jitted.trace(*args, **kwargs)
 
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
         """The types of the results, a pytree of `jax.ShapeDtypeStruct`, without compiling."""
