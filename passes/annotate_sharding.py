@@ -14,16 +14,16 @@ from jxc.errors import JxcError, UsageError
 from jxc.ir import argument_names
 from jxc.ir.shardings import (
     Spec,
-    devices_of,
-    distance,
+    device_count,
     format_mesh,
     format_spec,
+    levels_above,
     meshes_of,
-    misfit,
     parse_mesh,
     parse_spec,
-    trimmed,
-    unmatched,
+    sharding_problem,
+    suggest_paths,
+    without_trailing,
 )
 from jxc.rewrite import File, module_pass
 
@@ -200,7 +200,7 @@ def _first(rules: _Rules, value: _Value) -> _Rule | None:
     rule = next((rule for rule in rules.rules if _matches(rule, value)), None)
     if rule is None:
         return None
-    if why := misfit(rule.spec, rules.mesh, ir.RankedTensorType(value.type).shape):
+    if why := sharding_problem(rule.spec, rules.mesh, ir.RankedTensorType(value.type).shape):
         raise UsageError(f"{rule}: {value.kind} {value.name} is {value.type}: {why}")
     return rule
 
@@ -209,7 +209,7 @@ def _matches(rule: _Rule, value: _Value) -> bool:
     is_for = "result" if rule.pattern.startswith("result") else "argument"
     if value.kind != is_for or not isinstance(value.type, ir.RankedTensorType):  # a token
         return False
-    return distance(rule.pattern, [value.name]) is not None
+    return levels_above(rule.pattern, [value.name]) is not None
 
 
 def _offer(rule: _Rule, values: Sequence[_Value]) -> str:
@@ -217,7 +217,7 @@ def _offer(rule: _Rule, values: Sequence[_Value]) -> str:
     names = [value.name for value in values if value.kind == kind]
     has_names = kind == "result" or any(not re.fullmatch(r"arg\d+", name) for name in names)
     hint = "" if has_names else " They have no names here: lower with --debug-info keeps them."
-    return unmatched(rule.pattern, names) + hint
+    return suggest_paths(rule.pattern, names) + hint
 
 
 def _joined(values: Sequence[_Value], wanted: Sequence[_Rule | None]) -> list[_Rule | None]:
@@ -232,7 +232,7 @@ def _joined(values: Sequence[_Value], wanted: Sequence[_Rule | None]) -> list[_R
             continue
         other = first_result + value.alias
         one, two = wanted[index], wanted[other]
-        if one and two and trimmed(one.spec) != trimmed(two.spec):
+        if one and two and without_trailing(one.spec) != without_trailing(two.spec):
             raise UsageError(
                 f"{one}: argument {value.name} is donated to {values[other].name}, which is "
                 f"sharded otherwise: {two}"
@@ -266,10 +266,10 @@ def _mesh_name(module: ir.Operation, rules: _Rules) -> tuple[str, bool]:
 def _check_partitions(module: ir.Operation, rules: _Rules) -> None:
     found = module.attributes.get(_PARTITIONS)
     count = 1 if found is None else ir.IntegerAttr(found).value
-    if count not in (1, devices_of(rules.mesh)):
+    if count not in (1, device_count(rules.mesh)):
         raise JxcError(
             f"the module is for {count} devices already, and the mesh {format_mesh(rules.mesh)} of "
-            f"{rules.path} has {devices_of(rules.mesh)}"
+            f"{rules.path} has {device_count(rules.mesh)}"
         )
 
 
@@ -328,7 +328,7 @@ def _with(own: dict[str, ir.Attribute], sharding: ir.Attribute | None) -> ir.Att
 def _write_mesh(module: ir.Operation, mesh: Mapping[str, int], name: str | None) -> None:
     """Say over how many devices the module is sharded, and which; None: it says which."""
     i32, i64 = (ir.IntegerType.get_signless(width) for width in (32, 64))
-    module.attributes[_PARTITIONS] = ir.IntegerAttr.get(i32, devices_of(mesh))
+    module.attributes[_PARTITIONS] = ir.IntegerAttr.get(i32, device_count(mesh))
     if name is None:
         return
     axes = [sdy.MeshAxisAttr.get(axis, size) for axis, size in mesh.items()]

@@ -9,7 +9,8 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects.stablehlo import ConstantOp
 
 from jxc.ir import walk
-from jxc.ir.values import constant_of, is_complex, shape_of
+from jxc.ir.constants import array_of
+from jxc.ir.values import is_complex, shape_of
 from jxc.rewrite import module_pass
 
 
@@ -39,5 +40,5 @@ def _is_plain(op: ConstantOp, max_elements: int) -> bool:
 
 def _key(op: ConstantOp) -> Hashable:
     """Equal for constants of one type and the same bits."""
-    array = constant_of(op.result) if is_complex(op.result) else None
+    array = array_of(op.result) if is_complex(op.result) else None
     return op.value if array is None else (str(op.result.type), array.tobytes())

@@ -10,7 +10,7 @@ from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import ConvolutionOp
 
 from jxc.ir import build
-from jxc.ir.materialize import is_taken_up, stored
+from jxc.ir.materialize import fuses_into_reduce, materialize
 from jxc.ir.values import element_type, shape_of
 from jxc.passes.convolution import cost as cost
 from jxc.rewrite import reassociates, rule
@@ -37,7 +37,7 @@ def depthwise_to_multiply_add(op: ConvolutionOp) -> ir.Value | None:
     image = pad(image, walk.spatial, conv.axes)
     total = _sum(_Terms(image, _taps_first(op.rhs, conv), walk, conv))
     result = build.convert(_joined(total, conv, shape_of(op.result)), element_type(op.result))
-    return stored(result) if is_taken_up(op.result) else result
+    return materialize(result) if fuses_into_reduce(op.result) else result
 
 
 def _is_depthwise(conv: Convolution) -> bool:

@@ -16,7 +16,7 @@ from jaxlib.mlir.dialects.stablehlo import (
 )
 
 from jxc.ir import build
-from jxc.ir.materialize import stored
+from jxc.ir.materialize import materialize
 from jxc.ir.values import element_type, shape_of, users
 from jxc.passes._shared.elementwise import is_elementwise
 
@@ -51,7 +51,9 @@ def _static_elements(kind: ir.RankedTensorType) -> int:
 
 def single(value: ir.Value) -> Real:
     """As f32, stored if it is reshaped: places in it would be found by divisions, one at a time."""
-    return Real(build.convert(stored(value) if _is_reshaped(value) else value, ir.F32Type.get()))
+    return Real(
+        build.convert(materialize(value) if _is_reshaped(value) else value, ir.F32Type.get())
+    )
 
 
 def _is_reshaped(value: ir.Value) -> bool:
@@ -97,7 +99,7 @@ def settled(value: ir.Value, op: ir.OpView) -> ir.Value:
     one at a time: sines and cosines of 4096 angles by 24 took 1.4 ms there, stored first 0.3.
     """
     y = op.results[0]
-    return stored(value) if _is_repeated(y) or _is_concatenated(y) else value
+    return materialize(value) if _is_repeated(y) or _is_concatenated(y) else value
 
 
 def _is_repeated(value: ir.Value) -> bool:

@@ -11,7 +11,7 @@ from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import AddOp, MaxOp, MinOp, MulOp, ScatterOp, SubtractOp
 
 from jxc.ir import build
-from jxc.ir.arithmetic_sequences import Progression
+from jxc.ir.arithmetic_sequences import ArithmeticSequence
 from jxc.ir.values import element_type, is_integer, shape_of, static_shape
 from jxc.passes.indexing import cost as cost
 from jxc.rewrite import exact, rule
@@ -159,7 +159,7 @@ class _Places(NamedTuple):
         scattered: the update dimensions that the indices have.
     """
 
-    starts: dict[int, Progression | None]
+    starts: dict[int, ArithmeticSequence | None]
     batching: dict[int, int]
     window: dict[int, int]
     scattered: list[int]
@@ -190,7 +190,7 @@ def _axis(places: _Places, dim: int, extent: int, updates: Sequence[int]) -> _Ax
         return _Axis(places.batching[dim], extent, 0, 1, extent)
     source = places.window.get(dim)
     size = 1 if source is None else updates[source]
-    start = places.starts.get(dim, Progression(0, (0,) * len(places.scattered)))
+    start = places.starts.get(dim, ArithmeticSequence(0, (0,) * len(places.scattered)))
     if start is None:
         return None
     led = [(at, step) for at, step in zip(places.scattered, start.steps, strict=True) if step]
@@ -205,7 +205,7 @@ def _axis(places: _Places, dim: int, extent: int, updates: Sequence[int]) -> _Ax
     return _Axis(at, updates[at], min(start.first, last), step, extent)
 
 
-def _fits(start: Progression, size: int, extent: int) -> bool:
+def _fits(start: ArithmeticSequence, size: int, extent: int) -> bool:
     return 0 <= start.first <= extent - size
 
 

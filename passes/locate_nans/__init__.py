@@ -7,8 +7,9 @@ from jaxlib.mlir import ir
 from jxc.errors import JxcError, UsageError
 from jxc.ir import walk
 from jxc.ir.effects import has_side_effect
-from jxc.ir.extra_results import BESIDE, add_results, main_of, own_results
-from jxc.ir.inlined import inline_calls
+from jxc.ir.extra_results import EXTRA_RESULTS, add_results, own_results
+from jxc.ir.locations import inline_calls
+from jxc.ir.module import main_of
 from jxc.rewrite import module_pass
 
 from .record import Recorder
@@ -18,7 +19,7 @@ from .values import magnitude, may_be_nan, record_type, vector
 _WATCH = ("results", "values", "masked")
 
 
-@module_pass(changes=(BESIDE,), adds_results="jxc.tools.debug.executable:compiled")
+@module_pass(changes=(EXTRA_RESULTS,), adds_results="jxc.tools.debug.executable:compiled")
 def locate_nans(
     module: ir.Operation, *, infs: bool = False, watch: str = "results", detail: int = -1
 ) -> None:

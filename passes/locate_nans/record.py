@@ -14,10 +14,10 @@ from jaxlib.mlir.dialects import stablehlo
 
 from jxc.ir import argument_names, walk
 from jxc.ir.build import convert, scalar, splat
-from jxc.ir.extra_results import terminator
-from jxc.ir.frames import frames_of
+from jxc.ir.extra_results import add_branch_results, add_loop_values
+from jxc.ir.locations import frames_of
+from jxc.ir.module import terminator
 from jxc.ir.values import element_type
-from jxc.ir.widen import widen_branches, widen_loop
 from jxc.passes.trace_values.statistics import COUNT, compare, is_numeric, statistics
 
 from .sites import Site, operands_of
@@ -206,7 +206,7 @@ class Recorder:
         with ir.InsertionPoint(op):
             start = self._numbers([given[index] for index in floats])
             initial = [start, scalar(0, _i32()), self._zeros(1 + len(sites))]
-        new = widen_loop(op, initial, [after, following, first])
+        new = add_loop_values(op, initial, [after, following, first])
         *_, final, _, record = new.results
         with ir.InsertionPoint.after(new):
             for place, index in enumerate(floats):
@@ -271,7 +271,7 @@ class Recorder:
             self._branch(block, values, each, sum(sizes[:place]), sum(sizes[place + 1 :]))
             for place, (block, values, each) in enumerate(zip(blocks, yields, pieces, strict=True))
         ]
-        new = widen_branches(op, widened)
+        new = add_branch_results(op, widened)
         *_, final, record = new.results
         with ir.InsertionPoint.after(new):
             for place, index in enumerate(floats):

@@ -9,7 +9,7 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
-from jxc.ir.frames import frames_of, path_of
+from jxc.ir.locations import frames_of, path_of
 
 from .values import type_name
 

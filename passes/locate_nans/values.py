@@ -10,7 +10,8 @@ from jaxlib.mlir.dialects import stablehlo
 
 from jxc.ir import walk
 from jxc.ir.build import convert, reshape, splat
-from jxc.ir.values import constant_of, is_complex, is_float, shape_of
+from jxc.ir.constants import array_of
+from jxc.ir.values import is_complex, is_float, shape_of
 from jxc.passes.trace_values.statistics import reduced
 
 
@@ -21,7 +22,7 @@ def may_be_nan(value: ir.Value) -> bool:
 
 def is_finite_constant(value: ir.Value) -> bool:
     """Whether a value is a constant without NaN and infinities."""
-    found = constant_of(value)
+    found = array_of(value)
     return found is not None and bool(np.isfinite(found).all())
 
 

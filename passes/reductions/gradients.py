@@ -9,7 +9,7 @@ from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import DotGeneralOp
 
 from jxc.ir import build
-from jxc.ir.materialize import stored
+from jxc.ir.materialize import materialize
 from jxc.ir.values import element_type, static_shape
 from jxc.passes._shared.elementwise import is_elementwise
 from jxc.passes.reductions import cost as cost
@@ -31,7 +31,9 @@ def dot_over_rows_to_dot_of_stored(op: DotGeneralOp) -> ir.Value | None:
     better = [_is_better_stored(x, list(over)) for x, over in zip(values, dims, strict=True)]
     if not any(better):
         return None
-    lhs, rhs = (stored(x) if is_better else x for x, is_better in zip(values, better, strict=True))
+    lhs, rhs = (
+        materialize(x) if is_better else x for x, is_better in zip(values, better, strict=True)
+    )
     return build.dot_like(op, lhs, rhs)
 
 

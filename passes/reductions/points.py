@@ -6,7 +6,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects.stablehlo import DotGeneralOp, ReduceOp, ReshapeOp
 
 from jxc.ir import build
-from jxc.ir.materialize import stored
+from jxc.ir.materialize import materialize
 from jxc.ir.values import element_type, shape_of, splat_attr, static_shape
 from jxc.passes._shared.elementwise import is_elementwise
 from jxc.passes._shared.reduce_body import combiner_of, with_body_of
@@ -27,7 +27,7 @@ def sum_of_points_to_sum_of_stored(op: ReduceOp) -> ir.OpView | None:
     x = op.inputs[0]
     if len(op.dimensions) < 2 or shape_of(op.results[0]) or not _is_better_stored(x):
         return None
-    return with_body_of(op, [stored(x)], op.init_values, list(op.dimensions))
+    return with_body_of(op, [materialize(x)], op.init_values, list(op.dimensions))
 
 
 @rule(exact, targets=("cpu",), producer=ReshapeOp)
@@ -42,7 +42,7 @@ def dot_of_points_to_dot_of_stored(op: DotGeneralOp) -> ir.Value | None:
     points = x.owner.operand
     if not _is_better_stored(points):
         return None
-    row = build.reshape(stored(points), shape_of(x))
+    row = build.reshape(materialize(points), shape_of(x))
     return build.dot_like(op, row, row)
 
 

@@ -11,7 +11,7 @@ from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import ReduceOp
 
 from jxc.ir import build
-from jxc.ir.materialize import stored
+from jxc.ir.materialize import materialize
 from jxc.ir.values import element_type, shape_of, static_shape, users
 from jxc.passes._shared.reduce_body import combiner_of, is_neutral
 from jxc.passes.reductions import cost as cost
@@ -40,7 +40,7 @@ def reduce_to_slices(op: ReduceOp) -> ir.Value | None:
         terms.insert(0, build.broadcast(op.init_values[0], kept, []))
     wide = [build.convert(each, accumulator) for each in terms]
     result = build.convert(functools.reduce(combine, wide), element_type(op.result))
-    return stored(result) if len(users(op.result)) > 1 else result
+    return materialize(result) if len(users(op.result)) > 1 else result
 
 
 def _accumulator(value: ir.Value) -> ir.Type | None:

@@ -132,7 +132,7 @@ def _shifted(op: CompareOp, x: ir.Value, sign: int, shift: int, limit: int) -> i
     number = (limit - shift) * sign
     if direction in ("EQ", "NE"):
         number = (number - kind.low) % (kind.high - kind.low + 1) + kind.low
-    elif not kind.holds(_scaled(found, sign, shift)) or not kind.low <= number <= kind.high:
+    elif not kind.contains(_scaled(found, sign, shift)) or not kind.low <= number <= kind.high:
         return None
     direction = direction if sign == 1 else _FLIPPED[direction]
     return compare(x, build.splat(number, op.rhs.type), direction, op)
@@ -149,7 +149,7 @@ def compare_of_convert(op: CompareOp) -> ir.Value | None:
     match op.lhs.owner:
         case ConvertOp(operand=x) if is_integer(op.lhs) and is_integer(x):
             narrow, wide = type_bounds(element_type(x)), type_bounds(element_type(op.lhs))
-            if narrow is None or wide is None or not wide.holds(narrow):
+            if narrow is None or wide is None or not wide.contains(narrow):
                 return None
             y, number = _unconverted(op.rhs), splat_of(op.rhs)
             if y is not None and y.type == x.type:

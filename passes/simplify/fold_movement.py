@@ -27,7 +27,8 @@ from jaxlib.mlir.dialects.stablehlo import (
 
 from jxc.cost import thresholds
 from jxc.ir import build
-from jxc.ir.values import array_of, shape_of
+from jxc.ir.constants import array_of
+from jxc.ir.values import shape_of
 from jxc.rewrite import exact, rule
 
 from .fold_operands import expanded, is_plain, may_fold

@@ -9,8 +9,9 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects.stablehlo import BroadcastInDimOp, ConstantOp, IotaOp
 
 from jxc.cost import thresholds
+from jxc.ir.constants import array_of
 from jxc.ir.dtypes import numpy_dtype
-from jxc.ir.values import array_of, shape_of, splat_attr, static_shape, users
+from jxc.ir.values import shape_of, splat_attr, static_shape, users
 
 LITERALS = (ConstantOp, BroadcastInDimOp, IotaOp)
 """The kinds of op whose result may be known: what rules that fold look for."""

@@ -22,7 +22,7 @@ from jaxlib.mlir.dialects.stablehlo import (
 )
 
 from jxc.ir import build
-from jxc.ir.arithmetic_sequences import Progression, progression_in, progression_of
+from jxc.ir.arithmetic_sequences import ArithmeticSequence, sequence_in, sequence_of
 from jxc.ir.bounds import bounds_of, few_elements, type_bounds
 from jxc.ir.values import SPLATS, element_type, is_integer, shape_of, splat_attr, static_shape
 from jxc.rewrite import exact, rule
@@ -137,33 +137,35 @@ def _walk(op: GatherOp, layout: Layout) -> tuple[dict[int, int], list[Cut], list
     return follows, cuts, turned
 
 
-def _start_along(op: GatherOp, layout: Layout, dim: int) -> Progression | None:
+def _start_along(op: GatherOp, layout: Layout, dim: int) -> ArithmeticSequence | None:
     """Where the slices begin along an operand dimension, by the dimensions of the indices."""
     if dim in layout.component:
         return component_of(op.start_indices, layout.vector, layout.component[dim])
     place = layout.batching.get(dim)
     extents = shape_of(op.result)
-    return Progression(0, tuple(int(each == place and extents[each] > 1) for each in layout.batch))
+    return ArithmeticSequence(
+        0, tuple(int(each == place and extents[each] > 1) for each in layout.batch)
+    )
 
 
-def component_of(indices: ir.Value, vector: int, number: int) -> Progression | None:
+def component_of(indices: ir.Value, vector: int, number: int) -> ArithmeticSequence | None:
     """One component of the indices, without the dimension that components lie along."""
     shape = shape_of(indices)
     if vector == len(shape):
-        return progression_of(indices)
+        return sequence_of(indices)
     match indices.owner:
         case ConstantOp() if (elements := few_elements(indices)) is not None:
-            return progression_in(elements.take(number, vector))
+            return sequence_in(elements.take(number, vector))
         case ConcatenateOp(inputs=inputs, dimension=dim) if dim.value == vector:
             if len(inputs) != shape[vector]:
                 return None
-            found, number = progression_of(inputs[number], 3), 0
+            found, number = sequence_of(inputs[number], 3), 0
         case _:
-            found = progression_of(indices)
+            found = sequence_of(indices)
     if found is None:
         return None
     rest = (*found.steps[:vector], *found.steps[vector + 1 :])
-    return Progression(found.first + number * found.steps[vector], rest)
+    return ArithmeticSequence(found.first + number * found.steps[vector], rest)
 
 
 @rule(exact, partitioned=False)

@@ -19,8 +19,9 @@ from jaxlib.mlir.dialects.stablehlo import (
 )
 
 from jxc.ir import build
+from jxc.ir.constants import array_of
 from jxc.ir.dtypes import numpy_dtype
-from jxc.ir.values import array_of, element_type, shape_of, splat_attr
+from jxc.ir.values import element_type, shape_of, splat_attr
 
 _MOST_KNOWN = 16  # elements of a constant that is computed with, unless it is a splat
 _Known: TypeAlias = ir.Value | np.ndarray

@@ -26,7 +26,7 @@ from jaxlib.mlir.dialects.stablehlo import (
     XorOp,
 )
 
-from jxc.ir.bounds import turns_of
+from jxc.ir.bounds import trip_count
 from jxc.ir.values import is_integer, shape_of
 from jxc.passes.threefry import cost as cost
 from jxc.rewrite import exact, rule
@@ -44,7 +44,7 @@ _MOVING = (BroadcastInDimOp, ConstantOp, ConvertOp, ReshapeOp, SliceOp)
 @rule(exact, targets=("cpu",))
 def unroll_integer_loop(op: WhileOp) -> Sequence[ir.Value] | None:
     """while(x, i < 3, f) -> f(f(f(x))), f only adding, shifting and masking integers."""
-    turns, body = turns_of(op), op.body.blocks[0]
+    turns, body = trip_count(op), op.body.blocks[0]
     if turns is None or not cost.may_unroll(turns):
         return None
     *work, _ = body.operations

@@ -8,9 +8,9 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from jxc.errors import JxcError, UsageError
-from jxc.ir.extra_results import BESIDE, add_results, main_of
-from jxc.ir.frames import frames_of, path_of
-from jxc.ir.inlined import inline_calls
+from jxc.ir.extra_results import EXTRA_RESULTS, add_results
+from jxc.ir.locations import frames_of, inline_calls, path_of
+from jxc.ir.module import main_of
 from jxc.passes.locate_nans.values import record_type, type_name
 from jxc.rewrite import module_pass
 
@@ -18,7 +18,7 @@ from .choose import Chosen, choose
 from .thread import Tracer
 
 
-@module_pass(changes=(BESIDE,), adds_results="jxc.tools.debug.executable:compiled")
+@module_pass(changes=(EXTRA_RESULTS,), adds_results="jxc.tools.debug.executable:compiled")
 def trace_values(
     module: ir.Operation, *, match: str = "", iterations: int = 8, most: int = 64
 ) -> None:

@@ -11,7 +11,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
 from jxc.errors import UsageError, did_you_mean
-from jxc.ir.frames import Frame, frames_of, path_of
+from jxc.ir.locations import Frame, frames_of, path_of
 
 from .statistics import is_numeric
 

@@ -9,9 +9,9 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
 from jxc.ir.build import convert, reshape, scalar, splat
-from jxc.ir.extra_results import terminator
+from jxc.ir.extra_results import add_branch_results, add_loop_values
+from jxc.ir.module import terminator
 from jxc.ir.values import shape_of
-from jxc.ir.widen import widen_branches, widen_loop
 
 from .choose import LOOKED_INTO, Chosen, ops_of, regions_of
 from .statistics import COUNT, compare, statistics
@@ -125,7 +125,7 @@ class Tracer:
             yielded = [stablehlo.add(turn, scalar(1, _i32()))]
         yielded += [part for at in inside for part in self._states[at]]
         initial = [zero, *(part for at in inside for part in outer[at])]
-        new = widen_loop(op, initial, yielded)
+        new = add_loop_values(op, initial, yielded)
         self._take(inside, outer, list(new.results)[-len(initial) + 1 :])
         return new
 
@@ -138,7 +138,7 @@ class Tracer:
             self._states.update(outer)
             self._ops(ops_of(region.blocks[0]), turns)
             yielded.append([part for at in inside for part in self._states[at]])
-        new = widen_branches(op, yielded)
+        new = add_branch_results(op, yielded)
         self._take(inside, outer, list(new.results)[-len(yielded[0]) :])
         return new
 

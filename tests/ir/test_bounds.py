@@ -9,7 +9,7 @@ import pytest
 
 from jxc.check.run import shared_interpreter
 from jxc.ir import make_context, read_module
-from jxc.ir.arithmetic_sequences import progression_of
+from jxc.ir.arithmetic_sequences import sequence_of
 from jxc.ir.bounds import Bounds, bounds_of
 
 PROGRAMS = 12  # per seed and type
@@ -106,7 +106,7 @@ def test_values_are_within_bounds(element: str) -> None:
             assert bounds is not None
             assert bounds.low <= found.min() and found.max() <= bounds.high, f"{value}\n{module}"
             narrow += bounds.high - bounds.low < np.iinfo(dtype).max - np.iinfo(dtype).min
-            if (progression := progression_of(value)) is not None:
+            if (progression := sequence_of(value)) is not None:
                 counting += 1
                 (step,) = progression.steps
                 expected = progression.first + step * np.arange(256)

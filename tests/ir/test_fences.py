@@ -7,7 +7,7 @@ from jaxlib.mlir import ir
 
 import jxc
 from jxc.ir import functions, make_context, read_module, walk
-from jxc.ir.materialize import is_store, stored
+from jxc.ir.materialize import is_materialize_call, materialize
 
 MAIN = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }"
 
@@ -17,7 +17,7 @@ def with_stores(text, count):
     block = functions(module)["main"].entry_block
     with ir.InsertionPoint.at_block_begin(block), ir.Location.unknown(module.context):
         for _ in range(count):
-            stored(block.arguments[0])
+            materialize(block.arguments[0])
     assert module.operation.verify()
     return module
 
@@ -25,16 +25,16 @@ def with_stores(text, count):
 def test_a_value_is_stored_once():
     module = with_stores(MAIN, 2)
     assert list(functions(module)) == ["main", "stored_tensor_4xf32_"]
-    assert sum(map(is_store, walk(module.operation))) == 1
+    assert sum(map(is_materialize_call, walk(module.operation))) == 1
 
 
 def test_a_type_has_one_function():
     module = with_stores(MAIN, 1)
     block = functions(module)["main"].entry_block
     with ir.InsertionPoint.at_block_begin(block), ir.Location.unknown(module.context):
-        stored(block.arguments[0])  # in front of the other, which is of no use here
+        materialize(block.arguments[0])  # in front of the other, which is of no use here
     assert list(functions(module)) == ["main", "stored_tensor_4xf32_"]
-    assert sum(map(is_store, walk(module.operation))) == 2
+    assert sum(map(is_materialize_call, walk(module.operation))) == 2
 
 
 @pytest.mark.parametrize(
@@ -48,13 +48,13 @@ def test_a_type_has_one_function():
 )
 def test_a_name_that_is_taken_is_left_alone(taken):
     module = with_stores(f"func.func private @stored_tensor_4xf32_{taken}\n{MAIN}", 1)
-    (call,) = filter(is_store, walk(module.operation))
+    (call,) = filter(is_materialize_call, walk(module.operation))
     assert str(call.attributes["callee"]) == "@stored_tensor_4xf32__"
 
 
 def test_an_ordinary_call_is_none():
     text = "func.func private @g()\nfunc.func @main() { func.call @g() : () -> () return }"
-    assert not any(map(is_store, walk(read_module(text, make_context()).operation)))
+    assert not any(map(is_materialize_call, walk(read_module(text, make_context()).operation)))
 
 
 def test_the_executable_keeps_it():

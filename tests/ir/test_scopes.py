@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jxc.ir.scopes import op_in_scope, scope_of
+from jxc.ir.locations import op_in_scope, scope_of
 
 PATHS = {
     "jit(step)/jvp(conv1_bn)/jit(_var)/div": "conv1_bn",

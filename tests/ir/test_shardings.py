@@ -7,16 +7,16 @@ import pytest
 from jxc.errors import UsageError
 from jxc.ir import make_context, read_module
 from jxc.ir.shardings import (
-    devices_of,
-    distance,
+    device_count,
     format_mesh,
     format_spec,
+    levels_above,
     meshes_of,
-    misfit,
     parse_mesh,
     parse_spec,
-    prefixes,
-    trimmed,
+    path_prefixes,
+    sharding_problem,
+    without_trailing,
 )
 
 
@@ -24,7 +24,7 @@ def test_meshes_read_and_print():
     mesh = parse_mesh(" data=4, model=2")
     assert list(mesh.items()) == [("data", 4), ("model", 2)]
     assert parse_mesh("data=4 model=2") == mesh == parse_mesh(format_mesh(mesh))
-    assert devices_of(mesh) == 8
+    assert device_count(mesh) == 8
 
 
 @pytest.mark.parametrize("text", ["", "data", "data=", "data=0", "data=-1", "4=data", "None=2"])
@@ -46,7 +46,7 @@ def test_what_is_no_mesh(text):
 def test_specs_read_and_print(text, spec):
     assert parse_spec(text) == spec
     assert parse_spec(format_spec(spec)) == spec
-    assert not trimmed(spec) or trimmed(spec)[-1]
+    assert not without_trailing(spec) or without_trailing(spec)[-1]
 
 
 @pytest.mark.parametrize("text", ["data,", "data+", "+", "P('data')", "none data", "None+data"])
@@ -59,22 +59,22 @@ def test_a_spec_against_a_shape():
     mesh = {"data": 4, "model": 2}
     fits = {"data": (8, 3), "data+model": (16,), "None,model": (3, 6), "None": (), "": (5,)}
     for text, shape in fits.items():
-        assert misfit(parse_spec(text), mesh, shape) is None
-    assert "dimension 0, of size 6" in str(misfit(parse_spec("data"), mesh, (6, 8)))
-    assert "dimension 1 does" in str(misfit(parse_spec("data"), mesh, (6, 8)))
-    assert "no dimension does" in str(misfit(parse_spec("data+model"), mesh, (4, 4)))
-    assert "of size b" in str(misfit(parse_spec("data"), mesh, ("b",)))
+        assert sharding_problem(parse_spec(text), mesh, shape) is None
+    assert "dimension 0, of size 6" in str(sharding_problem(parse_spec("data"), mesh, (6, 8)))
+    assert "dimension 1 is" in str(sharding_problem(parse_spec("data"), mesh, (6, 8)))
+    assert "no dimension is" in str(sharding_problem(parse_spec("data+model"), mesh, (4, 4)))
+    assert "of size b" in str(sharding_problem(parse_spec("data"), mesh, ("b",)))
 
 
 def test_the_parts_of_a_path():
-    assert prefixes("x") == ("x",)
-    assert prefixes("s.params['a.b[0]'][1]") == (
+    assert path_prefixes("x") == ("x",)
+    assert path_prefixes("s.params['a.b[0]'][1]") == (
         "s",
         "s.params",
         "s.params['a.b[0]']",
         "s.params['a.b[0]'][1]",
     )
-    assert prefixes("['loss'][0]") == ("['loss']", "['loss'][0]")
+    assert path_prefixes("['loss'][0]") == ("['loss']", "['loss'][0]")
 
 
 def test_how_far_above_a_leaf_a_pattern_is():
@@ -87,10 +87,10 @@ def test_how_far_above_a_leaf_a_pattern_is():
         "**['w']": 0,
         "p*[*][*]": 1,
     }
-    assert {pattern: distance(pattern, leaf) for pattern in above} == above
+    assert {pattern: levels_above(pattern, leaf) for pattern in above} == above
     for pattern in ("param", "params['layers'][1]", "*['w']", "params[layers]"):
-        assert distance(pattern, leaf) is None
-    assert distance("1", ["x['w']", "1['w']"]) == 1
+        assert levels_above(pattern, leaf) is None
+    assert levels_above("1", ["x['w']", "1['w']"]) == 1
 
 
 def test_the_meshes_of_a_module():

@@ -12,8 +12,8 @@ from jaxlib.mlir import ir
 from jxc.check import compare_modules
 from jxc.check.inputs import edge_values
 from jxc.ir import build, clone_module, make_context, read_module, walk
+from jxc.ir.constants import array_of
 from jxc.ir.dtypes import numpy_dtype
-from jxc.ir.values import array_of
 from jxc.pipeline import make_pipeline, run_pipeline
 from jxc.rewrite import PassContext
 

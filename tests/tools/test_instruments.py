@@ -15,7 +15,7 @@ import jxc
 from jxc.check.run import shared_interpreter
 from jxc.errors import JxcError, UsageError
 from jxc.ir import clone_module
-from jxc.ir.extra_results import added_results
+from jxc.ir.extra_results import extra_results
 from jxc.tools.debug.executable import Instrumented
 
 F32 = np.float32
@@ -373,7 +373,7 @@ def test_a_branch_that_was_not_taken_made_nothing():
 def test_values_are_named_in_several_ways():
     lowered = jxc.lower(step, WEIGHTS, X, 3)
     for pattern in ("log", f"test_instruments.py:{LINE}", "step.<locals>.loss", "*/log"):
-        table = added_results(lowered.opt(f"trace-values{{match={pattern}}}").module)[0].table
+        table = extra_results(lowered.opt(f"trace-values{{match={pattern}}}").module)[0].table
         found = [each for each in table["values"] if each["op"] == "log"]
         assert found and all(table["stacks"][each["stack"]][0][1] == LINE for each in found)
 

@@ -18,7 +18,7 @@ from jaxlib.mlir import ir
 from ..errors import JxcError, UsageError
 from ..ir import clone_module, functions
 from ..ir.dtypes import numpy_dtype
-from ..ir.extra_results import BESIDE, added_results
+from ..ir.extra_results import EXTRA_RESULTS, extra_results
 from ..pipeline import Pipeline
 from ..pipeline.library import Library
 from . import _private
@@ -43,7 +43,7 @@ def reader_of(module: ir.Module, ran: Iterable[Pipeline]) -> Reader:
     Raises:
         JxcError: the pass that added them is not known, or names no reader.
     """
-    name = added_results(module)[-1].by
+    name = extra_results(module)[-1].by
     libraries = [*(pipeline.library for pipeline in ran), Library()]
     passes = filter(None, (library.find(name) for library in libraries))
     spelling = next((each.adds_results for each in passes if each.adds_results), "")
@@ -72,7 +72,7 @@ def compile_with_extra_results(
             "a program that changes a jax.Ref in place cannot be instrumented: pass the array, "
             "and return the new one"
         )
-    types = [type_ for added in added_results(module) for type_ in added.types]
+    types = [type_ for added in extra_results(module) for type_ in added.types]
     widened = _private.with_results(
         lowered.jax_lowered, _without_donation(module), [_struct(type_) for type_ in types]
     )
@@ -82,7 +82,7 @@ def compile_with_extra_results(
 def _without_donation(module: ir.Module) -> ir.Module:
     """A copy of `module` that donates no argument and does not list its added results."""
     copy = clone_module(module)
-    del copy.operation.attributes[BESIDE]
+    del copy.operation.attributes[EXTRA_RESULTS]
     main = functions(copy)["main"]
     if "arg_attrs" in main.attributes:
         with copy.context:

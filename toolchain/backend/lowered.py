@@ -15,7 +15,6 @@ from ..frontend import LowerRequest, run_request
 from ..frontend.lowering import Lowering
 from ..frontend.lowering import lower as _lower
 from ..ir import clone_module, write_bytecode, write_text
-from ..ir.extra_results import BESIDE
 from ..pipeline import Pipeline, PipelineLike, Report, make_pipeline, run_pipeline
 from ..rewrite import PassContext, promises
 from . import _private, hook
@@ -177,7 +176,7 @@ class Lowered:
         options = dict(xla_options) if xla_options else None
         found = find_target(target) if target else None
         if found is None or (found.is_present and found.platform == jax.default_backend()):
-            if BESIDE in self.module.operation.attributes:
+            if EXTRA_RESULTS in self.module.operation.attributes:
                 compile_ = reader_of(self.module, [pipeline for pipeline, _ in self._ran])
                 return compile_(self, self.module, options)
             return Executable(self._carrying().compile(options), self)

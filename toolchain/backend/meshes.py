@@ -9,7 +9,7 @@ from jaxlib.mlir.dialects import sdy
 
 from ..errors import JxcError
 from ..ir import functions
-from ..ir.shardings import Spec, devices_of, format_mesh, meshes_of, trimmed
+from ..ir.shardings import Spec, device_count, format_mesh, meshes_of, without_trailing
 
 _OWN = "sdy.sharding"
 _GSPMD = "mhlo.sharding"
@@ -24,7 +24,7 @@ def argument_specs(module: ir.Module, devices: int) -> tuple[dict[str, int], lis
         JxcError: it has several meshes, or shardings in a form that no mesh's axes can express.
     """
     meshes = list(meshes_of(module).values()) or [{"devices": devices}]
-    if any(mesh != meshes[0] for mesh in meshes) or devices_of(meshes[0]) != devices:
+    if any(mesh != meshes[0] for mesh in meshes) or device_count(meshes[0]) != devices:
         found = ", ".join(map(format_mesh, meshes))
         raise JxcError(
             f"the module is for {devices} devices: expected one such mesh, found {found}"
@@ -40,7 +40,7 @@ def argument_specs(module: ir.Module, devices: int) -> tuple[dict[str, int], lis
 def _spec_in(attributes: ir.DictAttr, where: str) -> Spec | None:
     if _OWN in attributes:
         own = sdy.TensorShardingAttr(attributes[_OWN])
-        return trimmed(tuple(_axes_in(each, where) for each in own.dimension_shardings))
+        return without_trailing(tuple(_axes_in(each, where) for each in own.dimension_shardings))
     if _GSPMD in attributes:
         raise JxcError(
             f"{where} is sharded by {_GSPMD}, which names no axes: expected {_OWN}, which JAX "
@@ -70,4 +70,4 @@ def spec_of(sharding: Any) -> Spec | None:
     if not isinstance(sharding, NamedSharding):
         return None
     entries = (() if entry is None else entry for entry in sharding.spec)
-    return trimmed(tuple((e,) if isinstance(e, str) else tuple(e) for e in entries))
+    return without_trailing(tuple((e,) if isinstance(e, str) else tuple(e) for e in entries))

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
-from ..ir.bounds import turns_of
+from ..ir.bounds import trip_count
 from .formulas import ConvolutionDims, Dimensions, OpDescription, Window, flops_of_op
 
 
@@ -61,7 +61,7 @@ def total_of(region: ir.Region) -> OpCost:
 
 
 def _loop(op: ir.OpView) -> OpCost:
-    trips = turns_of(op)
+    trips = trip_count(op)
     condition, body = map(total_of, op.regions)
     tests = 1 if trips is None else trips + 1  # the last test ends the loop
     trips = 1 if trips is None else trips

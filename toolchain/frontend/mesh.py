@@ -54,13 +54,13 @@ def _devices(sizes: Mapping[str, int], platform: str | None) -> Any:
     import jax
     import numpy as np
 
-    from ..ir.shardings import devices_of, format_mesh
+    from ..ir.shardings import device_count, format_mesh
 
     try:
         devices = jax.devices(platform)
     except RuntimeError as error:
         raise MissingTargetError(f"no {platform} device here for a mesh to run on") from error
-    count = devices_of(sizes)
+    count = device_count(sizes)
     if count <= len(devices):
         return np.array(devices[:count])
     kind = devices[0].platform
@@ -120,7 +120,7 @@ def settle(module: ir.Module, mesh: Any, name: str) -> dict[str, int]:
     """
     from jaxlib.mlir import ir
 
-    from ..ir.shardings import devices_of, format_mesh, meshes_of
+    from ..ir.shardings import device_count, format_mesh, meshes_of
 
     asked, found = sizes_of(mesh), list(meshes_of(module).values())
     if not asked:
@@ -132,6 +132,6 @@ def settle(module: ir.Module, mesh: Any, name: str) -> dict[str, int]:
             f"another.\n  Give --mesh {own}, or leave it out."
         )
     with module.context:
-        count = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), devices_of(asked))
+        count = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), device_count(asked))
         module.operation.attributes["mhlo.num_partitions"] = count
     return asked

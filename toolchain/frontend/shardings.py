@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import UsageError
-from ..ir.shardings import Spec, distance, format_spec, misfit, parse_spec, trimmed, unmatched
+from ..ir.shardings import (
+    Spec,
+    format_spec,
+    levels_above,
+    parse_spec,
+    sharding_problem,
+    suggest_paths,
+    without_trailing,
+)
 from . import _private
 from .arguments import describe
 from .diagnose import Call
@@ -250,8 +258,8 @@ _Choice = tuple[str, Any]
 def _by_name(flag: str, rules: Mapping[str, Any], leaves: list[_Leaf]) -> list[_Choice]:
     labels = {name: f"--{flag} {name}={_written(rule)}" for name, rule in rules.items()}
     for name in rules:
-        if all(distance(name, leaf.paths) is None for leaf in leaves):
-            known = unmatched(name, [leaf.paths[0] for leaf in leaves])
+        if all(levels_above(name, leaf.paths) is None for leaf in leaves):
+            known = suggest_paths(name, [leaf.paths[0] for leaf in leaves])
             raise UsageError(f"{labels[name]}: no {_KINDS[flag]} '{name}'.{known}")
     return [_most_specific(rules, labels, leaf) for leaf in leaves]
 
@@ -260,7 +268,7 @@ _KINDS = {"in-sharding": "argument", "out-sharding": "result"}
 
 
 def _most_specific(rules: Mapping[str, Any], labels: Mapping[str, str], leaf: _Leaf) -> _Choice:
-    above = {name: distance(name, leaf.paths) for name in rules}
+    above = {name: levels_above(name, leaf.paths) for name in rules}
     ranked = sorted((up, name.count("*"), name) for name, up in above.items() if up is not None)
     if not ranked:
         return "", None
@@ -341,7 +349,7 @@ def _check_fit(label: str, sharding: Any, leaf: _Leaf, mesh: Any) -> None:
     other = getattr(sharding, "mesh", None)
     if other is not None and sizes_of(other) != sizes:
         raise UsageError(f"{label}: {leaf.paths[0]} is sharded over another mesh, {other}")
-    if why := misfit(_entries(sharding), sizes, leaf.shape):
+    if why := sharding_problem(_entries(sharding), sizes, leaf.shape):
         what = describe(leaf.value)
         raise UsageError(f"{label}: {leaf.paths[0]} is {what}: {why}")
 
@@ -351,7 +359,7 @@ def _named(sharding: Any, mesh: Any, make: Any) -> Any:
     from jax.sharding import PartitionSpec
 
     if isinstance(sharding, tuple):
-        return make(mesh, PartitionSpec(*(axes or None for axes in trimmed(sharding))))
+        return make(mesh, PartitionSpec(*(axes or None for axes in without_trailing(sharding))))
     spec = getattr(sharding, "spec", sharding)
     if not any(spec):
         spec = PartitionSpec()

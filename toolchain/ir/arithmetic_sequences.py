@@ -1,9 +1,14 @@
-"""Integer values that count evenly along each of their dimensions."""
+"""Integer values that are arithmetic sequences along each of their dimensions.
+
+Indices of gathers, scatters and slices often are: an iota, scaled, shifted, reshaped, transposed.
+The analysis walks up the producers of a value, as `bounds` does, and gives up where an element may
+wrap around.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -27,8 +32,8 @@ from .bounds import PRODUCERS_SEEN, Bounds, few_elements, type_bounds
 from .values import element_type, shape_of, splat_of, static_shape
 
 
-class Progression(NamedTuple):
-    """Values whose element at (i, j, ..) is `first + i * steps[0] + j * steps[1] + ..`.
+class ArithmeticSequence(NamedTuple):
+    """An integer value whose element at (i, j, ..) is `first + i * steps[0] + j * steps[1] + ..`.
 
     The step along an extent of 1 is 0.
     """
@@ -37,28 +42,33 @@ class Progression(NamedTuple):
     steps: tuple[int, ...]
 
     def bounds(self, shape: Sequence[int]) -> Bounds:
-        """The least and the greatest of the elements, of which there are some."""
+        """The least and the greatest element, in a value of that shape, which is not empty."""
         ends = [step * (size - 1) for step, size in zip(self.steps, shape, strict=True)]
         low, high = (sum(pick(end, 0) for end in ends) for pick in (min, max))
         return Bounds(self.first + low, self.first + high)
 
+    def scaled(self, factor: int) -> ArithmeticSequence:
+        """Each element times `factor`."""
+        return ArithmeticSequence(self.first * factor, tuple(step * factor for step in self.steps))
 
-def progression_of(value: ir.Value, depth: int = PRODUCERS_SEEN) -> Progression | None:
-    """How `value` counts, nothing wrapping around on the way; None if it does not.
 
-    None too for what is empty, has dynamic extents or is no integer.
+def sequence_of(value: ir.Value, depth: int = PRODUCERS_SEEN) -> ArithmeticSequence | None:
+    """The arithmetic sequence that `value` is, or None.
+
+    None too where an element may wrap around, and for values that are empty, have dynamic extents
+    or are not integers.
     """
     kind, shape = type_bounds(element_type(value)), static_shape(value)
     if kind is None or kind.high == 1 or shape is None or 0 in shape or depth <= 0:
         return None
     found = _of_op(value.owner, depth - 1)
-    if found is None or not kind.holds(found.bounds(shape)):
+    if found is None or not kind.contains(found.bounds(shape)):
         return None
     return found
 
 
-def progression_in(elements: np.ndarray) -> Progression | None:
-    """How an array of integers, not empty, counts."""
+def sequence_in(elements: np.ndarray) -> ArithmeticSequence | None:
+    """The arithmetic sequence that a non-empty array of integers is, or None."""
     first = int(elements.flat[0])
     origin = [0] * elements.ndim
     steps = [
@@ -68,115 +78,85 @@ def progression_in(elements: np.ndarray) -> Progression | None:
     expected = np.full(elements.shape, first, object)
     for step, index in zip(steps, np.indices(elements.shape, dtype=object), strict=True):
         expected = expected + step * index
-    return Progression(first, tuple(steps)) if (expected == elements).all() else None
+    return ArithmeticSequence(first, tuple(steps)) if (expected == elements).all() else None
 
 
-def _of_op(op: ir.OpView | ir.Block, depth: int) -> Progression | None:
+def _of_op(op: ir.OpView | ir.Block, depth: int) -> ArithmeticSequence | None:
     match op:
         case ConstantOp():
             return _of_constant(op)
         case IotaOp(iota_dimension=dim):
             shape = shape_of(op.result)
             steps = [int(i == dim.value and size > 1) for i, size in enumerate(shape)]
-            return Progression(0, tuple(steps))
+            return ArithmeticSequence(0, tuple(steps))
         case ConvertOp(operand=x):
-            return progression_of(x, depth)
+            return sequence_of(x, depth)
         case NegOp(operand=x):
-            found = progression_of(x, depth)
-            return None if found is None else _scaled(found, -1)
-        case AddOp(lhs=x, rhs=y):
-            return _joined(x, y, depth, _sum)
-        case SubtractOp(lhs=x, rhs=y):
-            return _joined(x, y, depth, lambda a, b: _sum(a, _scaled(b, -1)))
-        case MulOp(lhs=x, rhs=y):
-            return _joined(x, y, depth, _product)
-    return _of_moved(op, depth)
+            found = sequence_of(x, depth)
+            return None if found is None else found.scaled(-1)
+        case AddOp() | SubtractOp() | MulOp():
+            return _of_arithmetic(op, depth)
+        case ReshapeOp() | BroadcastInDimOp() | SliceOp() | TransposeOp() | ReverseOp():
+            found = sequence_of(op.operand, depth)
+            return None if found is None else _rearranged(op, found, shape_of(op.operand))
+    return None
 
 
-def _of_constant(op: ConstantOp) -> Progression | None:
+def _of_constant(op: ConstantOp) -> ArithmeticSequence | None:
     number = splat_of(op.result)
     if number is not None:
-        return Progression(int(number), (0,) * len(shape_of(op.result)))
+        return ArithmeticSequence(int(number), (0,) * len(shape_of(op.result)))
     elements = few_elements(op.result)
-    return None if elements is None else progression_in(elements)
+    return None if elements is None else sequence_in(elements)
 
 
-def _joined(
-    x: ir.Value,
-    y: ir.Value,
-    depth: int,
-    join: Callable[[Progression, Progression], Progression | None],
-) -> Progression | None:
-    left = progression_of(x, depth)
-    right = progression_of(y, depth) if left is not None else None
-    return None if left is None or right is None else join(left, right)
-
-
-def _sum(x: Progression, y: Progression) -> Progression:
-    steps = [a + b for a, b in zip(x.steps, y.steps, strict=True)]
-    return Progression(x.first + y.first, tuple(steps))
-
-
-def _scaled(x: Progression, factor: int) -> Progression:
-    return Progression(x.first * factor, tuple(step * factor for step in x.steps))
-
-
-def _product(x: Progression, y: Progression) -> Progression | None:
-    if any(x.steps) and any(y.steps):
+def _of_arithmetic(op: AddOp | SubtractOp | MulOp, depth: int) -> ArithmeticSequence | None:
+    x = sequence_of(op.lhs, depth)
+    y = sequence_of(op.rhs, depth) if x is not None else None
+    if x is None or y is None:
         return None
-    return _scaled(x, y.first) if any(x.steps) else _scaled(y, x.first)
-
-
-def _of_moved(op: ir.OpView | ir.Block, depth: int) -> Progression | None:
-    """What only takes elements from elsewhere."""
-    match op:
-        case ReshapeOp(operand=x) | BroadcastInDimOp(operand=x) | SliceOp(operand=x):
-            pass
-        case TransposeOp(operand=x) | ReverseOp(operand=x):
-            pass
-        case _:
+    if isinstance(op, MulOp):
+        if any(x.steps) and any(y.steps):
             return None
-    found = progression_of(x, depth)
-    return None if found is None else _moved(op, found, shape_of(x))
+        return x.scaled(y.first) if any(x.steps) else y.scaled(x.first)
+    y = y.scaled(-1) if isinstance(op, SubtractOp) else y
+    steps = [a + b for a, b in zip(x.steps, y.steps, strict=True)]
+    return ArithmeticSequence(x.first + y.first, tuple(steps))
 
 
-def _moved(op: ir.OpView, found: Progression, shape: Sequence[int]) -> Progression | None:
+def _rearranged(
+    op: ir.OpView, found: ArithmeticSequence, shape: Sequence[int]
+) -> ArithmeticSequence | None:
+    """The result of an op that only moves elements of an operand of that shape."""
     first, steps = found
+    after = shape_of(op.results[0])
     match op:
         case TransposeOp(permutation=permutation):
-            return Progression(first, tuple(steps[dim] for dim in permutation))
+            return ArithmeticSequence(first, tuple(steps[dim] for dim in permutation))
         case ReverseOp(dimensions=dims):
             first += sum(steps[dim] * (shape[dim] - 1) for dim in dims)
-            turned = [-step if dim in dims else step for dim, step in enumerate(steps)]
-            return Progression(first, tuple(turned))
+            reversed_ = [-step if dim in dims else step for dim, step in enumerate(steps)]
+            return ArithmeticSequence(first, tuple(reversed_))
         case SliceOp(start_indices=starts, strides=strides):
             first += sum(step * start for step, start in zip(steps, starts, strict=True))
-            spread = [step * stride for step, stride in zip(steps, strides, strict=True)]
-            return _without_ones(first, spread, shape_of(op.result))
+            strided = zip(steps, strides, after, strict=True)
+            kept = [step * stride if size > 1 else 0 for step, stride, size in strided]
+            return ArithmeticSequence(first, tuple(kept))
         case BroadcastInDimOp(broadcast_dimensions=dims):
-            placed = dict(zip(dims, steps, strict=True))
-            return Progression(first, tuple(placed.get(i, 0) for i in _dims_of(op)))
-    return _reshaped(first, steps, shape, shape_of(op.results[0]))
-
-
-def _dims_of(op: ir.OpView) -> range:
-    return range(len(shape_of(op.results[0])))
-
-
-def _without_ones(first: int, steps: Sequence[int], shape: Sequence[int]) -> Progression:
-    kept = [step if size > 1 else 0 for step, size in zip(steps, shape, strict=True)]
-    return Progression(first, tuple(kept))
+            step_of = dict(zip(dims, steps, strict=True))
+            return ArithmeticSequence(first, tuple(step_of.get(i, 0) for i in range(len(after))))
+    return _reshaped(first, steps, shape, after)
 
 
 def _reshaped(
     first: int, steps: Sequence[int], before: Sequence[int], after: Sequence[int]
-) -> Progression | None:
-    """Where only extents of 1 come or go, or nothing is counted."""
+) -> ArithmeticSequence | None:
+    """The result of a reshape that only adds or drops extents of 1, or of a splat."""
     kept = [step for step, size in zip(steps, before, strict=True) if size != 1]
     if not any(kept):
-        return Progression(first, (0,) * len(after))
+        return ArithmeticSequence(first, (0,) * len(after))
     sizes = [size for size in after if size != 1]
     if sizes != [size for size in before if size != 1] or math.prod(before) != math.prod(after):
         return None
     left = iter(kept)
-    return Progression(first, tuple(next(left) if size != 1 else 0 for size in after))
+    return ArithmeticSequence(first, tuple(next(left) if size != 1 else 0 for size in after))

@@ -1,4 +1,9 @@
-"""Which numbers an integer value can hold: from constants, iotas, arithmetic and loop counters."""
+"""Bounds of the numbers that an integer value can hold, and trip counts of loops.
+
+The analysis walks up the producers of a value: constants, iotas, arithmetic, selects with what
+their predicate implies, reductions, loop counters. It stops after `PRODUCERS_SEEN` ops. Where a
+result may wrap around, its bounds are those of its type.
+"""
 
 from __future__ import annotations
 
@@ -43,26 +48,27 @@ from jaxlib.mlir.dialects.stablehlo import (
     WhileOp,
 )
 
-from .values import constant_of, direction_of, element_type, is_splat, shape_of, splat_of
+from .constants import array_of
+from .values import direction_of, element_type, is_splat, shape_of, splat_of
 
-PRODUCERS_SEEN = 4  # how many ops deep an answer looks; the driver's guard reaches as far
-_MOST_ELEMENTS = 1024  # of a constant that is read, unless it is a splat
-_MOST_JOINED = 8  # inputs of a concatenation that are looked into
+PRODUCERS_SEEN = 4  # depth of the walk; the driver looks as deep for annotated ops
+_MOST_ELEMENTS = 1024  # a larger constant is not read, unless it is a splat
+_MOST_JOINED = 8  # a concatenation of more inputs is not inspected
 
 
 class Bounds(NamedTuple):
-    """The least and the greatest number that an element may be."""
+    """The least and the greatest number that an element can be, both included."""
 
     low: int
     high: int
 
-    def holds(self, other: Bounds) -> bool:
-        """Whether all that is within `other` is within these bounds."""
+    def contains(self, other: Bounds) -> bool:
+        """Whether `other` lies within these bounds."""
         return self.low <= other.low and other.high <= self.high
 
 
 def type_bounds(element: ir.Type) -> Bounds | None:
-    """What an integer type can hold, 0 and 1 for booleans; None for any other type."""
+    """The bounds of an integer type, 0 and 1 for booleans; None for any other type."""
     if not isinstance(element, ir.IntegerType):
         return None
     if element.is_unsigned or element.width == 1:
@@ -70,19 +76,19 @@ def type_bounds(element: ir.Type) -> Bounds | None:
     return Bounds(-(1 << element.width - 1), (1 << element.width - 1) - 1)
 
 
-class _Known(NamedTuple):
-    """What a condition says of a value, where it decides which value is asked about."""
+class _Implied(NamedTuple):
+    """The bounds that a predicate implies for `value`, in one branch of a select."""
 
     value: ir.Value
     bounds: Bounds
 
 
 def bounds_of(
-    value: ir.Value, depth: int = PRODUCERS_SEEN, known: _Known | None = None
+    value: ir.Value, depth: int = PRODUCERS_SEEN, implied: _Implied | None = None
 ) -> Bounds | None:
-    """The numbers that the elements of `value` are within, read in their signedness.
+    """Bounds of the elements of `value`, in their signedness; None if they are not integers.
 
-    Wide where nothing is known: the bounds of the type. None where the elements are no integers.
+    The bounds of the type where nothing else is known.
     """
     kind = type_bounds(element_type(value))
     if kind is None or kind.high == 1:
@@ -91,18 +97,18 @@ def bounds_of(
     if isinstance(value.owner, ir.Block):
         found = _of_argument(value, depth)
     elif depth > 0:
-        found = _of_result(value, depth - 1, known)
-    if found is None or not kind.holds(found):
+        found = _of_result(value, depth - 1, implied)
+    if found is None or not kind.contains(found):
         found = kind  # it may wrap around
-    return _meet(found, known.bounds) if known and known.value == value else found
+    return _meet(found, implied.bounds) if implied and implied.value == value else found
 
 
-def _meet(found: Bounds, known: Bounds) -> Bounds:
-    low, high = max(found.low, known.low), min(found.high, known.high)
+def _meet(found: Bounds, other: Bounds) -> Bounds:
+    low, high = max(found.low, other.low), min(found.high, other.high)
     return Bounds(low, high) if low <= high else found
 
 
-def _of_result(value: ir.Value, depth: int, known: _Known | None) -> Bounds | None:
+def _of_result(value: ir.Value, depth: int, implied: _Implied | None) -> Bounds | None:
     match op := value.owner:
         case ConstantOp():
             return _of_constant(op)
@@ -112,11 +118,11 @@ def _of_result(value: ir.Value, depth: int, known: _Known | None) -> Bounds | No
         case SelectOp():
             return _of_select(op, depth)
         case ConvertOp(operand=x):
-            return bounds_of(x, depth, known)
+            return bounds_of(x, depth, implied)
         case SignOp():
             return Bounds(-1, 1)
     if (compute := _ARITHMETIC.get(type(op))) is not None:
-        found = [bounds_of(operand, depth, known) for operand in op.operands]
+        found = [bounds_of(operand, depth, implied) for operand in op.operands]
         operands = [each for each in found if each is not None]
         return compute(*operands) if len(operands) == len(found) else None
     if len(op.results) > 1:
@@ -125,7 +131,10 @@ def _of_result(value: ir.Value, depth: int, known: _Known | None) -> Bounds | No
 
 
 def _of_moved(op: ir.OpView, depth: int) -> Bounds | None:
-    """What only takes elements from elsewhere. What is `known` holds at one place: forgotten."""
+    """The bounds of a result whose elements are elements of the operands.
+
+    Implied bounds are not passed on: they hold at one index, and the op moves elements.
+    """
     match op:
         case ReshapeOp(operand=x) | BroadcastInDimOp(operand=x) | SliceOp(operand=x):
             return bounds_of(x, depth)
@@ -141,7 +150,7 @@ def _of_moved(op: ir.OpView, depth: int) -> Bounds | None:
 
 
 def _of_several(value: ir.Value, depth: int) -> Bounds | None:
-    """What sorts and reductions of several operands choose from: places, as a rule."""
+    """One result of a sort, a top-k, or a reduction that selects an element: often indices."""
     number = ir.OpResult(value).result_number
     match op := value.owner:
         case SortOp(inputs=inputs):
@@ -154,9 +163,9 @@ def _of_several(value: ir.Value, depth: int) -> Bounds | None:
 
 
 def _of_sum(op: ir.OpView, depth: int) -> Bounds | None:
-    """Sums of integers: so many of them, each within bounds, counting on from 0 or what was there.
+    """The bounds of a sum: the number of terms times the bounds of a term.
 
-    A window takes its padding from the initial value, which is 0 too.
+    A scatter adds to its operand; the padding of a window is the initial value, which is 0.
     """
     first: Bounds | None = Bounds(0, 0)
     match op:
@@ -178,7 +187,7 @@ def _of_sum(op: ir.OpView, depth: int) -> Bounds | None:
 
 
 def _adds(op: ir.OpView) -> bool:
-    """Whether the body of a reduction or scatter of one operand adds its two arguments."""
+    """Whether the body of a reduction or scatter adds its two arguments."""
     body = op.regions[0].blocks[0]
     match body.operations[-1].operands[0].owner:
         case AddOp(lhs=x, rhs=y):
@@ -188,7 +197,7 @@ def _adds(op: ir.OpView) -> bool:
 
 
 def _is_choice(op: ReduceOp, number: int) -> bool:
-    """Whether a reduction returns one of its elements: its body only selects."""
+    """Whether a result of a reduction is one of the elements: the body only selects."""
     body = op.regions[0].blocks[0]
     elements = body.arguments[number], body.arguments[number + len(op.inputs)]
     pending = [body.operations[-1].operands[number]]
@@ -211,7 +220,7 @@ def _of_constant(op: ConstantOp) -> Bounds | None:
 
 
 def few_elements(value: ir.Value) -> np.ndarray | None:
-    """The elements of an integer constant; None where they are none, many, or of 4 bits or less."""
+    """The elements of an integer constant of 8 bits or more; None if it has none, or too many."""
     op = value.owner
     if not isinstance(op, ConstantOp) or not isinstance(op.value, ir.DenseElementsAttr):
         return None
@@ -219,7 +228,7 @@ def few_elements(value: ir.Value) -> np.ndarray | None:
         return None
     element = element_type(value)
     is_plain = isinstance(element, ir.IntegerType) and element.width >= 8
-    return constant_of(value) if is_plain else None
+    return array_of(value) if is_plain else None
 
 
 def _union(parts: Iterable[Bounds | None]) -> Bounds | None:
@@ -241,13 +250,13 @@ def _of_product(x: Bounds, y: Bounds) -> Bounds:
 
 
 def _of_and(x: Bounds, y: Bounds) -> Bounds | None:
-    """Bits only vanish: the result is at most either operand that is not negative."""
+    """AND only clears bits: the result is at most either operand that is not negative."""
     most = [each.high for each in (x, y) if each.low >= 0]
     return Bounds(0, min(most)) if most else None
 
 
 def _of_quotient(x: Bounds, y: Bounds) -> Bounds | None:
-    """Truncated, by what is above 0."""
+    """The quotient, truncated towards 0, by a positive divisor."""
     if y.low <= 0:
         return None
     corners = [_truncated(a, b) for a in x for b in y]
@@ -255,7 +264,7 @@ def _of_quotient(x: Bounds, y: Bounds) -> Bounds | None:
 
 
 def _of_remainder(x: Bounds, y: Bounds) -> Bounds | None:
-    """It has the sign of `x`; `y` is above 0."""
+    """The remainder, which has the sign of `x`, by a positive divisor."""
     if y.low <= 0:
         return None
     most = y.high - 1
@@ -281,13 +290,16 @@ _ARITHMETIC: dict[type[ir.OpView], Callable[..., Bounds | None]] = {
 
 
 def _of_select(op: SelectOp, depth: int) -> Bounds | None:
-    """Both sides, each where the predicate chooses it: select(x < 0, x + n, x)."""
-    holds, fails = _learned(op.pred) if depth > 0 else (None, None)
+    """The union of both branches, each with the bounds that the predicate implies there.
+
+    JAX writes indices from the end as `select(x < 0, x + n, x)`: at least 0 for x >= -n.
+    """
+    holds, fails = _implied_by(op.pred) if depth > 0 else (None, None)
     return _union((bounds_of(op.on_true, depth, holds), bounds_of(op.on_false, depth, fails)))
 
 
-def _learned(predicate: ir.Value) -> tuple[_Known | None, _Known | None]:
-    """What x < c says of x where it is true, and where it is false."""
+def _implied_by(predicate: ir.Value) -> tuple[_Implied | None, _Implied | None]:
+    """The bounds of x that `x < c` implies where it is true, and where it is false."""
     match predicate.owner:
         case CompareOp(lhs=x, rhs=y) as op:
             kind, number = type_bounds(element_type(x)), splat_of(y)
@@ -299,12 +311,12 @@ def _learned(predicate: ir.Value) -> tuple[_Known | None, _Known | None]:
             pair |= {"GE": (above, under)}
             if (found := pair.get(direction_of(op))) is not None:
                 holds, fails = found
-                return _Known(x, holds), _Known(x, fails)
+                return _Implied(x, holds), _Implied(x, fails)
     return None, None
 
 
 def _of_argument(value: ir.Value, depth: int) -> Bounds | None:
-    """What a loop counter is within, in the loop's body; what never changes is what it was."""
+    """The bounds of a loop's counter in its body, or of a value that no iteration changes."""
     loop, index = value.owner.owner, ir.BlockArgument(value).arg_number
     if not isinstance(loop, WhileOp) or depth <= 0 or (step := _step(loop, index)) is None:
         return None
@@ -313,14 +325,14 @@ def _of_argument(value: ir.Value, depth: int) -> Bounds | None:
         return first
     if value.owner != loop.regions[1].blocks[0]:
         return None
-    if (turns := turns_of(loop)) is None:
+    if (trips := trip_count(loop)) is None:
         return _of_counter(loop, index, step, first, depth - 1)
-    way = max(turns - 1, 0) * step
-    return Bounds(first.low + min(way, 0), first.high + max(way, 0))
+    last = max(trips - 1, 0) * step
+    return Bounds(first.low + min(last, 0), first.high + max(last, 0))
 
 
 def _step(loop: WhileOp, index: int) -> int | None:
-    """What each turn adds to an argument of the body, if that is one known number."""
+    """The constant that each iteration adds to an argument of the body, or None."""
     body = loop.regions[1].blocks[0]
     argument, following = body.arguments[index], body.operations[-1].operands[index]
     if following == argument:
@@ -333,7 +345,7 @@ def _step(loop: WhileOp, index: int) -> int | None:
 
 
 def _tested(loop: WhileOp) -> tuple[int, ir.Value] | None:
-    """Of a loop that goes on while `argument < limit`: which argument, and the limit."""
+    """For a loop with the condition `argument < limit`: the index of the argument, the limit."""
     test = loop.regions[0].blocks[0]
     match condition := test.operations[-1].operands[0].owner:
         case CompareOp(lhs=counter, rhs=limit) if direction_of(condition) == "LT":
@@ -342,8 +354,8 @@ def _tested(loop: WhileOp) -> tuple[int, ir.Value] | None:
     return None
 
 
-def turns_of(loop: WhileOp) -> int | None:
-    """How many turns a loop makes that counts from one known number to another; None for others."""
+def trip_count(loop: WhileOp) -> int | None:
+    """The number of iterations of a loop that counts from a constant to a constant, or None."""
     if (tested := _tested(loop)) is None:
         return None
     index, limit = tested
@@ -351,12 +363,12 @@ def turns_of(loop: WhileOp) -> int | None:
     first, end = splat_of(loop.operands[index]), splat_of(limit)
     if kind is None or first is None or end is None or step is None or step <= 0:
         return None
-    turns = max(-((int(first) - int(end)) // step), 0)
-    return turns if int(first) + turns * step <= kind.high else None
+    trips = max(-((int(first) - int(end)) // step), 0)
+    return trips if int(first) + trips * step <= kind.high else None
 
 
 def _of_counter(loop: WhileOp, index: int, step: int, first: Bounds, depth: int) -> Bounds | None:
-    """What the counter is within that is tested against a limit, both ends being within bounds."""
+    """The bounds of a counter that is tested against a limit, from the bounds of both ends."""
     tested, kind = _tested(loop), type_bounds(element_type(loop.operands[index]))
     if tested is None or tested[0] != index or step < 0:
         return None

@@ -1,4 +1,10 @@
-"""Results beside the user's: what an instrumenting pass adds to @main, and says of it."""
+"""Extra results of @main: how an instrumenting pass returns what it recorded.
+
+A pass such as `locate-nans` appends results to @main (`add_results`) and describes them in an
+attribute of the module. Values inside a loop or branch reach @main by way of `add_loop_values` and
+`add_branch_results`. Whoever runs the program reads the description (`extra_results`); the same
+program without them is had by `drop_extra_results`.
+"""
 
 from __future__ import annotations
 
@@ -11,21 +17,21 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func, stablehlo
 
 from .effects import is_pure
-from .module import functions, has_regions
+from .module import has_regions, main_of, terminator
 from .values import is_used
 
-BESIDE = "jxc.beside"
-"""The module attribute that lists the added results, the oldest first: `Added`, entry by entry."""
+EXTRA_RESULTS = "jxc.extra_results"
+"""The module attribute that describes the extra results, one entry a pass, in order."""
 
 
 @dataclass(frozen=True)
-class Added:
-    """Results that one pass added to @main, behind all others.
+class ExtraResults:
+    """The results that one pass added to @main, after all others.
 
     Attributes:
-        by: the pass.
-        types: of the results.
-        table: what they mean; the pass and who reads its results know.
+        by: the name of the pass.
+        types: the types of the results.
+        table: what the results mean, in a form of the pass's own.
     """
 
     by: str
@@ -33,36 +39,15 @@ class Added:
     table: dict[str, Any]
 
 
-def main_of(module: ir.Module | ir.Operation) -> ir.OpView | None:
-    """The function @main, if there is one."""
-    body = module.operation.regions[0].blocks[0]
-    return next((op for op in body.operations if _symbol(op) == "main"), None)
-
-
-def _symbol(op: ir.OpView) -> str:
-    if op.operation.name != "func.func":
-        return ""
-    return ir.StringAttr(op.attributes["sym_name"]).value
-
-
-def terminator(block: ir.Block) -> ir.OpView:
-    """The last op of a block."""
-    return block.operations[len(block.operations) - 1]
-
-
 def add_results(
     module: ir.Operation, by: str, values: Sequence[ir.Value], table: dict[str, Any]
 ) -> None:
-    """Let @main return `values` too, behind its own results, and write down what they are."""
+    """Make @main return `values` after its own results, and describe them on the module."""
     main = main_of(module)
     assert main is not None
-    last = terminator(main.regions[0].blocks[0])
-    with ir.InsertionPoint(last), last.location:
-        func.return_([*last.operands, *values])
-    last.operation.erase()
-    kind = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
-    results = [*kind.results, *(value.type for value in values)]
-    main.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(kind.inputs, results))
+    _return_also(main.regions[0].blocks[0], values, func.return_)
+    kind = _type_of(main)
+    _set_type(main, kind.inputs, [*kind.results, *(value.type for value in values)])
     if "res_attrs" in main.attributes:
         nothing = [ir.DictAttr.get({}) for _ in values]
         main.attributes["res_attrs"] = ir.ArrayAttr.get([*main.attributes["res_attrs"], *nothing])
@@ -71,40 +56,53 @@ def add_results(
         "results": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), len(values)),
         "table": ir.StringAttr.get(json.dumps(table)),
     }
-    older = list(module.attributes[BESIDE]) if BESIDE in module.attributes else []
-    module.attributes[BESIDE] = ir.ArrayAttr.get([*older, ir.DictAttr.get(entry)])
+    entries = [*_entries(module), ir.DictAttr.get(entry)]
+    module.attributes[EXTRA_RESULTS] = ir.ArrayAttr.get(entries)
 
 
-def added_results(module: ir.Module) -> list[Added]:
-    """What passes added to @main's results, in order; they are its last ones."""
-    attribute = module.operation.attributes.get(BESIDE)
-    if attribute is None:
+def extra_results(module: ir.Module) -> list[ExtraResults]:
+    """The extra results of @main by pass, in order."""
+    main, at = main_of(module), -_extra_count(module.operation)
+    if main is None or not at:
         return []
-    entries = [ir.DictAttr(each) for each in ir.ArrayAttr(attribute)]
-    counts = [ir.IntegerAttr(entry["results"]).value for entry in entries]
-    main = functions(module)["main"]
-    types = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).results
-    at = len(types) - sum(counts)
+    types = [*_type_of(main).results]
     found = []
-    for entry, count in zip(entries, counts, strict=True):
+    for entry in _entries(module.operation):
+        end = at + _count(entry)
         table = json.loads(ir.StringAttr(entry["table"]).value)
-        found.append(Added(ir.StringAttr(entry["by"]).value, tuple(types[at : at + count]), table))
-        at += count
+        by = ir.StringAttr(entry["by"]).value
+        found.append(ExtraResults(by, tuple(types[at : end or None]), table))
+        at = end
     return found
 
 
 def own_results(module: ir.Operation) -> list[tuple[str, ir.Value]]:
-    """What @main returns of its own, added results left out: each with its name, as JAX has it."""
+    """The results of @main without the extra ones: each with its name, as JAX writes it."""
     main = main_of(module)
     assert main is not None
     values = list(terminator(main.regions[0].blocks[0]).operands)
-    values = values[: len(values) - _added_count(module)]
+    values = values[: len(values) - _extra_count(module)]
     return [(_result_name(main, index), value) for index, value in enumerate(values)]
 
 
-def _added_count(module: ir.Operation) -> int:
-    entries = module.attributes.get(BESIDE, ())
-    return sum(ir.IntegerAttr(ir.DictAttr(entry)["results"]).value for entry in entries)
+def _entries(module: ir.Operation) -> list[ir.DictAttr]:
+    return [ir.DictAttr(entry) for entry in module.attributes.get(EXTRA_RESULTS, ())]
+
+
+def _count(entry: ir.DictAttr) -> int:
+    return int(ir.IntegerAttr(entry["results"]).value)
+
+
+def _extra_count(module: ir.Operation) -> int:
+    return sum(map(_count, _entries(module)))
+
+
+def _type_of(main: ir.OpView) -> ir.FunctionType:
+    return ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
+
+
+def _set_type(main: ir.OpView, inputs: Sequence[ir.Type], results: Sequence[ir.Type]) -> None:
+    main.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, results))
 
 
 def _result_name(main: ir.OpView, index: int) -> str:
@@ -115,9 +113,9 @@ def _result_name(main: ir.OpView, index: int) -> str:
     return f"result[{index}]"
 
 
-def drop_added_results(module: ir.Operation) -> None:
-    """Let @main return its own results alone, and take out what then is computed for nobody."""
-    main, count = main_of(module), _added_count(module)
+def drop_extra_results(module: ir.Operation) -> None:
+    """Remove the extra results of @main, and the ops that only they use."""
+    main, count = main_of(module), _extra_count(module)
     if main is None or not count:
         return
     block = main.regions[0].blocks[0]
@@ -125,15 +123,86 @@ def drop_added_results(module: ir.Operation) -> None:
     with ir.InsertionPoint(last), last.location:
         func.return_(list(last.operands)[:-count])
     last.operation.erase()
-    kind = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
+    kind = _type_of(main)
     with module.context:
-        type_ = ir.FunctionType.get(kind.inputs, kind.results[:-count])
-        main.attributes["function_type"] = ir.TypeAttr.get(type_)
+        _set_type(main, kind.inputs, kind.results[:-count])
         if "res_attrs" in main.attributes:
             each = list(ir.ArrayAttr(main.attributes["res_attrs"]))
             main.attributes["res_attrs"] = ir.ArrayAttr.get(each[:-count])
-    del module.attributes[BESIDE]
+    del module.attributes[EXTRA_RESULTS]
     for op in reversed(list(block.operations)[:-1]):
         is_plain = not has_regions(op) or isinstance(op, stablehlo.ReduceOp)
         if is_plain and is_pure(op) and not any(map(is_used, op.results)):
             op.operation.erase()
+
+
+# Loops and branches with more results
+
+_SHARDINGS = ("sdy.sharding", "mhlo.sharding")  # one entry for each of the old results
+
+
+def add_loop_values(
+    op: stablehlo.WhileOp, initial: Sequence[ir.Value], yielded: Sequence[ir.Value]
+) -> stablehlo.WhileOp:
+    """Replace `op` by a `while` that carries more values.
+
+    Args:
+        op: the loop, erased; the new loop takes over its regions. Its body must have the block
+            arguments for the new values already.
+        initial: the new values before the first iteration.
+        yielded: the new values that the body returns.
+
+    Returns:
+        The new loop; its last results are the new ones.
+    """
+    types = [value.type for value in initial]
+    with ir.InsertionPoint(op), op.location:
+        new = stablehlo.WhileOp(
+            [*(result.type for result in op.results), *types], [*op.operands, *initial]
+        )
+    for each in types:
+        op.regions[0].blocks[0].add_argument(each, op.location)
+    _return_also(op.regions[1].blocks[0], yielded, stablehlo.return_)
+    _replace(op, new)
+    return new
+
+
+def add_branch_results(
+    op: stablehlo.IfOp | stablehlo.CaseOp, yielded: Sequence[Sequence[ir.Value]]
+) -> ir.OpView:
+    """Replace `op` by an `if` or `case` that returns more; its last results are the new ones.
+
+    Args:
+        op: the branches, erased; the new op takes over its regions.
+        yielded: the new values that each branch returns, of the same types in each.
+    """
+    types = [*(result.type for result in op.results), *(value.type for value in yielded[0])]
+    with ir.InsertionPoint(op), op.location:
+        if isinstance(op, stablehlo.IfOp):
+            new: ir.OpView = stablehlo.IfOp(types, op.operands[0])
+        else:
+            new = stablehlo.CaseOp(types, op.operands[0], len(op.regions))
+    for region, values in zip(op.regions, yielded, strict=True):
+        _return_also(region.blocks[0], values, stablehlo.return_)
+    _replace(op, new)
+    return new
+
+
+def _return_also(block: ir.Block, values: Sequence[ir.Value], return_: Any) -> None:
+    """Let the terminator of `block` return `values` too."""
+    last = terminator(block)
+    with ir.InsertionPoint(last), last.location:
+        return_([*last.operands, *values])
+    last.operation.erase()
+
+
+def _replace(old: ir.OpView, new: ir.OpView) -> None:
+    """Give `new` the regions, the uses and the attributes of `old`, and erase `old`."""
+    for named in old.attributes.items() if hasattr(old.attributes, "items") else ():
+        if named[0] not in _SHARDINGS:
+            new.attributes[named[0]] = named[1]
+    for source, target in zip(old.regions, new.regions, strict=True):
+        source.blocks[0].append_to(target)
+    for before, after in zip(old.results, new.results[: len(old.results)], strict=True):
+        before.replace_all_uses_with(after)
+    old.operation.erase()

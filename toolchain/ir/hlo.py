@@ -1,30 +1,33 @@
-"""HLO, XLA's own form of a module: as text and as serialised `HloModuleProto`s."""
+"""HLO, XLA's own form of a module: its text, and serialised `HloModuleProto`s."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-from jaxlib.mlir import ir
-
+from ..errors import JxcError
 from . import _private
-from .io import ModuleSyntaxError, write_bytecode
 
-_LEFT_OUT = re.compile(r"= \S+ constant\(\{\.\.\.\}\)")
+
+class ModuleSyntaxError(JxcError):
+    """The input is not a module: the message gives file:line:col where MLIR does."""
+
+
+_ELIDED = re.compile(r"= \S+ constant\(\{\.\.\.\}\)")
 
 
 def read_hlo(text: str, name: str = "<stdin>") -> bytes:
-    """HLO text as a proto.
+    """The serialised proto of HLO text.
 
     Raises:
-        ModuleSyntaxError: it is malformed, or a constant in it was left out when it was printed:
-            XLA would read that back as whatever memory holds.
+        ModuleSyntaxError: the text is malformed, or a constant was elided when it was printed: XLA
+            would read arbitrary memory in its place.
     """
-    if found := _LEFT_OUT.search(text):
+    if found := _ELIDED.search(text):
         line = text.count("\n", 0, found.start()) + 1
         raise ModuleSyntaxError(
-            f"{name}:{line}: a large constant was left out when this HLO was printed "
-            "(`constant({...})`): print it whole, as `jxc compile --compile-to` does"
+            f"{name}:{line}: a large constant was elided when this HLO was printed "
+            "(`constant({...})`): print it in full, as `jxc compile --compile-to` does"
         )
     try:
         return _private.hlo_text_to_proto(text)
@@ -32,26 +35,21 @@ def read_hlo(text: str, name: str = "<stdin>") -> bytes:
         raise ModuleSyntaxError(f"{name}: malformed HLO text: {error}") from None
 
 
-def hlo_of_module(module: ir.Module) -> bytes:
-    """The proto that XLA imports a StableHLO module as."""
-    return _private.stablehlo_to_hlo_proto(write_bytecode(module))
-
-
 def write_hlo(proto: bytes) -> str:
-    """A proto as text, ending in a newline, large constants written out."""
+    """The text of a serialised proto, with large constants, ending in a newline."""
     return _private.hlo_proto_to_text(proto).rstrip() + "\n"
 
 
 def hlo_name(proto: bytes) -> str:
-    """What the module of a proto is called."""
+    """The module name in a serialised proto."""
     return _private.hlo_proto_name(proto)
 
 
 def hlo_signature(proto: bytes) -> tuple[list[Any], Any]:
-    """The shapes of the parameters and of the result, as jaxlib's `Shape`s.
+    """The shapes of the parameters and of the result of a serialised proto, as jaxlib's `Shape`.
 
-    Of use: `is_tuple()`, `tuple_shapes()`, `dimensions()`, `numpy_dtype()`, `layout()`; the text of
-    one holds its layout.
+    A `Shape` has `is_tuple()`, `tuple_shapes()`, `dimensions()`, `numpy_dtype()` and `layout()`;
+    its text includes the layout.
     """
     return _private.hlo_program_shape(proto)
 
@@ -60,19 +58,20 @@ _FRAME = re.compile(r",? ?stack_frame_id=\d+")
 _LAYOUT = ", entry_computation_layout={"
 
 
-def without_places(text: str) -> str:
-    """HLO text whose instructions refer to no table of Python lines.
+def without_stack_frames(text: str) -> str:
+    """HLO text without `stack_frame_id`, which refers to a table of Python lines.
 
-    XLA keeps the table of the module that it compiles when another is put in its place, and the
-    numbers would name whatever lines stand there.
+    A pass that replaces the module that XLA compiles cannot replace its table: the numbers would
+    name other lines.
     """
     return _FRAME.sub("", text)
 
 
-def without_layout(text: str) -> str:
-    """HLO text whose header does not say what the entry takes and returns: the entry does.
+def without_entry_layout(text: str) -> str:
+    """HLO text whose header has no `entry_computation_layout`.
 
-    XLA believes the header, and would pass values of the types that it names.
+    After an edit of the entry computation the header may disagree with it, and XLA would pass
+    values of the header's types.
     """
     start = text.find(_LAYOUT, 0, text.find("\n"))
     if start < 0:

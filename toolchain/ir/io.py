@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import re
 from collections.abc import Iterator
 from itertools import chain
 
@@ -12,6 +11,8 @@ from jaxlib.mlir import ir
 
 from ..errors import JxcError
 from . import _private
+from .hlo import ModuleSyntaxError, read_hlo
+from .locations import format_location
 from .module import walk
 
 _BYTECODE_MAGIC = b"ML\xefR"
@@ -19,17 +20,13 @@ _PORTABLE_PRODUCER = b"StableHLO_v"
 _EXPORT_HEADER = 512  # bytes of a jax.export file in which the bytecode's magic must appear
 
 
-class ModuleSyntaxError(JxcError):
-    """The input is not a module: the message gives file:line:col where MLIR does."""
-
-
 def read_module(data: bytes | str, context: ir.Context, *, name: str = "<stdin>") -> ir.Module:
-    """Parse a module, whatever its form.
+    """Parse a module in any of the forms that jxc reads.
 
     Args:
         data: MLIR text, MLIR bytecode, a StableHLO portable artifact, a `jax.export` file or HLO
-            text; told apart by content.
-        context: where the module lives, see `make_context`.
+            text; the content decides which.
+        context: the context to parse into, see `make_context`.
         name: the file's name, for messages and locations.
 
     Raises:
@@ -52,7 +49,7 @@ def read_module(data: bytes | str, context: ir.Context, *, name: str = "<stdin>"
 
 
 def _cut_bytecode(data: bytes, start: int) -> bytes:
-    """The bytecode inside a `jax.export` flatbuffer: the u32 before the magic is its length."""
+    """The bytecode inside a `jax.export` flatbuffer: the u32 before the magic is its size."""
     if start < 4:
         return data[start:]
     length = int.from_bytes(data[start - 4 : start], "little")
@@ -82,27 +79,27 @@ def _read_bytecode(data: bytes, context: ir.Context, name: str) -> ir.Module:
 
 
 def _check_producer(data: bytes, name: str) -> None:
-    """Refuse a producer that is not text: MLIR quotes it in messages, and the bindings abort."""
+    """Reject a producer that is not UTF-8: the bindings abort when MLIR quotes it in a message."""
     try:
         data[5:].split(b"\0", 1)[0].decode()
     except UnicodeDecodeError:
-        raise ModuleSyntaxError(f"{name}: malformed bytecode: its producer is not text") from None
+        raise ModuleSyntaxError(f"{name}: malformed bytecode: its producer is not UTF-8") from None
 
 
 def _check_names(module: ir.Module, name: str) -> None:
-    """Refuse names that are not text: every pass would trip over them."""
+    """Reject symbol names that are not UTF-8: reading them fails in every pass."""
     try:
         for op in chain([module.operation], walk(module.operation)):
             for attribute in op.attributes:
                 if attribute == "sym_name":
                     str(getattr(op.attributes[attribute], "value", ""))
     except (RuntimeError, UnicodeDecodeError):
-        raise ModuleSyntaxError(f"{name}: malformed bytecode: a name in it is not UTF-8") from None
+        raise ModuleSyntaxError(f"{name}: malformed bytecode: a symbol name is not UTF-8") from None
 
 
 @contextlib.contextmanager
 def _quiet(context: ir.Context) -> Iterator[None]:
-    """Keep MLIR from printing what it finds wrong: the exception says that there is something."""
+    """Keep MLIR from printing diagnostics to stderr: the exception reports the failure."""
     handler = context.attach_diagnostic_handler(lambda diagnostic: True)
     try:
         yield
@@ -119,18 +116,14 @@ def _read_text(text: str, context: ir.Context, name: str) -> ir.Module:
     except ir.MLIRError as error:
         raise ModuleSyntaxError(format_diagnostics(error, name)) from None
     except (ValueError, MemoryError) as error:  # a dimension number beyond 32 bits, say
-        raise ModuleSyntaxError(f"{name}: MLIR gave up: {_first_line(error)}") from None
+        raise ModuleSyntaxError(f"{name}: MLIR cannot parse this: {_first_line(error)}") from None
 
 
 def _read_hlo(text: str, context: ir.Context, name: str) -> ir.Module:
-    from .hlo import read_hlo
-
     proto = read_hlo(text, name)
     try:
         lowered = _private.hlo_proto_to_stablehlo(proto)
-    except (
-        Exception
-    ) as error:  # jaxlib raises its own XlaRuntimeError, a RuntimeError or ValueError
+    except Exception as error:  # jaxlib's XlaRuntimeError, a RuntimeError, or a ValueError
         raise ModuleSyntaxError(f"{name}: malformed HLO text: {error}") from None
     return read_module(lowered, context, name=name)
 
@@ -140,26 +133,12 @@ def _first_line(error: BaseException) -> str:
     return lines[0] if lines else type(error).__name__
 
 
-_UNNAMED = re.compile(r'^loc\("-":(\d+):(\d+)( to .*)?\)$')
-
-
-def format_location(location: ir.Location, name: str = "-") -> str:
-    """`file:line:col` where the location has one, else MLIR's spelling of it."""
-    text = str(location)
-    if found := _UNNAMED.match(text):
-        return f"{name}:{found[1]}:{found[2]}"
-    if found := re.search(r'"([^"]+)":(\d+):(\d+)', text):
-        file = name if found[1] == "-" else found[1]
-        return f"{file}:{found[2]}:{found[3]}"
-    return text
-
-
-def format_diagnostics(error: ir.MLIRError, name: str = "-", *, line_offset: int = 0) -> str:
-    """MLIR's diagnostics as `file:line:col: message` lines, the first being the cause."""
+def format_diagnostics(error: ir.MLIRError, name: str = "-") -> str:
+    """MLIR's diagnostics as lines `file:line:col: message`; the first one is the cause."""
     lines = []
     for diagnostic in error.error_diagnostics:
-        place = format_location(diagnostic.location, name)
-        lines.append(f"{place}: {diagnostic.message}")
+        at = format_location(diagnostic.location, name)
+        lines.append(f"{at}: {diagnostic.message}")
         lines += [f"  note: {note.message}" for note in diagnostic.notes]
     return "\n".join(lines) or _first_line(error)
 
@@ -177,8 +156,8 @@ def write_text(
         module: what to print.
         debug_info: print locations.
         generic: print every op in MLIR's generic form.
-        elide_larger_than: leave out constants of more elements than this; such text cannot be
-            compiled.
+        elide_larger_than: leave out the elements of constants of more elements than this; the
+            text cannot be compiled then.
     """
     text = module.operation.get_asm(
         enable_debug_info=debug_info,
@@ -193,6 +172,11 @@ def write_bytecode(module: ir.Module) -> bytes:
     buffer = io.BytesIO()
     module.operation.write_bytecode(buffer)
     return buffer.getvalue()
+
+
+def hlo_of_module(module: ir.Module) -> bytes:
+    """The serialised `HloModuleProto` that XLA imports a StableHLO module as."""
+    return _private.stablehlo_to_hlo_proto(write_bytecode(module))
 
 
 def write_portable(module: ir.Module, version: str | None = None) -> bytes:
@@ -214,5 +198,5 @@ def write_portable(module: ir.Module, version: str | None = None) -> bytes:
     except (ir.MLIRError, ValueError) as error:
         raise JxcError(
             f"no portable artifact for StableHLO {target}: {_first_line(error)}. Every op must be "
-            "StableHLO: `chlo-legalize-to-stablehlo` first may help."
+            "StableHLO: run the pass `chlo-legalize-to-stablehlo` first."
         ) from None

@@ -8,12 +8,12 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func, stablehlo
 
 from .module import functions
-from .partitions import is_partitioned
+from .shardings import is_partitioned
 
 _NOT_INLINED = "mhlo.frontend_attributes"
 
 
-def stored(value: ir.Value) -> ir.Value:
+def materialize(value: ir.Value) -> ir.Value:
     """The ranked tensor `value`, computed once and kept in memory, whoever uses it.
 
     XLA:CPU fuses what it takes for cheap into all of its users, where it is computed again. It does
@@ -33,8 +33,8 @@ def stored(value: ir.Value) -> ir.Value:
     return call.results[0]
 
 
-def is_store(op: ir.OpView | ir.Operation) -> bool:
-    """Whether `op` is a call that `stored` made, or another that may not be inlined.
+def is_materialize_call(op: ir.OpView | ir.Operation) -> bool:
+    """Whether `op` is a call that `materialize` made, or another that may not be inlined.
 
     Its attribute is about the call alone: it says nothing of what uses the result.
     """
@@ -55,7 +55,7 @@ _NOT_TAKEN_UP = {
 }
 
 
-def is_taken_up(value: ir.Value) -> bool:
+def fuses_into_reduce(value: ir.Value) -> bool:
     """Whether a `reduce` follows soon, into whose kernel XLA:CPU would take what makes `value`.
 
     That kernel is a library's. It grows backwards from the reduction, over what goes element by
@@ -88,7 +88,7 @@ def _store_of(value: ir.Value) -> ir.Operation | None:
         return None
     for use in value.uses:
         call = use.owner.operation
-        is_here = call.block == point.block and is_store(call)
+        is_here = call.block == point.block and is_materialize_call(call)
         if is_here and call.is_before_in_block(point.ref_operation):
             return call
     return None

@@ -1,17 +1,38 @@
-"""Whole modules: copying, walking, counting."""
+"""Contexts and whole modules: creating, copying, walking, counting."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 from jaxlib.mlir import ir
 
+from . import _private
+
+
+def make_context(*, allow_unregistered_dialects: bool = False) -> ir.Context:
+    """A new context with every dialect that a lowered JAX program may hold."""
+    registry = ir.DialectRegistry()
+    _private.register_jax_dialects(registry)
+    context = ir.Context()
+    context.append_dialect_registry(registry)
+    context.load_all_available_dialects()
+    _private.register_hlo_dialects(context)
+    context.allow_unregistered_dialects = allow_unregistered_dialects
+    return context
+
+
+@cache
+def register_native_passes() -> None:
+    """Register StableHLO's and MHLO's passes with MLIR's pipeline parser, once in a process."""
+    _private.register_native_passes()
+
 
 def clone_module(module: ir.Module) -> ir.Module:
-    """A copy in the same context, locations and attributes included.
+    """A copy in the same context, with locations and attributes.
 
     Constants are shared, not copied: attributes are unique in a context. (`operation.clone()`
-    gives a `ModuleOp`, which XLA does not take.)
+    gives a `ModuleOp`, which XLA does not accept.)
     """
     source = module.operation
     with module.context:
@@ -24,7 +45,7 @@ def clone_module(module: ir.Module) -> ir.Module:
 
 
 def walk(root: ir.Operation | ir.OpView) -> Iterator[ir.OpView]:
-    """Every op inside `root`, not itself, outer ops before the ones in their regions.
+    """Every op inside `root`, without `root`; an op comes before the ops in its regions.
 
     The op just yielded may be changed in place, not erased.
     """
@@ -36,27 +57,24 @@ def walk(root: ir.Operation | ir.OpView) -> Iterator[ir.OpView]:
                     yield from walk(op)
 
 
+_HAS_REGIONS: dict[type, bool] = {}  # by op class: an op class has regions or it has none
+
+
 def has_regions(op: ir.Operation | ir.OpView) -> bool:
-    """Whether ops like `op` have regions: quicker than to ask for them."""
+    """Whether ops of the class of `op` have regions: faster than reading `op.regions`."""
     kind = type(op)
-    known = _HAVE_REGIONS.get(kind)
+    known = _HAS_REGIONS.get(kind)
     if known is None:
         known = len(op.regions) > 0
-        if kind not in (
-            ir.OpView,
-            ir.Operation,
-        ):  # the kinds of ops that have no class of their own
-            _HAVE_REGIONS[kind] = known
+        if kind not in (ir.OpView, ir.Operation):  # the classes of ops without one of their own
+            _HAS_REGIONS[kind] = known
     return known
 
 
-_HAVE_REGIONS: dict[type, bool] = {}  # a kind of op has regions or it has none
-
-
 def argument_names(function: ir.OpView) -> list[str]:
-    """What each argument of a function is called: by its location, as JAX writes it ("p['w']").
+    """The name of each argument of a function, from its location as JAX writes it ("p['w']").
 
-    `arg0`, `arg1`, ... where there is none: text without locations has no names.
+    `arg0`, `arg1`, ... where the location has no name: module text without locations has none.
     """
     locations = [argument.location for argument in function.regions[0].blocks[0].arguments]
     return [
@@ -75,18 +93,29 @@ def op_names(module: ir.Module) -> frozenset[str]:
     return frozenset(names)
 
 
-def functions(module: ir.Module) -> dict[str, ir.OpView]:
+def functions(module: ir.Module | ir.Operation) -> dict[str, ir.OpView]:
     """The module's `func.func` ops by name, in order."""
-    found = [op for op in module.body.operations if op.operation.name == "func.func"]
+    body = module.operation.regions[0].blocks[0]
+    found = [op for op in body.operations if op.operation.name == "func.func"]
     return {ir.StringAttr(op.attributes["sym_name"]).value: op for op in found}
 
 
-def count_ops(module: ir.Module) -> int:
-    """How many ops the module holds: functions, their bodies and terminators left out.
+def main_of(module: ir.Module | ir.Operation) -> ir.OpView | None:
+    """The function @main, or None."""
+    return functions(module).get("main")
 
-    What is counted is what a person would count as work: constants and calls too.
-    """
-    return sum(1 for op in walk(module.operation) if op.operation.name not in _STRUCTURE)
+
+def terminator(block: ir.Block) -> ir.OpView:
+    """The last op of a block."""
+    return block.operations[len(block.operations) - 1]
 
 
 _STRUCTURE = frozenset({"func.func", "func.return", "stablehlo.return", "sdy.mesh"})
+
+
+def count_ops(module: ir.Module) -> int:
+    """The number of ops in the module, constants and calls included.
+
+    Functions, terminators and meshes are not counted: they do no work.
+    """
+    return sum(1 for op in walk(module.operation) if op.operation.name not in _STRUCTURE)

@@ -1,8 +1,9 @@
-"""Meshes and partition specs as a user writes them, by path into a pytree, checked against shapes.
+"""Meshes, partition specs and pytree paths as a user writes them, and as modules hold them.
 
-A mesh is `data=4,model=2`: axes in order, each with a number of devices. A spec says by which axes
-each dimension is split: `data,None` the first over `data`, `data+model` a dimension over both; an
-empty spec (or `None`) is replicated. A path is what JAX prints: `params['layers'][0]['w']`.
+A mesh is `data=4,model=2`: its axes in order, each with a number of devices. A spec names the axes
+that split each dimension: `data,None` splits the first over `data`, `data+model` splits a dimension
+over both; an empty spec (or `None`) is replicated. A path is what JAX prints for a leaf of a
+pytree: `params['layers'][0]['w']`.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ from jaxlib.mlir.dialects import sdy
 from ..errors import UsageError, did_you_mean
 
 Spec = tuple[tuple[str, ...], ...]
-"""For each dimension the axes that split it, major first; dimensions left out are whole."""
+"""For each dimension the axes that split it, major first; dimensions beyond are not split."""
 
 
 # Meshes
 
 
 def parse_mesh(text: str) -> dict[str, int]:
-    """The axes of `data=4,model=2`, in order; spaces separate as commas do.
+    """The sizes of the axes of `data=4,model=2`, in order; spaces separate as commas do.
 
     Raises:
-        UsageError: it is not that, an axis is there twice, or a size is not positive.
+        UsageError: the text is malformed, an axis occurs twice, or a size is not positive.
     """
     mesh: dict[str, int] = {}
     for word in re.split(r"[,\s]+", text.strip(", ")):
@@ -49,17 +50,17 @@ def _is_axis(name: str) -> bool:
 
 
 def format_mesh(mesh: Mapping[str, int]) -> str:
-    """A mesh as `parse_mesh` reads it."""
+    """The text of a mesh, as `parse_mesh` reads it."""
     return ",".join(f"{name}={size}" for name, size in mesh.items())
 
 
-def devices_of(mesh: Mapping[str, int]) -> int:
-    """How many devices a mesh has."""
+def device_count(mesh: Mapping[str, int]) -> int:
+    """The number of devices of a mesh."""
     return math.prod(mesh.values())
 
 
 def meshes_of(module: ir.Module | ir.Operation) -> dict[str, dict[str, int]]:
-    """The meshes of a module by the names of their `sdy.mesh` ops; those without axes left out."""
+    """The meshes with axes of a module, by the name of their `sdy.mesh` op."""
     ops = module.operation.regions[0].blocks[0].operations
     found = [op for op in ops if isinstance(op, sdy.MeshOp)]
     meshes = {ir.StringAttr(op.sym_name).value: _axes_of(op) for op in found}
@@ -75,7 +76,7 @@ def _axes_of(op: sdy.MeshOp) -> dict[str, int]:
 
 
 def parse_spec(text: str) -> Spec:
-    """The spec that `data,None` or `data+model` stands for.
+    """The spec of a text such as `data,None` or `data+model`.
 
     Raises:
         UsageError: an entry is neither `None` nor names joined by `+`.
@@ -98,22 +99,22 @@ def _parse_entry(text: str, entry: str) -> tuple[str, ...]:
 
 
 def format_spec(spec: Spec) -> str:
-    """A spec as `parse_spec` reads it."""
+    """The text of a spec, as `parse_spec` reads it."""
     return ",".join("+".join(axes) or "None" for axes in spec)
 
 
-def trimmed(spec: Spec) -> Spec:
-    """A spec without the whole dimensions at its end, which say nothing."""
-    return trimmed(spec[:-1]) if spec and not spec[-1] else spec
+def without_trailing(spec: Spec) -> Spec:
+    """A spec without trailing dimensions that are not split: equal for equal shardings."""
+    return without_trailing(spec[:-1]) if spec and not spec[-1] else spec
 
 
-def misfit(spec: Spec, mesh: Mapping[str, int], shape: Sequence[object]) -> str | None:
-    """Why an array cannot be split like this, and what could be; None where it can.
+def sharding_problem(spec: Spec, mesh: Mapping[str, int], shape: Sequence[object]) -> str | None:
+    """Why an array cannot be split by `spec`, and what could be; None if it can.
 
     Args:
-        spec: how it is to be split.
+        spec: the axes for each dimension.
         mesh: the sizes of the axes.
-        shape: extents; those that are not positive integers (symbolic, dynamic) cannot be split.
+        shape: the array's extents; symbolic and dynamic ones cannot be split.
     """
     named = [axis for axes in spec for axis in axes]
     for axis in named:
@@ -122,9 +123,9 @@ def misfit(spec: Spec, mesh: Mapping[str, int], shape: Sequence[object]) -> str 
                 axis, list(mesh)
             )
         if named.count(axis) > 1:
-            return f"the axis '{axis}' stands there twice; it can split one dimension, once"
+            return f"the axis '{axis}' occurs twice; an axis can split one dimension"
     if len(spec) > len(shape) and named:
-        return f"it has {len(spec)} entries, more than the array has dimensions: {len(shape)}"
+        return f"the spec has {len(spec)} entries, the array has rank {len(shape)}"
     for dimension, axes in enumerate(spec):
         if axes and (why := _indivisible(dimension, axes, mesh, shape)):
             return why
@@ -138,10 +139,10 @@ def _indivisible(
     if _divides(count, shape[dimension]):
         return None
     fitting = [str(d) for d, size in enumerate(shape) if _divides(count, size)]
-    offer = f"dimension {' or '.join(fitting)} does" if fitting else "no dimension does"
+    offer = f"dimension {' or '.join(fitting)} is" if fitting else "no dimension is"
     return (
-        f"dimension {dimension}, of size {shape[dimension]}, does not split into the {count} of "
-        f"'{'+'.join(axes)}'; {offer}"
+        f"dimension {dimension}, of size {shape[dimension]}, is not divisible by the {count} "
+        f"devices of '{'+'.join(axes)}'; {offer}"
     )
 
 
@@ -155,8 +156,8 @@ _PART = r"\.\w+|\[(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^\]]*)\]"
 
 
 @lru_cache(maxsize=4096)
-def prefixes(path: str) -> tuple[str, ...]:
-    """A path and what contains it, the outermost first.
+def path_prefixes(path: str) -> tuple[str, ...]:
+    """The path of a leaf and of everything that contains it, the outermost first.
 
     `params['w'][0]` gives `params`, `params['w']` and `params['w'][0]`.
     """
@@ -166,17 +167,19 @@ def prefixes(path: str) -> tuple[str, ...]:
     return tuple(path[:end] for end in ends) or (path,)
 
 
-def distance(pattern: str, paths: Iterable[str]) -> int | None:
-    """How far above a leaf that goes by one of `paths` a pattern names it; None: not at all.
+def levels_above(pattern: str, paths: Iterable[str]) -> int | None:
+    """How many levels above a leaf a pattern matches: 0 for the leaf itself; None if it does not.
 
-    A pattern is the path of the leaf (0) or of what contains it; `*` stands for anything but
-    brackets, `**` for anything.
+    Args:
+        pattern: the path of the leaf or of what contains it; `*` stands for any text without
+            brackets, `**` for any text.
+        paths: the paths by which the leaf is known.
     """
     expression = _expression(pattern)
     above = [
         up
         for path in paths
-        for up, prefix in enumerate(reversed(prefixes(path)))
+        for up, prefix in enumerate(reversed(path_prefixes(path)))
         if expression.fullmatch(prefix)
     ]
     return min(above, default=None)
@@ -191,13 +194,40 @@ def _expression(pattern: str) -> re.Pattern[str]:
 _WILD = {"*": r"[^\[\]]*", "**": ".*"}
 
 
-def unmatched(pattern: str, paths: Iterable[str]) -> str:
-    """A sentence for a pattern that matches none of `paths`: what is close, else what there is."""
+def suggest_paths(pattern: str, paths: Iterable[str]) -> str:
+    """A sentence on what a pattern that matches none of `paths` could be: close paths, else all."""
     known = list(paths)
-    names = list(dict.fromkeys(prefix for path in known for prefix in prefixes(path)))
+    names = list(dict.fromkeys(prefix for path in known for prefix in path_prefixes(path)))
     offer = did_you_mean(pattern, names)
     more = [f"and {len(known) - _SHOWN} more"] if len(known) > _SHOWN else []
     return offer or f" There is {', '.join(known[:_SHOWN] + more) or 'none'}."
 
 
 _SHOWN = 12
+
+
+# Modules that are partitioned over devices
+
+_PARTITIONS = "mhlo.num_partitions"
+
+
+def is_partitioned(module: ir.ModuleOp | ir.Operation) -> bool:
+    """Whether XLA will split the arrays of a module over several devices."""
+    return _PARTITIONS in module.attributes and module.attributes[_PARTITIONS].value > 1
+
+
+def is_local(op: ir.OpView | ir.Operation) -> bool:
+    """Whether an op of a partitioned program works on one device's own arrays.
+
+    That is so in the body of `jax.shard_map` over all axes of the mesh.
+    """
+    axes: set[str] = set()
+    operation = op.operation
+    while operation.name != "builtin.module":
+        if operation.name == "sdy.manual_computation":
+            axes.update(sdy.ManualAxesAttr(operation.attributes["manual_axes"]))
+        operation = operation.parent.operation
+    if not axes:
+        return False
+    split = {axis for mesh in meshes_of(operation).values() for axis, n in mesh.items() if n > 1}
+    return split <= axes

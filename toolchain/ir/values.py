@@ -5,12 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import BroadcastInDimOp, ConstantOp
-
-from . import constants
 
 
 def shape_of(value: ir.Value) -> tuple[int, ...]:
@@ -123,30 +120,6 @@ def is_all_ones(value: ir.Value) -> bool:
     if found is None or not isinstance(element := element_type(value), ir.IntegerType):
         return False
     return found in ((1 << element.width) - 1, -1)
-
-
-def constant_of(value: ir.Value) -> np.ndarray | None:
-    """The elements of a constant; None for any other value, and for elements in a resource.
-
-    Returns:
-        An array of the value's shape. Types that numpy lacks come widened, exactly: bf16 and f8 as
-        float32, i2 and i4 as int32, ui2 and ui4 as uint32. A splat is a broadcast view.
-    """
-    op = value.owner
-    if not isinstance(op, ConstantOp) or not constants.is_dense(op):
-        return None
-    return constants.elements(op)
-
-
-def array_of(value: ir.Value) -> np.ndarray | None:
-    """The elements of a constant in numpy's or `ml_dtypes`' own type for them, bit for bit.
-
-    Returns:
-        An array of the value's shape, not to be written to; None for any other value, and where
-        the elements are of a type that neither has, or lie in a resource.
-    """
-    op = value.owner
-    return constants.own_elements(op) if isinstance(op, ConstantOp) else None
 
 
 def direction_of(op: stablehlo.CompareOp) -> str:

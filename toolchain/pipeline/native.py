@@ -6,7 +6,7 @@ from jaxlib.mlir import ir, passmanager
 
 from ..ir import register_native_passes
 from ..ir._private import register_inliner
-from ..ir.locations import name_inlined
+from ..ir.locations import restore_name_stacks
 
 NATIVE_PASSES = {
     "canonicalize": "MLIR's own folders and patterns of each dialect",
@@ -89,4 +89,4 @@ def run_native(element: str, module: ir.Module) -> None:
         module.operation
     )
     if "inline" in element:
-        name_inlined(module)
+        restore_name_stacks(module)

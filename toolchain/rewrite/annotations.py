@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from jaxlib.mlir import ir
 
-from ..ir.materialize import is_store
+from ..ir.materialize import is_materialize_call
 
 
 def has_annotation(op: ir.OpView | ir.Operation) -> bool:
     """Whether `op` carries an attribute of another dialect that is not about how it is called."""
     foreign = [name for name in op.attributes if "." in name and not name.startswith("jxc.")]
-    return bool(foreign) and not _is_plain_call(op, foreign) and not is_store(op)
+    return bool(foreign) and not _is_plain_call(op, foreign) and not is_materialize_call(op)
 
 
 _OPTIONS_OF_A_CALL = {"mhlo.backend_config", "mhlo.frontend_attributes", "sdy.sharding_rule"}

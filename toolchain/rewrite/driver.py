@@ -9,13 +9,13 @@ from jaxlib.mlir import ir
 
 from ..cost.rates import SHIPPED_TARGET
 from ..errors import UsageError, did_you_mean
-from ..ir.partitions import is_local, is_partitioned
+from ..ir.shardings import is_local, is_partitioned
 from .context import PassContext
 from .former_names import current_name
 from .module_pass import Option, Pass
 from .rule import Replacement, Rule
 from .statistics import RuleCount
-from .worklist import Sweep
+from .worklist import Worklist
 
 
 def apply_rules(
@@ -40,7 +40,7 @@ def apply_rules(
     active = [rule for rule in rules if _is_active(rule, context)]
     if is_partitioned(module):
         active = [rule if rule.partitioned else _on_one_device(rule) for rule in active]
-    sweep = Sweep(module, active, context, max_num_rewrites)
+    sweep = Worklist(module, active, context, max_num_rewrites)
     with module.context:
         sweep.run()
     return list(sweep.counts.values())

@@ -49,7 +49,7 @@ class ConvergenceError(JxcError):
     """Rules undo each other's work: the message names them. The module is valid as it stands."""
 
 
-class Sweep:
+class Worklist:
     """The state of one run: counts, the budget, who rewrote last, which ops are known and gone.
 
     Args:

@@ -9,7 +9,7 @@ from jaxlib.mlir import ir
 
 from ...errors import JxcError, UsageError
 from ...ir import clone_module
-from ...ir.extra_results import BESIDE
+from ...ir.extra_results import EXTRA_RESULTS
 from ...rewrite import PassContext
 from .. import _private
 from ..interception import compiled_by
@@ -56,7 +56,7 @@ def compile_with(
 def _here(lowered: Lowered, xla_options: Mapping[str, Any] | None, hlo_pass: str | None) -> Any:
     if hlo_pass is None:
         return lowered.compile(xla_options=xla_options)
-    if BESIDE in lowered.module.operation.attributes:
+    if EXTRA_RESULTS in lowered.module.operation.attributes:
         raise UsageError("--hlo-pass: a program that a pass has added results to is run without")
     return compile_through(
         find_hlo_pass(hlo_pass),

@@ -24,13 +24,13 @@ from ...frontend.target import resolve_target
 from ...ir import clone_module, read_module
 from ...ir.hlo import (
     hlo_name,
-    hlo_of_module,
     hlo_signature,
     read_hlo,
-    without_layout,
-    without_places,
+    without_entry_layout,
+    without_stack_frames,
     write_hlo,
 )
+from ...ir.io import hlo_of_module
 from ...rewrite import PassContext
 from ...source import definition_line, home_of, user_line_of_traceback
 from ..targets.build import device_count
@@ -209,8 +209,8 @@ class _Call:
             found = type(returned).__name__
             raise JxcError(f"{where} returned {found}: expected HLO text, or None for no change")
         if self.hlo_pass.stage != "before":
-            returned = without_places(returned)
-        returned = without_layout(returned)
+            returned = without_stack_frames(returned)
+        returned = without_entry_layout(returned)
         made = read_hlo(returned, f"{where} returned HLO that does not parse")
         before, after = map(_spell_signature, (proto, made))
         if before != after:

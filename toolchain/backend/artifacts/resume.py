@@ -16,14 +16,8 @@ from jaxlib.mlir import ir
 
 from ...errors import JxcError, UsageError
 from ...ir import clone_module
-from ...ir.hlo import (
-    hlo_name,
-    hlo_of_module,
-    hlo_signature,
-    read_hlo,
-    without_layout,
-    without_places,
-)
+from ...ir.hlo import hlo_name, hlo_signature, read_hlo, without_entry_layout, without_stack_frames
+from ...ir.io import hlo_of_module
 from ...pipeline import PipelineLike, make_pipeline
 from .. import _private
 from ..from_module import lowered_from_module
@@ -106,7 +100,7 @@ def lowered_from_hlo(text: str, name: str = "<stdin>") -> Optimised:
             signature that cannot be called from here.
     """
     _check(text, name)
-    proto = read_hlo(without_layout(without_places(text)), name)
+    proto = read_hlo(without_entry_layout(without_stack_frames(text)), name)
     parameters, result = hlo_signature(proto)
     results = list(result.tuple_shapes()) if result.is_tuple() else [result]
     if result.is_tuple() and len(results) == 1:

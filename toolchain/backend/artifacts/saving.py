@@ -15,7 +15,7 @@ from jaxlib.mlir import ir
 
 from ...errors import JxcError
 from ...ir import functions, walk
-from ...ir.extra_results import BESIDE
+from ...ir.extra_results import EXTRA_RESULTS
 from ...ir.shardings import Spec
 from .. import _private
 from ..from_module import call_targets, lowered_from_module
@@ -74,7 +74,7 @@ def _replace(path: Path, data: bytes) -> None:
 def describe(executable: Executable | CrossExecutable) -> Header:
     """What `save` writes before an executable."""
     lowered = executable.lowered
-    if BESIDE in lowered.module.operation.attributes:
+    if EXTRA_RESULTS in lowered.module.operation.attributes:
         raise ArtifactError(_INSTRUMENTED)
     _refuse_callbacks(lowered.module)
     called = _called(lowered)

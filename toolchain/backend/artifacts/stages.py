@@ -10,7 +10,8 @@ from typing import Any
 import jax
 
 from ...errors import JxcError, UsageError
-from ...ir.hlo import hlo_of_module, write_hlo
+from ...ir.hlo import write_hlo
+from ...ir.io import hlo_of_module
 from ..lowered import CrossExecutable, Lowered
 from ..targets import Target
 from ..targets.build import Build, build

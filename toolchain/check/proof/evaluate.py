@@ -18,8 +18,9 @@ import z3
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects.stablehlo import BitcastConvertOp, ConstantOp, IotaOp
 
+from ...ir.constants import array_of
 from ...ir.dtypes import numpy_dtype
-from ...ir.values import array_of, element_type, is_complex, shape_of, splat_of, static_shape
+from ...ir.values import element_type, is_complex, shape_of, splat_of, static_shape
 from .elements import Float, Integer, Term, Unmodelled, bits_of_array, element_of
 from .semantics import converted, is_elementwise, meaning
 

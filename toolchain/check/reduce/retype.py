@@ -15,7 +15,8 @@ from jaxlib.mlir.dialects import stablehlo
 
 from ...ir import functions, walk
 from ...ir.build import dense
-from ...ir.values import array_of, is_complex, shape_of, splat_attr
+from ...ir.constants import array_of
+from ...ir.values import is_complex, shape_of, splat_attr
 from .edit import NotApplicable, body, sync_type, terminator
 
 Extents = tuple[int, ...]

@@ -8,7 +8,7 @@ import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects.stablehlo import ConstantOp
 
-from ...ir.constants import elements
+from ...ir.constants import array_of
 from .elements import COMPLEX, Number, beside, cast, dtype_of, parts_of, translate
 from .plan import Plan
 
@@ -21,7 +21,9 @@ def numbers_of(op: ConstantOp) -> list[Number]:
     Raises:
         TypeError, ValueError: they cannot be read.
     """
-    found = elements(op)
+    found = array_of(op.result)
+    if found is None:
+        raise ValueError("a constant that cannot be read")
     if found.size and found.strides and not any(found.strides):
         found = found.reshape(-1)[:1]
     return [cast(number, _spelled(op)) for number in found.reshape(-1).tolist()]

@@ -15,7 +15,7 @@ import numpy as np
 from ...backend.lowered import lower
 from ...errors import UsageError
 from ...ir import clone_module
-from ...ir.inlined import inline_calls
+from ...ir.locations import inline_calls
 from ..debug.signature import Signature
 from .rows import Lengths, check_rows
 from .sizes import POWERS, bucket_of, propose, read_sizes

@@ -16,8 +16,8 @@ from jaxlib.mlir.dialects.stablehlo import ConstantOp
 
 from ...errors import JxcError
 from ...ir import functions, walk
-from ...ir.constants import elements, is_dense
-from ...ir.frames import frames_of, path_of
+from ...ir.constants import array_of
+from ...ir.locations import frames_of, path_of
 from ..debug.finding import place_of
 from .keeping import KEEPS, Rows
 
@@ -138,9 +138,9 @@ def _check_same(one: ir.OpView, other: ir.OpView) -> None:
 
 
 def _is_same_constant(one: ConstantOp, other: ConstantOp) -> bool:
-    if not (is_dense(one) and is_dense(other)):
+    few, many = array_of(one.result), array_of(other.result)
+    if few is None or many is None:
         return False
-    few, many = elements(one), elements(other)
     if few.shape == many.shape:
         return few.tobytes() == many.tobytes()
     if not few.size or not many.size:

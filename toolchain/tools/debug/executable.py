@@ -14,7 +14,7 @@ from ...backend import hook
 from ...backend.extra_results import compile_with_extra_results
 from ...backend.lowered import Executable, Lowered
 from ...ir import clone_module
-from ...ir.extra_results import Added, added_results, drop_added_results
+from ...ir.extra_results import ExtraResults, drop_extra_results, extra_results
 from ...pipeline import make_pipeline, run_pipeline
 from ...rewrite import PassContext
 from .finding import Finding, NanError, bad_results, find, with_statistics
@@ -49,7 +49,7 @@ class Instrumented(Executable):
         xla_options: what it was compiled with.
     """
 
-    added: tuple[Added, ...] = ()
+    added: tuple[ExtraResults, ...] = ()
     xla_options: Mapping[str, Any] | None = field(default=None, compare=False)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -116,7 +116,7 @@ class Instrumented(Executable):
             if len(known) > _KEPT:
                 known.clear()
             module = clone_module(self.lowered.module)
-            drop_added_results(module.operation)
+            drop_extra_results(module.operation)
             infs_text = str(infs).lower()
             text = f"locate-nans{{watch=values infs={infs_text} detail={detail}}}"
             kind = hook.kind_of_platform(self.lowered.platform)
@@ -141,4 +141,4 @@ def compiled(
         UsageError: the program changes arguments in place, and so cannot run twice.
     """
     done = compile_with_extra_results(lowered, module, xla_options)
-    return Instrumented(done, lowered, tuple(added_results(module)), xla_options)
+    return Instrumented(done, lowered, tuple(extra_results(module)), xla_options)

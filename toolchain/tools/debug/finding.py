@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import JxcError
-from ...ir.scopes import scopes_of
+from ...ir.locations import scopes_of
 from ...source import SourceLine, innermost_library_line, innermost_user_line
 from .numbers import COUNT, Statistics
 from .origin import Bad, Recorded, is_infinite, is_nan, is_not_finite

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from jaxlib.mlir import ir
 
-from ...ir.frames import frames_of
+from ...ir.locations import frames_of
 from ...source import SourceLine, innermost_user_line, is_jxc_file
 from .graph import Site
 

@@ -10,8 +10,8 @@ from jaxlib.mlir.dialects.stablehlo import WhileOp
 
 from ...cost.flops import bytes_of, cost_of
 from ...ir import clone_module
-from ...ir.bounds import turns_of
-from ...ir.frames import frames_of
+from ...ir.bounds import trip_count
+from ...ir.locations import frames_of
 from ...pipeline import make_pipeline, run_pipeline
 from ...rewrite import PassContext, Rule
 from ...rewrite.driver import rule_pass
@@ -110,7 +110,7 @@ def _times_of(op: ir.OpView) -> int:
     times, parent = 1, op.operation.parent
     while parent is not None:
         if isinstance(parent.opview, WhileOp):
-            times *= turns_of(parent.opview) or 1
+            times *= trip_count(parent.opview) or 1
         parent = parent.parent
     return times
 

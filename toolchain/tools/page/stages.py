@@ -17,7 +17,7 @@ from jaxlib.mlir import ir
 
 from ...frontend._private import print_numbered
 from ...hlo.frames import Frames, op_name_of
-from ...ir.frames import frames_of, path_of
+from ...ir.locations import frames_of, path_of
 from ...source import SourceLine
 from .links import Links
 

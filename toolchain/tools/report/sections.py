@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ...hlo import SourceLine
-from ...ir.scopes import op_in_scope, primitive_of, scope_of
+from ...ir.locations import op_in_scope, primitive_of, scope_of
 from ...units import show_bytes, show_count
 from .format import kernel_ops, line_of, lines_of, show_seconds
 from .kernels import Kernel, Roofline

@@ -12,7 +12,7 @@ from ...errors import UsageError
 from ...hlo import Instruction, Module, SourceLine
 from ...hlo.work import flops_of, is_free, is_library, stablehlo_name
 from ...ir import walk
-from ...ir.frames import frames_of
+from ...ir.locations import frames_of
 from ...source import innermost_user_line
 from ...units import parse_bytes, parse_count, show_bytes, show_count
 from .collectives import kind_of
