@@ -15,6 +15,7 @@ from ..frontend import LowerRequest, run_request
 from ..frontend.lowering import Lowering
 from ..frontend.lowering import lower as _lower
 from ..ir import clone_module, write_bytecode, write_text
+from ..ir.extra_results import EXTRA_RESULTS
 from ..pipeline import Pipeline, PipelineLike, Report, make_pipeline, run_pipeline
 from ..rewrite import PassContext, promises
 from . import _private, hook
