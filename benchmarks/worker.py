@@ -20,7 +20,7 @@ from compiling import compile_program
 from jax.experimental.compilation_cache import compilation_cache
 from models import MODELS, Program
 
-from jxc.check.sensitivity import compare
+from jxc.check.deviation import compare_calls
 
 CACHE = Path(__file__).parent.parent / "build" / "bench-cache"
 COMPILE_ROUNDS, COMPILE_SECONDS = 3, 4.0
@@ -51,7 +51,7 @@ def measured(name: str, contenders: list[str], rotation: int, rounds: int, secon
     )  # warm-up: imports, first use of XLA
     calls, records = compile_alternately(contenders, rotation, function, args)
     for contender in calls.keys() - {"plain"}:
-        found = compare(calls["plain"], calls[contender], args, {})
+        found = compare_calls(calls["plain"], calls[contender], args, {})
         records[contender] |= {"error": found.error, "sensitivity": found.sensitivity}
         records[contender]["agrees"] = found.agrees
     order = random.Random(rotation)

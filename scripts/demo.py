@@ -26,7 +26,7 @@ from rich.table import Table
 
 import jxc
 from jxc.backend.timing import interleave, ratio
-from jxc.check.sensitivity import Difference, compare
+from jxc.check.deviation import Deviation, compare_calls
 from jxc.ir import count_ops
 
 BATCH, SIZE, ROUNDS = 8, 160, 20
@@ -73,7 +73,7 @@ def main() -> int:
     ours, our_xla_seconds = timed(optimised.compile)
     plain, plain_xla_seconds = timed(lambda: jax.jit(forward).lower(*args).compile())
 
-    difference = compare(plain, ours, args, {})
+    difference = compare_calls(plain, ours, args, {})
     calls = {"plain": lambda: plain(*args), "jxc": lambda: ours(*args)}
     seconds = interleave(calls, options.rounds)
     speedup = ratio(seconds["plain"], seconds["jxc"])
@@ -103,7 +103,7 @@ def by_count(item: tuple[str, int]) -> tuple[int, str]:
     return -item[1], item[0]
 
 
-def verdict(difference: Difference) -> str:
+def verdict(difference: Deviation) -> str:
     word = "agree" if difference.agrees else "[bold red]DIFFER[/bold red]"
     return (
         f"results {word}: {difference.error:.1e} relative at most; plain jax.jit itself moves by "

@@ -28,7 +28,7 @@ sys.path.insert(0, str(ROOT))
 
 from jaxlib.mlir import ir  # noqa: E402
 
-from jxc.check.entries import with_main  # noqa: E402
+from jxc.check.modules import with_main  # noqa: E402
 from jxc.check.proof import Outcome, Verdict, prove_rule  # noqa: E402
 from jxc.ir import functions, make_context, read_module, write_bytecode  # noqa: E402
 from jxc.pipeline import our_passes  # noqa: E402

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from jxc.check.entries import entry_names, with_main
-from jxc.check.variants import Program
+from jxc.check.modules import entry_names, with_main
+from jxc.check.variants import SeedProgram
 from jxc.ir import make_context, read_module
 from jxc.pipeline import our_passes
 from jxc.rewrite import PassContext, Rule
@@ -35,7 +35,7 @@ class Seed:
     is_against: bool
     file: Path
     context: PassContext
-    program: Program
+    program: SeedProgram
 
 
 @cache
@@ -62,7 +62,7 @@ def _seeds(file: Path, piece: str, context: PassContext) -> list[Seed]:
     for name in entry_names(module):
         rule = rule_of(name) or (found[-1].rule if found else "")
         is_against = re.search(r"_not(_|$)", name) is not None and not rule.endswith("-not")
-        program = Program.of(with_main(module, name))
+        program = SeedProgram.of(with_main(module, name))
         found.append(Seed(name, rule, is_against, file, context, program))
     return found
 

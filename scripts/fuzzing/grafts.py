@@ -16,8 +16,8 @@ from pathlib import Path
 
 from jaxlib.mlir import ir
 
-from jxc.check.entries import entry_names, with_main
-from jxc.check.variants import NotValid, Plan, Program, rebuild
+from jxc.check.modules import entry_names, with_main
+from jxc.check.variants import NotValid, SeedProgram, Variation, rebuild
 from jxc.check.variants.elements import COMPLEX, ELEMENTS, family
 from jxc.ir import functions, make_context, read_module, walk
 
@@ -68,11 +68,11 @@ def _split(text: str) -> Iterator[str]:
 
 
 @cache
-def _programs(file: int, piece: int) -> list[Program]:
+def _programs(file: int, piece: int) -> list[SeedProgram]:
     """The functions of a piece that stand for themselves, have static shapes and can be run."""
     module = read_module(_pieces()[file][piece], make_context(), name="lit")
     found = [with_main(module, name) for name in entry_names(module)]
-    return [Program.of(each) for each in found if _is_plain(each)]
+    return [SeedProgram.of(each) for each in found if _is_plain(each)]
 
 
 def _is_plain(module: ir.Module) -> bool:
@@ -101,7 +101,7 @@ def graft(w: Writer, file: int | None = None) -> int | None:
     return None
 
 
-def _drawn(w: Writer, program: Program) -> Graft | None:
+def _drawn(w: Writer, program: SeedProgram) -> Graft | None:
     """The program with types that occur around it, mostly."""
     try:
         module = rebuild(program, _plan(w, program.types))
@@ -112,7 +112,7 @@ def _drawn(w: Writer, program: Program) -> Graft | None:
     return _taken(main) if max(sizes, default=0) <= _LARGEST else None
 
 
-def _plan(w: Writer, kinds: Sequence[ir.Type]) -> Plan:
+def _plan(w: Writer, kinds: Sequence[ir.Type]) -> Variation:
     tensors = [kind for kind in kinds if isinstance(kind, ir.RankedTensorType)]
     named = dict.fromkeys(str(kind.element_type) for kind in tensors)
     elements = {name: _element(w, name) for name in named} if w.chance(0.7) else {}
@@ -125,7 +125,7 @@ def _plan(w: Writer, kinds: Sequence[ir.Type]) -> Plan:
         if w.chance(0.05) and known:
             extents[w.random.choice(known)] = 0
     wildness = w.random.choice((0.0, 0.0, 0.5, 1.0, 2.0))
-    return Plan(random.Random(w.random.random()), elements, extents, wildness)
+    return Variation(random.Random(w.random.random()), elements, extents, wildness)
 
 
 def _element(w: Writer, name: str) -> str:

@@ -16,9 +16,8 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from jxc.check import CannotRun, Interpreter, compare_modules
-from jxc.check.bisect import bisect
-from jxc.check.compare import Report as CompareReport
-from jxc.check.verify import contract_of
+from jxc.check.compare import Comparison
+from jxc.check.verify import bisect, contract_of
 from jxc.errors import JxcError
 from jxc.ir import clone_module, count_ops, make_context, read_module, write_text
 from jxc.pipeline import run_pipeline
@@ -179,7 +178,7 @@ class Campaign:
         self.tally.comparisons += tally
         return None
 
-    def _note_xla(self, report: CompareReport, contract: Contract) -> None:
+    def _note_xla(self, report: Comparison, contract: Contract) -> None:
         if "xla" in report.runs.values():
             self.on_xla += 1
             self.is_interpreted &= contract != exact

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from jxc.check import compare_modules
-from jxc.check.extents import at_extent
 from jxc.check.inputs import CannotRun
-from jxc.check.reference import Unrounded, in_float64
+from jxc.check.modules import at_size
+from jxc.check.reference import Float64Evaluation, in_float64
 from jxc.check.run import shared_interpreter
 from jxc.check.verify import verify_modules
 from jxc.ir import make_context, read_module
@@ -98,7 +98,7 @@ def test_integers_that_no_rounding_decides_must_be_equal():
 
 def test_float64_has_no_rounding():
     third = np.full(64, 1 / 3, np.float32)
-    [reference] = Unrounded(SUM, shared_interpreter()).references([third, third, -third])
+    [reference] = Float64Evaluation(SUM, shared_interpreter()).references([third, third, -third])
     assert reference.exact.dtype == np.float64
     assert (reference.exact == np.float64(third[0])).all()
     assert reference.eps == np.finfo(np.float32).eps
@@ -133,6 +133,6 @@ def test_dynamic_extents_are_drawn():
 def test_extents_that_are_not_valid_are_told():
     kind = "tensor<2xf32>"
     cut = _module(f"%r = stablehlo.slice %x [1:3] : ({DYNAMIC}) -> {kind}", f"%x: {DYNAMIC}", kind)
-    assert "tensor<3xf32>" in str(at_extent(cut, 3))
-    with pytest.raises(CannotRun, match="not valid at extent 1"):
-        at_extent(cut, 1)
+    assert "tensor<3xf32>" in str(at_size(cut, 3))
+    with pytest.raises(CannotRun, match="not valid at size 1"):
+        at_size(cut, 1)

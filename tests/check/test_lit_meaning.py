@@ -10,9 +10,8 @@ import pytest
 from jaxlib.mlir import ir
 
 from jxc.check import compare_modules
-from jxc.check.entries import entry_names, function_text, with_main
-from jxc.check.extents import static_pairs
 from jxc.check.inputs import KINDS, CannotRun
+from jxc.check.modules import entry_names, function_text, static_pairs, with_main
 
 from ..lit_cases import FILES, FOLDER, Rewritten, Run, rewrite, runs
 

@@ -14,7 +14,7 @@ from random import Random
 import pytest
 from jaxlib.mlir import ir
 
-from jxc.check.variants import NotValid, Plan, Program, context_for, rebuild, try_rule
+from jxc.check.variants import NotValid, SeedProgram, Variation, context_for, rebuild, try_rule
 from jxc.ir import ModuleSyntaxError, clone_module, make_context, read_module, walk
 from jxc.rewrite import apply_rules, exact
 
@@ -25,35 +25,35 @@ DYNAMIC = ir.ShapedType.get_dynamic_size()
 ELEMENTS = ("i1", "ui8", "f8E4M3FN", "f4E2M1FN", "complex<f32>")
 
 
-def _elements(program: Program) -> list[str]:
+def _elements(program: SeedProgram) -> list[str]:
     kinds = [kind for kind in program.types if isinstance(kind, ir.RankedTensorType)]
     names = list(dict.fromkeys(str(kind.element_type) for kind in kinds))
     return [name for name in names if name != "i1" or len(names) == 1]
 
 
-def _extents(program: Program) -> list[int]:
+def _extents(program: SeedProgram) -> list[int]:
     kinds = [kind for kind in program.types if isinstance(kind, ir.RankedTensorType)]
     return sorted({n for kind in kinds for n in kind.shape if n > 1})
 
 
-def _with(program: Program, **changes: dict) -> ir.Module:
-    return rebuild(program, Plan(Random(0), **changes))
+def _with(program: SeedProgram, **changes: dict) -> ir.Module:
+    return rebuild(program, Variation(Random(0), **changes))
 
 
-def _of_element(element: str) -> Callable[[Program], Iterator[ir.Module]]:
+def _of_element(element: str) -> Callable[[SeedProgram], Iterator[ir.Module]]:
     """The element type of the first value exchanged: others may be indices."""
 
-    def feed(program: Program) -> Iterator[ir.Module]:
+    def feed(program: SeedProgram) -> Iterator[ir.Module]:
         with suppress(NotValid):
             yield _with(program, elements=dict.fromkeys(_elements(program)[:1], element))
 
     return feed
 
 
-def _of_extent(extent: int) -> Callable[[Program], Iterator[ir.Module]]:
+def _of_extent(extent: int) -> Callable[[SeedProgram], Iterator[ir.Module]]:
     """All extents exchanged, and each alone."""
 
-    def feed(program: Program) -> Iterator[ir.Module]:
+    def feed(program: SeedProgram) -> Iterator[ir.Module]:
         found = _extents(program)
         for chosen in [found, *([size] for size in found if len(found) > 1)]:
             with suppress(NotValid):
@@ -62,7 +62,7 @@ def _of_extent(extent: int) -> Callable[[Program], Iterator[ir.Module]]:
     return feed
 
 
-def _of_token(program: Program) -> Iterator[ir.Module]:
+def _of_token(program: SeedProgram) -> Iterator[ir.Module]:
     found = with_token(program.module)
     if found is not None:
         yield found

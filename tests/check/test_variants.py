@@ -17,7 +17,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import AddOp, BroadcastInDimOp, SliceOp, SubtractOp
 
-from jxc.check.variants import NotValid, Program, context_for, try_rule, vary
+from jxc.check.variants import NotValid, SeedProgram, context_for, try_rule, vary
 from jxc.ir import build, make_context, read_module
 from jxc.ir.values import as_result, is_complex, is_splat, shape_of
 from jxc.rewrite import PassContext, Rule, exact, rule
@@ -32,7 +32,7 @@ EXAMPLES_UNTIL_CHECKED = 100
 
 def _campaign(
     rule: Rule,
-    programs: Sequence[tuple[Program, PassContext]],
+    programs: Sequence[tuple[SeedProgram, PassContext]],
     examples: int,
     phases: Sequence[Phase] = tuple(Phase),
 ) -> Counter[str]:
@@ -177,7 +177,7 @@ def test_a_wrong_rule_is_found(wrong: Rule) -> None:
     assert trial.checked
     assert not trial.difference
     with pytest.raises(AssertionError, match="differs"):
-        _campaign(wrong, [(Program.of(module), PassContext())], 200, [Phase.generate])
+        _campaign(wrong, [(SeedProgram.of(module), PassContext())], 200, [Phase.generate])
 
 
 def test_a_rule_that_never_fires_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,7 +201,7 @@ def test_variants_differ_in_every_way() -> None:
         assert any(part in text for text in made), part
 
 
-def _text_of(program: Program, number: int) -> str:
+def _text_of(program: SeedProgram, number: int) -> str:
     try:
         return str(vary(program, Random(number)))
     except NotValid:

@@ -1,15 +1,19 @@
-"""Verdicts on pipelines, and who is to blame."""
+"""Verdicts on pipelines, the contracts of their rules, limits of time, and bisection."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import AddOp
+from jaxlib.mlir.dialects.stablehlo import AddOp, SineOp
 
 import jxc
+from jxc.check.compare import Deadline
+from jxc.check.variants import try_rule
 from jxc.check.verify import blame, verify_pipeline
-from jxc.ir import make_context, read_module
+from jxc.ir import build, make_context, read_module
+from jxc.rewrite import PassContext
 
 X = np.linspace(-1, 1, 8, dtype=np.float32)
 
@@ -82,3 +86,71 @@ def test_functions_with_pytrees_and_integers():
         return {"a": tree["x"] @ tree["x"].T, "b": n // 3 + 0}
 
     assert jxc.verify(f, {"x": np.ones((3, 2), np.float32)}, np.arange(5)).agrees
+
+
+def sine_off_by(ulps, promised):
+    """A rule that moves sin(x) by `ulps` units in the last place, and promises `promised`."""
+
+    @jxc.rule(jxc.approximates(ulps=promised))
+    def sine_plus_ulps(op: SineOp) -> ir.Value | None:
+        """sin(x) -> sin(x) moved by some ulps."""
+        kind = op.result.type
+        if "f64" in str(kind):
+            return None
+        integer = ir.RankedTensorType.get(kind.shape, ir.IntegerType.get_signless(32))
+        wide = ir.RankedTensorType.get(kind.shape, ir.F64Type.get())
+        sine = stablehlo.convert(kind, stablehlo.sine(stablehlo.convert(wide, op.operand)))
+        bits = stablehlo.bitcast_convert(integer, sine)
+        return stablehlo.bitcast_convert(kind, stablehlo.add(bits, build.splat(ulps, integer)))
+
+    return sine_plus_ulps
+
+
+def test_approximation_beyond_its_ulps_differs():
+    verdict = jxc.verify(jnp.sin, X, pipeline=[sine_off_by(4, promised=1)])
+    assert not verdict.agrees
+    assert str(verdict.report.contract) == "approximates(ulps=1)"
+    assert jxc.verify(jnp.sin, X, pipeline=[sine_off_by(4, promised=5)]).agrees
+
+
+def test_rule_checker_holds_a_rule_to_its_ulps():
+    module = jxc.lower(jnp.sin, X).module
+    assert try_rule(sine_off_by(4, promised=1), module, PassContext()).difference
+    assert not try_rule(sine_off_by(1, promised=2), module, PassContext()).difference
+
+
+def test_loosest_contract_counts():
+    def program(x):
+        return jnp.sin(x) + jnp.sum(x)
+
+    lying = sine_off_by(100, promised=100)
+    verdict = jxc.verify(program, X, pipeline=["O2", lying])
+    assert str(verdict.report.contract) == "approximates(ulps=100)"
+
+
+def test_repr_is_one_line_and_print_is_the_report():
+    verdict = jxc.verify(program, X)
+    assert repr(verdict) == "<jxc.verify @main: same (exact), 15 draws>"
+    assert str(verdict).startswith("@main: same (exact) on normal (interpreter)")
+
+
+def long_loop(x):
+    """200 iterations, in total about 5 s on the interpreter."""
+    return jax.lax.fori_loop(0, 200, lambda _, y: jnp.tanh(y @ y * 0.1), x)
+
+
+def test_large_loop_is_judged_through_xla():
+    verdict = jxc.verify(long_loop, np.eye(32, dtype=np.float32))
+    assert verdict.agrees
+    assert set(verdict.report.runs.values()) == {"xla"}
+    assert "the interpreter would take about" in next(iter(verdict.report.reasons.values()))
+
+
+def test_time_limit_says_what_was_not_checked():
+    shown = []
+    module = jxc.lower(program, X).module
+    [verdict] = verify_pipeline(module, "O2", deadline=Deadline(0.0, shown.append))
+    assert verdict.agrees and verdict.draws == 1
+    assert verdict.unfinished == "not checked: the limit of 0 s is over"
+    assert str(verdict).endswith("[1 draws]; not checked: the limit of 0 s is over")
+    assert shown == [0, 1]

@@ -13,7 +13,7 @@ import pytest
 from jaxlib.mlir import ir
 
 from jxc.backend import _private
-from jxc.check.entries import main_type
+from jxc.check.modules import main_type
 from jxc.hlo import parse_hlo
 from jxc.ir import clone_module
 from jxc.rewrite import Rule

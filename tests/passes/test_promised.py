@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from jaxlib.mlir import ir
 
-from jxc.check.entries import entry_names, main_type, with_main
 from jxc.check.inputs import make_inputs, specs_of
+from jxc.check.modules import entry_names, main_type, with_main
 from jxc.check.run import shared_interpreter
 from jxc.pipeline import make_pipeline
 from jxc.rewrite import exact

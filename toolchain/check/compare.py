@@ -1,11 +1,18 @@
-"""Whether two modules mean the same: run both on the same arguments, and compare what comes out."""
+"""Two modules on the same arguments: run, and judged output by output.
+
+Under `exact` the reference interpreter runs both modules, and every bit must agree. XLA runs what
+the interpreter cannot run or would take too long for, and everything under the other contracts. XLA
+rounds where it likes, so a result through XLA is compared with the program's float64 evaluation
+(`reference`) by the bounds of `judge`.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from time import monotonic
 from typing import TypeAlias
 
 import numpy as np
@@ -13,28 +20,29 @@ from jaxlib.mlir import ir
 
 from ..ir import walk
 from ..rewrite import Contract, exact
-from .entries import main_type
 from .inputs import KINDS, CannotRun, make_inputs, specs_of
-from .judge import differing_beyond_rounding, differing_bits, differing_by_spread
-from .reference import Unrounded, precision_of
+from .judge import differing_beyond_rounding, differing_beyond_ulps, differing_bits
+from .modules import main_type
+from .reference import INTERPRETER_SECONDS, Float64Evaluation, interpreter_seconds, too_slow
 from .run import Interpreter, XlaProgram, shared_interpreter
 
 Judge: TypeAlias = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""From an output expected and found to a mask of the elements that differ too much."""
 
 _TRIANGULAR_SOLVE = re.compile(r"lapack_[sdcz]trsm_ffi")
 
 
 @dataclass(frozen=True)
-class Difference:
+class Mismatch:
     """The first element in which two runs differ.
 
     Attributes:
-        kind: which arguments it was found with, one of `inputs.KINDS`.
+        kind: the kind of arguments that shows it, one of `inputs.KINDS` or "mild".
         inputs: the arguments.
-        output: which output, complex ones counting twice: real part, imaginary part.
-        index: the element of it.
-        expected: what the first module gives there.
-        found: what the second module gives there.
+        output: the index of the output; complex ones count twice: real part, imaginary part.
+        index: the index of the element.
+        expected: the element in the first module's output.
+        found: the element in the second module's output.
         count: how many elements of that output differ.
         size: how many elements it has.
     """
@@ -49,9 +57,9 @@ class Difference:
     size: int
 
     def __str__(self) -> str:
-        place = f"output {self.output}{list(self.index) if self.index else ''}"
+        element = f"output {self.output}{list(self.index) if self.index else ''}"
         lines = [
-            f"{place}: expected {self.expected!r}, found {self.found!r} "
+            f"{element}: expected {self.expected!r}, found {self.found!r} "
             f"({self.count} of {self.size} elements differ), on {self.kind} arguments:"
         ]
         lines += [f"  argument {i}: {_short(array)}" for i, array in enumerate(self.inputs)]
@@ -59,20 +67,22 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Report:
-    """What comparing two modules gave.
+class Comparison:
+    """The result of comparing two modules.
 
     Attributes:
         contract: how far the second may be from the first.
-        runs: for each kind of arguments, what it ran on: "interpreter" or "xla".
-        reasons: why it did not run, or not on the interpreter, by kind of arguments.
+        runs: for each kind of arguments that ran, the engine: "interpreter" or "xla".
+        reasons: for each kind of arguments, why it did not run, or not on the interpreter.
         difference: the first one found, if any.
+        was_stopped: whether the deadline left out some arguments.
     """
 
     contract: Contract
     runs: dict[str, str]
     reasons: dict[str, str]
-    difference: Difference | None = None
+    difference: Mismatch | None = None
+    was_stopped: bool = False
 
     @property
     def ran(self) -> bool:
@@ -81,7 +91,7 @@ class Report:
 
     @property
     def agrees(self) -> bool:
-        """Whether they ran, and gave the same wherever they did."""
+        """Whether they ran, and agreed on every kind of arguments that did."""
         return self.ran and self.difference is None
 
     def __str__(self) -> str:
@@ -102,22 +112,22 @@ def compare_modules(
     seed: int = 0,
     bound: int = 4,
     interpreter: Interpreter | None = None,
-) -> Report:
+    deadline: Deadline | None = None,
+) -> Comparison:
     """Run two modules on the same arguments and compare, output by output.
 
-    Under `exact` the reference interpreter runs both, and every bit must agree, all NaNs being one;
-    what it cannot run goes through XLA. Under the other contracts XLA runs both. Through XLA a
-    float may be as far from its value in float64 as rounding explains, see `judge`, and
-    edge values are "mild" ones then, see `inputs.KINDS`.
+    Through XLA, and under contracts other than `exact`, edge values are "mild" ones, see
+    `inputs.KINDS`: XLA flushes denormal numbers.
 
     Args:
         before: the module that is right; static shapes.
-        after: the one in question; @main has the same types.
+        after: the one in question; @main has the same type.
         contract: how far it may move a result.
         kinds: which arguments to draw, see `inputs.KINDS`.
         seed: of the arguments.
         bound: small integers are less than this.
         interpreter: where to run; the process's own when None.
+        deadline: asked before each kind of arguments; what is left out by it has a reason.
 
     Raises:
         ValueError: the two differ in the type of @main.
@@ -125,22 +135,56 @@ def compare_modules(
     signature = main_type(before)
     if str(signature) != str(main_type(after)):
         raise ValueError(f"@main is {signature} before and {main_type(after)} after")
-    runner = _Runner(before, after, contract, interpreter or shared_interpreter())
-    report = Report(contract, {}, {})
+    comparer = _Comparer(before, after, contract, interpreter or shared_interpreter())
+    report = Comparison(contract, {}, {})
     try:
         specs = specs_of(signature.inputs)
     except CannotRun as error:
-        return Report(contract, {}, {"any": str(error)})
+        return Comparison(contract, {}, {"any": str(error)})
     for kind in kinds if specs else kinds[:1]:
         drawn = "mild" if kind == "edge" and contract != exact else kind
-        difference = runner.run(drawn, make_inputs(specs, drawn, seed, bound=bound), report)
+        if deadline is not None and deadline.is_over():
+            report.reasons[drawn] = str(deadline)
+            return replace(report, was_stopped=True)
+        difference = comparer.run(drawn, make_inputs(specs, drawn, seed, bound=bound), report)
         if difference is not None:
-            return Report(contract, report.runs, report.reasons, difference)
+            return Comparison(contract, report.runs, report.reasons, difference)
     return report
 
 
 @dataclass
-class _Runner:
+class Deadline:
+    """When a check is to stop, and who is told about each set of arguments.
+
+    Attributes:
+        seconds: the limit, from the creation of this value; None for no limit.
+        progress: called before each set of arguments with the number of sets run so far.
+    """
+
+    seconds: float | None = None
+    progress: Callable[[int], None] | None = None
+    draws: int = 0
+
+    def __post_init__(self) -> None:
+        self._start = monotonic()
+
+    def is_over(self) -> bool:
+        """Whether the time is used up. At least one set of arguments is always run."""
+        if self.progress is not None:
+            self.progress(self.draws)
+        if self.draws and self.seconds is not None and monotonic() - self._start > self.seconds:
+            return True
+        self.draws += 1
+        return False
+
+    def __str__(self) -> str:
+        return f"not checked: the limit of {self.seconds:g} s is over"
+
+
+@dataclass
+class _Comparer:
+    """Runs two modules, and keeps what one set of arguments shares with the next."""
+
     before: ir.Module
     after: ir.Module
     contract: Contract
@@ -152,27 +196,35 @@ class _Runner:
         return [XlaProgram(module) for module in (self.before, self.after)]
 
     @cached_property
-    def unrounded(self) -> Unrounded:
-        """The right one, to forgive rounding by."""
-        return Unrounded(self.before, self.interpreter)
+    def evaluation(self) -> Float64Evaluation:
+        return Float64Evaluation(self.before, self.interpreter)
 
-    def run(self, kind: str, inputs: list[np.ndarray], report: Report) -> Difference | None:
-        """Compare on one set of arguments; says in `report` how it went."""
+    @cached_property
+    def seconds(self) -> float:
+        """An estimate of how long the interpreter takes for the slower of the two."""
+        return max(map(interpreter_seconds, (self.before, self.after)))
+
+    def run(self, kind: str, inputs: list[np.ndarray], report: Comparison) -> Mismatch | None:
+        """Compare on one set of arguments; writes into `report` what ran, or why not."""
         try:
             expected, found, by = self._results(kind, inputs, report)
-            unrounded = None if by == "interpreter" else self.unrounded
-            judged = judges(self.before, inputs, unrounded, has_edges=kind == "mild")
+            if by == "interpreter":
+                judged: Sequence[Judge] = [differing_bits] * len(expected)
+            else:
+                judged = judges(self.evaluation, inputs, self.contract, has_edges=kind == "mild")
         except CannotRun as error:
             report.reasons[kind] = str(error)
             return None
         report.runs[kind] = by
-        return first_difference(kind, inputs, expected, found, judged)
+        return first_mismatch(kind, inputs, expected, found, judged)
 
     def _results(
-        self, kind: str, inputs: list[np.ndarray], report: Report
+        self, kind: str, inputs: list[np.ndarray], report: Comparison
     ) -> tuple[list[np.ndarray], list[np.ndarray], str]:
         if self.contract == exact:
             try:
+                if self.seconds > INTERPRETER_SECONDS:
+                    raise CannotRun(too_slow(self.seconds))
                 both = [self.interpreter.run(m, inputs) for m in (self.before, self.after)]
                 return both[0], both[1], "interpreter"
             except CannotRun as error:
@@ -182,23 +234,24 @@ class _Runner:
 
 
 def judges(
-    module: ir.Module,
+    evaluation: Float64Evaluation,
     inputs: Sequence[np.ndarray],
-    unrounded: Unrounded | None,
+    contract: Contract,
     *,
     has_edges: bool = False,
 ) -> list[Judge]:
-    """For each output of @main, what says where two of it differ.
+    """For each output of a module, the judge of two results through XLA.
 
     Args:
-        module: the program.
-        inputs: what it ran on.
-        unrounded: the same program, to forgive rounding; None to compare bits.
-        has_edges: whether there are NaNs and infinities among the inputs, of which XLA is no judge.
+        evaluation: of the module that is right.
+        inputs: the arguments.
+        contract: how far a result may move; `exact` is judged as rounding, as XLA rounds freely.
+        has_edges: whether NaNs and infinities are among the arguments; XLA does not decide those.
 
     Raises:
-        CannotRun: there are edges, and the interpreter cannot evaluate the program.
+        CannotRun: nothing evaluates the module, or there are edges and the interpreter cannot.
     """
+<<<<<<< HEAD
     precision = precision_of(module)
     if unrounded is None:
         return [differing_bits] * len(precision)
@@ -231,42 +284,30 @@ def _differing_where_finite(judge: Judge, expected: np.ndarray, found: np.ndarra
     """Where two outputs differ by `judge`; elements that are not finite in `expected` never do."""
     is_decided = np.isfinite(expected) if expected.dtype.kind == "f" else True
     return judge(expected, found) & is_decided
+=======
+    references = evaluation.references(inputs, or_xla=not has_edges)
+    if contract.kind == "approximates":
+        ulps = contract.ulps
+        return [partial(differing_beyond_ulps, reference=each, ulps=ulps) for each in references]
+    return [partial(differing_beyond_rounding, reference=each) for each in references]
+>>>>>>> ef23f16 (check: one judge with one margin; approximates(ulps=n) is held to n ulps; large loops are judged through XLA)
 
 
-def first_difference(
+def first_mismatch(
     kind: str,
     inputs: Sequence[np.ndarray],
     expected: Sequence[np.ndarray],
     found: Sequence[np.ndarray],
     judged: Sequence[Judge],
-) -> Difference | None:
+) -> Mismatch | None:
     """The first element of the first output in which two runs differ, if any do."""
     for output, (a, b, judge) in enumerate(zip(expected, found, judged, strict=True)):
         differs = judge(a, b)
         if differs.any():
-            return _first(kind, inputs, output, a, b, differs)
+            index = tuple(int(i) for i in np.unravel_index(int(differs.argmax()), differs.shape))
+            count, size = int(differs.sum()), differs.size
+            return Mismatch(kind, tuple(inputs), output, index, a[index], b[index], count, size)
     return None
-
-
-def _first(
-    kind: str,
-    inputs: Sequence[np.ndarray],
-    output: int,
-    expected: np.ndarray,
-    found: np.ndarray,
-    differs: np.ndarray,
-) -> Difference:
-    index = tuple(int(i) for i in np.unravel_index(int(differs.argmax()), differs.shape))
-    return Difference(
-        kind,
-        tuple(inputs),
-        output,
-        index,
-        expected[index],
-        found[index],
-        int(differs.sum()),
-        differs.size,
-    )
 
 
 def _short(array: np.ndarray) -> str:

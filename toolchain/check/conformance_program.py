@@ -23,8 +23,8 @@ from jaxlib.mlir.dialects import func
 from jaxlib.mlir.passmanager import PassManager
 
 from ..ir import _private, clone_module, functions, make_context, read_module
-from .entries import main_type
 from .inputs import CannotRun, Spec, is_float, specs_of
+from .modules import main_type
 from .run import Interpreter, run_xla, shared_interpreter
 
 Run = Callable[[ir.Module, Sequence[np.ndarray]], list[np.ndarray]]

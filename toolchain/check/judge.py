@@ -1,41 +1,49 @@
-"""Whether two outputs are the same: bit for bit, or as near as rounding explains."""
+"""The one judge of a difference between two runs: none, rounding, or wrong.
+
+`jxc verify`, the checker of rules and `jxc compile --diff-plain` all decide here, by one `MARGIN`.
+Each output comes with a `Reference`: its value without the program's rounding, and the same after
+each input moved by one ulp. (`reference` evaluates the module in float64. `deviation` has callables
+only, and takes the results of the first.) A contract of `approximates(ulps=n)` is held to n ulps
+where the program rounds only once, see `differing_beyond_ulps`.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+import ml_dtypes
 import numpy as np
 
-MARGIN = 8.0
-"""Times the error that the first program makes, or that an ulp of its inputs makes, that the second
-may make. Another order of summation moves each of many partial sums by an ulp or so, one ulp of
-input moves all of them at once: the two are of one size, and this leaves room for chance."""
+from .inputs import is_float
 
-SPREAD = 64.0
-"""How many ulps, of the largest magnitude in an output, it may move where there is no evaluation in
-float64 to judge by. Rounding errors of a sum grow with the root of its length and with its largest
-terms, and the largest magnitude of the output stands for these."""
+MARGIN = 8.0
+"""How many times the error of the first program, or the effect of one ulp of input, is rounding.
+
+Another order of summation moves each of many partial sums by about one ulp; one ulp of input moves
+all of them at once. Both have the same size, and this factor leaves room for chance."""
 
 
 @dataclass(frozen=True)
 class Reference:
-    """One output of the program evaluated without its rounding.
+    """One output of the program without its rounding, as far as that is known.
 
     Attributes:
-        exact: in float64; integers as they are.
-        moved: the same on inputs one ulp away.
-        eps: of the type that the output has in the program itself; 0 where it is not a float.
-        tiny: the least normal number of that type.
+        exact: the values: in float64, or as the program itself gives them; integers as they are.
+        moved: the same on inputs that are each one ulp away, see `moved_by_ulp`.
+        eps: relative spacing of the type that the output has in the program; 0 for integers.
+        tiny: the smallest normal number of that type.
+        rounds_once: whether `exact` is in float64 and the program has at most one op that rounds.
     """
 
     exact: np.ndarray
     moved: np.ndarray
     eps: float
     tiny: float
+    rounds_once: bool = False
 
 
 def differing_bits(expected: np.ndarray, found: np.ndarray) -> np.ndarray:
-    """Where two outputs differ in any bit, all NaNs being one."""
+    """A mask of the elements that differ in any bit; all NaNs count as one value."""
     if expected.dtype.kind != "f":
         return np.asarray(expected != found)
     both_nan = np.isnan(expected) & np.isnan(found)
@@ -43,51 +51,108 @@ def differing_bits(expected: np.ndarray, found: np.ndarray) -> np.ndarray:
     return ~(same | both_nan)
 
 
-def differing_by_spread(expected: np.ndarray, found: np.ndarray, eps: float) -> np.ndarray:
-    """Where two outputs lie more than `SPREAD` ulps of the largest magnitude apart."""
-    if expected.dtype.kind != "f":
-        return np.asarray(expected != found)
-    bound = SPREAD * eps * _scale(expected)
-    return ~_is_near(expected, found, bound)
-
-
 def differing_beyond_rounding(
-    expected: np.ndarray, found: np.ndarray, reference: Reference
+    expected: np.ndarray, found: np.ndarray, reference: Reference, margin: float = MARGIN
 ) -> np.ndarray:
-    """Where `found` is further from the true value than rounding can bring it.
+    """A mask of the elements of `found` that are further from the true value than by rounding.
 
-    The bound is over the output: `MARGIN` times the largest error of `expected` against the float64
-    evaluation, or what an ulp of input moves that by, or an ulp of its largest magnitude. What is
-    NaN or infinite in both must be so in `found`; where `expected` and float64 disagree on that,
-    the program overflows on the way, another order may do so elsewhere, and the element decides
-    nothing. An integer may differ only where rounding decides it: float64, or float64 an ulp away,
-    differs from `expected` too.
+    The bound holds for the whole output: `margin` times the largest of three errors, that of
+    `expected`, the effect of one ulp of input, and one ulp of the largest magnitude. NaN and
+    infinity must be where they are in both `expected` and the reference. Where these two disagree
+    about it, the program overflows on the way, another order of operations may overflow elsewhere,
+    and the element is not judged. An integer may differ only where rounding decides its value: the
+    reference, or the reference one ulp away, differs from `expected` too.
     """
     exact = reference.exact
     if expected.dtype.kind != "f":
         return np.asarray((expected != found) & (exact == expected) & (reference.moved == exact))
     finite = np.isfinite(expected) & np.isfinite(exact)
-    with np.errstate(all="ignore"):
-        errors = [
-            _largest(expected - exact, finite),
-            _largest(reference.moved - exact, finite & np.isfinite(reference.moved)),
-            reference.eps * _scale(exact[finite]),
-            reference.tiny,
-        ]
-    decided = finite | (np.isnan(expected) & np.isnan(exact)) | (expected == exact)
+    bound = margin * rounding_error(expected, reference)
     wanted = np.where(finite, exact, expected.astype(np.float64))
-    return decided & ~_is_near(wanted, found, MARGIN * max(errors))
+    return _is_decided(expected, exact) & ~_is_near(wanted, found, bound)
+
+
+def differing_beyond_ulps(
+    expected: np.ndarray, found: np.ndarray, reference: Reference, ulps: float
+) -> np.ndarray:
+    """A mask of the elements of `found` that break the contract `approximates(ulps=...)`.
+
+    Where the program rounds once, an element may be `ulps` units in the last place of its own type
+    from the float64 value: the unit is the spacing of that type at the value. A float64 output gets
+    one ulp more, the error of the reference itself. Where the program rounds more than once, other
+    roundings hide a few ulps, and the bound is that of `differing_beyond_rounding`, with `ulps` as
+    its margin where that is larger.
+    """
+    if expected.dtype.kind != "f" or not reference.rounds_once:
+        return differing_beyond_rounding(expected, found, reference, max(MARGIN, ulps))
+    exact = reference.exact
+    finite = np.isfinite(expected) & np.isfinite(exact)
+    unit = _spacing(np.where(finite, exact, 0.0), reference)
+    allowed = ulps + (reference.eps <= np.finfo(np.float64).eps)
+    # XLA flushes denormal numbers to zero: the smallest normal number is within the bound.
+    bound = np.maximum(allowed * unit, reference.tiny)
+    wanted = np.where(finite, exact, expected.astype(np.float64))
+    return _is_decided(expected, exact) & ~_is_near(wanted, found, bound)
+
+
+def rounding_error(expected: np.ndarray, reference: Reference) -> float:
+    """The largest error that rounding explains in one output: of `expected`, or of one ulp."""
+    exact, moved = reference.exact, reference.moved
+    finite = np.isfinite(expected) & np.isfinite(exact)
+    with np.errstate(all="ignore"):
+        return max(
+            _largest(expected - exact, finite),
+            _largest(moved - exact, finite & np.isfinite(moved)),
+            reference.eps * _largest(exact, np.isfinite(exact)),
+            reference.tiny,
+        )
+
+
+def moved_by_ulp(array: np.ndarray) -> np.ndarray:
+    """The array in float64 (or complex128), each float one ulp of its own type up or down.
+
+    The directions are random and always the same: errors of one sign would cancel in differences.
+    Other types stay as they are.
+    """
+    if array.dtype.kind != "c" and not is_float(array.dtype):
+        return array
+    part = array.real.dtype if array.dtype.kind == "c" else array.dtype
+    signs = np.random.default_rng(0).choice((-1.0, 1.0), array.shape)
+    with np.errstate(all="ignore"):
+        return widest(array) * (1 + signs * precision_of_type(part)[0])
+
+
+def widest(array: np.ndarray) -> np.ndarray:
+    """The array in float64 or complex128; integers as they are."""
+    if array.dtype.kind == "c":
+        return array.astype(np.complex128)
+    return array.astype(np.float64) if is_float(array.dtype) else array
+
+
+def precision_of_type(dtype: np.dtype) -> tuple[float, float]:
+    """Relative spacing and smallest normal number of a float type; zeros for other types."""
+    if not is_float(dtype):
+        return 0.0, 0.0
+    info = ml_dtypes.finfo(dtype)
+    return float(info.eps), float(info.tiny)
+
+
+def _spacing(values: np.ndarray, reference: Reference) -> np.ndarray:
+    """The distance between neighbours of the output's type at each value."""
+    _, exponents = np.frexp(np.maximum(np.abs(values), reference.tiny))
+    return np.ldexp(reference.eps, exponents - 1)
+
+
+def _is_decided(expected: np.ndarray, exact: np.ndarray) -> np.ndarray:
+    finite = np.isfinite(expected) & np.isfinite(exact)
+    return finite | (np.isnan(expected) & np.isnan(exact)) | (expected == exact)
 
 
 def _largest(errors: np.ndarray, where: np.ndarray) -> float:
     return float(np.abs(errors[where]).max(initial=0.0))
 
 
-def _scale(values: np.ndarray) -> float:
-    return float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
-
-
-def _is_near(expected: np.ndarray, found: np.ndarray, bound: float) -> np.ndarray:
+def _is_near(expected: np.ndarray, found: np.ndarray, bound: float | np.ndarray) -> np.ndarray:
     both_nan = np.isnan(expected) & np.isnan(found)
     with np.errstate(all="ignore"):
         near = np.abs(expected.astype(np.float64) - found) <= bound

@@ -1,38 +1,64 @@
-"""A program without its rounding: every float a float64, to judge other roundings by."""
+"""A module evaluated in float64: the reference that other roundings are judged by.
+
+Every float type of the module becomes float64. The result, on the given inputs and on inputs one
+ulp away, goes to `judge`. The StableHLO interpreter evaluates it where that takes seconds at most,
+see `interpreter_seconds`; XLA evaluates the rest.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property, partial
 
-import ml_dtypes
 import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
-from ..cost.flops import total_of
+from ..cost.flops import MOVEMENT, cost_of
+from ..ir.bounds import turns_of
 from ..ir.module import functions
 from ..ir.retype import retype
-from .entries import main_type
-from .inputs import CannotRun, Spec, is_float, specs_of
-from .judge import Reference
+from ..ir.values import element_type
+from .inputs import CannotRun, Spec, specs_of
+from .judge import Reference, moved_by_ulp, precision_of_type, widest
+from .modules import main_type
 from .run import Interpreter, XlaProgram
 
-_LARGE = 500_000
-"""From how many flops on XLA stands in for the interpreter where it may: that needs half a
-microsecond or more for each, XLA a tenth of a second to compile."""
+PREFER_XLA_SECONDS = 0.25
+"""Above this estimate XLA evaluates a reference where it may; it compiles in about 0.1 s."""
 
-_TOO_LARGE = 100_000_000
-"""From how many flops on the interpreter is not asked: it would not be done in its 20 seconds."""
+INTERPRETER_SECONDS = 1.0
+"""Above this estimate for one run the interpreter is not tried: a check takes 30 runs or more."""
+
+_SECONDS_PER_ELEMENT = 0.3e-6  # of the interpreter, for each flop and each element of a result
+_SECONDS_PER_OP = 10e-6
 
 _OPAQUE = frozenset({"stablehlo.custom_call", "stablehlo.bitcast_convert"})
+_NOT_ROUNDING = MOVEMENT | frozenset(
+    [
+        "abs",
+        "and",
+        "clamp",
+        "compare",
+        "constant",
+        "is_finite",
+        "maximum",
+        "minimum",
+        "negate",
+        "not",
+        "or",
+        "select",
+        "sign",
+        "xor",
+    ]
+)
 
 
-class Unrounded:
-    """A program with float64 for every float: what other roundings are judged by.
+class Float64Evaluation:
+    """A module with float64 for every float.
 
     Args:
-        module: the program; is not to change.
+        module: the module; is not to change.
         interpreter: runs it where it can.
     """
 
@@ -40,33 +66,40 @@ class Unrounded:
         self._module, self._interpreter = module, interpreter
 
     def references(self, inputs: Sequence[np.ndarray], *, or_xla: bool = True) -> list[Reference]:
-        """For each output of @main, widened as `run.widen` does, what it would be unrounded.
+        """A reference for each output of @main, split into parts as `run.widen` does.
 
-        On the interpreter, which is the judge of what is NaN (XLA's convolutions skip a padded zero
-        that meets an infinite weight, or do not); through XLA where it cannot run the program, or
-        takes long, if that is wanted.
+        The interpreter decides what is NaN: XLA's convolutions may skip a padded zero that meets an
+        infinite weight. A module that has no float64 evaluation, because it reads the bits of
+        floats or calls out, is its own reference: on XLA, in its own types.
 
         Args:
-            inputs: what @main takes.
-            or_xla: whether XLA may stand in.
+            inputs: the arguments of @main.
+            or_xla: whether XLA may evaluate what the interpreter cannot run, or runs too slowly.
 
         Raises:
-            CannotRun: nothing runs the program, it reads the bits of floats, or leaves StableHLO.
+            CannotRun: nothing evaluates the module.
         """
-        draws = [[_widest(a) for a in inputs], [_widest(_next_ulp(a)) for a in inputs]]
-        exact, moved = self._run(draws, or_xla)
-        results = specs_of(main_type(self._module).results)
-        kinds = [kind for spec in results for kind in _parts(spec)]
+        moved = [moved_by_ulp(array) for array in inputs]
+        is_wide = True
+        try:
+            exact, near = self._run([[widest(a) for a in inputs], moved], or_xla)
+        except CannotRun:
+            if not or_xla:
+                raise
+            is_wide, own = False, XlaProgram(self._module)
+            narrow = [a.astype(b.dtype) for a, b in zip(moved, inputs, strict=True)]
+            exact, near = ([widest(a) for a in own(draw)] for draw in (inputs, narrow))
+        kinds = _part_types(specs_of(main_type(self._module).results))
         return [
-            Reference(a, b, *_precision(kind))
-            for a, b, kind in zip(exact, moved, kinds, strict=True)
+            Reference(a, b, *precision_of_type(kind), rounds_once=is_wide and self._rounds_once)
+            for a, b, kind in zip(exact, near, kinds, strict=True)
         ]
 
     def _run(self, draws: Sequence[list[np.ndarray]], or_xla: bool) -> list[list[np.ndarray]]:
-        if self._flops >= _TOO_LARGE and not or_xla:
-            raise CannotRun(f"{self._flops:,} flops are too many for the interpreter")
-        if self._flops >= _LARGE:
-            # What an ulp of input moves is a size: nobody asks it where there is a NaN.
+        if self._seconds >= INTERPRETER_SECONDS and not or_xla:
+            raise CannotRun(too_slow(self._seconds))
+        if self._seconds >= PREFER_XLA_SECONDS:
+            # Only the size of what an ulp of input moves is used, also where there are NaNs.
             first = self._compiled if or_xla else partial(self._interpreter.run, self._wide)
             return [first(draws[0]), self._compiled(draws[1])]
         try:
@@ -85,9 +118,77 @@ class Unrounded:
         return XlaProgram(self._wide)
 
     @cached_property
-    def _flops(self) -> int:
-        """Of all functions; a loop counts as one turn."""
-        return sum(total_of(each.regions[0]).flops or 0 for each in functions(self._wide).values())
+    def _seconds(self) -> float:
+        return interpreter_seconds(self._module)
+
+    @cached_property
+    def _rounds_once(self) -> bool:
+        return rounds_once(self._module)
+
+
+def interpreter_seconds(module: ir.Module) -> float:
+    """An estimate of the seconds that the interpreter takes for one run of @main.
+
+    Flops and elements of results, times the trip counts of the loops around them; a loop whose trip
+    count is not known counts as one iteration. Dynamic extents count as nothing.
+    """
+    bodies = {name: each.regions[0] for name, each in functions(module).items()}
+    done: dict[str, float] = {}
+
+    def of_region(region: ir.Region) -> float:
+        return sum(of_op(op) for block in region.blocks for op in block.operations)
+
+    def of_function(name: str) -> float:
+        if name not in done:
+            done[name] = 0.0  # a recursive call, which StableHLO does not have
+            done[name] = of_region(bodies[name]) if name in bodies else 0.0
+        return done[name]
+
+    def of_op(op: ir.OpView) -> float:
+        match op:
+            case stablehlo.WhileOp():
+                return (turns_of(op) or 1) * sum(map(of_region, op.regions))
+            case stablehlo.IfOp() | stablehlo.CaseOp():
+                return max(map(of_region, op.regions))
+        if op.operation.name == "func.call":
+            return of_function(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
+        cost = cost_of(op)
+        flops = cost.flops or 0 if cost is not None else 0
+        elements = sum(_elements(value.type) for value in op.results)
+        return _SECONDS_PER_OP + _SECONDS_PER_ELEMENT * (flops + elements)
+
+    return of_function("main")
+
+
+def too_slow(seconds: float) -> str:
+    """Why the interpreter is not tried, as a reason for a report."""
+    return f"the interpreter would take about {seconds:,.0f} s"
+
+
+def _elements(kind: ir.Type) -> int:
+    if not isinstance(kind, ir.RankedTensorType) or not kind.has_static_shape:
+        return 0
+    return int(np.prod(kind.shape, dtype=object))
+
+
+def rounds_once(module: ir.Module) -> bool:
+    """Whether @main has at most one op that rounds, outside of regions and calls."""
+    (block,) = functions(module)["main"].regions[0].blocks
+    ops = [op for op in block.operations if _rounds(op)]
+    return not ops or (len(ops) == 1 and not ops[0].regions)
+
+
+def _rounds(op: ir.OpView) -> bool:
+    name = op.operation.name.removeprefix("stablehlo.").removeprefix("chlo.")
+    if name in _NOT_ROUNDING or name == "func.return":
+        return False
+    return name == "func.call" or any(_is_inexact(value) for value in (*op.results, *op.operands))
+
+
+def _is_inexact(value: ir.Value) -> bool:
+    if not isinstance(value.type, ir.RankedTensorType):
+        return False
+    return isinstance(element_type(value), ir.FloatType | ir.ComplexType)
 
 
 def in_float64(module: ir.Module) -> ir.Module:
@@ -100,12 +201,6 @@ def in_float64(module: ir.Module) -> ir.Module:
         return retype(module, _wide_type, _wide_op)
     except ir.MLIRError as error:
         raise CannotRun(f"no float64 evaluation: {str(error).splitlines()[0]}") from error
-
-
-def precision_of(module: ir.Module) -> list[float]:
-    """The unit roundoff of each output of @main, as `run.widen` splits them; 0 for integers."""
-    specs = specs_of(main_type(module).results)
-    return [_precision(kind)[0] for spec in specs for kind in _parts(spec)]
 
 
 def _wide_type(kind: ir.Type) -> ir.Type:
@@ -134,40 +229,16 @@ def _wide_op(op: ir.OpView, operands: list[ir.Value]) -> list[ir.Value] | None:
         wide = _wide_type(constant.type)
         return [constant if wide == constant.type else stablehlo.convert(wide, constant)]
     if "algorithm" in op.attributes and name == "stablehlo.dot_general":
-        return _plain_dot(op, operands)
+        # The algorithm names types of its own: a plain product has none.
+        kind = _wide_type(op.result.type)
+        return [stablehlo.dot_general(kind, *operands, op.dot_dimension_numbers)]
     return None
 
 
-def _plain_dot(op: stablehlo.DotGeneralOp, operands: list[ir.Value]) -> list[ir.Value]:
-    """A product without the algorithm that it asks for, which is one of other types."""
-    kind = _wide_type(op.result.type)
-    return [stablehlo.dot_general(kind, *operands, op.dot_dimension_numbers)]
-
-
-def _parts(spec: Spec) -> list[np.dtype]:
-    """The dtypes of an output's parts: two for complex numbers."""
-    if spec.dtype.kind == "c":
-        return [np.dtype(np.float32 if spec.dtype.itemsize == 8 else np.float64)] * 2
-    return [spec.dtype]
-
-
-def _precision(dtype: np.dtype) -> tuple[float, float]:
-    if not is_float(dtype):
-        return 0.0, 0.0
-    info = ml_dtypes.finfo(dtype)
-    return float(info.eps), float(info.tiny)
-
-
-def _widest(array: np.ndarray) -> np.ndarray:
-    if array.dtype.kind == "c":
-        return array.astype(np.complex128)
-    return array.astype(np.float64) if is_float(array.dtype) else array
-
-
-def _next_ulp(array: np.ndarray) -> np.ndarray:
-    """Each float one ulp of its own type further from zero; other arguments as they are."""
-    if array.dtype.kind != "c" and not is_float(array.dtype):
-        return array
-    part = array.real.dtype if array.dtype.kind == "c" else array.dtype
-    with np.errstate(all="ignore"):
-        return _widest(array) * (1 + _precision(part)[0])
+def _part_types(specs: Iterable[Spec]) -> list[np.dtype]:
+    """The dtypes of the outputs' parts: two for complex numbers."""
+    found: list[np.dtype] = []
+    for spec in specs:
+        part = np.dtype(np.float32 if spec.dtype.itemsize == 8 else np.float64)
+        found += [part] * 2 if spec.dtype.kind == "c" else [spec.dtype]
+    return found

@@ -1,67 +1,97 @@
-"""Whether a pipeline, or a second module, keeps a program's meaning: several draws, one verdict."""
+"""Whether a pipeline, or a second module, keeps a program's meaning.
+
+`verify_modules` draws arguments several times and compares; `verify_pipeline` does so for a module
+before and after a pipeline, and then for the same program with each dimension at size 1 and 0;
+`blame` bisects a pipeline for the pass and the rewrite that break a module.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
 
 from ..errors import JxcError, UsageError
-from ..ir import clone_module
-from ..pipeline import Pipeline, PipelineLike, make_pipeline, run_pipeline
-from ..pipeline import Report as RunReport
+from ..ir import clone_module, walk
+from ..pipeline import Pipeline, PipelineLike, Report, Step, make_pipeline, run_pipeline
+from ..pipeline.native import run_native
 from ..rewrite import Contract, PassContext, exact, reassociates
-from .bisect import Culprit, bisect
-from .compare import Report, compare_modules
-from .entries import entry_names, with_main
-from .extents import static_pairs
+from .compare import Comparison, Deadline, compare_modules
 from .inputs import CannotRun
-from .other_extents import at_other_extents
+from .judge import MARGIN
+from .modules import entry_names, is_dynamic, main_type, static_pairs, with_main
+from .variants import NotValid, SeedProgram, Variation, rebuild
 
 CONTRACTS = {"exact": exact, "reassociates": reassociates}
 
+_MOST_OPS, _MOST_SIZES = 400, 4  # limits on trying other sizes: ops of a program, sizes replaced
+_REWRITE_LIMIT = "max_num_rewrites"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Verdict:
-    """What comparing one function before and after gave.
+    """The result of comparing one function before and after; `print` shows it in full.
 
     Attributes:
         function: the function's name, without the @.
-        report: the draw that differed, or the last one.
+        report: the comparison that found a difference, or the last one.
         draws: how many sets of arguments were compared.
-        elsewhere: how many more were, with extents of the program made 1 or 0.
-        program: the program at other extents that differed; None where it is the function itself.
+        elsewhere: how many more were, on the program with a dimension of size 1 or 0.
+        program: the program of other sizes that differed; None where it is the function itself.
+        unfinished: why not all sets of arguments were compared; empty where all were.
     """
 
     function: str
-    report: Report
+    report: Comparison
     draws: int
     elsewhere: int = 0
     program: ir.Module | None = None
+    unfinished: str = ""
 
     @property
     def agrees(self) -> bool:
-        """Whether it ran and gave the same on every draw."""
+        """Whether it ran and agreed on every set of arguments."""
         return self.report.agrees
 
     def __str__(self) -> str:
         more = f", {self.elsewhere} with other extents" if self.elsewhere else ""
-        return f"@{self.function}: {self.report} [{self.draws} draws{more}]"
+        text = f"@{self.function}: {self.report} [{self.draws} draws{more}]"
+        return f"{text}; {self.unfinished}" if self.unfinished else text
+
+    def __repr__(self) -> str:
+        report = self.report
+        state = "same" if self.agrees else "differs" if report.ran else "could not run"
+        draws = self.draws + self.elsewhere
+        return f"<jxc.verify @{self.function}: {state} ({report.contract}), {draws} draws>"
 
 
-def contract_of(pipeline: Pipeline, report: RunReport) -> Contract:
-    """The loosest contract among the rules that fired. MLIR's own passes count as exact."""
+def contract_of(pipeline: Pipeline, report: Report) -> Contract:
+    """The loosest contract among the rules that fired. MLIR's own passes count as exact.
+
+    In ulps of a result, `reassociates` is as loose as `judge.MARGIN`.
+    """
     rules = [rule for step in pipeline.steps if step.python for rule in step.python.rules]
-    loose = {rule.name for rule in rules if rule.contract != exact}
-    return reassociates if loose & report.hits.keys() else exact
+    fired = [rule.contract for rule in rules if rule.name in report.hits]
+    return max(fired, key=_looseness, default=exact)
+
+
+def _looseness(contract: Contract) -> float:
+    return MARGIN if contract == reassociates else contract.ulps
 
 
 def verify_modules(
-    before: ir.Module, after: ir.Module, *, contract: Contract = exact, seeds: int = 3
+    before: ir.Module,
+    after: ir.Module,
+    *,
+    contract: Contract = exact,
+    seeds: int = 3,
+    deadline: Deadline | None = None,
 ) -> list[Verdict]:
     """Compare each public function of two modules on generated arguments.
 
@@ -70,6 +100,7 @@ def verify_modules(
         after: the one in question, with the same public functions.
         contract: how far it may move a result.
         seeds: how many times to draw arguments of each kind.
+        deadline: when to stop.
 
     Raises:
         JxcError: the modules have no public function in common, or its type differs.
@@ -77,59 +108,131 @@ def verify_modules(
     names = [name for name in entry_names(before) if name in entry_names(after)]
     if not names:
         raise JxcError("the modules have no public function in common: nothing to compare")
-    return [_verdict(before, after, name, contract, seeds) for name in names]
+    deadline = deadline or Deadline()
+    return [_verdict(before, after, name, contract, seeds, deadline) for name in names]
 
 
 def _verdict(
-    before: ir.Module, after: ir.Module, name: str, contract: Contract, seeds: int
+    before: ir.Module,
+    after: ir.Module,
+    name: str,
+    contract: Contract,
+    seeds: int,
+    deadline: Deadline,
 ) -> Verdict:
-    draws, report = 0, Report(contract, {}, {})
+    verdict = Verdict(name, Comparison(contract, {}, {}), 0)
     try:
         for pair in static_pairs(with_main(before, name), with_main(after, name)):
             for seed in range(seeds):
-                report = compare_modules(*pair, contract=contract, seed=seed)
-                draws += len(report.runs)
-                if not report.agrees:
-                    return Verdict(name, report, draws)
+                report = compare_modules(*pair, contract=contract, seed=seed, deadline=deadline)
+                if report.was_stopped:
+                    verdict = replace(verdict, unfinished=str(deadline))
+                if report.ran or not verdict.report.ran:
+                    verdict = replace(verdict, report=report)
+                verdict = replace(verdict, draws=verdict.draws + len(report.runs))
+                if report.difference is not None or verdict.unfinished:
+                    return verdict
     except CannotRun as error:
-        report = Report(contract, {}, {"any": str(error)})
+        verdict = replace(verdict, report=Comparison(contract, {}, {"any": str(error)}))
     except ValueError as error:
         raise JxcError(f"@{name}: {error}") from error
-    return Verdict(name, report, draws)
+    return verdict
 
 
 def verify_pipeline(
-    module: ir.Module, pipeline: PipelineLike, *, context: PassContext | None = None, seeds: int = 3
+    module: ir.Module,
+    pipeline: PipelineLike,
+    *,
+    context: PassContext | None = None,
+    seeds: int = 3,
+    deadline: Deadline | None = None,
 ) -> list[Verdict]:
     """Compare a module with itself after a pipeline, by the loosest contract that was used.
 
-    Where they agree, the same for the module with an extent made 1 or 0, each in turn: rules that
-    count on more are found out there.
+    A program that agrees is compared again with each of its dimensions at size 1 and 0, which
+    finds rules that rely on larger sizes.
     """
     steps, known = make_pipeline(pipeline), context or PassContext()
-    verdicts = _compared(module, steps, known, seeds)
+    deadline = deadline or Deadline()
+    verdicts = _compared(module, steps, known, seeds, deadline)
     if not all(verdict.agrees for verdict in verdicts):
         return verdicts
-    return [_elsewhere(module, verdict, steps, known) for verdict in verdicts]
+    return [_at_other_sizes(module, verdict, steps, known, deadline) for verdict in verdicts]
 
 
 def _compared(
-    module: ir.Module, steps: Pipeline, context: PassContext, seeds: int
+    module: ir.Module, steps: Pipeline, context: PassContext, seeds: int, deadline: Deadline
 ) -> list[Verdict]:
     after, contract = _after(module, steps, context)
-    return verify_modules(module, after, contract=contract, seeds=seeds)
+    return verify_modules(module, after, contract=contract, seeds=seeds, deadline=deadline)
 
 
-def _elsewhere(
-    module: ir.Module, verdict: Verdict, steps: Pipeline, context: PassContext
+def _at_other_sizes(
+    module: ir.Module,
+    verdict: Verdict,
+    steps: Pipeline,
+    context: PassContext,
+    deadline: Deadline,
 ) -> Verdict:
-    """The verdict, with what the program does at other extents."""
-    for program in at_other_extents(with_main(module, verdict.function)):
-        [found] = _compared(program, steps, context, seeds=1)
+    for program in programs_of_other_sizes(with_main(module, verdict.function)):
+        if verdict.unfinished:
+            break
+        [found] = _compared(program, steps, context, 1, deadline)
         if found.report.difference is not None:
             return replace(found, function=verdict.function, program=program)
-        verdict = replace(verdict, elsewhere=verdict.elsewhere + found.draws)
+        draws = verdict.elsewhere + found.draws
+        verdict = replace(verdict, elsewhere=draws, unfinished=found.unfinished)
     return verdict
+
+
+def programs_of_other_sizes(module: ir.Module) -> Iterator[ir.Module]:
+    """The program with one size of its arguments replaced by 1, or by 0, wherever it occurs.
+
+    The largest sizes come first. What is not valid then is left out, and so are large programs.
+
+    Args:
+        module: has one function, @main.
+    """
+    inlined = clone_module(module)
+    run_native("inline{default-pipeline=},symbol-dce", inlined)
+    if is_dynamic(module) or sum(1 for _ in walk(module.operation)) > _MOST_OPS:
+        return
+    program = SeedProgram.of(inlined)
+    kinds = [k for k in main_type(module).inputs if isinstance(k, ir.RankedTensorType)]
+    sizes = sorted({size for kind in kinds for size in kind.shape if size > 1}, reverse=True)
+    for size, other in product(sizes[:_MOST_SIZES], (1, 0)):
+        try:
+            yield rebuild(program, Variation(Random(0), extents={size: other}))
+        except NotValid:
+            continue
+
+
+def _after(module: ir.Module, steps: Pipeline, context: PassContext) -> tuple[ir.Module, Contract]:
+    copy = clone_module(module)
+    return copy, contract_of(steps, run_pipeline(copy, steps, context))
+
+
+@dataclass(frozen=True)
+class Culprit:
+    """The first step of a pipeline after which a module is wrong.
+
+    Attributes:
+        index: the step's position in the pipeline, from 0.
+        step: the step.
+        rule: the rule whose application makes it wrong; None for a pass without rules.
+        application: which rewrite of that pass it is, from 1.
+    """
+
+    index: int
+    step: Step
+    rule: str | None = None
+    application: int = 0
+
+    def __str__(self) -> str:
+        which = f"pass {self.step.name!r}, step {self.index + 1} of the pipeline"
+        if self.rule is None:
+            return which
+        return f"rule {self.rule!r}, rewrite {self.application} of {which}"
 
 
 def blame(
@@ -146,9 +249,61 @@ def blame(
     return bisect(module, steps, context or PassContext(), is_wrong)
 
 
-def _after(module: ir.Module, steps: Pipeline, context: PassContext) -> tuple[ir.Module, Contract]:
-    copy = clone_module(module)
-    return copy, contract_of(steps, run_pipeline(copy, steps, context))
+def bisect(
+    module: ir.Module,
+    pipeline: Pipeline,
+    context: PassContext,
+    is_wrong: Callable[[ir.Module], bool],
+) -> Culprit | None:
+    """The first pass, and in it the first rewrite, after which `is_wrong` holds.
+
+    Args:
+        module: the module before the pipeline.
+        pipeline: its result is wrong.
+        context: what rules may depend on.
+        is_wrong: the test; a wrong module is assumed to stay wrong.
+
+    Returns:
+        None where no step makes the module wrong.
+    """
+
+    def after(steps: tuple[Step, ...]) -> tuple[ir.Module, Report]:
+        copy = clone_module(module)
+        return copy, run_pipeline(copy, Pipeline(steps, pipeline.library), context)
+
+    count = _first(len(pipeline.steps), lambda n: is_wrong(after(pipeline.steps[:n])[0]))
+    if count is None or count == 0:
+        return None
+    before, step = pipeline.steps[: count - 1], pipeline.steps[count - 1]
+    culprit = Culprit(count - 1, step)
+    rewrites = sum(rule.hits for rule in after(pipeline.steps[:count])[1].steps[-1].rules)
+    if (
+        step.python is None
+        or _REWRITE_LIMIT not in step.python.options_by_parameter
+        or not rewrites
+    ):
+        return culprit
+
+    def limited(limit: int) -> tuple[Step, ...]:
+        return (*before, replace(step, options={**step.options, _REWRITE_LIMIT: limit}))
+
+    number = _first(rewrites, lambda n: is_wrong(after(limited(n))[0]))
+    if not number:
+        return culprit
+    counts = [after(limited(n))[1].steps[-1].rules for n in (number - 1, number)]
+    fired = next(b.name for a, b in zip(*counts, strict=True) if a.hits != b.hits)
+    return replace(culprit, rule=fired, application=number)
+
+
+def _first(count: int, holds: Callable[[int], bool]) -> int | None:
+    """The smallest n up to `count` from which on `holds` is true; None if it is false there."""
+    if not holds(count):
+        return None
+    low, high = -1, count
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
 
 
 def save_inputs(verdict: Verdict, path: Path) -> None:
@@ -169,7 +324,7 @@ def save_inputs(verdict: Verdict, path: Path) -> None:
 def verify(
     fn: Callable[..., Any], /, *args: Any, pipeline: PipelineLike = "O2", **kwargs: Any
 ) -> Verdict:
-    """Whether a function means the same after a pipeline, on arguments like the given ones.
+    """Check that a function means the same after a pipeline, on generated arguments.
 
     Args:
         fn: the function, or what `jax.jit` made of one.
@@ -178,7 +333,8 @@ def verify(
         kwargs: the same, by name.
 
     Returns:
-        The verdict; its text shows the first difference and the arguments that show it.
+        The verdict: `agrees` says whether the meaning is kept; `print` shows the first difference
+        and the arguments that show it.
 
     Raises:
         JxcError: the function cannot be traced, or a pass failed.

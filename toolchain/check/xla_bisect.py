@@ -15,11 +15,10 @@ from jaxlib.mlir import ir
 
 from ..ir import _private, read_module, write_bytecode
 from ..rewrite import reassociates
-from .compare import Difference, Report, first_difference, judges
-from .entries import entry_names, main_type, with_main
-from .extents import static_pairs
+from .compare import Comparison, Mismatch, first_mismatch, judges
 from .inputs import CannotRun, make_inputs, specs_of
-from .reference import Unrounded
+from .modules import entry_names, main_type, static_pairs, with_main
+from .reference import Float64Evaluation
 from .run import run_xla, shared_interpreter
 
 KINDS = ("normal", "mild", "small")
@@ -40,7 +39,7 @@ class XlaVerdict:
     """
 
     function: str
-    report: Report
+    report: Comparison
     culprit: str | None = None
     disable: str | None = None
 
@@ -75,7 +74,7 @@ def verify_xla(module: ir.Module, *, seeds: int = 3) -> list[XlaVerdict]:
 
 
 def _verdict(name: str, module: ir.Module, seeds: int) -> XlaVerdict:
-    report = Report(reassociates, {}, {})
+    report = Comparison(reassociates, {}, {})
     try:
         for static, _ in static_pairs(module, module):
             specs = specs_of(main_type(static).inputs)
@@ -98,12 +97,14 @@ def _difference(
     inputs: Sequence[np.ndarray],
     expected: list[np.ndarray],
     found: list[np.ndarray],
-) -> Difference | None:
-    judged = judges(module, inputs, Unrounded(module, shared_interpreter()))
-    return first_difference(kind, inputs, expected, found, judged)
+) -> Mismatch | None:
+    evaluation = Float64Evaluation(module, shared_interpreter())
+    return first_mismatch(kind, inputs, expected, found, judges(evaluation, inputs, reassociates))
 
 
-def _blamed(name: str, module: ir.Module, report: Report, expected: list[np.ndarray]) -> XlaVerdict:
+def _blamed(
+    name: str, module: ir.Module, report: Comparison, expected: list[np.ndarray]
+) -> XlaVerdict:
     assert report.difference is not None
     kind, inputs = report.difference.kind, report.difference.inputs
 

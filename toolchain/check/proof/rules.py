@@ -10,8 +10,8 @@ from jaxlib.mlir import ir
 
 from ...ir import clone_module
 from ...rewrite import TARGETS, PassContext, Rule, apply_rules, exact
-from ..entries import main_type
 from ..inputs import CannotRun
+from ..modules import main_type
 from ..run import shared_interpreter
 from .prove import Outcome, Verdict, prove
 from .variants import INTEGERS, variants

@@ -13,10 +13,9 @@ from ...errors import JxcError
 from ...ir import clone_module, walk
 from ...pipeline import Pipeline, PipelineLike, make_pipeline, run_pipeline
 from ...rewrite import PassContext, exact
-from ..compare import Report, compare_modules
-from ..entries import with_main
-from ..extents import static_pairs
+from ..compare import Comparison, compare_modules
 from ..inputs import CannotRun
+from ..modules import static_pairs, with_main
 from ..run import Interpreter
 from ..verify import Verdict, contract_of
 from .reducer import reduce_module
@@ -121,7 +120,7 @@ class _Test:
         contract = self.found.report.contract
         after = clone_module(module)
         used = contract_of(self.pipeline, run_pipeline(after, self.pipeline, self.context))
-        nothing = Report(contract, {}, {})
+        nothing = Comparison(contract, {}, {})
         if contract == exact != used:
             return Verdict("main", nothing, 0)
         report, draws = nothing, 0

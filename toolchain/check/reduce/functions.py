@@ -9,7 +9,7 @@ from jaxlib.mlir import ir
 from ...ir import functions
 from ...ir.values import is_used
 from ...pipeline.native import run_native
-from ..entries import with_main
+from ..modules import with_main
 from .edit import NotApplicable, body, entry, keep_arguments, remove_dead, set_outputs, terminator
 from .search import Search, shrink
 

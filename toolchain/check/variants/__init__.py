@@ -6,21 +6,30 @@ from random import Random
 
 from jaxlib.mlir import ir
 
-from .plan import Plan, draw_plan
-from .program import Program
+from .plan import Variation, draw_plan
+from .program import SeedProgram
 from .rebuild import NotValid, rebuild
 from .trial import Trial, context_for, try_rule
 
-__all__ = ["NotValid", "Plan", "Program", "Trial", "context_for", "rebuild", "try_rule", "vary"]
+__all__ = [
+    "NotValid",
+    "SeedProgram",
+    "Trial",
+    "Variation",
+    "context_for",
+    "rebuild",
+    "try_rule",
+    "vary",
+]
 
 
-def vary(program: Program, random: Random, *, mild: bool = False) -> ir.Module:
+def vary(program: SeedProgram, random: Random, *, mild: bool = False) -> ir.Module:
     """A variant of a program, verified, in the same context.
 
     Args:
         program: the model.
         random: where everything is drawn from; what it draws first of all changes nothing.
-        mild: whether to draw no greatest floats as constants, see `Plan`.
+        mild: whether to draw no greatest floats as constants, see `Variation`.
 
     Raises:
         NotValid: what was drawn is no valid program; draw again.

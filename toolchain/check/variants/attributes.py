@@ -15,7 +15,7 @@ from jaxlib.mlir.dialects import stablehlo
 
 from ...ir.values import element_type, shape_of
 from .convolution import vary_convolution
-from .plan import DYNAMIC, Plan
+from .plan import DYNAMIC, Variation
 
 Attributes: TypeAlias = dict[str, ir.Attribute]
 Values: TypeAlias = Sequence[ir.Value]
@@ -23,7 +23,7 @@ Values: TypeAlias = Sequence[ir.Value]
 _DIRECTIONS = ("EQ", "NE", "LT", "LE", "GT", "GE")
 
 
-def varied(op: ir.OpView, operands: Values, plan: Plan) -> Attributes:
+def varied(op: ir.OpView, operands: Values, plan: Variation) -> Attributes:
     """All attributes of an op, for its new operands."""
     same = {name: op.attributes[name] for name in op.attributes if op.operation.name != _CONSTANT}
     vary = _VARY.get(op.operation.name)
@@ -41,7 +41,7 @@ def _integer(number: int) -> ir.Attribute:
     return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
 
 
-def _slice(op: stablehlo.SliceOp, operands: Values, plan: Plan) -> Attributes:
+def _slice(op: stablehlo.SliceOp, operands: Values, plan: Variation) -> Attributes:
     old, new = shape_of(op.operand), shape_of(operands[0])
     taken = zip(op.start_indices, op.limit_indices, op.strides, strict=True)
     cuts = [_cut(cut, a, b, plan) for cut, a, b in zip(taken, old, new, strict=True)]
@@ -53,7 +53,7 @@ def _slice(op: stablehlo.SliceOp, operands: Values, plan: Plan) -> Attributes:
     }
 
 
-def _cut(cut: tuple[int, int, int], old: int, new: int, plan: Plan) -> tuple[int, int, int]:
+def _cut(cut: tuple[int, int, int], old: int, new: int, plan: Variation) -> tuple[int, int, int]:
     """Where a slice starts, ends and how it steps along a dimension that was `old` and is `new`."""
     first, limit, step = cut
     random = plan.random
@@ -71,7 +71,7 @@ def _cut(cut: tuple[int, int, int], old: int, new: int, plan: Plan) -> tuple[int
     return min(first, new), max(min(limit, new), min(first, new)), step
 
 
-def _pad(op: stablehlo.PadOp, operands: Values, plan: Plan) -> Attributes:
+def _pad(op: stablehlo.PadOp, operands: Values, plan: Variation) -> Attributes:
     names = ("edge_padding_low", "edge_padding_high", "interior_padding")
     found: dict[str, list[int]] = {name: list(op.attributes[name]) for name in names}
     for name, numbers in found.items():
@@ -82,7 +82,7 @@ def _pad(op: stablehlo.PadOp, operands: Values, plan: Plan) -> Attributes:
     return {name: _integers(numbers) for name, numbers in found.items()}
 
 
-def _permutation(op: stablehlo.TransposeOp, operands: Values, plan: Plan) -> Attributes:
+def _permutation(op: stablehlo.TransposeOp, operands: Values, plan: Variation) -> Attributes:
     order = list(op.permutation)
     return {"permutation": _integers(_shuffled(order, plan.random) if plan.chance(0.4) else order)}
 
@@ -94,7 +94,7 @@ def _shuffled(numbers: Sequence[int], random: Random) -> list[int]:
     return order
 
 
-def _some_dimensions(op: ir.OpView, operands: Values, plan: Plan) -> Attributes:
+def _some_dimensions(op: ir.OpView, operands: Values, plan: Variation) -> Attributes:
     """Of a reverse or a reduction."""
     if not plan.chance(0.3):
         return {}
@@ -102,7 +102,7 @@ def _some_dimensions(op: ir.OpView, operands: Values, plan: Plan) -> Attributes:
     return {"dimensions": _integers(dims)}
 
 
-def _broadcast(op: stablehlo.BroadcastInDimOp, operands: Values, plan: Plan) -> Attributes:
+def _broadcast(op: stablehlo.BroadcastInDimOp, operands: Values, plan: Variation) -> Attributes:
     dims = list(op.broadcast_dimensions)
     if not plan.chance(0.35):
         return {}
@@ -111,10 +111,10 @@ def _broadcast(op: stablehlo.BroadcastInDimOp, operands: Values, plan: Plan) -> 
     return {"broadcast_dimensions": _integers(places)}
 
 
-def _one_dimension(name: str, which: int) -> Callable[[ir.OpView, Values, Plan], Attributes]:
+def _one_dimension(name: str, which: int) -> Callable[[ir.OpView, Values, Variation], Attributes]:
     """Any dimension of operand `which`, under the attribute `name`."""
 
-    def vary(op: ir.OpView, operands: Values, plan: Plan) -> Attributes:
+    def vary(op: ir.OpView, operands: Values, plan: Variation) -> Attributes:
         rank = len(shape_of(operands[which] if operands else op.results[0]))
         if rank < 2 or not plan.chance(0.25):
             return {}
@@ -123,7 +123,7 @@ def _one_dimension(name: str, which: int) -> Callable[[ir.OpView, Values, Plan],
     return vary
 
 
-def _compare(op: stablehlo.CompareOp, operands: Values, plan: Plan) -> Attributes:
+def _compare(op: stablehlo.CompareOp, operands: Values, plan: Variation) -> Attributes:
     found: Attributes = {}
     if plan.chance(0.4):
         direction = plan.random.choice(_DIRECTIONS)
@@ -141,7 +141,7 @@ def _comparison(element: ir.Type) -> str:
 
 
 def _sizes(
-    op: stablehlo.DynamicSliceOp | stablehlo.GatherOp, operands: Values, plan: Plan
+    op: stablehlo.DynamicSliceOp | stablehlo.GatherOp, operands: Values, plan: Variation
 ) -> Attributes:
     """No more of each dimension than there is of it."""
     room = shape_of(operands[0])
@@ -150,7 +150,7 @@ def _sizes(
     return {"slice_sizes": _integers(sizes)}
 
 
-def _size(size: int, old: int, new: int, plan: Plan) -> int:
+def _size(size: int, old: int, new: int, plan: Variation) -> int:
     if DYNAMIC in (old, new):
         return size
     if plan.chance(0.2):
@@ -161,7 +161,7 @@ def _size(size: int, old: int, new: int, plan: Plan) -> int:
 _Pairs: TypeAlias = list[tuple[int, int]]
 
 
-def _dot(op: stablehlo.DotGeneralOp, operands: Values, plan: Plan) -> Attributes:
+def _dot(op: stablehlo.DotGeneralOp, operands: Values, plan: Variation) -> Attributes:
     """Other pairs of dimensions of equal extents, contracted or kept as batches."""
     if not plan.chance(0.3):
         return {}
@@ -181,7 +181,7 @@ def _columns(pairs: Sequence[tuple[int, int]]) -> tuple[list[int], list[int]]:
     return [a for a, _ in pairs], [b for _, b in pairs]
 
 
-def _window(op: stablehlo.ReduceWindowOp, operands: Values, plan: Plan) -> Attributes:
+def _window(op: stablehlo.ReduceWindowOp, operands: Values, plan: Variation) -> Attributes:
     found: Attributes = {}
     for name in ("window_dimensions", "window_strides", "base_dilations", "window_dilations"):
         if plan.chance(0.15):

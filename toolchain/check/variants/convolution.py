@@ -9,7 +9,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
 from ...ir.values import shape_of
-from .plan import DYNAMIC, Plan
+from .plan import DYNAMIC, Variation
 
 _WINDOW = {
     "window_strides": (1, 2, 3),
@@ -19,7 +19,7 @@ _WINDOW = {
 
 
 def vary_convolution(
-    op: stablehlo.ConvolutionOp, operands: Sequence[ir.Value], plan: Plan
+    op: stablehlo.ConvolutionOp, operands: Sequence[ir.Value], plan: Variation
 ) -> dict[str, ir.Attribute]:
     """Another window now and then; as many groups as the new extents ask for."""
     numbers = stablehlo.ConvDimensionNumbers(op.dimension_numbers)
@@ -39,7 +39,10 @@ def vary_convolution(
 
 
 def _groups(
-    op: stablehlo.ConvolutionOp, operands: Sequence[ir.Value], numbers: ir.Attribute, plan: Plan
+    op: stablehlo.ConvolutionOp,
+    operands: Sequence[ir.Value],
+    numbers: ir.Attribute,
+    plan: Variation,
 ) -> dict[str, ir.Attribute]:
     features = shape_of(operands[0])[numbers.input_feature_dimension]
     batch = shape_of(operands[0])[numbers.input_batch_dimension]

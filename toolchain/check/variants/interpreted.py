@@ -12,10 +12,10 @@ from jaxlib.mlir.dialects import func
 
 from ...ir import clone_module, functions
 from ...rewrite import exact
-from ..compare import Difference, Report, first_difference
-from ..entries import main_type
+from ..compare import Comparison, Mismatch, first_mismatch
 from ..inputs import KINDS, CannotRun, is_float, make_inputs, specs_of
 from ..judge import differing_bits
+from ..modules import main_type
 from ..run import Interpreter
 
 DRAWN = (*KINDS, "edge", "edge")
@@ -29,7 +29,7 @@ def compare_interpreted(
     *,
     seed: int = 0,
     draws: int = len(DRAWN),
-) -> Report:
+) -> Comparison:
     """As `compare_modules` under `exact`, but never through XLA, and soon given up.
 
     XLA, in this process, would abort on some variants, and some are loops that never end.
@@ -48,7 +48,7 @@ def compare_interpreted(
         CannotRun: the arguments cannot be drawn.
     """
     runner = _hasty_interpreter()
-    report = Report(exact, {}, {})
+    report = Comparison(exact, {}, {})
     specs = specs_of(main_type(before).inputs)
     telling = returning_all(before) if promise else before
     for turn, kind in enumerate(DRAWN[:draws] if specs else DRAWN[:1]):
@@ -65,7 +65,7 @@ def compare_interpreted(
         report.runs[kind] = "interpreter"
         difference = _difference(kind, inputs, values, found, promise)
         if difference is not None:
-            return Report(exact, report.runs, report.reasons, difference)
+            return Comparison(exact, report.runs, report.reasons, difference)
     return report
 
 
@@ -83,11 +83,11 @@ def _difference(
     values: Sequence[np.ndarray],
     found: Sequence[np.ndarray],
     promise: str | None,
-) -> Difference | None:
+) -> Mismatch | None:
     expected = values[: len(found)]
     if promise == "no-signed-zeros":
         expected, found = ([_without_sign(each) for each in side] for side in (expected, found))
-    return first_difference(kind, inputs, expected, found, [differing_bits] * len(found))
+    return first_mismatch(kind, inputs, expected, found, [differing_bits] * len(found))
 
 
 def returning_all(module: ir.Module) -> ir.Module:

@@ -10,7 +10,7 @@ from jaxlib.mlir.dialects.stablehlo import ConstantOp
 
 from ...ir.constants import array_of
 from .elements import COMPLEX, Number, beside, cast, dtype_of, parts_of, translate
-from .plan import Plan
+from .plan import Variation
 
 _MOST_DRAWN = 64  # elements of a constant that are drawn one by one
 
@@ -33,7 +33,7 @@ def _spelled(op: ConstantOp) -> str:
     return str(ir.RankedTensorType(op.result.type).element_type)
 
 
-def vary_numbers(numbers: Sequence[Number], old: str, new: str, plan: Plan) -> list[Number]:
+def vary_numbers(numbers: Sequence[Number], old: str, new: str, plan: Variation) -> list[Number]:
     """The same numbers in another type, now and then drawn again."""
     random = plan.random
     if plan.chance(0.12):
@@ -49,7 +49,7 @@ def vary_numbers(numbers: Sequence[Number], old: str, new: str, plan: Plan) -> l
 
 
 def _moved(
-    numbers: Sequence[Number], first: list[Number], old: str, new: str, plan: Plan
+    numbers: Sequence[Number], first: list[Number], old: str, new: str, plan: Variation
 ) -> list[Number]:
     rest = numbers[_MOST_DRAWN:]
     return first + [translate(each, old, new, plan.random) for each in rest]

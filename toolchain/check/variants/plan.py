@@ -17,7 +17,7 @@ DYNAMIC = ir.ShapedType.get_dynamic_size()
 
 
 @dataclass(frozen=True)
-class Plan:
+class Variation:
     """How one variant differs from its program.
 
     Attributes:
@@ -73,7 +73,7 @@ def ranked(shape: Sequence[int], element: ir.Type) -> ir.RankedTensorType:
     return ir.RankedTensorType.get(list(shape), element)
 
 
-def draw_plan(types: Iterable[ir.Type], random: Random, *, mild: bool = False) -> Plan:
+def draw_plan(types: Iterable[ir.Type], random: Random, *, mild: bool = False) -> Variation:
     """A plan for a program in which these types occur."""
     tensors = [kind for kind in types if isinstance(kind, ir.RankedTensorType)]
     elements = list(dict.fromkeys(str(kind.element_type) for kind in tensors))
@@ -81,7 +81,7 @@ def draw_plan(types: Iterable[ir.Type], random: Random, *, mild: bool = False) -
     wildness = random.choice((0.0, 1.0, 2.0, 3.0))
     is_flat = all(len(kind.shape) <= 2 for kind in tensors)
     images = draw_elements(elements, random), _draw_extents(extents, is_flat, random)
-    return Plan(random, *images, wildness, mild)
+    return Variation(random, *images, wildness, mild)
 
 
 def _draw_extents(extents: Sequence[int], is_flat: bool, random: Random) -> dict[int, int]:

@@ -14,7 +14,7 @@ from .literals import numbers_of
 
 
 @dataclass(frozen=True)
-class Program:
+class SeedProgram:
     """A module that stands as the model for its variants.
 
     Attributes:
@@ -28,7 +28,7 @@ class Program:
     numbers: dict[ir.Value, list[Number]]
 
     @staticmethod
-    def of(module: ir.Module) -> Program:
+    def of(module: ir.Module) -> SeedProgram:
         """The program that a module is."""
         types: dict[ir.Type, None] = {}
         numbers = {}
@@ -36,7 +36,7 @@ class Program:
             types.update((value.type, None) for value in _defined_by(op))
             if isinstance(op, ConstantOp) and _element(op) in ELEMENTS:
                 numbers[op.result] = numbers_of(op)
-        return Program(module, list(types), numbers)
+        return SeedProgram(module, list(types), numbers)
 
 
 def _defined_by(op: ir.OpView) -> list[ir.Value]:

@@ -14,8 +14,8 @@ from ...ir.values import element_type, shape_of
 from .attributes import varied
 from .elements import Number
 from .literals import constant, vary_numbers
-from .plan import DYNAMIC, Plan, ranked
-from .program import Program
+from .plan import DYNAMIC, Variation, ranked
+from .program import SeedProgram
 from .results import SHAPES, like, result_types
 
 _COMMUTATIVE = {
@@ -27,7 +27,7 @@ class NotValid(JxcError):
     """What was drawn is no valid program."""
 
 
-def rebuild(program: Program, plan: Plan) -> ir.Module:
+def rebuild(program: SeedProgram, plan: Variation) -> ir.Module:
     """The program as the plan changes it, verified, in the same context.
 
     Raises:
@@ -48,7 +48,7 @@ def rebuild(program: Program, plan: Plan) -> ir.Module:
 class _Function:
     """One function being built."""
 
-    def __init__(self, program: Program, plan: Plan) -> None:
+    def __init__(self, program: SeedProgram, plan: Variation) -> None:
         self.program = program
         self.plan = plan
         self.values: dict[ir.Value, ir.Value] = {}

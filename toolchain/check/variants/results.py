@@ -13,14 +13,14 @@ from jaxlib.mlir.dialects import stablehlo
 
 from ...ir.values import element_type, shape_of
 from .convolution import convolution_shape, dilated, windows
-from .plan import DYNAMIC, Plan, ranked
+from .plan import DYNAMIC, Variation, ranked
 
 Attributes: TypeAlias = dict[str, ir.Attribute]
 Values: TypeAlias = Sequence[ir.Value]
 
 
 def result_types(
-    op: ir.OpView, operands: Values, attributes: Attributes, plan: Plan
+    op: ir.OpView, operands: Values, attributes: Attributes, plan: Variation
 ) -> list[ir.Type]:
     """The types of the results of an op with new operands; a guess where no more can be known."""
     shape_by = SHAPES.get(op.operation.name)
@@ -30,7 +30,7 @@ def result_types(
     return [like(result.type, op.operands, operands, plan) for result in op.results]
 
 
-def like(old: ir.Type, old_operands: Values, operands: Values, plan: Plan) -> ir.Type:
+def like(old: ir.Type, old_operands: Values, operands: Values, plan: Variation) -> ir.Type:
     """What stands for a type beside operands: the new type of one that had the same."""
     for before, after in zip(old_operands, operands, strict=False):
         if before.type == old:
@@ -48,7 +48,7 @@ def like(old: ir.Type, old_operands: Values, operands: Values, plan: Plan) -> ir
     return kind
 
 
-def _element(op: ir.OpView, result: ir.Value, operands: Values, plan: Plan) -> ir.Type:
+def _element(op: ir.OpView, result: ir.Value, operands: Values, plan: Variation) -> ir.Type:
     """The element type of a result: that of an operand which shared it, or what the plan says."""
     old = element_type(result)
     for before, after in zip(op.operands, operands, strict=True):
@@ -60,11 +60,11 @@ def _element(op: ir.OpView, result: ir.Value, operands: Values, plan: Plan) -> i
 _CONVERTING = ("stablehlo.convert", "stablehlo.bitcast_convert")
 
 
-def _same(op: ir.OpView, operands: Values, attributes: Attributes, plan: Plan) -> list[int]:
+def _same(op: ir.OpView, operands: Values, attributes: Attributes, plan: Variation) -> list[int]:
     return list(shape_of(operands[0]))
 
 
-def _bitcast(op: ir.OpView, operands: Values, attributes: Attributes, plan: Plan) -> list[int]:
+def _bitcast(op: ir.OpView, operands: Values, attributes: Attributes, plan: Variation) -> list[int]:
     """Narrower elements take a dimension more, wider ones take up the last."""
     shape = list(shape_of(operands[0]))
     old, new = _width(element_type(operands[0])), _width(plan.element(element_type(op.results[0])))
@@ -81,11 +81,13 @@ def _width(element: ir.Type) -> int:
     return element.width
 
 
-def _iota(op: ir.OpView, operands: Values, attributes: Attributes, plan: Plan) -> list[int]:
+def _iota(op: ir.OpView, operands: Values, attributes: Attributes, plan: Variation) -> list[int]:
     return [plan.static(n) for n in shape_of(op.results[0])]
 
 
-def _broadcast(op: ir.OpView, operands: Values, attributes: Attributes, plan: Plan) -> list[int]:
+def _broadcast(
+    op: ir.OpView, operands: Values, attributes: Attributes, plan: Variation
+) -> list[int]:
     dims = list(attributes["broadcast_dimensions"])
     shape = [plan.static(n) for n in shape_of(op.results[0])]
     for size, old, dim in zip(shape_of(operands[0]), shape_of(op.operands[0]), dims, strict=True):
@@ -95,7 +97,7 @@ def _broadcast(op: ir.OpView, operands: Values, attributes: Attributes, plan: Pl
     return shape
 
 
-def _reshape(op: ir.OpView, operands: Values, attributes: Attributes, plan: Plan) -> list[int]:
+def _reshape(op: ir.OpView, operands: Values, attributes: Attributes, plan: Variation) -> list[int]:
     old, out, new = shape_of(op.operands[0]), shape_of(op.results[0]), shape_of(operands[0])
     if DYNAMIC in new or (old == new and not plan.chance(0.15)):
         return list(out)
@@ -108,7 +110,7 @@ def _reshape(op: ir.OpView, operands: Values, attributes: Attributes, plan: Plan
     return shape
 
 
-def _any_shape(size: int, rank: int, plan: Plan) -> list[int]:
+def _any_shape(size: int, rank: int, plan: Variation) -> list[int]:
     shape = [1] * max(1, rank + plan.random.choice((0, 1, -1)))
     for prime in (2, 3, 5, 7):
         while size and size % prime == 0:
@@ -154,7 +156,7 @@ def _equal_products(old: Sequence[int], out: Sequence[int]) -> list[tuple[int, i
     return found
 
 
-def _dot(op: ir.OpView, operands: Values, attributes: Attributes, plan: Plan) -> list[int]:
+def _dot(op: ir.OpView, operands: Values, attributes: Attributes, plan: Variation) -> list[int]:
     numbers = stablehlo.DotDimensionNumbers(attributes["dot_dimension_numbers"])
     lhs, rhs = map(shape_of, operands)
     batch = list(numbers.lhs_batching_dimensions)
@@ -168,16 +170,18 @@ def _dot(op: ir.OpView, operands: Values, attributes: Attributes, plan: Plan) ->
     )
 
 
-def _reduce(op: ir.OpView, operands: Values, attributes: Attributes, plan: Plan) -> list[int]:
+def _reduce(op: ir.OpView, operands: Values, attributes: Attributes, plan: Variation) -> list[int]:
     gone = set(attributes["dimensions"])
     return [size for dim, size in enumerate(shape_of(operands[0])) if dim not in gone]
 
 
-def _convolution(op: ir.OpView, operands: Values, attributes: Attributes, plan: Plan) -> list[int]:
+def _convolution(
+    op: ir.OpView, operands: Values, attributes: Attributes, plan: Variation
+) -> list[int]:
     return convolution_shape(operands, attributes)
 
 
-def _window(op: ir.OpView, operands: Values, attributes: Attributes, plan: Plan) -> list[int]:
+def _window(op: ir.OpView, operands: Values, attributes: Attributes, plan: Variation) -> list[int]:
     shape = shape_of(operands[0])
     ones = [1] * len(shape)
     size, stride, base, holes = (
@@ -192,7 +196,7 @@ def _window(op: ir.OpView, operands: Values, attributes: Attributes, plan: Plan)
     ]
 
 
-SHAPES: Mapping[str, Callable[[ir.OpView, Values, Attributes, Plan], list[int]]] = {
+SHAPES: Mapping[str, Callable[[ir.OpView, Values, Attributes, Variation], list[int]]] = {
     "stablehlo.convert": _same,
     "stablehlo.bitcast_convert": _bitcast,
     "stablehlo.iota": _iota,

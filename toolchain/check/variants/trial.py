@@ -9,9 +9,9 @@ from jaxlib.mlir import ir
 
 from ...ir import clone_module
 from ...rewrite import PassContext, Rule, apply_rules, exact
-from ..compare import Report, compare_modules
-from ..extents import static_pairs
+from ..compare import Comparison, compare_modules
 from ..inputs import KINDS, CannotRun
+from ..modules import static_pairs
 from .interpreted import DRAWN, compare_interpreted
 
 _HONEST = ("normal", "small")  # kinds of arguments without NaN, infinities and -0.0
@@ -74,14 +74,14 @@ def try_rule(
     return _trial(reports)
 
 
-def _compared(rule: Rule, before: ir.Module, after: ir.Module, seed: int, draws: int) -> Report:
+def _compared(rule: Rule, before: ir.Module, after: ir.Module, seed: int, draws: int) -> Comparison:
     if rule.contract == exact:
         return compare_interpreted(before, after, rule.assumes, seed=seed, draws=draws)
     kinds = KINDS if rule.assumes is None else _HONEST
     return compare_modules(before, after, contract=rule.contract, kinds=kinds, seed=seed)
 
 
-def _trial(reports: Sequence[Report]) -> Trial:
+def _trial(reports: Sequence[Comparison]) -> Trial:
     runs = [by for report in reports for by in report.runs.values()]
     wrong = [str(report) for report in reports if report.difference is not None]
     reasons = [reason for report in reports for reason in report.reasons.values()]

@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from ...backend.timing import interleave, ratio
-from ...check.sensitivity import compare
+from ...check.deviation import compare_calls
 from ...units import show_bytes
 
 _SHOWN = 8  # elements an output may have to be printed whole
@@ -121,7 +121,7 @@ def print_difference(
 ) -> bool:
     """How far the results lie apart; returns whether that is rounding."""
     plain, ours = programs.values()
-    found = compare(plain, ours, args, kwargs)
+    found = compare_calls(plain, ours, args, kwargs)
     summary["difference"] = {**vars(found), "agrees": found.agrees}
     verdict = "agree" if found.agrees else "DIFFER"
     detail = (

@@ -5,15 +5,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jxc.check.deviation import compare_calls
 from jxc.check.fill import fill
-from jxc.check.sensitivity import compare
 from jxc.errors import UsageError
 
 X = np.linspace(-3, 3, 64, dtype=np.float32)
 
 
 def test_the_same_program_agrees_bit_for_bit():
-    found = compare(jnp.sin, jnp.sin, (X,), {})
+    found = compare_calls(jnp.sin, jnp.sin, (X,), {})
     assert found.agrees
     assert found.equal_bits
     assert found.error == 0
@@ -27,28 +27,28 @@ def test_another_order_of_summation_agrees_and_a_wrong_term_does_not():
         return jnp.cumsum((x * 1.1)[::-1])[-1]
 
     x = np.random.default_rng(0).standard_normal(4096).astype(np.float32)
-    assert compare(forwards, backwards, (x,), {}).agrees
-    assert not compare(forwards, lambda x: backwards(x) + 1e-2, (x,), {}).agrees
+    assert compare_calls(forwards, backwards, (x,), {}).agrees
+    assert not compare_calls(forwards, lambda x: backwards(x) + 1e-2, (x,), {}).agrees
 
 
 def test_nan_and_infinity_must_be_where_they_were():
-    found = compare(jnp.sqrt, lambda x: jnp.sqrt(jnp.abs(x)), (X,), {})
+    found = compare_calls(jnp.sqrt, lambda x: jnp.sqrt(jnp.abs(x)), (X,), {})
     assert found.misplaced == 32
     assert not found.agrees
-    assert not compare(jnp.log, lambda x: -jnp.log(x), (np.zeros(3, np.float32),), {}).agrees
+    assert not compare_calls(jnp.log, lambda x: -jnp.log(x), (np.zeros(3, np.float32),), {}).agrees
 
 
 def test_a_sign_of_zero_is_a_bit():
     x = np.zeros(3, np.float32)
-    found = compare(lambda x: x, lambda x: -x, (x,), {})
+    found = compare_calls(lambda x: x, lambda x: -x, (x,), {})
     assert not found.equal_bits
     assert found.agrees
 
 
 def test_integers_and_pytrees():
     tree = {"a": np.arange(4), "b": [np.ones(2, bool)]}
-    assert compare(lambda t: t, lambda t: t, (tree,), {}).equal_bits
-    off = compare(lambda t: t["a"], lambda t: t["a"] + 1, (tree,), {})
+    assert compare_calls(lambda t: t, lambda t: t, (tree,), {}).equal_bits
+    off = compare_calls(lambda t: t["a"], lambda t: t["a"] + 1, (tree,), {})
     assert not off.agrees
 
 
