@@ -8,7 +8,6 @@ rounds where it likes, so a result through XLA is compared with the program's fl
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -18,7 +17,6 @@ from typing import TypeAlias
 import numpy as np
 from jaxlib.mlir import ir
 
-from ..ir import walk
 from ..rewrite import Contract, exact
 from .inputs import KINDS, CannotRun, make_inputs, specs_of
 from .judge import differing_beyond_rounding, differing_beyond_ulps, differing_bits
@@ -28,8 +26,6 @@ from .run import Interpreter, XlaProgram, shared_interpreter
 
 Judge: TypeAlias = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """From an output expected and found to a mask of the elements that differ too much."""
-
-_TRIANGULAR_SOLVE = re.compile(r"lapack_[sdcz]trsm_ffi")
 
 
 @dataclass(frozen=True)
@@ -251,46 +247,11 @@ def judges(
     Raises:
         CannotRun: nothing evaluates the module, or there are edges and the interpreter cannot.
     """
-<<<<<<< HEAD
-    precision = precision_of(module)
-    if unrounded is None:
-        return [differing_bits] * len(precision)
-    chosen: list[Judge]
-    try:
-        found = unrounded.references(inputs, or_xla=not has_edges)
-        chosen = [partial(differing_beyond_rounding, reference=each) for each in found]
-    except CannotRun:
-        if has_edges:
-            raise
-        chosen = [partial(differing_by_spread, eps=eps) for eps in precision]
-    if _solves_triangular_system(module):
-        return [partial(_differing_where_finite, each) for each in chosen]
-    return chosen
-
-
-def _solves_triangular_system(module: ir.Module) -> bool:
-    """Whether the module calls LAPACK's trsm, whose result for a singular matrix is unspecified.
-
-    OpenBLAS chooses its kernel by the processor: one gives NaN where another gives infinity.
-    """
-    return any(
-        op.operation.name == "stablehlo.custom_call"
-        and _TRIANGULAR_SOLVE.fullmatch(op.call_target_name.value)
-        for op in walk(module.operation)
-    )
-
-
-def _differing_where_finite(judge: Judge, expected: np.ndarray, found: np.ndarray) -> np.ndarray:
-    """Where two outputs differ by `judge`; elements that are not finite in `expected` never do."""
-    is_decided = np.isfinite(expected) if expected.dtype.kind == "f" else True
-    return judge(expected, found) & is_decided
-=======
     references = evaluation.references(inputs, or_xla=not has_edges)
     if contract.kind == "approximates":
         ulps = contract.ulps
         return [partial(differing_beyond_ulps, reference=each, ulps=ulps) for each in references]
     return [partial(differing_beyond_rounding, reference=each) for each in references]
->>>>>>> ef23f16 (check: one judge with one margin; approximates(ulps=n) is held to n ulps; large loops are judged through XLA)
 
 
 def first_mismatch(

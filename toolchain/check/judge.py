@@ -33,6 +33,7 @@ class Reference:
         eps: relative spacing of the type that the output has in the program; 0 for integers.
         tiny: the smallest normal number of that type.
         rounds_once: whether `exact` is in float64 and the program has at most one op that rounds.
+        judges_finite_only: whether elements that are not finite in the program are not judged.
     """
 
     exact: np.ndarray
@@ -40,6 +41,7 @@ class Reference:
     eps: float
     tiny: float
     rounds_once: bool = False
+    judges_finite_only: bool = False
 
 
 def differing_bits(expected: np.ndarray, found: np.ndarray) -> np.ndarray:
@@ -69,7 +71,7 @@ def differing_beyond_rounding(
     finite = np.isfinite(expected) & np.isfinite(exact)
     bound = margin * rounding_error(expected, reference)
     wanted = np.where(finite, exact, expected.astype(np.float64))
-    return _is_decided(expected, exact) & ~_is_near(wanted, found, bound)
+    return _is_decided(expected, reference) & ~_is_near(wanted, found, bound)
 
 
 def differing_beyond_ulps(
@@ -92,7 +94,7 @@ def differing_beyond_ulps(
     # XLA flushes denormal numbers to zero: the smallest normal number is within the bound.
     bound = np.maximum(allowed * unit, reference.tiny)
     wanted = np.where(finite, exact, expected.astype(np.float64))
-    return _is_decided(expected, exact) & ~_is_near(wanted, found, bound)
+    return _is_decided(expected, reference) & ~_is_near(wanted, found, bound)
 
 
 def rounding_error(expected: np.ndarray, reference: Reference) -> float:
@@ -143,8 +145,11 @@ def _spacing(values: np.ndarray, reference: Reference) -> np.ndarray:
     return np.ldexp(reference.eps, exponents - 1)
 
 
-def _is_decided(expected: np.ndarray, exact: np.ndarray) -> np.ndarray:
+def _is_decided(expected: np.ndarray, reference: Reference) -> np.ndarray:
+    exact = reference.exact
     finite = np.isfinite(expected) & np.isfinite(exact)
+    if reference.judges_finite_only:
+        return finite
     return finite | (np.isnan(expected) & np.isnan(exact)) | (expected == exact)
 
 

@@ -7,6 +7,7 @@ see `interpreter_seconds`; XLA evaluates the rest.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property, partial
 
@@ -15,6 +16,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
 from ..cost.flops import MOVEMENT, cost_of
+from ..ir import walk
 from ..ir.bounds import turns_of
 from ..ir.module import functions
 from ..ir.retype import retype
@@ -33,6 +35,7 @@ INTERPRETER_SECONDS = 1.0
 _SECONDS_PER_ELEMENT = 0.3e-6  # of the interpreter, for each flop and each element of a result
 _SECONDS_PER_OP = 10e-6
 
+_TRIANGULAR_SOLVE = re.compile(r"lapack_[sdcz]trsm_ffi")
 _OPAQUE = frozenset({"stablehlo.custom_call", "stablehlo.bitcast_convert"})
 _NOT_ROUNDING = MOVEMENT | frozenset(
     [
@@ -90,8 +93,10 @@ class Float64Evaluation:
             narrow = [a.astype(b.dtype) for a, b in zip(moved, inputs, strict=True)]
             exact, near = ([widest(a) for a in own(draw)] for draw in (inputs, narrow))
         kinds = _part_types(specs_of(main_type(self._module).results))
+        rounds = is_wide and rounds_once(self._module)
+        is_lapack = _solves_triangular_system(self._module)
         return [
-            Reference(a, b, *precision_of_type(kind), rounds_once=is_wide and self._rounds_once)
+            Reference(a, b, *precision_of_type(kind), rounds, is_lapack)
             for a, b, kind in zip(exact, near, kinds, strict=True)
         ]
 
@@ -120,10 +125,6 @@ class Float64Evaluation:
     @cached_property
     def _seconds(self) -> float:
         return interpreter_seconds(self._module)
-
-    @cached_property
-    def _rounds_once(self) -> bool:
-        return rounds_once(self._module)
 
 
 def interpreter_seconds(module: ir.Module) -> float:
@@ -189,6 +190,18 @@ def _is_inexact(value: ir.Value) -> bool:
     if not isinstance(value.type, ir.RankedTensorType):
         return False
     return isinstance(element_type(value), ir.FloatType | ir.ComplexType)
+
+
+def _solves_triangular_system(module: ir.Module) -> bool:
+    """Whether the module calls LAPACK's trsm, whose result for a singular matrix is unspecified.
+
+    OpenBLAS chooses its kernel by the processor: one gives NaN where another gives infinity.
+    """
+    return any(
+        op.operation.name == "stablehlo.custom_call"
+        and _TRIANGULAR_SOLVE.fullmatch(op.call_target_name.value)
+        for op in walk(module.operation)
+    )
 
 
 def in_float64(module: ir.Module) -> ir.Module:
