@@ -15,9 +15,10 @@ import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
-from ..cost.flops import MOVEMENT, cost_of
+from ..cost.flops import cost_of
+from ..cost.formulas import MOVEMENT
 from ..ir import walk
-from ..ir.bounds import turns_of
+from ..ir.bounds import trip_count
 from ..ir.module import functions
 from ..ir.retype import retype
 from ..ir.values import element_type
@@ -148,7 +149,7 @@ def interpreter_seconds(module: ir.Module) -> float:
     def of_op(op: ir.OpView) -> float:
         match op:
             case stablehlo.WhileOp():
-                return (turns_of(op) or 1) * sum(map(of_region, op.regions))
+                return (trip_count(op) or 1) * sum(map(of_region, op.regions))
             case stablehlo.IfOp() | stablehlo.CaseOp():
                 return max(map(of_region, op.regions))
         if op.operation.name == "func.call":
