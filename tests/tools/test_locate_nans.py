@@ -1,5 +1,4 @@
-"""`jxc.locate_nans` on the ways in which programs come to a NaN: the op and the line are the ones
-that a person would look for."""
+"""`jxc.locate_nans` on typical causes of NaNs: it reports the op and the line to fix."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ import jxc
 
 
 def found_in(fn, *args, **options):
-    """What `jxc.locate_nans` says of a call."""
+    """The finding of `jxc.locate_nans` for a call."""
     with pytest.raises(jxc.NanError) as caught:
         jxc.locate_nans(fn, **options)(*args)
     return caught.value.finding
@@ -24,8 +23,8 @@ def text_of(finding):
     return finding.place.text
 
 
-def test_a_factorisation_that_failed_is_named():
-    """JAX gives NaN then, which is a constant of the program."""
+def test_locate_nans_names_failed_factorization():
+    """JAX then returns NaN, which is a constant of the program."""
 
     def of_kernel(x):
         distance = (x[:, None] - x[None]) ** 2
@@ -41,26 +40,26 @@ def test_a_factorisation_that_failed_is_named():
 
 
 @pytest.mark.parametrize("routine", [jnp.linalg.svd, jnp.linalg.eigvals, jnp.linalg.cholesky])
-def test_a_routine_that_was_given_a_nan_is_not_blamed(routine):
+def test_locate_nans_does_not_blame_routine_for_nan_operand(routine):
     given = np.eye(3, dtype=np.float32)
     given[1, 1] = np.nan
     found = found_in(lambda given: jax.tree.leaves(routine(given * 2)), given)
     assert (found.kind, found.op) == ("argument", "given")
 
 
-def test_a_factorisation_in_a_loop_says_which_iteration():
+def test_locate_nans_reports_iteration_of_failed_factorization():
     def shrink(x):
-        def turn(x, _):
+        def body(x, _):
             return x - jnp.eye(2), jnp.linalg.cholesky(x)
 
-        return jax.lax.scan(turn, x, None, length=5)[1]
+        return jax.lax.scan(body, x, None, length=5)[1]
 
     found = found_in(shrink, 2.5 * jnp.eye(2))
-    assert (found.kind, found.turns) == ("failure", (3,))
+    assert (found.kind, found.iterations) == ("failure", (3,))
 
 
-def test_a_constant_has_the_line_that_puts_it_in():
-    """Its own line is that of the call, where nobody would look for it."""
+def test_locate_nans_reports_line_that_creates_constant():
+    """The constant's own line is that of the whole call."""
 
     def attend(x, mask):
         scores = jnp.where(mask, x @ x.T, -jnp.inf)
@@ -69,7 +68,7 @@ def test_a_constant_has_the_line_that_puts_it_in():
     found = found_in(attend, jnp.ones((2, 2)), jnp.zeros((2, 2), bool))
     assert "softmax" in text_of(found)
     assert found.cause.kind == "constant" and "jnp.where" in text_of(found.cause)
-    assert "an infinity is a constant of the program, put in at" in str(found)
+    assert "an infinity is a constant of the program, created at" in str(found)
 
     def fill(x):
         buffer = jnp.full(4, jnp.nan)
@@ -83,24 +82,35 @@ def test_a_constant_has_the_line_that_puts_it_in():
     assert "lambda: jnp.nan" in text_of(found_in(pick, -1.0))
 
 
-def test_an_infinity_that_a_loop_carried_in_is_followed_to_where_it_was_made():
+def test_finding_keeps_former_name_of_iterations():
+    def root(x):
+        return jax.lax.fori_loop(0, 9, lambda i, x: jnp.sqrt(x - 1), x)
+
+    found = found_in(root, 1.5)
+    with pytest.warns(DeprecationWarning, match="iterations"):
+        assert found.turns == found.iterations
+    assert found.as_json()["turns"] == found.as_json()["iterations"]
+    assert repr(found).startswith("<NanFinding: the first NaN is made by sqrt")
+
+
+def test_locate_nans_follows_carried_infinity_to_its_iteration():
     def newton(x):
-        def turn(_, x):
+        def body(_, x):
             square = x * x + 1
             return x - square / (2 * x)
 
-        return jax.lax.fori_loop(0, 9, turn, x)
+        return jax.lax.fori_loop(0, 9, body, x)
 
     found = found_in(newton, 1.0)
-    assert found.turns == (2,) and "/" in text_of(found)
+    assert found.iterations == (2,) and "/" in text_of(found)
     assert (found.cause.kind, found.cause.op) == ("value", "divide (div)")
-    assert found.cause.turns == (1,)
+    assert found.cause.iterations == (1,)
 
 
-def test_the_part_of_a_network_and_the_line_in_a_library_are_told_beside_the_users_line(
+def test_locate_nans_names_layer_and_library_line(
     monkeypatch,
 ):
-    """A network is called at one line, and all of it has that line."""
+    """All ops of a network have the one line that calls it."""
     monkeypatch.setenv("KERAS_BACKEND", "jax")
     keras = pytest.importorskip("keras")
     if keras.backend.backend() != "jax":

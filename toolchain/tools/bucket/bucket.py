@@ -16,7 +16,7 @@ from ...backend.lowered import lower
 from ...errors import UsageError
 from ...ir import clone_module
 from ...ir.locations import inline_calls
-from ..debug.signature import Signature
+from ..debug.locate import CallSignature
 from .rows import Lengths, check_rows
 from .sizes import POWERS, bucket_of, propose, read_sizes
 
@@ -74,7 +74,7 @@ class Bucketed:
         self._sizes, self._in_axes, self._out_axes = sizes, in_axes, out_axes
         self._is_mapped = vmap
         self._jitted = jax.jit(self._mapped(fn) if vmap else fn, **jit_kwargs)
-        self._signature = Signature(self._jitted)
+        self._signature = CallSignature(self._jitted)
         self._proven: dict[Hashable, Any] = {}
         self._programs: set[Hashable] = set()
         self._padded: Counter[int] = Counter()

@@ -18,7 +18,7 @@ from ...errors import JxcError
 from ...ir import functions, walk
 from ...ir.constants import array_of
 from ...ir.locations import frames_of, path_of
-from ..debug.finding import place_of
+from ..debug.values import line_of_stack
 from .keeping import KEEPS, Rows
 
 
@@ -195,7 +195,7 @@ def _results(
 def _sentence(op: ir.OpView | None, what: str) -> str:
     if op is None:
         return f"jxc.bucket: an argument {what}"
-    place = place_of(frames_of(op.location))
+    place = line_of_stack(frames_of(op.location))
     where = f" at {place}" if place else ""
     where += f" ({place.function})" if place and place.function else ""
     name = op.operation.name.removeprefix("stablehlo.")

@@ -1,1 +1,1 @@
-"""Programs that passes have instrumented: compiled, run, and what they saw put into words."""
+"""Debugging with instrumented programs: `jxc.locate_nans`, and the results of `trace-values`."""

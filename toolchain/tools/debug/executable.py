@@ -1,4 +1,10 @@
-"""A program with results beside the user's: compiled, run, and taken apart again."""
+"""Running a program that `locate-nans` or `trace-values` has instrumented.
+
+These passes add results to the program. Calling the executable returns the user's results alone,
+and turns the added ones into findings. `locate-nans` watches only the results at first. Once one of
+them holds a NaN, two more programs run on the same arguments: one records every value, which gives
+the op; one records statistics of that op's operands and results. They are compiled when needed.
+"""
 
 from __future__ import annotations
 
@@ -17,119 +23,117 @@ from ...ir import clone_module
 from ...ir.extra_results import ExtraResults, drop_extra_results, extra_results
 from ...pipeline import make_pipeline, run_pipeline
 from ...rewrite import PassContext
-from .finding import Finding, NanError, bad_results, find, with_statistics
-from .origin import Recorded
-from .traced import TracedValue, traced_values
+from .finding import NanError, NanFinding, bad_results, find_first, with_statistics
+from .origin import NanRecord
+from .values import TracedValue, traced_values
+
+_MAX_PROGRAMS = 8  # that record every value and are kept; each is as large as the program itself
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What instrumenting passes saw in one run.
+class Observations:
+    """What instrumenting passes recorded in one run.
 
     Attributes:
-        nans: where the first NaN comes from, by `locate-nans`; None without one.
-        values: what `trace-values` was asked for, in program order.
-        left_out: how many values it was asked for beyond the number that it traces.
+        nans: where the first NaN comes from, by `locate-nans`; None without a NaN.
+        values: the values that `trace-values` was asked for, in program order.
+        left_out: the number of further values with a matching name that it does not trace.
     """
 
-    nans: Finding | None = None
+    nans: NanFinding | None = None
     values: tuple[TracedValue, ...] = ()
     left_out: int = 0
 
 
 @dataclass(frozen=True)
 class Instrumented(Executable):
-    """A compiled program that passes have instrumented. Called as any other is.
+    """A compiled program that passes have instrumented. It is called as any other executable.
 
-    It returns what the program returns. Arguments that the program would have eaten (donated ones)
-    stay, so that it can be run on them once more.
+    Donated arguments stay valid, so that it can run on them again.
 
     Attributes:
-        added: what the passes added to its results.
-        xla_options: what it was compiled with.
+        added: the results that the passes added.
+        xla_options: the options that it was compiled with.
     """
 
     added: tuple[ExtraResults, ...] = ()
     xla_options: Mapping[str, Any] | None = field(default=None, compare=False)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run it.
+        """Run the program.
 
         Raises:
-            NanError: `locate-nans` found one; the error has the outputs too.
+            NanError: `locate-nans` found a NaN; the error holds the outputs too.
         """
-        outputs, seen = self.run(*args, **kwargs)
-        if seen.nans:
-            raise NanError(seen.nans, outputs)
+        outputs, observations = self.run(*args, **kwargs)
+        if observations.nans:
+            raise NanError(observations.nans, outputs)
         return outputs
 
-    def run(self, *args: Any, **kwargs: Any) -> tuple[Any, Seen]:
-        """What the program returns, and what was seen meanwhile. Waits until it is done."""
-        outputs, beside = self.compiled(*args, **kwargs)
-        numbers = [np.asarray(each, np.float64) for each in beside]
-        nans: Finding | None = None
+    def run(self, *args: Any, **kwargs: Any) -> tuple[Any, Observations]:
+        """The program's outputs, and what was recorded. Waits until the program is done."""
+        outputs, added_outputs = self.compiled(*args, **kwargs)
+        nans: NanFinding | None = None
         values: list[TracedValue] = []
-        for added, each in zip(self.added, numbers, strict=True):
+        for added, output in zip(self.added, added_outputs, strict=True):
+            numbers = np.asarray(output, np.float64).tolist()
             if added.by == "trace-values":
-                values += traced_values(added.table, each.tolist())
+                values += traced_values(added.table, numbers)
             elif added.by == "locate-nans" and nans is None:
-                nans = self._nan(added.table, each.tolist(), args, kwargs)
+                nans = self._nan(added.table, numbers, args, kwargs)
         left_out = sum(each.table.get("left_out", 0) for each in self.added)
-        return outputs, Seen(nans, tuple(values), left_out)
+        return outputs, Observations(nans, tuple(values), left_out)
 
     def _nan(
         self, table: dict[str, Any], numbers: list[float], args: Any, kwargs: Any
-    ) -> Finding | None:
+    ) -> NanFinding | None:
         if table["watch"] != "results":
-            found = find(Recorded(table, numbers))
+            found = find_first(NanRecord(table, numbers))
             return found[0] if found else None
-        reached = bad_results(table, numbers)
-        if not reached:
+        names = bad_results(table, numbers)
+        if not names:
             return None
-        watched = self._watching(table["infs"])
-        found = find(watched.record(args, kwargs))
+        infs = table["infs"]
+        found = find_first(self._recording(infs).record(args, kwargs))
         if found is None:
-            what = "NaN or infinity" if table["infs"] else "NaN"
-            return Finding(what, "unknown", "", reaches=tuple(reached))
-        finding, number = found
-        if finding.cause and finding.cause.kind == "carried" and not table["infs"]:
-            finding = replace(finding, cause=self._overflow(args, kwargs) or finding.cause)
-        if number < 0:
+            return NanFinding(
+                "NaN or infinity" if infs else "NaN", "unknown", "", reaches=tuple(names)
+            )
+        finding, op_number = found
+        if finding.cause and finding.cause.kind == "carried" and not infs:
+            finding = replace(finding, cause=self._first_infinity(args, kwargs) or finding.cause)
+        if op_number < 0:
             return finding
-        closer = self._watching(table["infs"], number)
-        return with_statistics(finding, closer.record(args, kwargs))
+        return with_statistics(finding, self._recording(infs, op_number).record(args, kwargs))
 
-    def _overflow(self, args: Any, kwargs: Any) -> Finding | None:
-        """The op that made the first infinity, where that is what the first bad value is."""
-        found = find(self._watching(True).record(args, kwargs))
+    def _first_infinity(self, args: Any, kwargs: Any) -> NanFinding | None:
+        """The op that made the first infinity, if it comes before the first NaN."""
+        found = find_first(self._recording(True).record(args, kwargs))
         return found[0] if found and found[0].what == "infinity" else None
 
-    def record(self, args: Any, kwargs: Any) -> Recorded:
-        """What was written down of every value, by `locate-nans{watch=values}` as the last pass."""
-        _, beside = self.compiled(*args, **kwargs)
-        return Recorded(self.added[-1].table, np.asarray(beside[-1], np.float64).tolist())
+    def record(self, args: Any, kwargs: Any) -> NanRecord:
+        """Run the program and return the record that the last pass added."""
+        _, added_outputs = self.compiled(*args, **kwargs)
+        numbers = np.asarray(added_outputs[-1], np.float64).tolist()
+        return NanRecord(self.added[-1].table, numbers)
 
-    def _watching(self, infs: bool, detail: int = -1) -> Instrumented:
-        """The program in which every value is looked at; made once it is needed."""
-        known = self._watched
+    def _recording(self, infs: bool, detail: int = -1) -> Instrumented:
+        """The program that records every value, and statistics of the op with number `detail`."""
+        known = self._recording_programs
         if (infs, detail) not in known:
-            if len(known) > _KEPT:
+            if len(known) > _MAX_PROGRAMS:
                 known.clear()
             module = clone_module(self.lowered.module)
             drop_extra_results(module.operation)
-            infs_text = str(infs).lower()
-            text = f"locate-nans{{watch=values infs={infs_text} detail={detail}}}"
+            text = f"locate-nans{{watch=values infs={str(infs).lower()} detail={detail}}}"
             kind = hook.kind_of_platform(self.lowered.platform)
             run_pipeline(module, make_pipeline(text), PassContext(kind))
             known[infs, detail] = compiled(self.lowered, module, self.xla_options)
         return known[infs, detail]
 
     @cached_property
-    def _watched(self) -> dict[tuple[bool, int], Instrumented]:
+    def _recording_programs(self) -> dict[tuple[bool, int], Instrumented]:
         return {}
-
-
-_KEPT = 8  # programs that look at every value; they are as large as the program itself
 
 
 def compiled(
@@ -138,7 +142,7 @@ def compiled(
     """Compile `module`, an instrumented form of a lowered program.
 
     Raises:
-        UsageError: the program changes arguments in place, and so cannot run twice.
+        UsageError: the program changes arguments in place, so it cannot run twice.
     """
     done = compile_with_extra_results(lowered, module, xla_options)
     return Instrumented(done, lowered, tuple(extra_results(module)), xla_options)

@@ -1,43 +1,45 @@
-"""Where a NaN comes from, as a value and in words."""
+"""Where a NaN comes from, as a value and as text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import JxcError
 from ...ir.locations import scopes_of
-from ...source import SourceLine, innermost_library_line, innermost_user_line
-from .numbers import COUNT, Statistics
-from .origin import Bad, Recorded, is_infinite, is_nan, is_not_finite
+from ...source import SourceLine, innermost_library_line
+from .origin import IsBad, NanRecord, is_infinite, is_nan, is_not_finite
+from .values import COUNT, Statistics, line_of_stack
 
-_SHOWN = 3  # results named in a sentence
+_MAX_RESULTS = 3  # named in a sentence
 
 
-@dataclass(frozen=True)
-class Finding:
+@dataclass(frozen=True, repr=False)
+class NanFinding:
     """The op that made the first NaN (or infinity) that reaches a result.
 
     Attributes:
         what: "NaN" or "infinity".
-        kind: "value", an op made it; "failure", the op is a routine, of linear algebra say, that
-            did not succeed, and JAX gives NaN for its results; "argument", it was in what the
-            program was given; "constant"; "carried", of a cause, an iteration before this one made
-            it; "unknown", in the second run, in which every value is looked at, there was none.
-        op: the op's name, such as "log"; of an argument, its name.
-        path: the name that JAX gave the op: "jit(step)/jvp()/log".
-        place: the user's line; None where no location says so.
-        library: where in a library that line calls, as "optax/losses/_regression.py:88"; empty
-            where it calls none, or jax alone.
-        turns: of the loops around it, the outermost first, counted from 0.
-        operands, result: what the op was given and made; empty, and None, where that is not known.
-        operand_types: the types of the operands, whether more is known or not.
-        largest: the largest absolute value of each operand that is of floats, in order.
-        reaches: the results of the program that hold a NaN.
-        others: how many other ops made one by themselves.
-        cause: of a NaN that came of an infinity: where that comes from.
-        call: which call of `jxc.locate_nans` it was, from 0; None elsewhere.
+        kind: where it comes from. "value": an op computed it. "failure": a routine, for example of
+            linear algebra, failed, and JAX returns NaN for its results. "argument": an argument
+            holds it. "constant": it is a constant of the program. "carried" (of a cause): an
+            earlier iteration of the loop computed it. "unknown": the second run, which records
+            every value, has none.
+        op: the op's name, such as "log"; of an argument, the argument's name.
+        path: JAX's name of the op: "jit(step)/jvp()/log".
+        place: the user's line; None if no location gives one.
+        library: the line in a library that this line calls, as "optax/losses/_regression.py:88";
+            empty if it calls none, or only jax.
+        iterations: of the loops around the op, the outermost first, counted from 0.
+        operands, result: statistics of the op's operands and result; empty and None if not known.
+        operand_types: the types of the operands.
+        largest: the largest absolute value of each floating-point operand, in order.
+        reaches: the names of the program's results that hold a NaN.
+        others: the number of other ops that made a NaN from operands without one.
+        cause: if the NaN comes from an infinity, where that comes from.
+        call: the number of the call of `jxc.locate_nans`, from 0; otherwise None.
     """
 
     what: str
@@ -46,18 +48,24 @@ class Finding:
     path: str = ""
     place: SourceLine | None = None
     library: str = ""
-    turns: tuple[int, ...] = ()
+    iterations: tuple[int, ...] = ()
     operands: tuple[Statistics, ...] = ()
     result: Statistics | None = None
     operand_types: tuple[str, ...] = ()
     largest: tuple[float, ...] = ()
     reaches: tuple[str, ...] = ()
     others: int = 0
-    cause: Finding | None = None
+    cause: NanFinding | None = None
     call: int | None = None
 
+    @property
+    def turns(self) -> tuple[int, ...]:
+        """The former name of `iterations`."""
+        warnings.warn("turns is now called iterations", DeprecationWarning, stacklevel=2)
+        return self.iterations
+
     def as_json(self) -> dict[str, Any]:
-        """The same as JSON has it."""
+        """The finding as an object. "turns" repeats "iterations", under its former name."""
         return {
             "what": self.what,
             "kind": self.kind,
@@ -66,7 +74,8 @@ class Finding:
             "file": self.place.file if self.place else None,
             "line": self.place.line if self.place else None,
             "library": self.library,
-            "turns": list(self.turns),
+            "iterations": list(self.iterations),
+            "turns": list(self.iterations),
             "operands": [each.as_json() for each in self.operands],
             "result": self.result.as_json() if self.result else None,
             "reaches": list(self.reaches),
@@ -75,159 +84,153 @@ class Finding:
             "call": self.call,
         }
 
+    def __repr__(self) -> str:
+        return f"<NanFinding: {self._sentence()}>"
+
     def __str__(self) -> str:
         call = "" if self.call is None else f"call {self.call} (from 0): "
-        lines = [f"{call}{self._sentence()}"]
-        if self.place and self.place.text:
-            lines.append(f"  {self.place.line} |   {self.place.text}")
-        lines += self._within()
-        for name, each in self._told():
-            lines.append(f"  {name:9} {each.type:16} {each}")
+        lines = [f"{call}{self._sentence()}", *self._where()]
+        known = [(f"operand {index}", each) for index, each in enumerate(self.operands)]
+        known += [("result", self.result)] if self.result else []
+        lines += [f"  {name:9} {each.type:16} {each}" for name, each in known]
         if not self.operands and self.largest:
             sizes = ", ".join(f"{size:.6g}" for size in self.largest)
             lines.append(f"  largest |operand|: {sizes}")
         if self.reaches:
             lines.append(f"  it reaches {_listed(self.reaches)}")
         if self.others:
-            lines.append(f"  {_counted(self.others, 'other op')} made one by itself, further on")
+            ops = f"{self.others} other op{'s' * (self.others > 1)}"
+            lines.append(f"  {ops} also made {_a(self.what)} from operands without one")
         if self.cause:
-            lines.append(f"  the infinity it came of: {self.cause._sentence()}")
-            if self.cause.place and self.cause.place.text:
-                lines.append(f"  {self.cause.place.line} |   {self.cause.place.text}")
-            lines += self.cause._within()
+            lines.append(f"  it comes from an infinity: {self.cause._sentence()}")
+            lines += self.cause._where()
         return "\n".join(lines)
 
-    def _within(self) -> list[str]:
-        """Which part of a network it is, and the line in a library: all of it has one line."""
-        told = ", ".join(filter(None, ("/".join(scopes_of(self.path)), self.library)))
-        return [f"  within    {told}"] if told else []
-
-    def _told(self) -> list[tuple[str, Statistics]]:
-        told = [(f"operand {index}", each) for index, each in enumerate(self.operands)]
-        return told + ([("result", self.result)] if self.result else [])
+    def _where(self) -> list[str]:
+        """The text of the line; the part of a network, and the line in a library that it calls."""
+        quote = (
+            [f"  {self.place.line} |   {self.place.text}"] if self.place and self.place.text else []
+        )
+        inside = ", ".join(filter(None, ("/".join(scopes_of(self.path)), self.library)))
+        return [*quote, f"  within    {inside}"] if inside else quote
 
     def _sentence(self) -> str:
-        where = f" at {self.place}" if self.place else ""
-        where += f" ({_short(self.place.function)})" if self.place and self.place.function else ""
-        turns = ", in the gradient" if "transpose(" in self.path else ""
-        turns += _turns(self.turns)
+        at = f" at {self.place}" if self.place else ""
+        if self.place and self.place.function:
+            at += f" ({self.place.function.rpartition('<locals>.')[2]})"
+        at += ", in the gradient" if "transpose(" in self.path else ""
+        at += _iterations(self.iterations)
         match self.kind:
             case "argument":
-                return f"there is {_a(self.what)} already in the argument {self.op}"
+                return f"the argument {self.op} already holds {_a(self.what)}"
             case "constant":
-                return f"{_a(self.what)} is a constant of the program, put in{where}{turns}"
+                return f"{_a(self.what)} is a constant of the program, created{at}"
             case "failure":
-                why = _FAILURES.get(self.path.rpartition("/")[2], "did not succeed")
-                return f"the first {self.what} is made by {self.op}{where}{turns}: it {why}"
+                why = _FAILURES.get(self.path.rpartition("/")[2], "failed")
+                return f"the first {self.what} is made by {self.op}{at}: it {why}"
             case "carried":
-                return "the loop carried it in from an iteration before"
+                return "an earlier iteration of the loop computed it"
             case "unknown":
                 return (
-                    f"there is {_a(self.what)} in {_listed(self.reaches)}, and none in the program "
-                    "in which every value is looked at: it depends on how XLA rounds"
+                    f"{_listed(self.reaches)} holds {_a(self.what)}, but the program that records "
+                    "every value does not: it depends on how XLA rounds"
                 )
-        return f"the first {self.what} is made by {self.op}{where}{turns}"
+        return f"the first {self.what} is made by {self.op}{at}"
 
 
 class NanError(JxcError):
-    """A program made a NaN.
+    """A program made a NaN. The message names the op, its line and its operands.
 
     Attributes:
-        finding: where it comes from.
+        finding: where the NaN comes from.
         outputs: what the program returned.
     """
 
-    def __init__(self, finding: Finding, outputs: Any = None) -> None:
+    def __init__(self, finding: NanFinding, outputs: Any = None) -> None:
         super().__init__(str(finding))
         self.finding = finding
         self.outputs = outputs
 
+    def __repr__(self) -> str:
+        return f"NanError({self.finding!r})"
+
 
 def bad_results(table: dict[str, Any], numbers: Sequence[float]) -> list[str]:
-    """The names of the results that hold a NaN; infinities too where they are asked for."""
-    bad = is_not_finite if table["infs"] else is_nan
+    """The names of the results that hold a NaN, or an infinity if the table asks for them."""
+    is_bad = is_not_finite if table["infs"] else is_nan
     return [
-        name for (name, _), number in zip(table["results"], numbers, strict=True) if bad(number)
+        name for (name, _), number in zip(table["results"], numbers, strict=True) if is_bad(number)
     ]
 
 
-def find(recorded: Recorded) -> tuple[Finding, int] | None:
-    """Where the first NaN in a record comes from, with the number of the op; None without any."""
-    table = recorded.table
-    bad = is_not_finite if table["infs"] else is_nan
-    returned = [(name, at) for name, at in table["results"] if recorded.is_bad(at, bad)]
-    origins = recorded.origins((at for _, at in returned), bad)
+def find_first(record: NanRecord) -> tuple[NanFinding, int] | None:
+    """Where the first NaN in a record comes from, and the number of the op; None without a NaN."""
+    table = record.table
+    is_bad = is_not_finite if table["infs"] else is_nan
+    returned = [(name, at) for name, at in table["results"] if record.holds_bad(at, is_bad)]
+    origins = record.origins((at for _, at in returned), is_bad)
     if not origins and table["watch"] == "masked":
-        origins = recorded.everywhere(bad)
+        origins = record.all_origins(is_bad)
     if not origins:
         return None
-    first = next((at for at in origins if recorded.sites[at]["kind"] != "constant"), origins[0])
-    number = recorded.numbers[first]
-    what = "infinity" if bad(number) and not is_nan(number) else "NaN"
+    computed = (at for at in origins if record.sites[at]["kind"] != "constant")
+    first = next(computed, origins[0])
+    number = record.numbers[first]
+    what = "infinity" if is_bad(number) and not is_nan(number) else "NaN"
     cause = None
-    if what == "NaN" and (infinite := _infinite_source(recorded, first)) is not None:
-        cause = _described(recorded, infinite, "infinity", is_infinite)
+    if what == "NaN":
+        operands = (at for _, at in record.sites[first]["operands"])
+        infinite = record.origins(operands, is_infinite)
+        cause = _described(record, infinite[0], "infinity", is_infinite) if infinite else None
     found = replace(
-        _described(recorded, first, what, bad),
+        _described(record, first, what, is_bad),
         reaches=tuple(name for name, _ in returned),
         others=len(origins) - 1,
         cause=cause,
     )
-    return found, recorded.sites[first]["number"]
+    return found, record.sites[first]["number"]
 
 
-def _infinite_source(recorded: Recorded, site: int) -> int | None:
-    """Where the infinity comes from that an op made a NaN of."""
-    found = recorded.origins((at for _, at in recorded.sites[site]["operands"]), is_infinite)
-    return found[0] if found else None
-
-
-def _described(recorded: Recorded, at: int, what: str, bad: Bad) -> Finding:
-    site = recorded.sites[at]
+def _described(record: NanRecord, at: int, what: str, is_bad: IsBad) -> NanFinding:
+    """The finding for one site, without what other sites say."""
+    site = record.sites[at]
     operands = site["operands"]
-    largest = [recorded.numbers[each] for _, each in operands if each >= 0]
     kind = site["kind"] if site["kind"] in ("argument", "constant", "carried") else "value"
-    is_own = kind == "constant" and site["number"] >= 0  # whose line is that of the whole call
-    reader = recorded.reader(at, bad) if is_own else None
-    of_line = site if reader is None else recorded.sites[reader]
-    stack = recorded.table["stacks"][of_line["stack"]]
-    return Finding(
+    # A constant's own line is that of the whole call; the op that reads it has a better one.
+    is_own = kind == "constant" and site["number"] >= 0
+    reader = record.reader(at, is_bad) if is_own else None
+    stack = record.table["stacks"][(site if reader is None else record.sites[reader])["stack"]]
+    return NanFinding(
         what,
-        kind if bad(recorded.numbers[at]) else "failure",
-        site["op"] if kind == "argument" else _name(site),
+        kind if is_bad(record.numbers[at]) else "failure",
+        site["op"] if kind == "argument" else _op_name(site),
         site["path"],
-        place_of(stack),
+        line_of_stack(stack),
         innermost_library_line(SourceLine(*frame) for frame in reversed(stack)),
-        recorded.turns(at),
-        operand_types=tuple(kind for kind, _ in operands),
-        largest=tuple(largest),
+        record.iterations(at),
+        operand_types=tuple(type_ for type_, _ in operands),
+        largest=tuple(record.numbers[each] for _, each in operands if each >= 0),
     )
 
 
-def _name(site: dict[str, Any]) -> str:
-    """An op as it is known to both: StableHLO's name, and JAX's where that is another."""
-    jax_name = site["path"].rpartition("/")[2]
-    is_same = not jax_name or jax_name == site["op"] or "(" in jax_name
-    return site["op"] if is_same else f"{site['op']} ({jax_name})"
+def _op_name(site: dict[str, Any]) -> str:
+    """StableHLO's name of an op, followed by JAX's if that differs: "divide (div)"."""
+    name, jax_name = str(site["op"]), site["path"].rpartition("/")[2]
+    is_same = not jax_name or jax_name == name or "(" in jax_name
+    return name if is_same else f"{name} ({jax_name})"
 
 
-def place_of(stack: Iterable[Sequence[Any]]) -> SourceLine | None:
-    """The user's line behind frames, the innermost first; the innermost of all without one."""
-    places = [SourceLine(file, line, function) for file, line, function in stack]
-    return innermost_user_line(reversed(places)) or (places[0] if places else None)
-
-
-def with_statistics(finding: Finding, recorded: Recorded) -> Finding:
-    """The finding with what a record of the same program says of the op in full."""
-    told: dict[str, list[Statistics]] = {"operand": [], "result": []}
-    for at, site in enumerate(recorded.sites):
+def with_statistics(finding: NanFinding, record: NanRecord) -> NanFinding:
+    """The finding with statistics of its operands and result, from a record that has them."""
+    found: dict[str, list[Statistics]] = {"operand": [], "result": []}
+    for at, site in enumerate(record.sites):
         if site["kind"] == "statistics":
-            numbers = recorded.numbers[at : at + COUNT]
-            told[site["op"]].append(Statistics.of(site["type"], numbers))
-    result = next((each for each in told["result"] if each.nan or each.inf), None)
+            numbers = record.numbers[at : at + COUNT]
+            found[site["op"]].append(Statistics.of(site["type"], numbers))
+    result = next((each for each in found["result"] if each.nan or each.inf), None)
     if finding.kind != "failure":
-        result = result or next(iter(told["result"]), None)
-    return replace(finding, operands=tuple(told["operand"]), result=result)
+        result = result or next(iter(found["result"]), None)
+    return replace(finding, operands=tuple(found["operand"]), result=result)
 
 
 _FAILURES = {
@@ -237,19 +240,14 @@ _FAILURES = {
     "schur": "did not converge",
     "svd": "did not converge",
 }
-"""What it means that a routine did not succeed, by the primitive's name."""
+"""Why a routine fails, by the name of its primitive."""
 
 
-def _short(function: str) -> str:
-    """A function's name without the functions that it is defined in."""
-    return function.rpartition("<locals>.")[2]
-
-
-def _turns(turns: Sequence[int]) -> str:
-    if not turns:
+def _iterations(iterations: Sequence[int]) -> str:
+    if not iterations:
         return ""
-    numbers = ", ".join(map(str, turns))
-    if len(turns) == 1:
+    numbers = ", ".join(map(str, iterations))
+    if len(iterations) == 1:
         return f", in iteration {numbers} (from 0) of its loop"
     return f", in iterations {numbers} (from 0) of its loops, the outermost first"
 
@@ -259,9 +257,5 @@ def _a(what: str) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more results" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'s' if count > 1 else ''}"
+    more = f" and {len(names) - _MAX_RESULTS} more results" if len(names) > _MAX_RESULTS else ""
+    return ", ".join(names[:_MAX_RESULTS]) + more

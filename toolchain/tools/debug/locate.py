@@ -1,72 +1,155 @@
-"""`jxc.locate_nans`: `jax.jit`, and the first NaN is located."""
+"""`jxc.locate_nans`: `jax.jit` that reports where the first NaN comes from."""
 
 from __future__ import annotations
 
 import functools
+import types
 from collections.abc import Callable, Hashable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, overload
 
 import jax
 
-from ...backend import _private
+from ...backend import _private, hook
 from ...backend.lowered import lower
 from ...errors import UsageError
 from ...pipeline import make_pipeline
 from ...source import warn_user
 from .executable import Instrumented
 from .finding import NanError
-from .signature import Signature
 
-_WHAT_THEN = ("raise", "warn")
+P = ParamSpec("P")
+Rest = ParamSpec("Rest")
+R = TypeVar("R", covariant=True)
+Self_ = TypeVar("Self_")
+
+Watch = Literal["results", "values", "masked"]
+OnNan = Literal["raise", "warn"]
 
 
-class Located:
-    """A jitted function that says where its first NaN comes from. Made by `jxc.locate_nans`.
+class CallSignature:
+    """Which compiled program of a jitted function a call runs.
 
-    Attributes:
-        calls: how often it was called.
+    Args:
+        jitted: the result of `jax.jit`.
     """
 
-    def __init__(self, jitted: Any, pipeline: str, on_nan: str) -> None:
+    def __init__(self, jitted: Any) -> None:
+        hook.user_context()  # JAX's programs depend on it from its creation on
+        positions, self._names = _private.static_arguments(jitted)
+        self._positions = frozenset(positions)
+
+    def split(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Hashable, tuple[Any, ...], dict[str, Any]]:
+        """A key for the program of a call, and the arguments that are not static."""
+        count = len(args)
+        positions = {each % count for each in self._positions if -count <= each < count}
+        given = tuple(arg for position, arg in enumerate(args) if position not in positions)
+        named = {name: arg for name, arg in kwargs.items() if name not in self._names}
+        static = tuple(args[position] for position in sorted(positions))
+        static += tuple((name, kwargs[name]) for name in sorted(kwargs.keys() & set(self._names)))
+        leaves, tree = jax.tree.flatten((given, named))
+        kinds = tuple((jax.typeof(leaf), _committed_sharding(leaf)) for leaf in leaves)
+        return (tree, kinds, static, _private.trace_context()), given, named
+
+
+def _committed_sharding(leaf: Any) -> Any:
+    """The sharding that an array is committed to; None if JAX may move it."""
+    is_array = isinstance(leaf, jax.Array) and not isinstance(leaf, jax.core.Tracer)
+    return leaf.sharding if is_array and leaf.committed else None
+
+
+class LocatedFunction(Generic[P, R]):
+    """A jitted function that reports where its first NaN comes from. Made by `jxc.locate_nans`.
+
+    Attributes:
+        calls: the number of calls so far.
+    """
+
+    __wrapped__: Callable[P, R]
+    __name__: str
+
+    def __init__(self, jitted: Any, pipeline: str, on_nan: OnNan) -> None:
         functools.update_wrapper(self, jitted)
         self._jitted = jitted
         self._pipeline = pipeline
         self._on_nan = on_nan
-        self._signature = Signature(jitted)
+        self._signature = CallSignature(jitted)
         self._programs: dict[Hashable, Instrumented] = {}
-        self._is_done = False
+        self._has_warned = False
         self.calls = 0
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._is_done or not _private.is_outermost_trace():
-            return self._jitted(*args, **kwargs)
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run the function.
+
+        Raises:
+            NanError: a result holds a NaN.
+        """
+        if self._has_warned or not _private.is_outermost_trace():
+            return self._jitted(*args, **kwargs)  # type: ignore[no-any-return]
         call, self.calls = self.calls, self.calls + 1
         key, given, named = self._signature.split(args, kwargs)
         program = self._programs.get(key)
         if program is None:
             program = self._programs[key] = self._compiled(args, kwargs)
-        outputs, seen = program.run(*given, **named)
-        if seen.nans:
-            self._tell(NanError(replace(seen.nans, call=call), outputs))
-        return outputs
+        outputs, observations = program.run(*given, **named)
+        if observations.nans:
+            self._report(NanError(replace(observations.nans, call=call), outputs))
+        return outputs  # type: ignore[no-any-return]
 
     def _compiled(self, args: Any, kwargs: Any) -> Instrumented:
         compiled = lower(self._jitted, *args, **kwargs).opt(self._pipeline).compile()
         assert isinstance(compiled, Instrumented)
         return compiled
 
-    def _tell(self, error: NanError) -> None:
+    def _report(self, error: NanError) -> None:
         if self._on_nan == "raise":
             raise error
-        self._is_done = True
+        self._has_warned = True
         warn_user(str(error))
 
+    if TYPE_CHECKING:
+
+        @overload
+        def __get__(self, instance: None, owner: Any = None) -> LocatedFunction[P, R]: ...
+        @overload
+        def __get__(
+            self: LocatedFunction[Concatenate[Self_, Rest], R], instance: Self_, owner: Any = None
+        ) -> LocatedFunction[Rest, R]: ...
+
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
+        return self if instance is None else types.MethodType(self, instance)
 
     def __repr__(self) -> str:
-        return f"<jxc.locate_nans of {self._jitted!r}>"
+        name = getattr(self, "__qualname__", repr(self._jitted))
+        return f"<jxc.locate_nans of {name}, {self.calls} call{'s' * (self.calls != 1)}>"
+
+
+@overload
+def locate_nans(
+    fn: Callable[P, R],
+    /,
+    *,
+    infs: bool = False,
+    watch: Watch = "results",
+    on_nan: OnNan = "raise",
+    pipeline: str = "",
+    **jit_kwargs: Any,
+) -> LocatedFunction[P, R]: ...
+
+
+@overload
+def locate_nans(
+    fn: None = None,
+    /,
+    *,
+    infs: bool = False,
+    watch: Watch = "results",
+    on_nan: OnNan = "raise",
+    pipeline: str = "",
+    **jit_kwargs: Any,
+) -> Callable[[Callable[P, R]], LocatedFunction[P, R]]: ...
 
 
 def locate_nans(
@@ -74,43 +157,43 @@ def locate_nans(
     /,
     *,
     infs: bool = False,
-    watch: str = "results",
-    on_nan: str = "raise",
+    watch: Watch = "results",
+    on_nan: OnNan = "raise",
     pipeline: str = "",
     **jit_kwargs: Any,
 ) -> Any:
-    """Compile `fn` as `jax.jit` does, and say where the first NaN comes from. A decorator too.
+    """Compile `fn` as `jax.jit` does, and report where the first NaN comes from. A decorator too.
 
-    What is returned is looked at on each call. Once there is a NaN in it, the same call runs again
-    in a program in which every value is looked at, and the op is named that made the first one: its
-    line, the iteration of the loops around it, what it was given. Each call waits until it is done,
-    and donated arguments stay: it is for finding the NaN, not for training on.
+    Each call checks the results. If one holds a NaN, the same call runs again in a program that
+    records every value. The error names the op that made the first NaN: its line, the iteration of
+    the loops around it, and its operands.
 
-    Called under another transformation (jit, grad, vmap, scan) it is `fn` itself.
+    Use it to find a NaN, not for training: each call waits until it is done, and donated arguments
+    keep their memory. Called under a JAX transformation (jit, grad, vmap, scan), it is `fn` itself.
 
     Args:
-        fn: a function, or what `jax.jit` made of one; None when called as
+        fn: a function, or the result of `jax.jit`; None when called as
             `@jxc.locate_nans(infs=True)`.
-        infs: look for infinities too.
-        watch: "results"; or "values", to look at every value on every call; or "masked", to report
-            those too that never reach a result. See `jxc opt --help-pass locate-nans`.
-        on_nan: "raise" an error; or "warn" once, and not look from then on.
+        infs: report infinities too.
+        watch: "results"; or "values", to record every value in each call; or "masked", to report
+            also NaNs that reach no result. See `jxc opt --help-pass locate-nans`.
+        on_nan: "raise" an error; or "warn" once, and stop checking.
         pipeline: passes to run before, such as "O2".
         jit_kwargs: passed to `jax.jit`: static_argnames, donate_argnums, in_shardings, ...
 
     Raises:
-        NanError: by the call that made one; `error.finding` says where, `error.outputs` is what
-            the call returned. Calls are counted from 0.
+        NanError: raised by the call that made a NaN. `error.finding` says where it comes from, and
+            `error.outputs` is what the call returned. Calls are counted from 0.
         UsageError: an option is unknown.
     """
     if fn is None:
         return functools.partial(
             locate_nans, infs=infs, watch=watch, on_nan=on_nan, pipeline=pipeline, **jit_kwargs
         )
-    if on_nan not in _WHAT_THEN:
-        raise UsageError(f"locate_nans: on_nan={on_nan!r}: expected {' or '.join(_WHAT_THEN)}")
-    ours = f"locate-nans{{watch={watch} infs={str(infs).lower()}}}"
-    text = ",".join(filter(None, [pipeline, ours]))
-    make_pipeline(text)
+    if on_nan not in ("raise", "warn"):
+        raise UsageError(f"locate_nans: on_nan={on_nan!r}: expected 'raise' or 'warn'")
+    text = f"locate-nans{{watch={watch} infs={str(infs).lower()}}}"
+    text = ",".join(filter(None, [pipeline, text]))
+    make_pipeline(text)  # refuses unknown passes and options now, not in the first call
     is_jitted = hasattr(fn, "lower") and not jit_kwargs
-    return Located(fn if is_jitted else jax.jit(fn, **jit_kwargs), text, on_nan)
+    return LocatedFunction(fn if is_jitted else jax.jit(fn, **jit_kwargs), text, on_nan)

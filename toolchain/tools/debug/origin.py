@@ -1,4 +1,15 @@
-"""From a record of which values hold a NaN back to the op that made the first."""
+"""From a record of which values hold a NaN back to the op that made the first one.
+
+`locate-nans` writes one number for each value of a program: its largest absolute value, NaN if an
+element is NaN, 0 if the value was not computed. Each number belongs to a site, which lists the
+sites of the op's operands. A site is an origin if its own value is bad and none of its operands is,
+so `NanRecord.origins` walks back from the bad results along bad operands.
+
+Loops need more than that. A loop records one iteration only: the one in which a value that it
+carries first turned bad. If none of the recorded operands is bad, the search goes on inside of that
+iteration. Also, JAX returns constants of NaN if a routine of linear algebra fails; the origin is
+then the routine with the same name and line.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +19,22 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-Bad = Callable[[float], bool]
+IsBad = Callable[[float], bool]
+
+_VALUES = ("value", "constant", "argument", "carried", "result")
+"""The kinds of sites that are about a value."""
+
+_SAME_EQUATION = ("path", "stack", "within")
+"""What the ops that JAX lowers from one equation have in common."""
 
 
 @dataclass(frozen=True)
-class Recorded:
-    """A record and its table, as `locate-nans` writes them.
+class NanRecord:
+    """A record of `locate-nans` and its table.
 
     Attributes:
-        table: what the numbers mean.
-        numbers: the record: of a value its largest |x|, NaN where there is a NaN in it.
+        table: what the numbers mean, as the pass writes it.
+        numbers: for each site, the largest absolute value of its value, NaN if it holds a NaN.
     """
 
     table: dict[str, Any]
@@ -25,104 +42,96 @@ class Recorded:
 
     @cached_property
     def sites(self) -> list[dict[str, Any]]:
-        return self.table["sites"]
+        """What each number is about."""
+        sites: list[dict[str, Any]] = self.table["sites"]
+        return sites
 
-    def is_bad(self, site: int, bad: Bad) -> bool:
-        """Whether a site is a value's, and one that is bad."""
-        is_value = self.sites[site]["kind"] in _OF_VALUES
-        return is_value and bad(self.numbers[site])
+    def holds_bad(self, site: int, is_bad: IsBad) -> bool:
+        """Whether a site is about a value, and that value is bad."""
+        return self.sites[site]["kind"] in _VALUES and is_bad(self.numbers[site])
 
-    def sources(self, site: int, bad: Bad) -> list[int]:
-        """The bad values among those that a bad one was made of."""
-        each = self.sites[site]
-        found = [at for _, at in each["operands"] if at >= 0 and self.is_bad(at, bad)]
-        if each["kind"] == "result" and each["op"] == "while":
-            return found[:1]  # what the last turn handed on, before what the first was given
+    def bad_operands(self, site: int, is_bad: IsBad) -> list[int]:
+        """The sites of the bad operands of an op."""
+        entry = self.sites[site]
+        found = [at for _, at in entry["operands"] if at >= 0 and self.holds_bad(at, is_bad)]
+        if entry["kind"] == "result" and entry["op"] == "while":
+            return found[:1]  # the last iteration's value comes before the initial value
         return found
 
-    def origins(self, start: Iterable[int], bad: Bad) -> list[int]:
-        """Where what is bad in `start` comes from, in program order."""
-        seen: set[int] = set()
+    def origins(self, start: Iterable[int], is_bad: IsBad) -> list[int]:
+        """The sites where the bad values among `start` come from, in program order."""
+        visited: set[int] = set()
         found: set[int] = set()
-        left = [site for site in start if site >= 0 and self.is_bad(site, bad)]
-        while left:
-            site = left.pop()
-            if site in seen:
+        pending = [site for site in start if site >= 0 and self.holds_bad(site, is_bad)]
+        while pending:
+            site = pending.pop()
+            if site in visited:
                 continue
-            seen.add(site)
-            sources = self.sources(site, bad) or self._within(site, bad)
-            routine = None if sources else self._routine(site)
+            visited.add(site)
+            sources = self.bad_operands(site, is_bad) or self._inside_loop(site, is_bad)
+            routine = None if sources else self._failed_routine(site)
             if routine is not None:
-                sources = self.sources(routine, bad)
-            left += sources
+                sources = self.bad_operands(routine, is_bad)
+            pending += sources
             if not sources:
                 found.add(site if routine is None else routine)
         return sorted(found)
 
-    def _routine(self, site: int) -> int | None:
-        """The routine that did not succeed, of a constant that JAX gives in place of its results.
-
-        Both have the name and the line of one equation.
-        """
+    def _failed_routine(self, site: int) -> int | None:
+        """The routine that failed, if a site is the constant that JAX returns instead."""
         constant = self.sites[site]
         if constant["kind"] != "constant" or not is_nan(self.numbers[site]):
             return None
-        for at, each in enumerate(self.sites):
-            if each.get("op") == "custom_call" and all(each[k] == constant[k] for k in _OF_ONE):
+        for at, entry in enumerate(self.sites):
+            is_call = entry.get("op") == "custom_call"
+            if is_call and all(entry[key] == constant[key] for key in _SAME_EQUATION):
                 return at
         return None
 
-    def reader(self, site: int, bad: Bad) -> int | None:
-        """The first op that is bad because a site is."""
-        for at, each in enumerate(self.sites):
-            if site in (operand for _, operand in each.get("operands", ())) and self.is_bad(
-                at, bad
-            ):
+    def reader(self, site: int, is_bad: IsBad) -> int | None:
+        """The first op that reads a site and whose value is bad."""
+        for at, entry in enumerate(self.sites):
+            reads = (operand for _, operand in entry.get("operands", ()))
+            if site in reads and self.holds_bad(at, is_bad):
                 return at
         return None
 
-    def _within(self, site: int, bad: Bad) -> list[int]:
-        """The first bad value inside a loop whose own way back is not recorded.
-
-        A loop records one turn, and one of its values may turn bad in another.
-        """
+    def _inside_loop(self, site: int, is_bad: IsBad) -> list[int]:
+        """The first origin inside of the loop that a site is a result of, or carried by."""
         if self.sites[site]["kind"] not in ("result", "carried"):
             return []
-        turn = self._turn_behind(site)
-        inside = (at for at in range(turn, len(self.sites)) if self._is_in(at, turn))
+        loop = self._loop_of(site)
+        inside = (at for at in range(loop, len(self.sites)) if self._is_in(at, loop))
         made = (at for at in inside if self.sites[at]["kind"] == "value" and at != site)
-        return [at for at in made if self.is_bad(at, bad) and not self.sources(at, bad)][:1]
+        return [at for at in made if self._is_origin(at, is_bad)][:1]
 
-    def _turn_behind(self, site: int) -> int:
+    def _loop_of(self, site: int) -> int:
+        """The site with the iteration of a loop; it comes after the sites of the loop's results."""
         if self.sites[site]["kind"] == "carried":
-            return self.sites[site]["within"]
+            return int(self.sites[site]["within"])
         later = range(site, len(self.sites))
         return next((at for at in later if self.sites[at]["kind"] == "turn"), len(self.sites))
 
-    def _is_in(self, site: int, turn: int) -> bool:
+    def _is_in(self, site: int, loop: int) -> bool:
         while site >= 0:
-            if site == turn:
+            if site == loop:
                 return True
             site = self.sites[site].get("within", -1)
         return False
 
-    def turns(self, site: int) -> tuple[int, ...]:
-        """The turns of the loops around a site, the outermost first, from 0."""
-        around = self.sites[site]["within"]
-        if around < 0:
+    def _is_origin(self, site: int, is_bad: IsBad) -> bool:
+        return self.holds_bad(site, is_bad) and not self.bad_operands(site, is_bad)
+
+    def iterations(self, site: int) -> tuple[int, ...]:
+        """The recorded iterations of the loops around a site, the outermost first, from 0."""
+        loop = self.sites[site]["within"]
+        if loop < 0:
             return ()
-        return (*self.turns(around), int(self.numbers[around]) - 1)
+        return (*self.iterations(loop), int(self.numbers[loop]) - 1)
 
-    def everywhere(self, bad: Bad) -> list[int]:
-        """The values that are bad though nothing that they were made of is, in program order."""
-        places = range(len(self.sites))
-        return [at for at in places if self.is_bad(at, bad) and not self.sources(at, bad)]
-
-
-_OF_ONE = ("path", "stack", "within")
-"""What the ops have in common that JAX makes of one equation."""
-
-_OF_VALUES = ("value", "constant", "argument", "carried", "result")
+    def all_origins(self, is_bad: IsBad) -> list[int]:
+        """The origins of all bad values, in program order."""
+        return [at for at in range(len(self.sites)) if self._is_origin(at, is_bad)]
 
 
 def is_nan(number: float) -> bool:
@@ -131,10 +140,10 @@ def is_nan(number: float) -> bool:
 
 
 def is_infinite(number: float) -> bool:
-    """Whether it holds an infinity, and no NaN."""
+    """Whether a value holds an infinity and no NaN."""
     return math.isinf(number)
 
 
 def is_not_finite(number: float) -> bool:
-    """Whether it holds one or the other."""
+    """Whether a value holds an infinity or a NaN."""
     return not math.isfinite(number)
