@@ -73,6 +73,7 @@ class LocatedFunction(Generic[P, R]):
     def __init__(self, jitted: Any, pipeline: str, on_nan: OnNan) -> None:
         functools.update_wrapper(self, jitted)
         self._jitted = jitted
+        self._run: Callable[P, R] = jitted
         self._pipeline = pipeline
         self._on_nan = on_nan
         self._signature = CallSignature(jitted)
@@ -87,16 +88,17 @@ class LocatedFunction(Generic[P, R]):
             NanError: a result holds a NaN.
         """
         if self._has_warned or not _private.is_outermost_trace():
-            return self._jitted(*args, **kwargs)  # type: ignore[no-any-return]
+            return self._run(*args, **kwargs)
         call, self.calls = self.calls, self.calls + 1
         key, given, named = self._signature.split(args, kwargs)
         program = self._programs.get(key)
         if program is None:
             program = self._programs[key] = self._compiled(args, kwargs)
+        outputs: R
         outputs, observations = program.run(*given, **named)
         if observations.nans:
             self._report(NanError(replace(observations.nans, call=call), outputs))
-        return outputs  # type: ignore[no-any-return]
+        return outputs
 
     def _compiled(self, args: Any, kwargs: Any) -> Instrumented:
         compiled = lower(self._jitted, *args, **kwargs).opt(self._pipeline).compile()
