@@ -23,7 +23,7 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 from jaxlib.mlir import ir  # noqa: E402
 
 from jxc.check.variants import context_for  # noqa: E402
-from jxc.cli.rule_record import phrase  # noqa: E402
+from jxc.cli.pass_help import phrase  # noqa: E402
 from jxc.ir import clone_module, functions  # noqa: E402
 from jxc.pipeline import our_passes  # noqa: E402
 from jxc.rewrite import Pass, Rule, apply_rules  # noqa: E402

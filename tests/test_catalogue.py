@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from jaxlib.mlir.dialects.stablehlo import AddOp
 
-from jxc.cli.rule_record import how_checked, phrase
+from jxc.cli.pass_help import how_checked, phrase
 from jxc.ir.values import as_result
 from jxc.rewrite import exact, rule
 

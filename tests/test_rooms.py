@@ -19,7 +19,7 @@ MAY_IMPORT = {
     "rewrite": {"ir", "cost"},
     "pipeline": {"ir", "rewrite", "cost"},
     "passes": {"ir", "rewrite", "cost"},
-    "frontend": {"ir", "source"},
+    "frontend": {"ir", "source", "files"},
     "hlo": {"cost", "source"},
     "backend": COMPILING,
     "check": COMPILING | {"passes"},

@@ -11,13 +11,13 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from ..errors import JxcError
-from ..frontend.mesh import make_mesh, sizes_of, within
+from ..frontend.mesh import make_mesh, sharding_over, sizes_of, within
 from ..ir import clone_module, functions, walk
 from ..ir.dtypes import numpy_dtype
+from ..ir.shardings import argument_specs
 from . import hook
 from ._private import load_lapack
 from .lowered import Lowered, Origin
-from .meshes import argument_specs, sharding_over
 from .targets.build import device_count
 
 _WHERE = "compile the Python function itself (`jxc compile file.py:fn ...`)"

@@ -11,9 +11,9 @@ import jax
 from jaxlib.mlir import ir
 
 from ..errors import MissingTargetError, UsageError
-from ..frontend import LowerRequest, run_request
-from ..frontend.lowering import Lowering
+from ..frontend.lowering import LoweredFunction
 from ..frontend.lowering import lower as _lower
+from ..frontend.request import LowerRequest, run_request
 from ..ir import clone_module, write_bytecode, write_text
 from ..ir.extra_results import EXTRA_RESULTS
 from ..pipeline import Pipeline, PipelineLike, Report, make_pipeline, run_pipeline
@@ -40,7 +40,7 @@ class Origin:
     traced: Any
     lowered: Any
     plain: ir.Module | None = None
-    lowering: Lowering | None = None
+    lowering: LoweredFunction | None = None
 
     def lowered_for(self, platform: str) -> Lowered:
         """The program before any pass, for another platform."""
@@ -311,7 +311,7 @@ def lowered_from_request(
     return _of_lowering(done.lowering, request.platform), done.args, done.kwargs
 
 
-def _of_lowering(lowering: Lowering, platform: str | None = None) -> Lowered:
+def _of_lowering(lowering: LoweredFunction, platform: str | None = None) -> Lowered:
     module = clone_module(lowering.module)
     origin = Origin(lowering.traced, lowering.lowered, lowering=lowering)
     seconds = {"trace": lowering.trace_seconds, "lower": lowering.lower_seconds}

@@ -105,7 +105,7 @@ def _examine(
     request: dict[str, Any],
 ) -> None:
     from ..backend.lowered import lowered_from_request
-    from ..frontend import LowerRequest
+    from ..frontend.request import LowerRequest
     from ..tools.doctor import all_checks, choose_checks, examine, program_of
     from ..tools.doctor.run import quiet_about_donation
     from ..tools.doctor.source_code import unknown_names

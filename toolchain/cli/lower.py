@@ -12,7 +12,7 @@ import click
 
 from ..errors import UsageError
 from ..files import write_output
-from ..frontend.forms import BINARY_FORMS, FORMS, PLATFORMS
+from ..frontend import BINARY_FORMS, FORMS, PLATFORMS
 from .process import leave_out_absent_hardware
 
 _SHORT_CONSTANT = 16  # elements; longer ones are what fills screens
@@ -148,7 +148,7 @@ def lower_command(
     # An output of JAX alone: a pipeline for running programs would leave its mark in it.
     os.environ.pop("JXC_PIPELINE", None)
     leave_out_absent_hardware()
-    from ..frontend import LowerRequest, run_request
+    from ..frontend.request import LowerRequest, run_request
 
     warnings.showwarning = _show_warning
     lowered = run_request(LowerRequest(**request))
@@ -194,7 +194,7 @@ def _show_warning(
 
 
 def _write_json(lowered: Any, form: str, data: str | bytes, output: str) -> None:
-    from ..frontend.summary import summarize
+    from ..frontend.emit import summarize
 
     summary = {**summarize(lowered), "emit": form}
     if output == "-":

@@ -33,7 +33,7 @@ def run_command(file: str, **flags: Any) -> None:
     """
     os.environ.pop("JXC_PIPELINE", None)
     from ..backend.artifacts.header import read_header
-    from ..backend.targets.cpu import split_host
+    from ..frontend.mesh import split_host
 
     header = read_header(file)
     if header.platform == "cpu":

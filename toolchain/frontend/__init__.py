@@ -1,20 +1,13 @@
-"""From Python to a module: finding the function, reading its arguments, tracing and lowering.
+"""From Python to a module: find the function, read its arguments, trace and lower it.
 
-Importing this package imports neither jax nor MLIR.
+Importing this package imports neither jax nor MLIR: the command line lists these names in its help.
 """
 
-from __future__ import annotations
+FORMS = ("jaxpr", "stablehlo", "bytecode", "portable", "hlo")
+"""What `jxc lower --emit` writes: JAX's jaxpr, the module as text or bytecode, a StableHLO portable
+artifact for other versions of StableHLO, or the text of HLO before XLA optimizes it."""
 
-from .request import LoweredTarget, LowerRequest, run_request
-from .specs import parse_argument
-from .target import resolve_target
-from .transform import parse_transform
+BINARY_FORMS = ("bytecode", "portable")
 
-__all__ = [
-    "LowerRequest",
-    "LoweredTarget",
-    "parse_argument",
-    "parse_transform",
-    "resolve_target",
-    "run_request",
-]
+PLATFORMS = ("cpu", "tpu", "cuda", "rocm")
+"""The platforms that JAX lowers for, by its own names."""

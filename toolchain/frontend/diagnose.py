@@ -9,16 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import JxcError, UsageError, did_you_mean
+from ..errors import JxcError, UsageError
 from ..ir.dtypes import canonical_dtype
-from ..source import (
-    SourceLine,
-    definition_line,
-    home_of,
-    innermost_user_line,
-    user_line_of_traceback,
-)
-from . import _private
+from ..source import SourceLine, definition_line, home_of, user_line_of_traceback
 from .arguments import describe_call
 
 
@@ -33,7 +26,7 @@ class ArgumentError(UsageError):
 
 
 @dataclass(frozen=True)
-class Call:
+class TracedCall:
     """What is being traced: the user's function, what is made of it, and its arguments."""
 
     function: Callable[..., Any]
@@ -58,12 +51,12 @@ class Call:
         return describe_call(self.name, self.args, self.kwargs)
 
 
-Explained = tuple[str, list[str]]
+Explanation = tuple[str, list[str]]
 """What went wrong in a sentence, and what to do about it in lines."""
 
 
 @contextmanager
-def explaining(call: Call) -> Iterator[None]:
+def explaining(call: TracedCall) -> Iterator[None]:
     """Turn whatever the block raises into a `TraceError`, the original being its cause."""
     try:
         yield
@@ -74,12 +67,12 @@ def explaining(call: Call) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Failure:
+class TraceFailure:
     """An exception, the user's line that it came from, and the call that was being traced."""
 
     error: Exception
     place: SourceLine | None
-    call: Call
+    call: TracedCall
 
     @property
     def text(self) -> str:
@@ -92,42 +85,43 @@ class Failure:
         return found[1] if found else ""
 
 
-def explain(error: Exception, call: Call) -> TraceError:
+def explain(error: Exception, call: TracedCall) -> TraceError:
     """The message for an exception that tracing or lowering `call` raised."""
     place, explained = problem(error, call)
     return trace_error(explained, place, call)
 
 
-def problem(error: Exception, call: Call) -> tuple[SourceLine | None, Explained]:
+def problem(error: Exception, call: TracedCall) -> tuple[SourceLine | None, Explanation]:
     """The line to blame for an exception that tracing or lowering `call` raised, and the words."""
     home = home_of(call.function)
     place = user_line_of_traceback(error.__traceback__, home) or definition_line(call.function)
-    return place, _problem(Failure(error, place, call))
+    return place, _problem(TraceFailure(error, place, call))
 
 
-def trace_error(explained: Explained, place: SourceLine | None, call: Call) -> TraceError:
+def trace_error(explained: Explanation, place: SourceLine | None, call: TracedCall) -> TraceError:
     """The message for what is wrong with `call` at a line of the user's."""
     problem, remedy = explained
     lines = [f"{place}: {problem}" if place else problem]
     if place and place.text:
         lines.append(place.quote())
-    error = TraceError("\n".join([*lines, *_indent(remedy), f"  while tracing {call}"]))
+    error = TraceError("\n".join([*lines, *indented(remedy), f"  while tracing {call}"]))
     error.place = place
     return error
 
 
-def _indent(lines: Sequence[str]) -> list[str]:
+def indented(lines: Sequence[str]) -> list[str]:
+    """Lines as they stand below the first of a message."""
     return [f"  {line}" for line in lines]
 
 
-def _problem(failure: Failure) -> Explained:
+def _problem(failure: TraceFailure) -> Explanation:
     for explainer in (_needs_value, _bad_result, _untraceable, _leaked, _incomparable, _known_text):
         if explained := explainer(failure):
             return explained
     return _own_words(failure)
 
 
-def _own_words(failure: Failure) -> Explained:
+def _own_words(failure: TraceFailure) -> Explanation:
     """The exception's first line, and up to seven more, JAX's links and advice left out."""
     text = re.split(r"\n?-{20}|See https?://|For simplicity, JAX", failure.text)[0]
     first, *rest = [line.rstrip() for line in text.splitlines() if line.strip()] or [""]
@@ -137,7 +131,7 @@ def _own_words(failure: Failure) -> Explained:
 # Python wanted a value
 
 
-def _needs_value(failure: Failure) -> Explained | None:
+def _needs_value(failure: TraceFailure) -> Explanation | None:
     kind = _kind_of_need(failure)
     if kind is None:
         return None
@@ -148,7 +142,7 @@ def _needs_value(failure: Failure) -> Explained | None:
     return problem, [because, *remedies, *_static(names, failure.call)]
 
 
-def _kind_of_need(failure: Failure) -> Callable[[Failure], Explained] | None:
+def _kind_of_need(failure: TraceFailure) -> Callable[[TraceFailure], Explanation] | None:
     from jax import errors
 
     kinds = {
@@ -164,13 +158,13 @@ def _kind_of_need(failure: Failure) -> Callable[[Failure], Explained] | None:
     return _shape if "Shapes must be 1D sequences of concrete values" in failure.text else None
 
 
-def _traced_type(failure: Failure, pattern: str = r"with shape (\w+\[[^\]]*\])") -> str:
+def _traced_type(failure: TraceFailure, pattern: str = r"with shape (\w+\[[^\]]*\])") -> str:
     """`a traced f32[8]`, in our spelling of what JAX calls float32[8]."""
     dtype, bracket, dims = failure.find(pattern).partition("[")
     return f"a traced {canonical_dtype(dtype) or dtype}{bracket}{dims}".replace("  ", " value")
 
 
-def _control_flow(failure: Failure) -> Explained:
+def _control_flow(failure: TraceFailure) -> Explanation:
     word = re.match(r"\w*", failure.place.text if failure.place else "")
     statement = word[0] if word else ""
     asks = f"'{statement}' asks" if statement in _INSTEAD else "Python asks"
@@ -186,18 +180,18 @@ _INSTEAD = {
 }
 
 
-def _integer(failure: Failure) -> Explained:
+def _integer(failure: TraceFailure) -> Explanation:
     problem = f"Python needs {_traced_type(failure)} as an integer"
     if failure.place and "range(" in failure.place.text:
         return problem, ["Use jax.lax.fori_loop or jax.lax.scan in place of 'for'."]
     return problem, ["For an index, use jnp.take or jax.lax.dynamic_slice."]
 
 
-def _shape(failure: Failure) -> Explained:
+def _shape(failure: TraceFailure) -> Explanation:
     return "a shape depends on the value of a traced array", ["Compute shapes from x.shape."]
 
 
-def _number(failure: Failure) -> Explained:
+def _number(failure: TraceFailure) -> Explanation:
     value = _traced_type(failure)
     if caller := failure.find(r"size argument of (jnp\.\w+)"):
         return f"how many results {caller} has depends on {value}", [_SIZE]
@@ -213,24 +207,24 @@ def _number(failure: Failure) -> Explained:
 _SIZE = "Say how many there can be with size=N, or use jnp.where(mask, x, other)."
 
 
-def _numpy(failure: Failure) -> Explained:
+def _numpy(failure: TraceFailure) -> Explanation:
     remedy = "Use jax.numpy in place of numpy; jax.pure_callback where it has no such function."
     return f"numpy needs the value of {_traced_type(failure)}", [remedy]
 
 
-def _boolean_index(failure: Failure) -> Explained:
+def _boolean_index(failure: TraceFailure) -> Explanation:
     mask = _traced_type(failure, r"got (\w+\[[^\]]*\])")
     return f"the shape of the result depends on the values of the index, {mask}", [
         "Use jnp.where(mask, x, other), or index with jnp.nonzero(mask, size=N)."
     ]
 
 
-def _arguments_to_blame(failure: Failure) -> list[str]:
+def _arguments_to_blame(failure: TraceFailure) -> list[str]:
     found = failure.find(r"depends on the values? of the arguments? ([^\n]*?)\.(?=\s|$)")
     return re.findall(r"[^\s,]+", found.replace(" and ", " "))
 
 
-def _static(names: Sequence[str], call: Call) -> list[str]:
+def _static(names: Sequence[str], call: TracedCall) -> list[str]:
     """Static arguments as the remedy, where a single scalar is to blame: a setting, perhaps."""
     if len(names) != 1 or getattr(call.argument(names[0]), "shape", ()) != ():
         return []
@@ -241,7 +235,7 @@ def _static(names: Sequence[str], call: Call) -> list[str]:
 # Other errors that JAX raises for a reason it can be told
 
 
-def _bad_result(failure: Failure) -> Explained | None:
+def _bad_result(failure: TraceFailure) -> Explanation | None:
     found = failure.find(r"returned a value of type <class '(.*?)'>")
     if not found or "not a valid JAX type" not in failure.text:
         return None
@@ -251,7 +245,7 @@ def _bad_result(failure: Failure) -> Explained | None:
     return f"{result} is of type {found}, which is no array", [remedy]
 
 
-def _untraceable(failure: Failure) -> Explained | None:
+def _untraceable(failure: TraceFailure) -> Explanation | None:
     kind = failure.find(r"problematic value is of type <class '(.*?)'>")
     if not kind:
         return None
@@ -266,7 +260,7 @@ def _untraceable(failure: Failure) -> Explained | None:
     return problem, [remedy, "Or register its class: jax.tree_util.register_dataclass."]
 
 
-_LEAKED: Explained = (
+LEAKED: Explanation = (
     "a traced value left the function that made it",
     [
         "It was kept in a global, an attribute or a list, and used after that trace had ended.",
@@ -275,15 +269,15 @@ _LEAKED: Explained = (
 )
 
 
-def _leaked(failure: Failure) -> Explained | None:
+def _leaked(failure: TraceFailure) -> Explanation | None:
     from jax import errors
 
     if not isinstance(failure.error, errors.UnexpectedTracerError):
         return None
-    return _LEAKED
+    return LEAKED
 
 
-def _incomparable(failure: Failure) -> Explained | None:
+def _incomparable(failure: TraceFailure) -> Explanation | None:
     if type(failure.error).__name__ != "InconclusiveDimensionOperation":
         return None
     problem, more = _own_words(failure)
@@ -322,64 +316,9 @@ _KNOWN = {
 }
 
 
-def _known_text(failure: Failure) -> Explained | None:
+def _known_text(failure: TraceFailure) -> Explanation | None:
     for pattern, remedy in _KNOWN.items():
         if re.search(pattern, failure.text):
             problem, more = _own_words(failure)
             return problem, [*more, remedy]
     return None
-
-
-def check_leaks(traced: Any, call: Call) -> None:
-    """See that a function used no traced value but its own, which JAX 0.10 and later let pass.
-
-    Raises:
-        TraceError: it did; the message names the line that uses the value.
-    """
-    count = _private.captured_tracers(traced)
-    foreign = set(_private.inputs_of(traced.jaxpr)[:count])
-    for equation in _private.equations_of(traced.jaxpr) if count else ():
-        if any(not hasattr(operand, "val") and operand in foreign for operand in equation.invars):
-            frames = (SourceLine(*frame) for frame in _private.frames_of(equation))
-            raise trace_error(_LEAKED, innermost_user_line(frames, home_of(call.function)), call)
-
-
-# Arguments, before tracing
-
-
-def check_arguments(call: Call) -> None:
-    """See that the arguments fit the signature, before anything is traced.
-
-    Raises:
-        ArgumentError: one is missing, or too many, or unknown.
-    """
-    try:
-        signature = inspect.signature(call.traced)
-    except (TypeError, ValueError):  # a builtin: tracing will tell
-        return
-    try:
-        signature.bind(*call.args, **call.kwargs)
-    except TypeError as error:
-        raise _misfit(call, signature, str(error)) from error
-
-
-def _misfit(call: Call, signature: inspect.Signature, reason: str) -> ArgumentError:
-    place = definition_line(call.function)
-    where = f"{place}: " if place else ""
-    names = list(signature.parameters)
-    unknown = [name for name in call.kwargs if name not in names]
-    if unknown and "unexpected" not in reason:
-        reason = f"got an unexpected keyword argument '{unknown[0]}'"
-    lines = [f"{where}{call.name}{signature} does not take these arguments: {reason}"]
-    if unknown and (close := did_you_mean(unknown[0], names)):
-        lines[0] += f".{close}"
-    lines.append(f"  found {call}")
-    return ArgumentError("\n".join([*lines, *_indent(_fitting(names, reason))]))
-
-
-def _fitting(names: list[str], reason: str) -> list[str]:
-    if names[:1] == ["self"]:
-        return ["It is a method: name an instance of its class, as in file.py:model.method"]
-    if "missing" in reason:
-        return ["Give each argument a spec, in order or as name=SPEC, e.g. f32[8,128]"]
-    return []

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from jaxlib.mlir import ir
 
 from ..errors import JxcError, UsageError
 from ..ir import (
     clone_module,
+    count_ops,
     register_native_passes,
     walk,
     write_bytecode,
     write_portable,
     write_text,
 )
-from . import _private
-from .forms import BINARY_FORMS, FORMS
-from .lowering import Lowering
+from ..ir.dtypes import short_dtype
+from . import BINARY_FORMS, FORMS, _private
+from .lowering import LoweredFunction
+from .request import LoweredTarget
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,7 @@ class EmitOptions:
     elide_larger_than: int | None = None
 
 
-def emit(lowering: Lowering, form: str, options: EmitOptions | None = None) -> str | bytes:
+def emit(lowering: LoweredFunction, form: str, options: EmitOptions | None = None) -> str | bytes:
     """A lowered function in one of `FORMS`: text ending in a newline, or bytes.
 
     Raises:
@@ -44,13 +47,13 @@ def emit(lowering: Lowering, form: str, options: EmitOptions | None = None) -> s
     return _WRITERS[form](lowering, options)
 
 
-def _jaxpr(lowering: Lowering, options: EmitOptions) -> str:
+def _jaxpr(lowering: LoweredFunction, options: EmitOptions) -> str:
     if not options.debug_info:
         return f"{lowering.jaxpr}\n"
     return lowering.jaxpr.pretty_print(source_info=True) + "\n"
 
 
-def _stablehlo(lowering: Lowering, options: EmitOptions) -> str:
+def _stablehlo(lowering: LoweredFunction, options: EmitOptions) -> str:
     return write_text(
         lowering.module,
         debug_info=options.debug_info,
@@ -58,11 +61,11 @@ def _stablehlo(lowering: Lowering, options: EmitOptions) -> str:
     )
 
 
-def _bytecode(lowering: Lowering, options: EmitOptions) -> bytes:
+def _bytecode(lowering: LoweredFunction, options: EmitOptions) -> bytes:
     return write_bytecode(lowering.module if options.debug_info else _without(lowering.module))
 
 
-def _portable(lowering: Lowering, options: EmitOptions) -> bytes:
+def _portable(lowering: LoweredFunction, options: EmitOptions) -> bytes:
     from jaxlib.mlir.dialects import stablehlo
 
     module = clone_module(lowering.module)
@@ -89,7 +92,7 @@ def _run(module: ir.Module, passes: str) -> None:
         PassManager.parse(f"builtin.module({passes})").run(module.operation)
 
 
-def _hlo(lowering: Lowering, options: EmitOptions) -> str:
+def _hlo(lowering: LoweredFunction, options: EmitOptions) -> str:
     if lowering.is_symbolic:
         raise JxcError(
             "HLO has no symbolic dimensions: XLA's shapes are numbers. Give numbers, or use "
@@ -100,10 +103,76 @@ def _hlo(lowering: Lowering, options: EmitOptions) -> str:
     return lowering.lowered.as_text("hlo", debug_info=options.debug_info).rstrip() + "\n"
 
 
-_WRITERS: dict[str, Callable[[Lowering, EmitOptions], str | bytes]] = {
+_WRITERS: dict[str, Callable[[LoweredFunction, EmitOptions], str | bytes]] = {
     "jaxpr": _jaxpr,
     "stablehlo": _stablehlo,
     "bytecode": _bytecode,
     "portable": _portable,
     "hlo": _hlo,
 }
+
+
+# What `--json` prints
+
+SCHEMA_VERSION = 1
+
+
+def summarize(lowered: LoweredTarget) -> dict[str, Any]:
+    """A JSON-ready object: the module's name, its arguments and results, counts and times.
+
+    Each argument and result has `path` (in the function's own tree), `shape` (a symbolic
+    dimension is a string) and `dtype`; `mesh` has sizes by axis, in order; times are in seconds;
+    `bytes` of constants are bytes.
+    """
+    lowering = lowered.lowering
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "target": lowered.target.spelling,
+        "module": _module_name(lowering.module),
+        "arguments": _arguments(lowering),
+        "results": [
+            {"path": path, **_type(leaf)} for path, leaf in _leaves(lowering.traced.out_info)
+        ],
+        "mesh": dict(lowering.mesh),
+        "ops": count_ops(lowering.module),
+        "constants": [_constant(constant) for constant in lowering.constants],
+        "seconds": {
+            "trace": round(lowering.trace_seconds, 6),
+            "lower": round(lowering.lower_seconds, 6),
+        },
+    }
+
+
+def _module_name(module: Any) -> str:
+    attributes = module.operation.attributes
+    return attributes["sym_name"].value if "sym_name" in attributes else ""
+
+
+def _arguments(lowering: LoweredFunction) -> list[dict[str, Any]]:
+    leaves = _leaves(lowering.traced.args_info)
+    names = _private.argument_names(lowering.jaxpr)
+    if len(names) != len(leaves):
+        names = [path for path, _ in leaves]
+    return [{"path": name, **_type(leaf)} for name, (_, leaf) in zip(names, leaves, strict=True)]
+
+
+def _leaves(tree: Any) -> list[tuple[str, Any]]:
+    from jax import tree_util
+
+    leaves, _ = tree_util.tree_flatten_with_path(tree)
+    return [(tree_util.keystr(path), leaf) for path, leaf in leaves]
+
+
+def _type(leaf: Any) -> dict[str, Any]:
+    shape = [dim if isinstance(dim, int) else str(dim) for dim in leaf.shape]
+    return {"shape": shape, "dtype": short_dtype(leaf.dtype)}
+
+
+def _constant(constant: Any) -> dict[str, Any]:
+    return {
+        "shape": list(constant.shape),
+        "dtype": constant.dtype,
+        "bytes": constant.nbytes,
+        "name": constant.name,
+        "place": str(constant.place) if constant.place else None,
+    }

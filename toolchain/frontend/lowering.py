@@ -13,17 +13,17 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
-from ..errors import MissingTargetError, UsageError
-from .callbacks import check_callbacks
+from ..errors import UsageError
+from .checks import check_arguments, check_callbacks, check_devices, check_leaks
 from .constants import CapturedConstant, captured_constants
-from .diagnose import Call, check_arguments, check_leaks, explaining
+from .diagnose import TracedCall, explaining
 from .mesh import make_mesh, platform_for, settle, sizes_of, within
 from .shardings import result_shardings, shard_arguments
-from .transform import Step, Transform, parse_transform
+from .transform import Transform, parse_transform
 
 
 @dataclass(frozen=True)
-class Lowering:
+class LoweredFunction:
     """A traced and lowered function.
 
     `traced` and `lowered` are JAX's own stages; `function` is what the user named; `mesh` has the
@@ -59,7 +59,7 @@ class Lowering:
 
         return read_module(self._exported.mlir_module_serialized, make_context())
 
-    def for_platform(self, platform: str) -> Lowering:
+    def for_platform(self, platform: str) -> LoweredFunction:
         """The same program, traced once, lowered for another platform.
 
         Raises:
@@ -97,7 +97,7 @@ def lower(
     in_shardings: Any = None,
     out_shardings: Any = None,
     concrete: bool = False,
-) -> Lowering:
+) -> LoweredFunction:
     """Trace and lower `fn`.
 
     Args:
@@ -130,11 +130,11 @@ def lower(
     transform = parse_transform(transform) if isinstance(transform, str) else transform
     bound = _bind_static(fn, dict(static)) if static else fn
     transformed = transform(bound) if transform else bound
-    call = Call(fn, transformed, args, kwargs)
+    call = TracedCall(fn, transformed, args, kwargs)
     check_arguments(call)
     check_devices(transform, args)
     over = make_mesh(mesh, platform=platform, device=device, concrete=concrete)
-    sharded = Call(fn, transformed, *shard_arguments(call, over, in_shardings))
+    sharded = TracedCall(fn, transformed, *shard_arguments(call, over, in_shardings))
     with _on(device), within(over), explaining(call):
         jitted, args = _jitted(sharded, jit_kwargs, over, out_shardings)
         lowering = _lower(sharded, jitted, args, platform_for(over, platform))
@@ -144,7 +144,7 @@ def lower(
     return replace(lowering, mesh=settle(lowering.module, over, call.name))
 
 
-def _lower(call: Call, jitted: Any, args: Any, platform: str | None) -> Lowering:
+def _lower(call: TracedCall, jitted: Any, args: Any, platform: str | None) -> LoweredFunction:
     kwargs = call.kwargs
     platforms = (platform,) if platform else None
     start = time.perf_counter()
@@ -155,10 +155,10 @@ def _lower(call: Call, jitted: Any, args: Any, platform: str | None) -> Lowering
     exported = _export(jitted, args, kwargs, platforms) if _has_symbols(args, kwargs) else None
     end = time.perf_counter()
     times = (traced_at - start, end - traced_at)
-    return Lowering(call.function, traced, lowered, *times, _exported=exported)
+    return LoweredFunction(call.function, traced, lowered, *times, _exported=exported)
 
 
-def _lowered(traced: Any, platforms: tuple[str, ...] | None, call: Call) -> Any:
+def _lowered(traced: Any, platforms: tuple[str, ...] | None, call: TracedCall) -> Any:
     try:
         return traced.lower(lowering_platforms=platforms)
     except Exception:
@@ -196,7 +196,7 @@ def is_jitted(fn: Any) -> bool:
 
 
 def _jitted(
-    call: Call, jit_kwargs: Mapping[str, Any] | None, mesh: Any, out_shardings: Any
+    call: TracedCall, jit_kwargs: Mapping[str, Any] | None, mesh: Any, out_shardings: Any
 ) -> tuple[Any, Any]:
     """A jitted function, and the arguments to trace it with."""
     fn, args = call.traced, call.args
@@ -221,7 +221,7 @@ def _jitted(
     return fn, args
 
 
-def _jit(call: Call, jit_kwargs: dict[str, Any], mesh: Any, out_shardings: Any) -> Any:
+def _jit(call: TracedCall, jit_kwargs: dict[str, Any], mesh: Any, out_shardings: Any) -> Any:
     import jax
 
     jitted = jax.jit(call.traced, **jit_kwargs)
@@ -298,53 +298,3 @@ def _static_name(
     raise UsageError(
         f"--static {key}: {_name(fn)} has no such argument; it has {', '.join(names) or 'none'}"
     )
-
-
-# Devices
-
-
-def check_devices(transform: Transform | None, args: tuple[Any, ...]) -> None:
-    """See that an outermost pmap has a device for each part of what it maps over.
-
-    Raises:
-        UsageError: there are fewer; JAX itself would complain about an axis to squeeze.
-    """
-    import jax
-
-    if transform is None or transform.steps[0] != Step("pmap"):
-        return
-    shapes = [getattr(leaf, "shape", ()) for leaf in jax.tree.leaves(args)]
-    mapped = next((shape[0] for shape in shapes if shape), None)
-    if isinstance(mapped, int) and mapped > jax.device_count():
-        raise UsageError(
-            f"pmap maps over {mapped}, but there are {jax.device_count()} devices: {_present()}.\n"
-            f"  --host-devices {mapped} splits the CPU into as many."
-        )
-
-
-def find_device(name: str) -> Any:
-    """The device that `cpu:0` names; the first of its kind for `cpu`.
-
-    Raises:
-        UsageError: the name cannot be read.
-        MissingTargetError: this machine has no such device.
-    """
-    import jax
-
-    kind, colon, number = name.partition(":")
-    if not kind.isalpha() or (colon and not number.isdecimal()):
-        raise UsageError(f"--device: expected PLATFORM or PLATFORM:NUMBER, found '{name}'")
-    try:
-        devices = jax.devices(kind)
-    except RuntimeError as error:
-        raise MissingTargetError(f"no device '{name}' here; there is {_present()}") from error
-    if int(number or 0) < len(devices):
-        return devices[int(number or 0)]
-    more = "; --host-devices N makes more" if kind == "cpu" else ""
-    raise MissingTargetError(f"no device '{name}' here; there is {_present()}{more}")
-
-
-def _present() -> str:
-    import jax
-
-    return ", ".join(f"{d.platform}:{d.id}" for d in jax.devices())

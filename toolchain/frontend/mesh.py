@@ -1,7 +1,8 @@
-"""Lowering over a mesh: JAX's mesh from named sizes, the context it is in, what came of it."""
+"""JAX's meshes and shardings, made from named sizes and specs; splitting the CPU into devices."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,8 @@ from ..errors import MissingTargetError, UsageError
 
 if TYPE_CHECKING:
     from jaxlib.mlir import ir
+
+    from ..ir.shardings import Spec
 
 
 def make_mesh(
@@ -67,7 +70,7 @@ def _devices(sizes: Mapping[str, int], platform: str | None) -> Any:
     more = f"\n  --host-devices {count} splits the CPU into as many." if kind == "cpu" else ""
     raise MissingTargetError(
         f"the mesh {format_mesh(sizes)} has {count} devices; here is {len(devices)} of kind {kind}."
-        f" Lowering and compiling for a target need none of them.{more}"
+        f" LoweredFunction and compiling for a target need none of them.{more}"
     )
 
 
@@ -135,3 +138,60 @@ def settle(module: ir.Module, mesh: Any, name: str) -> dict[str, int]:
         count = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), device_count(asked))
         module.operation.attributes["mhlo.num_partitions"] = count
     return asked
+
+
+# Shardings
+
+
+def sharding_over(mesh: Any, spec: Spec) -> Any:
+    """The `NamedSharding` of a spec over a JAX mesh."""
+    from jax.sharding import NamedSharding, PartitionSpec
+
+    return NamedSharding(mesh, PartitionSpec(*(axes or None for axes in spec)))
+
+
+def axes_of(sharding: Any) -> Spec:
+    """The axes of each dimension of a spec, a `PartitionSpec` or a `NamedSharding`; () for None."""
+    if sharding is None:
+        return ()
+    if isinstance(sharding, tuple) and all(isinstance(each, tuple) for each in sharding):
+        return sharding
+    spec = getattr(sharding, "spec", sharding)
+    return tuple(_axes_of_entry(entry) for entry in spec)
+
+
+def _axes_of_entry(entry: Any) -> tuple[str, ...]:
+    if isinstance(entry, str):
+        return (entry,)
+    return tuple(entry) if isinstance(entry, tuple) else ()  # None, or P.UNCONSTRAINED
+
+
+def spec_of(sharding: Any) -> Spec | None:
+    """The spec of a `NamedSharding`; None for shardings of other kinds."""
+    from jax.sharding import NamedSharding
+
+    from ..ir.shardings import without_trailing
+
+    return without_trailing(axes_of(sharding)) if isinstance(sharding, NamedSharding) else None
+
+
+# The devices that the CPU is split into
+
+HOST_DEVICES = "xla_force_host_platform_device_count"
+
+
+def environment_of_host(count: int) -> dict[str, str]:
+    """The variables that split the CPU into devices; XLA takes the last of repeated flags."""
+    flags = os.environ.get("XLA_FLAGS", "")
+    return {"XLA_FLAGS": f"{flags} --{HOST_DEVICES}={count}".strip()}
+
+
+def split_host(needed: int, requested: int | None = None) -> None:
+    """Split the CPU of this process into devices; without effect once JAX has listed them.
+
+    Args:
+        needed: how many devices the program needs; the user's own XLA_FLAGS take precedence.
+        requested: how many the user requests by --host-devices, which takes precedence.
+    """
+    if requested or (needed > 1 and HOST_DEVICES not in os.environ.get("XLA_FLAGS", "")):
+        os.environ.update(environment_of_host(requested or needed))

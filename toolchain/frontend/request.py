@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
+from .mesh import split_host
 from .specs import ArgumentSpec, ArraySpec, parse_argument
-from .target import Target, resolve_target, resolve_value
+from .target import FunctionTarget, resolve_target, resolve_value
 from .transform import Transform, parse_transform
 
 if TYPE_CHECKING:
     from ..ir.shardings import Spec
-    from .lowering import Lowering
+    from .lowering import LoweredFunction
 
 
 @dataclass(frozen=True)
@@ -51,10 +52,10 @@ class LowerRequest:
 class LoweredTarget:
     """A request carried out: the function, what it was called with, and its lowering."""
 
-    target: Target
+    target: FunctionTarget
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
-    lowering: Lowering
+    lowering: LoweredFunction
 
 
 def run_request(request: LowerRequest) -> LoweredTarget:
@@ -90,7 +91,8 @@ def _carry_out(
     target = resolve_target(request.target)
     _enable_x64(request)
     args, kwargs = _arguments(request, specs)
-    from .lowering import find_device, lower
+    from .checks import find_device
+    from .lowering import lower
 
     mesh, in_shardings, out_shardings = _shardings(request, over, args)
     lowering = lower(
@@ -191,9 +193,10 @@ def _made(source: Any, *args: Any) -> Any:
     """What `--args` or `--sharding` names, called if it is a function."""
     if not callable(source):
         return source
-    from .diagnose import Call, check_arguments, explaining
+    from .checks import check_arguments
+    from .diagnose import TracedCall, explaining
 
-    call = Call(source, source, args, {})
+    call = TracedCall(source, source, args, {})
     check_arguments(call)
     with explaining(call):
         return _call(source, *args)
@@ -215,17 +218,10 @@ def _prepare_environment(
     """Set what JAX reads once, when it is imported or sets up its devices."""
     if request.x64:
         os.environ["JAX_ENABLE_X64"] = "1"
-    count = request.host_devices
-    flags = os.environ.get("XLA_FLAGS", "")
-    if count is None and transform and transform.has("pmap") and _HOST_DEVICES not in flags:
-        count = _leading_dimension(specs)
-    if count is None and request.concrete and over.mesh and _HOST_DEVICES not in flags:
-        count = math.prod(over.mesh.values())
-    if count is not None:  # XLA heeds the last of several
-        os.environ["XLA_FLAGS"] = f"{flags} --{_HOST_DEVICES}={count}".strip()
-
-
-_HOST_DEVICES = "xla_force_host_platform_device_count"
+    needed = _leading_dimension(specs) if transform and transform.has("pmap") else None
+    if needed is None and request.concrete and over.mesh:
+        needed = math.prod(over.mesh.values())
+    split_host(needed or 1, request.host_devices)
 
 
 def _leading_dimension(specs: list[ArgumentSpec]) -> int | None:

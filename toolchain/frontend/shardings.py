@@ -20,8 +20,8 @@ from ..ir.shardings import (
 )
 from . import _private
 from .arguments import describe
-from .diagnose import Call
-from .mesh import sizes_of
+from .diagnose import TracedCall
+from .mesh import axes_of, sharding_over, sizes_of
 
 
 def parse_rules(flag: str, texts: Sequence[str]) -> dict[str, Spec]:
@@ -63,7 +63,7 @@ class _Leaf:
 
 
 def shard_arguments(
-    call: Call, mesh: Any, shardings: Any
+    call: TracedCall, mesh: Any, shardings: Any
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments of a call with their shardings on them; what is not named is left open.
 
@@ -97,7 +97,7 @@ def shard_arguments(
     return jax.tree.unflatten(structure, values)
 
 
-def _argument_leaves(call: Call) -> Iterator[_Leaf]:
+def _argument_leaves(call: TracedCall) -> Iterator[_Leaf]:
     from jax import tree_util
 
     names = _names(call)
@@ -107,7 +107,7 @@ def _argument_leaves(call: Call) -> Iterator[_Leaf]:
         yield _Leaf(tuple(head + rest for head in heads), value)
 
 
-def _names(call: Call) -> dict[tuple[int, Any], tuple[str, ...]]:
+def _names(call: TracedCall) -> dict[tuple[int, Any], tuple[str, ...]]:
     """What each argument goes by: (0, position) and (1, name) to the parameter's name, and that."""
     try:
         parameters = list(inspect.signature(call.traced).parameters.values())
@@ -231,8 +231,6 @@ def _as_tuple(shardings: Any) -> Any:
 
 def _choose(flag: str, shardings: Any, leaves: list[_Leaf], mesh: Any, tree: Any) -> list[Any]:
     """A `NamedSharding` for each leaf, or None."""
-    from jax.sharding import NamedSharding
-
     if shardings is None:
         return [None] * len(leaves)
     if _is_by_name(shardings, tree):
@@ -241,7 +239,7 @@ def _choose(flag: str, shardings: Any, leaves: list[_Leaf], mesh: Any, tree: Any
         chosen = _by_prefix(flag, shardings, tree, len(leaves))
     for (label, sharding), leaf in zip(chosen, leaves, strict=True):
         _check_fit(label, sharding, leaf, mesh)
-    return [None if s is None else _named(s, mesh, NamedSharding) for _, s in chosen]
+    return [None if s is None else _named(s, mesh) for _, s in chosen]
 
 
 def _is_by_name(shardings: Any, tree: Any) -> bool:
@@ -274,7 +272,7 @@ def _most_specific(rules: Mapping[str, Any], labels: Mapping[str, str], leaf: _L
         return "", None
     best = ranked[0][2]
     for *rank, name in ranked[1:]:
-        if tuple(rank) == ranked[0][:2] and _entries(rules[name]) != _entries(rules[best]):
+        if tuple(rank) == ranked[0][:2] and axes_of(rules[name]) != axes_of(rules[best]):
             raise UsageError(
                 f"{labels[best]} and {labels[name]} both name {leaf.paths[0]}: leave one out"
             )
@@ -313,24 +311,8 @@ def _no_prefix(label: str, tree: Any, reason: str) -> str:
 # One sharding and one array
 
 
-def _entries(sharding: Any) -> Spec:
-    """The axes of each dimension, of our own spec, a `PartitionSpec` or a `NamedSharding`."""
-    if sharding is None:
-        return ()
-    if isinstance(sharding, tuple) and all(isinstance(each, tuple) for each in sharding):
-        return sharding
-    spec = getattr(sharding, "spec", sharding)
-    return tuple(_axes(entry) for entry in spec)
-
-
-def _axes(entry: Any) -> tuple[str, ...]:
-    if isinstance(entry, str):
-        return (entry,)
-    return tuple(entry) if isinstance(entry, tuple) else ()  # None, or P.UNCONSTRAINED
-
-
 def _written(sharding: Any) -> str:
-    return format_spec(_entries(_checked_kind("", sharding)))
+    return format_spec(axes_of(_checked_kind("", sharding)))
 
 
 def _checked_kind(label: str, sharding: Any) -> Any:
@@ -349,18 +331,18 @@ def _check_fit(label: str, sharding: Any, leaf: _Leaf, mesh: Any) -> None:
     other = getattr(sharding, "mesh", None)
     if other is not None and sizes_of(other) != sizes:
         raise UsageError(f"{label}: {leaf.paths[0]} is sharded over another mesh, {other}")
-    if why := sharding_problem(_entries(sharding), sizes, leaf.shape):
+    if why := sharding_problem(axes_of(sharding), sizes, leaf.shape):
         what = describe(leaf.value)
         raise UsageError(f"{label}: {leaf.paths[0]} is {what}: {why}")
 
 
-def _named(sharding: Any, mesh: Any, make: Any) -> Any:
+def _named(sharding: Any, mesh: Any) -> Any:
     """The `NamedSharding` over `mesh`; a replicated one fits arrays of any rank."""
-    from jax.sharding import PartitionSpec
+    from jax.sharding import NamedSharding, PartitionSpec
 
     if isinstance(sharding, tuple):
-        return make(mesh, PartitionSpec(*(axes or None for axes in without_trailing(sharding))))
+        return sharding_over(mesh, without_trailing(sharding))
     spec = getattr(sharding, "spec", sharding)
     if not any(spec):
         spec = PartitionSpec()
-    return make(mesh, spec, memory_kind=getattr(sharding, "memory_kind", None))
+    return NamedSharding(mesh, spec, memory_kind=getattr(sharding, "memory_kind", None))

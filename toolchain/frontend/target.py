@@ -31,7 +31,7 @@ class ImportFailure(JxcError):
 
 
 @dataclass(frozen=True)
-class Target:
+class FunctionTarget:
     """A function, and how the user named it."""
 
     spelling: str
@@ -39,7 +39,7 @@ class Target:
     module: ModuleType
 
 
-def resolve_target(spelling: str) -> Target:
+def resolve_target(spelling: str) -> FunctionTarget:
     """Import what `spelling` names and return the callable.
 
     The current directory becomes importable, and for a file its own folder too, as under
@@ -57,7 +57,7 @@ def resolve_target(spelling: str) -> Target:
     if not callable(value):
         found = f"{chain} of {_name(module)} is of type {type(value).__name__}"
         raise TargetError(f"{found}; expected a function.{_candidates(module)}")
-    return Target(spelling, value, module)
+    return FunctionTarget(spelling, value, module)
 
 
 def resolve_value(spelling: str) -> Any:

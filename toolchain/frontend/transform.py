@@ -47,7 +47,7 @@ class TransformError(UsageError):
 
 
 @dataclass(frozen=True)
-class Step:
+class TransformStep:
     """One transform with its keyword arguments."""
 
     name: str
@@ -67,7 +67,7 @@ class Step:
 class Transform:
     """Steps, the outermost first; prints as it is written."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[TransformStep, ...]
 
     def __str__(self) -> str:
         text = ""
@@ -113,7 +113,7 @@ def _error(text: str, column: int, problem: str) -> TransformError:
     )
 
 
-def _parse_step(text: str, node: ast.expr) -> tuple[Step, ast.expr | None]:
+def _parse_step(text: str, node: ast.expr) -> tuple[TransformStep, ast.expr | None]:
     """One transform, and the node of what it is applied to."""
     column = node.col_offset + 1
     call = node if isinstance(node, ast.Call) else ast.Call(node, [], [])
@@ -123,7 +123,7 @@ def _parse_step(text: str, node: ast.expr) -> tuple[Step, ast.expr | None]:
         problem = f"expected keyword arguments after what {name} is applied to, found '{found}'"
         raise _error(text, call.args[1].col_offset + 1, f"{problem}; {_EXPECTED}")
     keywords = tuple(_parse_keyword(text, name, keyword) for keyword in call.keywords)
-    return Step(name, keywords), call.args[0] if call.args else None
+    return TransformStep(name, keywords), call.args[0] if call.args else None
 
 
 def _transform_name(text: str, node: ast.expr, column: int) -> str:

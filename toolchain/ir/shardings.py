@@ -12,11 +12,15 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from typing import Any
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy
 
-from ..errors import UsageError, did_you_mean
+from ..errors import JxcError, UsageError, did_you_mean
+from .module import functions
+
+_SHARDY, _GSPMD = "sdy.sharding", "mhlo.sharding"
 
 Spec = tuple[tuple[str, ...], ...]
 """For each dimension the axes that split it, major first; dimensions beyond are not split."""
@@ -70,6 +74,52 @@ def meshes_of(module: ir.Module | ir.Operation) -> dict[str, dict[str, int]]:
 def _axes_of(op: sdy.MeshOp) -> dict[str, int]:
     axes = [sdy.MeshAxisAttr(axis) for axis in sdy.MeshAttr(op.mesh).axes]
     return {axis.name: axis.size for axis in axes}
+
+
+# Shardings of a module's arguments
+
+
+def argument_specs(module: ir.Module, devices: int) -> tuple[dict[str, int], list[Spec | None]]:
+    """The mesh of a module, and the spec of each argument of @main; None where XLA decides.
+
+    Args:
+        module: a module that is partitioned by Shardy.
+        devices: how many devices it is for. Without a mesh they make up one axis "devices".
+
+    Raises:
+        JxcError: it has several meshes, or a sharding that is not by whole axes of a mesh.
+    """
+    meshes = list(meshes_of(module).values()) or [{"devices": devices}]
+    if any(mesh != meshes[0] for mesh in meshes) or device_count(meshes[0]) != devices:
+        found = ", ".join(map(format_mesh, meshes))
+        raise JxcError(
+            f"the module is for {devices} devices: expected one such mesh, found {found}"
+        )
+    main = functions(module)["main"]
+    count = len(ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).inputs)
+    if "arg_attrs" not in main.attributes:
+        return meshes[0], [None] * count
+    given = [ir.DictAttr(each) for each in ir.ArrayAttr(main.attributes["arg_attrs"])]
+    return meshes[0], [_spec_in(each, f"@main's argument {i}") for i, each in enumerate(given)]
+
+
+def _spec_in(attributes: ir.DictAttr, where: str) -> Spec | None:
+    if _SHARDY in attributes:
+        own = sdy.TensorShardingAttr(attributes[_SHARDY])
+        return without_trailing(tuple(_axes_in(each, where) for each in own.dimension_shardings))
+    if _GSPMD in attributes:
+        raise JxcError(
+            f"{where} is sharded by {_GSPMD}, which names no axes: expected {_SHARDY}, which JAX "
+            "writes with jax_use_shardy_partitioner, its default"
+        )
+    return None
+
+
+def _axes_in(dimension: Any, where: str) -> tuple[str, ...]:
+    axes = [sdy.AxisRefAttr(each) for each in sdy.DimensionShardingAttr(dimension).axes]
+    if any(axis.sub_axis_info is not None for axis in axes):
+        raise JxcError(f"{where} is split over a part of an axis: a PartitionSpec has whole axes")
+    return tuple(axis.name for axis in axes)
 
 
 # Specs

@@ -15,15 +15,13 @@ import ml_dtypes
 import numpy as np
 
 from ...errors import JxcError, MissingTargetError, UsageError
-from ...frontend.mesh import make_mesh, within
+from ...frontend.mesh import HOST_DEVICES, make_mesh, sharding_over, within
 from ...ir import clone_module
 from .. import _private
 from ..from_module import load_libraries
 from ..interception import compiled_by
 from ..lowered import Lowered
-from ..meshes import sharding_over
 from ..targets.build import Build, device_count
-from ..targets.cpu import HOST_DEVICES
 from .header import ArtifactError, Header, Leaf, read_artifact
 from .machine import check_machine
 from .saving import KEYS, argument_path

@@ -14,13 +14,13 @@ from jax.sharding import NamedSharding
 from jaxlib.mlir import ir
 
 from ...errors import JxcError
+from ...frontend.mesh import spec_of
 from ...ir import functions, walk
 from ...ir.extra_results import EXTRA_RESULTS
 from ...ir.shardings import Spec
 from .. import _private
 from ..from_module import call_targets, lowered_from_module
 from ..lowered import CrossExecutable, Executable, Lowered
-from ..meshes import spec_of
 from ..targets.build import device_count
 from .header import ArtifactError, Header, Leaf, write_artifact
 from .machine import this_machine

@@ -17,8 +17,8 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from ...errors import JxcError
+from ...frontend.mesh import environment_of_host
 from ...ir import write_bytecode
-from . import cpu
 from .find import require
 from .target import Target
 
@@ -160,7 +160,7 @@ def device_count(module: ir.Module) -> int:
 def _compile_in_child(
     folder: Path, target: Target, count: int, environment: Mapping[str, str]
 ) -> str:
-    split = cpu.environment_for(count) if target.kind == "cpu" else {}
+    split = environment_of_host(count) if target.kind == "cpu" else {}
     done = subprocess.run(
         [sys.executable, "-m", f"{__package__}.worker", str(folder)],
         env={**_clean_environment(), **target.environment, **split, **environment},

@@ -34,26 +34,6 @@ def devices(target: Target, count: int) -> Sequence[Any]:
     return jax.devices("cpu")[:count]
 
 
-def environment_for(count: int) -> dict[str, str]:
-    """What splits the CPU into `count` devices; XLA heeds the last of several."""
-    flags = os.environ.get("XLA_FLAGS", "")
-    return {"XLA_FLAGS": f"{flags} --{HOST_DEVICES}={count}".strip()}
-
-
-def split_host(count: int, asked: int | None = None) -> None:
-    """Split the CPU of this process, where JAX has not asked for its devices yet.
-
-    Args:
-        count: how many devices are needed; what the user's own XLA_FLAGS say stands.
-        asked: how many the user wants by a flag of ours, which does not.
-    """
-    if asked or (count > 1 and HOST_DEVICES not in os.environ.get("XLA_FLAGS", "")):
-        os.environ.update(environment_for(asked or count))
-
-
-HOST_DEVICES = "xla_force_host_platform_device_count"
-
-
 def _device() -> Device:
     """This machine by what `jxc calibrate` measured here, or by shipped figures."""
     rates = rates_of("cpu")

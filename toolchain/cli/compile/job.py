@@ -69,7 +69,7 @@ def _from_file(
         )
     from ...backend.from_module import lowered_from_module, uncallable_from_module
     from ...backend.targets.build import device_count
-    from ...backend.targets.cpu import split_host
+    from ...frontend.mesh import split_host
     from ...ir import make_context, read_module
     from ...ir.locations import name_file
     from .artifacts import resumed
@@ -97,7 +97,7 @@ def _from_target(source: str, flags: dict[str, Any], pipeline: Any, platform: st
             f"{source}: no such file, and not a TARGET such as file.py:function or module:function"
         )
     from ...backend.lowered import lowered_from_request
-    from ...frontend import LowerRequest
+    from ...frontend.request import LowerRequest
 
     ours: dict[str, Any] = {"target": source, "platform": platform, "concrete": platform is None}
     names = (LowerRequest.__dataclass_fields__.keys() - ours.keys()) & flags.keys()

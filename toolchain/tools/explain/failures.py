@@ -9,7 +9,7 @@ from typing import Any
 
 from jax import errors
 
-from ...frontend.diagnose import Call, problem
+from ...frontend.diagnose import TracedCall, problem
 from ...source import SourceLine
 
 KINDS = (
@@ -65,7 +65,7 @@ def failure_of(
     is_known = isinstance(error, KINDS) or _is_of_texts(error)
     if not is_known or not isinstance(error, Exception):
         return None
-    call = Call(function, function, args, kwargs)
+    call = TracedCall(function, function, args, kwargs)
     place, (sentence, advice) = problem(error, call)
     return Failure(call.name, place, sentence, " ".join(_as_decorator(each) for each in advice))
 

@@ -1,0 +1,163 @@
+"""Checks around tracing: arguments and devices before it, leaks and callbacks after it.
+
+JAX reports each of these late, in its own terms, or not at all; here they raise an error that names
+the user's line and what to do.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+from ..errors import MissingTargetError, UsageError, did_you_mean
+from ..source import SourceLine, definition_line, home_of, innermost_user_line
+from . import _private
+from .diagnose import LEAKED, ArgumentError, Explanation, TracedCall, indented, trace_error
+from .mesh import platform_of
+from .transform import Transform, TransformStep
+
+# Before tracing
+
+
+def check_arguments(call: TracedCall) -> None:
+    """Check that the arguments fit the signature.
+
+    Raises:
+        ArgumentError: an argument is missing, superfluous or unknown.
+    """
+    try:
+        signature = inspect.signature(call.traced)
+    except (TypeError, ValueError):  # a builtin, which has none
+        return
+    try:
+        signature.bind(*call.args, **call.kwargs)
+    except TypeError as error:
+        raise _misfit(call, signature, str(error)) from error
+
+
+def _misfit(call: TracedCall, signature: inspect.Signature, reason: str) -> ArgumentError:
+    line = definition_line(call.function)
+    names = list(signature.parameters)
+    unknown = [name for name in call.kwargs if name not in names]
+    if unknown and "unexpected" not in reason:
+        reason = f"got an unexpected keyword argument '{unknown[0]}'"
+    head = f"{call.name}{signature} does not take these arguments: {reason}"
+    if unknown and (offer := did_you_mean(unknown[0], names)):
+        head += f".{offer}"
+    lines = [f"{line}: {head}" if line else head, f"  found {call}"]
+    return ArgumentError("\n".join([*lines, *indented(_remedy(names, reason))]))
+
+
+def _remedy(names: list[str], reason: str) -> list[str]:
+    if names[:1] == ["self"]:
+        return ["It is a method: name an instance of its class, as in file.py:model.method"]
+    if "missing" in reason:
+        return ["Give each argument a spec, in order or as name=SPEC, e.g. f32[8,128]"]
+    return []
+
+
+def check_devices(transform: Transform | None, args: tuple[Any, ...]) -> None:
+    """Check that an outermost pmap has a device for each index of the axis that it maps over.
+
+    Raises:
+        UsageError: there are fewer devices; JAX's own message is about an axis to squeeze.
+    """
+    import jax
+
+    if transform is None or transform.steps[0] != TransformStep("pmap"):
+        return
+    shapes = [getattr(leaf, "shape", ()) for leaf in jax.tree.leaves(args)]
+    mapped = next((shape[0] for shape in shapes if shape), None)
+    if isinstance(mapped, int) and mapped > jax.device_count():
+        raise UsageError(
+            f"pmap maps over {mapped}, but there are {jax.device_count()} devices: "
+            f"{_device_names()}.\n  --host-devices {mapped} splits the CPU into as many."
+        )
+
+
+def find_device(name: str) -> Any:
+    """The device that `cpu:0` names; the first of its kind for `cpu`.
+
+    Raises:
+        UsageError: the name is malformed.
+        MissingTargetError: this machine has no such device.
+    """
+    import jax
+
+    kind, colon, number = name.partition(":")
+    if not kind.isalpha() or (colon and not number.isdecimal()):
+        raise UsageError(f"--device: expected PLATFORM or PLATFORM:NUMBER, found '{name}'")
+    try:
+        devices = jax.devices(kind)
+    except RuntimeError as error:
+        raise MissingTargetError(f"no device '{name}' here; there is {_device_names()}") from error
+    if int(number or 0) < len(devices):
+        return devices[int(number or 0)]
+    more = "; --host-devices N makes more" if kind == "cpu" else ""
+    raise MissingTargetError(f"no device '{name}' here; there is {_device_names()}{more}")
+
+
+def _device_names() -> str:
+    import jax
+
+    return ", ".join(f"{device.platform}:{device.id}" for device in jax.devices())
+
+
+# After tracing
+
+
+def check_leaks(traced: Any, call: TracedCall) -> None:
+    """Check that a function uses no traced value of another trace, which JAX from 0.10 on accepts.
+
+    Raises:
+        TraceError: it does; the message names the line that uses the value.
+    """
+    count = _private.captured_tracers(traced)
+    foreign = set(_private.inputs_of(traced.jaxpr)[:count])
+    for equation in _private.equations_of(traced.jaxpr) if count else ():
+        if any(not hasattr(operand, "val") and operand in foreign for operand in equation.invars):
+            raise _error_at(equation, LEAKED, call)
+
+
+_CALLBACKS = {
+    "pure_callback": "jax.pure_callback",
+    "io_callback": "io_callback",
+    "debug_callback": "jax.debug.callback",
+    "debug_print": "jax.debug.print",
+}
+
+
+def check_callbacks(traced: Any, platform: str, call: TracedCall) -> None:
+    """Explain a lowering that failed because the program calls back into Python.
+
+    JAX lowers such calls only for the platform of this machine.
+
+    Raises:
+        TraceError: the program has such a call, and `platform` is not this machine's.
+    """
+    import jax
+
+    if platform_of(jax.devices()[0]) == platform:
+        return
+    for equation in _all_equations(traced.jaxpr):
+        if name := _CALLBACKS.get(equation.primitive.name):
+            problem = (
+                f"{name} calls back into Python, and JAX lowers such calls only for hardware of "
+                f"this machine, which has no {platform}"
+            )
+            remedy = [f"Leave it out of what is lowered for {platform}."]
+            raise _error_at(equation, (problem, remedy), call)
+
+
+def _error_at(equation: Any, explanation: Explanation, call: TracedCall) -> Exception:
+    """The error about an equation, at the user's line that it was traced from."""
+    frames = (SourceLine(*frame) for frame in _private.frames_of(equation))
+    return trace_error(explanation, innermost_user_line(frames, home_of(call.function)), call)
+
+
+def _all_equations(jaxpr: Any) -> Iterator[Any]:
+    for equation in _private.equations_of(jaxpr):
+        yield equation
+        for inner in _private.inner_jaxprs(equation):
+            yield from _all_equations(inner)
