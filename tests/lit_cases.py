@@ -11,7 +11,7 @@ from pathlib import Path
 from jaxlib.mlir import ir
 
 from jxc.ir import clone_module, make_context, read_module
-from jxc.pipeline import Report, make_pipeline, run_pipeline
+from jxc.pipeline import PipelineReport, make_pipeline, run_pipeline
 from jxc.rewrite import Contract, PassContext, exact
 
 FOLDER = Path(__file__).parent.parent / "lit_tests" / "passes"
@@ -43,7 +43,7 @@ class Rewritten:
 
     before: ir.Module
     after: ir.Module
-    report: Report
+    report: PipelineReport
     contract: Contract
 
 

@@ -22,7 +22,7 @@
 // CHASE: pass 'swap-add' failed: rules do not converge: stopped after 1000 rewrites. The last 50 were by swap-add (50)
 // CHASE-NEXT: last: rule swap-add, on stablehlo.add at
 
-// MAIN: pass 'drop-main' failed: @main is gone
+// MAIN: pass 'drop-main' failed: @main was removed
 // INVALID: pass 'break-types' failed: invalid IR: {{.*}}'stablehlo.add' op
 // DONATE: pass 'drop-donation' failed: @main's argument 0 had tf.aliasing_output = 0 : i32, now none
 

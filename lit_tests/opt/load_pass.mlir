@@ -29,7 +29,7 @@
 // RULE-NEXT: (x + y) - y -> x, on integers: floats round.
 
 // NAME: user_rules.py: no pass or rule 'nothing'; it has break-types, count-adds
-// NONE: no_rules.py: no @rule or @module_pass in it; see CONTRIBUTING, 'A rule'
+// NONE: no_rules.py has no pass and no rule: decorate a function on the module with @jxc.module_pass
 // BROKEN: broken.py:5: NameError: name 'undefined_name' is not defined
 // BROKEN-NOT: Traceback
 // ABSENT: --load-pass: no file '{{.*}}absent.py'; expected FILE.py or FILE.py:NAME

@@ -69,7 +69,7 @@ def test_the_first_program_is_compiled_once_under_the_variable():
 def test_a_bad_environment_variable_is_said_and_the_program_runs():
     out, err = run(PROGRAM, JXC_PIPELINE="simplifi")
     assert out == run(PROGRAM)[0]
-    assert "JXC_PIPELINE='simplifi' has no effect: unknown pass 'simplifi'" in err
+    assert "JXC_PIPELINE='simplifi' has no effect: unknown pass or level 'simplifi'" in err
     assert "Traceback" not in err
 
 

@@ -19,5 +19,5 @@ from jxc.cost.thresholds import is_tiny
         (lambda x: x + 1, (1000, 1000), True),
     ],
 )
-def test_one_op_is_worth_a_pipeline_where_something_gains_by_it(function, shape, tiny):
+def test_is_tiny_depends_on_the_op_and_its_size(function, shape, tiny):
     assert is_tiny(jxc.lower(function, jnp.ones(shape)).opt("inline").module) == tiny

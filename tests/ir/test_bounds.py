@@ -156,7 +156,9 @@ ALL = Bounds(-128, 127)
         ((0, 1, 8, (3, 0)), Bounds(3, 3)),
     ],
 )
-def test_loop_counters(loop: tuple[int, int, int, tuple[int, int]], expected: Bounds) -> None:
+def test_bounds_of_loop_counters(
+    loop: tuple[int, int, int, tuple[int, int]], expected: Bounds
+) -> None:
     assert _loop(*loop) == expected
 
 
@@ -170,7 +172,7 @@ def test_loop_counters(loop: tuple[int, int, int, tuple[int, int]], expected: Bo
         (3, -1, 50, ALL),
     ],
 )
-def test_counters_to_an_unknown_limit(first: int, step: int, most: int, expected: Bounds) -> None:
+def test_bounds_of_counters_to_a_bound(first: int, step: int, most: int, expected: Bounds) -> None:
     text = f"""func.func @main(%x: tensor<i8>) -> tensor<i8> {{
       %a = stablehlo.constant dense<{first}> : tensor<i8>
       %b = stablehlo.constant dense<{most}> : tensor<i8>
@@ -202,7 +204,7 @@ _CHOICE = "%c = stablehlo.select %p, %b, %d : tensor<i1>, tensor<i32>"
         ("%c = stablehlo.add %b, %d : tensor<i32>", Bounds(-(2**31), 2**31 - 1)),
     ],
 )
-def test_what_a_reduction_chooses(body: str, expected: Bounds) -> None:
+def test_bounds_of_reductions_that_select(body: str, expected: Bounds) -> None:
     text = f"""func.func @main(%x: tensor<8xf32>, %y: tensor<f32>) -> tensor<i32> {{
       %i = stablehlo.iota dim = 0 : tensor<8xi32>
       %n = stablehlo.constant dense<-1> : tensor<i32>
@@ -243,7 +245,7 @@ _SCATTER = (
         (f'"stablehlo.scatter"(%x, %i, %y) <{{{_SCATTER}}}> {_SUM}', Bounds(-1, 25)),
     ],
 )
-def test_sums(op: str, expected: Bounds) -> None:
+def test_bounds_of_sums(op: str, expected: Bounds) -> None:
     kinds = "(tensor<18xi8>, tensor<i8>)"
     result = "tensor<i8>" if '"stablehlo.reduce"' in op else "tensor<18xi8>"
     if "scatter" in op:

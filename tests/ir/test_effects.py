@@ -21,7 +21,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("text", CASES)
-def test_what_an_op_does(text):
+def test_ops_are_pure_or_have_effects(text):
     module = read_module(
         "func.func private @g(tensor<4xf32>) -> tensor<4xf32>\n"
         f"func.func @main(%x: tensor<4xf32>, %t: !stablehlo.token) {{ %0 = {text} return }}",

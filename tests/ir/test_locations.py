@@ -2,12 +2,13 @@
 
 import jax
 import jax.numpy as jnp
+import pytest
 from jaxlib.mlir import ir
 
 import jxc
 from jxc.hlo import parse_hlo
 from jxc.ir import make_context, read_module, walk
-from jxc.ir.locations import name_file
+from jxc.ir.locations import name_file, op_in_scope, scope_of
 from jxc.pipeline.native import run_native
 
 X = jnp.ones((8, 8))
@@ -30,7 +31,7 @@ func.func private @inner(%x: tensor<f32>) -> tensor<f32> {
 """
 
 
-def test_inlined_ops_have_the_path_and_the_frames_of_both():
+def test_inlined_ops_have_name_stack_and_frames_of_caller_and_callee():
     module = read_module(TEXT, make_context())
     run_native("inline{default-pipeline=},symbol-dce", module)
     found = {op.operation.name: op.location for op in walk(module.operation)}
@@ -45,7 +46,7 @@ def test_inlined_ops_have_the_path_and_the_frames_of_both():
     assert str(found["stablehlo.negate"].child_loc) == f"loc({called})"
 
 
-def test_xla_keeps_the_line_in_a_jitted_function_and_in_its_caller():
+def test_xla_keeps_frames_of_a_jitted_function_and_its_caller():
     @jax.jit
     def inner(x):
         return jnp.tanh(x) * 2
@@ -76,8 +77,45 @@ func.func private @f()
 """
 
 
-def test_what_has_no_file_gets_the_name_of_its_own():
+def test_name_file_names_the_file_of_a_text_in_memory():
     module = read_module(CALLS, make_context())
     name_file(module, "f.mlir")
     lines = [str(op.location) for op in walk(module.operation) if op.operation.name == "func.call"]
     assert lines == ['loc("f.mlir":3:3)', 'loc("g.py":1:1)']
+
+
+PATHS = {
+    "jit(step)/jvp(conv1_bn)/jit(_var)/div": "conv1_bn",
+    "jit(step)/transpose(jvp(conv1_bn))/mul": "gradient of conv1_bn",
+    "jit(f)/jvp(Net)/Block_0/Dense_1/dot_general": "Block_0/Dense_1",
+    "jit(f)/transpose(jvp(Net))/jvp(Net)/checkpoint/rematted_computation/Block_0/Norm_0/mul": (
+        "gradient of Block_0/Norm_0"
+    ),
+    "jit(f)/vmap(jvp(a/b))/sin": "a/b",
+    "jit(f)/jvp(Net)/Block_0/add;jit(f)": "Net/Block_0",
+    "jit(f)/jvp()/while/body/closed_call/dot_general": "",
+    "jit(f)/cond/branch_1_fun/custom_jvp_call/sin": "",
+    "jit(f)/jit(relu)/max": "",
+    "reduce_sum": "",
+    "weights[3]": "",
+    "": "",
+}
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_scope_of(path: str) -> None:
+    assert scope_of(path) == PATHS[path]
+
+
+@pytest.mark.parametrize(
+    ("path", "phrase"),
+    [
+        ("jit(step)/jvp(conv1)/add", "add in conv1"),
+        ("copy of jit(step)/transpose(jvp(conv1))/add", "copy of add in gradient of conv1"),
+        ("copy of params['w']", "copy of params['w']"),
+        ("jit(f)/jvp()/while/body/sin", "sin"),
+        ("", ""),
+    ],
+)
+def test_op_in_scope(path: str, phrase: str) -> None:
+    assert op_in_scope(path) == phrase

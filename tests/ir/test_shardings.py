@@ -20,7 +20,7 @@ from jxc.ir.shardings import (
 )
 
 
-def test_meshes_read_and_print():
+def test_mesh_round_trips():
     mesh = parse_mesh(" data=4, model=2")
     assert list(mesh.items()) == [("data", 4), ("model", 2)]
     assert parse_mesh("data=4 model=2") == mesh == parse_mesh(format_mesh(mesh))
@@ -28,7 +28,7 @@ def test_meshes_read_and_print():
 
 
 @pytest.mark.parametrize("text", ["", "data", "data=", "data=0", "data=-1", "4=data", "None=2"])
-def test_what_is_no_mesh(text):
+def test_malformed_mesh_is_an_error(text):
     with pytest.raises(UsageError, match="expected AXIS=SIZE"):
         parse_mesh(text)
 
@@ -43,19 +43,19 @@ def test_what_is_no_mesh(text):
         ("data,None", (("data",), ())),
     ],
 )
-def test_specs_read_and_print(text, spec):
+def test_spec_round_trips(text, spec):
     assert parse_spec(text) == spec
     assert parse_spec(format_spec(spec)) == spec
     assert not without_trailing(spec) or without_trailing(spec)[-1]
 
 
 @pytest.mark.parametrize("text", ["data,", "data+", "+", "P('data')", "none data", "None+data"])
-def test_what_is_no_spec(text):
+def test_malformed_spec_is_an_error(text):
     with pytest.raises(UsageError, match="expected the axes of each dimension or None"):
         parse_spec(text)
 
 
-def test_a_spec_against_a_shape():
+def test_sharding_problem_names_dimensions_that_fit():
     mesh = {"data": 4, "model": 2}
     fits = {"data": (8, 3), "data+model": (16,), "None,model": (3, 6), "None": (), "": (5,)}
     for text, shape in fits.items():
@@ -66,7 +66,7 @@ def test_a_spec_against_a_shape():
     assert "of size b" in str(sharding_problem(parse_spec("data"), mesh, ("b",)))
 
 
-def test_the_parts_of_a_path():
+def test_path_prefixes():
     assert path_prefixes("x") == ("x",)
     assert path_prefixes("s.params['a.b[0]'][1]") == (
         "s",
@@ -77,7 +77,7 @@ def test_the_parts_of_a_path():
     assert path_prefixes("['loss'][0]") == ("['loss']", "['loss'][0]")
 
 
-def test_how_far_above_a_leaf_a_pattern_is():
+def test_levels_above_a_leaf():
     leaf = ["params['layers'][11]['w']"]
     above = {
         "params['layers'][*]['w']": 0,
@@ -93,7 +93,7 @@ def test_how_far_above_a_leaf_a_pattern_is():
     assert levels_above("1", ["x['w']", "1['w']"]) == 1
 
 
-def test_the_meshes_of_a_module():
+def test_meshes_of_a_module():
     text = """
     sdy.mesh @mesh = <["data"=4, "model"=2]>
     sdy.mesh @empty_mesh = <[]>

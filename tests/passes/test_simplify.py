@@ -11,13 +11,13 @@ from jaxlib.mlir import ir
 
 from jxc.check import compare_modules
 from jxc.ir import clone_module, count_ops, make_context, read_module
-from jxc.pipeline import Report, make_pipeline, our_passes, run_pipeline
+from jxc.pipeline import PipelineReport, make_pipeline, our_passes, run_pipeline
 from jxc.rewrite import PassContext, exact
 
 from .corpus import PROGRAMS, lowered_text
 
 
-def _run(module: ir.Module, pipeline: str) -> Report:
+def _run(module: ir.Module, pipeline: str) -> PipelineReport:
     return run_pipeline(module, make_pipeline(pipeline), PassContext())
 
 

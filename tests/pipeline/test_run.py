@@ -1,5 +1,8 @@
 """Running pipelines from Python: copies, reports, what must hold."""
 
+import html
+import re
+
 import pytest
 from jaxlib.mlir import ir
 
@@ -26,24 +29,24 @@ def module():
     return read_module(TEXT, make_context())
 
 
-def test_opt_leaves_the_given_module_as_it_is(module):
+def test_opt_copies_the_module(module):
     before = write_text(module)
     after = jxc.opt(module, "simplify")
     assert write_text(module) == before
     assert "transpose" not in write_text(after)
 
 
-def test_opt_takes_text():
+def test_opt_accepts_text():
     assert "transpose" not in write_text(jxc.opt(TEXT, "simplify"))
 
 
-def test_a_rule_by_name_and_hits(module):
+def test_report_counts_the_hits_of_a_rule_run_by_name(module):
     report = run_pipeline(module, make_pipeline("transpose-of-transpose"), PassContext())
     assert report.hits == {"transpose-of-transpose": 1}
     assert report.seconds > 0
 
 
-def test_rules_can_be_switched_off_and_bounded(module):
+def test_rule_pass_options_disable_rules_and_limit_rewrites(module):
     jxc_opt = "simplify{disable-patterns=transpose-of-transpose}"
     assert write_text(jxc.opt(module, jxc_opt)).count("stablehlo.transpose") == 2
     assert write_text(jxc.opt(module, "simplify{max-num-rewrites=0}")) == write_text(module)
@@ -85,25 +88,25 @@ def rename_main(module):
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (erase_call, "an op with side effects is gone: custom_call @log"),
+        (erase_call, "an op with side effects was removed: custom_call @log"),
         (forget_aliasing, "argument 0 had tf.aliasing_output = 0 : i32, now none"),
         (rename_module, 'attribute sym_name was "m", now "other"'),
-        (rename_main, "@main is gone"),
+        (rename_main, "@main was removed"),
     ],
 )
-def test_what_must_hold_is_checked(module, function, message):
+def test_broken_invariant_is_an_error(module, function, message):
     with pytest.raises(PassError, match=message):
         jxc.opt(module, change(function))
 
 
-def test_the_error_names_what_reproduces_it(module):
+def test_pass_error_has_the_pipeline_that_reproduces_it(module):
     with pytest.raises(PassError) as caught:
         jxc.opt(module, ["cse", change(rename_main), "symbol-dce"])
     assert str(caught.value.prefix) == "builtin.module(cse,changing)"
     assert not caught.value.ours
 
 
-def test_invariants_of_a_module_without_main():
+def test_invariants_accept_a_module_without_main():
     module = read_module("func.func @f() { return }", make_context())
     Invariants.of(module).check(module)
     jxc.opt(module, "cse")
@@ -113,25 +116,25 @@ def test_native_conversions_may_change_dialects(module):
     assert "vhlo.func_v1" in write_text(jxc.opt(module, "stablehlo-legalize-to-vhlo"))
 
 
-def test_pass_names_are_their_files():
+def test_pass_has_the_name_of_its_file():
     names = [p.name for p in our_passes()]
     assert names == sorted(names)
     assert {"simplify", "dedup-constants", "convolution", "annotate-cost"} <= set(names)
     assert all(p.doc for p in our_passes())
 
 
-def test_an_empty_rule_pass_does_nothing(module):
+def test_rule_pass_without_rules_does_nothing(module):
     before = write_text(module)
     run_pipeline(module, make_pipeline(rule_pass("nothing", "Do nothing.", [])), PassContext())
     assert write_text(module) == before
 
 
-def test_malformed_modules_are_said_with_their_place():
+def test_malformed_module_is_an_error_with_line_and_column():
     with pytest.raises(JxcError, match=r"<module>:1:25: use of undeclared SSA value name"):
         jxc.opt("func.func @f() { return %x : tensor<f32> }", "cse")
 
 
-def test_a_pass_whose_rules_have_no_op_to_look_at_is_passed_by(monkeypatch):
+def test_pass_of_rules_is_skipped_in_a_module_without_their_ops(monkeypatch):
     ran = []
     apply_rules = driver.apply_rules
     monkeypatch.setattr(
@@ -143,3 +146,32 @@ def test_a_pass_whose_rules_have_no_op_to_look_at_is_passed_by(monkeypatch):
     assert not ran and {count.tries for count in report.steps[0].rules} == {0}
     with pytest.raises(UsageError, match="has no rule 'nothing'"):
         run_pipeline(module, make_pipeline("convolution{disable-patterns=nothing}"), PassContext())
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "offer"), [("o2", "Did you mean 'O2'? "), ("fast", ""), ("O4", "")]
+)
+def test_unknown_level_lists_the_levels(pipeline, offer):
+    with pytest.raises(UsageError) as caught:
+        jxc.opt(TEXT, pipeline)
+    expected = f"unknown pass or level {pipeline!r}. {offer}The levels are O0, O1, O2, O3;"
+    assert str(caught.value).startswith(expected)
+
+
+def test_o3_is_an_alias_of_o2():
+    assert str(make_pipeline("O3")) == str(make_pipeline("O2"))
+
+
+def test_report_has_a_line_as_repr_and_tables_as_text(module):
+    report = run_pipeline(module, make_pipeline("simplify,cse"), PassContext())
+    assert re.fullmatch(r"<PipelineReport: 2 passes, \d+ rewrites, \d\.\d{3} s>", repr(report))
+    assert "Pass execution timing report" in str(report)
+    assert "simplify: transpose-of-transpose" in str(report)
+    assert report._repr_html_() == f"<pre>{html.escape(str(report))}</pre>"
+
+
+def test_rules_and_passes_have_a_line_as_repr():
+    simplify = make_pipeline("simplify").steps[0].python
+    assert re.fullmatch(r"<jxc pass simplify, \d+ rules: .*>", repr(simplify))
+    (rule,) = (each for each in simplify.rules if each.name == "add-zero")
+    assert repr(rule).startswith("<jxc rule add-zero, exact: x + 0 -> x")

@@ -20,7 +20,7 @@ def elements(draw):
 
 
 @given(st.lists(elements(), max_size=5))
-def test_a_pipeline_prints_as_what_it_was_read_from(written):
+def test_pipeline_text_round_trips(written):
     tidy = [Element(e.name, " ".join(e.options.split())) for e in written]
     text = ",".join(map(str, tidy))
     assert parse_pipeline(text) == tuple(tidy)
@@ -28,14 +28,14 @@ def test_a_pipeline_prints_as_what_it_was_read_from(written):
 
 
 @given(st.text(alphabet="ab-,(){}= \n", max_size=30))
-def test_no_text_crashes_the_reader(text):
+def test_parse_pipeline_accepts_or_rejects_any_text(text):
     try:
         parse_pipeline(text)
     except UsageError as error:
         assert "column" in str(error)
 
 
-def test_options_of_every_shape():
+def test_parse_options_reads_braces_quotes_and_flags():
     text = "a=1 b={c d} flag e=\"x y\" f='' list=a,b"
     assert parse_options(text) == {
         "a": "1", "b": "c d", "flag": "true", "e": "x y", "f": "", "list": "a,b",
@@ -43,27 +43,27 @@ def test_options_of_every_shape():
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_a_level_prints_as_its_passes_and_reads_back(level):
+def test_level_prints_as_its_passes_and_reads_back(level):
     pipeline = make_pipeline(level)
     assert len(pipeline.steps) == len(LEVELS[level])
     assert str(make_pipeline(str(pipeline))) == str(pipeline)
 
 
-def test_levels_stand_among_passes():
+def test_pipeline_may_hold_levels_among_passes():
     steps = [step.name for step in make_pipeline("cse,O1,symbol-dce").steps]
     assert steps[0] == "cse"
     assert steps[-1] == "symbol-dce"
     assert len(steps) == len(LEVELS["O1"]) + 2
 
 
-def test_a_function_that_is_no_pass_is_refused_with_the_remedy():
-    with pytest.raises(UsageError, match=r"decorate it with @jxc.module_pass or @jxc.rule"):
+def test_plain_function_in_a_pipeline_is_an_error_with_a_remedy():
+    with pytest.raises(UsageError, match=r"make a rule or a pass of a function"):
         make_pipeline([print])
     with pytest.raises(UsageError, match="got int"):
         make_pipeline(3)
 
 
-def test_an_unknown_name_offers_close_ones():
+def test_unknown_pass_suggests_close_names():
     with pytest.raises(UsageError, match=r"'simplifi'\. Did you mean 'simplify'"):
         make_pipeline("simplifi")
 

@@ -74,27 +74,27 @@ def test_rule_gets_context_and_union_annotation_gives_several_roots():
 
 
 @pytest.mark.parametrize("attribute", ['mhlo.sharding = "{replicated}"', "a.b = 1 : i32"])
-def test_annotated_ops_are_neither_replaced_nor_looked_through(attribute):
+def test_annotated_ops_are_neither_replaced_nor_inspected(attribute):
     module = parsed(attribute)
     before = write_text(module)
     apply_rules(module.operation, [negate_of_negate], PassContext())
     assert write_text(module) == before
 
 
-def test_our_own_attributes_do_not_count_as_annotations():
+def test_attributes_of_jxc_are_not_annotations():
     module = parsed("jxc.flops = 4 : i64")
     apply_rules(module.operation, [negate_of_negate], PassContext())
     assert "negate" not in write_text(module)
 
 
-def test_locations_carry_over():
+def test_replacement_has_the_location_of_its_op():
     module = parsed()
     apply_rules(module.operation, [double_is_add], PassContext(target="gpu"))
     adds = [o for o in module.body.operations[0].regions[0].blocks[0] if isinstance(o, AddOp)]
     assert [str(op.location) for op in adds] == ['loc("-":5:8)']
 
 
-def test_targets_and_assumptions_select():
+def test_rules_are_selected_by_target_and_assumption():
     @rule(exact, targets=("tpu",))
     def on_tpu(op: NegOp) -> ir.Value | None:
         """-x -> x."""
@@ -131,7 +131,7 @@ PARTITIONED = """module attributes {mhlo.num_partitions = 4 : i32} {
 
 
 @pytest.mark.parametrize(("axes", "left"), [('"a", "b"', 1), ('"a"', 2)])
-def test_what_cuts_up_axes_is_for_one_device_alone(axes, left):
+def test_rules_that_split_dimensions_skip_partitioned_programs(axes, left):
     def drop(op: NegOp) -> ir.Value | None:
         """-x -> x."""
         return op.operand
@@ -144,7 +144,7 @@ def test_what_cuts_up_axes_is_for_one_device_alone(axes, left):
     assert "stablehlo.negate" not in write_text(module)
 
 
-def test_rules_that_chase_each_other_are_named_and_the_module_stays_valid():
+def test_rules_that_undo_each_other_are_named_and_the_module_stays_valid():
     @rule(exact)
     def to_add(op: MulOp) -> ir.Value | None:
         """x * y -> x + y."""
@@ -163,13 +163,13 @@ def test_rules_that_chase_each_other_are_named_and_the_module_stays_valid():
     assert module.operation.verify()
 
 
-def test_a_bound_on_rewrites_stops_quietly():
+def test_max_num_rewrites_stops_without_an_error():
     module = parsed()
     apply_rules(module.operation, [negate_of_negate], PassContext(), max_num_rewrites=0)
     assert write_text(module).count("negate") == 2
 
 
-def test_a_replacement_of_another_type_is_refused():
+def test_replacement_of_another_type_is_an_error():
     @rule(exact)
     def mistyped(op: MulOp) -> ir.Value | None:
         """x * y -> a boolean."""
@@ -180,7 +180,7 @@ def test_a_replacement_of_another_type_is_refused():
     assert caught.value.__notes__ == ["in rule mistyped, on stablehlo.multiply at -:5:8"]
 
 
-def test_an_op_that_is_built_and_left_lying_about_is_erased():
+def test_op_that_a_rule_builds_and_does_not_return_is_erased():
     @rule(exact)
     def undecided(op: MulOp) -> ir.Value | None:
         """x * y -> an op, and then nothing."""
@@ -194,7 +194,7 @@ def test_an_op_that_is_built_and_left_lying_about_is_erased():
     assert write_text(module) == before
 
 
-def test_a_rule_that_looks_for_an_operand_is_tried_only_there():
+def test_rule_with_a_producer_is_tried_only_on_its_users():
     @rule(exact, producer=MulOp)
     def after_multiply(op: NegOp) -> ir.Value | None:
         """-(x * y) -> x * y: wrong, to see where it is tried."""
@@ -205,7 +205,7 @@ def test_a_rule_that_looks_for_an_operand_is_tried_only_there():
     assert (count.tries, count.hits) == (0, 0)
 
 
-def test_what_a_rule_builds_is_visited_next():
+def test_ops_that_a_rule_builds_are_visited_next():
     @rule(exact)
     def twice_negated(op: MulOp) -> ir.Value | None:
         """x * y -> x + -(-y)."""
@@ -220,7 +220,7 @@ def test_what_a_rule_builds_is_visited_next():
     assert "negate" not in write_text(module)
 
 
-def test_rules_that_want_one_user_fire_when_the_others_are_gone():
+def test_rule_for_a_single_user_fires_when_the_other_users_are_erased():
     @rule(exact)
     def last_user(op: NegOp) -> ir.Value | None:
         """-x -> x, where it has one user."""
@@ -236,7 +236,7 @@ def test_rules_that_want_one_user_fire_when_the_others_are_gone():
     assert {count.name: count.hits for count in counts} == {"last-user": 2, "first-operand": 1}
 
 
-def test_returning_what_is_no_value_is_said():
+def test_rule_that_returns_no_value_is_an_error():
     @rule(exact)
     def three(op: MulOp) -> ir.Value | None:
         """x * y -> 3."""
@@ -246,17 +246,17 @@ def test_returning_what_is_no_value_is_said():
         apply_rules(parsed().operation, [three], PassContext())
 
 
-def test_returning_the_op_itself_is_said():
+def test_rule_that_returns_a_result_of_its_op_is_an_error():
     @rule(exact)
     def same(op: MulOp) -> ir.Value | None:
         """x * y -> x * y."""
         return op.result
 
-    with pytest.raises(RuleError, match=r"a result of the stablehlo\.multiply that it was to rep"):
+    with pytest.raises(RuleError, match=r"a result of the stablehlo\.multiply that it should rep"):
         apply_rules(parsed().operation, [same], PassContext())
 
 
-def test_facts_are_checked():
+def test_pass_context_rejects_unknown_targets_and_promises():
     with pytest.raises(UsageError, match="target 'CPU': expected cpu, gpu, tpu"):
         PassContext("CPU")
     assert promises("no-nans, no-infs") == {"no-nans", "no-infs"}
@@ -284,17 +284,17 @@ def too_many(op: NegOp, context: PassContext, more):
     ("function", "message"),
     [
         (no_docstring, "must state the equation"),
-        (no_annotation, "annotate 'op' with the op class"),
-        (unknown_annotation, "'NowhereOp' in its annotations is not imported"),
+        (no_annotation, "annotate 'op' with the class"),
+        (unknown_annotation, "its annotations name 'NowhereOp'"),
         (too_many, r"expected the parameters \(op\) or \(op, context\)"),
     ],
 )
-def test_what_is_no_rule_is_refused_with_the_remedy(function, message):
+def test_malformed_rule_is_an_error_with_a_remedy(function, message):
     with pytest.raises(TypeError, match=message):
         rule(exact)(function)
 
 
-def test_contracts():
+def test_contracts_print_and_check_their_bound():
     assert str(approximates(ulps=2)) == "approximates(ulps=2)"
     assert str(exact) == "exact"
     with pytest.raises(ValueError, match="positive bound"):
@@ -305,7 +305,7 @@ def test_contracts():
         rule(negate_of_negate)
 
 
-def test_what_is_no_pass_is_refused_with_the_remedy():
+def test_malformed_pass_is_an_error_with_a_remedy():
     def untyped(module, *, option=1):
         """Do."""
 
@@ -317,8 +317,8 @@ def test_what_is_no_pass_is_refused_with_the_remedy():
 
     for function, message in (
         (untyped, "option 'option' needs a default and one of the types"),
-        (silent, "its docstring is its help"),
-        (crowded, "expected \\(module\\) or \\(module, context\\)"),
+        (silent, "it needs a docstring"),
+        (crowded, "expected the parameters \\(module\\) or \\(module, context\\)"),
     ):
         with pytest.raises(TypeError, match=message):
             module_pass(function)

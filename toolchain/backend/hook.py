@@ -24,7 +24,7 @@ from ..cost.thresholds import is_tiny
 from ..errors import JxcError, UsageError
 from ..ir import clone_module, count_ops, write_text
 from ..pipeline import LEVELS, PassError, Pipeline, PipelineLike, make_pipeline, run_pipeline
-from ..pipeline.reproducer import write_reproducer
+from ..pipeline.run import write_reproducer
 from ..rewrite import PassContext, promises
 from ..source import first_time, warn_user
 from . import _private, interception, log

@@ -16,7 +16,7 @@ from time import perf_counter
 from jaxlib.mlir import ir
 
 from ..ir import write_text
-from ..pipeline import Report, Step, StepReport
+from ..pipeline import PipelineReport, PipelineStep, StepReport
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class RewrittenProgram:
 
     name: str
     pipeline: str
-    report: Report = field(repr=False)
+    report: PipelineReport = field(repr=False)
     ops_before: int
     ops_after: int
 
@@ -139,11 +139,11 @@ class PassTexts:
     seconds_writing: float = 0.0
     _last: str = ""
 
-    def before(self, step: Step, module: ir.Module) -> None:
+    def before(self, step: PipelineStep, module: ir.Module) -> None:
         if not self._last:
             self._last = self._text(module)
 
-    def after(self, step: Step, module: ir.Module, report: StepReport) -> None:
+    def after(self, step: PipelineStep, module: ir.Module, report: StepReport) -> None:
         if report.rules and not any(count.hits for count in report.rules):
             return
         text = self._text(module)

@@ -16,7 +16,7 @@ from ..frontend.lowering import lower as _lower
 from ..frontend.request import LowerRequest, run_request
 from ..ir import clone_module, write_bytecode, write_text
 from ..ir.extra_results import EXTRA_RESULTS
-from ..pipeline import Pipeline, PipelineLike, Report, make_pipeline, run_pipeline
+from ..pipeline import Pipeline, PipelineLike, PipelineReport, make_pipeline, run_pipeline
 from ..rewrite import PassContext, promises
 from . import _private, hook
 from .extra_results import reader_of
@@ -65,7 +65,7 @@ class Lowered:
 
     module: ir.Module
     pipeline: str
-    report: Report | None
+    report: PipelineReport | None
     platform: str
     _origin: Origin
     _ran: tuple[tuple[Pipeline, frozenset[str]], ...] = ()

@@ -19,7 +19,14 @@ from jaxlib.mlir import ir
 
 from ..errors import JxcError, UsageError
 from ..ir import clone_module, walk
-from ..pipeline import Pipeline, PipelineLike, Report, Step, make_pipeline, run_pipeline
+from ..pipeline import (
+    Pipeline,
+    PipelineLike,
+    PipelineReport,
+    PipelineStep,
+    make_pipeline,
+    run_pipeline,
+)
 from ..pipeline.native import run_native
 from ..rewrite import Contract, PassContext, exact, reassociates
 from .compare import Comparison, Deadline, compare_modules
@@ -71,7 +78,7 @@ class Verdict:
         return f"<jxc.verify @{self.function}: {state} ({report.contract}), {draws} draws>"
 
 
-def contract_of(pipeline: Pipeline, report: Report) -> Contract:
+def contract_of(pipeline: Pipeline, report: PipelineReport) -> Contract:
     """The loosest contract among the rules that fired. MLIR's own passes count as exact.
 
     In ulps of a result, `reassociates` is as loose as `judge.MARGIN`.
@@ -224,7 +231,7 @@ class Culprit:
     """
 
     index: int
-    step: Step
+    step: PipelineStep
     rule: str | None = None
     application: int = 0
 
@@ -267,7 +274,7 @@ def bisect(
         None where no step makes the module wrong.
     """
 
-    def after(steps: tuple[Step, ...]) -> tuple[ir.Module, Report]:
+    def after(steps: tuple[PipelineStep, ...]) -> tuple[ir.Module, PipelineReport]:
         copy = clone_module(module)
         return copy, run_pipeline(copy, Pipeline(steps, pipeline.library), context)
 
@@ -284,7 +291,7 @@ def bisect(
     ):
         return culprit
 
-    def limited(limit: int) -> tuple[Step, ...]:
+    def limited(limit: int) -> tuple[PipelineStep, ...]:
         return (*before, replace(step, options={**step.options, _REWRITE_LIMIT: limit}))
 
     number = _first(rewrites, lambda n: is_wrong(after(limited(n))[0]))

@@ -219,7 +219,7 @@ def _pieces(data: bytes, split: bool) -> Iterator[bytes]:
 def _run_one(job: _Job, data: bytes) -> tuple[Any, Any]:
     from ..ir import make_context, read_module, write_text
     from ..pipeline import PassError, run_pipeline
-    from ..pipeline.reproducer import write_reproducer
+    from ..pipeline.run import write_reproducer
 
     name = job.name
     context = make_context(allow_unregistered_dialects=job.flags["allow_unregistered_dialect"])
@@ -278,7 +278,7 @@ def _all(flag: bool) -> frozenset[str]:
 
 
 def _print_reports(flags: dict[str, Any], reports: list[Any]) -> None:
-    from ..pipeline.instruments import statistics_table, timing_table
+    from ..pipeline.report import statistics_table, timing_table
 
     if flags["mlir_pass_statistics"]:
         click.echo(statistics_table(reports), err=True, nl=False)

@@ -1,12 +1,14 @@
-"""Pipelines: passes found by name, run in order, verified, printed and timed."""
+"""Pipelines: passes found by name, run in order, with checks, reports and instruments."""
 
 from __future__ import annotations
 
+from .instruments import Instrument
 from .invariants import BrokenInvariant, Invariants
 from .levels import LEVELS
 from .library import Library, load_passes, our_passes
-from .pipeline import Pipeline, PipelineLike, Step, make_pipeline
-from .run import Instrument, PassError, Report, StepReport, opt, run_pipeline
+from .pipeline import Pipeline, PipelineLike, PipelineStep, make_pipeline
+from .report import PipelineReport, StepReport
+from .run import PassError, opt, run_pipeline
 
 __all__ = [
     "LEVELS",
@@ -17,8 +19,8 @@ __all__ = [
     "PassError",
     "Pipeline",
     "PipelineLike",
-    "Report",
-    "Step",
+    "PipelineReport",
+    "PipelineStep",
     "StepReport",
     "load_passes",
     "make_pipeline",

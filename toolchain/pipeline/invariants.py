@@ -1,4 +1,4 @@
-"""What must hold after every pass, whoever wrote it. The one place where it is checked."""
+"""Invariants of a module, which every pass must keep: checked here, and nowhere else."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from ..ir.effects import NOTICED, has_side_effect
 
 
 class BrokenInvariant(JxcError):
-    """A pass changed what it must leave alone, or left invalid IR."""
+    """A pass broke an invariant of the module, or left invalid IR."""
 
 
 @dataclass(frozen=True)
 class Invariants:
-    """What of a module must survive: taken before the first pass, compared after each.
+    """The invariants of one module: recorded before the first pass, checked after each.
 
     Attributes:
-        main: of @main, its type and its arguments' and results' attributes (donation, aliasing,
-            shardings, layouts); None for a module without @main.
-        effects: the targets of ops with side effects: callbacks, tokens, sends.
+        main: the type of @main and the attributes of its arguments and results (donation,
+            aliasing, shardings, layouts); None for a module without @main.
+        effects: the ops with side effects: callbacks, sends, barriers.
         module: the attributes of the module itself.
     """
 
@@ -33,38 +33,38 @@ class Invariants:
 
     @staticmethod
     def of(module: ir.Module) -> Invariants:
-        """What `module` promises to whoever calls it."""
+        """The invariants of `module` as it is now."""
         effects = frozenset(_effects(module))
         return Invariants(_main(module), effects, dict(module.operation.attributes.items()))
 
     def without(self, attributes: frozenset[str]) -> Invariants:
-        """The same with some of the module's attributes free to change."""
+        """The same, except that these attributes of the module may change."""
         kept = {key: value for key, value in self.module.items() if key not in attributes}
         return replace(self, module=kept)
 
     def check(self, module: ir.Module, *, may_add_results: bool = False) -> None:
-        """Raise `BrokenInvariant` where `module` does not keep what `self` recorded."""
+        """Raise `BrokenInvariant` if `module` does not keep the invariants."""
         now = _main(module)
         if self.main is not None and now is None:
-            raise BrokenInvariant("@main is gone")
+            raise BrokenInvariant("@main was removed")
         if self.main is not None and now is not None and now != self.main:
             _check_main(self.main, now, may_add_results=may_add_results)
         if self.effects and (lost := self.effects - frozenset(_effects(module))):
-            raise BrokenInvariant(f"an op with side effects is gone: {sorted(lost)[0]}")
+            raise BrokenInvariant(f"an op with side effects was removed: {sorted(lost)[0]}")
         for key, value in self.module.items():
             found = module.operation.attributes.get(key)
             if found is None or found != value:
                 raise BrokenInvariant(f"the module's attribute {key} was {value}, now {found}")
 
 
-_OF_MAIN = ("function_type", "arg_attrs", "res_attrs")
+_MAIN_ATTRIBUTES = ("function_type", "arg_attrs", "res_attrs")
 
 
 def _main(module: ir.Module) -> dict[str, ir.Attribute] | None:
     main = functions(module).get("main")
     if main is None:
         return None
-    return {key: main.attributes[key] for key in _OF_MAIN if key in main.attributes}
+    return {key: main.attributes[key] for key in _MAIN_ATTRIBUTES if key in main.attributes}
 
 
 def _check_main(
@@ -83,7 +83,7 @@ def _type(main: dict[str, ir.Attribute]) -> str:
 
 
 def verify(module: ir.Module, name: str) -> None:
-    """Raise `BrokenInvariant`, with file:line:col, where the module is invalid IR."""
+    """Raise `BrokenInvariant`, with file:line:col, if the module is invalid IR."""
     try:
         valid = module.operation.verify()
     except ir.MLIRError as error:

@@ -1,24 +1,24 @@
-"""The optimisation levels: flat lists of passes, with a reason beside each that is not obvious."""
+"""The optimisation levels: lists of passes, with a reason beside each that is not obvious."""
 
 from __future__ import annotations
 
-_OPENED = (
-    # JAX outlines what it reuses (relu, softmax): rules see through a call only once it is gone.
-    # The inliner's own canonicalisation is switched off: its folders carry no contract of ours.
+_INLINED = (
+    # JAX makes functions of what it reuses (relu, softmax), and rules do not look into calls.
+    # The inliner's own canonicalisation is switched off: its folders have no contract.
     "inline{default-pipeline=}",
     "symbol-dce",
-    # JAX computes an index once for each use: rules see that two are the same once they are one.
+    # JAX computes an index once for each use; rules compare values by identity.
     "cse",
 )
 
-_AS_WRITTEN = (
-    # Ahead of simplify, which changes the loops that it looks for.
+_RECOGNISED_AS_TRACED = (
+    # Before simplify, which changes the loops that this pass recognises.
     "threefry",
 )
 
 _FASTER = (
-    # After simplify: constants are folded there, indices are progressions, powers by small numbers
-    # products; and what these spell out has nothing to tidy that XLA would not.
+    # After simplify, which folds constants, turns indices into arithmetic sequences and small
+    # powers into products. XLA itself simplifies the ops that these passes build.
     "sorting",
     "pooling",
     "scans",
@@ -31,10 +31,12 @@ _FASTER = (
 
 _SHARED = ("dedup-constants", "cse")
 
+_O2 = (*_INLINED, *_RECOGNISED_AS_TRACED, "simplify", *_FASTER, *_SHARED)
+
 LEVELS: dict[str, tuple[str, ...]] = {
     "O0": (),
-    "O1": (*_OPENED, "simplify", *_SHARED),  # bit for bit the same
-    # The default: XLA's own freedom to round elsewhere, and nothing less accurate than XLA is.
-    "O2": (*_OPENED, *_AS_WRITTEN, "simplify", *_FASTER, *_SHARED),
-    "O3": (*_OPENED, *_AS_WRITTEN, "simplify", *_FASTER, *_SHARED),  # as O2 for now
+    "O1": (*_INLINED, "simplify", *_SHARED),  # the same bits
+    # The default: rounds differently where XLA may too, and is as accurate as XLA.
+    "O2": _O2,
+    "O3": _O2,  # an alias of O2
 }

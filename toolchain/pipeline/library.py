@@ -1,4 +1,8 @@
-"""Passes by name: ours (a file each), a user's own, other packages', and single rules."""
+"""Passes by name: those of `jxc.passes`, a user's, those of other packages, and single rules.
+
+A file or folder `passes/foo_bar` is the pass `foo-bar`: the `Pass` of that name in it, or a pass
+made of all its rules, in order of file name and definition. Nothing is registered.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +26,10 @@ _ENTRY_POINTS = "jxc.passes"
 
 @dataclass(frozen=True)
 class Library:
-    """Where names are looked up: passes loaded by the user first, then ours.
+    """Where names of passes are looked up: the user's first, then jxc's.
 
     Attributes:
-        loaded: passes and rules from `--load-pass` files or given in Python, by name.
+        loaded: passes and rules from `--load-pass` files or from Python, by name.
         files: the arguments of `--load-pass`, for reproducers.
     """
 
@@ -34,18 +38,18 @@ class Library:
 
     @staticmethod
     def of_files(arguments: Sequence[str]) -> Library:
-        """A library with what `--load-pass` named; see `load_passes`."""
+        """A library with the passes and rules in the files of `--load-pass`; see `load_passes`."""
         loaded: dict[str, Pass] = {}
         for argument in arguments:
             loaded.update(load_passes(argument))
         return Library(loaded, tuple(arguments))
 
     def find(self, name: str) -> Pass | None:
-        """The Python pass called `name`: a pass, or a rule as a pass of that one rule."""
+        """The Python pass called `name`, or the loaded rule of that name as a pass."""
         return self.loaded.get(name) or _our_pass(name)
 
     def find_slowly(self, name: str) -> Pass | None:
-        """Where `find` did not help: former names, single rules of ours, then entry points."""
+        """The slower rest of the search: former names, single rules of jxc, then entry points."""
         if (current := current_name(name)) != name:
             return self.find(current) or self.find_slowly(current)
         rules = {rule.name: rule for found in our_passes() for rule in found.rules}
@@ -54,18 +58,18 @@ class Library:
         return _from_entry_points(name)
 
     def names(self) -> list[str]:
-        """Every name of a Python pass or rule, for offering close ones."""
+        """The name of every Python pass and rule, to suggest close ones."""
         passes = [*self.loaded.values(), *our_passes()]
         return [p.name for p in passes] + [rule.name for p in passes for rule in p.rules]
 
 
 def rule_as_pass(rule: Rule) -> Pass:
-    """A pass of one rule, named after it."""
+    """A pass of one rule, with its name."""
     return rule_pass(rule.name, rule.doc, [rule])
 
 
 def our_passes() -> list[Pass]:
-    """Every pass in `jxc.passes`, by name. Imports them all."""
+    """Every pass in `jxc.passes`, in order of name. Imports them all."""
     package = importlib.import_module(_OURS)
     names = sorted(info.name for info in pkgutil.iter_modules(package.__path__))
     found = [_our_pass(kebab(name)) for name in names if not name.startswith("_")]
@@ -80,7 +84,7 @@ def _our_pass(name: str) -> Pass | None:
 
 
 def _pass_of(module: ModuleType, name: str) -> Pass | None:
-    """The pass that a file stands for: the `Pass` of its name, or one made of all its rules."""
+    """The pass of a file or folder: the `Pass` of its name, or one made of all its rules."""
     own = getattr(module, name.replace("-", "_"), None)
     if isinstance(own, Pass):
         return own
@@ -89,7 +93,7 @@ def _pass_of(module: ModuleType, name: str) -> Pass | None:
 
 
 def _parts(module: ModuleType) -> Iterable[ModuleType]:
-    """The files of a pass: the module itself, and where it is a folder, those in it by name."""
+    """The files of a pass: the module itself, then the files in its folder by name."""
     yield module
     for info in sorted(pkgutil.iter_modules(getattr(module, "__path__", ())), key=lambda i: i.name):
         yield importlib.import_module(f"{module.__name__}.{info.name}")
@@ -120,8 +124,8 @@ def load_passes(argument: str) -> dict[str, Pass]:
         argument: `file.py`, or `file.py:name` for one of them.
 
     Raises:
-        UsageError: no such file or name, or nothing in it is a pass or a rule.
-        JxcError: the file cannot be imported; the message names the line.
+        UsageError: there is no such file or name, or the file has no pass and no rule.
+        JxcError: importing the file fails; the message names the line.
     """
     path, _, wanted = argument.partition(":")
     module = _import_file(Path(path))
@@ -132,7 +136,11 @@ def load_passes(argument: str) -> dict[str, Pass]:
         elif isinstance(value, Rule):
             found[value.name] = rule_as_pass(value)
     if not found:
-        raise UsageError(f"{path}: no @rule or @module_pass in it; see CONTRIBUTING, 'A rule'")
+        raise UsageError(
+            f"{path} has no pass and no rule: decorate a function on the module with "
+            "@jxc.module_pass, or a function from an op to its replacement with "
+            "@jxc.rule(jxc.exact)"
+        )
     if wanted and kebab(wanted) not in found:
         raise UsageError(f"{path}: no pass or rule {wanted!r}; it has {', '.join(sorted(found))}")
     return {kebab(wanted): found[kebab(wanted)]} if wanted else found
@@ -149,12 +157,12 @@ def _import_file(path: Path) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        raise JxcError(f"{_place_of(error, path)}: {type(error).__name__}: {error}") from error
+        raise JxcError(f"{_line_of(error, path)}: {type(error).__name__}: {error}") from error
     return module
 
 
-def _place_of(error: Exception, path: Path) -> str:
-    """`file:line` of the innermost line of the user's file that led to `error`."""
+def _line_of(error: Exception, path: Path) -> str:
+    """`file:line` of the innermost line in the user's file that raised `error`."""
     if isinstance(error, SyntaxError) and error.filename == str(path):
         return f"{path}:{error.lineno}"
     frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]

@@ -1,4 +1,4 @@
-"""MLIR's, StableHLO's and Shardy's own passes, run through MLIR's pass manager."""
+"""Native passes: those of MLIR, StableHLO and Shardy, run through MLIR's pass manager."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NATIVE_PASSES = {
     "loop-invariant-code-motion": "ops out of loops that do not change them",
     "print-ir": "the module, to stderr",
     "print-op-stats": "how often each op occurs, to stderr",
-    "remove-dead-values": "values, arguments and results that nobody reads",
+    "remove-dead-values": "no values, arguments and results without uses",
     "sccp": "sparse conditional constant propagation",
     "shape-legalize-to-stablehlo": "shape dialect ops as StableHLO",
     "stablehlo-canonicalize-dynamism": "dynamic ops with constant shapes as static ones",
@@ -39,14 +39,14 @@ NATIVE_PASSES = {
     "stablehlo-refine-shapes": "static shapes, propagated",
     "stablehlo-wrap-in-composite": "ops inside composites",
     "strip-debuginfo": "no locations",
-    "symbol-dce": "no functions that nobody calls",
+    "symbol-dce": "no functions that are never called",
     "symbol-privatize": "functions made private",
     "topological-sort": "ops in order of use",
-    "trivial-dce": "no ops without effects that nobody reads",
+    "trivial-dce": "no ops without uses and effects",
     "vhlo-legalize-to-stablehlo": "VHLO ops as StableHLO",
     "vhlo-to-version": "VHLO of a stated version",
 }
-"""The native passes worth listing, each with what it leaves behind."""
+"""The native passes that `--list-passes` prints, each with what it does to the module."""
 
 _CONVERTS = ("legalize-to-", "-to-signless", "refine-arguments", "vhlo-", "symbol-privatize")
 
@@ -57,7 +57,7 @@ def converts(name: str) -> bool:
 
 
 def is_native(name: str, context: ir.Context) -> bool:
-    """Whether MLIR knows a pass of this name, listed above or not."""
+    """Whether MLIR has a pass of this name, also one that is not listed above."""
     register_native_passes()
     try:
         passmanager.PassManager.parse(f"builtin.module({name})", context)
@@ -67,7 +67,7 @@ def is_native(name: str, context: ir.Context) -> bool:
 
 
 def check_native(element: str, context: ir.Context) -> str | None:
-    """Why MLIR does not take `element` of a pipeline (its options, say), or None."""
+    """MLIR's objection to `element` of a pipeline (an unknown option, say), or None."""
     register_native_passes()
     try:
         passmanager.PassManager.parse(f"builtin.module({element})", context)

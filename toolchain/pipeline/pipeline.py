@@ -1,4 +1,4 @@
-"""A pipeline: steps in order, each a pass with its options, printable in MLIR's syntax."""
+"""Pipelines: passes in order with their options, made of names, printed in MLIR's syntax."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from .text import Element, parse_options, parse_pipeline
 
 
 @dataclass(frozen=True)
-class Step:
+class PipelineStep:
     """One pass of a pipeline.
 
     Attributes:
         element: its name and options as written.
-        python: the pass, when it is written in Python; None for MLIR's own.
-        options: by parameter name, read as the pass declares them.
+        python: the pass, if it is written in Python; None for a native pass of MLIR.
+        options: by parameter name, parsed as the pass declares them.
     """
 
     element: Element
@@ -43,14 +43,14 @@ class Step:
 
 @dataclass(frozen=True)
 class Pipeline:
-    """Steps in order. `str(pipeline)` is its one spelling, which `make_pipeline` reads back.
+    """Passes in order. `str(pipeline)` is MLIR's spelling, which `make_pipeline` reads back.
 
     Attributes:
         steps: the passes.
-        library: where their names were found.
+        library: where their names were looked up.
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[PipelineStep, ...]
     library: Library = field(default_factory=Library, compare=False)
 
     def __str__(self) -> str:
@@ -61,12 +61,12 @@ PipelineLike = str | Pipeline | Pass | Rule | Callable[..., Any] | Sequence[Any]
 
 
 def make_pipeline(spec: PipelineLike, library: Library | None = None) -> Pipeline:
-    """A pipeline from whatever names one.
+    """The pipeline that `spec` names.
 
     Args:
         spec: a level ("O2"), MLIR's textual syntax ("inline,simplify{max-num-rewrites=9}"; levels
-            may stand among the passes), a pass or rule object, or a sequence of all these.
-        library: where names are looked up; ours when None.
+            can stand among the passes), a pass or rule object, or a sequence of these.
+        library: where names are looked up; only jxc's own passes when None.
 
     Raises:
         UsageError: a name or option is unknown, or the text is malformed.
@@ -80,7 +80,7 @@ def make_pipeline(spec: PipelineLike, library: Library | None = None) -> Pipelin
 
 @lru_cache(maxsize=64)
 def _of_names(text: str) -> Pipeline:
-    """The same each time: to find passes and to ask MLIR for its own takes milliseconds."""
+    """Cached: finding the passes, MLIR's own among them, takes milliseconds."""
     return _pipeline_of(text, Library())
 
 
@@ -88,14 +88,15 @@ def _pipeline_of(spec: PipelineLike, library: Library) -> Pipeline:
     specs = [spec] if isinstance(spec, str | Pass | Rule) else spec
     if not isinstance(specs, Iterable):
         raise UsageError(
-            f"a pipeline is a level, a text, or passes and rules; got {type(spec).__name__}. "
-            "Decorate a function with @jxc.rule(...) or @jxc.module_pass to use it as one."
+            f"expected a level, a textual pipeline, a pass, a rule or a sequence of these, got "
+            f"{type(spec).__name__}. @jxc.rule(...) and @jxc.module_pass make a rule or a pass of "
+            "a function."
         )
     given = {p.name: p for p in map(_as_pass, specs) if p is not None}
     library = Library({**library.loaded, **given}, library.files)
     names = (s if isinstance(s, str) else getattr(s, "name", repr(s)) for s in specs)
     elements = [element for name in names for element in parse_pipeline(name)]
-    finder = _Finder(library)
+    finder = _StepFinder(library)
     return Pipeline(tuple(s for e in elements for s in finder.steps(e)), library)
 
 
@@ -107,13 +108,13 @@ def _as_pass(spec: Any) -> Pass | None:
     if isinstance(spec, str):
         return None
     raise UsageError(
-        f"{getattr(spec, '__name__', spec)!r} in a pipeline is neither a name, a pass nor a rule: "
-        "decorate it with @jxc.module_pass or @jxc.rule(...)"
+        f"{getattr(spec, '__name__', spec)!r} in a pipeline is not a name, a pass or a rule. "
+        "@jxc.rule(...) and @jxc.module_pass make a rule or a pass of a function."
     )
 
 
-class _Finder:
-    """Turns names into steps; holds the context in which MLIR is asked for its passes."""
+class _StepFinder:
+    """Turns names into steps; owns the context in which MLIR looks up native passes."""
 
     def __init__(self, library: Library) -> None:
         self.library = library
@@ -125,7 +126,7 @@ class _Finder:
             self._context = make_context()
         return self._context
 
-    def steps(self, element: Element) -> list[Step]:
+    def steps(self, element: Element) -> list[PipelineStep]:
         if element.nested is not None:
             return [self._native(element)]
         level = LEVELS.get(element.name.removeprefix("-"))
@@ -138,7 +139,7 @@ class _Finder:
             return [step for inner in parse_pipeline(texts) for step in self.steps(inner)]
         return [self._step(element)]
 
-    def _step(self, element: Element) -> Step:
+    def _step(self, element: Element) -> PipelineStep:
         name = element.name
         if found := self.library.find(name):
             return _python_step(element, found)
@@ -147,11 +148,15 @@ class _Finder:
         if found := self.library.find_slowly(name):
             return _python_step(replace(element, name=current_name(name)), found)
         known = [*self.library.names(), *NATIVE_PASSES, *LEVELS]
+        offer = did_you_mean(name, known)
+        if name.upper() in LEVELS:
+            offer = f" Did you mean {name.upper()!r}?"
         raise UsageError(
-            f"unknown pass {name!r}.{did_you_mean(name, known)} `jxc opt --list-passes` lists them."
+            f"unknown pass or level {name!r}.{offer} The levels are {', '.join(LEVELS)}; "
+            "`jxc opt --list-passes` lists the passes."
         )
 
-    def _native(self, element: Element) -> Step:
+    def _native(self, element: Element) -> PipelineStep:
         for inner in parse_pipeline(element.nested or ""):
             if inner.nested is None and self.library.find(inner.name):
                 raise UsageError(
@@ -161,15 +166,15 @@ class _Finder:
             why = check_native(str(element), self.context)
             if why is not None:
                 raise UsageError(f"pass {element.name!r}: {why}")
-        return Step(element)
+        return PipelineStep(element)
 
 
-def _python_step(element: Element, found: Pass) -> Step:
-    return Step(element, found, read_options(found, element.options))
+def _python_step(element: Element, found: Pass) -> PipelineStep:
+    return PipelineStep(element, found, read_options(found, element.options))
 
 
 def read_options(found: Pass, text: str) -> dict[str, Any]:
-    """The options in `text`, by parameter name, read as `found` declares them.
+    """The options in `text` by parameter name, parsed as `found` declares them.
 
     Raises:
         UsageError: an option is unknown or its value is of another type.

@@ -1,78 +1,42 @@
-"""Running a pipeline on a module: in order, verified, watched by instruments."""
+"""Running a pipeline on a module: passes in order, checked after each, watched by instruments.
+
+A pass of rules is skipped if the module has none of the ops that its rules rewrite. A pass that
+fails raises `PassError`, which holds the pipeline up to it, for a reproducer.
+"""
 
 from __future__ import annotations
 
 import gc
+import shlex
+import tempfile
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
-from typing import Protocol
 
 from jaxlib.mlir import ir
 
 from ..errors import JxcError, UsageError
 from ..ir import clone_module, format_diagnostics, make_context, op_names, read_module
 from ..rewrite import PassContext, RuleCount, promises
+from .instruments import Instrument
 from .invariants import Invariants, verify
 from .native import converts, run_native
-from .pipeline import Pipeline, PipelineLike, Step, make_pipeline
-
-
-@dataclass(frozen=True)
-class StepReport:
-    """What one step did.
-
-    Attributes:
-        name: the pass's.
-        seconds: wall time, verification left out.
-        rules: the counts of its rules, empty for a pass without rules.
-    """
-
-    name: str
-    seconds: float
-    rules: tuple[RuleCount, ...] = ()
-
-
-@dataclass
-class Report:
-    """What a run of a pipeline did, step by step."""
-
-    steps: list[StepReport] = field(default_factory=list)
-
-    @property
-    def seconds(self) -> float:
-        """Time in passes, verification and printing left out."""
-        return sum(step.seconds for step in self.steps)
-
-    @property
-    def hits(self) -> dict[str, int]:
-        """How often each rule fired, over all steps; rules that never did are left out."""
-        totals: dict[str, int] = {}
-        for count in (count for step in self.steps for count in step.rules if count.hits):
-            totals[count.name] = totals.get(count.name, 0) + count.hits
-        return totals
-
-
-class Instrument(Protocol):
-    """Watches a run. Must not change the module."""
-
-    def before(self, step: Step, module: ir.Module) -> None: ...
-    def after(self, step: Step, module: ir.Module, report: StepReport) -> None: ...
+from .pipeline import Pipeline, PipelineLike, PipelineStep, make_pipeline
+from .report import PipelineReport, StepReport
 
 
 class PassError(JxcError):
-    """A pass failed or broke the module. The module is then in an unknown state: throw it away.
+    """A pass failed or broke the module, which must not be used any more.
 
     Attributes:
         step: the step that failed.
-        prefix: the pipeline up to and with it, which reproduces the failure.
-        ours: whether the pass comes with jxc and the failure is therefore our bug.
+        prefix: the pipeline up to and with this step, which reproduces the failure.
+        ours: whether the pass comes with jxc, so that the failure is a bug of jxc.
     """
 
-    def __init__(self, message: str, step: Step, prefix: Pipeline, *, ours: bool) -> None:
+    def __init__(self, message: str, step: PipelineStep, prefix: Pipeline, *, ours: bool) -> None:
         super().__init__(message)
         self.step = step
         self.prefix = prefix
@@ -87,19 +51,19 @@ def run_pipeline(
     instruments: Sequence[Instrument] = (),
     verify_each: bool = True,
     name: str = "-",
-) -> Report:
+) -> PipelineReport:
     """Rewrite `module` in place.
 
     Args:
         module: the module; after an error it must not be used.
-        pipeline: the steps.
-        context: what rules may know.
-        instruments: called around each step.
-        verify_each: check validity after each step; what must hold is checked at the end anyway.
-        name: the file's, for messages.
+        pipeline: the passes.
+        context: passed to passes and rules that have a parameter for it.
+        instruments: called before and after each pass.
+        verify_each: check the module and its invariants after each pass, not only after the last.
+        name: the file name for messages.
 
     Raises:
-        PassError: a step failed, or broke what must hold.
+        PassError: a pass failed, or broke an invariant of the module.
     """
     with _no_collection():
         return _run_steps(module, pipeline, context, instruments, verify_each, name)
@@ -107,9 +71,9 @@ def run_pipeline(
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Keep Python from looking for cycles: ops as Python objects are many, and form none.
+    """Disable Python's garbage collector: passes make many objects for ops, and no cycles.
 
-    Beside JAX and a model, one such search took 0.2 s, a third of the passes on NASNet.
+    One collection in a process with JAX and a model took 0.2 s, a third of the passes on NASNet.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -127,16 +91,16 @@ def _run_steps(
     instruments: Sequence[Instrument],
     verify_each: bool,
     name: str,
-) -> Report:
-    report = Report()
+) -> PipelineReport:
+    report = PipelineReport()
     invariants = Invariants.of(module)
-    present = _Present(module)
+    present = _OpNames(module)
     for index, step in enumerate(pipeline.steps):
         is_last = index == len(pipeline.steps) - 1
         try:
             is_idle = present.leaves_idle(step)
             done = _run_step(step, module, context, instruments, is_idle=is_idle)
-            may_differ = not _left_alone(step, done)
+            may_differ = not _is_unchanged(step, done)
             if may_differ:
                 present.forget()
             is_due = (verify_each and may_differ) or is_last
@@ -151,13 +115,13 @@ def _run_steps(
 
 
 def _checked(
-    step: Step, module: ir.Module, invariants: Invariants, name: str, *, is_due: bool
+    step: PipelineStep, module: ir.Module, invariants: Invariants, name: str, *, is_due: bool
 ) -> Invariants:
-    """What must hold from here on, after it was seen to hold but for what the step may change."""
+    """The invariants for the next steps, after a check of those that this step must keep."""
     if step.python is None:
         if converts(str(step)):
             return Invariants.of(module)
-        if is_due:  # MLIR verifies what its own passes leave
+        if is_due:  # MLIR has verified the module itself
             invariants.check(module)
         return invariants
     changes, adds_results = step.python.changes, bool(step.python.adds_results)
@@ -167,25 +131,25 @@ def _checked(
     return Invariants.of(module) if changes or adds_results else invariants
 
 
-def _left_alone(step: Step, done: StepReport) -> bool:
-    """Whether a step was a pass of rules of which none fired."""
+def _is_unchanged(step: PipelineStep, done: StepReport) -> bool:
+    """Whether the step was a pass of rules, and none of them fired."""
     is_of_rules = step.python is not None and step.python.roots is not None
     return is_of_rules and not any(count.hits for count in done.rules)
 
 
-class _Present:
-    """Which kinds of op a module holds, looked up once between the steps that change it."""
+class _OpNames:
+    """The names of the ops in a module, cached between the steps that change it."""
 
     def __init__(self, module: ir.Module) -> None:
         self._module = module
         self._names: frozenset[str] | None = None
 
     def forget(self) -> None:
-        """The module may have changed."""
+        """Drop the cache: the module may have changed."""
         self._names = None
 
-    def leaves_idle(self, step: Step) -> bool:
-        """Whether no rule of a step has an op to look at; not said where it has options to read."""
+    def leaves_idle(self, step: PipelineStep) -> bool:
+        """Whether the module has no op that a rule of `step` rewrites; False if it has options."""
         if step.python is None or step.python.roots is None or step.options:
             return False
         if self._names is None:
@@ -194,7 +158,7 @@ class _Present:
 
 
 def _run_step(
-    step: Step,
+    step: PipelineStep,
     module: ir.Module,
     context: PassContext,
     instruments: Sequence[Instrument],
@@ -218,7 +182,7 @@ def _run_step(
     return done
 
 
-def _pass_error(error: Exception, step: Step, prefix: Pipeline, name: str) -> PassError:
+def _pass_error(error: Exception, step: PipelineStep, prefix: Pipeline, name: str) -> PassError:
     ours = step.python is not None and step.name not in prefix.library.loaded
     if isinstance(error, ir.MLIRError):
         message = format_diagnostics(error, name)
@@ -243,13 +207,14 @@ def opt(
     target: str = "cpu",
     assume: str | Sequence[str] = (),
 ) -> ir.Module:
-    """A rewritten copy of a module; the given one stays as it is.
+    """Run a pipeline on a copy of a module, and return the copy.
 
     Args:
-        module: a module, or one as text or bytes in any form that `jxc opt` reads.
-        pipeline: a level, a textual pipeline, or passes and rules.
-        target: the hardware that rules assume: "cpu", "gpu" or "tpu".
-        assume: promises such as "no-nans".
+        module: a module, or its text or bytes in any form that `jxc opt` reads.
+        pipeline: a level ("O0" to "O3"), a textual pipeline ("inline,simplify"), a pass or rule, or
+            a sequence of these.
+        target: the hardware to optimise for: "cpu", "gpu" or "tpu".
+        assume: promises about the values, such as "no-nans".
 
     Raises:
         JxcError: the module is malformed, a name is unknown, or a pass failed.
@@ -260,3 +225,33 @@ def opt(
         copy = read_module(module, make_context(), name="<module>")
     run_pipeline(copy, make_pipeline(pipeline), PassContext(target, promises(assume)))
     return copy
+
+
+def write_reproducer(module_text: str, error: PassError, path: Path | None = None) -> Path:
+    """Write a file that shows a failing pass: the command, and the module before the pipeline.
+
+    Args:
+        module_text: the module's text before the pipeline.
+        error: the failure.
+        path: the file to write; a new one in the temporary directory when None.
+
+    Returns:
+        The file written.
+    """
+    from importlib.metadata import version  # 20 ms, on failure only
+
+    if path is None:
+        directory = Path(tempfile.gettempdir())
+        number = next(n for n in range(10**6) if not _candidate(directory, n).exists())
+        path = _candidate(directory, number)
+    files = [f"--load-pass={file}" for file in error.prefix.library.files]
+    pipeline = f"--pass-pipeline={error.prefix}"
+    command = shlex.join(["jxc", "opt", *files, pipeline, str(path)])
+    first_line = str(error).splitlines()[0]
+    header = [command, first_line, f"jxc {version('jxc')}, jaxlib {version('jaxlib')}"]
+    path.write_text("".join(f"// {line}\n" for line in header) + module_text)
+    return path
+
+
+def _candidate(directory: Path, number: int) -> Path:
+    return directory / f"jxc-reproducer-{number}.mlir"

@@ -1,4 +1,4 @@
-"""MLIR's textual pipelines, read and printed: `a,b{k=v k2=v2},func.func(c)`."""
+"""MLIR's textual pipelines, parsed and printed: `a,b{k=v k2=v2},func.func(c)`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _OPEN, _CLOSE = "({", ")}"
 
 @dataclass(frozen=True)
 class Element:
-    """One element of a pipeline as it was written.
+    """One element of a pipeline as written.
 
     Attributes:
-        name: a pass's name, or the op that a nested pipeline is anchored on.
-        options: the text between the braces, without them; empty when there is none.
-        nested: the text between the parentheses; None when there are none.
+        name: the name of a pass, or of the op that a nested pipeline is anchored on.
+        options: the text inside the braces; empty without braces.
+        nested: the text inside the parentheses; None without parentheses.
     """
 
     name: str
@@ -29,7 +29,7 @@ class Element:
 
 
 def parse_pipeline(text: str) -> tuple[Element, ...]:
-    """Read a pipeline, with or without `builtin.module(...)` around it.
+    """Parse a pipeline, with or without `builtin.module(...)` around it.
 
     Raises:
         UsageError: the text is not a pipeline; the message gives the column.
@@ -47,19 +47,19 @@ def _parse_list(text: str) -> tuple[Element, ...]:
 
 
 def _split(text: str) -> list[tuple[str, int]]:
-    """The parts between top-level commas, each with the column it starts at."""
+    """The parts between top-level commas, each with its start column."""
     parts, depth, start = [], [], 0
     for column, char in enumerate(text):
         if char in _OPEN:
             depth.append(char)
         elif char in _CLOSE:
             if not depth or _OPEN.index(depth.pop()) != _CLOSE.index(char):
-                raise _error(text, column, f"{char!r} closes nothing")
+                raise _error(text, column, f"unmatched {char!r}")
         elif char == "," and not depth:
             parts.append((text[start:column], start))
             start = column + 1
     if depth:
-        raise _error(text, text.rfind(depth[-1]), f"{depth[-1]!r} is never closed")
+        raise _error(text, text.rfind(depth[-1]), f"{depth[-1]!r} is not closed")
     return [*parts, (text[start:], start)]
 
 
@@ -69,9 +69,9 @@ def _parse_element(part: str, text: str, start: int) -> Element:
     cut = next((i for i, char in enumerate(part) if char in _OPEN), len(part))
     name, rest = part[:cut].strip(), part[cut:]
     if not name:
-        raise _error(text, start, "expected a pass's name")
+        raise _error(text, start, "expected the name of a pass")
     if any(char.isspace() for char in name):
-        raise _error(text, start, f"expected a pass's name, found {name!r}")
+        raise _error(text, start, f"expected the name of a pass, found {name!r}")
     if rest.startswith("{") and rest.endswith("}"):
         return Element(name, options=" ".join(rest[1:-1].split()))
     if rest.startswith("(") and rest.endswith(")"):
@@ -90,19 +90,20 @@ def _error(text: str, column: int, what: str) -> UsageError:
 
 
 def parse_options(text: str) -> dict[str, str]:
-    """The options of a pass: `k=v k2={a b} k3="c d" flag` as a dictionary of texts."""
+    """The options of a pass, such as `k=v k2={a b} k3="c d" flag`, as texts by key."""
     options = {}
-    for word in _words(text):
-        key, equals, value = word.partition("=")
+    for item in _split_options(text):
+        key, equals, value = item.partition("=")
         if len(value) > 1 and (value[0], value[-1]) in (("{", "}"), ('"', '"'), ("'", "'")):
             value = value[1:-1]
         options[key.strip()] = value if equals else "true"
     return options
 
 
-def _words(text: str) -> list[str]:
-    words: list[str] = []
-    word, depth, quote = "", 0, ""
+def _split_options(text: str) -> list[str]:
+    """The parts between spaces that are outside of quotes and braces."""
+    parts: list[str] = []
+    part, depth, quote = "", 0, ""
     for char in text:
         if quote:
             quote = "" if char == quote else quote
@@ -111,7 +112,7 @@ def _words(text: str) -> list[str]:
         elif char in "{}":
             depth += 1 if char == "{" else -1
         if char.isspace() and not depth and not quote:
-            words, word = [*words, word], ""
+            parts, part = [*parts, part], ""
         else:
-            word += char
-    return [word for word in [*words, word] if word]
+            part += char
+    return [part for part in [*parts, part] if part]

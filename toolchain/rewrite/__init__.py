@@ -1,16 +1,24 @@
-"""Rules and passes, and the driver that applies them."""
+"""Rules and passes, and the driver that applies them: what `jxc.rule` and its like are made of."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from .context import TARGETS, PassContext, promises
-from .contract import Contract, approximates, exact, reassociates
 from .driver import apply_rules, rule_pass
 from .former_names import warn_renamed
 from .module_pass import File, Option, Pass, module_pass
-from .rule import Replacement, Rule, kebab, rule
-from .statistics import RuleCount
+from .rule import (
+    Contract,
+    Replacement,
+    Rule,
+    RuleCount,
+    approximates,
+    exact,
+    kebab,
+    reassociates,
+    rule,
+)
 from .worklist import ConvergenceError, RuleError
 
 __all__ = [

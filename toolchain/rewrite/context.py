@@ -1,4 +1,4 @@
-"""What a rule may know beyond the op before it."""
+"""What a rule may take into account beyond the op: the target, promises, measured rates."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from dataclasses import dataclass, field
 
 from ..cost.rates import Rates, rates_of
 from ..errors import UsageError
-from .contract import ASSUMPTIONS
+from .rule import ASSUMPTIONS
 
 TARGETS = ("cpu", "gpu", "tpu")
 
 
 @dataclass(frozen=True)
 class PassContext:
-    """The circumstances of one run of a pipeline; the same for every rule in it.
+    """The settings of one run of a pipeline; every pass and rule of the run sees the same.
 
     Attributes:
-        target: the kind of hardware compiled for: "cpu", "gpu" or "tpu".
-        assumptions: promises the user made by name, in LLVM's words: "no-nans", "no-infs",
-            "no-signed-zeros".
-        rates: how fast the target is; what was measured here, or shipped, unless others are given.
+        target: the kind of hardware to compile for: "cpu", "gpu" or "tpu".
+        assumptions: the promises that the user gave: "no-nans", "no-infs", "no-signed-zeros".
+        rates: the measured speeds of the target; those measured on this machine, or the shipped
+            ones, unless given.
     """
 
     target: str = "cpu"
@@ -35,13 +35,13 @@ class PassContext:
 
 
 def promises(assume: str | Sequence[str]) -> frozenset[str]:
-    """The promises in `assume`: a name, several after commas, or a sequence of such texts.
+    """The promises in `assume`: names separated by commas, in one text or several.
 
     Raises:
-        UsageError: one of them is unknown.
+        UsageError: a promise is unknown.
     """
     texts = [assume] if isinstance(assume, str) else assume
-    words = {word.strip() for text in texts for word in text.split(",")} - {""}
-    if unknown := sorted(words - set(ASSUMPTIONS)):
+    names = {name.strip() for text in texts for name in text.split(",")} - {""}
+    if unknown := sorted(names - set(ASSUMPTIONS)):
         raise UsageError(f"promise {unknown[0]!r}: expected {', '.join(ASSUMPTIONS)}")
-    return frozenset(words)
+    return frozenset(names)

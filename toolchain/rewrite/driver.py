@@ -1,4 +1,4 @@
-"""Applying rules: which of them are active, and a pass made of them."""
+"""Applying rules to a module: which of them are active in a run, and passes made of rules."""
 
 from __future__ import annotations
 
@@ -13,41 +13,41 @@ from ..ir.shardings import is_local, is_partitioned
 from .context import PassContext
 from .former_names import current_name
 from .module_pass import Option, Pass
-from .rule import Replacement, Rule
-from .statistics import RuleCount
+from .rule import Replacement, Rule, RuleCount
 from .worklist import Worklist
 
 
 def apply_rules(
     module: ir.Operation, rules: Sequence[Rule], context: PassContext, *, max_num_rewrites: int = -1
 ) -> list[RuleCount]:
-    """Rewrite `module` in place with `rules` until none applies; ops that nobody uses are erased.
+    """Rewrite `module` in place with `rules` until none applies, and erase dead ops.
 
     Args:
         module: the operation of a module.
-        rules: tried in this order on each op.
-        context: given to the rules that ask for it; selects by target and assumption.
-        max_num_rewrites: stop, quietly, after so many rewrites; no limit when negative.
+        rules: tried in this order on each op. Rules for other targets, and rules whose assumption
+            was not promised, are skipped.
+        context: passed to the rules that have a parameter for it.
+        max_num_rewrites: stop without an error after this many rewrites; no limit when negative.
 
     Returns:
-        What each rule did, in order.
+        The counts of each rule, in order.
 
     Raises:
         ConvergenceError: the budget of rewrites is spent and rules still apply.
-        RuleError: a replacement does not fit.
-        Exception: whatever a rule raised, with a note naming the rule, the op and its place.
+        RuleError: a replacement does not fit its op.
+        Exception: what a rule raised, with a note that names the rule, the op and its location.
     """
     active = [rule for rule in rules if _is_active(rule, context)]
     if is_partitioned(module):
         active = [rule if rule.partitioned else _on_one_device(rule) for rule in active]
-    sweep = Worklist(module, active, context, max_num_rewrites)
+    worklist = Worklist(module, active, context, max_num_rewrites)
     with module.context:
-        sweep.run()
-    return list(sweep.counts.values())
+        worklist.run()
+    return list(worklist.counts.values())
 
 
 def rule_pass(name: str, doc: str, rules: Sequence[Rule]) -> Pass:
-    """A pass that applies `rules`, with the options that MLIR's `canonicalize` has."""
+    """A pass that applies `rules`, with the options of MLIR's `canonicalize`."""
 
     def run(
         module: ir.Operation,
@@ -61,9 +61,9 @@ def rule_pass(name: str, doc: str, rules: Sequence[Rule]) -> Pass:
         return apply_rules(module, chosen, context, max_num_rewrites=max_num_rewrites)
 
     options = [
-        Option("disable-patterns", str, "", "rules to leave out, after commas"),
-        Option("enable-patterns", str, "", "the only rules to try, after commas"),
-        Option("max-num-rewrites", int, -1, "stop after so many; -1 for no limit"),
+        Option("disable-patterns", str, "", "rules to leave out, separated by commas"),
+        Option("enable-patterns", str, "", "the only rules to try, separated by commas"),
+        Option("max-num-rewrites", int, -1, "stop after this many rewrites; -1 for no limit"),
     ]
     return Pass(name, doc, {option.name: option for option in options}, run, tuple(rules))
 
@@ -86,7 +86,7 @@ def _names(text: str, known: Sequence[str]) -> set[str]:
 
 
 def _on_one_device(rule: Rule) -> Rule:
-    """The rule, for ops that each device runs by itself."""
+    """The rule, restricted to ops that work on one device's own arrays."""
 
     def guarded(op: ir.OpView, *context: PassContext) -> Replacement:
         return rule(op, *context) if is_local(op) else None
@@ -99,5 +99,5 @@ def _is_active(rule: Rule, context: PassContext) -> bool:
         return False
     if rule.targets is None or context.target in rule.targets:
         return True
-    # One that pays by figures pays wherever they were measured.
+    # A rule that decides by measured rates is tried on each target that was measured.
     return rule.wants_context and SHIPPED_TARGET in rule.targets and context.rates.decides

@@ -1,4 +1,4 @@
-"""A pass: a named function on a whole module, with options."""
+"""Passes: named functions on a whole module, with options."""
 
 from __future__ import annotations
 
@@ -13,15 +13,12 @@ from typing import Any, overload
 from ..errors import UsageError
 from .context import PassContext
 from .former_names import warn_renamed
-from .rule import Rule, kebab
-from .statistics import RuleCount
+from .rule import Rule, RuleCount, kebab
 
 
 @dataclass(frozen=True)
 class File:
-    """A file that an option names: it must be there when the pipeline is read.
-
-    A pass is given this value and asks for the text; what a path is, it does not know.
+    """A file that an option of a pass names; it must exist when the pipeline is parsed.
 
     Raises:
         UsageError: there is no such file.
@@ -37,10 +34,10 @@ class File:
         return repr(self.path)
 
     def read(self) -> str:
-        """Its text as it is now.
+        """The text of the file now.
 
         Raises:
-            UsageError: it cannot be read, or is no text.
+            UsageError: the file cannot be read, or is not text in UTF-8.
         """
         try:
             return Path(self.path).read_text(encoding="utf-8")
@@ -51,7 +48,7 @@ class File:
 
 @dataclass(frozen=True)
 class Option:
-    """An option of a pass: its spelling, the type its text is read as, its default, a hint."""
+    """An option of a pass: its spelling, the type its text is parsed as, its default, its help."""
 
     name: str
     type: type
@@ -59,22 +56,22 @@ class Option:
     help: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Pass:
-    """A pass written in Python. Made by `@module_pass`, or from the rules in a file.
+    """A pass written in Python. Made by `@module_pass`, or of the rules in a file.
 
     Attributes:
         name: its spelling on the command line.
         doc: its help.
         options: by spelling.
         function: called with the module's operation, `context`, and options by parameter name;
-            returns the counts of the rules it ran, if it ran any.
+            returns the counts of its rules, or None.
         rules: the rules it is made of; empty for a pass that is a plain function.
-        changes: the attributes of the module that it may change, which are nobody else's to touch.
-        adds_results: "module:function" where it may let @main return more, after what it returns
-            already: the function compiles the program and interprets the added results.
+        changes: the attributes of the module that it may change; other passes must not.
+        adds_results: for a pass that may add results to @main, "module:function": the function
+            that compiles the program and interprets the added results.
         source: the function that `@module_pass` was given; None for a pass made of rules. Two
-            passes are equal when they come from the same function or the same rules.
+            passes are equal if they come from the same function or the same rules.
     """
 
     name: str
@@ -88,15 +85,19 @@ class Pass:
 
     @cached_property
     def roots(self) -> frozenset[str] | None:
-        """The names of the ops without which it does nothing; None where that is not known."""
+        """The names of the ops that its rules rewrite; None for a pass that is a plain function."""
         if not self.rules:
             return None
         return frozenset(root for rule in self.rules for root in rule.roots)
 
     @property
     def options_by_parameter(self) -> dict[str, Option]:
-        """The options under the names that `function` takes them by."""
+        """The options by the parameter names of `function`."""
         return {name.replace("-", "_"): option for name, option in self.options.items()}
+
+    def __repr__(self) -> str:
+        made_of = f", {len(self.rules)} rules" if self.rules else ""
+        return f"<jxc pass {self.name}{made_of}: {self.doc.partition(chr(10))[0]}>"
 
 
 @overload
@@ -117,13 +118,24 @@ def module_pass(
 ) -> Pass | Callable[[Callable[..., None]], Pass]:
     """Turn a function on a module's operation into a `Pass`.
 
-    Its name is its spelling on the command line, its keyword-only parameters (with defaults) are
-    its options, its docstring its help. A second positional parameter named `context` receives the
-    `PassContext` of the run. A pass that changes attributes of the module on purpose names them:
-    `@module_pass(changes=("mhlo.num_partitions",))`; to others they are what must hold. One that
-    adds results to @main names the function that interprets them, `adds_results="module:function"`
-    (`jxc.backend.extra_results.Reader`); only jxc's own compile runs it, since JAX settles how many
-    results a program returns.
+    The name of the function is the name of the pass, its docstring is the help, and its
+    keyword-only parameters are the options: of type bool, int, float, str or `jxc.rewrite.File`,
+    each with a default. A second positional parameter named `context` receives the `PassContext`
+    of the run. The pass rewrites the module in place:
+
+        @jxc.module_pass
+        def drop_names(module: Operation, *, prefix: str = "") -> None:
+            \"\"\"Remove the attributes whose names start with `prefix`.\"\"\"
+            for op in jxc.ir.walk(module):
+                ...
+
+    Args:
+        function: the function, if the decorator is written without parentheses.
+        changes: attributes of the module that the pass changes on purpose, such as
+            ("mhlo.num_partitions",). A change of any other is an error.
+        adds_results: for a pass that adds results to @main, the function that interprets them, as
+            "module:function" (`jxc.backend.extra_results.Reader`). Only `compile()` of jxc runs
+            such a program: JAX fixes the number of results when it traces.
 
     Raises:
         TypeError: the function's signature or docstring is not that of a pass.
@@ -141,10 +153,11 @@ def _pass_of(function: Callable[..., None], changes: frozenset[str], adds_result
         warn_renamed(f"{where}: the parameter `facts`", "`context`", stacklevel=4)
     elif not positional or positional[1:] not in ([], ["context"]):
         raise TypeError(
-            f"{where}: expected (module) or (module, context), then keyword-only options"
+            f"{where}: expected the parameters (module) or (module, context), then its options "
+            "after a *: keyword-only, with defaults"
         )
     if not inspect.getdoc(function):
-        raise TypeError(f"{where}: its docstring is its help; it has none")
+        raise TypeError(f"{where}: it needs a docstring, which is its help")
     wants_context = len(positional) == 2
 
     def call(module: Any, context: PassContext, **options: Any) -> None:

@@ -1,4 +1,9 @@
-"""A rule: one rewrite of one op, its contract, and the roots it is tried on."""
+"""Rules: one rewrite of one op, with a contract on what it may change.
+
+`@rule(exact)` makes a `Rule` of a function from an op to its replacement. The annotation of the
+first parameter says which ops it is tried on, the docstring states the equation. `driver` decides
+which rules are active in a run, `worklist` tries them.
+"""
 
 from __future__ import annotations
 
@@ -11,25 +16,74 @@ from typing import Any, TypeAlias
 
 from jaxlib.mlir import ir
 
-from .contract import ASSUMPTIONS, Contract
 from .former_names import warn_renamed
 
 Replacement: TypeAlias = ir.Value | ir.OpView | Sequence[ir.Value] | None
 
+ASSUMPTIONS = ("no-nans", "no-infs", "no-signed-zeros")
+"""The promises that a user can give, and a rule can need. They are named as in LLVM."""
+
 
 @dataclass(frozen=True)
-class Rule:
-    """A rewrite that the driver tries on every op of its roots. Made by `@rule`.
+class Contract:
+    """What a rule may change: `exact`, `reassociates` or `approximates(ulps=n)`.
 
     Attributes:
-        name: kebab-case, as on the command line.
+        kind: "exact", "reassociates" or "approximates".
+        ulps: the bound on the error of an approximation, in units in the last place.
+    """
+
+    kind: str
+    ulps: float = 0.0
+
+    def __str__(self) -> str:
+        return f"approximates(ulps={self.ulps:g})" if self.ulps else self.kind
+
+
+exact = Contract("exact")
+"""The same bits for every input, with NaN, infinities, signed zeros and wrap-around."""
+
+reassociates = Contract("reassociates")
+"""The same function of real numbers, rounded differently, as by another order of summation."""
+
+
+def approximates(*, ulps: float) -> Contract:
+    """Another algorithm for the same function, within `ulps` of it for all inputs."""
+    if not ulps > 0:
+        raise ValueError(f"approximates(ulps=...) needs a positive bound, got {ulps!r}")
+    return Contract("approximates", ulps)
+
+
+@dataclass
+class RuleCount:
+    """The work of one rule in one run of a pass.
+
+    Attributes:
+        name: the rule's name.
+        hits: the number of ops it replaced.
+        tries: the number of ops it was tried on.
+        seconds: the time spent in it.
+    """
+
+    name: str
+    hits: int = 0
+    tries: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, repr=False)
+class Rule:
+    """A rewrite that is tried on every op of some kinds. Made by `@rule`.
+
+    Attributes:
+        name: in kebab-case, as on the command line.
         function: takes the op (and `context`), returns what replaces its results, or None.
         roots: the names of the ops it is tried on, such as "stablehlo.add".
-        contract: how far it may move a result.
-        assumes: the promise it needs from the user, if any.
+        contract: what it may change.
+        assumes: the promise that it needs from the user, or None.
         targets: the targets on which it pays; None for all.
         wants_context: whether `function` takes `context`.
-        producer: the kinds of op of which one must produce an operand; None for any.
+        producer: the op classes of which one must produce an operand; None for any.
         partitioned: whether it is tried in programs that are partitioned over devices.
     """
 
@@ -50,18 +104,21 @@ class Rule:
 
     @property
     def terms(self) -> str:
-        """Its contract, and where it is tried: "exact, on cpu, not across devices"."""
+        """Its contract and where it is tried, such as "exact, on cpu, not across devices"."""
         promise = f", assumes {self.assumes}" if self.assumes else ""
         targets = f", on {', '.join(self.targets)}" if self.targets else ""
         devices = "" if self.partitioned else ", not across devices"
         return f"{self.contract}{promise}{targets}{devices}"
 
     def may_fire_on(self, producers: Set[type]) -> bool:
-        """Whether operands from ops of these kinds can be what the rule looks for."""
+        """Whether it can fire on an op whose operands are produced by ops of these classes."""
         return self.producer is None or not self.producer.isdisjoint(producers)
 
     def __call__(self, *args: Any) -> Replacement:
         return self.function(*args)
+
+    def __repr__(self) -> str:
+        return f"<jxc rule {self.name}, {self.terms}: {self.doc.partition(chr(10))[0]}>"
 
 
 def rule(
@@ -75,19 +132,30 @@ def rule(
 ) -> Callable[[Callable[..., Replacement]], Rule]:
     """Turn a function from an op to its replacement into a `Rule`.
 
-    The root comes from the annotation of the first parameter: an op class, or a union of them. A
-    second parameter named `context` receives the `PassContext` of the run.
+    The function returns a value, an op or a sequence of values of the same types as the op's
+    results, or None to leave the op alone. It must not build ops if it returns None. Its docstring
+    states the equation. The annotation of its first parameter says which ops it is tried on: an op
+    class of `jaxlib.mlir.dialects.stablehlo`, or a union of them. A second parameter named
+    `context` receives the `PassContext` of the run. `help(jxc.ir)` lists what rules are written
+    with.
+
+        @jxc.rule(jxc.exact, producer=NegOp)
+        def negate_of_negate(op: NegOp) -> Value | None:
+            \"\"\"-(-x) -> x.\"\"\"
+            match op.operand.owner:
+                case NegOp(operand=x):
+                    return x
 
     Args:
         contract: `exact`, `reassociates` or `approximates(ulps=n)`.
-        assumes: "no-nans", "no-infs" or "no-signed-zeros": tried only where the user promised it.
+        assumes: "no-nans", "no-infs" or "no-signed-zeros": the rule is tried only if the user
+            promised it.
         targets: the targets on which the rule pays, such as ("cpu",); all when None.
-        producer: an op class, or several: the rule is tried only where one of them produces an
-            operand. This affects speed only: other ops of the root are skipped early.
-        partitioned: False for what cuts up an axis, or loops over it, so that devices between which
-            the axis is split would have to tell each other more: it is not tried in a program
-            that is partitioned over several.
-
+        producer: an op class, or several: the rule is tried only if one of them produces an
+            operand. This is for speed: other ops of the root are skipped early.
+        partitioned: False for a rule that splits a dimension or loops over it: if devices share the
+            dimension, they would have to communicate more. The rule is not tried in a program that
+            is partitioned over several devices.
         of: the former name of `producer`, accepted for one version.
 
     Raises:
@@ -100,6 +168,7 @@ def rule(
         raise TypeError(f"assumes={assumes!r}: expected one of {', '.join(ASSUMPTIONS)}")
     if not isinstance(contract, Contract):
         raise TypeError("write @rule(exact), @rule(reassociates) or @rule(approximates(ulps=2))")
+    producers = [producer] if isinstance(producer, type) else producer
 
     def decorate(function: Callable[..., Replacement]) -> Rule:
         return Rule(
@@ -110,9 +179,7 @@ def rule(
             assumes=assumes,
             targets=None if targets is None else tuple(targets),
             wants_context=len(inspect.signature(function).parameters) > 1,
-            producer=None
-            if producer is None
-            else frozenset([producer] if isinstance(producer, type) else producer),
+            producer=None if producers is None else frozenset(producers),
             partitioned=partitioned,
         )
 
@@ -120,7 +187,7 @@ def rule(
 
 
 def kebab(name: str) -> str:
-    """A Python name as it is spelled on the command line."""
+    """The command line's spelling of a Python name."""
     return name.strip("_").replace("_", "-")
 
 
@@ -138,7 +205,10 @@ def _roots(function: Callable[..., Replacement]) -> tuple[str, ...]:
     classes = typing.get_args(annotation) if is_union else (annotation,)
     names = tuple(getattr(cls, "OPERATION_NAME", None) for cls in classes)
     if not all(isinstance(name, str) for name in names):
-        raise TypeError(f"{where}: annotate {parameters[0]!r} with the op class it rewrites")
+        raise TypeError(
+            f"{where}: annotate {parameters[0]!r} with the class of the ops to rewrite, such as "
+            "jaxlib.mlir.dialects.stablehlo.AddOp, or a union of classes"
+        )
     return typing.cast("tuple[str, ...]", names)
 
 
@@ -147,5 +217,6 @@ def _annotations(function: Callable[..., Any]) -> dict[str, Any]:
         return typing.get_type_hints(function)
     except NameError as error:
         raise TypeError(
-            f"rule {function.__name__!r}: {error.name!r} in its annotations is not imported here"
+            f"rule {function.__name__!r}: its annotations name {error.name!r}, which its module "
+            "does not import"
         ) from None

@@ -22,13 +22,13 @@ def with_stores(text, count):
     return module
 
 
-def test_a_value_is_stored_once():
+def test_materialize_reuses_an_earlier_call():
     module = with_stores(MAIN, 2)
     assert list(functions(module)) == ["main", "stored_tensor_4xf32_"]
     assert sum(map(is_materialize_call, walk(module.operation))) == 1
 
 
-def test_a_type_has_one_function():
+def test_materialize_makes_one_function_for_a_type():
     module = with_stores(MAIN, 1)
     block = functions(module)["main"].entry_block
     with ir.InsertionPoint.at_block_begin(block), ir.Location.unknown(module.context):
@@ -46,18 +46,18 @@ def test_a_type_has_one_function():
         "(tensor<4xf32>) -> tensor<4xf32>",
     ],
 )
-def test_a_name_that_is_taken_is_left_alone(taken):
+def test_materialize_avoids_names_in_use(taken):
     module = with_stores(f"func.func private @stored_tensor_4xf32_{taken}\n{MAIN}", 1)
     (call,) = filter(is_materialize_call, walk(module.operation))
     assert str(call.attributes["callee"]) == "@stored_tensor_4xf32__"
 
 
-def test_an_ordinary_call_is_none():
+def test_ordinary_call_is_no_materialize_call():
     text = "func.func private @g()\nfunc.func @main() { func.call @g() : () -> () return }"
     assert not any(map(is_materialize_call, walk(read_module(text, make_context()).operation)))
 
 
-def test_the_executable_keeps_it():
+def test_xla_keeps_the_call_of_materialize():
     def function(x):
         y = jnp.mod(x, 12.0)
         return y * 2, y.reshape(16, 8) + 1

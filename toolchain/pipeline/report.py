@@ -1,0 +1,95 @@
+"""The report of a pipeline run: time and rule counts by pass, as text and as tables.
+
+`jxc opt` prints the tables for `--mlir-timing` and `--mlir-pass-statistics`.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from ..rewrite import RuleCount
+
+
+@dataclass(frozen=True)
+class StepReport:
+    """What one pass of a pipeline did.
+
+    Attributes:
+        name: the pass's.
+        seconds: wall time without verification.
+        rules: the counts of its rules; empty for a pass without rules.
+    """
+
+    name: str
+    seconds: float
+    rules: tuple[RuleCount, ...] = ()
+
+
+@dataclass(repr=False)
+class PipelineReport:
+    """What a run of a pipeline did, pass by pass; `print` shows it as tables."""
+
+    steps: list[StepReport] = field(default_factory=list)
+
+    @property
+    def seconds(self) -> float:
+        """Wall time in passes, without verification and printing."""
+        return sum(step.seconds for step in self.steps)
+
+    @property
+    def hits(self) -> dict[str, int]:
+        """The number of rewrites by each rule that fired, over all passes."""
+        totals: dict[str, int] = {}
+        for count in (count for step in self.steps for count in step.rules if count.hits):
+            totals[count.name] = totals.get(count.name, 0) + count.hits
+        return totals
+
+    def __repr__(self) -> str:
+        rewrites = sum(self.hits.values())
+        return (
+            f"<PipelineReport: {len(self.steps)} passes, {rewrites} rewrites, {self.seconds:.3f} s>"
+        )
+
+    def __str__(self) -> str:
+        return f"{statistics_table([self])}{timing_table([self])}".rstrip()
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def timing_table(reports: Iterable[PipelineReport]) -> str:
+    """Wall time by pass, in order of first run, summed over `reports`."""
+    seconds: dict[str, float] = {}
+    for step in (step for report in reports for step in report.steps):
+        seconds[step.name] = seconds.get(step.name, 0.0) + step.seconds
+    total = sum(seconds.values()) or 1.0
+    rows = [(f"{s * 1e3:10.3f}  {s / total:6.1%}", name) for name, s in seconds.items()]
+    rows.append((f"{sum(seconds.values()) * 1e3:10.3f}  {1:6.1%}", "Total"))
+    return _table("Pass execution timing report", f"{'ms':>10}  {'share':>6}  pass", rows)
+
+
+def statistics_table(reports: Iterable[PipelineReport]) -> str:
+    """Hits, tries and time of every rule, by pass, summed over `reports`."""
+    counts: dict[tuple[str, str], RuleCount] = {}
+    for step in (step for report in reports for step in report.steps):
+        for rule in step.rules:
+            sum_ = counts.setdefault((step.name, rule.name), RuleCount(rule.name))
+            sum_.hits += rule.hits
+            sum_.tries += rule.tries
+            sum_.seconds += rule.seconds
+    rows = [
+        (f"{c.hits:6d}  {c.tries:8d}  {c.seconds * 1e3:9.3f}", f"{name}: {c.name}")
+        for (name, _), c in counts.items()
+        if c.tries
+    ]
+    if idle := len(counts) - len(rows):
+        rows.append(("", f"{idle} rules were not tried: the module has none of their ops"))
+    header = f"{'hits':>6}  {'tries':>8}  {'ms':>9}  pass: rule"
+    return _table("Pass statistics report", header, rows or [("", "no pass has rules")])
+
+
+def _table(title: str, header: str, rows: list[tuple[str, str]]) -> str:
+    lines = [f"===--- {title} ---===", header, *(f"{left}  {right}" for left, right in rows)]
+    return "\n".join(lines) + "\n"
