@@ -1,7 +1,9 @@
-"""`jxc.bucket`: the same results from few programs, or a refusal that names the line."""
+"""`jxc.bucket`: the same results from few programs, or an error that names the line."""
 
 from __future__ import annotations
 
+import inspect
+import pydoc
 from itertools import combinations
 
 import jax
@@ -60,7 +62,7 @@ ROW_BY_ROW = (attention, merged, convolved, recurrent, looked_up, numbered)
 
 
 @pytest.mark.parametrize("fn", ROW_BY_ROW, ids=lambda fn: fn.__name__)
-def test_rows_that_are_kept_apart(fn):
+def test_bucket_gives_same_results_as_jit(fn):
     bucketed = jxc.bucket(fn, sizes=[4, 8])
     for n in (3, 6, 8):
         x = rows(n, 4, 4)
@@ -155,18 +157,18 @@ MIXED = {
 
 
 @pytest.mark.parametrize("fn", MIXED, ids=lambda fn: fn.__name__)
-def test_rows_that_are_mixed(fn):
+def test_bucket_refuses_mixed_rows_with_op_and_line(fn):
     with pytest.raises(MixedRows) as caught:
         jxc.bucket(fn, sizes=[8])(rows(4, 4))
     message = str(caught.value)
     assert any(f"jxc.bucket: {name}" in message for name in MIXED[fn].split("|")), message
     assert f"({fn.__name__}" in message and "test_bucket.py:" in message
-    assert "give vmap=True" in message
+    assert "pass vmap=True" in message
 
 
-def test_a_function_of_one_row_is_mapped():
+def test_bucket_with_vmap_maps_function_of_one_row():
     def settle(x, target, *, rate):
-        """Runs until it is near, however long that takes."""
+        """Iterate until close to the target."""
         near = lambda c: jnp.abs(c - target).sum() > 0.01  # noqa: E731
         return jax.lax.while_loop(near, lambda c: c + rate * (target - c), x), x.mean()
 
@@ -181,13 +183,13 @@ def test_a_function_of_one_row_is_mapped():
     assert bucketed.lengths == {1: 1, 3: 1, 5: 1, 7: 1}
 
 
-def test_no_rows_and_full_buckets():
+def test_bucket_with_no_rows_and_with_full_size():
     centred_too = jxc.bucket(centred, sizes=[4])
     np.testing.assert_allclose(centred_too(rows(4, 4)).mean(0), 0, atol=1e-6)
     assert jxc.bucket(merged)(rows(0, 4, 4))[0].shape == (0, 4, 6)
 
 
-def test_pytrees_static_arguments_keys_and_other_axes():
+def test_bucket_with_pytrees_static_arguments_keys_and_other_axes():
     @jxc.bucket(sizes=[4], in_axes=(1, None), out_axes=1, static_argnames="power")
     def f(batch, w, power=2):
         return {"out": (batch["x"].swapaxes(0, 1) @ w).swapaxes(0, 1) ** power, "w": w}
@@ -205,21 +207,24 @@ def test_pytrees_static_arguments_keys_and_other_axes():
     [
         (lambda: jxc.bucket(merged, sizes="fibonacci"), "expected 'powers-of-two' or a list"),
         (lambda: jxc.bucket(merged, sizes=[0, 3]), "expected positive integers"),
-        (lambda: jxc.bucket(merged, sizes=[2])(rows(3, 4, 4)), "3 is more than the largest bucket"),
-        (lambda: jxc.bucket(jnp.add)(rows(3), rows(4)), "found 3, 4: give None for those without"),
+        (lambda: jxc.bucket(merged, sizes=[2])(rows(3, 4, 4)), "3 is more than the largest size"),
+        (
+            lambda: jxc.bucket(jnp.add)(rows(3), rows(4)),
+            "found 3, 4: pass None for arguments",
+        ),
         (lambda: jxc.bucket(jnp.add)(rows(3), 1.0), "no such axis"),
         (lambda: jxc.bucket(jnp.add, in_axes=(0,))(rows(3), 1.0), "in_axes has 1 entries"),
         (lambda: jxc.bucket.propose([]), "expected lengths from 1"),
         (lambda: jxc.bucket.propose([3], buckets=0), "buckets from 1"),
     ],
 )
-def test_what_makes_no_sense_is_refused(call, message):
+def test_bucket_refuses_invalid_options(call, message):
     with pytest.raises(UsageError, match=message):
         call()
 
 
-def test_a_result_with_the_rows_elsewhere():
-    with pytest.raises(MixedRows, match="result 0 has the rows in axis 1 and not in axis 0"):
+def test_bucket_refuses_other_result_axis():
+    with pytest.raises(MixedRows, match="result 0 has the rows in axis 1, not in axis 0"):
         jxc.bucket(lambda x: x.T, sizes=[8])(rows(4, 3))
 
 
@@ -230,7 +235,7 @@ def padding(sizes, lengths):
     return sum(min(size for size in sizes if size >= length) - length for length in lengths)
 
 
-def test_no_choice_of_sizes_pads_less():
+def test_propose_pads_least():
     for seed in range(20):
         lengths = np.random.default_rng(seed).integers(1, 40, 12).tolist()
         for count in (1, 2, 3, 4):
@@ -241,7 +246,7 @@ def test_no_choice_of_sizes_pads_less():
             assert len(found) <= count
 
 
-def test_as_few_sizes_as_keep_the_waste_within_a_bound():
+def test_propose_chooses_fewest_sizes_within_max_waste():
     lengths = {10: 100, 11: 50, 100: 3}
     assert jxc.bucket.propose(lengths) == (11, 100)
     assert jxc.bucket.propose(lengths, max_waste=0) == (10, 11, 100)
@@ -249,11 +254,21 @@ def test_as_few_sizes_as_keep_the_waste_within_a_bound():
     assert jxc.bucket.propose([5, 5, 5]) == (5,)
 
 
-def test_under_a_transformation_of_jax():
+def test_bucket_under_grad_and_jit():
     root = jxc.bucket(lambda x, scale: jnp.sqrt(x) * scale, in_axes=(0, None))
     x = np.arange(1, 6, dtype=np.float32)
     slope = jax.grad(lambda x: root(x, 3.0).sum())(x)
     np.testing.assert_allclose(slope, 1.5 / np.sqrt(x), rtol=1e-6)
     np.testing.assert_allclose(jax.jit(root)(x, 3.0), 3 * np.sqrt(x), rtol=1e-6)
-    with pytest.raises(MixedRows, match="makes one thing of all rows"):
+    with pytest.raises(MixedRows, match="combines all rows"):
         jax.grad(jxc.bucket(lambda x: (x * x).sum()))(x)
+
+
+def test_bucket_is_a_documented_function_with_propose():
+    assert inspect.isfunction(jxc.bucket)
+    assert "function bucket" in pydoc.render_doc(jxc.bucket, renderer=pydoc.plaintext)
+    assert jxc.bucket.propose([3, 5]) == (3, 5)
+    bucketed = jxc.bucket(merged, sizes=[4, 8])
+    bucketed(rows(3, 4, 4))
+    assert repr(bucketed) == "<jxc.bucket of merged, sizes [4, 8], called 1 times>"
+    assert inspect.signature(bucketed) == inspect.signature(merged)

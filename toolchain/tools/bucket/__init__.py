@@ -1,3 +1,1 @@
-"""Few compiled programs for arrays of many lengths, where the results prove to be the same."""
-
-from __future__ import annotations
+"""Few compiled programs for arrays of many lengths, if padding provably keeps the results."""

@@ -1,12 +1,17 @@
-"""`jxc.bucket`: a function for arrays of many lengths, compiled for a few."""
+"""`jxc.bucket`: a function for arrays of many lengths, compiled for a few.
+
+A call pads its arrays to the next size, runs the program of that size, and cuts the results. Before
+the first call of each length, `rows.check_rows` proves that padding cannot change the results;
+with `vmap=True` that holds by construction.
+"""
 
 from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 
 import jax
 import jax.numpy as jnp
@@ -20,19 +25,21 @@ from ..debug.locate import CallSignature
 from .rows import Lengths, check_rows
 from .sizes import POWERS, bucket_of, propose, read_sizes
 
+P = ParamSpec("P")
+R = TypeVar("R")
 Axes = int | tuple[int | None, ...]
 
 
 @dataclass(frozen=True)
 class BucketReport:
-    """What padding cost so far.
+    """The calls of a bucketed function so far, and their padding.
 
     Attributes:
-        calls: how often the function was called.
-        rows: how many rows it was given.
-        padded: how many rows were added.
-        compilations: how many programs were compiled.
-        sizes: how many calls each size of bucket had.
+        calls: the number of calls.
+        rows: the rows of the arguments.
+        padded: the rows that were added.
+        compilations: the number of compiled programs.
+        sizes: the number of calls of each size.
     """
 
     calls: int
@@ -43,7 +50,7 @@ class BucketReport:
 
     @property
     def waste(self) -> float:
-        """The fraction of all rows that was padding, from 0 to 1."""
+        """The padded fraction of all rows, from 0 to 1."""
         return self.padded / max(self.rows + self.padded, 1)
 
     def __str__(self) -> str:
@@ -54,16 +61,19 @@ class BucketReport:
         )
 
 
-class Bucketed:
+class BucketedFunction(Generic[P, R]):
     """A function that pads an axis to the next size. Made by `jxc.bucket`.
 
     Attributes:
-        lengths: how often it was called with each length: what `jxc.bucket.propose` takes.
+        lengths: how often it was called with each length; `jxc.bucket.propose` takes it.
     """
+
+    __wrapped__: Callable[P, R]
+    __name__: str
 
     def __init__(
         self,
-        fn: Callable[..., Any],
+        fn: Callable[P, R],
         sizes: tuple[int, ...] | None,
         in_axes: Axes,
         out_axes: int,
@@ -73,15 +83,20 @@ class Bucketed:
         functools.update_wrapper(self, fn)
         self._sizes, self._in_axes, self._out_axes = sizes, in_axes, out_axes
         self._is_mapped = vmap
-        self._jitted = jax.jit(self._mapped(fn) if vmap else fn, **jit_kwargs)
+        self._jitted: Any = jax.jit(self._mapped(fn) if vmap else fn, **jit_kwargs)
         self._signature = CallSignature(self._jitted)
-        self._proven: dict[Hashable, Any] = {}
+        self._proven: dict[Hashable, list[bool]] = {}
         self._programs: set[Hashable] = set()
         self._padded: Counter[int] = Counter()
         self.lengths: Counter[int] = Counter()
 
+    def __repr__(self) -> str:
+        sizes = POWERS if self._sizes is None else list(self._sizes)
+        name = getattr(self, "__qualname__", repr(self.__wrapped__))
+        return f"<jxc.bucket of {name}, sizes {sizes}, called {self.lengths.total()} times>"
+
     def _mapped(self, fn: Callable[..., Any]) -> Callable[..., Any]:
-        """`fn` over rows; keyword arguments are the same for all."""
+        """`fn` for all rows. Keyword arguments have no rows."""
 
         @functools.wraps(fn)
         def over_rows(*args: Any, **kwargs: Any) -> Any:
@@ -91,17 +106,18 @@ class Bucketed:
 
         return over_rows
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run the function at the next size, and cut the results to the length."""
         length = self._length(args)
         size = bucket_of(length, self._sizes)
         if not length:
-            return self._empty(args, kwargs)
+            return cast(R, self._empty(args, kwargs))
         padded = self._resized(args, lambda leaf, axis: _pad(leaf, axis, size))
         has_rows = self._has_rows(args, padded, kwargs, length, size)
         self.lengths[length] += 1
         self._padded[size] += 1
         self._programs.add(self._signature.split(padded, kwargs)[0])
-        outputs = self._jitted(*padded, **kwargs)
+        outputs: R = self._jitted(*padded, **kwargs)
         if length == size:
             return outputs
         leaves, tree = jax.tree.flatten(outputs)
@@ -109,10 +125,10 @@ class Bucketed:
             _cut(leaf, self._out_axes, length) if of_rows else leaf
             for leaf, of_rows in zip(leaves, has_rows, strict=True)
         ]
-        return jax.tree.unflatten(tree, cut)
+        return cast(R, jax.tree.unflatten(tree, cut))
 
     def report(self) -> BucketReport:
-        """What padding cost so far."""
+        """The calls so far, and their padding."""
         rows = sum(length * count for length, count in self.lengths.items())
         whole = sum(size * count for size, count in self._padded.items())
         calls = sum(self.lengths.values())
@@ -123,13 +139,13 @@ class Bucketed:
             return (self._in_axes,) * len(args)
         if len(self._in_axes) != len(args):
             raise UsageError(
-                f"jxc.bucket: in_axes has {len(self._in_axes)} entries, and the function was given "
-                f"{len(args)} positional arguments: expected one for each"
+                f"jxc.bucket: in_axes has {len(self._in_axes)} entries for {len(args)} "
+                "positional arguments: expected one for each"
             )
         return self._in_axes
 
     def _length(self, args: tuple[Any, ...]) -> int:
-        """The extent of the axis, the same in all arguments that have it."""
+        """The length of the axis, which must be the same in all arguments that have it."""
         lengths = {
             np.shape(leaf)[axis] if axis < np.ndim(leaf) else -1
             for arg, axis in zip(args, self._axes(args), strict=True)
@@ -140,8 +156,8 @@ class Bucketed:
             return lengths.pop()
         found = ", ".join("no such axis" if each < 0 else str(each) for each in sorted(lengths))
         raise UsageError(
-            f"jxc.bucket: expected arguments of one length in the axis that varies (in_axes="
-            f"{self._in_axes}), found {found or 'no arrays'}: give None for those without it"
+            f"jxc.bucket: expected arguments of one length in the varying axis (in_axes="
+            f"{self._in_axes}), found {found or 'no arrays'}: pass None for arguments without it"
         )
 
     def _resized(self, args: tuple[Any, ...], resize: Callable[[Any, int], Any]) -> tuple[Any, ...]:
@@ -153,7 +169,7 @@ class Bucketed:
         )
 
     def _has_rows(self, args: Any, padded: Any, kwargs: Any, length: int, size: int) -> list[bool]:
-        """Which results are to be cut, once rows are seen to be kept apart."""
+        """For each result, whether it has rows; proves first that rows are kept apart."""
         if length == size:
             return []
         key = (length, self._signature.split(padded, kwargs)[0])
@@ -175,13 +191,13 @@ class Bucketed:
         return check_rows(modules[0], modules[1], lengths, [self._out_axes] * count)
 
     def _empty(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What no rows give, without computing anything: a loop over none might not end."""
+        """The results for no rows, without running the program: it might not end without rows."""
         shape = jax.eval_shape(self._jitted, *args, **kwargs)
         return jax.tree.map(lambda each: jnp.zeros(each.shape, each.dtype), shape)
 
 
 def _shapes(arg: Any) -> Any:
-    """An argument with the shapes in place of traced arrays: under `jax.grad`, say."""
+    """An argument with shapes in place of tracers, as under `jax.grad`."""
     return jax.tree.map(_shape, arg)
 
 
@@ -197,13 +213,13 @@ def _on_axis(leaf: Any, resize: Callable[[Any, int], Any], axis: int) -> Any:
 
 
 def _pad(leaf: Any, axis: int, size: int) -> Any:
-    """Repeat the last row: it is one that the function can work on."""
+    """Repeat the last row, since the function accepts it as input."""
     more = size - np.shape(leaf)[axis]
     if not more:
         return leaf
     index = [slice(None)] * np.ndim(leaf)
     index[axis] = slice(-1, None)
-    numbers: Any = np if _is_here(leaf) else jnp
+    numbers: Any = np if _is_on_host(leaf) else jnp
     whole = np.asarray(leaf) if numbers is np else leaf
     return numbers.concatenate(
         [whole, numbers.repeat(whole[tuple(index)], more, axis=axis)], axis=axis
@@ -213,13 +229,13 @@ def _pad(leaf: Any, axis: int, size: int) -> Any:
 def _cut(leaf: Any, axis: int, length: int) -> Any:
     index = [slice(None)] * np.ndim(leaf)
     index[axis] = slice(length)
-    if not _is_here(leaf):
+    if not _is_on_host(leaf):
         return leaf[tuple(index)]
     return jnp.asarray(np.asarray(leaf)[tuple(index)])
 
 
-def _is_here(leaf: Any) -> bool:
-    """Whether numpy can work on an array where it is: JAX would compile a program a length."""
+def _is_on_host(leaf: Any) -> bool:
+    """Whether numpy can access an array; JAX would compile a program for each length."""
     if not isinstance(leaf, jax.Array):
         return True
     if isinstance(leaf, jax.core.Tracer):
@@ -228,14 +244,13 @@ def _is_here(leaf: Any) -> bool:
     return is_number and all(each.platform == "cpu" for each in leaf.devices())
 
 
-class _Bucket:
-    """`jxc.bucket`, and what belongs to it."""
+class _BucketDecorator(Protocol):
+    """The type of `jxc.bucket`: a function with the attribute `propose`."""
 
-    propose = staticmethod(propose)
-
+    @overload
     def __call__(
         self,
-        fn: Callable[..., Any] | None = None,
+        fn: Callable[P, R],
         /,
         *,
         sizes: str | Iterable[int] = POWERS,
@@ -243,48 +258,80 @@ class _Bucket:
         out_axes: int = 0,
         vmap: bool = False,
         **jit_kwargs: Any,
-    ) -> Any:
-        """Compile `fn` for a few lengths of an axis, and pad to the next. A decorator too.
+    ) -> BucketedFunction[P, R]: ...
+    @overload
+    def __call__(
+        self,
+        fn: None = None,
+        /,
+        *,
+        sizes: str | Iterable[int] = POWERS,
+        in_axes: Axes = 0,
+        out_axes: int = 0,
+        vmap: bool = False,
+        **jit_kwargs: Any,
+    ) -> Callable[[Callable[P, R]], BucketedFunction[P, R]]: ...
 
-        A call is padded to the next size by repeating its last row, and the results are cut to the
-        length again. That is right where each row of the results is made of one row of the
-        arguments alone, and this is made sure of: with `vmap=True` `fn` is written for one row, and
-        `jax.vmap` is run over it; otherwise the program is lowered at the length and at the size,
-        and looked through op by op. A function that takes a mean over the rows, or uses how many
-        there are, is refused, with the op and its line. So much is done once for each length, and
-        costs a trace, not a compilation.
-
-        Rounding is XLA's: at another size it may add up in another order.
-
-        Args:
-            fn: the function; None when called as `@jxc.bucket(sizes=...)`.
-            sizes: "powers-of-two", or a list. `jxc.bucket.propose(lengths)` finds one.
-            in_axes: the axis that varies, in each array of each positional argument; or a tuple
-                with one for each argument, None for those that do not have it. Keyword arguments do
-                not have it.
-            out_axes: where it is in the results that have it.
-            vmap: whether `fn` is for one row.
-            jit_kwargs: passed to `jax.jit`: static_argnames, ...
-
-        Returns:
-            A function with `lengths`, and `report()`: calls, compilations, the fraction of padding.
-
-        Raises:
-            UsageError: the sizes make no sense; in a call: a length is beyond the largest, or
-                arguments differ in length.
-            MixedRows: in a call: rows are mixed.
-        """
-        if fn is None:
-            return functools.partial(
-                self.__call__,
-                sizes=sizes,
-                in_axes=in_axes,
-                out_axes=out_axes,
-                vmap=vmap,
-                **jit_kwargs,
-            )
-        axes = in_axes if isinstance(in_axes, int) else tuple(in_axes)
-        return Bucketed(fn, read_sizes(sizes), axes, out_axes, vmap, jit_kwargs)
+    def propose(
+        self,
+        lengths: Iterable[int] | Mapping[int, int],
+        *,
+        buckets: int | None = None,
+        max_waste: float | None = None,
+    ) -> tuple[int, ...]:
+        """See `jxc.tools.bucket.sizes.propose`."""
 
 
-bucket = _Bucket()
+def _with_propose(function: Any) -> _BucketDecorator:
+    function.propose = propose
+    return cast(_BucketDecorator, function)
+
+
+@_with_propose
+def bucket(
+    fn: Callable[..., Any] | None = None,
+    /,
+    *,
+    sizes: str | Iterable[int] = POWERS,
+    in_axes: Axes = 0,
+    out_axes: int = 0,
+    vmap: bool = False,
+    **jit_kwargs: Any,
+) -> Any:
+    """Compile `fn` for a few lengths of an axis, and pad each call to the next. A decorator too.
+
+    A call is padded by repeating its last row, and its results are cut to the length. That is right
+    only if each row of the results is computed from one row of the arguments:
+
+    - With `vmap=True`, `fn` is written for one row, and `jax.vmap` maps it over the rows.
+    - Otherwise the program is lowered at the length and at the size, and every op is checked. If an
+      op mixes rows (a mean over them, for example), or the number of rows is used, the call raises
+      an error with the op and its line. The check runs once for each length and compiles nothing.
+
+    Rounding may differ between sizes, since XLA may add in another order.
+
+    Args:
+        fn: the function; None when called as `@jxc.bucket(sizes=...)`.
+        sizes: "powers-of-two", or a list. `jxc.bucket.propose(lengths)` finds a good one.
+        in_axes: the axis of varying length in each array of each positional argument; or a tuple
+            with one axis for each argument, None for those without it. Keyword arguments do not
+            have it.
+        out_axes: the axis of varying length in the results that have it.
+        vmap: whether `fn` is written for one row.
+        jit_kwargs: passed to `jax.jit`: static_argnames, ...
+
+    Returns:
+        The function, with `lengths` (calls by length) and `report()` (calls, compilations,
+        padding).
+
+    Raises:
+        UsageError: the sizes are invalid; or in a call: a length exceeds the largest size, or
+            arguments differ in length.
+        MixedRows: in a call: an op mixes rows.
+    """
+    if fn is None:
+        return functools.partial(
+            bucket, sizes=sizes, in_axes=in_axes, out_axes=out_axes, vmap=vmap, **jit_kwargs
+        )
+    axes = in_axes if isinstance(in_axes, int) else tuple(in_axes)
+    return BucketedFunction(fn, read_sizes(sizes), axes, out_axes, vmap, jit_kwargs)

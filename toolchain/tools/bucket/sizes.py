@@ -1,4 +1,8 @@
-"""Sizes of buckets: which one a length falls into, and which to choose for given lengths."""
+"""Sizes of buckets: the size for a length, and the best sizes for given lengths.
+
+`best_sizes` finds the sizes with the least padding by dynamic programming over the sorted lengths:
+the best choice of n sizes up to a length extends one of n - 1 sizes up to a shorter length.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +17,10 @@ POWERS = "powers-of-two"
 
 
 def read_sizes(sizes: str | Iterable[int]) -> tuple[int, ...] | None:
-    """The sizes in order; None for powers of two.
+    """The sizes in ascending order; None for powers of two.
 
     Raises:
-        UsageError: they are neither that nor positive integers.
+        UsageError: the sizes are neither "powers-of-two" nor positive integers.
     """
     if isinstance(sizes, str):
         if sizes != POWERS:
@@ -29,10 +33,10 @@ def read_sizes(sizes: str | Iterable[int]) -> tuple[int, ...] | None:
 
 
 def bucket_of(length: int, sizes: tuple[int, ...] | None) -> int:
-    """The smallest size that holds `length`.
+    """The smallest size of at least `length`.
 
     Raises:
-        UsageError: none does.
+        UsageError: `length` exceeds the largest size.
     """
     if sizes is None:
         return 1 << max(length - 1, 0).bit_length()
@@ -40,7 +44,7 @@ def bucket_of(length: int, sizes: tuple[int, ...] | None) -> int:
         if length <= size:
             return size
     raise UsageError(
-        f"a length of {length} is more than the largest bucket, {sizes[-1]}: add a size, or use "
+        f"a length of {length} is more than the largest size, {sizes[-1]}: add a size, or use "
         f"sizes={POWERS!r}"
     )
 
@@ -51,18 +55,17 @@ def propose(
     buckets: int | None = None,
     max_waste: float | None = None,
 ) -> tuple[int, ...]:
-    """The sizes that pad the least, for lengths like those given.
-
-    Of all choices of that many sizes, the one with the fewest padded rows; found exactly.
+    """Return the sizes with the least padding for given lengths.
 
     Args:
-        lengths: one for each call; or how often each length occurred.
-        buckets: how many sizes at most.
-        max_waste: as few sizes as keep the padded fraction of all rows within this; 0.1 where
-            neither is given.
+        lengths: the length of each call; or a mapping from lengths to how often they occurred,
+            such as the `lengths` of a bucketed function.
+        buckets: the maximum number of sizes.
+        max_waste: choose the fewest sizes that keep the padded fraction of all rows within this;
+            0.1 if neither is given.
 
     Raises:
-        UsageError: there are no lengths, or an option makes no sense.
+        UsageError: there are no lengths, or an option is out of range.
     """
     counts = Counter(lengths)
     counts = Counter({length: count for length, count in counts.items() if length and count})
@@ -80,9 +83,11 @@ def propose(
 
 
 def best_sizes(counts: Mapping[int, int], most: int) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """For one size, two, ... up to `most`: the padded rows of the best choice, and the sizes.
+    """For one size, two, ... up to `most`: the padded rows of the best choice, and its sizes.
 
-    `counts` says how often each length occurs; there is at least one.
+    Args:
+        counts: how often each length occurs; not empty.
+        most: the maximum number of sizes.
     """
     known = np.array(sorted(counts))
     often = np.array([counts[length] for length in known.tolist()])
@@ -91,10 +96,11 @@ def best_sizes(counts: Mapping[int, int], most: int) -> Iterator[tuple[int, tupl
 
 
 def _best(known: np.ndarray, often: np.ndarray, most: int) -> Iterator[tuple[int, Sequence[int]]]:
-    """The same by positions in `known`.
+    """The same, by positions in the sorted lengths `known`.
 
-    `cost[j]` is the least padding of lengths up to the j-th with so many sizes, the last of them
-    the j-th: by a choice for the lengths up to the i-th, and the j-th for those after it.
+    `cost[j]` is the least padding of the lengths up to the j-th if the j-th is the last size. One
+    more size lowers it to the minimum over i < j: the cost of the lengths up to the i-th, plus the
+    padding of those after it to the j-th.
     """
     count = len(known)
     calls = np.concatenate([[0], np.cumsum(often)])

@@ -125,7 +125,7 @@ class LocatedFunction(Generic[P, R]):
 
     def __repr__(self) -> str:
         name = getattr(self, "__qualname__", repr(self._jitted))
-        return f"<jxc.locate_nans of {name}, {self.calls} call{'s' * (self.calls != 1)}>"
+        return f"<jxc.locate_nans of {name}, called {self.calls} times>"
 
 
 @overload
