@@ -298,7 +298,8 @@ def test_locate_nans_behaves_as_jit():
     assert jax.jit(lambda x: f({"x": x}, 2)["out"])(4.0) == 16
     assert jax.grad(lambda x: f({"x": x}, 2)["out"])(4.0) == 8
     assert f.calls == 3
-    assert repr(f).endswith("<locals>.f, called 3 times>") and repr(f).startswith("<jxc.locate_nans of ")
+    assert repr(f).startswith("<jxc.locate_nans of ")
+    assert repr(f).endswith("<locals>.f, called 3 times>")
 
 
 def test_locate_nans_warns_once_on_request():
