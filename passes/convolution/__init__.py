@@ -17,6 +17,6 @@ compile. Whole models on two cores: MobileNetV2 6 times forward and 7 a training
 EfficientNetB0 and NASNetMobile 4 to 5, ConvNeXt-Tiny 2.5 forward and 4 to 5 a training step, a
 training step of a convolutional autoencoder 5.
 
-Any layout, stride, padding, dilation and float type; 16-bit floats are summed in f32, as XLA does;
-a sum that is zero may have the other sign.
+Any layout, stride, padding, dilation and float type. 16-bit floats are summed in f32, as XLA does.
+Sums start from 0.0, so that the sum of -0.0 alone is 0.0, as StableHLO has it.
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from math import prod
 
 from jaxlib.mlir import ir
@@ -12,6 +13,7 @@ from jaxlib.mlir.dialects.stablehlo import ConvolutionOp
 from jxc.ir import build
 from jxc.ir.materialize import fuses_into_reduce, materialize
 from jxc.ir.values import element_type, shape_of
+from jxc.passes._shared.signed_zero import sum_from_zero
 from jxc.passes.convolution import cost as cost
 from jxc.rewrite import reassociates, rule
 
@@ -136,21 +138,16 @@ def _sum(terms: _Terms) -> ir.Value:
     rows = cost.rows_at_once(rows=walk.count[axis], taps=walk.parts, steps=walk.step)
     turns = walk.count[axis] // rows
     if turns == 1:
-        return _added(terms.fixed(range(walk.parts)))
+        return sum_from_zero(terms.fixed(range(walk.parts)))
 
     def turn(start: ir.Value, carried: Sequence[ir.Value]) -> list[ir.Value]:
-        return [stablehlo.add(*carried, _added(terms.rows(axis, start, rows)))]
+        row = reduce(stablehlo.add, terms.rows(axis, start, rows))
+        return [stablehlo.add(*carried, row)]
 
     looped = turns * rows * (walk.parts // walk.count[axis])
-    rest = _added(terms.fixed(range(looped, walk.parts))) if looped < walk.parts else terms.zeros()
-    [total] = build.repeat(turns, [rest], turn, by=rows * walk.jump[axis])
-    return total
-
-
-def _added(terms: Iterator[ir.Value]) -> ir.Value:
-    total = next(terms)
-    for term in terms:
-        total = stablehlo.add(total, term)
+    rest = terms.fixed(range(looped, walk.parts))
+    initial = sum_from_zero(rest) if looped < walk.parts else terms.zeros()
+    [total] = build.repeat(turns, [initial], turn, by=rows * walk.jump[axis])
     return total
 
 
@@ -161,7 +158,8 @@ def _joined(total: ir.Value, conv: Convolution, shape: Sequence[int]) -> ir.Valu
         return build.reshape(total, shape)
     if not cost.slices_beat_reduce(conv.inputs):
         return build.reduce_sum(total, [member])
-    return _added(build.reshape(each, shape) for each in _slices(total, member))
+    members = (build.reshape(each, shape) for each in _slices(total, member))
+    return reduce(stablehlo.add, members)
 
 
 def _slices(value: ir.Value, dimension: int) -> Iterator[ir.Value]:

@@ -21,6 +21,7 @@ from jaxlib.mlir.dialects.stablehlo import (
 from jxc.ir import build
 from jxc.ir.bounds import bounds_of, type_bounds
 from jxc.ir.values import direction_of, element_type, is_float, shape_of, static_shape
+from jxc.passes._shared.signed_zero import plus_zero
 from jxc.passes.indexing import cost as cost
 from jxc.rewrite import reassociates, rule
 
@@ -58,7 +59,7 @@ def one_hot_product_to_gather(op: DotGeneralOp) -> ir.Value | None:
     if mine != (hot.dimension,) or not cost.table_pays(rows=hot.extent):
         return None
     indices = hot.indices()
-    taken = _rows(op.rhs, theirs[0], indices, op.result.type)
+    taken = plus_zero(_rows(op.rhs, theirs[0], indices, op.result.type))
     is_row = _is_row(indices, hot.extent)
     if is_row is None:
         return taken

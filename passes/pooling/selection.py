@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from math import prod
 
 from jaxlib.mlir import ir
@@ -12,6 +13,7 @@ from jaxlib.mlir.dialects.stablehlo import AddOp, CompareOp, SelectAndScatterOp
 
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of, splat_of
+from jxc.passes._shared.signed_zero import add_to_initial
 from jxc.passes.pooling import cost as cost
 from jxc.rewrite import PassContext, exact, reassociates, rule
 
@@ -132,7 +134,7 @@ def _apart(op: SelectAndScatterOp, chosen: ir.Value, axes: Sequence[Axis]) -> ir
     is_here = _equal(build.broadcast(chosen, wide, outer), _positions(axes, wide, inner))
     start = build.broadcast(op.init_value, wide, [])
     values = stablehlo.select(is_here, build.broadcast(op.source, wide, outer), start)
-    return build.reshape(stablehlo.add(start, values), shape_of(op.operand))
+    return build.reshape(add_to_initial(op.init_value, values), shape_of(op.operand))
 
 
 def _positions(axes: Sequence[Axis], wide: Sequence[int], inner: Sequence[int]) -> ir.Value:
@@ -155,14 +157,14 @@ def _summed(op: SelectAndScatterOp, chosen: ir.Value, axes: Sequence[Axis]) -> i
     chosen = geometry.pad(chosen, nowhere, spread)
     source = geometry.pad(op.source, op.init_value, spread)
     start = build.broadcast(op.init_value, shape, [])
-    total = start
+    terms = []
     for number, tap in enumerate(geometry.taps(axes)):
         # The window that has its position `tap` here began so many elements before.
         first = [axis.window - 1 - at for axis, at in zip(axes, tap, strict=True)]
         here, values = (_from(each, first, shape) for each in (chosen, source))
         is_here = _equal(here, _numbers(number, shape))
-        total = stablehlo.add(total, stablehlo.select(is_here, values, start))
-    return total
+        terms.append(stablehlo.select(is_here, values, start))
+    return reduce(stablehlo.add, [add_to_initial(op.init_value, terms[0]), *terms[1:]])
 
 
 def _spread(axes: Sequence[Axis]) -> list[Axis]:

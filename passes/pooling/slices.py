@@ -12,6 +12,7 @@ from jaxlib.mlir.dialects.stablehlo import PadOp, ReduceWindowOp
 from jxc.ir import build
 from jxc.ir.values import element_type, is_splat, shape_of, splat_of, static_shape
 from jxc.passes._shared.reduce_body import combiner_of, inline, is_exact_in_any_order, is_neutral
+from jxc.passes._shared.signed_zero import add_to_initial
 from jxc.passes.pooling import cost as cost
 from jxc.rewrite import exact, reassociates, rule
 
@@ -32,8 +33,8 @@ def window_of_spread_to_broadcast(op: ReduceWindowOp) -> ir.Value | None:
     x = _spread(op, axes)
     if x is None:
         return None
-    start = build.broadcast(op.init_values[0], shape_of(x), [])
-    image = _repeated(stablehlo.add(start, x), [axis.window for axis in axes])
+    sums = add_to_initial(op.init_values[0], x)
+    image = _repeated(sums, [axis.window for axis in axes])
     return _moved(image, _offsets(op.inputs[0].owner, axes), op)
 
 
@@ -113,9 +114,13 @@ def window_sum_to_slices(op: ReduceWindowOp) -> ir.Value | None:
         return None
     image = geometry.pad(op.inputs[0], op.init_values[0], axes)
     shape = shape_of(op.results[0])
-    total = build.broadcast(op.init_values[0], shape, [])
-    for tap in geometry.taps(axes):
-        total = inline(op, [total, geometry.tapped(image, axes, tap)], shape)[0]
+    first, *rest = (geometry.tapped(image, axes, tap) for tap in geometry.taps(axes))
+    if name == "add":
+        total = add_to_initial(op.init_values[0], first)
+    else:
+        total = stablehlo.multiply(build.broadcast(op.init_values[0], shape, []), first)
+    for part in rest:
+        total = inline(op, [total, part], shape)[0]
     return total
 
 
@@ -148,6 +153,8 @@ def _combined(op: ReduceWindowOp, name: str) -> ir.Value | None:
         image = _along(op, image, axes, dim)
     if is_neutral(name, start):
         return image
+    if name == "add":
+        return add_to_initial(start, image)
     shape = shape_of(image)
     return inline(op, [build.broadcast(start, shape, []), image], shape)[0]
 

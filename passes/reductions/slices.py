@@ -14,6 +14,7 @@ from jxc.ir import build
 from jxc.ir.materialize import materialize
 from jxc.ir.values import element_type, shape_of, static_shape, users
 from jxc.passes._shared.reduce_body import combiner_of, is_neutral
+from jxc.passes._shared.signed_zero import add_to_initial
 from jxc.passes.reductions import cost as cost
 from jxc.rewrite import reassociates, rule
 
@@ -24,8 +25,7 @@ _COMBINE = {"add": stablehlo.add, "maximum": stablehlo.maximum, "minimum": stabl
 def reduce_to_slices(op: ReduceOp) -> ir.Value | None:
     """reduce(x: [n, 3], a) -> a + x[:, 0] + x[:, 1] + x[:, 2], for sums and extremes of floats.
 
-    16-bit floats are combined in f32, as XLA does. An `a` that changes no element is left out; XLA
-    leaves out 0.0 as well, so that it gives -0.0 for a sum of nothing else.
+    16-bit floats are combined in f32, as XLA does. An `a` that changes no element is left out.
     """
     shape, dims = static_shape(*op.operands), sorted(op.dimensions)
     if shape is None or not cost.slices_pay(shape, dims):
@@ -35,11 +35,16 @@ def reduce_to_slices(op: ReduceOp) -> ir.Value | None:
     if combine is None or accumulator is None:
         return None
     kept = shape_of(op.result)
-    terms = [build.reshape(each, kept) for each in _slices(op.inputs[0], dims)]
-    if not is_neutral(combiner_of(op) or "", op.init_values[0]):
-        terms.insert(0, build.broadcast(op.init_values[0], kept, []))
-    wide = [build.convert(each, accumulator) for each in terms]
-    result = build.convert(functools.reduce(combine, wide), element_type(op.result))
+    terms = [
+        build.convert(build.reshape(each, kept), accumulator)
+        for each in _slices(op.inputs[0], dims)
+    ]
+    initial = op.init_values[0]
+    if combine is stablehlo.add:
+        terms[0] = add_to_initial(initial, terms[0])
+    elif not is_neutral(combiner_of(op) or "", initial):
+        terms.insert(0, build.broadcast(build.convert(initial, accumulator), kept, []))
+    result = build.convert(functools.reduce(combine, terms), element_type(op.result))
     return materialize(result) if len(users(op.result)) > 1 else result
 
 

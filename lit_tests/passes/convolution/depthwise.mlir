@@ -1,6 +1,7 @@
 // RUN: %jxc opt %s -p convolution --split-input-file | FileCheck %s
 
-// As keras and flax write it. The whole convolution is one pad and a product for each tap.
+// As keras and flax write it. One pad, and a product for each tap,
+// summed from 0.0: the select is the first product plus 0.0, which XLA would fold.
 // CHECK-LABEL: func.func @depthwise_to_multiply_add(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x5x5x3xf32>
 // CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<1x2x1x3xf32>
@@ -12,7 +13,9 @@
 // CHECK: %[[B:[a-z0-9_]+]] = stablehlo.slice %[[IMAGE]] [0:2, 0:5, 1:6, 0:3]
 // CHECK: stablehlo.slice %[[TAPS]] [3:6]
 // CHECK: %[[Q:[a-z0-9_]+]] = stablehlo.multiply %[[B]],
-// CHECK: %[[R:[a-z0-9_]+]] = stablehlo.add %[[P]], %[[Q]]
+// CHECK: %[[IS_ZERO:[a-z0-9_]+]] = stablehlo.compare EQ, %[[P]], %[[ZERO:[a-z0-9_]+]]
+// CHECK: %[[SUM:[a-z0-9_]+]] = stablehlo.select %[[IS_ZERO]], %[[ZERO]], %[[P]]
+// CHECK: %[[R:[a-z0-9_]+]] = stablehlo.add %[[SUM]], %[[Q]]
 // CHECK-NEXT: return %[[R]]
 func.func @depthwise_to_multiply_add(%x: tensor<2x5x5x3xf32>, %w: tensor<1x2x1x3xf32>) -> tensor<2x5x5x3xf32> {
   %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [1, 1], pad = [[0, 0], [0, 1]], lhs_dilate = [1, 1], rhs_dilate = [1, 1], reverse = [false, false]} {batch_group_count = 1 : i64, feature_group_count = 3 : i64, precision_config = [#stablehlo<precision DEFAULT>, #stablehlo<precision DEFAULT>]} : (tensor<2x5x5x3xf32>, tensor<1x2x1x3xf32>) -> tensor<2x5x5x3xf32>

@@ -1,17 +1,19 @@
 // RUN: %jxc opt %s -p indexing --assume no-nans | FileCheck %s
 
-// jax.nn.one_hot(i, 16) @ e: rows of e; the index may be that of none.
+// jax.nn.one_hot(i, 16) @ e: rows of e; the index may be that of none. A product with
+// -0.0 is summed from 0.0, hence the first select.
 // CHECK-LABEL: func.func @one_hot_product_to_gather(
 // CHECK-SAME: %[[I:[a-z0-9]+]]: tensor<5xi32>
 // CHECK-SAME: %[[E:[a-z0-9]+]]: tensor<16x3xf32>
 // CHECK: %[[ROWS:[a-z0-9_]+]] = "stablehlo.gather"(%[[E]], %[[I]])
 // CHECK-SAME: offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1
 // CHECK-SAME: slice_sizes = array<i64: 1, 3>
+// CHECK: %[[SUMS:[a-z0-9_]+]] = stablehlo.select %{{.*}}, %{{.*}}, %[[ROWS]]
 // CHECK: stablehlo.compare GE, %[[I]],
 // CHECK: stablehlo.compare LE, %[[I]],
 // CHECK: %[[IS:[a-z0-9_]+]] = stablehlo.and
 // CHECK: %[[MASK:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %[[IS]], dims = [0]
-// CHECK: %[[R:[a-z0-9_]+]] = stablehlo.select %[[MASK]], %[[ROWS]],
+// CHECK: %[[R:[a-z0-9_]+]] = stablehlo.select %[[MASK]], %[[SUMS]],
 // CHECK-NEXT: return %[[R]]
 func.func @one_hot_product_to_gather(%i: tensor<5xi32>, %e: tensor<16x3xf32>) -> tensor<5x3xf32> {
   %all = stablehlo.broadcast_in_dim %i, dims = [0] : (tensor<5xi32>) -> tensor<5x16xi32>

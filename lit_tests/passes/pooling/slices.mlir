@@ -84,12 +84,11 @@ func.func @window_of_any_order_to_slices_not_dynamic(%x: tensor<?x6xf32>) -> ten
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<1x5x2xf32>
 // CHECK: %[[ZERO:[a-z0-9_]+]] = stablehlo.constant dense<0.000000e+00> : tensor<f32>
 // CHECK: %[[P:[a-z0-9_]+]] = stablehlo.pad %[[X]], %[[ZERO]], low = [0, 1, 0], high = [0, 1, 0]
-// CHECK: %[[START:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %[[ZERO]]
 // CHECK: %[[A:[a-z0-9_]+]] = stablehlo.slice %[[P]] [0:1, 0:5:2, 0:2]
-// CHECK: %[[A1:[a-z0-9_]+]] = stablehlo.add %[[START]], %[[A]]
 // CHECK: %[[B:[a-z0-9_]+]] = stablehlo.slice %[[P]] [0:1, 1:6:2, 0:2]
-// CHECK: %[[B1:[a-z0-9_]+]] = stablehlo.add %[[A1]], %[[B]]
 // CHECK: %[[C:[a-z0-9_]+]] = stablehlo.slice %[[P]] [0:1, 2:7:2, 0:2]
+// CHECK: %[[A1:[a-z0-9_]+]] = stablehlo.select %{{.*}}, %{{.*}}, %[[A]]
+// CHECK: %[[B1:[a-z0-9_]+]] = stablehlo.add %[[A1]], %[[B]]
 // CHECK: %[[R:[a-z0-9_]+]] = stablehlo.add %[[B1]], %[[C]]
 // CHECK-NEXT: return %[[R]]
 func.func @window_sum_to_slices(%x: tensor<1x5x2xf32>) -> tensor<1x3x2xf32> {
@@ -121,8 +120,9 @@ func.func @window_sum_to_slices_product(%x: tensor<2x4x5xf32>) -> tensor<2x2x4xf
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<8x8xf32>
 // CHECK: stablehlo.slice %[[X]] [0:3, 0:8]
 // CHECK-COUNT-5: stablehlo.add %{{.*}} : tensor<3x8xf32>
-// CHECK-COUNT-6: stablehlo.add %{{.*}} : tensor<3x3xf32>
-// CHECK-NEXT: return
+// CHECK-COUNT-5: stablehlo.add %{{.*}} : tensor<3x3xf32>
+// CHECK: %[[R:[a-z0-9_]+]] = stablehlo.select
+// CHECK-NEXT: return %[[R]]
 func.func @large_window_sum_to_slices(%x: tensor<8x8xf32>) -> tensor<3x3xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %y = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 6, 6>}> ({
@@ -180,8 +180,7 @@ func.func @window_sum_to_slices_not_one_element(%y: tensor<2x1xf32>) -> tensor<2
 // CHECK-LABEL: func.func @window_of_spread_to_broadcast(
 // CHECK-SAME: %[[DY:[a-z0-9]+]]: tensor<3x2xf32>
 // CHECK: %[[ZERO:[a-z0-9_]+]] = stablehlo.constant dense<0.000000e+00> : tensor<f32>
-// CHECK: %[[START:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %[[ZERO]], dims = [] : (tensor<f32>) -> tensor<3x2xf32>
-// CHECK: %[[SUM:[a-z0-9_]+]] = stablehlo.add %[[START]], %[[DY]]
+// CHECK: %[[SUM:[a-z0-9_]+]] = stablehlo.select %{{.*}}, %{{.*}}, %[[DY]]
 // CHECK: %[[WIDE:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %[[SUM]], dims = [0, 1] : (tensor<3x2xf32>) -> tensor<3x2x2xf32>
 // CHECK: %[[IMAGE:[a-z0-9_]+]] = stablehlo.reshape %[[WIDE]] : (tensor<3x2x2xf32>) -> tensor<3x4xf32>
 // CHECK: %[[R:[a-z0-9_]+]] = stablehlo.pad %[[IMAGE]], %[[ZERO]], low = [0, 0], high = [0, 1]

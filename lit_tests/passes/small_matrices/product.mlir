@@ -1,6 +1,6 @@
 // RUN: %jxc opt %s -p small-matrices | FileCheck %s
 
-// As `jnp.matmul` writes it: a column of x times a row of y, four times.
+// As `jnp.matmul` writes it: a column of x times a row of y, four times, summed from 0.0.
 // CHECK-LABEL: func.func @small_product_to_multiply_add(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<3x2x4xf32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<3x4x5xf32>
@@ -8,13 +8,15 @@
 // CHECK: %[[COLUMN:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %{{.*}}, dims = [0, 1] : (tensor<3x2xf32>) -> tensor<3x2x5xf32>
 // CHECK: stablehlo.slice %[[Y]] [0:3, 0:1, 0:5]
 // CHECK: %[[ROW:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %{{.*}}, dims = [0, 2] : (tensor<3x5xf32>) -> tensor<3x2x5xf32>
-// CHECK: %[[P:[a-z0-9_]+]] = stablehlo.multiply %[[COLUMN]], %[[ROW]]
 // CHECK: stablehlo.slice %[[X]] [0:3, 0:2, 1:2]
 // CHECK: stablehlo.slice %[[Y]] [0:3, 1:2, 0:5]
+// CHECK: stablehlo.slice %[[Y]] [0:3, 3:4, 0:5]
+// CHECK: %[[MINUS:[a-z0-9_]+]] = stablehlo.negate %[[COLUMN]]
+// CHECK: %[[M:[a-z0-9_]+]] = stablehlo.multiply %[[MINUS]], %[[ROW]]
+// CHECK: %[[P:[a-z0-9_]+]] = stablehlo.subtract %{{[a-z0-9_]+}}, %[[M]]
 // CHECK: %[[Q:[a-z0-9_]+]] = stablehlo.multiply
 // CHECK: %[[S:[a-z0-9_]+]] = stablehlo.add %[[P]], %[[Q]]
 // CHECK: %[[T:[a-z0-9_]+]] = stablehlo.add %[[S]],
-// CHECK: stablehlo.slice %[[Y]] [0:3, 3:4, 0:5]
 // CHECK: %[[R:[a-z0-9_]+]] = stablehlo.add %[[T]],
 // CHECK-NEXT: return %[[R]]
 func.func @small_product_to_multiply_add(%x: tensor<3x2x4xf32>, %y: tensor<3x4x5xf32>) -> tensor<3x2x5xf32> {
