@@ -12,7 +12,7 @@ from jxc.ir import build
 from jxc.ir.values import shape_of, static_shape
 from jxc.rewrite import exact, rule
 
-from .reshape import without_ones
+from .rearrange import without_ones
 
 
 @rule(exact)

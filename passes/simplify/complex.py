@@ -7,16 +7,14 @@ from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import (
     AddOp,
     ComplexOp,
-    ConvertOp,
     ImagOp,
     NegOp,
     RealOp,
-    SelectOp,
     SubtractOp,
 )
 
 from jxc.ir import build
-from jxc.ir.values import as_result, element_type, is_complex, is_float, static_shape
+from jxc.ir.values import as_result, is_complex, static_shape
 from jxc.rewrite import exact, rule
 
 from .._shared.elementwise import is_used_once
@@ -25,6 +23,33 @@ from .._shared.elementwise import is_used_once
 def _part(op: RealOp | ImagOp, z: ir.Value) -> ir.Value:
     """The part of `z` that `op` takes."""
     return stablehlo.real(z) if isinstance(op, RealOp) else stablehlo.imag(z)
+
+
+@rule(exact, producer=ComplexOp)
+def real_of_complex(op: RealOp) -> ir.Value | None:
+    """real(complex(x, y)) -> x."""
+    match op.operand.owner:
+        case ComplexOp(lhs=x):
+            return as_result(x, op)
+    return None
+
+
+@rule(exact, producer=ComplexOp)
+def imag_of_complex(op: ImagOp) -> ir.Value | None:
+    """imag(complex(x, y)) -> y."""
+    match op.operand.owner:
+        case ComplexOp(rhs=y):
+            return as_result(y, op)
+    return None
+
+
+@rule(exact, producer=RealOp)
+def complex_of_parts(op: ComplexOp) -> ir.Value | None:
+    """complex(real(z), imag(z)) -> z."""
+    match op.lhs.owner, op.rhs.owner:
+        case RealOp(operand=z), ImagOp(operand=w) if z == w:
+            return as_result(z, op)
+    return None
 
 
 @rule(exact)
@@ -61,43 +86,3 @@ def part_of_negate(op: RealOp | ImagOp) -> ir.Value | None:
             if isinstance(z.owner, ComplexOp) or is_used_once(op.operand):
                 return stablehlo.negate(_part(op, z), results=[op.result.type])
     return None
-
-
-@rule(exact, producer=SelectOp)
-def part_of_select(op: RealOp | ImagOp) -> ir.Value | None:
-    """real(select(p, z, w)) -> select(p, real(z), real(w)), of two made of parts."""
-    match op.operand.owner:
-        case SelectOp(pred=p, on_true=z, on_false=w):
-            if isinstance(z.owner, ComplexOp) and isinstance(w.owner, ComplexOp):
-                return stablehlo.select(p, _part(op, z), _part(op, w), results=[op.result.type])
-    return None
-
-
-@rule(exact, producer=ConvertOp)
-def part_of_convert(op: RealOp | ImagOp) -> ir.Value | None:
-    """real(convert(z)) -> convert(real(z)), of a complex z as in `part_of_sum`; of a real x,
-    real(convert(x)) -> convert(x) and imag(convert(x)) -> 0."""
-    match op.operand.owner:
-        case ConvertOp(operand=z) if is_complex(op.operand):
-            if is_complex(z):
-                is_apart = isinstance(z.owner, ComplexOp) or is_used_once(op.operand)
-                return stablehlo.convert(op.result.type, _part(op, z)) if is_apart else None
-            if isinstance(op, RealOp):
-                return _converted(z, op.result.type)
-            if static_shape(op.result) is not None:
-                return build.splat(0.0, op.result.type)
-    return None
-
-
-@rule(exact, producer=ComplexOp)
-def convert_of_complex(op: ConvertOp) -> ir.Value | None:
-    """convert(complex(x, y)) -> convert(x), to real floats: the real part is kept."""
-    match op.operand.owner:
-        case ComplexOp(lhs=x) if is_float(op.result):
-            return _converted(x, op.result.type)
-    return None
-
-
-def _converted(x: ir.Value, kind: ir.Type) -> ir.Value:
-    same = element_type(x) == ir.RankedTensorType(kind).element_type
-    return x if same and x.type == kind else stablehlo.convert(kind, x)

@@ -1,7 +1,4 @@
-"""`if` and `case` whose branch is known, loops of no or of one turn, results that are not needed.
-
-What has effects stays, and is done as often as before: a branch or a body that is dropped has none.
-"""
+"""CO"""
 
 from __future__ import annotations
 
@@ -18,6 +15,7 @@ from jaxlib.mlir.dialects.stablehlo import (
     IfOp,
     NotOp,
     OrOp,
+    SortOp,
     SubtractOp,
     WhileOp,
 )
@@ -31,6 +29,7 @@ from jxc.ir.values import (
     shape_of,
     splat_attr,
     splat_of,
+    static_shape,
 )
 from jxc.rewrite import exact, rule
 
@@ -46,8 +45,8 @@ from .._shared.region import (
     return_only,
     spread,
 )
+from .fold import LITERALS, literal
 from .fold_arithmetic import compare, evaluate
-from .fold_operands import LITERALS, literal
 
 
 @rule(exact, producer=LITERALS)
@@ -255,3 +254,12 @@ def _carrying_less(op: WhileOp, left: Mapping[int, ir.Value]) -> list[ir.Value]:
     for region in made.regions:
         drop_arguments(region.blocks[0], left)
     return spread(op, {**left, **dict(zip(kept, made.results, strict=True))})
+
+
+@rule(exact)
+def sort_of_one(op: SortOp) -> Sequence[ir.Value] | None:
+    """sort(x) -> x, along an extent of 0 or 1."""
+    shape = static_shape(*op.inputs, *op.results)
+    if shape is None or op.dimension is None or shape[op.dimension.value] > 1:
+        return None
+    return list(op.inputs)

@@ -6,17 +6,29 @@ import math
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import BitcastConvertOp, ConvertOp, ReducePrecisionOp, SelectOp
+from jaxlib.mlir.dialects.stablehlo import (
+    BitcastConvertOp,
+    ConvertOp,
+    ReducePrecisionOp,
+)
 
 from jxc.ir import build
-from jxc.ir.values import SPLATS, as_result, element_type, splat_of, static_shape
+from jxc.ir.values import (
+    SPLATS,
+    as_result,
+    element_type,
+    splat_of,
+    static_shape,
+)
 from jxc.rewrite import exact, rule
-
-from .._shared.elementwise import is_used_once
 
 # Bits that a float type holds exactly, and the types whose every value it holds.
 _PRECISION = {"bf16": 8, "f16": 11, "f32": 24, "f64": 53}
+
+
 _SMALL = frozenset({"f8E4M3", "f8E4M3FN", "f8E4M3B11FNUZ", "f8E4M3FNUZ", "f8E5M2", "f8E5M2FNUZ"})
+
+
 _HOLDS = {"f32": _SMALL | {"bf16", "f16"}, "f64": _SMALL | {"bf16", "f16", "f32"}}
 
 
@@ -94,22 +106,6 @@ def _has(element: ir.Type, number: float) -> bool:
     return found == number and math.copysign(1, found) == math.copysign(1, number)
 
 
-@rule(exact, producer=SelectOp)
-def convert_of_select(op: ConvertOp) -> ir.Value | None:
-    """convert(select(p, dense<c>, dense<d>)) -> select(p, dense<c>, dense<d>), having both."""
-    match op.operand.owner:
-        case SelectOp(pred=p, on_true=x, on_false=y) if is_used_once(op.operand):
-            numbers = splat_of(x), splat_of(y)
-            if static_shape(op.result) is None:
-                return None
-            element = element_type(op.result)
-            if not all(n is not None and math.isfinite(n) and _has(element, n) for n in numbers):
-                return None
-            either = [build.splat(n, op.result.type) for n in numbers if n is not None]
-            return stablehlo.select(p, *either, results=[op.result.type])
-    return None
-
-
 # The bits of the exponent and of the mantissa that IEEE 754's formats and bfloat16 write down.
 _FORMATS = {"bf16": (8, 7), "f16": (5, 10), "f32": (8, 23), "f64": (11, 52)}
 
@@ -150,4 +146,13 @@ def bitcast_by_way(op: BitcastConvertOp) -> ir.Value | None:
 def _width(element: ir.Type) -> int | None:
     if isinstance(element, ir.IntegerType | ir.FloatType):
         return element.width
+    return None
+
+
+@rule(exact, producer=BitcastConvertOp)
+def bitcast_of_bitcast(op: BitcastConvertOp) -> ir.Value | None:
+    """bitcast_convert(bitcast_convert(x)) -> x, back to the type of x."""
+    match op.operand.owner:
+        case BitcastConvertOp(operand=x):
+            return as_result(x, op)
     return None

@@ -173,54 +173,6 @@ def _cuts_of_operands(
     return taken
 
 
-@rule(exact, producer=BroadcastInDimOp)
-def dot_of_broadcast(op: DotGeneralOp) -> ir.Value | None:
-    """dot_general(x, broadcast_in_dim(y)) -> dot_general(x, y), where y repeats along a batch.
-
-    The batch is a dimension of x alone then; the result must keep the order of its dimensions.
-    """
-    sides = _sides_of(op)
-    if not sides[0].batch or numeric_shape(op.lhs, op.rhs, op.result) is None:
-        return None
-    for i, value in enumerate((op.lhs, op.rhs)):
-        match value.owner:
-            case BroadcastInDimOp(operand=y, broadcast_dimensions=dims):
-                repeated = [dim for dim in sides[i].batch if dim not in dims]
-                if repeated and _keeps_order(op, i, repeated):
-                    return _without(op, i, y, list(dims), repeated)
-    return None
-
-
-def _keeps_order(op: DotGeneralOp, i: int, repeated: Sequence[int]) -> bool:
-    """Whether the result has its dimensions in the same order once `repeated` are no batch."""
-    sides, other = _sides_of(op), 1 - i
-    freed = [sides[other].batch[sides[i].batch.index(dim)] for dim in repeated]
-    batch = [dim for dim in sides[other].batch if dim not in freed]
-    ranks = [len(shape_of(value)) for value in (op.lhs, op.rhs)]
-    own, others = sides[i].free(ranks[i]), sides[other].free(ranks[other])
-    if [*batch, *freed] != list(sides[other].batch) or (i == 0 and own):
-        return False
-    return [*freed, *others] == sorted([*freed, *others])
-
-
-def _without(
-    op: DotGeneralOp, i: int, y: ir.Value, dims: list[int], repeated: Sequence[int]
-) -> ir.Value:
-    """The product, its operand i being `y` broadcast to all dimensions but `repeated`."""
-    values, sides = [op.lhs, op.rhs], list(_sides_of(op))
-    pairs = [
-        (mine, theirs)
-        for mine, theirs in zip(sides[i].batch, sides[1 - i].batch, strict=True)
-        if mine not in repeated
-    ]
-    narrow, places = _left_out(shape_of(values[i]), repeated)
-    values[i] = build.broadcast(y, narrow, [places[dim] for dim in dims])
-    own = Side(tuple(mine for mine, _ in pairs), sides[i].summed)
-    sides[i] = own.renumbered(places)
-    sides[1 - i] = Side(tuple(theirs for _, theirs in pairs), sides[1 - i].summed)
-    return _dot(op, values, sides, op.result.type)
-
-
 def _left_out(shape: Sequence[int], dims: Sequence[int]) -> tuple[list[int], list[int]]:
     """The shape without `dims`, and where the other dimensions are then."""
     kept = [dim for dim in range(len(shape)) if dim not in dims]

@@ -11,18 +11,14 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import (
     BroadcastInDimOp,
-    ClampOp,
     ConcatenateOp,
     DynamicSliceOp,
     DynamicUpdateSliceOp,
     IotaOp,
-    MaxOp,
-    MinOp,
-    SliceOp,
 )
 
 from jxc.ir import build
-from jxc.ir.bounds import bounds_of, type_bounds
+from jxc.ir.bounds import bounds_of
 from jxc.ir.values import (
     SPLATS,
     as_result,
@@ -34,8 +30,6 @@ from jxc.ir.values import (
     static_shape,
 )
 from jxc.rewrite import exact, rule
-
-from .slice import Cut, cuts_of, take
 
 
 def is_same_place(starts: Sequence[ir.Value], others: Sequence[ir.Value]) -> bool:
@@ -114,33 +108,6 @@ def dynamic_slice_of_update(op: DynamicSliceOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, producer=DynamicUpdateSliceOp)
-def slice_of_update(op: SliceOp) -> ir.Value | None:
-    """slice(dynamic_update_slice(x, u, constants)) -> slice(u) within it, slice(x) beside it."""
-    match op.operand.owner:
-        case DynamicUpdateSliceOp(operand=x, update=u, start_indices=starts):
-            cuts, shape = cuts_of(op), static_shape(x, u)
-            if cuts is None or shape is None or 0 in shape_of(u):
-                return None
-            sizes = shape_of(u)
-            room = [extent - size for extent, size in zip(shape, sizes, strict=True)]
-            places = [_at(start, most) for start, most in zip(starts, room, strict=True)]
-            for place, cut, size in zip(places, cuts, sizes, strict=True):
-                if place is not None and (cut.last < place or place + size <= cut.first):
-                    return take(x, cuts)
-            own = [_within(*each) for each in zip(cuts, places, sizes, strict=True)]
-            inner = [cut for cut in own if cut is not None]
-            return take(u, inner) if len(inner) == len(own) else None
-    return None
-
-
-def _within(cut: Cut, place: int | None, size: int) -> Cut | None:
-    """The cut of an update at `place` that takes the same; None if it takes anything else."""
-    if place is None or cut.first < place or place + size <= cut.last:
-        return None
-    return Cut(cut.first - place, cut.last - place, cut.step)
-
-
 @rule(exact, producer=SPLATS)
 def dynamic_slice_of_splat(op: DynamicSliceOp) -> ir.Value | None:
     """dynamic_slice(dense<c>) -> dense<c>."""
@@ -203,49 +170,6 @@ def dynamic_slice_of_dynamic_slice(op: DynamicSliceOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, producer=SliceOp, partitioned=False)
-def dynamic_slice_of_slice(op: DynamicSliceOp) -> ir.Value | None:
-    """dynamic_slice(slice(x)) -> dynamic_slice(x), no dimension being cut by both, no strides."""
-    match op.operand.owner:
-        case SliceOp(operand=x) as producer:
-            return _taken_at_once(op, x, op.start_indices, cuts_of(producer), op.operand)
-    return None
-
-
-@rule(exact, producer=DynamicSliceOp, partitioned=False)
-def slice_of_dynamic_slice(op: SliceOp) -> ir.Value | None:
-    """slice(dynamic_slice(x)) -> dynamic_slice(x), no dimension being cut by both, no strides."""
-    match op.operand.owner:
-        case DynamicSliceOp(operand=x, start_indices=starts):
-            return _taken_at_once(op, x, starts, cuts_of(op), op.result)
-    return None
-
-
-def _taken_at_once(
-    op: DynamicSliceOp | SliceOp,
-    x: ir.Value,
-    starts: Sequence[ir.Value],
-    cuts: Sequence[Cut] | None,
-    sliced: ir.Value,
-) -> ir.Value | None:
-    """One dynamic slice in place of a slice, which makes `cuts` and gives `sliced`, and another."""
-    shape = static_shape(x, op.operand, op.result)
-    if cuts is None or not shape or any(cut.step != 1 for cut in cuts):
-        return None
-    places: list[int | None] = []
-    middle, last = shape_of(op.operand), shape_of(op.result)
-    for cut, size, *sizes in zip(cuts, shape_of(sliced), shape, middle, last, strict=True):
-        if sizes[1] not in (sizes[0], sizes[2]):
-            return None
-        is_cut = size != (sizes[1] if sliced == op.result else sizes[0])
-        places.append(cut.first if is_cut else None)
-    kind, element = type_bounds(element_type(starts[0])), element_type(starts[0])
-    if kind is None or any(place is not None and place > kind.high for place in places):
-        return None
-    pairs = zip(places, starts, strict=True)
-    return _taken(op, x, [start if n is None else build.scalar(n, element) for n, start in pairs])
-
-
 @rule(exact, producer=ConcatenateOp)
 def dynamic_slice_of_concatenate(op: DynamicSliceOp) -> ir.Value | None:
     """dynamic_slice(concatenate(x, y), i) -> dynamic_slice(x, i), if it never reaches y."""
@@ -258,39 +182,3 @@ def dynamic_slice_of_concatenate(op: DynamicSliceOp) -> ir.Value | None:
                 return None
             return _taken(op, x, op.start_indices)
     return None
-
-
-@rule(exact, producer=(ClampOp, MaxOp, MinOp))
-def start_of_clamp(op: DynamicSliceOp | DynamicUpdateSliceOp) -> ir.Value | None:
-    """dynamic_slice(x, clamp(0, i, most)) -> dynamic_slice(x, i), which clamps to that or less.
-
-    Also max(i, 0), min(i, most), and the starts of a dynamic_update_slice.
-    """
-    sizes = shape_of(op.result if isinstance(op, DynamicSliceOp) else op.update)
-    shape = static_shape(op.operand)
-    if shape is None or any(size < 0 for size in sizes):
-        return None
-    room = [extent - size for extent, size in zip(shape, sizes, strict=True)]
-    starts = [unclamped(x, most) for x, most in zip(op.start_indices, room, strict=True)]
-    if starts == list(op.start_indices):
-        return None
-    if isinstance(op, DynamicSliceOp):
-        return _taken(op, op.operand, starts)
-    return _updated(op, op.operand, starts)
-
-
-def unclamped(start: ir.Value, most: int) -> ir.Value:
-    """What `start` clamps, if no more than clamping it to 0 and `most` would."""
-    match start.owner:
-        case ClampOp(min=low, operand=x, max=high):
-            least, greatest = splat_of(low), splat_of(high)
-            if least is not None and greatest is not None and least <= 0 and greatest >= most:
-                return x
-        case MaxOp(lhs=x, rhs=y) | MinOp(lhs=x, rhs=y) as op:
-            for value, other in ((x, y), (y, x)):
-                number = splat_of(other)
-                if number is None or splat_of(value) is not None:
-                    continue
-                if number <= 0 if isinstance(op, MaxOp) else number >= most:
-                    return value
-    return start

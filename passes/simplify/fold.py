@@ -1,11 +1,8 @@
-"""Elementwise ops on constants, evaluated: exactly, as StableHLO defines them.
-
-Not folded: transcendental functions, whose last bit differs between a host's library and XLA's own
-code; integers divided by zero; conversions that StableHLO leaves to the implementation.
-"""
+"""FO"""
 
 from __future__ import annotations
 
+import math
 from typing import TypeAlias
 
 import numpy as np
@@ -15,15 +12,18 @@ from jaxlib.mlir.dialects.stablehlo import (
     AddOp,
     AndOp,
     BitcastConvertOp,
+    BroadcastInDimOp,
     CeilOp,
     ClampOp,
     ClzOp,
     CompareOp,
     ComplexOp,
+    ConstantOp,
     ConvertOp,
     DivOp,
     FloorOp,
     ImagOp,
+    IotaOp,
     IsFiniteOp,
     MaxOp,
     MinOp,
@@ -46,14 +46,111 @@ from jaxlib.mlir.dialects.stablehlo import (
     XorOp,
 )
 
+from jxc.cost import thresholds
 from jxc.ir import build
+from jxc.ir.constants import array_of
 from jxc.ir.dtypes import numpy_dtype
-from jxc.ir.values import direction_of, element_type, shape_of
+from jxc.ir.values import direction_of, element_type, shape_of, splat_attr, static_shape, users
 from jxc.rewrite import exact, rule
 
-from .fold_arithmetic import compare, evaluate
-from .fold_conversion import converted, joined
-from .fold_operands import LITERALS, literals
+from .fold_arithmetic import compare, converted, evaluate, joined
+
+LITERALS = (ConstantOp, BroadcastInDimOp, IotaOp)
+"""The kinds of op whose result may be known: what rules that fold look for."""
+
+
+def literals(op: ir.OpView) -> list[np.ndarray] | None:
+    """The operands of an elementwise op as arrays, where each has known elements.
+
+    Splats come with rank 0, whatever their type; the others have the shape of the result. Known are
+    constants, broadcasts of them, and numbered positions (iota). None unless all are splats or one
+    is a constant of the result's shape: what is written out takes the place of one such.
+    """
+    if not all(map(_is_known, op.operands)) or not is_plain(op.results[0]):
+        return None
+    if any(splat_attr(value) is None for value in op.operands) and not may_fold(op):
+        return None
+    arrays = [literal(value) for value in op.operands]
+    found = [array for array in arrays if array is not None]
+    return found if len(found) == len(arrays) else None
+
+
+def _is_known(value: ir.Value) -> bool:
+    op = value.owner
+    if isinstance(op, BroadcastInDimOp):
+        op = op.operand.owner
+    return isinstance(op, (ConstantOp, IotaOp))
+
+
+def is_plain(value: ir.Value) -> bool:
+    """Whether a value's type says its extents, all static, and its elements, and nothing else."""
+    kind = value.type
+    if not isinstance(kind, ir.RankedTensorType) or static_shape(value) is None:
+        return False
+    return ir.RankedTensorType(kind).encoding is None
+
+
+def may_fold(op: ir.OpView) -> bool:
+    """Whether the result may be written out as a constant that is no splat.
+
+    Constants that die with the op make room for as many elements.
+    """
+    size = math.prod(shape_of(op.results[0]))
+    dense = [value for value in op.operands if _is_dense(value)]
+    if size <= thresholds.FOLDED_FREELY:
+        return bool(dense)
+    freed = sum(math.prod(shape_of(v)) for v in dense if len(users(v)) == 1)
+    return size <= min(freed, thresholds.FOLDED_ELEMENTS)
+
+
+def _is_dense(value: ir.Value) -> bool:
+    return isinstance(value.owner, ConstantOp) and splat_attr(value) is None
+
+
+def literal(value: ir.Value) -> np.ndarray | None:
+    """The elements of a constant, a broadcast of one or an iota; of rank 0 for a splat."""
+    op = value.owner
+    if isinstance(op, BroadcastInDimOp) and is_plain(value):
+        array = literal(op.operand)
+        if array is None or not array.ndim:
+            return array
+        dims = list(op.broadcast_dimensions)
+        return expanded(array, shape_of(value), dims) if _is_small(value) else None
+    if isinstance(op, IotaOp) and is_plain(value) and _is_small(value):
+        return _positions(op)
+    return _elements(value) if isinstance(op, ConstantOp) else None
+
+
+def _is_small(value: ir.Value) -> bool:
+    return math.prod(shape_of(value)) <= thresholds.FOLDED_ELEMENTS
+
+
+def _elements(value: ir.Value) -> np.ndarray | None:
+    element = ir.RankedTensorType(value.type).element_type
+    if isinstance(element, ir.ComplexType) and not _is_small(value):
+        return None  # these are read one by one
+    array = array_of(value)
+    if array is not None and array.size and (array.size == 1 or not any(array.strides)):
+        return array[tuple(slice(1) for _ in array.shape)].reshape(())
+    return array if _is_small(value) else None
+
+
+def _positions(op: IotaOp) -> np.ndarray | None:
+    shape, dim = shape_of(op.result), op.iota_dimension.value
+    dtype = numpy_dtype(ir.RankedTensorType(op.result.type).element_type)
+    if dtype is None or dtype.kind not in "iu" or shape[dim] > np.iinfo(dtype).max:
+        return None  # floats round, and small integers wrap around
+    along = [extent if i == dim else 1 for i, extent in enumerate(shape)]
+    return np.broadcast_to(np.arange(shape[dim]).astype(dtype).reshape(along), shape)
+
+
+def expanded(array: np.ndarray, shape: tuple[int, ...], dims: list[int]) -> np.ndarray:
+    """`broadcast_in_dim`: dimension i of `array` becomes dimension `dims[i]` of the result."""
+    order = sorted(range(len(dims)), key=dims.__getitem__)
+    sizes = {dims[i]: array.shape[i] for i in order}
+    aligned = array.transpose(order).reshape([sizes.get(i, 1) for i in range(len(shape))])
+    return np.broadcast_to(aligned, shape)
+
 
 _OfOne: TypeAlias = (
     AbsOp
@@ -69,6 +166,8 @@ _OfOne: TypeAlias = (
     | SignOp
     | SqrtOp
 )
+
+
 _OfTwo: TypeAlias = (
     AddOp
     | AndOp

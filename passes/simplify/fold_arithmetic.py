@@ -1,21 +1,17 @@
-"""Elementwise ops on numpy arrays as StableHLO defines them: exactly, or not at all.
-
-Floats are computed in float64 and rounded once to their type. For add, subtract, multiply, divide
-and square roots of numbers of p bits that is the correctly rounded result, as float64 has at least
-2p + 2 bits for every p up to that of float32: its own rounding never falls on, or across, the
-middle between two numbers of p bits. Remainders, roundings to integers, the sign, the least and the
-greatest of two are exact in any type that holds the operands.
-"""
+"""FA"""
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
 
+import ml_dtypes
 import numpy as np
 from jaxlib.mlir import ir
 
 _SMALL = ("e4m3fn", "e5m2", "e4m3", "e4m3b11fnuz", "e4m3fnuz", "e5m2fnuz")
+
+
 FLOATS = frozenset(
     ["float16", "bfloat16", "float32", "float64", *(f"float8_{each}" for each in _SMALL)]
 )
@@ -56,6 +52,7 @@ _BOOLEAN: dict[str, Callable[..., np.ndarray]] = {
     "not": np.logical_not,
     "clamp": lambda low, x, high: (x | low) & high,
 }
+
 
 _COMPLEX: dict[str, Callable[..., np.ndarray]] = {
     "add": np.add,
@@ -189,6 +186,7 @@ _FLOAT: dict[str, Callable[..., np.ndarray]] = {
     "sqrt": np.sqrt,
 }
 
+
 _DIRECTIONS: dict[str, Callable[..., np.ndarray]] = {
     "EQ": operator.eq,
     "NE": operator.ne,
@@ -217,3 +215,90 @@ def _in_total_order(x: np.ndarray) -> np.ndarray:
     """Integers in the order of `TOTALORDER`, where -0.0 is before 0.0."""
     bits = np.asarray(x.astype(np.float64)).view(np.int64)
     return bits ^ ((bits >> 63) & np.int64(2**63 - 1))
+
+
+@np.errstate(all="ignore")
+def converted(array: np.ndarray, dtype: np.dtype) -> np.ndarray | None:
+    """The elements as `dtype`; None where that is left to the implementation.
+
+    Left to it are integers out of range, NaN and infinities as integers, and roundings that come
+    out otherwise by way of float32 or float16, as some compilers go.
+    """
+    if dtype.kind == "c":
+        return _to_complex(array, dtype)
+    if array.dtype.kind == "c":
+        return None if dtype.kind == "b" else converted(array.real, dtype)
+    if dtype.kind == "b":
+        return np.asarray(_numbers(array) != 0)
+    if array.dtype.name in FLOATS:
+        wide = array.astype(np.float64)
+        return _to_float(wide, dtype) if dtype.name in FLOATS else _to_integer(wide, dtype)
+    if _is_integer(array.dtype):
+        whole = _numbers(array)
+        return _whole_to_float(whole, dtype) if dtype.name in FLOATS else _in_range(whole, dtype)
+    return None
+
+
+def _to_complex(array: np.ndarray, dtype: np.dtype) -> np.ndarray | None:
+    part = np.dtype(np.float32 if dtype.itemsize == 8 else np.float64)
+    real = converted(array.real if array.dtype.kind == "c" else array, part)
+    imag = converted(array.imag, part) if array.dtype.kind == "c" else np.zeros(array.shape, part)
+    if real is None or imag is None:
+        return None
+    return joined(real, imag)
+
+
+def joined(real: np.ndarray, imag: np.ndarray) -> np.ndarray:
+    """The complex numbers with these parts, bit for bit: `real + 1j * imag` loses infinities."""
+    shape = np.broadcast_shapes(real.shape, imag.shape)
+    both = np.empty(shape, np.complex64 if real.dtype == np.float32 else np.complex128)
+    both.real, both.imag = real, imag
+    return both
+
+
+def _is_integer(dtype: np.dtype) -> bool:
+    return dtype.kind in "iub" or dtype.name.lstrip("u") in ("int2", "int4")
+
+
+def _numbers(array: np.ndarray) -> np.ndarray:
+    """Integers in 64 bits of the same signedness, floats as float64."""
+    if not _is_integer(array.dtype):
+        return array.astype(np.float64)
+    return array.astype(np.uint64 if array.dtype.name.startswith(("u", "bool")) else np.int64)
+
+
+def _to_float(wide: np.ndarray, dtype: np.dtype) -> np.ndarray | None:
+    found = np.asarray(rounded(wide, dtype))
+    back = found.astype(np.float64)
+    is_nan = np.isnan(wide)
+    if (np.isnan(back) != is_nan).any() or ((np.signbit(back) != np.signbit(wide)) & ~is_nan).any():
+        return None
+    ways = [np.float32, np.float16] if dtype.itemsize == 1 else [np.float32]
+    routes = [wide.astype(way).astype(np.float64) for way in ways if dtype.itemsize < 4]
+    same = [((rounded(way, dtype).astype(np.float64) == back) | is_nan).all() for way in routes]
+    return found if all(same) else None
+
+
+def _to_integer(wide: np.ndarray, dtype: np.dtype) -> np.ndarray | None:
+    if not _is_integer(dtype) or not np.isfinite(wide).all():
+        return None
+    whole = np.frompyfunc(int, 1, 1)(np.trunc(wide))
+    return _in_range(np.asarray(whole, object), dtype)
+
+
+def _in_range(whole: np.ndarray, dtype: np.dtype) -> np.ndarray | None:
+    """Integers as others, where all of them are in range."""
+    if not _is_integer(dtype):
+        return None
+    info = ml_dtypes.iinfo(dtype)
+    if not ((whole >= int(info.min)) & (whole <= int(info.max))).all():
+        return None
+    wide = np.dtype(np.uint64 if dtype.name.startswith("u") else np.int64)
+    return whole.astype(wide).astype(dtype)
+
+
+def _whole_to_float(whole: np.ndarray, dtype: np.dtype) -> np.ndarray | None:
+    wide = whole.astype(np.float64)
+    if dtype in (np.float32, np.float64):
+        return whole.astype(dtype)
+    return _to_float(wide, dtype) if (wide.astype(whole.dtype) == whole).all() else None

@@ -31,7 +31,7 @@ from jxc.ir.constants import array_of
 from jxc.ir.values import shape_of
 from jxc.rewrite import exact, rule
 
-from .fold_operands import expanded, is_plain, may_fold
+from .fold import expanded, is_plain, may_fold
 
 
 def _folded(op: ir.OpView, compute: Callable[..., np.ndarray]) -> ir.Value | None:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import AndOp, CompareOp, NotOp, OrOp, RemOp, SignOp
+from jaxlib.mlir.dialects.stablehlo import (
+    AndOp,
+    CompareOp,
+    NotOp,
+    OrOp,
+    RemOp,
+    SignOp,
+)
 
 from jxc.ir import build
 from jxc.ir.bounds import bounds_of, type_bounds
@@ -34,6 +41,8 @@ _TRUE_IF = {
     "EQ": frozenset("e"),
     "NE": frozenset("lgu"),
 }
+
+
 _SWAPPED = str.maketrans("lg", "gl")
 
 
@@ -168,4 +177,13 @@ def and_or_repeated(op: AndOp | OrOp) -> ir.Value | None:
             case AndOp(lhs=x, rhs=y) | OrOp(lhs=x, rhs=y) as inner if p in (x, y):
                 if isinstance(inner, AndOp) == isinstance(op, AndOp):
                     return as_result(other, op)
+    return None
+
+
+@rule(exact, producer=NotOp)
+def not_of_not(op: NotOp) -> ir.Value | None:
+    """not(not(x)) -> x."""
+    match op.operand.owner:
+        case NotOp(operand=x):
+            return as_result(x, op)
     return None

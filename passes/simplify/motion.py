@@ -34,8 +34,8 @@ from .._shared.elementwise import (
     with_shape,
 )
 from .broadcast import broadcast_as
+from .rearrange import groups_of, without_ones
 from .reduce import dimensions_before_transpose
-from .reshape import groups_of, without_ones
 
 _Build: TypeAlias = Callable[[], ir.Value]
 

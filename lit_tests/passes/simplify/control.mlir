@@ -452,3 +452,29 @@ func.func @while_unused_not_where_told(%x: tensor<4xf32>, %n: tensor<i8>) -> ten
   }
   return %r#0 : tensor<i8>
 }
+
+// -----
+
+// CHECK-LABEL: func.func @sort_of_one(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<3x1xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<3x1xi32>
+// CHECK-NEXT: return %[[X]], %[[Y]]
+func.func @sort_of_one(%x: tensor<3x1xf32>, %y: tensor<3x1xi32>) -> (tensor<3x1xf32>, tensor<3x1xi32>) {
+  %r:2 = "stablehlo.sort"(%x, %y) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i32>, %d: tensor<i32>):
+    %p = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }) {dimension = 1 : i64, is_stable = true} : (tensor<3x1xf32>, tensor<3x1xi32>) -> (tensor<3x1xf32>, tensor<3x1xi32>)
+  return %r#0, %r#1 : tensor<3x1xf32>, tensor<3x1xi32>
+}
+
+// CHECK-LABEL: func.func @sort_of_one_not_along_others(
+// CHECK: stablehlo.sort
+func.func @sort_of_one_not_along_others(%x: tensor<3x1xf32>) -> tensor<3x1xf32> {
+  %r = "stablehlo.sort"(%x) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %p = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }) {dimension = 0 : i64, is_stable = true} : (tensor<3x1xf32>) -> tensor<3x1xf32>
+  return %r : tensor<3x1xf32>
+}

@@ -124,40 +124,6 @@ func.func @slice_of_dot_not_with_others(%x: tensor<4x8xf32>, %y: tensor<8x12xf32
   return %r, %a : tensor<1x12xf32>, tensor<4x12xf32>
 }
 
-// CHECK-LABEL: func.func @dot_of_broadcast(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x4x8xf32>
-// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<8x3xf32>
-// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.dot_general %[[X]], %[[Y]], contracting_dims = [2] x [0], precision = [DEFAULT, HIGHEST]
-// CHECK-NEXT: return %[[R]]
-func.func @dot_of_broadcast(%x: tensor<2x4x8xf32>, %y: tensor<8x3xf32>) -> tensor<2x4x3xf32> {
-  %a = stablehlo.broadcast_in_dim %y, dims = [1, 2] : (tensor<8x3xf32>) -> tensor<2x8x3xf32>
-  %r = stablehlo.dot_general %x, %a, batching_dims = [0] x [0], contracting_dims = [2] x [1], precision = [DEFAULT, HIGHEST] : (tensor<2x4x8xf32>, tensor<2x8x3xf32>) -> tensor<2x4x3xf32>
-  return %r : tensor<2x4x3xf32>
-}
-
-// CHECK-LABEL: func.func @dot_of_broadcast_along_one_of_two(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<5x2x4x8xf32>
-// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<5x8x3xf32>
-// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.dot_general %[[X]], %[[Y]], batching_dims = [0] x [0], contracting_dims = [3] x [1]
-// CHECK-NEXT: return %[[R]]
-func.func @dot_of_broadcast_along_one_of_two(%x: tensor<5x2x4x8xf32>, %y: tensor<5x8x3xf32>) -> tensor<5x2x4x3xf32> {
-  %a = stablehlo.broadcast_in_dim %y, dims = [0, 2, 3] : (tensor<5x8x3xf32>) -> tensor<5x2x8x3xf32>
-  %r = stablehlo.dot_general %x, %a, batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [2] : (tensor<5x2x4x8xf32>, tensor<5x2x8x3xf32>) -> tensor<5x2x4x3xf32>
-  return %r : tensor<5x2x4x3xf32>
-}
-
-// The result would have the batch after the dimension of x.
-// CHECK-LABEL: func.func @dot_of_broadcast_not_on_the_left(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>
-// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<2x8x3xf32>
-// CHECK: stablehlo.broadcast_in_dim
-// CHECK-NEXT: stablehlo.dot_general
-func.func @dot_of_broadcast_not_on_the_left(%x: tensor<4x8xf32>, %y: tensor<2x8x3xf32>) -> tensor<2x4x3xf32> {
-  %a = stablehlo.broadcast_in_dim %x, dims = [1, 2] : (tensor<4x8xf32>) -> tensor<2x4x8xf32>
-  %r = stablehlo.dot_general %a, %y, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<2x4x8xf32>, tensor<2x8x3xf32>) -> tensor<2x4x3xf32>
-  return %r : tensor<2x4x3xf32>
-}
-
 // CHECK-LABEL: func.func @dot_of_repeated(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<8xf32>

@@ -250,3 +250,268 @@ func.func @abs_of_positive_not_of_a_root(%x: tensor<4xf32>) -> tensor<4xf32> {
   %r = stablehlo.abs %a : tensor<4xf32>
   return %r : tensor<4xf32>
 }
+
+// -----
+
+// CHECK-LABEL: func.func @negate_of_negate(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi32>
+// CHECK-NEXT: return %[[X]]
+func.func @negate_of_negate(%x: tensor<4xi32>) -> tensor<4xi32> {
+  %a = stablehlo.negate %x : tensor<4xi32>
+  %r = stablehlo.negate %a : tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
+// CHECK-LABEL: func.func @negate_once_not(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK: stablehlo.negate
+func.func @negate_once_not(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %r = stablehlo.negate %x : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @not_of_not(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi1>
+// CHECK-NEXT: return %[[X]]
+func.func @not_of_not(%x: tensor<4xi1>) -> tensor<4xi1> {
+  %a = stablehlo.not %x : tensor<4xi1>
+  %r = stablehlo.not %a : tensor<4xi1>
+  return %r : tensor<4xi1>
+}
+
+// CHECK-LABEL: func.func @not_of_negate_not(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi32>
+// CHECK: stablehlo.negate
+// CHECK-NEXT: stablehlo.not
+func.func @not_of_negate_not(%x: tensor<4xi32>) -> tensor<4xi32> {
+  %a = stablehlo.negate %x : tensor<4xi32>
+  %r = stablehlo.not %a : tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
+// CHECK-LABEL: func.func @negate_of_subtract(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xi32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.subtract %[[Y]], %[[X]]
+// CHECK-NEXT: return %[[R]]
+func.func @negate_of_subtract(%x: tensor<4xi32>, %y: tensor<4xi32>) -> tensor<4xi32> {
+  %a = stablehlo.subtract %x, %y : tensor<4xi32>
+  %r = stablehlo.negate %a : tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
+// x - x is 0.0 on both sides, and its negative -0.0.
+// CHECK-LABEL: func.func @negate_of_subtract_not_on_floats(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xf32>
+// CHECK: stablehlo.negate
+func.func @negate_of_subtract_not_on_floats(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.subtract %x, %y : tensor<4xf32>
+  %r = stablehlo.negate %a : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @add_of_negate(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.subtract %[[X]], %[[Y]]
+// CHECK-NEXT: return %[[R]]
+func.func @add_of_negate(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.negate %y : tensor<4xf32>
+  %r = stablehlo.add %a, %x : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// -(x + y) stays: it is not -x - y where both are 0.0.
+// CHECK-LABEL: func.func @add_of_negate_not_outer(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xf32>
+// CHECK: stablehlo.negate
+func.func @add_of_negate_not_outer(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.add %x, %y : tensor<4xf32>
+  %r = stablehlo.negate %a : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @subtract_of_negate(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xcomplex<f32>>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xcomplex<f32>>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.add %[[X]], %[[Y]]
+// CHECK-NEXT: return %[[R]]
+func.func @subtract_of_negate(%x: tensor<4xcomplex<f32>>, %y: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
+  %a = stablehlo.negate %y : tensor<4xcomplex<f32>>
+  %r = stablehlo.subtract %x, %a : tensor<4xcomplex<f32>>
+  return %r : tensor<4xcomplex<f32>>
+}
+
+// (-x) - y is -(x + y) but for the sign of zero.
+// CHECK-LABEL: func.func @subtract_from_negate_not(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xf32>
+// CHECK: stablehlo.subtract
+func.func @subtract_from_negate_not(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.negate %x : tensor<4xf32>
+  %r = stablehlo.subtract %a, %y : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @multiply_of_negates(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.multiply %[[X]], %[[Y]]
+// CHECK-NEXT: return %[[R]]
+func.func @multiply_of_negates(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.negate %x : tensor<4xf32>
+  %b = stablehlo.negate %y : tensor<4xf32>
+  %r = stablehlo.multiply %a, %b : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @multiply_of_one_negate_not(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xf32>
+// CHECK: stablehlo.negate
+func.func @multiply_of_one_negate_not(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.negate %x : tensor<4xf32>
+  %r = stablehlo.multiply %a, %y : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @divide_of_negates(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.divide %[[X]], %[[Y]]
+// CHECK-NEXT: return %[[R]]
+func.func @divide_of_negates(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.negate %x : tensor<4xf32>
+  %b = stablehlo.negate %y : tensor<4xf32>
+  %r = stablehlo.divide %a, %b : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// (-x) / (-1) overflows where x is the least integer, x / 1 does not.
+// CHECK-LABEL: func.func @divide_of_negates_not_on_integers(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xi32>
+// CHECK: stablehlo.divide
+func.func @divide_of_negates_not_on_integers(%x: tensor<4xi32>, %y: tensor<4xi32>) -> tensor<4xi32> {
+  %a = stablehlo.negate %x : tensor<4xi32>
+  %b = stablehlo.negate %y : tensor<4xi32>
+  %r = stablehlo.divide %a, %b : tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
+// CHECK-LABEL: func.func @abs_of_negate(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi8>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.abs %[[X]]
+// CHECK-NEXT: return %[[R]]
+func.func @abs_of_negate(%x: tensor<4xi8>) -> tensor<4xi8> {
+  %a = stablehlo.negate %x : tensor<4xi8>
+  %r = stablehlo.abs %a : tensor<4xi8>
+  return %r : tensor<4xi8>
+}
+
+// CHECK-LABEL: func.func @abs_of_sign_not(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK: stablehlo.sign
+func.func @abs_of_sign_not(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.sign %x : tensor<4xf32>
+  %r = stablehlo.abs %a : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @abs_of_abs(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.abs %[[X]]
+// CHECK-NEXT: return %[[R]]
+func.func @abs_of_abs(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.abs %x : tensor<4xf32>
+  %r = stablehlo.abs %a : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @abs_once_not(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK: stablehlo.abs
+func.func @abs_once_not(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %r = stablehlo.abs %x : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @real_of_complex(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: return %[[X]]
+func.func @real_of_complex(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.complex %x, %y : tensor<4xcomplex<f32>>
+  %r = stablehlo.real %a : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @real_not_of_product(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xcomplex<f32>>
+// CHECK: stablehlo.real
+func.func @real_not_of_product(%x: tensor<4xcomplex<f32>>) -> tensor<4xf32> {
+  %a = stablehlo.multiply %x, %x : tensor<4xcomplex<f32>>
+  %r = stablehlo.real %a : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @imag_of_complex(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: return %[[Y]]
+func.func @imag_of_complex(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.complex %x, %y : tensor<4xcomplex<f32>>
+  %r = stablehlo.imag %a : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @imag_not_of_product(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xcomplex<f32>>
+// CHECK: stablehlo.imag
+func.func @imag_not_of_product(%x: tensor<4xcomplex<f32>>) -> tensor<4xf32> {
+  %a = stablehlo.multiply %x, %x : tensor<4xcomplex<f32>>
+  %r = stablehlo.imag %a : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @complex_of_parts(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xcomplex<f64>>
+// CHECK-NEXT: return %[[X]]
+func.func @complex_of_parts(%x: tensor<4xcomplex<f64>>) -> tensor<4xcomplex<f64>> {
+  %a = stablehlo.real %x : (tensor<4xcomplex<f64>>) -> tensor<4xf64>
+  %b = stablehlo.imag %x : (tensor<4xcomplex<f64>>) -> tensor<4xf64>
+  %r = stablehlo.complex %a, %b : tensor<4xcomplex<f64>>
+  return %r : tensor<4xcomplex<f64>>
+}
+
+// The parts are those of two numbers.
+// CHECK-LABEL: func.func @complex_of_parts_not_of_two(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xcomplex<f32>>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xcomplex<f32>>
+// CHECK: stablehlo.complex
+func.func @complex_of_parts_not_of_two(%x: tensor<4xcomplex<f32>>, %y: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
+  %a = stablehlo.real %x : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
+  %b = stablehlo.imag %y : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
+  %r = stablehlo.complex %a, %b : tensor<4xcomplex<f32>>
+  return %r : tensor<4xcomplex<f32>>
+}
+
+// CHECK-LABEL: func.func @bitcast_of_bitcast(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: return %[[X]]
+func.func @bitcast_of_bitcast(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.bitcast_convert %x : (tensor<4xf32>) -> tensor<4xui32>
+  %r = stablehlo.bitcast_convert %a : (tensor<4xui32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @bitcast_of_bitcast_not_to_another_type(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: stablehlo.bitcast_convert
+func.func @bitcast_of_bitcast_not_to_another_type(%x: tensor<4xf32>) -> tensor<4xi32> {
+  %a = stablehlo.bitcast_convert %x : (tensor<4xf32>) -> tensor<4xui32>
+  %r = stablehlo.bitcast_convert %a : (tensor<4xui32>) -> tensor<4xi32>
+  return %r : tensor<4xi32>
+}

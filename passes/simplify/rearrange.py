@@ -1,0 +1,182 @@
+"""RE"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects.stablehlo import (
+    BroadcastInDimOp,
+    ConcatenateOp,
+    IotaOp,
+    PadOp,
+    ReshapeOp,
+    ReverseOp,
+    SliceOp,
+    TransposeOp,
+)
+
+from jxc.ir import build
+from jxc.ir.values import SPLATS, as_result, is_same_splat, shape_of, splat_attr, static_shape
+from jxc.rewrite import exact, rule
+
+
+def without_ones(shape: Sequence[int]) -> list[int]:
+    """The extents above 1 (and 0), which a reshape between such shapes leaves as they are."""
+    return [extent for extent in shape if extent != 1]
+
+
+def groups_of(left: Sequence[int], right: Sequence[int]) -> Iterator[tuple[slice, slice]]:
+    """The shortest runs of dimensions of two shapes that hold equally many elements, in order.
+
+    A reshape from one shape to the other keeps the elements of each run together. No extent is 0.
+    """
+    i = j = 0
+    while i < len(left) or j < len(right):
+        first, second, mine, theirs = i, j, 1, 1
+        while (first, second) == (i, j) or mine != theirs:
+            if i < len(left) and (mine <= theirs or j == len(right)):
+                mine, i = mine * left[i], i + 1
+            else:
+                theirs, j = theirs * right[j], j + 1
+        yield slice(first, i), slice(second, j)
+
+
+@rule(exact)
+def identity_reshape(op: ReshapeOp) -> ir.Value | None:
+    """reshape(x) -> x, to the shape that x has."""
+    return as_result(op.operand, op)
+
+
+@rule(exact, producer=ReshapeOp)
+def reshape_of_reshape(op: ReshapeOp) -> ir.Value | None:
+    """reshape(reshape(x)) -> reshape(x)."""
+    match op.operand.owner:
+        case ReshapeOp(operand=x):
+            return stablehlo.reshape(op.result.type, x)
+    return None
+
+
+@rule(exact)
+def broadcast_to_reshape(op: BroadcastInDimOp) -> ir.Value | None:
+    """broadcast_in_dim(x) -> reshape(x), where it repeats nothing and keeps all in order."""
+    if without_ones(shape_of(op.operand)) != without_ones(shape_of(op.result)):
+        return None
+    dims = list(op.broadcast_dimensions)
+    if dims != sorted(dims) or static_shape(op.operand, op.result) is None:
+        return None
+    return stablehlo.reshape(op.result.type, op.operand)
+
+
+@rule(exact)
+def transpose_to_reshape(op: TransposeOp) -> ir.Value | None:
+    """transpose(x) -> reshape(x), where only extents of 1 change places."""
+    shape = static_shape(op.operand, op.result)
+    if shape is None:
+        return None
+    moved = [dim for dim in op.permutation if shape[dim] != 1]
+    if moved != sorted(moved):
+        return None
+    return stablehlo.reshape(op.result.type, op.operand)
+
+
+@rule(exact)
+def identity_reverse(op: ReverseOp) -> ir.Value | None:
+    """reverse(x, dims) -> x, where every extent in dims is 1."""
+    shape = shape_of(op.operand)
+    if any(shape[dim] != 1 for dim in op.dimensions):
+        return None
+    return as_result(op.operand, op)
+
+
+@rule(exact, producer=ReverseOp)
+def reverse_of_reverse(op: ReverseOp) -> ir.Value | None:
+    """reverse(reverse(x, d), e) -> reverse(x, those in one of d and e), or x if there are none."""
+    match op.operand.owner:
+        case ReverseOp(operand=x, dimensions=inner):
+            dims = sorted(set(inner) ^ set(op.dimensions))
+            if not dims:
+                return as_result(x, op)
+            return stablehlo.reverse(x, dims, results=[op.result.type])
+    return None
+
+
+@rule(exact, producer=BroadcastInDimOp)
+def reverse_of_broadcast(op: ReverseOp) -> ir.Value | None:
+    """reverse(broadcast_in_dim(x)) -> broadcast_in_dim(reverse(x)), or of x where it repeats."""
+    match op.operand.owner:
+        case BroadcastInDimOp(operand=x, broadcast_dimensions=dims) if static_shape(op.result):
+            sizes = zip(dims, shape_of(x), strict=True)
+            own = [i for i, (dim, size) in enumerate(sizes) if size != 1 and dim in op.dimensions]
+            operand = stablehlo.reverse(x, own) if own else x
+            return stablehlo.broadcast_in_dim(op.result.type, operand, dims)
+    return None
+
+
+@rule(exact)
+def identity_transpose(op: TransposeOp) -> ir.Value | None:
+    """transpose(x, [0, 1, ..]) -> x."""
+    permutation = list(op.permutation)
+    return as_result(op.operand, op) if permutation == sorted(permutation) else None
+
+
+@rule(exact, producer=TransposeOp)
+def transpose_of_transpose(op: TransposeOp) -> ir.Value | None:
+    """transpose(transpose(x, p), q) -> transpose(x, p after q)."""
+    match op.operand.owner:
+        case TransposeOp(operand=x, permutation=inner):
+            composed = [inner[dim] for dim in op.permutation]
+            return stablehlo.transpose(x, composed, results=[op.result.type])
+    return None
+
+
+@rule(exact, producer=BroadcastInDimOp)
+def transpose_of_broadcast(op: TransposeOp) -> ir.Value | None:
+    """transpose(broadcast_in_dim(x, dims), p) -> broadcast_in_dim(x, where p takes dims)."""
+    match op.operand.owner:
+        case BroadcastInDimOp(operand=x, broadcast_dimensions=dims) if static_shape(op.result):
+            place = {dim: i for i, dim in enumerate(op.permutation)}
+            return stablehlo.broadcast_in_dim(op.result.type, x, [place[dim] for dim in dims])
+    return None
+
+
+@rule(exact, producer=IotaOp)
+def transpose_of_iota(op: TransposeOp) -> ir.Value | None:
+    """transpose(iota(d), p) -> iota(where p takes d)."""
+    match op.operand.owner:
+        case IotaOp(iota_dimension=dim) if static_shape(op.result):
+            return stablehlo.iota(op.result.type, list(op.permutation).index(dim.value))
+    return None
+
+
+@rule(exact, producer=SPLATS)
+def rearranged_splat(
+    op: BroadcastInDimOp | ReshapeOp | ReverseOp | SliceOp | TransposeOp,
+) -> ir.Value | None:
+    """broadcast_in_dim, reshape, reverse, slice, transpose of dense<c> -> dense<c>."""
+    element = splat_attr(op.operand)
+    if element is None or static_shape(op.result) is None:
+        return None
+    return build.splat(element, op.result.type)
+
+
+@rule(exact, producer=SPLATS)
+def pad_of_splat(op: PadOp) -> ir.Value | None:
+    """pad(dense<c>, c) -> dense<c>, the padding having the same bits."""
+    element = splat_attr(op.operand)
+    if element is None or static_shape(op.result) is None:
+        return None
+    same = is_same_splat(op.operand, op.padding_value)
+    return build.splat(element, op.result.type) if same else None
+
+
+@rule(exact, producer=SPLATS)
+def concatenate_of_splats(op: ConcatenateOp) -> ir.Value | None:
+    """concatenate(dense<c>, dense<c>, ..) -> dense<c>, all with the same bits."""
+    first, element = op.inputs[0], splat_attr(op.inputs[0])
+    if element is None or static_shape(op.result) is None:
+        return None
+    if not all(is_same_splat(first, value) for value in op.inputs):
+        return None
+    return build.splat(element, op.result.type)
