@@ -26,7 +26,7 @@ import pytest
 
 from jxc.hlo import Module, parse_hlo
 from jxc.tools.report.collectives import Collective, Replicated, collectives_of, replicated_arrays
-from jxc.tools.report.collectives_groups import axes_of_groups, axes_of_pairs, parse_groups
+from jxc.tools.report.device_groups import axes_of_groups, axes_of_pairs, parse_groups
 
 PROGRAMS = Path(__file__).parent / "programs"
 MESH = {"data": 2, "model": 4}
@@ -143,7 +143,7 @@ def test_groups_are_read_in_every_form(text: str, groups: tuple[tuple[int, ...],
 
 @pytest.mark.parametrize("text", ["mesh", "[2,2]", "all of them"])
 def test_other_texts_are_no_groups(text: str) -> None:
-    with pytest.raises(ValueError, match="no groups of devices"):
+    with pytest.raises(ValueError, match="not a list of device groups"):
         parse_groups(text, 4)
 
 

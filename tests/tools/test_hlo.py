@@ -9,7 +9,7 @@ import pytest
 
 from jxc.errors import JxcError
 from jxc.hlo import Module, Shape, parse_hlo
-from jxc.hlo.scan import parse_shape, split_top_level
+from jxc.hlo.lexer import parse_shape, split_top_level
 
 PROGRAMS = Path(__file__).parent / "programs"
 TEXTS = sorted([*PROGRAMS.glob("*.hlo"), *PROGRAMS.glob("*/hlo.txt")])

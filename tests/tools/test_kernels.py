@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from jxc.hlo import Module, parse_hlo
-from jxc.tools.report.kernels import Kernel, kernels_of, least_seconds, unfused_neighbours
-from jxc.tools.report.kernels.roofline import peak_of, roofline
+from jxc.hlo.work import Access
+from jxc.tools.report.kernels import Kernel, kernels_of, least_seconds
+from jxc.tools.report.neighbours import unfused_neighbours
+from jxc.tools.report.roofline import peak_of, roofline
 
 PROGRAMS = Path(__file__).parent / "programs"
 
@@ -24,6 +26,8 @@ class Device:
     bandwidth: float = 1e12
     launch_seconds: float = 2e-6
     clock_hz: float | None = 1e9
+    cache_bytes: int = 0
+    cache_bandwidth: float = 0.0
 
 
 DEVICE = Device({"f32": 1e12, "bf16": 4e12, "s8": 8e12})
@@ -168,7 +172,7 @@ def test_a_type_without_a_peak_takes_the_nearest(kind: str, peak: float) -> None
 
 
 def test_a_device_of_which_nothing_is_known_takes_no_time() -> None:
-    found = roofline({"f32": 10}, 10, Device({}, bandwidth=0, launch_seconds=0))
+    found = roofline({"f32": 10}, [Access(10, 5)], Device({}, bandwidth=0, launch_seconds=0))
     assert found.seconds == 0
 
 

@@ -21,9 +21,9 @@ import pytest
 
 from jxc.backend.targets import Device
 from jxc.hlo import parse_hlo
-from jxc.tools.report.memory import Memory, fits, measure_memory
-from jxc.tools.report.memory_assignment import LiveRange, parse_assignment, parse_live_ranges
-from jxc.tools.report.memory_fit import Fit, parse_out_of_memory
+from jxc.tools.report.buffers import LiveRange, parse_assignment, parse_live_ranges
+from jxc.tools.report.fit import Fit, fits, parse_out_of_memory
+from jxc.tools.report.memory import Memory, measure_memory
 
 PROGRAMS = Path(__file__).parent / "programs"
 MIB = 2**20

@@ -16,8 +16,8 @@ from jxc.errors import UsageError
 from jxc.hlo import parse_hlo
 from jxc.hlo.work import executed, totals_of
 from jxc.ir import make_context, read_module
+from jxc.tools.report.budgets import Budgets, Finding, check, check_program
 from jxc.tools.report.memory import measure_memory
-from jxc.tools.report.verdict import Budgets, Finding, check, check_program
 from jxc.units import parse_bytes, parse_count, show_bytes, show_count
 
 PROGRAMS = Path(__file__).parent / "programs"

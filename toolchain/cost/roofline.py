@@ -1,16 +1,23 @@
-"""What bounds every kernel of a CPU: the traffic with main memory, and products of matrices.
+"""What bounds the kernels of a CPU: memory, caches, arithmetic, and starting them.
 
-No rule decides by these: reports draw a machine's roofline with them.
+Reports draw the roofline of this machine with these rates; no rule decides by them.
+`jxc calibrate` measures them. `benchmarks/roofline.py` compares predictions with measurements.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from .formulas import TRANSCENDENTAL
 from .rates import Rate, Rates
 
 BYTE = Rate("memory-byte", "one byte of 64 MiB that are summed up, in ns", 0.037)
+CACHED_BYTE = Rate("cached-byte", "one byte of 1 MiB that a loop reads and writes, in ns", 0.0085)
 PRODUCT = Rate("multiply-add", "one multiply-add in a product of 1024x1024 f32, in ns", 0.0099)
+ELEMENTWISE = Rate("elementwise-flop", "one flop of a fused polynomial on f32, in ns", 0.025)
+FUNCTION = Rate("vectorized-function", "one element of stablehlo.exponential on f32, in ns", 0.7)
+SCALAR_FUNCTION = Rate("scalar-function", "one element of stablehlo.power on f32, in ns", 5.0)
+LAUNCH = Rate("kernel-launch", "one kernel of a chain of products of 8x8, in ns", 400.0)
 
 
 def bandwidth(rates: Rates) -> float:
@@ -18,11 +25,26 @@ def bandwidth(rates: Rates) -> float:
     return 1e9 / rates[BYTE]
 
 
+def cache_bandwidth(rates: Rates) -> float:
+    """Bytes per second of the last cache, read and written ones together."""
+    return 1e9 / rates[CACHED_BYTE]
+
+
+def launch_seconds(rates: Rates) -> float:
+    """What starting a kernel costs, one that is not compiled into its caller."""
+    return 1e-9 * rates[LAUNCH]
+
+
 def peak_flops(rates: Rates) -> Mapping[str, float]:
-    """Operations per second by HLO element type, a multiply-add counting as two."""
-    single = 2e9 / rates[PRODUCT]
-    return {"f32": single, "f64": single / 2}  # vectors hold half as many
+    """Flops per second by the rates of `jxc.hlo.work.Flops.by_type`.
 
-
-LAUNCH_SECONDS = 1e-6
-"""What XLA:CPU takes to start a kernel: fusions of nothing to do gave 0.5 to 2 microseconds."""
+    A vector register holds half as many f64 as f32.
+    """
+    single = {
+        "": 2e9 / rates[PRODUCT],
+        "elementwise-": 1e9 / rates[ELEMENTWISE],
+        "function-": TRANSCENDENTAL * 1e9 / rates[FUNCTION],
+        "scalar-function-": TRANSCENDENTAL * 1e9 / rates[SCALAR_FUNCTION],
+    }
+    found = {f"{kind}f32": rate for kind, rate in single.items()}
+    return found | {f"{kind}f64": rate / 2 for kind, rate in single.items()}

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ..errors import JxcError
 from .frames import Frames, op_name_of
-from .scan import attributes_of, split_top_level, take_shape, without_comments
+from .lexer import attributes_of, split_top_level, take_shape, without_comments
 from .values import Computation, Instruction, Module
 
 _TABLE = re.compile(r"[A-Z]\w*$")

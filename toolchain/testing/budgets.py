@@ -13,9 +13,9 @@ from ..backend.targets import find_target
 from ..errors import JxcError, UsageError, did_you_mean
 from ..ir import count_ops
 from ..pipeline import PipelineLike
+from ..tools.report.budgets import Budgets, check
 from ..tools.report.forbidden import ELEMENT_TYPES, is_op, parse_words
 from ..tools.report.report import Compiled, read_optimised
-from ..tools.report.verdict import Budgets, check
 from ..units import parse_bytes, parse_count, show_bytes, show_count
 
 

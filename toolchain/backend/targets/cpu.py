@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -45,10 +47,21 @@ def _device() -> Device:
         bandwidth=roofline.bandwidth(rates),
         peak_flops=MappingProxyType(roofline.peak_flops(rates)),
         clock_hz=None,
-        launch_seconds=roofline.LAUNCH_SECONDS,
+        launch_seconds=roofline.launch_seconds(rates),
         source=rates.source or "shipped figures: `jxc calibrate` measures this machine",
         settings=MappingProxyType({}),
+        cache_bytes=_cache_bytes(),
+        cache_bandwidth=roofline.cache_bandwidth(rates),
     )
+
+
+def _cache_bytes() -> int:
+    """The size of the largest cache of a core, as Linux lists it; 8 MiB where it does not."""
+    found = []
+    for file in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size"):
+        with contextlib.suppress(OSError, ValueError):
+            found.append(int(file.read_text().strip().removesuffix("K")) * 1024)
+    return max(found, default=8 * 1024**2)
 
 
 def _memory() -> int:

@@ -24,6 +24,9 @@ class Device:
         peak_flops: operations per second by HLO element type, a multiply-add counting as two.
         clock_hz: of the compiler's cycle estimates; None where it makes none, or nobody knows.
         launch_seconds: what starting a kernel costs.
+        cache_bytes: of the last cache before main memory; 0 where there is none.
+        cache_bandwidth: of that cache, bytes per second; 0.0 where it is not published: then
+            reports count all traffic for main memory.
         source: where the figures are from.
         settings: what only its compiler needs.
     """
@@ -38,6 +41,8 @@ class Device:
     launch_seconds: float
     source: str
     settings: Mapping[str, Any] = field(hash=False, repr=False)
+    cache_bytes: int = 0
+    cache_bandwidth: float = 0.0
 
 
 def device_names(kind: str) -> list[str]:
@@ -61,6 +66,8 @@ def known_device(kind: str, name: str) -> Device | None:
         float(told["launch_seconds"]),
         told["source"],
         MappingProxyType(told.get("settings", {})),
+        int(told.get("cache_bytes", 0)),
+        float(told.get("cache_bandwidth", 0.0)),
     )
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from ...errors import JxcError
 from ...files import write_json
+from ...tools.report.budgets import Budgets, Finding, check, check_program
 from ...tools.report.report import Compiled, Refused, Report, report
-from ...tools.report.verdict import Budgets, Finding, check, check_program
 from .host import xla_options
 from .job import Job
 

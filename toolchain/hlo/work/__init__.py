@@ -18,15 +18,18 @@ from .flops import (
     target_of,
 )
 from .libraries import is_library
+from .reuse import Access, accesses_of
 from .traffic import Traffic, produced, reads_of, traffic_of
 from .trips import stated_trips
 
 __all__ = [
     "COLLECTIVES",
+    "Access",
     "Executed",
     "Flops",
     "Totals",
     "Traffic",
+    "accesses_of",
     "base_opcode",
     "executed",
     "flops_of",

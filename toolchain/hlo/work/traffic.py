@@ -51,7 +51,7 @@ def traffic_of(instruction: Instruction) -> Traffic:
     if is_free(instruction) or is_control(instruction):
         return Traffic()
     reads = [(operand.shape, size) for operand, size in reads_of(instruction)]
-    writes = list(_writes(instruction))
+    writes = list(writes_of(instruction))
     moved = [*reads, *writes]
     return Traffic(
         sum(size for _, size in reads),
@@ -197,7 +197,7 @@ def _renamed(value: Instruction) -> Instruction:
     return value
 
 
-def _writes(instruction: Instruction) -> Iterator[tuple[Shape, int]]:
+def writes_of(instruction: Instruction) -> Iterator[tuple[Shape, int]]:
     """For each array of the result: its shape and how many bytes of it are written."""
     leaves = list(produced(instruction).leaves)
     if instruction.opcode == "custom-call" and len(leaves) > 1:

@@ -11,7 +11,7 @@ MIN_WIDENED_BYTES = 1 << 16
 MIN_OUTPUT_BYTES = 1 << 16
 """Bytes of an output that carries no information; it is written at each call."""
 
-MIN_TIME_SHARE = 0.02
+MIN_TIME_SHARE = 0.005
 """Share of the program's time by the roofline."""
 
 MIN_GATHER_TIME_SHARE = 0.01

@@ -1,4 +1,8 @@
-"""What a program sends between devices, and which arrays every device has whole."""
+"""What a program sends between devices, and which arrays every device has whole.
+
+A collective's payload is one device's data. `device_groups` says which devices exchange it, and
+along which axes of the mesh they are. The bytes on the wire are those of a ring algorithm.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,18 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from jaxlib.mlir import ir
+
+from ...cost.flops import bytes_of
 from ...hlo import Instruction, Module, Shape, SourceLine
 from ...hlo.work import Executed, executed
+from ...ir import argument_names, functions
 from ...units import show_bytes
-from .collectives_groups import Groups, axes_of_groups, axes_of_pairs, parse_groups
-from .memory_origin import Origins
+from .device_groups import Groups, axes_of_groups, axes_of_pairs, parse_groups
+from .origins import Origins
 
 _REDUCED_SLICE = "all-reduce-scatter"
-"""How the TPU compiler calls the fusion that it makes of a reduce-scatter."""
+"""The TPU compiler's name for the fusion that it makes of a reduce-scatter."""
 
 KINDS = (
     "all-reduce",
@@ -26,7 +34,7 @@ KINDS = (
     "collective-broadcast",
     "send",
 )
-"""HLO's opcodes of what sends data to other devices; a `recv` is the other end of a `send`."""
+"""HLO's opcodes that send data to other devices; a `recv` is the other end of a `send`."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +46,11 @@ class Collective:
         instruction: its name in the HLO text.
         payload: bytes of one device's data: of what is reduced, permuted or exchanged, and of the
             whole that is gathered or scattered.
-        group_size: how many devices take part with one another.
-        axes: of the mesh, along which they lie; None without a mesh, or where the groups are not
-            whole axes of it.
+        group_size: how many devices exchange data with one another.
+        axes: those of the mesh along which these devices are; None without a mesh, or where the
+            groups are not whole axes of it.
         times: how often it runs.
-        assumed: whether it stands in a loop of unknown length, taken to turn once.
+        assumed: whether it is in a loop of unknown trip count, which is taken to be 1.
         op_name: the traced op that it comes from.
         place: the line of Python.
     """
@@ -59,7 +67,7 @@ class Collective:
 
     @property
     def wire(self) -> float:
-        """Bytes that each device sends in one run, an estimate: of a ring, n being the group size.
+        """Bytes that each device sends in one run, by a ring algorithm over n devices:
 
         2(n-1)/n of the payload for an all-reduce (a reduce-scatter and an all-gather), (n-1)/n for
         an all-gather, a reduce-scatter and an all-to-all, the payload for the rest.
@@ -79,7 +87,7 @@ class Collective:
         return f"{self.kind} of {size}{over}{where} ({self.op_name or self.instruction})"
 
     def as_json(self) -> dict[str, Any]:
-        """The same; `bytes` and `wire_bytes` are of one run."""
+        """As an object for `--json`; `bytes` and `wire_bytes` are of one run."""
         return {
             "kind": self.kind,
             "instruction": self.instruction,
@@ -100,12 +108,12 @@ def collectives_of(
     mesh: Mapping[str, int] | None = None,
     runs: Sequence[Executed] | None = None,
 ) -> list[Collective]:
-    """Every collective that runs, what sends the most first; those inside fusions included.
+    """Every collective that runs, the one that sends the most first; also those in fusions.
 
     Args:
         module: the optimised HLO of one device.
         mesh: the size of each axis, the slowest first, to name the axes by.
-        runs: what `executed` says of the module, if that is known already.
+        runs: the result of `executed`, if it is known already.
     """
     origins = Origins(module)
     found = [
@@ -147,7 +155,7 @@ def _collective(
     groups = _groups(instruction, devices)
     is_whole = mesh is not None and prod(mesh.values()) == devices
     axes = _axes(kind, groups, mesh) if mesh and is_whole else None
-    op_name, place = _told(instruction, run.instruction, origins)
+    op_name, place = _origin_of(instruction, run.instruction, origins)
     return Collective(
         kind,
         instruction.name,
@@ -161,19 +169,19 @@ def _collective(
     )
 
 
-def _told(
+def _origin_of(
     instruction: Instruction, launched: Instruction, origins: Origins
 ) -> tuple[str, SourceLine | None]:
     """Op name and line: its own, its fusion's, or those of the largest array that it sends.
 
-    XLA joins small collectives into one that has neither.
+    XLA combines small collectives into one that has neither.
     """
     op_name, place = instruction.op_name or launched.op_name, instruction.place or launched.place
     if place is not None or not launched.operands:
         return op_name, place
     largest = max(launched.operands, key=lambda operand: operand.shape.bytes)
     writer = origins.writer(largest.name, ())
-    sent, where = origins.told(writer) if writer else ("", None)
+    sent, where = origins.name_and_line(writer) if writer else ("", None)
     return op_name or sent, where
 
 
@@ -184,7 +192,7 @@ def _groups(instruction: Instruction, devices: int) -> Groups:
 
 
 def _payload(kind: str, instruction: Instruction, groups: Groups) -> int:
-    """See `Collective.payload`. A permute may name where to put the result behind the data."""
+    """See `Collective.payload`. A permute may have a second operand for its result."""
     operands = instruction.operands
     if kind in ("collective-permute", "ragged-all-to-all", "send"):
         operands = operands[:1]
@@ -238,7 +246,7 @@ class Replicated:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """The same, with the bytes that splitting would save."""
+        """As an object for `--json`."""
         return {
             "name": self.name,
             "kind": self.kind,
@@ -279,3 +287,11 @@ def _whole(
     for (name, size), shape in zip(wholes, shapes, strict=True):
         if devices > 1 and shape.elements > 1 and shape.bytes == size:
             yield Replicated(name, kind, size, devices)
+
+
+def global_arguments(module: ir.Module) -> list[tuple[str, int]]:
+    """The name and the bytes of each argument of @main, before it is split over devices."""
+    main = functions(module)["main"]
+    arguments = main.regions[0].blocks[0].arguments
+    sizes = [bytes_of(argument.type) for argument in arguments]
+    return list(zip(argument_names(main), sizes, strict=True))

@@ -1,4 +1,9 @@
-"""How much memory a compiled program takes on each device, and what takes it."""
+"""How much memory a compiled program takes on each device, and what takes it.
+
+XLA's own count gives the sizes of arguments, outputs and temporaries; the dumps of its buffer
+assignment (`buffers`) give the buffers; the optimized HLO gives the line of Python that wrote each
+(`origins`). `peak_bytes` is the one definition of a program's peak memory.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +12,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...backend.targets.device import Device
 from ...hlo import Module, SourceLine
 from ...units import show_bytes
-from .memory_assignment import Allocation, Value, parse_assignment, parse_live_ranges
-from .memory_fit import Fit, Refusal
-from .memory_origin import Origins, Part
-from .memory_peak import Ranges, range_of, regions_at_peak
-
-_SHOWN = 3  # buffers that an advice names
-_SMALL = 0.01  # of what is needed: not worth an advice
-_GPU_SHARE = 0.75  # of a GPU's memory, what JAX takes unless XLA_PYTHON_CLIENT_MEM_FRACTION is set
+from .buffers import (
+    Allocation,
+    Ranges,
+    Value,
+    parse_assignment,
+    parse_live_ranges,
+    range_of,
+    regions_at_peak,
+)
+from .origins import Origins, Part
 
 
 @dataclass(frozen=True)
@@ -28,12 +34,12 @@ class Buffer:
         bytes: its size, with the padding of the layout.
         kind: "argument", "output", "temporary" or "constant"; a donated argument that an output
             is written into is an argument.
-        instruction: who wrote the largest value in it: the name in the HLO text.
+        instruction: the name of the instruction that wrote the largest value in it.
         shape: of that value, such as "f32[8,128]"; "tuple" of a table of pointers.
         name: the path of an argument ("params['w']"), else the traced op ("jit(step)/sin");
             empty where neither is known.
         place: the line of Python; None for arguments, and where it is not known.
-        shared_with: the other values in the same bytes, by the name of who wrote them.
+        shared_with: the other values in the same bytes, by the instructions that wrote them.
         is_donated: whether an output takes the memory of this argument.
     """
 
@@ -73,15 +79,14 @@ class Memory:
     Attributes:
         arguments: of the program's arguments.
         outputs: of its outputs.
-        temporaries: of what lives in between: the whole of XLA's arena for it, gaps included.
-        aliases: of outputs that take the memory of a donated argument.
+        temporaries: of intermediate values: the whole of XLA's arena for them, gaps included.
+        aliases: of outputs that are written into a donated argument.
         generated_code: of the program itself; on TPU with its constants.
         constants: of constants that are not in the code as immediates.
-        xla_peak: XLA's own figure for the peak, or None: only the GPU compiler's counts what the
-            others here count. The CPU compiler's leaves out temporaries, the TPU compiler's adds
-            the vector memory. It includes constants.
-        buffers: what is live when the temporaries take the most, the largest first. Each byte is
-            in one of them, so their sum is at most the peak; the rest are gaps.
+        xla_peak: the GPU compiler's own count of the peak, with constants; None for other
+            compilers: the CPU's leaves out temporaries, the TPU's adds the vector memory.
+        buffers: those that are live when the temporaries take the most, the largest first. They
+            do not overlap, so their sum is at most the peak; the rest are gaps.
         constant_buffers: the constants, the largest first.
     """
 
@@ -97,14 +102,14 @@ class Memory:
 
     @property
     def peak(self) -> int:
-        """Arguments, outputs and temporaries, what is shared counted once."""
-        return self.arguments + self.outputs + self.temporaries - self.aliases
+        """Bytes at the peak, see `peak_bytes`."""
+        return peak_bytes(self.arguments, self.outputs, self.temporaries, self.aliases)
 
     @property
     def needed(self) -> int:
-        """The peak, and what stays loaded beside it: the code and the constants.
+        """The peak, and the code and the constants, which stay loaded.
 
-        XLA counts constants as code on TPU and not at all elsewhere, hence the larger one.
+        XLA counts constants as code on TPU and not at all elsewhere, hence the maximum.
         """
         return self.peak + max(self.generated_code, self.constants)
 
@@ -114,18 +119,27 @@ class Memory:
         return self.peak - sum(buffer.bytes for buffer in self.buffers)
 
     def as_json(self) -> dict[str, Any]:
-        """Every figure in bytes, and the buffers."""
+        """All sizes in bytes, and the buffers."""
         names = ("arguments", "outputs", "temporaries", "aliases", "generated_code", "constants")
-        figures = {f"{name}_bytes": getattr(self, name) for name in names}
+        sizes = {f"{name}_bytes": getattr(self, name) for name in names}
         return {
             "peak_bytes": self.peak,
             "needed_bytes": self.needed,
             "xla_peak_bytes": self.xla_peak,
-            **figures,
+            **sizes,
             "gaps_bytes": self.gaps,
             "buffers": [buffer.as_json() for buffer in self.buffers],
             "constant_buffers": [buffer.as_json() for buffer in self.constant_buffers],
         }
+
+
+def peak_bytes(arguments: int, outputs: int, temporaries: int, aliases: int) -> int:
+    """The bytes of arguments, outputs and temporaries, with memory that two share counted once.
+
+    Every command that prints peak memory counts it so. XLA's own peak leaves out temporaries on
+    CPU.
+    """
+    return arguments + outputs + temporaries - aliases
 
 
 def measure_memory(
@@ -135,28 +149,28 @@ def measure_memory(
     module: Module,
     kind: str,
 ) -> Memory:
-    """What a compiled program takes, from what XLA wrote about it.
+    """The memory of a compiled program, from XLA's count and its dumps.
 
     Args:
         assignment: the text of `*-buffer-assignment.txt` in XLA's dump.
-        live_ranges: the text of `*-live-range.txt` beside it.
-        stats: XLA's figures by name, such as "temp_size_in_bytes"; None where compilation ended
-            before it gave any: then they are added up from the assignment.
+        live_ranges: the text of `*-live-range.txt`.
+        stats: XLA's count by name, such as "temp_size_in_bytes"; None where compilation failed
+            before it: then the assignment is added up.
         module: the optimised HLO.
         kind: what it was compiled for: "cpu", "gpu" or "tpu".
     """
-    # On GPU memory space 1 is what collectives may use, in the same chips; on TPU it is on a core.
+    # Memory space 1 is main memory for collectives on GPU, and memory of a core on TPU.
     spaces = (0, 1) if kind == "gpu" else (0,)
     allocations = [each for each in parse_assignment(assignment) if each.space in spaces]
     ranges = parse_live_ranges(live_ranges)
-    figures = _figures(allocations) if stats is None else _stated(stats)
-    builder = _Builder(Origins(module), ranges)
+    sizes = _added_up(allocations) if stats is None else _stated(stats)
+    builder = _BufferBuilder(Origins(module), ranges)
     constants = [each for each in allocations if each.kind == "constant"]
     return Memory(
-        **figures,
+        **sizes,
         constants=sum(each.size for each in constants),
         xla_peak=(stats or {}).get("peak_memory_in_bytes") or None if kind == "gpu" else None,
-        buffers=_sorted(builder.live(allocations, figures["temporaries"])),
+        buffers=_sorted(builder.live(allocations, sizes["temporaries"])),
         constant_buffers=_sorted(builder.whole(each) for each in constants),
     )
 
@@ -167,7 +181,7 @@ def _stated(stats: Mapping[str, int]) -> dict[str, int]:
     return {ours: max(0, stats[f"{xla}_size_in_bytes"]) for xla, ours in names.items()}
 
 
-def _figures(allocations: Iterable[Allocation]) -> dict[str, int]:
+def _added_up(allocations: Iterable[Allocation]) -> dict[str, int]:
     sizes: Counter[str] = Counter()
     for each in allocations:
         sizes[each.kind] += each.size
@@ -186,8 +200,8 @@ def _sorted(buffers: Iterable[Buffer]) -> tuple[Buffer, ...]:
     return tuple(sorted(buffers, key=lambda buffer: -buffer.bytes))
 
 
-class _Builder:
-    """Buffers from allocations."""
+class _BufferBuilder:
+    """Makes buffers of allocations."""
 
     def __init__(self, origins: Origins, ranges: Ranges) -> None:
         self.origins, self.ranges = origins, ranges
@@ -197,8 +211,7 @@ class _Builder:
 
         Args:
             allocations: those in main memory.
-            temporaries: how many bytes XLA counts: on TPU it leaves out an arena that holds
-                nothing but tables of pointers.
+            temporaries: how many bytes XLA counts; on TPU it leaves out an arena of pointers.
         """
         arenas = []
         for each in allocations:
@@ -212,7 +225,7 @@ class _Builder:
                 yield self._buffer(region.bytes, "temporary", region.values)
 
     def whole(self, allocation: Allocation) -> Buffer:
-        """The buffer of an allocation that holds one thing: what is there in the end names it."""
+        """The buffer of a whole allocation, named after the value that is in it last."""
         last = sorted(allocation.values, key=lambda value: -self._end(value))
         is_argument = allocation.kind == "argument"
         values = allocation.values if is_argument else sorted(last, key=lambda v: -v.size)
@@ -227,72 +240,17 @@ class _Builder:
         self, size: int, kind: str, values: Iterable[Value], is_donated: bool = False
     ) -> Buffer:
         writers = [(value, self.origins.writer(value.instruction, value.index)) for value in values]
-        if kind == "temporary":  # of those as large, the one that says most
-            writers.sort(key=lambda each: (-each[0].size, _silence(each[1])))
+        if kind == "temporary":  # of equally large ones, the one with a name and a line
+            writers.sort(key=lambda each: (-each[0].size, _anonymity(each[1])))
         if not writers:
             return Buffer(size, kind, "", "", is_donated=is_donated)
         value, writer = writers[0]
         first, *others = dict.fromkeys(w[0].name if w else v.instruction for v, w in writers)
-        op_name, place = self.origins.told(writer) if writer else ("", None)
+        op_name, place = self.origins.name_and_line(writer) if writer else ("", None)
         shared = tuple(others)
         return Buffer(size, kind, first, value.shape, op_name, place, shared, is_donated)
 
 
-def _silence(writer: Part | None) -> int:
-    """How little an instruction tells of itself: 2 without a name and a line, 3 when unknown."""
+def _anonymity(writer: Part | None) -> int:
+    """How little is known of an instruction: 2 without a name and a line, 3 when not found."""
     return 3 if writer is None else (not writer[0].op_name) + (writer[0].place is None)
-
-
-def fits(memory: Memory, device: Device, refused: Refusal | None = None) -> Fit:
-    """Whether a program fits into a device's main memory, and what would help.
-
-    Args:
-        memory: what it needs.
-        device: where.
-        refused: what the compiler said, if it refused the program for its memory; `memory` is then
-            from what it had written by then, without the code, and the larger figure counts.
-    """
-    largest = tuple(map(str, memory.buffers[:_SHOWN]))
-    if refused is not None:
-        needed, available = max(memory.needed, refused.needed), refused.available
-        return Refusal(needed, available or device.memory_bytes, largest, tuple(_savings(memory)))
-    advice: Iterable[str] = ()
-    if 0 < device.memory_bytes < memory.needed:
-        advice = _savings(memory)
-    elif device.kind == "gpu" and memory.needed > _GPU_SHARE * device.memory_bytes > 0:
-        advice = [_more_of_it(device)]
-    return Fit(memory.needed, device.memory_bytes, largest, tuple(advice))
-
-
-def _more_of_it(device: Device) -> str:
-    share = show_bytes(_GPU_SHARE * device.memory_bytes)
-    return (
-        f"JAX takes {_GPU_SHARE:.0%} of a GPU's memory, {share}, which is less: set "
-        "XLA_PYTHON_CLIENT_MEM_FRACTION"
-    )
-
-
-def _savings(memory: Memory) -> Iterator[str]:
-    """What would make it less, a sentence each."""
-    small = memory.needed * _SMALL
-    temporaries = [b for b in memory.buffers if b.kind == "temporary" and b.bytes > small]
-    if temporaries:
-        named = "; ".join(map(str, temporaries[:_SHOWN]))
-        yield f"the largest temporaries at the peak: {named}"
-    saved = [each for each in temporaries if "jvp(" in each.name and "transpose(" not in each.name]
-    if saved:
-        size = show_bytes(sum(each.bytes for each in saved))
-        yield f"{size} of temporaries are kept for the gradient: jax.checkpoint computes them again"
-    donable = _donable(memory.buffers)
-    if donable > small:
-        yield f"donating arguments (donate_argnums) may save up to {show_bytes(donable)}"
-
-
-def _donable(buffers: Iterable[Buffer]) -> int:
-    """Bytes of outputs that would fit into arguments of the same shape that nobody donated."""
-    of: dict[str, Counter[tuple[str, int]]] = {"argument": Counter(), "output": Counter()}
-    for each in buffers:
-        if each.kind in of and not each.is_donated:
-            of[each.kind][each.shape, each.bytes] += 1
-    both = of["argument"] & of["output"]
-    return sum(size * count for (_, size), count in both.items())

@@ -19,11 +19,17 @@ from ...hlo.work import Executed, Totals, executed, totals_of
 from ...ir import count_ops, write_bytecode
 from ...ir.shardings import meshes_of
 from ...pipeline import PipelineLike
-from .arguments import global_arguments
-from .collectives import Collective, Replicated, collectives_of, replicated_arrays
-from .kernels import Kernel, Neighbours, kernels_of, least_seconds, unfused_neighbours
-from .memory import Memory, fits, measure_memory
-from .memory_fit import Fit, parse_out_of_memory
+from .collectives import (
+    Collective,
+    Replicated,
+    collectives_of,
+    global_arguments,
+    replicated_arrays,
+)
+from .fit import Fit, fits, parse_out_of_memory
+from .kernels import Kernel, kernels_of, least_seconds
+from .memory import Memory, measure_memory
+from .neighbours import Neighbours, unfused_neighbours
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,8 @@
-"""What is behind the figures of one target: buffers, kernels, what did not fuse, collectives."""
+"""The sections of a report on one target: buffers, kernels, values between kernels, collectives.
+
+Each section is a table with the largest rows first. Rows that differ only in an index, such as the
+layers of a network, are added up to one.
+"""
 
 from __future__ import annotations
 
@@ -11,105 +15,114 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ...backend.targets.device import Device
 from ...hlo import SourceLine
 from ...ir.locations import op_in_scope, primitive_of, scope_of
 from ...units import show_bytes, show_count
 from .format import kernel_ops, line_of, lines_of, show_seconds
-from .kernels import Kernel, Roofline
+from .kernels import Kernel
 from .memory import Buffer
 from .report import Compiled, Report
 
-_MOST = 8  # rows of a section; the whole is in `--json`
+_FAR = 2  # times the roofline: a slower kernel is bound by neither arithmetic nor memory
 
 _Show = Callable[[float], str]
 
 
 @dataclass(frozen=True)
-class _Section:
-    """A table of what is alike, added up, the largest first.
-
-    Attributes:
-        title: what it shows.
-        figures: names of the columns of numbers, and how they are written.
-        words: names of the columns of words.
-        rows: numbers and words of each thing.
-    """
-
-    title: str
-    figures: Mapping[str, _Show]
-    words: Sequence[str]
-    rows: Iterable[tuple[tuple[float, ...], tuple[_Word, ...]]]
-
-    def grouped(self) -> list[tuple[str, ...]]:
-        """One row for all that read alike but for an index, such as the layers of a network."""
-        sums: dict[tuple[str, ...], list[float]] = {}
-        for numbers, words in self.rows:
-            alike = tuple(_alike(word) for word in words)
-            found = sums.setdefault(alike, [0.0] * len(numbers))
-            found[:] = map(sum, zip(found, numbers, strict=True))
-        ranked = sorted(sums.items(), key=lambda each: -each[1][0])
-        shows = list(self.figures.values())
-        return [
-            (*(show(n) for show, n in zip(shows, found, strict=True)), *alike)
-            for alike, found in ranked
-        ]
-
-
-@dataclass(frozen=True)
-class _Scoped:
-    """A text to be left as it is, such as a line, and the named scope it is in, if any."""
+class _Verbatim:
+    """A cell that is printed as it is, such as a line of Python, and the named scope it is in."""
 
     text: str
     scope: str = ""
 
 
-_Word = str | _Scoped
+_Cell = str | _Verbatim
+_Row = tuple[tuple[float, ...], tuple[_Cell, ...]]
 _INDEX, _NUMBER = re.compile(r"\[\d+\]"), re.compile(r"\d+")
 _FILE = re.compile(r"[^\s:]+(?=:\d+\b)")
 
 
-def _alike(word: _Word) -> str:
-    """Without what tells the layers of a network apart: indices, and numbers of a scope."""
-    if isinstance(word, _Scoped):
-        return f"{word.text} {_NUMBER.sub('*', word.scope)}".strip()
-    return _INDEX.sub("[*]", word)
+@dataclass(frozen=True)
+class _Section:
+    """A table of similar things.
+
+    Attributes:
+        title: what it shows.
+        numbers: the columns of numbers, and how each is printed. Rows are ranked by the first.
+        texts: the columns of text.
+        rows: numbers and texts of each thing.
+    """
+
+    title: str
+    numbers: Mapping[str, _Show]
+    texts: Sequence[str]
+    rows: Iterable[_Row]
+
+    def grouped(self) -> list[tuple[str, ...]]:
+        """One printed row for all rows that differ only in an index, their numbers added up."""
+        sums: dict[tuple[str, ...], list[float]] = {}
+        for numbers, cells in self.rows:
+            key = tuple(_without_index(cell) for cell in cells)
+            found = sums.setdefault(key, [0.0] * len(numbers))
+            found[:] = map(sum, zip(found, numbers, strict=True))
+        ranked = sorted(sums.items(), key=lambda each: -each[1][0])
+        shows = list(self.numbers.values())
+        return [
+            (*(show(n) for show, n in zip(shows, found, strict=True)), *key)
+            for key, found in ranked
+        ]
 
 
-def print_sections(console: Console, found: Report) -> None:
-    """Print what is behind the figures of a target."""
-    compiled = found.optimised
+def _without_index(cell: _Cell) -> str:
+    """The cell without indices and numbers of a scope, which tell the layers of a network apart."""
+    if isinstance(cell, _Verbatim):
+        return f"{cell.text} {_NUMBER.sub('*', cell.scope)}".strip()
+    return _INDEX.sub("[*]", cell)
+
+
+def print_sections(console: Console, report: Report, rows: int | None) -> None:
+    """Print the sections of one target.
+
+    Args:
+        console: where to.
+        report: of a program that was compiled.
+        rows: how many rows of a section are printed; None for all.
+    """
+    compiled = report.optimised
     assert isinstance(compiled, Compiled)
-    console.print(Text(f"\n{found.target.name}", style="bold underline"))
+    console.print(Text(f"\n{report.target.name}", style="bold underline"))
     for make in (_buffers, _kernels, _neighbours, _collectives, _replicated):
-        _print_section(console, make(compiled))
-    for note in _notes(found, compiled):
+        _print_section(console, make(compiled), rows)
+    for note in _notes(report, compiled):
         console.print(Text(note))
 
 
-def _print_section(console: Console, section: _Section) -> None:
+def _print_section(console: Console, section: _Section, most: int | None) -> None:
     rows = section.grouped()
     if not rows:
         return
-    more = f" ({_MOST} of {len(rows)})" if len(rows) > _MOST else ""
+    shown = rows[:most]
+    more = f" ({len(shown)} of {len(rows)}; --all prints them)" if len(shown) < len(rows) else ""
     console.print(Text(f"{section.title}{more}", style="bold"))
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for name in section.figures:
+    for name in section.numbers:
         table.add_column(name, justify="right", no_wrap=True)
-    for name in section.words:
+    for name in section.texts:
         table.add_column(name, overflow="fold")
-    for row in _with_short_files(rows[:_MOST]):
+    for row in _with_short_files(shown):
         table.add_row(*row)
     console.print(table)
 
 
 def _with_short_files(rows: Sequence[tuple[str, ...]]) -> Iterator[list[str]]:
-    """The rows with files by name alone, which fits a column, where one name is one file."""
+    """The rows with each file by its name alone, unless two files have that name."""
     files: dict[str, set[str]] = {}
-    for file in {file for row in rows for word in row for file in _FILE.findall(word)}:
+    for file in {file for row in rows for cell in row for file in _FILE.findall(cell)}:
         files.setdefault(os.path.basename(file), set()).add(file)
     alone = {file: name for name, known in files.items() if len(known) == 1 for file in known}
     for row in rows:
-        yield [_FILE.sub(lambda found: alone.get(found[0], found[0]), word) for word in row]
+        yield [_FILE.sub(lambda found: alone.get(found[0], found[0]), cell) for cell in row]
 
 
 def _buffers(compiled: Compiled) -> _Section:
@@ -118,36 +131,44 @@ def _buffers(compiled: Compiled) -> _Section:
         {"bytes": show_bytes, "n": _count},
         ("", "shape", "of", "line"),
         (
-            ((each.bytes, 1), (each.kind, _Scoped(each.shape), _held(each), line_of(each.place)))
+            ((each.bytes, 1), (each.kind, _Verbatim(each.shape), _held(each), line_of(each.place)))
             for each in compiled.memory.buffers
         ),
     )
 
 
-def _held(buffer: Buffer) -> _Word:
+def _held(buffer: Buffer) -> _Cell:
     if buffer.kind == "argument":
         return buffer.name
     scope = scope_of(buffer.name)
     op = primitive_of(buffer.name)
-    return _Scoped(op, f"in {scope}") if scope else op
+    return _Verbatim(op, f"in {scope}") if scope else op
 
 
 def _kernels(compiled: Compiled) -> _Section:
+    """The kernels, ranked by the compiler's estimate where it makes one, else by the roofline."""
     device = compiled.build.target.device
+    is_estimated = compiled.estimated_seconds is not None
+    numbers: dict[str, _Show] = {"time": show_seconds}
+    if is_estimated:
+        numbers["roofline"] = show_seconds
+    numbers |= {"runs": _count, "flops": show_count, "bytes": show_bytes}
     return _Section(
-        "kernels, by time (roofline)",
-        {"time": show_seconds, "runs": _count, "flops": show_count, "bytes": show_bytes},
+        f"kernels, by time ({'as the compiler estimates it' if is_estimated else 'roofline'})",
+        numbers,
         ("bound by", "kernel: ops", "line"),
-        (_kernel(kernel, kernel.roofline(device)) for kernel in compiled.kernels),
+        (_kernel(kernel, device, is_estimated) for kernel in compiled.kernels),
     )
 
 
-def _kernel(kernel: Kernel, roof: Roofline) -> tuple[tuple[float, ...], tuple[_Word, ...]]:
+def _kernel(kernel: Kernel, device: Device, is_estimated: bool) -> _Row:
+    roof, seconds = kernel.roofline(device), kernel.estimate(device)
     moved = kernel.traffic.read + kernel.traffic.written
-    each = (roof.seconds, 1, kernel.flops.total, moved)
+    times = (seconds, roof.seconds) if is_estimated else (seconds,)
+    numbers = tuple(each * kernel.times for each in (*times, 1, kernel.flops.total, moved))
+    bound = roof.bound if seconds <= _FAR * roof.seconds else ""
     what = f"{kernel.engine or kernel.kind}: {kernel_ops(kernel)}"
-    numbers = tuple(number * kernel.times for number in each)
-    return numbers, (roof.bound, what, _Scoped(lines_of(kernel.lines), scope_of(kernel.op_name)))
+    return numbers, (bound, what, _Verbatim(lines_of(kernel.lines), scope_of(kernel.op_name)))
 
 
 def _neighbours(compiled: Compiled) -> _Section:
@@ -159,8 +180,8 @@ def _neighbours(compiled: Compiled) -> _Section:
             (
                 (each.bytes, 1),
                 (
-                    _end(each.producer_line, each.producer_op, each.producer),
-                    _end(each.consumer_line, each.consumer_op, each.consumer),
+                    _origin(each.producer_line, each.producer_op, each.producer),
+                    _origin(each.consumer_line, each.consumer_op, each.consumer),
                     each.reason,
                 ),
             )
@@ -170,9 +191,9 @@ def _neighbours(compiled: Compiled) -> _Section:
     )
 
 
-def _end(place: SourceLine | None, op_name: str, otherwise: str) -> _Scoped:
-    """Where a kernel comes from: its line and scope, or else what it is called."""
-    return _Scoped(line_of(place), scope_of(op_name)) if place else _Scoped("", otherwise)
+def _origin(place: SourceLine | None, op_name: str, name: str) -> _Verbatim:
+    """The line and the scope of a kernel; its name where the line is not known."""
+    return _Verbatim(line_of(place), scope_of(op_name)) if place else _Verbatim("", name)
 
 
 def _collectives(compiled: Compiled) -> _Section:
@@ -186,7 +207,7 @@ def _collectives(compiled: Compiled) -> _Section:
                 (
                     each.kind,
                     "+".join(each.axes) if each.axes else f"{each.group_size} devices",
-                    _end(each.place, each.op_name, op_in_scope(each.op_name)),
+                    _origin(each.place, each.op_name, op_in_scope(each.op_name)),
                 ),
             )
             for each in compiled.collectives
@@ -206,7 +227,7 @@ def _replicated(compiled: Compiled) -> _Section:
     )
 
 
-def _notes(found: Report, compiled: Compiled) -> Iterable[str]:
+def _notes(report: Report, compiled: Compiled) -> Iterable[str]:
     passes = sum(kernel.passes * kernel.times for kernel in compiled.kernels)
     apart = sum(kernel.unfused_bytes * kernel.times for kernel in compiled.kernels)
     moved = compiled.totals.bytes_in + compiled.totals.bytes_out
@@ -214,19 +235,24 @@ def _notes(found: Report, compiled: Compiled) -> Iterable[str]:
         f"without fusion: {passes:.0f} reads and writes of memory, {show_bytes(apart)}; "
         f"with it: {compiled.totals.launches:.0f}, {show_bytes(moved)}"
     )
+    if compiled.estimated_seconds is not None:
+        yield (
+            f"`bound by` is empty where the estimate is more than {_FAR} times the roofline, which "
+            "only counts arithmetic, memory and launches"
+        )
     if any(kernel.is_asynchronous for kernel in compiled.kernels):
-        yield "asynchronous copies and collectives are taken to run beside the other kernels"
+        yield "asynchronous copies and collectives are assumed to overlap with other kernels"
     if compiled.collectives:
-        yield "collectives are counted at the speed of memory: nothing is known of the network"
+        yield "collectives are counted at the bandwidth of memory: that of the network is not known"
     if compiled.totals.assumed:
-        yield "a loop of unknown length is counted as one turn"
+        yield "a loop of unknown trip count is counted as one iteration"
     if compiled.totals.branches:
-        yield "of a branch, the dearest side is counted"
+        yield "of a conditional, the branch with the most flops is counted"
     if compiled.totals.unknown:
         names = ", ".join(compiled.totals.unknown)
-        yield f"flops of these are not known, and counted as none: {names}"
-    if found.fit and found.fit.fits:  # elsewhere it stands with the verdict
-        yield from found.fit.advice
+        yield f"flops not known, counted as none: {names}"
+    if report.fit and report.fit.fits:  # otherwise the advice follows the findings
+        yield from report.fit.advice
 
 
 def _count(number: float) -> str:

@@ -1,4 +1,4 @@
-"""The verdict as text: the figures side by side, then what is behind them for each target."""
+"""A report as text: the numbers of all targets side by side, then the sections of each."""
 
 from __future__ import annotations
 
@@ -12,21 +12,35 @@ from rich.table import Table
 from rich.text import Text
 
 from ...units import show_bytes, show_count
+from .budgets import Finding
 from .format import show_seconds
 from .report import Compiled, Refused, Report
 from .sections import print_sections
-from .verdict import Finding
 
 _ARROW = " → "
 
+ROWS = 8
+"""Rows of a section that are printed unless `--top` or `--all` says otherwise."""
+
 
 def print_reports(
-    reports: Sequence[Report], findings: Mapping[str, Sequence[Finding]], *, whole: bool
+    reports: Sequence[Report],
+    findings: Mapping[str, Sequence[Finding]],
+    *,
+    whole: bool,
+    rows: int | None = ROWS,
 ) -> None:
-    """Print figures of every target as columns; with `whole`, sections for each below."""
+    """Print the numbers of every target as columns.
+
+    Args:
+        reports: one for each target.
+        findings: by target, budgets that are exceeded.
+        whole: whether the sections of each target follow.
+        rows: how many rows of a section are printed; None for all.
+    """
     console = _console()
     with console.capture() as captured:
-        _print(console, reports, findings, whole)
+        _print(console, reports, findings, rows if whole else 0)
     for line in captured.get().splitlines():
         click.echo(line.rstrip())  # tables are padded to their width
 
@@ -35,13 +49,13 @@ def _print(
     console: Console,
     reports: Sequence[Report],
     findings: Mapping[str, Sequence[Finding]],
-    whole: bool,
+    rows: int | None,
 ) -> None:
     if reports:
-        console.print(_figures(reports))
+        console.print(_numbers(reports))
     for each in reports:
-        if whole and isinstance(each.optimised, Compiled):
-            print_sections(console, each)
+        if rows != 0 and isinstance(each.optimised, Compiled):
+            print_sections(console, each, rows)
     for each in reports:
         for finding in findings[each.target.name]:
             console.print(Text(f"{each.target.name}: {finding}", style="bold red"))
@@ -50,18 +64,18 @@ def _print(
 
 
 def _advice(found: Report) -> Sequence[str]:
-    """What would help where it does not fit."""
+    """What would make the program fit, where it does not."""
     fit = found.fit
     return () if fit is None or fit.fits is not False else fit.advice or fit.largest
 
 
 def _console() -> Console:
-    """As wide as the terminal; a pipe takes lines of any length."""
+    """A console as wide as the terminal; 120 columns where there is none."""
     width = None if os.environ.get("COLUMNS") or os.isatty(1) else 120
     return Console(width=width, highlight=False, soft_wrap=False)
 
 
-def _figures(reports: Sequence[Report]) -> Table:
+def _numbers(reports: Sequence[Report]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("")
     for each in reports:
@@ -74,7 +88,7 @@ def _figures(reports: Sequence[Report]) -> Table:
 
 
 def _both(read: Callable[[Compiled], Any], show: Callable[[Any], str]) -> Callable[[Report], str]:
-    """A cell with a figure before and after; once where they read alike."""
+    """A cell with a number before and after our passes; one number where both print alike."""
 
     def cell(found: Report) -> str:
         sides = [side for side in (found.plain, found.optimised) if isinstance(side, Compiled)]
@@ -111,7 +125,7 @@ def _collectives(compiled: Compiled) -> tuple[float, float] | None:
 
 
 def _refusal(found: Report) -> str:
-    """What the compiler said, its first line, where that is not about memory."""
+    """The first line of the compiler's message, where it refused for another reason than memory."""
     refused = found.optimised
     if not isinstance(refused, Refused) or refused.fit:
         return ""
@@ -132,8 +146,8 @@ _ROWS: dict[str, Callable[[Report], Any]] = {
     "flops a byte": _both(lambda c: c.totals.intensity, "{:.3g}".format),
     "kernels": _both(lambda c: c.totals.launches, "{:.0f}".format),
     "collectives": _both(_collectives, lambda found: f"{found[0]:.0f}, {show_bytes(found[1])}"),
+    "time, by the compiler": _both(lambda c: c.estimated_seconds, show_seconds),
     "time, roofline": _both(lambda c: c.roofline_seconds, show_seconds),
-    "  by the compiler": _both(lambda c: c.estimated_seconds, show_seconds),
     "StableHLO ops": _both(lambda c: c.ops, str),
     "rewrites": _rules,
     "trace": _seconds("trace"),

@@ -14,9 +14,8 @@ from ....hlo import Instruction
 from ....ir import op_names
 from ....source import SourceLine
 from ....units import show_bytes, show_count
-from ...report.kernels import Kernel
-from ...report.kernels.flow import Flow
-from ...report.kernels.kernel import counted_ops
+from ...report.dataflow import Dataflow
+from ...report.kernels import Kernel, counted_ops
 from ..finding import Finding, FindingCost, check, compiled_check
 from ..program import ExaminedProgram
 from ..thresholds import MIN_BYTES, MIN_GATHER_TIME_SHARE, MIN_TIME_SHARE, MIN_WIDENED_BYTES
@@ -147,7 +146,7 @@ def _by_line(
 
 def _outputs(program: ExaminedProgram) -> set[Instruction]:
     """The kernels that write results of the program, directly or through copies."""
-    flow = Flow(program.compiled.module)
+    flow = Dataflow(program.compiled.module)
     pending = [producer for producer, _ in flow.outputs()]
     found: set[Instruction] = set()
     while pending:

@@ -1,4 +1,4 @@
-"""Which devices a collective joins, and the axes of a mesh that these are.
+"""Which devices exchange data in a collective, and along which axes of a mesh they are.
 
 A group lists devices by their number in the program: of a mesh the first axis varies slowest.
 """
@@ -24,7 +24,7 @@ def parse_groups(text: str, devices: int) -> Groups:
     """The groups in a `replica_groups=` or the pairs in a `source_target_pairs=`.
 
     Args:
-        text: `{{0,1},{2,3}}`, `[2,2]<=[4]T(1,0)` or `mesh['x'=2,'y'=2] {'y'}`; `{}` is everybody.
+        text: `{{0,1},{2,3}}`, `[2,2]<=[4]T(1,0)` or `mesh['x'=2,'y'=2] {'y'}`; `{}` is all devices.
         devices: how many there are.
 
     Raises:
@@ -46,20 +46,20 @@ def _iota(text: str) -> np.ndarray:
     """`[2,4]<=[4,2]T(1,0)`: 0, 1, 2, ... shaped [4,2], transposed, shaped [2,4]."""
     found = _IOTA.match(text)
     if found is None:
-        raise ValueError(f"{text!r} are no groups of devices")
+        raise ValueError(f"{text!r} is not a list of device groups")
     shape, dims = _numbers(found[1]), _numbers(found[2])
     ids = np.arange(np.prod(dims)).reshape(dims)
     return (ids.transpose(_numbers(found[3])) if found[3] else ids).reshape(shape)
 
 
 def _of_mesh(text: str) -> np.ndarray:
-    """`mesh['x'=2,'y'=4] {'y'}`: a group for each place along the axes that are not named.
+    """`mesh['x'=2,'y'=4] {'y'}`: a group for each coordinate along the other axes.
 
     An axis may be named in part: `'x':(2)4` is the digit of 4 behind one of 2.
     """
     found = _MESH.match(text)
     if found is None:
-        raise ValueError(f"{text!r} are no groups of devices")
+        raise ValueError(f"{text!r} is not a list of device groups")
     sizes = {name: int(size) for name, size in _AXIS.findall(found[1])}
     parts = {
         name: (int(pre or 1), int(size or sizes[name]))
@@ -100,8 +100,8 @@ def axes_of_pairs(pairs: Groups, mesh: Mapping[str, int]) -> tuple[str, ...]:
     sizes = list(mesh.values())
     moved: set[int] = set()
     for source, target in pairs:
-        places = (np.unravel_index(each, sizes) for each in (source, target))
-        moved |= {axis for axis, (a, b) in enumerate(zip(*places, strict=True)) if a != b}
+        coordinates = (np.unravel_index(each, sizes) for each in (source, target))
+        moved |= {axis for axis, (a, b) in enumerate(zip(*coordinates, strict=True)) if a != b}
     return tuple(name for axis, name in enumerate(mesh) if axis in moved)
 
 
@@ -110,7 +110,7 @@ def _subsets(names: list[str]) -> Iterable[tuple[str, ...]]:
 
 
 def _along(axes: tuple[str, ...], mesh: Mapping[str, int]) -> np.ndarray:
-    """The groups of devices that differ in nothing but their places along `axes`."""
+    """The groups of devices that differ only in their coordinates along `axes`."""
     ids = np.arange(np.prod(list(mesh.values()))).reshape(list(mesh.values()))
     joined = [number for number, name in enumerate(mesh) if name in axes]
     rest = [number for number in range(len(mesh)) if number not in joined]

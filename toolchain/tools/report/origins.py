@@ -1,19 +1,24 @@
-"""Which instruction wrote what a value holds, and which line of Python that comes from."""
+"""Which instruction wrote a value, and the line of Python that it comes from.
+
+XLA's buffer assignment names values by the instruction that holds them: a loop, a tuple, a copy
+without metadata. `Origins` follows these back, at most `_FAR` steps, to the instruction that wrote
+the value, and to the first one on the way that has a name and a line.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from ...hlo import Computation, Instruction, Module, SourceLine
-from .memory_assignment import Index
+from .buffers import Index
 
 Part = tuple[Instruction, Index]
 
-_FAR = 64  # instructions that a search goes back
+_FAR = 64  # steps that a search goes back
 
 
 class Origins:
-    """What stands behind the names of a module's values.
+    """Finds the origins of a module's values.
 
     Args:
         module: the optimised HLO whose buffers were assigned.
@@ -31,10 +36,10 @@ class Origins:
                 self._callers.setdefault(computation, instruction)
 
     def writer(self, name: str, index: Index) -> Part | None:
-        """Who computes a part of a value, and as which part: tuples and loops are looked through.
+        """The instruction that computes a part of a value, and the part of its result.
 
-        What a loop carries was written by its body; where the body hands it on, by what stands
-        before the loop. None for a name that the module does not have.
+        Tuples and loops are followed. The state of a loop is written by its body, or before the
+        loop where the body does not change it. None for a name that the module does not have.
         """
         if name not in self._named:
             return None
@@ -46,12 +51,11 @@ class Origins:
             part = before
         return part
 
-    def told(self, part: Part) -> tuple[str, SourceLine | None]:
-        """The op name and the line of a part of an instruction, or of what it was made from.
+    def name_and_line(self, part: Part) -> tuple[str, SourceLine | None]:
+        """The op name and the line of a part of an instruction, or of what it is computed from.
 
-        XLA inserts copies and conversions without either: those are "copy of", say, the name of
-        their operand, and have its line. A parameter of the program has its path for a name, and
-        no line.
+        XLA inserts copies and conversions without metadata: a copy is named "copy of" its operand,
+        and has its line. A parameter of the program is named by its path, and has no line.
         """
         op_name, place = "", None
         made = f"{part[0].opcode.removesuffix('-start').removesuffix('-done')} of "
@@ -63,7 +67,7 @@ class Origins:
         return op_name, place
 
     def _lineage(self, part: Part) -> Iterator[tuple[Instruction, bool]]:
-        """Who computes the part, then its first operand, and so on; whether it is the first."""
+        """The instruction, its first operand, and so on back; with whether it is the first."""
         before: Part | None = part
         for _ in range(_FAR):
             if before is None:
@@ -75,7 +79,7 @@ class Origins:
             before = self.writer(operand.name, ()) if operand is not None else None
 
     def _outside(self, part: Part) -> Part | None:
-        """From a parameter of a loop or a call to who wrote it; None where this is the writer."""
+        """The writer of a parameter of a loop or a call; None where `part` is no parameter."""
         parameter, index = part
         caller = self._callers.get(parameter.computation)
         if parameter.opcode != "parameter" or caller is None:
@@ -86,7 +90,7 @@ class Origins:
         return _back(operand, index) if operand is not None else None
 
     def _argument(self, parameter: Instruction) -> Instruction | None:
-        """What is handed to a called computation for a parameter of it."""
+        """The argument that a parameter of a called computation is given."""
         caller = self._callers.get(parameter.computation)
         if parameter.opcode != "parameter" or caller is None:
             return None
@@ -95,14 +99,14 @@ class Origins:
 
 
 def _in_fusion(fusion: Instruction, index: Index) -> tuple[Instruction, ...]:
-    """What computes one of a fusion's several results; its only one bears the fusion's name."""
+    """The instruction that computes one of several results of a fusion."""
     if fusion.opcode != "fusion" or not index or not fusion.called:
         return ()
     return (_back(fusion.called[0].root, index)[0],)
 
 
 def _back(instruction: Instruction, index: Index) -> Part:
-    """The part of a value that this one is, within the computation and the loops in it."""
+    """The instruction that wrote a part, within its computation and the loops in it."""
     while True:
         match instruction.opcode:
             case "get-tuple-element":
@@ -121,7 +125,7 @@ def _back(instruction: Instruction, index: Index) -> Part:
 
 
 def _of_loop(loop: Instruction, index: Index) -> Part:
-    """Who writes a part of what a loop carries: its body, or what stands before it."""
+    """The writer of a part of a loop's state: in its body, or before it."""
     body = loop.callee("body")
     assert body is not None
     part = _back(body.root, index)

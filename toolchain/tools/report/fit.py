@@ -1,14 +1,25 @@
-"""Whether a program fits into a device's memory, by XLA's figures or by its refusal."""
+"""Whether a program fits into a device's memory, and what would make it smaller.
+
+The verdict comes from the measured memory (`fits`), or from the message with which the compiler
+refused the program (`parse_out_of_memory`): only the TPU compiler refuses.
+"""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ...backend.targets.device import Device
 from ...units import show_bytes
-from .memory_assignment import LAYOUT
+from .buffers import LAYOUT
+from .memory import Buffer, Memory
 
+_SHOWN = 3  # buffers that an advice names
+_SMALL = 0.01  # of the needed memory: smaller savings are not advised
+_GPU_SHARE = 0.75  # of a GPU's memory, what JAX takes unless XLA_PYTHON_CLIENT_MEM_FRACTION is set
 _UNITS = {"": 1, "B": 1} | {unit: 1024 ** (i + 1) for i, unit in enumerate("KMGT")}
 _SIZE = r"([\d.]+)([BKMGT]?)"
 _TOTAL = re.compile(rf"HLO temporaries \({_SIZE}\) exceeds available HBM \({_SIZE}\)")
@@ -32,7 +43,7 @@ class Fit:
     Attributes:
         needed: bytes that one device must have for the program.
         available: bytes that it has; 0 where that is not known.
-        largest: the allocations that make up the most of it, each in words.
+        largest: descriptions of the largest allocations.
         advice: what would make it less, a sentence each.
     """
 
@@ -43,12 +54,12 @@ class Fit:
 
     @property
     def fits(self) -> bool | None:
-        """Whether it does; None where the device's memory is not known."""
+        """Whether the program fits; None where the device's memory is not known."""
         return self.needed <= self.available if self.available else None
 
     @property
     def rest(self) -> int:
-        """Bytes that stay free; below 0 what is missing."""
+        """Bytes that stay free; negative where memory is missing."""
         return self.available - self.needed
 
     def __str__(self) -> str:
@@ -62,7 +73,7 @@ class Fit:
         return f"{verdict}needs {of}{excess}"
 
     def as_json(self) -> dict[str, Any]:
-        """The same in numbers, with the words for people."""
+        """As an object for `--json`."""
         return {
             "fits": self.fits,
             "needed_bytes": self.needed,
@@ -74,11 +85,11 @@ class Fit:
 
 
 class Refusal(Fit):
-    """The verdict when the compiler itself gave up: it does not fit, whatever the rounding."""
+    """The verdict when the compiler refused the program: it does not fit."""
 
     @property
     def fits(self) -> bool | None:
-        """False: the compiler says so. Its figures have three digits and may look equal."""
+        """False. The compiler's numbers are rounded to three digits, and may look equal."""
         return False
 
 
@@ -87,7 +98,7 @@ def parse_out_of_memory(message: str) -> Refusal | None:
 
     XLA's TPU compiler refuses what does not fit into a device's main memory ("E1000:
     CompileTimeHbmOom"), in the one form with the largest allocations. Its GPU and CPU compilers
-    refuse nothing; what they say when an allocation fails at run time is understood too.
+    refuse nothing; their message when an allocation fails at run time is read too.
 
     Args:
         message: the text of the exception.
@@ -97,7 +108,7 @@ def parse_out_of_memory(message: str) -> Refusal | None:
         failed = _ALLOCATING.search(message)
         return Refusal(int(failed[1]), 0) if failed else None
     needed, available = _size(found[1], found[2]), _size(found[3], found[4])
-    excess = _EXCESS.search(message)  # three digits of this tell more than three of the total
+    excess = _EXCESS.search(message)  # more precise: three digits of a smaller number
     needed = available + _size(excess[1], excess[2]) if excess else needed
     return Refusal(needed, available, tuple(_entries(message)))
 
@@ -107,7 +118,7 @@ def _size(number: str, unit: str) -> int:
 
 
 def _entries(message: str) -> list[str]:
-    """The allocations under "Largest program allocations in hbm", in words, the largest first."""
+    """Descriptions of "Largest program allocations in hbm", the largest first."""
     heads = list(_ENTRY.finditer(message))
     ends = [head.start() for head in heads] + [len(message)]
     texts = (message[head.end() : end] for head, end in zip(heads, ends[1:], strict=True))
@@ -123,3 +134,61 @@ def _entry(size: int, text: str) -> str:
     name = f"({told.get('op_name') or told.get('label', 'unnamed')})"
     words = (show_bytes(size), shape, told.get("kind", ""), where, name)
     return " ".join(word for word in words if word)
+
+
+# -- the measured memory --------------------------------------------------------------------------
+
+
+def fits(memory: Memory, device: Device, refused: Refusal | None = None) -> Fit:
+    """Whether a program fits into a device's main memory, with advice where it does not.
+
+    Args:
+        memory: what it needs.
+        device: where.
+        refused: the compiler's verdict, if it refused the program. `memory` is then incomplete, so
+            the larger number counts.
+    """
+    largest = tuple(map(str, memory.buffers[:_SHOWN]))
+    if refused is not None:
+        needed, available = max(memory.needed, refused.needed), refused.available
+        return Refusal(needed, available or device.memory_bytes, largest, tuple(_savings(memory)))
+    advice: Iterable[str] = ()
+    if 0 < device.memory_bytes < memory.needed:
+        advice = _savings(memory)
+    elif device.kind == "gpu" and memory.needed > _GPU_SHARE * device.memory_bytes > 0:
+        advice = [_raise_the_fraction(device)]
+    return Fit(memory.needed, device.memory_bytes, largest, tuple(advice))
+
+
+def _raise_the_fraction(device: Device) -> str:
+    share = show_bytes(_GPU_SHARE * device.memory_bytes)
+    return (
+        f"JAX takes only {_GPU_SHARE:.0%} of a GPU's memory by default, {share}: set "
+        "XLA_PYTHON_CLIENT_MEM_FRACTION"
+    )
+
+
+def _savings(memory: Memory) -> Iterator[str]:
+    """Advice on how to need less memory, a sentence each."""
+    small = memory.needed * _SMALL
+    temporaries = [b for b in memory.buffers if b.kind == "temporary" and b.bytes > small]
+    if temporaries:
+        named = "; ".join(map(str, temporaries[:_SHOWN]))
+        yield f"the largest temporaries at the peak: {named}"
+    saved = [each for each in temporaries if "jvp(" in each.name and "transpose(" not in each.name]
+    if saved:
+        size = show_bytes(sum(each.bytes for each in saved))
+        yield f"{size} of temporaries are kept for the gradient: jax.checkpoint recomputes them"
+    donable = _donable(memory.buffers)
+    if donable > small:
+        yield f"donating arguments (donate_argnums) may save up to {show_bytes(donable)}"
+
+
+def _donable(buffers: Iterable[Buffer]) -> int:
+    """Bytes of outputs that would fit into arguments of the same shape that are not donated."""
+    of: dict[str, Counter[tuple[str, int]]] = {"argument": Counter(), "output": Counter()}
+    for each in buffers:
+        if each.kind in of and not each.is_donated:
+            of[each.kind][each.shape, each.bytes] += 1
+    both = of["argument"] & of["output"]
+    return sum(size * count for (_, size), count in both.items())

@@ -1,4 +1,10 @@
-"""One value for each kernel: what is in it, what it costs, and which Python lines it is."""
+"""The kernels of a compiled program: what is in each, what it costs, and its lines of Python.
+
+A kernel is an instruction that XLA launches: a fusion, a library call, a copy. `kernels_of` reads
+them from the optimized HLO, with how often each runs. Its cost is its flops and its accesses to
+memory; `roofline` turns both into the least time on a device. Where the target's compiler estimates
+cycles, those say more than the roofline: `Kernel.estimate` prefers them.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +12,16 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ....hlo import Instruction, Module, SourceLine
-from ....hlo.work import (
+from ...hlo import Instruction, Module, SourceLine
+from ...hlo.work import (
     COLLECTIVES,
+    Access,
     Executed,
     Flops,
     Traffic,
+    accesses_of,
     base_opcode,
     executed,
     flops_of,
@@ -25,10 +33,10 @@ from ....hlo.work import (
     target_of,
     traffic_of,
 )
-from .roofline import Roofline, roofline
+from .roofline import Roofline, cached_bytes, roofline
 
 if TYPE_CHECKING:
-    from ....backend.targets.device import Device
+    from ...backend.targets.device import Device
 
 _KINDS = {"kLoop": "loop", "kInput": "input", "kOutput": "output", "kCustom": "custom"}
 _ENGINE = re.compile(r'"fusion(?:_backend)?_config"\s*:\s*\{\s*"kind"\s*:\s*"([^"]*)"')
@@ -39,24 +47,26 @@ _MOVES = {"copy", "slice", "dynamic-slice", "dynamic-update-slice"}
 
 @dataclass(frozen=True)
 class Kernel:
-    """What XLA launches as one.
+    """One kernel that XLA launches.
 
     Attributes:
         name: of the HLO instruction.
         kind: of a fusion "loop", "input", "output", "library" or "custom"; else "dot",
-            "convolution", "copy", "library", "call" (of nobody knows what), "collective", "op".
-        engine: what runs a library's, a call's or a custom fusion's work, such as
+            "convolution", "copy", "library", "call" (of an unknown target), "collective", "op".
+        engine: what runs the work of a library, a call or a custom fusion, such as
             "__ynn_fusion", "__triton_nested_gemm_fusion", "__cudnn$convForward"; else empty.
         times: how often it runs in one run of the program.
-        assumed: whether that counts a loop of unknown length as one turn.
-        branch: which branch of a conditional it was taken from, or empty.
-        ops: what is in it, by StableHLO's names, with counts.
-        lines: the lines of Python in it, those with the most work first.
+        assumed: whether it is in a loop of unknown trip count, which is taken to be 1.
+        branch: the branch of a conditional that it is in, or empty.
+        ops: its ops by StableHLO's names, with counts.
+        lines: its lines of Python, those with the most work first.
         op_name: the path of the traced op that XLA named it after.
         flops: of one run.
         traffic: bytes read and written in one run.
-        unfused_bytes: what its ops would read and write, each going through memory by itself.
+        accesses: those to main memory, each with its reuse distance.
+        unfused_bytes: what its ops would read and write if none were fused.
         cycles: the compiler's own estimate of one run, where it makes one.
+        is_launched: whether it is started by itself; XLA:CPU compiles small loops into one kernel.
         instruction: in the module.
     """
 
@@ -71,23 +81,25 @@ class Kernel:
     op_name: str
     flops: Flops
     traffic: Traffic
+    accesses: tuple[Access, ...]
     unfused_bytes: int
     cycles: int | None
+    is_launched: bool
     instruction: Instruction
 
     @property
     def is_asynchronous(self) -> bool:
-        """Whether it runs beside the kernels after it, so that its time may be hidden."""
+        """Whether it runs at the same time as the kernels after it."""
         return self.instruction.opcode.endswith("-start")
 
     @property
     def passes(self) -> int:
-        """How often its data would go through memory, were its ops not fused: once for each."""
+        """How often its data would go through memory if none of its ops were fused."""
         return max(sum(self.ops.values()), 1)
 
     def roofline(self, device: Device) -> Roofline:
-        """The least time that one run takes on a device."""
-        return roofline(self.flops.by_type, self.traffic.main, device)
+        """The least time of one run on a device."""
+        return roofline(self.flops.by_type, self.accesses, device, is_launched=self.is_launched)
 
     def compiler_seconds(self, device: Device) -> float | None:
         """The compiler's own estimate of one run; None without one, or without a clock."""
@@ -95,9 +107,14 @@ class Kernel:
             return None
         return self.cycles / device.clock_hz
 
-    def as_json(self, device: Device | None = None) -> dict[str, object]:
-        """As an object for `--json`; with times, where they are for a device."""
-        found: dict[str, object] = {
+    def estimate(self, device: Device) -> float:
+        """The seconds of one run: the compiler's estimate, or else the roofline."""
+        seconds = self.compiler_seconds(device)
+        return self.roofline(device).seconds if seconds is None else seconds
+
+    def as_json(self, device: Device | None = None) -> dict[str, Any]:
+        """As an object for `--json`; with times for a device."""
+        found: dict[str, Any] = {
             "name": self.name,
             "kind": self.kind,
             "engine": self.engine,
@@ -125,14 +142,17 @@ class Kernel:
 
 
 def least_seconds(kernels: Sequence[Kernel], device: Device) -> float:
-    """The least time that a run of the program takes on a device.
+    """The least time of a run of the program on a device, by the rooflines of its kernels.
 
-    Kernels run one after the other, asynchronous ones beside them; none of them faster than its
-    roofline, and all together no faster than the main memory takes and gives what they move.
+    Kernels run one after the other, asynchronous ones at the same time as these. All together take
+    no less than their traffic takes at the bandwidth of main memory.
     """
     serial = sum(_seconds(kernel, device) for kernel in kernels if not kernel.is_asynchronous)
     beside = max((_seconds(each, device) for each in kernels if each.is_asynchronous), default=0.0)
-    moved = sum(kernel.traffic.main * kernel.times for kernel in kernels)
+    moved = sum(
+        (kernel.traffic.main - cached_bytes(kernel.accesses, device)) * kernel.times
+        for kernel in kernels
+    )
     return max(serial, beside, moved / device.bandwidth if device.bandwidth else 0.0)
 
 
@@ -142,10 +162,11 @@ def _seconds(kernel: Kernel, device: Device) -> float:
 
 def kernels_of(module: Module) -> list[Kernel]:
     """The kernels that a program launches, each once, in order of the schedule."""
-    return [_kernel(each) for each in executed(module)]
+    run = executed(module)
+    return [_kernel(*each) for each in zip(run, accesses_of(run), strict=True)]
 
 
-def _kernel(run: Executed) -> Kernel:
+def _kernel(run: Executed, accesses: tuple[Access, ...]) -> Kernel:
     instruction = run.instruction
     ops = counted_ops(instruction)
     cycles = _CYCLES.search(instruction.attributes.get("backend_config", ""))
@@ -161,8 +182,10 @@ def _kernel(run: Executed) -> Kernel:
         op_name=instruction.op_name,
         flops=flops_of(instruction),
         traffic=traffic_of(instruction),
-        unfused_bytes=sum(map(_alone, ops)),
+        accesses=accesses,
+        unfused_bytes=sum(map(_unfused_bytes, ops)),
         cycles=int(cycles[1]) if cycles else None,
+        is_launched=not run.is_inlined,
         instruction=instruction,
     )
 
@@ -188,9 +211,10 @@ def _engine(instruction: Instruction) -> str:
 
 
 def counted_ops(instruction: Instruction) -> list[Instruction]:
-    """The ops of a kernel that would each be a pass through memory, had nothing fused.
+    """The ops of a kernel that would each be a kernel if nothing were fused.
 
-    Not those that only rename (bitcasts, reshapes, copies in the same layout) or repeat a scalar.
+    Ops that only rename values (bitcasts, reshapes, copies in the same layout) or broadcast a
+    scalar are left out.
     """
     fused = instruction.callee("calls") if instruction.opcode == "fusion" else None
     if fused is None:
@@ -200,7 +224,7 @@ def counted_ops(instruction: Instruction) -> list[Instruction]:
 
 
 def _is_pass(op: Instruction) -> bool:
-    if is_free(op) or op.opcode == "reshape" or _is_scalar_repeated(op):
+    if is_free(op) or op.opcode == "reshape" or _is_scalar_broadcast(op):
         return False
     if op.opcode == "transpose":
         dims = [int(dim) for dim in re.findall(r"\d+", op.attributes["dimensions"])]
@@ -208,28 +232,28 @@ def _is_pass(op: Instruction) -> bool:
     return op.opcode != "copy" or op.shape.layout != op.operands[0].shape.layout
 
 
-def _is_scalar_repeated(op: Instruction) -> bool:
+def _is_scalar_broadcast(op: Instruction) -> bool:
     return op.opcode == "broadcast" and not op.operands[0].shape.dims
 
 
-def _alone(op: Instruction) -> int:
-    """What an op of a fusion would read and write by itself."""
+def _unfused_bytes(op: Instruction) -> int:
+    """The bytes that an op of a fusion would read and write by itself."""
     reads = 0
     for operand, size in reads_of(op):
-        is_scalar = _is_scalar_repeated(operand)
+        is_scalar = _is_scalar_broadcast(operand)
         reads += operand.operands[0].shape.bytes if is_scalar else size
     return reads + traffic_of(op).written
 
 
 def _lines(kernel: Instruction, ops: list[Instruction]) -> tuple[SourceLine, ...]:
-    """The lines in a kernel by the work on each: bytes, and flops beside them."""
+    """The lines of Python in a kernel, those with the most bytes and flops first."""
     weights: Counter[tuple[str, int]] = Counter()
     places: dict[tuple[str, int], SourceLine] = {}
     for op in ops:
         if op.place is not None:
             line = (op.place.file, op.place.line)
             places.setdefault(line, op.place)
-            weights[line] += _alone(op) + flops_of(op).total
+            weights[line] += _unfused_bytes(op) + flops_of(op).total
     if not weights and kernel.place is not None:
         return (kernel.place,)
     return tuple(places[line] for line, _ in weights.most_common())

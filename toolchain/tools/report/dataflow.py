@@ -1,4 +1,8 @@
-"""Which kernel's result a value is, seen through tuples, loops, branches and calls."""
+"""Which kernels made a value: back through tuples, loops, branches, calls and copies.
+
+A value of a loop may come from before the loop or from the last iteration, a value of a conditional
+from any branch, so there may be several kernels.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +10,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from ....hlo import Computation, Instruction, Module
-from ....hlo.work import is_control, is_free
+from ...hlo import Computation, Instruction, Module
+from ...hlo.work import is_control, is_free
 
 Path = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Source:
+class KernelResult:
     """A result of a kernel.
 
     Attributes:
         producer: the kernel's instruction.
-        path: which of its results, if it gives several: the innermost index last.
-        crossed: what lies on the way to the reader: "loop", "branch", "barrier", or "move",
-            between the main memory and one on the chip.
+        path: which of its results, if there are several: the innermost index last.
+        crossed: what is on the way to the reader: "loop", "branch", "barrier", or "move",
+            between main memory and memory on the chip.
     """
 
     producer: Instruction
@@ -29,12 +33,12 @@ class Source:
 
 
 def is_move(instruction: Instruction) -> bool:
-    """Whether it only moves a value from one memory to another, beside what else runs."""
+    """Whether an instruction only copies a value from one memory to another, asynchronously."""
     return instruction.opcode in ("copy-start", "slice-start", "dynamic-slice-start")
 
 
-class Flow:
-    """Where the values of a module come from."""
+class Dataflow:
+    """Finds the kernels that made the values of a module."""
 
     def __init__(self, module: Module) -> None:
         self._module = module
@@ -49,16 +53,16 @@ class Flow:
                         found.setdefault(callee, []).append(instruction)
         return found
 
-    def sources(self, value: Instruction, path: Path = ()) -> list[Source]:
+    def sources(self, value: Instruction, path: Path = ()) -> list[KernelResult]:
         """The kernels that a value may come from; none for arguments and constants."""
-        found: dict[Source, None] = {}
-        seen = set()
-        left = [Source(value, path)]
+        found: dict[KernelResult, None] = {}
+        visited = set()
+        left = [KernelResult(value, path)]
         while left:
             each = left.pop()
-            if (each.producer, each.path) in seen:
+            if (each.producer, each.path) in visited:
                 continue
-            seen.add((each.producer, each.path))
+            visited.add((each.producer, each.path))
             if is_free(each.producer) or is_control(each.producer) or is_move(each.producer):
                 left.extend(self._behind(each))
             else:
@@ -66,52 +70,52 @@ class Flow:
         return list(found)
 
     def outputs(self) -> set[tuple[Instruction, Path]]:
-        """The results of kernels that the program gives back."""
+        """The results of kernels that the program returns."""
         root = self._module.entry.root
         given = range(len(root.shape.parts)) if root.shape.is_tuple else ()
         paths: list[Path] = [(number,) for number in given] or [()]
         found = (source for path in paths for source in self.sources(root, path))
         return {(source.producer, source.path) for source in found}
 
-    def _behind(self, source: Source) -> Iterator[Source]:
-        """One step further back, from something that is no kernel."""
+    def _behind(self, source: KernelResult) -> Iterator[KernelResult]:
+        """One step back, from an instruction that is not a kernel."""
         value, path, crossed = source.producer, source.path, source.crossed
         opcode = value.opcode
         if opcode == "parameter":
             yield from self._arguments(source)
         elif opcode == "get-tuple-element":
-            yield Source(value.operands[0], (*path, int(value.attributes["index"])), crossed)
+            yield KernelResult(value.operands[0], (*path, int(value.attributes["index"])), crossed)
         elif opcode == "tuple":
             picked = [value.operands[path[-1]]] if path else value.operands
             for operand in picked:
-                yield Source(operand, path[:-1], crossed)
+                yield KernelResult(operand, path[:-1], crossed)
         elif opcode == "while":
             body = value.callee("body")
             if body is not None:
-                yield Source(body.root, path, crossed | {"loop"})
+                yield KernelResult(body.root, path, crossed | {"loop"})
         elif opcode == "conditional":
             for branch in value.called:
-                yield Source(branch.root, path, crossed | {"branch"})
+                yield KernelResult(branch.root, path, crossed | {"branch"})
         elif opcode in ("call", "async-start"):
             for callee in value.called:
-                yield Source(callee.root, path, crossed)
+                yield KernelResult(callee.root, path, crossed)
         elif is_move(value):
-            yield Source(value.operands[0], path, crossed | {"move"})
+            yield KernelResult(value.operands[0], path, crossed | {"move"})
         elif opcode == "opt-barrier":
-            yield Source(value.operands[0], path, crossed | {"barrier"})
-        else:  # a bitcast, a `-done`, a custom call that does nothing: what it is made from
+            yield KernelResult(value.operands[0], path, crossed | {"barrier"})
+        else:  # a bitcast, a `-done`, a custom call that does nothing
             for operand in value.operands:
-                yield Source(operand, path, crossed)
+                yield KernelResult(operand, path, crossed)
 
-    def _arguments(self, source: Source) -> Iterator[Source]:
-        """What a computation is called with."""
+    def _arguments(self, source: KernelResult) -> Iterator[KernelResult]:
+        """The arguments that a computation is called with."""
         parameter, path, crossed = source.producer, source.path, source.crossed
         for caller in self._callers.get(parameter.computation, ()):
             if caller.opcode == "while":
-                yield Source(caller.operands[0], path, crossed | {"loop"})
-                yield from self._behind(Source(caller, path, crossed))
+                yield KernelResult(caller.operands[0], path, crossed | {"loop"})
+                yield from self._behind(KernelResult(caller, path, crossed))
             elif caller.opcode == "conditional":
                 which = caller.called.index(parameter.computation)
-                yield Source(caller.operands[which + 1], path, crossed | {"branch"})
+                yield KernelResult(caller.operands[which + 1], path, crossed | {"branch"})
             else:
-                yield Source(caller.operands[int(parameter.literal)], path, crossed)
+                yield KernelResult(caller.operands[int(parameter.literal)], path, crossed)
