@@ -67,7 +67,7 @@ def tiny_loop_body(program: ExaminedProgram) -> Iterator[Finding]:
     """Counted loops that spend more time on launching kernels than on running them.
 
     By the roofline of the target: four times as much, in 64 iterations or more. Not reported for
-    the CPU, where a kernel launch takes about 0.1 µs and an unrolled loop is seldom faster.
+    the CPU, which compiles small loops into one kernel: an unrolled loop is seldom faster.
     """
     launch = program.target.device.launch_seconds if program.target.kind != "cpu" else 0.0
     whole = program.compiled.roofline_seconds
