@@ -99,7 +99,7 @@ def test_twice():
         "expected at most one program to be compiled, found 2",
         "wave(x: f32[[]8])",
         "wave(x: f32[[]9])",
-        "x was f32[[]8] and is f32[[]9]",
+        "x was f32[[]8] and is now f32[[]9]",
     )
     assert "During handling" not in result.stdout.str()
 

@@ -1,4 +1,4 @@
-"""`jxc explain`: a program is run, and what JAX compiled for it is told, and why."""
+"""`jxc explain`: run a program, and report what JAX compiled for it and why."""
 
 from __future__ import annotations
 
@@ -12,29 +12,34 @@ import click
 
 from ..errors import JxcError, UsageError
 from ..files import require_file, write_output
-from ..tools.explain.script import Program, flush, when_imported
+from ..tools.explain import SCHEMA_VERSION
+from ..tools.explain.script import UserProgram, flush, when_imported
 from . import report
 
 if TYPE_CHECKING:
-    from ..tools.explain.log import Log
+    from ..tools.explain.log import ExplainLog
 
 
 @click.command(
-    short_help="Run a program, and say why JAX compiled what it did.",
+    short_help="Run a program, and explain what JAX compiled for it.",
     context_settings={"allow_interspersed_args": False},
 )
 @click.option("-m", "is_module", is_flag=True, help="SCRIPT is a module, as for `python -m`.")
-@click.option("-o", "output", metavar="FILE", help="Write the table to FILE, not to stderr.")
+@click.option("-o", "output", metavar="FILE", help="Write the table to FILE instead of stderr.")
 @click.option(
     "--json",
     "json_file",
     metavar="FILE",
-    help="Write one object to FILE; for '-' to stdout, the program's own output to stderr.",
+    help="Write a JSON object to FILE. With '-' it goes to stdout, and the program's own output to "
+    "stderr.",
 )
 @click.option(
-    "--html", "html_file", metavar="FILE", help="Write a page, with every program's text."
+    "--html",
+    "html_file",
+    metavar="FILE",
+    help="Write an HTML page with the text of every program at each stage.",
 )
-@click.option("--all", "is_whole", is_flag=True, help="Print every line of the table.")
+@click.option("--all", "all_rows", is_flag=True, help="Print every line of the table.")
 @click.argument("script")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 def explain_command(script: str, args: tuple[str, ...], **flags: Any) -> None:
@@ -45,12 +50,13 @@ def explain_command(script: str, args: tuple[str, ...], **flags: Any) -> None:
     jxc explain -m mypackage.train
     jxc explain --html page.html train.py
 
-    After the program has ended, by an error or Ctrl-C too, a table says what was traced, lowered
-    and compiled at which line, how often and how long; then, for what was compiled again, why, and
-    what to do.
-    The program's output and exit code are its own. Options of jxc stand before SCRIPT.
+    When the program has ended (normally, by an error or by Ctrl-C), a table shows which functions
+    were traced, lowered and compiled from which line, how often, and how long it took. Below it,
+    each recompilation has its reason and a fix.
+
+    The program keeps its own output and exit code. Options of jxc go before SCRIPT.
     """
-    for flag in ("output", "json_file", "html_file"):  # before the program runs for it
+    for flag in ("output", "json_file", "html_file"):  # fail before the program runs
         if flags[flag] and flags[flag] != "-":
             require_file(flags[flag])
             flags[flag] = os.path.abspath(flags[flag])  # the program may change the directory
@@ -58,34 +64,34 @@ def explain_command(script: str, args: tuple[str, ...], **flags: Any) -> None:
         from ..tools.page import require_packages
 
         require_packages()
-    program = Program(script, args, is_module=flags["is_module"])
-    listening = _Listening(keep_texts=bool(flags["html_file"]))
-    own_stdout = _stdout_kept_apart() if flags["json_file"] == "-" else None
-    when_imported("jax", lambda: listening.start(program))
+    program = UserProgram(script, args, is_module=flags["is_module"])
+    recorder = _ProgramRecorder(keep_texts=bool(flags["html_file"]))
+    own_stdout = _redirect_stdout() if flags["json_file"] == "-" else None
+    when_imported("jax", lambda: recorder.start(program))
     process = os.getpid()
     code = program.run()
-    if os.getpid() != process:  # a copy that the program forked: only the first one reports
+    if os.getpid() != process:  # a process that the program forked: only the first one reports
         sys.exit(code)
-    listening.stop(program.error)
+    recorder.stop(program.error)
     flush()
-    _write(listening.log, script, flags, own_stdout)
+    _write(recorder.log, script, flags, own_stdout)
     sys.exit(code)
 
 
-class _Listening:
-    """Records from the moment on that the program has imported jax: what it sets before, counts."""
+class _ProgramRecorder:
+    """Records from the moment at which the program has imported jax."""
 
     def __init__(self, *, keep_texts: bool) -> None:
         self._keep_texts = keep_texts
         self._stack = contextlib.ExitStack()
-        self.log: Log | None = None
+        self.log: ExplainLog | None = None
 
-    def start(self, program: Program) -> None:
-        """Begin; where this jax cannot be listened to, say so and let the program run."""
+    def start(self, program: UserProgram) -> None:
+        """Start recording; if this version of jax does not allow it, warn and run the program."""
         from ..source import is_user_file, user_folders
         from ..tools.explain.log import explain
 
-        if not is_user_file(program.file):  # installed: its package is what the user looks at
+        if not is_user_file(program.file):  # installed: its package counts as the user's code
             user_folders.append(os.path.dirname(program.file))
         try:
             self.log = self._stack.enter_context(explain(keep_texts=self._keep_texts))
@@ -93,17 +99,17 @@ class _Listening:
             report(error)
 
     def stop(self, error: BaseException | None) -> None:
-        """End; `error` is what ended the program."""
+        """Stop recording; `error` is the exception that ended the program."""
         self._stack.close()
         if self.log is not None and error is not None:
             self.log.failed(error)
 
 
-def _stdout_kept_apart() -> int:
-    """Let standard output of the program, and of what it starts, go to standard error from now on.
+def _redirect_stdout() -> int:
+    """Redirect standard output, that of child processes too, to standard error.
 
     Returns:
-        The file descriptor of the true standard output.
+        A file descriptor of the original standard output.
     """
     flush()
     kept = os.dup(1)
@@ -111,11 +117,13 @@ def _stdout_kept_apart() -> int:
     return kept
 
 
-def _write(log: Log | None, script: str, flags: dict[str, Any], own_stdout: int | None) -> None:
+def _write(
+    log: ExplainLog | None, script: str, flags: dict[str, Any], own_stdout: int | None
+) -> None:
     if flags["json_file"] != "-" or flags["output"]:
-        from ..tools.explain.table import table
+        from ..tools.explain.presentation import table
 
-        text = table(log, is_whole=flags["is_whole"], to_file=bool(flags["output"]))
+        text = table(log, all_rows=flags["all_rows"], plain=bool(flags["output"]))
         if flags["output"]:
             write_output(text, flags["output"])
         else:
@@ -126,8 +134,8 @@ def _write(log: Log | None, script: str, flags: dict[str, Any], own_stdout: int 
         _write_page(log, script, flags["html_file"])
 
 
-def _write_page(log: Log, script: str, file: str) -> None:
-    from ..tools.explain.page import write_html
+def _write_page(log: ExplainLog, script: str, file: str) -> None:
+    from ..tools.explain.presentation import write_html
 
     try:
         page = write_html(file, log.compilations, script)
@@ -137,15 +145,10 @@ def _write_page(log: Log, script: str, file: str) -> None:
         click.echo(f"jxc: note: {note}", err=True)
 
 
-_LISTS = ("compilations", "rows", "reasons", "effects", "failures")
-
-
-def _write_json(log: Log | None, script: str, file: str, own_stdout: int | None) -> None:
-    from ..tools.explain import SCHEMA_VERSION
-
-    nothing = {"schema_version": SCHEMA_VERSION, "compiled": 0, "seconds": 0.0, "hits": {}}
-    nothing |= {name: [] for name in _LISTS}
-    found = nothing if log is None else log.as_json()
+def _write_json(log: ExplainLog | None, script: str, file: str, own_stdout: int | None) -> None:
+    lists = ("compilations", "rows", "reasons", "effects", "failures")
+    empty = {"schema_version": SCHEMA_VERSION, "compiled": 0, "seconds": 0.0, "hits": {}}
+    found = log.as_json() if log is not None else empty | {name: [] for name in lists}
     text = json.dumps({"script": script, **found}, indent=2) + "\n"
     if own_stdout is None:
         write_output(text, file)

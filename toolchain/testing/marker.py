@@ -16,12 +16,9 @@ from typing import Any
 import jax
 
 from ..errors import UsageError
-from ..tools.explain.log import explain
-from ..tools.explain.records import Compilation
+from ..tools.explain.log import explain, wrong_count
+from ..tools.explain.recording import Compilation
 from .budgets import BudgetExceeded, Limits, Program, exceeded
-
-_MAX_PROGRAMS_LISTED = 5
-_MAX_ARGUMENT_LETTERS = 100
 
 
 class MarkedTest:
@@ -70,33 +67,13 @@ class MarkedTest:
             BudgetExceeded: a budget is exceeded, or the test compiled nothing and does not say
                 `compiles=0`.
         """
-        problems = [*self._wrong_count()]
+        problems = wrong_count(self._compiled, self._exactly, self._at_most)
+        if not self._compiled and self._exactly != 0:
+            problems = [_NOTHING_COMPILED]
         for each in self._compiled:
             problems += exceeded(self._limits, _measured_program(each))
         if problems:
             raise BudgetExceeded("\n".join(problems))
-
-    def _wrong_count(self) -> Sequence[str]:
-        count = len(self._compiled)
-        if count == 0 and self._exactly != 0:
-            return [_NOTHING_COMPILED]
-        if self._exactly is not None and count != self._exactly:
-            return [f"expected {_programs(self._exactly)}, found {count}", *self._listed()]
-        if self._at_most is not None and count > self._at_most:
-            return [f"expected at most {_programs(self._at_most)}, found {count}", *self._listed()]
-        return []
-
-    def _listed(self) -> Sequence[str]:
-        lines = []
-        for position, each in enumerate(self._compiled[:_MAX_PROGRAMS_LISTED], 1):
-            where = f" at {each.called}" if each.called else ""
-            types = ", ".join(f"{name}: {type_}" for name, type_ in each.arguments.items())
-            if len(types) > _MAX_ARGUMENT_LETTERS:
-                types = f"{types[: _MAX_ARGUMENT_LETTERS - 1]}…"
-            lines.append(f"  {position}. {each.function}({types}){where}")
-            lines += [f"     {each.reason.sentence}. {each.reason.fix}"] if each.reason else []
-        left = len(self._compiled) - _MAX_PROGRAMS_LISTED
-        return [*lines, f"  and {left} more"] if left > 0 else lines
 
 
 _test_numbers = itertools.count(1)
@@ -109,11 +86,6 @@ def test_context() -> Any:
     Creating it changes JAX's cache keys: what was compiled before is compiled once more.
     """
     return jax.make_user_context(None)
-
-
-def _programs(count: int) -> str:
-    named = {0: "no program", 1: "one program"}
-    return f"{named.get(count, f'{count} programs')} to be compiled"
 
 
 _NOTHING_COMPILED = (

@@ -1,4 +1,8 @@
-"""A call as JAX's caches see it: all that decides whether a known program fits."""
+"""A call of a jitted function as JAX's caches see it: everything that its program depends on.
+
+A `JitCall` keeps types, pytree structures, static values, options and configuration, but no arrays:
+two of them can be compared after the program has ended (`differences.py`).
+"""
 
 from __future__ import annotations
 
@@ -11,24 +15,27 @@ import jax
 
 from ...backend import _private, hook
 from ...source import SourceLine
-from .events import Lowering, Tracing
-from .functions import Function, Known, describe, describe_function
+from .functions import ConstantValue, JitFunction, describe, describe_function
+from .recorder import LoweringEvent, TraceEvent
 
 PIPELINE = "jxc's pipeline"
-"""What the pipeline that programs go through is called in a call's context."""
+"""The name of the active pipeline in `JitCall.context`."""
+
+JAX_KEY = ""
+"""The name of JAX's own cache key for its configuration in `JitCall.context`."""
 
 
 @dataclass(frozen=True)
-class Leaf:
-    """An array argument, or an array in one.
+class ArrayArgument:
+    """An array argument, or an array within one.
 
     Attributes:
         name: such as "batch['x']".
-        text: such as "f32[8,128]", with the axes of an explicit sharding.
-        shape: its extents.
+        text: the type, such as "f32[8,128]"; with explicit shardings, also the mesh axes.
+        shape: its dimensions.
         dtype: such as "float32".
-        weak: whether its type gives way to others', as a Python number's does.
-        python: the Python type where the caller gave a number: "float".
+        weak: whether it has a weak type, which gives way to other dtypes.
+        python: the Python type of an argument that is a number: "float".
     """
 
     name: str
@@ -39,7 +46,7 @@ class Leaf:
     python: str = ""
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The type as messages give it."""
         if self.python:
             return f"a Python {self.python}"
@@ -47,29 +54,29 @@ class Leaf:
 
 
 @dataclass
-class Call:
-    """All that decides whether a known program fits a call.
+class JitCall:
+    """Everything that decides whether a compiled program serves a call.
 
     Attributes:
-        function: the one that is called.
-        leaves: its array arguments, flat.
-        trees: the pytree of each argument, by the argument's name.
-        by_keyword: the arguments that were given by keyword.
-        static: the values of the static arguments given, by name.
-        options: what `jax.jit` was told.
+        function: the called function.
+        leaves: its array arguments, flattened.
+        trees: the pytree of each argument that is not static, by its name.
+        by_keyword: the arguments given by keyword.
+        static: the values of static arguments, by name.
+        options: of `jax.jit`, as text.
         context: JAX's configuration at the call, by name.
-        mesh: the one in context.
-        layout: shardings, donation and platforms, once it was lowered.
-        part: None for the function itself; of a program that a transformation outside of jit made
-            of it, such as its derivative, how many results it has, and each argument's rank.
-        site: the user's line, for functions of jax's own: each line has programs of its own.
+        mesh: the mesh in context, as text; empty if there is none.
+        layout: shardings, donation and platforms; empty until it is lowered.
+        part: None for the function itself. For a program that a transformation outside of jit made
+            of it, such as its derivative: the number of results, and the rank of each argument.
+        site: the user's line, for JAX's own functions: each line has programs of its own.
     """
 
-    function: Function
-    leaves: tuple[Leaf, ...]
+    function: JitFunction
+    leaves: tuple[ArrayArgument, ...]
     trees: Mapping[str, Any] = field(default_factory=dict)
     by_keyword: frozenset[str] = frozenset()
-    static: Mapping[str, Known] = field(default_factory=dict)
+    static: Mapping[str, ConstantValue] = field(default_factory=dict)
     options: Mapping[str, str] = field(default_factory=dict)
     context: Mapping[str, Any] = field(default_factory=dict)
     mesh: str = ""
@@ -78,69 +85,83 @@ class Call:
     site: SourceLine | None = None
 
     def is_given(self, name: str) -> bool:
-        """Whether an argument was given, static or not."""
+        """Whether an argument was given rather than left to its default."""
         return name in self.trees or (name in self.static and self.static[name].token != _DEFAULT)
 
     @property
     def key(self) -> Hashable:
-        """The same for calls that one program might have served."""
+        """Equal for calls that could have shared a program."""
         return (self.function.key, self.part, self.site)
 
 
-def call_of(tracing: Tracing) -> Call:
-    """The call that makes JAX trace a function."""
-    options = tracing.options
-    bound = _bind(options.fun_signature, tracing.args, tracing.kwargs)
-    names = _static_names(options, bound)
-    arrays = {name: value for name, value in bound.items() if name not in names}
-    function = describe_function(tracing.function)
-    return Call(
+def call_of(event: TraceEvent) -> JitCall:
+    """The call for which JAX traces a function."""
+    options = event.options
+    bound = _bind(options.fun_signature, event.args, event.kwargs)
+    static = _static_names(options, bound)
+    function = describe_function(event.function)
+    return JitCall(
         function=function,
-        leaves=_leaves(tracing.names, tracing.avals, _values(tracing)),
-        trees={name: jax.tree.structure(value) for name, value in arrays.items()},
-        by_keyword=frozenset(tracing.kwargs),
-        static=_defaults(options)
-        | {name: describe(bound[name], by_identity=True) for name in names},
-        options=_options(options),
+        leaves=_array_arguments(event.names, event.avals, _array_values(event)),
+        trees={name: jax.tree.structure(v) for name, v in bound.items() if name not in static},
+        by_keyword=frozenset(event.kwargs),
+        static=_static_defaults(options)
+        | {name: describe(bound[name], by_identity=True) for name in static},
+        options={name: str(getattr(options, field, "")) for field, name in _OPTIONS.items()},
         context=_context(),
-        mesh="" if getattr(tracing.mesh, "empty", True) else str(tracing.mesh),
-        site=tracing.called if function.owner == "compiler" else None,
+        mesh="" if getattr(event.mesh, "empty", True) else str(event.mesh),
+        site=event.called if function.owner == "compiler" else None,
     )
 
 
-def static_values(tracing: Tracing) -> dict[str, Any]:
-    """The static arguments themselves, by name. Not to be kept."""
-    bound = _bind(tracing.options.fun_signature, tracing.args, tracing.kwargs)
-    return {name: bound[name] for name in _static_names(tracing.options, bound)}
+_OPTIONS = {
+    "in_shardings_leaves": "in_shardings",
+    "out_shardings_leaves": "out_shardings",
+    "donate_argnums": "donate_argnums",
+    "donate_argnames": "donate_argnames",
+    "static_argnums": "static_argnums",
+    "static_argnames": "static_argnames",
+    "keep_unused": "keep_unused",
+    "inline": "inline",
+    "compiler_options_kvs": "compiler_options",
+    "backend": "backend",
+    "device": "device",
+}
+"""JAX's fields for the options of `jax.jit`, and the users' names for them."""
 
 
-def derived_call(lowering: Lowering, call: Call) -> Call:
-    """The call of a program that JAX made out of a jitted function: its derivative, say."""
-    names = _names(lowering, call)
-    leaves = _leaves(names, lowering.avals, ())
-    part = (len(lowering.layout["result_shardings"]), *(len(leaf.shape) for leaf in leaves))
-    return replace(call, leaves=leaves, trees={}, layout=lowering.layout, part=part)
+def static_values(event: TraceEvent) -> dict[str, Any]:
+    """The static arguments themselves, by name. Do not keep them alive."""
+    bound = _bind(event.options.fun_signature, event.args, event.kwargs)
+    return {name: bound[name] for name in _static_names(event.options, bound)}
 
 
-def lowered_call(lowering: Lowering, function: Function) -> Call:
-    """The call of a function that was not seen traced."""
-    site = lowering.called if function.owner == "compiler" else None
-    leaves = _leaves(_names(lowering, None), lowering.avals, ())
-    return Call(function, leaves, context=_context(), layout=lowering.layout, site=site)
+def derived_call(event: LoweringEvent, call: JitCall) -> JitCall:
+    """The call of a program that JAX made out of a jitted function, such as its derivative."""
+    leaves = _array_arguments(_argument_names(event, call), event.avals, ())
+    part = (len(event.layout["result_shardings"]), *(len(leaf.shape) for leaf in leaves))
+    return replace(call, leaves=leaves, trees={}, layout=event.layout, part=part)
 
 
-def _names(lowering: Lowering, call: Call | None) -> Sequence[str]:
-    if any(lowering.names):
-        return lowering.names
-    if call is not None and len(call.leaves) == len(lowering.avals):
+def lowered_call(event: LoweringEvent, function: JitFunction) -> JitCall:
+    """The call of a function whose trace was not recorded."""
+    site = event.called if function.owner == "compiler" else None
+    leaves = _array_arguments(_argument_names(event, None), event.avals, ())
+    return JitCall(function, leaves, context=_context(), layout=event.layout, site=site)
+
+
+def _argument_names(event: LoweringEvent, call: JitCall | None) -> Sequence[str]:
+    if any(event.names):
+        return event.names
+    if call is not None and len(call.leaves) == len(event.avals):
         return [leaf.name for leaf in call.leaves]
-    return [f"argument {index}" for index in range(len(lowering.avals))]
+    return [f"argument {index}" for index in range(len(event.avals))]
 
 
 def _bind(
     signature: inspect.Signature | None, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The arguments by name; those of `*args` and `**kwargs` have each their own."""
+    """The arguments by name; each of those in `*args` and `**kwargs` has its own."""
     parameters = list(signature.parameters.values()) if signature else []
     positional = [
         parameter.name
@@ -158,83 +179,62 @@ def _static_names(options: Any, bound: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(by_position | (set(options.static_argnames) & set(order)))
 
 
-def _defaults(options: Any) -> dict[str, Known]:
-    """The static arguments as they are when left out, which is another call to JAX."""
+_DEFAULT = ("by default",)
+"""The token of static arguments that were left out: to JAX, another call than with the default."""
+
+
+def _static_defaults(options: Any) -> dict[str, ConstantValue]:
     parameters = options.fun_signature.parameters if options.fun_signature else {}
     found = {
         name: parameters[name].default for name in options.static_argnames if name in parameters
     }
     return {
-        name: Known(f"{describe(value).words} by default", _DEFAULT)
+        name: ConstantValue(f"{describe(value).text} by default", _DEFAULT)
         for name, value in found.items()
         if value is not inspect.Parameter.empty
     }
 
 
-_DEFAULT = ("by default",)
-"""The token of static arguments that were left out."""
-
-
-def _values(tracing: Tracing) -> Sequence[Any]:
-    """The array arguments themselves, flat, where they can be told apart from static ones."""
-    static = tracing.options
-    positional = [a for i, a in enumerate(tracing.args) if i not in static.static_argnums]
-    named = {k: v for k, v in tracing.kwargs.items() if k not in static.static_argnames}
+def _array_values(event: TraceEvent) -> Sequence[Any]:
+    """The array arguments, flattened; none if they cannot be told from static ones."""
+    options = event.options
+    positional = [a for i, a in enumerate(event.args) if i not in options.static_argnums]
+    named = {k: v for k, v in event.kwargs.items() if k not in options.static_argnames}
     values = jax.tree.leaves((positional, named))
-    return values if len(values) == len(tracing.avals) else ()
+    return values if len(values) == len(event.avals) else ()
 
 
-def _leaves(names: Sequence[str], avals: Sequence[Any], values: Sequence[Any]) -> tuple[Leaf, ...]:
+def _array_arguments(
+    names: Sequence[str], avals: Sequence[Any], values: Sequence[Any]
+) -> tuple[ArrayArgument, ...]:
     values = values or (None,) * len(avals)
     return tuple(
-        Leaf(
+        ArrayArgument(
             name=name,
-            text=_short_type(aval),
+            text=_type_text(aval),
             shape=tuple(getattr(aval, "shape", ())),
             dtype=str(getattr(aval, "dtype", "")),
             weak=bool(getattr(aval, "weak_type", False)),
-            python=type(value).__name__ if type(value) in _NUMBERS else "",
+            python=type(value).__name__ if type(value) in (bool, int, float, complex) else "",
         )
         for name, aval, value in zip(names, avals, values, strict=False)
     )
 
 
-_NUMBERS = (bool, int, float, complex)
-
-
-def _short_type(aval: Any) -> str:
+def _type_text(aval: Any) -> str:
     try:
-        return aval.str_short(short_dtypes=True)
-    except Exception:  # an abstract value of some other kind
+        return str(aval.str_short(short_dtypes=True))
+    except Exception:  # an abstract value that is not an array
         return str(aval)
-
-
-_OPTIONS = {
-    "in_shardings_leaves": "in_shardings",
-    "out_shardings_leaves": "out_shardings",
-    "donate_argnums": "donate_argnums",
-    "donate_argnames": "donate_argnames",
-    "static_argnums": "static_argnums",
-    "static_argnames": "static_argnames",
-    "keep_unused": "keep_unused",
-    "inline": "inline",
-    "compiler_options_kvs": "compiler_options",
-    "backend": "backend",
-    "device": "device",
-}
-
-
-def _options(options: Any) -> dict[str, str]:
-    return {name: str(getattr(options, field, "")) for field, name in _OPTIONS.items()}
 
 
 _known_contexts: dict[tuple[Any, ...], dict[str, Any]] = {}
 
 
 def _context() -> Mapping[str, Any]:
-    """JAX's configuration by name; one value for all calls under the same one."""
+    """JAX's configuration by name; calls under equal configuration share one object."""
     key = _private.trace_context()
     if key not in _known_contexts:
         pipeline = hook.effective_pipeline()
-        _known_contexts[key] = {**_private.config_values(), PIPELINE: pipeline, "": key}
+        _known_contexts[key] = {**_private.config_values(), PIPELINE: pipeline, JAX_KEY: key}
     return _known_contexts[key]

@@ -1,4 +1,9 @@
-"""What a function is to JAX, which knows functions by identity, and to the user, who wrote one."""
+"""What identifies a function, and the values that it captures, to JAX and to the user.
+
+JAX identifies a function by its object: two functions that one definition made are different
+programs. Users think of the definition. A `JitFunction` records both, with a token for each
+captured value, so that calls can be compared later without keeping the values alive.
+"""
 
 from __future__ import annotations
 
@@ -18,48 +23,47 @@ import numpy as np
 
 from ...source import SourceLine, definition_line, owner_of
 
-_LONGEST = 60  # characters of a value in words
-_DEEPEST = 3  # of functions within closures of functions, and of lists within lists
-_WIDEST = 20  # items of a list that is looked into
-_LOCAL = re.compile(r"[\w.<>]*<locals>\.")  # what a class is defined in says little
+_MAX_TEXT = 60  # characters of a value
+_MAX_DEPTH = 3  # of functions in closures of functions, and of lists in lists
+_MAX_ITEMS = 20  # of a container whose items are described
+_LOCAL = re.compile(r"[\w.<>]*<locals>\.")
+
+HIGHER_ORDER = frozenset({"scan", "while", "cond", "custom_jvp_call", "custom_vjp_call", "remat"})
+"""JAX operations that call a function of the user's; they do not count as single operations."""
 
 
 @dataclass(frozen=True)
-class Known:
-    """A value that JAX takes for a constant: in words, and as a token that is equal for equal ones.
+class ConstantValue:
+    """A value that JAX treats as a constant of the program.
 
     Attributes:
-        words: such as "0.5", "f32[3]" or "a Config object".
-        token: what tells it from others.
-        by_identity: whether it equals nothing but itself, as its class defines no equality.
+        text: such as "0.5", "f32[3]" or "a Config object".
+        token: equal for values that JAX would treat as equal.
+        by_identity: whether the value equals only itself, because its class defines no equality.
         is_data: whether it is a number, a string or an array.
-        parts: of a tuple, list or dict, what it holds.
+        parts: the items of a tuple, list or dict.
     """
 
-    words: str
+    text: str
     token: Hashable
     by_identity: bool = False
     is_data: bool = False
-    parts: tuple[Known, ...] = ()
-
-
-LOOPS = frozenset({"scan", "while", "cond", "custom_jvp_call", "custom_vjp_call", "remat"})
-"""Operations of jax's that hold functions of the user's: no single ops when compiled alone."""
+    parts: tuple[ConstantValue, ...] = ()
 
 
 @dataclass(frozen=True)
-class Function:
+class JitFunction:
     """A function as it was given to `jax.jit`.
 
     Attributes:
         name: as the user wrote it, such as "Model.loss".
-        defined: where; None for what is not written in Python.
-        owner: whose it is: "user", "typed", "compiler" or "library".
+        defined: the line of its definition; None if it is not written in Python.
+        owner: whose code it is: "user", "typed", "compiler" or "library".
         form: "function", "lambda", "partial", "method" or "object".
         wrappers: the functions around it, such as "grad.<locals>.grad_f", outermost first.
-        closed_over: the values that it takes from outside: of closures, partials, defaults and
-            `self`, and the numbers and arrays among its globals, by name.
-        identity: of the very object, while it lives.
+        captured: values from outside by name: of closures, partials, defaults and `self`, and
+            global numbers and arrays.
+        identity: a reference to the object, or its `id` where it cannot be weakly referenced.
     """
 
     name: str
@@ -67,63 +71,77 @@ class Function:
     owner: str
     form: str
     wrappers: tuple[str, ...]
-    closed_over: Mapping[str, Known]
+    captured: Mapping[str, ConstantValue]
     identity: weakref.ref[Any] | int = field(compare=False, repr=False)
+
+    @classmethod
+    def unknown(cls, name: str) -> JitFunction:
+        """A function that was not traced here; only its name is known."""
+        return cls(name, None, "user", "function", (), {}, 0)
 
     @property
     def key(self) -> Hashable:
-        """The same for all objects that one definition has made."""
+        """Equal for all objects that one definition makes."""
         return (self.name, self.defined, self.wrappers, self.form)
 
     @property
     def is_operation(self) -> bool:
-        """Whether it is jax's own, and none that holds a function of the user's."""
-        return self.owner == "compiler" and self.name not in LOOPS
+        """Whether it is one of JAX's own that calls no function of the user's."""
+        return self.owner == "compiler" and self.name not in HIGHER_ORDER
 
-    def is_same_object(self, other: Function) -> bool:
-        """Whether both are one object, which JAX would know again."""
-        mine = _target(self.identity)
-        return mine is not None and mine is _target(other.identity)
+    def is_same_object(self, other: JitFunction) -> bool:
+        """Whether JAX would treat both as one function."""
+        mine, theirs = (
+            each() if isinstance(each, weakref.ref) else each
+            for each in (self.identity, other.identity)
+        )
+        return mine is not None and mine is theirs
 
     def find(self) -> Any:
-        """The very object; None where it is gone."""
+        """The object; None if it no longer exists."""
         return self.identity() if isinstance(self.identity, weakref.ref) else None
 
 
-def _target(identity: weakref.ref[Any] | int) -> Any:
-    return identity() if isinstance(identity, weakref.ref) else identity
-
-
-def describe_function(function: Any) -> Function:
-    """A function in words, and what tells it from another of the same definition."""
+def describe_function(function: Any) -> JitFunction:
+    """Describe the argument of a `jax.jit`."""
     layers = list(_layers(function))
     inner = layers[-1]
     defined = definition_line(inner)
     owner = owner_of(defined.file) if defined else "compiler"
-    closed_over: dict[str, Known] = {}
-    if owner != "compiler":  # what jax's own functions close over tells users nothing
+    captured: dict[str, ConstantValue] = {}
+    if owner != "compiler":  # users know nothing of what JAX's own functions capture
         for layer in layers:
-            closed_over |= _partial_values(layer)
-        closed_over |= _global_values(inner) | _closure_values(inner)
-    return Function(
+            captured |= _values_of_partial(layer)
+        captured |= _values_of_globals(inner) | _values_of_closure(inner)
+    try:
+        identity: weakref.ref[Any] | int = weakref.ref(function)
+    except TypeError:
+        identity = id(function)
+    return JitFunction(
         name=name_of(inner),
         defined=defined,
         owner=owner,
         form=_form(layers),
         wrappers=tuple(filter(None, map(_wrapper_name, layers[:-1]))),
-        closed_over=closed_over,
-        identity=_identity(function),
+        captured=captured,
+        identity=identity,
     )
 
 
-def innermost(function: Any) -> Any:
-    """The function that the user wrote, out of wrappers, partials and bound methods."""
+def unwrapped(function: Any) -> Any:
+    """The function that the user wrote, without wrappers, partials and bound methods."""
     return list(_layers(function))[-1]
 
 
+def is_users(function: Any) -> bool:
+    """Whether the user wrote a function: in a file, at a prompt, or in a string."""
+    code = code_of(unwrapped(function))
+    return code is not None and owner_of(code.co_filename) in ("user", "typed")
+
+
 def _layers(function: Any) -> Iterator[Any]:
-    """The function, and what it wraps, outermost first."""
-    for _ in range(20):  # of a cycle there is no end
+    """The function and what it wraps, outermost first."""
+    for _ in range(20):  # wrappers may form a cycle
         yield function
         if isinstance(function, functools.partial):
             function = function.func
@@ -131,48 +149,54 @@ def _layers(function: Any) -> Iterator[Any]:
             function = function.__func__
         elif getattr(function, "__wrapped__", None) is not None:
             function = function.__wrapped__
-        elif code_of(function) is None and (method := _call_method(function)) is not None:
-            function = method
-        elif (held := _held(function)) is not None:
-            function = held
+        elif code_of(function) is None and inspect.isfunction(_call_method(function)):
+            function = _call_method(function)
+        elif (captured := _function_within(function)) is not None:
+            function = captured
         else:
             return
 
 
 def _call_method(function: Any) -> Any:
-    """`__call__` of an object that can be called, where it is written in Python."""
-    method = vars(type(function)).get("__call__")
-    return method if inspect.isfunction(method) else None
+    return vars(type(function)).get("__call__")
 
 
-def _held(function: Any) -> Any:
-    """The user's function that one of jax's closes over, as `jax.pmap` makes them."""
+def _function_within(function: Any) -> Any:
+    """The user's function that one of JAX's captures, as those that `jax.pmap` makes do."""
     code = code_of(function)
     if code is None or owner_of(code.co_filename) != "compiler":
         return None
     for cell in function.__closure__ or ():
-        with contextlib.suppress(ValueError):  # not filled yet
-            held = getattr(cell.cell_contents, "__wrapped__", cell.cell_contents)
-            held = getattr(held, "f", held)  # jax's own class for functions under transformation
-            inner = code_of(held)
+        with contextlib.suppress(ValueError):  # an empty cell
+            found = getattr(cell.cell_contents, "__wrapped__", cell.cell_contents)
+            found = getattr(found, "f", found)  # JAX's class for functions under transformation
+            inner = code_of(found)
             if inner is not None and owner_of(inner.co_filename) != "compiler":
-                return held
+                return found
     return None
 
 
 def code_of(function: Any) -> CodeType | None:
-    """The bytecode of a function written in Python."""
+    """The bytecode of a function written in Python, else None."""
     found = getattr(function, "__code__", None)
     return found if isinstance(found, CodeType) else None
 
 
+def with_inner(code: CodeType) -> Iterator[CodeType]:
+    """The bytecode of a function, and of the functions defined in it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from with_inner(constant)
+
+
 def name_of(function: Any) -> str:
-    """A function's name, as the user wrote it: without the functions that it is defined in."""
-    qualified = getattr(function, "__qualname__", None) or getattr(function, "__name__", None)
+    """A function's name, without the functions that it is defined in."""
+    qualified: str = getattr(function, "__qualname__", "") or getattr(function, "__name__", "")
     if not qualified:
         return type(function).__name__
     name = qualified.rpartition("<locals>.")[2]
-    plain = getattr(function, "__name__", name)  # jax gives its wrappers names, not qualnames
+    plain: str = getattr(function, "__name__", name)  # JAX sets only the name of wrappers
     return name if name.endswith(plain) else plain
 
 
@@ -183,7 +207,7 @@ def _wrapper_name(layer: Any) -> str:
         return ""
     if not code.co_qualname.startswith("api_boundary"):
         return code.co_qualname
-    for cell in layer.__closure__ or ():  # it only filters tracebacks of the one that it holds
+    for cell in layer.__closure__ or ():  # api_boundary only filters tracebacks of another
         if (inner := code_of(cell.cell_contents)) is not None:
             return inner.co_qualname
     return ""
@@ -199,14 +223,10 @@ def _form(layers: list[Any]) -> str:
     return "function" if code_of(layers[0]) else "object"
 
 
-def _identity(function: Any) -> weakref.ref[Any] | int:
-    try:
-        return weakref.ref(function)
-    except TypeError:
-        return id(function)
+# Captured values
 
 
-def _partial_values(layer: Any) -> dict[str, Known]:
+def _values_of_partial(layer: Any) -> dict[str, ConstantValue]:
     if isinstance(layer, functools.partial):
         given = {f"argument {i} of the partial": value for i, value in enumerate(layer.args)}
         return {name: describe(value) for name, value in (given | layer.keywords).items()}
@@ -215,162 +235,149 @@ def _partial_values(layer: Any) -> dict[str, Known]:
     return {}
 
 
-def _closure_values(function: Any, depth: int = 0) -> dict[str, Known]:
+def _values_of_closure(function: Any, depth: int = 0) -> dict[str, ConstantValue]:
+    """Values of the closure, and of arguments left out: in `lambda x, k=k: ...`, k is captured."""
     code = code_of(function)
-    cells = getattr(function, "__closure__", None)
     if code is None:
         return {}
-    found = _defaults(function, code, depth)
-    for name, cell in zip(code.co_freevars, cells or (), strict=False):
-        try:
+    positional, values = code.co_varnames[: code.co_argcount], function.__defaults__ or ()
+    defaults = dict(zip(positional[len(positional) - len(values) :], values, strict=True))
+    defaults |= function.__kwdefaults__ or {}
+    found = {name: describe(value, depth) for name, value in defaults.items()}
+    cells = getattr(function, "__closure__", None) or ()
+    for name, cell in zip(code.co_freevars, cells, strict=False):
+        with contextlib.suppress(ValueError):  # an empty cell
             found[name] = describe(cell.cell_contents, depth)
-        except ValueError:  # not filled yet
-            continue
     return found
 
 
-def _global_values(function: Any) -> dict[str, Known]:
-    """Numbers and arrays that the function reads from its module: in a script, loop variables."""
+def _values_of_globals(function: Any) -> dict[str, ConstantValue]:
+    """Global numbers and arrays that the function reads; in a script, loop variables are such."""
     code, scope = code_of(function), getattr(function, "__globals__", {})
     if code is None or owner_of(code.co_filename) not in ("user", "typed"):
         return {}
     found = {name: scope[name] for name in _globals_read(code) if name in scope}
-    return {name: describe(value) for name, value in found.items() if _is_data(value)}
+    is_data = (bool, int, float, complex, str)
+    return {
+        name: describe(value)
+        for name, value in found.items()
+        if _is_array(value) or isinstance(value, is_data)
+    }
 
 
 @functools.cache
 def _globals_read(code: CodeType) -> tuple[str, ...]:
-    """The globals that a function reads and does not assign, functions within it included."""
+    """The globals that a function, or one defined in it, reads and does not assign."""
     used = [each for inner in with_inner(code) for each in dis.get_instructions(inner)]
     assigned = {each.argval for each in used if each.opname == "STORE_GLOBAL"}
     read = dict.fromkeys(each.argval for each in used if each.opname == "LOAD_GLOBAL")
     return tuple(name for name in read if name not in assigned)
 
 
-def with_inner(code: CodeType) -> Iterator[CodeType]:
-    """The bytecode of a function, and of those that are defined in it."""
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from with_inner(constant)
-
-
-def _is_data(value: Any) -> bool:
-    return is_array(value) or isinstance(value, bool | int | float | complex | str)
-
-
-def _defaults(function: Any, code: CodeType, depth: int) -> dict[str, Known]:
-    """Values of arguments left out: `lambda x, k=k: ...` carries k as a closure would."""
-    positional = code.co_varnames[: code.co_argcount]
-    values = function.__defaults__ or ()
-    found = dict(zip(positional[len(positional) - len(values) :], values, strict=True))
-    return {k: describe(v, depth) for k, v in (found | (function.__kwdefaults__ or {})).items()}
-
-
-def describe(value: Any, depth: int = 0, *, by_identity: bool = False) -> Known:
-    """A value in words, and what tells it from others. Keeps nothing large alive, and waits for
-    no device.
+def describe(value: Any, depth: int = 0, *, by_identity: bool = False) -> ConstantValue:
+    """Describe a value. Keeps nothing large alive, and waits for no device.
 
     Args:
         value: any.
-        depth: of values within values.
-        by_identity: whether functions of the same code are others, as JAX has it of static values.
+        depth: how many containers and functions the value is in.
+        by_identity: whether functions with equal code are different, as static arguments of JAX.
     """
     if isinstance(value, str | bytes):
-        token = (type(value), len(value), hash(value))
-        return Known(_short(repr(value[:_LONGEST])), token, is_data=True)
+        text_token = (type(value), len(value), hash(value))
+        return ConstantValue(_short(repr(value[:_MAX_TEXT])), text_token, is_data=True)
     if value is None or isinstance(value, bool | int | float | complex | np.generic):
-        return Known(_short(repr(value)), (type(value), repr(value)), is_data=True)
+        return ConstantValue(_short(repr(value)), (type(value), repr(value)), is_data=True)
     if isinstance(value, type):
-        return Known(_short(value.__qualname__), ("class", value.__module__, value.__qualname__))
-    if is_array(value):
-        words = _array_words(value)
-        return Known(words, ("array", words, id(value)), is_data=True)
-    if isinstance(value, tuple | list | dict) and len(value) <= _WIDEST and depth < _DEEPEST:
+        token = ("class", value.__module__, value.__qualname__)
+        return ConstantValue(_short(value.__qualname__), token)
+    if _is_array(value):
+        text = _array_text(value)
+        return ConstantValue(text, ("array", text, id(value)), is_data=True)
+    if isinstance(value, tuple | list | dict) and len(value) <= _MAX_ITEMS and depth < _MAX_DEPTH:
         return _describe_container(value, depth, by_identity)
-    if callable(value) and code_of(innermost(value)) is not None:
-        return _describe_identity(value) if by_identity else _describe_code(value, depth)
-    return _describe_value(value) or _describe_tree(value) or _describe_object(value)
+    if callable(value) and code_of(unwrapped(value)) is not None:
+        return _describe_callable(value, depth, by_identity)
+    return _describe_hashable(value) or _describe_pytree(value) or _describe_object(value)
 
 
-def is_array(value: Any) -> bool:
-    """Whether it is an array of any library's."""
+def _is_array(value: Any) -> bool:
     return hasattr(value, "shape") and hasattr(value, "dtype")
 
 
-def _describe_container(value: Any, depth: int, by_identity: bool) -> Known:
-    inner = functools.partial(describe, depth=depth + 1, by_identity=by_identity)
-    if isinstance(value, dict):
-        pairs = {str(key): inner(item) for key, item in value.items()}
-        words = ", ".join(f"{key}: {item.words}" for key, item in pairs.items())
-        token = tuple((key, item.token) for key, item in pairs.items())
-        return Known(_short(f"{{{words}}}"), ("dict", token), parts=tuple(pairs.values()))
-    items = [inner(item) for item in value]
-    opening, closing = "()" if isinstance(value, tuple) else "[]"
-    words = f"{opening}{', '.join(item.words for item in items)}{closing}"
-    tokens = tuple(item.token for item in items)
-    return Known(_short(words), (type(value), tokens), parts=tuple(items))
-
-
-def _describe_tree(value: Any) -> Known | None:
-    """A pytree: equal to those of the same class that hold the very same leaves."""
-    leaves = jax.tree.leaves(value)
-    if len(leaves) == 1 and leaves[0] is value:
-        return None
-    kind = type(value)
-    return Known(_short(f"{an(kind)} object"), ("tree", kind.__qualname__, tuple(map(id, leaves))))
-
-
-def _describe_code(value: Any, depth: int) -> Known:
-    """A function: equal to those of the same code that close over equal values."""
-    inner = innermost(value)
-    code = code_of(inner)
-    cells = _closure_values(inner, depth + 1) if depth < _DEEPEST else {}
-    token = (code, tuple((name, known.token) for name, known in cells.items()))
-    return Known(f"the function {name_of(inner)}", ("function", token))
-
-
-def _describe_identity(value: Any) -> Known:
-    """A function: equal to itself alone, but for methods of one object, and classes that differ."""
-    words = f"the function {name_of(innermost(value))}"
-    if inspect.ismethod(value):
-        return Known(words, ("method", id(value.__self__), id(value.__func__)))
-    if type(value).__eq__ is object.__eq__:
-        return Known(words, ("function", id(value)), by_identity=True)
-    return _describe_value(value) or _describe_object(value)
-
-
-def _describe_value(value: Any) -> Known | None:
-    """An object whose class says what equal ones are, and which holds no array."""
-    kind = type(value)
-    if kind.__eq__ is object.__eq__ or kind.__hash__ is None:
-        return None
-    try:
-        token = (kind.__qualname__, hash(value), repr(value)[:1000])
-        return Known(_short(repr(value)), token)
-    except Exception:  # of the user's class, or of what it holds
-        return None
-
-
-def _describe_object(value: Any) -> Known:
-    kind = type(value)
-    by_identity = kind.__eq__ is object.__eq__
-    return Known(_short(f"{an(kind)} object"), id(value), by_identity)
-
-
-def _array_words(value: Any) -> str:
+def _array_text(value: Any) -> str:
     try:
         return f"{value.dtype}[{','.join(map(str, value.shape))}]"
     except Exception:  # not an array after all
         return type(value).__qualname__
 
 
-def an(kind: type) -> str:
-    """A class by its name, with its article: "an Agent"."""
+def _describe_container(value: Any, depth: int, by_identity: bool) -> ConstantValue:
+    inner = functools.partial(describe, depth=depth + 1, by_identity=by_identity)
+    if isinstance(value, dict):
+        pairs = {str(key): inner(item) for key, item in value.items()}
+        text = ", ".join(f"{key}: {item.text}" for key, item in pairs.items())
+        token = tuple((key, item.token) for key, item in pairs.items())
+        return ConstantValue(_short(f"{{{text}}}"), ("dict", token), parts=tuple(pairs.values()))
+    items = [inner(item) for item in value]
+    opening, closing = "()" if isinstance(value, tuple) else "[]"
+    text = f"{opening}{', '.join(item.text for item in items)}{closing}"
+    tokens = tuple(item.token for item in items)
+    return ConstantValue(_short(text), (type(value), tokens), parts=tuple(items))
+
+
+def _describe_callable(value: Any, depth: int, by_identity: bool) -> ConstantValue:
+    inner = unwrapped(value)
+    text = f"the function {name_of(inner)}"
+    if not by_identity:  # equal to others with the same code and equal captured values
+        captured = _values_of_closure(inner, depth + 1) if depth < _MAX_DEPTH else {}
+        tokens = tuple((name, each.token) for name, each in captured.items())
+        return ConstantValue(text, ("function", (code_of(inner), tokens)))
+    if inspect.ismethod(value):
+        return ConstantValue(text, ("method", id(value.__self__), id(value.__func__)))
+    if _is_compared_by_identity(type(value)):
+        return ConstantValue(text, ("function", id(value)), by_identity=True)
+    return _describe_hashable(value) or _describe_object(value)
+
+
+def _describe_hashable(value: Any) -> ConstantValue | None:
+    """An object whose class defines equality and a hash, and that holds no array."""
+    kind = type(value)
+    if _is_compared_by_identity(kind) or getattr(kind, "__hash__", None) is None:
+        return None
+    try:
+        return ConstantValue(
+            _short(repr(value)), (kind.__qualname__, hash(value), repr(value)[:1000])
+        )
+    except Exception:  # raised by the user's class, or by a value in it
+        return None
+
+
+def _describe_pytree(value: Any) -> ConstantValue | None:
+    """A pytree: equal to those of the same class with the same leaf objects."""
+    leaves = jax.tree.leaves(value)
+    if len(leaves) == 1 and leaves[0] is value:
+        return None
+    kind = type(value)
+    token = ("tree", kind.__qualname__, tuple(map(id, leaves)))
+    return ConstantValue(_short(f"{with_article(kind)} object"), token)
+
+
+def _describe_object(value: Any) -> ConstantValue:
+    kind = type(value)
+    text = _short(f"{with_article(kind)} object")
+    return ConstantValue(text, id(value), _is_compared_by_identity(kind))
+
+
+def _is_compared_by_identity(kind: type) -> bool:
+    return getattr(kind, "__eq__", None) is object.__eq__
+
+
+def with_article(kind: type) -> str:
+    """The name of a class with its article: "an Agent"."""
     name = _LOCAL.sub("", kind.__qualname__)
     return f"{'an' if name[:1] in 'AEIOaeio' else 'a'} {name}"
 
 
 def _short(text: str) -> str:
     flat = _LOCAL.sub("", " ".join(text.split()))
-    return flat if len(flat) <= _LONGEST else f"{flat[: _LONGEST - 3]}..."
+    return flat if len(flat) <= _MAX_TEXT else f"{flat[: _MAX_TEXT - 3]}..."

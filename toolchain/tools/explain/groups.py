@@ -1,28 +1,41 @@
-"""Many compilations as few lines: by function and line, and by the reason they share."""
+"""Many compilations in few lines: rows by function and line, groups by the reason they share.
+
+A row says where time went. A group gathers compilations of one function that happened again for the
+same kinds of differences, and words them as one sentence: what varied, over which values, and what
+to do about it. For a dimension that varied, it proposes sizes to pad to.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ...source import SourceLine
-from .calls import Call
-from .reasons import eager_fix, fix_for, fix_of, join, mask, new_object
-from .records import Compilation, Difference, Reason
-from .sizes import padding_waste, propose_sizes
+from ..bucket.sizes import best_sizes
+from .calls import JitCall
+from .reasons import (
+    SUBJECTS,
+    fix_of_call,
+    fix_of_kind,
+    fix_of_operations,
+    join,
+    mask_padding,
+    new_object,
+)
+from .recording import Compilation
 
-_SHOWN = 6  # values of something that varied, in a sentence
-_MANY_OPS = 5  # programs of one operation each that a line may have before it is told of
+_MAX_VALUES = 6  # of something that varied, in a sentence
+_MIN_OPERATIONS = 5  # outside of jit at one line, below which they are not reported
 
 
 @dataclass
-class Row:
-    """What one line of the user's made JAX compile of one function, or op by op.
+class CompilationRow:
+    """What one line of the user's made JAX compile of one function, or of single operations.
 
     Attributes:
-        function: its name; of ops, the most frequent ones.
+        function: its name; for operations, the most frequent ones.
         called: the user's line.
         is_eager: whether these are single operations outside of any jit.
         compilations: its programs, in order.
@@ -35,7 +48,7 @@ class Row:
 
     @property
     def seconds(self) -> dict[str, float]:
-        """By stage, over all of them."""
+        """By stage, over all programs."""
         total: Counter[str] = Counter()
         for each in self.compilations:
             total.update(each.seconds)
@@ -48,7 +61,7 @@ class Row:
 
     @property
     def times(self) -> int:
-        """How many programs came to be; what was only traced does not count."""
+        """How many programs were compiled; those that were only traced do not count."""
         return sum(each.is_compiled for each in self.compilations)
 
     def as_json(self) -> dict[str, Any]:
@@ -62,39 +75,39 @@ class Row:
         }
 
 
-def rows_of(compilations: Iterable[Compilation]) -> list[Row]:
-    """One row for each function at each line, the costliest first; eager ops by line alone."""
-    rows: dict[Hashable, Row] = {}
+def rows_of(compilations: Iterable[Compilation]) -> list[CompilationRow]:
+    """A row for each function at each line, operations by line alone; the longest time first."""
+    rows: dict[Hashable, CompilationRow] = {}
     for each in compilations:
         line = (each.called.file, each.called.line) if each.called else None
         key = (line, "") if each.is_eager else (line, each.function, each.defined)
-        row = rows.setdefault(key, Row(each.function, each.called, each.is_eager))
+        row = rows.setdefault(key, CompilationRow(each.function, each.called, each.is_eager))
         row.compilations.append(each)
     for row in rows.values():
         if row.is_eager:
-            row.function = _op_names(row.compilations)
+            row.function = _operation_names(row.compilations)
     return sorted(rows.values(), key=lambda row: -row.total)
 
 
-def _op_names(compilations: Sequence[Compilation], most: int = 3) -> str:
+def _operation_names(compilations: Sequence[Compilation], most: int = 3) -> str:
     names = [name for name, _ in Counter(each.function for each in compilations).most_common()]
     more = f" +{len(names) - most}" if len(names) > most else ""
     return ", ".join(names[:most]) + more
 
 
 @dataclass(frozen=True)
-class Group:
-    """Compilations of one function that happened again for one kind of reason.
+class RecompilationGroup:
+    """Compilations of one function that happened again for the same kinds of differences.
 
     Attributes:
         function: its name.
         called: the user's lines.
         numbers: of the compilations.
-        kinds: of the differences, such as ("shape",); ("eager",) for ops outside of any jit.
-        seconds: that they took.
-        sentence: why, in words.
-        fix: what to do about it, in words.
-        sizes: what to pad to, where that helps.
+        kinds: of the differences, such as ("shape",); ("eager",) for operations outside of jit.
+        seconds: of these compilations.
+        sentence: why they happened.
+        fix: what the user can do about it.
+        sizes: what to pad to, if that helps.
     """
 
     function: str
@@ -106,10 +119,13 @@ class Group:
     fix: str
     sizes: tuple[int, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"<RecompilationGroup: {self.sentence}>"
+
     def as_json(self) -> dict[str, Any]:
         return {
             "function": self.function,
-            "called": [str(place) for place in self.called],
+            "called": [str(line) for line in self.called],
             "compilations": list(self.numbers),
             "kinds": list(self.kinds),
             "seconds": self.seconds,
@@ -119,182 +135,154 @@ class Group:
         }
 
 
-def groups_of(compilations: Sequence[Compilation], calls: Mapping[int, Call]) -> list[Group]:
-    """The reasons for all that was compiled again, the costliest first."""
-    again: dict[tuple[Hashable, tuple[str, ...], frozenset[str]], list[Compilation]] = {}
+def groups_of(
+    compilations: Sequence[Compilation], calls: Mapping[int, JitCall]
+) -> list[RecompilationGroup]:
+    """Everything that was compiled again, by reason; the longest time first."""
+    members: dict[tuple[Hashable, tuple[str, ...], frozenset[str]], list[Compilation]] = {}
     for each in compilations:
         if each.reason is not None and each.is_compiled and not each.is_eager:
             kinds = tuple(dict.fromkeys(d.kind for d in each.reason.differences))
-            again.setdefault((calls[each.number].key, kinds, _names(each.reason)), []).append(each)
-    reasons = Counter(function for function, *_ in again)
+            # Static arguments and captured variables have each their own fix.
+            own = ("static value", "closure")
+            names = frozenset(d.where for d in each.reason.differences if d.kind in own)
+            members.setdefault((calls[each.number].key, kinds, names), []).append(each)
+    reasons = Counter(function for function, *_ in members)
     groups = [
-        _group(members, compilations, calls, kinds, is_only=reasons[function] == 1)
-        for (function, kinds, _), members in again.items()
+        _Recompilations(found, calls, kinds).group(is_only_reason=reasons[function] == 1)
+        for (function, kinds, _), found in members.items()
     ]
-    groups += [_eager_group(row) for row in rows_of(compilations) if _is_worth_telling(row)]
-    return sorted(groups, key=lambda group: -group.seconds)
+    rows = (row for row in rows_of(compilations) if row.is_eager and row.times >= _MIN_OPERATIONS)
+    return sorted([*groups, *map(_operations_group, rows)], key=lambda group: -group.seconds)
 
 
-def _names(reason: Reason) -> frozenset[str]:
-    """The static arguments and closures that are to blame: each has a remedy of its own."""
-    return frozenset(
-        each.where for each in reason.differences if each.kind in ("static value", "closure")
-    )
+class _Recompilations:
+    """The compilations of one group, and the words for them."""
 
+    def __init__(
+        self, members: Sequence[Compilation], calls: Mapping[int, JitCall], kinds: tuple[str, ...]
+    ) -> None:
+        reasons = [each.reason for each in members if each.reason is not None]
+        self.members, self.kinds, self.last_reason = members, kinds, reasons[-1]
+        self.calls = [calls[each.number] for each in members]
+        self.all_calls = [each for each in calls.values() if each.key == self.calls[0].key]
+        self.differences = [each for reason in reasons for each in reason.differences]
+        before = calls[reasons[0].nearest]
+        self.varied_dimensions = list(self._varied_dimensions([before, *self.calls]))
 
-def _is_worth_telling(row: Row) -> bool:
-    return row.is_eager and row.times >= _MANY_OPS
-
-
-def _group(
-    members: Sequence[Compilation],
-    compilations: Sequence[Compilation],
-    calls: Mapping[int, Call],
-    kinds: tuple[str, ...],
-    *,
-    is_only: bool,
-) -> Group:
-    told = _Told(members, calls)
-    reason = members[-1].reason
-    assert reason is not None
-    lines = tuple(dict.fromkeys(each.called for each in members if each.called))
-    sizes: tuple[int, ...] = ()
-    if len(members) == 1 or not kinds:
-        sentence, fix = reason.sentence, reason.fix
-        if kinds:  # later calls may tell more than was known when it was compiled
-            call = calls[members[-1].number]
-            others = [each for each in calls.values() if each.key == call.key]
-            fix = fix_of(call, reason.differences, others)
-        if "shape" in kinds:
-            sizes = told.sizes()
-    else:
-        sizes = told.sizes() if "shape" in kinds else ()
-        because = "; and ".join(told.because(kind) for kind in kinds)
-        sentence = f"{told.name} was compiled {told.times(is_only)}, because {because}"
-        fix = " ".join(dict.fromkeys(told.fix(kind, sizes) for kind in kinds))
-    return Group(
-        function=told.name,
-        called=lines,
-        numbers=tuple(each.number for each in members),
-        kinds=kinds,
-        seconds=sum(sum(each.seconds.values()) for each in members),
-        sentence=sentence,
-        fix=fix,
-        sizes=sizes,
-    )
-
-
-class _Told:
-    """Compilations of one function for one kind of reason, as sentences tell of them."""
-
-    def __init__(self, members: Sequence[Compilation], calls: Mapping[int, Call]) -> None:
-        self._members = members
-        first = members[0].reason
-        assert first is not None
-        self._calls = [calls[each.number] for each in members]
-        self._before = calls[first.nearest]
-        self.name = self._calls[0].function.name
-        self._differences = [d for each in members if each.reason for d in each.reason.differences]
-
-    def times(self, is_only: bool) -> str:
-        """How often, the first time included where all were for this reason."""
-        return f"{len(self._members) + 1} times" if is_only else f"{len(self._members)} times again"
-
-    def of(self, kind: str) -> list[Difference]:
-        """The differences of one kind."""
-        return [each for each in self._differences if each.kind == kind]
-
-    def because(self, kind: str) -> str:
-        """What varied, with the values that it took."""
-        places = dict.fromkeys(each.where for each in self.of(kind))
-        match kind:
-            case "shape":
-                return self._shapes()
-            case "function":
-                return f"each time {new_object(self._calls[0])}"
-            case "static value":
-                return _and(f"the static argument {p} {self._varied(kind, p)}" for p in places)
-            case "closure":
-                return _and(
-                    f"{p}, which it takes from outside, {self._varied(kind, p)}" for p in places
-                )
-            case "metadata":
-                return _and(f"what {p} holds beside arrays {self._varied(kind, p)}" for p in places)
-            case "sharding":
-                return _and(f"the placement of {p} {self._varied(kind, p)}" for p in places)
-        word = {"dtype": "the dtype of ", "weak type": "the type of "}.get(kind, "")
-        return _and(f"{word}{p} {self._varied(kind, p)}" for p in places)
-
-    def _varied(self, kind: str, where: str) -> str:
-        found = [each for each in self.of(kind) if each.where == where]
-        values = [found[0].before, *(each.after for each in found)]
-        if len(set(values)) == 1:  # told apart by identity alone
-            return f"was {values[0]}, another one each time"
-        return f"varied: {_listed(values)}"
-
-    def _shapes(self) -> str:
-        """Each dimension that varied, arguments that varied alike being named together."""
-        varied: dict[tuple[str, tuple[Any, ...]], list[str]] = {}
-        for name, dimension, extents in self._dimensions():
-            varied.setdefault((dimension, tuple(extents)), []).append(name)
-        return _and(
-            f"the {dimension} of {join(names)} varied: {_listed(map(str, extents))}"
-            for (dimension, extents), names in varied.items()
+    def group(self, *, is_only_reason: bool) -> RecompilationGroup:
+        name, kinds, count = self.calls[0].function.name, self.kinds, len(self.members)
+        sizes = self._sizes() if "shape" in kinds else ()
+        if count == 1 or not kinds:
+            sentence, fix = self.last_reason.sentence, self.last_reason.fix
+            if kinds:  # calls after this one may change what the best fix is
+                fix = fix_of_call(self.calls[-1], self.last_reason.differences, self.all_calls)
+        else:
+            times = f"{count + 1} times" if is_only_reason else f"{count} times again"
+            because = "; and ".join(self._because(kind) for kind in kinds)
+            sentence = f"{name} was compiled {times}, because {because}"
+            fix = " ".join(dict.fromkeys(self._fix(kind, sizes) for kind in kinds))
+        return RecompilationGroup(
+            function=name,
+            called=tuple(dict.fromkeys(each.called for each in self.members if each.called)),
+            numbers=tuple(each.number for each in self.members),
+            kinds=kinds,
+            seconds=sum(each.total for each in self.members),
+            sentence=sentence,
+            fix=fix,
+            sizes=sizes,
         )
 
-    def _dimensions(self) -> Iterable[tuple[str, str, list[Any]]]:
-        for name in dict.fromkeys(each.where for each in self.of("shape")):
-            shapes = [
-                leaf.shape
-                for call in (self._before, *self._calls)
-                for leaf in call.leaves
-                if leaf.name == name
-            ]
+    def _because(self, kind: str) -> str:
+        """What varied, with its values."""
+        if kind == "function":
+            return f"each time {new_object(self.calls[0])}"
+        if kind == "shape":
+            return self._shapes()
+        subjects = SUBJECTS | {"dtype": "the dtype of {}", "weak type": "the type of {}"}
+        found = [each for each in self.differences if each.kind == kind]
+        clauses = []
+        for where in dict.fromkeys(each.where for each in found):
+            own = [each for each in found if each.where == where]
+            values = [own[0].before, *(each.after for each in own)]
+            is_one = len(set(values)) == 1  # only the identity differs
+            varied = f"was {values[0]}, another one each time" if is_one else _varied(values)
+            clauses.append(f"{subjects.get(kind, '{}').format(where)} {varied}")
+        return _and(clauses)
+
+    def _shapes(self) -> str:
+        """Each dimension that varied; arguments whose dimensions vary alike are named together."""
+        names: dict[tuple[str, tuple[Any, ...]], list[str]] = {}
+        for name, dimension, sizes in self.varied_dimensions:
+            names.setdefault((dimension, tuple(sizes)), []).append(name)
+        return _and(
+            f"the {dimension} of {join(same)} {_varied(map(str, sizes))}"
+            for (dimension, sizes), same in names.items()
+        )
+
+    def _varied_dimensions(self, calls: Sequence[JitCall]) -> Iterator[tuple[str, str, list[Any]]]:
+        """The argument, the dimension in words, and the sizes that it had, in order."""
+        shape = (each for each in self.differences if each.kind == "shape")
+        for name in dict.fromkeys(each.where for each in shape):
+            shapes = [leaf.shape for call in calls for leaf in call.leaves if leaf.name == name]
             if len({len(shape) for shape in shapes}) > 1:
                 yield name, "rank", [len(shape) for shape in shapes]
                 continue
-            for axis, extents in enumerate(zip(*shapes, strict=True)):
-                if len(set(extents)) > 1:
-                    yield name, f"{_ordinal(axis)} dimension", list(extents)
+            for axis, sizes in enumerate(zip(*shapes, strict=True)):
+                if len(set(sizes)) > 1:
+                    yield name, f"{_ordinal(axis)} dimension", list(sizes)
 
-    def sizes(self) -> tuple[int, ...]:
-        """What to pad the one dimension to that varied; nothing where several did."""
-        varied = {tuple(extents) for _, word, extents in self._dimensions() if word != "rank"}
+    def _sizes(self) -> tuple[int, ...]:
+        """What to pad the dimension to that varied; nothing if several did."""
+        varied = {tuple(sizes) for _, word, sizes in self.varied_dimensions if word != "rank"}
         if len(varied) != 1:
             return ()
-        extents = [n for n in next(iter(varied)) if isinstance(n, int)]
-        return propose_sizes(extents)
+        return propose_sizes(size for size in next(iter(varied)) if isinstance(size, int))
 
-    def fix(self, kind: str, sizes: tuple[int, ...]) -> str:
-        """What to do about one kind."""
+    def _fix(self, kind: str, sizes: tuple[int, ...]) -> str:
         if kind != "shape" or not sizes:
-            return fix_for(kind, self.of(kind), self._calls)
-        dimensions, masked = list(self._dimensions()), mask(self._calls[0])
-        names = join(dict.fromkeys(name for name, _, _ in dimensions))
-        extents = [n for n in dimensions[0][2] if isinstance(n, int)]
-        if len(set(extents)) <= len(sizes):
-            return f"Pad {names} to {max(sizes)}, so that one program serves all. {masked}"
-        waste = padding_waste(extents, sizes)
+            found = [each for each in self.differences if each.kind == kind]
+            return fix_of_kind(kind, found, self.calls)
+        names = join(dict.fromkeys(name for name, _, _ in self.varied_dimensions))
+        seen = [size for size in self.varied_dimensions[0][2] if isinstance(size, int)]
+        mask = mask_padding(self.calls[0])
+        if len(set(seen)) <= len(sizes):
+            return f"Pad {names} to {max(sizes)}, so that one program serves all calls. {mask}"
+        options = " or ".join(filter(None, (", ".join(map(str, sizes[:-1])), str(sizes[-1]))))
+        programs = "1 program" if len(sizes) == 1 else f"{len(sizes)} programs"
         return (
-            f"Pad {names} to {_either(sizes)}: {_programs(len(sizes))} instead of "
-            f"{len(set(extents))}, {waste:.0%} of it padding. {masked}"
+            f"Pad {names} to {options}: {programs} instead of {len(set(seen))}, with "
+            f"{padding_waste(seen, sizes):.0%} padding. {mask}"
         )
 
 
-def _and(parts: Iterable[str], most: int = 4) -> str:
-    """Parts that have commas of their own, as one; of many, the first and how many more."""
-    listed = list(parts)
+def _operations_group(row: CompilationRow) -> RecompilationGroup:
+    compiled = [each for each in row.compilations if each.is_compiled]
+    types = {tuple(each.arguments.values()) for each in compiled}
+    again = sum(each.reason is not None for each in compiled)
+    sentence = (
+        f"{len(compiled)} programs of one operation each were compiled, because this line runs "
+        f"outside jax.jit: {row.function}"
+    )
+    if again:
+        sentence += f"; {again} of them again"
+        sentence += f", for {len(types)} different types of arguments" if len(types) > 1 else ""
+    return RecompilationGroup(
+        function=row.function,
+        called=(row.called,) if row.called else (),
+        numbers=tuple(each.number for each in compiled),
+        kinds=("eager",),
+        seconds=row.total,
+        sentence=sentence,
+        fix=fix_of_operations(is_varied=bool(again)),
+    )
+
+
+def _and(clauses: Iterable[str], most: int = 4) -> str:
+    """Clauses that contain commas; of more than four, the first four and the number of others."""
+    listed = list(clauses)
     more = [f"{len(listed) - most} more"] if len(listed) > most else []
     return "; and ".join([*listed[:most], *more])
-
-
-def _programs(count: int) -> str:
-    return "1 program" if count == 1 else f"{count} programs"
-
-
-def _either(sizes: Sequence[int]) -> str:
-    listed = [str(size) for size in sizes]
-    return listed[0] if len(listed) == 1 else f"{', '.join(listed[:-1])} or {listed[-1]}"
 
 
 def _ordinal(axis: int) -> str:
@@ -302,25 +290,37 @@ def _ordinal(axis: int) -> str:
     return names[axis] if axis < len(names) else f"{axis + 1}th"
 
 
-def _listed(values: Iterable[str]) -> str:
+def _varied(values: Iterable[str]) -> str:
     different = list(dict.fromkeys(values))
-    if len(different) <= _SHOWN:
-        return ", ".join(different)
-    return f"{', '.join(different[:_SHOWN])}, ... ({len(different)} in all)"
+    shown = ", ".join(different[:_MAX_VALUES])
+    more = f", ... ({len(different)} in all)" if len(different) > _MAX_VALUES else ""
+    return f"varied: {shown}{more}"
 
 
-def _eager_group(row: Row) -> Group:
-    compiled = [each for each in row.compilations if each.is_compiled]
-    types = {tuple(each.arguments.values()) for each in compiled}
-    again = sum(each.reason is not None for each in compiled)
-    sentence = (
-        f"{len(compiled)} programs of one operation each were compiled, since what this line does "
-        f"runs outside of jax.jit: {row.function}"
-    )
-    if again:
-        sentence += f"; {again} of them again"
-        sentence += f", for {len(types)} different types of arguments" if len(types) > 1 else ""
-    fix = eager_fix(is_varied=bool(again))
-    called = (row.called,) if row.called else ()
-    numbers = tuple(each.number for each in compiled)
-    return Group(row.function, called, numbers, ("eager",), row.total, sentence, fix)
+# Sizes to pad to
+
+_MULTIPLE = 8  # sizes above 16 are rounded up to a multiple of it, which suits vector units
+
+
+def propose_sizes(seen: Iterable[int], most: int = 4, waste: float = 0.2) -> tuple[int, ...]:
+    """The fewest sizes to pad to with little waste, or the `most` sizes with the least waste.
+
+    Args:
+        seen: the sizes of all calls.
+        most: the largest number of programs.
+        waste: the share of padding that counts as little.
+    """
+    lengths = sorted(size for size in seen if size > 0)
+    sizes: tuple[int, ...] = ()
+    rounded = Counter(n if n <= 2 * _MULTIPLE else -(-n // _MULTIPLE) * _MULTIPLE for n in lengths)
+    for _, sizes in best_sizes(rounded, most) if lengths else ():
+        if padding_waste(lengths, sizes) <= waste:
+            break
+    return sizes
+
+
+def padding_waste(seen: Iterable[int], sizes: Iterable[int]) -> float:
+    """The share of padding among all elements, if `seen` are padded to the next of `sizes`."""
+    lengths, ordered = list(seen), sorted(sizes)
+    padded = sum(next((size for size in ordered if size >= n), n) for n in lengths)
+    return 1 - sum(lengths) / padded if padded else 0.0

@@ -1,109 +1,115 @@
-"""`jxc.explain()` and `jxc.assert_compiles(n)`: recording, and what was recorded."""
+"""`jxc.explain()` and `jxc.assert_compiles(n)`: recording a block, and the log of it."""
 
 from __future__ import annotations
 
 import contextlib
+import html
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from ...errors import JxcError, UsageError
 from . import SCHEMA_VERSION
-from .calls import Call
-from .effects import Effect, hearing_prints
-from .failures import Failure
-from .groups import Group, Row, groups_of, rows_of
-from .listen import Recording
+from .calls import JitCall
+from .groups import CompilationRow, RecompilationGroup, groups_of, rows_of
 from .reasons import reason_for
 from .recorder import listening
-from .records import Compilation
+from .recording import Compilation, Recording
+from .tracing import SideEffect, TraceFailure, watching_prints
 
-_COMPARED = 32
-"""How many earlier calls of a function are looked at for the nearest: the latest."""
+_MAX_EARLIER_CALLS = 32  # of a function that a call is compared with: the latest
+_MAX_LISTED = 10  # programs in an error message
+_MAX_TYPES = 100  # characters of a program's argument types
 
 
-class Log:
-    """What a program made JAX trace, lower and compile, on all threads.
+class ExplainLog:
+    """What JAX traced, lowered and compiled in a `with jxc.explain()` block, on all threads.
 
-    Readable while it is recorded, too.
+    `print(log)` prints the table of `jxc explain`. It can be read while the block runs, too.
     """
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
         self._explained: set[int] = set()
-        self._earlier: dict[Hashable, list[tuple[int, Call]]] = {}
+        self._earlier: dict[Hashable, list[tuple[int, JitCall]]] = {}
 
     @property
     def compilations(self) -> list[Compilation]:
-        """Every program, in the order in which they began, each with the reason if it came again.
+        """Every program, in the order in which they began; those compiled again have a reason.
 
-        What was traced and not compiled, by `jax.eval_shape` say, is among them.
+        It includes programs that were only traced, by `jax.eval_shape` for instance.
         """
         found = list(self._recording.compilations)
         for each in found:
             if each.is_compiled and each.number not in self._explained:
                 self._explained.add(each.number)
-                self._explain(each, self._recording.calls[each.number])
+                self._add_reason(each, self._recording.calls[each.number])
         return found
 
-    def _explain(self, compilation: Compilation, call: Call) -> None:
+    def _add_reason(self, compilation: Compilation, call: JitCall) -> None:
         earlier = self._earlier.setdefault(call.key, [])
-        looked_at = earlier[-1:] if compilation.is_eager else earlier[-_COMPARED:]
-        lines = {number: line for number, _ in looked_at if (line := self._line(number))}
-        here = self._line(compilation.number)
-        elsewhere = {number: line for number, line in lines.items() if line != here}
-        compilation.reason = reason_for(call, looked_at, elsewhere)
+        compared = earlier[-1:] if compilation.is_eager else earlier[-_MAX_EARLIER_CALLS:]
+        lines = {number: self._recording.compilations[number - 1].called for number, _ in compared}
+        elsewhere = {
+            number: str(line)
+            for number, line in lines.items()
+            if line and str(line) != str(compilation.called)
+        }
+        compilation.reason = reason_for(call, compared, elsewhere)
         earlier.append((compilation.number, call))
 
-    def _line(self, number: int) -> str:
-        """The user's line that called for a program; empty where it is not known."""
-        called = self._recording.compilations[number - 1].called
-        return str(called) if called else ""
-
     @property
-    def rows(self) -> list[Row]:
-        """What cost how much: by function and line, the costliest first."""
+    def rows(self) -> list[CompilationRow]:
+        """The time by function and line, the longest first."""
         return rows_of(self.compilations)
 
     @property
-    def groups(self) -> list[Group]:
-        """Why programs were compiled again, the costliest reason first."""
+    def groups(self) -> list[RecompilationGroup]:
+        """Why programs were compiled again, the longest time first."""
         return groups_of(self.compilations, self._recording.calls)
 
     @property
-    def effects(self) -> list[Effect]:
-        """What Python did while functions were traced, and does not at their calls."""
+    def effects(self) -> list[SideEffect]:
+        """Side effects of tracing, which do not happen when compiled programs run."""
         return list(self._recording.effects.found.values())
 
     @property
-    def failures(self) -> list[Failure]:
-        """Traces that ended in an error about traced values."""
+    def failures(self) -> list[TraceFailure]:
+        """Traces that ended in an error about a traced value."""
         return list(self._recording.failures)
 
     @property
     def hits(self) -> Mapping[str, int]:
-        """How often a function that was jitted anew was known to JAX already, by its name."""
+        """How often JAX reused a trace for a function that was jitted anew, by its name."""
         return Counter(self._recording.hits)
 
     def failed(self, error: BaseException) -> None:
-        """The program ended in `error`: outside of any jit, it is heard of only here."""
+        """Record the error that ended the program; outside of any jit, no event reports it."""
         self._recording.failed(error, program, (), {})
 
-    def __str__(self) -> str:
-        """How many programs there were, and what to do about those that came again."""
+    def __repr__(self) -> str:
         compiled = [each for each in self.compilations if each.is_compiled]
-        seconds = sum(sum(each.seconds.values()) for each in compiled)
-        said: list[Group | Effect | Failure] = [*self.groups, *self.effects, *self.failures]
-        lines = [f"- {each.sentence.removesuffix('.')}. {each.fix}" for each in said]
-        return "\n".join([f"{_programs(len(compiled))} compiled in {seconds:.3g} s", *lines])
+        seconds = sum(each.total for each in compiled)
+        again = sum(each.reason is not None for each in compiled)
+        took = f" in {seconds:.3g} s" if compiled else ""
+        more = f", {again} of them again" if again else ""
+        return f"<jxc.explain log: {_programs(len(compiled))} compiled{took}{more}>"
+
+    def __str__(self) -> str:
+        from .presentation import table
+
+        return table(self, plain=True).rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
 
     def as_json(self) -> dict[str, Any]:
-        """All of it as one object; seconds by stage, bytes in bytes."""
+        """All of it as one object; times in seconds, sizes in bytes."""
         compilations = self.compilations
         return {
             "schema_version": SCHEMA_VERSION,
             "compiled": sum(each.is_compiled for each in compilations),
-            "seconds": sum(sum(each.seconds.values()) for each in compilations),
+            "seconds": sum(each.total for each in compilations),
             "compilations": [each.as_json() for each in compilations],
             "rows": [each.as_json() for each in self.rows],
             "reasons": [each.as_json() for each in self.groups],
@@ -114,54 +120,57 @@ class Log:
 
 
 class explain:
-    """Record what the block makes JAX trace, lower and compile, on all threads, and why.
+    """Record what JAX traces, lowers and compiles in a block, on all threads, and explain why.
 
         with jxc.explain() as log:
             train()
-        for group in log.groups:
+        print(log)                  # the table of `jxc explain`
+        for group in log.groups:    # why programs were compiled again
             print(group.sentence, group.fix)
 
-    Calls that JAX's caches know are as quick as ever.
+    Calls that hit JAX's caches have no overhead.
 
     Args:
-        keep_texts: keep each program's jaxpr, StableHLO and optimised HLO, for a page.
+        keep_texts: keep the jaxpr, StableHLO and optimized HLO of each program.
 
     Raises:
-        JxcError: on entering, where this jax is not one that can be listened to.
+        JxcError: on entering, if this version of jax cannot be recorded.
     """
 
     def __init__(self, *, keep_texts: bool = False) -> None:
         self._keep_texts = keep_texts
         self._open: list[contextlib.ExitStack] = []
 
-    def __enter__(self) -> Log:
+    def __enter__(self) -> ExplainLog:
         recording = Recording(keep_texts=self._keep_texts)
         with contextlib.ExitStack() as stack:
             stack.enter_context(listening(recording))
-            stack.enter_context(hearing_prints(recording.heard_print))
+            stack.enter_context(watching_prints(recording.printed))
             stack.callback(recording.finish)
             self._open.append(stack.pop_all())
-        return Log(recording)
+        return ExplainLog(recording)
 
     def __exit__(self, *exc: Any) -> None:
         self._open.pop().close()
 
 
 class TooManyCompilations(JxcError, AssertionError):
-    """A block compiled more, or fewer, programs than was said; `log` has them."""
+    """A block compiled more, or fewer, programs than `assert_compiles` allows; `log` lists them."""
 
-    log: Log
+    log: ExplainLog
 
 
 class assert_compiles(contextlib.ContextDecorator):
-    """See that the block, or the function, compiles so many programs, on all threads together.
+    """Check how many programs a block, or a decorated function, compiles, on all threads together.
 
         with jxc.assert_compiles(0):
             step(params, batch)
 
+    What JAX's caches hold from before the block is not compiled again and does not count.
+
     Args:
-        exactly: how many.
-        at_most: how many at most, instead.
+        exactly: the number of programs.
+        at_most: the largest number of programs, instead.
         eager: whether single operations outside of any jit count.
 
     Raises:
@@ -176,51 +185,51 @@ class assert_compiles(contextlib.ContextDecorator):
             raise UsageError("expected assert_compiles(N) or assert_compiles(at_most=N)")
         self._exactly, self._at_most, self._eager = exactly, at_most, eager
         self._explain = explain()
-        self._logs: list[Log] = []
+        self._logs: list[ExplainLog] = []
 
-    def __enter__(self) -> Log:
+    def __enter__(self) -> ExplainLog:
         self._logs.append(self._explain.__enter__())
         return self._logs[-1]
 
     def __exit__(self, kind: type[BaseException] | None, *exc: Any) -> None:
-        __tracebackhide__ = True  # pytest shows the user's own line
+        __tracebackhide__ = True  # pytest shows the user's line
         self._explain.__exit__(kind, *exc)
         log = self._logs.pop()
         if kind is not None:
             return
         compiled = [each for each in log.compilations if each.is_compiled]
         counted = [each for each in compiled if self._eager or not each.is_eager]
-        if self._at_most is not None and len(counted) > self._at_most:
-            raise _miscounted(f"at most {_programs(self._at_most)}", counted, log)
-        if self._exactly is not None and len(counted) != self._exactly:
-            raise _miscounted(_programs(self._exactly), counted, log)
+        if problems := wrong_count(counted, self._exactly, self._at_most):
+            error = TooManyCompilations("\n".join(problems))
+            error.log = log
+            raise error
+
+
+def wrong_count(
+    compiled: Sequence[Compilation], exactly: int | None, at_most: int | None
+) -> list[str]:
+    """The lines of a message that lists programs, if their number is not as expected."""
+    count = len(compiled)
+    if at_most is not None and count > at_most:
+        expected = f"at most {_programs(at_most)}"
+    elif exactly is not None and count != exactly:
+        expected = _programs(exactly)
+    else:
+        return []
+    lines = [f"expected {expected} to be compiled, found {count}"]
+    for position, each in enumerate(compiled[:_MAX_LISTED], 1):
+        types = ", ".join(f"{name}: {type_}" for name, type_ in each.arguments.items())
+        types = types if len(types) <= _MAX_TYPES else f"{types[: _MAX_TYPES - 1]}…"
+        where = f" at {each.called}" if each.called else ""
+        lines.append(f"  {position}. {each.function}({types}){where}")
+        if each.reason and not each.is_eager:
+            lines.append(f"     {each.reason.sentence}. {each.reason.fix}")
+    return [*lines, f"  and {count - _MAX_LISTED} more"] if count > _MAX_LISTED else lines
 
 
 def _programs(count: int) -> str:
     return {0: "no program", 1: "one program"}.get(count, f"{count} programs")
 
 
-def _miscounted(expected: str, found: Sequence[Compilation], log: Log) -> TooManyCompilations:
-    lines = [f"expected {expected} to be compiled, found {len(found)}"]
-    for each in found[:_NAMED]:
-        types = ", ".join(f"{name}: {type_}" for name, type_ in each.arguments.items())
-        where = f" at {each.called}" if each.called else ""
-        lines.append(f"  {each.number}. {each.function}({_cut(types)}){where}")
-        if each.reason and not each.is_eager:
-            lines.append(f"     {each.reason.sentence}. {each.reason.fix}")
-    if len(found) > _NAMED:
-        lines.append(f"  and {len(found) - _NAMED} more")
-    error = TooManyCompilations("\n".join(lines))
-    error.log = log
-    return error
-
-
-_NAMED = 10
-
-
-def _cut(text: str, most: int = 100) -> str:
-    return text if len(text) <= most else f"{text[: most - 3]}..."
-
-
 def program() -> None:
-    """Stands for a whole program where an error is not of one function."""
+    """Stands for the whole program in errors that no traced function raised."""

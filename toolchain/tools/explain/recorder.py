@@ -1,7 +1,11 @@
-"""Hearing of every trace, lowering and compilation of JAX's while somebody listens.
+"""Events for every trace, lowering and compilation of JAX, while there is a listener.
 
-JAX's functions that a program passes through are intercepted (`backend.interception`) for as long
-as there is a listener. Calls that hit JAX's C++ caches reach none of them.
+The functions of JAX that every program passes through are intercepted (`backend.interception`) as
+long as something listens. Calls that hit JAX's C++ caches reach none of them and have no overhead.
+
+The functions nest: lowering one program may trace another, and code that is traced may compile and
+run a third. Each thread therefore keeps a stack of the calls it is in, and the time of a program
+that another one interrupted is subtracted from the interrupted one.
 """
 
 from __future__ import annotations
@@ -10,48 +14,148 @@ import contextlib
 import threading
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from time import perf_counter
-from typing import Any
+from typing import Any, Protocol
 
 from jaxlib.mlir import ir
 
 from ...backend import _private, hook, interception, log
-from ...source import JxcWarning, current_user_line
-from .events import Compiling, Listener, Lowering, Tracing
+from ...ir import count_ops
+from ...source import JxcWarning, SourceLine, current_user_line
 
 _private.hide_from_tracebacks(__file__)
 
 
-_listeners: tuple[Listener, ...] = ()
+@dataclass(eq=False)
+class TraceEvent:
+    """A function that JAX traces to a jaxpr.
+
+    Attributes:
+        function: the argument of `jax.jit`, or a function that JAX itself jits, such as `jnp.add`.
+        options: the options of `jax.jit`, as JAX stores them.
+        mesh: the mesh in context.
+        names: of the array arguments, such as "batch['x']".
+        source: the function as JAX's messages name it.
+        avals: abstract values of the array arguments.
+        args, kwargs: the arguments of the call, static ones included. Do not keep them alive.
+        called: the user's line; None if the trace is part of an outer one.
+        is_own: whether the trace begins a program, rather than being part of an outer trace.
+        seconds: without programs that were compiled meanwhile; set at the end, like the next two.
+        jaxpr: JAX's value; None if tracing failed.
+        error: the exception that tracing raised.
+    """
+
+    function: Any
+    options: Any
+    mesh: Any
+    names: Sequence[str]
+    source: str
+    avals: Sequence[Any]
+    args: Sequence[Any]
+    kwargs: dict[str, Any]
+    called: SourceLine | None
+    is_own: bool
+    seconds: float = 0.0
+    jaxpr: Any = None
+    error: BaseException | None = None
+
+
+@dataclass(eq=False)
+class LoweringEvent:
+    """A jaxpr that JAX lowered to a module.
+
+    Attributes:
+        name: of the module, such as "jit(step)".
+        jaxpr: JAX's value.
+        source: the function as JAX's messages name it.
+        names: of the arguments; empty strings where JAX has none.
+        avals: abstract values of the arguments.
+        layout: what else the program depends on, as text by name: shardings, donation, platforms.
+        module: the result.
+        called: the user's line.
+        seconds: of the lowering.
+    """
+
+    name: str
+    jaxpr: Any
+    source: str
+    names: Sequence[str]
+    avals: Sequence[Any]
+    layout: dict[str, tuple[str, ...]]
+    module: ir.Module
+    called: SourceLine | None
+    seconds: float
+
+    @cached_property
+    def ops(self) -> int:
+        """The number of StableHLO ops in the module."""
+        return count_ops(self.module)
+
+
+@dataclass(eq=False)
+class CompileEvent:
+    """A module for which JAX got an executable, from XLA or from the persistent cache.
+
+    Attributes:
+        module: as it was lowered.
+        executable: jaxlib's.
+        called: the user's line.
+        seconds: without jxc's passes.
+        passes: what jxc's passes did; None if there were none.
+        key: of the persistent cache; empty if that is off.
+        is_loaded: whether the executable came from the persistent cache.
+    """
+
+    module: ir.Module
+    executable: Any
+    called: SourceLine | None
+    seconds: float
+    passes: log.PassTexts | None
+    key: str
+    is_loaded: bool
+
+
+class EventListener(Protocol):
+    """Receives the events of all threads. An exception that it raises ends its subscription."""
+
+    keep_texts: bool
+    """Whether it needs the text of the module after each of jxc's passes."""
+
+    def trace_begins(self, event: TraceEvent) -> None: ...
+
+    def trace_ends(self, event: TraceEvent) -> None: ...
+
+    def lowered(self, event: LoweringEvent) -> None: ...
+
+    def compiled(self, event: CompileEvent) -> None: ...
+
+
+_listeners: tuple[EventListener, ...] = ()
 _lock = threading.Lock()
 
 
 @contextlib.contextmanager
-def listening(listener: Listener) -> Iterator[None]:
-    """Tell `listener` of everything until the block ends.
+def listening(listener: EventListener) -> Iterator[None]:
+    """Send events to `listener` until the block ends.
 
     Raises:
-        JxcError: this jax does not have the functions that must be wrapped.
+        JxcError: this version of jax lacks a function that must be intercepted.
     """
-    _open(listener)
-    try:
-        yield
-    finally:
-        _close(listener)
-
-
-def _open(listener: Listener) -> None:
-    global _listeners
-    hook.install()  # first: what wraps it later times XLA and our passes apart
+    hook.install()  # first, so that the rewriter runs inside and is timed apart from XLA
     with _lock:
         if not _listeners:
             interception.install(_INTERCEPTORS)
         _set_listeners((*_listeners, listener))
+    try:
+        yield
+    finally:
+        _remove(listener)
 
 
-def _close(listener: Listener) -> None:
+def _remove(listener: EventListener) -> None:
     with _lock:
         if listener not in _listeners:
             return
@@ -60,191 +164,192 @@ def _close(listener: Listener) -> None:
             interception.uninstall(_INTERCEPTORS)
 
 
-def _set_listeners(listeners: tuple[Listener, ...]) -> None:
+def _set_listeners(listeners: tuple[EventListener, ...]) -> None:
     global _listeners
     _listeners = listeners
-    log.pass_observer.notify = _hear_passes if listeners else None
+    log.pass_observer.notify = _note_passes if listeners else None
     log.pass_observer.keep_texts = any(each.keep_texts for each in listeners)
 
 
-def _tell(tell: Callable[[Listener], None]) -> None:
+def _send(send: Callable[[EventListener], None]) -> None:
     for listener in _listeners:
         try:
-            tell(listener)
-        except Exception as error:  # the program is not ours to stop
-            _close(listener)
+            send(listener)
+        except Exception as error:  # a bug of jxc must not stop the user's program
+            _remove(listener)
             where = traceback.extract_tb(error.__traceback__)[-1]
             warnings.warn(
                 f"jxc stopped recording at {where.name}:{where.lineno}: "
-                f"{type(error).__name__}: {error}. This is a bug of jxc; the program runs on.",
+                f"{type(error).__name__}: {error}. This is a bug in jxc; your program continues.",
                 JxcWarning,
                 stacklevel=2,
             )
 
 
-# What a thread is doing
-
-
 @dataclass
-class _Stage:
-    """One of JAX's functions that a thread is in.
+class _JaxCall:
+    """A call of an intercepted function on a thread's stack.
 
     Attributes:
         kind: "trace", "lower" or "compile".
-        others: seconds in it that belong to other programs.
-        jaxpr: the one as it was traced, in a lowering.
-        lowering: what came of it.
-        passes: ours, in a compilation.
-        key: of the persistent cache, in a compilation.
-        is_loaded: whether it had the executable.
+        other_seconds: seconds within the call that other programs took.
+        jaxpr: in a lowering, the traced jaxpr.
+        lowering: in a lowering, its event.
+        passes: in a compilation, what jxc's passes did.
+        key, is_loaded: in a compilation, the key in the persistent cache and whether it was found.
     """
 
     kind: str
-    others: float = 0.0
+    other_seconds: float = 0.0
     jaxpr: Any = None
-    lowering: Lowering | None = None
+    lowering: LoweringEvent | None = None
     passes: log.PassTexts | None = None
     key: str = ""
     is_loaded: bool = False
 
 
-class _Thread(threading.local):
+class _CallStack(threading.local):
     def __init__(self) -> None:
-        self.stages: list[_Stage] = []
+        self.calls: list[_JaxCall] = []
+
+    @property
+    def innermost(self) -> _JaxCall | None:
+        return self.calls[-1] if self.calls else None
 
 
-_here = _Thread()
+_stack = _CallStack()
 
 
 def is_tracing() -> bool:
-    """Whether a jitted function is being traced on this thread."""
-    return any(stage.kind == "trace" for stage in _here.stages)
+    """Whether this thread is tracing a jitted function."""
+    return any(call.kind == "trace" for call in _stack.calls)
 
 
-def _timed(stage: _Stage, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """The function's result, and the seconds it took but for programs of others within it."""
-    _here.stages.append(stage)
+def _timed(call: _JaxCall, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """The function's result, and the seconds it took without other programs."""
+    _stack.calls.append(call)
     start = perf_counter()
     try:
-        return function(*args, **kwargs), perf_counter() - start - stage.others
+        return function(*args, **kwargs), perf_counter() - start - call.other_seconds
     finally:
-        _here.stages.pop()
+        _stack.calls.pop()
 
 
-def _charge(start: float) -> None:
-    """The time since `start` went to a program of its own: not to what it interrupted."""
-    if _here.stages:
-        _here.stages[-1].others += perf_counter() - start
+def _subtract_from_outer(seconds: float) -> None:
+    if outer := _stack.innermost:
+        outer.other_seconds += seconds
 
 
-def _tracing(original: Callable[..., Any], *given: Any) -> Any:
+# Interceptors: each receives the function of JAX that it stands for, and that function's arguments.
+
+
+def _trace(proceed: Callable[..., Any], *given: Any) -> Any:
     start = perf_counter()
-    tracing = _as_tracing(*given)
-    _tell(lambda listener: listener.begins(tracing))
-    stage = _Stage("trace")
+    event = _trace_event(*given)
+    _send(lambda listener: listener.trace_begins(event))
+    call = _JaxCall("trace")
     began = perf_counter()
     try:
-        result, tracing.seconds = _timed(stage, original, *given)
-        tracing.jaxpr = result.params["jaxpr"]
+        result, event.seconds = _timed(call, proceed, *given)
+        event.jaxpr = result.params["jaxpr"]
         return result
     except BaseException as error:
-        tracing.seconds = perf_counter() - began - stage.others
-        tracing.error = error
+        event.seconds = perf_counter() - began - call.other_seconds
+        event.error = error
         raise
     finally:
-        _tell(lambda listener: listener.ends(tracing))
-        if tracing.is_own:
-            _charge(start)
-        elif _here.stages:
-            _here.stages[-1].others += stage.others
+        _send(lambda listener: listener.trace_ends(event))
+        # A trace within a trace belongs to the outer program: only what it interrupted it for is
+        # passed on.
+        _subtract_from_outer(perf_counter() - start if event.is_own else call.other_seconds)
 
 
-def _as_tracing(
+def _trace_event(
     function: Any, options: Any, mesh: Any, debug: Any, avals: Any, args: Any, kwargs: Any
-) -> Tracing:
-    is_own = not _here.stages or (
-        _here.stages[-1].kind == "trace" and _private.is_outermost_trace()
-    )
+) -> TraceEvent:
+    outer = _stack.innermost
+    is_own = outer is None or (outer.kind == "trace" and _private.is_outermost_trace())
     names, source = debug.safe_arg_names(len(avals)), debug.func_src_info or ""
     called = current_user_line() if is_own else None
-    return Tracing(function, options, mesh, names, source, avals, args, kwargs, called, is_own)
+    return TraceEvent(function, options, mesh, names, source, avals, args, kwargs, called, is_own)
 
 
-def _resolving(original: Callable[..., Any], jaxpr: Any, *args: Any, **kwargs: Any) -> Any:
-    start, stage = perf_counter(), _Stage("lower", jaxpr=jaxpr)
-    result, seconds = _timed(stage, original, jaxpr, *args, **kwargs)
-    if (lowering := stage.lowering) is not None:  # else JAX had the module
-        lowering.seconds = seconds
-        _tell(lambda listener: listener.lowered(lowering))
-    _charge(start)
+def _lower_traced(proceed: Callable[..., Any], jaxpr: Any, *args: Any, **kwargs: Any) -> Any:
+    """From a traced jaxpr to a module, by way of `_lower_jaxpr` unless JAX has the module."""
+    start, call = perf_counter(), _JaxCall("lower", jaxpr=jaxpr)
+    result, seconds = _timed(call, proceed, jaxpr, *args, **kwargs)
+    if (event := call.lowering) is not None:
+        event.seconds = seconds
+        _send(lambda listener: listener.lowered(event))
+    _subtract_from_outer(perf_counter() - start)
     return result
 
 
-def _lowering(
-    original: Callable[..., Any], name: str, jaxpr: Any, *args: Any, **kwargs: Any
+def _lower_jaxpr(
+    proceed: Callable[..., Any], name: str, jaxpr: Any, *args: Any, **kwargs: Any
 ) -> Any:
     start = perf_counter()
-    result = original(name, jaxpr, *args, **kwargs)
-    outer = _here.stages[-1] if _here.stages else None
+    result = proceed(name, jaxpr, *args, **kwargs)
+    outer = _stack.innermost
     seconds = perf_counter() - start
     if outer is not None and outer.kind == "lower" and outer.lowering is None:
-        outer.lowering = _as_lowering(name, outer.jaxpr, kwargs, result.module, seconds)
-    else:  # by somebody who calls it alone, as jax.export may
-        alone = _as_lowering(name, jaxpr, kwargs, result.module, seconds)
-        _tell(lambda listener: listener.lowered(alone))
-        _charge(start)
+        outer.lowering = _lowering_event(name, outer.jaxpr, kwargs, result.module, seconds)
+    else:  # called directly, as jax.export does
+        event = _lowering_event(name, jaxpr, kwargs, result.module, seconds)
+        _send(lambda listener: listener.lowered(event))
+        _subtract_from_outer(perf_counter() - start)
     return result
 
 
-def _as_lowering(
+_ARGUMENT_LAYOUT = ("arg_names", "arg_shardings", "donated_args", "in_layouts")
+
+
+def _lowering_event(
     name: str, jaxpr: Any, given: dict[str, Any], module: ir.Module, seconds: float
-) -> Lowering:
-    own = slice(given.get("num_const_args") or 0, None)  # what is captured comes first
-    layout = {key: tuple(map(str, given.get(key) or ())) for key in _LAYOUT}
-    layout |= {key: values[own] for key, values in layout.items() if key in _OF_ARGUMENTS}
-    debug = getattr(jaxpr, "debug_info", None)
-    source = getattr(debug, "func_src_info", None) or ""
+) -> LoweringEvent:
+    own = slice(given.get("num_const_args") or 0, None)  # captured arrays come first
+    layout = {key: tuple(map(str, given.get(key) or ()))[own] for key in _ARGUMENT_LAYOUT}
+    for key in ("result_shardings", "platforms"):
+        layout[key] = tuple(map(str, given.get(key) or ()))
+    source = getattr(getattr(jaxpr, "debug_info", None), "func_src_info", None) or ""
     avals = tuple(given.get("in_avals") or ())[own]
-    names = layout["arg_names"]
-    return Lowering(name, jaxpr, source, names, avals, layout, module, current_user_line(), seconds)
-
-
-_OF_ARGUMENTS = ("arg_names", "arg_shardings", "donated_args", "in_layouts")
-_LAYOUT = (*_OF_ARGUMENTS, "result_shardings", "platforms")
-
-
-def _compiling(
-    original: Callable[..., Any], backend: Any, module: ir.Module, *args: Any, **kwargs: Any
-) -> Any:
-    start, stage = perf_counter(), _Stage("compile")
-    executable, seconds = _timed(stage, original, backend, module, *args, **kwargs)
-    if stage.passes:
-        seconds -= stage.passes.seconds + stage.passes.seconds_writing
-    compiling = Compiling(
-        module, executable, current_user_line(), seconds, stage.passes, stage.key, stage.is_loaded
+    called = current_user_line()
+    return LoweringEvent(
+        name, jaxpr, source, layout["arg_names"], avals, layout, module, called, seconds
     )
-    _tell(lambda listener: listener.compiled(compiling))
-    _charge(start)
+
+
+def _compile(
+    proceed: Callable[..., Any], backend: Any, module: ir.Module, *args: Any, **kwargs: Any
+) -> Any:
+    start, call = perf_counter(), _JaxCall("compile")
+    executable, seconds = _timed(call, proceed, backend, module, *args, **kwargs)
+    if call.passes:
+        seconds -= call.passes.seconds + call.passes.seconds_writing
+    event = CompileEvent(
+        module, executable, current_user_line(), seconds, call.passes, call.key, call.is_loaded
+    )
+    _send(lambda listener: listener.compiled(event))
+    _subtract_from_outer(perf_counter() - start)
     return executable
 
 
-def _reading(original: Callable[..., Any], name: str, key: str, *args: Any, **kwargs: Any) -> Any:
-    found = original(name, key, *args, **kwargs)
-    if _here.stages and _here.stages[-1].kind == "compile":
-        _here.stages[-1].key = key
-        _here.stages[-1].is_loaded = found[0] is not None
+def _read_cache(proceed: Callable[..., Any], name: str, key: str, *args: Any, **kwargs: Any) -> Any:
+    found = proceed(name, key, *args, **kwargs)
+    if (call := _stack.innermost) and call.kind == "compile":
+        call.key, call.is_loaded = key, found[0] is not None
     return found
 
 
-def _hear_passes(passes: log.PassTexts) -> None:
-    if _here.stages and _here.stages[-1].kind == "compile":
-        _here.stages[-1].passes = passes
+def _note_passes(passes: log.PassTexts) -> None:
+    if (call := _stack.innermost) and call.kind == "compile":
+        call.passes = passes
 
 
 _INTERCEPTORS: dict[str, interception.Interceptor] = {
-    "trace": _tracing,
-    "resolve": _resolving,
-    "lower": _lowering,
-    "compile": _compiling,
-    "read": _reading,
+    "trace": _trace,
+    "resolve": _lower_traced,
+    "lower": _lower_jaxpr,
+    "compile": _compile,
+    "read": _read_cache,
 }

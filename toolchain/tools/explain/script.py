@@ -1,4 +1,10 @@
-"""Running somebody's program in this process, as `python SCRIPT ARGS...` would run it."""
+"""Running a user's program in this process, as `python SCRIPT ARGS...` would run it.
+
+The program must not be able to tell the difference: `__main__`, `sys.argv` and `sys.path`, its exit
+code, its traceback, its threads, its atexit functions and Ctrl-C behave as under Python. Nothing
+here imports jax, so that the program can set environment variables before it does;
+`when_imported` tells when to start recording.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +28,13 @@ from typing import Any
 from ...errors import UsageError
 
 
-class Program:
+class UserProgram:
     """A script or a module, ready to run as `__main__`.
 
     Args:
-        name: a file, a folder with a `__main__.py`, or with `is_module` a module's name.
-        args: the program's own arguments.
-        is_module: as `python -m`.
+        name: a file, a folder with a `__main__.py`, or with `is_module` the name of a module.
+        args: the program's arguments.
+        is_module: whether to run it as `python -m` does.
 
     Raises:
         UsageError: there is no such program.
@@ -37,7 +43,7 @@ class Program:
     def __init__(self, name: str, args: Sequence[str], *, is_module: bool) -> None:
         self._name, self._args, self._is_module = name, args, is_module
         if is_module:
-            sys.path[0] = os.getcwd()  # it may lie there
+            sys.path[0] = os.getcwd()  # where `python -m` looks first
             self._spec: ModuleSpec | None = _module_spec(name)
             self.file = self._spec.origin or ""
         else:
@@ -45,13 +51,13 @@ class Program:
             self.file = _script_file(name)
 
     def run(self) -> int:
-        """Run it to its end, its threads' too: the exit code that Python would end with.
+        """Run the program and its threads to their end, and return the exit code of Python.
 
-        What it raises is printed as Python prints it. After Ctrl-C, this process ends by the signal
-        once all else is done, as Python's does: a shell's loop ends only then.
+        An exception is printed as Python prints it. After Ctrl-C, the process ends by the signal,
+        after everything else, as Python does: the loop of a shell ends only then.
         """
         main = self._prepare()
-        atexit.register(self._end_by_signal)  # the first, so that it is the last to be called
+        atexit.register(self._end_by_signal)  # registered first, called last
         try:
             exec(self._code(), main.__dict__)
             code = 0
@@ -71,7 +77,7 @@ class Program:
         return code
 
     error: BaseException | None = None
-    """What ended it, where that was an error."""
+    """The exception that ended the program; None if it ended normally, or by Ctrl-C."""
 
     _is_interrupted = False
 
@@ -88,25 +94,22 @@ class Program:
             __builtins__=builtins,
             __spec__=self._spec,
             __package__=self._spec.parent if self._spec else None,
-            __loader__=self._spec.loader if self._spec else _loader(self.file),
+            __loader__=self._spec.loader if self._spec else SourceFileLoader("__main__", self.file),
         )
         sys.modules["__main__"] = main
         sys.argv = [self.file if self._is_module else self._name, *self._args]
         if not self._is_module:
-            is_folder = os.path.isdir(self._name)  # which is itself what is searched
+            is_folder = os.path.isdir(self._name)  # then modules are looked up in it
             folder = self._name if is_folder else os.path.dirname(os.path.realpath(self.file))
             sys.path[0] = os.path.abspath(folder)
         return main
 
     def _code(self) -> CodeType:
         if self._spec is not None:
-            return self._spec.loader.get_code(self._spec.name)  # type: ignore[union-attr]
+            code: CodeType = self._spec.loader.get_code(self._spec.name)  # type: ignore[union-attr]
+            return code
         with io.open_code(self.file) as file:
             return compile(file.read(), self.file, "exec", dont_inherit=True)
-
-
-def _loader(file: str) -> SourceFileLoader:
-    return SourceFileLoader("__main__", file)
 
 
 def _script_file(name: str) -> str:
@@ -131,7 +134,7 @@ def _module_spec(name: str) -> ModuleSpec:
 
 
 def _exit_code(ended: SystemExit) -> int:
-    """As Python has it: None is 0, a number itself, and anything else is printed and 1."""
+    """The exit code of Python: 0 for None, a number itself; anything else is printed, and 1."""
     if ended.code is None:
         return 0
     if isinstance(ended.code, int):
@@ -142,7 +145,7 @@ def _exit_code(ended: SystemExit) -> int:
 
 
 def _print_traceback(error: BaseException, file: str) -> None:
-    """As Python prints it: without the frames that led to the program."""
+    """Print an exception as Python does, without the frames of jxc."""
     trace: TracebackType | None = error.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
         trace = trace.tb_next
@@ -150,23 +153,23 @@ def _print_traceback(error: BaseException, file: str) -> None:
     flush()
     try:
         sys.excepthook(type(error), error, trace)
-    except Exception:  # the program's own hook has failed
+    except Exception:  # raised by the program's own hook
         traceback.print_exc()
 
 
 def flush() -> None:
-    """Write what is left in the standard streams, as Python does where a program ends."""
+    """Flush the standard streams, as Python does when a program ends."""
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
-            with contextlib.suppress(OSError, ValueError):  # its reader has left, or it is closed
+            with contextlib.suppress(OSError, ValueError):  # a closed pipe, or a closed stream
                 stream.flush()
 
 
-# Being told of an import
+# Imports
 
 
-class _Watch(MetaPathFinder):
-    """Finds one module as ever, and has a function called once it is imported."""
+class _ImportWatcher(MetaPathFinder):
+    """Finds a module like the other finders, and calls a function once it is imported."""
 
     def __init__(self, name: str, then: Callable[[], None]) -> None:
         self._name, self._then = name, then
@@ -177,18 +180,19 @@ class _Watch(MetaPathFinder):
         sys.meta_path.remove(self)
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.loader is not None:
-            spec.loader = _Announcing(spec.loader, self._then)
+            spec.loader = _NotifyingLoader(spec.loader, self._then)
         return spec
 
 
-class _Announcing(Loader):
-    """Another loader, which says when it is done."""
+class _NotifyingLoader(Loader):
+    """Another loader, and a call of a function after it."""
 
     def __init__(self, loader: Any, then: Callable[[], None]) -> None:
         self._loader, self._then = loader, then
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        return self._loader.create_module(spec)
+        module: ModuleType | None = self._loader.create_module(spec)
+        return module
 
     def exec_module(self, module: ModuleType) -> None:
         module.__loader__ = self._loader
@@ -202,8 +206,8 @@ class _Announcing(Loader):
 
 
 def when_imported(name: str, then: Callable[[], None]) -> None:
-    """Call `then` as soon as the module is imported: at once where it is."""
+    """Call `then` when the module has been imported; at once if it already is."""
     if name in sys.modules:
         then()
     else:
-        sys.meta_path.insert(0, _Watch(name, then))
+        sys.meta_path.insert(0, _ImportWatcher(name, then))

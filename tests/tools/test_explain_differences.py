@@ -1,4 +1,4 @@
-"""Why a function was compiled again: each trap with the sentence that names it."""
+"""Why a function was compiled again: the sentence and the fix for each kind of difference."""
 
 import dataclasses
 import functools
@@ -16,7 +16,7 @@ from jxc.tools.explain import functions
 from .explaining import explained, ones
 
 
-def test_varying_lengths():
+def test_varying_dimension_lists_its_sizes_and_proposes_padding():
     @jax.jit
     def step(x, y):
         return x.sum() + y
@@ -31,14 +31,14 @@ def test_varying_lengths():
         "31, 32, 35, 40, 64, 70, ... (7 in all)"
     )
     assert group.fix == (
-        "Pad x to 40 or 72: 2 programs instead of 7, 10% of it padding. "
-        "Mask what is added, or use jxc.bucket where no row depends on others."
+        "Pad x to 40 or 72: 2 programs instead of 7, with 10% padding. "
+        "Mask the padding, or use jxc.bucket if no row depends on other rows."
     )
     assert group.sizes == (40, 72)
     assert group.numbers == (2, 3, 4, 5, 6, 7)
 
 
-def test_arguments_that_vary_together_are_named_together():
+def test_varying_dimensions_of_several_arguments_are_one_clause():
     @jax.jit
     def step(batch):
         return batch["x"].sum() + batch["y"].sum()
@@ -53,24 +53,24 @@ def test_arguments_that_vary_together_are_named_together():
     )
 
 
-def test_one_smaller_batch():
+def test_smaller_last_batch_is_recognized():
     step = jax.jit(lambda x: x.sum())
     group = explained(lambda: [step(ones(n, 2)) for n in (32, 32, 6)])
-    assert group.sentence == ("<lambda> was compiled again: x was f32[32,2] and is f32[6,2]")
+    assert group.sentence == ("<lambda> was compiled again: x was f32[32,2] and is now f32[6,2]")
     assert group.fix == (
-        "If it is the last, smaller batch, drop it (drop_remainder); or pad x to 32. "
-        "Mask what is added, or use jxc.bucket where no row depends on others."
+        "If this is the smaller last batch, drop it (drop_remainder), or pad x to 32. "
+        "Mask the padding, or use jxc.bucket if no row depends on other rows."
     )
 
 
-def test_another_rank():
+def test_varying_rank_asks_for_the_same_number_of_dimensions():
     step = jax.jit(lambda x: x.sum())
     assert explained(lambda: [step(ones(3)), step(ones(3, 1))]).fix == (
-        "Give x as many dimensions in every call."
+        "Give x the same number of dimensions in every call."
     )
 
 
-def test_closures_in_a_loop():
+def test_captured_variable_lists_its_values():
     def block():
         for scale in (0.5, 1.0, 2.0):
 
@@ -81,27 +81,26 @@ def test_closures_in_a_loop():
 
     group = explained(block)
     assert group.sentence == (
-        "scaled was compiled 3 times, because scale, which it takes from outside, varied: "
-        "0.5, 1.0, 2.0"
+        "scaled was compiled 3 times, because the captured variable scale varied: 0.5, 1.0, 2.0"
     )
     assert group.fix == (
-        "Pass scale as an argument, and define the function once, outside of the loop."
+        "Pass scale as an argument, and define the function once, outside the loop."
     )
 
 
-def test_defaults_that_stand_for_closures():
+def test_captured_variable_as_default_argument():
     group = explained(lambda: [jax.jit(lambda x, k=k: x * k)(ones(3)) for k in (1.0, 2.0)])
-    assert "k, which it takes from outside, was 1.0 and is 2.0" in group.sentence
+    assert "the captured variable k was 1.0 and is now 2.0" in group.sentence
 
 
-def test_a_closure_over_another_array():
+def test_captured_array_that_was_replaced():
     def block():
         for _ in range(2):
             table = ones(4)
             jax.jit(lambda x: x + table)(ones(4))  # noqa: B023
 
     group = explained(block)
-    assert "table, which it takes from outside, was float32[4] and is another" in group.sentence
+    assert "the captured variable table was float32[4] and is now another" in group.sentence
 
 
 @pytest.mark.parametrize(
@@ -116,13 +115,10 @@ def test_a_closure_over_another_array():
         (lambda: jax.grad(_square), "grad(_square) is a new function object", "grad(_square)"),
     ],
 )
-def test_functions_made_anew_in_a_loop(make, what, hoist):
+def test_new_function_object_in_each_iteration(make, what, hoist):
     group = explained(lambda: [jax.jit(make())(np.float32(1)) for _ in range(3)])
     assert f"was compiled 3 times, because each time {what}" in group.sentence
-    assert (
-        group.fix
-        == f"Hoist the definition: make {hoist} and its jax.jit once, outside of the loop."
-    )
+    assert group.fix == f"Create {hoist} and its jax.jit once, outside the loop."
 
 
 def _add(x, y):
@@ -133,44 +129,44 @@ def _square(x):
     return x * x
 
 
-def test_a_loop_of_jax_outside_of_jit():
+def test_scan_outside_jit_has_a_new_function_each_time():
     def block():
         for _ in range(3):
             jax.lax.scan(lambda carry, x: (carry + x, carry), np.float32(0), ones(3))
 
     group = explained(block)
     assert group.sentence == (
-        "scan was compiled 3 times, because each time the function in it is a new object "
-        "(JAX knows functions by identity)"
+        "scan was compiled 3 times, because each time the function passed to it is a new object "
+        "(JAX caches programs by function object)"
     )
     assert group.fix == (
-        "Call lax.scan under jax.jit, or define the function in it once, outside of the loop."
+        "Call lax.scan under jax.jit, or define the function passed to it once, outside the loop."
     )
 
 
-def test_a_changing_static_argument():
+def test_static_argument_lists_its_values():
     power = jax.jit(lambda x, n: x**n, static_argnames="n")
     group = explained(lambda: [power(ones(3), n=n) for n in (2, 3, 4)])
     assert group.sentence == (
         "<lambda> was compiled 3 times, because the static argument n varied: 2, 3, 4"
     )
     assert group.fix == (
-        "Pass n as an argument that is not static, if no shape and no Python 'if' depends on it; "
-        "else keep it to few values."
+        "Pass n as a non-static argument if no shape and no Python 'if' depends on it; "
+        "otherwise use few different values."
     )
 
 
-def test_a_static_argument_that_is_left_out():
+def test_static_argument_left_out_differs_from_its_default():
     @functools.partial(jax.jit, static_argnames="n")
     def power(x, n=2):
         return x**n
 
     group = explained(lambda: [power(ones(3)), power(ones(3), n=2)])
-    assert "the static argument n was 2 by default and is 2" in group.sentence
-    assert group.fix == ("Pass n in every call, or in none: JAX takes a default for another value.")
+    assert "the static argument n was 2 by default and is now 2" in group.sentence
+    assert group.fix == ("Pass n in every call or in none: to JAX, a default is a different value.")
 
 
-def test_a_static_argument_without_equality():
+def test_static_argument_without_equality_names_its_class():
     class Config:
         pass
 
@@ -180,7 +176,7 @@ def test_a_static_argument_without_equality():
     assert "@dataclass(frozen=True)" in group.fix
 
 
-def test_a_static_argument_with_equality_is_known():
+def test_static_argument_with_equality_shares_a_program():
     @jax.tree_util.register_dataclass
     @dataclasses.dataclass(frozen=True)
     class Config:
@@ -197,38 +193,38 @@ def test_a_static_argument_with_equality_is_known():
     assert before.token == functions.describe(Config(float("1.5"))).token != after.token
 
 
-def test_weak_types():
+def test_weak_type_asks_for_a_dtype():
     double = jax.jit(lambda x: x * 2)
     group = explained(lambda: [double(np.float32(1)), double(1.0)])
     assert group.kinds == ("weak type",)
-    assert "x was f32[] and is a Python float" in group.sentence
+    assert "x was f32[] and is now a Python float" in group.sentence
     assert group.fix == "Give x a dtype in every call: jnp.asarray(x, dtype=jnp.float32)."
 
 
-def test_dtypes():
+def test_dtype_asks_for_a_conversion():
     double = jax.jit(lambda x: x * 2)
     group = explained(lambda: [double(ones(3)), double(ones(3, dtype=np.int32))])
-    assert "x was f32[3] and is i32[3]" in group.sentence
-    assert group.fix == "Give x one dtype before the call: x.astype(...)."
+    assert "x was f32[3] and is now i32[3]" in group.sentence
+    assert group.fix == "Convert x to one dtype before the call: x.astype(...)."
 
 
-def test_pytree_structure():
+def test_pytree_structure_names_added_leaves_and_types():
     total = jax.jit(lambda batch: sum(jax.tree.leaves(batch)))
     group = explained(lambda: [total({"x": ones(3)}), total({"x": ones(3), "mask": ones(3)})])
-    assert "batch was without batch['mask'] and is with batch['mask']" in group.sentence
+    assert "batch was without batch['mask'] and is now with batch['mask']" in group.sentence
     group = explained(lambda: [total((ones(2),)), total([ones(2)])])
-    assert "batch was (*,) and is [*]" in group.sentence
-    assert "Give batch the same keys and types in every call" in group.fix
+    assert "batch was (*,) and is now [*]" in group.sentence
+    assert "Pass batch with the same keys and types in every call" in group.fix
 
 
-def test_arguments_by_position_and_by_keyword():
+def test_argument_by_position_and_by_keyword():
     add = jax.jit(_add)
     group = explained(lambda: [add(ones(3), ones(3)), add(ones(3), y=ones(3))])
-    assert "y was given by position and is given by keyword" in group.sentence
-    assert group.fix == "Pass y in one way everywhere, by position or by keyword."
+    assert "y was given by position and is now given by keyword" in group.sentence
+    assert group.fix == "Pass y in the same way in every call, by position or by keyword."
 
 
-def test_configuration():
+def test_configuration_names_the_setting():
     double = jax.jit(lambda x: x * 2)
 
     def block():
@@ -237,11 +233,11 @@ def test_configuration():
             double(ones(3))
 
     group = explained(block)
-    assert "jax_default_matmul_precision was None and is 'highest';" in group.sentence
+    assert "jax_default_matmul_precision was None and is now 'highest';" in group.sentence
     assert "Set jax_default_matmul_precision once, before the first call" in group.fix
 
 
-def test_a_pipeline_of_ours_is_configuration_too():
+def test_configuration_includes_the_pipeline():
     double = jax.jit(lambda x: x * 2)
 
     def block():
@@ -249,10 +245,10 @@ def test_a_pipeline_of_ours_is_configuration_too():
         with jxc.use("O1"):
             double(ones(3))
 
-    assert "jxc's pipeline was None and is 'O1';" in explained(block).sentence
+    assert "jxc's pipeline was None and is now 'O1';" in explained(block).sentence
 
 
-def test_a_mesh_is_configuration_too():
+def test_configuration_includes_the_mesh():
     double = jax.jit(lambda x: x * 2)
     mesh = jax.make_mesh((4,), ("i",), axis_types=(jax.sharding.AxisType.Auto,))
 
@@ -263,42 +259,28 @@ def test_a_mesh_is_configuration_too():
 
     group = explained(block)
     assert group.kinds[0] == "configuration"
-    assert "mesh was none and is Mesh(" in group.sentence
+    assert "mesh was none and is now Mesh(" in group.sentence
 
 
-def test_jit_with_other_options_is_another_program():
+def test_configuration_includes_the_options_of_jit():
     group = explained(
         lambda: [jax.jit(_square)(ones(3)), jax.jit(_square, donate_argnums=0)(ones(3))]
     )
-    assert "jax.jit's donate_argnums was () and is (0,)" in group.sentence
+    assert "jax.jit's donate_argnums was () and is now (0,)" in group.sentence
     assert group.fix == "Jit the function once, with one set of options."
 
 
-def test_a_log_in_words():
-    step = jax.jit(lambda x: x.sum())
-    with jxc.explain() as log:
-        for n in (3, 4, 5):
-            step(ones(n))
-    first, second = str(log).splitlines()
-    assert first.startswith("3 programs compiled in ")
-    assert second == (
-        "- <lambda> was compiled 3 times, because the first dimension of x varied: 3, 4, 5. "
-        "Pad x to 5: 1 program instead of 3, 20% of it padding. "
-        "Mask what is added, or use jxc.bucket where no row depends on others."
-    )
-
-
-def test_sharding():
+def test_sharding_asks_to_place_the_argument_once():
     mesh = jax.make_mesh((4,), ("i",), axis_types=(jax.sharding.AxisType.Auto,))
     placed = jax.device_put(ones(8), NamedSharding(mesh, P("i")))
     double = jax.jit(lambda x: x * 2)
     group = explained(lambda: [double(ones(8)), double(placed)])
     assert group.kinds == ("sharding",)
-    assert "x was placed by default and is placed NamedSharding(" in group.sentence
+    assert "the sharding of x was the default and is now NamedSharding(" in group.sentence
     assert group.fix == "Place x once before the loop: jax.device_put(x, sharding)."
 
 
-def test_caches_that_were_cleared():
+def test_cleared_caches_leave_no_difference():
     double = jax.jit(lambda x: x * 2)
 
     def block():
@@ -307,10 +289,10 @@ def test_caches_that_were_cleared():
         double(ones(3))
 
     group = explained(block)
-    assert "though nothing in the call differs: JAX's caches had been cleared" in group.sentence
+    assert "although nothing in the call differs: JAX's caches were cleared" in group.sentence
 
 
-def test_the_nearest_earlier_call_is_the_one_that_differs_least():
+def test_most_similar_call_has_the_fewest_differences():
     power = jax.jit(lambda x, n: x**n, static_argnames="n")
     with jxc.explain() as log:
         power(ones(3), n=2)
@@ -320,7 +302,7 @@ def test_the_nearest_earlier_call_is_the_one_that_differs_least():
     assert [each.kind for each in log.compilations[2].reason.differences] == ["static value"]
 
 
-def test_a_derivative_outside_of_jit_has_the_reasons_of_its_function():
+def test_derivative_outside_jit_has_a_reason():
     loss = jax.jit(lambda w: (w * w).sum())
     gradient = jax.grad(loss)
     with jxc.explain() as log:
@@ -332,7 +314,7 @@ def test_a_derivative_outside_of_jit_has_the_reasons_of_its_function():
     assert {"trace", "lower", "compile"} <= set(named[0].seconds)
 
 
-def test_of_many_arguments_the_first_are_named():
+def test_sentence_names_the_first_of_many_arguments():
     total = jax.jit(lambda params: sum(each.sum() for each in params.values()))
 
     def block():
@@ -340,10 +322,10 @@ def test_of_many_arguments_the_first_are_named():
             total({f"w{i}": ones(2, dtype=dtype) for i in range(9)})
 
     group = explained(block)
-    assert group.sentence.endswith("params['w3'] was f32[2] and is i32[2] and 5 more")
+    assert group.sentence.endswith("params['w3'] was f32[2] and is now i32[2] and 5 more")
 
 
-def test_a_closure_over_a_pytree_is_not_printed():
+def test_captured_pytree_is_not_printed():
     @jax.tree_util.register_dataclass
     @dataclasses.dataclass
     class State:
@@ -362,4 +344,4 @@ def test_a_closure_over_a_pytree_is_not_printed():
     [reason] = [
         each.reason.sentence for each in log.compilations if each.reason and not each.is_eager
     ]
-    assert "state, which it takes from outside, was a State object and is another" in reason
+    assert "the captured variable state was a State object and is now another" in reason

@@ -1,6 +1,7 @@
-"""Recording: what it hears, what it leaves as it was, and what it must not disturb."""
+"""Recording: what it records, what it restores, what it must not disturb; `assert_compiles`."""
 
 import builtins
+import re
 import subprocess
 import sys
 import threading
@@ -15,14 +16,14 @@ from jax._src.interpreters import mlir, pxla
 
 import jxc
 from jxc.source import JxcWarning
-from jxc.tools.explain.listen import Recording
 from jxc.tools.explain.recorder import listening
+from jxc.tools.explain.recording import Recording
 
 X = np.ones(4, np.float32)
 
 
-def seams():
-    """What jax looks up where a program passes through."""
+def intercepted():
+    """The functions of JAX that are intercepted."""
     return (
         pjit._trace_for_jit,
         pxla.lower_sharding_computation,
@@ -34,7 +35,7 @@ def seams():
 
 
 def deep(x):
-    """A program that is not too small for passes."""
+    """A program of more ops than the passes skip."""
     for i in range(60):
         x = jnp.sin(x) * 1.5 + i
     return x
@@ -44,25 +45,25 @@ def compiled(log):
     return [each.function for each in log.compilations if each.is_compiled]
 
 
-def test_everything_is_as_before_afterwards_and_after_an_error():
+def test_explain_restores_jax_after_the_block_and_after_an_error():
     with jxc.explain():
         pass  # installs the way in for pipelines, which stays
-    before = seams()
+    before = intercepted()
     with pytest.raises(RuntimeError), jxc.explain():
-        changed = [a is not b for a, b in zip(before, seams(), strict=True)]
+        changed = [a is not b for a, b in zip(before, intercepted(), strict=True)]
         assert changed == [True, True, False, False, True, True]  # lower, compile: rewritten, too
         raise RuntimeError
-    assert seams() == before
+    assert intercepted() == before
 
 
-def test_nothing_is_heard_afterwards():
+def test_explain_records_nothing_after_the_block():
     with jxc.explain() as log:
         jax.jit(lambda x: x + 1)(X)
     jax.jit(lambda x: x + 2)(X)
     assert compiled(log) == ["<lambda>"]
 
 
-def test_blocks_within_blocks_hear_their_own():
+def test_nested_explain_blocks_record_their_own():
     with jxc.explain() as outer:
         jax.jit(lambda x: x + 1)(X)
         with jxc.explain() as inner:
@@ -71,7 +72,7 @@ def test_blocks_within_blocks_hear_their_own():
     assert (len(compiled(outer)), len(compiled(inner))) == (3, 1)
 
 
-def test_a_log_can_be_read_while_it_is_written():
+def test_log_can_be_read_during_the_block():
     step = jax.jit(lambda x: x.sum())
     with jxc.explain() as log:
         step(X)
@@ -82,7 +83,7 @@ def test_a_log_can_be_read_while_it_is_written():
     assert group.kinds == ("shape",)
 
 
-def test_listening_may_begin_and_end_in_the_middle_of_a_trace():
+def test_explain_can_begin_and_end_during_a_trace():
     opened = jxc.explain()
 
     def program(x):
@@ -99,7 +100,7 @@ def test_listening_may_begin_and_end_in_the_middle_of_a_trace():
     assert compiled(outer) == ["program", "<lambda>"]
 
 
-def test_a_function_may_call_itself():
+def test_recursive_function_is_one_program():
     @jax.jit
     def power(x, y):
         return x if y.shape == (1,) else power(x * y[0], y[1:])
@@ -109,7 +110,7 @@ def test_a_function_may_call_itself():
     assert compiled(log) == ["power"]
 
 
-def test_known_calls_come_by_no_seam():
+def test_cached_calls_are_not_intercepted():
     step = jax.jit(lambda x: x + 1)
     step(X)
     with jxc.explain() as log:
@@ -118,7 +119,7 @@ def test_known_calls_come_by_no_seam():
     assert log.compilations == [] and not log.hits
 
 
-def test_who_called_and_what_was_called():
+def test_compilation_has_the_line_of_the_call_and_of_the_definition():
     @jax.jit
     def inner(x):
         return x + 1
@@ -138,14 +139,14 @@ def test_who_called_and_what_was_called():
     assert "trace" in first.seconds and "trace" not in second.seconds  # it was traced in the other
 
 
-def test_the_caller_is_the_users_line_where_a_library_jits():
+def test_compilation_in_a_library_has_the_users_line():
     with jxc.explain() as log:
         np.apply_along_axis(jax.jit(lambda x: x + 1), 0, X)
     [compilation] = log.compilations
     assert compilation.called.text == "np.apply_along_axis(jax.jit(lambda x: x + 1), 0, X)"
 
 
-def test_ahead_of_time():
+def test_ahead_of_time_compilation_is_one_program():
     with jxc.explain() as log:
         lowered = jax.jit(lambda x: x + 1).lower(X)
         assert not log.compilations[0].is_compiled
@@ -155,14 +156,14 @@ def test_ahead_of_time():
     assert set(log.compilations[0].seconds) == {"trace", "lower", "compile"}
 
 
-def test_a_function_that_was_lowered_before_is_named():
+def test_function_lowered_before_recording_has_its_name():
     lowered = jax.jit(deep).lower(X)
     with jxc.explain() as log:
         lowered.compile()
     assert compiled(log) == ["deep"]
 
 
-def test_passes_have_their_seconds_and_texts():
+def test_passes_have_seconds_and_texts():
     with jxc.explain(keep_texts=True) as log, jxc.use("O2"):
         jax.jit(deep)(X)
     [compilation] = [each for each in log.compilations if each.function == "deep"]
@@ -174,7 +175,7 @@ def test_passes_have_their_seconds_and_texts():
     assert texts.hlo.startswith("HloModule") and "metadata" in texts.hlo
 
 
-def test_texts_are_not_kept_unless_asked_for():
+def test_texts_are_not_kept_by_default():
     with jxc.explain() as log:
         jax.jit(deep)(X)
     assert log.compilations[0].texts is None
@@ -197,7 +198,7 @@ def persistent_cache(tmp_path):
     compiler.compilation_cache.reset_cache()
 
 
-def test_the_persistent_cache_has_the_same_keys_as_without_us(persistent_cache):
+def test_persistent_cache_key_is_the_same_as_without_explain(persistent_cache):
     def program(x):
         return jnp.tanh(x @ x).sum() * 3
 
@@ -212,7 +213,7 @@ def test_the_persistent_cache_has_the_same_keys_as_without_us(persistent_cache):
     assert any(file.name.startswith(compilation.cache_key) for file in persistent_cache.iterdir())
 
 
-def test_all_threads_are_heard_and_kept_apart():
+def test_threads_are_recorded_separately():
     steps = [jax.jit(lambda x, k=k: (x * k).sum()) for k in range(4)]
     failed = []
 
@@ -238,21 +239,21 @@ def test_all_threads_are_heard_and_kept_apart():
         assert [each.arguments["x"] for each in own] == [f"f32[{n}]" for n in range(1, 6)]
 
 
-def test_a_bug_of_ours_ends_the_recording_not_the_program():
+def test_exception_in_the_recorder_ends_recording_not_the_program():
     class Broken(Recording):
-        def begins(self, tracing):
+        def trace_begins(self, event):
             raise KeyError("ours")
 
-    before = seams()
+    before = intercepted()
     with warnings.catch_warnings(record=True) as caught, listening(Broken()):
         warnings.simplefilter("always")
         assert jax.jit(lambda x: x + 1)(X)[0] == 2
-    assert seams() == before
+    assert intercepted() == before
     [warning] = [each for each in caught if each.category is JxcWarning]
-    assert "jxc stopped recording at begins" in str(warning.message)
+    assert "jxc stopped recording at trace_begins" in str(warning.message)
 
 
-def test_what_is_compiled_while_tracing_is_a_program_of_its_own():
+def test_program_compiled_during_a_trace_is_separate():
     @jax.jit
     def step(x):
         with jax.ensure_compile_time_eval():
@@ -266,7 +267,7 @@ def test_what_is_compiled_while_tracing_is_a_program_of_its_own():
     assert seconds["step"]["trace"] < seconds["deep"]["compile"]
 
 
-def test_nothing_of_a_call_is_kept_alive():
+def test_recording_keeps_no_argument_alive():
     import gc
     import weakref
 
@@ -288,10 +289,41 @@ def test_nothing_of_a_call_is_kept_alive():
     assert compiled(log) == ["Table.add"]
 
 
+# The log
+
+
+def test_log_prints_the_table_of_the_command(monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    step = jax.jit(lambda x: x.sum())
+    with jxc.explain() as log:
+        for n in (2, 3, 4):
+            step(X[:n])
+    text = str(log)
+    assert text.startswith("jxc explain: 3 programs were compiled in ")
+    assert "Compiled again" in text and "\x1b" not in text
+    assert (
+        "    <lambda> was compiled 3 times, because the first dimension of x varied: 2, 3, 4"
+        in text
+    )
+    assert log._repr_html_().startswith("<pre>jxc explain: 3 programs")
+    assert "&lt;lambda&gt;" in log._repr_html_()
+
+
+def test_log_repr_is_one_line_with_programs_seconds_and_recompilations():
+    step = jax.jit(lambda x: x.sum())
+    with jxc.explain() as log:
+        assert repr(log) == "<jxc.explain log: no program compiled>"
+        step(X), step(X[:3])
+    assert re.fullmatch(
+        r"<jxc.explain log: 2 programs compiled in \d.* s, 1 of them again>", repr(log)
+    )
+    assert repr(log.compilations[0]).startswith("<Compilation 1: <lambda>(x: f32[4]) at ")
+
+
 # assert_compiles
 
 
-def test_as_many_as_were_said():
+def test_assert_compiles_accepts_the_expected_number():
     step = jax.jit(lambda x: x + 1)
     with jxc.assert_compiles(1):
         step(X)
@@ -302,21 +334,21 @@ def test_as_many_as_were_said():
         step(X)
 
 
-def test_too_many_are_named_with_their_reasons():
+def test_assert_compiles_lists_programs_with_reasons():
     step = jax.jit(lambda x: x + 1)
     with pytest.raises(AssertionError) as caught, jxc.assert_compiles(1):
         step(X)
         step(X[:3])
     first, second, third, why = str(caught.value).splitlines()
     assert first == "expected one program to be compiled, found 2"
-    assert second.startswith("  1. <lambda>(x: f32[4]) at tests/tools/test_recompiles_recorder.py:")
+    assert second.startswith("  1. <lambda>(x: f32[4]) at tests/tools/test_explain_recording.py:")
     assert third.startswith("  2. <lambda>(x: f32[3]) at ")
-    assert "x was f32[4] and is f32[3]; the call at tests/tools/test_recompiles_rec" in why
-    assert why.endswith("Mask what is added, or use jxc.bucket where no row depends on others.")
+    assert "x was f32[4] and is now f32[3]; the most similar earlier call is at tests/tools" in why
+    assert why.endswith("Mask the padding, or use jxc.bucket if no row depends on other rows.")
     assert len(caught.value.log.compilations) == 2
 
 
-def test_a_function_may_be_said_to_compile_so_many():
+def test_assert_compiles_decorates_a_function():
     step = jax.jit(lambda x: x + 1)
 
     @jxc.assert_compiles(at_most=1)
@@ -330,12 +362,12 @@ def test_a_function_may_be_said_to_compile_so_many():
         run(1, 4)
 
 
-def test_an_error_of_the_block_is_its_own():
+def test_assert_compiles_passes_on_an_exception_of_the_block():
     with pytest.raises(ZeroDivisionError), jxc.assert_compiles(3):
         raise ZeroDivisionError
 
 
-def test_too_few_are_an_error_and_at_most_is_not_exactly():
+def test_assert_compiles_exactly_rejects_too_few_and_at_most_does_not():
     with pytest.raises(AssertionError, match="2 programs to be compiled, found 0"):  # noqa: SIM117
         with jxc.assert_compiles(2):
             pass
@@ -347,25 +379,20 @@ def test_too_few_are_an_error_and_at_most_is_not_exactly():
             jax.jit(lambda x: x)(X)
 
 
-def test_operations_outside_of_jit_can_be_left_out():
+def test_assert_compiles_can_ignore_operations_outside_jit():
     with jxc.assert_compiles(0, eager=False) as log:
         jnp.cumsum(jnp.arange(7)) * 3
     assert log.compilations
 
 
 @pytest.mark.parametrize(("numbers", "named"), [((), {}), ((1,), {"at_most": 1})])
-def test_one_number_is_asked_for(numbers, named):
+def test_assert_compiles_requires_one_number(numbers, named):
     with pytest.raises(jxc.JxcError, match=r"expected assert_compiles\(N\) or"):  # noqa: SIM117
         with jxc.assert_compiles(*numbers, **named):
             pass
 
 
-def test_the_blocks_own_error_is_the_one_that_is_raised():
-    with pytest.raises(RuntimeError, match="mine"), jxc.assert_compiles(3):
-        raise RuntimeError("mine")
-
-
-def test_a_program_that_never_heard_of_jxc_sets_its_environment_before_jax(tmp_path):
+def test_explain_lets_the_program_set_its_environment_before_jax(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
         "import os\n"

@@ -1,4 +1,4 @@
-"""What ran at tracing only, control flow on tracers, eager operations, sizes to pad to."""
+"""Side effects of tracing, failed traces, operations outside jit, and sizes to pad to."""
 
 import functools
 import itertools
@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import jxc
-from jxc.tools.explain.sizes import padding_waste, propose_sizes
+from jxc.tools.explain.groups import padding_waste, propose_sizes
 
 from .explaining import ones
 
 # What happens while tracing only
 
 
-def test_effects_that_ran_once(capsys):
+def test_side_effects_of_a_trace_have_line_sentence_and_fix(capsys):
     losses, state = [], {"steps": 0}
 
     class Model:
@@ -41,24 +41,25 @@ def test_effects_that_ran_once(capsys):
     said = {each.name: each for each in log.effects}
     assert set(said) == {"print", "self.calls", "losses"}
     assert said["print"].sentence == (
-        "print() ran while Model.step was traced (once): its calls do not do it again"
+        "print() ran while Model.step was traced (once); this is not repeated when the compiled "
+        "program runs"
     )
-    assert said["print"].fix == "Use jax.debug.print to print at each call."
+    assert said["print"].fix == "Use jax.debug.print to print in each call."
     assert said["print"].place.text == 'print("stepping")'
     assert said["self.calls"].place.text == "self.calls += 1"
     assert said["losses"].sentence == (
-        "losses got more items while Model.step was traced (once): its calls do not do it again, "
-        "and it keeps a traced value, which raises an error when it is used"
+        "losses got new items while Model.step was traced (once); this is not repeated when the "
+        "compiled program runs. It stores a traced value, which raises an error when it is used"
     )
     assert said["losses"].fix == (
-        "Return the value from Model.step, and put it into losses where that is called."
+        "Return the value from Model.step, and add it to losses in the code that calls it."
     )
 
 
 counter = 0
 
 
-def test_an_object_that_is_a_static_argument_is_watched_too():
+def test_side_effects_on_a_static_argument():
     class Agent:
         def __init__(self):
             self.calls, self.seen = 0, []
@@ -76,7 +77,7 @@ def test_an_object_that_is_a_static_argument_is_watched_too():
     assert set(said) == {"self.calls", "self.seen"}
     assert said["self.seen"].holds_tracer
     assert said["self.calls"].fix == (
-        "Return the value from Agent.update, and assign self.calls where that is called."
+        "Return the value from Agent.update, and assign self.calls in the code that calls it."
     )
 
 
@@ -85,7 +86,7 @@ def _count():
     counter += 1
 
 
-def test_a_global_that_a_helper_assigns():
+def test_side_effects_of_a_called_function():
     @jax.jit
     def step(x):
         _count()
@@ -101,7 +102,7 @@ def test_a_global_that_a_helper_assigns():
 rate = 0.5
 
 
-def test_a_global_that_changes_after_the_trace():
+def test_stale_global_is_reported():
     global rate
     step = jax.jit(lambda x: x * rate)
     with jxc.explain() as log:
@@ -111,14 +112,14 @@ def test_a_global_that_changes_after_the_trace():
     rate = 0.5
     [effect] = log.effects
     assert effect.sentence == (
-        "rate was 0.5 when <lambda> was traced, and is 2.0 now: its programs still have the first "
-        "one"
+        "rate was 0.5 when <lambda> was traced and is 2.0 now, but the compiled program still uses "
+        "the old value"
     )
     assert effect.fix == "Pass rate to <lambda> as an argument."
     assert effect.place.text == "step = jax.jit(lambda x: x * rate)"
 
 
-def test_printing_outside_of_a_trace_is_no_effect(capsys):
+def test_print_outside_a_trace_is_no_side_effect(capsys):
     with jxc.explain() as log:
         print("outside")
         jax.jit(lambda x: jax.debug.print("inside") or x)(np.float32(1)).block_until_ready()
@@ -147,7 +148,7 @@ def test_printing_outside_of_a_trace_is_no_effect(capsys):
         ),
     ],
 )
-def test_control_flow_on_tracers(function, sentence, fix):
+def test_failed_trace_names_what_needs_a_value_and_a_fix(function, sentence, fix):
     with jxc.explain() as log, pytest.raises((jax.errors.JAXTypeError, TypeError)):
         jax.jit(function)(1.0)
     [failure] = log.failures
@@ -162,14 +163,14 @@ def _relu(x):
     return 0.0 * x
 
 
-def test_static_is_offered_as_a_decorator_has_it():
+def test_failed_trace_offers_static_argnames_of_jit():
     with jxc.explain() as log, pytest.raises(jax.errors.TracerBoolConversionError):
         jax.jit(_relu)(1.0)
     assert "jax.jit(..., static_argnames='x')" in log.failures[0].fix
     assert "--static" not in log.failures[0].fix
 
 
-def test_other_errors_are_not_ours_to_tell():
+def test_other_exceptions_are_not_recorded():
     with jxc.explain() as log, pytest.raises(ZeroDivisionError):
         jax.jit(lambda x: x / (1 // 0))(1.0)
     assert log.failures == [] and log.compilations == []
@@ -178,7 +179,7 @@ def test_other_errors_are_not_ours_to_tell():
 # Operations outside of jit
 
 
-def test_eager_operations_are_summed_up_by_line():
+def test_operations_outside_jit_are_one_row_by_line():
     jax.clear_caches()  # what another test has lowered, and not compiled, is compiled with no trace
     with jxc.explain() as log:
         for n in (3, 4, 5):
@@ -188,7 +189,7 @@ def test_eager_operations_are_summed_up_by_line():
     assert row.times >= 12
     [group] = log.groups
     assert group.kinds == ("eager",)
-    assert "runs outside of jax.jit: " in group.sentence
+    assert "runs outside jax.jit: " in group.sentence
     assert [row.function for row in log.rows if not row.is_eager] == ["<lambda>"]
 
 
@@ -196,7 +197,7 @@ def _square(x):
     return x * x
 
 
-def test_jitting_a_known_function_anew_is_a_hit():
+def test_jitting_a_function_again_counts_as_a_hit():
     with jxc.explain() as log:
         jax.jit(_square)(ones(2))
         jax.jit(_square, donate_argnums=0).trace(ones(2))
@@ -204,7 +205,7 @@ def test_jitting_a_known_function_anew_is_a_hit():
     assert len(log.compilations) == 1
 
 
-def test_the_object_is_json():
+def test_log_as_json_is_serializable():
     with jxc.explain() as log:
         jax.jit(_relu_where, static_argnums=1)(ones(2), None)
     found = json.loads(json.dumps(log.as_json()))
@@ -212,7 +213,7 @@ def test_the_object_is_json():
     [compilation] = found["compilations"]
     assert compilation["arguments"] == {"x": "f32[2]"}
     assert compilation["static"] == {"y": "None"}
-    assert compilation["called"].startswith("tests/tools/test_recompiles_tracing.py:")
+    assert compilation["called"].startswith("tests/tools/test_explain_tracing.py:")
     assert compilation["ops"] >= 2
     assert compilation["peak_bytes"] >= 16
     assert set(compilation["seconds"]) == {"trace", "lower", "compile"}
@@ -226,7 +227,7 @@ def _relu_where(x, y):
 # Sizes to pad to
 
 
-def test_sizes_cover_what_was_seen_and_waste_little():
+def test_propose_sizes_covers_all_sizes_with_little_waste():
     rng = np.random.default_rng(0)
     for _ in range(50):
         seen = rng.integers(1, 16, size=rng.integers(1, 20)).tolist()  # too small to round up
@@ -239,13 +240,13 @@ def test_sizes_cover_what_was_seen_and_waste_little():
             assert padding_waste(seen, (max(seen),)) > 0.2
 
 
-def test_large_sizes_are_multiples_of_eight():
+def test_propose_sizes_rounds_large_sizes_to_multiples_of_eight():
     sizes = propose_sizes(range(20, 400, 7))
     assert sizes == propose_sizes(range(20, 400, 7), most=4) and len(sizes) == 4
     assert all(size % 8 == 0 for size in sizes) and max(sizes) >= 398
 
 
-def test_few_sizes_are_kept():
+def test_propose_sizes_of_one_size_and_of_none():
     assert propose_sizes([32, 32, 32]) == (32,)
     assert propose_sizes([]) == ()
     assert padding_waste([3, 4], [4]) == pytest.approx(1 / 8)

@@ -1,4 +1,4 @@
-"""Reasons that would be told wrongly: what came nearest, who is to blame, what to do about it."""
+"""Reasons that are easy to get wrong: the call to compare with, whose code it is, the fix."""
 
 import collections
 import dataclasses
@@ -13,7 +13,7 @@ import jxc
 
 from .explaining import explained, ones
 
-MASK = "Mask what is added, or use jxc.bucket where no row depends on others."
+MASK = "Mask the padding, or use jxc.bucket if no row depends on other rows."
 
 
 def reasons_of(block):
@@ -23,7 +23,7 @@ def reasons_of(block):
     return [each.reason for each in log.compilations if each.reason and not each.is_eager]
 
 
-def test_a_smaller_size_among_many_is_no_last_batch():
+def test_fix_does_not_assume_a_last_batch_among_many_sizes():
     @jax.jit
     def update(x, rate):
         return x.sum() * rate
@@ -36,12 +36,12 @@ def test_a_smaller_size_among_many_is_no_last_batch():
         block()
     [alone] = [group for group in log.groups if group.kinds == ("shape", "weak type")]
     assert "last" not in alone.fix
-    assert alone.fix.startswith("Pad x to one size, or to a few, so that one program serves many.")
+    assert alone.fix.startswith("Pad x to one size, or to a few, so that calls share programs.")
     assert MASK in alone.fix
     assert all("last" not in each.reason.fix for each in log.compilations[2:])
 
 
-def test_functions_of_one_value_made_anew_are_not_told_by_another_value():
+def test_reason_compares_with_the_call_of_the_same_captured_value():
     def block():
         for n in (0, 1, 2, 2):
             jax.jit(functools.partial(_power, n))(ones(3))
@@ -55,7 +55,7 @@ def _power(n, x):
     return x**n
 
 
-def test_a_static_function_made_anew():
+def test_static_function_created_anew():
     apply = jax.jit(lambda x, fn: fn(x), static_argnames="fn")
 
     def block():
@@ -68,11 +68,11 @@ def test_a_static_function_made_anew():
         "<lambda>, another one each time"
     )
     assert group.fix == (
-        "Pass the same function object as fn each time: make it once, outside of the loop."
+        "Pass the same function object as fn each time: create it once, outside the loop."
     )
 
 
-def test_a_function_made_anew_in_a_long_static_argument():
+def test_static_container_names_the_part_that_differs():
     run = jax.jit(lambda x, plan: plan[1][0](x), static_argnames="plan")
     names = tuple(f"the name of step {n}" for n in range(5))
 
@@ -85,17 +85,17 @@ def test_a_function_made_anew_in_a_long_static_argument():
     assert group.fix.startswith("Pass the same function object as plan each time")
 
 
-def test_a_static_argument_by_position_and_by_keyword():
+def test_static_argument_by_position_and_by_keyword():
     @functools.partial(jax.jit, static_argnames="mode")
     def step(x, mode):
         return x
 
     group = explained(lambda: [step(ones(3), mode="a"), step(ones(3), "a")])
-    assert "mode was given by keyword and is given by position" in group.sentence
-    assert group.fix == "Pass mode in one way everywhere, by position or by keyword."
+    assert "mode was given by keyword and is now given by position" in group.sentence
+    assert group.fix == "Pass mode in the same way in every call, by position or by keyword."
 
 
-def test_static_arguments_have_each_their_remedy():
+def test_each_static_argument_has_its_own_fix():
     class Agent:
         pass
 
@@ -112,12 +112,12 @@ def test_static_arguments_have_each_their_remedy():
     with jxc.explain() as log:
         block()
     told = {group.sentence.partition("static argument ")[2]: group.fix for group in log.groups}
-    assert told["mode varied: 'a', 'b', 'c'"].startswith("Pass mode as an argument that is not")
+    assert told["mode varied: 'a', 'b', 'c'"].startswith("Pass mode as a non-static argument")
     [agent] = [words for words in told if words.startswith("agent varied: None by default, an Ag")]
-    assert "Give Agent equality and a hash by value" in told[agent]
+    assert "Define equality and a hash by value for Agent" in told[agent]
 
 
-def test_numbers_of_numpy_are_static_by_their_value():
+def test_static_numpy_numbers_are_compared_by_value():
     first = jax.jit(lambda x, n: x[:n], static_argnums=1)
     group = explained(lambda: [first(ones(4), np.int64(n)) for n in (1, 2, 3)])
     assert "the static argument n varied: np.int64(1), np.int64(2), np.int64(3)" in group.sentence
@@ -132,7 +132,7 @@ class State:
     update: object
 
 
-def test_what_a_pytree_holds_beside_arrays():
+def test_pytree_metadata_that_varies():
     step = jax.jit(lambda state, x: state.update(state.weights, x))
 
     def run(rate):
@@ -146,30 +146,30 @@ def test_what_a_pytree_holds_beside_arrays():
     group = explained(lambda: [run(0.1), run(0.2), run(0.3)])
     assert group.kinds == ("metadata",)
     assert group.sentence == (
-        "<lambda> was compiled 3 times, because what state holds beside arrays was the function "
+        "<lambda> was compiled 3 times, because what state holds besides arrays was the function "
         "update, another one each time"
     )
-    assert "make it once, before the loop (an optimiser, a function)" in group.fix
+    assert "create such values (an optimizer, a function) once, before the loop" in group.fix
 
 
-def test_what_a_part_of_a_pytree_holds_beside_arrays():
+def test_pytree_metadata_of_an_inner_node():
     total = jax.jit(lambda batch: batch["s"][0].weights.sum())
     found = reasons_of(
         lambda: [total({"a": ones(2), "s": (State(ones(3), name), 1.0)}) for name in ("x", "y")]
     )
-    assert found[0].sentence.endswith("batch held 'x' beside arrays and holds 'y'")
+    assert found[0].sentence.endswith("what batch holds besides arrays was 'x' and is now 'y'")
 
 
-def test_a_class_of_its_own_is_named():
+def test_pytree_classes_are_named():
     Point = collections.namedtuple("Point", "x y")
     total = jax.jit(lambda pair: sum(jax.tree.leaves(pair)))
     found = reasons_of(
         lambda: [total(Point(1.0, 2.0)), total((1.0, 2.0)), total({"of": [(1.0,), [2.0]]})]
     )
-    assert "pair was a Point and is a tuple" in found[0].sentence
+    assert "pair was a Point and is now a tuple" in found[0].sentence
 
 
-def test_an_operation_is_not_told_to_have_other_static_arguments():
+def test_operations_outside_jit_have_their_own_fix():
     key = jax.random.key(0)
 
     def block():
@@ -185,22 +185,20 @@ def test_an_operation_is_not_told_to_have_other_static_arguments():
     )
 
 
-def test_the_parameters_of_an_operation_are_no_functions():
+def test_operation_with_other_parameters_is_not_a_new_function():
     with jxc.explain() as log:
         jnp.arange(3), jnp.arange(4)
     [reason] = [each.reason for each in log.compilations if each.reason]
-    assert reason.sentence == (
-        "iota was compiled again: its parameters are others, such as a shape"
-    )
+    assert reason.sentence == ("iota was compiled again: its parameters differ, such as a shape")
 
 
-def test_a_number_has_no_astype():
+def test_fix_of_a_python_number_does_not_use_astype():
     double = jax.jit(lambda x: x * 2)
     group = explained(lambda: [double(np.float32(1)), double(2)])
-    assert group.fix == "Give x one dtype before the call: jnp.asarray(x, dtype=...)."
+    assert group.fix == "Convert x to one dtype before the call: jnp.asarray(x, dtype=...)."
 
 
-def test_a_method_made_anew():
+def test_bound_method_created_anew():
     class Trainer:
         def step(self, x):
             return x * 2
@@ -209,21 +207,24 @@ def test_a_method_made_anew():
     group = explained(lambda: [jax.jit(trainer.step)(ones(3)) for _ in range(3)])
     assert "each time it is a new bound method" in group.sentence
     assert group.fix == (
-        "Make jax.jit of the method once, such as in __init__, outside of the loop."
+        "Call jax.jit on the method once, for example in __init__, outside the loop."
     )
 
 
-def test_the_line_that_came_nearest_is_named_where_it_is_another():
+def test_reason_names_the_line_of_the_most_similar_call_if_it_differs():
     double = jax.jit(lambda x: x * 2)
 
     def block():
         double(ones(3))
         double(ones(3, 3))
 
-    assert "; the call at tests/tools/test_recompiles_reasons.py:" in explained(block).sentence
+    assert (
+        "; the most similar earlier call is at tests/tools/test_explain_reasons.py:"
+        in explained(block).sentence
+    )
 
 
-def test_one_type_of_arguments_is_not_counted():
+def test_operations_of_one_argument_type_do_not_count_types():
     def block():
         for n in range(1, 7):
             jnp.broadcast_to(np.float32(1), (n,))
@@ -249,7 +250,7 @@ train_step = jax.jit(lambda x: x.sum())
 """
 
 
-def test_of_a_library_what_the_user_can_do():
+def test_fix_in_a_library_is_about_the_users_objects():
     library = {"__name__": "library"}
     file = f"{sysconfig.get_paths()['purelib']}/library.py"
     exec(compile(LIBRARY, file, "exec"), library)
@@ -260,22 +261,15 @@ def test_of_a_library_what_the_user_can_do():
             trainer.run(ones(3))
 
     assert explained(block).fix == (
-        "<lambda> is a library's: make what it belongs to, or is given, once, outside of the loop "
-        "(JAX knows functions by identity)."
+        "<lambda> belongs to a library: create the object that has it, and functions that are passed "
+        "to it, once, outside the loop (JAX caches programs by function object)."
     )
     fix = explained(lambda: [library["train_step"](ones(n)) for n in (8, 5)]).fix
-    assert fix.endswith("or pad x to 8. Mask what is added.")
+    assert fix.endswith("or pad x to 8. Mask the padding.")
 
 
-def test_a_prompt_is_the_users_line_whatever_script_opened_it():
+def test_line_at_a_prompt_is_the_users():
     code = compile("step(x)", "<ipython-input-1-0123456789ab>", "exec")
     with jxc.explain() as log:
         exec(code, {"step": jax.jit(lambda x: x + 1), "x": ones(3)})
     assert [str(each.called) for each in log.compilations] == ["<ipython-input-1-0123456789ab>:1"]
-
-
-def test_a_log_in_words_keeps_dots():
-    double = jax.jit(lambda x: x * 2)
-    with jxc.explain() as log:
-        double(1.0), double(2)
-    assert str(log).endswith("Give x one dtype before the call: jnp.asarray(x, dtype=...).")

@@ -42,7 +42,7 @@ os.kill(os.getpid(), signal.SIGINT)
 """
 
 
-def test_ctrl_c_ends_it_by_the_signal(tmp_path):
+def test_script_ends_by_the_signal_of_ctrl_c(tmp_path):
     explained, plain = run(tmp_path, INTERRUPTED)
     assert explained.returncode == plain.returncode == -signal.SIGINT
     assert explained.stdout == plain.stdout == "before\nat the end\n"
@@ -61,7 +61,7 @@ else:
 """
 
 
-def test_a_forked_copy_does_not_report(tmp_path):
+def test_forked_process_does_not_report(tmp_path):
     explained, plain = run(tmp_path, FORKED, "-o", str(tmp_path / "table.txt"), "--json", "-")
     assert explained.stdout.count('"script"') == 1
     explained, _ = run(tmp_path, FORKED)
@@ -69,7 +69,7 @@ def test_a_forked_copy_does_not_report(tmp_path):
     assert explained.stderr.count("jxc explain: ") == 1
 
 
-def test_a_program_without_jax_has_the_same_object(tmp_path):
+def test_script_without_jax_has_the_same_json_keys(tmp_path):
     objects = [
         json.loads(run(tmp_path, text, "--json", "-")[0].stdout) for text in ("", "import jax")
     ]
