@@ -261,8 +261,8 @@ def test_fix_in_a_library_is_about_the_users_objects():
             trainer.run(ones(3))
 
     assert explained(block).fix == (
-        "<lambda> belongs to a library: create the object that has it, and functions that are passed "
-        "to it, once, outside the loop (JAX caches programs by function object)."
+        "<lambda> belongs to a library: create the object that has it, and functions that are "
+        "passed to it, once, outside the loop (JAX caches programs by function object)."
     )
     fix = explained(lambda: [library["train_step"](ones(n)) for n in (8, 5)]).fix
     assert fix.endswith("or pad x to 8. Mask the padding.")
