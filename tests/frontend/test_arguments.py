@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import jxc
 from jxc.errors import UsageError
 from jxc.frontend.arguments import build_arguments, describe, parse_static, split_arguments
 from jxc.frontend.specs import SpecError, parse_argument
@@ -72,3 +76,38 @@ def test_static_values():
 def test_describe():
     tree = {"w": jnp.zeros((2, 3)), "n": [1, None, ("a",)], "o": object()}
     assert describe(tree) == "{'w': f32[2,3], 'n': [1, None, ('a',)], 'o': object}"
+
+
+# Specs from Python
+
+
+def scaled(tree: Any, x: Any, mode: str = "twice") -> Any:
+    return tree["w"] * x * (2 if mode == "twice" else 3)
+
+
+def test_lower_takes_specs_and_trees_of_them() -> None:
+    lowered = jxc.lower(scaled, {"w": "f32[4]"}, x="bf16[3, 4]")
+    assert [(each.shape, each.dtype.name) for each in jax.tree.leaves(lowered.arguments)] == [
+        ((4,), "float32")
+    ]
+    assert "tensor<3x4xbf16>" in lowered.as_text()
+
+
+def test_lower_leaves_static_strings_of_a_jitted_function() -> None:
+    jitted = jax.jit(scaled, static_argnames="mode")
+    lowered = jxc.lower(jitted, {"w": "f32[4]"}, "f32[4]", mode="thrice")
+    assert "dense<3.0" in lowered.as_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("f32[4", "argument 2, column 6: expected ',' or ']', found the end"),
+        ("float32x", "argument 2, column 1: expected a dtype, found 'float32x'"),
+        ("x=f32[4]", "write the keyword argument as x='...'"),
+        ("f64[4]", "add --x64 (in Python, set jax_enable_x64), or write f32[4]"),
+    ],
+)
+def test_lower_points_into_a_string_that_is_no_spec(text: str, message: str) -> None:
+    with pytest.raises(SpecError, match=re.escape(message)):
+        jxc.lower(scaled, {"w": "f32[4]"}, text)

@@ -11,7 +11,8 @@ import jax
 from jaxlib.mlir import ir
 
 from ..errors import MissingTargetError, UsageError
-from ..frontend.lowering import LoweredFunction
+from ..frontend.arguments import read_specs
+from ..frontend.lowering import LoweredFunction, is_jitted
 from ..frontend.lowering import lower as _lower
 from ..frontend.request import LowerRequest, run_request
 from ..ir import clone_module, write_bytecode, write_text
@@ -286,13 +287,15 @@ def lower(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Lowered:
     Args:
         fn: the function; pass `jax.jit(fn, static_argnames=...)` for static arguments, donation or
             shardings.
-        args: arrays, `jax.ShapeDtypeStruct`s, or pytrees of them.
+        args: arrays, `jax.ShapeDtypeStruct`s, specs of arrays as the command line takes them
+            ("f32[8,128]", "key<fry>[]", "@x.npy"), or pytrees of these.
         kwargs: the same, by name.
 
     Raises:
-        JxcError: the function cannot be traced with these arguments; the message names the user's
-            line and the remedy.
+        JxcError: the function cannot be traced with these arguments, or a string is no spec; the
+            message names the user's line and the remedy.
     """
+    args, kwargs = read_specs(args, kwargs, takes_strings=is_jitted(fn))
     with hook.context(None):  # what is lowered here is compiled here: no stamp
         return _of_lowering(_lower(fn, args, kwargs))
 

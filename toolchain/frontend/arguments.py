@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Sequence
 from typing import Any
 
 from ..errors import UsageError
 from ..files import read_arrays
 from ..ir.dtypes import NEEDS_X64, numpy_dtype, short_dtype
-from .specs import KEY_KINDS, ArgumentSpec, ArraySpec, FileSpec, KeySpec, format_spec
+from .specs import (
+    KEY_KINDS,
+    ArgumentSpec,
+    ArraySpec,
+    FileSpec,
+    KeySpec,
+    SpecError,
+    format_spec,
+    parse_argument,
+)
 
 
 def build_arguments(specs: Sequence[ArgumentSpec]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -35,6 +45,48 @@ def build_arguments(specs: Sequence[ArgumentSpec]) -> tuple[tuple[Any, ...], dic
         else:
             kwargs[spec.name] = value
     return tuple(args), kwargs
+
+
+def read_specs(
+    args: tuple[Any, ...], kwargs: dict[str, Any], *, takes_strings: bool
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments with each string such as "f32[8,128]" replaced by the array that it describes.
+
+    Args:
+        args: positional arguments, pytrees.
+        kwargs: keyword arguments, pytrees.
+        takes_strings: whether the function may take strings, as static arguments do. Those that
+            describe no array then stay as they are.
+
+    Raises:
+        SpecError: as `build_arguments`; also for a string that is no spec, unless `takes_strings`.
+    """
+    import jax
+    from jax import export
+
+    scope = export.SymbolicScope()
+
+    def read(leaf: Any, position: int) -> Any:
+        if not isinstance(leaf, str):
+            return leaf
+        try:
+            spec = parse_argument(leaf, position)
+        except SpecError:
+            if takes_strings:
+                return leaf
+            raise
+        if spec.name is not None:
+            raise spec.error(1, f"write the keyword argument as {spec.name}='...'")
+        built = _build(spec, spec.value, scope)
+        holds_arrays = any(hasattr(each, "shape") for each in jax.tree.leaves(built))
+        return built if holds_arrays or not takes_strings else leaf
+
+    trees = [*args, *kwargs.values()]
+    built = [
+        jax.tree.map(functools.partial(read, position=position), tree)
+        for position, tree in enumerate(trees, start=1)
+    ]
+    return tuple(built[: len(args)]), dict(zip(kwargs, built[len(args) :], strict=True))
 
 
 def _check_order(spec: ArgumentSpec, kwargs: dict[str, Any]) -> None:
@@ -64,7 +116,10 @@ def _array(spec: ArgumentSpec, value: ArraySpec, scope: Any) -> Any:
 
     if value.dtype in NEEDS_X64 and not jax.config.jax_enable_x64:
         narrow = format_spec(ArraySpec(NEEDS_X64[value.dtype], value.dims))
-        problem = f"{value.dtype} needs 64-bit mode, which is off: add --x64, or write {narrow}"
+        problem = (
+            f"{value.dtype} needs 64-bit mode, which is off: add --x64 (in Python, set "
+            f"jax_enable_x64), or write {narrow}"
+        )
         raise spec.error(value.column, problem)
     return jax.ShapeDtypeStruct(_shape(spec, value, scope), numpy_dtype(value.dtype))
 

@@ -229,7 +229,11 @@ def _static(names: Sequence[str], call: TracedCall) -> list[str]:
     if len(names) != 1 or getattr(call.argument(names[0]), "shape", ()) != ():
         return []
     name = names[0]
-    return [f"Or fix it, if it is a setting rather than data: --static {name}=VALUE."]
+    return [f"Or fix it, if it is a setting rather than data: {_as_static(name)}."]
+
+
+def _as_static(name: str) -> str:
+    return f"--static {name}=VALUE, or in Python jax.jit(..., static_argnames='{name}')"
 
 
 # Other errors that JAX raises for a reason it can be told
@@ -254,7 +258,7 @@ def _untraceable(failure: TraceFailure) -> Explanation | None:
     if hasattr(failure.call.traced, "trace"):
         remedy = "Mark it static where the function is jitted: jax.jit(..., static_argnames=...)."
     else:
-        remedy = f"Fix its value while tracing: --static {re.split(r'[.[]', path)[0]}=VALUE."
+        remedy = f"Fix its value while tracing: {_as_static(re.split(r'[.[]', path)[0])}."
     if kind == "str":
         return problem, [remedy]
     return problem, [remedy, "Or register its class: jax.tree_util.register_dataclass."]
