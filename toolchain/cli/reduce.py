@@ -17,6 +17,7 @@ import click
 
 from ..errors import UsageError
 from ..files import input_name, read_input, write_output
+from .opt import ModuleCommand
 from .process import ChildStage, in_child, leave
 
 _SECONDS_BETWEEN_LINES = 10.0  # of progress, where it does not go to a terminal
@@ -24,7 +25,7 @@ _SECONDS = click.FloatRange(min=0, min_open=True)
 _ENDS = {"done": "", "time": ", the time is over", "interrupted": ", interrupted"}
 
 
-@click.command(short_help="Shrink a module while a command fails on it.")
+@click.command(short_help="Shrink a module while a command fails on it.", cls=ModuleCommand)
 @click.argument("file", default="-")
 @click.option("--check", metavar="COMMAND", required=True, help="The command; {} is the module.")
 @click.option("-o", "output", default="-", metavar="FILE", help="Where to; stdout by default.")

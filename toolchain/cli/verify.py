@@ -13,13 +13,13 @@ import click
 
 from ..errors import UsageError
 from ..files import input_name, read_input, write_output
-from .opt import chosen_pipeline, pass_context_of, pipeline_options
+from .opt import ModuleCommand, chosen_pipeline, pass_context_of, pipeline_options
 from .verify_conformance import run_conformance
 from .verify_reduce import as_object, check_reduce_options, counterexample, reduce_options
 from .verify_xla import run_xla_bisect
 
 
-@click.command(short_help="Check that a rewrite keeps a module's meaning.")
+@click.command(short_help="Check that a rewrite keeps a module's meaning.", cls=ModuleCommand)
 @click.argument("before", metavar="[A]", required=False)
 @click.argument("after", metavar="[B]", required=False)
 @pipeline_options
