@@ -14,6 +14,8 @@ import importlib
 import os
 from typing import TYPE_CHECKING, Any
 
+from .errors import warn_of_unknown_variables
+
 if TYPE_CHECKING:
     from .backend.hook import enable, use
     from .backend.jit import jit
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from .tools.doctor import doctor
     from .tools.explain.log import assert_compiles, explain
     from .tools.report.report import Report, report
+
+warn_of_unknown_variables()
 
 # As jax itself does on import; we may load jaxlib first, which would log every client it makes.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
