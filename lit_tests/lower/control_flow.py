@@ -30,7 +30,7 @@ def branch(x):
 # BRANCH-NEXT: |   if x > 0:
 # BRANCH-NEXT: It depends on x. While tracing, an array has a shape and a dtype but no value.
 # BRANCH-NEXT: Use jnp.where or jax.lax.cond in place of 'if'.
-# BRANCH-NEXT: Or fix it, if it is a setting rather than data: --static x=VALUE, or in Python jax.jit(..., static_argnames='x').
+# BRANCH-NEXT: Or fix it, if it is a setting rather than data: --static x=VALUE
 # BRANCH-NEXT: while tracing branch(f32[])
 # BRANCH-NOT: {{.}}
 

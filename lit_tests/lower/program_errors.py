@@ -34,7 +34,7 @@ def mismatch(x, bias):
 # NAME-NEXT: found mismatch(f32[3], f32[3], bais=f32[3])
 
 # STRING: argument bias is of type str, which cannot be traced
-# STRING: Fix its value while tracing: --static bias=VALUE, or in Python jax.jit
+# STRING: Fix its value while tracing: --static bias=VALUE
 
 
 class Model:

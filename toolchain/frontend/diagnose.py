@@ -233,7 +233,7 @@ def _static(names: Sequence[str], call: TracedCall) -> list[str]:
 
 
 def _as_static(name: str) -> str:
-    return f"--static {name}=VALUE, or in Python jax.jit(..., static_argnames='{name}')"
+    return f"--static {name}=VALUE, or static_argnames='{name}' of jax.jit"
 
 
 # Other errors that JAX raises for a reason it can be told
