@@ -47,14 +47,21 @@ not: 0.3 to 1.2.
 MOST_COUNTED = 1 << 24
 """Places up to here are exact in f32."""
 
-LEAST_SEARCHED_ELEMENTS = 4096
-"""Elements from which that pays: below, all of it takes microseconds."""
+SEARCHED_ELEMENTS = range(4096, 2**20 + 1)
+"""Elements of tensors for which argmax becomes two reductions.
+
+Below, all of it takes microseconds. Above, the temporaries cost more than they gain: XLA runs a
+reduction by a library and stores what it reduces first, here the positions, and the tensor itself
+where it is computed, 4 bytes an element each. So 1 Mi elements need 4 to 8 MiB, where XLA's own
+argmax needs a few hundred bytes. 4 Mi elements gave 0.8 to 0.9 where they are computed
+(jaxlib 0.10.2), and 2 to 4 where they are arguments.
+"""
 
 
 def two_reductions_pay(shape: Sequence[int], dim: int) -> bool:
-    """Whether to find the place of the greatest f32 of a tensor of `shape` along `dim` by two."""
-    is_worth_it = LEAST_SEARCHED <= shape[dim] <= MOST_COUNTED
-    return is_worth_it and prod(shape) >= LEAST_SEARCHED_ELEMENTS
+    """Whether argmax along `dim` of f32 of `shape` is faster as two reductions."""
+    is_long = LEAST_SEARCHED <= shape[dim] <= MOST_COUNTED
+    return is_long and prod(shape) in SEARCHED_ELEMENTS
 
 
 LEAST_DOT = 8192

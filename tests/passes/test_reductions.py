@@ -19,7 +19,7 @@ SPECIAL = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 1e-45, 1.0, -1.0], np.fl
 
 def rewritten(function, *args, hits):
     """The function's results after the pass; `hits` is how often each rule must have fired."""
-    with patch.multiple(cost, LEAST_SLICED=1, LEAST_SEARCHED_ELEMENTS=1, LEAST_DOT=1):
+    with patch.multiple(cost, LEAST_SLICED=1, SEARCHED_ELEMENTS=range(1, 2**20), LEAST_DOT=1):
         passes = "inline{default-pipeline=},symbol-dce,cse,reductions"
         lowered = jxc.lower(function, *args).opt(passes)
     assert lowered.report.hits == hits
@@ -220,3 +220,16 @@ def test_gradients_of_weights():
     assert found.report.hits["dot-over-rows-to-dot-of-stored"] == 2
     for a, b in zip(found.compile()(w, v), jax.grad(loss, (0, 1))(w, v), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("is_computed", [False, True])
+@pytest.mark.parametrize("size", [2**16, 2**22])
+def test_argument_to_two_reductions_bounds_temporaries(size, is_computed):
+    """Positions and computed elements take 4 bytes each; large tensors are left alone."""
+    function = (lambda x: jnp.argmax(jnp.tanh(x))) if is_computed else jnp.argmax
+    x = jax.ShapeDtypeStruct((size,), np.float32)
+    lowered = jxc.lower(function, x).opt("O2")
+    assert ("argument-to-two-reductions" in lowered.report.hits) == (size <= 2**20)
+    temporaries = lowered.compile().compiled.memory_analysis().temp_size_in_bytes
+    plain = jax.jit(function).lower(x).compile().memory_analysis().temp_size_in_bytes
+    assert temporaries <= (8 * size + 1024 if size <= 2**20 else plain)
