@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 from .errors import warn_of_unknown_variables
 
 if TYPE_CHECKING:
+    from .backend.artifacts.loading import LoadedProgram, load
+    from .backend.artifacts.saving import save
     from .backend.hook import enable, use
     from .backend.jit import jit
     from .backend.lowered import CrossExecutable, Executable, Lowered, lower
@@ -40,6 +42,7 @@ __all__ = [
     "CrossExecutable",
     "Executable",
     "JxcError",
+    "LoadedProgram",
     "Lowered",
     "NanError",
     "PassContext",
@@ -52,6 +55,7 @@ __all__ = [
     "exact",
     "explain",
     "jit",
+    "load",
     "locate_nans",
     "lower",
     "module_pass",
@@ -59,6 +63,7 @@ __all__ = [
     "reassociates",
     "report",
     "rule",
+    "save",
     "use",
     "verify",
 ]
@@ -68,6 +73,7 @@ _HOME = {
     "Executable": "backend.lowered",
     "PassContext": "rewrite",
     "JxcError": "errors",
+    "LoadedProgram": "backend.artifacts.loading",
     "Lowered": "backend.lowered",
     "NanError": "tools.debug.finding",
     "Report": "tools.report.report",
@@ -79,6 +85,7 @@ _HOME = {
     "exact": "rewrite",
     "explain": "tools.explain.log",
     "jit": "backend.jit",
+    "load": "backend.artifacts.loading",
     "locate_nans": "tools.debug.locate",
     "lower": "backend.lowered",
     "module_pass": "rewrite",
@@ -86,6 +93,7 @@ _HOME = {
     "reassociates": "rewrite",
     "report": "tools.report.report",
     "rule": "rewrite",
+    "save": "backend.artifacts.saving",
     "use": "backend.hook",
     "verify": "check.verify",
 }

@@ -12,18 +12,11 @@ import numpy as np
 import pytest
 
 import jxc
-from jxc.backend.artifacts import (
-    ArtifactError,
-    HloPass,
-    compile_through,
-    emit,
-    load,
-    lowered_from_hlo,
-    save,
-)
-from jxc.backend.artifacts.compile_here import compile_here, compile_with
-from jxc.backend.artifacts.disassemble import disassemble
-from jxc.backend.artifacts.header import MAGIC, checksum, read_artifact
+from jxc import load, save
+from jxc.backend.artifacts.header import MAGIC, ArtifactError, checksum, read_artifact
+from jxc.backend.artifacts.hlo_pass import HloPass, compile_here, compile_through, compile_with
+from jxc.backend.artifacts.resume import lowered_from_hlo
+from jxc.backend.artifacts.stages import disassemble, emit
 from jxc.backend.artifacts.xla_passes import _without_numbers, trace_passes
 from jxc.backend.targets import find_target
 from jxc.errors import JxcError, MissingTargetError, UsageError
@@ -67,7 +60,7 @@ def saved(tmp_path_factory):
 LOADING = """
 import sys
 import numpy as np, jax
-from jxc.backend.artifacts import load
+from jxc import load
 sys.path.insert(0, sys.argv[2])
 from tests.backend.test_artifacts import factor_arguments
 args, kwargs = factor_arguments()

@@ -9,7 +9,8 @@ import pytest
 from jax.sharding import PartitionSpec as P
 
 import jxc
-from jxc.backend.artifacts import ArtifactError, load, save
+from jxc import load, save
+from jxc.backend.artifacts.header import ArtifactError
 from jxc.backend.from_module import lowered_from_module
 from jxc.backend.lowered import CrossExecutable
 from jxc.backend.targets import find_target

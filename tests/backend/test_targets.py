@@ -10,11 +10,11 @@ import jax
 import jax.numpy as jnp
 import pytest
 
+from jxc.backend import targets as finding
 from jxc.backend.lowered import CrossExecutable
 from jxc.backend.targets import Target, all_offers, find_target, find_targets, gpu, require
-from jxc.backend.targets import find as finding
 from jxc.backend.targets.build import BuildError, build
-from jxc.backend.targets.device import device_names, known_device
+from jxc.backend.targets.target import device_names, known_device
 from jxc.errors import JxcError, MissingTargetError, UsageError
 from jxc.ir import make_context, read_module
 

@@ -1,4 +1,9 @@
-"""A module from a file as a `Lowered` value: callable once it is compiled, like any other."""
+"""A module from a file as a `Lowered` value, which is called like any other once it is compiled.
+
+JAX supplies the calling convention: a stand-in function of the same signature is lowered, and its
+module replaced. For a module of several devices, JAX needs the mesh and the sharding of each
+argument; both are read from the module's own `sdy` attributes.
+"""
 
 from __future__ import annotations
 
@@ -14,27 +19,23 @@ from ..errors import JxcError
 from ..frontend.mesh import make_mesh, sharding_over, sizes_of, within
 from ..ir import clone_module, functions, walk
 from ..ir.dtypes import numpy_dtype
-from ..ir.shardings import argument_specs
+from ..ir.shardings import REPLICAS, argument_specs, module_device_count, replica_count
 from . import hook
 from ._private import load_lapack
 from .lowered import Lowered, Origin
-from .targets.build import device_count
 
 _WHERE = "compile the Python function itself (`jxc compile file.py:fn ...`)"
 
 
 def lowered_from_module(module: ir.Module) -> Lowered:
-    """A module as a value that `opt` and `compile` take, called with @main's arguments in order.
-
-    JAX supplies the calling convention: a function of the same signature is lowered, and its module
-    replaced by this one.
+    """A module as a program, whose executable takes @main's arguments in order.
 
     Args:
-        module: a module with a public @main on ranked tensors of static shape, for one device or,
-            over a mesh, for as many as are here.
+        module: a module with a public @main on ranked tensors of static shape, for one device or
+            for a mesh of the devices that are here.
 
     Raises:
-        JxcError: it has no @main, or one that cannot be called from here.
+        JxcError: it has no @main, or one that JAX cannot call.
         MissingTargetError: it is for more devices than are here.
     """
     main = _main_of(module)
@@ -59,8 +60,8 @@ def lowered_from_module(module: ir.Module) -> Lowered:
 
 
 def _over_mesh(module: ir.Module, arguments: list[Any]) -> tuple[Any, list[Any]]:
-    """JAX's mesh for a module of several devices, and the arguments split as the module says."""
-    if (count := device_count(module)) == 1:
+    """JAX's mesh for a module of several devices, and its arguments with their shardings."""
+    if (count := module_device_count(module)) == 1:
         return None, arguments
     sizes, specs = argument_specs(module, count)
     mesh = make_mesh(sizes, concrete=True)
@@ -71,7 +72,7 @@ def _over_mesh(module: ir.Module, arguments: list[Any]) -> tuple[Any, list[Any]]
 
 
 def _named(module: ir.Module) -> ir.Module:
-    """A copy that has a name: JAX does not compile one without."""
+    """A copy with a name, which JAX needs."""
     named = clone_module(module)
     if "sym_name" not in named.operation.attributes:
         with named.context:
@@ -80,10 +81,10 @@ def _named(module: ir.Module) -> ir.Module:
 
 
 def uncallable_from_module(module: ir.Module) -> Lowered:
-    """A module as a value that `opt` and `compile` for other hardware take, for any device count.
+    """A module as a program for other hardware, of any device count; it cannot be called.
 
     Raises:
-        JxcError: it has no @main, or a constant of it was left out.
+        JxcError: it has no @main, or a constant of it was elided.
     """
     _main_of(module)
     _refuse_elided(module)
@@ -102,14 +103,12 @@ def _main_of(module: ir.Module) -> ir.OpView:
 
 
 def _refuse_replicas(module: ir.Module) -> None:
-    attribute = module.operation.attributes.get("mhlo.num_replicas")
-    count = 1 if attribute is None else ir.IntegerAttr(attribute).value
-    if count > 1:
-        raise JxcError(f"the module is for {count} devices (mhlo.num_replicas = {count}): {_WHERE}")
+    if (count := replica_count(module)) > 1:
+        raise JxcError(f"the module is for {count} devices ({REPLICAS} = {count}): {_WHERE}")
 
 
 def _refuse_callbacks(module: ir.Module) -> None:
-    """Host callbacks are addresses in the process that lowered them: calling one elsewhere dies."""
+    """Refuse host callbacks: they are addresses in the process that lowered the module."""
     for target in call_targets(module):
         if "callback" in target:
             raise JxcError(
@@ -119,24 +118,24 @@ def _refuse_callbacks(module: ir.Module) -> None:
 
 
 def load_libraries(module: ir.Module) -> None:
-    """JAX loads LAPACK where it lowers a call of it: calling what was not loaded dies."""
+    """Load LAPACK if the module calls it, as JAX does in lowering; else the process would crash."""
     if any(target.startswith("lapack_") for target in call_targets(module)):
         load_lapack()
 
 
 def call_targets(module: ir.Module) -> Iterator[str]:
-    """The functions outside the module that it calls."""
+    """The names of the external functions that a module calls."""
     for op in walk(module.operation):
         if op.operation.name == "stablehlo.custom_call":
             yield ir.StringAttr(op.attributes["call_target_name"]).value
 
 
 def _refuse_elided(module: ir.Module) -> None:
-    """A constant that was left out in printing reads back as whatever memory holds."""
+    """Refuse constants that were elided in printing: they read back as arbitrary memory."""
     for op in walk(module.operation):
         if op.operation.name == "stablehlo.constant" and _is_elided(op):
             raise JxcError(
-                "a constant of the module was left out when it was printed "
+                "a constant of the module was elided when it was printed "
                 "(dense_resource<__elided__>): print it whole, or as bytecode"
             )
 
@@ -144,19 +143,19 @@ def _refuse_elided(module: ir.Module) -> None:
 def _is_elided(op: ir.OpView) -> bool:
     try:
         value = op.attributes["value"]
-    except TypeError:  # a complex constant that is there: the bindings cannot hold it
+    except TypeError:  # a complex constant, which the bindings cannot represent
         return False
     return not isinstance(value, ir.DenseElementsAttr) and "__elided__" in str(value)
 
 
 def _struct(type_: ir.Type, where: str) -> jax.ShapeDtypeStruct:
     if not isinstance(type_, ir.RankedTensorType):
-        raise JxcError(f"{where} is {type_}: only ranked tensors can be passed from here")
+        raise JxcError(f"{where} is {type_}: JAX can pass ranked tensors only")
     tensor = ir.RankedTensorType(type_)
     dtype = numpy_dtype(tensor.element_type)
     if dtype is None or not tensor.has_static_shape:
         raise JxcError(
-            f"{where} has type {type_}: expected static extents and numbers. For symbolic "
+            f"{where} has type {type_}: expected static dimensions and numbers. For symbolic "
             "dimensions, lower with the sizes you want to run."
         )
     return jax.ShapeDtypeStruct(tuple(tensor.shape), np.dtype(dtype))

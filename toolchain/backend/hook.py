@@ -330,7 +330,7 @@ def _rewritten(plain: ir.Module, name: str, target: str, passes: log.PassTexts) 
 
 
 def _name_of(module: ir.Module) -> str:
-    return ir.StringAttr(module.operation.attributes["sym_name"]).value
+    return str(ir.StringAttr(module.operation.attributes["sym_name"]).value)
 
 
 def _report_failure(error: Exception, original: ir.Module, what: str = "") -> None:

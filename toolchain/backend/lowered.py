@@ -1,11 +1,17 @@
-"""The stages as values: a lowered program, and the executable that XLA makes of it."""
+"""The stages of compilation as values: `Lowered`, and the executables compiled from it.
+
+`jxc.lower` traces and lowers a function with JAX. `Lowered.opt` runs a pipeline on a copy of the
+module. `Lowered.compile` puts the module back into JAX's own `Lowered`, whose calling convention
+(pytrees, donation, shardings) the executable keeps; for hardware that is not here, a process of its
+own compiles it (`targets.build`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn, overload
 
 import jax
 from jaxlib.mlir import ir
@@ -15,10 +21,11 @@ from ..frontend.arguments import read_specs
 from ..frontend.lowering import LoweredFunction, is_jitted
 from ..frontend.lowering import lower as _lower
 from ..frontend.request import LowerRequest, run_request
-from ..ir import clone_module, write_bytecode, write_text
+from ..ir import clone_module, count_ops, write_bytecode, write_text
 from ..ir.extra_results import EXTRA_RESULTS
 from ..pipeline import Pipeline, PipelineLike, PipelineReport, make_pipeline, run_pipeline
 from ..rewrite import PassContext, promises
+from ..units import show_bytes, show_count
 from . import _private, hook
 from .extra_results import reader_of
 from .targets import Target, find_target
@@ -29,13 +36,14 @@ _MEMORY = ("argument", "output", "temp", "alias", "generated_code")
 
 @dataclass(frozen=True)
 class Origin:
-    """What a `Lowered` came from: JAX's own values, and the module before any pass.
+    """Where a `Lowered` came from: a traced function, or a module from a file.
 
     Attributes:
-        traced: JAX's `Traced`, or a stand-in's of the same signature; None where nothing is called.
-        lowered: JAX's `Lowered`, which knows how to call what is compiled; None likewise.
-        plain: the module before any pass; None for a function, which can be lowered again.
-        lowering: of a function, which can; None for a module from a file.
+        traced: JAX's `Traced`, of the function or of a stand-in with the module's signature; None
+            for a module that cannot be called.
+        lowered: JAX's `Lowered`, which has the calling convention; None likewise.
+        plain: the module from a file, before any pass; None for a function.
+        lowering: the function's, which can be repeated for other hardware; None for a module.
     """
 
     traced: Any
@@ -44,24 +52,24 @@ class Origin:
     lowering: LoweredFunction | None = None
 
     def lowered_for(self, platform: str) -> Lowered:
-        """The program before any pass, for another platform."""
+        """The program before any pass, lowered for another platform."""
         if self.lowering is None:
             assert self.plain is not None
             return Lowered(self.plain, "", None, platform, self)
         return _of_lowering(self.lowering.for_platform(platform), platform)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Lowered:
-    """A Python function as a module, and what is needed to call it once it is compiled.
+    """A program as a StableHLO module, with what is needed to compile and call it.
 
     Attributes:
-        module: the module as it stands. Belongs to this value: do not change it.
-        pipeline: the pipelines it went through, as text; empty for what JAX lowered.
-        report: what the last pipeline did; None before one has run.
-        platform: what it was lowered for, in JAX's words: "cpu", "cuda", "rocm" or "tpu".
+        module: the module. It belongs to this value: do not change it.
+        pipeline: the passes that ran on it, as text; empty for what JAX lowered.
+        report: what the last pipeline did; None before the first.
+        platform: what it was lowered for, as JAX names it: "cpu", "cuda", "rocm" or "tpu".
         seconds: by stage, "trace" and "lower", where they are known.
-        mesh: the axes of the mesh that it was lowered over, and their sizes; empty without one.
+        mesh: the mesh that it was lowered over, sizes by axis; empty without one.
     """
 
     module: ir.Module
@@ -74,18 +82,24 @@ class Lowered:
     mesh: Mapping[str, int] = field(default_factory=dict, compare=False)
 
     @property
+    def name(self) -> str:
+        """The module's name, such as "jit_step"."""
+        name = self.module.operation.attributes.get("sym_name")
+        return "module" if name is None else str(ir.StringAttr(name).value)
+
+    @property
     def has_jaxpr(self) -> bool:
-        """Whether it was traced: a module from a file was not."""
+        """Whether it has a jaxpr: a module from a file has none."""
         return self._origin.plain is None
 
     @property
     def function(self) -> Callable[..., Any] | None:
-        """The user's function that was traced; None for a module from a file."""
+        """The function that was traced; None for a module from a file."""
         return self._origin.lowering.function if self._origin.lowering else None
 
     @property
     def jax_lowered(self) -> Any:
-        """JAX's own value, which knows how the program is called; None where nothing is called."""
+        """JAX's own value, which has the calling convention; None if it cannot be called."""
         return self._origin.lowered
 
     @property
@@ -95,21 +109,21 @@ class Lowered:
 
     @property
     def arguments(self) -> tuple[Any, ...]:
-        """What its executable takes: a `jax.ShapeDtypeStruct` for each positional argument leaf."""
+        """The types of its positional arguments: a `jax.ShapeDtypeStruct` for each leaf."""
         args, _ = self._origin.lowered.args_info
-        return jax.tree.map(lambda info: jax.ShapeDtypeStruct(info.shape, info.dtype), args)
+        return tuple(jax.tree.map(lambda i: jax.ShapeDtypeStruct(i.shape, i.dtype), args))
 
     def as_text(self, stage: str = "stablehlo", *, debug_info: bool = False) -> str:
         """The program as text.
 
         Args:
-            stage: "jaxpr", "stablehlo", or "hlo" for XLA's form before it optimises.
+            stage: "jaxpr", "stablehlo", or "hlo" for HLO before XLA optimises it.
             debug_info: print locations; StableHLO only.
         """
         if stage == "jaxpr":
             return f"{self.jaxpr}\n"
         if stage == "hlo":
-            return self._carrying().as_text("hlo")
+            return str(self._carrying().as_text("hlo"))
         if stage != "stablehlo":
             raise UsageError(f"no stage {stage!r} of a lowered program: jaxpr, stablehlo or hlo")
         return write_text(self.module, debug_info=debug_info)
@@ -125,12 +139,12 @@ class Lowered:
         target: str | None = None,
         assume: str | Sequence[str] = (),
     ) -> Lowered:
-        """The program after a pipeline; this one stays as it is.
+        """The program after a pipeline. This value does not change.
 
         Args:
             pipeline: a level, a textual pipeline, or passes and rules.
             target: the hardware that rules assume, such as "cpu", "gpu:h100" or "tpu:v5e:2x2";
-                what the program was lowered for unless said.
+                by default what the program was lowered for.
             assume: promises such as "no-nans".
 
         Raises:
@@ -138,6 +152,11 @@ class Lowered:
         """
         kind = target.partition(":")[0] if target else hook.kind_of_platform(self.platform)
         return self._after(make_pipeline(pipeline), kind, promises(assume))
+
+    def __repr__(self) -> str:
+        passes = f" after {self.pipeline}" if self.pipeline else ""
+        text = f"<jxc.Lowered {self.name}: {count_ops(self.module)} ops for {self.platform}{passes}"
+        return f"{text if len(text) < 160 else text[:157] + '...'}>"
 
     def _after(self, steps: Pipeline, kind: str, assumptions: frozenset[str]) -> Lowered:
         module = clone_module(self.module)
@@ -147,9 +166,9 @@ class Lowered:
         return replace(self, module=module, pipeline=ran, report=report, _ran=history)
 
     def for_target(self, target: str) -> Lowered:
-        """The program lowered for other hardware, and through the same pipelines again.
+        """The program lowered for other hardware, after the same pipelines.
 
-        A module from a file is taken as it is: what it was lowered for is settled there.
+        A module from a file cannot be lowered again, and is taken as it is.
 
         Args:
             target: such as "gpu:h100" or "tpu:v5e:2x2".
@@ -160,20 +179,34 @@ class Lowered:
             lowered = lowered._after(steps, found.kind, assumptions)
         return lowered
 
+    @overload
+    def compile(
+        self, target: None = None, *, xla_options: Mapping[str, Any] | None = None
+    ) -> Executable: ...
+
+    @overload
+    def compile(
+        self, target: str, *, xla_options: Mapping[str, Any] | None = None
+    ) -> Executable | CrossExecutable: ...
+
     def compile(
         self, target: str | None = None, *, xla_options: Mapping[str, Any] | None = None
     ) -> Executable | CrossExecutable:
-        """Hand the module to XLA.
+        """Compile the module with XLA.
 
         Args:
-            target: the hardware, which need not be there: "gpu:h100", "tpu:v5e:2x2". The program is
-                lowered again where it was lowered for other hardware. Unless said, the devices that
-                it was lowered for.
+            target: the hardware to compile for, present or not: "gpu:h100", "tpu:v5e:2x2". A
+                function is lowered again if it was lowered for other hardware. By default the
+                devices that it was lowered for.
             xla_options: XLA's options by name, such as {"xla_cpu_enable_fast_math": True}.
 
         Returns:
-            What can be called, after a pass that adds results an `Instrumented`; for hardware that
-            is not there, what can be looked at and saved.
+            An `Executable`, which can be called; for hardware that is not here a `CrossExecutable`,
+            which can be inspected and saved. After `locate-nans`, calling it raises `NanError`.
+
+        Raises:
+            JxcError: the target is unknown or its compiler is not installed, or XLA refuses the
+                module.
         """
         options = dict(xla_options) if xla_options else None
         found = find_target(target) if target else None
@@ -186,12 +219,13 @@ class Lowered:
         return CrossExecutable(build(lowered.module, found, xla_options=options), lowered)
 
     def _carrying(self) -> jax.stages.Lowered:
+        """JAX's `Lowered` with this module in place of its own."""
         return _private.with_module(self._origin.lowered, self.module)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Executable:
-    """A compiled program: called with the function's own arguments, pytrees and all.
+    """A compiled program. It is called with the arguments of the function, pytrees included.
 
     Attributes:
         compiled: JAX's own object.
@@ -202,7 +236,7 @@ class Executable:
     lowered: Lowered
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run it. Static arguments are left out, as with `jax.jit(...).lower().compile()`."""
+        """Run it. Static arguments are omitted, as with `jax.jit(...).lower().compile()`."""
         return self.compiled(*args, **kwargs)
 
     def as_text(self, stage: str = "hlo") -> str:
@@ -214,21 +248,23 @@ class Executable:
         return (self.compiled.as_text() or "").rstrip() + "\n"
 
     def cost(self) -> dict[str, float]:
-        """XLA's own count: "flops", "bytes accessed" (bytes), "transcendentals", ..."""
+        """XLA's cost analysis: "flops", "bytes accessed" (bytes), "transcendentals", ..."""
         return dict(self.compiled.cost_analysis() or {})
 
     def memory(self) -> dict[str, int]:
-        """XLA's own count, in bytes: arguments, outputs, temporaries, aliases, code."""
-        analysis = self.compiled.memory_analysis()
-        return {name: getattr(analysis, f"{name}_size_in_bytes", 0) for name in _MEMORY}
+        """XLA's count in bytes: "argument", "output", "temp", "alias", "generated_code"."""
+        return memory_sizes(self.compiled.memory_analysis())
+
+    def __repr__(self) -> str:
+        return _describe(self, "this machine")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CrossExecutable:
-    """A program compiled for hardware that is not here: it can be looked at and saved, not called.
+    """A program compiled for hardware that is not here. It can be inspected and saved, not called.
 
     Attributes:
-        build: what the compiler made.
+        build: the output of the compiler.
         lowered: what it was compiled from.
     """
 
@@ -237,11 +273,11 @@ class CrossExecutable:
 
     @property
     def target(self) -> Target:
-        """What it was compiled for."""
+        """The target that it was compiled for."""
         return self.build.target
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """It cannot be called here.
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Refuse to run: the hardware is not here.
 
         Raises:
             MissingTargetError: always.
@@ -256,16 +292,16 @@ class CrossExecutable:
         return self.build.hlo if stage == "hlo" else self.lowered.as_text(stage)
 
     def cost(self) -> dict[str, float]:
-        """The count of `Executable.cost`, of one device: "flops", "bytes accessed", ...
+        """The cost analysis of one device, by the names of `Executable.cost`.
 
-        The compiler's own; where it makes none, as those of GPUs, ours of its optimised HLO, in
-        which the body of a loop counts as often as it runs.
+        It is the compiler's own. The GPU's compiler has none; then jxc counts the optimised HLO,
+        with the body of a loop times its trip count.
         """
         return dict(self.build.cost or self._counted)
 
     @cached_property
     def _counted(self) -> dict[str, float]:
-        from ..cost.formulas import TRANSCENDENTAL  # which XLA counts beside the flops
+        from ..cost.formulas import TRANSCENDENTAL  # which XLA counts apart from flops
         from ..hlo import parse_hlo
         from ..hlo.work import executed, totals_of
 
@@ -277,8 +313,26 @@ class CrossExecutable:
         }
 
     def memory(self) -> dict[str, int]:
-        """The compiler's own count, in bytes of one device, by the names of `Executable.memory`."""
+        """The compiler's count in bytes of one device, by the names of `Executable.memory`."""
         return {name: self.build.memory.get(f"{name}_size_in_bytes", 0) for name in _MEMORY}
+
+    def __repr__(self) -> str:
+        return _describe(self, self.target.name)
+
+
+def memory_sizes(analysis: Any) -> dict[str, int]:
+    """The sizes in JAX's memory analysis in bytes, by the names of `Executable.memory`."""
+    return {name: int(getattr(analysis, f"{name}_size_in_bytes", 0)) for name in _MEMORY}
+
+
+def _describe(executable: Executable | CrossExecutable, where: str) -> str:
+    cost, memory = executable.cost(), executable.memory()
+    return (
+        f"<jxc.{type(executable).__name__} {executable.lowered.name} for {where}: "
+        f"{show_count(cost.get('flops', 0))} flops, "
+        f"{show_bytes(cost.get('bytes accessed', 0))} accessed, "
+        f"{show_bytes(memory['temp'])} temporaries>"
+    )
 
 
 def lower(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Lowered:
@@ -296,21 +350,21 @@ def lower(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Lowered:
             message names the user's line and the remedy.
     """
     args, kwargs = read_specs(args, kwargs, takes_strings=is_jitted(fn))
-    with hook.context(None):  # what is lowered here is compiled here: no stamp
+    with hook.context(None):  # no stamp: `Lowered.opt` chooses the passes
         return _of_lowering(_lower(fn, args, kwargs))
 
 
 def lowered_from_request(
     request: LowerRequest,
 ) -> tuple[Lowered, tuple[Any, ...], dict[str, Any]]:
-    """What a command line names, lowered, with the arguments to call its executable with.
+    """The program that a command line names, and the arguments for its executable.
 
     Raises:
         JxcError: as `run_request`; and for symbolic dimensions, which cannot be compiled.
     """
     done = run_request(request)
     if done.lowering.is_symbolic:
-        raise UsageError("symbolic dimensions cannot be compiled: give each a number")
+        raise UsageError("symbolic dimensions cannot be compiled: give each dimension a number")
     return _of_lowering(done.lowering, request.platform), done.args, done.kwargs
 
 

@@ -14,7 +14,6 @@ import click
 
 from ..cost.rates import SCHEMA_VERSION, Rate, Rates, rates_file, rates_of
 from ..errors import UsageError
-from ..tools.calibrate.rates import all_rates
 
 
 @click.command(short_help="Measure this machine, once, for the decisions of passes.")
@@ -125,4 +124,6 @@ def _print(rates: Rates, *, as_json: bool) -> None:
 
 
 def _rows(rates: Rates) -> list[tuple[str, Rate, float | None]]:
+    from ..tools.calibrate.probes import all_rates
+
     return [(name, rate, rates.measured.get(name)) for name, rate in sorted(all_rates().items())]

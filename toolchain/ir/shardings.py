@@ -258,12 +258,28 @@ _SHOWN = 12
 
 # Modules that are partitioned over devices
 
-_PARTITIONS = "mhlo.num_partitions"
+PARTITIONS, REPLICAS = "mhlo.num_partitions", "mhlo.num_replicas"
+"""The module attributes that count the devices that share one program, and the copies of it."""
+
+
+def module_device_count(module: ir.Module | ir.ModuleOp | ir.Operation) -> int:
+    """How many devices a module is for: its partitions times its replicas."""
+    return _count(module, PARTITIONS) * _count(module, REPLICAS)
+
+
+def replica_count(module: ir.Module | ir.ModuleOp | ir.Operation) -> int:
+    """How many copies of the program a module is for."""
+    return _count(module, REPLICAS)
 
 
 def is_partitioned(module: ir.ModuleOp | ir.Operation) -> bool:
     """Whether XLA will split the arrays of a module over several devices."""
-    return _PARTITIONS in module.attributes and module.attributes[_PARTITIONS].value > 1
+    return _count(module, PARTITIONS) > 1
+
+
+def _count(module: ir.Module | ir.ModuleOp | ir.Operation, attribute: str) -> int:
+    value = module.operation.attributes.get(attribute)
+    return 1 if value is None else ir.IntegerAttr(value).value
 
 
 def is_local(op: ir.OpView | ir.Operation) -> bool:

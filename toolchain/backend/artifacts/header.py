@@ -1,16 +1,19 @@
-"""The form of a saved executable: our header in JSON, then what XLA wrote.
+"""The file format of saved executables: a header of ours in JSON, then the bytes that XLA wrote.
 
     magic, 8 bytes | length of the header, 4 bytes, little-endian | header, JSON | the executable
 
-The executable is XLA's own and says nothing of what it was made by or for: one of another jaxlib
-would load in silence and do anything.
+XLA's bytes do not record what they were compiled by or for; jaxlib would load those of another
+version or processor without an error. The header holds that, and how to call the program: its
+argument and result leaves, and how they nest, so that loading needs no class of the user's.
+Importing this imports neither jax nor MLIR.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import platform
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -19,27 +22,27 @@ from ...errors import JxcError
 
 Spec = tuple[tuple[str, ...], ...]  # as in jxc.ir.shardings, which imports MLIR
 
-MAGIC = b"\x89JXC\r\n\x1a\n"  # a transfer as text would change it
+MAGIC = b"\x89JXC\r\n\x1a\n"  # a transfer in text mode would change it
 SCHEMA_VERSION = 3
 
 _LENGTH = 4
 
 
 class ArtifactError(JxcError):
-    """A file that cannot be loaded, or a program that cannot be saved; the message says why."""
+    """A file cannot be loaded, or a program cannot be saved; the message says why."""
 
 
 @dataclass(frozen=True)
-class Leaf:
-    """One array of the arguments or results.
+class SavedLeaf:
+    """One array among the arguments or results of a saved program.
 
     Attributes:
         path: where it is, such as "args[0]['w']".
-        shape: its extents.
+        shape: its dimensions.
         dtype: its element type, as numpy or `ml_dtypes` names it; "key<fry>" for random keys.
         donated: whether the call consumes it.
         is_used: whether the executable takes it.
-        spec: the axes of the mesh that split each dimension; none for an array that is whole.
+        spec: the mesh axes that split each dimension; empty for an array that is not split.
     """
 
     path: str
@@ -55,22 +58,22 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Header:
-    """What stands before an executable.
+    """What a saved file records of its executable.
 
     Attributes:
         versions: of jxc, jax and jaxlib.
         target: what it was compiled for, such as "tpu:v5e:2x2".
         platform: in JAX's words: "cpu", "cuda" or "tpu".
-        device_kind: how the name begins that JAX gives such a device.
+        device_kind: the beginning of JAX's name for such a device.
         machine: the processor that it was compiled for; empty for other platforms.
-        devices: how many it runs on.
-        mesh: the axes of the mesh that they make, and their sizes, in order; empty for one.
+        devices: how many devices it runs on.
+        mesh: the mesh of these devices, sizes by axis in order; empty for one device.
         libraries: what must be loaded before it runs, such as "lapack".
         arguments: the argument leaves in order.
         results: the result leaves in order.
-        argument_tree, result_tree: how they nest; see `trees`.
-        x64: whether it has 64-bit types, which JAX cuts down otherwise.
-        name: of the program.
+        argument_tree, result_tree: how they nest; see `encode_tree`.
+        x64: whether it has 64-bit types, for which JAX's x64 mode must be on.
+        name: of the module.
     """
 
     versions: Mapping[str, str]
@@ -81,8 +84,8 @@ class Header:
     devices: int
     mesh: Mapping[str, int]
     libraries: tuple[str, ...]
-    arguments: tuple[Leaf, ...]
-    results: tuple[Leaf, ...]
+    arguments: tuple[SavedLeaf, ...]
+    results: tuple[SavedLeaf, ...]
     argument_tree: Any
     result_tree: Any
     x64: bool
@@ -91,22 +94,22 @@ class Header:
 
 def write_artifact(header: Header, executable: bytes) -> bytes:
     """The bytes of a file."""
-    told = {
+    record = {
         "schema_version": SCHEMA_VERSION,
         **asdict(header),
         "bytes": len(executable),
     }
-    raw = json.dumps({**told, "sha256": checksum(told, executable)}).encode()
+    raw = json.dumps({**record, "sha256": checksum(record, executable)}).encode()
     return b"".join([MAGIC, len(raw).to_bytes(_LENGTH, "little"), raw, executable])
 
 
-def checksum(told: Mapping[str, Any], executable: bytes) -> str:
+def checksum(record: Mapping[str, Any], executable: bytes) -> str:
     """SHA-256 of the header's fields, the checksum aside, and of the executable."""
-    return hashlib.sha256(json.dumps(told).encode() + executable).hexdigest()
+    return hashlib.sha256(json.dumps(record).encode() + executable).hexdigest()
 
 
 def read_header(path: str | Path) -> Header:
-    """What a file says about itself.
+    """The header of a saved executable.
 
     Raises:
         ArtifactError: as `read_artifact`.
@@ -115,7 +118,7 @@ def read_header(path: str | Path) -> Header:
 
 
 def read_artifact(path: str | Path) -> tuple[Header, bytes]:
-    """The two parts of a file.
+    """The header of a saved executable, and the bytes that XLA wrote.
 
     Raises:
         ArtifactError: it cannot be read, is not such a file, is of another version, or is damaged.
@@ -131,42 +134,128 @@ def read_artifact(path: str | Path) -> tuple[Header, bytes]:
         )
     start = len(MAGIC) + _LENGTH
     end = start + int.from_bytes(data[len(MAGIC) : start], "little")
-    told, executable = _parsed(data[start:end], path), data[end:]
-    if told.get("bytes") != len(executable):
+    record, executable = _parsed(data[start:end], path), data[end:]
+    if record.get("bytes") != len(executable):
         raise ArtifactError(
             f"{path} is damaged: its executable has {len(executable)} bytes, and its header says "
-            f"{told.get('bytes')}; save it again"
+            f"{record.get('bytes')}; save it again"
         )
-    if told.pop("sha256", None) != checksum(told, executable):
+    if record.pop("sha256", None) != checksum(record, executable):
         raise ArtifactError(f"{path} is damaged: its checksum is not that of its contents")
-    return _header(told, path), executable
+    return _header(record, path), executable
 
 
 def _parsed(raw: bytes, path: str | Path) -> dict[str, Any]:
     try:
-        told = json.loads(raw)
+        record = json.loads(raw)
     except ValueError:
-        told = None
-    if not isinstance(told, dict):
+        record = None
+    if not isinstance(record, dict):
         raise ArtifactError(f"{path} is damaged: its header ends too early, or is no JSON")
-    if told.get("schema_version") != SCHEMA_VERSION:
+    if record.get("schema_version") != SCHEMA_VERSION:
         raise ArtifactError(
-            f"{path} is of schema version {told.get('schema_version')}, and this jxc reads "
+            f"{path} is of schema version {record.get('schema_version')}, and this jxc reads "
             f"{SCHEMA_VERSION}: save it again with this jxc"
         )
-    return told
+    return record
 
 
-def _header(told: dict[str, Any], path: str | Path) -> Header:
+def _header(record: dict[str, Any], path: str | Path) -> Header:
     try:
-        told["arguments"] = tuple(map(_leaf, told["arguments"]))
-        told["results"] = tuple(map(_leaf, told["results"]))
-        told["libraries"] = tuple(told["libraries"])
-        return Header(**{field.name: told[field.name] for field in fields(Header)})
+        record["arguments"] = tuple(map(_leaf, record["arguments"]))
+        record["results"] = tuple(map(_leaf, record["results"]))
+        record["libraries"] = tuple(record["libraries"])
+        return Header(**{field.name: record[field.name] for field in fields(Header)})
     except (KeyError, TypeError, ValueError) as error:
         raise ArtifactError(f"{path} is damaged: its header lacks {error}") from None
 
 
-def _leaf(told: dict[str, Any]) -> Leaf:
-    spec = tuple(tuple(axes) for axes in told["spec"])
-    return Leaf(**{**told, "shape": tuple(told["shape"]), "spec": spec})
+def _leaf(record: dict[str, Any]) -> SavedLeaf:
+    spec = tuple(tuple(axes) for axes in record["spec"])
+    return SavedLeaf(**{**record, "shape": tuple(record["shape"]), "spec": spec})
+
+
+_INSTRUCTIONS = (
+    *("abm", "adx", "aes", "amx", "avx", "bmi", "f16c", "fma", "gfni", "lzcnt", "movbe", "pclmul"),
+    *("popcnt", "sha", "sse", "ssse", "vaes", "vpclmul", "xop"),
+    *("asimd", "bf16", "crc32", "dotprod", "fp", "i8mm", "neon", "sm3", "sm4", "sme", "sve"),
+)
+"""Prefixes of the names of processor features that add instructions, on x86 and ARM."""
+
+
+def this_machine() -> dict[str, Any]:
+    """The architecture, and the processor features that the operating system lists."""
+    return {"architecture": platform.machine(), "features": sorted(_features())}
+
+
+def check_machine(machine: Mapping[str, Any], path: object) -> None:
+    """Check that code for `machine` runs on this processor.
+
+    Raises:
+        ArtifactError: this one is of another architecture, or lacks a feature of that one.
+    """
+    here = this_machine()
+    if machine.get("architecture") != here["architecture"]:
+        raise ArtifactError(
+            f"{path} was compiled for a CPU of architecture {machine.get('architecture')}, and "
+            f"this is {here['architecture']}: save it again here"
+        )
+    if missing := sorted(set(machine.get("features", ())) - set(here["features"])):
+        more = f" and {len(missing) - 8} more" if len(missing) > 8 else ""
+        raise ArtifactError(
+            f"{path} was compiled for a CPU with features that this one lacks: "
+            f"{', '.join(missing[:8])}{more}; save it again here"
+        )
+
+
+def _features() -> set[str]:
+    """As Linux lists them; empty on other systems."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return set()
+    for line in lines:
+        name, _, value = line.partition(":")
+        if name.strip() in ("flags", "Features"):
+            return {word for word in value.split() if word.startswith(_INSTRUCTIONS)}
+    return set()
+
+
+_LEAF = "*"
+
+
+def encode_tree(tree: Any) -> Any:
+    """The nesting of a pytree as JSON: lists, tuples, dicts and None are kept.
+
+    Any other container (a named tuple, a dataclass) is kept as a tuple of what it holds.
+    """
+    if tree is None:
+        return None
+    if type(tree) is dict and all(isinstance(key, (str, int)) for key in tree):
+        return {"dict": [[key, encode_tree(tree[key])] for key in sorted(tree)]}
+    if type(tree) is list:
+        return {"list": [encode_tree(child) for child in tree]}
+    children = _children(tree)
+    return _LEAF if children is None else {"tuple": [encode_tree(child) for child in children]}
+
+
+def _children(tree: Any) -> list[Any] | None:
+    """The children of a container in JAX's order; None for a leaf."""
+    import jax
+
+    leaves, structure = jax.tree.flatten(tree, is_leaf=lambda x: x is not tree)
+    is_leaf = jax.tree_util.treedef_is_leaf(structure) and structure.num_leaves  # () is none
+    return None if is_leaf else leaves
+
+
+def decode_tree(record: Any, leaves: Iterator[Any]) -> Any:
+    """A pytree of that nesting, filled with leaves in order."""
+    if record is None:
+        return None
+    if record == _LEAF:
+        return next(leaves)
+    ((kind, children),) = record.items()
+    if kind == "dict":
+        return {key: decode_tree(child, leaves) for key, child in children}
+    made = [decode_tree(child, leaves) for child in children]
+    return made if kind == "list" else tuple(made)

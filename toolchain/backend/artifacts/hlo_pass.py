@@ -1,10 +1,12 @@
-"""A user's function on HLO text, run on one compilation and on no other.
+"""A user's function on HLO text, run inside one compilation, and the compilation around it.
 
     def drop_copies(hlo: str, context: jxc.rewrite.PassContext) -> str | None: ...
     drop_copies.stage = "pre-scheduler"
 
-XLA calls what is registered with it for every module of the process: ours answers for one module,
-by name, and is taken back when that is compiled.
+At the stage "before", the function gets the program as HLO before XLA's passes, and what it returns
+is compiled. At the others XLA calls it: a callback registered with XLA sees every module that the
+process compiles, so ours answers for the module of one name only and is unregistered afterwards.
+JAX's caches are bypassed, because their keys do not include the function.
 """
 
 from __future__ import annotations
@@ -12,9 +14,9 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from jax.extend import xla
 from jaxlib.mlir import ir
@@ -22,6 +24,7 @@ from jaxlib.mlir import ir
 from ...errors import JxcError, UsageError
 from ...frontend.target import resolve_target
 from ...ir import clone_module, read_module
+from ...ir.extra_results import EXTRA_RESULTS
 from ...ir.hlo import (
     hlo_name,
     hlo_signature,
@@ -31,12 +34,17 @@ from ...ir.hlo import (
     write_hlo,
 )
 from ...ir.io import hlo_of_module
+from ...ir.shardings import module_device_count
 from ...rewrite import PassContext
 from ...source import definition_line, home_of, user_line_of_traceback
-from ..targets.build import device_count
+from .. import _private
+from ..interception import compiled_by
+from ..lowered import CrossExecutable, Executable, Lowered
+from ..targets import Target
+from ..targets.build import build
 
 HLO_STAGES = ("before", "pre-scheduler", "post-scheduler")
-"""Before XLA's passes; after its optimisations; on the scheduled module. The latter: cpu only."""
+"""Before XLA's passes; after its optimisations; on the scheduled module. The last two: cpu only."""
 
 _XLA_STAGES = {
     "pre-scheduler": xla.PipelineStage.PRE_SCHEDULER,
@@ -50,11 +58,11 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True)
 class HloPass:
-    """A function from HLO text, and what is known of the target, to HLO text or None.
+    """A function that rewrites HLO text.
 
     Attributes:
         name: for messages.
-        function: called as `function(text, context)`; None says that nothing changes.
+        function: called as `function(text, context)`; returns HLO text, or None for no change.
         stage: one of `HLO_STAGES`.
     """
 
@@ -70,11 +78,11 @@ class HloPass:
 
 
 def find_hlo_pass(spelling: str) -> HloPass:
-    """The function that "file.py:fn" names, at the stage that its attribute `stage` names.
+    """The pass that "file.py:fn" names, at the stage in the function's attribute `stage`.
 
     Raises:
-        UsageError: there is none, or no such stage.
-        ImportFailure: the file failed; the message names its line.
+        UsageError: there is no such function or stage.
+        ImportFailure: importing the file failed; the message names the line.
     """
     function = resolve_target(spelling).function
     return HloPass(spelling, function, getattr(function, "stage", "before"))
@@ -86,19 +94,19 @@ def compile_through(
     context: PassContext,
     compile_: Callable[[ir.Module], Made],
 ) -> Made:
-    """What `compile_` makes of a module, the pass having run on it.
+    """Compile a module with a pass.
 
     Args:
         hlo_pass: the pass.
-        module: what to compile; it stays as it is.
-        context: what the pass is told.
-        compile_: compiles a module, bypassing JAX's caches, which know nothing of the pass.
+        module: the module; it is not changed.
+        context: given to the pass.
+        compile_: compiles a module, bypassing JAX's caches.
 
     Raises:
-        JxcError: the pass raised, or returned what is not such a module; the message names the
-            user's line. Or XLA refuses what it returned.
+        JxcError: the pass raised, or returned something else than a module of the same signature;
+            the message names the user's line. Or XLA refuses what it returned.
     """
-    call = _Call(hlo_pass, context)
+    call = _HloPassCall(hlo_pass, context)
     if hlo_pass.stage == "before":
         _refuse_partitions(hlo_pass, module)
         return call.judge(compile_, _rewritten(module, call))
@@ -113,8 +121,8 @@ def compile_through(
 
 
 def _refuse_partitions(hlo_pass: HloPass, module: ir.Module) -> None:
-    """Shardings do not come back from HLO as they went in."""
-    if (count := device_count(module)) > 1:
+    """HLO does not keep shardings in the form that JAX lowers."""
+    if (count := module_device_count(module)) > 1:
         raise UsageError(
             f"--hlo-pass {hlo_pass.name}: stage before is for programs of one device, and this is "
             f"for {count}: stage pre-scheduler is not"
@@ -125,11 +133,11 @@ def _refuse_partitions(hlo_pass: HloPass, module: ir.Module) -> None:
 def registered(
     stage: xla.PipelineStage, name: str, callback: Callable[[bytes], bytes | None]
 ) -> Iterator[None]:
-    """XLA:CPU hands the module called `name` to `callback`, for as long as this lasts.
+    """Within the block, XLA:CPU passes the module called `name` through `callback`.
 
     Args:
-        stage: where in XLA's pipeline.
-        name: of the HLO module; others pass by untouched.
+        stage: the position in XLA's pipeline.
+        name: of the HLO module; other modules are not changed.
         callback: from a serialised `HloModuleProto` to another, or to None. Must not raise.
     """
 
@@ -144,8 +152,8 @@ def registered(
             xla.clear_hlo_module_transformation(_NAME, stage, platforms="cpu")
 
 
-def _rewritten(module: ir.Module, call: _Call) -> ir.Module:
-    """The module after a pass on what XLA would be given."""
+def _rewritten(module: ir.Module, call: _HloPassCall) -> ir.Module:
+    """The module after the pass, which gets it as HLO before XLA's passes."""
     changed = call.on_proto(hlo_of_module(module))
     call.raise_failure()
     if changed is None:
@@ -157,8 +165,8 @@ def _rewritten(module: ir.Module, call: _Call) -> ir.Module:
     return made
 
 
-class _Call:
-    """One run of a pass: what went wrong is kept, as XLA's own frames are no place to raise in."""
+class _HloPassCall:
+    """One run of a pass. Errors are kept and raised later: XLA calls it from C++."""
 
     def __init__(self, hlo_pass: HloPass, context: PassContext) -> None:
         self.hlo_pass = hlo_pass
@@ -168,7 +176,7 @@ class _Call:
         self._failure: JxcError | None = None
 
     def on_proto(self, proto: bytes) -> bytes | None:
-        """The pass, as XLA calls it."""
+        """Run the pass, as XLA calls it."""
         self.ran = True
         try:
             made = self._checked(proto)
@@ -179,12 +187,12 @@ class _Call:
         return made
 
     def raise_failure(self) -> None:
-        """Say what went wrong, if anything did."""
+        """Raise what the pass raised, if anything."""
         if self._failure is not None:
             raise self._failure
 
     def judge(self, compile_: Callable[[ir.Module], Made], module: ir.Module) -> Made:
-        """Compile, and blame the pass where it is to blame."""
+        """Compile, and name the pass in the error if it caused one."""
         try:
             made = compile_(module)
         except Exception as error:
@@ -215,8 +223,8 @@ class _Call:
         before, after = map(_spell_signature, (proto, made))
         if before != after:
             raise JxcError(
-                f"{where} changed the parameters or results, which its caller settles: expected "
-                f"{before}, found {after}"
+                f"{where} changed the parameters or results, which the caller fixes: "
+                f"expected {before}, found {after}"
             )
         return made
 
@@ -225,7 +233,7 @@ class _Call:
         try:
             with contextlib.redirect_stdout(sys.stderr):
                 return function(text, self.context)
-        except BaseException as error:  # sys.exit, too, would leave XLA half-way
+        except BaseException as error:  # sys.exit, too, must not unwind XLA's frames
             place = user_line_of_traceback(error.__traceback__, home_of(function))
             lines = [
                 f"{place or self._place()}: --hlo-pass {self.hlo_pass.name} raised "
@@ -240,3 +248,68 @@ class _Call:
 def _spell_signature(proto: bytes) -> str:
     parameters, result = hlo_signature(proto)
     return f"({', '.join(map(str, parameters))}) -> {result}"
+
+
+_CPU_CONFIG = "xla.cpu.BackendConfig"  # in XLA's message about optimised HLO of other targets
+
+
+def compile_with(
+    lowered: Lowered,
+    target: Target,
+    *,
+    xla_options: Mapping[str, Any] | None = None,
+    hlo_pass: str | None = None,
+    name: str = "-",
+) -> Executable | CrossExecutable:
+    """A program compiled for a target: in this process for its CPU, in another one otherwise.
+
+    Args:
+        lowered: the program, lowered for that target's platform, after our passes.
+        target: the target.
+        xla_options: XLA's options by name.
+        hlo_pass: "file.py:fn", a pass on HLO.
+        name: of the program's file, for messages.
+
+    Raises:
+        JxcError: XLA refuses it, or the pass failed.
+    """
+    if target.name != "cpu":
+        made = build(lowered.module, target, xla_options=xla_options, hlo_pass=hlo_pass)
+        return CrossExecutable(made, lowered)
+    try:
+        return _here(lowered, xla_options, hlo_pass)
+    except (RuntimeError, ValueError) as error:
+        message = str(error).replace(" -:", f" {name}:")
+        if _CPU_CONFIG in message:
+            message += "\n  Was it optimised for another target? Only HLO of cpu can be compiled."
+        raise JxcError(f"XLA does not compile it: {message}") from error
+
+
+def _here(
+    lowered: Lowered, xla_options: Mapping[str, Any] | None, hlo_pass: str | None
+) -> Executable | CrossExecutable:
+    if hlo_pass is None:
+        return lowered.compile(xla_options=xla_options)
+    if EXTRA_RESULTS in lowered.module.operation.attributes:
+        raise UsageError(
+            "--hlo-pass does not work with passes that add results (locate-nans, trace-values)"
+        )
+    return compile_through(
+        find_hlo_pass(hlo_pass),
+        lowered.module,
+        PassContext("cpu"),
+        lambda module: compile_here(lowered, module, xla_options),
+    )
+
+
+def compile_here(
+    lowered: Lowered, module: ir.Module, xla_options: Mapping[str, Any] | None = None
+) -> Executable:
+    """Compile `module`, which has the signature of `lowered`, for the devices of `lowered`.
+
+    JAX's caches are neither read nor written.
+    """
+    copy = clone_module(module)
+    carrying = _private.with_module(lowered.jax_lowered, copy)
+    with compiled_by(copy, lambda plain: plain()):
+        return Executable(carrying.compile(dict(xla_options or {}) or None), lowered)

@@ -1,4 +1,9 @@
-"""Reading an executable back, and calling it."""
+"""`jxc.load`: reading a saved executable, and calling it by JAX's calling convention.
+
+A function of the recorded signature is lowered, and where JAX would compile it, it is given the
+saved executable (`interception.compiled_by`). JAX then checks types, donates arguments and places
+arrays as for any other program.
+"""
 
 from __future__ import annotations
 
@@ -17,27 +22,32 @@ import numpy as np
 from ...errors import JxcError, MissingTargetError, UsageError
 from ...frontend.mesh import HOST_DEVICES, make_mesh, sharding_over, within
 from ...ir import clone_module
+from ...ir.shardings import module_device_count
 from .. import _private
 from ..from_module import load_libraries
 from ..interception import compiled_by
-from ..lowered import Lowered
-from ..targets.build import Build, device_count
-from .header import ArtifactError, Header, Leaf, read_artifact
-from .machine import check_machine
+from ..lowered import Lowered, memory_sizes
+from ..targets.build import Build
+from .header import (
+    ArtifactError,
+    Header,
+    SavedLeaf,
+    check_machine,
+    decode_tree,
+    encode_tree,
+    read_artifact,
+)
 from .saving import KEYS, argument_path
-from .trees import decode, encode
-
-_MEMORY = ("argument", "output", "temp", "alias", "generated_code")
 
 
-@dataclass(frozen=True)
-class Loaded:
-    """A program from a file: called with the arguments of the function that it was made of.
+@dataclass(frozen=True, repr=False)
+class LoadedProgram:
+    """A program from a file, called with the arguments of the function it was compiled from.
 
-    Containers of other classes than dict, list and tuple come back as tuples of what they hold.
+    Containers other than dict, list and tuple come back as tuples of what they hold.
 
     Attributes:
-        header: what the file says of it.
+        header: what the file records of it.
         compiled: JAX's own object, called with the argument leaves one by one.
     """
 
@@ -45,31 +55,40 @@ class Loaded:
     compiled: jax.stages.Compiled
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run it; static arguments are left out.
+        """Run it. Static arguments are omitted, as with `jax.jit(...).lower().compile()`.
 
         Raises:
-            UsageError: an argument is missing, or is not of the type that it was compiled for.
+            UsageError: an argument is missing, or has a type the program was not compiled for.
         """
         rows = jax.tree_util.tree_leaves_with_path((args, kwargs))
         with self._precision():
             given = [(argument_path(path), leaf, _leaf_type(leaf)) for path, leaf in rows]
-            _check_arguments(self.header, encode((args, kwargs)), given)
+            _check_arguments(self.header, encode_tree((args, kwargs)), given)
             results = self.compiled(*self._placed([leaf for _, leaf, _ in given]))
-        return decode(self.header.result_tree, iter(results))
+        return decode_tree(self.header.result_tree, iter(results))
 
     @property
     def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """What it is called with, args and kwargs, a `jax.ShapeDtypeStruct` for each array."""
+        """Its args and kwargs, with a `jax.ShapeDtypeStruct` for each array."""
         with self._precision():
-            return decode(self.header.argument_tree, map(_struct, self.header.arguments))
+            args, kwargs = decode_tree(
+                self.header.argument_tree, map(_struct, self.header.arguments)
+            )
+        return args, kwargs
 
     def memory(self) -> dict[str, int]:
         """XLA's own count, in bytes: arguments, outputs, temporaries, aliases, code."""
-        analysis = self.compiled.memory_analysis()
-        return {name: getattr(analysis, f"{name}_size_in_bytes", 0) for name in _MEMORY}
+        return memory_sizes(self.compiled.memory_analysis())
+
+    def __repr__(self) -> str:
+        header = self.header
+        return (
+            f"<jxc.LoadedProgram {header.name} for {header.target}: "
+            f"{len(header.arguments)} argument arrays, {len(header.results)} result arrays>"
+        )
 
     def _placed(self, leaves: list[Any]) -> list[Any]:
-        """Each split as the executable takes it; where it is, for one device."""
+        """The leaves, each split as the executable expects; as they are for one device."""
         shardings = self.compiled.input_shardings[0]
         if self.header.devices == 1:
             return leaves
@@ -82,13 +101,18 @@ class Loaded:
         return jax.enable_x64(True) if self.header.x64 else contextlib.nullcontext()
 
 
-def load(path: str | Path) -> Loaded:
-    """Read what `save` wrote. Loading a file runs the code in it: load what you trust.
+def load(path: str | Path) -> LoadedProgram:
+    """Load an executable that `jxc.save` or `jxc compile --save` wrote. Nothing is compiled again.
+
+    Loading runs the machine code in the file: load only files that you trust.
+
+    Args:
+        path: the file.
 
     Raises:
-        ArtifactError: it is no such file, is damaged, or was made by another jaxlib or for another
-            processor.
-        MissingTargetError: it is for hardware that is not here, or for more devices than are.
+        ArtifactError: the file is not a saved executable, is damaged, or was written by another
+            version of jaxlib or for another processor.
+        MissingTargetError: it is for hardware that is not here, or for more devices than are here.
     """
     header, raw = read_artifact(path)
     _check_versions(header, path)
@@ -99,23 +123,27 @@ def load(path: str | Path) -> Loaded:
         _private.load_lapack()
     try:
         executable = _private.loaded(raw, devices)
-    except Exception as error:  # of every runtime's own kind
+    except Exception as error:  # each runtime raises its own type
         raise ArtifactError(f"{path}: XLA does not load it: {error}") from error
-    return Loaded(header, _callable(header, executable, devices))
+    return LoadedProgram(header, _callable(header, executable, devices))
 
 
 def callable_here(lowered: Lowered, build: Build) -> jax.stages.Compiled:
-    """What was compiled in a process of its own for this machine's CPU, called as any other is.
+    """JAX's executable of a program that `targets.build` compiled for this machine's CPU.
 
     Raises:
-        JxcError: it was not written down, or does not load.
+        JxcError: the build has no executable, or it does not load.
     """
-    if build.executable is None or build.target.kind != "cpu" or device_count(lowered.module) > 1:
-        raise JxcError("expected a program for one CPU, whose compiler writes it down")
+    if (
+        build.executable is None
+        or build.target.kind != "cpu"
+        or module_device_count(lowered.module) > 1
+    ):
+        raise JxcError("expected a build for one CPU, with its executable")
     load_libraries(lowered.module)
     try:
         executable = _private.loaded(build.executable, jax.devices("cpu")[:1])
-    except Exception as error:  # of every runtime's own kind
+    except Exception as error:  # each runtime raises its own type
         raise JxcError(f"XLA does not load what it compiled: {error}") from error
     twin = _private.with_module(lowered.jax_lowered, clone_module(lowered.module))
     with compiled_by(twin.compiler_ir("stablehlo"), lambda _: executable):
@@ -152,20 +180,17 @@ def _devices(header: Header, path: str | Path) -> list[Any]:
         raise MissingTargetError(
             f"{path} is for {header.devices} devices, and JAX finds {len(here)} here{more}"
         )
-    return here[: header.devices]
+    return list(here[: header.devices])
 
 
 def _callable(header: Header, executable: Any, devices: list[Any]) -> jax.stages.Compiled:
-    """JAX's calling convention around an executable: types, donation, keys.
-
-    A function of the same signature is lowered; where JAX would compile it, it is given ours.
-    """
+    """An executable under JAX's calling convention."""
     donated = tuple(i for i, leaf in enumerate(header.arguments) if leaf.donated)
     precision = jax.enable_x64(True) if header.x64 else contextlib.nullcontext()
     mesh = make_mesh(header.mesh or None, platform=header.platform, concrete=True)
     where = within(mesh) if mesh else jax.default_device(devices[0])
     with precision, where, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that a donated argument is of no use to the stand-in
+        warnings.simplefilter("ignore")  # that the stand-in cannot use a donated argument
         jitted = jax.jit(_stand_in(header), donate_argnums=donated)
         lowered = jitted.lower(*(_placed_struct(leaf, mesh) for leaf in header.arguments))
         module = lowered.compiler_ir("stablehlo")
@@ -174,7 +199,7 @@ def _callable(header: Header, executable: Any, devices: list[Any]) -> jax.stages
 
 
 def _stand_in(header: Header) -> Any:
-    """A function that needs the arguments that the executable takes, and no other."""
+    """A function of the same signature, which uses the arguments that the executable takes."""
     results = [_struct(leaf) for leaf in header.results]
     physical = [jax.eval_shape(_plain, result) for result in results]
 
@@ -201,7 +226,7 @@ def _implementation(dtype: str) -> str:
     return KEYS[dtype.removeprefix("key<").removesuffix(">")]
 
 
-def _struct(leaf: Leaf) -> jax.ShapeDtypeStruct:
+def _struct(leaf: SavedLeaf) -> jax.ShapeDtypeStruct:
     if leaf.dtype.startswith("key<"):
         dtype = jax.eval_shape(lambda: jax.random.key(0, impl=_implementation(leaf.dtype))).dtype
         return jax.ShapeDtypeStruct(leaf.shape, dtype)
@@ -210,7 +235,7 @@ def _struct(leaf: Leaf) -> jax.ShapeDtypeStruct:
     )
 
 
-def _placed_struct(leaf: Leaf, mesh: Any) -> jax.ShapeDtypeStruct:
+def _placed_struct(leaf: SavedLeaf, mesh: Any) -> jax.ShapeDtypeStruct:
     plain = _struct(leaf)
     return plain.update(sharding=sharding_over(mesh, leaf.spec)) if mesh else plain
 
@@ -221,7 +246,7 @@ def _leaf_type(leaf: Any) -> str:
 
 
 def _check_arguments(header: Header, nesting: Any, given: Sequence[tuple[str, Any, str]]) -> None:
-    """Refuse what it was not compiled for; a named tuple may be given as a tuple."""
+    """Refuse other types than it was compiled for; a named tuple may be given as a tuple."""
     wanted = [(leaf.path, str(leaf)) for leaf in header.arguments]
     found = [(path, type_) for path, _, type_ in given]
     if nesting == header.argument_tree:

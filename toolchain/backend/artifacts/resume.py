@@ -1,4 +1,9 @@
-"""Compiling on from a stage that somebody edited: StableHLO, HLO before XLA's passes, or after."""
+"""Compiling optimised HLO further, as `jxc compile --compile-from hlo` does after an edit.
+
+XLA does not accept optimised HLO as input: layout assignment fails on it. So a StableHLO program of
+the same name and signature is compiled, and the optimised module takes its place once XLA has
+scheduled it.
+"""
 
 from __future__ import annotations
 
@@ -22,23 +27,19 @@ from ...pipeline import PipelineLike, make_pipeline
 from .. import _private
 from ..from_module import lowered_from_module
 from ..lowered import Executable, Lowered
-from .compile_here import compile_here
-from .hlo_pass import registered
+from .hlo_pass import compile_here, registered
 
 _PARTITIONS = re.compile(r"\b(?:num_partitions|replica_count)=(\d+)")
 _TARGETS = re.compile(r'custom_call_target="([^"]+)"')
 
 
 @dataclass(frozen=True)
-class Optimised(Lowered):
-    """A program that XLA has optimised: it is compiled as it stands, for this machine's CPU.
-
-    XLA takes no such module as input: a program of the same signature is compiled, and the module
-    put in its place once it is scheduled.
+class OptimisedProgram(Lowered):
+    """A program that XLA has optimised. It is compiled as it is, for this machine's CPU.
 
     Attributes:
-        proto: the module, serialised.
-        text: the same as text.
+        proto: the optimised module as a serialised `HloModuleProto`.
+        text: the same module as text.
     """
 
     proto: bytes = b""
@@ -51,51 +52,51 @@ class Optimised(Lowered):
         target: str | None = None,
         assume: str | Sequence[str] = (),
     ) -> Lowered:
-        """The same, for an empty pipeline.
+        """The same program, if the pipeline is empty.
 
         Raises:
-            UsageError: the pipeline is not empty: XLA has been over this program already.
+            UsageError: the pipeline is not empty: passes of jxc run on StableHLO.
         """
         if make_pipeline(pipeline).steps:
             raise UsageError(
-                "optimised HLO is past our passes: leave the pipeline out, or compile on from "
-                "stablehlo"
+                "passes run on StableHLO, and this is optimised HLO: leave the pipeline out, or "
+                "use --compile-from stablehlo"
             )
         return super().opt("O0", target=target, assume=assume)
 
     def compile(
         self, target: str | None = None, *, xla_options: Mapping[str, Any] | None = None
     ) -> Executable:
-        """Code for it as it stands.
+        """Compile it as it is.
 
         Raises:
             UsageError: `target` is other hardware.
-            JxcError: XLA cannot make code of it.
+            JxcError: XLA refuses it.
         """
         if target not in (None, "cpu"):
-            raise UsageError(f"--target {target}: optimised HLO is compiled on for cpu only")
+            raise UsageError(f"--target {target}: optimised HLO can be compiled for cpu only")
         with replaced(self.module, self.proto):
             made = compile_here(self, self.module, dict(xla_options or {}))
         return replace(made, lowered=self)
 
 
 def replaced(module: ir.Module, proto: bytes) -> AbstractContextManager[None]:
-    """For as long as this lasts, XLA:CPU makes code of `proto` where it has scheduled `module`."""
+    """Within the block, XLA:CPU generates code from `proto` once it has scheduled `module`."""
     name = hlo_name(hlo_of_module(module))
     return registered(xla.PipelineStage.POST_SCHEDULER, name, lambda _: proto)
 
 
-def lowered_from_hlo(text: str, name: str = "<stdin>") -> Optimised:
+def lowered_from_hlo(text: str, name: str = "<stdin>") -> OptimisedProgram:
     """An optimised HLO module, as `jxc compile --compile-to hlo` writes it, as a program.
 
-    What the module donates is still donated on jaxlib 0.12; on 0.10 XLA copies it instead.
+    Donated arguments stay donated on jaxlib 0.12; jaxlib 0.10 copies them instead.
 
     Args:
-        text: a scheduled module for one device; its large constants written out.
+        text: a scheduled module for one device, with large constants printed.
         name: of the file, for messages.
 
     Raises:
-        ModuleSyntaxError: it is malformed, or a constant was left out.
+        ModuleSyntaxError: it is malformed, or a large constant was elided.
         JxcError: it is not scheduled, is for several devices, calls back into Python, or has a
             signature that cannot be called from here.
     """
@@ -109,7 +110,7 @@ def lowered_from_hlo(text: str, name: str = "<stdin>") -> Optimised:
     if any(target.startswith("lapack_") for target in _TARGETS.findall(text)):
         _private.load_lapack()
     fields = {field: getattr(lowered, field) for field in Lowered.__dataclass_fields__}
-    return Optimised(**fields, proto=proto, text=text)
+    return OptimisedProgram(**fields, proto=proto, text=text)
 
 
 def _check(text: str, name: str) -> None:
@@ -120,7 +121,7 @@ def _check(text: str, name: str) -> None:
             "`--compile-from hlo-before` takes it through XLA's passes"
         )
     if math.prod(int(count) for count in _PARTITIONS.findall(header)) > 1:
-        raise JxcError(f"{name}: this HLO is for several devices: only one is compiled on for")
+        raise JxcError(f"{name}: this HLO is for several devices: expected one")
     if callbacks := [target for target in _TARGETS.findall(text) if "callback" in target]:
         raise JxcError(
             f"{name}: this HLO calls back into Python ({callbacks[0]}), and the function it calls "

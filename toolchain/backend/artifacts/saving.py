@@ -1,4 +1,4 @@
-"""Writing an executable to a file that another process can load."""
+"""`jxc.save`: writing an executable to a file that another process can load."""
 
 from __future__ import annotations
 
@@ -17,38 +17,43 @@ from ...errors import JxcError
 from ...frontend.mesh import spec_of
 from ...ir import functions, walk
 from ...ir.extra_results import EXTRA_RESULTS
-from ...ir.shardings import Spec
+from ...ir.shardings import Spec, module_device_count
 from .. import _private
 from ..from_module import call_targets, lowered_from_module
 from ..lowered import CrossExecutable, Executable, Lowered
-from ..targets.build import device_count
-from .header import ArtifactError, Header, Leaf, write_artifact
-from .machine import this_machine
-from .trees import encode
+from .header import (
+    ArtifactError,
+    Header,
+    SavedLeaf,
+    encode_tree,
+    this_machine,
+    write_artifact,
+)
 
 KEYS = {"fry": "threefry2x32", "rbg": "rbg", "urbg": "unsafe_rbg"}
-"""JAX's names of its random keys, by what their types are printed as."""
+"""JAX's names for its kinds of random keys, by how their types are printed."""
 
 _INSTRUMENTED = (
-    "cannot be saved: locate-nans and trace-values add results to a program, which is run where it "
-    "is compiled; leave them out of what is saved"
+    "cannot be saved: locate-nans and trace-values add results, which only the process that "
+    "compiled the program can interpret; leave these passes out"
 )
 _NO_CALLBACK = (
-    "cannot be saved: it calls back into Python ({0}), and the function it calls lives in this "
-    "process alone; leave out jax.debug.print and callbacks"
+    "cannot be saved: it calls back into Python ({0}), and the function it calls exists in "
+    "this process only; leave out jax.debug.print and callbacks"
 )
 
 
 def save(executable: Executable | CrossExecutable, path: str | Path) -> Header:
-    """Write an executable for `load`, or `jxc run`, in another process.
+    """Write an executable to a file, for `jxc.load` or `jxc run` in another process.
 
     Args:
         executable: a compiled program, for this machine or for another.
-        path: the file; replaced if it is there.
+        path: the file; an existing one is replaced once the new one is complete.
 
     Raises:
-        ArtifactError: it calls back into Python, its compiler cannot write executables, it
-            passes something that no file can describe, or is for several devices of other hardware.
+        ArtifactError: the program calls back into Python, its compiler cannot serialise it, it has
+            arguments that the format cannot describe, or it is for several devices of hardware
+            that is not here; or the file cannot be written.
     """
     header, raw = describe(executable), _serialised(executable)
     try:
@@ -59,7 +64,7 @@ def save(executable: Executable | CrossExecutable, path: str | Path) -> Header:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    """Write a file whole: what it was before stays until then."""
+    """Replace a file at once: until the new one is complete, the old one stays."""
     if path.exists() and not path.is_file():  # /dev/null, a named pipe
         path.write_bytes(data)
         return
@@ -72,7 +77,7 @@ def _replace(path: Path, data: bytes) -> None:
 
 
 def describe(executable: Executable | CrossExecutable) -> Header:
-    """What `save` writes before an executable."""
+    """The header of an executable's file."""
     lowered = executable.lowered
     if EXTRA_RESULTS in lowered.module.operation.attributes:
         raise ArtifactError(_INSTRUMENTED)
@@ -93,8 +98,8 @@ def describe(executable: Executable | CrossExecutable) -> Header:
         libraries=_libraries(lowered.module),
         arguments=arguments,
         results=results,
-        argument_tree=encode(called.args_info),
-        result_tree=encode(called.out_info),
+        argument_tree=encode_tree(called.args_info),
+        result_tree=encode_tree(called.out_info),
         x64=any(_is_wide(leaf.dtype) for leaf in (*arguments, *results)),
         name=_name(lowered.module),
     )
@@ -107,15 +112,15 @@ def _serialised(executable: Executable | CrossExecutable) -> bytes:
         else _private.serialised(_private.runtime_executable(executable.compiled))
     )
     if not raw:
-        raise ArtifactError("cannot be saved: its compiler writes no executables")
+        raise ArtifactError("cannot be saved: its compiler does not serialise executables")
     return raw
 
 
 def _made_for(executable: Executable | CrossExecutable) -> tuple[str, str, str, int]:
-    """The target, the platform, the kind of device, and how many of them."""
+    """The target, the platform, the kind of device, and their number."""
     if isinstance(executable, CrossExecutable):
         target = executable.target
-        count = device_count(executable.lowered.module)
+        count = module_device_count(executable.lowered.module)
         return target.name, target.kind, target.device.device_kind, count
     devices = _private.runtime_executable(executable.compiled).local_devices()
     platform = devices[0].platform
@@ -125,17 +130,17 @@ def _made_for(executable: Executable | CrossExecutable) -> tuple[str, str, str, 
 def _split(
     executable: Executable | CrossExecutable, devices: int
 ) -> tuple[dict[str, int], list[Spec] | None]:
-    """The mesh of an executable for several devices, and how it takes each argument leaf."""
+    """The mesh of an executable for several devices, and the spec of each argument leaf."""
     if devices == 1:
         return {}, None
     if isinstance(executable, CrossExecutable):
         raise ArtifactError(
-            f"cannot be saved: it is for {devices} devices of {executable.target.name}, and only "
-            "those of this machine's cpu can be saved together"
+            f"cannot be saved: it is for {devices} devices of {executable.target.name}, and "
+            "programs for several devices can be saved for this machine's cpu only"
         )
     given = jax.tree.leaves(executable.compiled.input_shardings, is_leaf=lambda x: x is None)
     meshes = {each.mesh for each in given if isinstance(each, NamedSharding)}
-    specs = [() if each is None else spec_of(each) for each in given]  # None: not passed on
+    specs = [() if each is None else spec_of(each) for each in given]
     if len(meshes) != 1 or None in specs:
         raise ArtifactError(
             f"cannot be saved: it is for {devices} devices, and its arguments are not all split "
@@ -143,12 +148,12 @@ def _split(
         )
     (mesh,) = meshes
     if mesh.devices.flatten().tolist() != jax.devices()[:devices]:
-        raise ArtifactError("cannot be saved: its mesh has the devices in an order of its own")
+        raise ArtifactError("cannot be saved: its mesh has another device order than jax.devices()")
     return dict(mesh.shape), [spec for spec in specs if spec is not None]
 
 
 def _called(lowered: Lowered) -> Any:
-    """JAX's value that knows how it is called; for a module of a file, in @main's order."""
+    """JAX's value with the calling convention; a module from a file gets one in @main's order."""
     if lowered.jax_lowered is not None:
         return lowered.jax_lowered
     try:
@@ -173,11 +178,11 @@ def _libraries(module: ir.Module) -> tuple[str, ...]:
     return ("lapack",) if needs_lapack else ()
 
 
-def _arguments(called: Any, specs: Sequence[Spec] | None) -> tuple[Leaf, ...]:
+def _arguments(called: Any, specs: Sequence[Spec] | None) -> tuple[SavedLeaf, ...]:
     used = set(_private.kept_arguments(called))
     rows = jax.tree_util.tree_leaves_with_path(called.args_info)
     return tuple(
-        Leaf(
+        SavedLeaf(
             argument_path(path),
             tuple(i.shape),
             spell_dtype(i.dtype),
@@ -189,35 +194,37 @@ def _arguments(called: Any, specs: Sequence[Spec] | None) -> tuple[Leaf, ...]:
     )
 
 
-def _results(called: Any) -> tuple[Leaf, ...]:
+def _results(called: Any) -> tuple[SavedLeaf, ...]:
     rows = jax.tree_util.tree_leaves_with_path(called.out_info)
     return tuple(
-        Leaf(f"result{jax.tree_util.keystr(path)}", tuple(out.shape), spell_dtype(out.dtype))
+        SavedLeaf(f"result{jax.tree_util.keystr(path)}", tuple(out.shape), spell_dtype(out.dtype))
         for path, out in rows
     )
 
 
 def argument_path(path: Sequence[Any]) -> str:
-    """Where in (args, kwargs) a leaf is, as Python spells it."""
+    """The position of a leaf in (args, kwargs), as Python spells it."""
     which = "kwargs" if getattr(path[0], "idx", 0) else "args"
     return f"{which}{jax.tree_util.keystr(tuple(path[1:]))}"
 
 
 def spell_dtype(dtype: Any) -> str:
-    """An element type as `Leaf` has it.
+    """An element type as `SavedLeaf.dtype` spells it.
 
     Raises:
-        ArtifactError: it is an extended type of somebody else's.
+        ArtifactError: it is an extended type other than JAX's random keys.
     """
     if not jax.dtypes.issubdtype(dtype, jax.dtypes.extended):
         return np.dtype(dtype).name
     name = str(dtype)
     if name.removeprefix("key<").removesuffix(">") not in KEYS:
-        raise ArtifactError(f"cannot be saved: no file can describe the type {name}")
+        raise ArtifactError(f"cannot be saved: the file format cannot describe the type {name}")
     return name
 
 
-def _check_counts(module: ir.Module, arguments: Sequence[Leaf], results: Sequence[Leaf]) -> None:
+def _check_counts(
+    module: ir.Module, arguments: Sequence[SavedLeaf], results: Sequence[SavedLeaf]
+) -> None:
     main = functions(module)["main"]
     type_ = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
     expected = (sum(leaf.is_used for leaf in arguments), len(results))
@@ -236,4 +243,4 @@ def _is_wide(dtype: str) -> bool:
 
 def _name(module: ir.Module) -> str:
     name = module.operation.attributes.get("sym_name")
-    return "main" if name is None else ir.StringAttr(name).value
+    return "main" if name is None else str(ir.StringAttr(name).value)

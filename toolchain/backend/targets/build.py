@@ -19,7 +19,8 @@ from jaxlib.mlir import ir
 from ...errors import JxcError
 from ...frontend.mesh import environment_of_host
 from ...ir import write_bytecode
-from .find import require
+from ...ir.shardings import module_device_count
+from . import require
 from .target import Target
 
 MODULE, REQUEST, RESULT, DUMP, EXECUTABLE, HLO, OPTIMISED = (
@@ -125,7 +126,7 @@ def build(
         JxcError: the module is for more devices than the target has.
     """
     require(target)
-    count = device_count(module)
+    count = module_device_count(module)
     if target.most_devices is not None and count > target.most_devices:
         raise JxcError(
             f"the program is for {count} devices, and {target.name} has {target.most_devices}: "
@@ -146,15 +147,6 @@ def build(
             (folder / OPTIMISED).write_bytes(optimised)
         log = _compile_in_child(folder, target, count, environment or {})
         return _collect(folder, target, files, log)
-
-
-def device_count(module: ir.Module) -> int:
-    """How many devices a module is for."""
-    count = 1
-    for name in ("mhlo.num_partitions", "mhlo.num_replicas"):
-        attribute = module.operation.attributes.get(name)
-        count *= 1 if attribute is None else ir.IntegerAttr(attribute).value
-    return count
 
 
 def _compile_in_child(

@@ -12,8 +12,7 @@ from typing import Any
 from ...cost import roofline
 from ...cost.rates import rates_of
 from ...errors import UsageError
-from .device import Device
-from .target import Offer, Target
+from .target import Device, Offer, Target
 
 
 def find(rest: str) -> Target:
@@ -33,7 +32,7 @@ def devices(target: Target, count: int) -> Sequence[Any]:
     """The first so many of the devices that the CPU was split into."""
     import jax
 
-    return jax.devices("cpu")[:count]
+    return list(jax.devices("cpu")[:count])
 
 
 def _device() -> Device:

@@ -17,9 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ...errors import UsageError, did_you_mean
-from .device import Device, device_names, known_device
-from .present import present_target
-from .target import Offer, Target
+from .target import Device, Offer, Target, device_names, known_device, present_target
 
 _INSTALL = "pip install jax-cuda13-plugin=={}"
 _INSTALL_PTXAS = "pip install nvidia-cuda-nvcc"
@@ -63,11 +61,11 @@ def devices(target: Target, count: int) -> Sequence[Any]:
     from jax.experimental import topologies
 
     if target.is_present:
-        return jax.devices("cuda")[:count]
+        return list(jax.devices("cuda")[:count])
     described = topologies.get_topology_desc(
         platform="cuda", topology=f"1x1x{count}", **target.topology
     )
-    return described.devices
+    return list(described.devices)
 
 
 def _known(name: str) -> tuple[Device, str]:

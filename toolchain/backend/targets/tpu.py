@@ -11,9 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ...errors import JxcError, UsageError, did_you_mean
-from .device import Device, device_names, known_device
-from .present import present_target
-from .target import Offer, Target
+from .target import Device, Offer, Target, device_names, known_device, present_target
 
 _INSTALL = "pip install libtpu"
 _HINT = "To compile for one that is not here, name it, such as tpu:v5e:2x2; see `jxc targets`."
@@ -67,12 +65,12 @@ def devices(target: Target, count: int) -> Sequence[Any]:
     from jax.experimental import topologies
 
     if target.is_present:
-        return jax.devices("tpu")[:count]
+        return list(jax.devices("tpu")[:count])
     try:
         described = topologies.get_topology_desc(platform="tpu", **target.topology)
     except Exception as error:  # of the plugin's own kind
         raise JxcError(f"--target {target.name}: libtpu does not describe it: {error}") from error
-    return described.devices[:count]
+    return list(described.devices[:count])
 
 
 def _shape(generation: str) -> str:

@@ -35,7 +35,7 @@ def _compiled(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
     from ...ir import make_context, read_module
     from .. import _private
     from ..from_module import load_libraries
-    from .find import find_family, find_target
+    from . import find_family, find_target
 
     jax.config.update("jax_enable_compilation_cache", False)
     target = find_target(request["target"])

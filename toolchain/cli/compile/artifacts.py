@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ...backend.artifacts.names import STAGES, UNCOMPILED, stages_of
+from ...backend.artifacts.stages import STAGES, UNCOMPILED, stages_of
 from ...errors import UsageError
 from ...files import require_file, require_folder, write_json, write_output
 from .job import Job
@@ -302,7 +302,7 @@ def _told(name: str, found: Any, seconds: dict[str, float], place: Path) -> list
 def _save(
     lowered: Any, target: Any, options: dict[str, Any], flags: dict[str, Any]
 ) -> dict[str, Any]:
-    from ...backend.artifacts.compile_here import compile_with
+    from ...backend.artifacts.hlo_pass import compile_with
     from ...backend.artifacts.saving import save
 
     made = compile_with(lowered, target, xla_options=options, hlo_pass=flags["hlo_pass"])

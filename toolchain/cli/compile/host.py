@@ -27,7 +27,7 @@ def act(job: Job, flags: dict[str, Any]) -> None:
 def _compiled(
     lowered: Any, options: dict[str, Any], name: str = "-", hlo_pass: str | None = None
 ) -> Any:
-    from ...backend.artifacts.compile_here import compile_with
+    from ...backend.artifacts.hlo_pass import compile_with
     from ...backend.targets import find_target
 
     here = find_target("cpu")

@@ -68,10 +68,10 @@ def _from_file(
             f"and {source} is a module, which is lowered already{more}"
         )
     from ...backend.from_module import lowered_from_module, uncallable_from_module
-    from ...backend.targets.build import device_count
     from ...frontend.mesh import split_host
     from ...ir import make_context, read_module
     from ...ir.locations import name_file
+    from ...ir.shardings import module_device_count
     from .artifacts import resumed
 
     name = input_name(source)
@@ -82,7 +82,7 @@ def _from_file(
     name_file(module, name)  # so that kernels are told by its lines
     if platform:
         return Job(name, uncallable_from_module(module), (), {}, True, pipeline, flags["assume"])
-    split_host(device_count(module), flags["host_devices"])
+    split_host(module_device_count(module), flags["host_devices"])
     plain = lowered_from_module(module)
     return Job(name, plain, plain.arguments, {}, True, pipeline, flags["assume"])
 

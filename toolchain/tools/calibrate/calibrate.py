@@ -1,4 +1,4 @@
-"""Measuring how fast this machine is: every probe in turn, and the file that keeps the figures."""
+"""Measuring the rates of this machine with probes, and writing them to the user's rates file."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from jaxlib.version import __version__
 from ...backend import hook
 from ...cost.rates import figures_in
 from ...errors import MissingTargetError, UsageError
-from .probes import Probe, all_probes
+from .probes import PROBES, Probe
 
 LEAST_ROUNDS = 5
-"""Rounds in which every probe is measured once, however little time there is."""
+"""The least number of rounds, however little time there is; a round runs every probe once."""
 
-_CALLS_SECONDS = 0.01  # a probe is called for at least so long in a round
+_CALLS_SECONDS = 0.01  # how long to call each probe in a round, at least
 
 Progress = Callable[[str, int, int], None]
-"""Told what is being done, how many steps are done, and how many there are."""
+"""Called with the current activity, the number of steps done, and the number of steps."""
 
 
 def calibrate(
@@ -34,24 +34,24 @@ def calibrate(
     probes: Sequence[Probe] | None = None,
     progress: Progress = lambda doing, done, of: None,
 ) -> dict[str, float]:
-    """Measure every rate on this machine, with nothing of jxc's between JAX and XLA.
+    """Measure rates on this machine, without passes of jxc.
 
-    The probes run in turn, round after round, so that what else the machine does falls on all of
-    them alike; the median over the rounds counts.
+    Each round runs every probe once, so that other load on the machine affects all of them alike.
+    A rate is the median over the rounds.
 
     Args:
         target: "cpu", or the kind of another device that is present.
-        seconds: about how long to take; compiling the probes and five rounds are done anyway.
-        probes: those to run; all of jxc's by default.
+        seconds: about how long to measure; compiling the probes and five rounds are not limited.
+        probes: the probes to run; all by default.
         progress: called between steps.
 
     Returns:
-        Figures by the name of the rate, in the unit that the rate's `doc` says.
+        Numbers by the name of the rate, in the unit of the rate's `doc`.
 
     Raises:
         MissingTargetError: JAX has no such device here.
     """
-    chosen = list(all_probes() if probes is None else probes)
+    chosen = list(PROBES if probes is None else probes)
     device = _device(target)
     ends = perf_counter() + seconds
     with hook.use(None), jax.default_device(device):
@@ -98,21 +98,21 @@ def _nanoseconds(call: Callable[[], Any], times: int) -> float:
 
 
 def _rounds_until(ends: float, rounds: Sequence[Sequence[float]]) -> int:
-    """About how many rounds there will be; a round takes `_CALLS_SECONDS` a probe or more."""
+    """About how many rounds there will be, if each takes `_CALLS_SECONDS` for every probe."""
     left = max(0.0, ends - perf_counter())
     each = _CALLS_SECONDS * (len(rounds[0]) if rounds else 1)
     return len(rounds) + int(left / each) + 1
 
 
-def save_rates(file: Path, target: str, figures: Mapping[str, float]) -> None:
-    """Keep the figures of one target; those of others that the file has stay in it.
+def save_rates(file: Path, target: str, rates: Mapping[str, float]) -> None:
+    """Write the rates of one target to the rates file; those of other targets in it stay.
 
     Raises:
-        UsageError: the file cannot be written, or is not one of ours.
+        UsageError: the file cannot be written, or is not a rates file.
     """
-    told = figures_in(file)
-    told["targets"][target] = dict(sorted(figures.items()))
-    told["measured"][target] = {
+    content = figures_in(file)
+    content["targets"][target] = dict(sorted(rates.items()))
+    content["measured"][target] = {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
         "jaxlib": __version__,
         "device": jax.devices(target)[0].device_kind,
@@ -120,7 +120,7 @@ def save_rates(file: Path, target: str, figures: Mapping[str, float]) -> None:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         partial = file.with_suffix(".partial")
-        partial.write_text(json.dumps(told, indent=2) + "\n")
+        partial.write_text(json.dumps(content, indent=2) + "\n")
         partial.replace(file)
     except OSError as error:
         raise UsageError(f"{file}: cannot write: {error.strerror}") from None

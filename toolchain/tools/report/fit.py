@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ...backend.targets.device import Device
+from ...backend.targets.target import Device
 from ...units import show_bytes
 from .buffers import LAYOUT
 from .memory import Buffer, Memory

@@ -36,7 +36,7 @@ from ...hlo.work import (
 from .roofline import Roofline, cached_bytes, roofline
 
 if TYPE_CHECKING:
-    from ...backend.targets.device import Device
+    from ...backend.targets.target import Device
 
 _KINDS = {"kLoop": "loop", "kInput": "input", "kOutput": "output", "kCustom": "custom"}
 _ENGINE = re.compile(r'"fusion(?:_backend)?_config"\s*:\s*\{\s*"kind"\s*:\s*"([^"]*)"')

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ...hlo.work import Access
 
 if TYPE_CHECKING:
-    from ...backend.targets.device import Device
+    from ...backend.targets.target import Device
 
 _NEAREST = {
     "f16": ("bf16",),
