@@ -18,11 +18,11 @@
 // RANDOM: [0]: float32[4] [
 // FILE: [0]: float32[4]  [0. {{ *}}, 0.841{{[0-9]+ *}}, 0.909{{[0-9]+ *}}, 0.141{{[0-9]+ *}}]
 // FILE: [1]: float64[] 4.
-// BENCH: jxc {{ *[0-9.e-]+}} ms a call
-// BENCH-NEXT: medians of 2 interleaved rounds
-// DIFF: jax.jit {{ *[0-9.e-]+}} ms a call
-// DIFF-NEXT: jxc {{ *[0-9.e-]+}} ms a call
-// DIFF-NEXT: ratio {{ *[0-9.]+}} (above 1: jxc is faster)
+// BENCH: jxc {{ *[0-9.e-]+}} ms ({{.*}}) a call
+// BENCH-NEXT: medians (and quartiles) of 2 interleaved rounds
+// DIFF: jax.jit {{ *[0-9.e-]+}} ms ({{.*}}) a call
+// DIFF-NEXT: jxc {{ *[0-9.e-]+}} ms ({{.*}}) a call
+// DIFF-NEXT: ratio {{.*}}, 95 % interval {{[0-9.]+}} to {{[0-9.]+}} (above 1: jxc is faster)
 // DIFF: results agree bit for bit
 // JSON: "schema_version": 1
 // JSON: "passes":

@@ -40,7 +40,7 @@ def test_a_tpu_has_as_many_devices_as_its_topology():
     ("name", "told"),
     [
         ("xpu", "expected cpu, gpu, tpu"),
-        ("tpu:v9:2x2", "no TPU 'v9' is known; there are"),
+        ("tpu:v9:2x2", "no TPU 'v9' is known; known are"),
         ("tpu:v5e:2", "expected a topology such as 2x2"),
         ("tpu:v5p:2x2", "expected a topology such as 2x2x1"),
         ("tpu:v5e:0x2", "expected a topology"),

@@ -63,22 +63,22 @@ def point(name: str) -> tuple[ModuleType, str]:
 
 
 def trace_context() -> tuple[Any, ...]:
-    """The part of JAX's cache keys that is not in the call: its configuration, and the mesh."""
-    return _config.trace_context()
+    """The part of JAX's cache keys that is not in the call: the configuration and the mesh."""
+    return tuple(_config.trace_context())
 
 
 def config_values() -> dict[str, Any]:
-    """JAX's configuration on this thread, by the names that `jax.config` has."""
+    """JAX's configuration on this thread, by the names of `jax.config`."""
     return {name: state.value for name, state in _config.config_states.items()}
 
 
 def hide_from_tracebacks(file: str) -> None:
-    """Leave a file's frames out of the tracebacks and locations that JAX writes."""
+    """Hide a file's frames from the tracebacks and locations that JAX writes."""
     _traceback_util.register_exclusion(file)
 
 
 is_outermost_trace: Callable[[], bool] = _core.trace_state_clean
-"""Whether no transformation is tracing the code that runs now."""
+"""Whether the code that runs now is traced by no transformation."""
 
 
 def eager_transformations() -> set[str] | None:
@@ -98,18 +98,15 @@ _EAGER = {"JVPTrace", "BatchTrace", "LinearizeTrace", "JaxprTrace"}
 
 
 def swap_and_set(context: Any) -> tuple[Callable[[Any], Any], Callable[[Any], None]]:
-    """The two halves of entering and leaving a user context of JAX's on this thread.
+    """The functions that enter and leave a user context of JAX's on this thread.
 
-    What its `with` statement calls; a microsecond faster, for what happens at every call.
+    Its `with` statement calls them; calling them directly saves a microsecond at each call.
     """
     return context._obj.swap_local, context._obj.set_local
 
 
 def with_module(lowered: jax.stages.Lowered, module: Any) -> jax.stages.Lowered:
-    """A `jax.stages.Lowered` like the given one, that compiles `module` instead.
-
-    The given one keeps its own module and executable.
-    """
+    """A copy of a `jax.stages.Lowered` that compiles `module` instead."""
     lowering = copy.copy(lowered._lowering)
     lowering._hlo = module
     lowering._executable = None
@@ -119,12 +116,12 @@ def with_module(lowered: jax.stages.Lowered, module: Any) -> jax.stages.Lowered:
 
 
 def load_lapack() -> None:
-    """Make LAPACK's functions callable by their FFI names; more than once does no harm."""
+    """Make LAPACK's functions callable by their FFI names. Repeated calls have no effect."""
     lapack.prepare_lapack_call("potrf_ffi", np.float32)
 
 
 def compile_for(module: Any, devices: Sequence[Any], xla_options: Mapping[str, Any]) -> Any:
-    """jaxlib's executable of a module for devices that may not be there.
+    """jaxlib's executable of a module, for devices that need not be here.
 
     It has `hlo_modules()`, `get_compiled_memory_stats()`, and on most `cost_analysis()`.
     """
@@ -141,18 +138,18 @@ def compile_for(module: Any, devices: Sequence[Any], xla_options: Mapping[str, A
 
 
 def serialised(executable: Any) -> bytes | None:
-    """An executable of jaxlib's as bytes; None where its compiler cannot write it."""
+    """jaxlib's executable as bytes; None if its compiler does not serialise."""
     try:
-        return executable.serialize()
-    except Exception:  # of every compiler's own kind
+        return bytes(executable.serialize())
+    except Exception:  # each compiler raises its own type
         return None
 
 
 def flops_of(executable: Any) -> float | None:
-    """The flops of jaxlib's executable by XLA's count; None where it does not count."""
+    """The flops of jaxlib's executable by XLA's count; None if it has none."""
     try:
         costs = executable.cost_analysis()
-    except Exception:  # of every compiler's own kind
+    except Exception:  # each compiler raises its own type
         return None
     if isinstance(costs, (list, tuple)):
         costs = costs[0] if costs else {}
@@ -160,25 +157,25 @@ def flops_of(executable: Any) -> float | None:
 
 
 def memory_of(executable: Any) -> tuple[int | None, int | None]:
-    """What jaxlib's executable needs in bytes, and its temporaries among them; None if unknown.
+    """The memory of jaxlib's executable in bytes, and that of its temporaries; None if unknown.
 
-    All of it is arguments, results and temporaries, what they share counted once. (XLA's own peak
-    leaves the temporaries out on CPU.)
+    The first is arguments, results and temporaries, with aliased memory counted once. (XLA's own
+    peak omits the temporaries on CPU.)
     """
     try:
         stats = executable.get_compiled_memory_stats()
-    except Exception:  # of every compiler's own kind
+    except Exception:  # each compiler raises its own type
         return None, None
     temporaries = stats.temp_size_in_bytes
-    held = stats.argument_size_in_bytes + stats.output_size_in_bytes + temporaries
-    return held - stats.alias_size_in_bytes or None, temporaries
+    total = stats.argument_size_in_bytes + stats.output_size_in_bytes + temporaries
+    return total - stats.alias_size_in_bytes or None, temporaries
 
 
 def hlo_text(executable: Any, whole_constants: bool = False) -> str:
     """The optimised modules of jaxlib's executable as text.
 
-    Constants of more than ten elements are left out as `{...}`, which reads back as whatever
-    memory holds, unless `whole_constants`.
+    Without `whole_constants`, constants of more than ten elements are printed as `{...}`, which
+    reads back as arbitrary memory.
     """
     options = _hlo.HloPrintOptions()
     options.print_large_constants = whole_constants
@@ -187,24 +184,24 @@ def hlo_text(executable: Any, whole_constants: bool = False) -> str:
 
 def hlo_proto(executable: Any) -> bytes:
     """The optimised module of jaxlib's executable as a serialised `HloModuleProto`."""
-    return executable.hlo_modules()[0].as_serialized_hlo_module_proto()
+    return bytes(executable.hlo_modules()[0].as_serialized_hlo_module_proto())
 
 
 def kept_arguments(lowered: jax.stages.Lowered) -> list[int]:
-    """The positions of the argument leaves that JAX gives to the module: the ones it needs."""
+    """The positions of the argument leaves that JAX passes to the module: those it uses."""
     kept = lowered._lowering.compile_args.get("kept_var_idx")
     count = len(jax.tree.leaves(lowered.args_info))
     return list(range(count)) if kept is None else sorted(kept)
 
 
 def loaded(serialised: bytes, devices: Sequence[Any]) -> Any:
-    """jaxlib's executable that was written as bytes, for these devices."""
-    described = _xla_client.DeviceList(tuple(devices))
-    return devices[0].client.deserialize_executable(serialised, executable_devices=described)
+    """jaxlib's executable from bytes, for these devices."""
+    device_list = _xla_client.DeviceList(tuple(devices))
+    return devices[0].client.deserialize_executable(serialised, executable_devices=device_list)
 
 
 def runtime_executable(compiled: jax.stages.Compiled) -> Any:
-    """jaxlib's executable behind JAX's."""
+    """jaxlib's executable inside JAX's."""
     return compiled.runtime_executable()
 
 
@@ -216,26 +213,27 @@ def compile_uncached(backend: Any, module: Any, devices: Any, options: Any, call
 def with_results(
     lowered: jax.stages.Lowered, module: Any, added: Sequence[jax.ShapeDtypeStruct]
 ) -> jax.stages.Lowered:
-    """A `jax.stages.Lowered` like the given one, that compiles `module`, which returns more.
+    """A copy of a `jax.stages.Lowered` that compiles `module`, which has added results.
 
-    What it returns is a pair: what the given one does, and a tuple of the added results.
+    Its executable returns a pair: the results of the given one, and a tuple of the added ones.
     """
     twin = with_module(lowered, module)
     lowering = twin._lowering
-    known = dict(lowering.compile_args)
+    arguments = dict(lowering.compile_args)
     avals = [_core.ShapedArray(each.shape, each.dtype) for each in added]
-    known["global_out_avals"] = [*known["global_out_avals"], *avals]
-    known["out_shardings"] = (*known["out_shardings"], *[_sharding_impls.UNSPECIFIED] * len(added))
-    known["out_layouts"] = (*known["out_layouts"], *[None] * len(added))
-    lowering.compile_args = known
+    arguments["global_out_avals"] = [*arguments["global_out_avals"], *avals]
+    unspecified = [_sharding_impls.UNSPECIFIED] * len(added)
+    arguments["out_shardings"] = (*arguments["out_shardings"], *unspecified)
+    arguments["out_layouts"] = (*arguments["out_layouts"], *[None] * len(added))
+    lowering.compile_args = arguments
     own = jax.tree.unflatten(lowered.out_tree, [0] * lowered.out_tree.num_leaves)
     twin.out_tree = jax.tree.structure((own, (0,) * len(added)))
-    twin._in_types = twin._out_types = None  # for programs whose arguments are of JAX's own kinds
+    twin._in_types = twin._out_types = None  # these do not cover the added results
     return twin
 
 
 def changes_references(lowered: jax.stages.Lowered) -> bool:
-    """Whether a program changes arguments of JAX's kind `Ref` in place."""
+    """Whether a program changes arguments of type `jax.Ref` in place."""
     return lowered._lowering.compile_args.get("mut") is not None
 
 

@@ -215,7 +215,7 @@ def spell_dtype(dtype: Any) -> str:
         ArtifactError: it is an extended type other than JAX's random keys.
     """
     if not jax.dtypes.issubdtype(dtype, jax.dtypes.extended):
-        return np.dtype(dtype).name
+        return str(np.dtype(dtype).name)
     name = str(dtype)
     if name.removeprefix("key<").removesuffix(">") not in KEYS:
         raise ArtifactError(f"cannot be saved: the file format cannot describe the type {name}")

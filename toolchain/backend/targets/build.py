@@ -1,4 +1,10 @@
-"""Compiling a module for a target, in a process of its own: what the compiler made of it."""
+"""Compiling a module for a target, in a process of its own.
+
+The compilers of TPUs and GPUs read environment variables when they load, hold locks and can abort
+the process. So each compilation runs in `worker`, which gets the target's environment. Both
+processes use one temporary folder: the parent writes the module and the request, the worker the
+executable, the texts and XLA's dump.
+"""
 
 from __future__ import annotations
 
@@ -32,12 +38,12 @@ MODULE, REQUEST, RESULT, DUMP, EXECUTABLE, HLO, OPTIMISED = (
     "hlo.pb",
     "optimised.pb",
 )
-"""What lies in the folder that both processes know."""
+"""The files in the folder that both processes use."""
 
 _ASSIGNMENT, _LIVE_RANGES = "*-buffer-assignment.txt", "*-live-range.txt"
-_TOLD = 2000  # characters of what a compiler said before it died
+_LAST_CHARACTERS = 2000  # of the compiler's output, quoted if it dies
 _FAILED_CHECK = re.compile(r"^F\d{4} [^\]]*\] *(.+)$", re.MULTILINE)  # as abseil logs it
-_OF_A_STACK = re.compile(r" *@ +0x|https://symbolize|\*\*\* |.*\] RAW: |PC: @")
+_STACK_LINE = re.compile(r" *@ +0x|https://symbolize|\*\*\* |.*\] RAW: |PC: @")
 
 
 class BuildError(JxcError):
@@ -45,10 +51,10 @@ class BuildError(JxcError):
 
     Attributes:
         target: what it was compiled for.
-        compiler_message: what the compiler said, whole.
-        hlo: the module as far as the compiler came, as text; empty where it wrote none.
-        buffer_assignment: where each value would lie, likewise.
-        live_ranges: when each would be needed, likewise.
+        compiler_message: the compiler's whole message.
+        hlo: the module at the latest stage that the compiler dumped, as text; may be empty.
+        buffer_assignment: the memory of each value, as XLA prints it; may be empty.
+        live_ranges: the live range of each value, as XLA prints it; may be empty.
     """
 
     def __init__(self, target: Target, compiler_message: str, dump: Path) -> None:
@@ -64,21 +70,21 @@ class BuildError(JxcError):
 
 @dataclass(frozen=True)
 class Build:
-    """What the compiler of a target made of a module.
+    """The output of a target's compiler for one module.
 
     Attributes:
         target: what it was compiled for.
         hlo: the optimised module, scheduled, as text.
-        hlo_before: the module as the compiler got it, as text.
-        buffer_assignment: where each value lies in memory, in XLA's words; empty where it says not.
-        live_ranges: when each is needed, likewise.
-        memory: XLA's own count of bytes, by the names of jax's `CompiledMemoryStats`.
-        cost: XLA's own count of flops, bytes and the like; None where the compiler makes none.
-        seconds: how long the compiler took.
-        executable: what can be loaded again where the hardware is; None where it cannot be written.
+        hlo_before: the module before XLA's passes, as text.
+        buffer_assignment: the memory of each value, as XLA prints it; empty if it does not.
+        live_ranges: the live range of each value, likewise.
+        memory: XLA's count of bytes, by the names of jax's `CompiledMemoryStats`.
+        cost: XLA's count of flops, bytes and so on; None if the compiler has none.
+        seconds: time of the compilation.
+        executable: the serialised executable; None if the compiler does not serialise.
         hlo_proto: the optimised module as a serialised `HloModuleProto`.
-        log: what the compiler said on standard error; timings of passes where they were asked for.
-        files: everything that the compiler wrote, by name; filled where it was asked for.
+        log: the compiler's standard error.
+        files: the requested files of XLA's dump, by name.
     """
 
     target: Target
@@ -106,23 +112,23 @@ def build(
     hlo_pass: str | None = None,
     optimised: bytes | None = None,
 ) -> Build:
-    """Compile a module as it stands.
+    """Compile a module for a target.
 
     Args:
         module: a module with a public @main, for `mhlo.num_partitions` devices.
-        target: what for.
+        target: the target.
         xla_options: XLA's options by name.
-        files: patterns of files to bring back of what the compiler writes, such as "*.ptx".
-        environment: variables for the process of the compiler, beside the target's.
-        whole_constants: print large constants in `hlo`, which are left out as `{...}` otherwise.
+        files: patterns of files in XLA's dump to return, such as "*.ptx".
+        environment: variables for the worker, in addition to the target's.
+        whole_constants: print large constants in `hlo` instead of eliding them as `{...}`.
         hlo_pass: a function "file.py:fn" to run on the module inside XLA; see
             `jxc.backend.artifacts.hlo_pass`.
-        optimised: an optimised module, a serialised `HloModuleProto` of the same signature as
-            `module`, to make code of in its place; for the cpu.
+        optimised: a serialised `HloModuleProto` of the same signature as `module`, from which XLA
+            generates code in place of `module`; cpu only.
 
     Raises:
         MissingTargetError: the target's compiler is not installed.
-        BuildError: the compiler refuses the module, or it does not fit, or the compiler died.
+        BuildError: the compiler refuses the module, it does not fit, or the compiler died.
         JxcError: the module is for more devices than the target has.
     """
     require(target)
@@ -130,7 +136,7 @@ def build(
     if target.most_devices is not None and count > target.most_devices:
         raise JxcError(
             f"the program is for {count} devices, and {target.name} has {target.most_devices}: "
-            "name a larger one, or a smaller mesh"
+            "use a larger target or a smaller mesh"
         )
     request = {
         "target": target.name,
@@ -168,42 +174,44 @@ def _compile_in_child(
     if done.returncode < 0:
         how = signal.Signals(-done.returncode).name
     raise BuildError(
-        target, f"the compiler died ({how}){_last_words(done.stderr or done.stdout)}", folder / DUMP
+        target,
+        f"the compiler died ({how}){_last_output(done.stderr or done.stdout)}",
+        folder / DUMP,
     )
 
 
-def _last_words(told: str) -> str:
-    """What a compiler that died said of it: its failed check, else the end, without the stack."""
-    if failed := _FAILED_CHECK.findall(told):
+def _last_output(output: str) -> str:
+    """The failed check in the output of a compiler that died, else its end without the stack."""
+    if failed := _FAILED_CHECK.findall(output):
         return f": {failed[-1].strip()}"
-    lines = [line for line in told.splitlines() if line.strip() and not _OF_A_STACK.match(line)]
-    last = "\n".join(lines)[-_TOLD:]
-    return f"; the end of what it said:\n{last}" if last else ", and said nothing"
+    lines = [line for line in output.splitlines() if line.strip() and not _STACK_LINE.match(line)]
+    last = "\n".join(lines)[-_LAST_CHARACTERS:]
+    return f"; the end of its output:\n{last}" if last else " without output"
 
 
 def _clean_environment() -> dict[str, str]:
-    """This process's, without what would make the child act on its own."""
+    """This process's environment without the variables that would change a compilation."""
     ours = ("JXC_PIPELINE", "JAX_COMPILATION_CACHE_DIR")
     return {name: value for name, value in os.environ.items() if name not in ours}
 
 
 def _collect(folder: Path, target: Target, patterns: Sequence[str], log: str) -> Build:
-    told = json.loads((folder / RESULT).read_text())
-    if "refused" in told:
-        raise JxcError(told["refused"])
-    if "error" in told:
-        raise BuildError(target, told["error"], folder / DUMP)
+    result = json.loads((folder / RESULT).read_text())
+    if "refused" in result:
+        raise JxcError(result["refused"])
+    if "error" in result:
+        raise BuildError(target, result["error"], folder / DUMP)
     executable = folder / EXECUTABLE
     dump = folder / DUMP
     return Build(
         target,
-        told["hlo"],
+        result["hlo"],
         _text_of(dump, "*before_optimizations.txt"),
         _text_of(dump, _ASSIGNMENT),
         _text_of(dump, _LIVE_RANGES),
-        told["memory"],
-        told["cost"],
-        told["seconds"],
+        result["memory"],
+        result["cost"],
+        result["seconds"],
         executable.read_bytes() if executable.exists() else None,
         (folder / HLO).read_bytes(),
         log,
@@ -212,6 +220,6 @@ def _collect(folder: Path, target: Target, patterns: Sequence[str], log: str) ->
 
 
 def _text_of(dump: Path, pattern: str) -> str:
-    """The largest file of a pattern: the compiler dumps small programs of its own, too."""
+    """The largest file of a pattern: the compiler also dumps small programs of its own."""
     found = sorted(dump.glob(pattern), key=lambda file: file.stat().st_size)
     return found[-1].read_text() if found else ""

@@ -1,4 +1,4 @@
-"""The CPU of this machine, split into as many devices as a program is for."""
+"""The CPU of this machine, which XLA splits into as many devices as a program needs."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def offers() -> Sequence[Offer]:
 
 
 def devices(target: Target, count: int) -> Sequence[Any]:
-    """The first so many of the devices that the CPU was split into."""
+    """The first `count` devices of the CPU."""
     import jax
 
     return list(jax.devices("cpu")[:count])
 
 
 def _device() -> Device:
-    """This machine by what `jxc calibrate` measured here, or by shipped figures."""
+    """This machine, by the rates that `jxc calibrate` measured here, or by the shipped ones."""
     rates = rates_of("cpu")
     return Device(
         name="cpu",
@@ -47,7 +47,7 @@ def _device() -> Device:
         peak_flops=MappingProxyType(roofline.peak_flops(rates)),
         clock_hz=None,
         launch_seconds=roofline.launch_seconds(rates),
-        source=rates.source or "shipped figures: `jxc calibrate` measures this machine",
+        source=rates.source or "shipped rates: `jxc calibrate` measures this machine",
         settings=MappingProxyType({}),
         cache_bytes=_cache_bytes(),
         cache_bandwidth=roofline.cache_bandwidth(rates),
@@ -64,7 +64,7 @@ def _cache_bytes() -> int:
 
 
 def _memory() -> int:
-    """Of the machine, or of what this process may use of it."""
+    """Bytes of main memory that this process may use."""
     whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     try:
         with open("/sys/fs/cgroup/memory.max") as file:

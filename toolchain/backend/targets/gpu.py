@@ -1,4 +1,8 @@
-"""NVIDIA GPUs, through the compiler in JAX's CUDA plugin: no GPU needs to be there."""
+"""NVIDIA GPUs, compiled for by JAX's CUDA plugin; no GPU is needed.
+
+The plugin compiles for a description of the hardware, XLA's `GpuTargetConfigProto`. jxc writes it
+from the data file of a known GPU; for others the user gives a file (`gpu:@FILE`).
+"""
 
 from __future__ import annotations
 
@@ -43,7 +47,7 @@ def find(rest: str) -> Target:
 
 
 def offers() -> Sequence[Offer]:
-    """A GPU of this machine, and each that there is a data file for."""
+    """A GPU of this machine, and each GPU with a data file."""
     there = [Offer("gpu", "the GPU of this machine", "present")] if is_here() else []
     named = [known_device("gpu", name) for name in device_names("gpu")]
     found = [
@@ -56,7 +60,7 @@ def offers() -> Sequence[Offer]:
 
 
 def devices(target: Target, count: int) -> Sequence[Any]:
-    """So many devices of one host."""
+    """`count` devices of one host."""
     import jax
     from jax.experimental import topologies
 
@@ -73,52 +77,52 @@ def _known(name: str) -> tuple[Device, str]:
     if device is None:
         names = device_names("gpu")
         raise UsageError(
-            f"--target gpu:{name}: no such GPU is known; there are {', '.join(names)}, and "
+            f"--target gpu:{name}: no such GPU is known; known are {', '.join(names)}, and "
             f"gpu:@FILE for XLA's description of any other.{did_you_mean(name, names)}"
         )
     return device, _description(device)
 
 
 def _described_in(file: str) -> tuple[Device, str]:
-    """A device from XLA's own description; its peak is that of the known device most like it."""
+    """A device from XLA's own description, with the peak flops of the most similar known device."""
     try:
         text = Path(file).read_text()
     except OSError as error:
         raise UsageError(f"--target gpu:@{file}: {error.strerror}") from None
-    told = _fields(text)
+    fields = _fields(text)
     needed = ("device_memory_size", "memory_bandwidth", "core_count", "major")
-    if absent := [name for name in needed if name not in told]:
+    if absent := [name for name in needed if name not in fields]:
         raise UsageError(
             f"--target gpu:@{file}: expected XLA's GPU target config, as `xla_dump_to` writes it "
             f"(*.gpu_target_config.pbtxt); found no {absent[0]}"
         )
-    like = _most_like(told)
-    share = told["core_count"] / like.settings["core_count"]
+    like = _most_like(fields)
+    share = fields["core_count"] / like.settings["core_count"]
     device = replace(
         like,
         name=Path(file).stem,
-        memory_bytes=int(told["device_memory_size"]),
-        bandwidth=told["memory_bandwidth"],
+        memory_bytes=int(fields["device_memory_size"]),
+        bandwidth=fields["memory_bandwidth"],
         peak_flops=MappingProxyType({kind: f * share for kind, f in like.peak_flops.items()}),
         source=f"{file}; peak by its cores, from {like.name}",
     )
     return device, text
 
 
-def _most_like(told: Mapping[str, float]) -> Device:
-    """The known device of the nearest compute capability, then of the nearest core count."""
+def _most_like(fields: Mapping[str, float]) -> Device:
+    """The known device of the closest compute capability, then of the closest core count."""
 
     def distance(device: Device) -> tuple[float, float]:
         major, minor = device.settings["compute_capability"]
-        apart = abs(10 * major + minor - 10 * told["major"] - told.get("minor", 0))
-        return apart, abs(device.settings["core_count"] - told["core_count"])
+        apart = abs(10 * major + minor - 10 * fields["major"] - fields.get("minor", 0))
+        return apart, abs(device.settings["core_count"] - fields["core_count"])
 
     known = (known_device("gpu", name) for name in device_names("gpu"))
     return min((device for device in known if device), key=distance)
 
 
 def _fields(text: str) -> dict[str, float]:
-    """The numbers in a protocol buffer's text form, by field name; the first of each."""
+    """The numbers in the text form of a protocol buffer, by field name; the first of each name."""
     found: dict[str, float] = {}
     words = text.replace("{", " ").replace("}", " ").split()
     for name, value in pairwise(words):
@@ -128,7 +132,7 @@ def _fields(text: str) -> dict[str, float]:
 
 
 def _description(device: Device) -> str:
-    """What XLA's GPU compiler wants to know, as the text form of its GpuTargetConfigProto."""
+    """The text form of the `GpuTargetConfigProto` of a device."""
     settings = device.settings
     major, minor = settings["compute_capability"]
     info = {
@@ -159,11 +163,11 @@ def _description(device: Device) -> str:
     )
 
 
-# What must be there
+# What must be installed
 
 
 def _missing(device: Device | None = None) -> str:
-    """What to install first; the plugin must be of jaxlib's own version."""
+    """The command that installs what is missing; the plugin must have jaxlib's version."""
     jaxlib = version("jaxlib")
     if not any(_version_of(f"jax-{cuda}-plugin") == jaxlib for cuda in ("cuda13", "cuda12")):
         return _INSTALL.format(jaxlib)
@@ -180,12 +184,12 @@ def _version_of(package: str) -> str | None:
 
 
 def _newest(device: Device) -> int | None:
-    """The last of CUDA's versions that compiles for it; None where all do."""
+    """The last version of CUDA that compiles for it; None if all do."""
     return device.settings.get("newest_ptxas")
 
 
 def _ptxas(device: Device | None) -> str | None:
-    """CUDA's assembler for a device: on the path, or in its package."""
+    """The path of CUDA's assembler for a device: on the PATH, or in its Python package."""
     newest = _newest(device) if device else None
     packages = (Path(folder) / "nvidia" for folder in sys.path if folder)
     installed = (str(file) for folder in packages for file in folder.glob("*/bin/ptxas"))
@@ -196,13 +200,15 @@ def _ptxas(device: Device | None) -> str | None:
 @cache
 def _cuda_of(ptxas: str) -> int:
     """The version of CUDA, such as 13, that an assembler belongs to."""
-    told = subprocess.run([ptxas, "--version"], capture_output=True, text=True, check=False).stdout
-    release = re.search(r"release (\d+)", told)
+    output = subprocess.run(
+        [ptxas, "--version"], capture_output=True, text=True, check=False
+    ).stdout
+    release = re.search(r"release (\d+)", output)
     return int(release[1]) if release else 0
 
 
 def _environment(device: Device) -> dict[str, str]:
-    """No search for CUDA's libraries, which compiling does without; the assembler on the path."""
+    """Variables that skip the check for CUDA's libraries and put the assembler on the PATH."""
     environment = {"JAX_PLATFORMS": "cpu", "JAX_SKIP_CUDA_CONSTRAINTS_CHECK": "1"}
     ptxas = _ptxas(device)
     if ptxas and ptxas != shutil.which("ptxas"):
@@ -211,5 +217,5 @@ def _environment(device: Device) -> dict[str, str]:
 
 
 def is_here() -> bool:
-    """Whether this machine has one."""
+    """Whether this machine has an NVIDIA GPU."""
     return Path("/dev/nvidia0").exists()

@@ -114,8 +114,8 @@ class Target:
     most_devices: int | None = 1
     is_present: bool = False
     missing: str = ""
-    environment: Mapping[str, str] = field(default=_NOTHING, hash=False)
-    topology: Mapping[str, Any] = field(default=_NOTHING, hash=False)
+    environment: Mapping[str, str] = field(default_factory=lambda: _NOTHING, hash=False)
+    topology: Mapping[str, Any] = field(default_factory=lambda: _NOTHING, hash=False)
 
     def __repr__(self) -> str:
         state = "present" if self.is_present else self.missing or "compiles"

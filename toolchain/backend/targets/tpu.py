@@ -1,4 +1,4 @@
-"""TPUs, through the compiler in the package `libtpu`: no TPU needs to be there."""
+"""TPUs, compiled for by the package `libtpu`; no TPU is needed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def find(rest: str) -> Target:
     if device is None:
         names = device_names("tpu")
         raise UsageError(
-            f"--target tpu:{rest}: no TPU {generation!r} is known; there are {', '.join(names)}."
+            f"--target tpu:{rest}: no TPU {generation!r} is known; known are {', '.join(names)}."
             f"{did_you_mean(generation, names)}"
         )
     chips = _chips(rest, topology or device.settings["smallest"], device)
@@ -46,7 +46,7 @@ def find(rest: str) -> Target:
 
 
 def offers() -> Sequence[Offer]:
-    """A TPU of this machine, and each generation that the compiler knows."""
+    """A TPU of this machine, and each generation with a data file."""
     state = "compiles" if _is_installed() else _INSTALL
     there = [Offer("tpu", "the TPU of this machine", "present")] if is_here() else []
     return there + [
@@ -60,7 +60,7 @@ def offers() -> Sequence[Offer]:
 
 
 def devices(target: Target, count: int) -> Sequence[Any]:
-    """The first so many devices of the topology."""
+    """The first `count` devices of the topology."""
     import jax
     from jax.experimental import topologies
 
@@ -68,7 +68,7 @@ def devices(target: Target, count: int) -> Sequence[Any]:
         return list(jax.devices("tpu")[:count])
     try:
         described = topologies.get_topology_desc(platform="tpu", **target.topology)
-    except Exception as error:  # of the plugin's own kind
+    except Exception as error:  # the plugin raises its own type
         raise JxcError(f"--target {target.name}: libtpu does not describe it: {error}") from error
     return list(described.devices[:count])
 
@@ -94,7 +94,7 @@ def _chips(rest: str, topology: str, device: Device) -> tuple[int, ...]:
 
 
 def _check_extents(rest: str, chips: tuple[int, ...], device: Device) -> None:
-    """Refuse what libtpu refuses in words of its own: a host has 2x2 chips, a pod has an end."""
+    """Refuse what libtpu would refuse: a host has 2x2 chips, and a pod has a largest size."""
     if any(extent > 1 and extent % 2 for extent in chips[:2]):
         raise UsageError(
             f"--target tpu:{rest}: a host of TPU {device.name} has 2x2 chips, so the first two "
@@ -108,7 +108,7 @@ def _check_extents(rest: str, chips: tuple[int, ...], device: Device) -> None:
 
 
 def _environment(device: Device) -> dict[str, str]:
-    """No questions to a metadata server that is not there, and no lock for hardware not used."""
+    """Variables that skip the metadata server, and the lock for hardware that is not used."""
     return {
         "JAX_PLATFORMS": "cpu",
         "TPU_SKIP_MDS_QUERY": "1",
@@ -123,5 +123,5 @@ def _is_installed() -> bool:
 
 
 def is_here() -> bool:
-    """Whether this machine has one."""
+    """Whether this machine has a TPU."""
     return any(Path("/dev").glob("accel[0-9]*")) or any(Path("/dev/vfio").glob("[0-9]*"))

@@ -1,6 +1,6 @@
-"""The process that compiles a module for a target: `python -m jxc.backend.targets.worker FOLDER`.
+"""The process in which `build` compiles: `python -m jxc.backend.targets.worker FOLDER`.
 
-Its environment was set for the target before it began, and nothing of the user's runs in it.
+Its environment is that of the target. No code of the user runs in it, except a pass on HLO.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .build import DUMP, EXECUTABLE, HLO, MODULE, OPTIMISED, REQUEST, RESULT
 
 
 def main(folder: Path) -> None:
-    """Compile what lies in `folder`, and leave there what came of it."""
+    """Compile the module in `folder`, and write the result there."""
     request = json.loads((folder / REQUEST).read_text())
     try:
         result = _compiled(folder, request)
@@ -69,7 +69,7 @@ def _compiled(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _replaced_by(file: Path, module: Any) -> Any:
-    """An optimised module from a file put in the place of this one, for as long as this lasts."""
+    """A context in which XLA generates code from the optimised module in `file`, if it exists."""
     if not file.exists():
         return contextlib.nullcontext()
     from ..artifacts.resume import replaced
@@ -78,7 +78,7 @@ def _replaced_by(file: Path, module: Any) -> Any:
 
 
 def _through(hlo_pass: str | None, module: Any, kind: str, compile_: Callable[[Any], Any]) -> Any:
-    """What `compile_` makes of the module, the user's pass on HLO having run on it, if any."""
+    """The executable of the module, after the user's pass on HLO if there is one."""
     if hlo_pass is None:
         return compile_(module)
     from ...rewrite import PassContext
@@ -96,7 +96,7 @@ def _memory(executable: Any) -> dict[str, int]:
 def _cost(executable: Any) -> dict[str, float] | None:
     try:
         return dict(executable.cost_analysis())
-    except Exception:  # the GPU's compiler has none: UNIMPLEMENTED
+    except Exception:  # UNIMPLEMENTED, by the GPU's compiler
         return None
 
 

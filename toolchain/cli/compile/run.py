@@ -9,7 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
-from ...backend.timing import interleave, ratio
+from ...backend.timing import interleave, show_milliseconds, time_ratio
 from ...check.deviation import compare_calls
 from ...units import show_bytes
 
@@ -80,19 +80,21 @@ def print_bench(
     *,
     quiet: bool,
 ) -> None:
-    """Median milliseconds a call of each program, and the ratio where there are two."""
+    """Milliseconds per call of each program, and the ratio of two, with its interval."""
     calls = {name: _caller(program, args, kwargs) for name, program in programs.items()}
     seconds = interleave(calls, rounds)
     medians = {name: statistics.median(each) for name, each in seconds.items()}
     summary["bench"] = {"rounds": rounds, "median_seconds": medians}
     width = max(8, *(len(name) + 1 for name in medians))
-    lines = [f"{name:{width}}{s * 1e3:.4g} ms a call" for name, s in medians.items()]
+    lines = [f"{name:{width}}{show_milliseconds(s)} a call" for name, s in seconds.items()]
     if len(seconds) == 2:
         plain, ours = seconds.values()
-        summary["bench"]["ratio"] = ratio(plain, ours)
-        lines.append(f"ratio   {ratio(plain, ours):.2f} (above 1: jxc is faster)")
+        found = time_ratio(plain, ours)
+        summary["bench"] |= {"ratio": found.ratio, "interval": [found.low, found.high]}
+        lines.append(f"ratio   {found} (above 1: jxc is faster)")
     if not quiet:
-        click.echo("\n".join([*lines, f"medians of {rounds} interleaved rounds"]))
+        how = f"medians (and quartiles) of {rounds} interleaved rounds"
+        click.echo("\n".join([*lines, how]))
 
 
 def _caller(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
