@@ -103,7 +103,7 @@ def _environment(changes):
 
 def test_show_and_reset(tmp_path):
     file = tmp_path / "rates.json"
-    shown = jxc_calibrate("--show", "--json", JXC_RATES=str(file))
+    shown = jxc_calibrate("--show", "--json", JXC_RATES=None, JXC_CONFIG_DIR=str(tmp_path))
     assert json.loads(shown.stdout)["source"] == ""
     name = next(iter(all_rates()))
     save_rates(file, "cpu", {name: 123.0})
@@ -114,6 +114,16 @@ def test_show_and_reset(tmp_path):
     assert not file.exists()
     assert "not there" in jxc_calibrate("--reset", JXC_RATES=str(file)).stderr
     assert jxc_calibrate("--show", "--reset", JXC_RATES=str(file)).returncode == 2
+
+
+def test_a_rates_file_that_does_not_exist_is_refused_by_name(tmp_path, monkeypatch):
+    monkeypatch.setenv("JXC_RATES", str(tmp_path / "misspelt.json"))
+    with pytest.raises(UsageError, match=r"JXC_RATES=.*misspelt\.json: no such file"):
+        rates_of("cpu")
+    with pytest.raises(UsageError, match=r"misspelt\.json"):
+        jxc.lower(lambda x: x + x, jnp.ones(4)).opt("O2")
+    shown = jxc_calibrate("--show", JXC_RATES=str(tmp_path / "misspelt.json"))
+    assert shown.returncode == 2 and "misspelt.json: no such file" in shown.stderr
 
 
 def test_the_configuration_directory_is_the_platforms(tmp_path):

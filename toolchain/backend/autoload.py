@@ -1,6 +1,7 @@
-"""What JAX imports when it sets up its backends: turns `JXC_PIPELINE=O2` into `jxc.enable("O2")`.
+"""Turns `JXC_PIPELINE=O2` in the environment into `jxc.enable("O2")`.
 
-JAX finds this through the entry-point group `jax_plugins`, in programs that never heard of jxc.
+JAX imports this module through the entry-point group `jax_plugins` when it sets up its backends,
+also in programs that do not import jxc. So it must import nothing if the variable is not set.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import os
 
 
 def initialize() -> None:
-    """Called by JAX once, before the first compilation. Does nothing unless JXC_PIPELINE is set."""
+    """Apply JXC_PIPELINE, if it is set. JAX calls this once, before the first compilation."""
     pipeline = os.environ.get("JXC_PIPELINE")
     if not pipeline:
         return
@@ -19,6 +20,6 @@ def initialize() -> None:
         from .hook import set_process_default
 
         set_process_default(pipeline, strict=os.environ.get("JXC_STRICT", "0") not in ("", "0"))
-    except Exception as error:  # whatever it is, the program is not ours to stop
+    except Exception as error:  # a failure of ours must not end the user's program
         message = f"JXC_PIPELINE={pipeline!r} has no effect: {error}"
         warnings.warn(message, stacklevel=2)

@@ -84,12 +84,17 @@ def config_directory() -> Path:
 
 
 def rates_of(target: str) -> Rates:
-    """The figures of a target: what was measured here, shipped figures for the rest.
+    """The rates of a target: those measured on this machine, and shipped ones for the rest.
 
     Raises:
-        UsageError: the file of measured figures is not one.
+        UsageError: JXC_RATES names a file that does not exist, or the file is not a rates file.
     """
     file = rates_file()
+    if file is not None and os.environ.get("JXC_RATES") and not file.is_file():
+        raise UsageError(
+            f"JXC_RATES={file}: no such file. Expected one that `jxc calibrate` wrote, or "
+            "JXC_RATES=shipped; unset it to use the user's own settings"
+        )
     return _read(target, file) if file is not None else Rates(target)
 
 
