@@ -99,18 +99,20 @@ _HOME = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name == "Facts":
-        from .rewrite import PassContext
-        from .rewrite.former_names import warn_renamed
+if not TYPE_CHECKING:  # so that type checkers report names that do not exist
 
-        warn_renamed("jxc.Facts", "jxc.PassContext")
-        return PassContext
-    if name not in _HOME:
-        raise AttributeError(f"module 'jxc' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
-    globals()[name] = value
-    return value
+    def __getattr__(name: str) -> Any:
+        if name == "Facts":
+            from .rewrite import PassContext
+            from .rewrite.former_names import warn_renamed
+
+            warn_renamed("jxc.Facts", "jxc.PassContext")
+            return PassContext
+        if name not in _HOME:
+            raise AttributeError(f"module 'jxc' has no attribute {name!r}")
+        value = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

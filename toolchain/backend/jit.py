@@ -18,6 +18,8 @@ Rest = ParamSpec("Rest")
 R = TypeVar("R", covariant=True)
 Self_ = TypeVar("Self_")
 
+_private.hide_from_tracebacks(__file__)
+
 _is_outermost_trace = _private.is_outermost_trace
 
 
