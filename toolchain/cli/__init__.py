@@ -5,12 +5,14 @@ from __future__ import annotations
 import errno
 import importlib
 import os
+import re
+import shlex
 import sys
 import traceback
 
 import click
 
-from ..errors import JxcError
+from ..errors import JxcError, UsageError
 
 _VERBS = {
     "lower": "Trace a Python function and print it as a module.",
@@ -69,6 +71,39 @@ def cli() -> None:
     \b
     jxc lower f.py:step 'f32[8,128]' | jxc opt -O2 | jxc compile --run
     """
+
+
+class ModuleCommand(click.Command):
+    """A verb that takes modules; if it is given a function, the error says how to lower it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the command line as click does.
+
+        Raises:
+            UsageError: a function is given in place of a module.
+        """
+        values, rest, _ = self.make_parser(ctx).parse_args(args=list(args))
+        given = [values.get(each.name) for each in self.params if isinstance(each, click.Argument)]
+        words = [each for each in (*given, *rest) if isinstance(each, str)]
+        if words and _FUNCTION.fullmatch(words[0]) and not os.path.exists(words[0]):
+            raise UsageError(_lower_first(str(ctx.info_name), words, args))
+        return super().parse_args(ctx, args)
+
+
+_FUNCTION = re.compile(r"[^:]+\.py:[\w.]+|[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+
+
+def _lower_first(verb: str, words: list[str], args: list[str]) -> str:
+    """The error for a function in place of a module, with the user's own words in the remedy."""
+    options = list(args)
+    for word in words:
+        options.remove(word)
+    specs = shlex.join(words[1:]) or "SPEC..."
+    rest = shlex.join([*(options or ["-O2"] * (verb == "opt")), "-"])
+    return (
+        f"{words[0]} is a function, and `jxc {verb}` takes a module: lower it first\n"
+        f"  jxc lower {shlex.quote(words[0])} {specs} | jxc {verb} {rest}"
+    )
 
 
 def report(error: JxcError) -> None:

@@ -17,7 +17,7 @@ import click
 
 from ..errors import UsageError
 from ..files import input_name, read_input, write_output
-from .opt import ModuleCommand
+from . import ModuleCommand
 from .process import ChildStage, in_child, leave
 
 _SECONDS_BETWEEN_LINES = 10.0  # of progress, where it does not go to a terminal

@@ -13,7 +13,8 @@ import click
 
 from ..errors import UsageError
 from ..files import input_name, read_input, write_output
-from .opt import ModuleCommand, chosen_pipeline, pass_context_of, pipeline_options
+from . import ModuleCommand
+from .opt import chosen_pipeline, pass_context_of, pipeline_options
 from .verify_conformance import run_conformance
 from .verify_reduce import as_object, check_reduce_options, counterexample, reduce_options
 from .verify_xla import run_xla_bisect
