@@ -18,6 +18,7 @@ import jxc
 from jxc.source import JxcWarning
 from jxc.tools.explain.recorder import listening
 from jxc.tools.explain.recording import Recording
+from jxc.units import show_bytes
 
 X = np.ones(4, np.float32)
 
@@ -173,6 +174,20 @@ def test_passes_have_seconds_and_texts():
     assert "sin" in str(texts.jaxpr) and "@main" in texts.stablehlo and "loc(" in texts.stablehlo
     assert texts.passes and all("@main" in text for _, text in texts.passes)
     assert texts.hlo.startswith("HloModule") and "metadata" in texts.hlo
+
+
+def test_compilation_has_the_flops_and_the_peak_memory_of_the_report():
+    def program(x):
+        return jnp.tanh(x @ x).sum() * 3
+
+    square = np.ones((64, 64), np.float32)
+    with jxc.explain() as log:
+        jax.jit(program)(square)
+    found = jxc.report(jxc.lower(program, square), "cpu", pipeline="O0").optimised
+    [compilation] = log.compilations
+    assert compilation.flops == found.totals.flops > 2 * 64**3
+    assert compilation.peak_bytes == found.memory.peak
+    assert f"{show_bytes(compilation.peak_bytes)}" in str(log)
 
 
 def test_texts_are_not_kept_by_default():

@@ -145,30 +145,21 @@ def serialised(executable: Any) -> bytes | None:
         return None
 
 
-def flops_of(executable: Any) -> float | None:
-    """The flops of jaxlib's executable by XLA's count; None if it has none."""
-    try:
-        costs = executable.cost_analysis()
-    except Exception:  # each compiler raises its own type
-        return None
-    if isinstance(costs, (list, tuple)):
-        costs = costs[0] if costs else {}
-    return (costs or {}).get("flops")
+def memory_of(executable: Any) -> dict[str, int] | None:
+    """XLA's sizes for jaxlib's executable in bytes, by name; None if it has none.
 
-
-def memory_of(executable: Any) -> tuple[int | None, int | None]:
-    """The memory of jaxlib's executable in bytes, and that of its temporaries; None if unknown.
-
-    The first is arguments, results and temporaries, with aliased memory counted once. (XLA's own
-    peak omits the temporaries on CPU.)
+    The names are "arguments", "outputs", "temporaries" and "aliases".
     """
     try:
         stats = executable.get_compiled_memory_stats()
-    except Exception:  # each compiler raises its own type
-        return None, None
-    temporaries = stats.temp_size_in_bytes
-    total = stats.argument_size_in_bytes + stats.output_size_in_bytes + temporaries
-    return total - stats.alias_size_in_bytes or None, temporaries
+    except Exception:  # each compiler has exceptions of its own
+        return None
+    return {
+        "arguments": stats.argument_size_in_bytes,
+        "outputs": stats.output_size_in_bytes,
+        "temporaries": stats.temp_size_in_bytes,
+        "aliases": stats.alias_size_in_bytes,
+    }
 
 
 def hlo_text(executable: Any, whole_constants: bool = False) -> str:

@@ -103,5 +103,5 @@ def _measured_program(each: Compilation) -> Program:
         peak_bytes=each.peak_bytes,
         temporary_bytes=each.temporary_bytes,
         stablehlo=texts.stablehlo if texts else "",
-        hlo=texts.hlo if texts else "",
+        hlo=each.hlo,
     )

@@ -15,7 +15,7 @@ from .groups import CompilationRow, RecompilationGroup, groups_of, rows_of
 from .reasons import reason_for
 from .recorder import listening
 from .recording import Compilation, Recording
-from .tracing import SideEffect, TraceFailure, watching_prints
+from .tracing import FailedTrace, SideEffect, watching_prints
 
 _MAX_EARLIER_CALLS = 32  # of a function that a call is compared with: the latest
 _MAX_LISTED = 10  # programs in an error message
@@ -74,7 +74,7 @@ class ExplainLog:
         return list(self._recording.effects.found.values())
 
     @property
-    def failures(self) -> list[TraceFailure]:
+    def failures(self) -> list[FailedTrace]:
         """Traces that ended in an error about a traced value."""
         return list(self._recording.failures)
 

@@ -8,26 +8,32 @@ was; JAX gives both the same source.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from ...backend import _private
 from ...backend.log import text_to_read
+from ...errors import JxcError
+from ...hlo import parse_hlo
+from ...hlo.work import executed, totals_of
 from ...source import SourceLine, owner_of
 from ..page import ProgramTexts
+from ..report.memory import peak_bytes
 from .calls import JitCall, call_of, derived_call, lowered_call, static_values
 from .functions import JitFunction, describe_function, is_users, name_of, unwrapped
 from .recorder import CompileEvent, LoweringEvent, TraceEvent
 from .tracing import (
+    FailedTrace,
     SideEffect,
     SideEffects,
-    TraceFailure,
     WatchedVariable,
     changes,
     failure_of,
@@ -52,12 +58,12 @@ class Compilation:
         started: seconds since recording began.
         seconds: by stage, in order: "trace", "lower", "passes", "compile" or "load".
         ops: StableHLO ops as JAX lowered it; None if it was not lowered.
-        flops: of one run; None if unknown.
         peak_bytes: memory of the executable: arguments, results and temporaries; None if unknown.
         temporary_bytes: the part that is neither argument nor result; None if unknown.
         cache_key: of JAX's persistent cache; empty if that is off.
         from_cache: whether the executable came from the persistent cache.
         reason: why the function was compiled again; None for the first time.
+        hlo: the optimized HLO, large constants elided; empty if it was not compiled.
         texts: the program at each stage; None if texts are not kept.
         is_eager: whether it is a single JAX operation, called outside of any jit.
         thread: the name of the thread.
@@ -72,12 +78,12 @@ class Compilation:
     started: float = 0.0
     seconds: dict[str, float] = field(default_factory=dict)
     ops: int | None = None
-    flops: float | None = None
     peak_bytes: int | None = None
     temporary_bytes: int | None = None
     cache_key: str = ""
     from_cache: bool = False
     reason: Reason | None = None
+    hlo: str = field(default="", repr=False)
     texts: ProgramTexts | None = None
     is_eager: bool = False
     thread: str = ""
@@ -92,6 +98,14 @@ class Compilation:
         """Seconds in all stages."""
         return sum(self.seconds.values())
 
+    @cached_property
+    def flops(self) -> float | None:
+        """Of one run, counted in the optimized HLO as `jxc report` does; None if unknown."""
+        try:
+            return totals_of(executed(parse_hlo(self.hlo))).flops if self.hlo else None
+        except JxcError:  # HLO that jxc cannot parse
+            return None
+
     def __repr__(self) -> str:
         arguments = ", ".join(f"{name}: {type_}" for name, type_ in self.arguments.items())
         where = f" at {self.called}" if self.called else ""
@@ -99,7 +113,7 @@ class Compilation:
 
     def as_json(self) -> dict[str, Any]:
         """Everything but the texts."""
-        omitted = ("texts", "is_eager")
+        omitted = ("texts", "hlo", "is_eager")
         fields = {name: value for name, value in vars(self).items() if name not in omitted}
         return fields | {
             "defined": str(self.defined) if self.defined else None,
@@ -107,6 +121,7 @@ class Compilation:
             "arguments": dict(self.arguments),
             "static": dict(self.static),
             "seconds": dict(self.seconds),
+            "flops": self.flops,
             "reason": asdict(self.reason) if self.reason else None,
             "eager": self.is_eager,
         }
@@ -158,7 +173,7 @@ class Recording:
         self.compilations: list[Compilation] = []
         self.calls: dict[int, JitCall] = {}
         self.effects = SideEffects()
-        self.failures: list[TraceFailure] = []
+        self.failures: list[FailedTrace] = []
         self.hits: Counter[str] = Counter()
         self._start = perf_counter()
         self._lock = threading.RLock()
@@ -331,16 +346,18 @@ class Recording:
             compilation.seconds["passes"] = event.passes.seconds
         compilation.seconds["load" if event.is_loaded else "compile"] = event.seconds
         compilation.cache_key, compilation.from_cache = event.key, event.is_loaded
-        compilation.flops = _private.flops_of(event.executable)
-        held, temporaries = _private.memory_of(event.executable)
-        compilation.peak_bytes, compilation.temporary_bytes = held, temporaries
+        with contextlib.suppress(Exception):  # a backend without HLO
+            compilation.hlo = _private.hlo_text(event.executable)
+        if (sizes := _private.memory_of(event.executable)) is not None:
+            compilation.peak_bytes = peak_bytes(**sizes) or None
+            compilation.temporary_bytes = sizes["temporaries"]
         if self.keep_texts:
             known = compilation.texts or ProgramTexts()
             compilation.texts = replace(
                 known,
                 stablehlo=known.stablehlo or text_to_read(event.module),
                 passes=tuple(event.passes.texts) if event.passes else (),
-                hlo=_private.hlo_text(event.executable),
+                hlo=compilation.hlo,
             )
 
     def _program_without_lowering(

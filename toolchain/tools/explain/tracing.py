@@ -295,7 +295,7 @@ _TYPE_ERRORS = (  # parts of JAX's other messages about traced values
 
 
 @dataclass(frozen=True)
-class TraceFailure:
+class FailedTrace:
     """A trace that ended in an error about a traced value.
 
     Attributes:
@@ -319,7 +319,7 @@ def failure_of(
     function: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-) -> TraceFailure | None:
+) -> FailedTrace | None:
     """Explain an error that tracing raised; None if it is not about a traced value."""
     is_known = isinstance(error, _ERRORS) or (
         isinstance(error, TypeError) and any(text in str(error) for text in _TYPE_ERRORS)
@@ -328,7 +328,7 @@ def failure_of(
         return None
     call = diagnose.TracedCall(function, function, args, kwargs)
     line, (sentence, advice) = diagnose.problem(error, call)
-    return TraceFailure(call.name, line, sentence, " ".join(map(_for_scripts, advice)))
+    return FailedTrace(call.name, line, sentence, " ".join(map(_for_scripts, advice)))
 
 
 def _for_scripts(advice: str) -> str:
