@@ -10,6 +10,7 @@ import pytest
 
 import jxc
 from jxc.backend.targets import find_target
+from jxc.errors import UsageError
 from jxc.tools.report.report import Compiled, Refused
 
 SQUARE = jax.ShapeDtypeStruct((256, 256), jnp.float32)
@@ -78,3 +79,25 @@ def test_what_is_refused_says_why():
     assert isinstance(found.optimised, Refused)
     assert "xla_no_such" in found.optimised.message and found.fit is None
     assert found.as_json()["after"]["refused"]
+
+
+def test_report_takes_a_function_with_its_arguments():
+    found = jxc.report(wave, *["f32[64,64]"] * 3, target="cpu", pipeline="O0", with_plain=False)
+    assert found.optimised.totals.flops == 12 * 64 * 64
+
+
+def test_report_refuses_what_is_no_program():
+    with pytest.raises(UsageError, match="expected a function with its arguments"):
+        jxc.report(3)
+    low = jxc.lower(wave, SQUARE, SQUARE, SQUARE)
+    with pytest.raises(UsageError, match="a lowered program has its arguments"):
+        jxc.report(low, SQUARE, SQUARE, SQUARE, target="cpu")
+
+
+def test_report_repr_is_one_line_and_print_gives_the_tables(of_wave):
+    assert repr(of_wave).startswith(
+        "Report(Compiled(cpu: 1 kernel, 786.4K flops, 1 MiB at the peak"
+    )
+    assert "\n" not in repr(of_wave) and "\n" not in repr(of_wave.optimised)
+    assert "memory at peak" in str(of_wave) and "kernels, by time (roofline)" in str(of_wave)
+    assert of_wave._repr_html_().startswith("<pre>")

@@ -18,7 +18,8 @@ import jax
 from ..errors import UsageError
 from ..tools.explain.log import explain, wrong_count
 from ..tools.explain.recording import Compilation
-from .budgets import BudgetExceeded, Limits, Program, exceeded
+from ..tools.report.budgets import Budgets
+from .budgets import BudgetExceeded, CompiledProgram, exceeded
 
 
 class MarkedTest:
@@ -41,7 +42,7 @@ class MarkedTest:
         self._eager = given.pop("eager", False)
         self._exactly = given.pop("compiles", None)
         self._at_most = given.pop("max_compiles", None)
-        self._limits = Limits.parse(given, others=("compiles", "max_compiles", "eager"))
+        self._budgets = Budgets.parse(given, others=("compiles", "max_compiles", "eager"))
         if not given and self._exactly is None and self._at_most is None:
             raise UsageError("the marker has no budget: give one, such as compiles=1")
         self._explain = explain(keep_texts=bool(given))
@@ -71,7 +72,7 @@ class MarkedTest:
         if not self._compiled and self._exactly != 0:
             problems = [_NOTHING_COMPILED]
         for each in self._compiled:
-            problems += exceeded(self._limits, _measured_program(each))
+            problems += exceeded(self._budgets, _measured_program(each))
         if problems:
             raise BudgetExceeded("\n".join(problems))
 
@@ -94,10 +95,10 @@ _NOTHING_COMPILED = (
 )
 
 
-def _measured_program(each: Compilation) -> Program:
+def _measured_program(each: Compilation) -> CompiledProgram:
     texts = each.texts
     where = f" (called at {each.called})" if each.called else ""
-    return Program(
+    return CompiledProgram(
         f"{each.function}{where}",
         ops=each.ops,
         peak_bytes=each.peak_bytes,

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import click
+
 from ...errors import JxcError
 from ...files import write_json
-from ...tools.report.budgets import Budgets, Finding, check, check_program
+from ...tools.report.budgets import Budgets, Measured, Violation, check
 from ...tools.report.report import Compiled, Refused, Report, report
 from .host import xla_options
 from .job import Job
@@ -33,9 +35,9 @@ def judge(job: Job, targets: list[Any], flags: dict[str, Any]) -> None:
     if flags["as_json"]:
         _write_json(job, reports, findings, missing, flags["output"])
     else:
-        from ...tools.report.table import print_reports
+        from ...tools.report.table import as_text
 
-        print_reports(reports, findings, whole=flags["report"])
+        click.echo(as_text(reports, findings, whole=flags["report"]))
     _raise_missing(missing)
     if any(findings.values()):
         sys.exit(1)
@@ -56,8 +58,8 @@ def _report_or_why_not(
 def _report(job: Job, target: Any, budgets: Budgets, flags: dict[str, Any], tell: Any) -> Report:
     return report(
         job.plain,
-        target,
-        job.pipeline,
+        target=target,
+        pipeline=job.pipeline,
         assume=job.assume,
         with_plain=flags["report"] or budgets.forbids_types,
         xla_options=xla_options(flags["xla_option"]),
@@ -72,24 +74,20 @@ def read_budgets(flags: dict[str, Any]) -> Budgets:
     Raises:
         UsageError: one of them cannot be understood.
     """
-    return Budgets.parse(
-        max_memory=flags["max_memory"],
-        max_flops=flags["max_flops"],
-        max_compile_seconds=flags["max_compile_seconds"],
-        forbid=flags["forbid"],
-    )
+    names = ("max_memory", "max_flops", "max_compile_seconds", "forbid")
+    return Budgets.parse({name: flags[name] for name in names})
 
 
-def _findings(found: Report, budgets: Budgets) -> list[Finding]:
+def _findings(found: Report, budgets: Budgets) -> list[Violation]:
     """What is wrong with a program on a target: it does not fit, or exceeds a budget."""
-    wrong = check_program(budgets, found.program) if found.program else []
+    wrong = []
     if isinstance(found.optimised, Compiled):
         plain = found.plain if isinstance(found.plain, Compiled) else None
-        wrong += check(budgets, found.optimised, plain)
+        wrong = check(budgets, Measured.of(found.optimised, plain, found.program))
     if found.fit is None and not isinstance(found.optimised, Compiled):
-        wrong.append(Finding("compile", f"it is not compiled: {found.optimised.message}"))
+        wrong.append(Violation("compile", f"it is not compiled: {found.optimised.message}"))
     elif found.fit is not None and found.fit.fits is False:
-        wrong.append(Finding("memory", str(found.fit)))
+        wrong.append(Violation("memory", str(found.fit)))
     return wrong
 
 
@@ -103,7 +101,7 @@ def _raise_missing(missing: list[Any]) -> None:
 def _write_json(
     job: Job,
     reports: list[Report],
-    findings: dict[str, list[Finding]],
+    findings: dict[str, list[Violation]],
     missing: list[Any],
     output: str,
 ) -> None:

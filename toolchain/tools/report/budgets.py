@@ -1,14 +1,21 @@
-"""Budgets for a compiled program, and what exceeds them."""
+"""Budgets of one program, and what exceeds them.
+
+One `Budgets` and one `check` serve `jxc report` and `jxc compile`, the pytest marker, and
+`jxc.testing.check_budget`. A `Measured` holds what they know of the program: its optimized HLO, its
+StableHLO, and the compiler's numbers, any of which may be missing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from jaxlib.mlir import ir
 
-from ...errors import UsageError
+from ...errors import UsageError, did_you_mean
 from ...hlo import Instruction, Module, SourceLine
 from ...hlo.work import flops_of, is_free, is_library, stablehlo_name
 from ...ir import walk
@@ -16,25 +23,32 @@ from ...ir.locations import frames_of
 from ...source import innermost_user_line
 from ...units import parse_bytes, parse_count, show_bytes, show_count
 from .collectives import kind_of
-from .forbidden import COLLECTIVES, ELEMENT_TYPES, is_op, parse_words
+from .forbidden import COLLECTIVES, ELEMENT_TYPES, is_op, mlir_type, parse_words
 
 if TYPE_CHECKING:
+    from .memory import Buffer
     from .report import Compiled
 
 
 @dataclass(frozen=True)
 class Budgets:
-    """What a program may take on each device; None for as much as it likes.
+    """What one program may take on each device; None for no limit.
 
     Attributes:
-        max_memory: bytes at the peak, see `Memory.peak`.
-        max_flops: of one run.
+        max_memory: bytes at the peak, see `peak_bytes`.
+        max_temporaries: bytes that are neither arguments nor results.
+        max_flops: of one run; an exponential or a sine counts as ten.
+        max_ops: StableHLO ops.
+        max_collectives: in the optimized HLO, as often as they run.
         max_compile_seconds: of the target's compiler.
-        forbid: what must not be in the optimised HLO, see `parse`.
+        forbid: what must not occur, see `parse`.
     """
 
     max_memory: int | None = None
+    max_temporaries: int | None = None
     max_flops: float | None = None
+    max_ops: int | None = None
+    max_collectives: int | None = None
     max_compile_seconds: float | None = None
     forbid: tuple[str, ...] = ()
 
@@ -44,48 +58,73 @@ class Budgets:
         return any(word in ELEMENT_TYPES for word in self.forbid)
 
     @classmethod
-    def parse(
-        cls,
-        max_memory: str | None = None,
-        max_flops: str | None = None,
-        max_compile_seconds: float | None = None,
-        forbid: str | None = None,
-    ) -> Budgets:
-        """Budgets as the command line has them.
+    def parse(cls, given: Mapping[str, Any], others: Sequence[str] = ()) -> Budgets:
+        """Budgets by name, as a test or a command line has them.
 
         Args:
-            max_memory: such as "12GiB".
-            max_flops: such as "2e12" or "3T".
-            max_compile_seconds: more than zero.
-            forbid: opcodes, element types, `collectives`, and ops of the program such as
-                "stablehlo.sort", with commas between them. A collective is meant whether it runs
-                asynchronously or not, and an opcode also inside fusions and where a compiler calls
-                a library for it; a product of matrices is `dot` though a TPU convolves.
-                `custom-call` does not mean those that only name memory.
+            given: sizes such as 1024 or "12GiB", counts such as 2e12 or "2T", and for `forbid` a
+                tuple or a text of words separated by commas. A word is an HLO opcode, an element
+                type, `collectives`, or an op of the program such as "stablehlo.sort". An opcode
+                also counts inside fusions, as an asynchronous pair, and where the compiler calls a
+                library for it; a product of matrices is `dot` even where a TPU convolves.
+                `custom-call` leaves out calls that only name memory. None is no budget.
+            others: names that the caller knows besides, for the message.
 
         Raises:
-            UsageError: one of them cannot be understood.
+            UsageError: there is no such budget, or its value cannot be parsed.
         """
-        if max_compile_seconds is not None and max_compile_seconds <= 0:
-            raise UsageError(f"expected more than 0 seconds, found {max_compile_seconds:g}")
-        return cls(
-            None if max_memory is None else parse_bytes(max_memory),
-            None if max_flops is None else parse_count(max_flops),
-            max_compile_seconds,
-            parse_words(forbid),
-        )
+        known = [each.name for each in fields(cls)]
+        for name in given:
+            if name not in known:
+                all_names = [*others, *known]
+                raise UsageError(
+                    f"there is no budget {name!r}: expected {', '.join(all_names)}."
+                    f"{did_you_mean(name, all_names)}"
+                )
+        values = {name: value for name, value in given.items() if value is not None}
+        return cls(**{name: _PARSERS.get(name, _count)(value) for name, value in values.items()})
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise UsageError(f"expected a count, such as 3; found {value!r}")
+    return value
+
+
+def _amount(parse: Callable[[str], float]) -> Callable[[Any], Any]:
+    return lambda value: parse(value) if isinstance(value, str) else value
+
+
+def _seconds(value: Any) -> float:
+    if value <= 0:
+        raise UsageError(f"expected more than 0 seconds, found {value:g}")
+    return float(value)
+
+
+def _words(value: Any) -> tuple[str, ...]:
+    return parse_words(value if isinstance(value, str) else ",".join(value))
+
+
+_PARSERS: Mapping[str, Callable[[Any], Any]] = {
+    "max_memory": _amount(parse_bytes),
+    "max_temporaries": _amount(parse_bytes),
+    "max_flops": _amount(parse_count),
+    "max_compile_seconds": _seconds,
+    "forbid": _words,
+}
 
 
 @dataclass(frozen=True)
-class Finding:
-    """Something that is not as it should be.
+class Violation:
+    """A budget that a program exceeds, or another reason why it is not accepted.
 
     Attributes:
-        kind: "memory", "flops", "compile-seconds", "forbid"; "compile" where there is no program.
-        message: a sentence with what was found, what was allowed, and where.
-        found: as a number: bytes, flops, seconds, or how many.
-        allowed: the most that it may be.
-        place: the line of Python that takes the most.
+        kind: "memory", "temporaries", "flops", "ops", "collectives", "compile-seconds", "forbid";
+            "compile" where it could not be compiled.
+        message: a sentence with the limit, the value, and the line with the largest part.
+        found: the value: bytes, flops, seconds, or a count.
+        allowed: the limit.
+        place: the line of Python with the largest part.
     """
 
     kind: str
@@ -98,7 +137,7 @@ class Finding:
         return self.message
 
     def as_json(self) -> dict[str, Any]:
-        """The same, the line as file and number."""
+        """As an object for `--json`."""
         return {
             "kind": self.kind,
             "message": self.message,
@@ -109,49 +148,185 @@ class Finding:
         }
 
 
-def check(budgets: Budgets, compiled: Compiled, plain: Compiled | None = None) -> list[Finding]:
-    """Every budget that a compiled program exceeds.
+@dataclass(frozen=True)
+class Measured:
+    """What is known of a program when its budgets are checked.
 
-    Args:
-        budgets: what it may take.
-        compiled: the program after our passes.
-        plain: without them, which element types are looked for in: a pass of ours may compute a
-            sine in f64 where that is faster, and that is not what the user forbids.
+    Attributes:
+        compiled: its optimized HLO and what is read from that.
+        ops: of its StableHLO.
+        peak_bytes, temporary_bytes: its memory; None where the compiler does not report it.
+        compile_seconds: None where it was not compiled for this check.
+        stablehlo: the program before any pass, as a module or as text; None where it is not kept.
+        plain: compiled without our passes, for element types: a pass may use f64 on purpose.
     """
-    found = [_memory(budgets, compiled), _flops(budgets, compiled), _seconds(budgets, compiled)]
-    own = (plain or compiled).module
-    forbidden = (
-        _forbidden(word, own if word in ELEMENT_TYPES else compiled.module)
-        for word in budgets.forbid
-        if not is_op(word)
+
+    compiled: Compiled
+    ops: int | None = None
+    peak_bytes: int | None = None
+    temporary_bytes: int | None = None
+    compile_seconds: float | None = None
+    stablehlo: ir.Module | str | None = None
+    plain: Compiled | None = None
+
+    @classmethod
+    def of(
+        cls, compiled: Compiled, plain: Compiled | None = None, program: ir.Module | None = None
+    ) -> Measured:
+        """A program that was compiled for this check, with all its measurements."""
+        memory = compiled.memory
+        return cls(
+            compiled,
+            compiled.ops,
+            memory.peak,
+            memory.temporaries,
+            compiled.build.seconds,
+            program,
+            plain,
+        )
+
+    @property
+    def buffers(self) -> Sequence[Buffer]:
+        """What is live at the peak; empty where it is not known."""
+        return self.compiled.memory.buffers if self.compile_seconds is not None else ()
+
+    @cached_property
+    def text(self) -> str:
+        """The StableHLO as text; empty where it is not kept."""
+        return self.stablehlo if isinstance(self.stablehlo, str) else ""
+
+
+def check(budgets: Budgets, program: Measured) -> list[Violation]:
+    """Every budget that a program exceeds, and every one that cannot be checked."""
+    return [*_exceeded(budgets, program), *_occurrences(budgets, program)]
+
+
+_Limit = tuple[str, float | None, Callable[[], float | None], str, Callable[..., str]]
+"""Kind, limit, measurement, unit, and how an amount is printed."""
+
+
+def _exceeded(budgets: Budgets, program: Measured) -> Iterator[Violation]:
+    """The limits on amounts. What is not needed is not computed."""
+    rows: Sequence[
+        tuple[str, float | None, Callable[[], float | None], str, Callable[..., str]]
+    ] = (
+        ("memory", budgets.max_memory, lambda: program.peak_bytes, "of peak memory", show_bytes),
+        (
+            "temporaries",
+            budgets.max_temporaries,
+            lambda: program.temporary_bytes,
+            "of temporaries",
+            show_bytes,
+        ),
+        ("ops", budgets.max_ops, lambda: program.ops, "StableHLO ops", str),
+        ("flops", budgets.max_flops, lambda: program.compiled.totals.flops, "flops", show_count),
+        (
+            "collectives",
+            budgets.max_collectives,
+            lambda: sum(each.times for each in program.compiled.collectives),
+            "collectives",
+            "{:g}".format,
+        ),
+        (
+            "compile-seconds",
+            budgets.max_compile_seconds,
+            lambda: program.compile_seconds,
+            "seconds to compile",
+            "{:.3g}".format,
+        ),
     )
-    return [each for each in (*found, *forbidden) if each is not None]
+    for kind, allowed, measure, unit, show in rows:
+        if allowed is None:
+            continue
+        found = measure()
+        if found is None:
+            what = unit.removeprefix("of ")
+            yield Violation(kind, f"{what}: not available, so the budget cannot be checked")
+        elif found > allowed:
+            detail, place = _DETAILS.get(kind, _no_detail)(program)
+            message = f"expected at most {show(allowed)} {unit}, found {show(found)}{detail}"
+            yield Violation(kind, message, found, allowed, place)
 
 
-def check_program(budgets: Budgets, program: ir.Module) -> list[Finding]:
-    """Every op of a program that is forbidden by its name in StableHLO.
-
-    Args:
-        budgets: what it may take.
-        program: the module before any pass: what the user wrote, not what a pass made of it.
-    """
-    wanted = [word for word in budgets.forbid if is_op(word)]
-    found: dict[str, list[ir.OpView]] = {word: [] for word in wanted}
-    for op in walk(program.operation) if wanted else ():
-        if (name := op.operation.name) in found:
-            found[name].append(op)
-    return [_of_program(word, ops) for word, ops in found.items() if ops]
+_Detail = tuple[str, SourceLine | None]
 
 
-def _of_program(word: str, ops: list[ir.OpView]) -> Finding:
-    place = next(filter(None, map(_place_in_program, ops)), None)
-    said = f"has {word} {len(ops)} times in the program, allowed is none"
-    said += f"; the first at {place}" if place else ""
-    return Finding("forbid", said, len(ops), 0, place)
+def _no_detail(_: Measured) -> _Detail:
+    return "", None
 
 
-def _place_in_program(op: ir.OpView) -> SourceLine | None:
-    """The line of an op; of a call of its function where JAX has left no line in there."""
+def _largest_buffers(program: Measured) -> _Detail:
+    """The largest buffer, and the largest that has a line."""
+    placed = next((each for each in program.buffers if each.place), None)
+    largest = dict.fromkeys(filter(None, (*program.buffers[:1], placed)))
+    detail = f"; the largest: {', '.join(map(str, largest))}" if largest else ""
+    return detail, placed.place if placed else None
+
+
+def _costliest_kernel(program: Measured) -> _Detail:
+    costs = [
+        (flops_of(run.instruction).total * run.times, run) for run in program.compiled.executed
+    ]
+    most, run = max(costs, key=lambda each: each[0])
+    return f"; {show_count(most)} of them {_where(run.instruction)}", run.instruction.place
+
+
+def _largest_collectives(program: Measured) -> _Detail:
+    found = program.compiled.collectives
+    named = ", ".join(f"{each.kind} at {each.place or each.op_name}" for each in found[:3])
+    return f": {named}", found[0].place
+
+
+_DETAILS: Mapping[str, Callable[[Measured], _Detail]] = {
+    "memory": _largest_buffers,
+    "flops": _costliest_kernel,
+    "collectives": _largest_collectives,
+}
+
+
+# -- forbidden words ------------------------------------------------------------------------------
+
+
+def _occurrences(budgets: Budgets, program: Measured) -> Iterator[Violation]:
+    """The forbidden words that occur, each where its kind is looked for."""
+    for word in budgets.forbid:
+        if is_op(word):
+            yield from _in_stablehlo(word, program)
+        elif word not in ELEMENT_TYPES:
+            yield from _in_hlo(word, program.compiled.module)
+        elif program.text:
+            count = len(
+                re.findall(rf"(?:tensor<|[\d?]x){re.escape(mlir_type(word))}[>,]", program.text)
+            )
+            placed = list(_in_hlo(word, program.compiled.module)) if count else []
+            yield from placed[:1] or ([_forbidden(word, count)] if count else [])
+        else:
+            yield from _in_hlo(word, (program.plain or program.compiled).module)
+
+
+def _forbidden(
+    word: str, count: int, detail: str = "", place: SourceLine | None = None
+) -> Violation:
+    times = "once" if count == 1 else f"{count} times"
+    return Violation("forbid", f"forbidden {word} occurs {times}{detail}", count, 0, place)
+
+
+def _in_stablehlo(word: str, program: Measured) -> Iterator[Violation]:
+    """The ops of that name, as the user wrote them: not what a pass made."""
+    if isinstance(program.stablehlo, ir.Module):
+        ops = [op for op in walk(program.stablehlo.operation) if op.operation.name == word]
+        place = next(filter(None, map(_line_of_op, ops)), None)
+        count = len(ops)
+    else:
+        place = None
+        count = len(re.findall(rf"(?<![\w.]){re.escape(word)}(?![\w.])", program.text))
+    if count:
+        first = f"; the first at {place}" if place else ""
+        yield _forbidden(word, count, f" in the program{first}", place)
+
+
+def _line_of_op(op: ir.OpView) -> SourceLine | None:
+    """The line of an op; of a call of its function where the op itself has none."""
     place = innermost_user_line(SourceLine(*frame) for frame in reversed(frames_of(op.location)))
     outer = op.operation.parent
     while place is None and outer is not None and outer.name != "func.func":
@@ -161,62 +336,25 @@ def _place_in_program(op: ir.OpView) -> SourceLine | None:
     name = ir.StringAttr(outer.attributes["sym_name"]).value
     calls = (each for each in walk(outer.parent) if each.operation.name == "func.call")
     own = (call for call in calls if ir.FlatSymbolRefAttr(call.attributes["callee"]).value == name)
-    return next(filter(None, map(_place_in_program, own)), None)
+    return next(filter(None, map(_line_of_op, own)), None)
 
 
-def _memory(budgets: Budgets, compiled: Compiled) -> Finding | None:
-    allowed = budgets.max_memory
-    if allowed is None or compiled.memory.peak <= allowed:
-        return None
-    memory = compiled.memory
-    said = f"needs {show_bytes(memory.peak)} of memory, allowed are {show_bytes(allowed)}"
-    placed = next((each for each in memory.buffers if each.place), None)
-    largest = dict.fromkeys(filter(None, (*memory.buffers[:1], placed)))
-    if largest:
-        said += f"; the largest: {', '.join(map(str, largest))}"
-    return Finding("memory", said, memory.peak, allowed, placed.place if placed else None)
-
-
-def _flops(budgets: Budgets, compiled: Compiled) -> Finding | None:
-    allowed = budgets.max_flops
-    if allowed is None or compiled.totals.flops <= allowed:
-        return None
-    totals = compiled.totals
-    costs = [(flops_of(run.instruction).total * run.times, run) for run in compiled.executed]
-    most, run = max(costs, key=lambda each: each[0])
-    said = (
-        f"takes {show_count(totals.flops)} flops, allowed are {show_count(allowed)}; "
-        f"{show_count(most)} of them {_where(run.instruction)}"
-    )
-    return Finding("flops", said, totals.flops, allowed, run.instruction.place)
-
-
-def _seconds(budgets: Budgets, compiled: Compiled) -> Finding | None:
-    allowed, found = budgets.max_compile_seconds, compiled.build.seconds
-    if allowed is None or found <= allowed:
-        return None
-    said = f"takes {found:.3g} seconds to compile, allowed are {allowed:g}"
-    return Finding("compile-seconds", said, found, allowed)
-
-
-def _forbidden(word: str, module: Module) -> Finding | None:
+def _in_hlo(word: str, module: Module) -> Iterator[Violation]:
     found = list(_matching(word, module))
-    if not found:
-        return None
-    largest = max(found, key=lambda each: each.shape.bytes)
-    said = f"has {word} {len(found)} times, allowed is none; the largest: {largest.shape} "
-    said += _where(largest)
-    return Finding("forbid", said, len(found), 0, largest.place)
+    if found:
+        largest = max(found, key=lambda each: each.shape.bytes)
+        detail = f"; the largest: {largest.shape} {_where(largest)}"
+        yield _forbidden(word, len(found), detail, largest.place)
 
 
 def _matching(word: str, module: Module) -> Iterator[Instruction]:
     for computation in module.computations.values():
         for instruction in computation.instructions:
-            if _is_meant(word, instruction):
+            if _is_named(word, instruction):
                 yield instruction
 
 
-def _is_meant(word: str, instruction: Instruction) -> bool:
+def _is_named(word: str, instruction: Instruction) -> bool:
     if word in ELEMENT_TYPES:
         return any(leaf.element_type == word for leaf in instruction.shape.leaves)
     kind = kind_of(instruction)
@@ -226,19 +364,19 @@ def _is_meant(word: str, instruction: Instruction) -> bool:
         return instruction.opcode == word and not is_free(instruction)
     name = stablehlo_name(instruction)
     is_known = instruction.opcode != "custom-call" or is_library(instruction)
-    if name in _IN_DISGUISE and is_known:
-        return word == _IN_DISGUISE[name]
+    if name in _NAMED_BY_OP and is_known:
+        return word == _NAMED_BY_OP[name]
     return instruction.opcode == word
 
 
-_IN_DISGUISE = {
+_NAMED_BY_OP = {
     "dot_general": "dot",
     "convolution": "convolution",
     "triangular_solve": "triangular-solve",
     "cholesky": "cholesky",
     "sort": "sort",
 }
-"""What a compiler may write as something else, and the opcode that says what it is."""
+"""Ops that a compiler may write as another opcode, with the opcode that `--forbid` names."""
 
 
 def _where(instruction: Instruction) -> str:

@@ -78,3 +78,17 @@ def _meant(word: str) -> str:
         (f" Did you mean {name!r}?" for name in named if name in known),
         did_you_mean(word, [*_HLO_WORDS, *(known if is_op(word) else ())]),
     )
+
+
+def mlir_type(word: str) -> str:
+    """MLIR's name of the element type that HLO calls `word`."""
+    if word in _MLIR_TYPES:
+        return _MLIR_TYPES[word]
+    if word.startswith(("f4", "f8")):
+        return word[:2] + word[2:].upper()
+    if word[0] in "su":
+        return {"s": "i", "u": "ui"}[word[0]] + word[1:]
+    return word
+
+
+_MLIR_TYPES = {"pred": "i1", "c64": "complex<f32>", "c128": "complex<f64>"}

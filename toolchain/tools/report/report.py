@@ -1,7 +1,13 @@
-"""What the compiler of a target makes of a program: before our passes, and after."""
+"""Reports on compiled programs: what a compiler makes of a program, with and without our passes.
+
+`report` lowers a program for its target, compiles it in a process of its own (`backend.targets`),
+and keeps what came back as a `Compiled`. Its properties read memory, kernels, collectives and
+totals from the optimized HLO and XLA's dumps when they are first asked for. `table` prints it.
+"""
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,15 +16,16 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
-from ...backend.lowered import Lowered
+from ...backend.lowered import Lowered, lower
 from ...backend.targets import Target, find_target
 from ...backend.targets.build import Build, BuildError, build
-from ...errors import JxcError
+from ...errors import JxcError, UsageError
 from ...hlo import Module, parse_hlo
 from ...hlo.work import Executed, Totals, executed, totals_of
 from ...ir import count_ops, write_bytecode
 from ...ir.shardings import meshes_of
 from ...pipeline import PipelineLike
+from ...units import show_bytes, show_count
 from .collectives import (
     Collective,
     Replicated,
@@ -27,18 +34,19 @@ from .collectives import (
     replicated_arrays,
 )
 from .fit import Fit, fits, parse_out_of_memory
+from .format import show_seconds
 from .kernels import Kernel, kernels_of, least_seconds
 from .memory import Memory, measure_memory
 from .neighbours import Neighbours, unfused_neighbours
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Compiled:
-    """A module as a compiler made it, and what can be read from that.
+    """A program as a compiler compiled it, and its measurements.
 
     Attributes:
-        ops: of the StableHLO module.
-        build: what came back from the compiler.
+        ops: how many the StableHLO module has.
+        build: the compiler's output.
         mesh: axes and their sizes, in order; empty for one device.
         global_arguments: the name and the bytes of each argument, before it is split.
     """
@@ -55,7 +63,7 @@ class Compiled:
 
     @cached_property
     def memory(self) -> Memory:
-        """What one device needs."""
+        """The memory that one device needs."""
         found = self.build
         kind = found.target.kind
         texts = (found.buffer_assignment, found.live_ranges)
@@ -63,12 +71,12 @@ class Compiled:
 
     @cached_property
     def fit(self) -> Fit:
-        """Whether a device has that much."""
+        """Whether the program fits into a device's memory."""
         return fits(self.memory, self.build.target.device)
 
     @cached_property
     def executed(self) -> list[Executed]:
-        """What runs, and how often."""
+        """The instructions that run, and how often each does."""
         return executed(self.module)
 
     @cached_property
@@ -78,40 +86,54 @@ class Compiled:
 
     @cached_property
     def kernels(self) -> tuple[Kernel, ...]:
-        """What is launched, in order of the schedule."""
+        """The kernels, in order of the schedule."""
         return tuple(kernels_of(self.module))
 
     @cached_property
     def neighbours(self) -> tuple[Neighbours, ...]:
-        """Kernels between which a value goes through memory."""
+        """Pairs of kernels with a value between them in memory."""
         before = parse_hlo(self.build.hlo_before) if self.build.hlo_before else None
         return tuple(unfused_neighbours(self.module, before))
 
     @cached_property
     def collectives(self) -> tuple[Collective, ...]:
-        """What devices tell each other."""
+        """The communication between devices."""
         return tuple(collectives_of(self.module, self.mesh, self.executed))
 
     @cached_property
     def replicated(self) -> tuple[Replicated, ...]:
-        """Arguments that every device holds whole."""
+        """Arguments of which every device holds the whole."""
         return tuple(replicated_arrays(self.module, self.global_arguments))
 
     @property
     def roofline_seconds(self) -> float:
-        """The least time that all kernels take, by the device's figures."""
+        """The least time of a run by the roofline, see `least_seconds`."""
         return least_seconds(self.kernels, self.build.target.device)
 
     @property
     def estimated_seconds(self) -> float | None:
-        """The compiler's own estimate; None where it makes none."""
+        """The time of a run by the compiler's own estimate; None where it makes none."""
         device = self.build.target.device
         found = [(kernel.compiler_seconds(device), kernel.times) for kernel in self.kernels]
         known = [seconds * times for seconds, times in found if seconds is not None]
         return sum(known) if known else None
 
+    @property
+    def seconds(self) -> float:
+        """The time of a run: the compiler's estimate, or else the roofline."""
+        estimated = self.estimated_seconds
+        return self.roofline_seconds if estimated is None else estimated
+
+    def __repr__(self) -> str:
+        kernels = f"{self.totals.launches:.0f} kernel{'s' * (self.totals.launches != 1)}"
+        flops, size = show_count(self.totals.flops), show_bytes(self.memory.peak)
+        return (
+            f"Compiled({self.build.target.name}: {kernels}, {flops} flops, {size} at the peak, "
+            f"{show_seconds(self.seconds)})"
+        )
+
     def as_json(self) -> dict[str, Any]:
-        """Every figure, in bytes, seconds and flops."""
+        """All measurements, in bytes, seconds and flops."""
         return {
             "ops": self.ops,
             "xla_seconds": self.build.seconds,
@@ -130,12 +152,12 @@ class Compiled:
 
 @dataclass(frozen=True)
 class Refused:
-    """A module that the compiler did not take.
+    """A program that the compiler refused.
 
     Attributes:
-        ops: of the StableHLO module.
-        message: what the compiler said.
-        fit: what it said of memory; None where it was about something else.
+        ops: how many the StableHLO module has.
+        message: the compiler's.
+        fit: its verdict on memory; None where it refused for another reason.
     """
 
     ops: int
@@ -143,21 +165,21 @@ class Refused:
     fit: Fit | None
 
     def as_json(self) -> dict[str, Any]:
-        """What it said."""
+        """As an object for `--json`."""
         fit = self.fit.as_json() if self.fit else None
         return {"ops": self.ops, "refused": self.message, "fit": fit}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report:
-    """A program on one target.
+    """A program on one target; `print` gives the tables of the command line.
 
     Attributes:
         target: what it was compiled for.
-        plain: without our passes; None where that was not asked for.
-        optimised: with them.
-        rules: how often each rule applied.
-        seconds: by stage: "trace", "lower", "passes"; XLA's are with what it made.
+        plain: compiled without our passes; None where that was not wanted.
+        optimised: compiled with them.
+        rules: how often each rule was applied.
+        seconds: by stage: "trace", "lower", "passes"; XLA's are in `plain` and `optimised`.
         program: the module before any pass; None where it cannot be lowered for this target.
     """
 
@@ -170,11 +192,25 @@ class Report:
 
     @property
     def fit(self) -> Fit | None:
-        """Whether it fits, after our passes."""
+        """Whether it fits into a device's memory, after our passes."""
         return self.optimised.fit
 
+    def __repr__(self) -> str:
+        if isinstance(self.optimised, Refused):
+            return f"Report({self.target.name}: refused, {self.optimised.message.splitlines()[0]})"
+        before = f"{self.plain!r} -> " if isinstance(self.plain, Compiled) else ""
+        return f"Report({before}{self.optimised!r})"
+
+    def __str__(self) -> str:
+        from .table import as_text
+
+        return as_text([self], {}, whole=True)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
     def as_json(self) -> dict[str, Any]:
-        """All of it, as an object."""
+        """As an object for `--json`."""
         return {
             "target": self.target.name,
             "device": {
@@ -192,54 +228,92 @@ class Report:
 
 
 def report(
-    lowered: Lowered,
-    target: Target | str,
+    program: Lowered | Callable[..., Any],
+    /,
+    *args: Any,
+    target: Target | str | None = None,
     pipeline: PipelineLike = "O2",
-    *,
     assume: str | Sequence[str] = (),
     with_plain: bool = True,
     xla_options: Mapping[str, Any] | None = None,
     hlo_pass: str | None = None,
     progress: Callable[[str], None] = lambda _: None,
+    **kwargs: Any,
 ) -> Report:
-    """Compile a program for a target, and read what the compiler made of it.
+    """Compile a program for a target, and report its memory, kernels and collectives.
+
+        jxc.report(step, "f32[8,128]", target="tpu:v5e:2x2")
+        jxc.report(jxc.lower(step, x), "gpu:h100", "O2")
 
     Args:
-        lowered: the program before any pass.
-        target: what for, such as "tpu:v5e:2x2".
+        program: a function, what `jax.jit` made of one, or the result of `jxc.lower`.
+        args, kwargs: of a function, as `jxc.lower` takes them; none for a lowered program, except
+            that its target and pipeline may be given by position.
+        target: the hardware, which need not be present: "cpu" (the default), "tpu:v5e:2x2".
         pipeline: the passes to run.
         assume: promises such as "no-nans".
         with_plain: whether to compile it without the passes too.
         xla_options: XLA's options by name.
-        hlo_pass: "file.py:fn", a pass of the user's on HLO, run with ours.
-        progress: told what is being done.
+        hlo_pass: "file.py:fn", a pass on HLO, run with ours.
+        progress: called with a description of each step.
 
     Raises:
         MissingTargetError: the target's compiler is not installed.
-        JxcError: a pass fails.
+        JxcError: the function cannot be lowered, or a pass fails.
     """
-    if isinstance(target, str):
-        target = find_target(target)
+    if isinstance(program, Lowered):
+        if len(args) > 2 or kwargs or (args and target is not None):
+            raise UsageError(
+                "report: a lowered program has its arguments; expected report(lowered, target, "
+                "pipeline)"
+            )
+        if args:
+            target = args[0]
+        if len(args) == 2:
+            pipeline = args[1]
+        lowered = program
+    elif callable(program):
+        lowered = lower(program, *args, **kwargs)
+    else:
+        raise UsageError(
+            "report: expected a function with its arguments, or what jxc.lower returns; found "
+            f"{type(program).__name__}"
+        )
+    found = target if isinstance(target, Target) else find_target(target or "cpu")
+    return _report(
+        lowered, found, pipeline, assume, with_plain, dict(xla_options or {}), hlo_pass, progress
+    )
+
+
+def _report(
+    lowered: Lowered,
+    target: Target,
+    pipeline: PipelineLike,
+    assume: str | Sequence[str],
+    with_plain: bool,
+    options: Mapping[str, Any],
+    hlo_pass: str | None,
+    progress: Callable[[str], None],
+) -> Report:
     plain = lowered
     if lowered.platform != target.platform:
         progress(f"lowering for {target.name}")
         try:
             plain = lowered.for_target(target.name)
-        except JxcError as error:  # this target's alone: others may do
+        except JxcError as error:  # it may still be lowered for other targets
             return Report(target, None, Refused(0, str(error), None), {}, lowered.seconds)
     start = perf_counter()
     optimised = plain.opt(pipeline, target=target.name, assume=assume)
     seconds = {**lowered.seconds, **plain.seconds, "passes": perf_counter() - start}
-    options, axes = dict(xla_options or {}), lowered.mesh
     before = None
     if with_plain:
         progress(f"compiling for {target.name}, without passes")
-        before = compile_module(plain.module, target, options, axes)
+        before = compile_module(plain.module, target, options, lowered.mesh)
     if before and not hlo_pass and _is_same(plain.module, optimised.module):
         after = before
     else:
         progress(f"compiling for {target.name}")
-        after = compile_module(optimised.module, target, options, axes, hlo_pass)
+        after = compile_module(optimised.module, target, options, lowered.mesh, hlo_pass)
     rules = optimised.report.hits if optimised.report else {}
     return Report(target, before, after, rules, seconds, plain.module)
 
@@ -251,7 +325,7 @@ def compile_module(
     mesh: Mapping[str, int] | None = None,
     hlo_pass: str | None = None,
 ) -> Compiled | Refused:
-    """Compile a module as it stands: what the compiler made of it, or why it refused.
+    """Compile a module without running passes; the result, or the compiler's refusal.
 
     Raises:
         MissingTargetError: the target's compiler is not installed.
@@ -267,13 +341,13 @@ def compile_module(
 
 
 def read_optimised(hlo: str, target: Target) -> Compiled:
-    """What can be read from an optimised module alone: nothing of memory, or of the compiler."""
+    """The measurements of optimized HLO alone: without memory and the compiler's own numbers."""
     made = Build(target, hlo, "", "", "", {}, None, 0.0, None)
     return Compiled(0, made, {}, [])
 
 
 def _fit_of(error: BuildError) -> Fit | None:
-    """What a refusal says of memory, with the buffers where the compiler wrote them down."""
+    """The verdict on memory in a refusal, with the buffers where the compiler dumped them."""
     refused = parse_out_of_memory(error.compiler_message)
     if refused is None or not (error.hlo and error.buffer_assignment):
         return refused

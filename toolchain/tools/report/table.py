@@ -6,13 +6,12 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import click
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from ...units import show_bytes, show_count
-from .budgets import Finding
+from .budgets import Violation
 from .format import show_seconds
 from .report import Compiled, Refused, Report
 from .sections import print_sections
@@ -23,14 +22,14 @@ ROWS = 8
 """Rows of a section that are printed unless `--top` or `--all` says otherwise."""
 
 
-def print_reports(
+def as_text(
     reports: Sequence[Report],
-    findings: Mapping[str, Sequence[Finding]],
+    findings: Mapping[str, Sequence[Violation]],
     *,
     whole: bool,
     rows: int | None = ROWS,
-) -> None:
-    """Print the numbers of every target as columns.
+) -> str:
+    """The numbers of every target as columns, and what is wrong with each.
 
     Args:
         reports: one for each target.
@@ -41,14 +40,14 @@ def print_reports(
     console = _console()
     with console.capture() as captured:
         _print(console, reports, findings, rows if whole else 0)
-    for line in captured.get().splitlines():
-        click.echo(line.rstrip())  # tables are padded to their width
+    lines = captured.get().splitlines()
+    return "\n".join(line.rstrip() for line in lines)  # tables are padded to their width
 
 
 def _print(
     console: Console,
     reports: Sequence[Report],
-    findings: Mapping[str, Sequence[Finding]],
+    findings: Mapping[str, Sequence[Violation]],
     rows: int | None,
 ) -> None:
     if reports:
@@ -57,7 +56,7 @@ def _print(
         if rows != 0 and isinstance(each.optimised, Compiled):
             print_sections(console, each, rows)
     for each in reports:
-        for finding in findings[each.target.name]:
+        for finding in findings.get(each.target.name, ()):
             console.print(Text(f"{each.target.name}: {finding}", style="bold red"))
         for advice in _advice(each):
             console.print(Text(f"  {advice}"))
