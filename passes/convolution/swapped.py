@@ -19,7 +19,7 @@ from .window import backwards, pad
 
 
 @rule(reassociates, targets=("cpu",), partitioned=False)
-def wide_window_to_swapped(op: ConvolutionOp) -> ir.Value | None:
+def wide_window_to_swapped_operands(op: ConvolutionOp) -> ir.Value | None:
     """conv(x, w) -> let y = reverse(conv(w, x)) in if finite(sum(y)) then y else conv(pad(x), w).
 
     Where w has more spatial elements than x, and each of them meets one of x. The two multiply

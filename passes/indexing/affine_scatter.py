@@ -54,7 +54,7 @@ _Combine = Callable[[ir.Value, ir.Value], ir.Value]
 
 
 @rule(exact, targets=("cpu",), partitioned=False)
-def scatter_of_progression(op: ScatterOp) -> ir.Value | None:
+def affine_scatter_to_pad(op: ScatterOp) -> ir.Value | None:
     """scatter(x, evenly spaced, u) -> select(mask, f(x, pad(u)), x), or, of a block, its update.
 
     f is one op, or u itself. Each dimension of x is walked by one dimension of u, or written in one

@@ -22,7 +22,7 @@ from .geometry import Axis
 
 
 @rule(exact, targets=("cpu", "gpu"))
-def selection_apart_to_compare(op: SelectAndScatterOp, context: PassContext) -> ir.Value | None:
+def disjoint_select_and_scatter_to_compare(op: SelectAndScatterOp, context: PassContext) -> ir.Value | None:
     """select_and_scatter(x, y) -> select(repeat(chosen(x)) == place, repeat(y), 0) + init.
 
     For windows side by side that cover the operand: `chosen` is the position in the window that
@@ -39,7 +39,7 @@ def selection_apart_to_compare(op: SelectAndScatterOp, context: PassContext) -> 
 
 
 @rule(reassociates, targets=("cpu", "gpu"), partitioned=False)
-def selection_to_compare(op: SelectAndScatterOp, context: PassContext) -> ir.Value | None:
+def select_and_scatter_to_compare(op: SelectAndScatterOp, context: PassContext) -> ir.Value | None:
     """select_and_scatter(x, y) -> sum over the window of select(chosen(x) == position, y, 0).
 
     `chosen` is the position in the window that the comparisons lead to, element by element,

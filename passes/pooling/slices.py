@@ -21,7 +21,7 @@ from .geometry import Axis
 
 
 @rule(exact, targets=("cpu",), producer=PadOp)
-def window_of_spread_to_broadcast(op: ReduceWindowOp) -> ir.Value | None:
+def window_of_dilated_to_broadcast(op: ReduceWindowOp) -> ir.Value | None:
     """Sums of pad(x) -> init + x, each element repeated, where each window meets one of them.
 
     The gradient of an average over windows that lie side by side: zeros between the elements, as

@@ -17,7 +17,7 @@ from . import geometry
 
 
 @rule(reassociates, targets=("cpu",))
-def window_of_any_body_to_steps(op: ReduceWindowOp) -> Sequence[ir.Value] | None:
+def general_window_to_slices(op: ReduceWindowOp) -> Sequence[ir.Value] | None:
     """reduce_window(x, y, ...) -> f(f(init, slice(x), slice(y)), ...), a position after the other.
 
     For bodies of a few ops that work element by element, such as that of max pooling's derivative

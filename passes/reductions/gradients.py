@@ -17,7 +17,7 @@ from jxc.rewrite import exact, rule
 
 
 @rule(exact, targets=("cpu",))
-def dot_over_rows_to_dot_of_stored(op: DotGeneralOp) -> ir.Value | None:
+def dot_over_rows_to_materialized(op: DotGeneralOp) -> ir.Value | None:
     """dot_general(f(x), y) -> dot_general(stored(f(x)), y), summed over several leading dimensions.
 
     As gradients of weights are. XLA transposes such operands and computes f on the way, in the

@@ -17,7 +17,7 @@ _LOOKED_AT = 8  # ops before the sum
 
 
 @rule(exact, targets=("cpu",))
-def sum_of_points_to_sum_of_stored(op: ReduceOp) -> ir.OpView | None:
+def sum_of_narrow_to_materialized(op: ReduceOp) -> ir.OpView | None:
     """reduce(f(x), 0) -> reduce(stored(f(x)), 0), over all dimensions of [n, 3], for f of scalars.
 
     XLA makes one kernel of both, which takes up the scalars for each point.
@@ -31,7 +31,7 @@ def sum_of_points_to_sum_of_stored(op: ReduceOp) -> ir.OpView | None:
 
 
 @rule(exact, targets=("cpu",), producer=ReshapeOp)
-def dot_of_points_to_dot_of_stored(op: DotGeneralOp) -> ir.Value | None:
+def dot_of_narrow_to_materialized(op: DotGeneralOp) -> ir.Value | None:
     """dot_general(x, x) -> dot_general(stored(x), stored(x)), x being f(y: [n, 3]) as one row.
 
     XLA makes a sum of it, and one kernel of the sum and f. `jnp.vdot` is written so.

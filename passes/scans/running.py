@@ -40,7 +40,7 @@ _NEUTRAL = {"add": 0, "multiply": 1, "logaddexp": -inf}
 
 
 @rule(exact, targets=("cpu",))
-def running_of_any_order_to_loop(op: ReduceWindowOp, context: PassContext) -> ir.Value | None:
+def running_extremum_to_loop(op: ReduceWindowOp, context: PassContext) -> ir.Value | None:
     """reduce_window(x, f) -> y[i] = f(y[i - 1], x[i]), for windows of all elements up to each.
 
     Where the elements may be combined in any order: the greatest, the least, integers, booleans.

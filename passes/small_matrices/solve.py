@@ -18,7 +18,7 @@ _LETTERS = {"side": "LR", "uplo": "LU", "trans_x": "NTC", "diag": "NU"}
 
 
 @rule(reassociates, targets=("cpu",), partitioned=False)
-def small_triangular_solve_to_lines(op: CustomCallOp, context: PassContext) -> ir.Value | None:
+def small_triangular_solve_to_substitution(op: CustomCallOp, context: PassContext) -> ir.Value | None:
     """trsm(a, b) -> x, of lines x[i] = (b[i] - sum over k of a[i, k] * x[k]) / a[i, i].
 
     For many small a, or one in a loop. The rows of x are solved one after the other, from the row

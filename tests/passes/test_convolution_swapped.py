@@ -13,7 +13,7 @@ from jxc.check.run import Interpreter
 
 from .rounding import assert_within_rounding
 
-RULE = "wide-window-to-swapped"
+RULE = "wide-window-to-swapped-operands"
 LAST, FIRST = ("NHWC", "HWIO", "NHWC"), ("NCHW", "OIHW", "NCHW")
 CASES = {
     "stride 2": (LAST, (8, 7, 7, 16), (4, 4, 16, 8), (2, 2), "SAME"),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import jxc
 from jxc.passes.indexing import cost as cost
 
-RULE = "scatter-of-progression"
+RULE = "affine-scatter-to-pad"
 SPECIAL = np.array([0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan, 1e30], np.float32)
 
 

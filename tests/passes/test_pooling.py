@@ -18,11 +18,11 @@ from jxc.check.run import shared_interpreter
 MAX, SUM, SPREAD = (
     "window-of-any-order-to-slices",
     "window-sum-to-slices",
-    "window-of-spread-to-broadcast",
+    "window-of-dilated-to-broadcast",
 )
 SIDE_BY_SIDE = ((1, 2, 2, 1), (1, 2, 2, 1), "VALID")
-STEPS = "window-of-any-body-to-steps"
-BLOCKS, SHIFTED = "selection-apart-to-compare", "selection-to-compare"
+STEPS = "general-window-to-slices"
+BLOCKS, SHIFTED = "disjoint-select-and-scatter-to-compare", "select-and-scatter-to-compare"
 EDGES = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, 1.0, 2.0, 1e-45, -3.0], np.float32)
 
 

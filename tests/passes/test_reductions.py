@@ -194,7 +194,7 @@ def test_products_of_special_numbers():
         np.testing.assert_array_equal(found, jax.jit(sums_of_products)(rows, v))
 
 
-POINTS, NORM = "sum-of-points-to-sum-of-stored", "dot-of-points-to-dot-of-stored"
+POINTS, NORM = "sum-of-narrow-to-materialized", "dot-of-narrow-to-materialized"
 
 
 @pytest.mark.parametrize("special", [0.0, -0.0, np.inf, np.nan])
@@ -217,7 +217,7 @@ def test_gradients_of_weights():
     lowered = jxc.lower(jax.grad(loss, (0, 1)), w, v)
     with patch.object(cost, "LEAST_TRANSPOSED", 1):
         found = lowered.opt("O2")
-    assert found.report.hits["dot-over-rows-to-dot-of-stored"] == 2
+    assert found.report.hits["dot-over-rows-to-materialized"] == 2
     for a, b in zip(found.compile()(w, v), jax.grad(loss, (0, 1))(w, v), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
 

@@ -18,7 +18,7 @@ from jxc.cost.rates import Rates
 from jxc.passes.scans import cost as cost
 from jxc.passes.scans.cost import Plan, Scan
 
-CHOICE, SUM = "running-of-any-order-to-loop", "running-sum-to-loop"
+CHOICE, SUM = "running-extremum-to-loop", "running-sum-to-loop"
 RUNNING = {
     "cumsum": (lax.cumsum, SUM),
     "cumprod": (lax.cumprod, SUM),

@@ -13,7 +13,7 @@ from jax import lax
 
 import jxc
 
-FACTOR, SOLVE = "small-cholesky-to-columns", "small-triangular-solve-to-lines"
+FACTOR, SOLVE = "small-cholesky-to-columns", "small-triangular-solve-to-substitution"
 
 
 def rewritten(function, args, hits):

@@ -11,7 +11,19 @@ import sys
 import warnings
 from functools import cache
 
-FORMER_NAMES: dict[str, str] = {}
+FORMER_NAMES: dict[str, str] = {
+    "dot-of-points-to-dot-of-stored": "dot-of-narrow-to-materialized",
+    "dot-over-rows-to-dot-of-stored": "dot-over-rows-to-materialized",
+    "running-of-any-order-to-loop": "running-extremum-to-loop",
+    "scatter-of-progression": "affine-scatter-to-pad",
+    "selection-apart-to-compare": "disjoint-select-and-scatter-to-compare",
+    "selection-to-compare": "select-and-scatter-to-compare",
+    "small-triangular-solve-to-lines": "small-triangular-solve-to-substitution",
+    "sum-of-points-to-sum-of-stored": "sum-of-narrow-to-materialized",
+    "wide-window-to-swapped": "wide-window-to-swapped-operands",
+    "window-of-any-body-to-steps": "general-window-to-slices",
+    "window-of-spread-to-broadcast": "window-of-dilated-to-broadcast",
+}
 """The current name of each renamed pass or rule, by its former name, both in kebab-case."""
 
 

@@ -2,7 +2,7 @@
 
 // The gradient by the kernel of a transposed convolution of stride 2, as JAX writes it. What is
 // computed where some element is not finite dilates the image beforehand.
-// CHECK-LABEL: func.func @wide_window_to_swapped(
+// CHECK-LABEL: func.func @wide_window_to_swapped_operands(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<12x20x14xf32>
 // CHECK-SAME: %[[DY:[a-z0-9]+]]: tensor<12x38x14xf32>
 // CHECK: %[[Y:[a-z0-9_]+]] = stablehlo.convolution(%[[DY]], %[[X]]) dim_numbers = [f, 0, b]x[i, 0, o]->[0, f, b], window = {pad = {{\[\[}}4, 4]], lhs_dilate = [1], rhs_dilate = [2]}
@@ -14,40 +14,40 @@
 // CHECK: %[[PADDED:[a-z0-9_]+]] = stablehlo.pad %[[X]], %{{.*}}, low = [0, 3, 0], high = [0, 3, 0], interior = [0, 1, 0]
 // CHECK: stablehlo.convolution(%[[PADDED]], %[[DY]]) dim_numbers = [f, 0, b]x[i, 0, o]->[0, b, f]
 // CHECK: return %[[R]]
-func.func @wide_window_to_swapped(%x: tensor<12x20x14xf32>, %dy: tensor<12x38x14xf32>) -> tensor<8x14x14xf32> {
+func.func @wide_window_to_swapped_operands(%x: tensor<12x20x14xf32>, %dy: tensor<12x38x14xf32>) -> tensor<8x14x14xf32> {
   %dw = stablehlo.convolution(%x, %dy) dim_numbers = [f, 0, b]x[i, 0, o]->[0, b, f], window = {pad = [[3, 3]], lhs_dilate = [2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<12x20x14xf32>, tensor<12x38x14xf32>) -> tensor<8x14x14xf32>
   return %dw : tensor<8x14x14xf32>
 }
 
 // XLA's own takes 0.1 ms.
-// CHECK-LABEL: func.func @wide_window_to_swapped_not_small(
+// CHECK-LABEL: func.func @wide_window_to_swapped_operands_not_small(
 // CHECK-NEXT: stablehlo.convolution
-func.func @wide_window_to_swapped_not_small(%x: tensor<6x20x14xf32>, %dy: tensor<6x38x14xf32>) -> tensor<8x14x14xf32> {
+func.func @wide_window_to_swapped_operands_not_small(%x: tensor<6x20x14xf32>, %dy: tensor<6x38x14xf32>) -> tensor<8x14x14xf32> {
   %dw = stablehlo.convolution(%x, %dy) dim_numbers = [f, 0, b]x[i, 0, o]->[0, b, f], window = {pad = [[3, 3]], lhs_dilate = [2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<6x20x14xf32>, tensor<6x38x14xf32>) -> tensor<8x14x14xf32>
   return %dw : tensor<8x14x14xf32>
 }
 
 // A kernel of 5 at every sixth position: every sixth element of %dy meets zeros only, and a NaN
 // there would be in no product of the swapped convolution.
-// CHECK-LABEL: func.func @wide_window_to_swapped_not_where_some_meet_zeros_only(
+// CHECK-LABEL: func.func @wide_window_to_swapped_operands_not_where_some_meet_zeros_only(
 // CHECK-NEXT: stablehlo.convolution
-func.func @wide_window_to_swapped_not_where_some_meet_zeros_only(%x: tensor<80x20x14xf32>, %dy: tensor<80x119x14xf32>) -> tensor<5x14x14xf32> {
+func.func @wide_window_to_swapped_operands_not_where_some_meet_zeros_only(%x: tensor<80x20x14xf32>, %dy: tensor<80x119x14xf32>) -> tensor<5x14x14xf32> {
   %dw = stablehlo.convolution(%x, %dy) dim_numbers = [f, 0, b]x[i, 0, o]->[0, b, f], window = {pad = [[4, 4]], lhs_dilate = [6]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<80x20x14xf32>, tensor<80x119x14xf32>) -> tensor<5x14x14xf32>
   return %dw : tensor<5x14x14xf32>
 }
 
 // Swapped, a single image is a kernel of one output: XLA's library gains little.
-// CHECK-LABEL: func.func @wide_window_to_swapped_not_one_image(
+// CHECK-LABEL: func.func @wide_window_to_swapped_operands_not_one_image(
 // CHECK-NEXT: stablehlo.convolution
-func.func @wide_window_to_swapped_not_one_image(%x: tensor<1x20x80xf32>, %w: tensor<39x80x64xf32>) -> tensor<1x20x64xf32> {
+func.func @wide_window_to_swapped_operands_not_one_image(%x: tensor<1x20x80xf32>, %w: tensor<39x80x64xf32>) -> tensor<1x20x64xf32> {
   %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[19, 19]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x20x80xf32>, tensor<39x80x64xf32>) -> tensor<1x20x64xf32>
   return %y : tensor<1x20x64xf32>
 }
 
 // XLA has no library for three dimensions, whichever operand is the image.
-// CHECK-LABEL: func.func @wide_window_to_swapped_not_three_dimensions(
+// CHECK-LABEL: func.func @wide_window_to_swapped_operands_not_three_dimensions(
 // CHECK-NEXT: stablehlo.convolution
-func.func @wide_window_to_swapped_not_three_dimensions(%x: tensor<12x20x1x1x14xf32>, %dy: tensor<12x38x1x1x14xf32>) -> tensor<8x1x1x14x14xf32> {
+func.func @wide_window_to_swapped_operands_not_three_dimensions(%x: tensor<12x20x1x1x14xf32>, %dy: tensor<12x38x1x1x14xf32>) -> tensor<8x1x1x14x14xf32> {
   %dw = stablehlo.convolution(%x, %dy) dim_numbers = [f, 0, 1, 2, b]x[i, 0, 1, 2, o]->[0, 1, 2, b, f], window = {pad = [[3, 3], [0, 0], [0, 0]], lhs_dilate = [2, 1, 1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<12x20x1x1x14xf32>, tensor<12x38x1x1x14xf32>) -> tensor<8x1x1x14x14xf32>
   return %dw : tensor<8x1x1x14x14xf32>
 }

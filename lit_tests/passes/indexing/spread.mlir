@@ -1,7 +1,7 @@
 // RUN: %jxc opt %s -p indexing | FileCheck %s
 
 // x.at[:, ::2].set(u)
-// CHECK-LABEL: func.func @scatter_of_progression(
+// CHECK-LABEL: func.func @affine_scatter_to_pad(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<32x1024xf32>
 // CHECK-SAME: %[[U:[a-z0-9]+]]: tensor<32x512xf32>
 // CHECK: %[[ALL:[a-z0-9_]+]] = stablehlo.constant dense<true> : tensor<32x512xi1>
@@ -9,7 +9,7 @@
 // CHECK: %[[MASK:[a-z0-9_]+]] = stablehlo.pad %[[ALL]], %{{.*}}, low = [0, 0], high = [0, 1], interior = [0, 1]
 // CHECK: %[[R:[a-z0-9_]+]] = stablehlo.select %[[MASK]], %[[SPREAD]], %[[X]]
 // CHECK-NEXT: return %[[R]]
-func.func @scatter_of_progression(%x: tensor<32x1024xf32>, %u: tensor<32x512xf32>) -> tensor<32x1024xf32> {
+func.func @affine_scatter_to_pad(%x: tensor<32x1024xf32>, %u: tensor<32x512xf32>) -> tensor<32x1024xf32> {
   %iota = stablehlo.iota dim = 0 : tensor<512x1xi32>
   %two = stablehlo.constant dense<2> : tensor<512x1xi32>
   %i = stablehlo.multiply %iota, %two : tensor<512x1xi32>
@@ -21,7 +21,7 @@ func.func @scatter_of_progression(%x: tensor<32x1024xf32>, %u: tensor<32x512xf32
 }
 
 // Columns 29, 20, 11, 2 of 32 rows lose the rows of u.
-// CHECK-LABEL: func.func @scatter_of_progression_backwards(
+// CHECK-LABEL: func.func @affine_scatter_to_pad_backwards(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<1024x32xi32>
 // CHECK-SAME: %[[U:[a-z0-9]+]]: tensor<4x1024xi32>
 // CHECK: %[[T:[a-z0-9_]+]] = stablehlo.transpose %[[U]], dims = [1, 0]
@@ -29,7 +29,7 @@ func.func @scatter_of_progression(%x: tensor<32x1024xf32>, %u: tensor<32x512xf32
 // CHECK: %[[SPREAD:[a-z0-9_]+]] = stablehlo.pad %[[B]], %{{.*}}, low = [0, 2], high = [0, 2], interior = [0, 8]
 // CHECK: %[[D:[a-z0-9_]+]] = stablehlo.subtract %[[X]], %[[SPREAD]]
 // CHECK: stablehlo.select %{{.*}}, %[[D]], %[[X]]
-func.func @scatter_of_progression_backwards(%x: tensor<1024x32xi32>, %u: tensor<4x1024xi32>) -> tensor<1024x32xi32> {
+func.func @affine_scatter_to_pad_backwards(%x: tensor<1024x32xi32>, %u: tensor<4x1024xi32>) -> tensor<1024x32xi32> {
   %i = stablehlo.constant dense<[[29], [20], [11], [2]]> : tensor<4x1xi32>
   %r = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [1], scatter_dims_to_operand_dims = [1], index_vector_dim = 1>}> ({
   ^bb0(%a: tensor<i32>, %b: tensor<i32>):
@@ -40,14 +40,14 @@ func.func @scatter_of_progression_backwards(%x: tensor<1024x32xi32>, %u: tensor<
 }
 
 // x.at[1:3, 2:5].add(u): one block, which stays where it is.
-// CHECK-LABEL: func.func @scatter_of_progression_block(
+// CHECK-LABEL: func.func @affine_scatter_to_pad_block(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>
 // CHECK-SAME: %[[U:[a-z0-9]+]]: tensor<2x3xf32>
 // CHECK: %[[THERE:[a-z0-9_]+]] = stablehlo.slice %[[X]] [1:3, 2:5]
 // CHECK: %[[SUM:[a-z0-9_]+]] = stablehlo.add %[[THERE]], %[[U]]
 // CHECK: %[[R:[a-z0-9_]+]] = stablehlo.dynamic_update_slice %[[X]], %[[SUM]],
 // CHECK-NEXT: return %[[R]]
-func.func @scatter_of_progression_block(%x: tensor<4x8xf32>, %u: tensor<2x3xf32>) -> tensor<4x8xf32> {
+func.func @affine_scatter_to_pad_block(%x: tensor<4x8xf32>, %u: tensor<2x3xf32>) -> tensor<4x8xf32> {
   %i = stablehlo.constant dense<[1, 2]> : tensor<2xi32>
   %r = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1]>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -58,9 +58,9 @@ func.func @scatter_of_progression_block(%x: tensor<4x8xf32>, %u: tensor<2x3xf32>
 }
 
 // x.at[jnp.arange(3, 6)].set(u)
-// CHECK-LABEL: func.func @scatter_of_progression_rows(
+// CHECK-LABEL: func.func @affine_scatter_to_pad_rows(
 // CHECK: stablehlo.dynamic_update_slice %arg0, %arg1,
-func.func @scatter_of_progression_rows(%x: tensor<8x4xf32>, %u: tensor<3x4xf32>) -> tensor<8x4xf32> {
+func.func @affine_scatter_to_pad_rows(%x: tensor<8x4xf32>, %u: tensor<3x4xf32>) -> tensor<8x4xf32> {
   %i = stablehlo.constant dense<[3, 4, 5]> : tensor<3xi32>
   %r = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -70,9 +70,9 @@ func.func @scatter_of_progression_rows(%x: tensor<8x4xf32>, %u: tensor<3x4xf32>)
 }
 
 // The last row is beyond x: its update is dropped.
-// CHECK-LABEL: func.func @scatter_of_progression_not_beyond(
+// CHECK-LABEL: func.func @affine_scatter_to_pad_not_beyond(
 // CHECK: stablehlo.scatter
-func.func @scatter_of_progression_not_beyond(%x: tensor<8x4xf32>, %u: tensor<3x4xf32>) -> tensor<8x4xf32> {
+func.func @affine_scatter_to_pad_not_beyond(%x: tensor<8x4xf32>, %u: tensor<3x4xf32>) -> tensor<8x4xf32> {
   %i = stablehlo.constant dense<[6, 7, 8]> : tensor<3xi32>
   %r = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -82,9 +82,9 @@ func.func @scatter_of_progression_not_beyond(%x: tensor<8x4xf32>, %u: tensor<3x4
 }
 
 // All updates go to one row, one after the other.
-// CHECK-LABEL: func.func @scatter_of_progression_not_repeated(
+// CHECK-LABEL: func.func @affine_scatter_to_pad_not_repeated(
 // CHECK: stablehlo.scatter
-func.func @scatter_of_progression_not_repeated(%x: tensor<8x4xf32>, %u: tensor<3x4xf32>) -> tensor<8x4xf32> {
+func.func @affine_scatter_to_pad_not_repeated(%x: tensor<8x4xf32>, %u: tensor<3x4xf32>) -> tensor<8x4xf32> {
   %i = stablehlo.constant dense<3> : tensor<3xi32>
   %r = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -95,9 +95,9 @@ func.func @scatter_of_progression_not_repeated(%x: tensor<8x4xf32>, %u: tensor<3
 }
 
 // A diagonal: both dimensions of x follow one of the updates.
-// CHECK-LABEL: func.func @scatter_of_progression_not_diagonal(
+// CHECK-LABEL: func.func @affine_scatter_to_pad_not_diagonal(
 // CHECK: stablehlo.scatter
-func.func @scatter_of_progression_not_diagonal(%x: tensor<4x4xf32>, %u: tensor<4xf32>) -> tensor<4x4xf32> {
+func.func @affine_scatter_to_pad_not_diagonal(%x: tensor<4x4xf32>, %u: tensor<4xf32>) -> tensor<4x4xf32> {
   %i = stablehlo.iota dim = 0 : tensor<4x2xi32>
   %r = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -107,9 +107,9 @@ func.func @scatter_of_progression_not_diagonal(%x: tensor<4x4xf32>, %u: tensor<4
 }
 
 // Every 4th row: a scatter leaves most of x alone.
-// CHECK-LABEL: func.func @scatter_of_progression_not_sparse(
+// CHECK-LABEL: func.func @affine_scatter_to_pad_not_sparse(
 // CHECK: stablehlo.scatter
-func.func @scatter_of_progression_not_sparse(%x: tensor<16x4096xf32>, %u: tensor<4x4096xf32>) -> tensor<16x4096xf32> {
+func.func @affine_scatter_to_pad_not_sparse(%x: tensor<16x4096xf32>, %u: tensor<4x4096xf32>) -> tensor<16x4096xf32> {
   %i = stablehlo.constant dense<[0, 4, 8, 12]> : tensor<4xi32>
   %r = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -119,9 +119,9 @@ func.func @scatter_of_progression_not_sparse(%x: tensor<16x4096xf32>, %u: tensor
 }
 
 // What is combined by several ops.
-// CHECK-LABEL: func.func @scatter_of_progression_not_complicated(
+// CHECK-LABEL: func.func @affine_scatter_to_pad_not_complicated(
 // CHECK: stablehlo.scatter
-func.func @scatter_of_progression_not_complicated(%x: tensor<8x4xf32>, %u: tensor<3x4xf32>) -> tensor<8x4xf32> {
+func.func @affine_scatter_to_pad_not_complicated(%x: tensor<8x4xf32>, %u: tensor<3x4xf32>) -> tensor<8x4xf32> {
   %i = stablehlo.constant dense<[3, 4, 5]> : tensor<3xi32>
   %r = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):

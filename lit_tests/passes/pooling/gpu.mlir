@@ -2,12 +2,12 @@
 // RUN: %jxc opt %s -p pooling --target tpu --split-input-file | FileCheck %s --check-prefix=TPU
 
 // The gradient of max pooling gains on GPU, and loses on TPU.
-// CHECK-LABEL: func.func @selection_apart_to_compare_on_gpu(
+// CHECK-LABEL: func.func @disjoint_select_and_scatter_to_compare_on_gpu(
 // CHECK-NOT: select_and_scatter
 // CHECK: return
-// TPU-LABEL: func.func @selection_apart_to_compare_on_gpu(
+// TPU-LABEL: func.func @disjoint_select_and_scatter_to_compare_on_gpu(
 // TPU: select_and_scatter
-func.func @selection_apart_to_compare_on_gpu(%x: tensor<2x4x3xf32>, %dy: tensor<2x2x3xf32>) -> tensor<2x4x3xf32> {
+func.func @disjoint_select_and_scatter_to_compare_on_gpu(%x: tensor<2x4x3xf32>, %dy: tensor<2x2x3xf32>) -> tensor<2x4x3xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %dx = "stablehlo.select_and_scatter"(%x, %dy, %zero) <{window_dimensions = array<i64: 1, 2, 1>, window_strides = array<i64: 1, 2, 1>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -23,12 +23,12 @@ func.func @selection_apart_to_compare_on_gpu(%x: tensor<2x4x3xf32>, %dy: tensor<
 
 // -----
 
-// CHECK-LABEL: func.func @selection_to_compare_on_gpu(
+// CHECK-LABEL: func.func @select_and_scatter_to_compare_on_gpu(
 // CHECK-NOT: select_and_scatter
 // CHECK: return
-// TPU-LABEL: func.func @selection_to_compare_on_gpu(
+// TPU-LABEL: func.func @select_and_scatter_to_compare_on_gpu(
 // TPU: select_and_scatter
-func.func @selection_to_compare_on_gpu(%x: tensor<7xf32>, %dy: tensor<3xf32>) -> tensor<7xf32> {
+func.func @select_and_scatter_to_compare_on_gpu(%x: tensor<7xf32>, %dy: tensor<3xf32>) -> tensor<7xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %dx = "stablehlo.select_and_scatter"(%x, %dy, %zero) <{window_dimensions = array<i64: 3>, window_strides = array<i64: 2>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -45,9 +45,9 @@ func.func @selection_to_compare_on_gpu(%x: tensor<7xf32>, %dy: tensor<3xf32>) ->
 // -----
 
 // So many comparisons of windows that share elements cost more memory than they save.
-// CHECK-LABEL: func.func @selection_to_compare_not_of_long_windows_on_gpu(
+// CHECK-LABEL: func.func @select_and_scatter_to_compare_not_of_long_windows_on_gpu(
 // CHECK: select_and_scatter
-func.func @selection_to_compare_not_of_long_windows_on_gpu(%x: tensor<20xf32>, %dy: tensor<11xf32>) -> tensor<20xf32> {
+func.func @select_and_scatter_to_compare_not_of_long_windows_on_gpu(%x: tensor<20xf32>, %dy: tensor<11xf32>) -> tensor<20xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %dx = "stablehlo.select_and_scatter"(%x, %dy, %zero) <{window_dimensions = array<i64: 10>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):

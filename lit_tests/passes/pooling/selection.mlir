@@ -1,7 +1,7 @@
 // RUN: %jxc opt %s -p pooling --split-input-file | FileCheck %s
 
 // The gradient of max pooling over windows side by side: blocks, in which one element is chosen.
-// CHECK-LABEL: func.func @selection_apart_to_compare(
+// CHECK-LABEL: func.func @disjoint_select_and_scatter_to_compare(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x4x3xf32>, %[[DY:[a-z0-9]+]]: tensor<2x2x3xf32>
 // CHECK: %[[A:[a-z0-9_]+]] = stablehlo.slice %[[X]] [0:2, 0:3:2, 0:3]
 // CHECK: %[[B:[a-z0-9_]+]] = stablehlo.slice %[[X]] [0:2, 1:4:2, 0:3]
@@ -14,7 +14,7 @@
 // CHECK: stablehlo.select %[[HERE]], %[[DYS]],
 // CHECK: stablehlo.reshape %{{.*}} : (tensor<2x2x2x3xf32>) -> tensor<2x4x3xf32>
 // CHECK-NOT: select_and_scatter
-func.func @selection_apart_to_compare(%x: tensor<2x4x3xf32>, %dy: tensor<2x2x3xf32>) -> tensor<2x4x3xf32> {
+func.func @disjoint_select_and_scatter_to_compare(%x: tensor<2x4x3xf32>, %dy: tensor<2x2x3xf32>) -> tensor<2x4x3xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %dx = "stablehlo.select_and_scatter"(%x, %dy, %zero) <{padding = dense<0> : tensor<3x2xi64>, window_dimensions = array<i64: 1, 2, 1>, window_strides = array<i64: 1, 2, 1>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -29,10 +29,10 @@ func.func @selection_apart_to_compare(%x: tensor<2x4x3xf32>, %dy: tensor<2x2x3xf
 }
 
 // A window along the last dimension: blocks of it would be interleaved element by element.
-// CHECK-LABEL: func.func @selection_apart_to_compare_not_last_dimension(
+// CHECK-LABEL: func.func @disjoint_select_and_scatter_to_compare_not_last_dimension(
 // CHECK-NOT: stablehlo.iota
 // CHECK: return
-func.func @selection_apart_to_compare_not_last_dimension(%x: tensor<2x4xf32>, %dy: tensor<2x2xf32>) -> tensor<2x4xf32> {
+func.func @disjoint_select_and_scatter_to_compare_not_last_dimension(%x: tensor<2x4xf32>, %dy: tensor<2x2xf32>) -> tensor<2x4xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %dx = "stablehlo.select_and_scatter"(%x, %dy, %zero) <{window_dimensions = array<i64: 1, 2>, window_strides = array<i64: 1, 2>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -50,7 +50,7 @@ func.func @selection_apart_to_compare_not_last_dimension(%x: tensor<2x4xf32>, %d
 
 // Windows of 3, 2 apart: an element may be chosen by two of them. The least one here, as `<=` has
 // it with the other element first.
-// CHECK-LABEL: func.func @selection_to_compare(
+// CHECK-LABEL: func.func @select_and_scatter_to_compare(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<5x3xf32>, %[[DY:[a-z0-9]+]]: tensor<2x3xf32>
 // CHECK: %[[A:[a-z0-9_]+]] = stablehlo.slice %[[X]] [0:3:2, 0:3]
 // CHECK: %[[B:[a-z0-9_]+]] = stablehlo.slice %[[X]] [1:4:2, 0:3]
@@ -65,7 +65,7 @@ func.func @selection_apart_to_compare_not_last_dimension(%x: tensor<2x4xf32>, %d
 // CHECK: stablehlo.slice %[[CHOSEN]] [1:6, 0:3]
 // CHECK: stablehlo.slice %[[CHOSEN]] [0:5, 0:3]
 // CHECK-NOT: select_and_scatter
-func.func @selection_to_compare(%x: tensor<5x3xf32>, %dy: tensor<2x3xf32>) -> tensor<5x3xf32> {
+func.func @select_and_scatter_to_compare(%x: tensor<5x3xf32>, %dy: tensor<2x3xf32>) -> tensor<5x3xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %dx = "stablehlo.select_and_scatter"(%x, %dy, %zero) <{window_dimensions = array<i64: 3, 1>, window_strides = array<i64: 2, 1>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -80,9 +80,9 @@ func.func @selection_to_compare(%x: tensor<5x3xf32>, %dy: tensor<2x3xf32>) -> te
 }
 
 // Padded elements are never chosen, whatever they would compare to. JAX pads beforehand.
-// CHECK-LABEL: func.func @selection_to_compare_not_padded(
+// CHECK-LABEL: func.func @select_and_scatter_to_compare_not_padded(
 // CHECK: stablehlo.select_and_scatter
-func.func @selection_to_compare_not_padded(%x: tensor<4x3xf32>, %dy: tensor<2x3xf32>) -> tensor<4x3xf32> {
+func.func @select_and_scatter_to_compare_not_padded(%x: tensor<4x3xf32>, %dy: tensor<2x3xf32>) -> tensor<4x3xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %dx = "stablehlo.select_and_scatter"(%x, %dy, %zero) <{padding = dense<[[0, 1], [0, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 3, 1>, window_strides = array<i64: 2, 1>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -97,9 +97,9 @@ func.func @selection_to_compare_not_padded(%x: tensor<4x3xf32>, %dy: tensor<2x3x
 }
 
 // A sum that starts from something: nobody writes it.
-// CHECK-LABEL: func.func @selection_to_compare_not_from_one(
+// CHECK-LABEL: func.func @select_and_scatter_to_compare_not_from_one(
 // CHECK: stablehlo.select_and_scatter
-func.func @selection_to_compare_not_from_one(%x: tensor<5x3xf32>, %dy: tensor<2x3xf32>) -> tensor<5x3xf32> {
+func.func @select_and_scatter_to_compare_not_from_one(%x: tensor<5x3xf32>, %dy: tensor<2x3xf32>) -> tensor<5x3xf32> {
   %one = stablehlo.constant dense<1.0> : tensor<f32>
   %dx = "stablehlo.select_and_scatter"(%x, %dy, %one) <{window_dimensions = array<i64: 3, 1>, window_strides = array<i64: 2, 1>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -116,12 +116,12 @@ func.func @selection_to_compare_not_from_one(%x: tensor<5x3xf32>, %dy: tensor<2x
 // -----
 
 // Windows of 2x2 that overlap, of bf16; and of integers that leave a last row out.
-// CHECK-LABEL: func.func @selection_to_compare_overlapping(
+// CHECK-LABEL: func.func @select_and_scatter_to_compare_overlapping(
 // CHECK: stablehlo.compare GE, %{{.*}}, FLOAT : (tensor<2x3x2xbf16>, tensor<2x3x2xbf16>) -> tensor<2x3x2xi1>
 // CHECK: stablehlo.pad %{{.*}}, low = [1, 1, 0], high = [1, 1, 0], interior = [0, 0, 0] : (tensor<2x3x2xi8>, tensor<i8>)
 // CHECK: stablehlo.add %{{.*}} : tensor<3x4x2xbf16>
 // CHECK-NOT: select_and_scatter
-func.func @selection_to_compare_overlapping(%x: tensor<3x4x2xbf16>, %dy: tensor<2x3x2xbf16>) -> tensor<3x4x2xbf16> {
+func.func @select_and_scatter_to_compare_overlapping(%x: tensor<3x4x2xbf16>, %dy: tensor<2x3x2xbf16>) -> tensor<3x4x2xbf16> {
   %zero = stablehlo.constant dense<0.0> : tensor<bf16>
   %dx = "stablehlo.select_and_scatter"(%x, %dy, %zero) <{window_dimensions = array<i64: 2, 2, 1>}> ({
   ^bb0(%a: tensor<bf16>, %b: tensor<bf16>):
@@ -135,10 +135,10 @@ func.func @selection_to_compare_overlapping(%x: tensor<3x4x2xbf16>, %dy: tensor<
   return %dx : tensor<3x4x2xbf16>
 }
 
-// CHECK-LABEL: func.func @selection_to_compare_integers(
+// CHECK-LABEL: func.func @select_and_scatter_to_compare_integers(
 // CHECK: stablehlo.compare GT, %{{.*}}, SIGNED
 // CHECK-NOT: select_and_scatter
-func.func @selection_to_compare_integers(%x: tensor<5x3xi32>, %dy: tensor<2x3xi32>) -> tensor<5x3xi32> {
+func.func @select_and_scatter_to_compare_integers(%x: tensor<5x3xi32>, %dy: tensor<2x3xi32>) -> tensor<5x3xi32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %dx = "stablehlo.select_and_scatter"(%x, %dy, %zero) <{window_dimensions = array<i64: 2, 1>, window_strides = array<i64: 2, 1>}> ({
   ^bb0(%a: tensor<i32>, %b: tensor<i32>):

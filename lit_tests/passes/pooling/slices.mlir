@@ -177,7 +177,7 @@ func.func @window_sum_to_slices_not_one_element(%y: tensor<2x1xf32>) -> tensor<2
 // -----
 
 // The gradient of an average over windows of 2 side by side; the operand had 5 elements.
-// CHECK-LABEL: func.func @window_of_spread_to_broadcast(
+// CHECK-LABEL: func.func @window_of_dilated_to_broadcast(
 // CHECK-SAME: %[[DY:[a-z0-9]+]]: tensor<3x2xf32>
 // CHECK: %[[ZERO:[a-z0-9_]+]] = stablehlo.constant dense<0.000000e+00> : tensor<f32>
 // CHECK: %[[SUM:[a-z0-9_]+]] = stablehlo.select %{{.*}}, %{{.*}}, %[[DY]]
@@ -185,7 +185,7 @@ func.func @window_sum_to_slices_not_one_element(%y: tensor<2x1xf32>) -> tensor<2
 // CHECK: %[[IMAGE:[a-z0-9_]+]] = stablehlo.reshape %[[WIDE]] : (tensor<3x2x2xf32>) -> tensor<3x4xf32>
 // CHECK: %[[R:[a-z0-9_]+]] = stablehlo.pad %[[IMAGE]], %[[ZERO]], low = [0, 0], high = [0, 1]
 // CHECK-NEXT: return %[[R]]
-func.func @window_of_spread_to_broadcast(%dy: tensor<3x2xf32>) -> tensor<3x5xf32> {
+func.func @window_of_dilated_to_broadcast(%dy: tensor<3x2xf32>) -> tensor<3x5xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %p = stablehlo.pad %dy, %zero, low = [0, 1], high = [0, 2], interior = [0, 1] : (tensor<3x2xf32>, tensor<f32>) -> tensor<3x6xf32>
   %r = "stablehlo.reduce_window"(%p, %zero) <{window_dimensions = array<i64: 1, 2>}> ({
@@ -197,11 +197,11 @@ func.func @window_of_spread_to_broadcast(%dy: tensor<3x2xf32>) -> tensor<3x5xf32
 }
 
 // Windows of 3 that are 2 apart share elements: a sum of two of them.
-// CHECK-LABEL: func.func @window_of_spread_to_broadcast_not_overlapping(
+// CHECK-LABEL: func.func @window_of_dilated_to_broadcast_not_overlapping(
 // CHECK-NOT: stablehlo.reshape
 // CHECK: stablehlo.add
 // CHECK: return
-func.func @window_of_spread_to_broadcast_not_overlapping(%dy: tensor<3x2xf32>) -> tensor<3x5xf32> {
+func.func @window_of_dilated_to_broadcast_not_overlapping(%dy: tensor<3x2xf32>) -> tensor<3x5xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %p = stablehlo.pad %dy, %zero, low = [0, 2], high = [0, 2], interior = [0, 1] : (tensor<3x2xf32>, tensor<f32>) -> tensor<3x7xf32>
   %r = "stablehlo.reduce_window"(%p, %zero) <{window_dimensions = array<i64: 1, 3>}> ({

@@ -1,10 +1,10 @@
 // RUN: %jxc opt %s -p reductions --split-input-file | FileCheck %s
 
-// CHECK-LABEL: func.func @sum_of_points_to_sum_of_stored(
+// CHECK-LABEL: func.func @sum_of_narrow_to_materialized(
 // CHECK: %[[M:[a-z0-9_]+]] = stablehlo.multiply
 // CHECK: %[[S:[a-z0-9_]+]] = call @stored_tensor_2048x3xf32_(%[[M]])
 // CHECK: stablehlo.reduce(%[[S]] init: %{{[a-z0-9_]+}}) applies stablehlo.add across dimensions = [0, 1]
-func.func @sum_of_points_to_sum_of_stored(%x: tensor<2048x3xf32>) -> tensor<f32> {
+func.func @sum_of_narrow_to_materialized(%x: tensor<2048x3xf32>) -> tensor<f32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %c = stablehlo.constant dense<0.1> : tensor<2048x3xf32>
   %a = stablehlo.add %x, %c : tensor<2048x3xf32>
@@ -16,10 +16,10 @@ func.func @sum_of_points_to_sum_of_stored(%x: tensor<2048x3xf32>) -> tensor<f32>
 // -----
 
 // No scalar; many columns; few points; a maximum.
-// CHECK-LABEL: func.func @sum_of_points_to_sum_of_stored_not_of_others(
+// CHECK-LABEL: func.func @sum_of_narrow_to_materialized_not_of_others(
 // CHECK-NOT: call
 // CHECK: return
-func.func @sum_of_points_to_sum_of_stored_not_of_others(%x: tensor<2048x3xf32>, %y: tensor<128x64xf32>, %z: tensor<100x3xf32>) -> (tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>) {
+func.func @sum_of_narrow_to_materialized_not_of_others(%x: tensor<2048x3xf32>, %y: tensor<128x64xf32>, %z: tensor<100x3xf32>) -> (tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>) {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %c = stablehlo.constant dense<0.1> : tensor<2048x3xf32>
   %d = stablehlo.constant dense<0.1> : tensor<128x64xf32>
@@ -38,12 +38,12 @@ func.func @sum_of_points_to_sum_of_stored_not_of_others(%x: tensor<2048x3xf32>, 
 // -----
 
 // As jnp.vdot has it.
-// CHECK-LABEL: func.func @dot_of_points_to_dot_of_stored(
+// CHECK-LABEL: func.func @dot_of_narrow_to_materialized(
 // CHECK: %[[D:[a-z0-9_]+]] = stablehlo.divide
 // CHECK: %[[S:[a-z0-9_]+]] = call @stored_tensor_2048x3xf32_(%[[D]])
 // CHECK: %[[F:[a-z0-9_]+]] = stablehlo.reshape %[[S]]
 // CHECK: stablehlo.dot_general %[[F]], %[[F]], contracting_dims = [0] x [0], precision = [HIGHEST, HIGHEST]
-func.func @dot_of_points_to_dot_of_stored(%x: tensor<2048x3xf32>) -> tensor<f32> {
+func.func @dot_of_narrow_to_materialized(%x: tensor<2048x3xf32>) -> tensor<f32> {
   %c = stablehlo.constant dense<0.1> : tensor<2048x3xf32>
   %d = stablehlo.divide %x, %c : tensor<2048x3xf32>
   %f = stablehlo.reshape %d : (tensor<2048x3xf32>) -> tensor<6144xf32>
@@ -54,10 +54,10 @@ func.func @dot_of_points_to_dot_of_stored(%x: tensor<2048x3xf32>) -> tensor<f32>
 // -----
 
 // Two vectors were not measured; nor is a product of columns one sum.
-// CHECK-LABEL: func.func @dot_of_points_to_dot_of_stored_not_of_two(
+// CHECK-LABEL: func.func @dot_of_narrow_to_materialized_not_of_two(
 // CHECK-NOT: call
 // CHECK: return
-func.func @dot_of_points_to_dot_of_stored_not_of_two(%x: tensor<2048x3xf32>, %y: tensor<6144xf32>) -> (tensor<f32>, tensor<6144x6144xf32>) {
+func.func @dot_of_narrow_to_materialized_not_of_two(%x: tensor<2048x3xf32>, %y: tensor<6144xf32>) -> (tensor<f32>, tensor<6144x6144xf32>) {
   %c = stablehlo.constant dense<0.1> : tensor<2048x3xf32>
   %d = stablehlo.divide %x, %c : tensor<2048x3xf32>
   %f = stablehlo.reshape %d : (tensor<2048x3xf32>) -> tensor<6144xf32>

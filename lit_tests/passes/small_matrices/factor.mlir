@@ -176,7 +176,7 @@ func.func @small_cholesky_to_columns_not_annotated(%x: tensor<64x2x2xf32>) -> te
 }
 
 // A lower triangle, two right-hand sides.
-// CHECK-LABEL: func.func @small_triangular_solve_to_lines(
+// CHECK-LABEL: func.func @small_triangular_solve_to_substitution(
 // CHECK-SAME: %[[B:[a-z0-9]+]]: tensor<64x2x3xf32>
 // CHECK: %[[A:[a-z0-9_]+]] = stablehlo.maximum
 // CHECK: stablehlo.slice %[[B]] [0:64, 0:1, 0:3]
@@ -193,7 +193,7 @@ func.func @small_cholesky_to_columns_not_annotated(%x: tensor<64x2x2xf32>) -> te
 // CHECK: stablehlo.multiply %[[S]],
 // CHECK: %[[R:[a-z0-9_]+]] = stablehlo.concatenate %{{.*}}, dim = 1
 // CHECK-NEXT: return %[[R]]
-func.func @small_triangular_solve_to_lines(%a: tensor<64x2x2xf32>, %b: tensor<64x2x3xf32>) -> tensor<64x2x3xf32> {
+func.func @small_triangular_solve_to_substitution(%a: tensor<64x2x2xf32>, %b: tensor<64x2x3xf32>) -> tensor<64x2x3xf32> {
   %one = stablehlo.constant dense<1.0> : tensor<64x2x2xf32>
   %regular = stablehlo.maximum %a, %one : tensor<64x2x2xf32>
   %x = stablehlo.custom_call @lapack_strsm_ffi(%regular, %b) {backend_config = "", mhlo.backend_config = {diag = 78 : ui8, side = 76 : ui8, trans_x = 78 : ui8, uplo = 76 : ui8}, mhlo.frontend_attributes = {num_batch_dims = "1"}, operand_layouts = [dense<[1, 2, 0]> : tensor<3xindex>, dense<[1, 2, 0]> : tensor<3xindex>], output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [], operand_index = 1, operand_tuple_indices = []>], result_layouts = [dense<[1, 2, 0]> : tensor<3xindex>]} : (tensor<64x2x2xf32>, tensor<64x2x3xf32>) -> tensor<64x2x3xf32>
@@ -201,7 +201,7 @@ func.func @small_triangular_solve_to_lines(%a: tensor<64x2x2xf32>, %b: tensor<64
 }
 
 // From the right, transposed, with ones on the diagonal: the last column of the transpose first.
-// CHECK-LABEL: func.func @small_triangular_solve_to_lines_letters(
+// CHECK-LABEL: func.func @small_triangular_solve_to_substitution_letters(
 // CHECK-SAME: %[[A:[a-z0-9]+]]: tensor<64x2x2xf64>
 // CHECK-SAME: %[[B:[a-z0-9]+]]: tensor<64x3x2xf64>
 // CHECK: stablehlo.slice %[[B]] [0:64, 0:3, 1:2]
@@ -210,24 +210,24 @@ func.func @small_triangular_solve_to_lines(%a: tensor<64x2x2xf32>, %b: tensor<64
 // CHECK: stablehlo.multiply
 // CHECK-NOT: stablehlo.divide
 // CHECK: stablehlo.concatenate %{{.*}}, dim = 2
-func.func @small_triangular_solve_to_lines_letters(%a: tensor<64x2x2xf64>, %b: tensor<64x3x2xf64>) -> tensor<64x3x2xf64> {
+func.func @small_triangular_solve_to_substitution_letters(%a: tensor<64x2x2xf64>, %b: tensor<64x3x2xf64>) -> tensor<64x3x2xf64> {
   %x = stablehlo.custom_call @lapack_dtrsm_ffi(%a, %b) {mhlo.backend_config = {diag = 85 : ui8, side = 82 : ui8, trans_x = 84 : ui8, uplo = 85 : ui8}, operand_layouts = [dense<[1, 2, 0]> : tensor<3xindex>, dense<[1, 2, 0]> : tensor<3xindex>], result_layouts = [dense<[1, 2, 0]> : tensor<3xindex>]} : (tensor<64x2x2xf64>, tensor<64x3x2xf64>) -> tensor<64x3x2xf64>
   return %x : tensor<64x3x2xf64>
 }
 
 // Many right-hand sides: trsm is made for them.
-// CHECK-LABEL: func.func @small_triangular_solve_to_lines_not_many(
+// CHECK-LABEL: func.func @small_triangular_solve_to_substitution_not_many(
 // CHECK-NEXT: stablehlo.custom_call
-func.func @small_triangular_solve_to_lines_not_many(%a: tensor<64x4x4xf32>, %b: tensor<64x4x9xf32>) -> tensor<64x4x9xf32> {
+func.func @small_triangular_solve_to_substitution_not_many(%a: tensor<64x4x4xf32>, %b: tensor<64x4x9xf32>) -> tensor<64x4x9xf32> {
   %x = stablehlo.custom_call @lapack_strsm_ffi(%a, %b) {mhlo.backend_config = {diag = 78 : ui8, side = 76 : ui8, trans_x = 78 : ui8, uplo = 76 : ui8}, operand_layouts = [dense<[1, 2, 0]> : tensor<3xindex>, dense<[1, 2, 0]> : tensor<3xindex>], result_layouts = [dense<[1, 2, 0]> : tensor<3xindex>]} : (tensor<64x4x4xf32>, tensor<64x4x9xf32>) -> tensor<64x4x9xf32>
   return %x : tensor<64x4x9xf32>
 }
 
 // Complex matrices, and letters that BLAS has not.
-// CHECK-LABEL: func.func @small_triangular_solve_to_lines_not_unknown(
+// CHECK-LABEL: func.func @small_triangular_solve_to_substitution_not_unknown(
 // CHECK-NEXT: stablehlo.custom_call @lapack_ctrsm_ffi
 // CHECK-NEXT: stablehlo.custom_call @lapack_strsm_ffi
-func.func @small_triangular_solve_to_lines_not_unknown(%a: tensor<64x2x2xf32>, %b: tensor<64x2x3xf32>, %c: tensor<64x2x2xcomplex<f32>>) -> (tensor<64x2x2xcomplex<f32>>, tensor<64x2x3xf32>) {
+func.func @small_triangular_solve_to_substitution_not_unknown(%a: tensor<64x2x2xf32>, %b: tensor<64x2x3xf32>, %c: tensor<64x2x2xcomplex<f32>>) -> (tensor<64x2x2xcomplex<f32>>, tensor<64x2x3xf32>) {
   %x = stablehlo.custom_call @lapack_ctrsm_ffi(%c, %c) {mhlo.backend_config = {diag = 78 : ui8, side = 76 : ui8, trans_x = 78 : ui8, uplo = 76 : ui8}, operand_layouts = [dense<[1, 2, 0]> : tensor<3xindex>, dense<[1, 2, 0]> : tensor<3xindex>], result_layouts = [dense<[1, 2, 0]> : tensor<3xindex>]} : (tensor<64x2x2xcomplex<f32>>, tensor<64x2x2xcomplex<f32>>) -> tensor<64x2x2xcomplex<f32>>
   %y = stablehlo.custom_call @lapack_strsm_ffi(%a, %b) {mhlo.backend_config = {diag = 78 : ui8, side = 76 : ui8, trans_x = 65 : ui8, uplo = 76 : ui8}, operand_layouts = [dense<[1, 2, 0]> : tensor<3xindex>, dense<[1, 2, 0]> : tensor<3xindex>], result_layouts = [dense<[1, 2, 0]> : tensor<3xindex>]} : (tensor<64x2x2xf32>, tensor<64x2x3xf32>) -> tensor<64x2x3xf32>
   return %x, %y : tensor<64x2x2xcomplex<f32>>, tensor<64x2x3xf32>
