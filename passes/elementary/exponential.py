@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import e, log2
 
 from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import AbsOp, ExpOp, Log1pOp, NegOp
 
 from jxc.ir.values import users
@@ -13,7 +14,18 @@ from jxc.rewrite import PassContext, approximates, rule
 
 from . import tables
 from .arithmetic import Bits, Real, polynomial, where
-from .operands import elements_of, is_spread, meets_reduction, narrowed, result, single, widened
+from .operands import (
+    complex_elements_of,
+    elements_of,
+    is_spread,
+    meets_reduction,
+    narrowed,
+    result,
+    settled,
+    single,
+    widened,
+)
+from .trigonometric import cosine, sine
 
 _INFINITY = float("inf")
 _ONE = 0x3FF << 52
@@ -67,3 +79,27 @@ def exponential(x: Real) -> Real:
     whole = x.round()
     scale = (Bits.of(whole + (2.0**52 + 1023)) << 52).as_f64()
     return scale * polynomial(x - whole, tables.EXPONENTIAL)
+
+
+# Exponentials of complex numbers.
+
+
+@rule(approximates(ulps=0.502), targets=("cpu",))
+def complex_exponential_to_polynomials(op: ExpOp, context: PassContext) -> ir.Value | None:
+    """exp(x + iy) -> 2^(x log2(e)) cos(y) + i 2^(x log2(e)) sin(y).
+
+    The imaginary part is y where that is 0. Where y is no number or infinite, x still decides: 0
+    and 0 for minus infinity, infinity and NaN for infinity.
+    """
+    if is_spread(op.result) or complex_elements_of(op.result) < cost.LEAST_ELEMENTS:
+        return None
+    if not cost.sine_pays(context.rates, is_reduced=False):
+        return None
+    x, y = Real(stablehlo.real(op.operand)), Real(stablehlo.imag(op.operand))
+    is_endless = ~(abs(y) < _INFINITY)
+    angle = where(x.equals(-_INFINITY) & is_endless, y.like(0.0), y)
+    size = exponential(widened(x) * log2(e))
+    real = narrowed(size * cosine(angle))
+    real = where(x.equals(_INFINITY) & is_endless, x, real)
+    imaginary = where(angle.equals(0.0), angle, narrowed(size * sine(angle)))
+    return settled(stablehlo.complex(real.value, imaginary.value), op)

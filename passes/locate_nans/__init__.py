@@ -13,8 +13,7 @@ from jxc.ir.module import main_of
 from jxc.rewrite import module_pass
 
 from .record import Recorder
-from .sites import table_of
-from .values import magnitude, may_be_nan, record_type, vector
+from .values import magnitude, may_be_nan, record_type, table_of, vector
 
 _WATCH = ("results", "values", "masked")
 

@@ -20,14 +20,15 @@ from jxc.ir.module import terminator
 from jxc.ir.values import element_type
 from jxc.passes.trace_values.statistics import COUNT, compare, is_numeric, statistics
 
-from .sites import Site, operands_of
 from .values import (
+    Site,
     is_finite_constant,
     item,
     joined,
     largest,
     magnitude,
     may_be_nan,
+    operands_of,
     type_name,
     vector,
 )

@@ -22,7 +22,9 @@ from .geometry import Axis
 
 
 @rule(exact, targets=("cpu", "gpu"))
-def disjoint_select_and_scatter_to_compare(op: SelectAndScatterOp, context: PassContext) -> ir.Value | None:
+def disjoint_select_and_scatter_to_compare(
+    op: SelectAndScatterOp, context: PassContext
+) -> ir.Value | None:
     """select_and_scatter(x, y) -> select(repeat(chosen(x)) == place, repeat(y), 0) + init.
 
     For windows side by side that cover the operand: `chosen` is the position in the window that

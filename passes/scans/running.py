@@ -11,7 +11,7 @@ from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import ReduceWindowOp
 
 from jxc.ir import build
-from jxc.ir.values import element_type, is_float, shape_of, splat_of
+from jxc.ir.values import direction_of, element_type, is_float, shape_of, splat_of
 from jxc.passes._shared.reduce_body import combiner_of, is_exact_in_any_order, is_neutral
 from jxc.passes.pooling import geometry
 from jxc.passes.pooling.geometry import Axis
@@ -19,10 +19,42 @@ from jxc.passes.scans import cost as cost
 from jxc.passes.scans.cost import Scan
 from jxc.rewrite import PassContext, exact, reassociates, rule
 
-from .logaddexp import is_logaddexp, logaddexp
 from .loop import Fold, by_rows
 
 Combiner = Callable[[ir.Value, ir.Value], ir.Value]
+
+_LOGADDEXP_OPS = (
+    *("maximum", "subtract", "compare", "add", "abs", "negate", "exponential", "log_plus_one"),
+    *("add", "select", "return"),
+)
+
+
+def logaddexp(x: ir.Value, y: ir.Value) -> ir.Value:
+    """log(exp(x) + exp(y)) without overflow; x + y where the difference is NaN."""
+    greatest = stablehlo.maximum(x, y)
+    difference = stablehlo.subtract(x, y)
+    unequal = stablehlo.ComparisonDirectionAttr.get("NE")
+    is_nan = stablehlo.compare(difference, difference, unequal)
+    both = stablehlo.add(x, y)
+    distance = stablehlo.negate(stablehlo.abs(difference))
+    rest = stablehlo.log_plus_one(stablehlo.exponential(distance))
+    return stablehlo.select(is_nan, both, stablehlo.add(greatest, rest))
+
+
+def is_logaddexp(block: ir.Block) -> bool:
+    """Whether the body of a reduction is that, op by op, in the order in which JAX writes it."""
+    ops = list(block.operations)
+    if tuple(op.operation.name.removeprefix("stablehlo.") for op in ops) != _LOGADDEXP_OPS:
+        return False
+    x, y = block.arguments
+    top, gap, nan, both, size, minus, exp, log, total, chosen = (op.results[0] for op in ops[:-1])
+    expected = (
+        *((x, y), (x, y), (gap, gap), (x, y), (gap,), (size,), (minus,), (exp,)),
+        *((top, log), (nan, both, total), (chosen,)),
+    )
+    wired = all(tuple(op.operands) == of for op, of in zip(ops, expected, strict=True))
+    return wired and direction_of(ops[2]) == "NE"
+
 
 _FLOATS = (ir.F16Type, ir.BF16Type, ir.F32Type, ir.F64Type)
 

@@ -15,9 +15,8 @@ from jxc.passes.sorting import cost as cost
 from jxc.rewrite import exact, rule
 
 from . import keys
-from .order import axis_of, sorts_by_first
-from .take import take
-from .top_k import takes_all_of
+from .keys import axis_of, sorts_by_first
+from .top_k import take, takes_all_of
 
 _LARGEST_AXIS = 1 << 31
 

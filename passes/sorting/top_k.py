@@ -7,16 +7,15 @@ from math import prod
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import chlo, stablehlo
-from jaxlib.mlir.dialects.stablehlo import ReverseOp, SliceOp, SortOp
+from jaxlib.mlir.dialects.stablehlo import IotaOp, ReverseOp, SliceOp, SortOp
 
 from jxc.ir import build
-from jxc.ir.values import element_type, shape_of, users
+from jxc.ir.values import element_type, is_integer, shape_of, users
 from jxc.passes.sorting import cost as cost
 from jxc.rewrite import exact, rule
 
 from . import keys
-from .order import axis_of, sorts_by_first
-from .take import from_end, take, turned
+from .keys import axis_of, sorts_by_first
 
 
 @dataclass(frozen=True)
@@ -132,3 +131,42 @@ def _slice_of(taken: ir.Value, op: SliceOp, part: _Part) -> ir.Value:
     if not any(starts) and op.result.type == taken.type:
         return taken
     return stablehlo.slice(taken, starts, limits, list(op.strides))
+
+
+# Taking elements from places along one axis.
+
+
+def take(operand: ir.Value, places: ir.Value, dim: int) -> ir.Value:
+    """The elements of `operand` at `places`, of i32, along `dim`; of an iota, the places."""
+    match operand.owner:
+        case IotaOp() if _is_along(operand, dim):
+            return build.convert(places, element_type(operand))
+        case ReverseOp(operand=x, dimensions=dims) if list(dims) == [dim] and _is_along(x, dim):
+            return build.convert(from_end(places, shape_of(x)[dim]), element_type(operand))
+    return _gather(operand, places, dim)
+
+
+def from_end(places: ir.Value, size: int) -> ir.Value:
+    """The same places along an axis of `size`, counted from its other end."""
+    return stablehlo.subtract(build.splat(size - 1, places.type), places)
+
+
+def turned(value: ir.Value, dim: int) -> ir.Value:
+    """The elements in the opposite order along `dim`."""
+    return stablehlo.reverse(value, [dim])
+
+
+def _is_along(value: ir.Value, dim: int) -> bool:
+    """Whether `value` is an iota along `dim`, of integers that do not wrap around."""
+    match value.owner:
+        case IotaOp(iota_dimension=along) if along.value == dim and is_integer(value):
+            return ir.IntegerType(element_type(value)).width >= 32
+    return False
+
+
+def _gather(operand: ir.Value, places: ir.Value, dim: int) -> ir.Value:
+    shape = shape_of(places)
+    others = [i for i in range(len(shape)) if i != dim]
+    numbers = stablehlo.GatherDimensionNumbers.get([], [dim], others, others, [dim], len(shape))
+    indices = build.reshape(places, [*shape, 1])
+    return stablehlo.gather(operand, indices, numbers, [1] * len(shape))
