@@ -50,7 +50,7 @@ def repository(tmp_path_factory):
     return folder
 
 
-def test_a_revision_is_that_of_every_file_it_uses_and_its_page_too(repository):
+def test_diff_of_revisions_uses_their_version_of_every_file(repository):
     page = repository.parent / "page.html"
     words = ("HEAD~1:model.py:step", "HEAD:model.py:step", "f32[8]", "--html", str(page))
     done = diff(repository, *words)
@@ -61,7 +61,7 @@ def test_a_revision_is_that_of_every_file_it_uses_and_its_page_too(repository):
     assert {"stablehlo.sine", "stablehlo.cosine"} <= set(re.findall(r"\w+\.\w+", page.read_text()))
 
 
-def test_what_is_not_committed_is_compared_and_nothing_of_the_repository_changes(repository):
+def test_diff_of_uncommitted_changes_leaves_repository_untouched(repository):
     before = git(repository, "status", "--porcelain"), git(repository, "worktree", "list")
     listed = sorted(str(file) for file in (repository.parent / ".git").rglob("*"))
     done = diff(repository, "HEAD:model.py:step", "model.py:step", "f32[8]", "--json")
@@ -81,17 +81,17 @@ def test_what_is_not_committed_is_compared_and_nothing_of_the_repository_changes
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        ("HEAD~9:model.py:step", "HEAD~9 is taken for a revision of git's"),
+        ("HEAD~9:model.py:step", "HEAD~9 is read as a git revision"),
         ("HEAD~1:other.py:step", "HEAD~1:other.py:step: other.py: no such file"),
     ],
 )
-def test_a_revision_that_is_not_there_is_trouble(repository, source, said):
+def test_diff_refuses_missing_revision(repository, source, said):
     done = diff(repository, source, "f32[8]", "-O0", "-O2")
     assert done.returncode == 2
     assert done.stderr.startswith(f"jxc: error: {said}")
     assert "Traceback" not in done.stderr
 
 
-def test_outside_of_a_repository_git_says_so(tmp_path):
+def test_diff_outside_of_repository_prints_error_of_git(tmp_path):
     done = diff(tmp_path, "HEAD:model.py:step", "model.py:step", "f32[8]")
     assert done.returncode == 2 and "git says" in done.stderr

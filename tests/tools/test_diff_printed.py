@@ -1,4 +1,4 @@
-"""What `jxc diff` prints adds up, and stays short where a pass changed much at one line."""
+"""The text of `jxc diff`: counts add up, and many changes at one line stay short."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from jaxlib.mlir import ir
 
 import jxc
 from jxc.ir import make_context, read_module
-from jxc.tools.diff import Group, Program, compare
-from jxc.tools.diff.table import _rows, print_comparison
+from jxc.tools.diff import ComparedProgram, DifferenceGroup, compare
+from jxc.tools.diff.output import _rows, print_comparison
 
 
-def module(text: str, context: ir.Context) -> Program:
-    return Program("program", read_module(text.encode(), context, name="program.mlir"))
+def module(text: str, context: ir.Context) -> ComparedProgram:
+    return ComparedProgram("program", read_module(text.encode(), context, name="program.mlir"))
 
 
-def test_ops_are_counted_as_they_are_compared() -> None:
-    """A function that JAX outlined once and calls three times is there three times."""
+def test_ops_metric_counts_calls_followed() -> None:
+    """A function that JAX outlines once and calls three times counts three times."""
     context = make_context()
 
     def one(x):
@@ -36,7 +36,7 @@ def test_ops_are_counted_as_they_are_compared() -> None:
     assert ops.after - ops.before == counts["more"] - counts["fewer"] != 0
 
 
-def test_an_op_that_reads_something_else_is_said_in_plain_words(capsys) -> None:
+def test_rewired_op_prints_its_operands(capsys) -> None:
     text = """
     func.func public @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
       %0 = stablehlo.sine %OPERAND : tensor<4xf32>
@@ -50,11 +50,11 @@ def test_an_op_that_reads_something_else_is_said_in_plain_words(capsys) -> None:
     assert "     1 changed stablehlo.sine: its operands\n" in capsys.readouterr().out
 
 
-def test_changes_of_one_op_at_one_line_are_gathered() -> None:
-    """However they lie among those of other ops: as many rows as there are ops."""
+def test_rows_gather_changes_of_one_op_at_one_line() -> None:
+    """As many rows as there are ops, even if groups of other ops are in between."""
 
-    def changed(op: str, count: int, after: str) -> Group:
-        return Group("changed", op, count, None, None, (("dimensions", "0", after),))
+    def changed(op: str, count: int, after: str) -> DifferenceGroup:
+        return DifferenceGroup("changed", op, count, None, None, (("dimensions", "0", after),))
 
     groups = [
         changed(op, count, str(count))
@@ -68,8 +68,8 @@ def test_changes_of_one_op_at_one_line_are_gathered() -> None:
     ]
 
 
-def test_the_notes_of_two_compilers_are_not_spelled_out() -> None:
+def test_rows_do_not_print_backend_configurations() -> None:
     before, after = (f'{{"fusion_config":{{"kind":"{name}"}}}}' for name in ("ynn", "triton"))
     changes = (("kind", "kCustom", "kInput"), ("backend_config", before, after))
-    ((_, said),) = _rows([Group("changed", "fusion", 1, None, None, changes)])
+    ((_, said),) = _rows([DifferenceGroup("changed", "fusion", 1, None, None, changes)])
     assert str(said) == "changed fusion: kind kCustom → kInput; backend_config"

@@ -1,4 +1,4 @@
-"""`jxc diff`: two programs, their ops matched by structure and line, and their figures."""
+"""`jxc diff`: compare two programs by op and line, and what a compiler makes of them."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ import click
 
 from ..errors import JxcError, UsageError
 from ..files import write_output
-from ..tools.diff.sides import Side, make_sides
+from ..tools.diff.sides import DiffSide, make_sides
 from .lower import lowering_options
 from .process import in_child, stay_on_cpu
 
-_OF_FUNCTIONS = (
+_LOWERING_OPTIONS = (
     *("args_from", "static", "transform", "device", "host_devices", "x64"),
     *("mesh", "in_sharding", "out_sharding", "sharding"),
 )
-_SAME, _DIFFERENT, _TROUBLE = 0, 1, 2
+_SAME, _DIFFERENT, _ERROR = 0, 1, 2
 
 
 def _in_order(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> Any:
-    """Pipelines as they stand on the command line, whichever option names them."""
+    """Collect pipelines in the order of the command line, from -O and -p alike."""
     prefix = "O" if param.name == "level" else ""
     ctx.meta.setdefault("pipelines", []).extend(f"{prefix}{each}" for each in value)
     return value
 
 
-@click.command(short_help="Say what two programs differ in, by line of Python.")
+@click.command(short_help="Compare two programs by line of Python.")
 @click.argument("first", metavar="A [B]")
 @lowering_options
 @click.option(
@@ -41,7 +41,7 @@ def _in_order(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]
     type=click.Choice(["0", "1", "2", "3"]),
     multiple=True,
     callback=_in_order,
-    help="Run the passes of a level on both; twice, on A and on B: -O0 -O2.",
+    help="Run the passes of a level on both programs; given twice, on A and on B: -O0 -O2.",
 )
 @click.option(
     "-p",
@@ -49,9 +49,9 @@ def _in_order(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]
     multiple=True,
     callback=_in_order,
     metavar="PIPELINE",
-    help="The same by names of passes: 'a,b{k=v}'. Nothing runs unless told.",
+    help="The same for a pipeline: 'a,b{k=v}'. By default, no passes run.",
 )
-@click.option("--load-pass", multiple=True, metavar="FILE.py[:NAME]", help="As `jxc opt` has it.")
+@click.option("--load-pass", multiple=True, metavar="FILE.py[:NAME]", help="As in `jxc opt`.")
 @click.option(
     "--assume", multiple=True, metavar="PROMISE", help="no-nans, no-infs, no-signed-zeros."
 )
@@ -60,26 +60,26 @@ def _in_order(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]
     default="cpu",
     show_default=True,
     metavar="NAME[,NAME]",
-    help="What to compile both for; two of them, A and B. See `jxc targets`.",
+    help="The target of both programs; two targets, of A and of B. See `jxc targets`.",
 )
 @click.option(
-    "--xla-option", multiple=True, metavar="NAME=VALUE", help="An option of XLA's, for both."
+    "--xla-option", multiple=True, metavar="NAME=VALUE", help="An XLA option, for both programs."
 )
 @click.option(
     "--stage",
     type=click.Choice(["stablehlo", "hlo"]),
     default="stablehlo",
     show_default=True,
-    help="Whose ops are compared: hlo is XLA's own, after it has optimised.",
+    help="Which ops are compared: hlo means optimized HLO.",
 )
-@click.option("--no-compile", is_flag=True, help="Compare the modules alone, which takes less.")
+@click.option("--no-compile", is_flag=True, help="Compare only the modules, which is faster.")
 @click.option("--all", "whole", is_flag=True, help="Print every line that differs.")
-@click.option("--html", metavar="FILE", help="Write a page with both programs side by side.")
-@click.option("--json", "as_json", is_flag=True, help="Print one object.")
+@click.option("--html", metavar="FILE", help="Write an HTML page with both programs side by side.")
+@click.option("--json", "as_json", is_flag=True, help="Print the comparison as one JSON object.")
 @click.pass_context
-def diff_command(ctx: click.Context, first: str, **flags: Any) -> None:
-    """Compare A and B: modules from files ('-' for stdin), or functions with arguments like SPECs
-    as `jxc lower` takes them. One of them alone is compared for two targets, or at two levels.
+def diff_command(ctx: click.Context, /, first: str, **flags: Any) -> None:
+    """Compare A and B: module files ('-' for stdin), or functions with arguments like SPECs (see
+    `jxc lower --help`). A alone is compared for two targets, or at two levels.
 
     \b
     jxc diff before.mlir after.mlir
@@ -88,13 +88,13 @@ def diff_command(ctx: click.Context, first: str, **flags: Any) -> None:
     jxc diff HEAD~1:model.py:step model.py:step 'f32[8,784]'
     jxc diff model.py:step 'f32[8,784]' model.py:step 'f32[9,784]'
 
-    Ops are matched by what they compute and by their line of Python, not by name, and calls are
-    followed. Exit codes are diff's: 0 the same, 1 they differ, 2 trouble.
+    Ops are matched by what they compute and by their line of Python, not by name. Calls are
+    followed. The exit code is 0 if the programs are the same, 1 if they differ, 2 on errors.
     """
     try:
         code = _diff(first, ctx.meta.get("pipelines", []), flags)
     except JxcError as error:
-        error.exit_code = _TROUBLE
+        error.exit_code = _ERROR
         raise
     ctx.exit(code)
 
@@ -108,39 +108,39 @@ def _diff(first: str, pipelines: list[str], flags: dict[str, Any]) -> int:
     if not flags["no_compile"]:
         for target in targets:
             require(target)
-    os.environ.pop("JXC_PIPELINE", None)  # what is compiled here is what is asked for here
+    os.environ.pop("JXC_PIPELINE", None)  # only the pipelines of this command run
     stay_on_cpu()
     folder = mkdtemp(prefix="jxc-diff-")
     stage = in_child(None, lambda _: [], folder=folder)
     stage.enter(f"while comparing {sides[0].spelling} and {sides[1].spelling}")
     from ..tools.diff.lowering import sources_of
 
-    with _progress() as tell:
-        tell("lowering")
-        return _compare(sides, sources_of(sides, flags, folder), flags, tell)
+    with _progress() as report:
+        report("lowering")
+        return _compare(sides, sources_of(sides, flags, folder), flags, report)
 
 
-def _check(sides: tuple[Side, Side], flags: Mapping[str, Any]) -> None:
-    """Refuse what would have no effect."""
+def _check(sides: tuple[DiffSide, DiffSide], flags: Mapping[str, Any]) -> None:
+    """Refuse options that would have no effect."""
     if flags["stage"] == "hlo" and flags["no_compile"]:
-        raise UsageError("--stage hlo is what the compiler makes: leave out --no-compile")
+        raise UsageError("--stage hlo needs the compiler: leave out --no-compile")
     if flags["platform"]:
-        raise UsageError("--platform: `jxc diff` lowers for its --target")
-    given = [name for name in _OF_FUNCTIONS if flags[name]]
+        raise UsageError("--platform: `jxc diff` lowers for its --target; leave --platform out")
+    given = [name for name in _LOWERING_OPTIONS if flags[name]]
     if given and all(side.is_module for side in sides):
         option = given[0].removesuffix("_from").replace("_", "-")
-        raise UsageError(f"--{option} is about lowering a function; both are modules already")
+        raise UsageError(f"--{option} applies to functions, and both programs are modules")
     if all(side.source == "-" for side in sides) and sides[0] == sides[1]:
-        raise UsageError("both are '-': standard input can be read once")
+        raise UsageError("both programs are '-': standard input can be read only once")
     if flags["html"]:  # before anything is compiled for it
         from ..tools.page import require_packages
 
         require_packages()
 
 
-def _compare(sides: Any, sources: Any, flags: dict[str, Any], tell: Any) -> int:
+def _compare(sides: Any, sources: Any, flags: dict[str, Any], report: Any) -> int:
     from ..tools.diff import compare
-    from ..tools.diff.programs import programs_of
+    from ..tools.diff.lowering import programs_of
     from .compile.host import xla_options
 
     one, other = programs_of(sides, sources, flags)
@@ -149,17 +149,17 @@ def _compare(sides: Any, sources: Any, flags: dict[str, Any], tell: Any) -> int:
         other,
         stage=flags["stage"],
         xla_options=xla_options(flags["xla_option"]),
-        progress=tell,
+        progress=report,
     )
-    tell("")
+    report("")
     if flags["html"]:
-        from ..tools.diff.page import write_html
+        from ..tools.diff.output import write_html
 
         write_html(flags["html"], found)
     if flags["as_json"]:
         write_output(json.dumps({"schema_version": 1, **found.as_json()}, indent=2) + "\n", "-")
     else:
-        from ..tools.diff.table import print_comparison
+        from ..tools.diff.output import print_comparison
 
         print_comparison(found, whole=flags["whole"])
     return _SAME if found.is_same else _DIFFERENT
@@ -167,11 +167,11 @@ def _compare(sides: Any, sources: Any, flags: dict[str, Any], tell: Any) -> int:
 
 @contextmanager
 def _progress() -> Iterator[Any]:
-    """Says on a terminal what is being done; elsewhere nothing."""
+    """A function that shows the current step on a terminal, and otherwise does nothing."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return
     from rich.console import Console
 
     with Console(stderr=True).status("starting") as shown:
-        yield lambda doing: shown.update(doing) if doing else shown.stop()
+        yield lambda step: shown.update(step) if step else shown.stop()

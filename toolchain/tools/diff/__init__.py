@@ -1,7 +1,13 @@
-"""What two programs differ in: ops by structure and line, and what a compiler made of them."""
+"""`jxc diff`: how two programs differ, by op and line, and in what a compiler makes of them."""
 
-from .compare import Comparison, Program, compare
-from .difference import Difference, Group
-from .figures import Figure
+from .compare import ComparedProgram, Metric, ProgramComparison, compare
+from .difference import DifferenceGroup, GraphDifference
 
-__all__ = ["Comparison", "Difference", "Figure", "Group", "Program", "compare"]
+__all__ = [
+    "ComparedProgram",
+    "DifferenceGroup",
+    "GraphDifference",
+    "Metric",
+    "ProgramComparison",
+    "compare",
+]

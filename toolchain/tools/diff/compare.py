@@ -1,20 +1,18 @@
-"""Two programs, compared: their ops, then what a compiler makes of each."""
+"""Comparing two programs: their ops, then numbers of what a compiler makes of each."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from jaxlib.mlir import ir
 
 from ...errors import JxcError
 from ...hlo import parse_hlo
 from ...ir import count_ops
-from .difference import Difference, differ
-from .figures import Figure, figures_of
-from .graph import Graph, make_sites
-from .hlo import graph_of_hlo
+from .difference import GraphDifference, differ
+from .graph import Graph, graph_of_hlo, line_reader
 from .stablehlo import graph_of_module
 
 if TYPE_CHECKING:
@@ -23,19 +21,19 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Program:
+class ComparedProgram:
     """One side of a comparison.
 
     Attributes:
-        name: for people, such as "HEAD~1:f.py:step".
-        module: after the pipeline; None where it is read from the text of HLO.
-        hlo: the text of HLO, where that is what is compared.
-        pipeline: what ran on it, as text.
-        target: what it is compiled for; None where it is not compiled.
-        root: a folder with the files that it was lowered from, where that is not `home`.
-        home: where these files lie in the user's checkout.
+        name: as the user spelled it, such as "HEAD~1:f.py:step".
+        module: after the pipeline; None if the program is HLO text.
+        hlo: the text, if the program is HLO text.
+        pipeline: the pipeline that ran on it, as text.
+        target: what it is compiled for; None if it is not compiled.
+        root: the folder with the files that it was lowered from, if that is not `home`.
+        home: the folder of these files in the user's checkout.
         rules: how often each rule of the pipeline applied.
-        seconds: by stage, as far as it has come.
+        seconds: by stage.
     """
 
     name: str
@@ -50,41 +48,81 @@ class Program:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Metric:
+    """A number of each of two programs.
+
+    Attributes:
+        name: in `--json`.
+        label: in the table.
+        unit: "bytes", "flops", "seconds", or empty for a count.
+        before, after: the number of the first and of the second program; None if not known.
+    """
+
+    name: str
+    label: str
+    unit: Literal["", "bytes", "flops", "seconds"]
+    before: float | None
+    after: float | None
+
+    @property
+    def differs(self) -> bool:
+        """Whether the number shows that the programs differ.
+
+        Seconds always differ, ops are compared one by one, and a number of one program alone shows
+        nothing.
+        """
+        if self.unit == "seconds" or self.name == "ops":
+            return False
+        return self.before is not None and self.after is not None and self.before != self.after
+
+    def as_json(self) -> dict[str, Any]:
+        """The metric as an object."""
+        return {"unit": self.unit, "before": self.before, "after": self.after}
+
+
+@dataclass(frozen=True, repr=False)
+class ProgramComparison:
     """How two programs differ.
 
     Attributes:
         programs: the two.
         difference: op by op.
-        figures: of both.
-        compiled: what the compiler made of each; None where none was asked.
-        stage: whose ops they are: "stablehlo", or "hlo" once it is optimised.
+        figures: numbers of both.
+        compiled: what the compiler made of each; None if it did not run.
+        stage: which ops are compared: "stablehlo", or "hlo" after XLA has optimized them.
     """
 
-    programs: tuple[Program, Program]
-    difference: Difference
-    figures: Sequence[Figure]
+    programs: tuple[ComparedProgram, ComparedProgram]
+    difference: GraphDifference
+    figures: Sequence[Metric]
     compiled: tuple[Compiled | Refused | None, Compiled | Refused | None]
     stage: str
 
+    def __repr__(self) -> str:
+        names = " and ".join(program.name for program in self.programs)
+        groups = self.difference.groups
+        lines = len({str(group.site) for group in groups})
+        result = f"{len(groups)} differences on {lines} lines" if groups else "the ops are the same"
+        return f"<jxc diff of {names}: {'the same' if self.is_same else result}>"
+
     @property
     def is_same(self) -> bool:
-        """Whether nothing differs but times."""
+        """Whether nothing differs except times."""
         return self.difference.is_same and not any(each.differs for each in self.figures)
 
     def as_json(self) -> dict[str, Any]:
-        """As an object for `--json`, and for the page."""
+        """The comparison as an object."""
         return {
             "same": self.is_same,
             "stage": self.stage,
-            "before": _said(self.programs[0], self.compiled[0]),
-            "after": _said(self.programs[1], self.compiled[1]),
+            "before": _side_as_json(self.programs[0], self.compiled[0]),
+            "after": _side_as_json(self.programs[1], self.compiled[1]),
             "figures": {each.name: each.as_json() for each in self.figures},
             "difference": self.difference.as_json(),
         }
 
 
-def _said(program: Program, compiled: Any) -> dict[str, Any]:
+def _side_as_json(program: ComparedProgram, compiled: Any) -> dict[str, Any]:
     return {
         "name": program.name,
         "pipeline": program.pipeline,
@@ -96,24 +134,24 @@ def _said(program: Program, compiled: Any) -> dict[str, Any]:
 
 
 def compare(
-    one: Program,
-    other: Program,
+    one: ComparedProgram,
+    other: ComparedProgram,
     *,
     stage: str = "stablehlo",
     xla_options: Mapping[str, Any] | None = None,
     progress: Callable[[str], None] = lambda _: None,
-) -> Comparison:
-    """Compare two programs, whose modules lie in one context.
+) -> ProgramComparison:
+    """Compare two programs.
 
     Args:
-        one, other: they are compiled where they have a target, and not where they are the same
-            program for the same target.
-        stage: whose ops are compared: "stablehlo", or "hlo" after the compiler.
+        one, other: their modules must be in one MLIR context. Each is compiled if it has a target,
+            unless both are the same program for the same target.
+        stage: which ops are compared: "stablehlo", or "hlo" after the compiler.
         xla_options: XLA's options by name.
-        progress: told what is being done.
+        progress: called with a description of each step.
 
     Raises:
-        JxcError: the compiler of a target is not installed; there is no HLO to compare.
+        JxcError: the compiler of a target is not installed, or there is no HLO to compare.
     """
     programs = (one, other)
     difference = None
@@ -126,31 +164,31 @@ def compare(
         compiled = [_compiled(program, xla_options or {}, progress) for program in programs]
     if difference is None:
         progress("comparing")
-        graphs = [_optimised(p, made) for p, made in zip(programs, compiled, strict=True)]
+        graphs = [_optimized(p, made) for p, made in zip(programs, compiled, strict=True)]
         difference = differ(*graphs)
-    ops = sum(difference.ops[0].values()), sum(difference.ops[1].values())
-    figures = figures_of(ops, compiled[0], compiled[1])
-    return Comparison(programs, difference, figures, (compiled[0], compiled[1]), stage)
+    metrics = metrics_of(difference, compiled[0], compiled[1])
+    return ProgramComparison(programs, difference, metrics, (compiled[0], compiled[1]), stage)
 
 
-def _graph(program: Program) -> Graph:
-    site = make_sites(program.root, program.home)
+def _graph(program: ComparedProgram) -> Graph:
+    to_line = line_reader(program.root, program.home)
     if program.module is None:
-        return graph_of_hlo(parse_hlo(program.hlo), site)
-    return graph_of_module(program.module, site)
+        return graph_of_hlo(parse_hlo(program.hlo), to_line)
+    return graph_of_module(program.module, to_line)
 
 
-def _optimised(program: Program, compiled: Any) -> Graph:
+def _optimized(program: ComparedProgram, compiled: Any) -> Graph:
+    """The graph of a program's optimized HLO."""
     if program.module is None:
         return _graph(program)
     if not hasattr(compiled, "module"):
-        why = getattr(compiled, "message", "") or "it is not compiled (--no-compile)"
-        raise JxcError(f"there is no optimised HLO of {program.name} to compare: {why}")
-    return graph_of_hlo(compiled.module, make_sites(program.root, program.home))
+        reason = getattr(compiled, "message", "") or "it is not compiled (--no-compile)"
+        raise JxcError(f"{program.name} has no optimized HLO to compare: {reason}")
+    return graph_of_hlo(compiled.module, line_reader(program.root, program.home))
 
 
 def _compiled(
-    program: Program, xla_options: Mapping[str, Any], progress: Callable[[str], None]
+    program: ComparedProgram, xla_options: Mapping[str, Any], progress: Callable[[str], None]
 ) -> Compiled | Refused | None:
     if program.target is None:
         return None
@@ -165,3 +203,69 @@ def _compiled(
     except JxcError as error:
         return Refused(count_ops(program.module), str(error), None)
     return compile_module(module, program.target, xla_options)
+
+
+# Metrics
+
+_Read = Callable[["Compiled"], float | None]
+
+
+def metrics_of(
+    difference: GraphDifference, one: Compiled | Refused | None, other: Compiled | Refused | None
+) -> list[Metric]:
+    """The numbers of two programs that at least one of them has.
+
+    Args:
+        difference: has the number of ops, calls followed.
+        one, other: what a compiler made of each program; None if it did not run.
+    """
+    ops = [sum(counts.values()) for counts in difference.ops]
+    found = [Metric("ops", "ops", "", ops[0], ops[1])]
+    for name, label, unit, read in _METRICS if one or other else ():
+        metric = Metric(name, label, unit, _read(read, one), _read(read, other))
+        if metric.before is not None or metric.after is not None:
+            found.append(metric)
+    return found
+
+
+def _read(read: _Read, side: Compiled | Refused | None) -> float | None:
+    from ..report.report import Compiled
+
+    return read(side) if isinstance(side, Compiled) else None
+
+
+def _fusions(compiled: Compiled) -> int:
+    computations = compiled.module.computations.values()
+    return sum(each.opcode == "fusion" for c in computations for each in c.instructions)
+
+
+def _memory(name: str) -> _Read:
+    """Reads a number of the memory; HLO text alone has none, since it does not place buffers."""
+
+    def read(compiled: Compiled) -> float | None:
+        is_known = compiled.build.memory or compiled.build.buffer_assignment
+        return getattr(compiled.memory, name) if is_known else None
+
+    return read
+
+
+_METRICS: Sequence[tuple[str, str, Literal["", "bytes", "flops", "seconds"], _Read]] = (
+    ("fusions", "fusions", "", _fusions),
+    ("kernels", "kernels", "", lambda c: c.totals.launches),
+    ("flops", "flops", "flops", lambda c: c.totals.flops),
+    ("bytes_moved", "bytes moved", "bytes", lambda c: c.totals.bytes_in + c.totals.bytes_out),
+    ("peak_bytes", "memory at peak", "bytes", _memory("peak")),
+    ("argument_bytes", "  arguments", "bytes", _memory("arguments")),
+    ("output_bytes", "  outputs", "bytes", _memory("outputs")),
+    ("temporary_bytes", "  temporaries", "bytes", _memory("temporaries")),
+    ("collectives", "collectives", "", lambda c: sum(e.times for e in c.collectives)),
+    (
+        "collective_bytes",
+        "  their bytes",
+        "bytes",
+        lambda c: sum(e.payload * e.times for e in c.collectives),
+    ),
+    ("roofline_seconds", "time, roofline", "seconds", lambda c: c.roofline_seconds),
+    ("estimated_seconds", "  by the compiler", "seconds", lambda c: c.estimated_seconds),
+    ("compile_seconds", "XLA", "seconds", lambda c: c.build.seconds or None),
+)

@@ -1,4 +1,8 @@
-"""What two programs differ in, op by op, gathered by line of Python."""
+"""The differences between two programs, op by op, grouped by line of Python.
+
+A node without a partner is "fewer" or "more"; a pair with other types or attributes is "changed"; a
+pair that reads other ops, is in another region, or has its effect in another order is "rewired".
+"""
 
 from __future__ import annotations
 
@@ -7,38 +11,37 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from .graph import ARGUMENT, PROGRAM, Graph, Node, Site
-from .match import Matching
-from .numbers import COMMUTATIVE
+from .graph import ARGUMENT, PROGRAM, Graph, Node, QuotedLine
+from .matching import COMMUTATIVE, Matching
 
 Kind = Literal["fewer", "more", "changed", "rewired"]
 
 
 @dataclass(frozen=True)
-class Group:
-    """Ops that differ alike.
+class DifferenceGroup:
+    """Ops of one name and line that differ in the same way.
 
     Attributes:
-        kind: "fewer": in the first program alone; "more": in the second alone; "changed": in both,
-            with other types or attributes; "rewired": in both, reading other ops.
-        op: such as "stablehlo.add"; "argument", "result" or "program" for what is no op.
-        count: how many.
-        site: the line of Python, in the program that has it; of "changed", in the second.
-        before: the site in the first program, of "changed" and "rewired".
-        changes: of "changed", what differs: by name, in the first and in the second.
-        example: the type of each, where it is the same one.
+        kind: "fewer": only in the first program; "more": only in the second; "changed": in both,
+            with other types or attributes; "rewired": in both, with other operands.
+        op: such as "stablehlo.add"; or "argument", "result", "program".
+        count: the number of ops.
+        site: the line of Python in the program that has the ops; in the second if both have.
+        before: the line in the first program, of "changed" and "rewired".
+        changes: of "changed": names of types and attributes, with both values.
+        example: the type of the ops, if they have one.
     """
 
     kind: Kind
     op: str
     count: int
-    site: Site | None
-    before: Site | None = None
+    site: QuotedLine | None
+    before: QuotedLine | None = None
     changes: tuple[tuple[str, str, str], ...] = ()
     example: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        """As an object for `--json`."""
+        """The group as an object."""
         return {
             "kind": self.kind,
             "op": self.op,
@@ -53,26 +56,26 @@ class Group:
         }
 
 
-def _site(site: Site | None) -> dict[str, Any] | None:
+def _site(site: QuotedLine | None) -> dict[str, Any] | None:
     return dict(vars(site)) if site else None
 
 
 @dataclass(frozen=True)
-class Difference:
-    """How two programs differ.
+class GraphDifference:
+    """The differences between two graphs.
 
     Attributes:
-        is_same: whether they compute the same.
-        ops: how many ops each has of a name, calls followed.
-        groups: what differs, the lines with most of it first.
+        is_same: whether both compute the same.
+        ops: the number of ops of each program by name, calls followed.
+        groups: the differences; the line with the most comes first.
     """
 
     is_same: bool
     ops: tuple[Mapping[str, int], Mapping[str, int]]
-    groups: Sequence[Group]
+    groups: Sequence[DifferenceGroup]
 
     def as_json(self) -> dict[str, Any]:
-        """As an object for `--json`."""
+        """The differences as an object."""
         one, other = self.ops
         return {
             "same": self.is_same,
@@ -84,20 +87,22 @@ class Difference:
         }
 
 
-def differ(one: Graph, other: Graph) -> Difference:
-    """Match two programs and gather what differs."""
+def differ(one: Graph, other: Graph) -> GraphDifference:
+    """The differences between two programs."""
     matching = Matching(one, other)
     ops = _count(one), _count(other)
     if matching.is_same:
-        return Difference(True, ops, [])
-    return Difference(False, ops, _groups(matching) or [Group("rewired", PROGRAM, 1, None)])
+        return GraphDifference(True, ops, [])
+    return GraphDifference(
+        False, ops, _groups(matching) or [DifferenceGroup("rewired", PROGRAM, 1, None)]
+    )
 
 
 def _count(graph: Graph) -> Mapping[str, int]:
     return Counter(node.op for node in graph.walk() if node.is_op)
 
 
-def _groups(matching: Matching) -> list[Group]:
+def _groups(matching: Matching) -> list[DifferenceGroup]:
     alone = [
         *_alone("fewer", matching.one, matching),
         *_alone("more", matching.other, matching),
@@ -107,7 +112,7 @@ def _groups(matching: Matching) -> list[Group]:
     for group in found:
         weights[str(group.site)] += group.count if group.kind != "rewired" else 0
 
-    def rank(group: Group) -> tuple[int, str, int, int, str]:
+    def rank(group: DifferenceGroup) -> tuple[int, str, int, int, str]:
         line = str(group.site)
         return (-weights[line], line, _ORDER[group.kind], -group.count, group.op)
 
@@ -117,7 +122,7 @@ def _groups(matching: Matching) -> list[Group]:
 _ORDER: Mapping[str, int] = {"changed": 0, "fewer": 1, "more": 2, "rewired": 3}
 
 
-def _alone(kind: Kind, graph: Graph, matching: Matching) -> Iterable[Group]:
+def _alone(kind: Kind, graph: Graph, matching: Matching) -> Iterable[DifferenceGroup]:
     gathered: dict[Any, list[Node]] = {}
     for node in graph.walk():
         is_shown = node.is_op or (node.op == ARGUMENT and node.owner is None)
@@ -126,43 +131,43 @@ def _alone(kind: Kind, graph: Graph, matching: Matching) -> Iterable[Group]:
     for (op, site), nodes in gathered.items():
         types = {node.describe().get("type", "") for node in nodes}
         example = types.pop() if len(types) == 1 else ""
-        yield Group(kind, op, len(nodes), site, example=example)
+        yield DifferenceGroup(kind, op, len(nodes), site, example=example)
 
 
-def _changed(matching: Matching) -> Iterable[Group]:
+def _changed(matching: Matching) -> Iterable[DifferenceGroup]:
     gathered: Counter[Any] = Counter()
     for one, other in matching.pairs():
-        is_inside = one.op == ARGUMENT and one.owner is not None  # as its owner says
+        is_inside = one.op == ARGUMENT and one.owner is not None  # its owner has the type
         if one.signature != other.signature and not is_inside:
             changes = _changes(one, other)
             gathered[(other.op, other.site, one.site, changes)] += 1
     for (op, site, before, changes), count in gathered.items():
-        yield Group("changed", op, count, site, before, changes)
+        yield DifferenceGroup("changed", op, count, site, before, changes)
 
 
 def _changes(one: Node, other: Node) -> tuple[tuple[str, str, str], ...]:
     before, after = one.describe(), other.describe()
     names = dict.fromkeys((*before, *after))
     pairs = ((name, before.get(name, ""), after.get(name, "")) for name in names)
-    # Two large constants read alike, and differ.
+    # Large constants that differ have the same text.
     return tuple(each for each in pairs if each[1] != each[2]) or (("elements", "", ""),)
 
 
-def _rewired(matching: Matching) -> Iterable[Group]:
+def _rewired(matching: Matching) -> Iterable[DifferenceGroup]:
     gathered: Counter[Any] = Counter()
     for one, other in matching.pairs():
         if one.op != PROGRAM and _is_rewired(one, other, matching.partner):
             gathered[(other.op, other.site, one.site)] += 1
-    for node in _out_of_turn(matching):
+    for node in _reordered(matching):
         gathered[(node.op, node.site, matching.partner[node].site)] += 1
     for (op, site, before), count in gathered.items():
-        yield Group("rewired", op, count, site, before)
+        yield DifferenceGroup("rewired", op, count, site, before)
 
 
 def _is_rewired(one: Node, other: Node, partner: Mapping[Node, Node]) -> bool:
-    """Whether they read, or stand in, what is not each other's partner.
+    """Whether a pair has operands or owners that are not partners of each other.
 
-    What is in one program alone is told of as such, and not once more for each of its readers.
+    Operands that only one program has do not count: they are differences of their own.
     """
     if one.owner and other.owner and partner.get(one.owner, other.owner) is not other.owner:
         return True
@@ -179,12 +184,12 @@ def _is_rewired(one: Node, other: Node, partner: Mapping[Node, Node]) -> bool:
     return any(partner[a] is not b or x != y for (a, x), (b, y) in known_pairs)
 
 
-def _out_of_turn(matching: Matching) -> Iterable[Node]:
-    """What somebody outside notices, in the second program, after what it was noticed before."""
-    turns = {node: turn for turn, node in enumerate(matching.one.walk()) if node.is_ordered}
+def _reordered(matching: Matching) -> Iterable[Node]:
+    """The nodes of the second program whose effects come later than in the first."""
+    order = {node: index for index, node in enumerate(matching.one.walk()) if node.is_ordered}
     last = -1
     for node in matching.other.walk():
-        turn = turns.get(matching.partner.get(node, node), last)
-        if turn < last:
+        index = order.get(matching.partner.get(node, node), last)
+        if index < last:
             yield node
-        last = max(last, turn)
+        last = max(last, index)

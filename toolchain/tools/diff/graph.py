@@ -1,7 +1,8 @@
-"""A program as a graph of values, whether it came as StableHLO or as HLO.
+"""A program as a graph of nodes, from StableHLO or from HLO.
 
-Names are gone: what an op reads are the nodes themselves. Calls of functions are gone too: an
-outlined function stands where it is called, as often as it is called.
+Values have no names: the operands of a node are the nodes themselves. Functions are inlined: an
+outlined function appears at each of its calls. This file has the graph and its construction from
+HLO; `stablehlo.py` has that from StableHLO.
 """
 
 from __future__ import annotations
@@ -13,24 +14,24 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from ...hlo import Computation, Instruction, Module, Shape
 from ...source import SourceLine, short_path
 
 ARGUMENT, RESULT, PROGRAM = "argument", "result", "program"
-"""The ops of nodes that no op of a module stands for: see `Node.is_op`."""
+"""The ops of nodes that are not an op of the program: see `Node.is_op`."""
 
-
-_TEXT = "-"  # what MLIR calls the text of a module that it reads: no file of the user's
+_NO_FILE = "-"  # MLIR's file name for a module without locations
 
 
 @dataclass(frozen=True)
-class Site:
-    """A line of Python as a program knows it, with its text at the time.
+class QuotedLine:
+    """A line of Python with its text at the time the program was lowered.
 
     Attributes:
-        file: for people, relative where that is shorter.
+        file: relative to the current directory if it is below it.
         line: from 1.
-        function: in which it stands.
-        text: the line, stripped; empty where the source is not to be had.
+        function: the function around the line.
+        text: the text of the line, stripped; empty without source.
     """
 
     file: str
@@ -43,26 +44,29 @@ class Site:
 
     @property
     def identity(self) -> Hashable:
-        """Equal for the same line of two revisions, wherever the file lies and the line moved."""
+        """Equal for the same line in two revisions, even if the file or the line moved."""
         file = os.path.basename(self.file)
         return (self.function, self.text) if self.text else (self.function, file, self.line)
 
 
+ToQuotedLine = Callable[[SourceLine | None], QuotedLine | None]
+
+
 @dataclass(eq=False, slots=True)
 class Node:
-    """One op, argument or block of results.
+    """One op, one argument, or the results that end a block.
 
     Attributes:
-        op: such as "stablehlo.add"; `ARGUMENT`, or `RESULT` for what ends a block.
-        types: of its results, equal where these are: compared, never shown.
+        op: such as "stablehlo.add"; `ARGUMENT`, or `RESULT` for the end of a block.
+        types: the types of its results, as a value that is compared and never shown.
         attributes: likewise.
-        operands: what it reads, each a node and which of its results.
-        owner: the node in whose region it stands; None at the top.
+        operands: each a node, and which of its results.
+        owner: the node whose region contains it; None at the top.
         site: the line of Python.
         path: the op's name in the traced program, such as "transpose(jvp())/mul".
-        describe: its types and attributes by name, in words.
-        regions: the nodes of each, in order; the last of a region ends it.
-        is_ordered: whether somebody outside notices it, so that its turn matters.
+        describe: returns its types and attributes as text, by name.
+        regions: the nodes of each region, in order; the last one ends it.
+        is_ordered: whether it has an effect, so that its order matters.
     """
 
     op: str
@@ -70,7 +74,7 @@ class Node:
     attributes: Hashable
     operands: tuple[tuple[Node, int], ...]
     owner: Node | None
-    site: Site | None
+    site: QuotedLine | None
     path: str
     describe: Callable[[], Mapping[str, str]]
     regions: tuple[Sequence[Node], ...] = ()
@@ -83,7 +87,7 @@ class Node:
 
     @property
     def is_op(self) -> bool:
-        """Whether it counts as an op: arguments and ends of blocks do not."""
+        """Whether it counts as an op; arguments and ends of blocks do not."""
         return self.op not in (ARGUMENT, RESULT, PROGRAM)
 
 
@@ -92,11 +96,11 @@ class Graph:
     """A program.
 
     Attributes:
-        program: a node for what is said of the program as a whole, its devices for example.
-        arguments: of the entry, in order.
-        names: of the arguments, likewise.
-        nodes: at the top, arguments left out, in order; the last is the result.
-        source: what it was read from, which must live as long as its nodes describe themselves.
+        program: a node for the program as a whole, such as its number of devices.
+        arguments: of the entry function, in order.
+        names: of the arguments.
+        nodes: at the top level without the arguments, in order; the last is the result.
+        source: the module, which must stay alive as long as its nodes describe themselves.
     """
 
     program: Node
@@ -106,21 +110,21 @@ class Graph:
     source: object
 
     def walk(self) -> Iterator[Node]:
-        """Every node but the program, owners before what is in their regions."""
+        """Every node but `program`; owners before the nodes in their regions."""
         yield from self.arguments
         yield from walk(self.nodes)
 
 
 def walk(nodes: Sequence[Node]) -> Iterator[Node]:
-    """Nodes and what is in their regions, owners first."""
+    """Nodes and the nodes in their regions, owners first."""
     for node in nodes:
         yield node
         for region in node.regions:
             yield from walk(region)
 
 
-def lend_sites(nodes: Sequence[Node]) -> None:
-    """Give what has no line of its own, such as a constant, that of the first op that reads it."""
+def inherit_lines(nodes: Sequence[Node]) -> None:
+    """Give ops without a line, such as constants, the line of the first op that reads them."""
     without = {node for node in walk(nodes) if node.is_op and node.site is None}
     for node in reversed(list(walk(nodes))):
         for operand, _ in node.operands if node.site else ():
@@ -128,28 +132,121 @@ def lend_sites(nodes: Sequence[Node]) -> None:
                 operand.site = node.site
 
 
-def make_sites(root: str = "", home: str = "") -> Callable[[SourceLine | None], Site | None]:
-    """A function from places to sites, which reads each line once.
+def line_reader(root: str = "", home: str = "") -> ToQuotedLine:
+    """A function that quotes source lines, and reads each line once.
 
     Args:
-        root: a folder with the files of another revision, if the program is of one.
-        home: where the same files lie in the user's checkout.
+        root: the folder with the files of another revision, if the program is of one.
+        home: the folder of the same files in the user's checkout.
     """
     prefix = os.path.join(os.path.realpath(root), "") if root else ""
 
     @cache
-    def site(place: SourceLine | None) -> Site | None:
-        if place is None or place.file == _TEXT:
+    def quoted(line: SourceLine | None) -> QuotedLine | None:
+        if line is None or line.file == _NO_FILE:
             return None
-        text = linecache.getline(place.file, place.line).strip() if place.line else ""
-        file = os.path.realpath(place.file) if prefix else place.file
+        text = linecache.getline(line.file, line.line).strip() if line.line else ""
+        file = os.path.realpath(line.file) if prefix else line.file
         if prefix and file.startswith(prefix):
             file = os.path.join(home, file.removeprefix(prefix))
-        return Site(short_path(file), place.line, place.function, text)
+        return QuotedLine(short_path(file), line.line, line.function, text)
 
-    return site
+    return quoted
 
 
-def describe_with(words: Mapping[str, Any]) -> Callable[[], Mapping[str, str]]:
-    """A `Node.describe` of what is known by name."""
-    return lambda: {name: str(value) for name, value in words.items()}
+def describe_with(entries: Mapping[str, Any]) -> Callable[[], Mapping[str, str]]:
+    """A `Node.describe` that returns these entries as text."""
+    return lambda: {name: str(value) for name, value in entries.items()}
+
+
+# From HLO
+
+_IGNORED = frozenset(["metadata", "calls", "to_apply", "condition", "body", "control-predecessors"])
+"""Attributes that the graph has elsewhere, or that do not change what is computed."""
+
+_EFFECTS = frozenset(["infeed", "outfeed", "send", "send-done", "recv", "recv-done"])
+
+_Known = dict[Instruction, Node]
+
+
+def graph_of_hlo(module: Module, to_line: ToQuotedLine) -> Graph:
+    """The graph of an HLO module. The ops of a fusion are in a region of the fusion's node."""
+    facts = {
+        "partitions": str(module.num_partitions),
+        "replicas": str(module.num_replicas),
+        "aliases": str(dict(sorted(module.aliases.items()))),
+    }
+    program = Node(PROGRAM, tuple(facts.items()), (), (), None, None, "", describe_with(facts))
+    known: _Known = {}
+    nodes = _computation_nodes(module.entry, known, None, to_line)
+    arguments = [known[parameter] for parameter in module.entry.parameters]
+    names = [parameter.name for parameter in module.entry.parameters]
+    nodes = [node for node in nodes if node.op != ARGUMENT]
+    inherit_lines(nodes)
+    return Graph(program, arguments, names, nodes, module)
+
+
+def _computation_nodes(
+    computation: Computation, known: _Known, owner: Node | None, to_line: ToQuotedLine
+) -> list[Node]:
+    """The nodes of a computation: its parameters, its instructions, and its result."""
+    for parameter in computation.parameters:
+        entries = _entries(parameter)
+        known[parameter] = _hlo_node(ARGUMENT, entries, (), owner, None, "")
+    nodes = [known[parameter] for parameter in computation.parameters]
+    for instruction in computation.instructions:
+        if instruction.opcode != "parameter":
+            nodes.append(_instruction_node(instruction, known, owner, to_line))
+    end = ((known[computation.root], 0),)
+    return [*nodes, Node(RESULT, (), (), end, owner, None, "", dict)]
+
+
+def _instruction_node(
+    instruction: Instruction, known: _Known, owner: Node | None, to_line: ToQuotedLine
+) -> Node:
+    operands = tuple((known[operand], 0) for operand in instruction.operands)
+    site, path = to_line(instruction.place), instruction.op_name.partition("/")[2]
+    node = _hlo_node(instruction.opcode, _entries(instruction), operands, owner, site, path)
+    has_mark = instruction.attributes.get("custom_call_has_side_effect") == "true"
+    node.is_ordered = has_mark or instruction.opcode in _EFFECTS
+    known[instruction] = node
+    node.regions = tuple(
+        _computation_nodes(called, known, node, to_line) for called in instruction.called
+    )
+    return node
+
+
+def _hlo_node(
+    op: str,
+    entries: Mapping[str, str],
+    operands: tuple[tuple[Node, int], ...],
+    owner: Node | None,
+    site: QuotedLine | None,
+    path: str,
+) -> Node:
+    attributes = tuple(each for each in entries.items() if each[0] != "type")
+    return Node(
+        op, entries["type"], attributes, operands, owner, site, path, describe_with(entries)
+    )
+
+
+def _entries(instruction: Instruction) -> Mapping[str, str]:
+    """The type and the attributes of an instruction, without names of other computations."""
+    has_value = instruction.literal and instruction.opcode != "parameter"
+    literal = {"value": instruction.literal} if has_value else {}
+    kept = {
+        name: value
+        for name, value in instruction.attributes.items()
+        if name not in _IGNORED and name not in instruction.calls
+    }
+    return {"type": _type_text(instruction.shape), **literal, **kept}
+
+
+def _type_text(shape: Shape) -> str:
+    """A shape with its layouts, without row-major ones."""
+    if shape.is_tuple:
+        return f"({', '.join(map(_type_text, shape.parts))})"
+    row_major = tuple(reversed(range(len(shape.dims))))
+    layout = "" if shape.layout in ((), row_major) else f"{{{','.join(map(str, shape.layout))}}}"
+    space = f" in memory {shape.memory_space}" if shape.memory_space else ""
+    return f"{shape}{layout}{space}"

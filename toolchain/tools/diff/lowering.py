@@ -1,4 +1,8 @@
-"""Lowering both sides, each in a process of its own: two revisions share the names of modules."""
+"""From two sides to two programs: reading and lowering them, and running their pipelines.
+
+Each function is lowered in a process of its own, since both revisions have modules of one name. The
+files of a git revision are written to a temporary folder; the user's checkout stays untouched.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +11,24 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import click
+from jaxlib.mlir import ir
 
-from ...errors import JxcError
-from ...files import read_input
+from ...errors import JxcError, UsageError
+from ...files import input_name, read_input
+from ...ir import make_context, read_module
+from ...pipeline import Library, make_pipeline, run_pipeline
+from ...rewrite import PassContext, promises
 from ...source import is_user_file
-from .revision import Tree, check_out
-from .sides import Side
+from .compare import ComparedProgram
+from .sides import DiffSide
 
 _MAIN = "from jxc.cli import main; main()"
 _OPTIONS = {
@@ -36,14 +45,14 @@ _OPTIONS = {
 
 
 @dataclass(frozen=True)
-class Source:
+class LoweredSource:
     """A program before any pass.
 
     Attributes:
-        data: MLIR's text or bytecode, or the text of HLO.
-        seconds: "trace" and "lower" of a function.
-        root: the folder with a revision's files; empty for the files as they are.
-        home: the top of the checkout that they are of.
+        data: MLIR text or bytecode, or HLO text.
+        seconds: of "trace" and "lower", if it was a function.
+        root: the folder with the files of a revision; empty for the working tree.
+        home: the top folder of the checkout, if it was a revision.
     """
 
     data: bytes = field(repr=False)
@@ -52,20 +61,22 @@ class Source:
     home: str = ""
 
 
-def sources_of(sides: tuple[Side, Side], flags: Mapping[str, Any], folder: str) -> list[Source]:
-    """What both sides name, read or lowered.
+def sources_of(
+    sides: tuple[DiffSide, DiffSide], flags: Mapping[str, Any], folder: str
+) -> list[LoweredSource]:
+    """The sources of both sides, read or lowered.
 
     Args:
-        sides: the two.
+        sides: the two sides.
         flags: the options of lowering.
-        folder: an empty one, for the files of revisions; messages quote their lines, so that it is
-            needed until the end.
+        folder: an empty folder for the files of revisions. It must exist until the comparison is
+            printed, since the text of their lines is read from it.
 
     Raises:
-        JxcError: a file cannot be read, or a function not be lowered.
+        JxcError: a file cannot be read, or a function cannot be lowered.
     """
     distinct = {_key(side): side for side in sides}
-    with ThreadPoolExecutor() as pool:  # both at once: each is a process of its own
+    with ThreadPoolExecutor() as pool:  # in parallel: each is a process of its own
         read = {
             key: pool.submit(_source, side, flags, Path(folder, str(number)))
             for number, (key, side) in enumerate(distinct.items())
@@ -73,19 +84,19 @@ def sources_of(sides: tuple[Side, Side], flags: Mapping[str, Any], folder: str) 
     return [read[_key(side)].result() for side in sides]
 
 
-def _key(side: Side) -> tuple[str, ...]:
-    """Equal for sides that are read or lowered once."""
+def _key(side: DiffSide) -> tuple[str, ...]:
+    """Equal for sides that are read or lowered together."""
     return (side.source,) if side.is_module else side.lowering
 
 
-def _source(side: Side, flags: Mapping[str, Any], folder: Path) -> Source:
+def _source(side: DiffSide, flags: Mapping[str, Any], folder: Path) -> LoweredSource:
     if side.is_module:
-        return Source(read_input(side.source))
+        return LoweredSource(read_input(side.source))
     folder.mkdir()
     tree = check_out(side.revision, folder) if side.revision else None
-    words = _words(side, flags, folder / "module.mlirbc")
+    arguments = _lower_arguments(side, flags, folder / "module.mlirbc")
     done = subprocess.run(
-        [sys.executable, "-c", _MAIN, *words],
+        [sys.executable, "-c", _MAIN, *arguments],
         cwd=tree.folder if tree else None,
         env=_environment(tree) if tree else None,
         stdin=subprocess.DEVNULL,
@@ -97,23 +108,23 @@ def _source(side: Side, flags: Mapping[str, Any], folder: Path) -> Source:
     if done.returncode:
         raise LoweringError(side.spelling, done.stderr.strip())
     sys.stderr.write(done.stderr)
-    data, told = (folder / "module.mlirbc").read_bytes(), json.loads(done.stdout)
+    data, summary = (folder / "module.mlirbc").read_bytes(), json.loads(done.stdout)
     if tree is None:
-        return Source(data, told["seconds"])
+        return LoweredSource(data, summary["seconds"])
     _warn_of_other_files(side, tree, data)
-    return Source(data, told["seconds"], str(tree.root), str(tree.home))
+    return LoweredSource(data, summary["seconds"], str(tree.root), str(tree.home))
 
 
-def _environment(tree: Tree) -> dict[str, str]:
+def _environment(tree: RevisionTree) -> dict[str, str]:
     path = [*tree.paths, *filter(None, [os.environ.get("PYTHONPATH")])]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
 
 
-def _warn_of_other_files(side: Side, tree: Tree, data: bytes) -> None:
-    """Say where a revision's program has lines of the checkout, which is not that revision.
+def _warn_of_other_files(side: DiffSide, tree: RevisionTree, data: bytes) -> None:
+    """Warn about lines of the working tree in a revision's program.
 
-    A package that is installed from the checkout is imported from there, unless it lies where
-    `Tree.paths` looks. MLIR's bytecode holds the names of files as they are.
+    Python imports a package from the checkout if it is installed from there and is in none of
+    `RevisionTree.paths`. MLIR bytecode holds the names of files as plain text.
     """
     found = re.findall(re.escape(str(tree.home)).encode() + rb"/[\w./-]+?\.py", data)
     files = {file for each in found if is_user_file(file := each.decode())}
@@ -126,13 +137,13 @@ def _warn_of_other_files(side: Side, tree: Tree, data: bytes) -> None:
 
 
 class LoweringError(JxcError):
-    """One of the two cannot be lowered; the message is that of `jxc lower`."""
+    """A side cannot be lowered. The message is that of `jxc lower`."""
 
-    def __init__(self, spelling: str, said: str) -> None:
-        super().__init__(f"{spelling}: {said.removeprefix('jxc: error: ')}")
+    def __init__(self, spelling: str, message: str) -> None:
+        super().__init__(f"{spelling}: {message.removeprefix('jxc: error: ')}")
 
 
-def _words(side: Side, flags: Mapping[str, Any], output: Path) -> list[str]:
+def _lower_arguments(side: DiffSide, flags: Mapping[str, Any], output: Path) -> list[str]:
     """The arguments of `jxc lower`."""
     words = ["lower", "--emit", "bytecode", "--debug-info", "-o", str(output), "--json"]
     words += ["--platform", side.target.platform]
@@ -144,9 +155,144 @@ def _words(side: Side, flags: Mapping[str, Any], output: Path) -> list[str]:
     return [*words, "--", side.source, *(_absolute(spec, side) for spec in side.specs)]
 
 
-def _absolute(spec: str, side: Side) -> str:
-    """`@x.npy` of a revision is the file that lies here: data is seldom in git."""
+def _absolute(spec: str, side: DiffSide) -> str:
+    """A spec whose file `@x.npy` is that of the working tree: data is seldom in git."""
     if not (side.revision and spec.startswith("@")):
         return spec
     file, bracket, rest = spec[1:].partition("[")
     return f"@{Path(file).resolve()}{bracket}{rest}"
+
+
+# Git revisions
+
+
+@dataclass(frozen=True)
+class RevisionTree:
+    """The files of a git revision.
+
+    Attributes:
+        root: the folder with the files.
+        folder: the folder there that corresponds to the current directory.
+        home: the top folder of the user's checkout.
+    """
+
+    root: Path
+    folder: Path
+    home: Path
+
+    @property
+    def paths(self) -> list[str]:
+        """The folders to import modules from first: a package may be installed from `home`."""
+        home = self.home.resolve()
+        listed = [path for entry in sys.path if (path := Path(entry).resolve()) != home]
+        ours = [self.root / path.relative_to(home) for path in listed if home in path.parents]
+        found = (self.folder, *ours, self.root, self.root / "src", self.root / "lib")
+        return [str(path) for path in dict.fromkeys(found) if path.is_dir()]
+
+
+def check_out(revision: str, root: Path) -> RevisionTree:
+    """Write the files of a revision below `root`.
+
+    Neither the checkout nor its repository changes: git gets an index of its own, and registers no
+    worktree. Files that git does not track are missing.
+
+    Raises:
+        UsageError: git is not installed, this is not a repository, or the revision does not exist.
+    """
+    here = Path.cwd()
+    top = Path(_git("rev-parse", "--show-toplevel", doing=f"{revision}:").strip())
+    name = f"{revision}^{{commit}}"
+    commit = _git("rev-parse", "--verify", "--quiet", "--end-of-options", name, doing=revision)
+    own = {"GIT_INDEX_FILE": str(root / ".git-index")}
+    tree = root / "tree"
+    _git("read-tree", commit.strip(), cwd=top, doing=revision, **own)
+    _git("checkout-index", "--all", "--quiet", f"--prefix={tree}/", cwd=top, doing=revision, **own)
+    folder = tree / os.path.relpath(here.resolve(), top.resolve())
+    if not folder.is_dir():
+        raise UsageError(
+            f"{revision} has no folder {os.path.relpath(here, top)}: run it from {top}"
+        )
+    return RevisionTree(tree, folder, top)
+
+
+def _git(*words: str, doing: str, cwd: Path | None = None, **environment: str) -> str:
+    try:
+        done = subprocess.run(
+            ["git", *words],
+            cwd=cwd,
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+    except FileNotFoundError:
+        raise UsageError(f"{doing} is read as a git revision, and git is not installed") from None
+    if done.returncode:
+        message = done.stderr.strip() or "there is no such revision"
+        raise UsageError(f"{doing} is read as a git revision, and git says: {message}")
+    return done.stdout
+
+
+# Programs
+
+
+def programs_of(
+    sides: tuple[DiffSide, DiffSide], sources: Sequence[LoweredSource], flags: Mapping[str, Any]
+) -> list[ComparedProgram]:
+    """Read both sides into one context, and run the pipeline of each.
+
+    Raises:
+        JxcError: a source is not a module, or a pass fails.
+    """
+    library = Library.of_files(flags["load_pass"])
+    context = make_context()
+    found = [
+        _program(side, source, flags, library, context)
+        for side, source in zip(sides, sources, strict=True)
+    ]
+    modules = [program for program in found if program.module is not None]
+    if len(modules) == 1 and flags["stage"] == "stablehlo":
+        raise UsageError(
+            f"{modules[0].name} is StableHLO, and the other program is optimized HLO: compare the "
+            "HLO of both with --stage hlo"
+        )
+    return found
+
+
+def _program(
+    side: DiffSide,
+    source: LoweredSource,
+    flags: Mapping[str, Any],
+    library: Library,
+    context: ir.Context,
+) -> ComparedProgram:
+    target = None if flags["no_compile"] else side.target
+    text = source.data[:4096].lstrip()
+    if text.startswith(b"HloModule") and b"is_scheduled=true" in text.partition(b"\n")[0]:
+        if side.pipeline:
+            raise UsageError(
+                f"{side.source} is optimized HLO, on which no passes run: leave out -O and -p"
+            )
+        return ComparedProgram(
+            _name(side), None, source.data.decode(errors="replace"), target=side.target
+        )
+    module = read_module(source.data, context, name=input_name(side.source))
+    start = perf_counter()
+    pass_context = PassContext(side.target.kind, promises(flags["assume"]))
+    pipeline = make_pipeline(side.pipeline, library)
+    report = run_pipeline(module, pipeline, pass_context, name=input_name(side.source))
+    return ComparedProgram(
+        _name(side),
+        module,
+        pipeline=side.pipeline,
+        target=target,
+        root=source.root,
+        home=source.home,
+        rules=report.hits,
+        seconds={**source.seconds, "passes": perf_counter() - start},
+    )
+
+
+def _name(side: DiffSide) -> str:
+    return "<stdin>" if side.source == "-" else side.spelling

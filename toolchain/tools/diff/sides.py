@@ -1,4 +1,8 @@
-"""What `jxc diff` is given, as two sides: a source, its specs, a target and a pipeline each."""
+"""The command line of `jxc diff` as two sides, each with a source, specs, a target and a pipeline.
+
+A word is a source if it names a module or a function; the words after it are its specs. A single
+source is compared with itself, for two targets or at two levels.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +20,15 @@ _FUNCTION = re.compile(
 
 
 @dataclass(frozen=True)
-class Side:
+class DiffSide:
     """One program, as the user spelled it.
 
     Attributes:
-        source: a file of a module, "-", or a function without its revision.
-        specs: of its arguments.
-        revision: git's name of the revision that the function is taken from; empty for the files
-            as they are.
+        source: a module file, "-", or a function without its revision.
+        specs: of the function's arguments.
+        revision: the git revision that the function is taken from; empty for the working tree.
         target: what it is compiled for.
-        pipeline: what runs on it first, as text.
+        pipeline: the passes that run on it, as text.
     """
 
     source: str
@@ -36,32 +39,32 @@ class Side:
 
     @property
     def is_module(self) -> bool:
-        """Whether it names a module, not a function."""
+        """Whether the source is a module, not a function."""
         return _is_module(self.source) and not self.revision
 
     @property
     def spelling(self) -> str:
-        """As the user wrote it."""
+        """The source as the user wrote it."""
         return f"{self.revision}:{self.source}" if self.revision else self.source
 
     @property
     def lowering(self) -> tuple[str, ...]:
-        """Equal for sides that are lowered once."""
+        """Equal for sides that are lowered together."""
         return (self.spelling, *self.specs, self.target.platform)
 
 
 def make_sides(
     words: Sequence[str], targets: Sequence[Any], pipelines: Sequence[str]
-) -> tuple[Side, Side]:
+) -> tuple[DiffSide, DiffSide]:
     """The two sides of a command line.
 
     Args:
-        words: sources, each perhaps followed by specs; specs of one alone are of both.
+        words: sources, each followed by its specs; specs of only one source are used for both.
         targets: one or two.
         pipelines: none, one or two.
 
     Raises:
-        UsageError: there are not two things to compare.
+        UsageError: there are not two programs to compare.
     """
     for what, given in (("--target", targets), ("pipelines", pipelines)):
         if len(given) > 2:
@@ -81,16 +84,16 @@ def make_sides(
     )
 
 
-def _side(source: str, specs: tuple[str, ...], target: Any, pipeline: str) -> Side:
+def _side(source: str, specs: tuple[str, ...], target: Any, pipeline: str) -> DiffSide:
     found = _FUNCTION.match(source)
     if found and found["revision"] and not Path(source.rpartition(":")[0]).is_file():
         bare = f"{found['where']}:{found['name']}"
-        return Side(bare, specs, found["revision"], target, pipeline)
-    return Side(source, () if _is_module(source) else specs, "", target, pipeline)
+        return DiffSide(bare, specs, found["revision"], target, pipeline)
+    return DiffSide(source, () if _is_module(source) else specs, "", target, pipeline)
 
 
 def _sources(words: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
-    """Each source with the specs behind it."""
+    """Each source with its specs."""
     found: list[tuple[str, list[str]]] = [(words[0], [])]
     for word in words[1:]:
         if _is_source(word):
@@ -108,7 +111,7 @@ def _is_source(word: str) -> bool:
 
 
 def _is_module(word: str) -> bool:
-    """Whether a word names a module: a file that is not Python's, which may be missing."""
+    """Whether a word names a module: a file that is not Python. It may be missing."""
     suffixes = (".mlir", ".mlirbc", ".hlo", ".txt", ".stablehlo", ".bin")
     is_spec = word.startswith(("@", "{", "(", "[")) or "=" in word or word.isdigit()
     is_named = word.endswith(suffixes) or Path(word).is_file()

@@ -1,207 +1,247 @@
-"""The graph of a StableHLO module."""
+"""The graph of a StableHLO module.
+
+Calls are followed: the body of a function is read at each call, so that outlining does not matter.
+If that would make more than `_MAX_NODES` nodes, calls stay ops, and a function is compared by a
+digest of its text. Attributes of two modules in one context are equal by identity, which makes
+comparing them cheap. An op has the user's innermost line; inside of a call it has the line of the
+call if it has none of its own.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from jaxlib.mlir import ir
 
 from ...ir import argument_names, functions, walk
 from ...ir.effects import is_pure
-from ...source import SourceLine
-from .graph import ARGUMENT, PROGRAM, RESULT, Graph, Node, Site, describe_with, lend_sites
-from .locations import Locations
+from ...ir.locations import frames_of
+from ...source import SourceLine, innermost_user_line, is_jxc_file
+from .graph import (
+    ARGUMENT,
+    PROGRAM,
+    RESULT,
+    Graph,
+    Node,
+    QuotedLine,
+    ToQuotedLine,
+    describe_with,
+    inherit_lines,
+)
 
-_MOST_NODES = 100_000  # of a program whose calls are followed: nested calls multiply
+_MAX_NODES = 100_000  # of a program whose calls are followed; nested calls multiply
 _CALL, _FUNCTION, _MESH = "func.call", "func.func", "sdy.mesh"
 _SYMBOL = re.compile(r"@([\w.$-]+)")
-_SHORT = 16  # elements of a constant that is shown whole
-_UNSAID = ("[]", "false", "1 : i32")  # of a module: as good as not said
-_UNIMPORTANT = frozenset(["jax.result_info", "jax.arg_info"])  # names for people
+_MAX_ELEMENTS = 16  # of a constant that is shown in full
+_DEFAULTS = ("[]", "false", "1 : i32")  # of attributes of a module, which do not matter
+_IGNORED = frozenset(["jax.result_info", "jax.arg_info"])  # names of arguments and results
 
+_Operands = tuple[tuple[Node, int], ...]
 _Values = dict[ir.Value, tuple[Node, int]]
 
 
-def graph_of_module(module: ir.Module, site: Callable[[SourceLine | None], Site | None]) -> Graph:
-    """The graph of what @main computes; of every function where there is no @main.
+def graph_of_module(module: ir.Module, to_line: ToQuotedLine) -> Graph:
+    """The graph of @main; of every function if there is no @main.
 
-    Two modules that are compared must lie in one context: attributes are equal there or not.
+    Modules that are compared must be in one context.
 
     Args:
         module: with or without locations.
-        site: makes sites of places, see `make_sites`.
+        to_line: quotes source lines, see `line_reader`.
     """
-    return _Builder(module, site).graph()
+    return _StablehloReader(module, to_line).graph()
 
 
-class _Builder:
-    """What is known while one module is read."""
+class _CallSite(NamedTuple):
+    """The line and the path of the call that is being followed."""
 
-    def __init__(self, module: ir.Module, site: Callable[[SourceLine | None], Site | None]) -> None:
+    site: QuotedLine | None = None
+    path: str = ""
+
+    def at(self, site: QuotedLine | None, path: str) -> _CallSite:
+        """Those of an op inside: its own line, or else the call's."""
+        return _CallSite(site or self.site, "/".join(filter(None, (self.path, path))))
+
+
+class _StablehloReader:
+    """Reads one module."""
+
+    def __init__(self, module: ir.Module, to_line: ToQuotedLine) -> None:
         self.module = module
         self.functions = functions(module)
-        self.locations = Locations(site)
-        self.follows = _inlined_size(self.functions) <= _MOST_NODES
+        self.follows = _inlined_size(self.functions) <= _MAX_NODES
         self.digests: dict[str, str] = {}
+        self.locations: dict[ir.Location, tuple[QuotedLine | None, str]] = {}
+        self.to_line = to_line
 
     def graph(self) -> Graph:
-        """Read the module from its entry."""
+        """The graph of the module."""
         entry = self.functions.get("main")
         program = self._program()
         if entry is None:
-            nodes = [self._function(op) for op in self.functions.values()]
-            return Graph(program, [], [], nodes, self.module)
-        values: _Values = {}
+            functions = [self._function(op) for op in self.functions.values()]
+            return Graph(program, [], [], functions, self.module)
         block = entry.regions[0].blocks[0]
-        given = _dictionaries(entry, "arg_attrs", len(block.arguments))
+        attributes = _dictionaries(entry, "arg_attrs", len(block.arguments))
         arguments = [
-            _argument(argument, words, None)
-            for argument, words in zip(block.arguments, given, strict=True)
+            _argument(argument, entries, None)
+            for argument, entries in zip(block.arguments, attributes, strict=True)
         ]
-        values.update(
-            (value, (node, 0)) for value, node in zip(block.arguments, arguments, strict=True)
-        )
-        nodes = []
-        ends = self._block(block, values, None, _Context(), nodes)
-        types, attributes = _of_results(entry)
-        described = describe_with(types | attributes)
-        words = tuple(types.items()), tuple(attributes.items())
-        nodes.append(Node(RESULT, *words, ends, None, None, "", described))
-        lend_sites(nodes)
+        values: _Values = {
+            value: (node, 0) for value, node in zip(block.arguments, arguments, strict=True)
+        }
+        nodes: list[Node] = []
+        ends = self._block(block, values, None, _CallSite(), nodes)
+        types, result_attributes = _result_entries(entry)
+        described = describe_with(types | result_attributes)
+        signature = tuple(types.items()), tuple(result_attributes.items())
+        nodes.append(Node(RESULT, *signature, ends, None, None, "", described))
+        inherit_lines(nodes)
         return Graph(program, arguments, argument_names(entry), nodes, self.module)
 
     def _function(self, op: ir.OpView) -> Node:
-        """A function that nothing calls by a name that counts."""
-        described = describe_with({"type": op.attributes["function_type"]})
-        node = _plain(_FUNCTION, op.attributes["function_type"], described)
-        node.regions = (self._region(op.regions[0], {}, node, _Context()),)
+        """A function of a module without @main. Its name does not matter."""
+        type_ = op.attributes["function_type"]
+        node = _plain(_FUNCTION, type_, describe_with({"type": type_}))
+        node.regions = (self._region(op.regions[0], {}, node, _CallSite()),)
         return node
 
     def _program(self) -> Node:
-        """What is said of the module, its name left out."""
+        """The attributes of the module without its name, and its meshes."""
         attributes = self.module.operation.attributes
-        words = {name: str(a) for name, a in attributes.items() if name != "sym_name"}
-        words = {name: text for name, text in words.items() if text not in _UNSAID}
+        entries = {name: str(a) for name, a in attributes.items() if name != "sym_name"}
+        entries = {name: text for name, text in entries.items() if text not in _DEFAULTS}
         meshes = [op for op in self.module.body.operations if op.operation.name == _MESH]
-        words |= {op.attributes["sym_name"].value: str(op.attributes["mesh"]) for op in meshes}
-        return _plain(PROGRAM, tuple(sorted(words.items())), describe_with(words))
+        entries |= {op.attributes["sym_name"].value: str(op.attributes["mesh"]) for op in meshes}
+        return _plain(PROGRAM, tuple(sorted(entries.items())), describe_with(entries))
 
     def _block(
-        self, block: Any, values: _Values, owner: Node | None, context: _Context, nodes: list[Node]
-    ) -> tuple[tuple[Node, int], ...]:
-        """Read the ops of a block into `nodes`; returns what its terminator reads."""
-        reads: tuple[tuple[Node, int], ...] = ()
+        self, block: Any, values: _Values, owner: Node | None, call: _CallSite, nodes: list[Node]
+    ) -> _Operands:
+        """Append the ops of a block to `nodes`; returns the operands of its terminator."""
+        operands: _Operands = ()
         for op in block.operations:
             name = op.operation.name
-            reads = tuple(values[value] for value in op.operands)
+            operands = tuple(values[value] for value in op.operands)
             if name == _CALL and self.follows:
-                self._call(op, reads, values, owner, context, nodes)
+                self._call(op, operands, values, owner, call, nodes)
             elif name not in ("func.return", "stablehlo.return"):
-                self._op(op, name, reads, values, owner, context, nodes)
-        return reads
+                self._op(op, operands, values, owner, call, nodes)
+        return operands
 
     def _call(
         self,
         op: ir.OpView,
-        reads: tuple[tuple[Node, int], ...],
+        operands: _Operands,
         values: _Values,
         owner: Node | None,
-        context: _Context,
+        call: _CallSite,
         nodes: list[Node],
     ) -> None:
-        """Put the body of a function where it is called."""
+        """Append the ops of the function that is called."""
         callee = self.functions[ir.FlatSymbolRefAttr(op.attributes["callee"]).value]
         block = callee.regions[0].blocks[0]
-        inside = dict(zip(block.arguments, reads, strict=True))
-        at = context.at(*self.locations.of(op.location))
+        inside = dict(zip(block.arguments, operands, strict=True))
+        at = call.at(*self._location(op.location))
         results = self._block(block, inside, owner, at, nodes)
         values.update(zip(op.results, results, strict=True))
 
     def _op(
         self,
         op: ir.OpView,
-        name: str,
-        reads: tuple[tuple[Node, int], ...],
+        operands: _Operands,
         values: _Values,
         owner: Node | None,
-        context: _Context,
+        call: _CallSite,
         nodes: list[Node],
     ) -> None:
-        at = context.at(*self.locations.of(op.location))
+        name, at = op.operation.name, call.at(*self._location(op.location))
         types = tuple(result.type for result in op.results)
         attributes = self._attributes(op)
-        node = Node(name, types, attributes, reads, owner, at.site, at.path, lambda: _words(op))
+        node = Node(
+            name, types, attributes, operands, owner, at.site, at.path, lambda: _entries(op)
+        )
         node.is_ordered = not is_pure(op)
         nodes.append(node)
         values.update((result, (node, index)) for index, result in enumerate(op.results))
         node.regions = tuple(self._region(region, values, node, at) for region in op.regions)
 
-    def _region(self, region: Any, values: _Values, owner: Node, context: _Context) -> list[Node]:
+    def _region(self, region: Any, values: _Values, owner: Node, call: _CallSite) -> list[Node]:
         nodes: list[Node] = []
-        reads: tuple[tuple[Node, int], ...] = ()
+        operands: _Operands = ()
         for block in region.blocks:
             for argument in block.arguments:
                 node = _argument(argument, {}, owner)
                 nodes.append(node)
                 values[argument] = (node, 0)
-            reads = self._block(block, values, owner, context, nodes)
-        nodes.append(Node(RESULT, (), (), reads, owner, None, "", dict))
+            operands = self._block(block, values, owner, call, nodes)
+        nodes.append(Node(RESULT, (), (), operands, owner, None, "", dict))
         return nodes
 
     def _attributes(self, op: ir.OpView) -> Hashable:
-        """The attributes as a value; attributes of one context are equal or not by identity."""
+        """The attributes as a value; within one context, equal attributes are identical."""
         try:
             found = tuple(op.attributes.items())
-        except TypeError:  # the bindings have no class for complex constants: by its text
-            return op.operation.get_asm(print_generic_op_form=True, enable_debug_info=False)
-        return tuple((key, self._unnamed(value)) for key, value in found)
+        except TypeError:  # the bindings have no class for complex constants
+            return str(op.operation.get_asm(print_generic_op_form=True, enable_debug_info=False))
+        return tuple((key, self._without_names(value)) for key, value in found)
 
-    def _unnamed(self, attribute: ir.Attribute) -> Hashable:
-        """An attribute without the names of functions: what they say stands there instead."""
+    def _without_names(self, attribute: Any) -> Hashable:
+        """An attribute with digests of functions in place of their names."""
         if isinstance(attribute, ir.ArrayAttr):
-            return tuple(self._unnamed(each) for each in attribute)
+            return tuple(self._without_names(each) for each in attribute)
         if isinstance(attribute, ir.FlatSymbolRefAttr) and attribute.value in self.functions:
             return self._digest(attribute.value)
-        return attribute
+        value: Hashable = attribute
+        return value
 
     def _digest(self, name: str) -> str:
-        """What a function that is not followed says, whatever it and its callees are called."""
+        """A digest of a function's text, whatever the names of it and its callees."""
         if name not in self.digests:
-            self.digests[name] = ""  # until it is known: no program leads round in a circle
+            self.digests[name] = ""  # MLIR functions of JAX do not recurse
             text = self.functions[name].operation.get_asm(enable_debug_info=False)
-            text = _SYMBOL.sub(
-                lambda found: self._said(found[1]), text.replace(f"@{name}(", "(", 1)
-            )
+            text = _SYMBOL.sub(self._digest_of_symbol, text.replace(f"@{name}(", "(", 1))
             self.digests[name] = hashlib.sha256(text.encode()).hexdigest()
         return self.digests[name]
 
-    def _said(self, symbol: str) -> str:
-        return self._digest(symbol) if symbol in self.functions else f"@{symbol}"
+    def _digest_of_symbol(self, found: re.Match[str]) -> str:
+        return self._digest(found[1]) if found[1] in self.functions else found[0]
+
+    def _location(self, location: ir.Location) -> tuple[QuotedLine | None, str]:
+        """The user's innermost line and the path of an op; read once, since ops share locations."""
+        found = self.locations.get(location)
+        if found is None:
+            lines = [SourceLine(*frame) for frame in frames_of(location)]
+            # The code that called jxc to lower the program is not part of it.
+            program = itertools.takewhile(lambda line: not is_jxc_file(line.file), lines)
+            line = innermost_user_line(reversed(list(program)))
+            found = self.locations[location] = self.to_line(line), _path_of(location)
+        return found
 
 
-class _Context:
-    """Where the call stands that is being followed."""
-
-    def __init__(self, site: Site | None = None, path: str = "") -> None:
-        self.site, self.path = site, path
-
-    def at(self, site: Site | None, path: str) -> _Context:
-        """Where an op inside stands: its own line, or else that of the call."""
-        joined = "/".join(part for part in (self.path, path) if part)
-        return _Context(site or self.site, joined)
+def _path_of(location: ir.Location) -> str:
+    """`jit(step)/transpose(jvp())/mul` without `jit(step)/`, which is the program's name."""
+    if isinstance(location, ir.CallSiteLoc):
+        return "/".join(filter(None, map(_path_of, (location.caller, location.callee))))
+    if not isinstance(location, ir.NameLoc):
+        return ""
+    name = str(location.name_str)
+    first, slash, rest = name.partition("/")
+    return rest if slash and first.startswith("jit(") else name
 
 
 def _plain(op: str, types: Hashable, describe: Callable[[], Mapping[str, str]]) -> Node:
     return Node(op, types, (), (), None, None, "", describe)
 
 
-def _argument(argument: Any, words: Mapping[str, str], owner: Node | None) -> Node:
-    known = {"type": argument.type, **words}
-    attributes = tuple(sorted(words.items()))
-    return Node(ARGUMENT, argument.type, attributes, (), owner, None, "", describe_with(known))
+def _argument(argument: Any, entries: Mapping[str, str], owner: Node | None) -> Node:
+    described = describe_with({"type": argument.type, **entries})
+    attributes = tuple(sorted(entries.items()))
+    return Node(ARGUMENT, argument.type, attributes, (), owner, None, "", described)
 
 
 def _dictionaries(function: ir.OpView, name: str, count: int) -> list[dict[str, str]]:
@@ -209,13 +249,13 @@ def _dictionaries(function: ir.OpView, name: str, count: int) -> list[dict[str, 
     if name not in function.attributes:
         return [{} for _ in range(count)]
     return [
-        {each.name: str(each.attr) for each in ir.DictAttr(found) if each.name not in _UNIMPORTANT}
+        {each.name: str(each.attr) for each in ir.DictAttr(found) if each.name not in _IGNORED}
         for found in function.attributes[name]
     ]
 
 
-def _of_results(function: ir.OpView) -> tuple[dict[str, str], dict[str, str]]:
-    """The types and the attributes of what a function gives, by name."""
+def _result_entries(function: ir.OpView) -> tuple[dict[str, str], dict[str, str]]:
+    """The types and the attributes of a function's results, by name."""
     kind = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
     attributes = {
         f"{name} of {index}": value
@@ -225,19 +265,19 @@ def _of_results(function: ir.OpView) -> tuple[dict[str, str], dict[str, str]]:
     return {f"type of {index}": str(each) for index, each in enumerate(kind.results)}, attributes
 
 
-def _words(op: ir.OpView) -> dict[str, str]:
-    """Types and attributes in words, elements of large constants left out."""
+def _entries(op: ir.OpView) -> dict[str, str]:
+    """Types and attributes as text, without the elements of large constants."""
     types = ", ".join(str(result.type) for result in op.results)
     try:
         attributes = dict(op.attributes.items())
     except TypeError:
         return {"type": types}
-    return {"type": types} | {name: _word(value) for name, value in attributes.items()}
+    return {"type": types} | {name: _text(value) for name, value in attributes.items()}
 
 
-def _word(attribute: ir.Attribute) -> str:
-    elements = isinstance(attribute, ir.DenseElementsAttr)
-    if elements and len(attribute) > _SHORT and not attribute.is_splat:
+def _text(attribute: ir.Attribute) -> str:
+    is_dense = isinstance(attribute, ir.DenseElementsAttr)
+    if is_dense and len(attribute) > _MAX_ELEMENTS and not attribute.is_splat:
         return f"{len(attribute)} elements"
     return str(attribute)
 
@@ -248,7 +288,7 @@ def _callees(function: ir.OpView) -> Sequence[str]:
 
 
 def _inlined_size(known: Mapping[str, ir.OpView]) -> int:
-    """How many ops there are where every call of @main is followed."""
+    """The number of ops if every call is followed."""
     sizes: dict[str, int] = {}
 
     def size(name: str) -> int:
