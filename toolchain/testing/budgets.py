@@ -1,10 +1,8 @@
-"""Budgets for one program: ops, collectives, flops, memory, and what must not be in it."""
+"""`check_budget`: budgets for one function, which is compiled and not run."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from ..backend.lowered import Lowered, lower
@@ -17,44 +15,8 @@ from ..tools.report.memory import peak_bytes
 from ..tools.report.report import read_optimised
 
 
-@dataclass(frozen=True)
-class CompiledProgram:
-    """A program that a test compiled, before its HLO is read.
-
-    Attributes:
-        name: for messages.
-        ops: of StableHLO; None where it was not lowered.
-        peak_bytes, temporary_bytes: None where the compiler does not report them.
-        stablehlo: as JAX lowered it.
-        hlo: after XLA optimized it.
-    """
-
-    name: str
-    ops: int | None
-    peak_bytes: int | None
-    temporary_bytes: int | None
-    stablehlo: str = field(repr=False)
-    hlo: str = field(repr=False)
-
-    @cached_property
-    def measured(self) -> Measured:
-        """What its budgets are checked against."""
-        return Measured(
-            read_optimised(self.hlo, find_target("cpu")),
-            self.ops,
-            self.peak_bytes,
-            self.temporary_bytes,
-            stablehlo=self.stablehlo,
-        )
-
-
-def exceeded(budgets: Budgets, program: CompiledProgram) -> list[str]:
-    """Every budget that a program exceeds, a sentence each."""
-    return [f"{program.name}: {each}" for each in check(budgets, program.measured)]
-
-
 class BudgetExceeded(JxcError, AssertionError):
-    """A program takes more than it may."""
+    """A program exceeds a budget of a test."""
 
 
 def check_budget(
@@ -71,27 +33,28 @@ def check_budget(
     forbid: str | tuple[str, ...] = (),
     **kwargs: Any,
 ) -> None:
-    """See that a function, compiled for these arguments, keeps to budgets; it is not run.
+    """Compile a function and check it against budgets; it is not run.
 
     Args:
-        fn: a function, what `jax.jit` made of one, or a `jxc.lower`ed one.
+        fn: a function, a jitted function, or the result of `jxc.lower`.
         args, kwargs: arrays or `jax.ShapeDtypeStruct`s, or pytrees of them.
-        pipeline: passes to run first, such as "O2".
-        target: what it is compiled for, which need not be here: "gpu:h100", "tpu:v5e:2x2".
+        pipeline: passes to run before compilation, such as "O2".
+        target: the target to compile for, such as "gpu:h100" or "tpu:v5e:2x2"; no such hardware
+            is needed.
         max_ops: StableHLO ops, after the passes.
-        max_collectives: in the optimised HLO, as often as they run.
+        max_collectives: collectives in the optimized HLO, as often as they run.
         max_flops: of one run, such as 2e12 or "2T".
-        max_memory: bytes at the peak, such as "12GiB".
+        max_memory: bytes in use at the peak, such as "12GiB".
         max_temporaries: bytes that are neither arguments nor results.
-        forbid: opcodes of HLO, element types, `collectives` and ops of StableHLO:
+        forbid: HLO opcodes, element types, `collectives` and StableHLO ops that must not occur:
             "f64,all-gather,custom-call,stablehlo.sort".
 
     Raises:
         AssertionError: a budget is exceeded; the message says by how much and where.
-        UsageError: there is no budget, or one cannot be understood.
+        UsageError: no budget is given, or one cannot be parsed.
         JxcError: the function cannot be traced or compiled.
     """
-    __tracebackhide__ = True  # pytest shows the test's own line
+    __tracebackhide__ = True  # pytest shows the line of the test
     given = {
         "max_ops": max_ops,
         "max_collectives": max_collectives,
@@ -104,39 +67,47 @@ def check_budget(
     if budgets == Budgets():
         raise UsageError("check_budget: expected a budget, such as max_ops=100; found none")
     plain = lowered_of(fn, args, kwargs, target)
-    program = _measured(plain, pipeline, target, name_of(fn))
-    if wrong := exceeded(budgets, program):
-        raise BudgetExceeded("\n".join(wrong))
+    lowered = plain if pipeline is None else plain.opt(pipeline, target=target)
+    compiled = lowered.compile(target)
+    memory = compiled.memory()
+    measured = measurements(
+        compiled.as_text("hlo"),
+        ops=count_ops(lowered.module),
+        peak=peak_bytes(*(memory[name] for name in ("argument", "output", "temp", "alias"))),
+        temporaries=memory["temp"],
+        stablehlo=plain.as_text(),
+    )
+    if problems := check(budgets, measured):
+        raise BudgetExceeded("\n".join(f"{name_of(fn)}: {each}" for each in problems))
+
+
+def measurements(
+    hlo: str, *, ops: int | None, peak: int | None, temporaries: int | None, stablehlo: str
+) -> Measured:
+    """The measurements of a compiled program.
+
+    Args:
+        hlo: after XLA optimized it.
+        ops: StableHLO ops; None if it was not lowered.
+        peak, temporaries: bytes; None if the compiler does not report them.
+        stablehlo: as JAX lowered it.
+    """
+    compiled = read_optimised(hlo, find_target("cpu"))
+    return Measured(compiled, ops, peak, temporaries, stablehlo=stablehlo)
 
 
 def lowered_of(
     fn: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], target: str | None
 ) -> Lowered:
-    """A function lowered for a target; what is lowered already, as it is."""
+    """A function lowered for a target; the result of `jxc.lower` needs no arguments."""
     lowered = fn if isinstance(fn, Lowered) else lower(fn, *args, **kwargs)
     if isinstance(fn, Lowered) and (args or kwargs):
-        raise UsageError("a lowered function has its arguments: give none")
+        raise UsageError("expected no arguments for a function that is lowered already")
     if target is None or find_target(target).platform == lowered.platform:
         return lowered
     return lowered.for_target(target)
 
 
 def name_of(fn: Any) -> str:
-    """What a function is called in messages."""
-    return getattr(fn, "__name__", type(fn).__name__)
-
-
-def _measured(
-    plain: Lowered, pipeline: PipelineLike | None, target: str | None, name: str
-) -> CompiledProgram:
-    lowered = plain if pipeline is None else plain.opt(pipeline, target=target)
-    made = lowered.compile(target)
-    memory = made.memory()
-    return CompiledProgram(
-        name,
-        ops=count_ops(lowered.module),
-        peak_bytes=peak_bytes(*(memory[name] for name in ("argument", "output", "temp", "alias"))),
-        temporary_bytes=memory["temp"],
-        stablehlo=plain.as_text(),
-        hlo=made.as_text("hlo"),
-    )
+    """The name of a function in messages."""
+    return str(getattr(fn, "__name__", type(fn).__name__))

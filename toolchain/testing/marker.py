@@ -18,8 +18,8 @@ import jax
 from ..errors import UsageError
 from ..tools.explain.log import explain, wrong_count
 from ..tools.explain.recording import Compilation
-from ..tools.report.budgets import Budgets
-from .budgets import BudgetExceeded, CompiledProgram, exceeded
+from ..tools.report.budgets import Budgets, check
+from .budgets import BudgetExceeded, measurements
 
 
 class MarkedTest:
@@ -72,7 +72,16 @@ class MarkedTest:
         if not self._compiled and self._exactly != 0:
             problems = [_NOTHING_COMPILED]
         for each in self._compiled:
-            problems += exceeded(self._budgets, _measured_program(each))
+            called = f" (called at {each.called})" if each.called else ""
+            measured = measurements(
+                each.hlo,
+                ops=each.ops,
+                peak=each.peak_bytes,
+                temporaries=each.temporary_bytes,
+                stablehlo=each.texts.stablehlo if each.texts else "",
+            )
+            exceeded = check(self._budgets, measured)
+            problems += [f"{each.function}{called}: {problem}" for problem in exceeded]
         if problems:
             raise BudgetExceeded("\n".join(problems))
 
@@ -93,16 +102,3 @@ _NOTHING_COMPILED = (
     "the test compiled nothing under jax.jit, so its budgets checked nothing. Call the jitted "
     "function in the test, not in a fixture only; or say compiles=0 if nothing should be compiled"
 )
-
-
-def _measured_program(each: Compilation) -> CompiledProgram:
-    texts = each.texts
-    where = f" (called at {each.called})" if each.called else ""
-    return CompiledProgram(
-        f"{each.function}{where}",
-        ops=each.ops,
-        peak_bytes=each.peak_bytes,
-        temporary_bytes=each.temporary_bytes,
-        stablehlo=texts.stablehlo if texts else "",
-        hlo=each.hlo,
-    )
