@@ -1,14 +1,16 @@
-"""What XLA's passes did to a program: which ran, which changed something, how long each took.
+"""XLA's passes on a program: the module after each that changed it, and the time of each.
 
-XLA dumps the module after each pass that says it changed something. The compilers of GPUs and TPUs
-write what ran, and when, into a file beside it; that of CPUs says so in its log.
+XLA dumps the module after every pass that reports a change, under a file name with the pipeline and
+the pass. Only dumps whose text differs are kept, because some passes renumber instructions only.
+The time of each pass comes from a metadata file that the compilers of GPUs and TPUs write, and from
+the log of the CPU's.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from jaxlib.mlir import ir
@@ -18,26 +20,24 @@ from ..targets import Target
 from ..targets.build import Build, build
 
 _OPTIONS = {"xla_dump_hlo_pass_re": ".*", "xla_dump_module_metadata": True}
-_TALKING = {"TF_CPP_VMODULE": "hlo_pass_pipeline=1", "TF_CPP_MIN_LOG_LEVEL": "0"}
+_LOGGING = {"TF_CPP_VMODULE": "hlo_pass_pipeline=1", "TF_CPP_MIN_LOG_LEVEL": "0"}
 _FIRST = "before_optimizations.txt"
-_START, _END = "pipeline-start", "pipeline-end"
+_START = "pipeline-start"
 
 
 @dataclass(frozen=True)
-class PassRun:
-    """One run of one of XLA's passes.
+class XlaPassChange:
+    """A run of one of XLA's passes that changed the module.
 
     Attributes:
         name: the pass, such as "algsimp".
-        pipeline: of XLA's, that it ran in.
-        seconds: how long it took; None where XLA does not say.
-        text: the module after it, where it changed something; large constants left out.
+        pipeline: XLA's pipeline that it ran in.
+        text: the module after it; large constants are elided.
     """
 
     name: str
     pipeline: str
-    seconds: float | None = None
-    text: str | None = None
+    text: str
 
 
 @dataclass(frozen=True)
@@ -45,33 +45,24 @@ class XlaPasses:
     """A compilation, pass by pass.
 
     Attributes:
-        before: the module before the first.
-        runs: every run in order; only those that changed something where XLA does not say more.
-        build: what came of it.
+        before: the module before the first pass.
+        changes: the runs that changed something, in order.
+        runs: the number of all runs; None if XLA does not report it.
+        seconds: time by pass, the longest first; empty if XLA does not report it.
+        build: the result of the compilation.
     """
 
     before: str
-    runs: tuple[PassRun, ...]
+    changes: tuple[XlaPassChange, ...]
+    runs: int | None
+    seconds: Mapping[str, float]
     build: Build
 
-    @property
-    def changes(self) -> list[PassRun]:
-        """The runs that changed something."""
-        return [run for run in self.runs if run.text is not None]
-
-    def seconds(self) -> dict[str, float]:
-        """By the name of the pass, the longest first; empty where XLA does not say."""
-        total: dict[str, float] = {}
-        for run in self.runs:
-            if run.seconds is not None:
-                total[run.name] = total.get(run.name, 0.0) + run.seconds
-        return dict(sorted(total.items(), key=lambda item: -item[1]))
-
     def files(self) -> dict[str, str]:
-        """A file for each change, numbered in order: `0007-algsimp.txt`; 0000 is what came in."""
+        """A file for each change, numbered in order: `0007-algsimp.txt`; 0000 is the input."""
         texts = {"0000-before.txt": self.before}
-        for number, run in enumerate(self.changes, 1):
-            texts[f"{number:04}-{_spelled(run.name)}.txt"] = run.text or ""
+        for number, change in enumerate(self.changes, 1):
+            texts[f"{number:04}-{change.name}.txt"] = change.text
         return texts
 
 
@@ -86,7 +77,7 @@ def trace_passes(
 
     Args:
         module: as for `build`.
-        target: what for.
+        target: the target.
         xla_options: XLA's options by name.
         hlo_pass: "file.py:fn", a pass on HLO.
 
@@ -98,51 +89,35 @@ def trace_passes(
         target,
         xla_options={**_OPTIONS, **(xla_options or {})},
         files=["*.txt", "*.metadata.textproto"],
-        environment=_TALKING,
+        environment=_LOGGING,
         hlo_pass=hlo_pass,
     )
     texts = {n: raw.decode(errors="replace") for n, raw in made.files.items() if n[-4:] == ".txt"}
     firsts = [name for name in texts if name.endswith(_FIRST)]
     if not firsts:
-        raise JxcError(
-            f"the compiler of {target.name} wrote no dump: it says nothing of its passes"
-        )
-    first = max(firsts, key=lambda name: len(texts[name]))  # it compiles helpers of its own, too
-    dumps = _changing(_dumps(texts, first.removesuffix(_FIRST)), texts[first])
-    events = _of_metadata(made.files, first) or _of_log(made.log)
-    return XlaPasses(texts[first], tuple(_joined(events, dumps)), made)
+        raise JxcError(f"the compiler of {target.name} dumped no module, so its passes are unknown")
+    first = max(firsts, key=lambda name: len(texts[name]))  # XLA also dumps helper programs
+    changes = tuple(_changes(texts, first))
+    metadata = made.files.get(f"{first.partition('.')[0]}.metadata.textproto", b"").decode()
+    times = list(_times_in_metadata(metadata)) or list(_times_in_log(made.log))
+    seconds: dict[str, float] = {}
+    for name, each in times:
+        seconds[name] = seconds.get(name, 0.0) + each
+    longest = dict(sorted(seconds.items(), key=lambda item: -item[1]))
+    return XlaPasses(texts[first], changes, len(times) or None, longest, made)
 
 
-# What XLA dumped
-
-
-@dataclass(frozen=True)
-class _Dump:
-    pipeline: str
-    name: str
-    following: str
-    file: str
-    text: str
-    changed: bool = True
-
-
-def _dumps(texts: Mapping[str, str], prefix: str) -> list[_Dump]:
-    """In order; what is no whole pass, such as a step within one, is left out."""
-    form = re.compile(rf"{re.escape(prefix)}(\d+)\.(.+?)\.after_(.+?)\.before_(.+)\.txt")
-    found = [(form.fullmatch(name), text) for name, text in texts.items()]
-    rows = [(int(m[1]), _Dump(m[2], m[3], m[4], m[0], text)) for m, text in found if m]
-    return [dump for _, dump in sorted(rows, key=lambda row: row[0])]
-
-
-def _changing(dumps: Sequence[_Dump], before: str) -> list[_Dump]:
-    """Each with whether it differs from the one before it, apart from XLA's numbers."""
-    marked = []
-    last = _without_numbers(before)
-    for dump in dumps:
-        text = _without_numbers(dump.text)
-        marked.append(replace(dump, changed=text != last and dump.name != _START))
-        last = text
-    return marked
+def _changes(texts: Mapping[str, str], first: str) -> Iterator[XlaPassChange]:
+    """The dumps of one module whose text differs from the one before, in order."""
+    prefix = re.escape(first.removesuffix(_FIRST))
+    form = re.compile(rf"{prefix}(\d+)\.(.+?)\.after_(.+?)\.before_(.+)\.txt")
+    found = [(match, text) for name, text in texts.items() if (match := form.fullmatch(name))]
+    last = _without_numbers(texts[first])
+    for match, text in sorted(found, key=lambda row: int(row[0][1])):
+        plain = _without_numbers(text)
+        if plain != last and match[3] != _START:
+            yield XlaPassChange(match[3], match[2], text)
+        last = plain
 
 
 _NAME = re.compile(r"%[\w.-]+")
@@ -151,110 +126,33 @@ _FRAME = re.compile(r",? ?stack_frame_id=\d+")
 
 
 def _without_numbers(text: str) -> str:
-    """The text with names replaced by the order that they appear in, and no tables of places."""
+    """HLO text with instructions named by their order of appearance, and without stack frames."""
     order: dict[str, str] = {}
     text = _FRAME.sub("", _FRAMES.sub("", text))
     return _NAME.sub(lambda name: order.setdefault(name[0], f"%{len(order)}"), text)
 
 
-# What XLA says of the passes that ran
-
-
-@dataclass(frozen=True)
-class _Event:
-    """A pass that ran, or the start of a pipeline; a pipeline in a pipeline is a pass as well."""
-
-    pipeline: str
-    name: str
-    seconds: float | None = None
-    file: str = ""  # of its dump, where XLA says so
-
-
-_RUNNING = re.compile(r"Running HLO pass pipeline on module \S+: (.+)$")
+_RUNNING = re.compile(r"Running HLO pass pipeline on module \S+: (.+)$", re.MULTILINE)
 _RAN = re.compile(r"HLO pass: (.+) time: .*?\((\d+) us\)")
 
 
-def _of_log(log: str) -> list[_Event]:
-    events: list[_Event] = []
-    running: list[str] = []
-    for line in log.splitlines():
-        if found := _RUNNING.search(line):
-            running.append(found[1])
-            events.append(_Event(found[1], _START))
-        elif found := _RAN.search(line):
-            while running and running[-1] == found[1]:  # a pipeline, perhaps until nothing changed
-                running.pop()
-            pipeline = running[-1] if running else ""
-            events.append(_Event(pipeline, found[1], int(found[2]) / 1e6))
-    return events
+def _times_in_log(log: str) -> Iterator[tuple[str, float]]:
+    """The passes in XLA's log with their seconds; a pipeline inside a pipeline is left out."""
+    pipelines = set(_RUNNING.findall(log))
+    for name, microseconds in _RAN.findall(log):
+        if name not in pipelines:
+            yield name, int(microseconds) / 1e6
 
 
 _BLOCK = re.compile(r"^pass_metadata \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 _FIELD = re.compile(r'^  (\w+): "?(.*?)"?$', re.MULTILINE)
 
 
-def _of_metadata(files: Mapping[str, bytes], first: str) -> list[_Event]:
-    """From `module_0001.metadata.textproto`, where there is one for the module."""
-    raw = files.get(f"{first.partition('.')[0]}.metadata.textproto", b"")
-    return [_event(dict(_FIELD.findall(block))) for block in _BLOCK.findall(raw.decode())]
-
-
-def _event(told: Mapping[str, str]) -> _Event:
-    began, ended = (int(told.get(f"{end}_timestamp_usec", 0)) for end in ("start", "end"))
-    file = told.get("dump_filenames", "").rpartition("/")[2]
-    return _Event(told.get("pipeline_name", ""), told["pass_name"], (ended - began) / 1e6, file)
-
-
-# Both together
-
-
-def _joined(events: Sequence[_Event], dumps: Sequence[_Dump]) -> Iterator[PassRun]:
-    """Every pass that ran, with the text of those that changed something."""
-    of_event = _by_file(events, dumps) or _in_step(events, dumps)
-    pipelines = {event.pipeline for event in events}
-    for at, event in enumerate(events):
-        dump = of_event.get(at)
-        text = dump.text if dump and dump.changed else None
-        if event.name != _START and (event.name not in pipelines or text is not None):
-            yield PassRun(event.name, event.pipeline, event.seconds, text)
-    told = {dump.file for dump in of_event.values()}
-    for dump in dumps:  # what XLA says nothing of: on GPUs, passes after scheduling
-        if dump.changed and dump.file not in told:
-            yield PassRun(dump.name, dump.pipeline, None, dump.text)
-
-
-def _by_file(events: Sequence[_Event], dumps: Sequence[_Dump]) -> dict[int, _Dump]:
-    files = {dump.file: dump for dump in dumps}
-    return {at: files[event.file] for at, event in enumerate(events) if event.file in files}
-
-
-def _in_step(events: Sequence[_Event], dumps: Sequence[_Dump]) -> dict[int, _Dump]:
-    """The dump of each event, both being in the order of time."""
-    found: dict[int, _Dump] = {}
-    waiting = iter(dumps)
-    dump = next(waiting, None)
-    for at in range(len(events)):
-        if dump is not None and _is_of(dump, events, at):
-            found[at], dump = dump, next(waiting, None)
-    return found
-
-
-def _is_of(dump: _Dump, events: Sequence[_Event], at: int) -> bool:
-    event = events[at]
-    if (dump.pipeline, dump.name) != (_spelled(event.pipeline), _spelled(event.name)):
-        return False
-    return dump.name == _START or dump.following == _spelled(_following(events, at))
-
-
-def _following(events: Sequence[_Event], at: int) -> str:
-    """The pass that comes next in the same pipeline."""
-    pipeline = events[at].pipeline
-    for event in events[at + 1 :]:
-        if event.pipeline == pipeline:
-            return _END if event.name == _START else event.name
-    return _END
-
-
-def _spelled(name: str) -> str:
-    """A name as XLA puts it into the name of a file."""
-    return re.sub(r"[^\w.-]", "_", name)
+def _times_in_metadata(text: str) -> Iterator[tuple[str, float]]:
+    """The passes in `module_0001.metadata.textproto` with their seconds, pipelines left out."""
+    blocks = [dict(_FIELD.findall(block)) for block in _BLOCK.findall(text)]
+    pipelines = {_START, *(block.get("pipeline_name", "") for block in blocks)}
+    for block in blocks:
+        if block["pass_name"] not in pipelines:
+            start, end = (int(block.get(f"{at}_timestamp_usec", 0)) for at in ("start", "end"))
+            yield block["pass_name"], (end - start) / 1e6

@@ -263,18 +263,17 @@ def _dump_passes(
     files = found.files()
     for name, text in files.items():
         write_output(text, str(_made(place) / name))
-    seconds = found.seconds()
     if not flags["as_json"]:
         to_stderr = bool(_stages(flags)) and flags["output"] == "-"
-        click.echo("\n".join(_told(target.name, found, seconds, place)), err=to_stderr)
+        click.echo("\n".join(_told(target.name, found, place)), err=to_stderr)
     changes = [
-        {"file": file, "pass": run.name, "pipeline": run.pipeline, "seconds": run.seconds}
-        for file, run in zip(list(files)[1:], found.changes, strict=True)
+        {"file": file, "pass": change.name, "pipeline": change.pipeline}
+        for file, change in zip(list(files)[1:], found.changes, strict=True)
     ]
     return {
-        "ran": len(found.runs) if seconds else None,
+        "ran": found.runs,
         "changed": len(changes),
-        "seconds": seconds,
+        "seconds": found.seconds,
         "changes": changes,
     }
 
@@ -285,14 +284,14 @@ def _refuse_old(place: Path) -> None:
         raise UsageError(f"{place} holds the passes of an earlier run: name another folder")
 
 
-def _told(name: str, found: Any, seconds: dict[str, float], place: Path) -> list[str]:
-    changed = len(found.changes)
+def _told(name: str, found: Any, place: Path) -> list[str]:
+    changed, seconds = len(found.changes), found.seconds
     if not seconds:
         ran = f"{changed} of XLA's passes changed something; its compiler tells no more of them"
         return [f"{name}: {ran}: {place}"]
     total = sum(seconds.values())
     lines = [
-        f"{name}: {len(found.runs)} of XLA's passes ran, {changed} changed something: {place}",
+        f"{name}: {found.runs} of XLA's passes ran, {changed} changed something: {place}",
         f"{'':4}{total * 1e3:.1f} of XLA's {found.build.seconds * 1e3:.0f} ms; the longest:",
     ]
     longest = list(seconds.items())[:8]
