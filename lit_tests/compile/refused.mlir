@@ -11,7 +11,7 @@
 
 // MAIN: the module has no function @main to compile; it has: @first, @second. Rename the entry to @main.
 // DEVICES: the mesh devices=2 has 2 devices; here is 1 of kind cpu.
-// DYNAMIC: @main's argument 0 has type tensor<?xf32>: expected static extents and numbers
+// DYNAMIC: @main's argument 0 has type tensor<?xf32>: expected static dimensions and numbers
 // CALLBACK: the module calls back into Python (custom_call @{{.*}}callback
 // KEPT: ops
-// ELIDED: a constant of the module was left out when it was printed (dense_resource<__elided__>)
+// ELIDED: a constant of the module was elided when it was printed (dense_resource<__elided__>)
