@@ -56,7 +56,7 @@ class SavedLeaf:
         return f"{self.dtype}[{','.join(map(str, self.shape))}]"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Header:
     """What a saved file records of its executable.
 
@@ -90,6 +90,10 @@ class Header:
     result_tree: Any
     x64: bool
     name: str
+
+    def __repr__(self) -> str:
+        arrays = f"{len(self.arguments)} argument arrays, {len(self.results)} result arrays"
+        return f"<jxc.Header {self.name} for {self.target}: {arrays}>"
 
 
 def write_artifact(header: Header, executable: bytes) -> bytes:

@@ -81,11 +81,7 @@ class LoadedProgram:
         return memory_sizes(self.compiled.memory_analysis())
 
     def __repr__(self) -> str:
-        header = self.header
-        return (
-            f"<jxc.LoadedProgram {header.name} for {header.target}: "
-            f"{len(header.arguments)} argument arrays, {len(header.results)} result arrays>"
-        )
+        return repr(self.header).replace("Header", "LoadedProgram", 1)
 
     def _placed(self, leaves: list[Any]) -> list[Any]:
         """The leaves, each split as the executable expects; as they are for one device."""

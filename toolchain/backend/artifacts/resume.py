@@ -33,7 +33,7 @@ _PARTITIONS = re.compile(r"\b(?:num_partitions|replica_count)=(\d+)")
 _TARGETS = re.compile(r'custom_call_target="([^"]+)"')
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OptimisedProgram(Lowered):
     """A program that XLA has optimised. It is compiled as it is, for this machine's CPU.
 

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -90,7 +90,7 @@ class Artifact:
     """
 
     stage: str
-    data: str | bytes
+    data: str | bytes = field(repr=False)
 
     @property
     def file(self) -> str:

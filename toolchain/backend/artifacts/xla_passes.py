@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from jaxlib.mlir import ir
@@ -37,7 +37,7 @@ class XlaPassChange:
 
     name: str
     pipeline: str
-    text: str
+    text: str = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class XlaPasses:
         build: the result of the compilation.
     """
 
-    before: str
+    before: str = field(repr=False)
     changes: tuple[XlaPassChange, ...]
     runs: int | None
     seconds: Mapping[str, float]

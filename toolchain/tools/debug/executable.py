@@ -45,7 +45,7 @@ class Observations:
     left_out: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Instrumented(Executable):
     """A compiled program that passes have instrumented. It is called as any other executable.
 
