@@ -22,147 +22,6 @@ from .window import as_result, backwards, pad, result_walk
 
 
 @rule(reassociates, targets=("cpu",), partitioned=False)
-def wide_window_to_product(op: ConvolutionOp) -> ir.Value | None:
-    """conv(x, w) -> patches(pad(x)) w, a matrix product, where w has more elements than x.
-
-    Spatial elements, that is: a window of 3x3 on an image of 2x2. Padding counts as zeros that are
-    multiplied, as StableHLO has it.
-    """
-    conv = geometry.read(op, grouped=False)
-    if conv is None or not cost.wide_window_pays(
-        taps=conv.taps, pixels=conv.pixels, positions=conv.positions
-    ):
-        return None
-    kernel, conv = _below_reverse(op.rhs, conv)
-    patches = _patches(op.lhs, conv)
-    multiply = _product_by_tap if _lies_transposed(conv) else _product
-    return build.convert(_as_result(multiply(patches, kernel, conv), conv), element_type(op.result))
-
-
-def _below_reverse(kernel: ir.Value, conv: Convolution) -> tuple[ir.Value, Convolution]:
-    """The kernel before it was reversed, as in a gradient by the image, for a window turned so.
-
-    Turning the patches is less to copy than turning the kernel.
-    """
-    match kernel.owner:
-        case ReverseOp(operand=below, dimensions=turned):
-            dims = conv.dims.kernel_spatial_dimensions
-        case _:
-            return kernel, conv
-    if not set(turned) <= set(dims):
-        return kernel, conv
-    axes = (
-        replace(axis, reverse=axis.reverse != (dim in turned))
-        for dim, axis in zip(dims, conv.axes, strict=True)
-    )
-    return below, replace(conv, axes=tuple(axes))
-
-
-def _lies_transposed(conv: Convolution) -> bool:
-    """Whether the kernel is [taps, outputs, inputs], as JAX has it in a gradient."""
-    d = conv.dims
-    features = [d.kernel_output_feature_dimension, d.kernel_input_feature_dimension]
-    return [*d.kernel_spatial_dimensions, *features] == list(range(len(conv.axes) + 2))
-
-
-def _patches(lhs: ir.Value, conv: Convolution) -> ir.Value:
-    """[batch * positions, taps, inputs]: what each tap of the window meets at each position."""
-    d = conv.dims
-    order = [d.input_batch_dimension, *d.input_spatial_dimensions, d.input_feature_dimension]
-    image = build.convert(build.transpose(lhs, order), conv.accumulator)
-    walk = result_walk(conv, range(1, len(conv.axes) + 1))
-    image = pad(image, walk.spatial, conv.axes)
-    parts = (walk.part(image, index) for index in range(walk.parts))
-    seen = [
-        build.reshape(
-            backwards(part, walk.spatial, conv.axes), [conv.batch, 1, conv.taps, conv.inputs]
-        )
-        for part in parts
-    ]
-    together = seen[0] if walk.parts == 1 else stablehlo.concatenate(seen, 1)
-    return build.reshape(together, [conv.batch * walk.parts, conv.taps, conv.inputs])
-
-
-def _product(patches: ir.Value, kernel: ir.Value, conv: Convolution) -> ir.Value:
-    """[batch * positions, outputs], summed over taps and inputs at once."""
-    d = conv.dims
-    features = [d.kernel_input_feature_dimension, d.kernel_output_feature_dimension]
-    kernel = build.transpose(kernel, [*d.kernel_spatial_dimensions, *features])
-    size = conv.taps * conv.inputs
-    rows = shape_of(patches)[0]
-    kernel = build.convert(build.reshape(kernel, [size, conv.outputs]), conv.accumulator)
-    return build.dot(build.reshape(patches, [rows, size]), kernel, ([1], [0]))
-
-
-def _product_by_tap(patches: ir.Value, kernel: ir.Value, conv: Convolution) -> ir.Value:
-    """[batch * positions, outputs], a product for each tap, by the kernel as it lies."""
-    by_tap = build.transpose(patches, [1, 0, 2])
-    kernel = build.reshape(kernel, [conv.taps, conv.outputs, conv.inputs])
-    kernel = build.convert(kernel, conv.accumulator)
-    return build.reduce_sum(build.dot(by_tap, kernel, ([2], [2]), ([0], [0])), [0])
-
-
-def _as_result(product: ir.Value, conv: Convolution) -> ir.Value:
-    """[batch * positions, outputs] in the result's layout."""
-    rank = len(conv.axes)
-    product = build.reshape(product, [conv.batch, *conv.extents, conv.outputs])
-    return as_result(product, conv, batch=0, spatial=range(1, rank + 1), feature=rank + 1)
-
-
-# The weight gradient of many channels on an image of few elements.
-
-
-@rule(reassociates, targets=("cpu",), partitioned=False)
-def wide_gradient_to_product(op: ConvolutionOp) -> ir.Value | None:
-    """conv(x, dy)[t] -> part(pad(x), t)^T dy for all positions t at once, where few are summed.
-
-    As JAX writes the gradient by the kernel, with dy as the window. Padding counts as zeros that
-    are multiplied, as StableHLO has it.
-    """
-    conv = geometry.read(op, grouped=False)
-    if conv is None or not _lies_channels_last(conv):
-        return None
-    if not cost.wide_gradient_pays(
-        bits=conv.accumulator.width,
-        positions=conv.positions,
-        products=conv.taps * conv.inputs,
-        elements=conv.positions * conv.batch * conv.outputs,
-    ):
-        return None
-    image, dy = (build.convert(each, conv.accumulator) for each in channels_last(op, conv))
-    return build.convert(_in_order(_products(image, dy, conv), conv), element_type(op.result))
-
-
-def _lies_channels_last(conv: Convolution) -> bool:
-    """Whether the layer's channels come last in all three: nothing has to be transposed."""
-    d, rank = conv.dims, len(conv.axes)
-    image = d.input_batch_dimension == d.kernel_output_feature_dimension == rank + 1
-    return image and (d.output_batch_dimension, d.output_feature_dimension) == (rank, rank + 1)
-
-
-def _products(image: ir.Value, dy: ir.Value, conv: Convolution) -> ir.Value:
-    """[positions, batch, outputs]."""
-    walk = result_walk(conv, range(1, len(conv.axes) + 1))
-    image = pad(image, walk.spatial, conv.axes)
-    rows = conv.taps * conv.inputs
-    parts = [
-        build.reshape(walk.part(image, index), [1, rows, conv.batch]) for index in range(walk.parts)
-    ]
-    dy = build.reshape(dy, [rows, conv.outputs])
-    return build.dot(stablehlo.concatenate(parts, 0), dy, ([1], [0]))
-
-
-def _in_order(products: ir.Value, conv: Convolution) -> ir.Value:
-    """[positions, batch, outputs] with the positions in the result's order of dimensions."""
-    rank = len(conv.axes)
-    products = build.reshape(products, [*conv.extents, conv.batch, conv.outputs])
-    return as_result(products, conv, batch=rank, spatial=range(rank), feature=rank + 1)
-
-
-# A window larger than the image: gradients by the kernel of a transposed convolution, mostly.
-
-
-@rule(reassociates, targets=("cpu",), partitioned=False)
 def wide_window_to_swapped_operands(op: ConvolutionOp) -> ir.Value | None:
     """conv(x, w) -> let y = reverse(conv(w, x)) in if finite(sum(y)) then y else conv(pad(x), w).
 
@@ -261,3 +120,138 @@ def _padded_before(op: ConvolutionOp, conv: Convolution) -> ir.Value:
         window_reversal=op.window_reversal,
         precision_config=op.precision_config,
     )
+
+
+@rule(reassociates, targets=("cpu",), partitioned=False)
+def wide_gradient_to_product(op: ConvolutionOp) -> ir.Value | None:
+    """conv(x, dy)[t] -> part(pad(x), t)^T dy for all positions t at once, where few are summed.
+
+    As JAX writes the gradient by the kernel, with dy as the window. Padding counts as zeros that
+    are multiplied, as StableHLO has it.
+    """
+    conv = geometry.read(op, grouped=False)
+    if conv is None or not _lies_channels_last(conv):
+        return None
+    if not cost.wide_gradient_pays(
+        bits=conv.accumulator.width,
+        positions=conv.positions,
+        products=conv.taps * conv.inputs,
+        elements=conv.positions * conv.batch * conv.outputs,
+    ):
+        return None
+    image, dy = (build.convert(each, conv.accumulator) for each in channels_last(op, conv))
+    return build.convert(_in_order(_products(image, dy, conv), conv), element_type(op.result))
+
+
+def _lies_channels_last(conv: Convolution) -> bool:
+    """Whether the layer's channels come last in all three: nothing has to be transposed."""
+    d, rank = conv.dims, len(conv.axes)
+    image = d.input_batch_dimension == d.kernel_output_feature_dimension == rank + 1
+    return image and (d.output_batch_dimension, d.output_feature_dimension) == (rank, rank + 1)
+
+
+def _products(image: ir.Value, dy: ir.Value, conv: Convolution) -> ir.Value:
+    """[positions, batch, outputs]."""
+    walk = result_walk(conv, range(1, len(conv.axes) + 1))
+    image = pad(image, walk.spatial, conv.axes)
+    rows = conv.taps * conv.inputs
+    parts = [
+        build.reshape(walk.part(image, index), [1, rows, conv.batch]) for index in range(walk.parts)
+    ]
+    dy = build.reshape(dy, [rows, conv.outputs])
+    return build.dot(stablehlo.concatenate(parts, 0), dy, ([1], [0]))
+
+
+def _in_order(products: ir.Value, conv: Convolution) -> ir.Value:
+    """[positions, batch, outputs] with the positions in the result's order of dimensions."""
+    rank = len(conv.axes)
+    products = build.reshape(products, [*conv.extents, conv.batch, conv.outputs])
+    return as_result(products, conv, batch=rank, spatial=range(rank), feature=rank + 1)
+
+
+@rule(reassociates, targets=("cpu",), partitioned=False)
+def wide_window_to_product(op: ConvolutionOp) -> ir.Value | None:
+    """conv(x, w) -> patches(pad(x)) w, a matrix product, where w has more elements than x.
+
+    Spatial elements, that is: a window of 3x3 on an image of 2x2. Padding counts as zeros that are
+    multiplied, as StableHLO has it.
+    """
+    conv = geometry.read(op, grouped=False)
+    if conv is None or not cost.wide_window_pays(
+        taps=conv.taps, pixels=conv.pixels, positions=conv.positions
+    ):
+        return None
+    kernel, conv = _below_reverse(op.rhs, conv)
+    patches = _patches(op.lhs, conv)
+    multiply = _product_by_tap if _lies_transposed(conv) else _product
+    return build.convert(_as_result(multiply(patches, kernel, conv), conv), element_type(op.result))
+
+
+def _below_reverse(kernel: ir.Value, conv: Convolution) -> tuple[ir.Value, Convolution]:
+    """The kernel before it was reversed, as in a gradient by the image, for a window turned so.
+
+    Turning the patches is less to copy than turning the kernel.
+    """
+    match kernel.owner:
+        case ReverseOp(operand=below, dimensions=turned):
+            dims = conv.dims.kernel_spatial_dimensions
+        case _:
+            return kernel, conv
+    if not set(turned) <= set(dims):
+        return kernel, conv
+    axes = (
+        replace(axis, reverse=axis.reverse != (dim in turned))
+        for dim, axis in zip(dims, conv.axes, strict=True)
+    )
+    return below, replace(conv, axes=tuple(axes))
+
+
+def _lies_transposed(conv: Convolution) -> bool:
+    """Whether the kernel is [taps, outputs, inputs], as JAX has it in a gradient."""
+    d = conv.dims
+    features = [d.kernel_output_feature_dimension, d.kernel_input_feature_dimension]
+    return [*d.kernel_spatial_dimensions, *features] == list(range(len(conv.axes) + 2))
+
+
+def _patches(lhs: ir.Value, conv: Convolution) -> ir.Value:
+    """[batch * positions, taps, inputs]: what each tap of the window meets at each position."""
+    d = conv.dims
+    order = [d.input_batch_dimension, *d.input_spatial_dimensions, d.input_feature_dimension]
+    image = build.convert(build.transpose(lhs, order), conv.accumulator)
+    walk = result_walk(conv, range(1, len(conv.axes) + 1))
+    image = pad(image, walk.spatial, conv.axes)
+    parts = (walk.part(image, index) for index in range(walk.parts))
+    seen = [
+        build.reshape(
+            backwards(part, walk.spatial, conv.axes), [conv.batch, 1, conv.taps, conv.inputs]
+        )
+        for part in parts
+    ]
+    together = seen[0] if walk.parts == 1 else stablehlo.concatenate(seen, 1)
+    return build.reshape(together, [conv.batch * walk.parts, conv.taps, conv.inputs])
+
+
+def _product(patches: ir.Value, kernel: ir.Value, conv: Convolution) -> ir.Value:
+    """[batch * positions, outputs], summed over taps and inputs at once."""
+    d = conv.dims
+    features = [d.kernel_input_feature_dimension, d.kernel_output_feature_dimension]
+    kernel = build.transpose(kernel, [*d.kernel_spatial_dimensions, *features])
+    size = conv.taps * conv.inputs
+    rows = shape_of(patches)[0]
+    kernel = build.convert(build.reshape(kernel, [size, conv.outputs]), conv.accumulator)
+    return build.dot(build.reshape(patches, [rows, size]), kernel, ([1], [0]))
+
+
+def _product_by_tap(patches: ir.Value, kernel: ir.Value, conv: Convolution) -> ir.Value:
+    """[batch * positions, outputs], a product for each tap, by the kernel as it lies."""
+    by_tap = build.transpose(patches, [1, 0, 2])
+    kernel = build.reshape(kernel, [conv.taps, conv.outputs, conv.inputs])
+    kernel = build.convert(kernel, conv.accumulator)
+    return build.reduce_sum(build.dot(by_tap, kernel, ([2], [2]), ([0], [0])), [0])
+
+
+def _as_result(product: ir.Value, conv: Convolution) -> ir.Value:
+    """[batch * positions, outputs] in the result's layout."""
+    rank = len(conv.axes)
+    product = build.reshape(product, [conv.batch, *conv.extents, conv.outputs])
+    return as_result(product, conv, batch=0, spatial=range(1, rank + 1), feature=rank + 1)
