@@ -1,4 +1,4 @@
-"""Sizes and counts as people write them: "12GiB", "2e12", "3T"."""
+"""Sizes, counts and times as people write them: "12GiB", "2e12", "3T", "1.24 ms"."""
 
 from __future__ import annotations
 
@@ -46,6 +46,16 @@ def show_bytes(size: float) -> str:
 def show_count(count: float) -> str:
     """A count in words, with four digits: "2.5T"."""
     return _show(count, 1000, ("", "K", "M", "G", "T", "P"), "")
+
+
+def show_seconds(seconds: float) -> str:
+    """A time in words, with three digits: "1.24 ms"."""
+    if seconds >= 1000 or seconds == 0:
+        return f"{seconds:.0f} s"
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-9:.3g} ns"
 
 
 def _show(amount: float, step: int, units: tuple[str, ...], space: str) -> str:

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 import warnings
 
 import jax
@@ -275,11 +276,12 @@ def test_program_compiled_during_a_trace_is_separate():
             table = jax.jit(deep)(X)
         return x + table
 
+    start = time.perf_counter()
     with jxc.explain() as log:
         step(X)
-    seconds = {each.function: each.seconds for each in log.compilations}
-    assert {"step", "deep"} <= set(seconds)
-    assert seconds["step"]["trace"] < seconds["deep"]["compile"]
+    elapsed = time.perf_counter() - start
+    assert {"step", "deep"} <= {each.function for each in log.compilations}
+    assert sum(each.total for each in log.compilations) <= elapsed  # no second counts twice
 
 
 def test_recording_keeps_no_argument_alive():

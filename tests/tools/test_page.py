@@ -22,7 +22,7 @@ from jxc.tools.page import (
     write_comparison_page,
     write_page,
 )
-from jxc.tools.page.overview import show_seconds, ticks, timeline
+from jxc.tools.page.write import ticks, timeline
 
 from .page_program import lower_program, rebuilt, texts_of
 
@@ -124,8 +124,3 @@ def test_timeline_puts_overlapping_bars_into_separate_lanes():
     bars, _ = timeline(made)
     assert [bar.lane for bar in bars] == [0, 1, 0]
     assert [bar.left for bar in bars] == [0, 25, 62.5]
-    assert (show_seconds(2.314), show_seconds(0.0452), show_seconds(3e-6)) == (
-        "2.31 s",
-        "45.2 ms",
-        "3 \u00b5s",
-    )

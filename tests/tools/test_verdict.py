@@ -18,7 +18,7 @@ from jxc.hlo.work import executed, totals_of
 from jxc.ir import make_context, read_module
 from jxc.tools.report.budgets import Budgets, Measured, Violation, check
 from jxc.tools.report.memory import measure_memory
-from jxc.units import parse_bytes, parse_count, show_bytes, show_count
+from jxc.units import parse_bytes, parse_count, show_bytes, show_count, show_seconds
 
 PROGRAMS = Path(__file__).parent / "programs"
 MIB = 2**20
@@ -235,3 +235,8 @@ def test_element_types_are_looked_for_in_the_program_without_our_passes():
     words = Budgets.parse({"forbid": "bf16"})
     assert check(words, Measured.of(after))
     assert check(words, Measured.of(after, before)) == []
+
+
+def test_show_seconds_has_three_digits():
+    shown = [show_seconds(seconds) for seconds in (0, 2.314, 1234.5, 0.0452, 3e-6, 2e-9)]
+    assert shown == ["0 s", "2.31 s", "1234 s", "45.2 ms", "3 µs", "2 ns"]

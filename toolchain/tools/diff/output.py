@@ -17,7 +17,7 @@ from rich.text import Text
 
 from ...backend.log import text_to_read
 from ...errors import UsageError
-from ...units import show_bytes, show_count
+from ...units import show_bytes, show_count, show_seconds
 from ..page import (
     ComparedNumber,
     ComparedSide,
@@ -26,7 +26,7 @@ from ..page import (
     ProgramTexts,
     write_comparison_page,
 )
-from ..report.format import line_of, show_seconds
+from ..report.format import line_of
 from .compare import ComparedProgram, Metric, ProgramComparison
 from .difference import DifferenceGroup
 from .graph import QuotedLine

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ...source import SourceLine
-from ...units import show_bytes, show_count
-from ..report.format import show_seconds
+from ...units import show_bytes, show_count, show_seconds
 
 if TYPE_CHECKING:
     from .program import ExaminedProgram

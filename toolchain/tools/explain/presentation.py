@@ -15,9 +15,9 @@ from rich.table import Table
 from rich.text import Text
 
 from ...source import SourceLine
-from ...units import show_bytes
+from ...units import show_bytes, show_seconds
 from ..page import PageEntry, WrittenPage, write_page
-from ..report.format import line_of, show_seconds
+from ..report.format import line_of
 
 if TYPE_CHECKING:
     from .groups import CompilationRow

@@ -19,7 +19,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Sequence
-from importlib.abc import Loader, MetaPathFinder
+from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
@@ -165,11 +165,8 @@ def flush() -> None:
                 stream.flush()
 
 
-# Imports
-
-
 class _ImportWatcher(MetaPathFinder):
-    """Finds a module like the other finders, and calls a function once it is imported."""
+    """Finds one module like the other finders, and calls a function once it is imported."""
 
     def __init__(self, name: str, then: Callable[[], None]) -> None:
         self._name, self._then = name, then
@@ -180,29 +177,16 @@ class _ImportWatcher(MetaPathFinder):
         sys.meta_path.remove(self)
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.loader is not None:
-            spec.loader = _NotifyingLoader(spec.loader, self._then)
+            loader: Any = spec.loader
+            plain = loader.exec_module
+
+            def exec_module(module: ModuleType) -> None:
+                del loader.exec_module  # the class's own method is visible again
+                plain(module)
+                self._then()
+
+            loader.exec_module = exec_module
         return spec
-
-
-class _NotifyingLoader(Loader):
-    """Another loader, and a call of a function after it."""
-
-    def __init__(self, loader: Any, then: Callable[[], None]) -> None:
-        self._loader, self._then = loader, then
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        module: ModuleType | None = self._loader.create_module(spec)
-        return module
-
-    def exec_module(self, module: ModuleType) -> None:
-        module.__loader__ = self._loader
-        if module.__spec__ is not None:
-            module.__spec__.loader = self._loader
-        self._loader.exec_module(module)
-        self._then()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._loader, name)
 
 
 def when_imported(name: str, then: Callable[[], None]) -> None:

@@ -7,14 +7,6 @@ from collections.abc import Iterable
 from typing import Any
 
 
-def show_seconds(seconds: float) -> str:
-    """A time in words, with three digits: "1.24 ms"."""
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds / 1e-9:.3g} ns"
-
-
 def lines_of(places: Iterable[Any], most: int = 2) -> str:
     """The first lines of Python among `places`, and how many more there are."""
     texts = list(dict.fromkeys(map(line_of, places)))

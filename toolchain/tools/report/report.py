@@ -25,7 +25,7 @@ from ...hlo.work import Executed, Totals, executed, totals_of
 from ...ir import count_ops, write_bytecode
 from ...ir.shardings import meshes_of
 from ...pipeline import PipelineLike
-from ...units import show_bytes, show_count
+from ...units import show_bytes, show_count, show_seconds
 from .collectives import (
     Collective,
     Replicated,
@@ -34,7 +34,6 @@ from .collectives import (
     replicated_arrays,
 )
 from .fit import Fit, fits, parse_out_of_memory
-from .format import show_seconds
 from .kernels import Kernel, kernels_of, least_seconds
 from .memory import Memory, measure_memory
 from .neighbours import Neighbours, unfused_neighbours

@@ -18,8 +18,8 @@ from rich.text import Text
 from ...backend.targets.target import Device
 from ...hlo import SourceLine
 from ...ir.locations import op_in_scope, primitive_of, scope_of
-from ...units import show_bytes, show_count
-from .format import kernel_ops, line_of, lines_of, show_seconds
+from ...units import show_bytes, show_count, show_seconds
+from .format import kernel_ops, line_of, lines_of
 from .kernels import Kernel
 from .memory import Buffer
 from .report import Compiled, Report

@@ -10,9 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ...units import show_bytes, show_count
+from ...units import show_bytes, show_count, show_seconds
 from .budgets import Violation
-from .format import show_seconds
 from .report import Compiled, Refused, Report
 from .sections import print_sections
 
