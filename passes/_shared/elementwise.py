@@ -1,4 +1,4 @@
-"""What the rules about motion share: which ops work element by element, and how to rebuild one."""
+"""Elementwise ops: which ops are, and how to rebuild one on other operands."""
 
 from __future__ import annotations
 
@@ -82,13 +82,13 @@ Elementwise: TypeAlias = (
     | chlo.TanOp
     | chlo.ZetaOp
 )
-"""Ops whose result has, at each index, a function of their operands at that index.
+"""Ops whose result at each index is a function of their operands at that index.
 
-Scalars beside larger operands (the predicate of `select`, the bounds of `clamp`) meet all of them.
+A scalar operand (the predicate of `select`, the bounds of `clamp`) is used at each index.
 """
 
 ELEMENTWISE: tuple[type, ...] = typing.get_args(Elementwise)
-"""The same, for the rules that look for them among producers."""
+"""The same as a tuple, for the `producer` of a rule."""
 
 _KINDS = frozenset(ELEMENTWISE)
 
@@ -99,10 +99,10 @@ def is_elementwise(op: object) -> bool:
 
 
 def numeric_shape(*values: ir.Value) -> tuple[int, ...] | None:
-    """The extents of the first of `values`, if all are plain static tensors of numbers.
+    """The extents of the first of `values`, if all are static tensors of numbers, else None.
 
-    Quantised types may name the dimension that their scales follow, and an encoding may describe
-    dimensions too: what moves dimensions leaves both alone.
+    None too for quantised types and for types with an encoding: both may refer to dimensions, which
+    rules that move dimensions would have to rewrite.
     """
     for value in values:
         kind = value.type
@@ -117,23 +117,23 @@ def numeric_shape(*values: ir.Value) -> tuple[int, ...] | None:
 
 
 def is_used_once(value: ir.Value) -> bool:
-    """Whether exactly one operand of one op is `value`."""
+    """Whether `value` has exactly one use."""
     uses = iter(value.uses)
     return next(uses, None) is not None and next(uses, None) is None
 
 
 def is_used_only_by(value: ir.Value, op: ir.OpView) -> bool:
-    """Whether `value` is dead once `op` is gone."""
+    """Whether `op` is the only user of `value`."""
     return all(use.owner == op for use in value.uses)
 
 
 def with_shape(value: ir.Value, shape: Sequence[int]) -> ir.RankedTensorType:
-    """The type of a tensor of that shape with the elements of `value`."""
+    """The tensor type of that shape and the element type of `value`."""
     return ir.RankedTensorType.get(shape, element_type(value))
 
 
 def rebuilt(op: ir.OpView, operands: Sequence[ir.Value], shape: Sequence[int]) -> ir.Value:
-    """The same op with the same attributes on other operands, its result being of that shape."""
+    """A copy of `op` on other operands, with the same attributes and a result of that shape."""
     copy = op.operation.clone()
     for index, operand in enumerate(operands):
         copy.operands[index] = operand
@@ -142,5 +142,5 @@ def rebuilt(op: ir.OpView, operands: Sequence[ir.Value], shape: Sequence[int]) -
 
 
 def size_of(value: ir.Value) -> int:
-    """How many elements a static tensor has."""
+    """The number of elements of a static tensor."""
     return math.prod(shape_of(value))

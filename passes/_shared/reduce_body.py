@@ -1,4 +1,4 @@
-"""Questions about the body of a reduction, and copies of it."""
+"""The body of a reduction: what it computes, and copies of it outside of the reduction."""
 
 from __future__ import annotations
 
@@ -9,7 +9,16 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects.stablehlo import ReduceOp, ReduceWindowOp
 
 from jxc.ir import build
-from jxc.ir.values import element_type, is_boolean, is_complex, is_integer, shape_of, splat_of
+from jxc.ir.bounds import type_bounds
+from jxc.ir.values import (
+    element_type,
+    is_all_ones,
+    is_boolean,
+    is_complex,
+    is_integer,
+    shape_of,
+    splat_of,
+)
 
 from .region import copy_regions
 
@@ -28,9 +37,9 @@ _ELEMENTWISE = frozenset(
 
 
 def combiner_of(op: ReduceOp | ReduceWindowOp) -> str | None:
-    """The op, without its dialect, that a reduction of one operand combines two elements by.
+    """The op in the body of a reduction of one operand, such as "add": one of `COMMUTATIVE`.
 
-    One of `COMMUTATIVE`; None where the body is anything else, or converts the elements.
+    None if the body is anything else, or converts the elements.
     """
     block = op.body.blocks[0]
     if len(op.inputs) != 1 or len(block.operations) != 2 or not is_of_one_type(op):
@@ -44,49 +53,46 @@ def combiner_of(op: ReduceOp | ReduceWindowOp) -> str | None:
 
 
 def is_of_one_type(op: ReduceOp | ReduceWindowOp) -> bool:
-    """Whether operands, what the body takes and the results have the same elements, in order."""
+    """Whether operands, arguments of the body and results have the same element types."""
     inputs = [element_type(value) for value in op.inputs]
     arguments = [element_type(value) for value in op.body.blocks[0].arguments]
     return arguments == inputs * 2 and [element_type(value) for value in op.results] == inputs
 
 
 def is_exact_in_any_order(name: str, value: ir.Value) -> bool:
-    """Whether elements of `value` may be combined in any order and grouping, bit for bit.
+    """Whether the op `name` gives the same bits for elements of `value` in any order.
 
-    Integers wrap around, booleans are sets of bits, and the greatest of floats is one of them. Not
-    so of complex numbers: one with a NaN part is neither less than another nor greater.
+    So on integers, which wrap around, on booleans, and for the maximum and minimum of floats. Not
+    for those of complex numbers: one with a NaN part is not ordered.
     """
     is_choice = name in ("maximum", "minimum") and not is_complex(value)
     return is_integer(value) or is_boolean(value) or is_choice
 
 
 def is_idempotent(name: str, value: ir.Value) -> bool:
-    """Whether combining an element with itself gives that element."""
+    """Whether the op `name` on an element and itself gives that element."""
     if is_complex(value):
         return False
     return name in ("maximum", "minimum", "and", "or") or (is_boolean(value) and name != "xor")
 
 
 def is_neutral(name: str, value: ir.Value) -> bool:
-    """Whether `value` is a constant that changes nothing that it is combined with."""
-    found, element = splat_of(value), element_type(value)
-    if found is None or not isinstance(element, ir.IntegerType):
-        return found is not None and found == {"maximum": -np.inf, "minimum": np.inf}.get(name)
-    top = (1 << element.width) - 1  # of unsigned numbers, all bits set
-    is_unsigned = element.is_unsigned or element.width == 1
-    least, most = (0, top) if is_unsigned else (-(top // 2) - 1, top // 2)
-    if name in ("add", "or", "xor"):
-        return found == 0
-    return found in {
-        "multiply": (1,),
-        "and": (top, -1),
-        "maximum": (least,),
-        "minimum": (most,),
-    }.get(name, ())
+    """Whether `value` is a splat of the neutral element of the op `name`."""
+    found, kind = splat_of(value), type_bounds(element_type(value))
+    if found is None:
+        return False
+    if name in ("maximum", "minimum"):
+        low, high = kind or (-np.inf, np.inf)
+        return found == (low if name == "maximum" else high)
+    if kind is None:
+        return False
+    if name == "and":
+        return is_all_ones(value)
+    return found == {"add": 0, "or": 0, "xor": 0, "multiply": 1}.get(name)
 
 
 def can_inline(op: ReduceOp | ReduceWindowOp, limit: int) -> bool:
-    """Whether the body is at most `limit` elementwise ops, constants not counted."""
+    """Whether the body has at most `limit` ops, all elementwise; constants do not count."""
     if not is_of_one_type(op):
         return False
     *ops, _ = op.body.blocks[0].operations
@@ -102,7 +108,7 @@ def can_inline(op: ReduceOp | ReduceWindowOp, limit: int) -> bool:
 def inline(
     op: ReduceOp | ReduceWindowOp, operands: Sequence[ir.Value], shape: Sequence[int]
 ) -> list[ir.Value]:
-    """What the body returns, element by element, for operands of `shape`; see `can_inline`."""
+    """The results of the body, elementwise on operands of `shape`; see `can_inline`."""
     block = op.body.blocks[0]
     known = dict(zip(block.arguments, operands, strict=True))
 
@@ -132,7 +138,7 @@ def with_body_of(
     init_values: Sequence[ir.Value],
     dimensions: Sequence[int],
 ) -> ReduceOp:
-    """A reduction of other operands by a copy of `op`'s body, to results of `op`'s types."""
+    """A reduction of other operands with a copy of `op`'s body and results of `op`'s types."""
     kinds = [value.type for value in op.results]
     made = ReduceOp(kinds, inputs, init_values, dimensions)
     copy_regions(op, made)

@@ -1,7 +1,7 @@
-"""Ops with regions: what their blocks need, and copies of them with fewer operands.
+"""Ops with regions: what their blocks use, and copies of them with fewer operands and results.
 
-A copy is made in one go and changed afterwards. The regions of the op itself are left alone: the
-driver may still have to visit what is in them.
+A copy is made whole and edited afterwards. The regions of the original op stay as they are: the
+driver may still visit the ops in them.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from jaxlib.mlir.dialects import stablehlo
 
 from jxc.ir import build, has_regions, walk
 from jxc.ir.dtypes import numpy_dtype
-from jxc.ir.effects import is_pure
+from jxc.ir.module import is_pure, terminator
 from jxc.ir.values import element_type, is_used
 
 
 def has_effects(op: ir.OpView) -> bool:
-    """Whether an op, or one in its regions, does something besides computing results, or may."""
+    """Whether an op, or an op in its regions, may have an effect besides computing its results."""
     return not is_pure(op) or (has_regions(op) and not all(map(is_pure, walk(op))))
 
 
 def effect_operands(block: ir.Block) -> Iterator[ir.Value]:
-    """All values that the ops of a block that have effects depend on, also within their regions."""
+    """The operands of the ops in a block that have effects, and of the ops in their regions."""
     for op in block.operations:
         if has_effects(op):
             for each in (op, *walk(op)):
@@ -32,21 +32,20 @@ def effect_operands(block: ir.Block) -> Iterator[ir.Value]:
 
 
 def end_of(region: ir.Region) -> ir.OpView:
-    """What ends the one block of a region."""
-    block = region.blocks[0]
-    return block.operations[len(block.operations) - 1]
+    """The terminator of the one block of a region."""
+    return terminator(region.blocks[0])
 
 
 def needed_arguments(
     block: ir.Block, values: Sequence[ir.Value], following: Sequence[ir.Value] = ()
 ) -> set[int]:
-    """Which of the block's arguments `values` are computed from, by index.
+    """The indices of the block's arguments from which `values` are computed.
 
     Args:
         block: the block.
-        values: of the block, or from outside it.
-        following: what each argument is in the next turn of a loop, if the block is its body: what
-            that is computed from is needed too.
+        values: values of the block, or from outside of it.
+        following: if the block is the body of a loop, the value of each argument in the next
+            iteration: the arguments from which that is computed are needed too.
     """
     arguments = {argument: index for index, argument in enumerate(block.arguments)}
     makers = {result: op for op in block.operations for result in op.results}
@@ -68,7 +67,7 @@ def needed_arguments(
 
 
 def copy_regions(op: ir.OpView, made: ir.OpView) -> None:
-    """Give `made`, whose regions are empty, copies of the blocks of `op`."""
+    """Copy the blocks of `op` into `made`, whose regions are empty."""
     copy = op.operation.clone()
     for source, target in zip(copy.regions, made.operation.regions, strict=True):
         source.blocks[0].append_to(target)
@@ -76,7 +75,7 @@ def copy_regions(op: ir.OpView, made: ir.OpView) -> None:
 
 
 def drop_arguments(block: ir.Block, instead: Mapping[int, ir.Value | None]) -> None:
-    """Take arguments away, by index; another value comes where they were used, zeros for None."""
+    """Remove arguments by index, and replace their uses by the given value; by zeros for None."""
     for index in sorted(instead, reverse=True):
         argument, other = block.arguments[index], instead[index]
         if other is None and is_used(argument):
@@ -88,7 +87,7 @@ def drop_arguments(block: ir.Block, instead: Mapping[int, ir.Value | None]) -> N
 
 
 def return_only(block: ir.Block, kept: Sequence[int]) -> None:
-    """Return these of the values that a block returns; erase what was done for the others only."""
+    """Let a block return only the values at `kept`; erase the ops that are dead then."""
     *ops, end = block.operations
     with ir.InsertionPoint(end):
         stablehlo.return_([end.operands[index] for index in kept])
@@ -99,7 +98,7 @@ def return_only(block: ir.Block, kept: Sequence[int]) -> None:
 
 
 def inline_block(op: ir.OpView, region: int, arguments: Sequence[ir.Value] = ()) -> list[ir.Value]:
-    """A copy of what one region of `op` does, in place of `op`; what it returns."""
+    """Copy the ops of one region of `op` in front of `op`; the values that the region returns."""
     copy = op.operation.clone()
     block = copy.regions[region].blocks[0]
     for argument, value in zip(block.arguments, arguments, strict=True):
@@ -113,14 +112,14 @@ def inline_block(op: ir.OpView, region: int, arguments: Sequence[ir.Value] = ())
 
 
 def placeholder(kind: ir.Type) -> ir.Value:
-    """Zeros, for a value that does not matter; see `has_placeholder`."""
+    """Zeros, for a value that has no uses; see `has_placeholder`."""
     dtype = numpy_dtype(ir.RankedTensorType(kind).element_type)
     assert dtype is not None
     return build.dense(np.zeros((), dtype), kind)
 
 
 def has_placeholder(value: ir.Value) -> bool:
-    """Whether there are zeros of the type of `value`: not of tokens, or of dynamic extents."""
+    """Whether a constant can have the type of `value`: tokens and dynamic shapes have none."""
     if not isinstance(value.type, ir.RankedTensorType):
         return False
     kind = ir.RankedTensorType(value.type)
@@ -128,8 +127,8 @@ def has_placeholder(value: ir.Value) -> bool:
     return is_plain and numpy_dtype(element_type(value)) is not None
 
 
-def spread(op: ir.OpView, known: Mapping[int, ir.Value]) -> list[ir.Value]:
-    """A value for each result of `op`: the known ones, by index, and zeros where nobody asks."""
+def with_placeholders(op: ir.OpView, known: Mapping[int, ir.Value]) -> list[ir.Value]:
+    """A value for each result of `op`: those in `known` by index, zeros for the unused others."""
     return [
         known[index] if index in known else placeholder(result.type)
         for index, result in enumerate(op.results)

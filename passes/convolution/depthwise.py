@@ -147,7 +147,7 @@ def _sum(terms: _Terms) -> ir.Value:
     looped = turns * rows * (walk.parts // walk.count[axis])
     rest = terms.fixed(range(looped, walk.parts))
     initial = sum_from_zero(rest) if looped < walk.parts else terms.zeros()
-    [total] = build.repeat(turns, [initial], turn, by=rows * walk.jump[axis])
+    [total] = build.fori_loop(turns, [initial], turn, step=rows * walk.jump[axis])
     return total
 
 

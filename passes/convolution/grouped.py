@@ -61,7 +61,9 @@ def _loop(lhs: ir.Value, rhs: ir.Value, conv: Convolution, op: ConvolutionOp) ->
         return [stablehlo.add(to, build.scalar(conv.outputs, index)), put]
 
     initial = lhs if over else build.splat(0, result)
-    return build.repeat(conv.groups, [build.scalar(0, index), initial], turn, by=conv.inputs)[-1]
+    return build.fori_loop(conv.groups, [build.scalar(0, index), initial], turn, step=conv.inputs)[
+        -1
+    ]
 
 
 def _result_lies_as_image(conv: Convolution) -> bool:

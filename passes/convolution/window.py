@@ -117,7 +117,7 @@ class Walk:
             carried = step(number, starts, carried)
             return [*self._following(starts), carried]
 
-        return build.repeat(self.parts, [*starts, initial], turn)[-1]
+        return build.fori_loop(self.parts, [*starts, initial], turn)[-1]
 
     def _following(self, starts: Sequence[ir.Value]) -> list[ir.Value]:
         """Where the next part starts: the last start moves, and the one before it as that wraps."""

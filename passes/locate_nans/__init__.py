@@ -6,10 +6,9 @@ from jaxlib.mlir import ir
 
 from jxc.errors import JxcError, UsageError
 from jxc.ir import walk
-from jxc.ir.effects import has_side_effect
 from jxc.ir.extra_results import EXTRA_RESULTS, add_results, own_results
 from jxc.ir.locations import inline_calls
-from jxc.ir.module import main_of
+from jxc.ir.module import has_side_effect, main_of
 from jxc.rewrite import module_pass
 
 from .record import Recorder

@@ -52,7 +52,7 @@ def by_rows(x: ir.Value, axis: int, fold: Fold, plan: Plan) -> ir.Value:
         done = scanned(some, 1, fold, plan.blocks)
         return [stablehlo.dynamic_update_slice(*carried, done, starts)]
 
-    [done] = build.repeat(-(-outer // plan.rows), [build.splat(0, rows.type)], turn)
+    [done] = build.fori_loop(-(-outer // plan.rows), [build.splat(0, rows.type)], turn)
     return build.reshape(done, shape)
 
 
@@ -92,7 +92,7 @@ def _loop(x: ir.Value, axis: int, fold: Fold) -> tuple[ir.Value, ir.Value]:
         return [total, stablehlo.dynamic_update_slice(done, given, starts)]
 
     initial = [build.broadcast(fold.start, one, []), build.splat(0, x.type)]
-    total, done = build.repeat(length, initial, turn)
+    total, done = build.fori_loop(length, initial, turn)
     return total, done
 
 

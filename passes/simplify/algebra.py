@@ -1,4 +1,4 @@
-"""Arithmetic with constants gathered into one, and with what was just added taken away again."""
+"""Algebra: chains of ops with constants, sums and differences that cancel, boolean arithmetic."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _Shift: TypeAlias = ShiftLeftOp | ShiftRightArithmeticOp | ShiftRightLogicalOp
 
 
 class _Offset(NamedTuple):
-    """A sum of a constant and of x, or of -x, on integers."""
+    """An integer value x + constant, or -x + constant if `is_negated`."""
 
     x: ir.Value
     is_negated: bool
@@ -51,7 +51,7 @@ class _Offset(NamedTuple):
 
 
 def _offset(value: ir.Value) -> _Offset | None:
-    """What `value` is, if it is x + c, c + x, x - c or c - x."""
+    """The form of `value` if it is x + c, c + x, x - c or c - x."""
     match value.owner:
         case AddOp(lhs=x, rhs=c) if (number := splat_of(c)) is not None:
             return _Offset(x, False, int(number))
@@ -66,7 +66,7 @@ def _offset(value: ir.Value) -> _Offset | None:
 
 @rule(exact, producer=(AddOp, SubtractOp))
 def offset_of_offset(op: AddOp | SubtractOp) -> ir.Value | None:
-    """(x + c) + d -> x + (c + d), on integers, which wrap around; and with minus in any place."""
+    """(x + c) + d -> x + (c + d), on integers, which wrap around; also for subtractions."""
     if not is_integer(op.result) or static_shape(op.result) is None:
         return None
     outer = _offset(op.result)
@@ -81,7 +81,7 @@ def offset_of_offset(op: AddOp | SubtractOp) -> ir.Value | None:
 
 
 def wrapped_splat(number: int, like: ir.Value) -> ir.Value:
-    """The integer constant of the type of `like`, wrapped around."""
+    """The integer splat of the type of `like`, wrapped around."""
     element = ir.IntegerType(element_type(like))
     number %= 1 << element.width
     if not element.is_unsigned and number >= 1 << element.width - 1:
@@ -101,21 +101,21 @@ _COMBINED: dict[type[ir.OpView], Callable[[int, int], int]] = {
 
 @rule(exact, producer=(MulOp, AndOp, OrOp, XorOp, MaxOp, MinOp))
 def constants_of_chain(op: MulOp | AndOp | OrOp | XorOp | MaxOp | MinOp) -> ir.Value | None:
-    """(x * c) * d -> x * (c * d), on integers, which wrap around; so with &, |, ^, max and min."""
+    """(x * c) * d -> x * (c * d), on integers, which wrap around; also for &, |, ^, max, min."""
     if not is_integer(op.result) or static_shape(op.result) is None:
         return None
-    outer = _beside_constant(op)
+    outer = _with_constant(op)
     if outer is None or type(outer[0].owner) is not type(op):
         return None
-    inner = _beside_constant(outer[0].owner)
+    inner = _with_constant(outer[0].owner)
     if inner is None:
         return None
     constant = wrapped_splat(_COMBINED[type(op)](inner[1], outer[1]), op.result)
     return type(op)(inner[0], constant, results=[op.result.type]).result
 
 
-def _beside_constant(op: ir.OpView) -> tuple[ir.Value, int] | None:
-    """The operand of a commutative op beside a constant, and the constant."""
+def _with_constant(op: ir.OpView) -> tuple[ir.Value, int] | None:
+    """The operands of a commutative op, if one is a splat: the other one, and its number."""
     x, y = op.operands
     for value, other in ((x, y), (y, x)):
         if (number := splat_of(other)) is not None:
@@ -169,7 +169,7 @@ def add_of_difference(op: AddOp) -> ir.Value | None:
 def max_min_absorbed(op: MaxOp | MinOp) -> ir.Value | None:
     """max(x, max(x, y)) -> max(x, y); max(x, min(x, y)) -> x on integers: a float y may be NaN.
 
-    Not on complex numbers: which of two is greater where a part is NaN depends on their order.
+    Not on complex numbers: if a part is NaN, the maximum depends on the order of the operands.
     """
     if is_complex(op.result):
         return None
@@ -203,7 +203,7 @@ def xor_of_nots(op: XorOp) -> ir.Value | None:
 
 @rule(exact, producer=SPLATS)
 def xor_all_ones(op: XorOp) -> ir.Value | None:
-    """x ^ -1 -> not(x), every bit of the constant set."""
+    """x ^ -1 -> not(x): every bit of the constant is set."""
     for x, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
         if is_all_ones(other):
             return stablehlo.not_(x, results=[op.result.type])
@@ -221,7 +221,7 @@ def boolean_arithmetic(op: AddOp | MaxOp | MulOp | MinOp) -> ir.Value | None:
 
 @rule(exact, producer=(ShiftLeftOp, ShiftRightArithmeticOp, ShiftRightLogicalOp))
 def shift_of_shift(op: _Shift) -> ir.Value | None:
-    """(x << c) << d -> x << (c + d), and to the right, where c + d is less than the width."""
+    """(x << c) << d -> x << (c + d), also to the right, if c + d is less than the width."""
     inner = op.lhs.owner
     if type(inner) is not type(op) or static_shape(op.result) is None:
         return None

@@ -1,4 +1,4 @@
-"""Integer arithmetic whose outcome the ranges of its operands decide."""
+"""Integer arithmetic whose result follows from the bounds of its operands."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from jxc.rewrite import exact, rule
 
 
 def _both(x: ir.Value, y: ir.Value) -> tuple[Bounds, Bounds] | None:
-    """The bounds of two integers; None where they are none."""
+    """The bounds of two integer values; None for other types."""
     if not is_integer(x):
         return None
     left, right = bounds_of(x), bounds_of(y)
@@ -30,9 +30,9 @@ def _both(x: ir.Value, y: ir.Value) -> tuple[Bounds, Bounds] | None:
 
 @rule(exact)
 def compare_of_bounds(op: CompareOp) -> ir.Value | None:
-    """x < y -> true where x is always less than y, false where it never is; all comparisons.
+    """x < y -> true if x is always less than y, false if it never is; also the other directions.
 
-    On integers: an iota, a loop's counter, what was clamped, an unsigned number against 0.
+    On integers with bounds: an iota, a loop counter, a clamped value, an unsigned number.
     """
     found = _both(op.lhs, op.rhs)
     if found is None or static_shape(op.result) is None:
@@ -42,7 +42,7 @@ def compare_of_bounds(op: CompareOp) -> ir.Value | None:
 
 
 def _outcome(direction: str, x: Bounds, y: Bounds) -> bool | None:
-    """Whether the comparison holds for all numbers in bounds, or for none; None if it depends."""
+    """True if the comparison holds for all numbers in bounds, False if for none, else None."""
     match direction:
         case "LT":
             return True if x.high < y.low else False if x.low >= y.high else None
@@ -58,18 +58,18 @@ def _outcome(direction: str, x: Bounds, y: Bounds) -> bool | None:
 
 @rule(exact)
 def max_of_bounds(op: MaxOp) -> ir.Value | None:
-    """max(x, y) -> x, on integers, where x is never less than y."""
+    """max(x, y) -> x, on integers, if x is never less than y."""
     return _never_less(op, op.lhs, op.rhs)
 
 
 @rule(exact)
 def min_of_bounds(op: MinOp) -> ir.Value | None:
-    """min(x, y) -> y, on integers, where x is never less than y."""
+    """min(x, y) -> y, on integers, if x is never less than y."""
     return _never_less(op, op.rhs, op.lhs)
 
 
 def _never_less(op: MaxOp | MinOp, x: ir.Value, y: ir.Value) -> ir.Value | None:
-    """Of two operands the first, if it is on its side of the other, or the second if that is."""
+    """`x` if the left operand is never less than the right one, `y` if it is never greater."""
     found = _both(op.lhs, op.rhs)
     if found is None:
         return None
@@ -81,9 +81,9 @@ def _never_less(op: MaxOp | MinOp, x: ir.Value, y: ir.Value) -> ir.Value | None:
 
 @rule(exact)
 def clamp_of_bounds(op: ClampOp) -> ir.Value | None:
-    """clamp(a, x, b) -> x, on integers, where x is within a and b; -> a or b where x is beyond.
+    """clamp(a, x, b) -> x, on integers, if x is always between a and b; -> a or b if it never is.
 
-    That is min(max(x, a), b), so b where a > b.
+    A clamp is min(max(x, a), b): b if a > b.
     """
     if not is_integer(op.operand):
         return None
@@ -93,14 +93,14 @@ def clamp_of_bounds(op: ClampOp) -> ir.Value | None:
     if x.low >= least.high and x.high <= most.low:
         return as_result(op.operand, op)
     if max(x.low, least.low) >= most.high:
-        return _spread(op.max, op)
+        return _broadcast(op.max, op)
     if x.high <= least.low and least.high <= most.low:
-        return _spread(op.min, op)
+        return _broadcast(op.min, op)
     return None
 
 
-def _spread(bound: ir.Value, op: ClampOp) -> ir.Value | None:
-    """A bound of a clamp, which may be a scalar, as its result."""
+def _broadcast(bound: ir.Value, op: ClampOp) -> ir.Value | None:
+    """A bound of a clamp, which may be a scalar, broadcast to the type of the result."""
     if bound.type == op.result.type:
         return bound
     if static_shape(op.result) is None or shape_of(bound):
@@ -112,7 +112,7 @@ def _spread(bound: ir.Value, op: ClampOp) -> ir.Value | None:
 
 @rule(exact)
 def remainder_of_bounds(op: RemOp) -> ir.Value | None:
-    """x % y -> x, on integers, where x is between -y and y, and y above 0."""
+    """x % y -> x, on integers, if y > 0 and -y < x < y always."""
     found = _both(op.lhs, op.rhs)
     if found is None or found[1].low <= 0:
         return None
@@ -122,7 +122,7 @@ def remainder_of_bounds(op: RemOp) -> ir.Value | None:
 
 @rule(exact)
 def divide_of_bounds(op: DivOp) -> ir.Value | None:
-    """x / y -> 0, on integers, where x is between -y and y, and y above 0."""
+    """x / y -> 0, on integers, if y > 0 and -y < x < y always."""
     found = _both(op.lhs, op.rhs)
     if found is None or found[1].low <= 0 or static_shape(op.result) is None:
         return None
@@ -132,7 +132,7 @@ def divide_of_bounds(op: DivOp) -> ir.Value | None:
 
 @rule(exact)
 def abs_of_bounds(op: AbsOp) -> ir.Value | None:
-    """|x| -> x, on integers, where x is never negative."""
+    """|x| -> x, on integers, if x is never negative."""
     if not is_integer(op.operand):
         return None
     found = bounds_of(op.operand)

@@ -1,4 +1,4 @@
-"""Broadcasts: one where there were several, as the last of what rearranges a value."""
+"""Broadcasts: one instead of a chain, after the other ops that rearrange a value."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .rearrange import without_ones
 
 @rule(exact)
 def identity_broadcast(op: BroadcastInDimOp) -> ir.Value | None:
-    """broadcast_in_dim(x, [0, 1, ..]) -> x, to the shape that x has."""
+    """broadcast_in_dim(x, [0, 1, ..]) -> x, to the shape of x."""
     if op.operand.type != op.result.type or static_shape(op.operand) is None:
         return None
     dims = list(op.broadcast_dimensions)
@@ -36,30 +36,30 @@ def broadcast_of_broadcast(op: BroadcastInDimOp) -> ir.Value | None:
 
 @rule(exact, producer=ReshapeOp)
 def broadcast_of_reshape(op: BroadcastInDimOp) -> ir.Value | None:
-    """broadcast_in_dim(reshape(x)) -> broadcast_in_dim(x), where reshape only adds extents of 1."""
+    """broadcast_in_dim(reshape(x)) -> broadcast_in_dim(x), if reshape only adds extents of 1."""
     match op.operand.owner:
         case ReshapeOp(operand=x, result=wide) if static_shape(x) is not None:
-            added = _where_kept(shape_of(x), shape_of(wide))
-            if added is not None:
+            kept = _kept_dimensions(shape_of(x), shape_of(wide))
+            if kept is not None:
                 outer = list(op.broadcast_dimensions)
-                return stablehlo.broadcast_in_dim(op.result.type, x, [outer[d] for d in added])
+                return stablehlo.broadcast_in_dim(op.result.type, x, [outer[d] for d in kept])
     return None
 
 
-def _where_kept(narrow: Sequence[int], wide: Sequence[int]) -> list[int] | None:
-    """For each dimension of `narrow`, which one of `wide` it is, if all others are 1."""
-    places: list[int] = []
-    for place, extent in enumerate(wide):
-        if len(places) < len(narrow) and extent == narrow[len(places)]:
-            places.append(place)
+def _kept_dimensions(narrow: Sequence[int], wide: Sequence[int]) -> list[int] | None:
+    """For each dimension of `narrow` the one of `wide` that it becomes, if the others are 1."""
+    dims: list[int] = []
+    for dim, extent in enumerate(wide):
+        if len(dims) < len(narrow) and extent == narrow[len(dims)]:
+            dims.append(dim)
         elif extent != 1:
             return None
-    return places if len(places) == len(narrow) else None
+    return dims if len(dims) == len(narrow) else None
 
 
 @rule(exact)
 def broadcast_to_transpose(op: BroadcastInDimOp) -> ir.Value | None:
-    """broadcast_in_dim(x, dims) -> transpose(x), where dims permutes and nothing is repeated."""
+    """broadcast_in_dim(x, dims) -> transpose(x), if dims is a permutation and no extent grows."""
     dims = list(op.broadcast_dimensions)
     if dims == sorted(dims):
         return None
@@ -73,18 +73,18 @@ def broadcast_to_transpose(op: BroadcastInDimOp) -> ir.Value | None:
 
 @rule(exact, producer=IotaOp)
 def broadcast_of_iota(op: BroadcastInDimOp) -> ir.Value | None:
-    """broadcast_in_dim(iota(d), dims) -> iota(dims[d]), unless dimension d itself is repeated."""
+    """broadcast_in_dim(iota(d), dims) -> iota(dims[d]), if the extent of d stays the same."""
     match op.operand.owner:
         case IotaOp(iota_dimension=dim, result=inner) if static_shape(inner, op.result):
-            place = op.broadcast_dimensions[dim.value]
-            if shape_of(inner)[dim.value] == shape_of(op.result)[place]:
-                return stablehlo.iota(op.result.type, place)
+            outer = op.broadcast_dimensions[dim.value]
+            if shape_of(inner)[dim.value] == shape_of(op.result)[outer]:
+                return stablehlo.iota(op.result.type, outer)
     return None
 
 
 @rule(exact, producer=BroadcastInDimOp)
 def reshape_of_broadcast(op: ReshapeOp) -> ir.Value | None:
-    """reshape(broadcast_in_dim(x)) -> broadcast_in_dim(x), where only extents of 1 come or go."""
+    """reshape(broadcast_in_dim(x)) -> broadcast_in_dim(x), if only extents of 1 come or go."""
     match op.operand.owner:
         case BroadcastInDimOp(operand=x, broadcast_dimensions=dims, result=inner):
             sizes = static_shape(inner, x)
@@ -97,34 +97,34 @@ def reshape_of_broadcast(op: ReshapeOp) -> ir.Value | None:
 def broadcast_as(
     kind: ir.RankedTensorType, x: ir.Value, dims: list[int], sizes: Sequence[int]
 ) -> ir.Value:
-    """`x` broadcast to the type `kind`, where `dims` are its dimensions in the shape `sizes`.
+    """`x` broadcast to the type `kind`, given its broadcast dimensions `dims` in another shape.
 
-    Both shapes are the same up to extents of 1; what the broadcast put into such is left out.
+    The shapes `sizes` and that of `kind` differ by extents of 1 only.
     """
     result = [i for i, extent in enumerate(kind.shape) if extent != 1]
-    place = dict(zip((i for i, extent in enumerate(sizes) if extent != 1), result, strict=True))
-    kept = [i for i, dim in enumerate(dims) if dim in place]
+    new_dim = dict(zip((i for i, extent in enumerate(sizes) if extent != 1), result, strict=True))
+    kept = [i for i, dim in enumerate(dims) if dim in new_dim]
     operand = build.reshape(x, [shape_of(x)[i] for i in kept])
-    return stablehlo.broadcast_in_dim(kind, operand, [place[dims[i]] for i in kept])
+    return stablehlo.broadcast_in_dim(kind, operand, [new_dim[dims[i]] for i in kept])
 
 
 @rule(exact, producer=IotaOp)
 def reshape_of_iota(op: ReshapeOp) -> ir.Value | None:
-    """reshape(iota) -> iota, where only extents of 1 come or go, and the counted one stays."""
+    """reshape(iota) -> iota, if only extents of 1 come or go, and the iota dimension stays."""
     match op.operand.owner:
         case IotaOp(iota_dimension=dim, result=inner) if static_shape(inner):
             before, after = shape_of(inner), shape_of(op.result)
             if without_ones(before) != without_ones(after) or before[dim.value] == 1:
                 return None
             index = len(without_ones(before[: dim.value]))
-            places = [i for i, extent in enumerate(after) if extent != 1]
-            return stablehlo.iota(op.result.type, places[index])
+            large = [i for i, extent in enumerate(after) if extent != 1]
+            return stablehlo.iota(op.result.type, large[index])
     return None
 
 
 @rule(exact)
 def iota_of_one(op: IotaOp) -> ir.Value | None:
-    """iota over an extent of 1 -> 0."""
+    """iota -> 0, if the iota dimension has extent 1."""
     shape = static_shape(op.result)
     if shape is None or shape[op.iota_dimension.value] != 1:
         return None

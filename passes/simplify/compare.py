@@ -1,4 +1,4 @@
-"""Comparisons whose outcome is known, or is a boolean that was there before."""
+"""Comparisons: known results, results that are a boolean operand, constants on the right."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from jxc.ir.values import (
 )
 from jxc.rewrite import exact, rule
 
-_INVERSE = {"EQ": "NE", "NE": "EQ", "LT": "GE", "GE": "LT", "GT": "LE", "LE": "GT"}
+INVERSE = {"EQ": "NE", "NE": "EQ", "LT": "GE", "GE": "LT", "GT": "LE", "LE": "GT"}
 _FLIPPED = {"EQ": "EQ", "NE": "NE", "LT": "GT", "GE": "LE", "GT": "LT", "LE": "GE"}
 _OUTCOME: dict[str, Callable[[float, float], bool]] = {
     "EQ": operator.eq,
@@ -43,7 +43,10 @@ _OUTCOME: dict[str, Callable[[float, float], bool]] = {
 def compare(
     x: ir.Value, y: ir.Value, direction: str, like: CompareOp, op: ir.OpView | None = None
 ) -> ir.Value:
-    """x < y, or what `direction` says, in the order of `like`, as the result of it or of `op`."""
+    """The comparison of x and y in `direction`, with the comparison type of `like`.
+
+    It has the type of the result of `op`, or of `like` if None.
+    """
     attribute = stablehlo.ComparisonDirectionAttr.get(direction)
     kind, results = like.compare_type, [(op or like).results[0].type]
     return stablehlo.compare(x, y, attribute, compare_type=kind, results=results)
@@ -51,7 +54,7 @@ def compare(
 
 @rule(exact)
 def compare_self(op: CompareOp) -> ir.Value | None:
-    """x == x, x <= x, x >= x -> true, the others -> false: not on floats, for NaN."""
+    """x == x, x <= x, x >= x -> true, the others -> false; not on floats, as NaN != NaN."""
     if op.lhs != op.rhs or not (is_integer(op.lhs) or is_boolean(op.lhs)):
         return None
     if static_shape(op.result) is None:
@@ -61,7 +64,7 @@ def compare_self(op: CompareOp) -> ir.Value | None:
 
 @rule(exact, producer=SPLATS)
 def compare_of_splats(op: CompareOp) -> ir.Value | None:
-    """dense<c> < dense<d> -> dense<c < d>, not in the total order, where -0.0 is before 0.0."""
+    """dense<c> < dense<d> -> dense<c < d>; not in the total order, where -0.0 < 0.0."""
     x, y = splat_of(op.lhs), splat_of(op.rhs)
     if x is None or y is None or static_shape(op.result) is None:
         return None
@@ -83,19 +86,19 @@ def compare_to_boolean(op: CompareOp) -> ir.Value | None:
 
 @rule(exact, producer=CompareOp)
 def not_of_compare(op: NotOp) -> ir.Value | None:
-    """not(x < y) -> x >= y, not on floats, for NaN; not(x == y) -> x != y on floats too."""
+    """not(x < y) -> x >= y, not on floats, which may be NaN; not(x == y) -> x != y on all."""
     match op.operand.owner:
         case CompareOp(lhs=x, rhs=y) as inner:
             direction = direction_of(inner)
             if direction not in ("EQ", "NE") and not (is_integer(x) or is_boolean(x)):
                 return None
-            return compare(x, y, _INVERSE[direction], inner, op)
+            return compare(x, y, INVERSE[direction], inner, op)
     return None
 
 
 @rule(exact, producer=ConstantOp)
 def compare_constant_to_rhs(op: CompareOp) -> ir.Value | None:
-    """c < x -> x > c, for every type and order: with NaN both are false."""
+    """c < x -> x > c, for all types and comparison types: with NaN both are false."""
     if not isinstance(op.lhs.owner, ConstantOp) or isinstance(op.rhs.owner, ConstantOp):
         return None
     return compare(op.rhs, op.lhs, _FLIPPED[direction_of(op)], op)
@@ -105,7 +108,7 @@ def compare_constant_to_rhs(op: CompareOp) -> ir.Value | None:
 def compare_of_add(op: CompareOp) -> ir.Value | None:
     """x + c == d -> x == d - c, on integers, and x - c == d; c - x == d -> x == c - d.
 
-    == and != always: both sides wrap around alike. The order only where neither side wraps.
+    == and != always, as both sides wrap around. The other directions only if no side can wrap.
     """
     limit = splat_of(op.rhs) if is_integer(op.rhs) else None
     if limit is None or static_shape(op.rhs) is None:
@@ -123,7 +126,7 @@ def compare_of_add(op: CompareOp) -> ir.Value | None:
 
 
 def _shifted(op: CompareOp, x: ir.Value, sign: int, shift: int, limit: int) -> ir.Value | None:
-    """sign * x + shift < limit, as a comparison of x."""
+    """The comparison of sign * x + shift with limit, as a comparison of x."""
     kind, found, direction = type_bounds(element_type(x)), bounds_of(x), direction_of(op)
     if kind is None or found is None or splat_of(x) is not None:
         return None

@@ -1,4 +1,4 @@
-"""Real and imaginary parts, taken before the numbers are put together or worked with."""
+"""Complex numbers: parts are taken before numbers are made of parts, or added."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ def part_of_real(op: RealOp | ImagOp) -> ir.Value | None:
 
 @rule(exact, producer=(AddOp, SubtractOp))
 def part_of_sum(op: RealOp | ImagOp) -> ir.Value | None:
-    """real(z + w) -> real(z) + real(w), with minus too, if one is made of parts or none is needed.
+    """real(z + w) -> real(z) + real(w), also for z - w and for imag.
 
-    A product mixes the parts.
+    If z or w is made of parts, or nothing else uses the sum.
     """
     match op.operand.owner:
         case AddOp(lhs=z, rhs=w) | SubtractOp(lhs=z, rhs=w) as producer if is_complex(z):
@@ -80,7 +80,7 @@ def part_of_sum(op: RealOp | ImagOp) -> ir.Value | None:
 
 @rule(exact, producer=NegOp)
 def part_of_negate(op: RealOp | ImagOp) -> ir.Value | None:
-    """real(-z) -> -real(z), if z is made of parts or the other part is not used."""
+    """real(-z) -> -real(z), also for imag, if z is made of parts or nothing else uses -z."""
     match op.operand.owner:
         case NegOp(operand=z) if is_complex(z):
             if isinstance(z.owner, ComplexOp) or is_used_once(op.operand):

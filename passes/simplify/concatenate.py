@@ -1,4 +1,4 @@
-"""Concatenations: flat, of what is not empty, not of what a slice cut up, before other ops."""
+"""Concatenations: flat, without empty operands and adjacent slices of one value, or as pads."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def concatenate_of_concatenate(op: ConcatenateOp) -> ir.Value | None:
 
 @rule(exact, producer=SliceOp)
 def concatenate_of_slices(op: ConcatenateOp) -> ir.Value | None:
-    """concatenate(x[a:b], x[b:c]) -> x[a:c], alike in the other dimensions, without strides."""
+    """concatenate(x[a:b], x[b:c]) -> x[a:c], without strides, if other dimensions are cut alike."""
     dim = op.dimension.value
     pairs = zip(op.inputs[:-1], op.inputs[1:], strict=True)
     for index, (left, right) in enumerate(pairs):
@@ -78,7 +78,7 @@ def concatenate_of_slices(op: ConcatenateOp) -> ir.Value | None:
 
 
 def _joined(left: Sequence[Cut] | None, right: Sequence[Cut] | None, dim: int) -> list[Cut] | None:
-    """The cuts that take both, if the second goes on along `dim` where the first ends."""
+    """The cuts of both slices as one, if the second starts along `dim` where the first ends."""
     if left is None or right is None:
         return None
     before, after = left[dim], right[dim]
@@ -90,7 +90,7 @@ def _joined(left: Sequence[Cut] | None, right: Sequence[Cut] | None, dim: int) -
 
 @rule(exact)
 def concatenate_of_same(op: ConcatenateOp) -> ir.Value | None:
-    """concatenate(x, x, x) -> broadcast_in_dim(x), where x has an extent of 1 there."""
+    """concatenate(x, x, x) -> broadcast_in_dim(x), if x has extent 1 along the dimension."""
     x, dim = op.inputs[0], op.dimension.value
     if len(op.inputs) < 2 or any(value != x for value in op.inputs):
         return None
@@ -102,7 +102,7 @@ def concatenate_of_same(op: ConcatenateOp) -> ir.Value | None:
 
 @rule(exact, producer=SPLATS)
 def concatenate_of_adjacent_splats(op: ConcatenateOp) -> ir.Value | None:
-    """concatenate(dense<c>, dense<c>, x) -> concatenate(dense<c>, x), the constant being longer."""
+    """concatenate(dense<c>, dense<c>, x) -> concatenate(dense<c>, x), with a longer constant."""
     if len(op.inputs) < 3 or numeric_shape(*op.inputs, op.result) is None:
         return None
     runs: list[list[ir.Value]] = []
@@ -129,9 +129,9 @@ def _as_one(run: Sequence[ir.Value], dim: int) -> ir.Value:
 
 @rule(exact, producer=SPLATS)
 def concatenate_to_pad(op: ConcatenateOp) -> ir.Value | None:
-    """concatenate(dense<c>, x, dense<c>) -> pad(x, c), on floats, the constants having equal bits.
+    """concatenate(dense<c>, x, dense<c>) -> pad(x, c), on floats, for constants of equal bits.
 
-    Integers are left: what builds indices for gather and scatter is read as a concatenation.
+    Not on integers: rules for gathers and scatters recognise indices as a concatenation.
     """
     if not 2 <= len(op.inputs) <= 3 or not is_float(op.result):
         return None
@@ -144,13 +144,13 @@ def concatenate_to_pad(op: ConcatenateOp) -> ir.Value | None:
     return _padded(op, others[0], splats[0])
 
 
-def _padded(op: ConcatenateOp, place: int, splat: ir.Value) -> ir.Value:
-    """Operand `place` of a concatenation, the others being what `splat` repeats."""
-    dim, x, element = op.dimension.value, op.inputs[place], splat_attr(splat)
+def _padded(op: ConcatenateOp, index: int, splat: ir.Value) -> ir.Value:
+    """Operand `index` of a concatenation, padded instead of the others, which equal `splat`."""
+    dim, x, element = op.dimension.value, op.inputs[index], splat_attr(splat)
     assert element is not None
     low, high = (
         sum(shape_of(value)[dim] for value in part)
-        for part in (op.inputs[:place], op.inputs[place + 1 :])
+        for part in (op.inputs[:index], op.inputs[index + 1 :])
     )
     edges = [NO_EDGE] * len(shape_of(x))
     edges[dim] = Edge(low, high, 0)

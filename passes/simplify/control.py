@@ -1,4 +1,8 @@
-"""CO"""
+"""Branches that are known, loops of no or one iteration, values that a loop need not carry.
+
+Ops with effects stay, and are executed as often as before: a branch or body is removed only if it
+has none.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +47,7 @@ from .._shared.region import (
     inline_block,
     needed_arguments,
     return_only,
-    spread,
+    with_placeholders,
 )
 from .fold import LITERALS, literal
 from .fold_arithmetic import compare, evaluate
@@ -58,7 +62,7 @@ def if_of_constant(op: IfOp) -> Sequence[ir.Value] | None:
 
 @rule(exact)
 def case_of_constant(op: CaseOp) -> Sequence[ir.Value] | None:
-    """case(c, f, g, h) -> g() for 1; an index out of range takes the last branch."""
+    """case(1, f, g, h) -> g(); an index out of range selects the last branch."""
     last = len(op.regions) - 1
     index = splat_of(op.index) if last else 0
     if index is None:
@@ -67,7 +71,7 @@ def case_of_constant(op: CaseOp) -> Sequence[ir.Value] | None:
 
 
 def _chosen(op: IfOp | CaseOp, index: int) -> list[ir.Value] | None:
-    """What one branch returns, inlined, if the others have no effects."""
+    """The results of one branch, inlined, if the others have no effects."""
     others = [region.blocks[0] for i, region in enumerate(op.regions) if i != index]
     if any(has_effects(each) for block in others for each in block.operations):
         return None
@@ -82,9 +86,9 @@ def _has_types(values: Sequence[ir.Value], op: ir.OpView) -> bool:
 
 @rule(exact, targets=("cpu", "tpu"))
 def if_same_results(op: IfOp | CaseOp) -> Sequence[ir.Value] | None:
-    """if(p, {x}, {x}) -> x, for a value from outside, or for equal constants.
+    """if(p, {x}, {x}) -> x, for a value from outside or for equal constants.
 
-    Not for GPU, where NUTS took 3.4% longer on H100 by the rooflines of its kernels.
+    Not for GPU: NUTS took 3.4% longer on H100, by the rooflines of its kernels.
     """
     ends = [list(end_of(region).operands) for region in op.regions]
     same: dict[int, ir.Value] = {}
@@ -101,7 +105,7 @@ def if_same_results(op: IfOp | CaseOp) -> Sequence[ir.Value] | None:
     for index, attribute in constants.items():
         same[index] = build.splat(attribute, op.results[index].type)
     kept = [index for index in range(len(op.results)) if index not in same]
-    return spread(op, {**same, **dict(zip(kept, _narrowed(op, kept), strict=True))})
+    return with_placeholders(op, {**same, **dict(zip(kept, _narrowed(op, kept), strict=True))})
 
 
 def _is_constant(value: ir.Value) -> bool:
@@ -110,7 +114,7 @@ def _is_constant(value: ir.Value) -> bool:
 
 @rule(exact)
 def if_equal_results(op: IfOp | CaseOp) -> Sequence[ir.Value] | None:
-    """if(p, {x, x}, {y, y}) -> if(p, {x}, {y}), the one result for both."""
+    """if(p, {x, x}, {y, y}) -> if(p, {x}, {y}), whose one result replaces both."""
     ends = [list(end_of(region).operands) for region in op.regions]
     pairs = [tuple(each) for each in zip(*ends, strict=True)]
     first = {index: pairs.index(pair) for index, pair in enumerate(pairs)}
@@ -124,18 +128,18 @@ def if_equal_results(op: IfOp | CaseOp) -> Sequence[ir.Value] | None:
 
 @rule(exact)
 def if_unused(op: IfOp | CaseOp) -> Sequence[ir.Value] | None:
-    """if(p, {x, y}, {z, w}) -> if(p, {x}, {z}), where the second result is not used."""
+    """if(p, {x, y}, {z, w}) -> if(p, {x}, {z}), if the second result has no use."""
     kept = [index for index, result in enumerate(op.results) if is_used(result)]
     left = [result for index, result in enumerate(op.results) if index not in kept]
     if not left or not all(map(has_placeholder, left)):
         return None
     if not kept and not has_effects(op):
-        return None  # MLIR's driver deletes it
-    return spread(op, dict(zip(kept, _narrowed(op, kept), strict=True)))
+        return None  # MLIR's dead code elimination removes it
+    return with_placeholders(op, dict(zip(kept, _narrowed(op, kept), strict=True)))
 
 
 def _narrowed(op: IfOp | CaseOp, kept: Sequence[int]) -> list[ir.Value]:
-    """The results at `kept` of a copy that has only these; no copy where none is left to do."""
+    """The results of a copy that returns only those at `kept`; no copy if it would be dead."""
     if not kept and not has_effects(op):
         return []
     kinds = [op.results[index].type for index in kept]
@@ -148,8 +152,8 @@ def _narrowed(op: IfOp | CaseOp, kept: Sequence[int]) -> list[ir.Value]:
 
 
 @rule(exact)
-def while_of_no_turns(op: WhileOp) -> Sequence[ir.Value] | None:
-    """while(x, cond, body) -> x, where cond(x) is false."""
+def while_of_no_iterations(op: WhileOp) -> Sequence[ir.Value] | None:
+    """while(x, cond, body) -> x, if cond(x) is false."""
     inits = list(op.operand)
     if not _has_types(inits, op) or _first_outcome(op) is not False:
         return None
@@ -157,8 +161,8 @@ def while_of_no_turns(op: WhileOp) -> Sequence[ir.Value] | None:
 
 
 @rule(exact)
-def while_of_one_turn(op: WhileOp) -> Sequence[ir.Value] | None:
-    """while(x, cond, body) -> body(x), where cond(x) is true and cond(body(x)) is false."""
+def while_of_one_iteration(op: WhileOp) -> Sequence[ir.Value] | None:
+    """while(x, cond, body) -> body(x), if cond(x) is true and cond(body(x)) is false."""
     inits = list(op.operand)
     if not _has_types(inits, op) or _first_outcome(op) is not True:
         return None
@@ -172,7 +176,7 @@ def while_of_one_turn(op: WhileOp) -> Sequence[ir.Value] | None:
 
 
 def _first_outcome(op: WhileOp) -> bool | None:
-    """What the condition says of the initial values; None where they do not tell."""
+    """The condition on the initial values; None if it is not known."""
     first = dict(zip(op.cond.blocks[0].arguments, op.operand, strict=True))
     outcome = _evaluated(end_of(op.cond).operands[0], first)
     return None if outcome is None else bool(outcome)
@@ -184,12 +188,12 @@ _EVALUATED = (AddOp, AndOp, NotOp, OrOp, SubtractOp)
 def _evaluated(
     value: ir.Value, stands_for: Mapping[ir.Value, ir.Value], depth: int = 6
 ) -> np.ndarray | None:
-    """A scalar made of constants by a few of the ops that loops count with.
+    """A scalar that is computed from constants by ops that loop conditions use, or None.
 
     Args:
         value: the scalar.
-        stands_for: the arguments of blocks, and what they are to be read as.
-        depth: how many steps it may take.
+        stands_for: the values of block arguments.
+        depth: the most ops to follow.
     """
     op = value.owner
     if isinstance(op, ConstantOp):
@@ -211,7 +215,7 @@ def _evaluated(
 
 @rule(exact)
 def while_unchanged(op: WhileOp) -> Sequence[ir.Value] | None:
-    """while((x, y), cond, body) -> while(x, ..), y: the body returns y as it was given it."""
+    """while((x, y), cond, body) -> while(x, ..), y, if the body returns y unchanged."""
     arguments, ends = op.body.blocks[0].arguments, end_of(op.body).operands
     fixed = {
         index: init
@@ -224,7 +228,7 @@ def while_unchanged(op: WhileOp) -> Sequence[ir.Value] | None:
 
 @rule(exact)
 def while_unused(op: WhileOp) -> Sequence[ir.Value] | None:
-    """while((x, y), cond, body) -> while(x, ..): y is not used, nor is anything made from it."""
+    """while((x, y), cond, body) -> while(x, ..), if no used value is computed from y."""
     used = {index for index, result in enumerate(op.results) if is_used(result)}
     if len(used) == len(op.results) or not _has_types(list(op.operand), op):
         return None
@@ -236,7 +240,7 @@ def while_unused(op: WhileOp) -> Sequence[ir.Value] | None:
 
 
 def _needed(op: WhileOp, used: set[int]) -> set[int]:
-    """The carried values that the used ones, the condition or any effect are computed from."""
+    """The carried values from which the used ones, the condition and effects are computed."""
     test, body, ends = op.cond.blocks[0], op.body.blocks[0], list(end_of(op.body).operands)
     needed = used | needed_arguments(test, [*end_of(op.cond).operands, *effect_operands(test)])
     if len(needed) == len(ends):
@@ -246,19 +250,19 @@ def _needed(op: WhileOp, used: set[int]) -> set[int]:
 
 
 def _carrying_less(op: WhileOp, left: Mapping[int, ir.Value]) -> list[ir.Value]:
-    """A copy of a loop in which the values at `left` are not carried, but stay what is given."""
+    """A copy of a loop that does not carry the values at `left`, which are constant in it."""
     kept = [index for index in range(len(op.results)) if index not in left]
     made = WhileOp([op.results[i].type for i in kept], [op.operand[i] for i in kept])
     copy_regions(op, made)
     return_only(made.body.blocks[0], kept)
     for region in made.regions:
         drop_arguments(region.blocks[0], left)
-    return spread(op, {**left, **dict(zip(kept, made.results, strict=True))})
+    return with_placeholders(op, {**left, **dict(zip(kept, made.results, strict=True))})
 
 
 @rule(exact)
 def sort_of_one(op: SortOp) -> Sequence[ir.Value] | None:
-    """sort(x) -> x, along an extent of 0 or 1."""
+    """sort(x) -> x, along a dimension of extent 0 or 1."""
     shape = static_shape(*op.inputs, *op.results)
     if shape is None or op.dimension is None or shape[op.dimension.value] > 1:
         return None

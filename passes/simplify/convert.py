@@ -1,4 +1,4 @@
-"""Converts and bitcasts that change nothing, or go a long way round without loss."""
+"""Converts and bitcasts that change nothing, and chains of them without loss."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from jaxlib.mlir.dialects.stablehlo import (
 )
 
 from jxc.ir import build
+from jxc.ir.bounds import type_bounds
 from jxc.ir.values import (
     SPLATS,
     as_result,
@@ -22,7 +23,7 @@ from jxc.ir.values import (
 )
 from jxc.rewrite import exact, rule
 
-# Bits that a float type holds exactly, and the types whose every value it holds.
+# The integers that a float type represents, in bits, and the types whose values it all represents.
 _PRECISION = {"bf16": 8, "f16": 11, "f32": 24, "f64": 53}
 
 
@@ -34,13 +35,13 @@ _HOLDS = {"f32": _SMALL | {"bf16", "f16"}, "f64": _SMALL | {"bf16", "f16", "f32"
 
 @rule(exact)
 def identity_convert(op: ConvertOp) -> ir.Value | None:
-    """convert(x) -> x, to the type that x has."""
+    """convert(x) -> x, to the type of x."""
     return as_result(op.operand, op)
 
 
 @rule(exact, producer=ConvertOp)
 def convert_of_convert(op: ConvertOp) -> ir.Value | None:
-    """convert(convert(x)) -> convert(x), where the first holds every value of x."""
+    """convert(convert(x)) -> convert(x), if the intermediate type has every value of x."""
     match op.operand.owner:
         case ConvertOp(operand=x):
             if x.type == op.result.type:
@@ -53,14 +54,14 @@ def convert_of_convert(op: ConvertOp) -> ir.Value | None:
 
 
 def _is_same_directly(first: ir.Type, middle: ir.Type, last: ir.Type) -> bool:
-    """Whether converting to `middle` on the way changes nothing.
+    """Whether the conversion to `middle` changes no result.
 
-    Integers wrap, floats saturate: a negative integer that passes through a float on its way to an
-    unsigned one becomes 0, else a large number.
+    Integers wrap around, floats saturate: a negative integer that is converted to a float and then
+    to an unsigned integer becomes 0; converted directly it becomes a large number.
     """
     kinds = [isinstance(each, ir.IntegerType) for each in (first, middle, last)]
     if all(kinds) and 1 < last.width <= middle.width:
-        return True  # the low bits are kept; a boolean would ask about all of them
+        return True  # the low bits are kept; a conversion to a boolean tests all of them
     if not _holds(middle, first):
         return False
     return kinds != [True, False, True] or _holds(last, first)
@@ -68,24 +69,17 @@ def _is_same_directly(first: ir.Type, middle: ir.Type, last: ir.Type) -> bool:
 
 def _holds(wide: ir.Type, narrow: ir.Type) -> bool:
     """Whether every value of `narrow`, NaN and -0.0 included, is a value of `wide`."""
-    if isinstance(narrow, ir.IntegerType):
-        low, high = _range(narrow)
-        if isinstance(wide, ir.IntegerType):
-            least, most = _range(wide)
-            return least <= low and high <= most
+    if (own := type_bounds(narrow)) is not None:
+        low, high = own
+        if (wide_bounds := type_bounds(wide)) is not None:
+            return wide_bounds.contains(own)
         return max(-low, high).bit_length() <= _PRECISION.get(str(wide), 0) and high < 2**16
     return str(narrow) in _HOLDS.get(str(wide), ())
 
 
-def _range(element: ir.IntegerType) -> tuple[int, int]:
-    if element.is_unsigned or element.width == 1:
-        return 0, (1 << element.width) - 1
-    return -(1 << element.width - 1), (1 << element.width - 1) - 1
-
-
 @rule(exact, producer=SPLATS)
 def convert_of_splat(op: ConvertOp) -> ir.Value | None:
-    """convert(dense<c>) -> dense<c>, where the type has the number c."""
+    """convert(dense<c>) -> dense<c>, if the type can represent c."""
     number = splat_of(op.operand)
     if number is None or static_shape(op.result) is None or not math.isfinite(number):
         return None
@@ -93,8 +87,8 @@ def convert_of_splat(op: ConvertOp) -> ir.Value | None:
 
 
 def _has(element: ir.Type, number: float) -> bool:
-    if isinstance(element, ir.IntegerType):
-        low, high = _range(element)
+    if (kind := type_bounds(element)) is not None:
+        low, high = kind
         is_zero = number == 0 and math.copysign(1, number) > 0
         return is_zero if number == 0 else number == int(number) and low <= number <= high
     if not isinstance(element, ir.FloatType):
@@ -106,15 +100,16 @@ def _has(element: ir.Type, number: float) -> bool:
     return found == number and math.copysign(1, found) == math.copysign(1, number)
 
 
-# The bits of the exponent and of the mantissa that IEEE 754's formats and bfloat16 write down.
+# The stored bits of the exponent and of the mantissa, in IEEE 754's formats and bfloat16.
 _FORMATS = {"bf16": (8, 7), "f16": (5, 10), "f32": (8, 23), "f64": (11, 52)}
 
 
 @rule(exact)
 def identity_reduce_precision(op: ReducePrecisionOp) -> ir.Value | None:
-    """reduce_precision(x) -> x, with all exponents that x has, and the digits that it had once.
+    """reduce_precision(x) -> x, to as many exponent bits as the type of x and all its digits.
 
-    With fewer exponents, small numbers become zero, though the format might have them.
+    An x that was converted from a type of fewer digits needs only those. Fewer exponent bits flush
+    subnormal numbers to zero.
     """
     own = element_type(op.operand)
     exponent, mantissa = _FORMATS.get(str(own), (math.inf, math.inf))
@@ -128,15 +123,20 @@ def identity_reduce_precision(op: ReducePrecisionOp) -> ir.Value | None:
 
 @rule(exact)
 def identity_bitcast(op: BitcastConvertOp) -> ir.Value | None:
-    """bitcast_convert(x) -> x, to the type that x has."""
+    """bitcast_convert(x) -> x, to the type of x."""
     return as_result(op.operand, op)
 
 
 @rule(exact, producer=BitcastConvertOp)
-def bitcast_by_way(op: BitcastConvertOp) -> ir.Value | None:
-    """bitcast_convert(bitcast_convert(x)) -> bitcast_convert(x), all elements of one width."""
+def bitcast_of_bitcast(op: BitcastConvertOp) -> ir.Value | None:
+    """bitcast_convert(bitcast_convert(x)) -> bitcast_convert(x), if all types have one width.
+
+    And -> x, for all widths, if x has the type of the result.
+    """
     match op.operand.owner:
-        case BitcastConvertOp(operand=x) if x.type != op.result.type:
+        case BitcastConvertOp(operand=x):
+            if x.type == op.result.type:
+                return x
             widths = {_width(element_type(each)) for each in (x, op.operand, op.result)}
             if len(widths) == 1 and None not in widths:
                 return stablehlo.bitcast_convert(op.result.type, x)
@@ -144,15 +144,4 @@ def bitcast_by_way(op: BitcastConvertOp) -> ir.Value | None:
 
 
 def _width(element: ir.Type) -> int | None:
-    if isinstance(element, ir.IntegerType | ir.FloatType):
-        return element.width
-    return None
-
-
-@rule(exact, producer=BitcastConvertOp)
-def bitcast_of_bitcast(op: BitcastConvertOp) -> ir.Value | None:
-    """bitcast_convert(bitcast_convert(x)) -> x, back to the type of x."""
-    match op.operand.owner:
-        case BitcastConvertOp(operand=x):
-            return as_result(x, op)
-    return None
+    return int(element.width) if isinstance(element, ir.IntegerType | ir.FloatType) else None

@@ -1,6 +1,6 @@
-"""Products of matrices take up the transposes, slices and broadcasts around them.
+"""Products of matrices: transposes, slices and broadcasts are merged into them or move past them.
 
-Each element of the result stays the sum of the same products in the same order.
+Each element of the result remains the sum of the same products in the same order.
 """
 
 from __future__ import annotations
@@ -28,36 +28,38 @@ from .._shared.elementwise import is_used_once, numeric_shape, with_shape
 from .slice import Cut, cuts_of, take
 
 
-class Side(NamedTuple):
-    """One operand of a product: the dimensions that are batched, and those summed over."""
+class _OperandDims(NamedTuple):
+    """The batching and the contracting dimensions of one operand of a product."""
 
     batch: tuple[int, ...]
     summed: tuple[int, ...]
 
     def free(self, rank: int) -> list[int]:
-        """The dimensions that only this operand has, as the result has them."""
+        """The other dimensions, in the order in which the result has them."""
         return [dim for dim in range(rank) if dim not in self.batch and dim not in self.summed]
 
-    def renumbered(self, places: Sequence[int]) -> Side:
-        """The same, dimension i being dimension `places[i]` now."""
-        return Side(*(tuple(places[dim] for dim in dims) for dims in self))
+    def renumbered(self, new: Sequence[int]) -> _OperandDims:
+        """The same after dimension i became dimension `new[i]`."""
+        return _OperandDims(*(tuple(new[dim] for dim in dims) for dims in self))
 
 
-def _sides_of(op: DotGeneralOp) -> tuple[Side, Side]:
+def _sides_of(op: DotGeneralOp) -> tuple[_OperandDims, _OperandDims]:
     dims = stablehlo.DotDimensionNumbers(op.dot_dimension_numbers)
-    left = Side(tuple(dims.lhs_batching_dimensions), tuple(dims.lhs_contracting_dimensions))
-    right = Side(tuple(dims.rhs_batching_dimensions), tuple(dims.rhs_contracting_dimensions))
+    left = _OperandDims(tuple(dims.lhs_batching_dimensions), tuple(dims.lhs_contracting_dimensions))
+    right = _OperandDims(
+        tuple(dims.rhs_batching_dimensions), tuple(dims.rhs_contracting_dimensions)
+    )
     return left, right
 
 
 def _dot(
     like: DotGeneralOp,
     operands: Sequence[ir.Value],
-    sides: Sequence[Side],
+    sides: Sequence[_OperandDims],
     kind: ir.Type,
     precision: ir.Attribute | None = None,
 ) -> ir.Value:
-    """The product `like` of other operands: its precision and algorithm are kept."""
+    """The product of other operands with the precision and algorithm of `like`."""
     left, right = sides
     numbers = stablehlo.DotDimensionNumbers.get(
         lhs_batching_dimensions=left.batch,
@@ -76,12 +78,11 @@ def _dot(
 
 @rule(exact, targets=("cpu",), producer=TransposeOp)
 def dot_of_transpose(op: DotGeneralOp) -> ir.Value | None:
-    """dot_general(transpose(x), y) -> dot_general(x, y), if the dimensions of x that the result has
-    keep their order.
+    """dot_general(transpose(x), y) -> dot_general(x, y), if free dimensions of x keep their order.
 
-    For CPU alone: other compilers lay out the operands of attention, and of products in a row,
-    better as they were. BERT took 6.4% longer on TPU v5e by the estimate, training it 2.6%, GPT-2
-    0.3% less; a chain of products on H100 5.4%, a kernel more.
+    Only on CPU: the other compilers choose better layouts for the original, in attention and chains
+    of products. BERT took 6.4% longer on TPU v5e by the compiler's estimate, its training 2.6%,
+    GPT-2 0.3% less; a chain of products took 5.4% longer on H100, with one more kernel.
     """
     values, sides = [op.lhs, op.rhs], list(_sides_of(op))
     for i, value in enumerate(values):
@@ -97,11 +98,11 @@ def dot_of_transpose(op: DotGeneralOp) -> ir.Value | None:
 
 @rule(exact, targets=("cpu", "tpu"), producer=DotGeneralOp)
 def transpose_of_dot(op: TransposeOp) -> ir.Value | None:
-    """transpose(dot_general(x, y)) -> dot_general(y, x), if it changes the two about.
+    """transpose(dot_general(x, y)) -> dot_general(y, x), if it swaps the dimensions of x and y.
 
-    Not on complex numbers, whose product rounds by the order of its factors. Not for GPU, where XLA
-    lays the result out as it is wanted: in training BERT on H100 it left 8 more kernels, 2.1% of
-    the time by their rooflines.
+    Not on complex numbers, where the order of the factors affects rounding. Not for GPU, where XLA
+    chooses the layout of the result: training BERT on H100 took 8 more kernels, 2.1% of the time by
+    their rooflines.
     """
     match op.operand.owner:
         case DotGeneralOp(lhs=x, rhs=y) as dot if is_used_once(op.operand):
@@ -123,9 +124,9 @@ def _swapped_precision(op: DotGeneralOp) -> ir.Attribute | None:
 
 @rule(exact, producer=DotGeneralOp, partitioned=False)
 def slice_of_dot(op: SliceOp) -> ir.Value | None:
-    """slice(dot_general(x, y)) -> dot_general(slice(x), slice(y)), if nothing else uses it.
+    """slice(dot_general(x, y)) -> dot_general(slice(x), slice(y)), if the product has one use.
 
-    And if it saves more than the slices of x and y cost, which are copies.
+    And if it saves more than the slices of x and y, which are copies, cost.
     """
     match op.operand.owner:
         case DotGeneralOp(lhs=x, rhs=y) as dot if is_used_once(op.operand):
@@ -157,9 +158,9 @@ def _size(cut: Cut) -> int:
 
 
 def _cuts_of_operands(
-    cuts: Sequence[Cut], shapes: Sequence[Sequence[int]], sides: Sequence[Side]
+    cuts: Sequence[Cut], shapes: Sequence[Sequence[int]], sides: Sequence[_OperandDims]
 ) -> list[list[Cut]]:
-    """For each operand, what the cuts of the result take of it."""
+    """The cuts of each operand that correspond to the cuts of the result."""
     batch = len(sides[0].batch)
     rest = iter(cuts[batch:])
     taken = []
@@ -174,7 +175,7 @@ def _cuts_of_operands(
 
 
 def _left_out(shape: Sequence[int], dims: Sequence[int]) -> tuple[list[int], list[int]]:
-    """The shape without `dims`, and where the other dimensions are then."""
+    """The shape without `dims`, and the new number of each other dimension."""
     kept = [dim for dim in range(len(shape)) if dim not in dims]
     return [shape[dim] for dim in kept], [
         kept.index(d) if d in kept else -1 for d in range(len(shape))
@@ -182,10 +183,10 @@ def _left_out(shape: Sequence[int], dims: Sequence[int]) -> tuple[list[int], lis
 
 
 @rule(exact, producer=SPLATS)
-def dot_of_repeated(op: DotGeneralOp) -> ir.Value | None:
+def dot_of_broadcast(op: DotGeneralOp) -> ir.Value | None:
     """dot_general(x, broadcast_in_dim(y)) -> broadcast_in_dim(dot_general(x, y)).
 
-    Along a dimension of the result that y, or a constant, only repeats: all sums there are one.
+    For a free dimension along which y, or a splat, is constant: all sums along it are equal.
     """
     sides = _sides_of(op)
     for i, value in enumerate((op.lhs, op.rhs)):
@@ -194,14 +195,16 @@ def dot_of_repeated(op: DotGeneralOp) -> ir.Value | None:
         if numeric_shape(op.lhs, op.rhs, op.result) is None:
             return None
         free = sides[i].free(len(shape_of(value)))
-        repeated = [dim for dim in free if shape_of(value)[dim] > 1 and _repeats(value, dim)]
+        repeated = [
+            dim for dim in free if shape_of(value)[dim] > 1 and _is_constant_along(value, dim)
+        ]
         if repeated:
-            return _repeated_after(op, i, repeated)
+            return _broadcast_after(op, i, repeated)
     return None
 
 
-def _repeats(value: ir.Value, dim: int) -> bool:
-    """Whether a value is the same all along a dimension."""
+def _is_constant_along(value: ir.Value, dim: int) -> bool:
+    """Whether a value is known to be constant along a dimension."""
     if splat_attr(value) is not None:
         return True
     match value.owner:
@@ -210,8 +213,8 @@ def _repeats(value: ir.Value, dim: int) -> bool:
     return False
 
 
-def _repeated_after(op: DotGeneralOp, i: int, repeated: Sequence[int]) -> ir.Value:
-    """The product of less of operand i, broadcast along the dimensions `repeated` of that."""
+def _broadcast_after(op: DotGeneralOp, i: int, repeated: Sequence[int]) -> ir.Value:
+    """The product without the dimensions `repeated` of operand i, broadcast along them."""
     values, sides = [op.lhs, op.rhs], list(_sides_of(op))
     ranks = [len(shape_of(value)) for value in values]
     start = len(sides[0].batch) + (len(sides[0].free(ranks[0])) if i else 0)

@@ -1,6 +1,6 @@
-"""Slices and updates at places that are known only when the program runs.
+"""`dynamic_slice` and `dynamic_update_slice`, whose start indices are values.
 
-A start is read in its signedness and clamped, so that all of the slice lies within its operand.
+Start indices are read in their signedness and clamped, so that the slice lies within its operand.
 """
 
 from __future__ import annotations
@@ -32,60 +32,60 @@ from jxc.ir.values import (
 from jxc.rewrite import exact, rule
 
 
-def is_same_place(starts: Sequence[ir.Value], others: Sequence[ir.Value]) -> bool:
-    """Whether two lists of starts are the same numbers, as far as can be seen."""
+def _are_equal(starts: Sequence[ir.Value], others: Sequence[ir.Value]) -> bool:
+    """Whether two lists of start indices are known to be equal."""
     pairs = zip(starts, others, strict=True)
     return all(x == y or (x.type == y.type and is_same_splat(x, y)) for x, y in pairs)
 
 
 def _taken(op: ir.OpView, x: ir.Value, starts: Sequence[ir.Value]) -> ir.Value:
-    """The result of `op`, as a dynamic slice of `x`."""
+    """A dynamic slice of `x` with the type of the result of `op`."""
     sizes, results = shape_of(op.results[0]), [op.results[0].type]
     return stablehlo.dynamic_slice(x, starts, sizes, results=results)
 
 
 def _updated(op: DynamicUpdateSliceOp, x: ir.Value, starts: Sequence[ir.Value]) -> ir.Value:
-    """`x` with the update of `op`."""
+    """A dynamic update of `x` with the update of `op`."""
     return stablehlo.dynamic_update_slice(x, op.update, starts, results=[op.result.type])
 
 
 def _at(start: ir.Value, most: int) -> int | None:
-    """Where a constant start is after clamping to `most`."""
+    """A constant start index, clamped to `most`; None if it is not constant."""
     number = splat_of(start) if most else 0
     return None if number is None else max(0, min(int(number), most))
 
 
 @rule(exact)
 def update_with_nothing(op: DynamicUpdateSliceOp) -> ir.Value | None:
-    """dynamic_update_slice(x, u, i) -> x, where u is empty."""
+    """dynamic_update_slice(x, u, i) -> x, if u is empty."""
     return as_result(op.operand, op) if 0 in shape_of(op.update) else None
 
 
 @rule(exact, producer=DynamicSliceOp)
 def update_with_own_slice(op: DynamicUpdateSliceOp) -> ir.Value | None:
-    """dynamic_update_slice(x, dynamic_slice(x, i), i) -> x: both starts are clamped alike."""
+    """dynamic_update_slice(x, dynamic_slice(x, i), i) -> x: both clamp i in the same way."""
     match op.update.owner:
         case DynamicSliceOp(operand=x, start_indices=starts) if x == op.operand:
-            return as_result(x, op) if is_same_place(starts, op.start_indices) else None
+            return as_result(x, op) if _are_equal(starts, op.start_indices) else None
     return None
 
 
 @rule(exact, producer=DynamicUpdateSliceOp)
 def update_of_update(op: DynamicUpdateSliceOp) -> ir.Value | None:
-    """dynamic_update_slice(dynamic_update_slice(x, u, i), v, i) -> of x, v alone: as large as u."""
+    """update(update(x, u, i), v, i) -> update(x, v, i), for u and v of one shape."""
     match op.operand.owner:
         case DynamicUpdateSliceOp(operand=x, update=u, start_indices=starts):
             sizes = static_shape(u, op.update)
             if sizes is None or sizes != shape_of(op.update):
                 return None
-            if is_same_place(starts, op.start_indices) and x.type == op.result.type:
+            if _are_equal(starts, op.start_indices) and x.type == op.result.type:
                 return _updated(op, x, op.start_indices)
     return None
 
 
 @rule(exact, producer=SPLATS)
 def update_of_splat(op: DynamicUpdateSliceOp) -> ir.Value | None:
-    """dynamic_update_slice(dense<c>, u, constants) -> pad(u, c), clamped to the bounds."""
+    """dynamic_update_slice(dense<c>, u, constants) -> pad(u, c), with clamped start indices."""
     element, shape = splat_attr(op.operand), static_shape(op.operand, op.update, op.result)
     if element is None or shape is None or 0 in shape_of(op.update):
         return None
@@ -101,10 +101,10 @@ def update_of_splat(op: DynamicUpdateSliceOp) -> ir.Value | None:
 
 @rule(exact, producer=DynamicUpdateSliceOp)
 def dynamic_slice_of_update(op: DynamicSliceOp) -> ir.Value | None:
-    """dynamic_slice(dynamic_update_slice(x, u, i), i) -> u, of the same size."""
+    """dynamic_slice(dynamic_update_slice(x, u, i), i) -> u, if the slice has the shape of u."""
     match op.operand.owner:
         case DynamicUpdateSliceOp(update=u, start_indices=starts):
-            return as_result(u, op) if is_same_place(starts, op.start_indices) else None
+            return as_result(u, op) if _are_equal(starts, op.start_indices) else None
     return None
 
 
@@ -134,7 +134,7 @@ def dynamic_slice_of_broadcast(op: DynamicSliceOp) -> ir.Value | None:
 
 @rule(exact, producer=IotaOp)
 def dynamic_slice_of_iota(op: DynamicSliceOp) -> ir.Value | None:
-    """dynamic_slice(iota, i) -> iota, taking all numbers; -> i, taking one, i being in range."""
+    """dynamic_slice(iota, i) -> iota, if it takes all numbers; -> i, if it takes one in range."""
     match op.operand.owner:
         case IotaOp(iota_dimension=dim):
             shape, taken = static_shape(op.operand), shape_of(op.result)
@@ -154,7 +154,7 @@ def dynamic_slice_of_iota(op: DynamicSliceOp) -> ir.Value | None:
 
 @rule(exact, producer=DynamicSliceOp, partitioned=False)
 def dynamic_slice_of_dynamic_slice(op: DynamicSliceOp) -> ir.Value | None:
-    """dynamic_slice(dynamic_slice(x)) -> dynamic_slice(x), no dimension being cut by both."""
+    """dynamic_slice(dynamic_slice(x)) -> dynamic_slice(x), if no dimension is cut by both."""
     match op.operand.owner:
         case DynamicSliceOp(operand=x, start_indices=inner):
             shape = static_shape(x, op.operand)
@@ -172,7 +172,7 @@ def dynamic_slice_of_dynamic_slice(op: DynamicSliceOp) -> ir.Value | None:
 
 @rule(exact, producer=ConcatenateOp)
 def dynamic_slice_of_concatenate(op: DynamicSliceOp) -> ir.Value | None:
-    """dynamic_slice(concatenate(x, y), i) -> dynamic_slice(x, i), if it never reaches y."""
+    """dynamic_slice(concatenate(x, y), i) -> dynamic_slice(x, i), if it takes no element of y."""
     match op.operand.owner:
         case ConcatenateOp(inputs=inputs, dimension=dimension) if len(inputs) > 1:
             x, dim = inputs[0], dimension.value

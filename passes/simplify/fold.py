@@ -1,4 +1,9 @@
-"""FO"""
+"""Elementwise ops on constants, evaluated exactly as StableHLO defines them.
+
+Not folded: transcendental functions, whose last bit differs between libraries; integer divisions by
+zero; conversions whose result StableHLO leaves to the implementation. A result that is not a splat
+is written out only if it takes the place of as many elements (`may_fold`).
+"""
 
 from __future__ import annotations
 
@@ -56,15 +61,15 @@ from jxc.rewrite import exact, rule
 from .fold_arithmetic import compare, converted, evaluate, joined
 
 LITERALS = (ConstantOp, BroadcastInDimOp, IotaOp)
-"""The kinds of op whose result may be known: what rules that fold look for."""
+"""The ops whose result may be known: the `producer` of rules that fold."""
 
 
 def literals(op: ir.OpView) -> list[np.ndarray] | None:
-    """The operands of an elementwise op as arrays, where each has known elements.
+    """The operands of an elementwise op as arrays, or None if the op must not be folded.
 
-    Splats come with rank 0, whatever their type; the others have the shape of the result. Known are
-    constants, broadcasts of them, and numbered positions (iota). None unless all are splats or one
-    is a constant of the result's shape: what is written out takes the place of one such.
+    Operands may be constants, broadcasts of constants, and iotas. Splats are arrays of rank 0, the
+    others have the shape of the result. Unless all are splats, one operand must be a constant of
+    the result's shape, whose place the result takes.
     """
     if not all(map(_is_known, op.operands)) or not is_plain(op.results[0]):
         return None
@@ -83,7 +88,7 @@ def _is_known(value: ir.Value) -> bool:
 
 
 def is_plain(value: ir.Value) -> bool:
-    """Whether a value's type says its extents, all static, and its elements, and nothing else."""
+    """Whether a value is a tensor of static shape without an encoding."""
     kind = value.type
     if not isinstance(kind, ir.RankedTensorType) or static_shape(value) is None:
         return False
@@ -91,9 +96,9 @@ def is_plain(value: ir.Value) -> bool:
 
 
 def may_fold(op: ir.OpView) -> bool:
-    """Whether the result may be written out as a constant that is no splat.
+    """Whether the result may become a constant that is not a splat.
 
-    Constants that die with the op make room for as many elements.
+    It may have as many elements as the constants that are dead without the op, or very few.
     """
     size = math.prod(shape_of(op.results[0]))
     dense = [value for value in op.operands if _is_dense(value)]
@@ -128,7 +133,7 @@ def _is_small(value: ir.Value) -> bool:
 def _elements(value: ir.Value) -> np.ndarray | None:
     element = ir.RankedTensorType(value.type).element_type
     if isinstance(element, ir.ComplexType) and not _is_small(value):
-        return None  # these are read one by one
+        return None  # reading them is slow
     array = array_of(value)
     if array is not None and array.size and (array.size == 1 or not any(array.strides)):
         return array[tuple(slice(1) for _ in array.shape)].reshape(())
@@ -191,7 +196,7 @@ def _constant(array: np.ndarray | None, op: ir.OpView) -> ir.Value | None:
 
 @rule(exact, producer=LITERALS)
 def fold_arithmetic(op: _OfOne | _OfTwo | ClampOp) -> ir.Value | None:
-    """f(c, d) -> dense<f(c, d)>, integers wrapping around, floats rounded correctly."""
+    """f(c, d) -> dense<f(c, d)>: integers wrap around, floats are rounded correctly."""
     operands = literals(op)
     if operands is None:
         return None
@@ -201,7 +206,7 @@ def fold_arithmetic(op: _OfOne | _OfTwo | ClampOp) -> ir.Value | None:
 
 @rule(exact, producer=LITERALS)
 def fold_compare(op: CompareOp) -> ir.Value | None:
-    """c < d -> dense<c < d>; booleans are unsigned; in the total order -0.0 is before 0.0."""
+    """c < d -> dense<c < d>; booleans are unsigned; in the total order -0.0 < 0.0."""
     operands = literals(op)
     if operands is None:
         return None
@@ -218,7 +223,7 @@ def fold_select(op: SelectOp) -> ir.Value | None:
 
 @rule(exact, producer=LITERALS)
 def fold_convert(op: ConvertOp) -> ir.Value | None:
-    """convert(dense<c>) -> dense<c>, where every implementation comes to the same number."""
+    """convert(dense<c>) -> dense<c>, if every implementation gives the same number."""
     operands = literals(op)
     dtype = numpy_dtype(element_type(op.result))
     if operands is None or dtype is None:
@@ -244,7 +249,7 @@ def fold_part(op: RealOp | ImagOp) -> ir.Value | None:
 
 @rule(exact, producer=LITERALS)
 def fold_bitcast(op: BitcastConvertOp) -> ir.Value | None:
-    """bitcast_convert(dense<c>) -> dense<..>, between types of one width, of whole bytes."""
+    """bitcast_convert(dense<c>) -> dense<..>, between types of the same number of bytes."""
     operands = literals(op)
     dtype = numpy_dtype(element_type(op.result))
     if operands is None or dtype is None or operands[0].dtype.itemsize != dtype.itemsize:

@@ -1,9 +1,17 @@
-"""FA"""
+"""StableHLO's elementwise ops and conversions on numpy arrays: exact, or not at all.
+
+Floats are computed in float64 and rounded once to their type. For add, subtract, multiply, divide
+and square roots of numbers of p bits the result is correctly rounded: float64 has at least 2p + 2
+bits for every p up to that of float32, so that its own rounding never decides the second one.
+Remainders, roundings to integers, signs, maxima and minima are exact in any type that holds the
+operands. Integers are computed as Python's, then wrapped around.
+"""
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -15,7 +23,7 @@ _SMALL = ("e4m3fn", "e5m2", "e4m3", "e4m3b11fnuz", "e4m3fnuz", "e5m2fnuz")
 FLOATS = frozenset(
     ["float16", "bfloat16", "float32", "float64", *(f"float8_{each}" for each in _SMALL)]
 )
-"""The float dtypes whose arithmetic is IEEE's, give or take infinities and the sign of zero."""
+"""The float dtypes with IEEE arithmetic; some lack infinities or -0.0."""
 
 
 @np.errstate(all="ignore")
@@ -23,7 +31,7 @@ def evaluate(name: str, operands: Sequence[np.ndarray], element: ir.Type) -> np.
     """The op called `name` on operands of type `element`, broadcast to each other.
 
     Returns:
-        The result in its own dtype; None where this file does not define it.
+        The result in its own dtype; None if this module does not define the op.
     """
     dtype = operands[0].dtype
     if dtype.kind == "b":
@@ -64,7 +72,7 @@ _COMPLEX: dict[str, Callable[..., np.ndarray]] = {
 def _integers(
     name: str, operands: Sequence[np.ndarray], element: ir.IntegerType
 ) -> np.ndarray | None:
-    """Python's integers, which have no width, and what is left of them in this one."""
+    """The op on Python's integers, wrapped around to the width of `element`."""
     compute = _INTEGER.get(name)
     if compute is None or (name in ("divide", "remainder") and (operands[1] == 0).any()):
         return None
@@ -94,7 +102,7 @@ def _quotient(x: int, y: int) -> int:
 
 
 def _shift_right(width: int, x: int, y: int) -> int:
-    """The amount is unsigned, and the highest bit is repeated, in unsigned numbers too."""
+    """An arithmetic shift, by an unsigned amount, also of unsigned numbers."""
     return _signed(x & _mask(width), width) >> min(y & _mask(width), width)
 
 
@@ -131,16 +139,16 @@ def _floats(name: str, operands: Sequence[np.ndarray]) -> np.ndarray | None:
 
 
 def rounded(exact: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """float64 numbers as another float dtype: to nearest, to even between two, in one step."""
+    """float64 numbers rounded to another float dtype, to nearest even, in one step."""
     if dtype in (np.float32, np.float64):
         return exact.astype(dtype)
     return _rounded_to_odd(exact).astype(dtype)
 
 
 def _rounded_to_odd(exact: np.ndarray) -> np.ndarray:
-    """As float32, of two neighbours the one whose last bit is set.
+    """The numbers as float32, rounded to odd: if inexact, to the neighbour whose last bit is set.
 
-    The bit tells a later rounding to fewer bits that the number lies between these two.
+    A later rounding to fewer bits then sees that the number was not exact.
     """
     near = np.asarray(exact.astype(np.float32))
     back, bits = near.astype(np.float64), near.view(np.uint32)
@@ -149,13 +157,13 @@ def _rounded_to_odd(exact: np.ndarray) -> np.ndarray:
 
 
 def _maximum(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """NaN where either is; 0.0 is greater than -0.0."""
+    """The maximum: NaN if either is NaN; 0.0 is greater than -0.0."""
     greater = np.where(x == y, np.where(np.signbit(x), y, x), np.where(x > y, x, y))
     return np.where(np.isnan(x) | np.isnan(y), np.nan, greater)
 
 
 def _minimum(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    return -_maximum(-x, -y)
+    return np.asarray(np.negative(_maximum(np.negative(x), np.negative(y))))
 
 
 def _sign(x: np.ndarray) -> np.ndarray:
@@ -164,7 +172,8 @@ def _sign(x: np.ndarray) -> np.ndarray:
 
 def _away_from_zero(x: np.ndarray) -> np.ndarray:
     whole = np.trunc(x)
-    return np.where(np.abs(x - whole) >= 0.5, whole + np.copysign(1, x), whole)
+    found: np.ndarray = np.where(np.abs(x - whole) >= 0.5, whole + np.copysign(1, x), whole)
+    return found
 
 
 _FLOAT: dict[str, Callable[..., np.ndarray]] = {
@@ -201,7 +210,7 @@ _DIRECTIONS: dict[str, Callable[..., np.ndarray]] = {
 def compare(
     direction: str, x: np.ndarray, y: np.ndarray, *, in_total_order: bool
 ) -> np.ndarray | None:
-    """x < y and the like; None where complex numbers have no order, or NaNs only the total one."""
+    """The comparison of x and y; None for complex numbers, and for NaN in the total order."""
     if x.dtype.kind == "c" and direction not in ("EQ", "NE"):
         return None
     if in_total_order:
@@ -219,10 +228,10 @@ def _in_total_order(x: np.ndarray) -> np.ndarray:
 
 @np.errstate(all="ignore")
 def converted(array: np.ndarray, dtype: np.dtype) -> np.ndarray | None:
-    """The elements as `dtype`; None where that is left to the implementation.
+    """The elements converted to `dtype`; None if the result depends on the implementation.
 
-    Left to it are integers out of range, NaN and infinities as integers, and roundings that come
-    out otherwise by way of float32 or float16, as some compilers go.
+    That is so for floats out of the range of an integer type, and for roundings that differ if the
+    implementation converts by way of float32 or float16.
     """
     if dtype.kind == "c":
         return _to_complex(array, dtype)
@@ -249,7 +258,7 @@ def _to_complex(array: np.ndarray, dtype: np.dtype) -> np.ndarray | None:
 
 
 def joined(real: np.ndarray, imag: np.ndarray) -> np.ndarray:
-    """The complex numbers with these parts, bit for bit: `real + 1j * imag` loses infinities."""
+    """The complex numbers with these parts (`real + 1j * imag` would lose infinities)."""
     shape = np.broadcast_shapes(real.shape, imag.shape)
     both = np.empty(shape, np.complex64 if real.dtype == np.float32 else np.complex128)
     both.real, both.imag = real, imag
@@ -261,7 +270,7 @@ def _is_integer(dtype: np.dtype) -> bool:
 
 
 def _numbers(array: np.ndarray) -> np.ndarray:
-    """Integers in 64 bits of the same signedness, floats as float64."""
+    """Integers as 64-bit integers of the same signedness, floats as float64."""
     if not _is_integer(array.dtype):
         return array.astype(np.float64)
     return array.astype(np.uint64 if array.dtype.name.startswith(("u", "bool")) else np.int64)
@@ -286,11 +295,14 @@ def _to_integer(wide: np.ndarray, dtype: np.dtype) -> np.ndarray | None:
     return _in_range(np.asarray(whole, object), dtype)
 
 
+_integer_limits: Callable[[np.dtype], Any] = ml_dtypes.iinfo
+
+
 def _in_range(whole: np.ndarray, dtype: np.dtype) -> np.ndarray | None:
-    """Integers as others, where all of them are in range."""
+    """Integers as another integer type; None if one is out of range."""
     if not _is_integer(dtype):
         return None
-    info = ml_dtypes.iinfo(dtype)
+    info = _integer_limits(dtype)
     if not ((whole >= int(info.min)) & (whole <= int(info.max))).all():
         return None
     wide = np.dtype(np.uint64 if dtype.name.startswith("u") else np.int64)

@@ -1,6 +1,6 @@
-"""Rearranged constants that are no splats, as long as there are not many more elements than before.
+"""Ops that move elements of constants, if the result has not many more elements than the operands.
 
-Splats stay splats of any size: see `splat`.
+Splats of any size are folded by `rearrange`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from .fold import expanded, is_plain, may_fold
 
 
 def _folded(op: ir.OpView, compute: Callable[..., np.ndarray]) -> ir.Value | None:
-    """The constant that `compute` makes of the operands, where all of them are small constants."""
+    """The result of `compute` on the operands as a constant, if all are small constants."""
     if not all(isinstance(value.owner, ConstantOp) for value in op.operands):
         return None
     if not is_plain(op.results[0]) or not may_fold(op):
@@ -84,21 +84,21 @@ def fold_pad(op: PadOp) -> ir.Value | None:
 
 
 def _padded(op: PadOp, x: np.ndarray, value: np.ndarray) -> np.ndarray:
-    """Spread over a canvas that holds all of it; negative edges cut off of that."""
+    """The padded array: x is placed on a canvas, of which negative edges are cut off."""
     low, high = list(op.edge_padding_low), list(op.edge_padding_high)
     steps = [between + 1 for between in op.interior_padding]
-    spread = [(n - 1) * step + 1 if n else 0 for n, step in zip(x.shape, steps, strict=True)]
-    sizes = [max(a, 0) + n + max(b, 0) for a, n, b in zip(low, spread, high, strict=True)]
+    dilated = [(n - 1) * step + 1 if n else 0 for n, step in zip(x.shape, steps, strict=True)]
+    sizes = [max(a, 0) + n + max(b, 0) for a, n, b in zip(low, dilated, high, strict=True)]
     canvas = np.full(sizes, value)
-    places = zip(low, spread, steps, strict=True)
-    canvas[tuple(slice(max(a, 0), max(a, 0) + n, step) for a, n, step in places)] = x
+    inner = zip(low, dilated, steps, strict=True)
+    canvas[tuple(slice(max(a, 0), max(a, 0) + n, step) for a, n, step in inner)] = x
     kept = zip(low, high, sizes, strict=True)
     return canvas[tuple(slice(max(-a, 0), size - max(-b, 0)) for a, b, size in kept)]
 
 
 @rule(exact, producer=ConstantOp)
 def fold_dynamic_update_slice(op: DynamicUpdateSliceOp) -> ir.Value | None:
-    """dynamic_update_slice(dense<..>, dense<..>, constants) -> dense<..>, starts clamped."""
+    """dynamic_update_slice(dense<..>, dense<..>, constants) -> dense<..>, with clamped starts."""
     return _folded(op, _updated)
 
 
@@ -109,7 +109,7 @@ def _updated(x: np.ndarray, update: np.ndarray, *starts: np.ndarray) -> np.ndarr
 
 
 def _window(starts: Sequence[int], sizes: Sequence[int], shape: Sequence[int]) -> tuple[slice, ...]:
-    """The window of these sizes within `shape`, its starts clamped so that it fits."""
+    """The window of these sizes at `starts`, clamped to lie within `shape`."""
     first = [
         min(max(start, 0), extent - size)
         for start, size, extent in zip(starts, sizes, shape, strict=True)
@@ -119,10 +119,10 @@ def _window(starts: Sequence[int], sizes: Sequence[int], shape: Sequence[int]) -
 
 @rule(exact, targets=("cpu", "tpu"), producer=ConstantOp)
 def fold_gather(op: GatherOp) -> ir.Value | None:
-    """gather(dense<..>, constants) -> dense<..>, indices read in their signedness, and clamped.
+    """gather(dense<..>, constants) -> dense<..>: indices are read in their signedness and clamped.
 
-    Not for GPU, where the constants of a humanoid's simulation kept kernels apart that XLA fuses
-    around its own: 13 of 235, with `gather-of-progression`.
+    Not for GPU: in the simulation of a humanoid XLA fused less around such constants, with 13 more
+    kernels of 235, together with `gather-of-affine-indices`.
     """
     if 0 in op.slice_sizes:
         return None
@@ -145,13 +145,13 @@ def _gathered(op: GatherOp, x: np.ndarray, indices: np.ndarray) -> np.ndarray:
         ):
             starts[dim] = batch[of - (of > numbers.index_vector_dim)]
         window = x[_window(starts, sizes, x.shape)].squeeze(tuple(left_out))
-        place: list[slice | int] = [slice(None)] * result.ndim
+        target: list[slice | int] = [slice(None)] * result.ndim
         for dim, index in zip(batch_dims, batch, strict=True):
-            place[dim] = index
-        result[tuple(place)] = window
+            target[dim] = index
+        result[tuple(target)] = window
     return result
 
 
 def _rows(indices: np.ndarray, dim: int) -> np.ndarray:
-    """The index vectors along the last dimension; one of one number where `dim` is beyond it."""
+    """The index vectors, along the last dimension; of one component if `dim` is the rank."""
     return np.moveaxis(indices, dim, -1) if dim < indices.ndim else indices[..., None]

@@ -1,6 +1,6 @@
-"""Gathers from places that are known, evenly spaced, or just one.
+"""Gathers whose indices are arithmetic sequences, and gathers of one slice.
 
-An index is read in its signedness and clamped, so that all of its slice lies within the operand.
+An index is read in its signedness and clamped, so that its slice lies within the operand.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from jxc.rewrite import exact, rule
 from .slice import Cut, take
 
 
-class Layout(NamedTuple):
-    """Where the dimensions of a gather come from; each of them a dimension's number.
+class GatherDims(NamedTuple):
+    """The dimension numbers of a gather, by operand dimension.
 
     Attributes:
-        sizes: how much of each operand dimension a slice takes.
-        component: for each operand dimension, which index component says where it begins.
-        batching: for each operand batching dimension, the result dimension that it is one with.
-        offset: for each operand dimension that the slices keep, its place in the result.
-        batch: for each dimension of the indices but that of their components, its place in the
-            result.
-        vector: the dimension of the indices that their components lie along.
+        sizes: the extents of a slice.
+        component: for an operand dimension, the component of the index that gives its start.
+        batching: for an operand batching dimension, the result dimension that corresponds to it.
+        offset: for an operand dimension that the slices keep, its dimension in the result.
+        batch: for each dimension of the indices, without that of their components, its dimension in
+            the result.
+        vector: the dimension of the indices along which their components lie.
     """
 
     sizes: tuple[int, ...]
@@ -45,8 +45,8 @@ class Layout(NamedTuple):
     vector: int
 
 
-def layout_of(op: GatherOp) -> Layout | None:
-    """How `op` gathers; None where extents are dynamic or nothing is gathered."""
+def gather_dims(op: GatherOp) -> GatherDims | None:
+    """The dimensions of `op`; None if extents are dynamic or the result is empty."""
     shape = static_shape(op.result, op.operand, op.start_indices)
     if shape is None or 0 in (*shape, *shape_of(op.operand), *op.slice_sizes):
         return None
@@ -60,7 +60,7 @@ def layout_of(op: GatherOp) -> Layout | None:
     indexed = [dim for dim in range(len(shape_of(op.start_indices))) if dim != vector]
     place = dict(zip(indexed, batch, strict=True))
     pairs = zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims, strict=True)
-    return Layout(
+    return GatherDims(
         sizes,
         {dim: component for component, dim in enumerate(numbers.start_index_map)},
         {dim: place[index] for dim, index in pairs},
@@ -80,16 +80,16 @@ def gather_of_splat(op: GatherOp) -> ir.Value | None:
 
 
 @rule(exact, targets=("cpu",), partitioned=False)
-def gather_of_progression(op: GatherOp) -> ir.Value | None:
-    """gather(x, evenly spaced) -> slice(x), reversed, transposed and repeated as the indices say.
+def gather_of_affine_indices(op: GatherOp) -> ir.Value | None:
+    """gather(x, indices) -> broadcast_in_dim(reverse(slice(x))), for arithmetic sequences.
 
-    Each operand dimension follows at most one dimension of the indices, and none is followed by
-    two; what would be clamped is one constant. Not for TPU, where a slice of a table of weights
-    changed what else is kept on the chip: training BERT took 1.4% longer on v5e by the compiler's
-    estimate, training GPT-2 1%. Not for GPU, where slices of a humanoid's simulation became kernels
-    of their own, 13 of 235 with `fold-gather`, and nothing else gained.
+    Each operand dimension may vary along one dimension of the indices, each of those for one
+    operand dimension; an index that is clamped must be constant. Not for TPU, where a slice of a
+    table of weights changes what is kept on the chip: training BERT took 1.4% longer on v5e by the
+    compiler's estimate, training GPT-2 1%. Not for GPU, where slices in the simulation of a
+    humanoid became 13 more kernels of 235, together with `fold-gather`, and no model gained.
     """
-    layout = layout_of(op)
+    layout = gather_dims(op)
     if layout is None:
         return None
     follows, cuts, turned = _walk(op, layout) or ({}, None, [])
@@ -105,8 +105,8 @@ def gather_of_progression(op: GatherOp) -> ir.Value | None:
     return stablehlo.broadcast_in_dim(op.result.type, x, [place for _, place in kept])
 
 
-def _walk(op: GatherOp, layout: Layout) -> tuple[dict[int, int], list[Cut], list[int]] | None:
-    """What each operand dimension follows in the result, its cut, and which run backwards."""
+def _walk(op: GatherOp, layout: GatherDims) -> tuple[dict[int, int], list[Cut], list[int]] | None:
+    """The result dimension along which each operand dimension varies, the cuts, the reversals."""
     follows: dict[int, int] = {}
     cuts, turned = [], []
     extents = [shape_of(op.result)[place] for place in layout.batch]
@@ -130,8 +130,8 @@ def _walk(op: GatherOp, layout: Layout) -> tuple[dict[int, int], list[Cut], list
     return follows, cuts, turned
 
 
-def _start_along(op: GatherOp, layout: Layout, dim: int) -> ArithmeticSequence | None:
-    """Where the slices begin along an operand dimension, by the dimensions of the indices."""
+def _start_along(op: GatherOp, layout: GatherDims, dim: int) -> ArithmeticSequence | None:
+    """The starts of the slices along an operand dimension, by the dimensions of the indices."""
     if dim in layout.component:
         return component_of(op.start_indices, layout.vector, layout.component[dim])
     place = layout.batching.get(dim)
@@ -142,7 +142,7 @@ def _start_along(op: GatherOp, layout: Layout, dim: int) -> ArithmeticSequence |
 
 
 def component_of(indices: ir.Value, vector: int, number: int) -> ArithmeticSequence | None:
-    """One component of the indices, without the dimension that components lie along."""
+    """One component of the indices, without the dimension along which components lie."""
     shape = shape_of(indices)
     if vector == len(shape):
         return sequence_of(indices)
@@ -163,8 +163,8 @@ def component_of(indices: ir.Value, vector: int, number: int) -> ArithmeticSeque
 
 @rule(exact, partitioned=False)
 def gather_to_dynamic_slice(op: GatherOp) -> ir.Value | None:
-    """gather(x, one index) -> dynamic_slice(x, index): both clamp it alike."""
-    layout = layout_of(op)
+    """gather(x, index) -> dynamic_slice(x, index), for a single index: both clamp it."""
+    layout = gather_dims(op)
     if layout is None or any(shape_of(op.result)[place] != 1 for place in layout.batch):
         return None
     starts = components_of(op.start_indices, layout.vector)
@@ -181,7 +181,7 @@ def gather_to_dynamic_slice(op: GatherOp) -> ir.Value | None:
 
 
 def components_of(indices: ir.Value, vector: int) -> list[ir.Value] | None:
-    """Each component of a single index, of one element; None where slices would be needed."""
+    """The components of a single index, as values of one element; None if that takes slices."""
     shape = shape_of(indices)
     if vector == len(shape) or shape[vector] == 1:
         return [indices]

@@ -1,4 +1,4 @@
-"""Ops with a neutral, an absorbing or a repeated operand, and clamps to the range of a type."""
+"""Ops with a neutral or absorbing operand or two equal ones; clamps by the extremes of a type."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from jaxlib.mlir.dialects.stablehlo import (
 )
 
 from jxc.ir import build
+from jxc.ir.bounds import type_bounds
 from jxc.ir.values import (
     SPLATS,
     as_result,
@@ -44,15 +45,15 @@ from jxc.rewrite import exact, rule
 _Binary: TypeAlias = AddOp | AndOp | MaxOp | MinOp | MulOp | OrOp | XorOp
 
 
-def _beside(op: _Binary, is_neutral: Callable[[ir.Value], bool]) -> ir.Value | None:
-    """The operand beside a neutral one."""
+def _other_than(op: _Binary, is_neutral: Callable[[ir.Value], bool]) -> ir.Value | None:
+    """The other operand, if one is neutral."""
     if is_neutral(op.rhs):
         return as_result(op.lhs, op)
     return as_result(op.rhs, op) if is_neutral(op.lhs) else None
 
 
-def _that_is(op: _Binary, is_absorbing: Callable[[ir.Value], bool]) -> ir.Value | None:
-    """The absorbing operand."""
+def _operand_that(op: _Binary, is_absorbing: Callable[[ir.Value], bool]) -> ir.Value | None:
+    """The absorbing operand, if there is one."""
     for operand in (op.rhs, op.lhs):
         if is_absorbing(operand):
             return as_result(operand, op)
@@ -74,8 +75,8 @@ def _is_one(value: ir.Value) -> bool:
 
 @rule(exact, producer=SPLATS)
 def add_zero(op: AddOp) -> ir.Value | None:
-    """x + 0 -> x, and x + -0.0 -> x on floats: -0.0 + 0.0 is 0.0, so only -0.0 is neutral."""
-    return _beside(op, _is_neutral_to_add)
+    """x + 0 -> x, and on floats x + -0.0 -> x: 0.0 is not neutral, as -0.0 + 0.0 is 0.0."""
+    return _other_than(op, _is_neutral_to_add)
 
 
 @rule(exact, producer=SPLATS)
@@ -95,13 +96,13 @@ def subtract_self(op: SubtractOp) -> ir.Value | None:
 @rule(exact, producer=SPLATS)
 def multiply_by_one(op: MulOp) -> ir.Value | None:
     """x * 1 -> x, not on complex numbers: (a + bi) * (1 + 0i) has NaN where b is infinite."""
-    return _beside(op, _is_one)
+    return _other_than(op, _is_one)
 
 
 @rule(exact, producer=SPLATS)
 def multiply_by_zero(op: MulOp) -> ir.Value | None:
-    """x * 0 -> 0, on integers and booleans: infinities and NaN times 0.0 are NaN."""
-    return None if is_float(op.result) else _that_is(op, _is_zero)
+    """x * 0 -> 0, not on floats, where infinity * 0.0 and NaN * 0.0 are NaN."""
+    return None if is_float(op.result) else _operand_that(op, _is_zero)
 
 
 @rule(exact, producer=SPLATS)
@@ -118,32 +119,32 @@ def and_or_self(op: AndOp | OrOp) -> ir.Value | None:
 
 @rule(exact, producer=SPLATS)
 def and_all_ones(op: AndOp) -> ir.Value | None:
-    """x & -1 -> x, every bit of the constant set."""
-    return _beside(op, is_all_ones)
+    """x & -1 -> x: every bit of the constant is set."""
+    return _other_than(op, is_all_ones)
 
 
 @rule(exact, producer=SPLATS)
 def and_zero(op: AndOp) -> ir.Value | None:
     """x & 0 -> 0."""
-    return _that_is(op, _is_zero)
+    return _operand_that(op, _is_zero)
 
 
 @rule(exact, producer=SPLATS)
 def or_zero(op: OrOp) -> ir.Value | None:
     """x | 0 -> x."""
-    return _beside(op, _is_zero)
+    return _other_than(op, _is_zero)
 
 
 @rule(exact, producer=SPLATS)
 def or_all_ones(op: OrOp) -> ir.Value | None:
-    """x | -1 -> -1, every bit of the constant set."""
-    return _that_is(op, is_all_ones)
+    """x | -1 -> -1: every bit of the constant is set."""
+    return _operand_that(op, is_all_ones)
 
 
 @rule(exact, producer=SPLATS)
 def xor_zero(op: XorOp) -> ir.Value | None:
     """x ^ 0 -> x."""
-    return _beside(op, _is_zero)
+    return _other_than(op, _is_zero)
 
 
 @rule(exact)
@@ -170,34 +171,26 @@ def max_min_self(op: MaxOp | MinOp) -> ir.Value | None:
 
 @rule(exact, producer=SPLATS)
 def max_of_least(op: MaxOp) -> ir.Value | None:
-    """max(x, the least value of its type) -> x: -inf on floats, where NaN stays NaN."""
-    return _beside(op, lambda value: is_extreme(value, least=True))
+    """max(x, c) -> x, where c is the least value of the type: -inf on floats; NaN stays NaN."""
+    return _other_than(op, lambda value: is_extreme(value, least=True))
 
 
 @rule(exact, producer=SPLATS)
 def min_of_greatest(op: MinOp) -> ir.Value | None:
-    """min(x, the greatest value of its type) -> x: inf on floats, where NaN stays NaN."""
-    return _beside(op, lambda value: is_extreme(value, least=False))
+    """min(x, c) -> x, where c is the greatest value of the type: inf on floats; NaN stays NaN."""
+    return _other_than(op, lambda value: is_extreme(value, least=False))
 
 
 def is_extreme(value: ir.Value, *, least: bool) -> bool:
-    """Whether `value` is a constant of the least, or greatest, value that its type has."""
-    found = splat_of(value)
-    return found is not None and found == _extreme(element_type(value), least)
-
-
-def _extreme(element: ir.Type, least: bool) -> float:
-    if not isinstance(element, ir.IntegerType):
-        return -math.inf if least else math.inf
-    is_unsigned = element.is_unsigned or element.width == 1
-    if least:
-        return 0 if is_unsigned else -(1 << element.width - 1)
-    return (1 << element.width - (not is_unsigned)) - 1
+    """Whether `value` is a splat of the least, or greatest, value of its type."""
+    found, kind = splat_of(value), type_bounds(element_type(value))
+    low, high = (-math.inf, math.inf) if kind is None else kind
+    return found is not None and found == (low if least else high)
 
 
 @rule(exact, producer=SPLATS)
 def clamp_to_minimum(op: ClampOp) -> ir.Value | None:
-    """clamp(the least value of its type, x, b) -> min(x, b): -inf on floats."""
+    """clamp(c, x, b) -> min(x, b), where c is the least value of the type: -inf on floats."""
     if not is_extreme(op.min, least=True) or not _fits(op.max, op):
         return None
     return stablehlo.minimum(op.operand, _widened(op.max, op), results=[op.result.type])
@@ -205,14 +198,14 @@ def clamp_to_minimum(op: ClampOp) -> ir.Value | None:
 
 @rule(exact, producer=SPLATS)
 def clamp_to_maximum(op: ClampOp) -> ir.Value | None:
-    """clamp(a, x, the greatest value of its type) -> max(x, a): inf on floats."""
+    """clamp(a, x, c) -> max(x, a), where c is the greatest value of the type: inf on floats."""
     if not is_extreme(op.max, least=False) or not _fits(op.min, op):
         return None
     return stablehlo.maximum(op.operand, _widened(op.min, op), results=[op.result.type])
 
 
 def _fits(bound: ir.Value, op: ClampOp) -> bool:
-    """Whether a bound has the shape of the result, or is a constant that can be made so."""
+    """Whether a bound has the shape of the result, or is a splat that can get it."""
     if bound.type == op.operand.type == op.result.type:
         return True
     return splat_attr(bound) is not None and static_shape(op.result) is not None

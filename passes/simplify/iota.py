@@ -1,4 +1,4 @@
-"""Iotas that stay iotas: converted, cut and turned where they do not count."""
+"""Converts, slices and reverses of iotas that are iotas or constants."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _EXACT_TO = {"bf16": 1 << 8, "f16": 1 << 11, "f32": 1 << 24, "f64": 1 << 53}  # 
 
 @rule(exact, producer=IotaOp)
 def convert_of_iota(op: ConvertOp) -> ir.Value | None:
-    """convert(iota) -> iota, of integers, where both types have every number that it counts."""
+    """convert(iota) -> iota, from integers, if both types represent every number in it."""
     match op.operand.owner:
         case IotaOp(iota_dimension=dim) if is_integer(op.operand):
             shape = static_shape(op.result)
@@ -31,14 +31,14 @@ def convert_of_iota(op: ConvertOp) -> ir.Value | None:
 
 
 def _exact_to(element: ir.Type) -> int:
-    """How far a type counts without leaving a number out; -1 for types that do not count."""
+    """The last integer up to which a type represents all; -1 for types without integers."""
     kind = type_bounds(element)
     return _EXACT_TO.get(str(element), -1) if kind is None else kind.high
 
 
 @rule(exact, producer=IotaOp)
 def slice_of_iota(op: SliceOp) -> ir.Value | None:
-    """slice(iota) -> iota, where it takes the first numbers; -> k, where it takes just that one."""
+    """slice(iota) -> iota, if it takes the first numbers; -> k, if it takes only that number."""
     match op.operand.owner:
         case IotaOp(iota_dimension=dim):
             cuts = cuts_of(op)
@@ -55,7 +55,7 @@ def slice_of_iota(op: SliceOp) -> ir.Value | None:
 
 @rule(exact, producer=IotaOp)
 def reverse_of_iota(op: ReverseOp) -> ir.Value | None:
-    """reverse(iota, dims) -> iota, the dimension that it counts along not being in dims."""
+    """reverse(iota, dims) -> iota, if the iota dimension is not in dims."""
     match op.operand.owner:
         case IotaOp(iota_dimension=dim) if dim.value not in op.dimensions:
             return stablehlo.iota(op.result.type, dim) if shape_of(op.result) else None

@@ -1,4 +1,4 @@
-"""AND and OR of what is related: comparisons of the same values, complements, repetitions."""
+"""AND, OR and NOT of related operands: comparisons of the same values, complements, equal ones."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from jxc.rewrite import exact, rule
 
 from .compare import compare
 
-# The outcomes that make each comparison true: less, equal, greater, unordered (one is NaN).
+# For which relations a comparison is true: less, equal, greater, unordered (an operand is NaN).
 _TRUE_IF = {
     "LT": frozenset("l"),
     "LE": frozenset("le"),
@@ -48,20 +48,20 @@ _SWAPPED = str.maketrans("lg", "gl")
 
 @rule(exact, producer=CompareOp)
 def and_of_compares(op: AndOp) -> ir.Value | None:
-    """(x < y) & (x != y) -> x < y, (x < y) & (x > y) -> false: whatever both say as one."""
-    found = _outcomes(op)
+    """(x < y) & (x != y) -> x < y, (x < y) & (x > y) -> false, and all other pairs."""
+    found = _relations(op)
     return None if found is None else _as_one(op, found[0] & found[1])
 
 
 @rule(exact, producer=CompareOp)
 def or_of_compares(op: OrOp) -> ir.Value | None:
-    """(x < y) | (x == y) -> x <= y, (x < y) | (x != y) -> x != y: what either says as one."""
-    found = _outcomes(op)
+    """(x < y) | (x == y) -> x <= y, (x < y) | (x != y) -> x != y, and all other pairs."""
+    found = _relations(op)
     return None if found is None else _as_one(op, found[0] | found[1])
 
 
-def _outcomes(op: AndOp | OrOp) -> tuple[frozenset[str], frozenset[str]] | None:
-    """When each operand is true, both being comparisons of the same two values, in one order."""
+def _relations(op: AndOp | OrOp) -> tuple[frozenset[str], frozenset[str]] | None:
+    """The relations for which each operand, both comparisons of the same two values, is true."""
     match op.lhs.owner, op.rhs.owner:
         case CompareOp(lhs=x, rhs=y) as left, CompareOp(lhs=z, rhs=w) as right:
             is_alike = str(left.compare_type) == str(right.compare_type)
@@ -80,7 +80,7 @@ def _true_if(op: CompareOp) -> frozenset[str]:
 
 
 def _possible(op: CompareOp) -> frozenset[str]:
-    """The outcomes there are: integers, and floats in the total order, are never unordered."""
+    """The possible relations: integers, and floats in the total order, are never unordered."""
     is_total = not is_float(op.lhs) or "TOTALORDER" in str(op.compare_type)
     return frozenset("leg" if is_total else "legu")
 
@@ -90,7 +90,7 @@ def _is_same(x: ir.Value, y: ir.Value) -> bool:
 
 
 def _as_one(op: AndOp | OrOp, wanted: frozenset[str]) -> ir.Value | None:
-    """The comparison that is true for these outcomes: one of those there are, or a new one."""
+    """A comparison that is true for these relations: one of the two operands, or a new one."""
     first, second = op.lhs.owner, op.rhs.owner
     possible = _possible(first)
     if wanted in (frozenset(), possible):
@@ -110,7 +110,7 @@ def _as_one(op: AndOp | OrOp, wanted: frozenset[str]) -> ir.Value | None:
 def and_of_sign_and_remainder(op: AndOp) -> ir.Value | None:
     """(sign(x) != 1) & (x % y != 0) -> x % y < 0, (sign(x) != -1) & (x % y != 0) -> x % y > 0.
 
-    On integers: a remainder is 0 or has the sign of x. y must never be 0.
+    On integers, where a remainder is 0 or has the sign of x, if y is never 0.
     """
     for first, second in ((op.lhs.owner, op.rhs.owner), (op.rhs.owner, op.lhs.owner)):
         match first, second:
@@ -134,7 +134,7 @@ def _is_sign_of(sign: ir.Value, remainder: ir.Value) -> bool:
 
 @rule(exact, producer=NotOp)
 def and_or_of_nots(op: AndOp | OrOp) -> ir.Value | None:
-    """not(p) & not(q) -> not(p | q), not(p) | not(q) -> not(p & q), if nothing else uses them."""
+    """not(p) & not(q) -> not(p | q), not(p) | not(q) -> not(p & q), if both have no other use."""
     match op.lhs.owner, op.rhs.owner:
         case NotOp(operand=p, result=left), NotOp(operand=q, result=right):
             if left == right or len(users(left)) > 1 or len(users(right)) > 1:
@@ -146,7 +146,7 @@ def and_or_of_nots(op: AndOp | OrOp) -> ir.Value | None:
 
 @rule(exact, producer=NotOp)
 def and_or_of_complement(op: AndOp | OrOp) -> ir.Value | None:
-    """p & not(p) -> 0, p | not(p) -> every bit set."""
+    """p & not(p) -> 0, p | not(p) -> -1, with every bit set."""
     for p, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
         match other.owner:
             case NotOp(operand=q) if p == q and static_shape(op.result) is not None:

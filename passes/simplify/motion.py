@@ -1,4 +1,10 @@
-"""Rearrangements and broadcasts come after what works element by element, and so can meet."""
+"""Rearrangements and broadcasts move behind elementwise ops, where they can meet and cancel.
+
+A rearrangement is a reshape, reverse or transpose. It moves past an elementwise op if every other
+operand can be had in the form before it without an op: splats, other rearrangements of the same
+kind, broadcasts and iotas that can be built that way (`_moved_freely`). Everything is decided
+before anything is built: a `_Build` builds an operand later.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +50,7 @@ _Build: TypeAlias = Callable[[], ir.Value]
 def elementwise_of_broadcasts(op: Elementwise) -> ir.Value | None:
     """f(broadcast_in_dim(x), broadcast_in_dim(y)) -> broadcast_in_dim(f(x, y)): less to compute.
 
-    The dimensions that y has are among those that x has; constants may stand beside them.
+    The dimensions of y must be among those of x. Other operands may be splats.
     """
     broadcasts = []
     for value in op.operands:
@@ -55,8 +61,8 @@ def elementwise_of_broadcasts(op: Elementwise) -> ir.Value | None:
             return None
     if not any(is_used_only_by(each.result, op) for each in broadcasts):
         return None
-    spread = [each.operand for each in broadcasts]
-    if numeric_shape(op.result, *op.operands, *spread) is None:
+    sources = [each.operand for each in broadcasts]
+    if numeric_shape(op.result, *op.operands, *sources) is None:
         return None
     widest = max(broadcasts, key=lambda each: size_of(each.operand))
     builds = [_narrowed(value, widest) for value in op.operands]
@@ -71,23 +77,23 @@ def _built(builds: Sequence[_Build | None]) -> list[ir.Value]:
 
 
 def _narrowed(value: ir.Value, widest: BroadcastInDimOp) -> _Build | None:
-    """How `value` looks before what `widest` does to its operand; None if it varies further."""
+    """How to build `value` in the shape of the operand of `widest`; None if it varies further."""
     shape = shape_of(widest.operand)
     if (constant := _as_shaped(value, shape_of(widest.result), shape)) is not None:
         return constant
     match value.owner:
         case BroadcastInDimOp(operand=y, broadcast_dimensions=dims):
-            place = {dim: i for i, dim in enumerate(widest.broadcast_dimensions)}
-            if all(dim in place for dim in dims):
-                places = [place[dim] for dim in dims]
-                sizes = zip(shape_of(y), places, strict=True)
+            inner_dim = {dim: i for i, dim in enumerate(widest.broadcast_dimensions)}
+            if all(dim in inner_dim for dim in dims):
+                inner = [inner_dim[dim] for dim in dims]
+                sizes = zip(shape_of(y), inner, strict=True)
                 if all(size in (1, shape[i]) for size, i in sizes):
-                    return partial(build.broadcast, y, shape, places)
+                    return partial(build.broadcast, y, shape, inner)
     return None
 
 
 def _as_shaped(value: ir.Value, of: Sequence[int], shape: Sequence[int]) -> _Build | None:
-    """A scalar beside what has the shape `of`, or a constant that repeats one, as of `shape`."""
+    """How to build a scalar operand of an op of shape `of`, or a splat, for an op of `shape`."""
     if not shape_of(value) and of:
         return lambda: value
     if (element := splat_attr(value)) is not None:
@@ -99,7 +105,7 @@ _Moving: TypeAlias = ReshapeOp | ReverseOp | TransposeOp
 
 
 class Move(NamedTuple):
-    """What a reshape, reverse or transpose does: from one shape to another, by `dims`."""
+    """A reshape, reverse or transpose from one shape to another, by `dims`."""
 
     kind: type[ir.OpView]
     before: tuple[int, ...]
@@ -107,14 +113,14 @@ class Move(NamedTuple):
     dims: tuple[int, ...]
 
     def inverse(self) -> Move:
-        """What undoes it."""
+        """The rearrangement that undoes it."""
         dims = self.dims
         if self.kind is TransposeOp:
             dims = tuple(dims.index(i) for i in range(len(dims)))
         return Move(self.kind, self.after, self.before, dims)
 
     def build(self, value: ir.Value) -> ir.Value:
-        """Do it to `value`."""
+        """The rearranged `value`."""
         if self.kind is TransposeOp:
             return build.transpose(value, self.dims)
         if self.kind is ReverseOp:
@@ -123,7 +129,7 @@ class Move(NamedTuple):
 
 
 def move_of(op: _Moving) -> Move:
-    """What `op`, of static extents, does."""
+    """The rearrangement of `op`, which has static extents."""
     dims: Sequence[int] = ()
     match op:
         case TransposeOp(permutation=dims) | ReverseOp(dimensions=dims):
@@ -133,11 +139,11 @@ def move_of(op: _Moving) -> Move:
 
 @rule(exact, producer=(ReshapeOp, ReverseOp, TransposeOp))
 def elementwise_of_rearranged(op: Elementwise) -> ir.Value | None:
-    """f(transpose(x), transpose(y)) -> transpose(f(x, y)); so with reshape and reverse.
+    """f(transpose(x), transpose(y)) -> transpose(f(x, y)), also for reshape and reverse.
 
-    Constants may stand beside them, and broadcasts and iotas that take up what undoes the move. A
-    lone reshape that only adds extents of 1 stays, unless another follows that it can join. What
-    something else uses too is moved only into a reduction, where a transpose is gone.
+    Other operands may be splats, broadcasts and iotas. A single reshape that only adds extents of 1
+    stays, unless it can be merged with a reshape that follows. An operand with other uses is moved
+    only to a reduction, into which a transpose is merged.
     """
     owners = [value.owner for value in op.operands]
     movers = [owner for owner in owners if isinstance(owner, _Moving)]
@@ -160,7 +166,7 @@ def elementwise_of_rearranged(op: Elementwise) -> ir.Value | None:
 
 
 def _vanishes(mover: _Moving, op: ir.OpView) -> bool:
-    """Whether `mover` is gone once it stands behind `op`: what follows is one reduction."""
+    """Whether `mover` can be merged into the only user of `op`, a reduction."""
     match mover:
         case TransposeOp(permutation=order) if is_used_once(op.results[0]):
             (use,) = op.results[0].uses
@@ -171,7 +177,7 @@ def _vanishes(mover: _Moving, op: ir.OpView) -> bool:
 
 
 def _is_of_ones(mover: _Moving) -> bool:
-    """Whether a move only adds extents of 1, which costs nothing wherever it stands."""
+    """Whether `mover` is a reshape that only adds extents of 1, which costs nothing anywhere."""
     if not isinstance(mover, ReshapeOp):
         return False
     before, after = shape_of(mover.operand), shape_of(mover.result)
@@ -183,7 +189,7 @@ def _meets_reshape(op: ir.OpView) -> bool:
 
 
 def _moved_freely(value: ir.Value, move: Move) -> _Build | None:
-    """How to have `value` after `move` without an op for it; None where it takes one."""
+    """How to build `value` after `move` without an op for the move; None if it needs one."""
     if (constant := _as_shaped(value, move.before, move.after)) is not None:
         return constant
     owner = value.owner
@@ -201,8 +207,8 @@ def _moved_freely(value: ir.Value, move: Move) -> _Build | None:
 def _moved_broadcast(value: ir.Value, x: ir.Value, dims: list[int], move: Move) -> _Build | None:
     result = with_shape(value, move.after)
     if move.kind is TransposeOp:
-        places = [move.dims.index(dim) for dim in dims]
-        return lambda: stablehlo.broadcast_in_dim(result, x, places)
+        moved = [move.dims.index(dim) for dim in dims]
+        return lambda: stablehlo.broadcast_in_dim(result, x, moved)
     if move.kind is ReverseOp:
         varying = [dim for dim, size in zip(dims, shape_of(x), strict=True) if size != 1]
         return None if set(varying) & set(move.dims) else lambda: value
@@ -222,9 +228,9 @@ def _moved_iota(value: ir.Value, dim: int, move: Move) -> _Build | None:
 
 @rule(exact, producer=ELEMENTWISE)
 def rearranged_elementwise(op: _Moving) -> ir.Value | None:
-    """transpose(f(transpose(x), y)) -> f(x, transpose(y)), if it undoes the first; so with others.
+    """transpose(f(transpose(x), y)) -> f(x, transpose(y)), also for reshape and reverse.
 
-    It leaves fewer ops: what undoes itself is at least as much as what is to be moved now.
+    If the outer one undoes the inner one, and fewer ops remain.
     """
     producer = op.operand.owner
     if not is_elementwise(producer) or not is_used_once(op.operand):
@@ -244,7 +250,7 @@ def rearranged_elementwise(op: _Moving) -> ir.Value | None:
 def _leaves_fewer(
     producer: ir.OpView, operands: Sequence[ir.Value], builds: Sequence[_Build | None], move: Move
 ) -> bool:
-    """Whether more moves die, `move` itself being one, than there are operands to be moved."""
+    """Whether more rearrangements vanish, `move` included, than operands need a new one."""
     dying, cost, undone = 1, 0, 0
     for value, free in zip(operands, builds, strict=True):
         is_move = isinstance(value.owner, move.kind)
@@ -256,33 +262,29 @@ def _leaves_fewer(
 
 @rule(exact, targets=("cpu", "tpu"), producer=TransposeOp)
 def reshape_of_transpose(op: ReshapeOp) -> ir.Value | None:
-    """reshape(transpose(x)) -> transpose(reshape(x)), if it joins only what lies together in x.
+    """reshape(transpose(x)) -> transpose(reshape(x)), if it joins only adjacent dimensions of x.
 
-    Not for GPU, where a transpose before a reshape is left to a product's layout: in training a
-    transformer of Flax on H100 it left 9 more kernels, 4.1% of the time by their rooflines.
+    Not for GPU, where XLA merges a transpose before a reshape into the layout of a product:
+    training a transformer in Flax on H100 took 9 more kernels, 4.1% of the time by their rooflines.
     """
     match op.operand.owner:
         case TransposeOp(operand=x, permutation=permutation) if is_used_once(op.operand):
             shape, result = numeric_shape(x, op.result), shape_of(op.result)
             if shape is None or 0 in shape:
                 return None
-            runs = []  # of dimensions of x, and what becomes of them in the result
+            groups = []  # of dimensions of x, each with the dimensions of the result it becomes
             for before, after in groups_of(shape_of(op.operand), result):
                 own = [dim for dim in list(permutation)[before] if shape[dim] != 1]
-                runs.append((own, list(range(len(result)))[after]))
-            order = sorted((own, places) for own, places in runs if own)
-            if [dim for own, _ in order for dim in own] != _large(shape):
+                groups.append((own, list(range(len(result)))[after]))
+            order = sorted((own, becomes) for own, becomes in groups if own)
+            large = [dim for dim, size in enumerate(shape) if size != 1]
+            if [dim for own, _ in order for dim in own] != large:
                 return None
-            places = [place for _, places in order for place in places]
-            places += [place for own, ones in runs if not own for place in ones]
-            operand = build.reshape(x, [result[place] for place in places])
-            return build.transpose(operand, [places.index(i) for i in range(len(places))])
+            dims = [dim for _, becomes in order for dim in becomes]
+            dims += [dim for own, ones in groups if not own for dim in ones]
+            operand = build.reshape(x, [result[dim] for dim in dims])
+            return build.transpose(operand, [dims.index(i) for i in range(len(dims))])
     return None
-
-
-def _large(shape: Sequence[int]) -> list[int]:
-    """The dimensions of more than one element."""
-    return [dim for dim, size in enumerate(shape) if size != 1]
 
 
 @rule(exact, producer=TransposeOp)
@@ -299,10 +301,10 @@ def reverse_of_transpose(op: ReverseOp) -> ir.Value | None:
 
 @rule(exact, producer=TransposeOp)
 def broadcast_of_transpose(op: BroadcastInDimOp) -> ir.Value | None:
-    """broadcast_in_dim(transpose(x)) -> broadcast_in_dim(x), by the dimensions they come from."""
+    """broadcast_in_dim(transpose(x), dims) -> broadcast_in_dim(x, permuted dims)."""
     match op.operand.owner:
         case TransposeOp(operand=x, permutation=permutation) if static_shape(x) is not None:
             dims = op.broadcast_dimensions
-            places = [dims[list(permutation).index(i)] for i in range(len(permutation))]
-            return stablehlo.broadcast_in_dim(op.result.type, x, places)
+            permuted = [dims[list(permutation).index(i)] for i in range(len(permutation))]
+            return stablehlo.broadcast_in_dim(op.result.type, x, permuted)
     return None

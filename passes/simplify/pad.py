@@ -1,4 +1,4 @@
-"""Pads: none where nothing is added, one where there were several."""
+"""Pads: removed if they add nothing, merged if several follow each other."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .._shared.elementwise import is_used_once, numeric_shape
 
 
 class Edge(NamedTuple):
-    """What a pad adds along one dimension; `low` and `high` take away where negative."""
+    """The padding along one dimension; a negative `low` or `high` removes elements."""
 
     low: int
     high: int
@@ -36,13 +36,13 @@ NO_EDGE = Edge(0, 0, 0)
 
 
 def edges_of(op: PadOp) -> list[Edge]:
-    """What `op` adds along each dimension."""
+    """The padding of `op` along each dimension."""
     sides = (op.edge_padding_low, op.edge_padding_high, op.interior_padding)
     return [Edge(*edge) for edge in zip(*sides, strict=True)]
 
 
 def pad(x: ir.Value, value: ir.Value, edges: Sequence[Edge]) -> ir.Value:
-    """`x` padded with the scalar `value`; `x` itself where nothing is added."""
+    """`x` padded with the scalar `value`; `x` itself if nothing is added."""
     if all(edge == NO_EDGE for edge in edges):
         return x
     low, high, interior = zip(*edges, strict=True)
@@ -57,7 +57,7 @@ def identity_pad(op: PadOp) -> ir.Value | None:
 
 @rule(exact, producer=PadOp)
 def pad_of_pad(op: PadOp) -> ir.Value | None:
-    """pad(pad(x, c), c) -> pad(x, c), the inner one taking nothing away."""
+    """pad(pad(x, c), c) -> pad(x, c), if the inner one removes nothing."""
     match op.operand.owner:
         case PadOp(operand=x, padding_value=value) as producer:
             sizes = static_shape(x, op.result)
@@ -72,7 +72,7 @@ def pad_of_pad(op: PadOp) -> ir.Value | None:
 
 
 def _merge(inner: Edge, outer: Edge, size: int) -> Edge:
-    """One edge in place of two: the outer interior spreads the inner padding too."""
+    """The padding of both pads: the outer interior padding dilates the inner padding too."""
     step = outer.interior + 1
     interior = (inner.interior + 1) * step - 1 if size > 1 else 0
     return Edge(outer.low + inner.low * step, outer.high + inner.high * step, interior)
@@ -80,7 +80,7 @@ def _merge(inner: Edge, outer: Edge, size: int) -> Edge:
 
 @rule(exact)
 def negative_pad_to_slice(op: PadOp) -> ir.Value | None:
-    """pad(x) -> slice(x), where it takes away and adds nothing."""
+    """pad(x) -> slice(x), if it only removes elements."""
     edges, shape = edges_of(op), static_shape(op.operand, op.result)
     if shape is None or any(edge.low > 0 or edge.high > 0 or edge.interior for edge in edges):
         return None
@@ -91,7 +91,7 @@ def negative_pad_to_slice(op: PadOp) -> ir.Value | None:
 
 @rule(exact)
 def pad_of_empty(op: PadOp) -> ir.Value | None:
-    """pad(x, c) -> broadcast_in_dim(c), where x has no elements."""
+    """pad(x, c) -> broadcast_in_dim(c), if x has no elements."""
     shape = static_shape(op.operand, op.result)
     if shape is None or 0 not in shape:
         return None
@@ -100,7 +100,7 @@ def pad_of_empty(op: PadOp) -> ir.Value | None:
 
 @rule(exact, producer=PadOp, partitioned=False)
 def add_of_pads(op: AddOp) -> ir.Value | None:
-    """pad(x, 0) + pad(y, 0) -> pad(concatenate(x, y), 0), where y begins right after x.
+    """pad(x, 0) + pad(y, 0) -> pad(concatenate(x, y), 0), if y starts where x ends.
 
     On integers, and on floats padded with -0.0: -0.0 + 0.0 is 0.0.
     """
@@ -115,7 +115,7 @@ def add_of_pads(op: AddOp) -> ir.Value | None:
 
 
 def joined_pads(op: AddOp, left: PadOp, right: PadOp) -> ir.Value | None:
-    """What is added, as one pad of a concatenation, if each lies where the other is padding."""
+    """The sum of two pads as a pad of a concatenation, if each lies in the other's padding."""
     operands = [left.operand, right.operand]
     if numeric_shape(op.result, *operands) is None:
         return None

@@ -1,7 +1,7 @@
-"""What only a promise makes true: these rules are tried where the user gave it by name.
+"""Rules that are exact under an assumption: tried only if the user promised it by name.
 
-A promise is about the arguments and the results of an op, as in LLVM: with no-nans, inf - inf does
-not happen either.
+An assumption is about the operands and the results of an op, as in LLVM: with no-nans, inf - inf
+does not happen either.
 """
 
 from __future__ import annotations
@@ -33,12 +33,10 @@ from jxc.ir.values import (
 )
 from jxc.rewrite import exact, rule
 
+from .compare import INVERSE, compare
 from .pad import joined_pads
 
-_INVERSE = {"EQ": "NE", "NE": "EQ", "LT": "GE", "GE": "LT", "GT": "LE", "LE": "GT"}
-
-
-_WITHOUT_NAN = ("f4E2M1FN", "f6E2M3FN", "f6E3M2FN")  # to promise that there is none is no promise
+_WITHOUT_NAN = ("f4E2M1FN", "f6E2M3FN", "f6E3M2FN")  # types without NaN, where 0 / 0 is a number
 
 
 def _is_known_float(op: ir.OpView, value: ir.Value) -> bool:
@@ -76,28 +74,26 @@ def not_of_float_compare(op: NotOp) -> ir.Value | None:
     """not(x < y) -> x >= y, on floats."""
     match op.operand.owner:
         case CompareOp(lhs=x, rhs=y) as inner if is_float(x):
-            kind, result = inner.compare_type, [op.result.type]
-            inverse = stablehlo.ComparisonDirectionAttr.get(_INVERSE[direction_of(inner)])
-            return stablehlo.compare(x, y, inverse, compare_type=kind, results=result)
+            return compare(x, y, INVERSE[direction_of(inner)], inner, op)
     return None
 
 
 @rule(exact, assumes="no-nans", producer=CompareOp)
 def select_to_maximum(op: SelectOp) -> ir.Value | None:
-    """select(x > c, x, c) -> max(x, c), and so with min, if both choose the same of two zeros.
+    """select(x > c, x, c) -> max(x, c), also for min, if both choose the same of two zeros.
 
     max(-0.0, 0.0) is 0.0, and so is select(-0.0 > 0.0, -0.0, 0.0); with >= it would be -0.0.
     """
     match op.pred.owner:
-        case CompareOp(lhs=x, rhs=y) as compare if is_float(x) and x.type == op.result.type:
-            direction = direction_of(compare)
+        case CompareOp(lhs=x, rhs=y) as inner if is_float(x) and x.type == op.result.type:
+            direction = direction_of(inner)
             is_left = is_same(op.on_true, x) and is_same(op.on_false, y)
             is_right = is_same(op.on_true, y) and is_same(op.on_false, x)
             if direction in ("EQ", "NE") or not (is_left or is_right):
                 return None
             takes_larger = (direction in ("GT", "GE")) == is_left
             takes_left_zero = (direction in ("GE", "LE")) == is_left
-            if "TOTALORDER" in str(compare.compare_type):
+            if "TOTALORDER" in str(inner.compare_type):
                 return None
             if not _zeros_agree(x, y, takes_larger, takes_left_zero):
                 return None
@@ -107,9 +103,10 @@ def select_to_maximum(op: SelectOp) -> ir.Value | None:
 
 
 def _zeros_agree(x: ir.Value, y: ir.Value, takes_larger: bool, takes_x: bool) -> bool:
-    """Whether choosing x of equal numbers (or y) is right of a zero and a constant beside it.
+    """Whether the select chooses the same zero as the maximum or minimum, if x and y are zeros.
 
-    Of two zeros max takes the positive one, and min the negative one.
+    Of two zeros the maximum is the positive one, and the minimum the negative one. One of x and y
+    must be a splat; a splat other than zero settles it.
     """
     for constant, takes_constant in ((x, takes_x), (y, not takes_x)):
         number = splat_of(constant)
@@ -142,9 +139,9 @@ def subtract_float_zero(op: SubtractOp) -> ir.Value | None:
 
 @rule(exact, assumes="no-signed-zeros", producer=PadOp)
 def add_of_float_pads(op: AddOp) -> ir.Value | None:
-    """pad(x, 0.0) + pad(y, 0.0) -> pad(concatenate(x, y), 0.0), where y begins right after x.
+    """pad(x, 0.0) + pad(y, 0.0) -> pad(concatenate(x, y), 0.0), if y starts where x ends.
 
-    As gradients of concatenations are written: what was -0.0 would be 0.0.
+    JAX writes gradients of concatenations so. The sum turns -0.0 into 0.0.
     """
     match op.lhs.owner, op.rhs.owner:
         case PadOp(padding_value=c) as left, PadOp(padding_value=d) as right:

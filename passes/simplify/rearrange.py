@@ -1,4 +1,4 @@
-"""RE"""
+"""Reshapes, reverses and transposes: removed, merged, or turned into a simpler op; splats."""
 
 from __future__ import annotations
 
@@ -23,14 +23,15 @@ from jxc.rewrite import exact, rule
 
 
 def without_ones(shape: Sequence[int]) -> list[int]:
-    """The extents above 1 (and 0), which a reshape between such shapes leaves as they are."""
+    """The extents other than 1: equal for shapes that differ by extents of 1 only."""
     return [extent for extent in shape if extent != 1]
 
 
 def groups_of(left: Sequence[int], right: Sequence[int]) -> Iterator[tuple[slice, slice]]:
-    """The shortest runs of dimensions of two shapes that hold equally many elements, in order.
+    """The shortest groups of adjacent dimensions of two shapes that have equally many elements.
 
-    A reshape from one shape to the other keeps the elements of each run together. No extent is 0.
+    A reshape from one shape to the other maps the elements of each group to each other. No extent
+    may be 0.
     """
     i = j = 0
     while i < len(left) or j < len(right):
@@ -45,7 +46,7 @@ def groups_of(left: Sequence[int], right: Sequence[int]) -> Iterator[tuple[slice
 
 @rule(exact)
 def identity_reshape(op: ReshapeOp) -> ir.Value | None:
-    """reshape(x) -> x, to the shape that x has."""
+    """reshape(x) -> x, to the shape of x."""
     return as_result(op.operand, op)
 
 
@@ -60,7 +61,7 @@ def reshape_of_reshape(op: ReshapeOp) -> ir.Value | None:
 
 @rule(exact)
 def broadcast_to_reshape(op: BroadcastInDimOp) -> ir.Value | None:
-    """broadcast_in_dim(x) -> reshape(x), where it repeats nothing and keeps all in order."""
+    """broadcast_in_dim(x) -> reshape(x), if it only adds extents of 1."""
     if without_ones(shape_of(op.operand)) != without_ones(shape_of(op.result)):
         return None
     dims = list(op.broadcast_dimensions)
@@ -71,7 +72,7 @@ def broadcast_to_reshape(op: BroadcastInDimOp) -> ir.Value | None:
 
 @rule(exact)
 def transpose_to_reshape(op: TransposeOp) -> ir.Value | None:
-    """transpose(x) -> reshape(x), where only extents of 1 change places."""
+    """transpose(x) -> reshape(x), if only dimensions of extent 1 move."""
     shape = static_shape(op.operand, op.result)
     if shape is None:
         return None
@@ -83,7 +84,7 @@ def transpose_to_reshape(op: TransposeOp) -> ir.Value | None:
 
 @rule(exact)
 def identity_reverse(op: ReverseOp) -> ir.Value | None:
-    """reverse(x, dims) -> x, where every extent in dims is 1."""
+    """reverse(x, dims) -> x, if every dimension in dims has extent 1."""
     shape = shape_of(op.operand)
     if any(shape[dim] != 1 for dim in op.dimensions):
         return None
@@ -92,7 +93,7 @@ def identity_reverse(op: ReverseOp) -> ir.Value | None:
 
 @rule(exact, producer=ReverseOp)
 def reverse_of_reverse(op: ReverseOp) -> ir.Value | None:
-    """reverse(reverse(x, d), e) -> reverse(x, those in one of d and e), or x if there are none."""
+    """reverse(reverse(x, d), e) -> reverse(x, dimensions in one of d and e), or x if none is."""
     match op.operand.owner:
         case ReverseOp(operand=x, dimensions=inner):
             dims = sorted(set(inner) ^ set(op.dimensions))
@@ -104,7 +105,7 @@ def reverse_of_reverse(op: ReverseOp) -> ir.Value | None:
 
 @rule(exact, producer=BroadcastInDimOp)
 def reverse_of_broadcast(op: ReverseOp) -> ir.Value | None:
-    """reverse(broadcast_in_dim(x)) -> broadcast_in_dim(reverse(x)), or of x where it repeats."""
+    """reverse(broadcast_in_dim(x)) -> broadcast_in_dim(reverse(x)), or -> broadcast_in_dim(x)."""
     match op.operand.owner:
         case BroadcastInDimOp(operand=x, broadcast_dimensions=dims) if static_shape(op.result):
             sizes = zip(dims, shape_of(x), strict=True)
@@ -133,17 +134,17 @@ def transpose_of_transpose(op: TransposeOp) -> ir.Value | None:
 
 @rule(exact, producer=BroadcastInDimOp)
 def transpose_of_broadcast(op: TransposeOp) -> ir.Value | None:
-    """transpose(broadcast_in_dim(x, dims), p) -> broadcast_in_dim(x, where p takes dims)."""
+    """transpose(broadcast_in_dim(x, dims), p) -> broadcast_in_dim(x, dims permuted by p)."""
     match op.operand.owner:
         case BroadcastInDimOp(operand=x, broadcast_dimensions=dims) if static_shape(op.result):
-            place = {dim: i for i, dim in enumerate(op.permutation)}
-            return stablehlo.broadcast_in_dim(op.result.type, x, [place[dim] for dim in dims])
+            new_dim = {dim: i for i, dim in enumerate(op.permutation)}
+            return stablehlo.broadcast_in_dim(op.result.type, x, [new_dim[dim] for dim in dims])
     return None
 
 
 @rule(exact, producer=IotaOp)
 def transpose_of_iota(op: TransposeOp) -> ir.Value | None:
-    """transpose(iota(d), p) -> iota(where p takes d)."""
+    """transpose(iota(d), p) -> iota(d permuted by p)."""
     match op.operand.owner:
         case IotaOp(iota_dimension=dim) if static_shape(op.result):
             return stablehlo.iota(op.result.type, list(op.permutation).index(dim.value))
@@ -163,7 +164,7 @@ def rearranged_splat(
 
 @rule(exact, producer=SPLATS)
 def pad_of_splat(op: PadOp) -> ir.Value | None:
-    """pad(dense<c>, c) -> dense<c>, the padding having the same bits."""
+    """pad(dense<c>, c) -> dense<c>, if the padding value has the same bits."""
     element = splat_attr(op.operand)
     if element is None or static_shape(op.result) is None:
         return None
@@ -173,7 +174,7 @@ def pad_of_splat(op: PadOp) -> ir.Value | None:
 
 @rule(exact, producer=SPLATS)
 def concatenate_of_splats(op: ConcatenateOp) -> ir.Value | None:
-    """concatenate(dense<c>, dense<c>, ..) -> dense<c>, all with the same bits."""
+    """concatenate(dense<c>, dense<c>, ..) -> dense<c>, if all have the same bits."""
     first, element = op.inputs[0], splat_attr(op.inputs[0])
     if element is None or static_shape(op.result) is None:
         return None

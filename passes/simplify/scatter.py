@@ -1,7 +1,7 @@
-"""Scatters of nothing, and of one window.
+"""Scatters that change nothing, and scatters of one window.
 
-A window that does not lie within the operand is dropped, where a dynamic_update_slice would move
-it: one becomes the other only where its index is known to be in range.
+A scatter drops a window that does not lie within the operand; a `dynamic_update_slice` clamps its
+start. So one becomes the other only if the index is known to be in range.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from .gather import components_of
 
 
 def _unchanged(op: ScatterOp) -> list[ir.Value] | None:
-    """The operands, in place of the results."""
+    """The operands, if they have the types of the results."""
     operands = list(op.inputs)
     pairs = zip(operands, op.results, strict=True)
     return operands if all(x.type == result.type for x, result in pairs) else None
@@ -51,13 +51,13 @@ def _unchanged(op: ScatterOp) -> list[ir.Value] | None:
 
 @rule(exact)
 def scatter_of_nothing(op: ScatterOp) -> list[ir.Value] | None:
-    """scatter(x, indices, u) -> x, where u is empty."""
+    """scatter(x, indices, u) -> x, if u is empty."""
     return _unchanged(op) if 0 in shape_of(op.updates[0]) else None
 
 
 @rule(exact)
 def scatter_of_own_value(op: ScatterOp) -> list[ir.Value] | None:
-    """scatter(x, indices, u) -> x, where what is written is what was there."""
+    """scatter(x, indices, u) -> x, if the body returns the old value."""
     body = op.update_computation.blocks[0]
     count = len(op.inputs)
     if list(body.operations[-1].operands) != list(body.arguments)[:count]:
@@ -67,9 +67,9 @@ def scatter_of_own_value(op: ScatterOp) -> list[ir.Value] | None:
 
 @rule(exact, producer=SPLATS)
 def scatter_of_neutral(op: ScatterOp) -> list[ir.Value] | None:
-    """scatter(x, indices, 0) -> x, where it adds; what is neutral to -, *, &, | and ^ likewise.
+    """scatter(x, indices, 0) -> x, if it adds; also for neutral elements of -, *, &, | and ^.
 
-    On floats -0.0 is neutral to +, 0.0 to -: 0.0 would turn -0.0 into 0.0.
+    On floats -0.0 is the neutral element of +, and 0.0 that of -.
     """
     body, update = op.update_computation.blocks[0], op.updates[0]
     if len(op.inputs) != 1 or len(list(body.operations)) != 2 or is_complex(update):
@@ -97,7 +97,7 @@ def _is_neutral(combine: ir.OpView, update: ir.Value) -> bool:
 
 
 class _Window(NamedTuple):
-    """The one window of a scatter: its extents, where it starts (None: at 0), how far it may."""
+    """The one window of a scatter: its extents, its starts (None for 0), its greatest starts."""
 
     sizes: list[int]
     starts: list[ir.Value | int | None]
@@ -105,7 +105,7 @@ class _Window(NamedTuple):
 
 
 def _window_of(op: ScatterOp) -> _Window | None:
-    """The window that a scatter of one operand and a single index writes."""
+    """The window of a scatter of one operand with a single index, or None."""
     if len(op.inputs) != 1:
         return None
     x, indices, update = op.inputs[0], op.scatter_indices, op.updates[0]
@@ -122,13 +122,13 @@ def _window_of(op: ScatterOp) -> _Window | None:
     components = _components(indices, numbers.index_vector_dim)
     if components is None:
         return None
-    placed = dict(zip(numbers.scattered_dims_to_operand_dims, components, strict=True))
+    starts = dict(zip(numbers.scattered_dims_to_operand_dims, components, strict=True))
     most = [extent - size for extent, size in zip(shape, sizes, strict=True)]
-    return _Window(sizes, [placed.get(dim) for dim in range(len(shape))], most)
+    return _Window(sizes, [starts.get(dim) for dim in range(len(shape))], most)
 
 
 def _components(indices: ir.Value, vector: int) -> Sequence[ir.Value | int] | None:
-    """Each component of a single index; none where the index has no components."""
+    """The components of a single index: values, or numbers if it is a constant."""
     if math.prod(shape_of(indices)) == 0:
         return []
     if isinstance(indices.owner, ConstantOp) and (found := few_elements(indices)) is not None:
@@ -138,7 +138,7 @@ def _components(indices: ir.Value, vector: int) -> Sequence[ir.Value | int] | No
 
 @rule(exact)
 def scatter_out_of_range(op: ScatterOp) -> list[ir.Value] | None:
-    """scatter(x, index, u) -> x, one window, all of it beyond x."""
+    """scatter(x, index, u) -> x, for one window that never lies within x."""
     window = _window_of(op)
     if window is None:
         return None
@@ -156,7 +156,7 @@ def scatter_out_of_range(op: ScatterOp) -> list[ir.Value] | None:
 
 @rule(exact)
 def scatter_to_dynamic_update_slice(op: ScatterOp) -> ir.Value | None:
-    """scatter(x, index, u) -> dynamic_update_slice(x, u, index), writing u, the index in range."""
+    """scatter(x, index, u) -> dynamic_update_slice(x, u, index), if it overwrites, in range."""
     body = op.update_computation.blocks[0]
     if len(op.inputs) != 1 or body.operations[-1].operands[0] != body.arguments[1]:
         return None
@@ -185,7 +185,7 @@ def _is_in_range(start: ir.Value | int | None, most: int) -> bool:
 
 @rule(exact)
 def scatter_of_whole(op: ScatterOp) -> ir.Value | None:
-    """scatter(x, index, u) -> f(x, u), one window that is all of x, f being one op."""
+    """scatter(x, index, u) -> f(x, u), for one window that is all of x and a body f of one op."""
     body = op.update_computation.blocks[0]
     if len(op.inputs) != 1 or len(list(body.operations)) != 2:
         return None

@@ -1,4 +1,4 @@
-"""Selects whose choice is known, or is a boolean itself."""
+"""Selects with a known predicate, of booleans, nested ones, and those that are another op."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def select_of_select(op: SelectOp) -> ir.Value | None:
 
 @rule(exact, producer=SelectOp)
 def select_of_nested(op: SelectOp) -> ir.Value | None:
-    """select(p, select(q, x, y), y) -> select(p & q, x, y), the inner one having no other use.
+    """select(p, select(q, x, y), y) -> select(p & q, x, y), if the inner one has no other use.
 
     And select(p, x, select(q, x, y)) -> select(p | q, x, y).
     """
@@ -138,9 +138,9 @@ def select_of_its_predicate(op: SelectOp) -> ir.Value | None:
 
 @rule(exact, targets=("cpu", "gpu"), producer=SPLATS)
 def select_to_convert(op: SelectOp) -> ir.Value | None:
-    """select(p, 1, 0) -> convert(p), to numbers; 0 is 0.0, not -0.0.
+    """select(p, 1, 0) -> convert(p), to numbers; on floats 0.0, not -0.0.
 
-    Not for TPU, where it changed what is fused: graph attention took 1.7% longer on v5e by its
+    Not for TPU, where XLA fuses differently then: graph attention took 1.7% longer on v5e by the
     compiler's estimate.
     """
     if is_boolean(op.result) or shape_of(op.pred) != shape_of(op.result):
@@ -163,7 +163,7 @@ def select_of_equal(op: SelectOp) -> ir.Value | None:
 
 @rule(exact, producer=CompareOp)
 def select_to_max_min(op: SelectOp) -> ir.Value | None:
-    """select(x < y, y, x) -> max(x, y), select(x < y, x, y) -> min(x, y): on integers, for NaN."""
+    """select(x < y, y, x) -> max(x, y), select(x < y, x, y) -> min(x, y), on integers."""
     if (found := _compared(op)) is None:
         return None
     direction, is_in_order = found
@@ -175,7 +175,7 @@ def select_to_max_min(op: SelectOp) -> ir.Value | None:
 
 
 def _compared(op: SelectOp) -> tuple[str, bool] | None:
-    """How the two integers that `op` chooses between are compared, and whether in that order."""
+    """The direction in which `op` compares its two integer operands, and whether in their order."""
     if not is_integer(op.result):
         return None
     match op.pred.owner:

@@ -1,4 +1,4 @@
-"""Signs: one negation where there were several, taken up by constants, gone where it is squared."""
+"""Negations and absolute values: cancelled, or merged into constants and into other ops."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _SIGNED = frozenset({"bf16", "f16", "f32", "f64"})  # small floats may lack -0.0
 
 
 def _is_signed(value: ir.Value) -> bool:
-    """Whether the elements are integers, which wrap around, or floats that have a -0.0."""
+    """Whether the elements are integers, which wrap around, or floats of a type with -0.0."""
     return is_integer(value) or str(element_type(value)) in _SIGNED
 
 
@@ -54,7 +54,7 @@ def negate_of_negate(op: NegOp) -> ir.Value | None:
 
 @rule(exact, producer=SubtractOp)
 def negate_of_subtract(op: NegOp) -> ir.Value | None:
-    """-(x - y) -> y - x, on integers: for equal floats one is -0.0 and the other 0.0."""
+    """-(x - y) -> y - x, on integers: for equal floats -(x - y) is -0.0, and y - x is 0.0."""
     match op.operand.owner:
         case SubtractOp(lhs=x, rhs=y) if not is_float(x) and not is_complex(x):
             return stablehlo.subtract(y, x, results=[op.result.type])
@@ -63,10 +63,10 @@ def negate_of_subtract(op: NegOp) -> ir.Value | None:
 
 @rule(exact, targets=("cpu", "tpu"), producer=NegOp)
 def add_of_negate(op: AddOp) -> ir.Value | None:
-    """x + (-y) -> x - y, and (-y) + x -> x - y: that is how IEEE 754 defines x - y.
+    """x + (-y) -> x - y, and (-y) + x -> x - y, as IEEE 754 defines x - y.
 
-    Not for GPU, where both are one instruction of a kernel, and a loop of NUTS kept one kernel more
-    a turn (0.5% of its time on H100 by their rooflines).
+    Not for GPU, where both are one instruction, and a loop of NUTS had one more kernel in each
+    iteration (0.5% of the time on H100 by their rooflines).
     """
     for x, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
         match other.owner:
@@ -95,7 +95,7 @@ def multiply_of_negates(op: MulOp) -> ir.Value | None:
 
 @rule(exact, producer=NegOp)
 def divide_of_negates(op: DivOp) -> ir.Value | None:
-    """(-x) / (-y) -> x / y, on floats: integers overflow where x is the least and y is 1."""
+    """(-x) / (-y) -> x / y, on floats: integers overflow if x is the least and y is 1."""
     match op.lhs.owner, op.rhs.owner:
         case NegOp(operand=x), NegOp(operand=y) if is_float(x):
             return stablehlo.divide(x, y, results=[op.result.type])
@@ -147,7 +147,7 @@ def divide_by_minus_one(op: DivOp) -> ir.Value | None:
 
 
 def _negative(value: ir.Value) -> Callable[[], ir.Value] | None:
-    """How to have the negative of a constant, of integers or of floats that have a -0.0."""
+    """How to build the negative of a splat of integers, or of floats of a type with -0.0."""
     number = splat_of(value)
     if number is None or static_shape(value) is None or number != number:
         return None
@@ -162,7 +162,7 @@ def _negative(value: ir.Value) -> Callable[[], ir.Value] | None:
 def multiply_of_negate(op: MulOp) -> ir.Value | None:
     """(-x) * c -> x * -c.
 
-    Not for TPU, where it changed what is fused: BERT took 13% longer on v5e by the compiler's
+    Not for TPU, where XLA fuses differently then: BERT took 13% longer on v5e by the compiler's
     estimate.
     """
     for negated, constant in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
@@ -174,7 +174,7 @@ def multiply_of_negate(op: MulOp) -> ir.Value | None:
 
 @rule(exact, producer=MulOp)
 def negate_of_multiply(op: NegOp) -> ir.Value | None:
-    """-(x * c) -> x * -c, if nothing else uses the product."""
+    """-(x * c) -> x * -c, if the product has no other use."""
     match op.operand.owner:
         case MulOp(lhs=x, rhs=y) if is_used_once(op.operand):
             for value, constant in ((x, y), (y, x)):
@@ -185,7 +185,7 @@ def negate_of_multiply(op: NegOp) -> ir.Value | None:
 
 @rule(exact, producer=NegOp)
 def divide_of_negate(op: DivOp) -> ir.Value | None:
-    """(-x) / c -> x / -c, c / (-x) -> -c / x, on floats: integers overflow where -x does."""
+    """(-x) / c -> x / -c, c / (-x) -> -c / x, on floats: on integers -x may overflow."""
     if not is_float(op.result):
         return None
     match op.lhs.owner:
@@ -199,7 +199,7 @@ def divide_of_negate(op: DivOp) -> ir.Value | None:
 
 @rule(exact, producer=DivOp)
 def negate_of_divide(op: NegOp) -> ir.Value | None:
-    """-(x / c) -> x / -c, -(c / x) -> -c / x, on floats, if nothing else uses the quotient."""
+    """-(x / c) -> x / -c, -(c / x) -> -c / x, on floats, if the quotient has no other use."""
     match op.operand.owner:
         case DivOp(lhs=x, rhs=y) if is_float(op.result) and is_used_once(op.operand):
             if (negative := _negative(y)) is not None:
@@ -211,7 +211,7 @@ def negate_of_divide(op: NegOp) -> ir.Value | None:
 
 @rule(exact, producer=AbsOp)
 def square_of_abs(op: MulOp) -> ir.Value | None:
-    """|x| * |x| -> x * x, on real numbers: both signs give one product."""
+    """|x| * |x| -> x * x, on real numbers."""
     if op.lhs != op.rhs:
         return None
     match op.lhs.owner:

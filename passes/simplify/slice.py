@@ -1,4 +1,4 @@
-"""SL"""
+"""Slices: merged, and moved in front of the op that produces the operand: less is computed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from .rearrange import groups_of
 
 
 class Cut(NamedTuple):
-    """What a slice takes along one dimension: from `first` to `last`, each `step`-th."""
+    """The indices that a slice takes along one dimension: `first` to `last`, by `step`."""
 
     first: int
     last: int
@@ -45,7 +45,7 @@ class Cut(NamedTuple):
 
 
 def cuts_of(op: SliceOp) -> list[Cut] | None:
-    """The cut of each dimension; None where extents are dynamic or nothing is taken."""
+    """The cut of each dimension; None if extents are dynamic or the result is empty."""
     shape = static_shape(op.result, op.operand)
     if shape is None or 0 in shape:
         return None
@@ -54,12 +54,12 @@ def cuts_of(op: SliceOp) -> list[Cut] | None:
 
 
 def _cut(first: int, last: int, step: int) -> Cut:
-    """A cut, with a step of 1 where it takes one element."""
+    """A cut, with a step of 1 if it takes one element."""
     return Cut(first, last, step if first != last else 1)
 
 
 def take(value: ir.Value, cuts: Sequence[Cut]) -> ir.Value:
-    """The slice of `value` that makes these cuts; `value` itself if they take all of it."""
+    """The slice of `value` by these cuts; `value` itself if they take all of it."""
     if all(cut == _whole(size) for cut, size in zip(cuts, shape_of(value), strict=True)):
         return value
     first, last, step = zip(*cuts, strict=True)
@@ -72,7 +72,7 @@ def _whole(size: int) -> Cut:
 
 @rule(exact)
 def identity_slice(op: SliceOp) -> ir.Value | None:
-    """slice(x) -> x, where it takes all of x."""
+    """slice(x) -> x, if it takes all of x."""
     return as_result(op.operand, op) if static_shape(op.operand) is not None else None
 
 
@@ -95,7 +95,7 @@ def _compose(taken: Cut, of: Cut) -> Cut:
 
 @rule(exact, producer=BroadcastInDimOp)
 def slice_of_broadcast(op: SliceOp) -> ir.Value | None:
-    """slice(broadcast_in_dim(x)) -> broadcast_in_dim(slice(x)), or of x where it repeats."""
+    """slice(broadcast_in_dim(x)) -> broadcast_in_dim(slice(x)), or -> broadcast_in_dim(x)."""
     match op.operand.owner:
         case BroadcastInDimOp(operand=x, broadcast_dimensions=dims) if static_shape(x) is not None:
             cuts = cuts_of(op)
@@ -109,7 +109,7 @@ def slice_of_broadcast(op: SliceOp) -> ir.Value | None:
 
 @rule(exact, producer=ConcatenateOp)
 def slice_of_concatenate(op: SliceOp) -> ir.Value | None:
-    """slice(concatenate(.., x, ..)) -> slice(x), where it reaches into x alone."""
+    """slice(concatenate(.., x, ..)) -> slice(x), if it takes elements of x only."""
     match op.operand.owner:
         case ConcatenateOp(inputs=inputs, dimension=dimension):
             cuts, dim = cuts_of(op), dimension.value
@@ -126,7 +126,10 @@ def slice_of_concatenate(op: SliceOp) -> ir.Value | None:
 
 @rule(exact, producer=ConcatenateOp)
 def slice_of_some_concatenated(op: SliceOp) -> ir.Value | None:
-    """slice(concatenate(x, y, z)) -> slice(concatenate(x, y)), reaching no z, its one user."""
+    """slice(concatenate(x, y, z)) -> slice(concatenate(x, y)), if it takes no element of z.
+
+    And is the only user of the concatenation.
+    """
     match op.operand.owner:
         case ConcatenateOp(inputs=inputs, dimension=dimension, result=joined):
             cuts, dim = cuts_of(op), dimension.value
@@ -139,7 +142,7 @@ def slice_of_some_concatenated(op: SliceOp) -> ir.Value | None:
 
 
 def _reached(inputs: Sequence[ir.Value], dim: int, cut: Cut) -> tuple[int, list[ir.Value]]:
-    """The inputs between both ends of a cut, and where the first of them begins."""
+    """The inputs of which a cut takes elements, and the offset of the first of them."""
     start, end, kept = 0, 0, []
     for value in inputs:
         begin, end = end, end + shape_of(value)[dim]
@@ -151,15 +154,15 @@ def _reached(inputs: Sequence[ir.Value], dim: int, cut: Cut) -> tuple[int, list[
 
 
 def _shifted(cuts: Sequence[Cut], dim: int, offset: int) -> list[Cut]:
-    """The same cuts of what begins at `offset` along `dim`."""
+    """The same cuts, in a value that starts at `offset` along `dim`."""
     return [*cuts[:dim], _moved(cuts[dim], offset), *cuts[dim + 1 :]]
 
 
 @rule(exact, producer=PadOp)
 def slice_of_pad(op: SliceOp) -> ir.Value | None:
-    """slice(pad(x)) -> pad(slice(x)), padded where all is taken; every cut must lie within x.
+    """slice(pad(x)) -> pad(slice(x)), if each dimension that is cut is cut within x.
 
-    And the slice is all that uses the pad: else both x and what it is padded to stay in memory.
+    And if the slice is the only user of the pad: else both x and the padded value stay in memory.
     """
     match op.operand.owner:
         case PadOp(operand=x, padding_value=value, result=padded) as producer:
@@ -182,7 +185,7 @@ def slice_of_pad(op: SliceOp) -> ir.Value | None:
 
 
 def _is_within(cut: Cut, edge: Edge, size: int) -> bool:
-    """Whether a cut of a padded dimension meets only what was there before."""
+    """Whether a cut of a padded dimension takes no padding."""
     return edge.interior == 0 and edge.low <= cut.first and cut.last < edge.low + size
 
 
@@ -192,34 +195,34 @@ def _moved(cut: Cut, offset: int) -> Cut:
 
 @rule(exact, producer=PadOp)
 def slice_of_padding(op: SliceOp) -> ir.Value | None:
-    """slice(pad(x, c)) -> broadcast_in_dim(c), where it takes nothing of x."""
+    """slice(pad(x, c)) -> broadcast_in_dim(c), if it takes only padding."""
     match op.operand.owner:
         case PadOp(operand=x, padding_value=value) as producer if static_shape(x) is not None:
             cuts = cuts_of(op)
             if cuts is None:
                 return None
             for cut, edge, size in zip(cuts, edges_of(producer), shape_of(x), strict=True):
-                spread = size + max(size - 1, 0) * edge.interior
-                if cut.last < edge.low or cut.first >= edge.low + spread:
+                dilated = size + max(size - 1, 0) * edge.interior
+                if cut.last < edge.low or cut.first >= edge.low + dilated:
                     return stablehlo.broadcast_in_dim(op.result.type, value, [])
     return None
 
 
 @rule(exact)
 def full_dynamic_slice(op: DynamicSliceOp) -> ir.Value | None:
-    """dynamic_slice(x, i, sizes) -> x, where sizes is all of x: the start is clamped to 0."""
+    """dynamic_slice(x, i, sizes) -> x, if sizes is the shape of x: i is clamped to 0."""
     return as_result(op.operand, op) if static_shape(op.operand) is not None else None
 
 
 @rule(exact)
 def full_dynamic_update_slice(op: DynamicUpdateSliceOp) -> ir.Value | None:
-    """dynamic_update_slice(x, u, i) -> u, where u has the shape of x."""
+    """dynamic_update_slice(x, u, i) -> u, if u has the shape of x."""
     return as_result(op.update, op) if static_shape(op.update) is not None else None
 
 
 @rule(exact, producer=SPLATS)
 def dynamic_slice_to_slice(op: DynamicSliceOp) -> ir.Value | None:
-    """dynamic_slice(x, constants) -> slice(x), clamped to the bounds, read in their signedness."""
+    """dynamic_slice(x, constants) -> slice(x): starts are clamped, read in their signedness."""
     shape = static_shape(op.operand)
     sizes = list(op.slice_sizes)
     starts = [splat_of(index) for index in op.start_indices]
@@ -233,7 +236,7 @@ def dynamic_slice_to_slice(op: DynamicSliceOp) -> ir.Value | None:
 
 @rule(exact, producer=ELEMENTWISE, partitioned=False)
 def slice_of_elementwise(op: SliceOp) -> ir.Value | None:
-    """slice(f(x, y)) -> f(slice(x), slice(y)), if the slice is all that uses f: less to compute."""
+    """slice(f(x, y)) -> f(slice(x), slice(y)), for elementwise f, if f(x, y) has no other use."""
     producer = op.operand.owner
     if not is_elementwise(producer) or not is_used_once(op.operand):
         return None
@@ -257,7 +260,7 @@ def _taken(value: ir.Value, cuts: Sequence[Cut], shape: Sequence[int]) -> ir.Val
 
 @rule(exact, producer=TransposeOp)
 def slice_of_transpose(op: SliceOp) -> ir.Value | None:
-    """slice(transpose(x)) -> transpose(slice(x)), if nothing else uses the transpose."""
+    """slice(transpose(x)) -> transpose(slice(x)), if the transpose has no other use."""
     match op.operand.owner:
         case TransposeOp(operand=x, permutation=permutation) if is_used_once(op.operand):
             cuts = cuts_of(op)
@@ -271,7 +274,7 @@ def slice_of_transpose(op: SliceOp) -> ir.Value | None:
 
 @rule(exact, producer=ReverseOp, partitioned=False)
 def slice_of_reverse(op: SliceOp) -> ir.Value | None:
-    """slice(reverse(x)) -> reverse(slice(x)), counted from the other end."""
+    """slice(reverse(x)) -> reverse(slice(x)), with indices counted from the other end."""
     match op.operand.owner:
         case ReverseOp(operand=x, dimensions=dims) if is_used_once(op.operand):
             cuts = cuts_of(op)
@@ -292,11 +295,10 @@ def _from_other_end(cut: Cut, size: int) -> Cut:
 
 @rule(exact, targets=("cpu",), producer=ReshapeOp)
 def slice_of_reshape(op: SliceOp) -> ir.Value | None:
-    """slice(reshape(x)) -> reshape(slice(x)), where what is taken is a slice of x too.
+    """slice(reshape(x)) -> reshape(slice(x)), if the elements that it takes are a slice of x.
 
-    For CPU alone: a reshape less between a product and what uses it in part changed what is fused
-    with it, for the worse. Small matrices took 3.3% longer on TPU v5e, by its compiler's estimate,
-    and 6.0% on H100, a kernel more.
+    Only on CPU: elsewhere XLA fuses less with a product that is used in slices. Small matrices took
+    3.3% longer on TPU v5e by the compiler's estimate, and 6.0% on H100, with one more kernel.
     """
     match op.operand.owner:
         case ReshapeOp(operand=x, result=wide) if is_used_once(op.operand):
@@ -316,7 +318,7 @@ def slice_of_reshape(op: SliceOp) -> ir.Value | None:
 def _regrouped(
     cuts: Sequence[Cut], sizes: Sequence[int], wanted: Sequence[int]
 ) -> list[Cut] | None:
-    """The cuts of dimensions `wanted` that take what `cuts` take of `sizes`, in row-major order."""
+    """The cuts of a group of extents `wanted` that take the same elements as `cuts` of `sizes`."""
     large = [i for i, size in enumerate(wanted) if size != 1]
     own = [Cut(0, size - 1, 1) for size in wanted]
     pairs = [(cut, size) for cut, size in zip(cuts, sizes, strict=True) if size != 1]

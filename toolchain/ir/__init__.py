@@ -50,6 +50,8 @@ from .module import (
     count_ops,
     functions,
     has_regions,
+    has_side_effect,
+    is_pure,
     main_of,
     make_context,
     op_names,
@@ -62,7 +64,6 @@ if TYPE_CHECKING:
     from .bounds import bounds_of, type_bounds
     from .constants import array_of
     from .dtypes import numpy_dtype
-    from .effects import has_side_effect, is_pure
     from .values import (
         SPLATS,
         as_result,
@@ -136,7 +137,7 @@ __all__ = [
 
 
 # These import the classes of StableHLO's ops, which takes 50 ms: on first use only.
-_LOADED_ON_USE = ("values", "constants", "bounds", "effects")
+_LOADED_ON_USE = ("values", "constants", "bounds")
 
 
 def __getattr__(name: str) -> Any:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+from jaxlib.mlir import ir
 from jaxlib.mlir._mlir_libs import _chlo, _jax_mlir_ext, _mlirHlo, _stablehlo
 from jaxlib.mlir.dialects import sdy
 
 
-def register_jax_dialects(registry) -> None:
+def register_jax_dialects(registry: ir.DialectRegistry) -> None:
     """Add the dialects that JAX's own contexts hold (func, arith, math, ...) to a registry."""
     _jax_mlir_ext.register_dialects(registry)
 
 
-def register_hlo_dialects(context) -> None:
+def register_hlo_dialects(context: ir.Context) -> None:
     """Load StableHLO, CHLO, Shardy and MHLO into `context`.
 
-    The public faces of these are the modules of op classes, whose import takes 50 ms that a small
-    `jxc opt` has no use for. Not so Shardy's: on jaxlib 0.12 its extension imports its public face
-    half-way, which then lacks half its names, for JAX too.
+    The extensions are used instead of the public modules of op classes, whose import takes 50 ms.
+    Shardy is the exception: on jaxlib 0.12 its extension imports the public module halfway, which
+    would leave the module without half of its names, also for JAX.
     """
     for extension in (_stablehlo, _chlo, sdy):
         extension.register_dialect(context)
@@ -26,54 +27,54 @@ def register_hlo_dialects(context) -> None:
 
 
 def register_native_passes() -> None:
-    """Make StableHLO's and MHLO's passes known to MLIR's parser of pipelines."""
+    """Register StableHLO's and MHLO's passes with MLIR's pipeline parser."""
     _stablehlo.register_stablehlo_passes()
     _mlirHlo.register_mhlo_passes()
 
 
-def register_inliner(context) -> None:
-    """Let the native `inline` pass inline calls in `context`: without it, it does nothing."""
+def register_inliner(context: ir.Context) -> None:
+    """Let the native `inline` pass inline calls in `context`; without this it does nothing."""
     from jaxlib.mlir._mlir_libs import _mosaic_gpu_ext
 
     _mosaic_gpu_ext.register_inliner_extensions(context)
 
 
 def hlo_text_to_proto(text: str) -> bytes:
-    """An HLO module's text as a serialised `HloModuleProto`."""
+    """The serialised `HloModuleProto` of an HLO module's text."""
     from jaxlib import _hlo
 
-    return _hlo.hlo_module_from_text(text).as_serialized_hlo_module_proto()
+    return bytes(_hlo.hlo_module_from_text(text).as_serialized_hlo_module_proto())
 
 
 def hlo_proto_to_stablehlo(proto: bytes) -> bytes:
-    """A serialised `HloModuleProto` as the bytecode or text of a StableHLO module."""
+    """The bytecode or text of the StableHLO module of a serialised `HloModuleProto`."""
     from jaxlib import _jax
 
-    return _jax.mlir.hlo_to_stablehlo(proto)
+    return bytes(_jax.mlir.hlo_to_stablehlo(proto))
 
 
 def stablehlo_to_hlo_proto(code: bytes) -> bytes:
-    """A StableHLO module, in bytecode, as the `HloModuleProto` that XLA imports it as."""
+    """The serialised `HloModuleProto` that XLA imports a StableHLO module's bytecode as."""
     from jaxlib import _jax
 
     computation = _jax.mlir.mlir_module_to_xla_computation(code, False, False)
-    return computation.as_serialized_hlo_module_proto()
+    return bytes(computation.as_serialized_hlo_module_proto())
 
 
 def hlo_proto_to_text(proto: bytes) -> str:
-    """A serialised `HloModuleProto` as text, large constants written out."""
+    """The text of a serialised `HloModuleProto`, with large constants."""
     from jaxlib import _hlo
 
     options = _hlo.HloPrintOptions()
     options.print_large_constants = True
-    return _hlo.HloModule.from_serialized_hlo_module_proto(proto).to_string(options)
+    return str(_hlo.HloModule.from_serialized_hlo_module_proto(proto).to_string(options))
 
 
 def hlo_proto_name(proto: bytes) -> str:
-    """What the module of a serialised `HloModuleProto` is called."""
+    """The module name in a serialised `HloModuleProto`."""
     from jaxlib import _hlo
 
-    return _hlo.HloModule.from_serialized_hlo_module_proto(proto).name
+    return str(_hlo.HloModule.from_serialized_hlo_module_proto(proto).name)
 
 
 def hlo_program_shape(proto: bytes) -> tuple[list[Any], Any]:

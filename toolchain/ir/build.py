@@ -1,4 +1,7 @@
-"""Small builders: one op each, at the current insertion point, none where it would do nothing."""
+"""Builders of StableHLO ops at the current insertion point, shorter than the bindings' own.
+
+A builder returns its operand if the op would do nothing: a `reshape` to the same shape, say.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,15 @@ from .values import element_type, shape_of
 
 
 def scalar(number: float, element: ir.Type) -> ir.Value:
-    """A constant of rank 0."""
+    """A constant of rank 0 with elements of type `element`."""
     return splat(number, ir.RankedTensorType.get((), element))
 
 
 def splat(element: float | ir.Attribute, kind: ir.Type) -> ir.Value:
-    """A constant of the ranked tensor type `kind` that repeats one number or element attribute."""
+    """A splat constant: every element is `element`, a number or an element attribute.
+
+    `kind` is a ranked tensor type, such as `value.type`.
+    """
     if not isinstance(element, ir.Attribute):
         element = _attribute(element, ir.RankedTensorType(kind).element_type)
     return stablehlo.constant(ir.DenseElementsAttr.get_splat(kind, element))
@@ -34,19 +40,19 @@ def _attribute(number: float, element: ir.Type) -> ir.Attribute:
 
 
 def dense(array: np.ndarray, kind: ir.Type) -> ir.Value:
-    """A constant of the ranked tensor type `kind`, a splat where all elements have the same bits.
+    """A constant with the elements of an array; a splat if all have the same bits.
 
     Args:
-        array: the elements, in the numpy dtype of `kind`'s elements; of its shape, or broadcast
+        array: the elements, in the numpy dtype of `kind`'s element type, of its shape or broadcast
             to it.
-        kind: a type of static shape, whose elements numpy or `ml_dtypes` has.
+        kind: a ranked tensor type of static shape, with an element type that numpy has.
 
     Raises:
         TypeError: the array has another dtype.
     """
     of = ir.RankedTensorType(kind)
     if array.dtype != numpy_dtype(of.element_type):
-        raise TypeError(f"elements of type {array.dtype}: expected those of {kind}")
+        raise TypeError(f"an array of {array.dtype} for a constant of type {kind}")
     data = np.ascontiguousarray(np.broadcast_to(array, of.shape) if array.ndim else array)
     raw = data.reshape(-1).view(np.uint8).reshape(data.size, data.dtype.itemsize)
     if data.size and (raw == raw[0]).all():
@@ -57,21 +63,21 @@ def dense(array: np.ndarray, kind: ir.Type) -> ir.Value:
 
 
 def reshape(value: ir.Value, shape: Sequence[int]) -> ir.Value:
-    """The same elements in row-major order, as `shape`."""
+    """`value` reshaped to `shape`, in row-major order."""
     if shape_of(value) == tuple(shape):
         return value
     return stablehlo.reshape(ir.RankedTensorType.get(shape, element_type(value)), value)
 
 
 def transpose(value: ir.Value, permutation: Sequence[int]) -> ir.Value:
-    """Dimension i of the result is dimension `permutation[i]` of `value`."""
+    """`value` transposed: dimension i of the result is dimension `permutation[i]` of `value`."""
     if list(permutation) == sorted(permutation):
         return value
     return stablehlo.transpose(value, permutation)
 
 
 def broadcast(value: ir.Value, shape: Sequence[int], dimensions: Sequence[int]) -> ir.Value:
-    """Dimension i of `value` becomes dimension `dimensions[i]` of the result."""
+    """`value` broadcast to `shape`: its dimension i is dimension `dimensions[i]` of the result."""
     if shape_of(value) == tuple(shape) and list(dimensions) == list(range(len(shape))):
         return value
     result = ir.RankedTensorType.get(shape, element_type(value))
@@ -79,7 +85,7 @@ def broadcast(value: ir.Value, shape: Sequence[int], dimensions: Sequence[int]) 
 
 
 def convert(value: ir.Value, element: ir.Type) -> ir.Value:
-    """The elements as `element`."""
+    """`value` converted to the element type `element`."""
     if element_type(value) == element:
         return value
     return stablehlo.convert(ir.RankedTensorType.get(shape_of(value), element), value)
@@ -95,16 +101,16 @@ def dot(
 
     Args:
         lhs, rhs: the operands.
-        summed: the dimensions of each that are multiplied and summed over, pair by pair.
-        batch: the dimensions of each that go side by side, pair by pair.
+        summed: the contracting dimensions of each, in pairs.
+        batch: the batching dimensions of each, in pairs.
 
     Returns:
-        The batch dimensions, then those left of `lhs`, then those left of `rhs`.
+        The product: batching dimensions first, then the others of `lhs`, then those of `rhs`.
     """
     shape = [shape_of(lhs)[dim] for dim in batch[0]]
-    for value, over, beside in zip((lhs, rhs), summed, batch, strict=True):
-        kept = enumerate(shape_of(value))
-        shape += [size for dim, size in kept if dim not in over and dim not in beside]
+    for value, contracting, batching in zip((lhs, rhs), summed, batch, strict=True):
+        sizes = enumerate(shape_of(value))
+        shape += [size for dim, size in sizes if dim not in (*contracting, *batching)]
     numbers = stablehlo.DotDimensionNumbers.get(*map(list, batch), *map(list, summed))
     return stablehlo.dot_general(
         ir.RankedTensorType.get(shape, element_type(lhs)), lhs, rhs, numbers
@@ -112,7 +118,7 @@ def dot(
 
 
 def dot_like(op: stablehlo.DotGeneralOp, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
-    """The product `op`, of other operands of the same types."""
+    """The product `op` of other operands, of the same types."""
     return stablehlo.dot_general(
         op.result.type,
         lhs,
@@ -124,7 +130,7 @@ def dot_like(op: stablehlo.DotGeneralOp, lhs: ir.Value, rhs: ir.Value) -> ir.Val
 
 
 def reduce_sum(value: ir.Value, dimensions: Sequence[int]) -> ir.Value:
-    """The sum over `dimensions`, which are left out of the result."""
+    """The sum of `value` over `dimensions`, which the result does not have."""
     if not dimensions:
         return value
     element = element_type(value)
@@ -138,39 +144,41 @@ def reduce_sum(value: ir.Value, dimensions: Sequence[int]) -> ir.Value:
     return op.results[0]
 
 
-def repeat(
-    count: int,
+def fori_loop(
+    trip_count: int,
     initial: Sequence[ir.Value],
-    step: Callable[[ir.Value, Sequence[ir.Value]], Sequence[ir.Value]],
+    body: Callable[[ir.Value, Sequence[ir.Value]], Sequence[ir.Value]],
     *,
-    by: int = 1,
+    step: int = 1,
 ) -> list[ir.Value]:
-    """A `stablehlo.while` of `count` turns.
+    """A `stablehlo.while` of `trip_count` iterations.
 
     Args:
-        count: how many turns.
-        initial: what the first turn is given.
-        step: builds a turn from `by` times its number (a scalar i32, from 0) and what is carried;
-            returns what is carried on, of the same types. It may use values from outside.
-        by: what the scalar goes up by. XLA:CPU vectorises a `dynamic_slice` at the scalar itself,
-            not at what is computed from it.
+        trip_count: the number of iterations.
+        initial: the carried values before the first iteration.
+        body: builds an iteration from its counter (a scalar i32, which starts at 0) and the carried
+            values; returns the new carried values, of the same types. It may use values from
+            outside of the loop.
+        step: the amount by which the counter increases. XLA:CPU vectorises a `dynamic_slice` at the
+            counter itself, but not at a multiple of it.
 
     Returns:
-        What the last turn carries on.
+        The carried values after the last iteration.
     """
     i32 = ir.IntegerType.get_signless(32)
     given = [scalar(0, i32), *initial]
     types = [value.type for value in given]
-    made = stablehlo.WhileOp(types, given)
-    test, body = (
+    loop = stablehlo.WhileOp(types, given)
+    condition, block = (
         region.blocks.append(*types, arg_locs=[initial[0].location] * len(types))
-        for region in made.regions
+        for region in loop.regions
     )
-    with ir.InsertionPoint(test):
+    with ir.InsertionPoint(condition):
         less = stablehlo.ComparisonDirectionAttr.get("LT")
-        stablehlo.return_([stablehlo.compare(test.arguments[0], scalar(count * by, i32), less)])
-    with ir.InsertionPoint(body):
-        number, *carried = body.arguments
-        following = stablehlo.add(number, scalar(by, i32))
-        stablehlo.return_([following, *step(number, carried)])
-    return list(made.results)[1:]
+        limit = scalar(trip_count * step, i32)
+        stablehlo.return_([stablehlo.compare(condition.arguments[0], limit, less)])
+    with ir.InsertionPoint(block):
+        counter, *carried = block.arguments
+        following = stablehlo.add(counter, scalar(step, i32))
+        stablehlo.return_([following, *body(counter, carried)])
+    return list(loop.results)[1:]

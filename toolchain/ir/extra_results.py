@@ -16,8 +16,7 @@ from typing import Any
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func, stablehlo
 
-from .effects import is_pure
-from .module import has_regions, main_of, terminator
+from .module import has_regions, is_pure, main_of, terminator
 from .values import is_used
 
 EXTRA_RESULTS = "jxc.extra_results"
@@ -109,7 +108,7 @@ def _result_name(main: ir.OpView, index: int) -> str:
     if "res_attrs" in main.attributes:
         own = ir.DictAttr(ir.ArrayAttr(main.attributes["res_attrs"])[index])
         if "jax.result_info" in own:
-            return ir.StringAttr(own["jax.result_info"]).value
+            return str(ir.StringAttr(own["jax.result_info"]).value)
     return f"result[{index}]"
 
 

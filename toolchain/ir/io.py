@@ -159,7 +159,7 @@ def write_text(
         elide_larger_than: leave out the elements of constants of more elements than this; the
             text cannot be compiled then.
     """
-    text = module.operation.get_asm(
+    text: str = module.operation.get_asm(
         enable_debug_info=debug_info,
         print_generic_op_form=generic,
         large_elements_limit=elide_larger_than,
@@ -194,7 +194,7 @@ def write_portable(module: ir.Module, version: str | None = None) -> bytes:
 
     target = version or stablehlo.get_minimum_version()
     try:
-        return stablehlo.serialize_portable_artifact(module, target)
+        return bytes(stablehlo.serialize_portable_artifact(module, target))
     except (ir.MLIRError, ValueError) as error:
         raise JxcError(
             f"no portable artifact for StableHLO {target}: {_first_line(error)}. Every op must be "

@@ -31,7 +31,7 @@ def path_of(location: ir.Location) -> str:
         case ir.NameLoc(child_loc=ir.FileLineColLoc()):
             return ""  # the name is that of the function around the line
         case ir.NameLoc():
-            return location.name_str
+            return str(location.name_str)
         case ir.CallSiteLoc():
             return path_of(location.callee)
         case ir.FusedLoc():

@@ -1,4 +1,4 @@
-"""Contexts and whole modules: creating, copying, walking, counting."""
+"""Contexts, modules and ops: creating, copying, walking, counting; which ops have effects."""
 
 from __future__ import annotations
 
@@ -119,3 +119,37 @@ def count_ops(module: ir.Module) -> int:
     Functions, terminators and meshes are not counted: they do no work.
     """
     return sum(1 for op in walk(module.operation) if op.operation.name not in _STRUCTURE)
+
+
+# Effects
+
+OBSERVABLE = frozenset(f"stablehlo.{name}" for name in ("infeed", "outfeed", "send", "recv"))
+"""The ops, apart from custom calls, whose execution is observable outside of the program."""
+
+_PURE_DIALECTS = ("stablehlo.", "chlo.")
+_IMPURE = OBSERVABLE | frozenset(
+    f"stablehlo.{name}"
+    for name in (
+        *("after_all", "async_done", "async_start", "composite", "create_token"),
+        *("all_gather", "all_reduce", "all_to_all", "collective_broadcast", "collective_permute"),
+        *("cross_replica_sum", "optimization_barrier", "partition_id", "reduce_scatter"),
+        *("replica_id", "rng"),
+    )
+)
+
+
+def is_pure(op: ir.OpView) -> bool:
+    """Whether `op`, apart from the ops in its regions, only computes its results.
+
+    Only ops of StableHLO and CHLO can be pure: calls and ops of other dialects may have any effect,
+    and so may composites and asynchronous ops. Collectives synchronise devices.
+    """
+    name = op.operation.name
+    return name.startswith(_PURE_DIALECTS) and name not in _IMPURE and not has_side_effect(op)
+
+
+def has_side_effect(op: ir.OpView) -> bool:
+    """Whether the execution of `op` itself is observable: a transfer, or a call marked so."""
+    if op.operation.name != "stablehlo.custom_call":
+        return op.operation.name in OBSERVABLE
+    return "has_side_effect" in op.attributes and bool(op.attributes["has_side_effect"].value)

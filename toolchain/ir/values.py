@@ -1,4 +1,4 @@
-"""Questions about values."""
+"""Queries on values: types, shapes, splat constants, uses."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from jaxlib.mlir.dialects.stablehlo import BroadcastInDimOp, ConstantOp
 
 
 def shape_of(value: ir.Value) -> tuple[int, ...]:
-    """The extents of a ranked tensor; `ir.ShapedType.get_dynamic_size()` where not static."""
+    """The extents of a ranked tensor; dynamic ones are `ir.ShapedType.get_dynamic_size()`."""
     return tuple(ir.RankedTensorType(value.type).shape)
 
 
 def static_shape(*values: ir.Value) -> tuple[int, ...] | None:
-    """The extents of the first of `values`, or None where any of them has a dynamic extent."""
+    """The extents of the first of `values`, or None if any of them has a dynamic extent."""
     types = [ir.RankedTensorType(value.type) for value in values]
     return tuple(types[0].shape) if all(each.has_static_shape for each in types) else None
 
 
 def element_type(value: ir.Value) -> ir.Type:
-    """The type of a ranked tensor's elements."""
+    """The element type of a ranked tensor."""
     return ir.RankedTensorType(value.type).element_type
 
 
 def is_integer(value: ir.Value) -> bool:
-    """Whether the elements are integers of any width and sign; booleans are not."""
+    """Whether the elements are integers of any width and signedness, not booleans."""
     element = element_type(value)
     return isinstance(element, ir.IntegerType) and element.width > 1
 
@@ -55,24 +55,24 @@ def is_complex(value: ir.Value) -> bool:
 
 
 def is_used(value: ir.Value) -> bool:
-    """Whether any op takes `value`."""
+    """Whether `value` is an operand of any op."""
     return next(iter(value.uses), None) is not None
 
 
 def users(value: ir.Value) -> list[ir.OpView]:
-    """The ops that take `value` as an operand, one entry for each time they do."""
+    """The ops that use `value`, one entry for each use."""
     return [use.owner for use in value.uses]
 
 
 SPLATS = (BroadcastInDimOp, ConstantOp)
-"""What produces a value that `splat_attr` and what builds on it know: for the `of` of a rule."""
+"""The ops that produce the splats that `splat_attr` recognises: for the `producer` of a rule."""
 
 
 def splat_attr(value: ir.Value) -> ir.Attribute | None:
-    """The one element that a constant repeats, also where a scalar constant is broadcast.
+    """The element of a splat constant, or of a scalar constant that is broadcast.
 
-    None for anything else, for empty constants, and for complex ones, whose attribute the
-    bindings cannot hold.
+    None for other values, for empty constants, and for complex ones, whose attribute the bindings
+    cannot hold.
     """
     op = value.owner
     if isinstance(op, BroadcastInDimOp):
@@ -86,17 +86,16 @@ def splat_attr(value: ir.Value) -> ir.Attribute | None:
 
 
 def splat_of(value: ir.Value) -> float | int | bool | None:
-    """The number that a constant repeats, as Python's; None as for `splat_attr`.
+    """The number of a splat constant, as Python's; None where `splat_attr` is None.
 
-    Booleans come as False and True, integers as they read in their own signedness, floats of any
-    width exactly.
+    Integers are read in their own signedness; floats of any width are exact.
     """
     attr: Any = splat_attr(value)
     return None if attr is None else attr.value
 
 
 def is_splat(value: ir.Value, number: float) -> bool:
-    """Whether `value` is a constant that repeats `number`; -0.0 and 0.0 are different floats."""
+    """Whether `value` is a splat of `number`; -0.0 and 0.0 are different floats."""
     found = splat_of(value)
     if found is None or found != number:
         return False
@@ -104,18 +103,18 @@ def is_splat(value: ir.Value, number: float) -> bool:
 
 
 def is_same_splat(value: ir.Value, other: ir.Value) -> bool:
-    """Whether both are constants that repeat one element, of the same type and bits."""
+    """Whether both are splats of the same element type and bits, of any shapes."""
     mine, theirs = splat_attr(value), splat_attr(other)
     return mine is not None and theirs is not None and mine == theirs
 
 
 def is_same(value: ir.Value, other: ir.Value) -> bool:
-    """Whether both are one value, or constants that repeat the same bits, of whatever shape."""
+    """Whether both are one value, or splats of the same bits, of any shapes."""
     return value == other or is_same_splat(value, other)
 
 
 def is_all_ones(value: ir.Value) -> bool:
-    """Whether `value` is an integer or boolean constant with every bit set."""
+    """Whether `value` is an integer or boolean splat with every bit set."""
     found = splat_of(value)
     if found is None or not isinstance(element := element_type(value), ir.IntegerType):
         return False
@@ -123,14 +122,14 @@ def is_all_ones(value: ir.Value) -> bool:
 
 
 def direction_of(op: stablehlo.CompareOp) -> str:
-    """Which comparison `op` makes: "EQ", "NE", "LT", "LE", "GT" or "GE"."""
-    return stablehlo.ComparisonDirectionAttr(op.comparison_direction).value
+    """The direction of a comparison: "EQ", "NE", "LT", "LE", "GT" or "GE"."""
+    return str(stablehlo.ComparisonDirectionAttr(op.comparison_direction).value)
 
 
 def as_result(value: ir.Value, op: ir.OpView) -> ir.Value | None:
-    """`value` if it has the type of `op`'s one result, so that it can take its place.
+    """`value` if it has the type of the result of `op`, and so can replace it, else None.
 
-    StableHLO lets types that are only compatible meet: one operand may say `?` where the result
-    says 4.
+    StableHLO's types need only be compatible: an operand may have the extent `?` where the result
+    has 4.
     """
     return value if value.type == op.result.type else None

@@ -9,7 +9,7 @@ from jaxlib.mlir import ir
 
 from ..errors import JxcError
 from ..ir import format_diagnostics, functions, op_names, walk
-from ..ir.effects import NOTICED, has_side_effect
+from ..ir.module import OBSERVABLE, has_side_effect
 
 
 class BrokenInvariant(JxcError):
@@ -97,7 +97,7 @@ def _attribute_dicts(main: dict[str, ir.Attribute], key: str) -> list[dict[str, 
     return [{a.name: str(a.attr) for a in ir.DictAttr(d)} for d in each]
 
 
-_MAY_ACT = NOTICED | {"stablehlo.custom_call", "stablehlo.optimization_barrier"}
+_MAY_ACT = OBSERVABLE | {"stablehlo.custom_call", "stablehlo.optimization_barrier"}
 
 
 def _effects(module: ir.Module) -> Iterator[str]:

@@ -12,14 +12,19 @@ import warnings
 from functools import cache
 
 FORMER_NAMES: dict[str, str] = {
+    "bitcast-by-way": "bitcast-of-bitcast",
     "dot-of-points-to-dot-of-stored": "dot-of-narrow-to-materialized",
+    "dot-of-repeated": "dot-of-broadcast",
     "dot-over-rows-to-dot-of-stored": "dot-over-rows-to-materialized",
+    "gather-of-progression": "gather-of-affine-indices",
     "running-of-any-order-to-loop": "running-extremum-to-loop",
     "scatter-of-progression": "affine-scatter-to-pad",
     "selection-apart-to-compare": "disjoint-select-and-scatter-to-compare",
     "selection-to-compare": "select-and-scatter-to-compare",
     "small-triangular-solve-to-lines": "small-triangular-solve-to-substitution",
     "sum-of-points-to-sum-of-stored": "sum-of-narrow-to-materialized",
+    "while-of-no-turns": "while-of-no-iterations",
+    "while-of-one-turn": "while-of-one-iteration",
     "wide-window-to-swapped": "wide-window-to-swapped-operands",
     "window-of-any-body-to-steps": "general-window-to-slices",
     "window-of-spread-to-broadcast": "window-of-dilated-to-broadcast",

@@ -25,7 +25,7 @@ from jaxlib.mlir.passmanager import PassManager
 
 from ..errors import JxcError
 from ..ir import format_location, has_regions, register_native_passes, walk
-from ..ir.effects import is_pure
+from ..ir.module import is_pure
 from .annotations import has_annotation, is_near_annotation
 from .context import PassContext
 from .rule import Replacement, Rule, RuleCount

@@ -245,10 +245,10 @@ func.func @if_unused_not_of_tokens(%p: tensor<i1>, %x: tensor<4xf32>, %t: !stabl
   return %r#0 : tensor<4xf32>
 }
 
-// CHECK-LABEL: func.func @while_of_no_turns(
+// CHECK-LABEL: func.func @while_of_no_iterations(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK-NEXT: return %[[X]]
-func.func @while_of_no_turns(%x: tensor<4xf32>) -> tensor<4xf32> {
+func.func @while_of_no_iterations(%x: tensor<4xf32>) -> tensor<4xf32> {
   %c = stablehlo.constant dense<0> : tensor<i32>
   %r:2 = stablehlo.while(%i = %c, %a = %x) : tensor<i32>, tensor<4xf32>
   cond {
@@ -264,10 +264,10 @@ func.func @while_of_no_turns(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %r#1 : tensor<4xf32>
 }
 
-// CHECK-LABEL: func.func @while_of_no_turns_as_said_so(
+// CHECK-LABEL: func.func @while_of_no_iterations_as_said_so(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK-NEXT: return %[[X]]
-func.func @while_of_no_turns_as_said_so(%x: tensor<4xf32>) -> tensor<4xf32> {
+func.func @while_of_no_iterations_as_said_so(%x: tensor<4xf32>) -> tensor<4xf32> {
   %r = stablehlo.while(%a = %x) : tensor<4xf32>
   cond {
     %p = stablehlo.constant dense<false> : tensor<i1>
@@ -280,9 +280,9 @@ func.func @while_of_no_turns_as_said_so(%x: tensor<4xf32>) -> tensor<4xf32> {
 }
 
 // -1 is less than 0, as it is signed.
-// CHECK-LABEL: func.func @while_of_no_turns_not_of_some(
+// CHECK-LABEL: func.func @while_of_no_iterations_not_of_some(
 // CHECK: stablehlo.while
-func.func @while_of_no_turns_not_of_some(%x: tensor<4xf32>) -> tensor<4xf32> {
+func.func @while_of_no_iterations_not_of_some(%x: tensor<4xf32>) -> tensor<4xf32> {
   %c = stablehlo.constant dense<-2> : tensor<i32>
   %r:2 = stablehlo.while(%i = %c, %a = %x) : tensor<i32>, tensor<4xf32>
   cond {
@@ -298,11 +298,11 @@ func.func @while_of_no_turns_not_of_some(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %r#1 : tensor<4xf32>
 }
 
-// CHECK-LABEL: func.func @while_of_one_turn(
+// CHECK-LABEL: func.func @while_of_one_iteration(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.sine %[[X]]
 // CHECK-NEXT: return %[[R]]
-func.func @while_of_one_turn(%x: tensor<4xf32>) -> tensor<4xf32> {
+func.func @while_of_one_iteration(%x: tensor<4xf32>) -> tensor<4xf32> {
   %c = stablehlo.constant dense<0> : tensor<i32>
   %r:2 = stablehlo.while(%i = %c, %a = %x) : tensor<i32>, tensor<4xf32>
   cond {
@@ -318,9 +318,9 @@ func.func @while_of_one_turn(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %r#1 : tensor<4xf32>
 }
 
-// CHECK-LABEL: func.func @while_of_one_turn_not_of_two(
+// CHECK-LABEL: func.func @while_of_one_iteration_not_of_two(
 // CHECK: stablehlo.while
-func.func @while_of_one_turn_not_of_two(%x: tensor<4xf32>) -> tensor<4xf32> {
+func.func @while_of_one_iteration_not_of_two(%x: tensor<4xf32>) -> tensor<4xf32> {
   %c = stablehlo.constant dense<0> : tensor<i32>
   %r:2 = stablehlo.while(%i = %c, %a = %x) : tensor<i32>, tensor<4xf32>
   cond {

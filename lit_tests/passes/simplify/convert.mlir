@@ -149,22 +149,22 @@ func.func @identity_bitcast_not_to_another(%x: tensor<4xf32>) -> tensor<4xi32> {
   return %r : tensor<4xi32>
 }
 
-// CHECK-LABEL: func.func @bitcast_by_way(
+// CHECK-LABEL: func.func @bitcast_of_bitcast(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.bitcast_convert %[[X]]
 // CHECK-NEXT: return %[[R]]
-func.func @bitcast_by_way(%x: tensor<4xf32>) -> tensor<4xui32> {
+func.func @bitcast_of_bitcast(%x: tensor<4xf32>) -> tensor<4xui32> {
   %a = stablehlo.bitcast_convert %x : (tensor<4xf32>) -> tensor<4xi32>
   %r = stablehlo.bitcast_convert %a : (tensor<4xi32>) -> tensor<4xui32>
   return %r : tensor<4xui32>
 }
 
 // Each adds a dimension.
-// CHECK-LABEL: func.func @bitcast_by_way_not_of_other_widths(
+// CHECK-LABEL: func.func @bitcast_of_bitcast_not_of_other_widths(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK: stablehlo.bitcast_convert
 // CHECK-NEXT: stablehlo.bitcast_convert
-func.func @bitcast_by_way_not_of_other_widths(%x: tensor<4xf32>) -> tensor<4x2x2xui8> {
+func.func @bitcast_of_bitcast_not_of_other_widths(%x: tensor<4xf32>) -> tensor<4x2x2xui8> {
   %a = stablehlo.bitcast_convert %x : (tensor<4xf32>) -> tensor<4x2xui16>
   %r = stablehlo.bitcast_convert %a : (tensor<4x2xui16>) -> tensor<4x2x2xui8>
   return %r : tensor<4x2x2xui8>

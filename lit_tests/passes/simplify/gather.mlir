@@ -18,24 +18,24 @@ func.func @gather_of_splat_not_of_different(%i: tensor<3x1xi32>) -> tensor<3xf32
 }
 
 // x[1:3, [5, 3, 1]]
-// CHECK-LABEL: func.func @gather_of_progression(
+// CHECK-LABEL: func.func @gather_of_affine_indices(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>
 // CHECK-NEXT: %[[A:[a-z0-9_]+]] = stablehlo.slice %[[X]] [1:3, 1:6:2]
 // CHECK-NEXT: %[[B:[a-z0-9_]+]] = stablehlo.reverse %[[A]], dims = [1]
 // CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.transpose %[[B]], dims = [1, 0]
 // CHECK-NEXT: return %[[R]]
-func.func @gather_of_progression(%x: tensor<4x8xf32>) -> tensor<3x2xf32> {
+func.func @gather_of_affine_indices(%x: tensor<4x8xf32>) -> tensor<3x2xf32> {
   %i = stablehlo.constant dense<[[1, 5], [1, 3], [1, 1]]> : tensor<3x2xi32>
   %r = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [1], start_index_map = [0, 1], index_vector_dim = 1>, slice_sizes = array<i64: 2, 1>}> : (tensor<4x8xf32>, tensor<3x2xi32>) -> tensor<3x2xf32>
   return %r : tensor<3x2xf32>
 }
 
 // All rows at columns 2 and 5: the batching dimension counts by itself.
-// CHECK-LABEL: func.func @gather_of_progression_in_batches(
+// CHECK-LABEL: func.func @gather_of_affine_indices_in_batches(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>
 // CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.slice %[[X]] [0:4, 2:6:3]
 // CHECK-NEXT: return %[[R]]
-func.func @gather_of_progression_in_batches(%x: tensor<4x8xf32>) -> tensor<4x2xf32> {
+func.func @gather_of_affine_indices_in_batches(%x: tensor<4x8xf32>) -> tensor<4x2xf32> {
   %i = stablehlo.iota dim = 1 : tensor<4x2x1xi32>
   %c = stablehlo.constant dense<3> : tensor<4x2x1xi32>
   %d = stablehlo.constant dense<2> : tensor<4x2x1xi32>
@@ -46,41 +46,41 @@ func.func @gather_of_progression_in_batches(%x: tensor<4x8xf32>) -> tensor<4x2xf
 }
 
 // One constant window is clamped: here to [6:8].
-// CHECK-LABEL: func.func @gather_of_progression_of_one(
+// CHECK-LABEL: func.func @gather_of_affine_indices_of_one(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<8xf32>
 // CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.slice %[[X]] [6:8]
 // CHECK-NEXT: return %[[R]]
-func.func @gather_of_progression_of_one(%x: tensor<8xf32>) -> tensor<2xf32> {
+func.func @gather_of_affine_indices_of_one(%x: tensor<8xf32>) -> tensor<2xf32> {
   %i = stablehlo.constant dense<20> : tensor<1xi32>
   %r = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], start_index_map = [0]>, slice_sizes = array<i64: 2>}> : (tensor<8xf32>, tensor<1xi32>) -> tensor<2xf32>
   return %r : tensor<2xf32>
 }
 
 // x[:, [1, 1, 1]]
-// CHECK-LABEL: func.func @gather_of_progression_that_repeats(
+// CHECK-LABEL: func.func @gather_of_affine_indices_that_repeats(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<8xf32>
 // CHECK-NEXT: %[[A:[a-z0-9_]+]] = stablehlo.slice %[[X]] [1:2]
 // CHECK: %[[R:[a-z0-9_]+]] = stablehlo.broadcast_in_dim
 // CHECK-NEXT: return %[[R]]
-func.func @gather_of_progression_that_repeats(%x: tensor<8xf32>) -> tensor<3xf32> {
+func.func @gather_of_affine_indices_that_repeats(%x: tensor<8xf32>) -> tensor<3xf32> {
   %i = stablehlo.constant dense<1> : tensor<3x1xi32>
   %r = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<8xf32>, tensor<3x1xi32>) -> tensor<3xf32>
   return %r : tensor<3xf32>
 }
 
 // The last index is clamped to 7.
-// CHECK-LABEL: func.func @gather_of_progression_not_beyond(
+// CHECK-LABEL: func.func @gather_of_affine_indices_not_beyond(
 // CHECK: stablehlo.gather
-func.func @gather_of_progression_not_beyond(%x: tensor<8xf32>) -> tensor<3xf32> {
+func.func @gather_of_affine_indices_not_beyond(%x: tensor<8xf32>) -> tensor<3xf32> {
   %i = stablehlo.constant dense<[[4], [6], [8]]> : tensor<3x1xi32>
   %r = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<8xf32>, tensor<3x1xi32>) -> tensor<3xf32>
   return %r : tensor<3xf32>
 }
 
 // Two dimensions follow one: a diagonal is no slice.
-// CHECK-LABEL: func.func @gather_of_progression_not_of_diagonal(
+// CHECK-LABEL: func.func @gather_of_affine_indices_not_of_diagonal(
 // CHECK: stablehlo.gather
-func.func @gather_of_progression_not_of_diagonal(%x: tensor<4x4xf32>) -> tensor<4xf32> {
+func.func @gather_of_affine_indices_not_of_diagonal(%x: tensor<4x4xf32>) -> tensor<4xf32> {
   %i = stablehlo.iota dim = 0 : tensor<4x2xi32>
   %r = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>}> : (tensor<4x4xf32>, tensor<4x2xi32>) -> tensor<4xf32>
   return %r : tensor<4xf32>

@@ -28,9 +28,9 @@ func.func @dot_of_transpose_not_on_tpu(%x: tensor<8x4xf32>, %y: tensor<8x3xf32>)
   return %r : tensor<4x3xf32>
 }
 
-// CHECK-LABEL: func.func @gather_of_progression_not_on_tpu(
+// CHECK-LABEL: func.func @gather_of_affine_indices_not_on_tpu(
 // CHECK: stablehlo.gather
-func.func @gather_of_progression_not_on_tpu(%x: tensor<8xf32>) -> tensor<3xf32> {
+func.func @gather_of_affine_indices_not_on_tpu(%x: tensor<8xf32>) -> tensor<3xf32> {
   %i = stablehlo.constant dense<[[1], [3], [5]]> : tensor<3x1xi32>
   %r = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<8xf32>, tensor<3x1xi32>) -> tensor<3xf32>
   return %r : tensor<3xf32>

@@ -13,7 +13,7 @@ from jaxlib.mlir.dialects import func, stablehlo
 
 from ...ir import functions, walk
 from ...ir.build import splat
-from ...ir.effects import has_side_effect
+from ...ir.module import has_side_effect
 from ...ir.values import is_used
 from ...pipeline.native import run_native
 

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 from jaxlib.mlir import ir
 
 from ...ir import argument_names, functions, walk
-from ...ir.effects import is_pure
 from ...ir.locations import frames_of
+from ...ir.module import is_pure
 from ...source import SourceLine, innermost_user_line, is_jxc_file
 from .graph import (
     ARGUMENT,

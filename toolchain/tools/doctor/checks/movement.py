@@ -184,7 +184,7 @@ def gather_as_slice(program: ExaminedProgram) -> Iterator[Finding]:
         return
     found: dict[tuple[SourceLine | None, str], float] = {}
     for hit in program.hits:
-        if hit.rule == "gather-of-progression" and hit.result_bytes >= MIN_WIDENED_BYTES:
+        if hit.rule == "gather-of-affine-indices" and hit.result_bytes >= MIN_WIDENED_BYTES:
             key = hit.place, hit.library
             found[key] = found.get(key, 0) + hit.bytes
     compiled = program.compiled_or_none

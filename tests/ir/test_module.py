@@ -3,7 +3,7 @@
 import pytest
 
 from jxc.ir import make_context, read_module, walk
-from jxc.ir.effects import has_side_effect, is_pure
+from jxc.ir.module import has_side_effect, is_pure
 
 CASES = {
     "stablehlo.add %x, %x : tensor<4xf32>": (True, False),
