@@ -4,6 +4,7 @@ and the compiled program. Everything is computed on first use and kept, since ch
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,9 +18,11 @@ from ...backend.targets import Target, find_target
 from ...errors import JxcError, UsageError
 from ...frontend import _private
 from ...frontend.constants import CapturedConstant, captured_constants
+from ...hlo.work import Access
 from ...ir import argument_names, functions
 from ...source import SourceLine, definition_line, home_of
 from ..report.report import Compiled, Refused, report
+from ..report.roofline import roofline
 from .jaxpr import TracedEquation, bytes_of, count_equations, equations_of
 from .rule_hits import RuleHit, rule_hits
 from .source_code import parameters_of, return_place
@@ -232,9 +235,9 @@ class ExaminedProgram:
         return compiled.build.seconds if compiled else None
 
     def seconds_of(self, moved: float) -> float | None:
-        """The least time in which the target's main memory moves so many bytes."""
-        bandwidth = self.target.device.bandwidth
-        return moved / bandwidth if bandwidth else None
+        """The least time in which main memory moves so many bytes, by the report's roofline."""
+        accesses = [Access(round(moved), math.inf)]
+        return roofline({}, accesses, self.target.device, is_launched=False).seconds or None
 
 
 def program_of(

@@ -122,7 +122,7 @@ def _loop(
 ) -> _CompiledLoop:
     iterations = max(kernel.times for kernel in kernels)
     rooflines = [kernel.roofline(program.target.device) for kernel in kernels]
-    work = sum(max(each.compute_seconds, each.memory_seconds) for each in rooflines)
+    work = sum(each.work_seconds for each in rooflines)
     has_inner_loop = any(
         each.opcode == "while" for each in kernels[0].instruction.computation.instructions
     )
