@@ -72,7 +72,7 @@ np.savez(sys.argv[3], r=out["r"], keys=keys, x=x, left=np.float32(pair[0][0]), e
 """
 
 
-def test_a_file_is_called_in_another_process(saved, tmp_path, request):
+def test_load_runs_a_saved_program_in_another_process(saved, tmp_path, request):
     path, (out, x, pair, empty) = saved
     result = tmp_path / "result.npz"
     program = [sys.executable, "-c", LOADING, path, request.config.rootpath, result]
@@ -85,7 +85,7 @@ def test_a_file_is_called_in_another_process(saved, tmp_path, request):
     assert found["empty"].shape == empty.shape
 
 
-def test_what_is_passed_on_as_it_came_and_a_number(tmp_path):
+def test_save_keeps_arguments_passed_through_and_python_numbers(tmp_path):
     low = jxc.lower(lambda x, y: (x, {"sum": x + y, "x": x}), 1.0, jnp.arange(3.0))
     save(low.compile(), tmp_path / "sum.jxc")
     x, out = load(tmp_path / "sum.jxc")(2.0, jnp.arange(3.0))
@@ -93,7 +93,7 @@ def test_what_is_passed_on_as_it_came_and_a_number(tmp_path):
     np.testing.assert_array_equal(out["sum"], [2, 3, 4])
 
 
-def test_a_file_that_cannot_be_replaced_stays_as_it_was(tmp_path, monkeypatch):
+def test_save_keeps_the_old_file_if_it_cannot_replace_it(tmp_path, monkeypatch):
     path = tmp_path / "sine.jxc"
     path.write_bytes(b"earlier")
 
@@ -106,14 +106,14 @@ def test_a_file_that_cannot_be_replaced_stays_as_it_was(tmp_path, monkeypatch):
     assert path.read_bytes() == b"earlier" and list(tmp_path.iterdir()) == [path]
 
 
-def test_64_bit_types_survive(tmp_path):
+def test_save_keeps_64_bit_types(tmp_path):
     with jax.enable_x64(True):
         save(jxc.lower(lambda x: x / 3, 1.0).compile(), tmp_path / "third.jxc")
     third = load(tmp_path / "third.jxc")(1.0)
     assert third.dtype == "float64" and float(third) == 1 / 3
 
 
-def test_wrong_arguments_are_named(saved):
+def test_loaded_program_names_wrong_arguments(saved):
     program = load(saved[0])
     args, kwargs = factor_arguments()
     with pytest.raises(UsageError, match=r"missing kwargs\['key'\] of type key<fry>\[\]"):
@@ -146,12 +146,12 @@ def edited_header(path, to, **changes):
         ({"arguments": None}, ArtifactError, "damaged"),
     ],
 )
-def test_what_differs_is_refused(saved, tmp_path, changes, error, says):
+def test_load_refuses_other_versions_machines_and_devices(saved, tmp_path, changes, error, says):
     with pytest.raises(error, match=says):
         load(edited_header(saved[0], tmp_path / "edited.jxc", **changes))
 
 
-def test_a_processor_with_fewer_features_is_refused(saved, tmp_path):
+def test_load_refuses_a_processor_with_fewer_features(saved, tmp_path):
     path = tmp_path / "edited.jxc"
     machine = {"architecture": load(saved[0]).header.machine["architecture"], "features": ["sse9"]}
     with pytest.raises(ArtifactError, match="features that this one lacks: sse9"):
@@ -168,7 +168,7 @@ def test_a_processor_with_fewer_features_is_refused(saved, tmp_path):
         (lambda raw: b"", "does not begin like one"),
     ],
 )
-def test_a_damaged_file_is_refused(saved, tmp_path, damage, says):
+def test_load_refuses_a_damaged_file(saved, tmp_path, damage, says):
     path = tmp_path / "damaged.jxc"
     path.write_bytes(damage(saved[0].read_bytes()))
     with pytest.raises(ArtifactError, match=says):
@@ -189,7 +189,7 @@ def shouting(x):
     return x
 
 
-def test_callbacks_are_not_saved(tmp_path):
+def test_save_refuses_callbacks(tmp_path):
     with pytest.raises(ArtifactError, match="calls back into Python"):
         save(jxc.lower(shouting, 1.0).compile(), tmp_path / "shouting.jxc")
     assert not (tmp_path / "shouting.jxc").exists()
@@ -212,7 +212,7 @@ def whole():
     return emit(low, ["hlo"], CPU, whole_constants=True)[0].data
 
 
-def test_optimised_hlo_is_compiled_as_it_stands(whole):
+def test_optimised_hlo_is_compiled_without_xla_passes(whole):
     x = jnp.linspace(0, 1, 40)
     expected = jxc.lower(scaled, x).compile()(x)
     same, total = lowered_from_hlo(whole).compile()(x)
@@ -223,7 +223,7 @@ def test_optimised_hlo_is_compiled_as_it_stands(whole):
     np.testing.assert_array_equal(jxc.lower(scaled, x).compile()(x)["sin"], expected["sin"])
 
 
-def test_a_constant_that_was_left_out_is_refused(whole):
+def test_hlo_with_an_elided_constant_is_refused(whole):
     short = jxc.lower(scaled, jnp.ones(40)).compile().as_text()
     assert "constant({...})" in short
     with pytest.raises(JxcError, match=r"x.txt:\d+: a large constant was elided"):
@@ -240,7 +240,7 @@ def test_a_constant_that_was_left_out_is_refused(whole):
         ("parameter(0)", "parameter(one)", "malformed HLO"),
     ],
 )
-def test_what_cannot_be_compiled_on_is_refused(whole, old, new, says):
+def test_lowered_from_hlo_refuses_other_modules(whole, old, new, says):
     assert old in whole
     with pytest.raises(JxcError, match=says):
         lowered_from_hlo(whole.replace(old, new, 1))
@@ -253,7 +253,7 @@ def test_hlo_of_wrong_types_is_refused_by_xla(whole):
         compile_with(lowered_from_hlo(wrong), CPU)
 
 
-def test_the_entry_says_what_is_passed_not_the_header(whole):
+def test_lowered_from_hlo_reads_the_signature_of_the_entry(whole):
     wrong = whole.replace("->(f32[40]{0}, f32[])", "->(s32[40]{0}, f32[])", 1)
     assert wrong != whole
     assert lowered_from_hlo(wrong).compile()(jnp.ones(40))[0].dtype == "float32"
@@ -264,7 +264,7 @@ ENTRY e { ROOT p = f32[4,3]{0,1} parameter(0) }
 """
 
 
-def test_a_layout_that_jax_does_not_pass_is_refused():
+def test_lowered_from_hlo_refuses_layouts_that_jax_does_not_pass():
     with pytest.raises(JxcError, match=r"parameter 0 has the layout f32\[4,3\]\{0,1\}"):
         lowered_from_hlo(COLUMNS)
 
@@ -286,7 +286,7 @@ def run_with(hlo_pass, x):
 
 
 @pytest.mark.parametrize("stage", ["before", "pre-scheduler", "post-scheduler"])
-def test_a_pass_on_hlo_is_for_one_compilation(stage):
+def test_hlo_pass_runs_on_one_compilation_only(stage):
     x = jnp.linspace(0, 1, 40)
     plain = jxc.lower(scaled, x).compile()(x)["sin"]
     changed = run_with(HloPass("larger", larger, stage), x)["sin"]
@@ -294,7 +294,7 @@ def test_a_pass_on_hlo_is_for_one_compilation(stage):
     np.testing.assert_array_equal(jxc.lower(scaled, x).compile()(x)["sin"], plain)
 
 
-def test_a_pass_on_hlo_stays_out_of_the_persistent_cache(tmp_path):
+def test_hlo_pass_bypasses_the_persistent_cache(tmp_path):
     from jax.experimental.compilation_cache import compilation_cache as cache
 
     x = jnp.linspace(0, 1, 40)
@@ -324,7 +324,7 @@ ENTRY e { x = f32[40]{0} parameter(0) ROOT y = (f32[40]{0}) tuple(x) }
 """
 
 
-def test_what_a_pass_on_hlo_does_wrong_is_said():
+def test_hlo_pass_errors_name_the_users_line():
     x = jnp.ones(40)
     wrong = {
         "raised ZeroDivisionError": lambda hlo, context: 1 / 0,
@@ -346,7 +346,7 @@ def test_what_a_pass_on_hlo_does_wrong_is_said():
 # XLA's passes
 
 
-def test_a_file_for_each_pass_that_changed_something():
+def test_trace_passes_gives_a_file_for_each_change():
     low = jxc.lower(jax.grad(lambda x: jnp.sum(jnp.tanh(x @ x) * 2.0)), jnp.ones((8, 8)))
     found = trace_passes(low.module, CPU)
     files = found.files()
@@ -358,7 +358,7 @@ def test_a_file_for_each_pass_that_changed_something():
     assert all(change.pipeline for change in found.changes)
 
 
-def test_numbers_alone_are_no_change():
+def test_trace_passes_ignores_renumbered_instructions():
     one = '%a.1 = f32[] add(%b.2, %c.3), metadata={op_name="f" stack_frame_id=4}'
     numbered = one.replace(".1", ".7").replace("id=4", "id=9")
     swapped = one.replace("%b.2, %c.3", "%c.3, %b.2")
@@ -367,7 +367,7 @@ def test_numbers_alone_are_no_change():
     assert _without_numbers(twice + one) != _without_numbers(twice + swapped)
 
 
-def test_no_disassembler_is_said(monkeypatch):
+def test_disassemble_names_the_missing_tools(monkeypatch):
     monkeypatch.setenv("PATH", "")
     with pytest.raises(JxcError, match="neither objdump nor llvm-objdump is on the path"):
         disassemble({"kernel.o": b""})

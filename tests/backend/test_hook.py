@@ -54,7 +54,7 @@ def check(result, function, x=X):
 # jxc.jit
 
 
-def test_jit_rewrites():
+def test_jit_rewrites_the_program():
     check(jxc.jit(program, pipeline=PIPELINE)(X), np.cos)
     check(jax.jit(program)(X), np.sin)
 
@@ -73,7 +73,7 @@ def test_jit_as_decorator_with_and_without_options():
     assert decorated.__name__ == "decorated"
 
 
-def test_two_pipelines_on_one_function():
+def test_jit_keeps_two_pipelines_of_one_function_apart():
     cosine, tanh = (jxc.jit(program, pipeline=rule) for rule in (sine_to_cosine, sine_to_tanh))
     for _ in range(2):
         check(cosine(X), np.cos)
@@ -81,14 +81,14 @@ def test_two_pipelines_on_one_function():
         check(jax.jit(program)(X), np.sin)
 
 
-def test_donation():
+def test_jit_donates_arguments():
     fast = jxc.jit(program, pipeline=PIPELINE, donate_argnums=0)
     x = jnp.asarray(X)
     check(fast(x), np.cos)
     assert x.is_deleted()
 
 
-def test_static_arguments():
+def test_jit_takes_static_arguments():
     @jxc.jit(pipeline=PIPELINE, static_argnames=("times",))
     def repeated(x, times):
         for _ in range(times):
@@ -99,7 +99,7 @@ def test_static_arguments():
     check(repeated(X, times=2), np.cos, expected(np.cos))
 
 
-def test_pytrees_keywords_and_closures_over_arrays():
+def test_jit_takes_pytrees_keywords_and_closures():
     captured = jnp.arange(8, dtype=jnp.float32)
 
     @jxc.jit(pipeline=PIPELINE)
@@ -117,7 +117,7 @@ def test_nested_jit_is_part_of_the_outer_program():
     check(jxc.jit(lambda x: inner(x), pipeline=PIPELINE)(X), np.cos)
 
 
-def test_grad_vmap_and_scan_inside():
+def test_jit_of_grad_vmap_and_scan_rewrites():
     slope = jxc.jit(jax.vmap(jax.grad(program)), pipeline=PIPELINE)
     np.testing.assert_allclose(slope(X), np.cos(X) * 1.5**TINY_MODULE_OPS, rtol=1e-4)
 
@@ -136,7 +136,7 @@ def test_lower_compile_keeps_the_pipeline():
     check(compiled(X), np.cos)
 
 
-def test_methods():
+def test_jit_decorates_methods():
     class Model:
         scale = 1.0
 
@@ -233,7 +233,7 @@ def test_inside_another_jit_it_warns_once_and_names_the_line():
 
 
 @pytest.mark.filterwarnings("error::jxc.source.JxcWarning")
-def test_no_advice_where_it_is_already_followed():
+def test_jit_inside_a_pipeline_does_not_warn():
     inner = jxc.jit(program, pipeline=PIPELINE)
     check(jxc.jit(lambda x: inner(x), pipeline=PIPELINE)(X), np.cos)
     check(jxc.jit(inner, pipeline=PIPELINE)(X), np.cos)
@@ -242,7 +242,7 @@ def test_no_advice_where_it_is_already_followed():
         jax.jit(jax.grad(lambda x: inner(x).sum()))(X)
 
 
-def test_without_a_pipeline_it_is_plain_jax():
+def test_jit_without_a_pipeline_is_plain_jax():
     check(jxc.jit(program, pipeline=None)(X), np.sin)
 
 
@@ -260,7 +260,7 @@ def test_promises_reach_the_rules():
         jxc.jit(program, assume="sunshine")
 
 
-def test_unknown_pass_is_said_at_decoration():
+def test_jit_refuses_an_unknown_pass_at_decoration():
     with pytest.raises(jxc.JxcError, match=r"unknown .* 'simplifi'\. Did you mean 'simplify'"):
         jxc.jit(program, pipeline="simplifi")
 
@@ -268,7 +268,7 @@ def test_unknown_pass_is_said_at_decoration():
 # jxc.use, jxc.enable
 
 
-def test_use_rewrites_what_is_compiled_inside_only():
+def test_use_rewrites_programs_compiled_inside_only():
     f = jax.jit(lambda x: program(x))
     check(f(X), np.sin)
     with jxc.use(PIPELINE) as log:
@@ -282,7 +282,7 @@ def test_use_rewrites_what_is_compiled_inside_only():
 
 
 @pytest.mark.parametrize("pipeline", ["O2", "inline,cse", sine_to_cosine, [sine_to_cosine, "O1"]])
-def test_the_same_pipeline_again_compiles_nothing_again(pipeline):
+def test_use_with_the_same_pipeline_compiles_nothing_again(pipeline):
     f = jax.jit(lambda x: program(x))
     with jxc.use(pipeline) as log:
         f(X)
@@ -338,7 +338,7 @@ def test_use_stays_on_its_thread():
     check(results["a"], np.sin)
 
 
-def test_many_compilations_at_once():
+def test_use_on_many_threads_at_once():
     def one(i):
         f = jax.jit(lambda x: program(x) + i)
         with jxc.use(PIPELINE):
@@ -511,7 +511,7 @@ def test_what_xla_refuses_is_compiled_without_the_pipeline():
         f(X)
 
 
-def test_logs_hear_of_their_own_thread():
+def test_logs_record_their_own_thread_only():
     def one(i):
         with jxc.use(PIPELINE) as log:
             jax.jit(lambda x: program(x) - i)(X)
@@ -521,7 +521,7 @@ def test_logs_hear_of_their_own_thread():
         assert list(pool.map(one, range(6))) == [1] * 6
 
 
-def test_strict_raises():
+def test_strict_raises_the_error_of_a_pass():
     with pytest.raises(jxc.JxcError, match="pass 'failing' failed: ValueError: cannot be done"):
         jxc.jit(program, pipeline=failing, strict=True)(X)
 
@@ -529,14 +529,14 @@ def test_strict_raises():
 # What JAX shows and exports
 
 
-def test_the_stamp_shows_where_it_should():
+def test_the_stamp_is_in_modules_lowered_under_a_pipeline():
     with jxc.use("O1"):
         inside = jax.jit(program).lower(X).as_text()
     assert 'jxc.pipeline = "O1"' in inside
     assert "jxc.pipeline" not in jax.jit(program).lower(X).as_text()
 
 
-def test_exported_programs_can_be_called():
+def test_exported_programs_run_with_and_without_a_pipeline():
     from jax import export
 
     with jxc.use(PIPELINE):

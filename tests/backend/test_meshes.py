@@ -41,7 +41,7 @@ def read(text):
     return lowered_from_module(read_module(text, make_context()))
 
 
-def test_devices_of_a_mesh_each_get_their_part_again(text, tmp_path):
+def test_module_of_a_mesh_runs_on_its_devices(text, tmp_path):
     low = read(text)
     assert low.mesh == {"data": 2, "model": 2}
     header = save(low.opt().compile(), tmp_path / "product.jxc")
@@ -56,7 +56,7 @@ def test_devices_of_a_mesh_each_get_their_part_again(text, tmp_path):
     assert loaded.compiled.input_shardings[0][0].spec == P(None, "model")
 
 
-def test_what_says_nothing_of_its_arguments_is_compiled_for_as_many():
+def test_module_without_argument_shardings_compiles_for_its_devices():
     plain = write_text(jxc.lower(jnp.sin, X).module)
     low = read(plain.replace("num_partitions = 1", "num_partitions = 4"))
     assert low.mesh == {"devices": 4}
@@ -73,19 +73,19 @@ def test_what_says_nothing_of_its_arguments_is_compiled_for_as_many():
          "sharded by mhlo.sharding"),
     ],
 )  # fmt: skip
-def test_what_no_mesh_of_jaxs_expresses_is_refused(text, old, new, says):
+def test_module_with_several_meshes_or_gspmd_shardings_is_refused(text, old, new, says):
     assert old in text
     with pytest.raises(JxcError, match=says):
         read(text.replace(old, new))
 
 
-def test_a_part_of_an_axis_is_refused(text):
+def test_sharding_over_part_of_an_axis_is_refused(text):
     joined = text.replace('"data"=2, "model"=2', '"data"=4').replace('{"model"}', "{}")
     with pytest.raises(JxcError, match="argument 1 is split over a part of an axis"):
         read(joined.replace('{"data"}', '{"data":(1)2}'))
 
 
-def test_several_devices_of_other_hardware_are_not_saved(text, tmp_path):
+def test_save_refuses_several_devices_of_other_hardware(text, tmp_path):
     low = read(text)
     elsewhere = CrossExecutable(build(low.module, find_target("cpu")), low)
     with pytest.raises(

@@ -51,7 +51,7 @@ print([c.name for c in log.compilations])
 """
 
 
-def test_the_environment_variable_needs_no_line_of_code():
+def test_jxc_pipeline_rewrites_a_program_that_does_not_import_jxc():
     out, _ = run(LISTENING + PROGRAM + "print([c.name for c in log.compilations])", JXC_PIPELINE="")
     assert out.endswith("[]\n")
     out, _ = run(
@@ -60,20 +60,20 @@ def test_the_environment_variable_needs_no_line_of_code():
     assert out.endswith("['jit_step']\n")
 
 
-def test_the_first_program_is_compiled_once_under_the_variable():
+def test_jxc_pipeline_compiles_the_first_program_once():
     code = LISTENING + "import jax, jax.numpy as jnp, jxc\n" + CALLED_TWICE
     out, _ = run(code, JXC_PIPELINE="O1")
     assert out == "['jit_first'] 1\n['jit_first']\n"
 
 
-def test_a_bad_environment_variable_is_said_and_the_program_runs():
+def test_a_wrong_jxc_pipeline_warns_and_the_program_runs():
     out, err = run(PROGRAM, JXC_PIPELINE="simplifi")
     assert out == run(PROGRAM)[0]
     assert "JXC_PIPELINE='simplifi' has no effect: unknown pass or level 'simplifi'" in err
     assert "Traceback" not in err
 
 
-def test_without_the_variable_nothing_is_installed():
+def test_without_jxc_pipeline_nothing_is_imported():
     code = PROGRAM + "\nimport sys; print('jxc.backend.hook' in sys.modules)"
     assert run(code)[0].endswith("False\n")
 
@@ -95,7 +95,7 @@ print("hits", hits.count("/jax/compilation_cache/cache_hits"))
 """
 
 
-def test_the_persistent_cache_knows_the_pipeline(tmp_path):
+def test_the_persistent_cache_keeps_pipelines_apart(tmp_path):
     """A second process hits; one under another pipeline must not take that executable."""
     rewritten = CACHED.format(directory=str(tmp_path), pipeline="sine_to_cosine")
     plain = CACHED.format(directory=str(tmp_path), pipeline="None")

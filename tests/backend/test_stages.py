@@ -30,7 +30,7 @@ def test_repr_of_every_stage_is_one_short_line(low, tmp_path):
     assert "jit_wave for cpu: 2 argument arrays, 1 result arrays" in repr(loaded)
 
 
-def test_what_jxc_saves_it_loads(low, tmp_path):
+def test_load_returns_what_save_wrote(low, tmp_path):
     x = jnp.arange(64.0)
     jxc.save(low.compile(), tmp_path / "wave.jxc")
     assert (jxc.load(tmp_path / "wave.jxc")(x, x) == low.compile()(x, x)).all()

@@ -53,7 +53,7 @@ def test_a_tpu_has_as_many_devices_as_its_topology():
         ("cpu,,gpu:h100", "names separated by commas"),
     ],
 )
-def test_a_name_that_is_none_is_refused_with_those_there_are(name, told):
+def test_an_unknown_target_is_refused_with_the_known_ones(name, told):
     with pytest.raises(UsageError) as caught:
         find_targets(name)
     assert told in str(caught.value)
@@ -64,14 +64,14 @@ def test_a_target_named_twice_counts_once():
 
 
 @pytest.mark.parametrize("kind", ["gpu", "tpu"])
-def test_every_data_file_is_whole(kind):
+def test_every_device_file_has_all_numbers(kind):
     for name in device_names(kind):
         device = known_device(kind, name)
         assert device.memory_bytes > 2**33 and device.bandwidth > 1e11, name
         assert device.peak_flops["f32"] > 1e12 and device.source and device.device_kind, name
 
 
-def test_xlas_description_of_a_gpu_reads_back(tmp_path):
+def test_gpu_description_reads_back(tmp_path):
     h200 = known_device("gpu", "h200")
     file = tmp_path / "ours.pbtxt"
     file.write_text(find_target("gpu:h200").topology["target_config"])
@@ -82,14 +82,14 @@ def test_xlas_description_of_a_gpu_reads_back(tmp_path):
     assert described.name == "ours"
 
 
-def test_a_file_that_describes_no_gpu_is_refused(tmp_path):
+def test_gpu_file_without_a_description_is_refused(tmp_path):
     file = tmp_path / "x.pbtxt"
     file.write_text("platform_name: 'CUDA'")
     with pytest.raises(UsageError, match="found no device_memory_size"):
         find_target(f"gpu:@{file}")
 
 
-def test_the_oldest_gpus_need_an_older_assembler(monkeypatch):
+def test_oldest_gpus_require_an_older_ptxas(monkeypatch):
     monkeypatch.setattr(gpu, "_cuda_of", lambda ptxas: 13)
     monkeypatch.setattr(gpu, "_version_of", lambda package: gpu.version("jaxlib"))
     assert "cu12" in find_target("gpu:v100").missing
@@ -98,12 +98,12 @@ def test_the_oldest_gpus_need_an_older_assembler(monkeypatch):
     assert find_target("gpu:v100").missing == ""
 
 
-def test_the_plugin_must_be_of_jaxlibs_version(monkeypatch):
+def test_gpu_plugin_must_have_the_version_of_jaxlib(monkeypatch):
     monkeypatch.setattr(gpu, "_version_of", lambda package: "0.1.0")
     assert find_target("gpu:h100").missing.startswith("pip install jax-cuda13-plugin==")
 
 
-def test_what_is_missing_is_said():
+def test_build_names_a_missing_compiler():
     missing = Target("gpu:x", "gpu", "cuda", known_device("gpu", "h100"), missing="pip install x")
     with pytest.raises(MissingTargetError, match="not installed here: pip install x"):
         require(missing)
@@ -140,7 +140,7 @@ class _Family:
         return jax.devices("cpu")[:count]
 
 
-def test_another_package_brings_targets_by_an_entry_point(monkeypatch):
+def test_entry_points_add_families_of_targets(monkeypatch):
     point = EntryPoint("npu", f"{__name__}:_Family", finding.ENTRY_POINTS)
     monkeypatch.setattr(finding, "entry_points", lambda group: [point])
     assert find_target("npu:1").kind == "cpu"
@@ -149,7 +149,7 @@ def test_another_package_brings_targets_by_an_entry_point(monkeypatch):
         find_target("apu")
 
 
-def test_the_cpu_compiles_in_another_process():
+def test_build_compiles_for_the_cpu():
     made = build(read_module(ADD, make_context()), find_target("cpu"), files=("*.ll",))
     assert "add" in made.hlo and "is_scheduled=true" in made.hlo
     assert "add" in made.hlo_before and "allocation" in made.buffer_assignment
@@ -158,13 +158,13 @@ def test_the_cpu_compiles_in_another_process():
     assert made.seconds > 0 and made.executable
 
 
-def test_the_cpu_is_split_into_as_many_devices_as_the_program_is_for():
+def test_build_splits_the_cpu_into_the_devices_of_the_program():
     text = ADD.replace("module @add {", "module @add attributes {mhlo.num_partitions = 4 : i32} {")
     made = build(read_module(text, make_context()), find_target("cpu"))
     assert "num_partitions=4" in made.hlo
 
 
-def test_more_devices_than_there_are_are_refused():
+def test_build_refuses_more_devices_than_the_target_has():
     text = ADD.replace("module @add {", "module @add attributes {mhlo.num_partitions = 8 : i32} {")
     tpu = find_target("tpu:v5e:2x2")
     present = Target(tpu.name, tpu.kind, tpu.platform, tpu.device, tpu.most_devices)
@@ -172,7 +172,7 @@ def test_more_devices_than_there_are_are_refused():
         build(read_module(text, make_context()), present)
 
 
-def test_what_the_compiler_refuses_is_told_in_its_words():
+def test_build_error_has_the_compilers_message():
     text = ADD.replace("stablehlo.add %a, %b", "stablehlo.custom_call @nobody(%a, %b)").replace(
         ": tensor<64xf32>\n    return",
         ": (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>\n    return",
@@ -184,7 +184,7 @@ def test_what_the_compiler_refuses_is_told_in_its_words():
     assert "XLA does not compile it for cpu" in str(caught.value)
 
 
-def test_a_compiler_that_dies_is_quoted_without_its_stack():
+def test_build_error_of_a_crash_omits_the_stack():
     environment = {"XLA_FLAGS": "--xla_no_such_option"}
     with pytest.raises(BuildError) as caught:
         build(read_module(ADD, make_context()), find_target("cpu"), environment=environment)
@@ -192,7 +192,7 @@ def test_a_compiler_that_dies_is_quoted_without_its_stack():
     assert "@ 0x" not in str(caught.value)
 
 
-def test_a_program_is_compiled_for_what_it_was_lowered_for_again():
+def test_compile_for_another_target_lowers_again():
     import jxc
 
     low = jxc.lower(jnp.sin, jnp.ones(8)).opt("O1")
@@ -206,7 +206,7 @@ def test_a_program_is_compiled_for_what_it_was_lowered_for_again():
     assert low.compile("cpu")(jnp.zeros(8))[0] == 0
 
 
-def test_where_a_compiler_counts_nothing_we_do_as_xla_does():
+def test_cost_counted_by_jxc_equals_that_of_xla():
     made = build(read_module(MIXED, make_context()), find_target("cpu"))
     counted = CrossExecutable(replace(made, cost=None), lowered=None).cost()
     assert counted == {

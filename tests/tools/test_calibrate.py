@@ -25,13 +25,13 @@ def additions(count):
     return Probe(ADDITION, lambda: (lambda x: x + 1, (jnp.ones(count),)), count)
 
 
-def test_a_probe_gives_nanoseconds_a_unit():
+def test_calibrate_gives_nanoseconds_per_unit():
     large = calibrate(seconds=0, probes=[additions(1 << 20)])["addition"]
     small = calibrate(seconds=0, probes=[additions(1)])["addition"]
     assert 0.001 < large < 100 < small  # a call of one addition is all overhead
 
 
-def test_progress_is_told_and_other_targets_are_missing():
+def test_calibrate_reports_progress_and_refuses_missing_targets():
     told = []
     calibrate(seconds=0, probes=[additions(8)], progress=lambda *what: told.append(what))
     assert told[0] == ("compiling addition", 0, 1) and told[-1][0] == "measuring"
@@ -39,11 +39,11 @@ def test_progress_is_told_and_other_targets_are_missing():
         calibrate("gpu", probes=[])
 
 
-def test_every_probe_measures_a_rate_that_something_asks_for():
+def test_probes_measure_all_rates_and_no_other():
     assert {probe.rate.name for probe in PROBES} == set(all_rates()) != set()
 
 
-def test_figures_are_kept_and_read_back(tmp_path, monkeypatch):
+def test_saved_rates_are_read_back(tmp_path, monkeypatch):
     file = tmp_path / "deep" / "rates.json"
     save_rates(file, "cpu", {"addition": 3.5})
     save_rates(file, "cpu", {"addition": 4.5})
@@ -54,7 +54,7 @@ def test_figures_are_kept_and_read_back(tmp_path, monkeypatch):
     assert told["schema_version"] == 1 and told["measured"]["cpu"]["jaxlib"]
 
 
-def test_a_spoiled_file_is_told_in_a_sentence(tmp_path, monkeypatch):
+def test_a_damaged_rates_file_is_refused(tmp_path, monkeypatch):
     file = tmp_path / "rates.json"
     file.write_text('{"targets": 3}')
     monkeypatch.setenv("JXC_RATES", str(file))
@@ -85,7 +85,7 @@ def sum_of_same(op: AddOp, context: PassContext) -> Value | None:
         ("gpu", {"addition": 1.0}, 0),
     ],
 )
-def test_rules_decide_by_figures_and_elsewhere_only_by_measured_ones(target, measured, fires):
+def test_rules_decide_by_rates_and_on_other_targets_by_measured_ones(target, measured, fires):
     module = jxc.lower(lambda x: x + x, jnp.ones(4)).module
     context = PassContext(target, rates=Rates(target, measured))
     counts = apply_rules(module.operation, [sum_of_same], context)
@@ -101,7 +101,7 @@ def _environment(changes):
     return {key: value for key, value in {**os.environ, **changes}.items() if value is not None}
 
 
-def test_show_and_reset(tmp_path):
+def test_calibrate_shows_and_resets_the_rates_file(tmp_path):
     file = tmp_path / "rates.json"
     shown = jxc_calibrate("--show", "--json", JXC_RATES=None, JXC_CONFIG_DIR=str(tmp_path))
     assert json.loads(shown.stdout)["source"] == ""
@@ -126,7 +126,7 @@ def test_a_rates_file_that_does_not_exist_is_refused_by_name(tmp_path, monkeypat
     assert shown.returncode == 2 and "misspelt.json: no such file" in shown.stderr
 
 
-def test_the_configuration_directory_is_the_platforms(tmp_path):
+def test_rates_are_kept_in_the_configuration_directory(tmp_path):
     shown = jxc_calibrate("--reset", JXC_RATES=None, JXC_CONFIG_DIR=None, XDG_CONFIG_HOME=tmp_path)
     if sys.platform == "linux":
         assert shown.stderr.startswith(f"{tmp_path}/jxc/rates.json: not there")
