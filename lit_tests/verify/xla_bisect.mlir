@@ -8,8 +8,8 @@
 // JSON: "schema_version": 1
 // JSON: "agrees": true
 // JSON: "disable": null
-// PIPELINE: --xla-bisect looks for a pass of XLA's own: drop a pipeline
-// SECOND: --xla-bisect looks for a pass of XLA's own: drop a second module
+// PIPELINE: --xla-bisect looks for a pass of XLA: drop a pipeline
+// SECOND: --xla-bisect looks for a pass of XLA: drop a second module
 func.func public @main(%x: tensor<64xf32>, %y: tensor<64xf32>, %z: tensor<64xf32>) -> tensor<64xf32> {
   %0 = stablehlo.multiply %x, %y : tensor<64xf32>
   %1 = stablehlo.add %0, %z : tensor<64xf32>

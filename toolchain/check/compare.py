@@ -150,15 +150,18 @@ def compare_modules(
 
 @dataclass
 class Deadline:
-    """When a check is to stop, and who is told about each set of arguments.
+    """A limit on the time of a check, and the progress of the check.
 
     Attributes:
         seconds: the limit, from the creation of this value; None for no limit.
-        progress: called before each set of arguments with the number of sets run so far.
+        progress: called before each set of arguments, with `doing` and the number of sets so far.
+        doing: what is being checked, such as "@main".
+        draws: how many sets of arguments were run.
     """
 
     seconds: float | None = None
-    progress: Callable[[int], None] | None = None
+    progress: Callable[[str, int], None] | None = None
+    doing: str = ""
     draws: int = 0
 
     def __post_init__(self) -> None:
@@ -167,7 +170,7 @@ class Deadline:
     def is_over(self) -> bool:
         """Whether the time is used up. At least one set of arguments is always run."""
         if self.progress is not None:
-            self.progress(self.draws)
+            self.progress(self.doing, self.draws)
         if self.draws and self.seconds is not None and monotonic() - self._start > self.seconds:
             return True
         self.draws += 1

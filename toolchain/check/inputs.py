@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,6 +26,9 @@ small: integers from 0 to 3 (`bound`), floats with the values -3 to 3: sums of t
 """
 
 
+_MOST_BYTES = 1 << 33  # of all arguments together, in float64
+
+
 @dataclass(frozen=True)
 class Spec:
     """One argument: its extents and its numpy dtype."""
@@ -41,9 +45,13 @@ def specs_of(types: Sequence[ir.Type]) -> list[Spec]:
     """What to draw for arguments of these types.
 
     Raises:
-        CannotRun: a type is not a ranked tensor of static shape and of numbers.
+        CannotRun: a type is not a ranked tensor of static shape and of numbers, or the arguments
+            are too large for this machine.
     """
-    return [_spec(each) for each in types]
+    specs = [_spec(each) for each in types]
+    if (size := sum(8 * math.prod(spec.shape) for spec in specs)) > _MOST_BYTES:
+        raise CannotRun(f"the arguments need {size / 2**30:,.0f} GiB as float64")
+    return specs
 
 
 def _spec(kind: ir.Type) -> Spec:

@@ -116,7 +116,11 @@ def verify_modules(
     if not names:
         raise JxcError("the modules have no public function in common: nothing to compare")
     deadline = deadline or Deadline()
-    return [_verdict(before, after, name, contract, seeds, deadline) for name in names]
+    verdicts = []
+    for name in names:
+        deadline.doing = f"@{name}"
+        verdicts.append(_verdict(before, after, name, contract, seeds, deadline))
+    return verdicts
 
 
 def _verdict(

@@ -1,4 +1,7 @@
-"""`jxc reduce`: a small module on which a command still fails, from a large one."""
+"""`jxc reduce`: a small module on which a command still fails, from a large one.
+
+The search runs in a child process, which also reads the module: corrupt modules crash MLIR.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +21,11 @@ import click
 from ..errors import UsageError
 from ..files import input_name, read_input, write_output
 from . import ModuleCommand
-from .process import ChildStage, in_child, leave
+from .process import ChildStage, CrashError, in_child, leave
 
-_SECONDS_BETWEEN_LINES = 10.0  # of progress, where it does not go to a terminal
+_SECONDS_BETWEEN_LINES = 10.0  # of progress, where stderr is not a terminal
 _SECONDS = click.FloatRange(min=0, min_open=True)
-_ENDS = {"done": "", "time": ", the time is over", "interrupted": ", interrupted"}
+_ENDS = {"done": "", "time": ", stopped at the time limit", "interrupted": ", interrupted"}
 
 
 @click.command(short_help="Shrink a module while a command fails on it.", cls=ModuleCommand)
@@ -30,41 +33,47 @@ _ENDS = {"done": "", "time": ", the time is over", "interrupted": ", interrupted
 @click.option("--check", metavar="COMMAND", required=True, help="The command; {} is the module.")
 @click.option("-o", "output", default="-", metavar="FILE", help="Where to; stdout by default.")
 @click.option("--expect", metavar="TEXT", help="What the command must print when it fails.")
-@click.option("--seconds", type=_SECONDS, help="Stop after so long, with the smallest so far.")
+@click.option("--seconds", type=_SECONDS, help="Stop after N seconds with the smallest so far.")
 @click.option(
     "--timeout",
     type=_SECONDS,
-    help="The longest that COMMAND may take; by default 10 times what it takes on FILE, 10 s at "
+    help="The most that COMMAND may take; by default 10 times what it takes on FILE, and 10 s at "
     "least. Taking longer does not count as failing.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one object on stdout.")
 def reduce_command(file: str, output: str, **flags: Any) -> None:
     """Shrink the module in FILE ('-' for stdin) to a small one on which COMMAND still fails.
 
-    COMMAND is run by the shell on one candidate after another, `{}` standing for the candidate's
-    path, which else is appended. It fails if it exits with another code than 0, or dies; with
-    --expect, only if its output (stdout and stderr) holds TEXT too, so that the failure stays the
-    same one. A command that takes too long, or that the shell cannot run, does not fail.
+    The shell runs COMMAND on one candidate after another. `{}` stands for the candidate's path,
+    which is appended where there is no `{}`. The command fails if it dies or its exit code is not
+    0; with --expect, only if its output (stdout and stderr) also contains TEXT, which keeps the
+    failure the same one. A command that takes too long, or that the shell cannot run, does not
+    fail.
 
     Candidates are valid modules with fewer ops, then with fewer elements, then with less text. With
-    -o, FILE holds the smallest so far at any time. Ctrl-C ends the search and keeps what it found.
+    -o, FILE always contains the smallest so far. Ctrl-C ends the search and keeps its result.
 
     \b
     jxc reduce big.mlir --check 'jxc compile {}' -o small.mlir
     jxc reduce big.mlir --check 'jxc verify {} -p my-rule --load-pass my.py' --expect differs
     """
+    _check_input(file, output)
     data = read_input(file)
-    _check_output(file, output)
-    stage = in_child(data, lambda saved: _again(saved, flags))
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # both keep the smallest so far
+    try:
+        stage = in_child(data, lambda saved: _again(saved, flags))
+    except CrashError as error:
+        if " while reading " in str(error):
+            error.exit_code = 1  # a corrupt module
+        raise
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: keep the smallest so far
     with contextlib.redirect_stdout(sys.stderr), tempfile.TemporaryDirectory() as folder:
         reduction = _reduce(file, data, output, Path(folder) / "candidate.mlir", stage, flags)
     _print(reduction, output, flags["as_json"])
     leave(130 if reduction.ended == "interrupted" else 0)
 
 
-def _check_output(file: str, output: str) -> None:
-    """Never lose the input: it may be the only failing module there is."""
+def _check_input(file: str, output: str) -> None:
+    """Refuse an output that would replace the input: it may be the only failing module."""
     if "-" not in (file, output) and os.path.realpath(file) == os.path.realpath(output):
         raise UsageError(f"-o {output}: would replace the module to reduce; give another file")
 
@@ -84,54 +93,51 @@ def _reduce(
     from ..pipeline.native import run_native
 
     module = read_module(data, make_context(), name=input_name(file))
-    if b"loc(" not in data:  # those that reading gave it: nobody wrote them
+    if b"loc(" not in data:  # the reader's own locations, not the user's
         run_native("strip-debuginfo", module)
     stage.enter("while reducing")
     command = Command(flags["check"], candidate, flags["expect"], flags["timeout"])
+    save = _saving(output)
     try:
-        with _progress(command) as show:
-            tell = _both(show, _saved(output))
-            return reduce_module(module, command, seconds=flags["seconds"], progress=tell)
+        with _progress() as show:
+
+            def report(reduction: Any) -> None:
+                show(reduction)
+                save(reduction)
+
+            return reduce_module(module, command, seconds=flags["seconds"], progress=report)
     except NotFailing:
         raise command.refusal() from None
 
 
-def _both(*tells: Callable[[Any], None]) -> Callable[[Any], None]:
-    def tell(reduction: Any) -> None:
-        for each in tells:
-            each(reduction)
-
-    return tell
-
-
-def _saved(output: str) -> Callable[[Any], None]:
-    """Keep the smallest module so far in the file, whatever comes."""
+def _saving(output: str) -> Callable[[Any], None]:
+    """Write the smallest module to the output file whenever it changes."""
     from ..check.reduce import module_text
 
     last = None
 
-    def tell(reduction: Any) -> None:
+    def save(reduction: Any) -> None:
         nonlocal last
         if output != "-" and reduction.module is not last:
             last = reduction.module
             write_output(module_text(last), output)
 
-    return tell
+    return save
 
 
 @contextlib.contextmanager
-def _progress(command: Any) -> Iterator[Callable[[Any], None]]:
-    """One line on a terminal that is kept up to date; elsewhere one now and then."""
-    said = monotonic()
+def _progress() -> Iterator[Callable[[Any], None]]:
+    """On a terminal one line that is kept up to date; elsewhere a line every ten seconds."""
+    last = monotonic()
 
-    def tell_a_file(reduction: Any) -> None:
-        nonlocal said
-        if monotonic() - said > _SECONDS_BETWEEN_LINES:
-            said = monotonic()
+    def print_line(reduction: Any) -> None:
+        nonlocal last
+        if monotonic() - last > _SECONDS_BETWEEN_LINES:
+            last = monotonic()
             click.echo(str(reduction), err=True)
 
     if not sys.stderr.isatty():
-        yield tell_a_file
+        yield print_line
         return
     from rich.console import Console
     from rich.text import Text
@@ -147,20 +153,17 @@ def _print(reduction: Any, output: str, as_json: bool) -> None:
     if output != "-":
         write_output(text, output)
     if as_json:
-        write_output(json.dumps(_as_object(reduction, text), indent=2) + "\n", "-")
+        fields = {
+            "schema_version": 1,
+            "module": text,
+            "ops_before": reduction.before.ops,
+            "ops": reduction.after.ops,
+            "elements": reduction.after.elements,
+            "candidates": reduction.candidates,
+            "seconds": round(reduction.seconds, 3),
+            "ended": reduction.ended,
+        }
+        write_output(json.dumps(fields, indent=2) + "\n", "-")
     elif output == "-":
         write_output(text, "-")
     click.echo(f"{reduction}{_ENDS[reduction.ended]}", err=True)
-
-
-def _as_object(reduction: Any, text: str) -> dict[str, Any]:
-    return {
-        "schema_version": 1,
-        "module": text,
-        "ops_before": reduction.before.ops,
-        "ops": reduction.after.ops,
-        "elements": reduction.after.elements,
-        "candidates": reduction.candidates,
-        "seconds": round(reduction.seconds, 3),
-        "ended": reduction.ended,
-    }

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from .counterexample import find_counterexample
 from .reducer import reduce_module
 from .search import NotFailing, Reduction, Size, module_text
 
-__all__ = ["NotFailing", "Reduction", "Size", "module_text", "reduce_module"]
+__all__ = [
+    "NotFailing",
+    "Reduction",
+    "Size",
+    "find_counterexample",
+    "module_text",
+    "reduce_module",
+]
