@@ -30,7 +30,7 @@ def programs(options: argparse.Namespace) -> int:
         draws=options.draws,
         few=options.few,
         most_on_xla=options.xla,
-        focused=options.focused,
+        about=options.about,
         out=options.out,
     )
     tally = campaign.run(options.count, options.seconds)
@@ -63,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
             child.add_argument("--ops", type=int, default=100, help="about how many at most")
             child.add_argument("--draws", type=int, default=2, help="of arguments, of each kind")
             child.add_argument("--few", action="store_true", help="fewer pipelines for each")
-            child.add_argument("--focused", action="store_true", help="small programs only")
+            child.add_argument("--about", metavar="RULE", help="only cases of this rule")
             child.add_argument("--xla", type=int, default=2, help="most runs on XLA for each")
     return parser
 

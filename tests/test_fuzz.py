@@ -35,8 +35,8 @@ def _fuzz(*arguments: str) -> str:
 
 
 def test_programs_keep_their_meaning() -> None:
-    told = _fuzz("programs", "--count=60", "--ops=40", "--draws=1", "--few", "--xla=0")
-    assert "60 programs" in told
+    told = _fuzz("programs", "--count=30", "--ops=40", "--draws=1", "--few", "--xla=0")
+    assert "30 programs" in told
     assert "interpreter" in told
 
 
@@ -50,7 +50,7 @@ def test_spoiled_inputs_are_refused_in_a_sentence() -> None:
 def test_a_name_on_the_module_that_is_not_text() -> None:
     text = "module attributes {my.attribute = 1 : i64} { func.func @main() { return } }"
     data = write_bytecode(read_module(text, make_context()))
-    with pytest.raises(ModuleSyntaxError, match="a name in it is not UTF-8"):
+    with pytest.raises(ModuleSyntaxError, match="name.* is not UTF-8"):
         read_module(data.replace(b"my.attribute", b"my.attr\xffbute"), make_context())
 
 
@@ -99,7 +99,7 @@ def dynamic_slice_to_slice(op: DynamicSliceOp) -> ir.Value | None:
     return stablehlo.slice(op.operand, [start for start, _ in cuts], limit, [1] * len(cuts))
 
 
-# Each with a seed whose programs come upon it soon; they do not depend on the lit files.
+# Each with a seed of the programs.
 WRONG = (
     (add_zero, 3),
     (slice_of_slice, 5),
@@ -124,7 +124,7 @@ def test_a_planted_fault_is_found(
     rule = _rule(wrong)
     right = rule.function
     monkeypatch.setattr(wrong, "__module__", right.__module__)  # or it is taken for an import
-    campaign = Campaign(seed, most_ops=60, draws=1, few=True, most_on_xla=0, focused=True)
+    campaign = Campaign(seed, most_ops=60, draws=1, few=True, most_on_xla=0, about=rule.name)
     object.__setattr__(rule, "function", wrong)
     try:
         tally = campaign.run(ENOUGH, 60.0, most_finds=1)

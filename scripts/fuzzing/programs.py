@@ -90,7 +90,7 @@ class Campaign:
         draws: how many sets of arguments of each kind.
         few: fewer pipelines a program.
         most_on_xla: how many comparisons of a program XLA may make; each compiles two programs.
-        focused: programs of few ops and families only.
+        about: the rule whose cases all programs are made of; any rules when None.
         out: where programs that were found are saved; nowhere when None.
         text: the program at hand, as it was written.
         on_xla: how many comparisons of it XLA has made.
@@ -102,7 +102,7 @@ class Campaign:
     draws: int = 2
     few: bool = False
     most_on_xla: int = 2
-    focused: bool = False
+    about: str | None = None
     out: Path | None = None
     tally: Tally = field(default_factory=Tally)
     interpreter: Remembering = field(default_factory=Remembering)
@@ -123,7 +123,7 @@ class Campaign:
     def check(self, seed: str) -> None:
         """Check one program."""
         self.interpreter.forget()
-        text = random_program(seed, self.most_ops, focused=self.focused)
+        text = random_program(seed, self.most_ops, about=self.about)
         before = read_module(text, make_context(), name=seed)
         self.text, self.on_xla, self.is_interpreted = text, 0, True
         self.tally.programs += 1

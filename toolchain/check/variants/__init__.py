@@ -6,6 +6,7 @@ from random import Random
 
 from jaxlib.mlir import ir
 
+from .compose import compose, is_composable
 from .plan import Variation, draw_plan
 from .program import SeedProgram
 from .rebuild import NotValid, rebuild
@@ -16,7 +17,9 @@ __all__ = [
     "SeedProgram",
     "Trial",
     "Variation",
+    "compose",
     "context_for",
+    "is_composable",
     "rebuild",
     "try_rule",
     "vary",

@@ -113,9 +113,17 @@ def beside(number: Number, element: str, random: Random) -> Number:
     return cast(random.choice((-number, -number, number + 1, number - 1)), element)
 
 
-def draw_elements(elements: list[str], random: Random) -> dict[str, str]:
-    """For each element type of a program the one to put in its place, mostly of the same kind."""
+def draw_elements(elements: list[str], random: Random, *, mild: bool = False) -> dict[str, str]:
+    """For each element type of a program the one that replaces it, mostly of the same kind.
+
+    Args:
+        elements: the types, as MLIR spells them.
+        random: where the choices come from.
+        mild: whether real types stay real: XLA aborts the process on an order of complex numbers.
+    """
     images = {element: _draw_image(element, elements, random) for element in elements}
+    if mild:
+        images = {old: old if new in COMPLEX else new for old, new in images.items()}
     for whole in set(COMPLEX) & set(images):  # a number and its parts stay what they are together
         if parts_of(whole) in images:
             image = images[whole] if images[whole] in COMPLEX else whole

@@ -80,11 +80,11 @@ def draw_plan(types: Iterable[ir.Type], random: Random, *, mild: bool = False) -
     extents = sorted({size for kind in tensors for size in kind.shape if size != DYNAMIC})
     wildness = random.choice((0.0, 1.0, 2.0, 3.0))
     is_flat = all(len(kind.shape) <= 2 for kind in tensors)
-    images = draw_elements(elements, random), _draw_extents(extents, is_flat, random)
+    images = draw_elements(elements, random, mild=mild), draw_extents(extents, is_flat, random)
     return Variation(random, *images, wildness, mild)
 
 
-def _draw_extents(extents: Sequence[int], is_flat: bool, random: Random) -> dict[int, int]:
+def draw_extents(extents: Sequence[int], is_flat: bool, random: Random) -> dict[int, int]:
     how = random.randrange(100)
     if how < 20:
         return {}

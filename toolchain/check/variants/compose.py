@@ -1,0 +1,165 @@
+"""One program from several: variants of small programs, each fed with values of those before it.
+
+The small programs are made for one rule each. Together they show what no rule was written for: one
+rule leaves what the next one matches, values in the middle of a pattern get other users, operands
+are shared or equal. Where no value has the type that a part needs, one is reshaped, sliced,
+broadcast or converted; else @main gets one more argument.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from random import Random
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import func, stablehlo
+
+from ...ir import functions, walk
+from ...ir.values import element_type, is_used, shape_of
+from .elements import COMPLEX, ELEMENTS, draw_elements
+from .plan import DYNAMIC, Variation, draw_extents, ranked
+from .program import SeedProgram
+from .rebuild import NotValid, rebuild
+
+_MOST_ELEMENTS = 480  # of a value: the interpreter takes its time
+_MOST_OPS = 40  # of one part
+_MOST_RESULTS = 60
+_NOT_RUN = re.compile(
+    r"custom_call|stablehlo\.rng|optimization_barrier|collective|all_|replica|partition_id|feed"
+    r"|send|recv|token|composite|func\.call|sdy\.|mhlo\.|\?|quant"
+    r"|fft|cholesky|triangular|batch_norm|stablehlo\.map"
+    r"|while"  # with other operands it may not end
+)
+_READS_BITS = re.compile(r"bitcast_convert|TOTALORDER|stablehlo\.sort")
+"""Ops that show the bits of a NaN, which are unspecified for a computed one."""
+
+
+def is_composable(program: SeedProgram) -> bool:
+    """Whether a program can be a part of another: small, static, and run by the interpreter."""
+    if len(functions(program.module)) != 1 or _NOT_RUN.search(str(program.module)):
+        return False
+    kinds = [kind for kind in program.types if isinstance(kind, ir.RankedTensorType)]
+    if (
+        len(kinds) < len(program.types)
+        or sum(1 for _ in walk(program.module.operation)) > _MOST_OPS
+    ):
+        return False
+    return all(_fits(k) and str(k.element_type) in ELEMENTS for k in kinds)
+
+
+def compose(programs: Sequence[SeedProgram], random: Random, most_ops: int) -> ir.Module:
+    """A program of variants of `programs`, connected and verified, in a context of its own.
+
+    Args:
+        programs: those that `is_composable`; each has the chance of being used several times.
+        random: where every choice comes from.
+        most_ops: about how many ops the result may have.
+
+    Raises:
+        NotValid: no part could be made.
+    """
+    context = programs[0].module.context
+    with context, ir.Location.unknown():
+        module = ir.Module.create()
+        with ir.InsertionPoint(module.body):
+            main = func.FuncOp("main", ([], []))
+        composer = _Composer(main.add_entry_block(), random)
+        while len(composer.block.operations) < most_ops and random.randrange(8):
+            composer.add(random.choice(programs))
+        if not len(composer.block.operations):
+            raise NotValid("no part is a valid program")
+        composer.finish(main)
+        module.operation.verify()
+    return module
+
+
+class _Composer:
+    """The body of @main as it grows, and the values in it that the next part may use."""
+
+    def __init__(self, block: ir.Block, random: Random) -> None:
+        self.block, self.random = block, random
+        self.palette: dict[str, str] = {}  # element types that the parts have in common
+        self.values: list[ir.Value] = []
+
+    def add(self, program: SeedProgram) -> None:
+        """Append a variant of a program, if one can be made."""
+        try:
+            part = rebuild(program, self._variation(program))
+        except NotValid:
+            return
+        (block,) = functions(part)["main"].regions[0].blocks
+        kinds = [value.type for op in block.operations for value in op.results]
+        if not all(isinstance(kind, ir.RankedTensorType) and _fits(kind) for kind in kinds):
+            return
+        reads_bits = _READS_BITS.search(str(part)) is not None
+        with ir.InsertionPoint(self.block):
+            values = {v: self._operand(v.type, reads_bits) for v in block.arguments}
+            for op in list(block.operations)[:-1]:
+                copy = op.operation.clone()
+                for each in (copy.opview, *walk(copy)):
+                    for index, value in enumerate(each.operands):
+                        if value in values:
+                            each.operation.operands[index] = values[value]
+                values.update(zip(op.results, copy.results, strict=True))
+                self.values += copy.results
+
+    def finish(self, main: func.FuncOp) -> None:
+        """Return what nothing uses, so that little of the program is dead."""
+        unused = [value for value in self.values if not is_used(value)]
+        returned = (unused or self.values)[-_MOST_RESULTS:]
+        with ir.InsertionPoint(self.block):
+            func.ReturnOp(returned)
+        kinds = [value.type for value in self.block.arguments], [v.type for v in returned]
+        main.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(*kinds))
+
+    def _variation(self, program: SeedProgram) -> Variation:
+        random = self.random
+        kinds = [ir.RankedTensorType(kind) for kind in program.types]
+        elements = list(dict.fromkeys(str(kind.element_type) for kind in kinds))
+        images: dict[str, str] = {}
+        if random.randrange(10) < 7:
+            drawn = draw_elements(elements, random, mild=True)
+            images = {name: self.palette.setdefault(name, drawn[name]) for name in elements}
+            if set(COMPLEX) & {*images, *images.values()}:
+                images = {}  # numbers and their parts stay together
+        sizes = sorted({size for kind in kinds for size in kind.shape if size != DYNAMIC})
+        extents = draw_extents(sizes, True, random) if random.randrange(10) < 4 else {}
+        return Variation(random, images, extents, random.choice((0.0, 0.0, 0.5, 1.0, 2.0)))
+
+    def _operand(self, kind: ir.RankedTensorType, reads_bits: bool) -> ir.Value:
+        """A value of the type: one that is there, made of one, or a new argument."""
+        usable = (
+            list(self.block.arguments) if reads_bits else self.values + list(self.block.arguments)
+        )
+        same = [value for value in usable if value.type == kind]
+        if same and self.random.randrange(4):
+            return same[-1] if self.random.randrange(5) < 2 else self.random.choice(same)
+        if not reads_bits and self.random.randrange(5) < 3:
+            self.random.shuffle(usable)
+            for value in usable[:6]:
+                if (made := _adapted(value, kind)) is not None:
+                    return made
+        return self.block.add_argument(kind, ir.Location.unknown())
+
+
+def _adapted(value: ir.Value, kind: ir.RankedTensorType) -> ir.Value | None:
+    """The value with another shape or element type, by one op; None where there is no such op."""
+    shape, wanted = shape_of(value), tuple(kind.shape)
+    if element_type(value) != kind.element_type:
+        names = {str(element_type(value)), str(kind.element_type)}
+        return (
+            stablehlo.convert(kind, value) if shape == wanted and not names & {*COMPLEX} else None
+        )
+    if math.prod(shape) == math.prod(wanted):
+        return stablehlo.reshape(kind, value)
+    if not shape:
+        return stablehlo.broadcast_in_dim(ranked(wanted, kind.element_type), value, [])
+    if len(shape) == len(wanted) and all(n <= m for n, m in zip(wanted, shape, strict=True)):
+        return stablehlo.slice(value, [0] * len(shape), list(wanted), [1] * len(shape))
+    return None
+
+
+def _fits(kind: ir.RankedTensorType) -> bool:
+    return kind.has_static_shape and math.prod(kind.shape) <= _MOST_ELEMENTS
