@@ -29,7 +29,7 @@ sys.path.insert(0, str(ROOT))
 from jaxlib.mlir import ir  # noqa: E402
 
 from jxc.check.modules import with_main  # noqa: E402
-from jxc.check.proof import Outcome, Verdict, prove_rule  # noqa: E402
+from jxc.check.proof import ProofResult, ProofStatus, prove_rule  # noqa: E402
 from jxc.ir import functions, make_context, read_module, write_bytecode  # noqa: E402
 from jxc.pipeline import our_passes  # noqa: E402
 from jxc.rewrite import Rule  # noqa: E402
@@ -37,11 +37,11 @@ from tests.lit_cases import FILES, runs  # noqa: E402
 
 _SHOWN = 3  # of what is refuted or undecided, of one rule
 _WORST_FIRST = (
-    Outcome.REFUTED,
-    Outcome.UNDECIDED,
-    Outcome.UNMODELLED,
-    Outcome.NOT_SCALAR,
-    Outcome.PROVED,
+    ProofStatus.REFUTED,
+    ProofStatus.UNDECIDED,
+    ProofStatus.UNMODELLED,
+    ProofStatus.NOT_SCALAR,
+    ProofStatus.PROVED,
 )
 
 
@@ -63,10 +63,10 @@ class Findings:
         seconds: how long it took.
     """
 
-    verdicts: dict[str, list[tuple[str, Verdict]]] = field(default_factory=dict)
+    verdicts: dict[str, list[tuple[str, ProofResult]]] = field(default_factory=dict)
     seconds: float = 0.0
 
-    def types(self, outcome: Outcome) -> list[str]:
+    def types(self, outcome: ProofStatus) -> list[str]:
         """The types of which this is the worst that came up."""
         worst = {types: _worst(found) for types, found in self.verdicts.items()}
         return [types for types, found in worst.items() if found is outcome]
@@ -74,19 +74,19 @@ class Findings:
     @property
     def status(self) -> str:
         """ "proved" where some type is, none is refuted and every case is scalar."""
-        if any(self.of(Outcome.REFUTED)):
+        if any(self.of(ProofStatus.REFUTED)):
             return "refuted"
-        if not any(self.of(Outcome.PROVED)):
+        if not any(self.of(ProofStatus.PROVED)):
             return "checked"
-        return "in part" if any(self.of(Outcome.NOT_SCALAR)) else "proved"
+        return "in part" if any(self.of(ProofStatus.NOT_SCALAR)) else "proved"
 
-    def of(self, outcome: Outcome) -> Iterator[tuple[str, str, Verdict]]:
+    def of(self, outcome: ProofStatus) -> Iterator[tuple[str, str, ProofResult]]:
         """Case, types and verdict, where this came up."""
         for types, found in self.verdicts.items():
             yield from ((case, types, each) for case, each in found if each.outcome is outcome)
 
 
-def _worst(found: Iterable[tuple[str, Verdict]]) -> Outcome:
+def _worst(found: Iterable[tuple[str, ProofResult]]) -> ProofStatus:
     outcomes = {verdict.outcome for _, verdict in found}
     return next(outcome for outcome in _WORST_FIRST if outcome in outcomes)
 
@@ -114,7 +114,7 @@ def cases() -> Iterator[Case]:
                     yield Case(stem.replace("_", "-"), name, program)
 
 
-def examine(case: Case, limit_s: float) -> tuple[list[tuple[str, Verdict]], float]:
+def examine(case: Case, limit_s: float) -> tuple[list[tuple[str, ProofResult]], float]:
     """What comes of one case, by types, and how long it took. Runs in a child process."""
     start = perf_counter()
     program = read_module(case.program, _context())
@@ -135,7 +135,7 @@ def findings(limit_s: float, jobs: int, only: list[str]) -> dict[str, Findings]:
 
 def _examined(
     wanted: list[Case], limit_s: float, jobs: int
-) -> Iterator[tuple[Case, list[tuple[str, Verdict]], float]]:
+) -> Iterator[tuple[Case, list[tuple[str, ProofResult]], float]]:
     spawn = multiprocessing.get_context("spawn")  # MLIR's threads do not survive a fork
     with ProcessPoolExecutor(jobs, mp_context=spawn) as pool:
         futures = [pool.submit(examine, case, limit_s) for case in wanted]
@@ -153,16 +153,18 @@ def table(found: dict[str, Findings]) -> Iterator[str]:
     asked = {name: each for name, each in found.items() if each.status != "checked"}
     width = max(map(len, asked), default=0)
     for name, each in asked.items():
-        lists = {outcome: each.types(outcome) for outcome in Outcome}
+        lists = {outcome: each.types(outcome) for outcome in ProofStatus}
         told = [f"{outcome.value} {_short(types)}" for outcome, types in lists.items() if types]
         head = [] if each.status == "proved" else [each.status]
         yield f"{name:{width}}  {each.seconds:5.1f} s  {'; '.join(head + told)}"
-    for outcome in (Outcome.UNDECIDED, Outcome.REFUTED):
+    for outcome in (ProofStatus.UNDECIDED, ProofStatus.REFUTED):
         for name, each in found.items():
             yield from _told(name, outcome, list(each.of(outcome)))
 
 
-def _told(rule: str, outcome: Outcome, found: list[tuple[str, str, Verdict]]) -> Iterator[str]:
+def _told(
+    rule: str, outcome: ProofStatus, found: list[tuple[str, str, ProofResult]]
+) -> Iterator[str]:
     """The first few of what came up."""
     for case, types, verdict in found[:_SHOWN]:
         yield f"{outcome.value.upper()} {rule} on {types}, @{case}: {_why(verdict)}"
@@ -177,7 +179,7 @@ def _short(types: list[str]) -> str:
     return " ".join([*single, *([f"({mixed} mixtures)"] if mixed else [])])
 
 
-def _why(verdict: Verdict) -> str:
+def _why(verdict: ProofResult) -> str:
     return "; ".join(filter(None, [verdict.counterexample, verdict.reason]))
 
 
@@ -188,7 +190,7 @@ def as_json(found: dict[str, Findings]) -> dict[str, dict[str, object]]:
     or "refuted".
     """
     return {
-        name: {"status": each.status, **{o.value: each.types(o) for o in Outcome}}
+        name: {"status": each.status, **{o.value: each.types(o) for o in ProofStatus}}
         for name, each in found.items()
     }
 
@@ -220,7 +222,7 @@ def main() -> int:
     print(*table(found), summary(found, perf_counter() - start), sep="\n")
     if options.json:
         options.json.write_text(json.dumps(as_json(found), indent=1) + "\n")
-    return int(any(each.types(Outcome.REFUTED) for each in found.values()))
+    return int(any(each.types(ProofStatus.REFUTED) for each in found.values()))
 
 
 if __name__ == "__main__":

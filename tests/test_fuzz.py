@@ -50,7 +50,7 @@ def test_spoiled_inputs_are_refused_in_a_sentence() -> None:
 def test_a_name_on_the_module_that_is_not_text() -> None:
     text = "module attributes {my.attribute = 1 : i64} { func.func @main() { return } }"
     data = write_bytecode(read_module(text, make_context()))
-    with pytest.raises(ModuleSyntaxError, match="name.* is not UTF-8"):
+    with pytest.raises(ModuleSyntaxError, match=r"name.* is not UTF-8"):
         read_module(data.replace(b"my.attribute", b"my.attr\xffbute"), make_context())
 
 

@@ -11,7 +11,7 @@ from jaxlib.mlir.dialects.stablehlo import AddOp, SineOp
 
 import jxc
 from jxc.check.conformance import program_files, run_programs
-from jxc.check.conformance_program import Check, read_program, ulps_apart
+from jxc.check.conformance_program import OutputCheck, read_program, ulps_apart
 from jxc.check.inputs import CannotRun
 from jxc.ir import write_text
 from jxc.pipeline import make_pipeline
@@ -62,14 +62,17 @@ def test_inputs_become_arguments():
     assert "@inputs" not in write_text(program.module)
     assert "@expected" not in write_text(program.module)
     np.testing.assert_array_equal(program.inputs[0], np.float32([0, 0.5, -1, np.inf]))
-    assert program.checks == [Check("close")]
+    assert program.checks == [OutputCheck("close")]
 
 
 def test_without_inputs_the_constants_become_arguments():
     program = read("almost_eq_no_inputs.mlir")
     assert "stablehlo.constant" not in write_text(program.module)
     assert [array.dtype for array in program.inputs] == [np.complex64, ml_dtypes.bfloat16]
-    assert program.checks == [Check("almost_eq", tolerance=0.02), Check("close", low=1, high=1)]
+    assert program.checks == [
+        OutputCheck("almost_eq", tolerance=0.02),
+        OutputCheck("close", low=1, high=1),
+    ]
 
 
 def test_every_kind_of_break_is_ours():
@@ -109,16 +112,16 @@ def test_ulps_between_neighbours(dtype):
 @pytest.mark.parametrize(
     ("check", "found", "holds"),
     [
-        (Check("eq"), [1.0, np.nan], True),
-        (Check("eq"), [np.nextafter(np.float32(1), np.float32(2)), np.nan], False),
-        (Check("close"), [1 + 3 * 2**-23, np.nan], True),
-        (Check("close"), [1 + 4 * 2**-23, np.nan], False),
-        (Check("close"), [1.0, 0.0], False),
-        (Check("close", low=1), [1.0, np.nan], False),
-        (Check("almost_eq"), [1.0009, np.nan], True),
-        (Check("almost_eq"), [1.0011, np.nan], False),
-        (Check("almost_eq", tolerance=0.1), [1.05, np.nan], True),
-        (Check("almost_eq"), [np.inf, np.nan], False),
+        (OutputCheck("eq"), [1.0, np.nan], True),
+        (OutputCheck("eq"), [np.nextafter(np.float32(1), np.float32(2)), np.nan], False),
+        (OutputCheck("close"), [1 + 3 * 2**-23, np.nan], True),
+        (OutputCheck("close"), [1 + 4 * 2**-23, np.nan], False),
+        (OutputCheck("close"), [1.0, 0.0], False),
+        (OutputCheck("close", low=1), [1.0, np.nan], False),
+        (OutputCheck("almost_eq"), [1.0009, np.nan], True),
+        (OutputCheck("almost_eq"), [1.0011, np.nan], False),
+        (OutputCheck("almost_eq", tolerance=0.1), [1.05, np.nan], True),
+        (OutputCheck("almost_eq"), [np.inf, np.nan], False),
     ],
 )
 def test_checks(check, found, holds):
@@ -127,9 +130,11 @@ def test_checks(check, found, holds):
 
 
 def test_complex_numbers_and_integers_are_compared_too():
-    assert Check("eq").complaint(np.complex64([1 + 2j]), np.complex64([1 + 3j]))
-    assert Check("almost_eq").complaint(np.complex64(1 + 2j), np.complex64(1 + 2.0001j)) is None
-    assert Check("close").complaint(np.int32([1, 2]), np.int32([1, 3])) == (
+    assert OutputCheck("eq").complaint(np.complex64([1 + 2j]), np.complex64([1 + 3j]))
+    assert (
+        OutputCheck("almost_eq").complaint(np.complex64(1 + 2j), np.complex64(1 + 2.0001j)) is None
+    )
+    assert OutputCheck("close").complaint(np.int32([1, 2]), np.int32([1, 3])) == (
         "element [1]: expected 2, found 3 (1 of 2 elements, 0 to 3 ulps allowed)"
     )
 

@@ -20,7 +20,7 @@ from jaxlib.mlir.dialects.stablehlo import (
     TanhOp,
 )
 
-from jxc.check.proof import Outcome, Verdict, prove, prove_rule
+from jxc.check.proof import ProofResult, ProofStatus, prove, prove_rule
 from jxc.ir import build, make_context, read_module
 from jxc.ir.values import direction_of, is_boolean, is_float, is_splat
 from jxc.pipeline import our_passes
@@ -64,9 +64,9 @@ def program(text: str, kind: str = "", op: str = ""):
     return read_module(text.replace("TYPE", kind).replace("OP", op), make_context())
 
 
-def outcomes(tried, text: str) -> dict[str, set[Outcome]]:
+def outcomes(tried, text: str) -> dict[str, set[ProofStatus]]:
     """What comes of a rule, by types."""
-    found: dict[str, set[Outcome]] = {}
+    found: dict[str, set[ProofStatus]] = {}
     for types, verdict in prove_rule(tried, program(text), limit_s=60):  # a busy machine is slow
         found.setdefault(types, set()).add(verdict.outcome)
     return found
@@ -135,7 +135,7 @@ def test_what_is_wrong_is_refuted(wrong, text, types, counterexample):
     start = program(text, types.split(",")[0], op)
     tried, verdict = next(prove_rule(wrong, start))
     assert tried == types
-    assert verdict.outcome is Outcome.REFUTED
+    assert verdict.outcome is ProofStatus.REFUTED
     assert counterexample in verdict.counterexample
     assert verdict.reason == "so on the interpreter"
 
@@ -143,8 +143,8 @@ def test_what_is_wrong_is_refuted(wrong, text, types, counterexample):
 def test_a_rule_may_be_wrong_on_some_types_only():
     start = SELF.replace("TYPE", "i8").replace("OP", "subtract")
     found = outcomes(nothing_of_itself, start)
-    assert {t for t, o in found.items() if o == {Outcome.PROVED}} > {"i4", "ui8", "i64"}
-    assert found["f16"] == found["f64"] == {Outcome.REFUTED}
+    assert {t for t, o in found.items() if o == {ProofStatus.PROVED}} > {"i4", "ui8", "i64"}
+    assert found["f16"] == found["f64"] == {ProofStatus.REFUTED}
 
 
 def test_a_rule_that_fails_is_refuted():
@@ -167,7 +167,7 @@ def test_a_rule_that_rounds_otherwise_is_asked_about_integers_only():
 
     found = outcomes(turned_round, BINARY.replace("TYPE", "f32").replace("OP", "add"))
     assert {"i4", "ui64"} <= found.keys() and not [t for t in found if t.startswith(("f", "b"))]
-    assert set().union(*found.values()) == {Outcome.PROVED}
+    assert set().union(*found.values()) == {ProofStatus.PROVED}
 
 
 TANH = """
@@ -182,13 +182,13 @@ def test_unknown_functions_give_the_same_for_the_same():
     minus = "stablehlo.negate %y : tensor<4xf16>"
     other = TANH.replace("%a = stablehlo.add", f"%b = {minus}\n%a = stablehlo.subtract")
     other = other.replace("%x, %y :", "%x, %b :")
-    assert prove(program(TANH), program(other)).outcome is Outcome.PROVED
+    assert prove(program(TANH), program(other)).outcome is ProofStatus.PROVED
     context = make_context()
     twice = TANH.replace("%r = ", "%b = ").replace(
         "return %r", "%r = stablehlo.tanh %b : tensor<4xf16>\nreturn %r"
     )
     verdict = prove(*(read_module(text, context) for text in (TANH, twice)))
-    assert verdict.outcome is Outcome.UNDECIDED
+    assert verdict.outcome is ProofStatus.UNDECIDED
     assert verdict.reason == "it depends on what stablehlo.tanh is"
 
 
@@ -201,7 +201,7 @@ def test_an_unknown_function_may_be_known_to_differ():
         return op.operand
 
     _, verdict = next(prove_rule(no_tanh, program(TANH)))
-    assert verdict.outcome in (Outcome.REFUTED, Outcome.UNDECIDED)
+    assert verdict.outcome in (ProofStatus.REFUTED, ProofStatus.UNDECIDED)
     assert "interpreter" in verdict.reason
 
 
@@ -221,11 +221,11 @@ func.func @main(%x: tensor<4xf16>) -> tensor<4xf16> {
 @pytest.mark.parametrize(
     ("assumptions", "outcome"),
     [
-        ((), Outcome.REFUTED),
-        (("no-nans",), Outcome.REFUTED),
-        (("no-signed-zeros",), Outcome.REFUTED),
-        (("no-infs", "no-nans"), Outcome.REFUTED),
-        (("no-nans", "no-signed-zeros"), Outcome.PROVED),
+        ((), ProofStatus.REFUTED),
+        (("no-nans",), ProofStatus.REFUTED),
+        (("no-signed-zeros",), ProofStatus.REFUTED),
+        (("no-infs", "no-nans"), ProofStatus.REFUTED),
+        (("no-nans", "no-signed-zeros"), ProofStatus.PROVED),
     ],
 )
 def test_promises(assumptions, outcome):
@@ -236,8 +236,8 @@ def test_promises(assumptions, outcome):
 @pytest.mark.parametrize(
     ("line", "outcome", "reason"),
     [
-        ("%r = stablehlo.reverse %x, dims = [0] : T", Outcome.NOT_SCALAR, "stablehlo.reverse"),
-        ("%r = stablehlo.add %x, %x : T", Outcome.PROVED, ""),
+        ("%r = stablehlo.reverse %x, dims = [0] : T", ProofStatus.NOT_SCALAR, "stablehlo.reverse"),
+        ("%r = stablehlo.add %x, %x : T", ProofStatus.PROVED, ""),
     ],
 )
 def test_what_moves_elements_is_not_proved(line, outcome, reason):
@@ -272,7 +272,7 @@ def test_ours_are_proved(name):
     ours = next(r for found in our_passes() for r in found.rules if r.name == name)
     found = outcomes(ours, OURS[name])
     assert len(found) > 10
-    assert {outcome for each in found.values() for outcome in each} == {Outcome.PROVED}
+    assert {outcome for each in found.values() for outcome in each} == {ProofStatus.PROVED}
 
 
 def test_the_script(tmp_path):
@@ -293,7 +293,9 @@ def test_the_script_fails_where_a_rule_is_refuted(monkeypatch, capsys):
     script = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, spec.name, script)
     spec.loader.exec_module(script)
-    wrong = Verdict(Outcome.REFUTED, "so on the interpreter", "(i8 0) gives 1 before and 2 after")
+    wrong = ProofResult(
+        ProofStatus.REFUTED, "so on the interpreter", "(i8 0) gives 1 before and 2 after"
+    )
     found = {"a-rule": script.Findings({"i8": [("a_rule", wrong)]})}
     monkeypatch.setattr(script, "findings", lambda *_: found)
     monkeypatch.setattr(sys, "argv", ["prove.py"])

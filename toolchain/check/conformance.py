@@ -15,7 +15,7 @@ from ..errors import UsageError
 from ..ir import ModuleSyntaxError, clone_module, write_text
 from ..pipeline import PassError, Pipeline, run_pipeline
 from ..rewrite import PassContext
-from .conformance_program import Program, read_program
+from .conformance_program import ConformanceProgram, read_program
 from .inputs import CannotRun
 from .run import run_xla, shared_interpreter
 
@@ -24,7 +24,7 @@ BASE = "O0"
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ProgramOutcome:
     """How a program fared at one level.
 
     Attributes:
@@ -57,7 +57,7 @@ class Summary:
     """
 
     levels: tuple[str, ...]
-    outcomes: dict[str, dict[str, Outcome]] = field(default_factory=dict)
+    outcomes: dict[str, dict[str, ProgramOutcome]] = field(default_factory=dict)
 
     @property
     def holds(self) -> bool:
@@ -66,8 +66,8 @@ class Summary:
         return ran and not self.regressions
 
     @property
-    def regressions(self) -> list[tuple[str, str, Outcome]]:
-        """Program, level and outcome wherever the rewriting is to blame."""
+    def regressions(self) -> list[tuple[str, str, ProgramOutcome]]:
+        """ConformanceProgram, level and outcome wherever the rewriting is to blame."""
         return [
             (name, level, outcome)
             for name, outcomes in self.outcomes.items()
@@ -75,7 +75,7 @@ class Summary:
             if outcome.is_ours
         ]
 
-    def at(self, level: str, status: str) -> dict[str, Outcome]:
+    def at(self, level: str, status: str) -> dict[str, ProgramOutcome]:
         """The programs that have a status at a level."""
         every = {name: outcomes[level] for name, outcomes in self.outcomes.items()}
         return {name: outcome for name, outcome in every.items() if outcome.status == status}
@@ -181,11 +181,11 @@ def run_programs(
 
 def _run_file(
     file: Path, pipelines: Mapping[str, Pipeline], context: PassContext, levels: tuple[str, ...]
-) -> dict[str, Outcome]:
+) -> dict[str, ProgramOutcome]:
     try:
         program = read_program(file.read_bytes(), file.name)
     except (CannotRun, ModuleSyntaxError) as error:
-        return dict.fromkeys(levels, Outcome("unsupported", str(error).splitlines()[0]))
+        return dict.fromkeys(levels, ProgramOutcome("unsupported", str(error).splitlines()[0]))
     trial = _Trial(program, context)
     others = {level: trial.after(pipelines[level]) for level in levels if level != BASE}
     return {BASE: trial.base, **others}
@@ -198,14 +198,14 @@ _ENGINES = {"xla": run_xla, "interpreter": lambda *a: shared_interpreter().run(*
 class _Trial:
     """One program, with what was found out about it."""
 
-    program: Program
+    program: ConformanceProgram
     context: PassContext
-    known: dict[str, Outcome] = field(default_factory=dict)
+    known: dict[str, ProgramOutcome] = field(default_factory=dict)
 
     @cached_property
-    def originals(self) -> dict[str, Outcome]:
+    def originals(self) -> dict[str, ProgramOutcome]:
         """How the program fares as it was written, engine by engine up to one that is right."""
-        tried: dict[str, Outcome] = {}
+        tried: dict[str, ProgramOutcome] = {}
         for engine in _ENGINES:
             tried[engine] = self._on(engine, self.program.module)
             if tried[engine].passed:
@@ -213,21 +213,21 @@ class _Trial:
         return tried
 
     @cached_property
-    def base(self) -> Outcome:
+    def base(self) -> ProgramOutcome:
         """The outcome on the first engine that runs it."""
         reasons = [o.reason for o in self.originals.values() if o.status == "unsupported"]
         ran = [o for o in self.originals.values() if o.status != "unsupported"]
         if not ran:
-            return Outcome("unsupported", "; ".join(reasons))
+            return ProgramOutcome("unsupported", "; ".join(reasons))
         return replace(ran[0], reason="; ".join(filter(None, [*reasons[:1], ran[0].reason])))
 
-    def after(self, pipeline: Pipeline) -> Outcome:
+    def after(self, pipeline: Pipeline) -> ProgramOutcome:
         """The outcome after a pipeline, worked out once for each module that comes out."""
         module = clone_module(self.program.module)
         try:
             run_pipeline(module, pipeline, self.context)
         except PassError as error:
-            return Outcome("error", str(error).splitlines()[0], is_ours=True)
+            return ProgramOutcome("error", str(error).splitlines()[0], is_ours=True)
         text = write_text(module)
         if text == write_text(self.program.module):
             return self.base
@@ -235,7 +235,7 @@ class _Trial:
             self.known[text] = self._rewritten(module)
         return self.known[text]
 
-    def _rewritten(self, module: ir.Module) -> Outcome:
+    def _rewritten(self, module: ir.Module) -> ProgramOutcome:
         if not self.base.by:
             return self.base
         outcome = self._against(self.base.by, module)
@@ -245,7 +245,7 @@ class _Trial:
             return second if second.is_ours else outcome
         return outcome
 
-    def _against(self, engine: str, module: ir.Module) -> Outcome:
+    def _against(self, engine: str, module: ir.Module) -> ProgramOutcome:
         """The outcome of a rewritten module, where the original ran on that engine."""
         outcome = self._on(engine, module)
         if outcome.status == "unsupported":
@@ -253,11 +253,11 @@ class _Trial:
             return replace(outcome, status="error", reason=reason, is_ours=True)
         return replace(outcome, is_ours=self.originals[engine].passed and not outcome.passed)
 
-    def _on(self, engine: str, module: ir.Module) -> Outcome:
+    def _on(self, engine: str, module: ir.Module) -> ProgramOutcome:
         try:
             complaint = self.program.complaint(module, _ENGINES[engine])
         except CannotRun as error:
-            return Outcome("unsupported", str(error))
+            return ProgramOutcome("unsupported", str(error))
         if complaint is None:
-            return Outcome("passed", by=engine)
-        return Outcome("failed", complaint, by=engine)
+            return ProgramOutcome("passed", by=engine)
+        return ProgramOutcome("failed", complaint, by=engine)

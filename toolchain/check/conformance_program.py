@@ -31,7 +31,7 @@ Run = Callable[[ir.Module, Sequence[np.ndarray]], list[np.ndarray]]
 
 
 @dataclass(frozen=True)
-class Check:
+class OutputCheck:
     """What one custom call asks of one output.
 
     Attributes:
@@ -115,7 +115,7 @@ def _parts(array: np.ndarray) -> list[np.ndarray]:
 
 
 @dataclass(frozen=True)
-class Program:
+class ConformanceProgram:
     """A program taken apart.
 
     Attributes:
@@ -128,7 +128,7 @@ class Program:
     module: ir.Module
     inputs: list[np.ndarray]
     expected: list[np.ndarray]
-    checks: list[Check]
+    checks: list[OutputCheck]
 
     def complaint(self, module: ir.Module, run: Run) -> str | None:
         """What is wrong with what @main of `module` returns; None if nothing is.
@@ -148,7 +148,9 @@ class Program:
         return None
 
 
-def read_program(data: bytes, name: str, interpreter: Interpreter | None = None) -> Program:
+def read_program(
+    data: bytes, name: str, interpreter: Interpreter | None = None
+) -> ConformanceProgram:
     """Take a program apart.
 
     A program without `@inputs` has its calls inlined, and the constants in @main are its inputs.
@@ -174,7 +176,7 @@ def read_program(data: bytes, name: str, interpreter: Interpreter | None = None)
         _run_native(tested, "inline{default-pipeline=}")
     inputs = _values(_returning(tested, _given), run)
     _lift(tested)
-    return Program(tested, inputs, expected, checks)
+    return ConformanceProgram(tested, inputs, expected, checks)
 
 
 def _main_block(module: ir.Module) -> ir.Block:
@@ -202,7 +204,7 @@ def _checks(block: ir.Block) -> list[ir.OpView]:
     return [op for op in block.operations if _target(op).startswith("check.expect_")]
 
 
-def _check_of(op: ir.OpView) -> Check:
+def _check_of(op: ir.OpView) -> OutputCheck:
     name = _target(op).removeprefix("check.expect_")
     if name not in ("eq", "close", "almost_eq"):
         raise CannotRun(f"an unknown check: @check.expect_{name}")
@@ -210,7 +212,7 @@ def _check_of(op: ir.OpView) -> Check:
     given = {
         ours: op.attributes[name].value for name, ours in names.items() if name in op.attributes
     }
-    return Check(name, **given)
+    return OutputCheck(name, **given)
 
 
 def _operands(block: ir.Block, index: int) -> list[ir.Value]:

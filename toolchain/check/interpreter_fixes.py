@@ -1,12 +1,13 @@
-"""What the reference interpreter gets wrong or dies of, written in ops that it gets right.
+"""Workarounds for bugs of StableHLO's reference interpreter: ops rewritten before it runs a module.
 
-Each of these was seen on jaxlib 0.10.2 to 0.12.0.1:
+Seen on jaxlib 0.10.2 to 0.12.0.1, each with the program that shows it (`tests/check/
+test_interpreter_fixes.py` runs them):
 
-- unsigned start indices of `dynamic_slice`, `dynamic_update_slice`, `gather` and `scatter` are read
-  as signed ones;
-- a TOTALORDER comparison of floats takes -0.0 and 0.0 to be equal;
-- an integer divided by zero, or the least integer by -1, ends the process;
-- jaxlib 0.10 writes into the operands of a `scatter`.
+- Unsigned indices are read as signed: `dynamic_slice` of 256 elements at index ui8 200 gives
+  element 0, not 200. `dynamic_update_slice`, `gather` and `scatter` do the same.
+- `compare LT, -0.0, 0.0, TOTALORDER` is false: the order of floats ignores the sign of zero.
+- Integer `divide` and `remainder` by 0, and of the least integer by -1, end the process (SIGFPE).
+- `scatter` writes into its operand: `%x` has the scattered values afterwards (jaxlib 0.10 only).
 """
 
 from __future__ import annotations
@@ -20,59 +21,54 @@ from ..ir import build, walk
 from ..ir.values import element_type, is_float, is_integer, is_unsigned, shape_of
 
 
-def mend(module: ir.Module) -> None:
-    """Rewrite `module` in place so that the interpreter gives what StableHLO says."""
+def apply_interpreter_fixes(module: ir.Module) -> None:
+    """Rewrite `module` in place so that the interpreter computes what StableHLO specifies."""
     for op in list(walk(module.operation)):
-        mended = _MENDED.get(op.operation.name)
-        if mended is not None:
+        fix = _FIXES.get(op.operation.name)
+        if fix is not None:
             with ir.InsertionPoint(op), op.location:
-                mended(op)
+                fix(op)
 
 
-def _read_indices_as_signed(op: ir.OpView) -> None:
-    for place in range(len(op.operands)):
-        value = op.operands[place]
-        if place >= _first_index(op) and is_unsigned(value):
-            op.operation.operands[place] = _as_signed(value)
+def _fix_dynamic_slice(op: stablehlo.DynamicSliceOp | stablehlo.DynamicUpdateSliceOp) -> None:
+    first_index = 2 if isinstance(op, stablehlo.DynamicUpdateSliceOp) else 1
+    for number in range(first_index, len(op.operands)):
+        _make_signed(op, number)
 
 
-def _first_index(op: ir.OpView) -> int:
-    """Which operand is the first index of a dynamic slice or update."""
-    return 2 if isinstance(op, stablehlo.DynamicUpdateSliceOp) else 1
+def _fix_gather(op: stablehlo.GatherOp) -> None:
+    _make_signed(op, 1)
 
 
-def _mend_gather(op: stablehlo.GatherOp) -> None:
-    if is_unsigned(op.start_indices):
-        op.operation.operands[1] = _as_signed(op.start_indices)
+def _fix_scatter(op: stablehlo.ScatterOp) -> None:
+    """Scatter into copies of the operands; a reshape makes one."""
+    for number, value in enumerate(op.inputs):
+        op.operation.operands[number] = stablehlo.reshape(value.type, value)
+    _make_signed(op, len(op.inputs))
 
 
-def _mend_scatter(op: stablehlo.ScatterOp) -> None:
-    count = len(op.inputs)
-    for place, value in enumerate(op.inputs):
-        op.operation.operands[place] = stablehlo.reshape(value.type, value)
-    if is_unsigned(op.scatter_indices):
-        op.operation.operands[count] = _as_signed(op.scatter_indices)
-
-
-def _as_signed(value: ir.Value) -> ir.Value:
-    """The indices as i64; those beyond it as its largest, which is out of range just the same."""
-    i64 = ir.IntegerType.get_signless(64)
+def _make_signed(op: ir.OpView, number: int) -> None:
+    """Pass an unsigned index operand as i64; one that i64 lacks becomes its largest number."""
+    value = op.operands[number]
+    if not is_unsigned(value):
+        return
     if element_type(value).width == 64:
-        most = ir.IntegerAttr.get(element_type(value), 2**63 - 1)
-        value = stablehlo.minimum(value, build.splat(most, value.type))
-    return build.convert(value, i64)
+        largest = ir.IntegerAttr.get(element_type(value), 2**63 - 1)
+        value = stablehlo.minimum(value, build.splat(largest, value.type))
+    op.operation.operands[number] = build.convert(value, ir.IntegerType.get_signless(64))
 
 
-def _mend_compare(op: stablehlo.CompareOp) -> None:
+def _fix_compare(op: stablehlo.CompareOp) -> None:
+    """Compare integers that have the total order of the floats."""
     if "TOTALORDER" in str(op.compare_type) and is_float(op.lhs):
         signed = stablehlo.ComparisonTypeAttr.get("SIGNED")
         lhs, rhs = (_total_order_key(value) for value in (op.lhs, op.rhs))
-        mended = stablehlo.compare(lhs, rhs, op.comparison_direction, compare_type=signed)
-        _replace(op, mended)
+        direction = op.comparison_direction
+        _replace(op, stablehlo.compare(lhs, rhs, direction, compare_type=signed))
 
 
 def _total_order_key(value: ir.Value) -> ir.Value:
-    """Integers in the order of the floats: of a negative one, all bits but the sign are flipped."""
+    """Integers in the order of the floats: all bits but the sign of negative numbers flip."""
     width = ir.FloatType(element_type(value)).width
     integer = ir.IntegerType.get_signless(width)
     kind = ir.RankedTensorType.get(shape_of(value), integer)
@@ -81,35 +77,35 @@ def _total_order_key(value: ir.Value) -> ir.Value:
     return stablehlo.xor(bits, stablehlo.and_(sign, build.splat(2 ** (width - 1) - 1, kind)))
 
 
-def _mend_divide(op: stablehlo.DivOp) -> None:
-    """x / 0 is -1, every bit set; x / -1 is -x, the least integer too. As XLA has it."""
+def _fix_divide(op: stablehlo.DivOp) -> None:
+    """x / 0 is -1 (every bit set), and x / -1 is -x, also for the least integer: as XLA does."""
     if is_integer(op.result):
         every_bit = stablehlo.not_(build.splat(0, op.result.type))
-        _guard(op, stablehlo.divide, every_bit, stablehlo.negate)
+        _guard_divisor(op, stablehlo.divide, every_bit, stablehlo.negate)
 
 
-def _mend_remainder(op: stablehlo.RemOp) -> None:
+def _fix_remainder(op: stablehlo.RemOp) -> None:
     """The remainder by 0 is the dividend; by -1 it is 0."""
     if is_integer(op.result):
-        _guard(op, stablehlo.remainder, op.lhs, lambda x: build.splat(0, x.type))
+        _guard_divisor(op, stablehlo.remainder, op.lhs, lambda x: build.splat(0, x.type))
 
 
-def _guard(
+def _guard_divisor(
     op: stablehlo.DivOp | stablehlo.RemOp,
     compute: Callable[[ir.Value, ir.Value], ir.Value],
     by_zero: ir.Value,
     by_minus_one: Callable[[ir.Value], ir.Value],
 ) -> None:
-    """Divide by 1 where the divisor is 0 or -1, and put there what belongs there."""
+    """Divide by 1 where the divisor is 0 or -1, and select the specified result there."""
     lhs, rhs = op.lhs, op.rhs
     one, is_zero = build.splat(1, rhs.type), _equals(rhs, 0)
     if is_unsigned(rhs):
-        mended = compute(lhs, stablehlo.select(is_zero, one, rhs))
+        result = compute(lhs, stablehlo.select(is_zero, one, rhs))
     else:
         is_minus = _equals(rhs, -1)
         plain = compute(lhs, stablehlo.select(is_minus, one, stablehlo.select(is_zero, one, rhs)))
-        mended = stablehlo.select(is_minus, by_minus_one(lhs), plain)
-    _replace(op, stablehlo.select(is_zero, by_zero, mended))
+        result = stablehlo.select(is_minus, by_minus_one(lhs), plain)
+    _replace(op, stablehlo.select(is_zero, by_zero, result))
 
 
 def _replace(op: ir.OpView, value: ir.Value) -> None:
@@ -122,12 +118,12 @@ def _equals(value: ir.Value, number: int) -> ir.Value:
     return stablehlo.compare(value, build.splat(number, value.type), equal)
 
 
-_MENDED: dict[str, Callable[..., None]] = {
-    "stablehlo.compare": _mend_compare,
-    "stablehlo.divide": _mend_divide,
-    "stablehlo.dynamic_slice": _read_indices_as_signed,
-    "stablehlo.dynamic_update_slice": _read_indices_as_signed,
-    "stablehlo.gather": _mend_gather,
-    "stablehlo.remainder": _mend_remainder,
-    "stablehlo.scatter": _mend_scatter,
+_FIXES: dict[str, Callable[..., None]] = {
+    "stablehlo.compare": _fix_compare,
+    "stablehlo.divide": _fix_divide,
+    "stablehlo.dynamic_slice": _fix_dynamic_slice,
+    "stablehlo.dynamic_update_slice": _fix_dynamic_slice,
+    "stablehlo.gather": _fix_gather,
+    "stablehlo.remainder": _fix_remainder,
+    "stablehlo.scatter": _fix_scatter,
 }

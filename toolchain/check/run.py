@@ -1,4 +1,7 @@
-"""Running a module: on StableHLO's reference interpreter in a child process, or through XLA."""
+"""Run a module: on StableHLO's reference interpreter in a child process, or on XLA.
+
+Both engines take numpy arrays and return results as arrays of numpy's own types, see `widen`.
+"""
 
 from __future__ import annotations
 
@@ -21,22 +24,22 @@ from ..ir import write_bytecode
 from .inputs import CannotRun, is_float
 from .worker import read_message, write_message
 
-_PATIENCE = 10  # times the limit that a run may take by the clock
+_WALL_CLOCK_FACTOR = 10  # a run may take so many times its processor-time limit by the clock
 
 
 class Interpreter:
     """StableHLO's reference interpreter in a child process, started again after a crash.
 
     Args:
-        limit_s: how long one run may take, in the child's own processor time where the system
-            tells it: what else a machine does must not decide.
+        limit_s: the most seconds for one run: of processor time where the system measures it, so
+            that the load of the machine does not decide.
     """
 
     def __init__(self, limit_s: float = 20.0) -> None:
         self.limit_s = limit_s
         self._child: subprocess.Popen[bytes] | None = None
         self._errors: Any = None
-        self._hopeless: dict[bytes, str] = {}  # modules that ended a child, and how
+        self._fatal: dict[bytes, str] = {}  # modules that ended a child, and how
 
     def run(self, module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """@main's results, widened (see `widen`).
@@ -45,27 +48,28 @@ class Interpreter:
             CannotRun: it crashed, failed or took too long; the message says which.
         """
         code = write_bytecode(module)
-        if code in self._hopeless:
-            raise CannotRun(self._hopeless[code])
+        if code in self._fatal:
+            raise CannotRun(self._fatal[code])
         child = self._started()
         assert child.stdin is not None and child.stdout is not None
         wire = [part for array in inputs for part in widen(array)]
         try:
             write_message(child.stdin, (code, wire))
             self._wait(child)
-            verdict, answer = read_message(child.stdout)
+            status, answer = read_message(child.stdout)
         except (EOFError, BrokenPipeError):
-            raise self._lost(code, f"the interpreter died: {self._last_words()}") from None
+            raise self._lost(code, f"the interpreter died: {self._cause_of_death()}") from None
         except TimeoutError:
             reason = f"the interpreter took more than {self.limit_s:g} s"
             raise self._lost(code, reason) from None
-        if verdict == "failed":
+        if status == "failed":
             raise CannotRun(f"the interpreter refused: {answer}")
-        return answer
+        results: list[np.ndarray] = answer
+        return results
 
     def _lost(self, code: bytes, reason: str) -> CannotRun:
-        """A child is dear: a module that ended one is not tried again."""
-        self._hopeless[code] = reason
+        """Record a module that ended a child: starting another takes long, so it is not retried."""
+        self._fatal[code] = reason
         return CannotRun(reason)
 
     def close(self) -> None:
@@ -95,20 +99,20 @@ class Interpreter:
                 waited = perf_counter() - start
                 now = _processor_seconds(child.pid)
                 spent = waited if now is None or used is None else now - used
-                if spent > self.limit_s or waited > _PATIENCE * self.limit_s:
+                if spent > self.limit_s or waited > _WALL_CLOCK_FACTOR * self.limit_s:
                     self.close()
                     raise TimeoutError
 
-    def _last_words(self) -> str:
-        """How the child ended: by which signal, and what it said."""
+    def _cause_of_death(self) -> str:
+        """How the child ended: the signal, and the first line of its error output."""
         assert self._child is not None
         code = self._child.wait()
         self.close()
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
-        told = [line for line in lines if "ERROR" in line or "Unsupported" in line] or lines
-        how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-        return ": ".join([how, *told[:1]])[:300]
+        errors = [line for line in lines if "ERROR" in line or "Unsupported" in line] or lines
+        cause = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        return ": ".join([cause, *errors[:1]])[:300]
 
 
 @cache
@@ -120,7 +124,7 @@ def shared_interpreter() -> Interpreter:
 
 
 def _processor_seconds(pid: int) -> float | None:
-    """What a process has used of the processor; None where the system does not tell."""
+    """The processor time that a process has used; None where the system does not say."""
     try:
         with open(f"/proc/{pid}/stat") as file:
             fields = file.read().rpartition(")")[2].split()
@@ -131,7 +135,7 @@ def _processor_seconds(pid: int) -> float | None:
 
 
 class XlaProgram:
-    """A module to run through XLA on the CPU; compiled once, when it is first called.
+    """A module on XLA for the CPU, compiled at the first call.
 
     Args:
         module: for one device, static shapes; is not to change.
@@ -145,7 +149,7 @@ class XlaProgram:
         """@main's results, widened (see `widen`). Imports jax.
 
         Raises:
-            CannotRun: the module cannot be compiled or called from here.
+            CannotRun: the module cannot be compiled, or not called from this process.
         """
         import jax
 
@@ -167,16 +171,16 @@ class XlaProgram:
 def run_xla(
     module: ir.Module, inputs: Sequence[np.ndarray], options: Mapping[str, Any] | None = None
 ) -> list[np.ndarray]:
-    """An `XlaProgram` that is called once.
+    """The results of an `XlaProgram` that is called once.
 
     Raises:
-        CannotRun: the module cannot be compiled or called from here.
+        CannotRun: the module cannot be compiled, or not called from this process.
     """
     return XlaProgram(module, options)(inputs)
 
 
 def widen(array: np.ndarray) -> list[np.ndarray]:
-    """The array as types that numpy itself has, without loss: one, or two for complex numbers."""
+    """The array in numpy's own types, without loss: one array, or two for complex numbers."""
     if array.dtype.kind == "c":
         return [np.asarray(array.real), np.asarray(array.imag)]
     if array.dtype.type.__module__ == "numpy":

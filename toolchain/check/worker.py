@@ -1,8 +1,7 @@
 """The child process that runs modules on StableHLO's reference interpreter.
 
-The interpreter aborts on what it does not know (and traps on an integer divided by zero), and a
-child can be lost. Parent and child send each other pickled messages, each after its length in
-eight bytes.
+The interpreter aborts on ops that it does not support, which only ends the child. Parent
+(`run.Interpreter`) and child exchange pickled messages, each preceded by its length in eight bytes.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ from jaxlib.mlir.dialects import func, stablehlo
 from jaxlib.mlir.passmanager import PassManager
 
 from ..ir import _private, make_context, read_module, register_native_passes
-from .interpreter_fixes import mend
+from .interpreter_fixes import apply_interpreter_fixes
 
-_MODULES_PER_CONTEXT = 200  # a context takes longer to make than a run, and forgets no constant
+_MODULES_PER_CONTEXT = 200  # a context is slow to make, but keeps every constant in memory
 _PREPARE = "builtin.module(inline,func.func(chlo-legalize-to-stablehlo))"
 
 
@@ -34,7 +33,7 @@ def write_message(stream: IO[bytes], message: Any) -> None:
 
 
 def read_message(stream: IO[bytes]) -> Any:
-    """Wait for one message; EOFError where the other side is gone."""
+    """Wait for one message; EOFError where the other process has ended."""
     head = stream.read(8)
     if len(head) < 8:
         raise EOFError
@@ -44,21 +43,21 @@ def read_message(stream: IO[bytes]) -> Any:
 def evaluate(
     module_text: bytes, inputs: Sequence[np.ndarray], context: ir.Context
 ) -> list[np.ndarray]:
-    """What the interpreter makes of @main.
+    """The results of @main on the interpreter.
 
     Args:
         module_text: the module, in any form that `read_module` takes.
         inputs: @main's arguments as `run.widen` makes them.
-        context: one of `_make_context`.
+        context: made by `_make_context`.
 
     Returns:
-        The results, widened likewise.
+        The results in the same form.
     """
     module = read_module(module_text, context)
     with context, ir.Location.unknown():
         _wrap_main(module)
         PassManager.parse(_PREPARE).run(module.operation)
-        mend(module)
+        apply_interpreter_fixes(module)
         arguments = [_attribute(array) for array in inputs]
         return [np.array(result) for result in stablehlo.eval_module(module, arguments)]
 
@@ -74,7 +73,7 @@ def _attribute(array: np.ndarray) -> ir.DenseElementsAttr:
 
 
 def _wrap_main(module: ir.Module) -> None:
-    """Put a @main around @main that takes and returns only types that numpy has."""
+    """Add a @main that calls the old one, and takes and returns only numpy's own types."""
     main = next(op for op in module.body.operations if _name(op) == "main")
     signature = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
     main.attributes["sym_name"] = ir.StringAttr.get("jxc_wrapped")
@@ -124,12 +123,12 @@ def _widen(value: ir.Value) -> list[ir.Value]:
 
 
 def main() -> None:
-    """Answer messages until there are no more."""
+    """Answer messages until the parent closes the pipe."""
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what C++ prints must not get between the answers
+    os.dup2(2, 1)  # what C++ prints must not mix with the answers
     register_native_passes()
-    for turn in count():
-        if turn % _MODULES_PER_CONTEXT == 0:
+    for number in count():
+        if number % _MODULES_PER_CONTEXT == 0:
             context = _make_context()
         try:
             module, inputs = read_message(sys.stdin.buffer)

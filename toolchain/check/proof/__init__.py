@@ -6,7 +6,6 @@ as z3 terms, and z3 is asked for an input on which they differ.
 
 from __future__ import annotations
 
-from .prove import Outcome, Verdict, prove
-from .rules import prove_rule
+from .prove import ProofResult, ProofStatus, prove, prove_rule
 
-__all__ = ["Outcome", "Verdict", "prove", "prove_rule"]
+__all__ = ["ProofResult", "ProofStatus", "prove", "prove_rule"]

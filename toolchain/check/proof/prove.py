@@ -1,22 +1,31 @@
-"""Whether two programs give the same for every input: z3 is asked for one where they do not."""
+"""Whether two programs give the same for every input: z3 searches for an input that differs.
+
+`prove` compares two programs. `prove_rule` compares a program before and after a rule, on other
+element types and with other constants.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import numpy as np
 import z3
 from jaxlib.mlir import ir
 
-from ...ir import functions
+from ...ir import clone_module, functions
+from ...rewrite import TARGETS, PassContext, Rule, apply_rules, exact
+from ..inputs import CannotRun
+from ..modules import main_type
+from ..run import shared_interpreter
 from .elements import Complex, Element, FiniteFloat, Float, Term, Unmodelled, element_of, number_of
 from .evaluate import Evaluation, NotScalar, evaluate, places, symbols
 from .semantics import UNKNOWN
+from .variants import INTEGERS, variants
 
 
-class Outcome(Enum):
+class ProofStatus(Enum):
     """What came of a proof."""
 
     PROVED = "proved"
@@ -27,7 +36,7 @@ class Outcome(Enum):
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ProofResult:
     """What z3 says of two programs.
 
     Attributes:
@@ -39,7 +48,7 @@ class Verdict:
         inputs: these arguments, one element of each.
     """
 
-    outcome: Outcome
+    outcome: ProofStatus
     reason: str = ""
     counterexample: str = ""
     inputs: tuple[np.ndarray, ...] = field(default=(), compare=False)
@@ -54,7 +63,7 @@ def prove(
     *,
     assumptions: Collection[str] = (),
     limit_s: float = 5.0,
-) -> Verdict:
+) -> ProofResult:
     """Whether one element of each result of @main is the same, bit for bit, for every input.
 
     All NaNs are one; 0.0 and -0.0 are two.
@@ -71,9 +80,9 @@ def prove(
         bits = symbols(mains[0])
         at = [[evaluate(f, bits, place) for f in mains] for place in places(*mains)]
     except NotScalar as why:
-        return Verdict(Outcome.NOT_SCALAR, str(why))
+        return ProofResult(ProofStatus.NOT_SCALAR, str(why))
     except Unmodelled as why:
-        return Verdict(Outcome.UNMODELLED, str(why))
+        return ProofResult(ProofStatus.UNMODELLED, str(why))
     for expected, found in at:
         conditions = [
             *_promised(expected, assumptions),
@@ -85,8 +94,8 @@ def prove(
         if model is not None:
             return _refuted(model, bits, expected, found)
         if reason:
-            return Verdict(Outcome.UNDECIDED, reason)
-    return Verdict(Outcome.PROVED)
+            return ProofResult(ProofStatus.UNDECIDED, reason)
+    return ProofResult(ProofStatus.PROVED)
 
 
 def _asked(conditions: list[Term], limit_s: float) -> tuple[z3.ModelRef | None, str]:
@@ -131,7 +140,7 @@ def _differs(x: Term, y: Term, element: Element, zeros_are_one: bool) -> Term:
 
 def _refuted(
     model: z3.ModelRef, bits: Sequence[Term], expected: Evaluation, found: Evaluation
-) -> Verdict:
+) -> ProofResult:
     inputs = [
         number_of(model.eval(each, model_completion=True).as_long(), kind)
         for each, kind in zip(bits, expected.argument_types, strict=True)
@@ -144,8 +153,10 @@ def _refuted(
     names = [name for each in model.decls() if (name := each.name()).startswith(UNKNOWN)]
     if names:
         of = names[0].removeprefix(UNKNOWN).split()[0]
-        return Verdict(Outcome.UNDECIDED, f"it depends on what {of} is", text, tuple(inputs))
-    return Verdict(Outcome.REFUTED, "", text, tuple(inputs))
+        return ProofResult(
+            ProofStatus.UNDECIDED, f"it depends on what {of} is", text, tuple(inputs)
+        )
+    return ProofResult(ProofStatus.REFUTED, "", text, tuple(inputs))
 
 
 def _texts(model: z3.ModelRef, evaluation: Evaluation) -> str:
@@ -163,3 +174,66 @@ def _text(model: z3.ModelRef, term: Term, kind: ir.Type) -> str:
     if isinstance(element_of(kind), FiniteFloat):
         kind = ir.F16Type.get(kind.context)
     return str(number_of(model.eval(bits, model_completion=True).as_long(), kind))
+
+
+def prove_rule(
+    rule: Rule, program: ir.Module, limit_s: float = 5.0
+) -> Iterator[tuple[str, ProofResult]]:
+    """What the rule does to variants of a program, proved or refuted.
+
+    A rule that is not exact may round otherwise: only its variants on integers are looked at.
+
+    Args:
+        rule: on its own, with the promise it needs, for the first of its targets.
+        program: a module with @main.
+        limit_s: how long z3 may take for one variant.
+
+    Yields:
+        The element types of a variant on which the rule fires, and the verdict.
+    """
+    promised = frozenset([rule.assumes] if rule.assumes else [])
+    context = PassContext((rule.targets or TARGETS)[0], promised)
+    for types, before in variants(program):
+        if rule.contract != exact and not set(types.split(", ")) <= set(INTEGERS):
+            continue
+        after = clone_module(before)
+        try:
+            (count,) = apply_rules(after.operation, [rule], context)
+            after.operation.verify()
+        except Exception as error:
+            yield (
+                types,
+                ProofResult(ProofStatus.REFUTED, f"it raised {type(error).__name__}: {error}"),
+            )
+            continue
+        if count.hits:
+            verdict = prove(before, after, assumptions=promised, limit_s=limit_s)
+            yield types, _confirmed(before, after, verdict)
+
+
+def _confirmed(before: ir.Module, after: ir.Module, verdict: ProofResult) -> ProofResult:
+    """The verdict, with what the reference interpreter says of a counterexample."""
+    if (
+        verdict.outcome not in (ProofStatus.REFUTED, ProofStatus.UNDECIDED)
+        or not verdict.counterexample
+    ):
+        return verdict
+    shapes = [ir.RankedTensorType(kind).shape for kind in main_type(before).inputs]
+    arrays = [
+        np.full([max(extent, 1) for extent in shape], number)
+        for shape, number in zip(shapes, verdict.inputs, strict=True)
+    ]
+    try:
+        expected, found = (shared_interpreter().run(each, arrays) for each in (before, after))
+    except CannotRun as error:
+        return replace(verdict, reason=f"{verdict.reason} (interpreter: {error})".strip())
+    if all(map(_is_same, expected, found)):
+        return replace(verdict, reason=f"{verdict.reason} (not so on the interpreter)".strip())
+    return replace(verdict, outcome=ProofStatus.REFUTED, reason="so on the interpreter")
+
+
+def _is_same(expected: np.ndarray, found: np.ndarray) -> bool:
+    if expected.dtype.kind != "f":
+        return np.array_equal(expected, found)
+    signs = np.isnan(expected) | (np.signbit(expected) == np.signbit(found))
+    return np.array_equal(expected, found, equal_nan=True) and bool(signs.all())

@@ -10,10 +10,9 @@ from jaxlib.mlir.dialects.stablehlo import ConstantOp
 from ...ir import walk
 from ...ir.values import is_complex
 from ...pipeline.native import run_native
-from .edit import NotApplicable
+from .edit import NotApplicable, distance_from_zero
 from .retype import retype
 from .search import Search, shrink
-from .tidiness import distance_from_zero
 
 _OPTIONAL = frozenset(
     {

@@ -23,7 +23,7 @@ _LINES_SHOWN = 3
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CommandRun:
     """How one run of the command ended.
 
     Attributes:
@@ -66,7 +66,7 @@ class Command:
     path: Path
     expect: str | None = None
     timeout: float | None = None
-    first: Outcome | None = field(default=None, init=False)
+    first: CommandRun | None = field(default=None, init=False)
 
     def __call__(self, module: ir.Module) -> bool:
         """Whether the command fails on `module`."""
@@ -106,7 +106,7 @@ class Command:
             error.add_note(line)
         return error
 
-    def _is_failure(self, outcome: Outcome) -> bool:
+    def _is_failure(self, outcome: CommandRun) -> bool:
         if outcome.code in (None, 0, *_NOT_RUN):
             return False
         return self.expect is None or self.expect in outcome.output
@@ -115,7 +115,7 @@ class Command:
         path = shlex.quote(str(self.path))
         return self.text.replace("{}", path) if "{}" in self.text else f"{self.text} {path}"
 
-    def _run(self) -> Outcome:
+    def _run(self) -> CommandRun:
         start = monotonic()
         child = subprocess.Popen(
             self._line(),
@@ -135,7 +135,7 @@ class Command:
         except BaseException:
             _end(child)
             raise
-        return Outcome(code, output.decode(errors="replace"), monotonic() - start)
+        return CommandRun(code, output.decode(errors="replace"), monotonic() - start)
 
 
 def _end(child: subprocess.Popen[bytes]) -> bytes:

@@ -1,7 +1,7 @@
 """Small changes to a module in place, of which the strategies are made.
 
-An op that was erased must not be touched again, not even compared: what is needed of it is taken
-before. Erasing goes from the last op to the first, so that users go before what they use.
+An op that was erased must not be touched again, not even compared: read what is needed before.
+Erase from the last op to the first, so that users go before what they use.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from collections.abc import Iterable, Sequence
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func, stablehlo
+from jaxlib.mlir.dialects.stablehlo import ConstantOp
 
 from ...ir import functions, walk
 from ...ir.build import splat
 from ...ir.module import has_side_effect
-from ...ir.values import is_used
+from ...ir.values import is_complex, is_used, splat_of
 from ...pipeline.native import run_native
 
 _ALIAS = "tf.aliasing_output"
@@ -150,3 +151,21 @@ def _renumber_aliases(function: ir.OpView, kept: Sequence[int]) -> None:
         changed.append(ir.DictAttr.get(entries))
     if changed:
         function.attributes["arg_attrs"] = ir.ArrayAttr.get(changed)
+
+
+def untidiness(module: ir.Module) -> int:
+    """The sum over the module's constants of how far each is from a repeated zero."""
+    found = (op for op in walk(module.operation) if isinstance(op, ConstantOp))
+    return sum(distance_from_zero(op) for op in found)
+
+
+def distance_from_zero(op: ConstantOp) -> int:
+    """0 for a constant that repeats zero, 1 for ones, 2 for another number, 3 for several."""
+    if is_complex(op.result):
+        return 0  # the bindings cannot look at them
+    number = splat_of(op.result)
+    if number is None:
+        return 3
+    if number == 0:
+        return 0
+    return 1 if number == 1 else 2

@@ -14,16 +14,18 @@ from .attributes import (
     strip_locations,
 )
 from .extents import shrink_all_extents, shrink_arguments, shrink_extents
-from .functions import (
+from .ops import cut_ops, replace_by_arguments, replace_by_constants, replace_by_operands
+from .regions import (
     drop_arguments,
+    drop_carried,
     drop_dead_code,
     drop_functions,
     drop_outputs,
+    hoist_regions,
     inline_calls,
+    inline_regions,
     promote_functions,
 )
-from .ops import cut_ops, replace_by_arguments, replace_by_constants, replace_by_operands
-from .regions import drop_carried, hoist_regions, inline_regions
 from .search import Reduction, Search, TimeUp
 
 Strategy = Callable[[Search], None]

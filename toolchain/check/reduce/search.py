@@ -13,8 +13,7 @@ from jaxlib.mlir import ir
 from ...errors import JxcError
 from ...ir import ModuleSyntaxError, clone_module, count_ops, read_module, walk, write_text
 from ...pipeline.native import run_native
-from .edit import NotApplicable, remove_dead
-from .tidiness import untidiness
+from .edit import NotApplicable, remove_dead, untidiness
 
 
 class NotFailing(JxcError):

@@ -10,12 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import TypeAlias
 
+import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
 from ...ir.values import element_type, shape_of
-from .convolution import vary_convolution
 from .plan import DYNAMIC, Variation
+from .results import CONVOLUTION_WINDOW
 
 Attributes: TypeAlias = dict[str, ir.Attribute]
 Values: TypeAlias = Sequence[ir.Value]
@@ -190,6 +191,46 @@ def _window(op: stablehlo.ReduceWindowOp, operands: Values, plan: Variation) -> 
     return found
 
 
+def _convolution(
+    op: stablehlo.ConvolutionOp, operands: Sequence[ir.Value], plan: Variation
+) -> dict[str, ir.Attribute]:
+    """Another window now and then; as many groups as the new extents ask for."""
+    numbers = stablehlo.ConvDimensionNumbers(op.dimension_numbers)
+    rank = len(numbers.input_spatial_dimensions)
+    found: dict[str, ir.Attribute] = {}
+    for name in CONVOLUTION_WINDOW:
+        if plan.chance(0.2):
+            drawn = [plan.random.choice((1, 2, 3)) for _ in range(rank)]
+            found[name] = ir.DenseI64ArrayAttr.get(drawn)
+    if plan.chance(0.2):
+        edges = [[plan.random.choice((0, 1, 2, -1)) for _ in range(2)] for _ in range(rank)]
+        found["padding"] = ir.DenseElementsAttr.get(np.array(edges, np.int64))
+    if plan.chance(0.2):
+        drawn = [bool(plan.random.randrange(2)) for _ in range(rank)]
+        found["window_reversal"] = ir.DenseBoolArrayAttr.get(drawn)
+    return found | _group_counts(op, operands, numbers, plan)
+
+
+def _group_counts(
+    op: stablehlo.ConvolutionOp,
+    operands: Sequence[ir.Value],
+    numbers: ir.Attribute,
+    plan: Variation,
+) -> dict[str, ir.Attribute]:
+    features = shape_of(operands[0])[numbers.input_feature_dimension]
+    batch = shape_of(operands[0])[numbers.input_batch_dimension]
+    each = shape_of(operands[1])[numbers.kernel_input_feature_dimension]
+    outputs = shape_of(operands[1])[numbers.kernel_output_feature_dimension]
+    if DYNAMIC in (features, batch, each, outputs):
+        return {}
+    i64 = ir.IntegerType.get_signless(64)
+    if (count := op.batch_group_count.value) > 1:
+        fitting = [g for g in range(2, batch + 1) if batch % g == 0 == outputs % g]
+        drawn = count if count in fitting else plan.random.choice(fitting or [max(1, batch)])
+        return {"batch_group_count": ir.IntegerAttr.get(i64, drawn)}
+    return {"feature_group_count": ir.IntegerAttr.get(i64, max(1, features // max(1, each)))}
+
+
 _VARY: Mapping[str, Callable[..., Attributes]] = {
     "stablehlo.slice": _slice,
     "stablehlo.pad": _pad,
@@ -204,6 +245,6 @@ _VARY: Mapping[str, Callable[..., Attributes]] = {
     "stablehlo.dynamic_slice": _sizes,
     "stablehlo.gather": _sizes,
     "stablehlo.dot_general": _dot,
-    "stablehlo.convolution": vary_convolution,
+    "stablehlo.convolution": _convolution,
     "stablehlo.reduce_window": _window,
 }

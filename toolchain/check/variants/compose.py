@@ -18,8 +18,7 @@ from jaxlib.mlir.dialects import func, stablehlo
 
 from ...ir import functions, walk
 from ...ir.values import element_type, is_used, shape_of
-from .elements import COMPLEX, ELEMENTS, draw_elements
-from .plan import DYNAMIC, Variation, draw_extents, ranked
+from .plan import COMPLEX, DYNAMIC, ELEMENTS, Variation, draw_elements, draw_extents, ranked
 from .program import SeedProgram
 from .rebuild import NotValid, rebuild
 

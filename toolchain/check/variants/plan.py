@@ -1,14 +1,150 @@
-"""What is drawn once for a variant: its element types, its extents, how wild the rest may be."""
+"""What is drawn once for a variant: element types, sizes, and how much of the rest is drawn again.
+
+A type of another kind has numbers that mean the same to a rule: `roles` names them (its zero, its
+one, its greatest number), and `translate` maps a number by its role.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from random import Random
+from typing import TypeAlias
 
+import ml_dtypes
+import numpy as np
 from jaxlib.mlir import ir
 
-from .elements import Number, draw_elements, draw_number
+from ...ir.dtypes import numpy_dtype
+
+Number: TypeAlias = bool | int | float | complex
+
+INTEGERS = ("i32", "i8", "ui8", "ui32", "i64", "ui64", "i16", "ui16", "i4", "ui4")
+FLOATS = (
+    *("f32", "f64", "f16", "bf16", "f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f8E5M2FNUZ"),
+    *("f8E4M3B11FNUZ", "f8E4M3", "f8E3M4", "f4E2M1FN"),
+)
+COMPLEX = ("complex<f32>", "complex<f64>")
+ELEMENTS = ("i1", *INTEGERS, *FLOATS, *COMPLEX)
+_FAMILIES = (INTEGERS, FLOATS, ("i1",), COMPLEX)
+
+
+def family(element: str) -> tuple[str, ...]:
+    """The element types of the same kind: booleans, integers, floats or complex numbers."""
+    return next((each for each in _FAMILIES if element in each), (element,))
+
+
+def parts_of(element: str) -> str:
+    """The element type of a complex number's parts."""
+    return element.removeprefix("complex<").removesuffix(">")
+
+
+@cache
+def roles(element: str) -> Mapping[str, Number]:
+    """What a type calls by the names that rules ask for: its zero, its one, its greatest number."""
+    if element == "i1":
+        return {"zero": False, "one": True, "greatest": True, "all ones": True}
+    if element in COMPLEX:
+        return {"zero": 0j, "one": 1 + 0j, "minus one": -1 + 0j, "two": 2 + 0j}
+    if element in INTEGERS:
+        return _integer_roles(element)
+    info = ml_dtypes.finfo(dtype_of(element))
+    found = {"zero": 0.0, "one": 1.0, "minus one": -1.0, "two": 2.0, "half": 0.5}
+    found |= {"minus zero": -0.0, "greatest": math.inf, "least": -math.inf, "nan": math.nan}
+    return found | {"most": float(info.max), "tiny": float(info.smallest_subnormal)}
+
+
+def _integer_roles(element: str) -> Mapping[str, Number]:
+    info = ml_dtypes.iinfo(dtype_of(element))
+    least, greatest = int(info.min), int(info.max)
+    ones = greatest if least == 0 else -1
+    found: dict[str, Number] = {"zero": 0, "one": 1, "two": 2, "least": least, "all ones": ones}
+    return found | {"greatest": greatest} | ({} if least == 0 else {"minus one": -1})
+
+
+@cache
+def dtype_of(element: str) -> np.dtype:
+    """The numpy dtype of one of `ELEMENTS`."""
+    found = numpy_dtype(element)
+    assert found is not None, element
+    return found
+
+
+def translate(number: Number, old: str, new: str, random: Random) -> Number:
+    """What `number` of the type `old` is in the type `new`: by its role there, or by its value."""
+    if old == new:
+        return number
+    theirs = roles(new)
+    shared = [name for name, mine in roles(old).items() if _same(mine, number) and name in theirs]
+    return theirs[random.choice(shared)] if shared else cast(number, new)
+
+
+def _same(a: Number, b: Number) -> bool:
+    if a != a or b != b:
+        return a != a and b != b
+    return a == b and str(a) == str(b)  # 0.0 is not -0.0
+
+
+def cast(number: Number, element: str) -> Number:
+    """The number as Python holds one of the type; integers are brought into its range."""
+    if element in COMPLEX:
+        return complex(number)
+    real = number.real if isinstance(number, complex) else number
+    if element in FLOATS:
+        return float(real)
+    whole = int(real) if math.isfinite(real) else 0
+    if element == "i1":
+        return bool(whole)
+    info = ml_dtypes.iinfo(dtype_of(element))
+    return min(max(whole, int(info.min)), int(info.max))
+
+
+def draw_number(element: str, random: Random, *, mild: bool = False) -> Number:
+    """A number on which rules go wrong, or an ordinary one; `mild`: not the greatest finite one."""
+    if element in COMPLEX:
+        part = parts_of(element)
+        return complex(*(float(draw_number(part, random, mild=mild).real) for _ in range(2)))
+    if random.randrange(10) < 3:
+        return cast(random.choice((3, 5, -2, 1.5, -7)), element)
+    known = [number for role, number in roles(element).items() if not mild or role != "most"]
+    return random.choice(known)
+
+
+def beside(number: Number, element: str, random: Random) -> Number:
+    """A number near another: of the other sign, or one off."""
+    if element == "i1":
+        return not number
+    return cast(random.choice((-number, -number, number + 1, number - 1)), element)
+
+
+def draw_elements(elements: list[str], random: Random, *, mild: bool = False) -> dict[str, str]:
+    """For each element type of a program the one that replaces it, mostly of the same kind.
+
+    Args:
+        elements: the types, as MLIR spells them.
+        random: where the choices come from.
+        mild: whether real types stay real: XLA aborts the process on an order of complex numbers.
+    """
+    images = {element: _draw_image(element, elements, random) for element in elements}
+    if mild:
+        images = {old: old if new in COMPLEX else new for old, new in images.items()}
+    for whole in set(COMPLEX) & set(images):  # a number and its parts stay what they are together
+        if parts_of(whole) in images:
+            image = images[whole] if images[whole] in COMPLEX else whole
+            images |= {whole: image, parts_of(whole): parts_of(image)}
+    return images
+
+
+def _draw_image(element: str, elements: list[str], random: Random) -> str:
+    if element not in ELEMENTS or (element == "i1" and len(elements) > 1 and random.randrange(10)):
+        return element  # where there are others, booleans mostly choose between them
+    where = random.randrange(100)
+    if where < 30:
+        return element
+    return random.choice(family(element) if where < 65 else random.choice(_FAMILIES))
+
 
 _EXTENTS = (1, 2, 3, 4, 5, 7)
 _ROOM = 24  # an extent with room for every edge value, for programs of small rank

@@ -1,16 +1,107 @@
-"""Programs to vary: a module with its constants read once."""
+"""Programs to vary, and their constants: read once from the program, written into its variants."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects.stablehlo import ConstantOp
 
 from ...ir import walk
-from .elements import ELEMENTS, Number
-from .literals import numbers_of
+from ...ir.constants import array_of
+from .plan import COMPLEX, ELEMENTS, Number, Variation, beside, cast, dtype_of, parts_of, translate
+
+_MOST_DRAWN = 64  # elements of a constant that are drawn one by one
+
+
+def numbers_of(op: ConstantOp) -> list[Number]:
+    """The elements of a constant in row-major order; one where all are the same attribute.
+
+    Raises:
+        TypeError, ValueError: they cannot be read.
+    """
+    found = array_of(op.result)
+    if found is None:
+        raise ValueError("a constant that cannot be read")
+    if found.size and found.strides and not any(found.strides):
+        found = found.reshape(-1)[:1]
+    return [cast(number, _spelled(op)) for number in found.reshape(-1).tolist()]
+
+
+def _spelled(op: ConstantOp) -> str:
+    return str(ir.RankedTensorType(op.result.type).element_type)
+
+
+def vary_numbers(numbers: Sequence[Number], old: str, new: str, plan: Variation) -> list[Number]:
+    """The same numbers in another type, now and then drawn again."""
+    random = plan.random
+    if plan.chance(0.12):
+        return [plan.number(new)]
+    if plan.chance(0.08):
+        return [plan.number(new) for _ in range(random.randint(2, 5))]
+    if plan.chance(0.25):
+        numbers = [beside(each, old, random) for each in numbers]
+    moved = [translate(each, old, new, random) for each in numbers[:_MOST_DRAWN]]
+    if moved and len(numbers) > 1 and plan.chance(0.2):
+        moved[random.randrange(len(moved))] = plan.number(new)
+    return moved if len(numbers) <= _MOST_DRAWN else _moved(numbers, moved, old, new, plan)
+
+
+def _moved(
+    numbers: Sequence[Number], first: list[Number], old: str, new: str, plan: Variation
+) -> list[Number]:
+    rest = numbers[_MOST_DRAWN:]
+    return first + [translate(each, old, new, plan.random) for each in rest]
+
+
+def constant(numbers: Sequence[Number], kind: ir.RankedTensorType) -> ir.Value:
+    """A constant of the numbers, repeated or cut to the type's size, at the insertion point.
+
+    Raises:
+        ir.MLIRError: the type cannot hold them.
+    """
+    element = str(kind.element_type)
+    text = _dense([_spell(number, element) for number in numbers], tuple(kind.shape))
+    op = ir.Operation.parse(
+        f'%c = "stablehlo.constant"() <{{value = {text} : {kind}}}> : () -> {kind}'
+    )
+    ir.InsertionPoint.current.insert(op)
+    return op.results[0]
+
+
+def _dense(words: Sequence[str], shape: tuple[int, ...]) -> str:
+    size = int(np.prod(shape))
+    if not size or not words:
+        return "dense<>" if not size else "dense<0>"
+    if len(words) == 1:
+        return f"dense<{words[0]}>"
+    repeated = [words[i % len(words)] for i in range(size)]
+    return f"dense<{_nested(repeated, shape)}>"
+
+
+def _nested(words: Sequence[str], shape: tuple[int, ...]) -> str:
+    if not shape:
+        return words[0]
+    step = len(words) // shape[0]
+    parts = (_nested(words[i * step : (i + 1) * step], shape[1:]) for i in range(shape[0]))
+    return f"[{', '.join(parts)}]"
+
+
+def _spell(number: Number, element: str) -> str:
+    if element == "i1":
+        return "true" if number else "false"
+    if element in COMPLEX:
+        part = parts_of(element)
+        value = complex(number)
+        return f"({_spell(value.real, part)}, {_spell(value.imag, part)})"
+    dtype = dtype_of(element)
+    if dtype.kind in "iu" or "int" in dtype.name:
+        return str(int(number.real))
+    with np.errstate(all="ignore"):
+        bits = np.asarray(number, dtype).view(f"u{dtype.itemsize}")
+    return f"0x{int(bits):0{2 * dtype.itemsize}X}"
 
 
 @dataclass(frozen=True)

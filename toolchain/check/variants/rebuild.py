@@ -12,10 +12,8 @@ from jaxlib.mlir.dialects.stablehlo import BroadcastInDimOp, ConstantOp
 from ...errors import JxcError
 from ...ir.values import element_type, shape_of
 from .attributes import varied
-from .elements import Number
-from .literals import constant, vary_numbers
-from .plan import DYNAMIC, Variation, ranked
-from .program import SeedProgram
+from .plan import DYNAMIC, Number, Variation, ranked
+from .program import SeedProgram, constant, vary_numbers
 from .results import SHAPES, like, result_types
 
 _COMMUTATIVE = {

@@ -12,8 +12,55 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
 from ...ir.values import element_type, shape_of
-from .convolution import convolution_shape, dilated, windows
 from .plan import DYNAMIC, Variation, ranked
+
+CONVOLUTION_WINDOW = ("window_strides", "lhs_dilation", "rhs_dilation")
+
+
+def convolution_shape(
+    operands: Sequence[ir.Value], attributes: dict[str, ir.Attribute]
+) -> list[int]:
+    """The extents of the result, as StableHLO's specification says."""
+    numbers = stablehlo.ConvDimensionNumbers(attributes["dimension_numbers"])
+    image, kernel = map(shape_of, operands)
+    batch = image[numbers.input_batch_dimension]
+    groups = attributes["batch_group_count"].value
+    shape = [0] * len(image)
+    shape[numbers.output_batch_dimension] = batch if batch == DYNAMIC else batch // groups
+    shape[numbers.output_feature_dimension] = kernel[numbers.kernel_output_feature_dimension]
+    places = zip(
+        numbers.input_spatial_dimensions,
+        numbers.kernel_spatial_dimensions,
+        numbers.output_spatial_dimensions,
+        strict=True,
+    )
+    for dim, (of_image, of_kernel, of_result) in enumerate(places):
+        shape[of_result] = _spatial(image[of_image], kernel[of_kernel], attributes, dim)
+    return shape
+
+
+def _spatial(image: int, kernel: int, attributes: dict[str, ir.Attribute], dim: int) -> int:
+    if DYNAMIC in (image, kernel):
+        return DYNAMIC
+    stride, of_image, of_kernel = (_at(attributes, name, dim) for name in CONVOLUTION_WINDOW)
+    padding = attributes.get("padding")
+    edges = 0 if padding is None else int(np.array(padding).reshape(-1, 2)[dim].sum())
+    return windows(dilated(image, of_image) + edges, dilated(kernel, of_kernel), stride)
+
+
+def _at(attributes: dict[str, ir.Attribute], name: str, dim: int) -> int:
+    return attributes[name][dim] if name in attributes else 1
+
+
+def dilated(size: int, dilation: int) -> int:
+    """An extent with `dilation` - 1 holes between its elements."""
+    return (size - 1) * dilation + 1 if size > 0 else 0
+
+
+def windows(size: int, window: int, stride: int) -> int:
+    """How many windows fit."""
+    return (size - window) // stride + 1 if 0 < window <= size or window == 0 <= size else 0
+
 
 Attributes: TypeAlias = dict[str, ir.Attribute]
 Values: TypeAlias = Sequence[ir.Value]

@@ -1,4 +1,4 @@
-"""What the reference interpreter gets wrong comes out right, against numpy."""
+"""Workarounds for the reference interpreter's bugs: its results against numpy's."""
 
 from __future__ import annotations
 
@@ -101,3 +101,25 @@ def test_total_order(interpreter, dtype):
         *np.broadcast_arrays(ordered[:, None], ordered[None, :]),
     )
     assert np.array_equal(found, np.triu(np.ones((size, size), bool), 1))
+
+
+SCATTER_THEN_READ = """
+func.func @main(%x: tensor<3xi32>, %u: tensor<1xi32>) -> (tensor<3xi32>, tensor<3xi32>) {
+  %i = stablehlo.constant dense<1> : tensor<1x1xi32>
+  %0 = "stablehlo.scatter"(%x, %i, %u) <{
+    scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0],
+      scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+    ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+      stablehlo.return %b : tensor<i32>
+  }) : (tensor<3xi32>, tensor<1x1xi32>, tensor<1xi32>) -> tensor<3xi32>
+  %r = stablehlo.reverse %x, dims = [0] : tensor<3xi32>
+  return %0, %r : tensor<3xi32>, tensor<3xi32>
+}
+"""
+
+
+def test_scatter_leaves_its_operand_alone(interpreter):
+    inputs = [np.array([10, 11, 12], np.int32), np.array([77], np.int32)]
+    scattered, reverse = interpreter.run(read_module(SCATTER_THEN_READ, make_context()), inputs)
+    assert scattered.tolist() == [10, 77, 12]
+    assert reverse.tolist() == [12, 11, 10]
