@@ -11,7 +11,7 @@ from ...ir import walk
 from ...ir.values import is_complex
 from ...pipeline.native import run_native
 from .edit import NotApplicable, distance_from_zero
-from .retype import retype
+from .extents import resized
 from .search import Search, shrink
 
 _OPTIONAL = frozenset(
@@ -69,10 +69,10 @@ def _drop(search: Search, concerns: Callable[[ir.OpView, str], bool]) -> None:
             (op, name) for op in _all_ops(module) for name in op.attributes if concerns(op, name)
         ]
 
-    def edit(module: ir.Module, chunk: range) -> None:
+    def edit(module: ir.Module, chunk: range) -> ir.Module:
         for op, name in found(module)[chunk.start : chunk.stop]:
             del op.attributes[name]
-        retype(module, {})
+        return resized(module, {})
 
     shrink(search, lambda module: len(found(module)), edit)
 
@@ -93,11 +93,11 @@ def neutralise_attributes(search: Search) -> None:
             if op.operation.name == kind and set(op.attributes[name]) - {neutral}
         ]
 
-    def edit(module: ir.Module, chunk: range) -> None:
+    def edit(module: ir.Module, chunk: range) -> ir.Module:
         for op, name, neutral in found(module)[chunk.start : chunk.stop]:
             rank = len(op.attributes[name])
             op.attributes[name] = ir.DenseI64ArrayAttr.get([neutral] * rank)
-        retype(module, {})
+        return resized(module, {})
 
     shrink(search, lambda module: len(found(module)), edit)
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from random import Random
 
 from jaxlib.mlir import ir
 
 from ...ir import walk
 from ...ir.values import shape_of
+from ..variants import SeedProgram, Variation, rebuild
 from .edit import body, entry
-from .retype import retype
 from .search import Edit, Search
 
 _SMALL = (1, 2, 3)
@@ -18,9 +19,9 @@ _SMALL = (1, 2, 3)
 def shrink_all_extents(search: Search) -> None:
     """All extents at once: to 1, 2 or 3, or halved until that no longer fails."""
     for target in _SMALL:
-        if search.attempt(lambda m, t=target: retype(m, _capped(_extents(m), t))):  # type: ignore[misc]
+        if search.attempt(lambda m, t=target: resized(m, _capped(_extents(m), t))):  # type: ignore[misc]
             return
-    while search.attempt(lambda m: retype(m, {n: -(-n // 2) for n in _extents(m)})):
+    while search.attempt(lambda m: resized(m, {n: -(-n // 2) for n in _extents(m)})):
         pass
 
 
@@ -28,7 +29,7 @@ def shrink_extents(search: Search) -> None:
     """One extent after the other, wherever it occurs: to 1, 2, 3 or half."""
     for extent in sorted(_extents(search.module), reverse=True):
         for target in _targets(extent):
-            if search.attempt(lambda m, e=extent, t=target: retype(m, {e: t})):  # type: ignore[misc]
+            if search.attempt(lambda m, e=extent, t=target: resized(m, {e: t})):  # type: ignore[misc]
                 break
 
 
@@ -44,12 +45,30 @@ def shrink_arguments(search: Search) -> None:
                     break
 
 
+def resized(
+    module: ir.Module,
+    sizes: Mapping[int, int],
+    arguments: Mapping[int, Sequence[int]] | None = None,
+) -> ir.Module:
+    """The module with other sizes, and the types and attributes that follow from them.
+
+    Args:
+        module: is left as it is.
+        sizes: new sizes by old; the others stay.
+        arguments: whole shapes for some arguments of @main, by index.
+
+    Raises:
+        NotValid: there is no such module.
+    """
+    plan = Variation(Random(0), extents=sizes, arguments=arguments or {})
+    return rebuild(SeedProgram.of(module), plan)
+
+
 def _resized(index: int, dimension: int, extent: int) -> Edit:
-    def edit(module: ir.Module) -> None:
-        argument = body(entry(module)).arguments[index]
-        shape = list(shape_of(argument))
+    def edit(module: ir.Module) -> ir.Module:
+        shape = list(shape_of(body(entry(module)).arguments[index]))
         shape[dimension] = extent
-        retype(module, {}, {argument: tuple(shape)})
+        return resized(module, {}, {index: shape})
 
     return edit
 

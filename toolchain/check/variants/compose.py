@@ -54,7 +54,7 @@ def compose(programs: Sequence[SeedProgram], random: Random, most_ops: int) -> i
     Args:
         programs: those that `is_composable`; each has the chance of being used several times.
         random: where every choice comes from.
-        most_ops: about how many ops the result may have.
+        most_ops: about how many ops the result may have; most have fewer.
 
     Raises:
         NotValid: no part could be made.
@@ -65,8 +65,10 @@ def compose(programs: Sequence[SeedProgram], random: Random, most_ops: int) -> i
         with ir.InsertionPoint(module.body):
             main = func.FuncOp("main", ([], []))
         composer = _Composer(main.add_entry_block(), random)
-        while len(composer.block.operations) < most_ops and random.randrange(8):
-            composer.add(random.choice(programs))
+        wanted = 3 + int(most_ops * random.random() ** 2)
+        for _ in range(wanted):
+            if len(composer.block.operations) < wanted:
+                composer.add(random.choice(programs))
         if not len(composer.block.operations):
             raise NotValid("no part is a valid program")
         composer.finish(main)

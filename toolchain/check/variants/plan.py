@@ -162,6 +162,7 @@ class Variation:
         extents: for each extent the one in its place.
         wildness: how likely attributes, constants and operands are drawn again: 0 for never.
         mild: whether to draw no greatest floats: sums of them overflow in one order only.
+        arguments: whole shapes for some arguments of @main, by index.
     """
 
     random: Random
@@ -169,6 +170,7 @@ class Variation:
     extents: Mapping[int, int] = field(default_factory=dict)
     wildness: float = 0.0
     mild: bool = False
+    arguments: Mapping[int, Sequence[int]] = field(default_factory=dict)
 
     def chance(self, probability: float) -> bool:
         """Whether to depart from the program here. What shrinks towards zeros departs nowhere."""

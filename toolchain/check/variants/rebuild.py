@@ -33,6 +33,8 @@ def rebuild(program: SeedProgram, plan: Variation) -> ir.Module:
     """
     with program.module.context, ir.Location.unknown():
         module = ir.Module.create()
+        for name, attribute in program.module.operation.attributes.items():
+            module.operation.attributes[name] = attribute
         try:
             with ir.InsertionPoint(module.body):
                 for op in program.module.body.operations:
@@ -59,6 +61,9 @@ class _Function:
             ir.InsertionPoint.current.insert(op.operation.clone())
             return
         inputs = [self.plan.type(value.type) for value in op.arguments]
+        if op.name.value == "main":
+            for index, shape in self.plan.arguments.items():
+                inputs[index] = ranked(shape, ir.RankedTensorType(inputs[index]).element_type)
         is_private = "sym_visibility" in op.attributes and op.visibility.value == "private"
         visibility = "private" if is_private else "public"
         new = func.FuncOp(op.name.value, (inputs, []), visibility=visibility)
@@ -72,6 +77,10 @@ class _Function:
         returned = [v.type for v in entry.operations[len(entry.operations) - 1].operands]
         kind = ir.FunctionType.get(given, returned)
         new.attributes["function_type"] = ir.TypeAttr.get(kind)
+        counts = {"arg_attrs": len(given), "res_attrs": len(returned)}
+        for name, count in counts.items():
+            if name in op.attributes and len(ir.ArrayAttr(op.attributes[name])) == count:
+                new.attributes[name] = op.attributes[name]
 
     def _fix_arguments(self, arguments: Sequence[ir.Value]) -> None:
         """Put a constant in the place of an argument, now and then."""
@@ -87,6 +96,10 @@ class _Function:
         return made
 
     def _op(self, op: ir.OpView) -> None:
+        with op.location:
+            self._op_again(op)
+
+    def _op_again(self, op: ir.OpView) -> None:
         if isinstance(op, ConstantOp) and op.result in self.program.numbers:
             results = [self._constant_again(op.result)]
         else:
