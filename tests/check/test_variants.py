@@ -33,6 +33,7 @@ def _campaign(
 ) -> Counter[str]:
     """How many generated programs the rule fired on, and on how many it was checked.
 
+    The first program is a case as it is written; where `first` is not 0, all cases come first.
     Every choice comes from the name of the rule and the number of the program.
 
     Raises:
@@ -43,8 +44,10 @@ def _campaign(
         random = Random(f"{rule.name}/{number}")
         program, context = programs[number % len(programs)]
         tally["generated"] += 1
+        is_case = number - first < (len(programs) if first else 1)  # the case itself
         try:
-            variant = vary(program, random, mild=rule.contract != exact)
+            mild = rule.contract != exact
+            variant = program.module if is_case else vary(program, random, mild=mild)
         except NotValid:
             continue
         try:

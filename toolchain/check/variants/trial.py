@@ -77,8 +77,8 @@ def compare_interpreted(
 
 @cache
 def _hasty_interpreter() -> Interpreter:
-    """One that gives up sooner than the process's own."""
-    interpreter = Interpreter(limit_s=2.0)
+    """An interpreter with a short limit: variants are small, and some are loops without end."""
+    interpreter = Interpreter(limit_s=0.7)
     atexit.register(interpreter.close)
     return interpreter
 
