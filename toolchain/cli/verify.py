@@ -161,7 +161,7 @@ def _read(file: str, data: bytes) -> Any:
 def _lower(target: str, specs: tuple[str, ...], flags: dict[str, Any]) -> Any:
     leave_out_absent_hardware()
     from ..backend.lowered import lowered_from_request
-    from ..frontend import LowerRequest
+    from ..frontend.request import LowerRequest
 
     options = {name: flags[name] for name in _OF_FUNCTIONS}
     request = LowerRequest(target=target, specs=specs, concrete=False, **options)

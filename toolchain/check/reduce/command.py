@@ -29,7 +29,7 @@ class CommandRun:
     Attributes:
         code: its exit code, negative for a signal; None where it was stopped for its time.
         output: what it wrote to stdout and stderr.
-        seconds: how long it took.
+        seconds: how long it took, or the limit at which it was stopped.
     """
 
     code: int | None
@@ -135,7 +135,8 @@ class Command:
         except BaseException:
             _end(child)
             raise
-        return CommandRun(code, output.decode(errors="replace"), monotonic() - start)
+        seconds = monotonic() - start if code is not None else self.timeout or 0.0
+        return CommandRun(code, output.decode(errors="replace"), seconds)
 
 
 def _end(child: subprocess.Popen[bytes]) -> bytes:
