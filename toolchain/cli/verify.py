@@ -197,7 +197,7 @@ def _compare(module: Any, after: str | None, flags: dict[str, Any], stage: Child
     differing = [verdict for verdict in verdicts if verdict.report.difference is not None]
     broken = next((v.program for v in verdicts if v.program is not None), module)
     culprit = None
-    if flags["bisect"] and differing:
+    if flags["bisect"] and differing and pipeline is not None:
         culprit = blame(broken, pipeline, context=context, seeds=seeds)
 
     def small() -> Any:
