@@ -1,4 +1,7 @@
-"""The command line: thin verbs that parse, call and print. One file per verb, imported on use."""
+"""The command line: one file per verb, imported when the verb is called.
+
+Verbs parse, call the library and print. `main` turns what they raise into messages and exit codes.
+"""
 
 from __future__ import annotations
 
@@ -15,22 +18,22 @@ import click
 from ..errors import JxcError, UsageError
 
 _VERBS = {
-    "lower": "Trace a Python function and print it as a module.",
+    "lower": "Trace a Python function and print its module.",
     "opt": "Run passes on a module.",
-    "compile": "Hand a module to XLA; run it, time it, look inside.",
-    "explain": "Run a program, and say why JAX compiled what it did.",
-    "run": "Load and run what `jxc compile --save` wrote.",
+    "compile": "Compile a module with XLA; run it, time it, look inside.",
+    "explain": "Run a program and explain what JAX compiled.",
+    "run": "Run an executable that `jxc compile --save` wrote.",
     "doctor": "Find what makes a function slow, large or slow to compile.",
-    "targets": "List what can be compiled for here.",
-    "verify": "Check that a rewrite keeps a module's meaning.",
-    "diff": "Say what two programs differ in, by line of Python.",
-    "reduce": "Shrink a module while a command fails on it.",
-    "calibrate": "Measure this machine, once, for the decisions of passes.",
+    "targets": "List the hardware that this machine can compile for.",
+    "verify": "Check that a rewrite preserves the results of a module.",
+    "diff": "Compare two programs, by line of Python.",
+    "reduce": "Shrink a module on which a command fails.",
+    "calibrate": "Measure this machine for the cost models of passes.",
 }
 
 
 class _LazyGroup(click.Group):
-    """A group whose commands live in `jxc.cli.<verb>` and are imported when they are named."""
+    """A group that imports the command of a verb from `jxc.cli.<verb>` when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_VERBS)
@@ -39,10 +42,11 @@ class _LazyGroup(click.Group):
         if cmd_name not in _VERBS:
             return None
         module = importlib.import_module(f".{cmd_name}", __package__)
-        return getattr(module, f"{cmd_name}_command")
+        command: click.Command = getattr(module, f"{cmd_name}_command")
+        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):  # from the table: listing must not import every verb
+        with formatter.section("Commands"):  # from the table, which imports no verb
             formatter.write_dl(list(_VERBS.items()))
 
 
@@ -66,7 +70,7 @@ def _print_version(ctx: click.Context, _param: click.Parameter, value: bool) -> 
     help="Print the versions of jxc, jax and jaxlib.",
 )
 def cli() -> None:
-    """Open the middle of JAX's compiler.
+    """Inspect, rewrite, compile and debug the programs that JAX makes of Python functions.
 
     \b
     jxc lower f.py:step 'f32[8,128]' | jxc opt -O2 | jxc compile --run
@@ -107,17 +111,17 @@ def _lower_first(verb: str, words: list[str], args: list[str]) -> str:
 
 
 def report(error: JxcError) -> None:
-    """Print an error and its notes to stderr, as the command line shows every failure."""
+    """Print an error and its notes to stderr."""
     click.echo(f"jxc: error: {error}", err=True)
     for note in getattr(error, "__notes__", ()):
         click.echo(f"  {note}", err=True)
 
 
 def _end_of_output(error: OSError) -> None:
-    """Leave where standard output takes no more: its reader has seen enough, or a disk is full."""
+    """Exit after standard output failed: its reader has closed the pipe, or the disk is full."""
     if error.errno not in (errno.EPIPE, errno.ENOSPC):
         raise error
-    if sys.stdout is not None:  # so that Python does not try to flush it once more
+    if sys.stdout is not None:  # Python flushes it again at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     if error.errno == errno.ENOSPC:
         click.echo(f"jxc: error: standard output: {error.strerror}", err=True)
@@ -126,7 +130,7 @@ def _end_of_output(error: OSError) -> None:
 
 
 def main() -> None:
-    """The `jxc` command: exit code 0, or the code of the error that ended it."""
+    """Run the `jxc` command; exit with 0 or the exit code of the error."""
     try:
         code = cli.main(standalone_mode=False)
         if sys.stdout is not None:
@@ -146,11 +150,11 @@ def main() -> None:
     except OSError as error:
         _end_of_output(error)
     except SystemExit as ended:
-        # click ends with 1 where the reader of standard output has left; that is no failure.
-        # It wraps the stream then, by a class whose name has an underscore in some versions.
-        reader_left = type(sys.stdout).__name__.endswith("PacifyFlushWrapper")
-        sys.exit(0 if reader_left else ended.code)
+        # click exits with 1 when the reader of standard output has closed the pipe, which is no
+        # failure. It then has wrapped the stream in a class that some versions name with "_".
+        is_closed = type(sys.stdout).__name__.endswith("PacifyFlushWrapper")
+        sys.exit(0 if is_closed else ended.code)
     except Exception:
         traceback.print_exc()
-        click.echo("jxc: internal error: this is a bug of jxc, not of your program", err=True)
+        click.echo("jxc: internal error: this is a bug in jxc, not in your program", err=True)
         sys.exit(4)

@@ -1,4 +1,4 @@
-"""`jxc lower`: function to module. JAX is imported only once the request has been understood."""
+"""`jxc lower`: from a function to a module. JAX is imported once the request is found valid."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,77 +15,80 @@ from ..files import write_output
 from ..frontend import BINARY_FORMS, FORMS, PLATFORMS
 from .process import leave_out_absent_hardware
 
-_SHORT_CONSTANT = 16  # elements; longer ones are what fills screens
+if TYPE_CHECKING:
+    from ..frontend.request import LoweredTarget
+
+_SHORT_CONSTANT = 16  # elements; longer constants fill screens
 
 
 def lowering_options(command: Any) -> Any:
-    """The specs and options that say how to lower a target: the fields of `LowerRequest`."""
+    """A decorator: the SPECs and options of lowering a function, the fields of `LowerRequest`."""
     options = [
         click.argument("specs", nargs=-1, metavar="[SPEC]..."),
         click.option(
             "--args",
             "args_from",
             metavar="FILE.py:FN",
-            help="A function that returns the arguments: a tuple, or (tuple, dict).",
+            help="Call FN for the arguments, in place of SPECs: a tuple, or (tuple, dict).",
         ),
         click.option(
             "--static",
             multiple=True,
             metavar="NAME=VALUE",
-            help="Fix an argument, by name or position from 0, while tracing.",
+            help="Fix an argument while tracing, by name or by position from 0.",
         ),
         click.option(
             "--transform",
             metavar="NEST",
-            help="jit, grad, value_and_grad, vmap, jvp, vjp, checkpoint, pmap, jacfwd, jacrev, "
-            "hessian; e.g. 'vmap(grad(argnums=0), in_axes=(None, 0))'. A jvp takes (primals, "
-            "tangents), a vjp (primals, cotangents).",
+            help="Apply transforms first: jit, grad, value_and_grad, vmap, jvp, vjp, checkpoint, "
+            "pmap, jacfwd, jacrev, hessian; e.g. 'vmap(grad(argnums=0), in_axes=(None, 0))'. The "
+            "SPECs of a jvp are (primals, tangents), of a vjp (primals, cotangents).",
         ),
-        click.option("--device", metavar="NAME[:N]", help="Lower for this device, such as cpu:0."),
+        click.option("--device", metavar="NAME[:N]", help="Lower for a device, such as cpu:0."),
         click.option(
             "--platform",
             type=click.Choice(PLATFORMS),
-            help="Lower for a platform that need not be present.",
+            help="Lower for a platform; the hardware need not be present.",
         ),
         click.option(
             "--host-devices",
             type=click.IntRange(min=1),
             metavar="N",
-            help="Split the CPU into N devices. pmap asks for as many as it maps over.",
+            help="Split the CPU into N devices. By default as many as pmap maps over.",
         ),
         click.option(
             "--mesh",
             metavar="AXIS=SIZE,...",
-            help="Lower over a mesh of devices, which need not be here: --mesh data=4,model=2.",
+            help="Lower over a mesh such as data=4,model=2; its devices need not be present.",
         ),
         click.option(
             "--in-sharding",
             multiple=True,
             metavar="NAME=SPEC",
-            help="Split an argument: x=data,None its first dimension over the axis data, "
-            "x=data+model over two axes, x= is replicated. NAME is a parameter, a position from 0, "
-            "or a path such as \"params['w']\", * standing for any key; the most specific counts. "
-            "What is not named is left to XLA.",
+            help="Shard an argument. x=data,None splits its first dimension over the axis data, "
+            "x=data+model over two axes; x= replicates it. NAME is a parameter, a position from 0 "
+            "or a path such as \"params['w']\", in which * matches any key; the most specific one "
+            "counts. XLA chooses the shardings of the other arguments.",
         ),
         click.option(
             "--out-sharding",
             multiple=True,
             metavar="NAME=SPEC",
-            help="The same for a result: a position, or a path such as \"result['loss']\".",
+            help="Shard a result: NAME is a position or a path such as \"result['loss']\".",
         ),
         click.option(
             "--sharding",
             metavar="FILE.py:FN",
-            help="A function from the mesh to in_shardings, or to (in_shardings, out_shardings).",
+            help="Call FN on the mesh for in_shardings, or (in_shardings, out_shardings).",
         ),
-        click.option("--x64", is_flag=True, help="64-bit types: JAX cuts them down otherwise."),
+        click.option("--x64", is_flag=True, help="Keep 64-bit types, which JAX narrows otherwise."),
     ]
     for option in reversed(options):
         command = option(command)
     return command
 
 
-@click.command(short_help="Trace a Python function and print it as a module.")
+@click.command()
 @click.argument("target")
 @lowering_options
 @click.option(
@@ -94,26 +97,27 @@ def lowering_options(command: Any) -> Any:
     type=click.Choice(FORMS),
     default="stablehlo",
     show_default=True,
-    help="bytecode is MLIR's; portable is for other versions of StableHLO; hlo is XLA's text "
-    "before it optimises.",
+    help="Write this form: bytecode is MLIR's, portable an artifact for other versions of "
+    "StableHLO, hlo the text of HLO before XLA optimizes it.",
 )
-@click.option("-o", "output", default="-", metavar="FILE", help="Where to; stdout by default.")
+@click.option("-o", "output", default="-", metavar="FILE", help="Write to FILE, not to stdout.")
 @click.option(
     "--debug-info", "--mlir-print-debuginfo", "debug_info", is_flag=True, help="Keep locations."
 )
 @click.option(
     "--elide-constants",
     is_flag=True,
-    help=f"Leave out constants of more than {_SHORT_CONSTANT} elements; cannot be compiled.",
+    help=f"Omit constants of more than {_SHORT_CONSTANT} elements; such a module cannot be "
+    "compiled.",
 )
 @click.option(
     "--mlir-elide-elementsattrs-if-larger",
     "elide",
     type=click.IntRange(min=0),
     metavar="N",
-    help="The same, of more than N elements.",
+    help="Omit constants of more than N elements.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one object about the module.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object about the module.")
 def lower_command(
     form: str,
     output: str,
@@ -123,7 +127,7 @@ def lower_command(
     as_json: bool,
     **request: Any,
 ) -> None:
-    """Trace the function TARGET with arguments like SPECs, and print its module.
+    """Trace the function TARGET with arguments like the SPECs, and print its module.
 
     TARGET is file.py:function, package.module:function, or a chain of attributes such as
     file.py:model.apply.
@@ -132,7 +136,7 @@ def lower_command(
     A SPEC is the type of an argument, or its value:
       f32[8,128]  8x128xf32  bf16[]  pred[2]      an array
       f32[b,128]  f32[2*b]                        with symbolic dimensions
-      '{"w": f32[784,256], "b": f32[256]}'        dicts, lists and tuples of them
+      '{"w": f32[784,256], "b": f32[256]}'        dicts, lists and tuples of specs
       key<fry>[]                                  a random key
       @x.npy  @x.npz[name]                        an array from a file
       1  2.5  True  None                          a Python value
@@ -145,15 +149,14 @@ def lower_command(
     if elide_constants and elide is None:
         elide = _SHORT_CONSTANT
     _check(form, output, as_json)
-    # An output of JAX alone: a pipeline for running programs would leave its mark in it.
+    # The module is JAX's alone: a pipeline for running programs would mark it.
     os.environ.pop("JXC_PIPELINE", None)
     leave_out_absent_hardware()
+    from ..frontend.emit import EmitOptions, emit
     from ..frontend.request import LowerRequest, run_request
 
     warnings.showwarning = _show_warning
     lowered = run_request(LowerRequest(**request))
-    from ..frontend.emit import EmitOptions, emit
-
     data = emit(lowered.lowering, form, EmitOptions(debug_info, elide))
     _warn(lowered)
     if as_json:
@@ -164,14 +167,14 @@ def lower_command(
 
 def _check(form: str, output: str, as_json: bool) -> None:
     """Refuse what cannot be written before anything is traced."""
-    binary = form in BINARY_FORMS
-    if binary and as_json and output == "-":
-        raise UsageError(f"--json cannot hold {form}, which is binary: use -o FILE beside it")
-    if binary and output == "-" and sys.stdout.isatty():
+    is_binary = form in BINARY_FORMS
+    if is_binary and as_json and output == "-":
+        raise UsageError(f"--json cannot hold {form}, which is binary: add -o FILE")
+    if is_binary and output == "-" and sys.stdout.isatty():
         raise UsageError(f"{form} is not written to a terminal: use -o FILE, or a pipe")
 
 
-def _warn(lowered: Any) -> None:
+def _warn(lowered: LoweredTarget) -> None:
     from ..frontend.constants import warn_large
 
     for warning in warn_large(lowered.lowering.constants):
@@ -186,14 +189,14 @@ def _show_warning(
     file: Any = None,
     line: str | None = None,
 ) -> None:
-    """Python's warnings as ours: the line only where it is the user's."""
+    """Print a warning of Python's as one of jxc's, with its line if that is the user's."""
     from ..source import SourceLine, is_user_file
 
-    place = f"{SourceLine(filename, lineno)}: " if is_user_file(filename) else ""
-    click.echo(f"jxc: warning: {place}{message}", err=True)
+    where = f"{SourceLine(filename, lineno)}: " if is_user_file(filename) else ""
+    click.echo(f"jxc: warning: {where}{message}", err=True)
 
 
-def _write_json(lowered: Any, form: str, data: str | bytes, output: str) -> None:
+def _write_json(lowered: LoweredTarget, form: str, data: str | bytes, output: str) -> None:
     from ..frontend.emit import summarize
 
     summary = {**summarize(lowered), "emit": form}

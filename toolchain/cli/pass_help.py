@@ -1,4 +1,8 @@
-"""What `jxc opt --list-passes` and `--help-pass` print."""
+"""What `jxc opt --list-passes` and `--help-pass` print.
+
+A rule's help ends with how it was checked, from the counts that `scripts/check_rules.py` writes to
+`passes/checked.json`.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def list_passes(library: Library) -> None:
-    """Print every pass by name with the first line of its help, and the levels."""
+    """Print the name and the first line of help of every pass, and the levels."""
     from ..pipeline import LEVELS, our_passes
     from ..pipeline.native import NATIVE_PASSES
 
@@ -41,7 +45,7 @@ def _section(title: str, rows: dict[str, str]) -> None:
 
 
 def _fit(line: str) -> str:
-    """The line, cut to a terminal's width; whole where a pipe or file reads it."""
+    """The line, cut to the width of a terminal; whole for a pipe or a file."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else len(line)
     return line if len(line) <= width else line[: width - 1] + "…"
 
@@ -81,29 +85,29 @@ def _explain(found: Pass) -> None:
 
 
 def _wrapped(text: str, indent: str = "") -> str:
-    """Paragraphs filled to the terminal's width, 80 columns for a pipe; lists line by line."""
+    """Paragraphs filled to the width of the terminal, 80 columns for a pipe; lists unchanged."""
     width = min(shutil.get_terminal_size((80, 24)).columns, 100)
     paragraphs = [_fill(each, width, indent) for each in text.split("\n\n")]
     return "\n\n".join(paragraphs)
 
 
 def _fill(paragraph: str, width: int, indent: str) -> str:
-    if "\n- " in f"\n{paragraph}" or "\n  " in paragraph:  # a list, or an example laid out by hand
+    if "\n- " in f"\n{paragraph}" or "\n  " in paragraph:  # a list or an example
         return textwrap.indent(paragraph, indent)
     return textwrap.fill(
         paragraph, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
     )
 
 
-# How the rules were checked: the numbers that `scripts/check_rules.py` writes
+# How the rules were checked
 
 _PACKAGE = "jxc.passes"
 
 
 def how_checked(rule: Rule) -> str:
-    """On how many generated programs a rule of ours was compared, and for which types proved.
+    """On how many generated programs a rule of jxc was checked, and for which types it is proved.
 
-    Empty for rules of others; "not yet counted" for one that the last full run did not know.
+    Empty for a user's rules; "not yet counted" for one that is newer than the last full run.
     """
     if not rule.function.__module__.startswith(f"{_PACKAGE}."):
         return ""
@@ -111,7 +115,7 @@ def how_checked(rule: Rule) -> str:
 
 
 def phrase(record: dict[str, Any] | None) -> str:
-    """One rule's entry in the file, in words."""
+    """The record of one rule in a sentence."""
     if record is None:
         return "not yet counted"
     checked = f"checked on {record['checked']} generated programs"
@@ -124,7 +128,7 @@ def phrase(record: dict[str, Any] | None) -> str:
 
 
 def _types(names: list[str]) -> str:
-    """Single types in full, and how many mixtures such as "i1, f32"."""
+    """The single types by name, and the number of mixtures such as "i1, f32"."""
     single = [name for name in names if "," not in name]
     mixed = len(names) - len(single)
     return ", ".join(

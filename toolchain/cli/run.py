@@ -1,4 +1,4 @@
-"""`jxc run`: what `jxc compile --save` wrote, loaded and run in this process."""
+"""`jxc run`: load an executable that `jxc compile --save` wrote, and run it in this process."""
 
 from __future__ import annotations
 
@@ -12,24 +12,29 @@ from ..files import write_json
 from .process import in_child
 
 
-@click.command(short_help="Load and run what `jxc compile --save` wrote.")
+@click.command()
 @click.argument("file")
 @click.option(
-    "--input", "inputs", default="random", metavar="random|zeros|@FILE", help="What to run it on."
+    "--input",
+    "inputs",
+    default="random",
+    show_default=True,
+    metavar="random|zeros|@FILE",
+    help="Run it on random numbers, zeros, or the arrays of an .npz or .npy file.",
 )
-@click.option("--seed", default=0, show_default=True, help="Of random inputs.")
-@click.option("--bench", type=click.IntRange(min=1), metavar="N", help="Time it, N rounds.")
-@click.option("--trust", is_flag=True, help="You know who made the file: no warning.")
-@click.option("--json", "as_json", is_flag=True, help="Print one object.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the random inputs.")
+@click.option("--bench", type=click.IntRange(min=1), metavar="N", help="Time N rounds.")
+@click.option("--trust", is_flag=True, help="Do not warn that FILE holds machine code.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def run_command(file: str, **flags: Any) -> None:
-    """Run the executable in FILE, and print what it returns. Nothing is compiled.
+    """Run the executable in FILE and print its results. Nothing is compiled.
 
     \b
     jxc compile model.py:predict 'f32[8,784]' --save predict.jxc
     jxc run predict.jxc --input @batch.npz
 
-    A FILE is for one version of jaxlib and one kind of hardware, and is refused elsewhere; the exit
-    code is 3 where the hardware is missing.
+    A FILE works with the version of jaxlib and the kind of hardware that it was made for, and is
+    refused elsewhere. Exit code 3: the hardware is missing.
     """
     os.environ.pop("JXC_PIPELINE", None)
     from ..backend.artifacts.header import read_header
@@ -41,12 +46,12 @@ def run_command(file: str, **flags: Any) -> None:
         split_host(header.devices)
     if not flags["trust"]:
         click.echo(
-            f"jxc: warning: {file} holds machine code, and running it does whatever its maker "
-            "wanted: run what you trust (--trust says so)",
+            f"jxc: warning: {file} holds machine code, which can do anything on this machine: run "
+            "only files that you trust (--trust says that you do)",
             err=True,
         )
     stage = in_child(None, lambda _: [])
-    stage.enter(f"while running {file}: it was made for another machine, or is not what it says")
+    stage.enter(f"while running {file}: it is damaged, or was made for another machine")
     _run(file, flags)
 
 
@@ -82,5 +87,5 @@ def _ran(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return jax.block_until_ready(program(*args, **kwargs))
     except JxcError:
         raise
-    except Exception as error:  # of XLA's own kind: memory, say
-        raise JxcError(f"running it failed: {type(error).__name__}: {error}") from error
+    except Exception as error:  # XLA's own, such as too little memory
+        raise JxcError(f"the program failed: {type(error).__name__}: {error}") from error

@@ -1,42 +1,47 @@
-"""`jxc targets`: what this machine can compile for, and what to install for the rest."""
+"""`jxc targets`: the hardware that this machine can compile for, and what to install for more."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from ..files import write_json
 
+if TYPE_CHECKING:
+    from ..backend.targets import Offer
 
-@click.command(short_help="List what can be compiled for here.")
-@click.option("--json", "as_json", is_flag=True, help="Print one object.")
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def targets_command(as_json: bool) -> None:
-    """List the targets that `jxc compile --target` takes, and what is missing for each.
+    """List the values of `jxc compile --target`, and what to install for those that need more.
 
-    The hardware need not be there: its compiler is enough.
+    A target's compiler must be installed; the hardware need not be present.
     """
     from ..backend.targets import all_offers
 
     offers = all_offers()
     if as_json:
-        told = {"schema_version": 1, "targets": [vars(offer) for offer in offers]}
-        write_json(told, "-")
+        targets = [vars(offer) for offer in offers]
+        write_json({"schema_version": 1, "targets": targets}, "-")
         return
     _print_table(offers)
 
 
-def _print_table(offers: Any) -> None:
-    width = max(len(offer.name) for offer in offers) + 2
-    what = max(len(offer.what) for offer in offers) + 2
-    to_install = list(dict.fromkeys(o.state for o in offers if o.state not in _READY))
+_READY = ("present", "compiles")
+
+
+def _print_table(offers: Sequence[Offer]) -> None:
+    """One line for each target; the commands that install missing compilers as footnotes."""
+    name_width = max(len(offer.name) for offer in offers) + 2
+    what_width = max(len(offer.what) for offer in offers) + 2
+    commands = list(dict.fromkeys(o.state for o in offers if o.state not in _READY))
     for offer in offers:
         state = offer.state
         if state not in _READY:
-            state = f"needs [{to_install.index(state) + 1}]"
-        click.echo(f"{offer.name:{width}}{offer.what:{what}}{state}")
-    for number, command in enumerate(to_install, start=1):
+            state = f"needs [{commands.index(state) + 1}]"
+        click.echo(f"{offer.name:{name_width}}{offer.what:{what_width}}{state}")
+    for number, command in enumerate(commands, start=1):
         click.echo(f"[{number}] {command}")
-
-
-_READY = ("present", "compiles")
