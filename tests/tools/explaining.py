@@ -1,4 +1,4 @@
-"""Arguments to vary, and the one reason for which a block compiles again."""
+"""Arguments to vary, and the only group of recompilations of a block."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ def ones(*shape, dtype=np.float32):
 
 
 def explained(block):
-    """The one reason that there is for what `block` compiles again."""
+    """The only group of what `block` compiles again."""
     with jxc.explain() as log:
         block()
     [group] = log.groups

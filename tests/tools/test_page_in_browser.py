@@ -17,7 +17,7 @@ CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
 )
 pytestmark = pytest.mark.skipif(
-    not CHROMIUM, reason="no Chromium here to look at the page with: apt-get install chromium"
+    not CHROMIUM, reason="Chromium is not installed: apt-get install chromium"
 )
 
 HERE = __file__.rpartition("/")[2]

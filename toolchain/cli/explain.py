@@ -6,7 +6,8 @@ import contextlib
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 
@@ -42,7 +43,15 @@ if TYPE_CHECKING:
 @click.option("--all", "all_rows", is_flag=True, help="Print every line of the table.")
 @click.argument("script")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
-def explain_command(script: str, args: tuple[str, ...], **flags: Any) -> None:
+def explain_command(
+    script: str,
+    args: tuple[str, ...],
+    is_module: bool,
+    output: str | None,
+    json_file: str | None,
+    html_file: str | None,
+    all_rows: bool,
+) -> None:
     """Run SCRIPT with ARGS as `python` would, and explain what JAX compiled.
 
     \b
@@ -56,17 +65,14 @@ def explain_command(script: str, args: tuple[str, ...], **flags: Any) -> None:
 
     The program keeps its own output and exit code. Options of jxc go before SCRIPT.
     """
-    for flag in ("output", "json_file", "html_file"):  # fail before the program runs
-        if flags[flag] and flags[flag] != "-":
-            require_file(flags[flag])
-            flags[flag] = os.path.abspath(flags[flag])  # the program may change the directory
-    if flags["html_file"]:
+    outputs = _Outputs(script, _checked(output), _checked(json_file), _checked(html_file), all_rows)
+    if html_file:
         from ..tools.page import require_packages
 
         require_packages()
-    program = UserProgram(script, args, is_module=flags["is_module"])
-    recorder = _ProgramRecorder(keep_texts=bool(flags["html_file"]))
-    own_stdout = _redirect_stdout() if flags["json_file"] == "-" else None
+    program = UserProgram(script, args, is_module=is_module)
+    recorder = _ProgramRecorder(keep_texts=bool(html_file))
+    own_stdout = _redirect_stdout() if json_file == "-" else None
     when_imported("jax", lambda: recorder.start(program))
     process = os.getpid()
     code = program.run()
@@ -74,8 +80,31 @@ def explain_command(script: str, args: tuple[str, ...], **flags: Any) -> None:
         sys.exit(code)
     recorder.stop(program.error)
     flush()
-    _write(recorder.log, script, flags, own_stdout)
+    _write(recorder.log, outputs, own_stdout)
     sys.exit(code)
+
+
+@dataclass(frozen=True)
+class _Outputs:
+    """What to write after the program: files, None where there is none; "-" is stdout."""
+
+    script: str
+    table: str | None
+    json: str | None
+    html: str | None
+    all_rows: bool
+
+
+def _checked(file: str | None) -> str | None:
+    """The absolute path of an output file, since the program may change the directory.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+    if not file or file == "-":
+        return file
+    require_file(file)
+    return os.path.abspath(file)
 
 
 class _ProgramRecorder:
@@ -117,32 +146,19 @@ def _redirect_stdout() -> int:
     return kept
 
 
-def _write(
-    log: ExplainLog | None, script: str, flags: dict[str, Any], own_stdout: int | None
-) -> None:
-    if flags["json_file"] != "-" or flags["output"]:
+def _write(log: ExplainLog | None, outputs: _Outputs, own_stdout: int | None) -> None:
+    if outputs.json != "-" or outputs.table:
         from ..tools.explain.presentation import table
 
-        text = table(log, all_rows=flags["all_rows"], plain=bool(flags["output"]))
-        if flags["output"]:
-            write_output(text, flags["output"])
+        text = table(log, all_rows=outputs.all_rows, plain=bool(outputs.table))
+        if outputs.table:
+            write_output(text, outputs.table)
         else:
             click.echo(text, err=True, nl=False)
-    if flags["json_file"]:
-        _write_json(log, script, flags["json_file"], own_stdout)
-    if flags["html_file"] and log is not None:
-        _write_page(log, script, flags["html_file"])
-
-
-def _write_page(log: ExplainLog, script: str, file: str) -> None:
-    from ..tools.explain.presentation import write_html
-
-    try:
-        page = write_html(file, log.compilations, script)
-    except OSError as error:
-        raise UsageError(f"--html {file}: {error.strerror}") from None
-    for note in page.notes:
-        click.echo(f"jxc: note: {note}", err=True)
+    if outputs.json:
+        _write_json(log, outputs.script, outputs.json, own_stdout)
+    if outputs.html and log is not None:
+        _write_page(log, outputs.script, outputs.html)
 
 
 def _write_json(log: ExplainLog | None, script: str, file: str, own_stdout: int | None) -> None:
@@ -155,3 +171,14 @@ def _write_json(log: ExplainLog | None, script: str, file: str, own_stdout: int 
         return
     with os.fdopen(own_stdout, "w") as stdout:
         stdout.write(text)
+
+
+def _write_page(log: ExplainLog, script: str, file: str) -> None:
+    from ..tools.explain.presentation import write_html
+
+    try:
+        page = write_html(file, log.compilations, script)
+    except OSError as error:
+        raise UsageError(f"--html {file}: {error.strerror}") from None
+    for note in page.notes:
+        click.echo(f"jxc: note: {note}", err=True)
