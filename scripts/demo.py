@@ -84,12 +84,12 @@ def main() -> int:
 
     table = Table("", "jax.jit", "jxc -O2", box=box.SIMPLE_HEAD)
     for column in table.columns[1:]:
-        column.justify = "right"
+        column.justify, column.no_wrap = "right", True
     table.add_row("ops", str(count_ops(lowered.module)), str(count_ops(optimised.module)))
     table.add_row("trace and lower", "", f"{lower_seconds:.2f} s")
     table.add_row("passes", "-", f"{pass_seconds:.2f} s")
     table.add_row("XLA compile", f"{plain_xla_seconds:.2f} s", f"{our_xla_seconds:.2f} s")
-    table.add_row("run, median (quartiles)", *map(show_milliseconds, seconds.values()))
+    table.add_row("run, median", *map(show_milliseconds, seconds.values()))
     console.print(table)
     console.print("rewrites: " + (rewrites(optimised) or "none fired"))
     console.print(verdict(difference))
@@ -98,10 +98,12 @@ def main() -> int:
 
 
 def comparison(speedup: TimeRatio) -> str:
-    interval = f"95 % interval {speedup.low:.2f} to {speedup.high:.2f}"
-    if speedup.is_noisy:
-        return f"too noisy to tell whether jxc is faster, {interval}: try on an idle machine"
-    return f"jxc runs {speedup.ratio:.2f} times as fast as jax.jit, {interval}"
+    interval = f"{speedup.low:.2f} to {speedup.high:.2f}"
+    if speedup.is_undecided:
+        return f"too noisy to tell which is faster, 95 % interval {interval}: use an idle machine"
+    if speedup.is_wide:
+        return f"jxc runs {interval} times as fast as jax.jit: too noisy for one number"
+    return f"jxc runs {speedup.ratio:.2f} times as fast as jax.jit, 95 % interval {interval}"
 
 
 def rewrites(optimised: jxc.Lowered) -> str:

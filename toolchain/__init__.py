@@ -68,35 +68,26 @@ __all__ = [
     "verify",
 ]
 
-_HOME = {
-    "CrossExecutable": "backend.lowered",
-    "Executable": "backend.lowered",
-    "PassContext": "rewrite",
-    "JxcError": "errors",
-    "LoadedProgram": "backend.artifacts.loading",
-    "Lowered": "backend.lowered",
-    "NanError": "tools.debug.finding",
-    "Report": "tools.report.report",
-    "approximates": "rewrite",
-    "assert_compiles": "tools.explain.log",
-    "bucket": "tools.bucket.bucket",
-    "doctor": "tools.doctor",
-    "enable": "backend.hook",
-    "exact": "rewrite",
-    "explain": "tools.explain.log",
-    "jit": "backend.jit",
-    "load": "backend.artifacts.loading",
-    "locate_nans": "tools.debug.locate",
-    "lower": "backend.lowered",
-    "module_pass": "rewrite",
-    "opt": "pipeline.run",
-    "reassociates": "rewrite",
-    "report": "tools.report.report",
-    "rule": "rewrite",
-    "save": "backend.artifacts.saving",
-    "use": "backend.hook",
-    "verify": "check.verify",
+_NAMES = {
+    "backend.artifacts.loading": ("LoadedProgram", "load"),
+    "backend.artifacts.saving": ("save",),
+    "backend.hook": ("enable", "use"),
+    "backend.jit": ("jit",),
+    "backend.lowered": ("CrossExecutable", "Executable", "Lowered", "lower"),
+    "check.verify": ("verify",),
+    "errors": ("JxcError",),
+    "pipeline.run": ("opt",),
+    "rewrite": ("PassContext", "approximates", "exact", "module_pass", "reassociates", "rule"),
+    "tools.bucket.bucket": ("bucket",),
+    "tools.debug.finding": ("NanError",),
+    "tools.debug.locate": ("locate_nans",),
+    "tools.doctor": ("doctor",),
+    "tools.explain.log": ("assert_compiles", "explain"),
+    "tools.report.report": ("Report", "report"),
 }
+"""The public names by the module that defines them."""
+
+_HOME = {name: module for module, names in _NAMES.items() for name in names}
 
 
 if not TYPE_CHECKING:  # so that type checkers report names that do not exist

@@ -209,6 +209,8 @@ def test_vmap_and_jvp_of_a_jitted_function_keep_its_pipeline():
         check(jax.vmap(fast)(X.reshape(2, 4)).reshape(8), np.cos)
         out, _ = jax.jvp(fast, (X,), (X,))
         check(out, np.cos)
+        with jxc.use(sine_to_tanh):
+            check(jax.vmap(fast)(X.reshape(2, 4)).reshape(8), np.cos)
 
 
 def test_grad_of_a_jitted_function_keeps_its_pipeline_forward_and_warns_of_the_remedy():

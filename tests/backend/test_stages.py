@@ -30,6 +30,11 @@ def test_repr_of_every_stage_is_one_short_line(low, tmp_path):
     assert "jit_wave for cpu: 2 argument arrays, 1 result arrays" in repr(loaded)
 
 
+def test_print_of_an_executable_is_a_table_of_xlas_counts(low):
+    lines = str(low.compile()).splitlines()
+    assert [line.split()[0] for line in lines] == ["program", "target", "flops", "bytes", "memory"]
+
+
 def test_load_returns_what_save_wrote(low, tmp_path):
     x = jnp.arange(64.0)
     jxc.save(low.compile(), tmp_path / "wave.jxc")
@@ -38,6 +43,7 @@ def test_load_returns_what_save_wrote(low, tmp_path):
 
 def test_every_public_name_exists_and_no_other_does():
     assert all(hasattr(jxc, name) for name in jxc.__all__)
+    assert set(jxc.__all__) == set(jxc._HOME)
     with pytest.raises(AttributeError, match="no attribute 'no_such_name'"):
         jxc.no_such_name  # noqa: B018
 

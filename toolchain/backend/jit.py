@@ -119,9 +119,9 @@ class Jitted(Generic[P, R]):
         forward half of `grad`; the backward half runs after this call, under the caller's pipeline.
         Inside `jit` or `scan` this call is a part of the outer program.
         """
-        if hook.effective_pipeline():
-            return False  # as the pipeline of the outer program
         active = _private.eager_transformations()
+        if hook.effective_pipeline():
+            return active is not None  # else the pipeline of the outer program applies
         if active is None:
             self._warn(
                 "a function made by jxc.jit is called inside another jit, scan or the like and "

@@ -258,6 +258,9 @@ class Executable:
     def __repr__(self) -> str:
         return _describe(self, "this machine")
 
+    def __str__(self) -> str:
+        return _table(self, "this machine")
+
 
 @dataclass(frozen=True, repr=False)
 class CrossExecutable:
@@ -319,6 +322,9 @@ class CrossExecutable:
     def __repr__(self) -> str:
         return _describe(self, self.target.name)
 
+    def __str__(self) -> str:
+        return _table(self, self.target.name)
+
 
 def memory_sizes(analysis: Any) -> dict[str, int]:
     """The sizes in JAX's memory analysis in bytes, by the names of `Executable.memory`."""
@@ -333,6 +339,19 @@ def _describe(executable: Executable | CrossExecutable, where: str) -> str:
         f"{show_bytes(cost.get('bytes accessed', 0))} accessed, "
         f"{show_bytes(memory['temp'])} temporaries>"
     )
+
+
+def _table(executable: Executable | CrossExecutable, where: str) -> str:
+    """XLA's counts, a line each, as `jxc compile` prints them."""
+    cost, memory = executable.cost(), executable.memory()
+    rows = {
+        "program": executable.lowered.name,
+        "target": where,
+        "flops": show_count(cost.get("flops", 0)),
+        "bytes": f"{show_bytes(cost.get('bytes accessed', 0))} accessed",
+        "memory": ", ".join(f"{name} {show_bytes(n)}" for name, n in memory.items() if n),
+    }
+    return "\n".join(f"{name:8}{value}" for name, value in rows.items())
 
 
 def lower(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Lowered:

@@ -56,9 +56,14 @@ class TimeRatio:
     high: float
 
     @property
-    def is_noisy(self) -> bool:
-        """Whether the interval is too wide, or leaves open which program is faster."""
-        return self.high > _WIDE * self.low or (self.low < 1 < self.high and not self.is_alike)
+    def is_undecided(self) -> bool:
+        """Whether the interval leaves open which program is faster, and by more than 5 %."""
+        return self.low < 1 < self.high and not self.is_alike
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether the interval is too wide for its median to mean much."""
+        return self.high > _WIDE * self.low
 
     @property
     def is_alike(self) -> bool:
@@ -66,7 +71,11 @@ class TimeRatio:
         return self.low > 1 - _ALIKE and self.high < 1 + _ALIKE
 
     def __str__(self) -> str:
-        value = "too noisy to tell" if self.is_noisy else f"{self.ratio:.2f}"
+        value = f"{self.ratio:.2f}"
+        if self.is_undecided:
+            value = "too noisy to tell"
+        elif self.is_wide:
+            value = "too noisy for one number"
         return f"{value}, 95 % interval {self.low:.2f} to {self.high:.2f}"
 
 
