@@ -1,4 +1,4 @@
-"""Write what each op costs beside it."""
+"""Annotate each op with its estimated cost."""
 
 from __future__ import annotations
 

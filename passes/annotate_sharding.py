@@ -1,4 +1,9 @@
-"""Shard a module by rules from a file, as JAX would have lowered it for these shardings."""
+"""Shard a module by the rules in a file, as if JAX had lowered it for these shardings.
+
+Each argument and result of @main gets the spec of the first rule whose pattern matches its path.
+The rules are checked against the shapes, against each other where an argument is donated to a
+result, and against annotations that the module has. Then the mesh and the shardings are written.
+"""
 
 from __future__ import annotations
 
@@ -35,33 +40,32 @@ _PARTITIONS = "mhlo.num_partitions"
 def annotate_sharding(module: ir.Operation, *, rules: File = _NO_FILE) -> None:
     """Write `sdy.mesh`, `sdy.sharding` and `mhlo.num_partitions` from the rules in a file.
 
-    What the module means stays the same, bit for bit; where it is computed is now said, and XLA
-    adds up in parts what it splits. What no rule names is left to XLA. The first rule that matches
-    counts:
+    The module still computes the same function; XLA splits arrays and sums as annotated, and
+    chooses the sharding of values without a rule. The first rule that matches a value counts:
 
         # a mesh, then PATTERN -> SPEC, a line each
         mesh data=4 model=2
         params['layers'][*]['w'] -> None,model
         params ->               # an empty spec is replicated
         x -> data,None
-        scale -> data+model ?   # may match nothing: without the ? that is an error
+        scale -> data+model ?   # with a ?, a rule may match nothing
         result['out'] -> data
 
-    A pattern is the path of an argument, or of what contains it, as JAX prints it, which is where
-    its location says so (`lower --debug-info`); otherwise the arguments are `arg0`, `arg1`, ...
-    A pattern that begins with `result` is about results. `*` stands for anything but brackets, `**`
-    for anything. An argument and a result that alias each other are sharded alike. Annotations that
-    are there already stay, and a rule that says otherwise is an error.
+    A pattern is the path of an argument, as JAX prints it, or of a container of it. The paths are
+    in the locations of the arguments (`jxc lower --debug-info`); without locations the arguments
+    are `arg0`, `arg1`, ... A pattern that starts with `result` is for results. `*` matches any text
+    without brackets, `**` any text. An argument and the result that it is donated to get the same
+    sharding. A rule that contradicts an annotation of the module is an error.
 
-    Compile for as many devices as the mesh has. `jax.jit` compiles for those that its arguments are
-    on, and takes no notice of what is written here where they are fewer.
+    Compile for as many devices as the mesh has. `jax.jit` compiles for the devices of its
+    arguments; if they are fewer, it ignores the annotations.
     """
     if not rules.path:
-        raise UsageError("annotate-sharding needs its rules: annotate-sharding{rules=FILE}")
+        raise UsageError("annotate-sharding needs a file of rules: annotate-sharding{rules=FILE}")
     parsed = _parse(rules)
     main = _symbols(module).get("main")
     if main is None:
-        raise JxcError("expected a function @main, whose arguments and results are to be sharded")
+        raise JxcError("the module has no function @main, whose arguments and results to shard")
     values = [*_arguments(main), *_results(main)]
     wanted = _joined(values, _wanted(parsed, values))
     name, is_new = _mesh_name(module, parsed)
@@ -74,8 +78,8 @@ def annotate_sharding(module: ir.Operation, *, rules: File = _NO_FILE) -> None:
 
 
 @dataclass(frozen=True)
-class _Rule:
-    """A line of the file; `where` is `file:line`, for messages."""
+class _ShardingRule:
+    """A rule in the file; `where` is `file:line`, for messages."""
 
     pattern: str
     spec: Spec
@@ -87,13 +91,13 @@ class _Rule:
 
 
 @dataclass(frozen=True)
-class _Rules:
+class _RuleFile:
     path: str
     mesh: dict[str, int]
-    rules: tuple[_Rule, ...]
+    rules: tuple[_ShardingRule, ...]
 
 
-def _parse(file: File) -> _Rules:
+def _parse(file: File) -> _RuleFile:
     where, first, *rest = [each for line in _lines(file) for each in line] or [file.path, ""]
     if not first.startswith("mesh "):
         raise UsageError(
@@ -102,45 +106,45 @@ def _parse(file: File) -> _Rules:
     with _locating(where):
         mesh = parse_mesh(first.removeprefix("mesh "))
     pairs = zip(rest[::2], rest[1::2], strict=True)
-    return _Rules(file.path, mesh, tuple(_parse_rule(*pair) for pair in pairs))
+    return _RuleFile(file.path, mesh, tuple(_parse_rule(*pair) for pair in pairs))
 
 
 def _lines(file: File) -> Iterator[tuple[str, str]]:
-    """The lines that say something, each after its `file:line`."""
+    """The lines without comments and blank lines, each after its `file:line`."""
     for number, line in enumerate(file.read().splitlines(), 1):
         text = re.split(r"(?:^|\s)#", line)[0].strip()
         if text:
             yield f"{file.path}:{number}", text
 
 
-def _parse_rule(where: str, text: str) -> _Rule:
+def _parse_rule(where: str, text: str) -> _ShardingRule:
     pattern, arrow, spec = text.rpartition("->")
     if not arrow or not pattern.strip():
         raise UsageError(f"{where}: expected PATTERN -> SPEC, such as x -> data, found '{text}'")
     spec = spec.strip()
     with _locating(where):
         parsed = parse_spec(spec.removesuffix("?"))
-    return _Rule(pattern.strip(), parsed, spec.endswith("?"), where)
+    return _ShardingRule(pattern.strip(), parsed, spec.endswith("?"), where)
 
 
 @contextmanager
 def _locating(where: str) -> Iterator[None]:
-    """Put the place in the file before what is wrong there."""
+    """Prefix errors with the line of the file."""
     try:
         yield
     except UsageError as error:
         raise UsageError(f"{where}: {error}") from None
 
 
-# What they are about
+# The arguments and results
 
 
 @dataclass(frozen=True)
-class _Value:
+class _MainValue:
     """An argument or a result of @main.
 
-    `key` is the function's attribute that holds its own; `alias` is the index of the result that an
-    argument is donated to.
+    `key` names the attribute of the function with the attributes of arguments, or of results; `own`
+    are those of this one; `alias` is the index of the result that an argument is donated to.
     """
 
     key: str
@@ -162,20 +166,20 @@ class _Value:
 _ARGUMENT, _RESULT = "arg_attrs", "res_attrs"
 
 
-def _arguments(main: ir.OpView) -> Iterator[_Value]:
+def _arguments(main: ir.OpView) -> Iterator[_MainValue]:
     block = main.regions[0].blocks[0]
     attributes = _own(main, _ARGUMENT, len(block.arguments))
-    told = zip(block.arguments, argument_names(main), attributes, strict=True)
-    for index, (value, name, own) in enumerate(told):
-        yield _Value(_ARGUMENT, index, name, value.type, own)
+    arguments = zip(block.arguments, argument_names(main), attributes, strict=True)
+    for index, (value, name, own) in enumerate(arguments):
+        yield _MainValue(_ARGUMENT, index, name, value.type, own)
 
 
-def _results(main: ir.OpView) -> Iterator[_Value]:
+def _results(main: ir.OpView) -> Iterator[_MainValue]:
     types = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).results
     for index, (each, own) in enumerate(zip(types, _own(main, _RESULT, len(types)), strict=True)):
         info = own.get("jax.result_info")
         name = f"result[{index}]" if info is None else ir.StringAttr(info).value
-        yield _Value(_RESULT, index, name, each, own)
+        yield _MainValue(_RESULT, index, name, each, own)
 
 
 def _own(main: ir.OpView, key: str, count: int) -> list[dict[str, ir.Attribute]]:
@@ -185,18 +189,18 @@ def _own(main: ir.OpView, key: str, count: int) -> list[dict[str, ir.Attribute]]
     return [{named.name: named.attr for named in ir.DictAttr(own)} for own in each]
 
 
-# Which rule is for which
+# Matching
 
 
-def _wanted(rules: _Rules, values: Sequence[_Value]) -> list[_Rule | None]:
-    """The first rule that matches each value, seen to fit it."""
+def _wanted(rules: _RuleFile, values: Sequence[_MainValue]) -> list[_ShardingRule | None]:
+    """The first rule that matches each value, or None; checked against its shape."""
     for rule in rules.rules:
         if not rule.is_optional and not any(_matches(rule, value) for value in values):
-            raise UsageError(f"{rule}: matches nothing.{_offer(rule, values)}")
+            raise UsageError(f"{rule}: no {_kind(rule)} matches.{_offer(rule, values)}")
     return [_first(rules, value) for value in values]
 
 
-def _first(rules: _Rules, value: _Value) -> _Rule | None:
+def _first(rules: _RuleFile, value: _MainValue) -> _ShardingRule | None:
     rule = next((rule for rule in rules.rules if _matches(rule, value)), None)
     if rule is None:
         return None
@@ -205,25 +209,30 @@ def _first(rules: _Rules, value: _Value) -> _Rule | None:
     return rule
 
 
-def _matches(rule: _Rule, value: _Value) -> bool:
-    is_for = "result" if rule.pattern.startswith("result") else "argument"
-    if value.kind != is_for or not isinstance(value.type, ir.RankedTensorType):  # a token
+def _kind(rule: _ShardingRule) -> str:
+    return "result" if rule.pattern.startswith("result") else "argument"
+
+
+def _matches(rule: _ShardingRule, value: _MainValue) -> bool:
+    if value.kind != _kind(rule) or not isinstance(value.type, ir.RankedTensorType):  # a token
         return False
     return levels_above(rule.pattern, [value.name]) is not None
 
 
-def _offer(rule: _Rule, values: Sequence[_Value]) -> str:
-    kind = "result" if rule.pattern.startswith("result") else "argument"
+def _offer(rule: _ShardingRule, values: Sequence[_MainValue]) -> str:
+    kind = _kind(rule)
     names = [value.name for value in values if value.kind == kind]
     has_names = kind == "result" or any(not re.fullmatch(r"arg\d+", name) for name in names)
-    hint = "" if has_names else " They have no names here: lower with --debug-info keeps them."
+    hint = "" if has_names else " For their names, lower the function with --debug-info."
     return suggest_paths(rule.pattern, names) + hint
 
 
-def _joined(values: Sequence[_Value], wanted: Sequence[_Rule | None]) -> list[_Rule | None]:
-    """The rules, those of an argument and of the result that it is donated to made one.
+def _joined(
+    values: Sequence[_MainValue], wanted: Sequence[_ShardingRule | None]
+) -> list[_ShardingRule | None]:
+    """The rules, where an argument and the result that it is donated to share one.
 
-    They share memory, and XLA refuses shards of two sizes for it.
+    They share memory, for which XLA does not accept shards of two sizes.
     """
     joined = list(wanted)
     first_result = sum(value.key == _ARGUMENT for value in values)
@@ -244,17 +253,17 @@ def _joined(values: Sequence[_Value], wanted: Sequence[_Rule | None]) -> list[_R
 # Writing
 
 
-def _mesh_name(module: ir.Operation, rules: _Rules) -> tuple[str, bool]:
+def _mesh_name(module: ir.Operation, rules: _RuleFile) -> tuple[str, bool]:
     """The name of the mesh, and whether it is still to be written."""
     meshes = meshes_of(module)
-    asked = list(rules.mesh.items())
+    wanted = list(rules.mesh.items())
     for name, mesh in meshes.items():
-        if list(mesh.items()) == asked:
+        if list(mesh.items()) == wanted:
             return name, False
     if meshes:
         found = format_mesh(next(iter(meshes.values())))
         raise JxcError(
-            f"the module is sharded over the mesh {found} already, and {rules.path} has another, "
+            f"the module is already sharded over the mesh {found}, but {rules.path} has "
             f"{format_mesh(rules.mesh)}"
         )
     _check_partitions(module, rules)
@@ -263,13 +272,13 @@ def _mesh_name(module: ir.Operation, rules: _Rules) -> tuple[str, bool]:
     return next(name for name in names if name not in taken), True
 
 
-def _check_partitions(module: ir.Operation, rules: _Rules) -> None:
+def _check_partitions(module: ir.Operation, rules: _RuleFile) -> None:
     found = module.attributes.get(_PARTITIONS)
     count = 1 if found is None else ir.IntegerAttr(found).value
     if count not in (1, device_count(rules.mesh)):
         raise JxcError(
-            f"the module is for {count} devices already, and the mesh {format_mesh(rules.mesh)} of "
-            f"{rules.path} has {device_count(rules.mesh)}"
+            f"the module is already partitioned for {count} devices, but the mesh "
+            f"{format_mesh(rules.mesh)} of {rules.path} has {device_count(rules.mesh)}"
         )
 
 
@@ -279,8 +288,8 @@ def _symbols(module: ir.Operation) -> dict[str, ir.OpView]:
     return {ir.StringAttr(op.attributes["sym_name"]).value: op for op in named}
 
 
-def _sharding(mesh: str, value: _Value, rule: _Rule | None) -> ir.Attribute | None:
-    """What is to be written on a value; None where nothing is."""
+def _sharding(mesh: str, value: _MainValue, rule: _ShardingRule | None) -> ir.Attribute | None:
+    """The sharding to write on a value; None if there is none to write."""
     if rule is None:
         return None
     rank = ir.RankedTensorType(value.type).rank
@@ -293,25 +302,25 @@ def _sharding(mesh: str, value: _Value, rule: _Rule | None) -> ir.Attribute | No
         if key == "sdy.sharding" and _is_whole(own) and not any(rule.spec):
             return None
         raise JxcError(
-            f"{rule}: {value.kind} {value.name} has {key} = {own} already: leave the rule out"
+            f"{rule}: {value.kind} {value.name} already has {key} = {own}: leave out the rule"
         )
     return sharding
 
 
 def _is_whole(own: ir.Attribute) -> bool:
-    """Whether a sharding splits nothing; JAX writes such over a mesh without axes."""
+    """Whether a sharding splits no dimension; JAX writes such over a mesh without axes."""
     each = sdy.TensorShardingAttr(own).dimension_shardings
     return not any(sdy.DimensionShardingAttr(dimension).axes for dimension in each)
 
 
 def _dimension(axes: tuple[str, ...]) -> ir.Attribute:
-    """Split over `axes` and no others, as a `PartitionSpec` is meant."""
+    """A dimension that is split over `axes` and no others, as in a `PartitionSpec`."""
     return sdy.DimensionShardingAttr.get([sdy.AxisRefAttr.get(axis) for axis in axes], True)
 
 
 def _write(
     main: ir.OpView,
-    values: Sequence[_Value],
+    values: Sequence[_MainValue],
     shardings: Sequence[ir.Attribute | None],
 ) -> None:
     for key in (_ARGUMENT, _RESULT):
@@ -326,7 +335,7 @@ def _with(own: dict[str, ir.Attribute], sharding: ir.Attribute | None) -> ir.Att
 
 
 def _write_mesh(module: ir.Operation, mesh: Mapping[str, int], name: str | None) -> None:
-    """Say over how many devices the module is sharded, and which; None: it says which."""
+    """Write the number of devices, and the mesh unless `name` is None."""
     i32, i64 = (ir.IntegerType.get_signless(width) for width in (32, 64))
     module.attributes[_PARTITIONS] = ir.IntegerAttr.get(i32, device_count(mesh))
     if name is None:

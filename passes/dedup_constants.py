@@ -18,9 +18,9 @@ from jxc.rewrite import module_pass
 def dedup_constants(module: ir.Operation, *, max_elements: int = 1024) -> None:
     """Keep one `stablehlo.constant` per block and value, up to `max_elements` elements.
 
-    JAX lowers each literal of a program to a constant of its own. Values are the same where type
-    and bits are: 0.0 and -0.0 are two, and so are NaNs of other payloads. The first of a block
-    stays; one with attributes of its own (a sharding) stays as it is.
+    JAX lowers each literal of a program to a constant of its own. Values are the same if their
+    types and bits are: 0.0 and -0.0 differ, and so do NaNs of different payloads. The first
+    constant of a block stays; a constant with attributes of its own (a sharding) is left alone.
     """
     kept: dict[Hashable, ir.Value] = {}
     repeated: list[tuple[ConstantOp, ir.Value]] = []
@@ -39,6 +39,6 @@ def _is_plain(op: ConstantOp, max_elements: int) -> bool:
 
 
 def _key(op: ConstantOp) -> Hashable:
-    """Equal for constants of one type and the same bits."""
+    """A key that is equal for constants of equal type and bits."""
     array = array_of(op.result) if is_complex(op.result) else None
     return op.value if array is None else (str(op.result.type), array.tobytes())

@@ -72,7 +72,7 @@ def annotations(module):
 
 
 @pytest.mark.parametrize("platform", ["cpu", "tpu"])
-def test_a_module_is_annotated_as_jax_lowers_it(tmp_path, platform):
+def test_annotations_are_those_of_jax(tmp_path, platform):
     theirs = lower(
         train,
         ARGS,
@@ -86,7 +86,7 @@ def test_a_module_is_annotated_as_jax_lowers_it(tmp_path, platform):
     assert annotations(ours) == annotations(theirs.module)
 
 
-def test_a_donated_argument_and_its_result_are_sharded_alike(tmp_path):
+def test_donated_argument_and_its_result_get_one_sharding(tmp_path):
     plain = lower(train, ARGS, jit_kwargs={"donate_argnums": 0})
     ours = annotate(plain.module, tmp_path, RULES.replace("result[1] ->", ""))
     main = next(line for line in write_text(ours).splitlines() if "@main" in line)
@@ -122,13 +122,13 @@ module attributes {mhlo.num_partitions = 1 : i32} {
 """
 
 
-def test_the_file_is_read_each_time(tmp_path):
+def test_rules_file_is_read_in_each_run(tmp_path):
     for axis in ("a", "b"):
         ours = annotate(PROGRAM, tmp_path, f"mesh {axis}=2\narg0 -> {axis}")
         assert f'[{{"{axis}"}}]' in write_text(ours)
 
 
-def test_a_name_that_is_taken(tmp_path):
+def test_mesh_gets_a_name_that_is_free(tmp_path):
     text = PROGRAM.replace("\n}", "\n  func.func private @mesh()\n}")
     assert 'sdy.mesh @mesh_0 = <["a"=2]>' in write_text(annotate(text, tmp_path, "mesh a=2"))
 
@@ -147,11 +147,11 @@ def test_a_name_that_is_taken(tmp_path):
         ("mesh a=2\narg0 -> None,a", "2 entries, the array has rank 1"),
         ("mesh a=3\narg0 -> a", "dimension 0, of size 8, is not divisible by the 3 devices of 'a'"),
         ("mesh a=2\narg1 -> a", r"argument arg1 is tensor<\?xf32>: dimension 0"),
-        ("mesh a=2\narg2 -> a", r"matches nothing. Did you mean 'arg1' or 'arg0'\?"),
-        ("mesh a=2\nresult[1] -> a", r"matches nothing. Did you mean 'result\[0\]'"),
+        ("mesh a=2\narg2 -> a", r"no argument matches. Did you mean 'arg1' or 'arg0'\?"),
+        ("mesh a=2\nresult[1] -> a", r"no result matches. Did you mean 'result\[0\]'"),
     ],
 )
-def test_a_file_that_says_something_else_is_refused(tmp_path, rules, message):
+def test_malformed_rules_file_is_an_error(tmp_path, rules, message):
     with pytest.raises(UsageError, match=message):
         annotate(PROGRAM, tmp_path, rules)
 
@@ -159,20 +159,20 @@ def test_a_file_that_says_something_else_is_refused(tmp_path, rules, message):
 @pytest.mark.parametrize(
     ("module", "message"),
     [
-        ("func.func @f() { return }", "expected a function @main"),
-        (PROGRAM.replace("= 1 :", "= 8 :"), "for 8 devices already, and the mesh a=2"),
+        ("func.func @f() { return }", "the module has no function @main"),
+        (PROGRAM.replace("= 1 :", "= 8 :"), "already partitioned for 8 devices, but the mesh"),
         (
             PROGRAM.replace("  func", '  sdy.mesh @m = <["b"=2]>\n  func'),
-            "over the mesh b=2 already",
+            "already sharded over the mesh b=2",
         ),
     ],
 )
-def test_a_module_that_is_sharded_otherwise_is_refused(tmp_path, module, message):
+def test_module_with_another_sharding_is_an_error(tmp_path, module, message):
     with pytest.raises(JxcError, match=message):
         annotate(module, tmp_path, "mesh a=2\n** -> ?")
 
 
-def test_files_that_cannot_be_read(tmp_path):
+def test_unreadable_rules_file_is_an_error(tmp_path):
     with pytest.raises(UsageError, match="absent: no such file"):
         jxc.opt(PROGRAM, f"annotate-sharding{{rules={tmp_path}/absent}}")
     binary = tmp_path / "binary"
@@ -188,7 +188,7 @@ def _set_partitions(module: ir.Operation) -> None:
     )
 
 
-def test_only_a_pass_that_says_so_may_change_how_many_devices_there_are():
+def test_only_a_declared_pass_may_change_num_partitions():
     module = read_module(PROGRAM, make_context())
     with pytest.raises(PassError, match=r"mhlo\.num_partitions was 1 : i32, now 3 : i32"):
         jxc.opt(module, module_pass(_set_partitions))
@@ -196,7 +196,7 @@ def test_only_a_pass_that_says_so_may_change_how_many_devices_there_are():
     assert "mhlo.num_partitions = 3" in write_text(jxc.opt(module, declared))
 
 
-def test_what_was_annotated_must_hold_from_then_on(tmp_path):
+def test_annotations_are_invariants_of_later_passes(tmp_path):
     file = tmp_path / "rules.txt"
     file.write_text("mesh a=2\narg0 -> a")
     with pytest.raises(PassError, match=r"mhlo\.num_partitions was 2 : i32, now 3 : i32"):

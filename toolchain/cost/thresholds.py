@@ -1,4 +1,7 @@
-"""When work is worth it. Thresholds live here and nowhere else."""
+"""Thresholds that several rooms share: which modules are worth a pipeline, what is worth folding.
+
+The thresholds of one pass family are in its own `passes/FAMILY/cost.py`.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,10 @@ from ..ir import walk
 from ..ir.values import is_unsigned
 
 TINY_MODULE_OPS = 8
-"""Modules up to this many ops are not worth a pipeline: JAX compiles one for each eager op.
+"""Modules of up to this many ops are not worth a level: JAX compiles one for each eager op.
 
-A small script meets about twenty of them at first use; the passes take about a millisecond each,
-and there is nothing in them to combine. Ops that pay alone are the exception, see `_PAY_ALONE`.
+A small script compiles about twenty of them. The passes would take about a millisecond for each,
+and find nothing to combine. The exceptions are ops that pay alone, see `_PAY_ALONE`.
 """
 
 _PAY_ALONE = frozenset(
@@ -32,11 +35,11 @@ _PAY_WHEN_LARGE = frozenset(
     )
 )
 
-_LARGE_ELEMENTS = 4096  # what the smallest of these need to gain anything
+_LARGE_ELEMENTS = 4096  # below this size none of these gains anything
 
 
 def is_tiny(module: ir.Module) -> bool:
-    """Whether a module is so small that no pass can gain anything on it."""
+    """Whether a module is so small that no pass of a level gains anything on it."""
     for ops, op in enumerate(walk(module.operation), start=1):
         if ops > TINY_MODULE_OPS or _pays_alone(op) or _is_folded_wrongly(op):
             return False
@@ -54,11 +57,11 @@ def _pays_alone(op: ir.OpView) -> bool:
 
 
 def _is_folded_wrongly(op: ir.OpView) -> bool:
-    """Whether XLA's own folding of `op` may be wrong, so that ours must come first.
+    """Whether XLA may fold `op` wrongly, so that `simplify` must fold it first.
 
-    Seen in jaxlib 0.10.2 and 0.12.0.1: it takes booleans for signed numbers in `clamp`, the sign of
-    -0.0 for 0.0, unsigned indices for signed ones, no order for the total one, and an initial value
-    for neutral.
+    jaxlib 0.10.2 and 0.12.0.1 read booleans in `clamp` as signed, give 0.0 for the sign of -0.0,
+    read unsigned indices as signed, ignore the total order, and assume that the initial value of a
+    reduction is neutral.
     """
     match op.operation.name:
         case "stablehlo.reduce":
@@ -76,30 +79,30 @@ def _is_folded_wrongly(op: ir.OpView) -> bool:
 
 
 def _is_constant(value: ir.Value) -> bool:
-    """Whether `value` is a constant, or one that `vmap` and the like have spread."""
+    """Whether `value` is a constant, or one that is broadcast, converted or reshaped."""
     op = value.owner
-    while not isinstance(op, ir.Block) and op.operation.name in _SPREADING:
+    while not isinstance(op, ir.Block) and op.operation.name in _REARRANGING:
         op = op.operands[0].owner
     return not isinstance(op, ir.Block) and op.operation.name == "stablehlo.constant"
 
 
-_SPREADING = ("stablehlo.broadcast_in_dim", "stablehlo.convert", "stablehlo.reshape")
+_REARRANGING = ("stablehlo.broadcast_in_dim", "stablehlo.convert", "stablehlo.reshape")
 
 
 FOLDED_ELEMENTS = 4096
-"""The most elements that a folded constant may have, unless all are equal: they are written out."""
+"""The most elements of a constant that folding may create, unless it is a splat."""
 
 FOLDED_FREELY = 16
-"""Constants up to this many elements are folded even where that leaves more of them than before."""
+"""Constants of up to this many elements are folded even if the module then has more elements."""
 
-_PRODUCTS_FOR_A_COPY = 4  # multiply-adds in the time that one element takes to be copied
+_PRODUCTS_FOR_A_COPY = 4  # multiply-adds in the time in which one element is copied
 
 
 def pays_to_slice_operands(products_saved: int, elements_copied: int) -> bool:
-    """Whether a product of matrices of which a part is used is better made of parts.
+    """Whether slices of the operands of a product are better than a slice of the product.
 
     Args:
-        products_saved: multiply-adds that are left out.
-        elements_copied: what the parts of the operands hold: a product reads them from memory.
+        products_saved: the multiply-adds that are saved.
+        elements_copied: the elements of the slices, which are copied.
     """
     return products_saved >= _PRODUCTS_FOR_A_COPY * elements_copied

@@ -1,4 +1,8 @@
-"""What keeps XLA from computing a value once for each of its users."""
+"""Materialized values: computed once and stored, where XLA would compute them once for each user.
+
+A materialized value is the result of a call to a private function that returns its argument, marked
+so that XLA does not inline it.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +18,15 @@ _NOT_INLINED = "mhlo.frontend_attributes"
 
 
 def materialize(value: ir.Value) -> ir.Value:
-    """The ranked tensor `value`, computed once and kept in memory, whoever uses it.
+    """The ranked tensor `value`, computed once and kept in memory for all of its users.
 
-    XLA:CPU fuses what it takes for cheap into all of its users, where it is computed again. It does
-    not fuse across a call that may not be inlined. (In jaxlib 0.10.2 it does across an
-    `optimization_barrier`; in 0.12 it does not, but the barrier was slower: 1.4 times in the forces
-    between 256 particles.) Programs that are split over devices get a barrier: the calls of such
-    programs are split too.
+    XLA:CPU fuses ops that it considers cheap into each of their users, which computes them again.
+    It does not fuse across a call that may not be inlined. In jaxlib 0.10.2 it fuses across an
+    `optimization_barrier`; in 0.12 it does not, but the barrier was 1.4 times slower for the forces
+    between 256 particles. Programs that are partitioned over devices get a barrier, since XLA
+    partitions their calls too.
     """
-    if (call := _store_of(value)) is not None:
+    if (call := _earlier_call(value)) is not None:
         return call.results[0]
     module = _module_of(ir.InsertionPoint.current.block)
     if is_partitioned(module):
@@ -34,17 +38,14 @@ def materialize(value: ir.Value) -> ir.Value:
 
 
 def is_materialize_call(op: ir.OpView | ir.Operation) -> bool:
-    """Whether `op` is a call that `materialize` made, or another that may not be inlined.
-
-    Its attribute is about the call alone: it says nothing of what uses the result.
-    """
+    """Whether `op` is a call made by `materialize`, or another call that may not be inlined."""
     if op.operation.name != "func.call" or _NOT_INLINED not in op.attributes:
         return False
     return [each.name for each in op.attributes[_NOT_INLINED]] == ["inlineable"]
 
 
-_LOOKED_AT = 32
-_NOT_TAKEN_UP = {
+_USERS_SEEN = 32
+_NOT_FUSED = {
     "stablehlo.clamp",
     "stablehlo.concatenate",
     "stablehlo.custom_call",
@@ -56,40 +57,40 @@ _NOT_TAKEN_UP = {
 
 
 def fuses_into_reduce(value: ir.Value) -> bool:
-    """Whether a `reduce` follows soon, into whose kernel XLA:CPU would take what makes `value`.
+    """Whether XLA:CPU would fuse the ops that compute `value` into the kernel of a `reduce`.
 
-    That kernel is a library's. It grows backwards from the reduction, over what goes element by
-    element and over matrix products, and what it cannot hold, slices, becomes a kernel each: nine
-    for a window of nine taps. Storing the sum of such a window made training ConvNeXt 1.3 times as
-    fast, and Xception compile in 1.3 s of CPU time instead of 1.6.
+    XLA calls a library for that kernel, and grows it backwards from the reduction over elementwise
+    ops and matrix products. Ops that it cannot hold, such as slices, become a kernel each: nine for
+    a window of nine elements. Materializing the sum over such a window made the training of
+    ConvNeXt 1.3 times faster, and Xception compile in 1.3 s of CPU time instead of 1.6.
     """
-    waiting, seen = [value], 0
-    while waiting and seen < _LOOKED_AT:
-        for use in waiting.pop(0).uses:
+    pending, seen = [value], 0
+    while pending and seen < _USERS_SEEN:
+        for use in pending.pop(0).uses:
             user, seen = use.owner, seen + 1
             if user.operation.name == "stablehlo.reduce":
                 return True
-            if _may_be_taken_up(user):
-                waiting.append(user.results[0])
+            if _may_be_fused(user):
+                pending.append(user.results[0])
     return False
 
 
-def _may_be_taken_up(op: ir.OpView) -> bool:
-    if op.operation.name in _NOT_TAKEN_UP or len(op.results) != 1 or len(op.regions):
+def _may_be_fused(op: ir.OpView) -> bool:
+    if op.operation.name in _NOT_FUSED or len(op.results) != 1 or len(op.regions):
         return False
     groups = "feature_group_count"
     return groups not in op.attributes or op.attributes[groups].value == 1
 
 
-def _store_of(value: ir.Value) -> ir.Operation | None:
-    """A call that stores `value` already, in front of the insertion point."""
+def _earlier_call(value: ir.Value) -> ir.Operation | None:
+    """A call in front of the insertion point that materializes `value` already."""
     point = ir.InsertionPoint.current
     if point.ref_operation is None:
         return None
     for use in value.uses:
         call = use.owner.operation
-        is_here = call.block == point.block and is_materialize_call(call)
-        if is_here and call.is_before_in_block(point.ref_operation):
+        is_in_block = call.block == point.block and is_materialize_call(call)
+        if is_in_block and call.is_before_in_block(point.ref_operation):
             return call
     return None
 

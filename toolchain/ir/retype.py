@@ -1,4 +1,4 @@
-"""A module with other types: every op created again, its types mapped."""
+"""A module rewritten to other types: every op is created again with mapped types."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ OpMap = Callable[[ir.OpView, list[ir.Value]], list[ir.Value] | None]
 
 
 def retype(module: ir.Module, map_type: TypeMap, map_op: OpMap | None = None) -> ir.Module:
-    """A copy of `module`, in the same context, in which each type is what `map_type` makes of it.
+    """A copy of `module` in the same context, with `map_type` applied to each type.
 
     Args:
-        module: is left as it is.
-        map_type: from a value's type to its new type; function types are mapped part by part.
-        map_op: called with each op and its new operands, at the place where the new op goes;
-            returns the values that stand for its results, or None to have it created again as it
-            is with mapped types. Constants need it: their attributes hold elements.
+        module: the module, which stays as it is.
+        map_type: gives the new type of a value; function types are mapped part by part.
+        map_op: called with each op and its new operands, with the insertion point at the new op;
+            returns the values that replace the results, or None to create the same op with mapped
+            types. Constants need it, since their attributes hold elements.
 
     Raises:
         ir.MLIRError: an op is not valid with the new types.
@@ -28,14 +28,14 @@ def retype(module: ir.Module, map_type: TypeMap, map_op: OpMap | None = None) ->
         for name, attribute in module.operation.attributes.items():
             copy.operation.attributes[name] = attribute
         with ir.InsertionPoint(copy.body):
-            rebuild = _Rebuild(map_type, map_op)
+            rebuild = _ModuleRebuilder(map_type, map_op)
             for op in module.body.operations:
                 rebuild.op(op)
         copy.operation.verify()
         return copy
 
 
-class _Rebuild:
+class _ModuleRebuilder:
     def __init__(self, map_type: TypeMap, map_op: OpMap | None) -> None:
         self.map_type = map_type
         self.map_op = map_op
