@@ -335,6 +335,10 @@ def test_log_repr_is_one_line_with_programs_seconds_and_recompilations():
         r"<jxc.explain log: 2 programs compiled in \d.* s, 1 of them again>", repr(log)
     )
     assert repr(log.compilations[0]).startswith("<Compilation 1: <lambda>(x: f32[4]) at ")
+    assert re.fullmatch(r"<CompilationRow: <lambda> at .*, 2 times, \d.* s>", repr(log.rows[0]))
+    assert repr(log.groups[0]).startswith("<RecompilationGroup: <lambda> was compiled again: x was")
+    assert repr(jxc.explain()) == "jxc.explain(keep_texts=False)"
+    assert repr(jxc.assert_compiles(at_most=2)) == "jxc.assert_compiles(at_most=2, eager=True)"
 
 
 # assert_compiles

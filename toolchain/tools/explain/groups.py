@@ -46,6 +46,10 @@ class CompilationRow:
     is_eager: bool
     compilations: list[Compilation] = field(default_factory=list)
 
+    def __repr__(self) -> str:
+        where = f" at {self.called}" if self.called else ""
+        return f"<CompilationRow: {self.function}{where}, {self.times} times, {self.total:.3g} s>"
+
     @property
     def seconds(self) -> dict[str, float]:
         """By stage, over all programs."""

@@ -141,6 +141,9 @@ class explain:
         self._keep_texts = keep_texts
         self._open: list[contextlib.ExitStack] = []
 
+    def __repr__(self) -> str:
+        return f"jxc.explain(keep_texts={self._keep_texts})"
+
     def __enter__(self) -> ExplainLog:
         recording = Recording(keep_texts=self._keep_texts)
         with contextlib.ExitStack() as stack:
@@ -186,6 +189,10 @@ class assert_compiles(contextlib.ContextDecorator):
         self._exactly, self._at_most, self._eager = exactly, at_most, eager
         self._explain = explain()
         self._logs: list[ExplainLog] = []
+
+    def __repr__(self) -> str:
+        number = str(self._exactly) if self._at_most is None else f"at_most={self._at_most}"
+        return f"jxc.assert_compiles({number}, eager={self._eager})"
 
     def __enter__(self) -> ExplainLog:
         self._logs.append(self._explain.__enter__())
