@@ -58,7 +58,7 @@ def test_a_damaged_rates_file_is_refused(tmp_path, monkeypatch):
     file = tmp_path / "rates.json"
     file.write_text('{"targets": 3}')
     monkeypatch.setenv("JXC_RATES", str(file))
-    with pytest.raises(UsageError, match=r"rates.json: expected figures that `jxc calibrate`"):
+    with pytest.raises(UsageError, match=r"rates.json: expected rates that `jxc calibrate`"):
         PassContext("cpu")
     with pytest.raises(UsageError, match="delete the file"):
         save_rates(file, "cpu", {})

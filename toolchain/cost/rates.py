@@ -1,8 +1,8 @@
-"""How fast a target is: figures measured once, which decisions about rewrites compare.
+"""Rates: how fast a target runs what a rewrite replaces, and what it puts in its place.
 
-A `Rate` is declared beside the decision that needs it, in a file of this room, with what it was on
-the machine that jxc was developed on; `jxc calibrate` measures it on another machine and keeps what
-it found in the user's configuration directory.
+A `Rate` is declared in the `cost` module of the pass family that reads it, or in `roofline`, with
+its value on the machine that jxc was developed on. `jxc calibrate` measures rates on another
+machine and writes them to a file in the user's configuration directory, from which passes read.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from typing import Any
 from ..errors import UsageError
 
 SHIPPED_TARGET = "cpu"
-"""The only target that figures are shipped for."""
+"""The only target with shipped rates."""
 
 SCHEMA_VERSION = 1
 
 
 @dataclass(frozen=True)
 class Rate:
-    """A figure that depends on the machine.
+    """The time of an operation, which depends on the machine.
 
     Attributes:
         name: kebab-case, unique, such as "sine-of-xla".
-        doc: what takes that long, and its unit: "one element of stablehlo.sine, in ns".
-        shipped: what it was under XLA:CPU of jaxlib 0.10.2 on two x86 cores with AVX-512.
+        doc: the operation and the unit: "one element of stablehlo.sine, in ns".
+        shipped: its value under XLA:CPU of jaxlib 0.10.2 on two x86 cores with AVX-512.
     """
 
     name: str
@@ -41,12 +41,12 @@ class Rate:
 
 @dataclass(frozen=True)
 class Rates:
-    """The figures of one target.
+    """The rates of one target.
 
     Attributes:
         target: "cpu", "gpu" or "tpu".
-        measured: by name, what was measured where jxc runs; shipped figures stand in for the rest.
-        source: where the measured figures are from, for messages; empty where there are none.
+        measured: the rates measured on this machine, by name; the others have shipped values.
+        source: the file of the measured rates, for messages; empty without one.
     """
 
     target: str = SHIPPED_TARGET
@@ -58,15 +58,15 @@ class Rates:
 
     @property
     def decides(self) -> bool:
-        """Whether to go by these figures: they are shipped, or some were measured on the target."""
+        """Whether rules may decide by these rates: some are shipped or measured for this target."""
         return self.target == SHIPPED_TARGET or bool(self.measured)
 
 
 def rates_file() -> Path | None:
-    """Where measured figures are kept; None where `JXC_RATES=shipped` says to use none.
+    """The file of the measured rates; None with `JXC_RATES=shipped`, which uses none.
 
-    `JXC_RATES` names another file; `JXC_CONFIG_DIR`, `XDG_CONFIG_HOME` and the home directory are
-    looked at after it.
+    `JXC_RATES` names the file, else it is `rates.json` in the configuration directory, which
+    `JXC_CONFIG_DIR` names, else `XDG_CONFIG_HOME`, else the home directory.
     """
     named = os.environ.get("JXC_RATES", "")
     if named == "shipped":
@@ -75,7 +75,7 @@ def rates_file() -> Path | None:
 
 
 def config_directory() -> Path:
-    """The directory of the user's own settings, as the platform has it."""
+    """The directory of the user's settings, by the convention of the platform."""
     if named := os.environ.get("JXC_CONFIG_DIR"):
         return Path(named)
     from platformdirs import user_config_path
@@ -100,31 +100,32 @@ def rates_of(target: str) -> Rates:
 
 @cache
 def _read(target: str, file: Path) -> Rates:
-    measured = figures_in(file)["targets"].get(target)
+    measured = read_rates_file(file)["targets"].get(target)
     if measured is None:
         return Rates(target)
     return Rates(target, MappingProxyType(measured), str(file))
 
 
-def figures_in(file: Path) -> dict[str, Any]:
-    """What a file of measured figures says; of no target where there is none.
+def read_rates_file(file: Path) -> dict[str, Any]:
+    """The contents of a rates file; no targets if it does not exist.
 
     Returns:
-        `targets`, figures by name for each target, and `measured`, when and on what they were.
+        `targets`, rates by name for each target, and `measured`, the date, jaxlib and device of
+        each target's measurement.
 
     Raises:
-        UsageError: the file is not one.
+        UsageError: the file is not a rates file.
     """
-    told: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "targets": {}, "measured": {}}
+    contents: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "targets": {}, "measured": {}}
     if not file.is_file():
-        return told
+        return contents
     try:
         found = json.loads(file.read_text())
-        for target, figures in found["targets"].items():
-            told["targets"][target] = {name: float(each) for name, each in figures.items()}
-        return told | {"measured": dict(found.get("measured", {}))}
+        for target, rates in found["targets"].items():
+            contents["targets"][target] = {name: float(each) for name, each in rates.items()}
+        return contents | {"measured": dict(found.get("measured", {}))}
     except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
         raise UsageError(
-            f"{file}: expected figures that `jxc calibrate` wrote, found {error!r}; "
+            f"{file}: expected rates that `jxc calibrate` wrote, found {error!r}; "
             "delete the file and run `jxc calibrate` again"
         ) from error

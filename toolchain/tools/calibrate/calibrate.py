@@ -14,7 +14,7 @@ import jax
 from jaxlib.version import __version__
 
 from ...backend import hook
-from ...cost.rates import figures_in
+from ...cost.rates import read_rates_file
 from ...errors import MissingTargetError, UsageError
 from .probes import PROBES, Probe
 
@@ -110,7 +110,7 @@ def save_rates(file: Path, target: str, rates: Mapping[str, float]) -> None:
     Raises:
         UsageError: the file cannot be written, or is not a rates file.
     """
-    content = figures_in(file)
+    content = read_rates_file(file)
     content["targets"][target] = dict(sorted(rates.items()))
     content["measured"][target] = {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
