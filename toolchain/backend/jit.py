@@ -1,4 +1,10 @@
-"""`jxc.jit`: `jax.jit`, with a pipeline between lowering and XLA."""
+"""`jxc.jit`: `jax.jit`, with a pipeline between lowering and XLA.
+
+A `Jitted` holds what `jax.jit` returned, and sets JAX's user context to its pipeline around each
+call: what JAX lowers meanwhile is stamped with it (`hook`), and calls that hit JAX's cache run at
+JAX's speed. A call under a transformation that runs eagerly (vmap, jvp, grad) is such a call; one
+that is traced into another program is not.
+"""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def _device() -> Device:
 
 
 def _cache_bytes() -> int:
-    """The size of the largest cache of a core, as Linux lists it; 8 MiB where it does not."""
+    """Bytes of the largest cache that Linux lists for a core; 8 MiB if it lists none."""
     found = []
     for file in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size"):
         with contextlib.suppress(OSError, ValueError):
