@@ -195,6 +195,8 @@ def innermost_library_line(lines: Iterable[SourceLine], home: str | None = None)
     if last is None or is_user_file(last.file, home):
         return ""
     path = os.path.realpath(last.file)
+    if installed := _INSTALLED.search(path):  # of another environment too, added by a .pth file
+        return f"{path[installed.start(1) :]}:{last.line}"
     folder = next((each for each in _library_folders() if path.startswith(each)), "")
     return f"{path.removeprefix(folder)}:{last.line}"
 

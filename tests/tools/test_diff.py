@@ -333,11 +333,11 @@ def compared():
 
 
 def test_compare_has_metrics_of_compiled_programs(compared):
-    figures = {each.name: each for each in compared.figures}
-    assert figures["flops"].after == 2 * figures["flops"].before
-    assert figures["ops"].before == 2
-    assert figures["argument_bytes"].before == 2 * 4 * 16 * 16
-    assert figures["compile_seconds"].before > 0
+    metrics = {each.name: each for each in compared.metrics}
+    assert metrics["flops"].after == 2 * metrics["flops"].before
+    assert metrics["ops"].before == 2
+    assert metrics["argument_bytes"].before == 2 * 4 * 16 * 16
+    assert metrics["compile_seconds"].before > 0
     assert not compared.is_same
     assert repr(compared).startswith("<jxc diff of a and b: ")
 
@@ -349,7 +349,7 @@ def test_compare_does_not_compile_equal_programs():
         *(ComparedProgram("w", module, target=find_target("cpu")) for module in modules)
     )
     assert found.is_same and found.compiled == (None, None)
-    assert [figure.name for figure in found.figures] == ["ops"]
+    assert [metric.name for metric in found.metrics] == ["ops"]
 
 
 def test_differ_takes_linear_time():

@@ -27,7 +27,7 @@ def test_ops_metric_counts_calls_followed() -> None:
 
     texts = [jxc.lower(fn, jnp.ones(8)).as_text(debug_info=True) for fn in (one, other)]
     found = compare(*(module(text, context) for text in texts))
-    (ops,) = found.figures
+    (ops,) = found.metrics
     counts = {"fewer": 0, "more": 0}
     for group in found.difference.groups:
         if group.kind in counts:

@@ -87,14 +87,14 @@ class ProgramComparison:
     Attributes:
         programs: the two.
         difference: op by op.
-        figures: numbers of both.
+        metrics: numbers of both.
         compiled: what the compiler made of each; None if it did not run.
         stage: which ops are compared: "stablehlo", or "hlo" after XLA has optimized them.
     """
 
     programs: tuple[ComparedProgram, ComparedProgram]
     difference: GraphDifference
-    figures: Sequence[Metric]
+    metrics: Sequence[Metric]
     compiled: tuple[Compiled | Refused | None, Compiled | Refused | None]
     stage: str
 
@@ -108,7 +108,7 @@ class ProgramComparison:
     @property
     def is_same(self) -> bool:
         """Whether nothing differs except times."""
-        return self.difference.is_same and not any(each.differs for each in self.figures)
+        return self.difference.is_same and not any(each.differs for each in self.metrics)
 
     def as_json(self) -> dict[str, Any]:
         """The comparison as an object."""
@@ -117,7 +117,7 @@ class ProgramComparison:
             "stage": self.stage,
             "before": _side_as_json(self.programs[0], self.compiled[0]),
             "after": _side_as_json(self.programs[1], self.compiled[1]),
-            "figures": {each.name: each.as_json() for each in self.figures},
+            "figures": {each.name: each.as_json() for each in self.metrics},
             "difference": self.difference.as_json(),
         }
 

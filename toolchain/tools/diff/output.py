@@ -48,8 +48,8 @@ def print_comparison(found: ProgramComparison, *, whole: bool) -> None:
 
 
 def _print(console: Console, found: ProgramComparison, whole: bool) -> None:
-    if found.is_same and len(found.figures) == 1:
-        ops = found.figures[0].after
+    if found.is_same and len(found.metrics) == 1:
+        ops = found.metrics[0].after
         console.print(Text(f"the same: {ops:.0f} ops"))
         return
     for letter, program in zip("AB", found.programs, strict=True):
@@ -72,7 +72,7 @@ def _metrics(found: ProgramComparison) -> Table:
     table.add_column("")
     for letter in (*"AB", ""):
         table.add_column(letter, justify="right", no_wrap=True)
-    for metric in found.figures:
+    for metric in found.metrics:
         if metric.before or metric.after:
             shown = (_value(metric, value) for value in (metric.before, metric.after))
             table.add_row(metric.label, *shown, _ratio(metric))
@@ -215,7 +215,7 @@ def write_html(path: str, found: ProgramComparison) -> None:
     page = PageComparison(
         before,
         after,
-        tuple(_number(each) for each in found.figures if each.before or each.after),
+        tuple(_number(each) for each in found.metrics if each.before or each.after),
         tuple(_page_lines(found.difference.groups)),
         found.difference.is_same,
     )
