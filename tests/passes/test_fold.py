@@ -159,7 +159,7 @@ def _left(module: ir.Module) -> set[str]:
 
 
 @pytest.mark.parametrize("element", ["i1", *INTEGERS, *FLOATS])
-def test_arithmetic_on_constants(element: str) -> None:
+def test_fold_arithmetic_on_random_constants(element: str) -> None:
     @settings(max_examples=4, deadline=None, derandomize=True, database=None)
     @given(_programs(element))
     def check(text: str) -> None:
@@ -175,7 +175,7 @@ def test_arithmetic_on_constants(element: str) -> None:
 
 
 @pytest.mark.parametrize("element", ["i1", *INTEGERS, *FLOATS])
-def test_arithmetic_on_all_pairs_of_edges(element: str) -> None:
+def test_fold_arithmetic_on_pairs_of_edge_values(element: str) -> None:
     """Each op on constants of its own, which it alone uses: so they are folded, however many."""
     edges, lines, results = _spelled(element), [], []
     for name, count in [(op, n) for n, ops in _ops(element).items() for op in ops]:
@@ -202,7 +202,7 @@ def test_arithmetic_on_all_pairs_of_edges(element: str) -> None:
 
 
 @pytest.mark.parametrize("first", ["i1", *INTEGERS, *FLOATS])
-def test_converted_constants(first: str) -> None:
+def test_fold_convert(first: str) -> None:
     """Each edge value by itself, to every type: what is folded is what the interpreter gives."""
     lines, results = [], []
     for number, value in enumerate(_spelled(first)):
@@ -233,7 +233,7 @@ def _spelled(element: str) -> list[str]:
 
 
 @pytest.mark.parametrize("element", ["i1", *INTEGERS, *FLOATS, "complex<f32>", "complex<f64>"])
-def test_arrays_go_into_constants_and_come_back(element: str) -> None:
+def test_dense_and_array_of_round_trip(element: str) -> None:
     dtype, generator = _dtype(element), np.random.default_rng(0)
     for shape in [(), (3,), (2, 3), (0, 2)]:
         raw = np.frombuffer(generator.bytes(64 * dtype.itemsize), dtype)[: int(np.prod(shape))]
@@ -249,7 +249,7 @@ def test_arrays_go_into_constants_and_come_back(element: str) -> None:
         assert (found.dtype, found.shape, found.tobytes()) == (dtype, shape, array.tobytes())
 
 
-def test_repeated_elements_make_a_splat() -> None:
+def test_dense_makes_a_splat_of_equal_elements() -> None:
     with make_context(), ir.Location.unknown():
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
@@ -287,7 +287,7 @@ UNEXPECTED = {
 
 
 @pytest.mark.parametrize("name", UNEXPECTED)
-def test_what_nobody_expects_is_left_valid(name: str) -> None:
+def test_fold_leaves_unusual_constants_valid(name: str) -> None:
     """No rule raises on it, and what comes out verifies."""
     body = UNEXPECTED[name]
     effect = "stablehlo.custom_call @use({}) {{has_side_effect = true}} : ({}) -> ()"

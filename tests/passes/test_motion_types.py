@@ -81,7 +81,7 @@ def _program(first: str, second: str, element: str, shape: str) -> str | None:
 
 
 @pytest.mark.parametrize("element", ELEMENTS)
-def test_nothing_is_raised(element: str) -> None:
+def test_motion_rules_do_not_raise_on_any_element_type(element: str) -> None:
     """Which programs are valid is for the dialect to say; most are, and those come through."""
     valid, context, pipeline = set(), make_context(), make_pipeline("simplify")
     generator = random.Random(element)

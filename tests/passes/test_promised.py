@@ -45,7 +45,7 @@ def _is_kept(run: Run, values: list[np.ndarray]) -> np.ndarray:
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run.file.stem)
-def test_right_where_the_promise_holds(run: Run) -> None:
+def test_promised_rules_are_exact_if_the_promise_holds(run: Run) -> None:
     pairs = list(_pairs(run))
     if not _is_exact(run):
         pytest.skip("it sums in another order: its pass has tests of its own for that")
@@ -65,7 +65,7 @@ def test_right_where_the_promise_holds(run: Run) -> None:
     assert compared > SEEDS
 
 
-def test_there_are_promises() -> None:
+def test_lit_cases_have_every_promise() -> None:
     assert {promise for run in RUNS for promise in run.context.assumptions} == {
         "no-nans",
         "no-signed-zeros",

@@ -100,7 +100,7 @@ def _module(generator: random.Random, element: str, programs: int) -> ir.Module:
 
 
 @pytest.mark.parametrize("element", ELEMENTS)
-def test_reductions(element: str) -> None:
+def test_reduce_rules_keep_every_bit(element: str) -> None:
     generator, hits = random.Random(element), Counter[str]()
     for _ in range(PROGRAMS // 20):
         before = _module(generator, element, 20)
@@ -140,7 +140,7 @@ UNEXPECTED = {
 
 
 @pytest.mark.parametrize("name", UNEXPECTED)
-def test_what_nobody_expects_is_left_valid(name: str) -> None:
+def test_reduce_rules_leave_unusual_reductions_valid(name: str) -> None:
     """No rule raises on it, and what comes out verifies."""
     arguments = "%s: tensor<f32>, %d: tensor<?xf32>, %x: tensor<2xbf16>, %token: !stablehlo.token"
     text = f"func.func @main({arguments}) {{\n{UNEXPECTED[name]}\nreturn\n}}"

@@ -19,19 +19,19 @@ def _hits() -> Counter[str]:
     return hits
 
 
-def test_every_rule_fires() -> None:
+def test_every_rule_fires_in_its_lit_cases() -> None:
     hits = _hits()
     rules = [rule.name for found in our_passes() for rule in found.rules]
     assert rules
     assert not [name for name in rules if not hits[name]], "no lit case makes these rules fire"
 
 
-def test_names_are_unique() -> None:
+def test_rule_names_are_unique() -> None:
     names = Counter(rule.name for found in our_passes() for rule in found.rules)
     assert not [name for name, count in names.items() if count > 1]
 
 
-def test_every_rule_has_a_case_against_it() -> None:
+def test_every_rule_has_a_negative_lit_case() -> None:
     simplify = next(found for found in our_passes() if found.name == "simplify")
     text = "".join(file.read_text() for file in FILES if file.parent.name == "simplify")
     functions = re.findall(r"^func\.func @(\w+)\(", text, flags=re.MULTILINE)

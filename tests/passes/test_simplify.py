@@ -22,7 +22,7 @@ def _run(module: ir.Module, pipeline: str) -> PipelineReport:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_programs_keep_every_bit(name: str) -> None:
+def test_simplify_keeps_every_bit_of_programs(name: str) -> None:
     before = read_module(lowered_text(name), make_context())
     _run(before, "inline")
     after = clone_module(before)
@@ -33,7 +33,7 @@ def test_programs_keep_every_bit(name: str) -> None:
     assert report.agrees, str(report)
 
 
-def test_most_programs_get_smaller() -> None:
+def test_simplify_makes_most_programs_smaller() -> None:
     sizes = []
     for name in PROGRAMS:
         module = read_module(lowered_text(name), make_context())
@@ -45,14 +45,14 @@ def test_most_programs_get_smaller() -> None:
     assert sum(smaller) > 0.8 * len(sizes)
 
 
-def test_rules_are_exact_and_explained() -> None:
+def test_rules_of_simplify_are_exact_and_have_docstrings() -> None:
     (simplify,) = [found for found in our_passes() if found.name == "simplify"]
     assert len(simplify.rules) >= 30
     assert all(rule.contract == exact for rule in simplify.rules)
     assert all("->" in rule.doc for rule in simplify.rules)
 
 
-def test_symbolic_dimensions_are_left_valid() -> None:
+def test_simplify_keeps_symbolic_dimensions_valid() -> None:
     def f(x):
         y = jnp.swapaxes(jnp.swapaxes(x, 0, 1), 0, 1) * 1.0
         y = jnp.concatenate([y[:1], y[1:]])
@@ -67,7 +67,7 @@ def test_symbolic_dimensions_are_left_valid() -> None:
 
 
 @pytest.mark.parametrize("start", [0, 100, 200, 255])
-def test_unsigned_starts_are_unsigned(start: int) -> None:
+def test_dynamic_slice_to_slice_reads_unsigned_starts(start: int) -> None:
     """XLA and the reference interpreter read a constant uint8 above 127 as negative."""
     x = np.arange(256, dtype=np.int32)
 

@@ -235,7 +235,7 @@ def _check(before: ir.Module, kinds: tuple[str, ...]) -> int:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_rearranging(seed: int) -> None:
+def test_random_rearrangements_keep_every_bit(seed: int) -> None:
     generator, hits = random.Random(seed), 0
     for _ in range(CHAINS):
         w = Writer(generator, generator.choice(ELEMENTS))
@@ -250,7 +250,7 @@ def test_rearranging(seed: int) -> None:
 
 
 @pytest.mark.parametrize("element", ELEMENTS)
-def test_arithmetic(element: str) -> None:
+def test_random_arithmetic_keeps_every_bit(element: str) -> None:
     generator, hits = random.Random(element), 0
     for _ in range(CHAINS):
         w = Writer(generator, element, values=[("%x", (17,)), ("%y", (17,))])

@@ -15,7 +15,7 @@ TYPES = (*INTEGERS, *FLOATS, "f64")
 
 
 @pytest.mark.parametrize("first", TYPES)
-def test_converts_by_way_of_every_type(first: str) -> None:
+def test_chains_of_converts_keep_every_bit(first: str) -> None:
     """What the rules leave out gives the same numbers; what they keep is not looked at."""
     start = f"tensor<40x{first}>"
     lines, results = [], []
@@ -37,7 +37,7 @@ def test_converts_by_way_of_every_type(first: str) -> None:
 
 
 @pytest.mark.parametrize("bits", ["0x7FC00001", "0xFF800001", "0x00000001", "0x80000000"])
-def test_splats_keep_their_bits(bits: str) -> None:
+def test_rearranged_splats_keep_their_bits(bits: str) -> None:
     """A payload of a NaN, a denormal, -0.0: rearranged, and never through Python's floats."""
     body = (
         f"%c = stablehlo.constant dense<{bits}> : tensor<f32>\n"
