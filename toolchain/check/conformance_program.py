@@ -71,7 +71,7 @@ class OutputCheck:
         wide, other = expected.astype(np.float64), found.astype(np.float64)
         with np.errstate(invalid="ignore"):
             near = np.abs(wide - other) <= self.tolerance
-        return ~(near | (wide == other) | (np.isnan(wide) & np.isnan(other)))
+        return np.asarray(~(near | (wide == other) | (np.isnan(wide) & np.isnan(other))))
 
     def _asked(self) -> str:
         if self.name == "close":
@@ -194,9 +194,9 @@ def _run_native(module: ir.Module, passes: str) -> None:
 def _target(op: ir.OpView) -> str:
     """Whom a call or a custom call calls; empty for other ops."""
     if op.operation.name == "stablehlo.custom_call":
-        return ir.StringAttr(op.attributes["call_target_name"]).value
+        return str(ir.StringAttr(op.attributes["call_target_name"]).value)
     if op.operation.name == "func.call":
-        return ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+        return str(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
     return ""
 
 

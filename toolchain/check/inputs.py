@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -25,6 +26,9 @@ mild: as edge, without the greatest and least floats (another order of summation
 small: integers from 0 to 3 (`bound`), floats with the values -3 to 3: sums of them are exact.
 """
 
+
+finfo: Callable[[np.dtype], Any] = ml_dtypes.finfo
+iinfo: Callable[[np.dtype], Any] = ml_dtypes.iinfo
 
 _MOST_BYTES = 1 << 33  # of all arguments together, in float64
 
@@ -136,11 +140,11 @@ def _edge(spec: Spec, generator: np.random.Generator, *, mild: bool = False) -> 
         values = values[[_is_mild(value, spec.dtype) for value in values.astype(np.float64)]]
     size = int(np.prod(spec.shape))
     chosen = generator.permutation(np.arange(max(size, len(values))) % len(values))[:size]
-    return values[chosen].reshape(spec.shape)
+    return np.asarray(values[chosen].reshape(spec.shape))
 
 
 def _is_mild(value: float, dtype: np.dtype) -> bool:
-    info, magnitude = ml_dtypes.finfo(dtype), abs(value)
+    info, magnitude = finfo(dtype), abs(value)
     return magnitude != float(info.max) and not 0 < magnitude < float(info.tiny)
 
 
@@ -158,7 +162,7 @@ def edge_values(dtype: np.dtype) -> np.ndarray:
 
 
 def _float_edges(dtype: np.dtype) -> np.ndarray:
-    info = ml_dtypes.finfo(dtype)
+    info = finfo(dtype)
     tiny, small, most = (float(x) for x in (info.smallest_subnormal, info.tiny, info.max))
     above_one = 1 + float(info.eps)
     positive = [0.0, tiny, small, 0.5, 1.0, above_one, 2.0, most, np.inf]
@@ -166,5 +170,5 @@ def _float_edges(dtype: np.dtype) -> np.ndarray:
 
 
 def _range(dtype: np.dtype) -> tuple[int, int]:
-    info = ml_dtypes.iinfo(dtype)
+    info = iinfo(dtype)
     return int(info.min), int(info.max)

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import ml_dtypes
 import numpy as np
 
-from .inputs import is_float
+from .inputs import finfo, is_float
 
 MARGIN = 8.0
 """How many times the error of the first program, or the effect of one ulp of input, is rounding.
@@ -50,7 +49,7 @@ def differing_bits(expected: np.ndarray, found: np.ndarray) -> np.ndarray:
         return np.asarray(expected != found)
     both_nan = np.isnan(expected) & np.isnan(found)
     same = (expected == found) & (np.signbit(expected) == np.signbit(found))
-    return ~(same | both_nan)
+    return np.asarray(~(same | both_nan))
 
 
 def differing_beyond_rounding(
@@ -71,7 +70,7 @@ def differing_beyond_rounding(
     finite = np.isfinite(expected) & np.isfinite(exact)
     bound = margin * rounding_error(expected, reference)
     wanted = np.where(finite, exact, expected.astype(np.float64))
-    return _is_decided(expected, reference) & ~_is_near(wanted, found, bound)
+    return np.asarray(_is_decided(expected, reference) & ~_is_near(wanted, found, bound))
 
 
 def differing_beyond_ulps(
@@ -94,7 +93,7 @@ def differing_beyond_ulps(
     # XLA flushes denormal numbers to zero: the smallest normal number is within the bound.
     bound = np.maximum(allowed * unit, reference.tiny)
     wanted = np.where(finite, exact, expected.astype(np.float64))
-    return _is_decided(expected, reference) & ~_is_near(wanted, found, bound)
+    return np.asarray(_is_decided(expected, reference) & ~_is_near(wanted, found, bound))
 
 
 def rounding_error(expected: np.ndarray, reference: Reference) -> float:
@@ -135,22 +134,22 @@ def precision_of_type(dtype: np.dtype) -> tuple[float, float]:
     """Relative spacing and smallest normal number of a float type; zeros for other types."""
     if not is_float(dtype):
         return 0.0, 0.0
-    info = ml_dtypes.finfo(dtype)
+    info = finfo(dtype)
     return float(info.eps), float(info.tiny)
 
 
 def _spacing(values: np.ndarray, reference: Reference) -> np.ndarray:
     """The distance between neighbours of the output's type at each value."""
     _, exponents = np.frexp(np.maximum(np.abs(values), reference.tiny))
-    return np.ldexp(reference.eps, exponents - 1)
+    return np.asarray(np.ldexp(reference.eps, exponents - 1))
 
 
 def _is_decided(expected: np.ndarray, reference: Reference) -> np.ndarray:
     exact = reference.exact
     finite = np.isfinite(expected) & np.isfinite(exact)
     if reference.judges_finite_only:
-        return finite
-    return finite | (np.isnan(expected) & np.isnan(exact)) | (expected == exact)
+        return np.asarray(finite)
+    return np.asarray(finite | (np.isnan(expected) & np.isnan(exact)) | (expected == exact))
 
 
 def _largest(errors: np.ndarray, where: np.ndarray) -> float:
@@ -161,4 +160,4 @@ def _is_near(expected: np.ndarray, found: np.ndarray, bound: float | np.ndarray)
     both_nan = np.isnan(expected) & np.isnan(found)
     with np.errstate(all="ignore"):
         near = np.abs(expected.astype(np.float64) - found) <= bound
-    return near | (expected == found) | both_nan
+    return np.asarray(near | (expected == found) | both_nan)

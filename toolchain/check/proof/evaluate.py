@@ -217,5 +217,5 @@ def _changes_shape(op: ir.OpView) -> bool:
 
 def _floats(value: ir.Value, term: Term) -> Sequence[Term]:
     if is_complex(value):
-        return term
+        return list(term)
     return [term] if isinstance(element_of(value.type), Float) else []

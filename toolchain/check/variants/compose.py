@@ -163,4 +163,4 @@ def _adapted(value: ir.Value, kind: ir.RankedTensorType) -> ir.Value | None:
 
 
 def _fits(kind: ir.RankedTensorType) -> bool:
-    return kind.has_static_shape and math.prod(kind.shape) <= _MOST_ELEMENTS
+    return bool(kind.has_static_shape and math.prod(kind.shape) <= _MOST_ELEMENTS)

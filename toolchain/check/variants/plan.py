@@ -13,11 +13,11 @@ from functools import cache
 from random import Random
 from typing import TypeAlias
 
-import ml_dtypes
 import numpy as np
 from jaxlib.mlir import ir
 
 from ...ir.dtypes import numpy_dtype
+from ..inputs import finfo, iinfo
 
 Number: TypeAlias = bool | int | float | complex
 
@@ -50,14 +50,14 @@ def roles(element: str) -> Mapping[str, Number]:
         return {"zero": 0j, "one": 1 + 0j, "minus one": -1 + 0j, "two": 2 + 0j}
     if element in INTEGERS:
         return _integer_roles(element)
-    info = ml_dtypes.finfo(dtype_of(element))
+    info = finfo(dtype_of(element))
     found = {"zero": 0.0, "one": 1.0, "minus one": -1.0, "two": 2.0, "half": 0.5}
     found |= {"minus zero": -0.0, "greatest": math.inf, "least": -math.inf, "nan": math.nan}
     return found | {"most": float(info.max), "tiny": float(info.smallest_subnormal)}
 
 
 def _integer_roles(element: str) -> Mapping[str, Number]:
-    info = ml_dtypes.iinfo(dtype_of(element))
+    info = iinfo(dtype_of(element))
     least, greatest = int(info.min), int(info.max)
     ones = greatest if least == 0 else -1
     found: dict[str, Number] = {"zero": 0, "one": 1, "two": 2, "least": least, "all ones": ones}
@@ -97,7 +97,7 @@ def cast(number: Number, element: str) -> Number:
     whole = int(real) if math.isfinite(real) else 0
     if element == "i1":
         return bool(whole)
-    info = ml_dtypes.iinfo(dtype_of(element))
+    info = iinfo(dtype_of(element))
     return min(max(whole, int(info.min)), int(info.max))
 
 

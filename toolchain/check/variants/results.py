@@ -41,7 +41,7 @@ def convolution_shape(
 
 def _spatial(image: int, kernel: int, attributes: dict[str, ir.Attribute], dim: int) -> int:
     if DYNAMIC in (image, kernel):
-        return DYNAMIC
+        return int(DYNAMIC)
     stride, of_image, of_kernel = (_at(attributes, name, dim) for name in CONVOLUTION_WINDOW)
     padding = attributes.get("padding")
     edges = 0 if padding is None else int(np.array(padding).reshape(-1, 2)[dim].sum())
@@ -125,7 +125,7 @@ def _bitcast(op: ir.OpView, operands: Values, attributes: Attributes, plan: Vari
 def _width(element: ir.Type) -> int:
     if isinstance(element, ir.ComplexType):
         return 2 * _width(element.element_type)
-    return element.width
+    return int(element.width)
 
 
 def _iota(op: ir.OpView, operands: Values, attributes: Attributes, plan: Variation) -> list[int]:

@@ -115,9 +115,9 @@ def returning_all(module: ir.Module) -> ir.Module:
 def _breaks(array: np.ndarray, promise: str | None) -> np.ndarray:
     """Where an array holds what was promised not to be. A zero may have any sign."""
     if array.dtype.kind == "f" and promise == "no-nans":
-        return np.isnan(array)
+        return np.asarray(np.isnan(array))
     if array.dtype.kind == "f" and promise == "no-infs":
-        return np.isinf(array)
+        return np.asarray(np.isinf(array))
     return np.zeros(array.shape, bool)
 
 
