@@ -1,4 +1,8 @@
-"""Programs that know what they should give, run as they were written and at each level."""
+"""Programs with expected outputs, run as written and after each pipeline.
+
+`conformance_program` reads one program; this file runs a folder of them on XLA, or on the
+interpreter where XLA refuses, and counts what passes break.
+"""
 
 from __future__ import annotations
 
@@ -20,20 +24,20 @@ from .inputs import CannotRun
 from .run import run_xla, shared_interpreter
 
 BASE = "O0"
-"""The level that the others are measured against: the program as it was written."""
+"""The level that the others are compared with: the program as written."""
 
 
 @dataclass(frozen=True)
 class ProgramOutcome:
-    """How a program fared at one level.
+    """The result of one program at one level.
 
     Attributes:
         status: "passed", "failed" (a wrong result), "unsupported" (neither XLA nor the interpreter
-            takes it as it was written) or "error" (a pass failed, or what it made cannot be run
+            runs it as written) or "error" (a pass failed, or its result cannot be run
             although the original can).
-        reason: why it did not pass, or not through XLA; else empty.
-        by: what it ran on, "xla" or "interpreter"; empty if it did not.
-        is_ours: whether the rewriting is to blame.
+        reason: why it did not pass, or did not run on XLA; else empty.
+        by: the engine that ran it, "xla" or "interpreter"; empty if none did.
+        is_ours: whether the passes are to blame.
     """
 
     status: str
@@ -49,7 +53,7 @@ class ProgramOutcome:
 
 @dataclass
 class Summary:
-    """All programs at all levels.
+    """The results of all programs at all levels.
 
     Attributes:
         levels: the names of the levels, `BASE` first.
@@ -86,9 +90,9 @@ class Summary:
         return {status: len(self.at(level, status)) for status in names}
 
     def reasons(self) -> Counter[str]:
-        """Why programs did not run through XLA as they were written, and how many for each.
+        """Why programs did not run on XLA as written, and how many for each reason.
 
-        What stands in parentheses, as a rule the op or constant, is left out.
+        Text in parentheses, mostly an op or a constant, is left out.
         """
         bases = [outcomes[BASE] for outcomes in self.outcomes.values()]
         return Counter(o.reason.partition(" (")[0] for o in bases if o.by != "xla")
@@ -112,7 +116,7 @@ class Summary:
 
     def _wrong(self) -> Iterator[str]:
         if wrong := self.at(BASE, "failed"):
-            yield f"wrong at {BASE} already, which is not the passes' doing:"
+            yield f"wrong at {BASE}, before any pass:"
         for name, outcome in wrong.items():
             yield f"  {name} ({outcome.by}): {outcome.reason}"
         if self.regressions:
@@ -128,10 +132,10 @@ class Summary:
 
     def as_object(self) -> dict[str, Any]:
         """The same for `--json`: every outcome that is not a pass through XLA, and the counts."""
-        told = [
+        outcomes = [
             {"program": name, "level": level, **vars(outcome)}
-            for name, outcomes in self.outcomes.items()
-            for level, outcome in outcomes.items()
+            for name, by_level in self.outcomes.items()
+            for level, outcome in by_level.items()
             if not outcome.passed or outcome.reason
         ]
         return {
@@ -139,7 +143,7 @@ class Summary:
             "programs": len(self.outcomes),
             "holds": self.holds,
             "levels": {level: self.counts(level) for level in self.levels},
-            "outcomes": told,
+            "outcomes": outcomes,
         }
 
 
@@ -167,9 +171,9 @@ def run_programs(
     interpreter gets it right, and gets it wrong after the pipeline.
 
     Args:
-        files: the programs; an iterable that shows progress will do.
+        files: the programs; the iterable may show progress.
         pipelines: by the name to show.
-        context: what rules may know.
+        context: of the rules.
     """
     summary = Summary((BASE, *(name for name in pipelines if name != BASE)))
     for file in files:
@@ -196,7 +200,7 @@ _ENGINES = {"xla": run_xla, "interpreter": lambda *a: shared_interpreter().run(*
 
 @dataclass
 class _Trial:
-    """One program, with what was found out about it."""
+    """One program, its results as written, and its results after pipelines by text."""
 
     program: ConformanceProgram
     context: PassContext
@@ -204,7 +208,7 @@ class _Trial:
 
     @cached_property
     def originals(self) -> dict[str, ProgramOutcome]:
-        """How the program fares as it was written, engine by engine up to one that is right."""
+        """The result as written on each engine, up to the first that is right."""
         tried: dict[str, ProgramOutcome] = {}
         for engine in _ENGINES:
             tried[engine] = self._on(engine, self.program.module)
@@ -222,7 +226,7 @@ class _Trial:
         return replace(ran[0], reason="; ".join(filter(None, [*reasons[:1], ran[0].reason])))
 
     def after(self, pipeline: Pipeline) -> ProgramOutcome:
-        """The outcome after a pipeline, worked out once for each module that comes out."""
+        """The outcome after a pipeline, computed once for each resulting module."""
         module = clone_module(self.program.module)
         try:
             run_pipeline(module, pipeline, self.context)
@@ -249,7 +253,7 @@ class _Trial:
         """The outcome of a rewritten module, where the original ran on that engine."""
         outcome = self._on(engine, module)
         if outcome.status == "unsupported":
-            reason = f"cannot be run any more: {outcome.reason}"
+            reason = f"cannot be run after the pipeline: {outcome.reason}"
             return replace(outcome, status="error", reason=reason, is_ours=True)
         return replace(outcome, is_ours=self.originals[engine].passed and not outcome.passed)
 

@@ -1,15 +1,15 @@
-"""A program that knows what it should give, taken apart.
+"""One program with expected outputs, split into a module, its inputs and its checks.
 
-A program of this kind is a StableHLO module whose `@main` gets its arguments from `@inputs()` and
-what they should lead to from `@expected()`, and compares by custom calls:
+Such a program is a StableHLO module whose `@main` gets its arguments from `@inputs()` and
+the expected outputs from `@expected()`, and compares by custom calls:
 
 - `check.expect_eq(found, expected)`: the same bits, all NaNs being one;
 - `check.expect_close`: at most `max_ulp_difference` (3) units in the last place apart, and at least
   `min_ulp_difference` (0) in the element that is furthest off;
 - `check.expect_almost_eq`: at most `tolerance` (0.001) apart.
 
-Complex numbers are compared part by part. The inputs become arguments of `@main`, so that nothing
-can be folded away before it is tested.
+Complex numbers are compared part by part. The inputs become arguments of `@main`, so that no pass
+folds the program away.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Run = Callable[[ir.Module, Sequence[np.ndarray]], list[np.ndarray]]
 
 @dataclass(frozen=True)
 class OutputCheck:
-    """What one custom call asks of one output.
+    """The condition that one custom call puts on one output.
 
     Attributes:
         name: "eq", "close" or "almost_eq".
@@ -47,7 +47,7 @@ class OutputCheck:
     tolerance: float = 1e-3
 
     def complaint(self, expected: np.ndarray, found: np.ndarray) -> str | None:
-        """What is wrong with `found`, an array like `expected`; None if nothing is."""
+        """Why `found` breaks the condition, an array like `expected`; None if it does not."""
         for want, got in zip(_parts(expected), _parts(found), strict=True):
             wrong = self._wrong(want, got)
             if wrong.any():
@@ -116,10 +116,10 @@ def _parts(array: np.ndarray) -> list[np.ndarray]:
 
 @dataclass(frozen=True)
 class ConformanceProgram:
-    """A program taken apart.
+    """A program with its inputs, expected outputs and checks.
 
     Attributes:
-        module: @main takes the inputs and returns what is checked.
+        module: @main takes the inputs and returns the values to check.
         inputs: @main's arguments.
         expected: what @main should return.
         checks: how to compare each of its results.
@@ -131,10 +131,10 @@ class ConformanceProgram:
     checks: list[OutputCheck]
 
     def complaint(self, module: ir.Module, run: Run) -> str | None:
-        """What is wrong with what @main of `module` returns; None if nothing is.
+        """Which result of @main of `module` breaks its check, and how; None if none does.
 
         Args:
-            module: this program's, or what passes made of it.
+            module: this program's module, or the same after passes.
             run: `Interpreter.run` or `run_xla`.
 
         Raises:
@@ -143,25 +143,25 @@ class ConformanceProgram:
         results = _results(module, self.inputs, run)
         triples = zip(self.checks, self.expected, results, strict=True)
         for number, (check, expected, found) in enumerate(triples):
-            if told := check.complaint(expected, found):
-                return f"output {number}: {told}"
+            if reason := check.complaint(expected, found):
+                return f"output {number}: {reason}"
         return None
 
 
 def read_program(
     data: bytes, name: str, interpreter: Interpreter | None = None
 ) -> ConformanceProgram:
-    """Take a program apart.
+    """Read a program, and evaluate its inputs and expected outputs.
 
     A program without `@inputs` has its calls inlined, and the constants in @main are its inputs.
 
     Args:
         data: the module, in any form that `read_module` takes.
         name: the file's, for messages.
-        interpreter: where inputs and expected outputs are worked out; the process's own when None.
+        interpreter: evaluates inputs and expected outputs; the process's own when None.
 
     Raises:
-        CannotRun: the inputs or the expected outputs cannot be worked out, or there are no checks.
+        CannotRun: the inputs or the expected outputs cannot be evaluated, or there are no checks.
         ModuleSyntaxError: `data` is not a module.
     """
     source = read_module(data, make_context(), name=name)
@@ -192,7 +192,7 @@ def _run_native(module: ir.Module, passes: str) -> None:
 
 
 def _target(op: ir.OpView) -> str:
-    """Whom a call or a custom call calls; empty for other ops."""
+    """The name that a call or a custom call calls; empty for other ops."""
     if op.operation.name == "stablehlo.custom_call":
         return str(ir.StringAttr(op.attributes["call_target_name"]).value)
     if op.operation.name == "func.call":
@@ -231,7 +231,7 @@ def _calls_inputs(module: ir.Module) -> bool:
 
 
 def _returning(module: ir.Module, pick: Callable[[ir.Block], list[ir.Value]]) -> ir.Module:
-    """A copy whose @main returns what `pick` chooses, without checks and what only they used."""
+    """A copy whose @main returns the values that `pick` chooses, without the checks."""
     copy = clone_module(module)
     block = _main_block(copy)
     values = pick(block)

@@ -1,4 +1,4 @@
-"""Arrays to run a program on, where only their shapes were given."""
+"""Arrays for arguments that were given as shapes only: random, zeros, or from a file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KINDS = ("random", "zeros")
 
 
 def fill(tree: Any, how: str, seed: int = 0) -> Any:
-    """The pytree with an array for each `jax.ShapeDtypeStruct`; what is an array already stays.
+    """The pytree with an array for each `jax.ShapeDtypeStruct`; arrays stay as they are.
 
     Args:
         tree: arguments, abstract or not.

@@ -1,4 +1,4 @@
-"""Arguments to run a program on: ordinary ones, and those on which rewrites go wrong."""
+"""Arguments to run a program on: ordinary values, and edge values that wrong rewrites mishandle."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ from ..errors import JxcError
 from ..ir.dtypes import numpy_dtype
 
 KINDS = ("normal", "edge", "small")
-"""What `make_inputs` can draw.
+"""The kinds of arguments that `make_inputs` draws.
 
 normal: standard normal floats, integers over their whole range, fair booleans.
 edge: NaN, infinities, signed zeros, denormals, the least and greatest of each type, and 1 and -1,
     shuffled over the elements.
-mild: as edge, without the greatest and least floats (another order of summation may overflow where
-    the first does not) and denormals (XLA:CPU flushes them in one op and not in the next). Not
-    drawn unless asked for.
+mild: as edge, without the greatest and least floats (another order of summation may overflow) and
+    denormals (XLA:CPU flushes them in some ops). Drawn only where a caller names it.
 small: integers from 0 to 3 (`bound`), floats with the values -3 to 3: sums of them are exact.
 """
 
@@ -35,18 +34,18 @@ _MOST_BYTES = 1 << 33  # of all arguments together, in float64
 
 @dataclass(frozen=True)
 class Spec:
-    """One argument: its extents and its numpy dtype."""
+    """One argument: its shape and its numpy dtype."""
 
     shape: tuple[int, ...]
     dtype: np.dtype
 
 
 class CannotRun(JxcError):
-    """A module that this machine cannot run, with the reason; not a verdict on the module."""
+    """This machine cannot run a module, for the reason given; the module may be right."""
 
 
 def specs_of(types: Sequence[ir.Type]) -> list[Spec]:
-    """What to draw for arguments of these types.
+    """The shapes and dtypes of arguments of these types.
 
     Raises:
         CannotRun: a type is not a ranked tensor of static shape and of numbers, or the arguments
@@ -63,7 +62,7 @@ def _spec(kind: ir.Type) -> Spec:
         raise CannotRun(f"an argument of type {kind}: expected ranked tensors")
     dtype = numpy_dtype(kind.element_type)
     if dtype is None or not kind.has_static_shape:
-        raise CannotRun(f"an argument of type {kind}: expected static extents and numbers")
+        raise CannotRun(f"an argument of type {kind}: expected static shapes and numbers")
     return Spec(tuple(kind.shape), dtype)
 
 
@@ -73,7 +72,7 @@ def make_inputs(
     """An array for each spec; the same seed gives the same arrays on every machine.
 
     Args:
-        specs: what to draw.
+        specs: shapes and dtypes.
         kind: one of `KINDS`, or "mild".
         seed: of the generator.
         bound: small integers are less than this.
@@ -149,7 +148,7 @@ def _is_mild(value: float, dtype: np.dtype) -> bool:
 
 
 def edge_values(dtype: np.dtype) -> np.ndarray:
-    """The values of a dtype on which rewrites go wrong; not for complex ones."""
+    """The edge values of a dtype: extremes, zeros, ones, NaN, infinities. Not for complex types."""
     if dtype.kind == "b":
         return np.array([False, True])
     if is_float(dtype):

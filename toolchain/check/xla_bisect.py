@@ -1,4 +1,7 @@
-"""Where plain XLA and the reference interpreter disagree, and which XLA pass makes it so."""
+"""Find where XLA and the reference interpreter disagree, and the XLA pass that causes it.
+
+Passes are disabled one at a time (`xla_disable_hlo_passes`) until XLA's result is right.
+"""
 
 from __future__ import annotations
 
@@ -29,12 +32,12 @@ _BOUNDARIES = ("pipeline-start", "pipeline-end")
 
 @dataclass(frozen=True)
 class XlaVerdict:
-    """What comparing a function on the interpreter with itself through XLA gave.
+    """The result of comparing a function on the interpreter with itself on XLA.
 
     Attributes:
         function: the function's name, without the @.
-        report: as for two modules; the contract is that of rounding.
-        culprit: what makes XLA wrong, as a sentence; None where it is right.
+        report: the comparison, under the contract `reassociates`.
+        culprit: a sentence about the cause of the error; None where XLA is right.
         disable: the XLA pass without which it is right, if there is one.
     """
 
@@ -44,8 +47,8 @@ class XlaVerdict:
     disable: str | None = None
 
     def __str__(self) -> str:
-        told = f"@{self.function}, XLA against the interpreter: {self.report}"
-        return told if self.culprit is None else f"{told}\n{self.culprit}"
+        text = f"@{self.function}, XLA against the interpreter: {self.report}"
+        return text if self.culprit is None else f"{text}\n{self.culprit}"
 
     def as_object(self) -> dict[str, Any]:
         """The verdict as `--json` prints it."""
@@ -62,12 +65,12 @@ class XlaVerdict:
 
 
 def verify_xla(module: ir.Module, *, seeds: int = 3) -> list[XlaVerdict]:
-    """Compare each public function on the interpreter with itself through XLA; blame XLA's passes.
+    """Compare each public function on the interpreter with itself on XLA, and name the XLA pass.
 
-    Rounding is forgiven, as under `reassociates`: XLA rounds where it likes.
+    A difference by rounding is allowed, as under `reassociates`: XLA rounds where it likes.
 
     Args:
-        module: what XLA may get wrong; dynamic extents are drawn.
+        module: the program; dynamic dimensions take several sizes.
         seeds: how many times to draw arguments of each kind.
     """
     return [_verdict(name, with_main(module, name), seeds) for name in entry_names(module)]
@@ -112,15 +115,15 @@ def _blamed(
         return _difference(module, kind, inputs, expected, found) is None
 
     if not is_right(shared_interpreter().run(imported(module), inputs)):
-        told = "wrong before any XLA pass: by the simplification in XLA's importer of StableHLO"
-        return XlaVerdict(name, report, told)
+        cause = "wrong before any XLA pass: XLA's importer of StableHLO simplifies it wrongly"
+        return XlaVerdict(name, report, cause)
     passes = passes_run(module, inputs)
     guilty = guilty_pass(passes, lambda options: is_right(run_xla(module, inputs, options)))
     if guilty is None:
-        told = f"still wrong without any one of XLA's passes: {', '.join(passes)}"
-        return XlaVerdict(name, report, told)
-    told = f"made wrong by XLA's pass {guilty!r}: right with xla_disable_hlo_passes={guilty}"
-    return XlaVerdict(name, report, told, guilty)
+        cause = f"wrong whichever XLA pass is disabled: {', '.join(passes)}"
+        return XlaVerdict(name, report, cause)
+    cause = f"broken by XLA's pass {guilty!r}: right with xla_disable_hlo_passes={guilty}"
+    return XlaVerdict(name, report, cause, guilty)
 
 
 def guilty_pass(
@@ -131,13 +134,13 @@ def guilty_pass(
     Args:
         names: of passes.
         is_right_with: whether the result is right under XLA options such as
-            {"xla_disable_hlo_passes": "algsimp"}; a refusal to run counts as wrong.
+            {"xla_disable_hlo_passes": "algsimp"}; if XLA refuses to run, that counts as wrong.
     """
     for name in names:
         try:
             if is_right_with({"xla_disable_hlo_passes": name}):
                 return name
-        except CannotRun:  # there are passes that XLA cannot do without
+        except CannotRun:  # some passes are needed for compilation
             continue
     return None
 
@@ -152,6 +155,6 @@ def passes_run(module: ir.Module, inputs: Sequence[np.ndarray]) -> list[str]:
 
 
 def imported(module: ir.Module) -> ir.Module:
-    """What XLA's importer makes of a module before any of XLA's passes, as StableHLO again."""
+    """The module as XLA imports it, before any of XLA's passes, converted back to StableHLO."""
     proto = _private.stablehlo_to_hlo_proto(write_bytecode(module))
     return read_module(_private.hlo_proto_to_stablehlo(proto), module.context)

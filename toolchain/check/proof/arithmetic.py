@@ -1,4 +1,4 @@
-"""What ops whose operands and result are of one type make of one element, in z3's terms."""
+"""StableHLO's ops with operands and result of one type, for one element, as z3 terms."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Element types as z3 has them: integers are bit-vectors, floats IEEE 754 numbers.
+"""Element types in z3: integers are bit-vectors, floats are IEEE 754 numbers.
 
-Arguments are made of bits, so that a bitcast sees the very bits that came in. What is computed is
-a number, in which all NaNs are one.
+Arguments are made of bits, so that a bitcast sees their bits. Computed floats are numbers, in which
+all NaNs are one value.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _FORMATS = {
 
 
 class Unmodelled(Exception):
-    """There is no meaning here for an op or a type; the text says which."""
+    """An op or a type has no meaning in z3's terms; the text names it."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Integer:
 
 @dataclass(frozen=True)
 class Float:
-    """A floating-point type: how many bits of exponent, and of significand with its hidden bit."""
+    """A floating-point type: bits of the exponent, and of the significand with its hidden bit."""
 
     exponent: int
     significand: int
@@ -78,7 +78,7 @@ class Float:
         return z3.FPSort(self.exponent, self.significand)
 
     def value(self, number: float) -> Term:
-        """A number that the type has, or one beyond its range."""
+        """The number in this type, rounded to nearest."""
         (bits,) = struct.unpack("<Q", struct.pack("<d", number))
         return z3.fpFPToFP(z3.RNE(), z3.fpBVToFP(z3.BitVecVal(bits, 64), z3.Float64()), self.sort)
 

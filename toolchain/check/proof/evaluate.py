@@ -1,9 +1,8 @@
 """One element of each result of a function, as z3 terms over one element of each argument.
 
-That is all there is to a function in which no op moves elements about, and what holds for one
-element then holds for all, in every shape. What is the same everywhere may be moved about: scalars
-and splats. Where a constant has several elements, each place is looked at in turn; else an iota
-holds any index within its extent.
+Where no op moves elements, a result for one element holds for all elements and every shape. Scalars
+and splats may be moved. Where a constant has several elements, each index is evaluated in turn;
+otherwise an iota is any index below its size.
 """
 
 from __future__ import annotations
@@ -34,20 +33,20 @@ _INDEX = Integer(32, is_signed=False)
 
 
 class NotScalar(Unmodelled):
-    """An element of a result depends on more than the elements at its place."""
+    """An element of a result depends on elements at other indices."""
 
 
 @dataclass
 class Evaluation:
-    """What a function makes of one element.
+    """A function evaluated for one element.
 
     Attributes:
         arguments: one element of each argument.
         argument_types: their element types.
         results: one element of each result.
         result_types: their element types.
-        floats: every float that came up, arguments included.
-        conditions: what holds of the indices that iotas hold.
+        floats: every float value, arguments included.
+        conditions: on the indices that iotas return.
     """
 
     arguments: list[Term]
@@ -75,7 +74,7 @@ Place: TypeAlias = tuple[int, ...] | None
 
 
 def places(*functions: ir.OpView) -> Sequence[Place]:
-    """The places to look at: any, or each where constants have several elements.
+    """The indices to evaluate: None for any, or each one where constants have several elements.
 
     Raises:
         NotScalar: they are many, or of several shapes.
@@ -124,7 +123,7 @@ def evaluate(function: ir.OpView, bits: Sequence[Term], place: Place = None) -> 
 
 @dataclass
 class _Scope:
-    """What is known of the values of a block: an element of each, and which repeat it."""
+    """One element of each value of a block, and which values are splats."""
 
     place: Place
     terms: dict[ir.Value, Term] = field(default_factory=dict)

@@ -26,7 +26,7 @@ from .variants import INTEGERS, variants
 
 
 class ProofStatus(Enum):
-    """What came of a proof."""
+    """The outcome of a proof."""
 
     PROVED = "proved"
     REFUTED = "refuted"
@@ -37,12 +37,12 @@ class ProofStatus(Enum):
 
 @dataclass(frozen=True)
 class ProofResult:
-    """What z3 says of two programs.
+    """What z3 found about two programs.
 
     Attributes:
         outcome: proved; refuted; undecided where z3 ran out of time, or where it depends on what
-            functions like tanh are; unmodelled where an op or a type has no meaning in z3's terms;
-            not scalar where elements are moved about.
+            functions like tanh return; unmodelled where an op or a type has no meaning in z3's
+            terms; not scalar where elements are moved.
         reason: why it is neither proved nor refuted.
         counterexample: arguments on which the two differ, and what each gives there.
         inputs: these arguments, one element of each.
@@ -101,8 +101,7 @@ def prove(
 def _asked(conditions: list[Term], limit_s: float) -> tuple[z3.ModelRef | None, str]:
     """A model of the conditions, or why it is not known whether there is one.
 
-    The first solver is the quicker one for most; the second sees that equal inputs give equal
-    quotients.
+    The first solver is faster on most; the second proves that equal inputs give equal quotients.
     """
     for make, share in ((z3.Solver, 0.3), (z3.SimpleSolver, 0.7)):
         solver = make()
@@ -179,12 +178,12 @@ def _text(model: z3.ModelRef, term: Term, kind: ir.Type) -> str:
 def prove_rule(
     rule: Rule, program: ir.Module, limit_s: float = 5.0
 ) -> Iterator[tuple[str, ProofResult]]:
-    """What the rule does to variants of a program, proved or refuted.
+    """Prove or refute what a rule does to variants of a program.
 
-    A rule that is not exact may round otherwise: only its variants on integers are looked at.
+    A rule that is not exact may round differently: only its integer variants are checked.
 
     Args:
-        rule: on its own, with the promise it needs, for the first of its targets.
+        rule: applied alone, with the assumption it needs, for the first of its targets.
         program: a module with @main.
         limit_s: how long z3 may take for one variant.
 

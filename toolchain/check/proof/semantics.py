@@ -1,10 +1,10 @@
-"""What StableHLO's elementwise ops make of one element, in z3's terms.
+"""StableHLO's elementwise ops for one element, as z3 terms.
 
-The specification says it; where it leaves a choice, this is what XLA does: division by zero gives
+They follow the specification; where it leaves a choice, they follow XLA: division by zero gives
 all ones and the dividend as remainder, a conversion to integers saturates and makes NaN zero.
-Functions that IEEE 754 does not lay down are uninterpreted: the same input gives the same output,
-and little else is known. `tests/check/test_proof_semantics.py` holds all this against the
-reference interpreter.
+Functions that IEEE 754 does not define are uninterpreted: equal inputs give equal outputs, and
+little else is known. `tests/check/test_proof_semantics.py` compares all this with the reference
+interpreter.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ _OTHERS: dict[str, Callable[[ir.OpView, Sequence[_Operand], Element], Term]] = {
 }
 
 _BY_PARTS = ("add", "negate", "subtract")
-"""What complex numbers do part by part."""
+"""Ops that work on complex numbers part by part."""
 
 _UNINTERPRETED = frozenset(
     {
@@ -251,7 +251,7 @@ def _uninterpreted(op: ir.OpView, operands: Sequence[_Operand], result: Element)
 
 
 def _known(op: ir.OpView, terms: Sequence[Term], of: Element, unknown: Term) -> Term:
-    """What is known of a function all the same: where it is not `unknown`."""
+    """The known values of an uninterpreted function; `unknown` elsewhere."""
     assert not isinstance(of, Complex)
     match op:
         case PowOp():
@@ -268,7 +268,7 @@ def _known(op: ir.OpView, terms: Sequence[Term], of: Element, unknown: Term) -> 
 
 
 def _power(x: Term, y: Term, of: Real, unknown: Term) -> Term:
-    """What is laid down of powers: x to the 0 is 1, x to the 1 is x, and 1 to the y is 1."""
+    """The specified powers: x to the 0 is 1, x to the 1 is x, and 1 to the y is 1."""
     zero, one = of.value(0), of.value(1)
     is_zero = z3.fpIsZero(y) if isinstance(of, Float) else y == zero
     return z3.If(z3.Or(is_zero, x == one), one, z3.If(y == one, x, unknown))

@@ -1,4 +1,4 @@
-"""The same program on other element types, and with other constants in it."""
+"""The same program on other element types, and with other constants."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ INTEGERS = ("i1", "i4", "ui4", "i8", "ui8", "i16", "ui16", "i32", "ui32", "i64",
 FLOATS = ("f8E3M4", "f8E4M3", "f8E4M3FN", "f8E5M2", "f16", "bf16", "f32", "f64")
 _PAIRED = ("i1", "i4", "ui4", "i8", "ui8", "f8E4M3", "f8E5M2", "f16", "bf16", "f32")
 _IN_THREES = ("i1", "i4", "ui8", "f8E4M3", "f16", "bf16")
-"""The types that are tried, each with each, where a program is of two types or of three."""
+"""The types that are combined where a program has two or three element types."""
 
 _MOST_CONSTANTS = 2  # that are varied together
 _MOST_ELEMENTS = 32  # of a constant that is given another type
 _VARIED = ("i1", "i4", "ui4", "f8E4M3")
-"""The types on which other constants are tried: small ones, z3 is quick on them."""
+"""The types on which other constants are tried: small ones, on which z3 is fast."""
 
-_TELLING_FLOATS = (0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 240.0, math.inf, -math.inf, math.nan)
+_EDGE_FLOATS = (0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 240.0, math.inf, -math.inf, math.nan)
 
 
 class DoesNotExist(Exception):
-    """A program has no such variant: an op or a constant does not go with the types."""
+    """A program has no such variant: an op or a constant does not fit the types."""
 
 
 def variants(program: ir.Module) -> Iterator[tuple[str, ir.Module]]:
@@ -76,7 +76,7 @@ def _choices(count: int) -> Iterator[tuple[str, ...]]:
 def _other_constants(
     program: ir.Module, mapping: Mapping[str, str]
 ) -> Iterator[Mapping[ir.Value, float]]:
-    """What to put in the place of constants; nothing at first."""
+    """Replacements for constants; none at first."""
     yield {}
     places = {
         op.result: mapping.get(name := str(element_type(op.result)), name)
@@ -86,16 +86,16 @@ def _other_constants(
     is_small = all(name in _VARIED for name in (*mapping.values(), *places.values()))
     if is_small and 0 < len(places) <= _MOST_CONSTANTS:
         with program.context:
-            choices = [_telling_numbers(name) for name in places.values()]
+            choices = [_edge_numbers(name) for name in places.values()]
         for numbers in product(*choices):
             yield dict(zip(places, numbers, strict=True))
 
 
-def _telling_numbers(name: str) -> Sequence[float]:
-    """Constants on which rules hang, and some on which they should not."""
+def _edge_numbers(name: str) -> Sequence[float]:
+    """Constants that rules look for, and some others."""
     element = element_of(ir.Type.parse(name))
     if not isinstance(element, Integer):
-        return _TELLING_FLOATS
+        return _EDGE_FLOATS
     low, high = element.range
     return sorted({low, low + 1, max(low, -1), 0, 1, min(2, high), min(3, high), high})
 
@@ -108,8 +108,8 @@ def variant(
     Args:
         program: is left as it is.
         mapping: names of element types, and what they become.
-        numbers: what constants of `program` repeat instead of their own number. Their own stays,
-            or becomes what it stands for: the least of its type, the greatest, all bits set.
+        numbers: new splat numbers for constants of `program`. Other constants keep their number or
+            its role: the least of its type, the greatest, all bits set.
 
     Raises:
         DoesNotExist: the result would not be valid.
@@ -160,7 +160,7 @@ def _constant(op: ConstantOp, kind: ir.Type, number: float | None) -> ir.Value:
 
 
 def _translated(number: float, old: ir.Type, new: ir.Type) -> float:
-    """The number in a new type, or what it stands for in the old one."""
+    """The number in a new type, or the number of the same role there."""
     becomes, extreme = element_of(new), _extreme(number, old)
     if not isinstance(becomes, Integer):
         return _held(number if extreme is None else (-math.inf, math.inf)[extreme], new)

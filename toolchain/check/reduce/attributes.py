@@ -1,4 +1,4 @@
-"""Strategies on what an op says beside its operands: locations, attributes, constants."""
+"""Strategies on locations, attributes and constants."""
 
 from __future__ import annotations
 
@@ -49,17 +49,17 @@ _ABOUT_VALUES = ("arg_attrs", "res_attrs")
 
 
 def strip_locations(search: Search) -> None:
-    """Without locations."""
+    """Drop locations."""
     search.attempt(lambda module: run_native("strip-debuginfo", module))
 
 
 def drop_annotations(search: Search) -> None:
-    """Without discardable attributes: shardings, donation, names of results."""
+    """Drop discardable attributes: shardings, donation, names of results."""
     _drop(search, lambda op, name: "." in name or name in _ABOUT_VALUES)
 
 
 def drop_optional_attributes(search: Search) -> None:
-    """Without the attributes that have a default: strides, padding, dilation, precision."""
+    """Drop attributes that have a default: strides, padding, dilation, precision."""
     _drop(search, lambda op, name: name in _OPTIONAL)
 
 
@@ -83,7 +83,7 @@ def _all_ops(module: ir.Module) -> Iterator[ir.OpView]:
 
 
 def neutralise_attributes(search: Search) -> None:
-    """Padding of nothing and strides of one, where the attribute has to be there."""
+    """Set padding to 0 and strides to 1 where the attribute is required."""
 
     def found(module: ir.Module) -> list[tuple[ir.OpView, str, int]]:
         return [
@@ -103,7 +103,7 @@ def neutralise_attributes(search: Search) -> None:
 
 
 def simplify_constants(search: Search) -> None:
-    """Zeros, or else ones, or else one number repeated, in place of other constants."""
+    """Replace constants by zeros, else by ones, else by a splat of their first element."""
     for distance in (0, 1, 2):
         _simplify_constants(search, distance)
 
@@ -116,16 +116,16 @@ def _simplify_constants(search: Search, distance: int) -> None:
 
     def edit(module: ir.Module, chunk: range) -> None:
         for op in found(module)[chunk.start : chunk.stop]:
-            op.attributes["value"] = _repeated(op, distance)
+            op.attributes["value"] = _splat_at_distance(op, distance)
 
     shrink(search, lambda module: len(found(module)), edit)
 
 
-def _repeated(op: ConstantOp, distance: int) -> ir.Attribute:
+def _splat_at_distance(op: ConstantOp, distance: int) -> ir.Attribute:
     kind = ir.RankedTensorType(op.result.type)
     element = kind.element_type
     if distance == 2:
-        return _first_repeated(op, kind)
+        return _splat_of_first(op, kind)
     if isinstance(element, ir.IntegerType):
         return ir.DenseElementsAttr.get_splat(kind, ir.IntegerAttr.get(element, distance))
     if isinstance(element, ir.FloatType):
@@ -133,8 +133,8 @@ def _repeated(op: ConstantOp, distance: int) -> ir.Attribute:
     raise NotApplicable
 
 
-def _first_repeated(op: ConstantOp, kind: ir.RankedTensorType) -> ir.Attribute:
-    """The constant's first element in all its places."""
+def _splat_of_first(op: ConstantOp, kind: ir.RankedTensorType) -> ir.Attribute:
+    """A splat of the constant's first element."""
     elements = iter(op.value)
     element = kind.element_type
     get = ir.IntegerAttr.get if isinstance(element, ir.IntegerType) else ir.FloatAttr.get

@@ -1,4 +1,4 @@
-"""A shell command as the test of a reduction: it fails on a module, or it does not."""
+"""A shell command as the test of a reduction: whether it fails on a module."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .search import NotFailing, module_text
 
 _NOT_RUN = (126, 127)  # what the shell exits with when it cannot run a command
 _LEAST_TIMEOUT = 10.0
-_SLOWER = 10  # a candidate may take so many times as long as the module as given
+_SLOWDOWN = 10  # by default a candidate may take so many times as long as the given module
 _LINES_SHOWN = 3
 
 
@@ -51,12 +51,12 @@ class CommandRun:
 
 @dataclass
 class Command:
-    """The test `still_fails` by a command.
+    """The test `still_fails` of a reduction: run a command on the candidate.
 
     Attributes:
-        text: for the shell; `{}` stands for the module's path, which else comes last.
+        text: for the shell; `{}` is the module's path, which is appended where there is no `{}`.
         path: where each candidate is written.
-        expect: what a failure's output must hold; any failure counts when None.
+        expect: text that the output of a failure contains; any failure counts when None.
         timeout: seconds for one run, after which it does not count as a failure; when None, ten
             times what the first run took, and 10 at least.
         first: how the first run ended, on the module as given.
@@ -74,11 +74,11 @@ class Command:
         outcome = self._run()
         if self.first is None:
             self.first = outcome
-            self.timeout = self.timeout or max(_LEAST_TIMEOUT, _SLOWER * outcome.seconds)
+            self.timeout = self.timeout or max(_LEAST_TIMEOUT, _SLOWDOWN * outcome.seconds)
         return self._is_failure(outcome)
 
     def refusal(self) -> JxcError:
-        """Why the first run was no failure.
+        """The error for a first run that did not fail.
 
         Returns:
             An error with the end of the output as notes; a usage error for a command that the
@@ -140,7 +140,7 @@ class Command:
 
 
 def _end(child: subprocess.Popen[bytes]) -> bytes:
-    """Kill the command and what it started; what it had written."""
+    """Kill the command and its children; return the output until then."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
     return child.communicate()[0]

@@ -1,4 +1,4 @@
-"""A small program that shows what a pipeline breaks, from one that is too large to look at."""
+"""Reduce a program that a pipeline breaks to a small one that shows the same."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from .reducer import reduce_module
 from .search import NotFailing, Reduction, module_text
 
 SECONDS = 20.0
-_RUN_LIMIT = 3.0  # seconds for one run: a loop that lost its counter runs for ever
+_RUN_LIMIT = 3.0  # seconds for one run: a candidate may be an endless loop
 
 
 @dataclass(frozen=True)
 class Counterexample:
-    """A reduced program, and the arguments on which the pipeline changes what it gives.
+    """A reduced program, and arguments on which the pipeline changes its results.
 
     Attributes:
-        reduction: the program, whose @main it is.
+        reduction: the program.
         verdict: of the comparison; it has a difference.
     """
 
@@ -51,13 +51,13 @@ def find_counterexample(
     seeds: int = 3,
     seconds: float = SECONDS,
 ) -> Counterexample | None:
-    """The smallest program found whose meaning the pipeline changes as it changes the module's.
+    """The smallest program found whose meaning the pipeline changes.
 
     Args:
         module: the module, or the verdict's own program where it has one.
-        pipeline: what breaks it.
+        pipeline: the pipeline that breaks it.
         verdict: of the function that it breaks; has a difference.
-        context: what rules may know.
+        context: of the rules.
         seeds: how often to draw arguments; the same number shows the difference again.
         seconds: how long to search at most.
 
@@ -77,11 +77,11 @@ def find_counterexample(
 
 
 class _Refused(JxcError):
-    """The interpreter cannot run a candidate, and XLA is not to try."""
+    """The interpreter cannot run a candidate, and XLA must not."""
 
 
-class _NoOther(Interpreter):
-    """An interpreter for which XLA does not stand in: its runs could not be stopped."""
+class _WithoutXla(Interpreter):
+    """An interpreter without the fallback to XLA, whose runs cannot be stopped."""
 
     def run(self, module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         try:
@@ -91,7 +91,7 @@ class _NoOther(Interpreter):
 
 
 def _interpreter(verdict: Verdict) -> Interpreter:
-    return (_NoOther if _ran_on_interpreter(verdict) else Interpreter)(_RUN_LIMIT)
+    return (_WithoutXla if _ran_on_interpreter(verdict) else Interpreter)(_RUN_LIMIT)
 
 
 def _ran_on_interpreter(verdict: Verdict) -> bool:
@@ -147,6 +147,6 @@ class _Test:
         return "edge" if kind == "mild" else kind
 
     def _is_bounded(self, module: ir.Module) -> bool:
-        """Whether no run goes on for ever: those through XLA cannot be stopped."""
+        """Whether every run can be stopped: a loop on XLA cannot."""
         loops = any(op.operation.name == "stablehlo.while" for op in walk(module.operation))
         return not loops or _ran_on_interpreter(self.found)

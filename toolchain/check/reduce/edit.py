@@ -23,7 +23,7 @@ _KEPT = ("func.call", "sdy.mesh")
 
 
 class NotApplicable(Exception):
-    """The change cannot be made here: there is no candidate."""
+    """The edit does not apply to this module: there is no candidate."""
 
 
 def entry(module: ir.Module) -> func.FuncOp:
@@ -51,10 +51,10 @@ def terminator(block: ir.Block) -> ir.OpView:
 
 
 def zero(kind: ir.Type, number: int = 0) -> ir.Value:
-    """A constant of `kind` at the insertion point, which repeats 0 or 1.
+    """A splat of 0 or 1 of type `kind` at the insertion point.
 
     Raises:
-        NotApplicable: there is none of that type.
+        NotApplicable: that type has no such constant.
     """
     if not isinstance(kind, ir.RankedTensorType) or not kind.has_static_shape:
         raise NotApplicable
@@ -85,7 +85,7 @@ def keep_arguments(function: ir.OpView, kept: Sequence[int]) -> None:
 
 
 def set_outputs(function: ir.OpView, kept: Sequence[int], added: Sequence[ir.Value] = ()) -> None:
-    """Return what was returned at the places `kept`, and then `added`."""
+    """Return the old outputs with the indices `kept`, and then `added`."""
     old = terminator(body(function))
     values = [old.operands[index] for index in kept]
     with ir.InsertionPoint(old):
@@ -99,7 +99,7 @@ def set_outputs(function: ir.OpView, kept: Sequence[int], added: Sequence[ir.Val
 
 
 def sync_type(function: ir.OpView) -> None:
-    """Make the function's signature that of its block."""
+    """Set the function's type from its block."""
     block = body(function)
     results = [value.type for value in terminator(block).operands]
     kind = ir.FunctionType.get([value.type for value in block.arguments], results)
@@ -139,15 +139,15 @@ def _append(function: ir.OpView, key: str) -> None:
 
 
 def _renumber_aliases(function: ir.OpView, kept: Sequence[int]) -> None:
-    """Arguments that name the output they share memory with name its new place, or none."""
+    """Update the arguments' `tf.aliasing_output` to the new indices of the outputs."""
     i32 = ir.IntegerType.get_signless(32)
     changed = []
     for each in _each(function, "arg_attrs") or []:
         entries = {named.name: named.attr for named in ir.DictAttr(each)}
         if _ALIAS in entries:
-            place = ir.IntegerAttr(entries.pop(_ALIAS)).value
-            if place in kept:
-                entries[_ALIAS] = ir.IntegerAttr.get(i32, list(kept).index(place))
+            index = ir.IntegerAttr(entries.pop(_ALIAS)).value
+            if index in kept:
+                entries[_ALIAS] = ir.IntegerAttr.get(i32, list(kept).index(index))
         changed.append(ir.DictAttr.get(entries))
     if changed:
         function.attributes["arg_attrs"] = ir.ArrayAttr.get(changed)

@@ -1,4 +1,4 @@
-"""Strategies on single ops and runs of them: cut out, or replaced by something simpler."""
+"""Strategies on ops: cut out runs of them, or replace single ones by something simpler."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _STAY = frozenset({"func.func", "func.return", "stablehlo.return"})
 _SEES_OUTSIDE = frozenset({"func.func", "stablehlo.while", "stablehlo.if", "stablehlo.case"})
 
 Replace = Callable[[ir.Value], ir.Value]
-"""What stands for a result of an op that goes; raises `NotApplicable` where nothing does."""
+"""From a result of an op to be removed to its replacement; `NotApplicable` if there is none."""
 
 
 def cut_ops(search: Search) -> None:
-    """The entry without runs of its ops: what they gave are arguments, what they took outputs."""
+    """Cut runs of ops out of the entry: their results become arguments, their operands outputs."""
     shrink(search, lambda module: len(ops_of(body(entry(module)))), _cut)
 
 
@@ -64,19 +64,19 @@ def _erase(ops: Sequence[ir.OpView], replace: Replace) -> None:
 
 
 def replace_by_operands(search: Search) -> None:
-    """Ops, in regions too, replaced by an operand of the type of the result."""
+    """Replace ops, in regions too, by an operand of the result's type."""
     for last in (False, True):
         _replace(search, lambda module, last=last: partial(_operand, last=last))  # type: ignore[misc]
 
 
 def replace_by_constants(search: Search) -> None:
-    """Ops, in regions too, replaced by zeros or ones, where more goes with them."""
+    """Replace ops, in regions too, by zeros or ones."""
     for number in (0, 1):
         _replace(search, lambda module, number=number: _Constants(number))  # type: ignore[misc]
 
 
 def replace_by_arguments(search: Search) -> None:
-    """Ops, also in loops and branches, replaced by new arguments of the program."""
+    """Replace ops, also in loops and branches, by new arguments of the program."""
     _replace(search, lambda module: partial(_argument, entry(module)))
 
 
@@ -125,7 +125,7 @@ def _above(op: ir.OpView) -> list[ir.OpView]:
 
 
 def _operand(result: ir.Value, *, last: bool) -> ir.Value:
-    """The operand at the result's own place, or the first or last one, of the result's type."""
+    """The operand with the result's number, or the first or last one, of the result's type."""
     operands = list(result.owner.operands)
     number = ir.OpResult(result).result_number
     own = [operands[number]] if len(result.owner.results) > 1 and number < len(operands) else []
@@ -145,7 +145,7 @@ def _argument(function: ir.OpView, result: ir.Value) -> ir.Value:
 
 
 class _Constants:
-    """One constant for each type and block in which it stands for something."""
+    """Splat constants as replacements, one for each type and block."""
 
     def __init__(self, number: int) -> None:
         self.number = number

@@ -1,4 +1,4 @@
-"""`reduce_module`: the strategies in order, coarse ones first, until none makes it smaller."""
+"""The order of the strategies: coarse ones first, repeated until none makes the module smaller."""
 
 from __future__ import annotations
 
@@ -72,14 +72,14 @@ def reduce_module(
 ) -> Reduction:
     """The smallest module found that still fails.
 
-    Candidates are valid modules only, each asked about once, and one is accepted only where it is
-    strictly smaller: fewer ops, or as many and fewer elements, or as many and less text.
+    Candidates are valid modules, each tested once. One is accepted only if it is strictly smaller:
+    fewer ops; then fewer elements; then less text.
 
     Args:
-        module: what fails; it stays as it is.
+        module: the failing module; is not changed.
         still_fails: the test, given a copy that it may change.
-        seconds: how long to search at most; a test under way is waited for. No limit when None.
-        progress: called after each test, with where the search stands.
+        seconds: the limit for the search; a running test is finished first. No limit when None.
+        progress: called after each test with the state of the search.
 
     Returns:
         The reduction, also where time ran out or Ctrl-C was pressed: see `Reduction.ended`.

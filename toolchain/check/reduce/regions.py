@@ -32,7 +32,7 @@ from .search import Search, shrink
 
 
 def drop_dead_code(search: Search) -> None:
-    """Without dead ops and uncalled functions; where that fails still, so for all candidates."""
+    """Drop dead ops and uncalled functions; if that still fails, do so in all candidates."""
     search.drops_dead = search.attempt(remove_dead) or not _changes(remove_dead, search)
 
 
@@ -45,20 +45,20 @@ def _changes(edit: Callable[[ir.Module], None], search: Search) -> bool:
 
 
 def inline_calls(search: Search) -> None:
-    """The bodies of functions in place of their calls, where that makes the program smaller."""
+    """Inline calls where that makes the program smaller."""
     if len(functions(search.module)) > 1:
         search.attempt(lambda m: run_native("inline{default-pipeline=},symbol-dce", m))
 
 
 def promote_functions(search: Search) -> None:
-    """One of the other functions as @main, alone with what it calls."""
+    """Make another function @main, with its callees alone."""
     for name in functions(search.module):
         if name != "main" and name in functions(search.module):
             search.attempt(lambda m, name=name: with_main(m, name))  # type: ignore[misc]
 
 
 def drop_functions(search: Search) -> None:
-    """Without the other public functions and their callees."""
+    """Drop the other public functions and their callees."""
 
     def edit(module: ir.Module) -> None:
         kept = entry(module)
@@ -72,7 +72,7 @@ def drop_functions(search: Search) -> None:
 
 
 def drop_outputs(search: Search) -> None:
-    """Fewer outputs, and without the ops that only they needed."""
+    """Drop outputs, and the ops that only they need."""
 
     def count(module: ir.Module) -> int:
         return len(terminator(body(entry(module))).operands)
@@ -85,7 +85,7 @@ def drop_outputs(search: Search) -> None:
 
 
 def drop_arguments(search: Search) -> None:
-    """Without unused arguments; then one argument for several of its type."""
+    """Drop unused arguments; then replace several of one type by the first."""
 
     def unused(module: ir.Module) -> None:
         function = entry(module)
@@ -97,7 +97,7 @@ def drop_arguments(search: Search) -> None:
         arguments = list(body(function).arguments)
         for argument in arguments[chunk.start : chunk.stop]:
             first = next(value for value in arguments if value.type == argument.type)
-            if first != argument:  # MLIR never comes back from replacing a value by itself
+            if first != argument:  # MLIR hangs when a value replaces itself
                 argument.replace_all_uses_with(first)
         if all(map(is_used, arguments)):
             raise NotApplicable
@@ -111,7 +111,7 @@ _BODY = 1  # of a while: region 0 is its condition
 
 
 def inline_regions(search: Search) -> None:
-    """One turn of a loop's body, or one branch, in place of the whole."""
+    """Replace a loop by one iteration of its body, and a conditional by one branch."""
     index = len(_with_regions(search.module)) - 1
     while index >= 0:
         regions = _regions_to_inline(_with_regions(search.module)[index])
@@ -145,7 +145,7 @@ def _inline(module: ir.Module, index: int, region: int) -> None:
 
 
 def hoist_regions(search: Search) -> None:
-    """What is inside an op of the entry as the program itself, arguments and outputs with it."""
+    """Replace the program by a region of one of its ops."""
     index = len(_hoistable(search.module)) - 1
     while index >= 0:
         regions = range(len(_hoistable(search.module)[index].regions))
@@ -171,12 +171,12 @@ def _hoist(module: ir.Module, index: int, region: int) -> None:
 
 @dataclass(frozen=True)
 class _Parts:
-    """What belongs to one result of an op.
+    """The operands, block arguments and terminator operands that belong to one result.
 
     Attributes:
-        operands: places among the op's operands.
-        arguments: places among the arguments of each of its regions.
-        returning: the regions that return a value for it.
+        operands: indices of operands.
+        arguments: indices of arguments of each region.
+        returning: indices of the regions that return a value for it.
     """
 
     operands: Collection[int]
@@ -218,7 +218,7 @@ _VARIADIC = {
 
 
 def drop_carried(search: Search) -> None:
-    """Loops, branches, sorts, reductions and scatters with one result less."""
+    """Drop one result of a loop, conditional, sort, reduction or scatter."""
     for index in reversed(range(len(_with_regions(search.module)))):
         found = _with_regions(search.module)
         if index >= len(found):
@@ -228,7 +228,7 @@ def drop_carried(search: Search) -> None:
 
 
 def _drop(ops: Sequence[ir.OpView], index: int, number: int) -> None:
-    """Build the op again without its result `number`, for which a constant or initial value stands.
+    """Build the op again without its result `number`; a constant or its initial value replaces it.
 
     The last result stays: jaxlib 0.12 crashes when it verifies a reduction of nothing.
     """

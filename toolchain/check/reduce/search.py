@@ -1,4 +1,4 @@
-"""The search that every strategy shares: candidates made, verified, measured, checked, accepted."""
+"""The search that all strategies share: make, verify, measure, test and accept candidates."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .edit import NotApplicable, remove_dead, untidiness
 
 
 class NotFailing(JxcError):
-    """The module does not fail as it was given: there is nothing to reduce."""
+    """The given module does not fail: there is nothing to reduce."""
 
 
 class TimeUp(Exception):
-    """The time is over; the search stops where it is."""
+    """The time limit is reached."""
 
 
 @dataclass(frozen=True, order=True)
@@ -32,7 +32,7 @@ class Size:
         ops: as `count_ops` counts.
         elements: of all results and block arguments; a dynamic extent counts as one.
         length: of the text, in characters.
-        untidiness: how far the constants are from zeros and ones.
+        untidiness: how far the constants are from zeros and ones, see `edit.untidiness`.
     """
 
     ops: int
@@ -48,13 +48,13 @@ class Size:
 
 @dataclass(frozen=True)
 class Reduction:
-    """What a reduction has come to, at its end or on the way.
+    """The state of a reduction, at its end or on the way.
 
     Attributes:
         module: the smallest failing module so far.
         before: the size of the module given.
         after: the size of `module`.
-        candidates: how often the test was asked.
+        candidates: how often the test ran.
         seconds: how long it took.
         ended: "done", "time" or "interrupted"; "running" on the way.
     """
@@ -75,7 +75,7 @@ class Reduction:
 
 
 _NO_CANDIDATE = (NotApplicable, ir.MLIRError, JxcError, ValueError, TypeError, LookupError)
-"""What the bindings and the edits raise where the result would not be a valid module."""
+"""Errors of the bindings and the edits where the result would not be a valid module."""
 
 Edit = Callable[[ir.Module], ir.Module | None]
 """Changes a module in place, or returns another; raises `NotApplicable` where it cannot."""
@@ -88,7 +88,7 @@ class Search:
         module: the module; stays as it is.
         still_fails: the test.
         seconds: how long to search; no limit when None.
-        progress: told after each test.
+        progress: called after each test.
 
     Raises:
         NotFailing: the test does not hold for the module.
@@ -113,11 +113,11 @@ class Search:
         self.before = self.size = Size.of(module, text)
         if not self._fails(module, text):
             raise NotFailing("expected a module that fails; as given, it does not")
-        self._progress = progress  # before, there is nothing to tell
+        self._progress = progress  # not called for the first test
         self._report()
 
     def attempt(self, edit: Edit) -> bool:
-        """Apply `edit` to a copy, and take that if it is valid, smaller, and fails."""
+        """Apply `edit` to a copy, and accept the copy if it is valid, smaller, and still fails."""
         self._check_time()
         try:
             candidate, text = self._candidate(edit)
@@ -131,12 +131,12 @@ class Search:
         return True
 
     def reduction(self, ended: str = "running") -> Reduction:
-        """Where the search stands."""
+        """The state of the search."""
         seconds = monotonic() - self._start
         return Reduction(self.module, self.before, self.size, self.candidates, seconds, ended)
 
     def _candidate(self, edit: Edit) -> tuple[ir.Module, str]:
-        """The edited module as its own text reads, which proves both valid."""
+        """The edited module after a round trip through its text, which proves both valid."""
         copy = clone_module(self.module)
         with copy.context, ir.Location.unknown():
             copy = edit(copy) or copy

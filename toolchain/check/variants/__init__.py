@@ -1,4 +1,8 @@
-"""Programs made from a program: other element types, extents, constants and attributes."""
+"""The generator of random programs: variants of a given program, and several composed into one.
+
+A variant (`vary`) has other element types, sizes, constants, attributes and operands. `try_rule`
+applies one rule to one variant and compares; `compose` connects variants of several programs.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +34,11 @@ def vary(program: SeedProgram, random: Random, *, mild: bool = False) -> ir.Modu
     """A variant of a program, verified, in the same context.
 
     Args:
-        program: the model.
-        random: where everything is drawn from; what it draws first of all changes nothing.
+        program: the program to vary.
+        random: the source of all choices.
         mild: whether to draw no greatest floats as constants, see `Variation`.
 
     Raises:
-        NotValid: what was drawn is no valid program; draw again.
+        NotValid: the drawn program is not valid; draw again.
     """
     return rebuild(program, draw_plan(program.types, random, mild=mild))

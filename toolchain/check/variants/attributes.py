@@ -1,7 +1,7 @@
-"""Attributes drawn again, and brought into what an op's new operands allow.
+"""Attributes of a variant's ops: adapted to the new operands, and sometimes drawn again.
 
-Each function here takes the op as it was, its new operands and the plan, and returns the attributes
-that change. Nothing has to be valid: what does not verify is thrown away.
+Each function takes the old op, its new operands and the plan, and returns the attributes that
+change. The result need not be valid: a variant that does not verify is dropped.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def varied(op: ir.OpView, operands: Values, plan: Variation) -> Attributes:
     return same if vary is None else same | vary(op, operands, plan)
 
 
-_CONSTANT = "stablehlo.constant"  # its attribute may be one that the bindings cannot hold
+_CONSTANT = "stablehlo.constant"  # the bindings cannot hold some of its attributes
 
 
 def _integers(numbers: Sequence[int]) -> ir.Attribute:
@@ -55,7 +55,7 @@ def _slice(op: stablehlo.SliceOp, operands: Values, plan: Variation) -> Attribut
 
 
 def _cut(cut: tuple[int, int, int], old: int, new: int, plan: Variation) -> tuple[int, int, int]:
-    """Where a slice starts, ends and how it steps along a dimension that was `old` and is `new`."""
+    """Start, limit and stride along a dimension whose size was `old` and is `new`."""
     first, limit, step = cut
     random = plan.random
     if DYNAMIC in (old, new):
@@ -67,7 +67,7 @@ def _cut(cut: tuple[int, int, int], old: int, new: int, plan: Variation) -> tupl
         return 0, new, step
     if old == new:
         return cut
-    if random.randrange(2) and old:  # the same part of it
+    if random.randrange(2) and old:  # the same fraction of it
         first, limit = first * new // old, -(-limit * new // old)
     return min(first, new), max(min(limit, new), min(first, new)), step
 
@@ -108,8 +108,8 @@ def _broadcast(op: stablehlo.BroadcastInDimOp, operands: Values, plan: Variation
     if not plan.chance(0.35):
         return {}
     rank = max([len(shape_of(op.result)), *(dim + 1 for dim in dims)])
-    places = _shuffled(range(rank), plan.random)[: len(dims)]
-    return {"broadcast_dimensions": _integers(places)}
+    drawn = _shuffled(range(rank), plan.random)[: len(dims)]
+    return {"broadcast_dimensions": _integers(drawn)}
 
 
 def _one_dimension(name: str, which: int) -> Callable[[ir.OpView, Values, Variation], Attributes]:
@@ -144,7 +144,7 @@ def _comparison(element: ir.Type) -> str:
 def _sizes(
     op: stablehlo.DynamicSliceOp | stablehlo.GatherOp, operands: Values, plan: Variation
 ) -> Attributes:
-    """No more of each dimension than there is of it."""
+    """Slice sizes within the new sizes of the operand."""
     room = shape_of(operands[0])
     olds = zip(op.slice_sizes, shape_of(op.operands[0]), room, strict=True)
     sizes = [_size(size, old, new, plan) for size, old, new in olds]
@@ -163,7 +163,7 @@ _Pairs: TypeAlias = list[tuple[int, int]]
 
 
 def _dot(op: stablehlo.DotGeneralOp, operands: Values, plan: Variation) -> Attributes:
-    """Other pairs of dimensions of equal extents, contracted or kept as batches."""
+    """Other pairs of dimensions of equal size, as contracting or batch dimensions."""
     if not plan.chance(0.3):
         return {}
     lhs, rhs = map(shape_of, operands)
@@ -194,7 +194,7 @@ def _window(op: stablehlo.ReduceWindowOp, operands: Values, plan: Variation) -> 
 def _convolution(
     op: stablehlo.ConvolutionOp, operands: Sequence[ir.Value], plan: Variation
 ) -> dict[str, ir.Attribute]:
-    """Another window now and then; as many groups as the new extents ask for."""
+    """Sometimes another window; as many groups as the new sizes require."""
     numbers = stablehlo.ConvDimensionNumbers(op.dimension_numbers)
     rank = len(numbers.input_spatial_dimensions)
     found: dict[str, ir.Attribute] = {}

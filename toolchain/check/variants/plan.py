@@ -43,7 +43,7 @@ def parts_of(element: str) -> str:
 
 @cache
 def roles(element: str) -> Mapping[str, Number]:
-    """What a type calls by the names that rules ask for: its zero, its one, its greatest number."""
+    """The special numbers of a type by name: its zero, its one, its greatest number."""
     if element == "i1":
         return {"zero": False, "one": True, "greatest": True, "all ones": True}
     if element in COMPLEX:
@@ -73,7 +73,7 @@ def dtype_of(element: str) -> np.dtype:
 
 
 def translate(number: Number, old: str, new: str, random: Random) -> Number:
-    """What `number` of the type `old` is in the type `new`: by its role there, or by its value."""
+    """`number` of type `old` in type `new`: the number of the same role, or of the same value."""
     if old == new:
         return number
     theirs = roles(new)
@@ -88,7 +88,7 @@ def _same(a: Number, b: Number) -> bool:
 
 
 def cast(number: Number, element: str) -> Number:
-    """The number as Python holds one of the type; integers are brought into its range."""
+    """The number as a Python number of the type; integers are clamped to its range."""
     if element in COMPLEX:
         return complex(number)
     real = number.real if isinstance(number, complex) else number
@@ -102,7 +102,7 @@ def cast(number: Number, element: str) -> Number:
 
 
 def draw_number(element: str, random: Random, *, mild: bool = False) -> Number:
-    """A number on which rules go wrong, or an ordinary one; `mild`: not the greatest finite one."""
+    """A special or an ordinary number; with `mild`, never the greatest finite one."""
     if element in COMPLEX:
         part = parts_of(element)
         return complex(*(float(draw_number(part, random, mild=mild).real) for _ in range(2)))
@@ -112,15 +112,15 @@ def draw_number(element: str, random: Random, *, mild: bool = False) -> Number:
     return random.choice(known)
 
 
-def beside(number: Number, element: str, random: Random) -> Number:
-    """A number near another: of the other sign, or one off."""
+def near_number(number: Number, element: str, random: Random) -> Number:
+    """A number close to another: of the other sign, or one more or less."""
     if element == "i1":
         return not number
     return cast(random.choice((-number, -number, number + 1, number - 1)), element)
 
 
 def draw_elements(elements: list[str], random: Random, *, mild: bool = False) -> dict[str, str]:
-    """For each element type of a program the one that replaces it, mostly of the same kind.
+    """The new element type for each old one, mostly of the same kind.
 
     Args:
         elements: the types, as MLIR spells them.
@@ -147,8 +147,8 @@ def _draw_image(element: str, elements: list[str], random: Random) -> str:
 
 
 _EXTENTS = (1, 2, 3, 4, 5, 7)
-_ROOM = 24  # an extent with room for every edge value, for programs of small rank
-_LARGE = 12  # extents from here on are kept near what they are: rules have thresholds
+_ROOM = 24  # a size with room for every edge value, for programs of small rank
+_LARGE = 12  # sizes from here on stay nearly the same: rules have thresholds
 DYNAMIC = ir.ShapedType.get_dynamic_size()
 
 
@@ -157,10 +157,10 @@ class Variation:
     """How one variant differs from its program.
 
     Attributes:
-        random: where everything else is drawn from.
-        elements: for each element type, as MLIR spells it, the one in its place.
-        extents: for each extent the one in its place.
-        wildness: how likely attributes, constants and operands are drawn again: 0 for never.
+        random: the source of all other choices.
+        elements: the new element type for each old one, as MLIR spells them.
+        extents: the new size for each old one.
+        wildness: a factor on the probability of drawing an attribute, constant or operand again.
         mild: whether to draw no greatest floats: sums of them overflow in one order only.
         arguments: whole shapes for some arguments of @main, by index.
     """
@@ -173,36 +173,36 @@ class Variation:
     arguments: Mapping[int, Sequence[int]] = field(default_factory=dict)
 
     def chance(self, probability: float) -> bool:
-        """Whether to depart from the program here. What shrinks towards zeros departs nowhere."""
+        """Whether to draw again, with this probability times the wildness."""
         return self.random.randrange(1000) >= 1000 * (1 - probability * self.wildness)
 
     def number(self, element: str) -> Number:
-        """A number for a constant, drawn anew."""
+        """A drawn number for a constant."""
         return draw_number(element, self.random, mild=self.mild)
 
     def extent(self, extent: int) -> int:
-        """What stands for an extent."""
+        """The new size for an old one."""
         return self.extents.get(extent, extent)
 
     def static(self, extent: int) -> int:
-        """The same where an op allows no dynamic extent."""
+        """The new size, or the old one where the new one is dynamic."""
         new = self.extent(extent)
         return extent if new == DYNAMIC else new
 
     def element(self, element: ir.Type) -> ir.Type:
-        """What stands for an element type."""
+        """The new element type for an old one."""
         name = str(element)
         new = self.elements.get(name, name)
         return element if new == name else ir.Type.parse(new, element.context)
 
     def type(self, kind: ir.Type) -> ir.Type:
-        """What stands for a type; only ranked tensors change."""
+        """The new type for an old one; only ranked tensors change."""
         if not isinstance(kind, ir.RankedTensorType):
             return kind
         return ranked([self.extent(n) for n in kind.shape], self.element(kind.element_type))
 
     def static_type(self, kind: ir.RankedTensorType) -> ir.RankedTensorType:
-        """What stands for the type of a constant."""
+        """The new type of a constant, which is static."""
         return ranked([self.static(n) for n in kind.shape], self.element(kind.element_type))
 
 
@@ -245,7 +245,7 @@ def _draw_extent(size: int, random: Random) -> int:
 
 
 def _draw_factors(extents: Sequence[int], random: Random) -> dict[int, int]:
-    """Images that keep products: 2 and 3 become other numbers wherever they are factors."""
+    """New sizes that keep products: the factors 2 and 3 become other numbers everywhere."""
     two, three = (random.choice((1, 2, 3, 5)) for _ in range(2))
     return {size: _with_factors(size, two, three) for size in extents if 1 < size <= 64}
 

@@ -11,13 +11,23 @@ from jaxlib.mlir.dialects.stablehlo import ConstantOp
 
 from ...ir import walk
 from ...ir.constants import array_of
-from .plan import COMPLEX, ELEMENTS, Number, Variation, beside, cast, dtype_of, parts_of, translate
+from .plan import (
+    COMPLEX,
+    ELEMENTS,
+    Number,
+    Variation,
+    cast,
+    dtype_of,
+    near_number,
+    parts_of,
+    translate,
+)
 
 _MOST_DRAWN = 64  # elements of a constant that are drawn one by one
 
 
 def numbers_of(op: ConstantOp) -> list[Number]:
-    """The elements of a constant in row-major order; one where all are the same attribute.
+    """The elements of a constant in row-major order; one element for a splat.
 
     Raises:
         TypeError, ValueError: they cannot be read.
@@ -35,14 +45,14 @@ def _spelled(op: ConstantOp) -> str:
 
 
 def vary_numbers(numbers: Sequence[Number], old: str, new: str, plan: Variation) -> list[Number]:
-    """The same numbers in another type, now and then drawn again."""
+    """The numbers of a constant in another type, sometimes drawn again."""
     random = plan.random
     if plan.chance(0.12):
         return [plan.number(new)]
     if plan.chance(0.08):
         return [plan.number(new) for _ in range(random.randint(2, 5))]
     if plan.chance(0.25):
-        numbers = [beside(each, old, random) for each in numbers]
+        numbers = [near_number(each, old, random) for each in numbers]
     moved = [translate(each, old, new, random) for each in numbers[:_MOST_DRAWN]]
     if moved and len(numbers) > 1 and plan.chance(0.2):
         moved[random.randrange(len(moved))] = plan.number(new)
@@ -71,21 +81,21 @@ def constant(numbers: Sequence[Number], kind: ir.RankedTensorType) -> ir.Value:
     return op.results[0]
 
 
-def _dense(words: Sequence[str], shape: tuple[int, ...]) -> str:
+def _dense(texts: Sequence[str], shape: tuple[int, ...]) -> str:
     size = int(np.prod(shape))
-    if not size or not words:
+    if not size or not texts:
         return "dense<>" if not size else "dense<0>"
-    if len(words) == 1:
-        return f"dense<{words[0]}>"
-    repeated = [words[i % len(words)] for i in range(size)]
+    if len(texts) == 1:
+        return f"dense<{texts[0]}>"
+    repeated = [texts[i % len(texts)] for i in range(size)]
     return f"dense<{_nested(repeated, shape)}>"
 
 
-def _nested(words: Sequence[str], shape: tuple[int, ...]) -> str:
+def _nested(texts: Sequence[str], shape: tuple[int, ...]) -> str:
     if not shape:
-        return words[0]
-    step = len(words) // shape[0]
-    parts = (_nested(words[i * step : (i + 1) * step], shape[1:]) for i in range(shape[0]))
+        return texts[0]
+    step = len(texts) // shape[0]
+    parts = (_nested(texts[i * step : (i + 1) * step], shape[1:]) for i in range(shape[0]))
     return f"[{', '.join(parts)}]"
 
 
@@ -106,7 +116,7 @@ def _spell(number: Number, element: str) -> str:
 
 @dataclass(frozen=True)
 class SeedProgram:
-    """A module that stands as the model for its variants.
+    """A program to vary.
 
     Attributes:
         module: with a function @main; is left as it is.
@@ -120,7 +130,7 @@ class SeedProgram:
 
     @staticmethod
     def of(module: ir.Module) -> SeedProgram:
-        """The program that a module is."""
+        """The program of a module, with its types and constants read."""
         types: dict[ir.Type, None] = {}
         numbers = {}
         for op in walk(module.operation):

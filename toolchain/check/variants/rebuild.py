@@ -1,4 +1,9 @@
-"""A program built again op by op, with other types, attributes, constants and operands."""
+"""Build a program again, op by op, with other types, attributes, constants and operands.
+
+Arguments and constants get the types that the plan says. Each later op takes its new operands, its
+adapted attributes, and the result types that MLIR infers or `results` computes. `jxc reduce` and
+`jxc verify` change sizes this way too, with a plan that draws nothing.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +27,11 @@ _COMMUTATIVE = {
 
 
 class NotValid(JxcError):
-    """What was drawn is no valid program."""
+    """A plan makes no valid program of a program."""
 
 
 def rebuild(program: SeedProgram, plan: Variation) -> ir.Module:
-    """The program as the plan changes it, verified, in the same context.
+    """The program changed by the plan, verified, in the same context.
 
     Raises:
         NotValid: the plan makes no valid program of it.
@@ -56,7 +61,7 @@ class _Function:
         self.made: list[ir.Value] = []  # in the function's own block
 
     def build(self, op: ir.OpView) -> None:
-        """Create a function again; it returns whatever its ops make now."""
+        """Create a function again, with the result types that its ops now have."""
         if not isinstance(op, func.FuncOp):
             ir.InsertionPoint.current.insert(op.operation.clone())
             return
@@ -83,7 +88,7 @@ class _Function:
                 new.attributes[name] = op.attributes[name]
 
     def _fix_arguments(self, arguments: Sequence[ir.Value]) -> None:
-        """Put a constant in the place of an argument, now and then."""
+        """Sometimes replace an argument by a constant."""
         for value in arguments:
             kind = self.values[value].type
             if isinstance(kind, ir.RankedTensorType) and self.plan.chance(0.05):
@@ -129,18 +134,18 @@ class _Function:
         return operands
 
     def _agree(self, op: ir.OpView, operands: list[ir.Value]) -> None:
-        """Of an elementwise op: bring operands that are not settled yet to the others' shape."""
+        """For an elementwise op, give operands of adaptable shape the shape of the others."""
         if not _is_elementwise(op) or len({shape_of(value) for value in operands}) == 1:
             return
-        settled = [value for value in operands if not self._is_pliable(value)]
+        settled = [value for value in operands if not self._is_adaptable(value)]
         shape = shape_of((settled or operands)[0])
-        for place, value in enumerate(operands):
-            if self._is_pliable(value) and shape_of(value) != shape and DYNAMIC not in shape:
-                operands[place] = self._shaped(value, shape)
-                self.values[op.operands[place]] = operands[place]
+        for index, value in enumerate(operands):
+            if self._is_adaptable(value) and shape_of(value) != shape and DYNAMIC not in shape:
+                operands[index] = self._shaped(value, shape)
+                self.values[op.operands[index]] = operands[index]
 
-    def _is_pliable(self, value: ir.Value) -> bool:
-        """Whether nothing hangs yet on the shape of a new value."""
+    def _is_adaptable(self, value: ir.Value) -> bool:
+        """Whether the shape of a new value can still change: nothing depends on it yet."""
         if isinstance(value, ir.BlockArgument):
             return not any(True for _ in value.uses)
         owner = value.owner
@@ -167,7 +172,7 @@ class _Function:
         results = result_types(op, operands, attributes, self.plan)
         created = ir.Operation.create(name, results, operands, attributes, regions=len(op.regions))
         plan = self.plan
-        if name == "stablehlo.while":  # what counts its turns goes on doing so
+        if name == "stablehlo.while":  # keep the counter of the loop
             self.plan = replace(plan, wildness=0.0)
         for old, new in zip(op.regions, created.regions, strict=True):
             for block in old.blocks:
@@ -203,10 +208,10 @@ def _is_elementwise(op: ir.OpView) -> bool:
 def _inferred(
     name: str, operands: Sequence[ir.Value], attributes: dict[str, ir.Attribute]
 ) -> ir.Operation | None:
-    """The op, of the types that MLIR infers; None where it infers none for ops of this name.
+    """The op with the result types that MLIR infers; None if MLIR cannot infer them for this op.
 
     Raises:
-        ir.MLIRError: it finds that there is no such op.
+        ir.MLIRError: the op is not valid.
     """
     try:
         return ir.Operation.create(name, operands=operands, attributes=attributes, infer_type=True)

@@ -53,12 +53,12 @@ def _at(attributes: dict[str, ir.Attribute], name: str, dim: int) -> int:
 
 
 def dilated(size: int, dilation: int) -> int:
-    """An extent with `dilation` - 1 holes between its elements."""
+    """The size of a dimension with `dilation` - 1 holes between its elements."""
     return (size - 1) * dilation + 1 if size > 0 else 0
 
 
 def windows(size: int, window: int, stride: int) -> int:
-    """How many windows fit."""
+    """The number of windows that fit into a dimension."""
     return (size - window) // stride + 1 if 0 < window <= size or window == 0 <= size else 0
 
 
@@ -69,7 +69,7 @@ Values: TypeAlias = Sequence[ir.Value]
 def result_types(
     op: ir.OpView, operands: Values, attributes: Attributes, plan: Variation
 ) -> list[ir.Type]:
-    """The types of the results of an op with new operands; a guess where no more can be known."""
+    """The result types of an op with new operands; a guess for ops that are not listed here."""
     shape_by = SHAPES.get(op.operation.name)
     if shape_by is not None:
         shape = shape_by(op, operands, attributes, plan)
@@ -78,7 +78,7 @@ def result_types(
 
 
 def like(old: ir.Type, old_operands: Values, operands: Values, plan: Variation) -> ir.Type:
-    """What stands for a type beside operands: the new type of one that had the same."""
+    """The new type for an old one: that of an operand which had the old type, else the plan's."""
     for before, after in zip(old_operands, operands, strict=False):
         if before.type == old:
             return after.type
@@ -112,7 +112,7 @@ def _same(op: ir.OpView, operands: Values, attributes: Attributes, plan: Variati
 
 
 def _bitcast(op: ir.OpView, operands: Values, attributes: Attributes, plan: Variation) -> list[int]:
-    """Narrower elements take a dimension more, wider ones take up the last."""
+    """Narrower elements add a dimension, wider ones remove the last."""
     shape = list(shape_of(operands[0]))
     old, new = _width(element_type(operands[0])), _width(plan.element(element_type(op.results[0])))
     if old >= new:
@@ -168,7 +168,7 @@ def _any_shape(size: int, rank: int, plan: Variation) -> list[int]:
 
 
 def _split(total: int, wanted: Sequence[int]) -> list[int]:
-    """As near to the wanted extents as a product of `total` allows."""
+    """Sizes near the wanted ones whose product is `total`."""
     shape = []
     for size in wanted[:-1]:
         fits = size > 0 and total % size == 0
@@ -180,7 +180,7 @@ def _split(total: int, wanted: Sequence[int]) -> list[int]:
 def _groups(
     old: Sequence[int], out: Sequence[int]
 ) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """Ranges of dimensions that a reshape makes of each other."""
+    """Pairs of ranges of dimensions, before and after a reshape, with equal products."""
     cuts = [(0, 0)]
     for i, j in _equal_products(old, out):
         cuts.append((i, j))

@@ -36,12 +36,10 @@ def compare_interpreted(
     seed: int = 0,
     draws: int = len(DRAWN),
 ) -> Comparison:
-    """As `compare_modules` under `exact`, but never through XLA, and soon given up.
+    """Compare as `compare_modules` under `exact`, but never on XLA and with a short time limit.
 
-    XLA, in this process, would abort on some variants, and some are loops that never end.
-
-    A promise is about every value of a program. Arguments that break it are mended; where a value
-    on the way breaks it, what comes out is not compared.
+    An assumption covers every value of a program. Arguments that break it are replaced; where an
+    intermediate value breaks it, the results are not compared.
 
     Args:
         before: the module that is right; static shapes.
@@ -53,20 +51,20 @@ def compare_interpreted(
     Raises:
         CannotRun: the arguments cannot be drawn.
     """
-    runner = _hasty_interpreter()
+    runner = _quick_interpreter()
     report = Comparison(exact, {}, {})
     specs = specs_of(main_type(before).inputs)
-    telling = returning_all(before) if promise else before
-    for turn, kind in enumerate(DRAWN[:draws] if specs else DRAWN[:1]):
-        drawn = make_inputs(specs, kind, seed + turn)
-        inputs = [_mended(array, promise) for array in drawn]
+    observed = returning_all(before) if promise else before
+    for number, kind in enumerate(DRAWN[:draws] if specs else DRAWN[:1]):
+        drawn = make_inputs(specs, kind, seed + number)
+        inputs = [_without_broken(array, promise) for array in drawn]
         try:
-            values, found = (runner.run(module, inputs) for module in (telling, after))
+            values, found = (runner.run(module, inputs) for module in (observed, after))
         except CannotRun as error:
             report.reasons[kind] = str(error)
-            break  # the next arguments would end the same way, and a child is slow to start
+            break  # other arguments would fail too, and a child is slow to start
         if any(_breaks(value, promise).any() for value in values):
-            report.reasons[kind] = f"a value on the way breaks the promise {promise}"
+            report.reasons[kind] = f"an intermediate value breaks the assumption {promise}"
             continue
         report.runs[kind] = "interpreter"
         difference = _difference(kind, inputs, values, found, promise)
@@ -76,7 +74,7 @@ def compare_interpreted(
 
 
 @cache
-def _hasty_interpreter() -> Interpreter:
+def _quick_interpreter() -> Interpreter:
     """An interpreter with a short limit: variants are small, and some are loops without end."""
     interpreter = Interpreter(limit_s=0.7)
     atexit.register(interpreter.close)
@@ -97,7 +95,7 @@ def _difference(
 
 
 def returning_all(module: ir.Module) -> ir.Module:
-    """A copy in which @main returns, after its results, every tensor that its ops make."""
+    """A copy in which @main also returns every tensor that its ops compute."""
     copy = clone_module(module)
     main = functions(copy)["main"]
     ops = list(main.regions[0].blocks[0].operations)
@@ -113,7 +111,7 @@ def returning_all(module: ir.Module) -> ir.Module:
 
 
 def _breaks(array: np.ndarray, promise: str | None) -> np.ndarray:
-    """Where an array holds what was promised not to be. A zero may have any sign."""
+    """Where an array breaks the assumption. A zero may have any sign."""
     if array.dtype.kind == "f" and promise == "no-nans":
         return np.asarray(np.isnan(array))
     if array.dtype.kind == "f" and promise == "no-infs":
@@ -121,12 +119,12 @@ def _breaks(array: np.ndarray, promise: str | None) -> np.ndarray:
     return np.zeros(array.shape, bool)
 
 
-def _mended(array: np.ndarray, promise: str | None) -> np.ndarray:
-    """The array with ones in the place of what was promised not to be."""
+def _without_broken(array: np.ndarray, promise: str | None) -> np.ndarray:
+    """The array with ones where it breaks the assumption."""
     if array.dtype.kind == "c":
-        mended = np.empty_like(array)
-        mended.real, mended.imag = (_mended(part, promise) for part in (array.real, array.imag))
-        return mended
+        kept = np.empty_like(array)
+        kept.real, kept.imag = (_without_broken(part, promise) for part in (array.real, array.imag))
+        return kept
     if promise is None or not is_float(array.dtype):
         return array
     if promise == "no-signed-zeros":
@@ -146,13 +144,13 @@ _HONEST = ("normal", "small")  # kinds of arguments without NaN, infinities and 
 
 @dataclass(frozen=True)
 class Trial:
-    """What came of trying a rule on a program.
+    """The result of trying a rule on a program.
 
     Attributes:
         fired: whether the rule replaced anything.
-        by: what ran the program before and after: "interpreter" or "xla"; empty where nothing did.
-        reason: why nothing ran it.
-        difference: how before and after differ, with the arguments; empty where they do not.
+        by: the engine that ran both programs: "interpreter" or "xla"; empty where none did.
+        reason: why none did.
+        difference: how they differ, with the arguments; empty where they do not.
     """
 
     fired: bool
@@ -181,7 +179,7 @@ def try_rule(
     Args:
         rule: the only rule applied.
         program: a module with @main; is left as it is.
-        context: what the rule may know, see `context_for`.
+        context: of the rule, see `context_for`.
         seed: of the arguments.
         draws: of arguments, for rules that are exact.
 
