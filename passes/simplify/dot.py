@@ -219,19 +219,19 @@ def _broadcast_after(op: DotGeneralOp, i: int, repeated: Sequence[int]) -> ir.Va
     ranks = [len(shape_of(value)) for value in values]
     start = len(sides[0].batch) + (len(sides[0].free(ranks[0])) if i else 0)
     gone = [start + k for k, dim in enumerate(sides[i].free(ranks[i])) if dim in repeated]
-    narrow, places = _left_out(shape_of(values[i]), repeated)
-    values[i] = _narrowed(values[i], narrow, places)
-    sides[i] = sides[i].renumbered(places)
+    narrow, new_dims = _left_out(shape_of(values[i]), repeated)
+    values[i] = _narrowed(values[i], narrow, new_dims)
+    sides[i] = sides[i].renumbered(new_dims)
     shape, _ = _left_out(shape_of(op.result), gone)
     product = _dot(op, values, sides, with_shape(op.result, shape))
     kept = [dim for dim in range(len(shape_of(op.result))) if dim not in gone]
     return stablehlo.broadcast_in_dim(op.result.type, product, kept)
 
 
-def _narrowed(value: ir.Value, shape: Sequence[int], places: Sequence[int]) -> ir.Value:
+def _narrowed(value: ir.Value, shape: Sequence[int], new_dims: Sequence[int]) -> ir.Value:
     if (element := splat_attr(value)) is not None:
         return build.splat(element, with_shape(value, shape))
     broadcast = value.owner
     return build.broadcast(
-        broadcast.operand, shape, [places[d] for d in broadcast.broadcast_dimensions]
+        broadcast.operand, shape, [new_dims[d] for d in broadcast.broadcast_dimensions]
     )

@@ -90,12 +90,12 @@ def update_of_splat(op: DynamicUpdateSliceOp) -> ir.Value | None:
     if element is None or shape is None or 0 in shape_of(op.update):
         return None
     room = [extent - size for extent, size in zip(shape, shape_of(op.update), strict=True)]
-    places = [_at(start, most) for start, most in zip(op.start_indices, room, strict=True)]
-    low = [place for place in places if place is not None]
-    if len(low) < len(places) or not any(room):
+    clamped = [_at(start, most) for start, most in zip(op.start_indices, room, strict=True)]
+    low = [start for start in clamped if start is not None]
+    if len(low) < len(clamped) or not any(room):
         return None
     value = build.splat(element, ir.RankedTensorType.get((), element_type(op.operand)))
-    high = [most - place for most, place in zip(room, low, strict=True)]
+    high = [most - start for most, start in zip(room, low, strict=True)]
     return stablehlo.pad(op.update, value, low, high, [0] * len(low))
 
 

@@ -58,12 +58,12 @@ def gather_dims(op: GatherOp) -> GatherDims | None:
     kept = [dim for dim in range(len(sizes)) if dim not in gone]
     batch = [dim for dim in range(len(shape)) if dim not in numbers.offset_dims]
     indexed = [dim for dim in range(len(shape_of(op.start_indices))) if dim != vector]
-    place = dict(zip(indexed, batch, strict=True))
+    target = dict(zip(indexed, batch, strict=True))
     pairs = zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims, strict=True)
     return GatherDims(
         sizes,
         {dim: component for component, dim in enumerate(numbers.start_index_map)},
-        {dim: place[index] for dim, index in pairs},
+        {dim: target[index] for dim, index in pairs},
         dict(zip(kept, numbers.offset_dims, strict=True)),
         tuple(batch),
         vector,
@@ -92,29 +92,31 @@ def gather_of_affine_indices(op: GatherOp) -> ir.Value | None:
     layout = gather_dims(op)
     if layout is None:
         return None
-    follows, cuts, turned = _walk(op, layout) or ({}, None, [])
+    follows, cuts, backwards = _walk(op, layout) or ({}, None, [])
     if cuts is None:
         return None
-    places = [follows.get(dim, layout.offset.get(dim)) for dim in range(len(cuts))]
+    targets = [follows.get(dim, layout.offset.get(dim)) for dim in range(len(cuts))]
     x = take(op.operand, cuts)
-    x = stablehlo.reverse(x, turned) if turned else x
+    x = stablehlo.reverse(x, backwards) if backwards else x
     kept = [
-        (size, place) for size, place in zip(shape_of(x), places, strict=True) if place is not None
+        (size, target)
+        for size, target in zip(shape_of(x), targets, strict=True)
+        if target is not None
     ]
     x = build.reshape(x, [size for size, _ in kept])
-    return stablehlo.broadcast_in_dim(op.result.type, x, [place for _, place in kept])
+    return stablehlo.broadcast_in_dim(op.result.type, x, [target for _, target in kept])
 
 
 def _walk(op: GatherOp, layout: GatherDims) -> tuple[dict[int, int], list[Cut], list[int]] | None:
     """The result dimension along which each operand dimension varies, the cuts, the reversals."""
     follows: dict[int, int] = {}
-    cuts, turned = [], []
-    extents = [shape_of(op.result)[place] for place in layout.batch]
+    cuts, backwards = [], []
+    extents = [shape_of(op.result)[target] for target in layout.batch]
     for dim, (extent, size) in enumerate(zip(shape_of(op.operand), layout.sizes, strict=True)):
         start = _start_along(op, layout, dim)
         if start is None:
             return None
-        led = [place for step, place in zip(start.steps, layout.batch, strict=True) if step]
+        led = [target for step, target in zip(start.steps, layout.batch, strict=True) if step]
         if not led:
             first = max(0, min(start.first, extent - size))
             cuts.append(Cut(first, first + size - 1, 1))
@@ -126,18 +128,18 @@ def _walk(op: GatherOp, layout: GatherDims) -> tuple[dict[int, int], list[Cut], 
         follows[dim] = led[0]
         cuts.append(Cut(low, high, abs(step)))
         if step < 0:
-            turned.append(dim)
-    return follows, cuts, turned
+            backwards.append(dim)
+    return follows, cuts, backwards
 
 
 def _start_along(op: GatherOp, layout: GatherDims, dim: int) -> ArithmeticSequence | None:
     """The starts of the slices along an operand dimension, by the dimensions of the indices."""
     if dim in layout.component:
         return component_of(op.start_indices, layout.vector, layout.component[dim])
-    place = layout.batching.get(dim)
+    target = layout.batching.get(dim)
     extents = shape_of(op.result)
     return ArithmeticSequence(
-        0, tuple(int(each == place and extents[each] > 1) for each in layout.batch)
+        0, tuple(int(each == target and extents[each] > 1) for each in layout.batch)
     )
 
 
@@ -165,18 +167,18 @@ def component_of(indices: ir.Value, vector: int, number: int) -> ArithmeticSeque
 def gather_to_dynamic_slice(op: GatherOp) -> ir.Value | None:
     """gather(x, index) -> dynamic_slice(x, index), for a single index: both clamp it."""
     layout = gather_dims(op)
-    if layout is None or any(shape_of(op.result)[place] != 1 for place in layout.batch):
+    if layout is None or any(shape_of(op.result)[target] != 1 for target in layout.batch):
         return None
     starts = components_of(op.start_indices, layout.vector)
     if starts is None:
         return None
-    places = []
+    first = []
     for number in map(layout.component.get, range(len(layout.sizes))):
         if number is None:
-            places.append(build.scalar(0, element_type(op.start_indices)))
+            first.append(build.scalar(0, element_type(op.start_indices)))
         else:
-            places.append(build.reshape(starts[number], ()))
-    x = stablehlo.dynamic_slice(op.operand, places, layout.sizes)
+            first.append(build.reshape(starts[number], ()))
+    x = stablehlo.dynamic_slice(op.operand, first, layout.sizes)
     return build.reshape(x, shape_of(op.result))
 
 
