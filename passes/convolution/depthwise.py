@@ -1,4 +1,10 @@
-"""The convolution and its input gradient: a product for each position in the window."""
+"""Depthwise convolutions: forward and input gradient by taps, weight gradient by positions.
+
+Forward: the result is a sum over the window's taps of a strided slice of the padded image times one
+kernel element for each channel. Long windows are summed by a loop over the window's rows. Weight
+gradient: the window is as large as the image and the result has few positions; a loop computes a
+row of sums for each position.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +30,10 @@ from .window import Walk, as_result, backwards, pad, result_walk, window_walk
 
 @rule(reassociates, targets=("cpu",), partitioned=False)
 def depthwise_to_multiply_add(op: ConvolutionOp) -> ir.Value | None:
-    """conv(x, w) -> sum over t of part(pad(x), t) * w[t], where a group has one input or output.
+    """conv(x, w) -> sum over t of part(pad(x), t) * w[t], for groups with one input or one output.
 
-    Padding counts as zeros that are multiplied, as StableHLO has it: an infinite or NaN weight
-    that meets padding gives NaN, also between dilated elements.
+    Padding zeros are multiplied, also those between dilated elements, as in StableHLO: an infinite
+    or NaN weight that meets padding gives NaN.
     """
     conv = geometry.read(op)
     if conv is None or not _is_depthwise(conv):
@@ -58,7 +64,7 @@ def _image_as_result(lhs: ir.Value, conv: Convolution) -> ir.Value:
 
 
 def _taps_first(rhs: ir.Value, conv: Convolution) -> ir.Value:
-    """The kernel as [taps, groups] or [taps, groups, members], members being inputs or outputs."""
+    """The kernel as [taps, groups], or [taps, groups, members]: a group's inputs or outputs."""
     d = conv.dims
     rhs = backwards(rhs, d.kernel_spatial_dimensions, conv.axes)
     features = [d.kernel_output_feature_dimension, d.kernel_input_feature_dimension]
@@ -72,7 +78,10 @@ def _features(conv: Convolution) -> list[int]:
 
 
 class _Terms:
-    """The products that a convolution sums: in the result's layout, features split as the taps'."""
+    """The products that a convolution sums, in the result's layout.
+
+    The feature dimension is split as in `_features`.
+    """
 
     def __init__(self, image: ir.Value, taps: ir.Value, walk: Walk, conv: Convolution) -> None:
         self.image, self.taps, self.walk = image, taps, walk
@@ -81,15 +90,15 @@ class _Terms:
         self.features = _features(conv)
 
     def fixed(self, taps: range) -> Iterator[ir.Value]:
-        """The terms of these positions in the window."""
+        """Yield the terms of these taps of the window."""
         flat = build.reshape(self.taps, [self.walk.parts * prod(self.features)])
         for tap in taps:
             yield self._term(self.walk.part(self.image, tap), self._row(flat, tap))
 
     def rows(self, axis: int, start: ir.Value, count: int) -> Iterator[ir.Value]:
-        """The terms of `count` rows of the window along `axis`, from element `start` of the image.
+        """Yield the terms of `count` rows of the window along `axis`, from image element `start`.
 
-        A row is what the window holds at one position along `axis`, the first that is not trivial.
+        A row holds the taps at one position along `axis`, the first dimension of extent above 1.
         """
         walk = self.walk.cut(axis, count)
         slab = self.walk.slab(self.image, axis, start, count)
@@ -103,13 +112,13 @@ class _Terms:
             yield self._term(walk.part(slab, part), self._row(flat, place))
 
     def zeros(self) -> ir.Value:
-        """What an empty sum of terms is."""
+        """Zeros of a term's shape: the sum of no terms."""
         part = self.walk.shape(self.image)
         shape = [*part[: self.feature], *self.features, *part[self.feature + 1 :]]
         return build.broadcast(build.scalar(0, element_type(self.image)), shape, [])
 
     def _table(self, row: int, jump: int) -> ir.Value:
-        """[rows, taps of a row * features], `jump` - 1 rows of zeros between two."""
+        """The kernel as [rows, taps of a row * features], `jump` - 1 rows of zeros in between."""
         table = build.reshape(self.taps, [self.walk.parts // row, row * prod(self.features)])
         if jump == 1:
             return table
@@ -132,27 +141,27 @@ class _Terms:
 
 
 def _sum(terms: _Terms) -> ir.Value:
-    """All terms added: spelled out, or by a loop over a few rows of the window at a time."""
+    """The sum of all terms, from 0.0 on: unrolled, or by a loop over a few rows at a time."""
     walk = terms.walk
     axis = next((i for i, count in enumerate(walk.count) if count > 1), 0)
     rows = cost.rows_at_once(rows=walk.count[axis], taps=walk.parts, steps=walk.step)
-    turns = walk.count[axis] // rows
-    if turns == 1:
+    iterations = walk.count[axis] // rows
+    if iterations == 1:
         return sum_from_zero(terms.fixed(range(walk.parts)))
 
-    def turn(start: ir.Value, carried: Sequence[ir.Value]) -> list[ir.Value]:
+    def body(start: ir.Value, carried: Sequence[ir.Value]) -> list[ir.Value]:
         row = reduce(stablehlo.add, terms.rows(axis, start, rows))
         return [stablehlo.add(*carried, row)]
 
-    looped = turns * rows * (walk.parts // walk.count[axis])
+    looped = iterations * rows * (walk.parts // walk.count[axis])
     rest = terms.fixed(range(looped, walk.parts))
     initial = sum_from_zero(rest) if looped < walk.parts else terms.zeros()
-    [total] = build.fori_loop(turns, [initial], turn, step=rows * walk.jump[axis])
+    [total] = build.fori_loop(iterations, [initial], body, step=rows * walk.jump[axis])
     return total
 
 
 def _joined(total: ir.Value, conv: Convolution, shape: Sequence[int]) -> ir.Value:
-    """The sum in the result's shape: the products of a group's inputs are added up."""
+    """The sum in the result's shape: products of a group's inputs are added."""
     member = conv.dims.output_feature_dimension + 1
     if conv.inputs == 1:
         return build.reshape(total, shape)
@@ -170,15 +179,12 @@ def _slices(value: ir.Value, dimension: int) -> Iterator[ir.Value]:
         yield stablehlo.slice(value, start, limit, [1] * len(shape))
 
 
-# The weight gradient: a window as large as the image, and few positions in the result.
-
-
 @rule(reassociates, targets=("cpu",), partitioned=False)
 def depthwise_weight_gradient_to_sums(op: ConvolutionOp) -> ir.Value | None:
     """conv(x, dy)[t] -> sum of part(pad(x), t) * dy at each position t, for groups of one image.
 
-    The groups come from the batch, as JAX writes the gradient by a depthwise kernel. Padding
-    counts as zeros that are multiplied, as StableHLO has it.
+    The groups split the batch, as in JAX's gradient of a depthwise convolution by its kernel.
+    Padding zeros are multiplied, as in StableHLO.
     """
     conv = geometry.read(op)
     if conv is None or not conv.by_batch or conv.batch > 1:
@@ -205,18 +211,18 @@ def channels_last(op: ConvolutionOp, conv: Convolution) -> tuple[ir.Value, ir.Va
 
 
 def _sums(image: ir.Value, dy: ir.Value, walk: Walk) -> ir.Value:
-    """[positions, features], a row for each position in the result."""
+    """[positions, features]: a row of sums for each position in the result."""
     if walk.parts == 1:
         return _row(walk.part(image, 0), dy)
 
-    def turn(number: ir.Value, starts: Sequence[ir.Value], sums: ir.Value) -> ir.Value:
+    def body(number: ir.Value, starts: Sequence[ir.Value], sums: ir.Value) -> ir.Value:
         row = _row(walk.part_at(image, starts), dy)
         zero = build.scalar(0, element_type(number))
         return stablehlo.dynamic_update_slice(sums, row, [number, zero])
 
     features = prod(shape_of(dy)[1 + len(walk.spatial) :])
     zero = build.scalar(0, element_type(dy))
-    return walk.repeat(build.broadcast(zero, [walk.parts, features], []), turn)
+    return walk.repeat(build.broadcast(zero, [walk.parts, features], []), body)
 
 
 def _row(part: ir.Value, dy: ir.Value) -> ir.Value:

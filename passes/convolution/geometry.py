@@ -1,4 +1,4 @@
-"""A `stablehlo.convolution` of static shape, its attributes read into plain numbers."""
+"""The geometry of a `stablehlo.convolution` of static shape: its attributes as plain numbers."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from jaxlib.mlir.dialects.stablehlo import ConvDimensionNumbers, ConvolutionOp
 
 
 @dataclass(frozen=True)
-class Axis:
-    """One spatial axis: extents in elements, and how the window walks along it.
+class SpatialAxis:
+    """One spatial dimension of a convolution; extents in elements.
 
     Attributes:
         size: extent of the left operand.
-        window: extent of the window, not dilated.
+        window: extent of the window before dilation.
         out: extent of the result.
         stride: step of the window.
-        low: zeros put before the left operand; negative where it is cut.
+        low: zeros before the left operand; negative where it is cropped.
         high: the same after it.
-        lhs_dilation: distance between neighbours of the left operand, zeros between them.
-        rhs_dilation: distance between neighbours of the window.
-        reverse: whether the window is read backwards.
+        lhs_dilation: distance between neighbors of the left operand; zeros lie between them.
+        rhs_dilation: distance between neighbors of the window.
+        reverse: whether the window is reversed.
     """
 
     size: int
@@ -39,21 +39,21 @@ class Axis:
 
 @dataclass(frozen=True)
 class Convolution:
-    """What a convolution computes, per group, whichever operand the groups come from.
+    """A convolution of floats with static, nonzero extents, described for one of its groups.
 
-    A group multiplies `batch` images of `inputs` features with `outputs` kernels of as many
-    features. Feature groups split the left operand's features, batch groups its batch.
+    A group multiplies `batch` images of `inputs` features by `outputs` kernels of as many features.
+    Feature groups split the left operand's features, batch groups its batch.
 
     Attributes:
-        axes: the spatial axes, in the order of the dimension numbers.
-        groups: how many groups there are.
+        axes: the spatial dimensions, in the order of the dimension numbers.
+        groups: number of groups.
         by_batch: whether the groups split the left operand's batch (`batch_group_count`).
         batch, inputs, outputs: extents in one group.
         dims: the op's dimension numbers.
         accumulator: the element type in which products are summed.
     """
 
-    axes: tuple[Axis, ...]
+    axes: tuple[SpatialAxis, ...]
     groups: int
     by_batch: bool
     batch: int
@@ -84,11 +84,11 @@ class Convolution:
 
 
 def read(op: ConvolutionOp, *, grouped: bool = True) -> Convolution | None:
-    """The op's geometry; None where it is not one of floats with static, nonzero dims.
+    """The geometry of `op`, or None where it is not of floats with static, nonzero extents.
 
     Args:
         op: a convolution.
-        grouped: read only one of several groups, or else only one of a single group.
+        grouped: True accepts only several groups, False only one.
     """
     types = [ir.RankedTensorType(value.type) for value in (op.lhs, op.rhs, op.result)]
     accumulator = _accumulator(types)
@@ -120,7 +120,7 @@ _FLOATS = (ir.F16Type, ir.BF16Type, ir.F32Type, ir.F64Type)
 
 
 def _accumulator(types: list[ir.RankedTensorType]) -> ir.Type | None:
-    """f64 where a type is f64, else f32: XLA too sums 16-bit products in f32."""
+    """f64 if any type is f64, else f32, as XLA sums 16-bit products; None for other types."""
     elements = [type_.element_type for type_ in types]
     if not all(isinstance(element, _FLOATS) for element in elements):
         return None
@@ -134,7 +134,7 @@ def _axes(
     lhs: tuple[int, ...],
     rhs: tuple[int, ...],
     result: tuple[int, ...],
-) -> tuple[Axis, ...]:
+) -> tuple[SpatialAxis, ...]:
     rank = len(dims.input_spatial_dimensions)
     strides = _ints(op.window_strides, 1, rank)
     lhs_dilation = _ints(op.lhs_dilation, 1, rank)
@@ -142,7 +142,7 @@ def _axes(
     reversal = _ints(op.window_reversal, 0, rank)
     padding = np.zeros((rank, 2), int) if op.padding is None else np.asarray(op.padding)
     return tuple(
-        Axis(
+        SpatialAxis(
             size=lhs[dims.input_spatial_dimensions[i]],
             window=rhs[dims.kernel_spatial_dimensions[i]],
             out=result[dims.output_spatial_dimensions[i]],

@@ -1,4 +1,4 @@
-"""Grouped convolutions and their input gradients: a loop with a convolution of one group a turn."""
+"""Grouped convolutions: a loop over the groups; their weight gradients: a loop over positions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .window import Walk, as_result, backwards, pad, result_walk
 
 @rule(reassociates, targets=("cpu",))
 def grouped_to_loop(op: ConvolutionOp) -> ir.Value | None:
-    """conv(x, w) -> conv(x[g], w[g]) for each group g of features in turn, put side by side."""
+    """conv(x, w) -> concatenate of conv(x[g], w[g]) for each feature group g, by a loop over g."""
     conv = geometry.read(op)
     if conv is None or conv.by_batch:
         return None
@@ -41,18 +41,19 @@ def grouped_to_loop(op: ConvolutionOp) -> ir.Value | None:
 
 
 def _loop(lhs: ir.Value, rhs: ir.Value, conv: Convolution, op: ConvolutionOp) -> ir.Value:
-    """The result, in the type in which it is summed.
+    """The result in the accumulator's type.
 
-    A turn overwrites what it read where the extents allow: nothing has to be filled first.
+    Where extents allow, an iteration overwrites the part of the image that it has read, so that no
+    result has to be filled with zeros first.
     """
     d = conv.dims
     result = ir.RankedTensorType.get(shape_of(op.result), conv.accumulator)
-    over = conv.inputs == conv.outputs and lhs.type == result and _result_lies_as_image(conv)
+    in_place = conv.inputs == conv.outputs and lhs.type == result and _result_lies_as_image(conv)
     index = ir.IntegerType.get_signless(32)
 
-    def turn(start: ir.Value, given: Sequence[ir.Value]) -> list[ir.Value]:
+    def body(start: ir.Value, given: Sequence[ir.Value]) -> list[ir.Value]:
         to, all_ = given
-        image = _part(all_ if over else lhs, d.input_feature_dimension, start, conv.inputs)
+        image = _part(all_ if in_place else lhs, d.input_feature_dimension, start, conv.inputs)
         kernel = _part(rhs, d.kernel_output_feature_dimension, to, conv.outputs)
         made = _group(image, kernel, conv, op)
         put = stablehlo.dynamic_update_slice(
@@ -60,8 +61,8 @@ def _loop(lhs: ir.Value, rhs: ir.Value, conv: Convolution, op: ConvolutionOp) ->
         )
         return [stablehlo.add(to, build.scalar(conv.outputs, index)), put]
 
-    initial = lhs if over else build.splat(0, result)
-    return build.fori_loop(conv.groups, [build.scalar(0, index), initial], turn, step=conv.inputs)[
+    initial = lhs if in_place else build.splat(0, result)
+    return build.fori_loop(conv.groups, [build.scalar(0, index), initial], body, step=conv.inputs)[
         -1
     ]
 
@@ -90,9 +91,9 @@ def _at(start: ir.Value, dimension: int, rank: int) -> list[ir.Value]:
 
 
 def _group(image: ir.Value, kernel: ir.Value, conv: Convolution, op: ConvolutionOp) -> ir.Value:
-    """One group's convolution, with the image's and the kernel's features last.
+    """The convolution of one group, with features last in image and kernel.
 
-    Within a loop XLA finds no library for other layouts: ten times slower than the grouped one.
+    Inside a loop XLA finds no library for other layouts: ten times slower than the grouped one.
     """
     d = conv.dims
     order = [d.input_batch_dimension, *d.input_spatial_dimensions, d.input_feature_dimension]
@@ -122,15 +123,12 @@ def _features_last(rank: int) -> ir.Attribute:
     )
 
 
-# The weight gradient of a grouped convolution: a batched matrix product for each position.
-
-
 @rule(reassociates, targets=("cpu",), partitioned=False)
 def grouped_weight_gradient_to_products(op: ConvolutionOp) -> ir.Value | None:
     """conv(x, dy)[t] -> part(pad(x), t)^T dy at each position t, for groups of several images.
 
-    The groups come from the batch, as JAX writes the gradient by a grouped kernel. Padding counts
-    as zeros that are multiplied, as StableHLO has it.
+    The groups split the batch, as in JAX's gradient of a grouped convolution by its kernel. Padding
+    zeros are multiplied, as in StableHLO.
     """
     conv = geometry.read(op)
     if conv is None or not conv.by_batch or conv.batch == 1:
@@ -149,14 +147,14 @@ def _products(image: ir.Value, dy: ir.Value, walk: Walk) -> ir.Value:
     if walk.parts == 1:
         return _product(walk.part(image, 0), dy)
 
-    def turn(number: ir.Value, starts: Sequence[ir.Value], all_: ir.Value) -> ir.Value:
+    def body(number: ir.Value, starts: Sequence[ir.Value], all_: ir.Value) -> ir.Value:
         zero = build.scalar(0, element_type(number))
         product = _product(walk.part_at(image, starts), dy)
         return stablehlo.dynamic_update_slice(all_, product, [number, zero, zero, zero])
 
     _, groups, outputs = shape_of(dy)
     shape = [walk.parts, groups, shape_of(image)[-1] // groups, outputs]
-    return walk.repeat(build.broadcast(build.scalar(0, element_type(dy)), shape, []), turn)
+    return walk.repeat(build.broadcast(build.scalar(0, element_type(dy)), shape, []), body)
 
 
 def _product(part: ir.Value, dy: ir.Value) -> ir.Value:

@@ -1,4 +1,4 @@
-"""One position in the window, or one in the result: a matrix product."""
+"""Convolutions by a window of one position, or with a result of one position: matrix products."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .window import as_result, backwards, pad, result_walk, window_walk
 
 @rule(reassociates, targets=("cpu",), partitioned=False)
 def convolution_to_product(op: ConvolutionOp) -> ir.Value | None:
-    """conv(x, w) -> x w, where the window has one position, or the result has one, without padding.
+    """conv(x, w) -> x w, if the window or the result has one position, and nothing is padded.
 
-    So JAX writes both gradients of a convolution of 1x1: by the kernel with a window as large as
-    the image, by the image with a kernel that lies transposed.
+    JAX writes both gradients of a 1x1 convolution so: by the kernel with a window as large as the
+    image, by the image with a transposed kernel.
     """
     conv = geometry.read(op, grouped=False)
     if conv is None or not _meets_no_zeros(conv):
@@ -60,7 +60,7 @@ def _point_pays(conv: Convolution) -> bool:
 
 
 def _whole_product(image: ir.Value, kernel: ir.Value, conv: Convolution) -> ir.Value:
-    """A window that sees all of the image: summed over space and features."""
+    """The product for a window as large as the image: summed over space and features."""
     d = conv.dims
     of_image = [*d.input_spatial_dimensions, d.input_feature_dimension]
     of_kernel = [*d.kernel_spatial_dimensions, d.kernel_input_feature_dimension]
@@ -72,7 +72,7 @@ def _whole_product(image: ir.Value, kernel: ir.Value, conv: Convolution) -> ir.V
 
 
 def _point_product(image: ir.Value, kernel: ir.Value, conv: Convolution) -> ir.Value:
-    """A window of one position: summed over features."""
+    """The product for a window of one position: summed over features."""
     d = conv.dims
     swapped = d.kernel_output_feature_dimension < d.kernel_input_feature_dimension
     sizes = [conv.inputs, conv.outputs]

@@ -1,4 +1,9 @@
-"""A window of more elements than the image, as deep layers have it on small images."""
+"""Convolutions whose window has more elements than the image, as deep layers have on small images.
+
+Three forms, in the order in which they are tried: the operands swapped, where that is faster than
+copying patches; one product for the weight gradient of many channels; a product of the image's
+patches with the kernel.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +22,7 @@ from jxc.rewrite import reassociates, rule
 
 from . import geometry
 from .depthwise import channels_last
-from .geometry import Axis, Convolution
+from .geometry import Convolution, SpatialAxis
 from .window import as_result, backwards, pad, result_walk
 
 
@@ -25,9 +30,9 @@ from .window import as_result, backwards, pad, result_walk
 def wide_window_to_swapped_operands(op: ConvolutionOp) -> ir.Value | None:
     """conv(x, w) -> let y = reverse(conv(w, x)) in if finite(sum(y)) then y else conv(pad(x), w).
 
-    Where w has more spatial elements than x, and each of them meets one of x. The two multiply
-    different elements with zeros: one with those around x and between its elements, one with those
-    around w. These products are zeros as long as all elements are finite; all are where y is.
+    If w has more spatial elements than x, and each of them meets an element of x. The two forms
+    multiply different elements with padding zeros. These products are zeros if all elements are
+    finite, and all are finite if y is.
     """
     conv = geometry.read(op, grouped=False)
     if conv is None or not _pays(conv):
@@ -58,8 +63,8 @@ def _pays(conv: Convolution) -> bool:
     )
 
 
-def _is_met(axis: Axis) -> bool:
-    """Whether each element of a window of stride 1 meets an element of the image somewhere."""
+def _is_met(axis: SpatialAxis) -> bool:
+    """Whether each element of a window of stride 1 meets an image element at some position."""
     place = np.arange(axis.window) * axis.rhs_dilation - axis.low
     first = np.clip(-(-place // axis.lhs_dilation), 0, axis.size - 1)
     position = first * axis.lhs_dilation - place
@@ -67,7 +72,7 @@ def _is_met(axis: Axis) -> bool:
 
 
 def _swapped(op: ConvolutionOp, conv: Convolution) -> ir.Value:
-    """The window as the image and the image as the window, of which positions come backwards."""
+    """The convolution of the window by the image, with the order of its positions restored."""
     d, axes = conv.dims, conv.axes
     numbers = ConvDimensionNumbers.get(
         d.kernel_output_feature_dimension,
@@ -96,8 +101,8 @@ def _swapped(op: ConvolutionOp, conv: Convolution) -> ir.Value:
     return stablehlo.reverse(made, d.output_spatial_dimensions)
 
 
-def _edges(axis: Axis) -> tuple[int, int]:
-    """What the window is padded by so that the image goes over it from the last position on."""
+def _edges(axis: SpatialAxis) -> tuple[int, int]:
+    """The padding of the window such that the image slides over it from the last position on."""
     image = (axis.size - 1) * axis.lhs_dilation
     window = (axis.window - 1) * axis.rhs_dilation
     return axis.out - 1 - axis.low, axis.low + image - window
@@ -108,7 +113,7 @@ def _pairs(numbers: Sequence[tuple[int, int]]) -> ir.Attribute:
 
 
 def _padded_before(op: ConvolutionOp, conv: Convolution) -> ir.Value:
-    """The convolution as it is, of an image that is padded: no window is wide on that."""
+    """The same convolution of an image padded beforehand: no rule takes its window as wide."""
     return stablehlo.convolution(
         op.result.type,
         pad(op.lhs, conv.dims.input_spatial_dimensions, conv.axes),
@@ -124,10 +129,10 @@ def _padded_before(op: ConvolutionOp, conv: Convolution) -> ir.Value:
 
 @rule(reassociates, targets=("cpu",), partitioned=False)
 def wide_gradient_to_product(op: ConvolutionOp) -> ir.Value | None:
-    """conv(x, dy)[t] -> part(pad(x), t)^T dy for all positions t at once, where few are summed.
+    """conv(x, dy)[t] -> part(pad(x), t)^T dy for all positions t at once, if sums are short.
 
-    As JAX writes the gradient by the kernel, with dy as the window. Padding counts as zeros that
-    are multiplied, as StableHLO has it.
+    This is JAX's gradient by the kernel, with dy as the window. Padding zeros are multiplied, as in
+    StableHLO.
     """
     conv = geometry.read(op, grouped=False)
     if conv is None or not _lies_channels_last(conv):
@@ -171,10 +176,9 @@ def _in_order(products: ir.Value, conv: Convolution) -> ir.Value:
 
 @rule(reassociates, targets=("cpu",), partitioned=False)
 def wide_window_to_product(op: ConvolutionOp) -> ir.Value | None:
-    """conv(x, w) -> patches(pad(x)) w, a matrix product, where w has more elements than x.
+    """conv(x, w) -> patches(pad(x)) w, a matrix product, if w has more spatial elements than x.
 
-    Spatial elements, that is: a window of 3x3 on an image of 2x2. Padding counts as zeros that are
-    multiplied, as StableHLO has it.
+    For example a window of 3x3 on an image of 2x2. Padding zeros are multiplied, as in StableHLO.
     """
     conv = geometry.read(op, grouped=False)
     if conv is None or not cost.wide_window_pays(
@@ -188,33 +192,33 @@ def wide_window_to_product(op: ConvolutionOp) -> ir.Value | None:
 
 
 def _below_reverse(kernel: ir.Value, conv: Convolution) -> tuple[ir.Value, Convolution]:
-    """The kernel before it was reversed, as in a gradient by the image, for a window turned so.
+    """The kernel before a reverse of it, as in an input gradient, and the window reversed instead.
 
-    Turning the patches is less to copy than turning the kernel.
+    Reversing the patches copies less than reversing the kernel.
     """
     match kernel.owner:
-        case ReverseOp(operand=below, dimensions=turned):
+        case ReverseOp(operand=below, dimensions=reversed_dims):
             dims = conv.dims.kernel_spatial_dimensions
         case _:
             return kernel, conv
-    if not set(turned) <= set(dims):
+    if not set(reversed_dims) <= set(dims):
         return kernel, conv
     axes = (
-        replace(axis, reverse=axis.reverse != (dim in turned))
+        replace(axis, reverse=axis.reverse != (dim in reversed_dims))
         for dim, axis in zip(dims, conv.axes, strict=True)
     )
     return below, replace(conv, axes=tuple(axes))
 
 
 def _lies_transposed(conv: Convolution) -> bool:
-    """Whether the kernel is [taps, outputs, inputs], as JAX has it in a gradient."""
+    """Whether the kernel's layout is [taps, outputs, inputs], as in JAX's gradients."""
     d = conv.dims
     features = [d.kernel_output_feature_dimension, d.kernel_input_feature_dimension]
     return [*d.kernel_spatial_dimensions, *features] == list(range(len(conv.axes) + 2))
 
 
 def _patches(lhs: ir.Value, conv: Convolution) -> ir.Value:
-    """[batch * positions, taps, inputs]: what each tap of the window meets at each position."""
+    """[batch * positions, taps, inputs]: the image elements under each tap at each position."""
     d = conv.dims
     order = [d.input_batch_dimension, *d.input_spatial_dimensions, d.input_feature_dimension]
     image = build.convert(build.transpose(lhs, order), conv.accumulator)
@@ -243,7 +247,7 @@ def _product(patches: ir.Value, kernel: ir.Value, conv: Convolution) -> ir.Value
 
 
 def _product_by_tap(patches: ir.Value, kernel: ir.Value, conv: Convolution) -> ir.Value:
-    """[batch * positions, outputs], a product for each tap, by the kernel as it lies."""
+    """[batch * positions, outputs]: a product for each tap, with the kernel in its own layout."""
     by_tap = build.transpose(patches, [1, 0, 2])
     kernel = build.reshape(kernel, [conv.taps, conv.outputs, conv.inputs])
     kernel = build.convert(kernel, conv.accumulator)

@@ -1,4 +1,7 @@
-"""What the rules share: the padded image, and the parts of it that a window's walk selects."""
+"""The padded image of a convolution, and the strided parts of it that a window's walk selects.
+
+`result_walk` has one part for each position in the result, `window_walk` one for each tap.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,11 @@ from jaxlib.mlir.dialects import stablehlo
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of
 
-from .geometry import Axis, Convolution
+from .geometry import Convolution, SpatialAxis
 
 
-def pad(image: ir.Value, spatial: Sequence[int], axes: Sequence[Axis]) -> ir.Value:
-    """`image` with the zeros that the window meets: around it, and between dilated elements."""
+def pad(image: ir.Value, spatial: Sequence[int], axes: Sequence[SpatialAxis]) -> ir.Value:
+    """`image` with zeros around it and between dilated elements."""
     low, high, interior = ([0] * len(shape_of(image)) for _ in range(3))
     for dim, axis in zip(spatial, axes, strict=True):
         low[dim], high[dim], interior[dim] = axis.low, axis.high, axis.lhs_dilation - 1
@@ -25,16 +28,16 @@ def pad(image: ir.Value, spatial: Sequence[int], axes: Sequence[Axis]) -> ir.Val
     return stablehlo.pad(image, build.scalar(0, element_type(image)), low, high, interior)
 
 
-def backwards(kernel: ir.Value, spatial: Sequence[int], axes: Sequence[Axis]) -> ir.Value:
-    """`kernel` in the order in which the window meets the image: turned where it is reversed."""
-    turned = [dim for dim, axis in zip(spatial, axes, strict=True) if axis.reverse]
-    return stablehlo.reverse(kernel, turned) if turned else kernel
+def backwards(kernel: ir.Value, spatial: Sequence[int], axes: Sequence[SpatialAxis]) -> ir.Value:
+    """`kernel` in the order in which it meets the image: reversed along the reversed dimensions."""
+    reversed_dims = [dim for dim, axis in zip(spatial, axes, strict=True) if axis.reverse]
+    return stablehlo.reverse(kernel, reversed_dims) if reversed_dims else kernel
 
 
 def as_result(
     value: ir.Value, conv: Convolution, *, batch: int, spatial: Iterable[int], feature: int
 ) -> ir.Value:
-    """`value`, of which these are the dimensions, transposed to how the result has them."""
+    """`value`, whose dimensions have these roles, transposed to the result's layout."""
     d = conv.dims
     source = [0] * (len(conv.axes) + 2)
     source[d.output_batch_dimension], source[d.output_feature_dimension] = batch, feature
@@ -47,13 +50,13 @@ def as_result(
 class Walk:
     """Equally shaped parts of a padded image, numbered row-major along `spatial`.
 
-    Part k starts `jump` elements after part k - 1 along the last dimension of `spatial`, and so on;
-    it has `size` elements, `step` apart.
+    Along each dimension a part starts `jump` elements after the one before it, and has `size`
+    elements that are `step` apart.
 
     Attributes:
         spatial: the image's spatial dimensions.
-        count: how many parts there are along each.
-        jump, size, step: per dimension, in elements of the padded image.
+        count: number of parts along each.
+        jump, size, step: for each, in elements of the padded image.
     """
 
     spatial: tuple[int, ...]
@@ -87,7 +90,7 @@ class Walk:
         return shape
 
     def slab(self, image: ir.Value, axis: int, start: ir.Value, count: int) -> ir.Value:
-        """What `count` parts in a row along `axis` see of `image`, from element `start`, an i32."""
+        """The elements of `count` consecutive parts along `axis`, from element `start`, an i32."""
         starts = [build.scalar(0, element_type(start))] * len(shape_of(image))
         sizes = list(shape_of(image))
         dim, jump, size, step = (
@@ -100,27 +103,28 @@ class Walk:
     def repeat(
         self, initial: ir.Value, step: Callable[[ir.Value, Sequence[ir.Value], ir.Value], ir.Value]
     ) -> ir.Value:
-        """A `stablehlo.while` with a turn for each part, in order.
+        """A `stablehlo.while` with an iteration for each part, in order.
 
-        Where a part starts is carried from turn to turn, not computed from the part's number:
-        XLA:CPU vectorises a `dynamic_slice` only at a scalar that it finds in memory.
+        The starts of a part are carried by the loop, not computed from the part's number: XLA:CPU
+        vectorizes a `dynamic_slice` only if its start is a scalar in memory.
 
         Args:
-            initial: what the first turn is given.
-            step: builds a turn from the part's number, its starts along `spatial` (scalars, i32)
-                and what is carried; returns what is carried on, of the same type.
+            initial: the initial value of the accumulator.
+            step: builds an iteration from the part's number, its starts along `spatial` (i32
+                scalars) and the accumulator; returns the accumulator's next value, of the same
+                type.
         """
         starts = [build.scalar(0, ir.IntegerType.get_signless(32))] * len(self.spatial)
 
-        def turn(number: ir.Value, given: Sequence[ir.Value]) -> list[ir.Value]:
+        def body(number: ir.Value, given: Sequence[ir.Value]) -> list[ir.Value]:
             *starts, carried = given
             carried = step(number, starts, carried)
             return [*self._following(starts), carried]
 
-        return build.fori_loop(self.parts, [*starts, initial], turn)[-1]
+        return build.fori_loop(self.parts, [*starts, initial], body)[-1]
 
     def _following(self, starts: Sequence[ir.Value]) -> list[ir.Value]:
-        """Where the next part starts: the last start moves, and the one before it as that wraps."""
+        """The starts of the next part: the last start moves; where it wraps, the one before it."""
         moved = []
         wraps = None
         for start, count, jump in reversed(list(zip(starts, self.count, self.jump, strict=True))):
@@ -145,7 +149,7 @@ class Walk:
         return zip(self.spatial, self.count, self.jump, self.size, self.step, strict=True)
 
     def _strided(self, image: ir.Value, starts: Sequence[int]) -> ir.Value:
-        """The elements of a part; StableHLO's dynamic_slice alone cannot leave any out."""
+        """The elements of a part: `dynamic_slice` alone cannot skip elements."""
         shape = shape_of(image)
         first, limit, stride = [0] * len(shape), list(shape), [1] * len(shape)
         for start, (dim, _, _, size, step) in zip(starts, self._dimensions(), strict=True):
@@ -156,7 +160,7 @@ class Walk:
 
 
 def result_walk(conv: Convolution, spatial: Iterable[int]) -> Walk:
-    """Over a padded image of these dimensions: what the window sees at each result position."""
+    """The walk whose parts are the image elements under the window at each result position."""
     return Walk(
         spatial=tuple(spatial),
         count=tuple(axis.out for axis in conv.axes),
@@ -167,7 +171,7 @@ def result_walk(conv: Convolution, spatial: Iterable[int]) -> Walk:
 
 
 def window_walk(conv: Convolution, spatial: Iterable[int]) -> Walk:
-    """The same, the other way around: what each position in the window meets."""
+    """The walk whose parts are the image elements that each tap of the window meets."""
     return Walk(
         spatial=tuple(spatial),
         count=tuple(axis.window for axis in conv.axes),

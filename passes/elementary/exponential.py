@@ -17,11 +17,11 @@ from .arithmetic import Bits, Real, polynomial, where
 from .operands import (
     complex_elements_of,
     elements_of,
-    is_spread,
+    is_broadcast,
+    materialized,
     meets_reduction,
     narrowed,
     result,
-    settled,
     single,
     widened,
 )
@@ -55,7 +55,7 @@ def _is_negative(value: ir.Value) -> bool:
 
 def _pays(op: Log1pOp, context: PassContext) -> bool:
     elements = elements_of(op.operand)
-    if elements < cost.LEAST_ELEMENTS or is_spread(op.result):
+    if elements < cost.LEAST_ELEMENTS or is_broadcast(op.result):
         return False
     return cost.softplus_pays(context.rates, elements=elements, is_reduced=meets_reduction(op))
 
@@ -81,9 +81,6 @@ def exponential(x: Real) -> Real:
     return scale * polynomial(x - whole, tables.EXPONENTIAL)
 
 
-# Exponentials of complex numbers.
-
-
 @rule(approximates(ulps=0.502), targets=("cpu",))
 def complex_exponential_to_polynomials(op: ExpOp, context: PassContext) -> ir.Value | None:
     """exp(x + iy) -> 2^(x log2(e)) cos(y) + i 2^(x log2(e)) sin(y).
@@ -91,7 +88,7 @@ def complex_exponential_to_polynomials(op: ExpOp, context: PassContext) -> ir.Va
     The imaginary part is y where that is 0. Where y is no number or infinite, x still decides: 0
     and 0 for minus infinity, infinity and NaN for infinity.
     """
-    if is_spread(op.result) or complex_elements_of(op.result) < cost.LEAST_ELEMENTS:
+    if is_broadcast(op.result) or complex_elements_of(op.result) < cost.LEAST_ELEMENTS:
         return None
     if not cost.sine_pays(context.rates, is_reduced=False):
         return None
@@ -102,4 +99,4 @@ def complex_exponential_to_polynomials(op: ExpOp, context: PassContext) -> ir.Va
     real = narrowed(size * cosine(angle))
     real = where(x.equals(_INFINITY) & is_endless, x, real)
     imaginary = where(angle.equals(0.0), angle, narrowed(size * sine(angle)))
-    return settled(stablehlo.complex(real.value, imaginary.value), op)
+    return materialized(stablehlo.complex(real.value, imaginary.value), op)

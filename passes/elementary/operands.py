@@ -1,4 +1,4 @@
-"""What the rules share: which tensors they take, and the way to float64 and back."""
+"""What the rules share: the tensors that they accept, and the way to float64 and back."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from jxc.passes._shared.elementwise import is_elementwise
 from .arithmetic import Real, where
 
 _NARROW = (ir.F32Type, ir.F16Type, ir.BF16Type)
-_LOOKED_AT = 16
+_MOST_VISITED = 16
 
 
 def elements_of(value: ir.Value) -> int:
-    """How many elements there are; 0 unless they are f32, f16 or bf16 of static shape."""
+    """The number of elements; 0 unless they are f32, f16 or bf16 of static shape."""
     kind = value.type
     if not isinstance(kind, ir.RankedTensorType) or not isinstance(kind.element_type, _NARROW):
         return 0
@@ -35,7 +35,7 @@ def elements_of(value: ir.Value) -> int:
 
 
 def complex_elements_of(value: ir.Value) -> int:
-    """How many elements there are; 0 unless they are complex numbers of f32, of static shape."""
+    """The number of elements; 0 unless they are complex numbers of f32, of static shape."""
     kind = value.type
     if not isinstance(kind, ir.RankedTensorType):
         return 0
@@ -50,14 +50,14 @@ def _static_elements(kind: ir.RankedTensorType) -> int:
 
 
 def single(value: ir.Value) -> Real:
-    """As f32, stored if it is reshaped: places in it would be found by divisions, one at a time."""
+    """As f32. A reshaped operand is materialized: XLA would divide to find each element."""
     return Real(
         build.convert(materialize(value) if _is_reshaped(value) else value, ir.F32Type.get())
     )
 
 
 def _is_reshaped(value: ir.Value) -> bool:
-    """Whether what is computed element by element comes in another shape, not only of ones."""
+    """Whether an elementwise result is reshaped, extents of 1 apart."""
     owner = value.owner
     if not isinstance(owner, ReshapeOp) or not is_elementwise(owner.operand.owner):
         return False
@@ -76,27 +76,27 @@ def narrowed(x: Real) -> Real:
 
 
 def result(value: Real, op: ir.OpView) -> ir.Value:
-    """What replaces `op`, in its element type."""
+    """The replacement of `op`, in its element type."""
     if meets_reduction(op):
-        value = _fenced(value)
-    return settled(build.convert(value.value, element_type(op.results[0])), op)
+        value = _unfused(value)
+    return materialized(build.convert(value.value, element_type(op.results[0])), op)
 
 
-def _fenced(value: Real) -> Real:
-    """`value` by way of a select, in front of which XLA's kernels for reductions stop.
+def _unfused(value: Real) -> Real:
+    """`value` through a select, at which XLA's library kernels for reductions stop.
 
-    They take sums and products before it into themselves otherwise, f64 and all, a part of the
-    formula at a time: a sum of softplus was 5 times slower than XLA's own.
+    They would fuse sums and products of f64 before the reduction, a part of the formula at a time:
+    a sum of softplus was 5 times slower than XLA's own.
     """
     return where(value.equals(value), value, float("nan"))
 
 
-def settled(value: ir.Value, op: ir.OpView) -> ir.Value:
-    """`value` for `op`: kept from being computed again in each of several users or places.
+def materialized(value: ir.Value, op: ir.OpView) -> ir.Value:
+    """`value` as the replacement of `op`, stored if XLA would compute it repeatedly.
 
-    XLA repeats in each fusion what it takes for cheap, and a formula it takes for that. Where a
-    kernel puts several values together, it finds out for each element which it is, and so computes
-    one at a time: sines and cosines of 4096 angles by 24 took 1.4 ms there, stored first 0.3.
+    XLA recomputes what it counts as cheap in each fusion, formulas included. A kernel that
+    concatenates values decides for each element which one it is, and computes one at a time: sines
+    and cosines of 4096 angles by 24 took 1.4 ms so, materialized 0.3 ms.
     """
     y = op.results[0]
     return materialize(value) if _is_repeated(y) or _is_concatenated(y) else value
@@ -115,8 +115,8 @@ def _is_repeated(value: ir.Value) -> bool:
 
 
 def _is_concatenated(value: ir.Value) -> bool:
-    """Whether the one op that uses `value`, or what follows it element by element, concatenates."""
-    for _ in range(_LOOKED_AT):
+    """Whether the only user of `value`, elementwise ops aside, concatenates."""
+    for _ in range(_MOST_VISITED):
         found = users(value)
         if len(found) != 1 or len(found[0].results) != 1:
             return False
@@ -128,15 +128,15 @@ def _is_concatenated(value: ir.Value) -> bool:
     return False
 
 
-def is_spread(value: ir.Value) -> bool:
-    """Whether an element is used for a whole row: XLA may compute it alone, not as a vector."""
-    return any(_spreads(user) for user in users(value))
+def is_broadcast(value: ir.Value) -> bool:
+    """Whether an element is broadcast to a row: XLA may compute it alone, not as a vector."""
+    return any(_broadcasts(user) for user in users(value))
 
 
-def _spreads(user: ir.OpView) -> bool:
+def _broadcasts(user: ir.OpView) -> bool:
     match user:
         case ReshapeOp() | ConvertOp():
-            return is_spread(user.result)
+            return is_broadcast(user.result)
         case BroadcastInDimOp():
             shape, kept = shape_of(user.result), list(user.broadcast_dimensions)
             is_kept = len(shape) - 1 in kept and shape_of(user.operand)[-1] == shape[-1]
@@ -145,15 +145,15 @@ def _spreads(user: ir.OpView) -> bool:
 
 
 def meets_reduction(op: ir.OpView) -> bool:
-    """Whether XLA may make one kernel of `op` and a `stablehlo.reduce` before or after it.
+    """Whether XLA may fuse `op` with a `stablehlo.reduce` before or after it.
 
-    Such kernels take in what is done element by element; they end at a select.
+    Such kernels include elementwise ops and end at a select.
     """
     if any(isinstance(value.owner, ReduceOp) for value in op.operands):
         return True
     near = list(op.results)
     for value in near if len(users(near[0])) < 2 else ():
-        for user in users(value) if len(near) < _LOOKED_AT else ():
+        for user in users(value) if len(near) < _MOST_VISITED else ():
             if isinstance(user, ReduceOp):
                 return True
             if _is_by_element(user, value):

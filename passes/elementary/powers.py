@@ -13,7 +13,7 @@ from jxc.rewrite import PassContext, approximates, rule
 
 from .arithmetic import Bits, Mask, Real, polynomial, where
 from .exponential import exponential, logarithm
-from .operands import elements_of, is_spread, narrowed, result, single, widened
+from .operands import elements_of, is_broadcast, narrowed, result, single, widened
 
 _INFINITY = float("inf")
 
@@ -65,7 +65,7 @@ def power_to_polynomials(op: PowOp, context: PassContext) -> ir.Value | None:
 
 def _pays(op: PowOp, base: float | None, context: PassContext) -> bool:
     elements = elements_of(op.lhs)
-    if elements < cost.LEAST_ELEMENTS or is_spread(op.result):
+    if elements < cost.LEAST_ELEMENTS or is_broadcast(op.result):
         return False
     if base is not None:
         return cost.exponential_pays(context.rates)
@@ -98,9 +98,6 @@ def _power_by(x: Real, exponent: float) -> Real:
     return where((x < 0.0) & (x > -_INFINITY), x.like(float("nan")), power)
 
 
-# Cube roots.
-
-
 _GUESS = 0x553EF0FF
 """Less a third of the upper bits of an f64, these are near those of 1 over its cube root."""
 
@@ -108,7 +105,7 @@ _GUESS = 0x553EF0FF
 @rule(approximates(ulps=0.501), targets=("cpu",))
 def cube_root_to_iteration(op: CbrtOp) -> ir.Value | None:
     """cbrt(x) -> x y y, y two steps of an iteration towards 1 / cbrt(|x|); x itself if infinite."""
-    if elements_of(op.operand) < cost.LEAST_ELEMENTS or is_spread(op.result):
+    if elements_of(op.operand) < cost.LEAST_ELEMENTS or is_broadcast(op.result):
         return None
     x = single(op.operand)
     wide = widened(x)

@@ -13,7 +13,7 @@ from jxc.passes.elementary import cost as cost
 from jxc.rewrite import exact, rule
 
 from .arithmetic import Real, where, with_sign_of
-from .operands import elements_of, is_spread, narrowed, result, single, widened
+from .operands import elements_of, is_broadcast, narrowed, result, single, widened
 
 _DIGIT = 28
 """Bits of the quotient at a time: times the 24 of an f32 they are exact in f64."""
@@ -23,7 +23,7 @@ _DIGIT = 28
 def remainder_to_long_division(op: RemOp) -> ir.Value | None:
     """rem(x, y) -> |x| - q |y| with the sign of x, q the whole quotient in digits of 28 bits."""
     divisor = splat_of(op.rhs)
-    if elements_of(op.lhs) < cost.LEAST_ELEMENTS or is_spread(op.result):
+    if elements_of(op.lhs) < cost.LEAST_ELEMENTS or is_broadcast(op.result):
         return None
     if divisor is not None and not cost.is_long_division(divisor):
         return None

@@ -1,4 +1,8 @@
-"""Sines, cosines and tangents: the argument in turns, exactly; then a polynomial."""
+"""Trigonometric functions and their inverses: a range reduction, then a polynomial.
+
+Sines: x / (2 pi) is computed as a sum of exact products with 28 bits of 1 / (2 pi) each, from which
+whole turns of the circle are dropped. Arc functions: symmetries map the argument to a small range.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,7 @@ from jxc.rewrite import PassContext, approximates, rule
 
 from . import tables
 from .arithmetic import Mask, Real, polynomial, where, with_sign_of
-from .operands import elements_of, is_spread, meets_reduction, narrowed, result, single, widened
+from .operands import elements_of, is_broadcast, meets_reduction, narrowed, result, single, widened
 
 _CHUNK = 28
 """Bits of 1/(2 pi) at a time: with the 24 of an f32 their product is exact in f64."""
@@ -30,7 +34,7 @@ An f32 comes as close as 2^-32 turns to a multiple of a quarter turn; what is le
 
 @rule(approximates(ulps=0.501), targets=("cpu",))
 def sine_to_polynomial(op: SineOp, context: PassContext) -> ir.Value | None:
-    """sin(x) -> +-p(t), t what remains of x / (2 pi) after half turns; x itself where it is 0."""
+    """sin(x) -> +-p(t), t = x / (2 pi) modulo 1/2; x itself where it is 0."""
     if not _pays(op, context):
         return None
     x = single(op.operand)
@@ -39,7 +43,7 @@ def sine_to_polynomial(op: SineOp, context: PassContext) -> ir.Value | None:
 
 @rule(approximates(ulps=0.501), targets=("cpu",))
 def cosine_to_polynomial(op: CosineOp, context: PassContext) -> ir.Value | None:
-    """cos(x) -> +-p(t), t what remains of x / (2 pi) + 1/4 after half turns."""
+    """cos(x) -> +-p(t), t = x / (2 pi) + 1/4 modulo 1/2."""
     if not _pays(op, context):
         return None
     return result(narrowed(cosine(single(op.operand), _exponents(op.operand))), op)
@@ -47,14 +51,14 @@ def cosine_to_polynomial(op: CosineOp, context: PassContext) -> ir.Value | None:
 
 @rule(approximates(ulps=0.501), targets=("cpu",))
 def tangent_to_polynomials(op: TanOp, context: PassContext) -> ir.Value | None:
-    """tan(x) -> p(t) / q(t) or -q(t) / p(t), t what remains of x / (2 pi) after quarter turns.
+    """tan(x) -> p(t) / q(t) or -q(t) / p(t), t = x / (2 pi) modulo 1/4.
 
     It is x itself where that is 0.
     """
     if not _pays(op, context):
         return None
     x = single(op.operand)
-    t, quarters = _remainder(x, _exponents(op.operand), turn_by=0.0, parts=4)
+    t, quarters = _remainder(x, _exponents(op.operand), offset=0.0, parts=4)
     square, is_odd = t * t, _is_odd(quarters)
     over = t * polynomial(square, tables.SINE_EIGHTH)
     under = polynomial(square, tables.COSINE_EIGHTH)
@@ -64,19 +68,19 @@ def tangent_to_polynomials(op: TanOp, context: PassContext) -> ir.Value | None:
 
 def _pays(op: SineOp | CosineOp | TanOp, context: PassContext) -> bool:
     elements = elements_of(op.operand)
-    if elements < cost.LEAST_ELEMENTS or is_spread(op.result):
+    if elements < cost.LEAST_ELEMENTS or is_broadcast(op.result):
         return False
     return cost.sine_pays(context.rates, is_reduced=meets_reduction(op))
 
 
 def sine(x: Real, exponents: int = 128) -> Real:
-    """In f64, of f32 that are less than 2 to the power of `exponents`; 0.0 where x is -0.0."""
-    return _polynomial_of(*_remainder(x, exponents, turn_by=0.0, parts=2))
+    """sin(x) in f64 for f32 below 2 to the power of `exponents`; 0.0 where x is -0.0."""
+    return _polynomial_of(*_remainder(x, exponents, offset=0.0, parts=2))
 
 
 def cosine(x: Real, exponents: int = 128) -> Real:
-    """As `sine`."""
-    return _polynomial_of(*_remainder(x, exponents, turn_by=0.25, parts=2))
+    """cos(x) in f64, as `sine`."""
+    return _polynomial_of(*_remainder(x, exponents, offset=0.25, parts=2))
 
 
 def _polynomial_of(t: Real, half_turns: Real) -> Real:
@@ -84,19 +88,19 @@ def _polynomial_of(t: Real, half_turns: Real) -> Real:
     return t * polynomial(t * t, tables.SINE)
 
 
-def _remainder(x: Real, exponents: int, *, turn_by: float, parts: int) -> tuple[Real, Real]:
-    """x / (2 pi) + `turn_by`, less the nearest multiple of 1 / `parts`, and that multiple.
+def _remainder(x: Real, exponents: int, *, offset: float, parts: int) -> tuple[Real, Real]:
+    """x / (2 pi) + `offset` minus the nearest multiple of 1 / `parts`, and that multiple's number.
 
-    It is the sum of products whose whole turns are dropped, each exact. The multiple goes first:
-    then the sum is exact as long as anything cancels, and what is left is right to 2^-50 of itself
-    or to 2^-70 of a turn, whatever the exponent of x.
+    It is a sum of exact products without their whole turns. The multiple is subtracted first: then
+    the sum is exact while anything cancels, and the rest is right to 2^-50 of itself or to 2^-70 of
+    a turn, whatever the exponent of x.
     """
     first, *rest = _fractions(x, exponents)
     about = first
     for each in rest[: _whole(exponents) - 1]:
         about = about + each
-    count = ((about + turn_by) * float(parts) if turn_by else about * float(parts)).round()
-    left = first + (turn_by - count * (1.0 / parts))
+    count = ((about + offset) * float(parts) if offset else about * float(parts)).round()
+    left = first + (offset - count * (1.0 / parts))
     for each in rest:
         left = left + each
     return left, count
@@ -128,14 +132,11 @@ def _is_odd(whole: Real) -> Mask:
     return half.round().differs(half)
 
 
-# Arc sines, arc cosines and arc tangents.
-
-
 @rule(approximates(ulps=0.501), targets=("cpu",))
 def arctangent_to_polynomial(op: Atan2Op | AtanOp, context: PassContext) -> ir.Value | None:
-    """atan2(y, x) -> p(t) or pi/2 - p(t), or pi less that, t = min(|x|, |y|) / max(|x|, |y|).
+    """atan2(y, x) -> p(t) or pi/2 - p(t), or pi minus that, t = min(|x|, |y|) / max(|x|, |y|).
 
-    atan(y) is the same with 1 for x, where XLA has no fast one.
+    atan(y) is the same with x = 1, where XLA has no fast one.
     """
     if not _arc_pays(op) or (isinstance(op, AtanOp) and not cost.arctangent_pays(context.rates)):
         return None
@@ -159,7 +160,7 @@ def arcsine_to_polynomial(op: AsinOp) -> ir.Value | None:
 
 @rule(approximates(ulps=0.501), targets=("cpu",))
 def arccosine_to_polynomial(op: AcosOp) -> ir.Value | None:
-    """acos(x) -> pi/2 - p(x), or 2 p(sqrt((1 - |x|) / 2)) or pi less that."""
+    """acos(x) -> pi/2 - p(x), or 2 p(sqrt((1 - |x|) / 2)), or pi minus that."""
     if not _arc_pays(op):
         return None
     x = single(op.operand)
@@ -170,13 +171,13 @@ def arccosine_to_polynomial(op: AcosOp) -> ir.Value | None:
 
 
 def _arc_pays(op: Atan2Op | AtanOp | AsinOp | AcosOp) -> bool:
-    return elements_of(op.result) >= cost.LEAST_ELEMENTS and not is_spread(op.result)
+    return elements_of(op.result) >= cost.LEAST_ELEMENTS and not is_broadcast(op.result)
 
 
 def _angle(y: Real, run: Real, is_backwards: Mask | None) -> Real:
-    """The angle of (run, y), or of (-run, y) where it is backwards; `run` is f64 and not negative.
+    """The angle of (run, y), or of (-run, y) if `is_backwards`; `run` is f64 and not negative.
 
-    Zero over zero counts as 0, infinity over infinity as 1.
+    0 / 0 counts as 0, infinity / infinity as 1.
     """
     rise = widened(abs(y))
     least, most = rise.minimum(run), rise.maximum(run)
@@ -190,7 +191,7 @@ def _angle(y: Real, run: Real, is_backwards: Mask | None) -> Real:
 
 
 def _arcsine(x: Real) -> tuple[Real, Mask]:
-    """asin(|x|) up to 1/2, and pi/2 - asin(|x|) above, in f64; where it is above. Beyond 1, NaN."""
+    """asin(|x|) up to 1/2, else pi/2 - asin(|x|), in f64; and where it is the latter."""
     size = widened(abs(x))
     is_large = size > 0.5
     square = where(is_large, (1.0 - size) * 0.5, size * size)

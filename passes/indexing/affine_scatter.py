@@ -1,4 +1,10 @@
-"""Scatters to evenly spaced places: a block that is updated, or updates that are spread out."""
+"""Scatters whose indices are affine: a block that is updated, or updates that are padded.
+
+Each dimension of the operand is indexed by at most one dimension of the updates, with a constant
+step. If all steps are 1 or -1, the updates form one block, which is replaced. Otherwise the updates
+are padded to the operand's shape, with step - 1 elements in between, and selected by a mask that is
+padded in the same way.
+"""
 
 from __future__ import annotations
 
@@ -27,15 +33,15 @@ _COMBINE = {
 }
 
 
-class _Axis(NamedTuple):
-    """Where the updates lie along a dimension of the operand.
+class _ScatteredAxis(NamedTuple):
+    """Where the updates lie along one dimension of the operand.
 
     Attributes:
-        source: the dimension of the updates that walks along it; None where one place is written.
-        size: how many places are written.
+        source: the dimension of the updates that runs along it; None if one index is written.
+        size: number of indices that are written.
         low: the first of them.
-        step: the distance from one to the next, below 0 where the updates walk backwards.
-        extent: the operand's.
+        step: distance between two of them; negative where the updates run backwards.
+        extent: extent of the operand.
     """
 
     source: int | None
@@ -46,7 +52,7 @@ class _Axis(NamedTuple):
 
     @property
     def high(self) -> int:
-        """How many places follow the last one that is written."""
+        """Number of elements after the last one that is written."""
         return self.extent - 1 - self.low - (self.size - 1) * abs(self.step)
 
 
@@ -55,10 +61,10 @@ _Combine = Callable[[ir.Value, ir.Value], ir.Value]
 
 @rule(exact, targets=("cpu",), partitioned=False)
 def affine_scatter_to_pad(op: ScatterOp) -> ir.Value | None:
-    """scatter(x, evenly spaced, u) -> select(mask, f(x, pad(u)), x), or, of a block, its update.
+    """scatter(x, affine indices, u) -> select(mask, f(x, pad(u)), x); a block is updated in place.
 
-    f is one op, or u itself. Each dimension of x is walked by one dimension of u, or written in one
-    place, all within x; the mask is where the pad puts u.
+    f is one op, or u itself. Each dimension of x is indexed by one dimension of u, or at one index,
+    all in bounds; the mask is True where the pad puts u.
     """
     combine = _combination(op)
     axes = None if combine is None else _axes_of(op)
@@ -66,14 +72,14 @@ def affine_scatter_to_pad(op: ScatterOp) -> ir.Value | None:
         return None
     x = op.inputs[0]
     is_block = all(abs(axis.step) == 1 for axis in axes)
-    if not is_block and not cost.spread_pays(
+    if not is_block and not cost.padding_pays(
         written=prod(axis.size for axis in axes),
         elements=prod(shape_of(x)),
         in_columns=axes[-1].source in _scattered_of(op) and _is_long(op),
     ):
         return None
     u = _arranged(op.updates[0], axes)
-    return _with_block(x, u, axes, combine) if is_block else _with_spread(x, u, axes, combine)
+    return _with_block(x, u, axes, combine) if is_block else _with_pad(x, u, axes, combine)
 
 
 def _is_long(op: ScatterOp) -> bool:
@@ -89,7 +95,9 @@ def _scattered_of(op: ScatterOp) -> list[int]:
     return [dim for dim in range(rank) if dim not in numbers.update_window_dims]
 
 
-def _with_block(x: ir.Value, u: ir.Value, axes: Sequence[_Axis], combine: _Combine) -> ir.Value:
+def _with_block(
+    x: ir.Value, u: ir.Value, axes: Sequence[_ScatteredAxis], combine: _Combine
+) -> ir.Value:
     first = [axis.low for axis in axes]
     limit = [axis.low + axis.size for axis in axes]
     there = stablehlo.slice(x, first, limit, [1] * len(axes))
@@ -97,49 +105,51 @@ def _with_block(x: ir.Value, u: ir.Value, axes: Sequence[_Axis], combine: _Combi
     return stablehlo.dynamic_update_slice(x, combine(there, u), starts)
 
 
-def _with_spread(x: ir.Value, u: ir.Value, axes: Sequence[_Axis], combine: _Combine) -> ir.Value:
+def _with_pad(
+    x: ir.Value, u: ir.Value, axes: Sequence[_ScatteredAxis], combine: _Combine
+) -> ir.Value:
     low, high = [axis.low for axis in axes], [axis.high for axis in axes]
     interior = [abs(axis.step) - 1 for axis in axes]
     boolean = ir.IntegerType.get_signless(1)
     yes = build.splat(1, ir.RankedTensorType.get(shape_of(u), boolean))
-    spread, mask = (
+    padded, mask = (
         stablehlo.pad(each, build.scalar(0, element_type(each)), low, high, interior)
         for each in (u, yes)
     )
-    return stablehlo.select(mask, combine(x, spread), x)
+    return stablehlo.select(mask, combine(x, padded), x)
 
 
 def _combination(op: ScatterOp) -> _Combine | None:
-    """What a scatter of one operand does with what is there and what is written."""
+    """How a scatter of one operand combines the operand with the updates."""
     if len(op.inputs) != 1 or op.inputs[0].type != op.results[0].type:
         return None
     body = op.update_computation.blocks[0]
     kinds = {element_type(each) for each in (*op.inputs, *op.updates, *body.arguments)}
     if len(kinds) > 1 or not isinstance(kinds.pop(), ir.FloatType | ir.IntegerType):
         return None
-    mine, theirs = body.arguments
+    hot_dims, other_dims = body.arguments
     returned = body.operations[-1].operands[0]
-    if returned == theirs:
+    if returned == other_dims:
         return lambda _, written: written
     make = _COMBINE.get(type(returned.owner))
     if make is None or len(list(body.operations)) != 2:
         return None
     operands = list(returned.owner.operands)
-    if operands == [mine, theirs]:
+    if operands == [hot_dims, other_dims]:
         return make
-    return (lambda x, u: make(u, x)) if operands == [theirs, mine] else None
+    return (lambda x, u: make(u, x)) if operands == [other_dims, hot_dims] else None
 
 
-def _axes_of(op: ScatterOp) -> list[_Axis] | None:
-    """How the updates lie in the operand; None where not evenly spaced, or one on another."""
+def _axes_of(op: ScatterOp) -> list[_ScatteredAxis] | None:
+    """Where the updates lie; None if the indices are not affine, or two updates coincide."""
     indices, updates = op.scatter_indices, op.updates[0]
     shape = static_shape(op.inputs[0], indices, updates)
     if shape is None or 0 in (*shape, *shape_of(updates)) or not is_integer(indices):
         return None
-    places = _places_of(op)
+    maps = _index_maps_of(op)
     axes = []
     for dim, extent in enumerate(shape):
-        axis = _axis(places, dim, extent, shape_of(updates))
+        axis = _axis(maps, dim, extent, shape_of(updates))
         if axis is None:
             return None
         axes.append(axis)
@@ -149,14 +159,14 @@ def _axes_of(op: ScatterOp) -> list[_Axis] | None:
     return axes if is_once else None
 
 
-class _Places(NamedTuple):
-    """Where the dimensions of a scatter's operand come from; dimensions by number.
+class _IndexMaps(NamedTuple):
+    """The origin of each dimension of a scatter's operand; dimensions by number.
 
     Attributes:
-        starts: by operand dimension, where the updates start along it.
-        batching: by operand dimension, the update dimension that it is one with.
+        starts: by operand dimension, the start of each update window along it.
+        batching: by operand dimension, the update dimension that it is batched with.
         window: by operand dimension, the update dimension that lies along it.
-        scattered: the update dimensions that the indices have.
+        scattered: the update dimensions that come from the indices.
     """
 
     starts: dict[int, ArithmeticSequence | None]
@@ -165,7 +175,7 @@ class _Places(NamedTuple):
     scattered: list[int]
 
 
-def _places_of(op: ScatterOp) -> _Places:
+def _index_maps_of(op: ScatterOp) -> _IndexMaps:
     numbers = stablehlo.ScatterDimensionNumbers(op.scatter_dimension_numbers)
     vector, indices = numbers.index_vector_dim, op.scatter_indices
     scattered = _scattered_of(op)
@@ -174,7 +184,7 @@ def _places_of(op: ScatterOp) -> _Places:
     pairs = zip(numbers.input_batching_dims, numbers.scatter_indices_batching_dims, strict=True)
     gone = {*numbers.inserted_window_dims, *numbers.input_batching_dims}
     kept = [dim for dim in range(len(shape_of(op.inputs[0]))) if dim not in gone]
-    return _Places(
+    return _IndexMaps(
         {
             dim: component_of(indices, vector, number)
             for number, dim in enumerate(numbers.scattered_dims_to_operand_dims)
@@ -185,34 +195,38 @@ def _places_of(op: ScatterOp) -> _Places:
     )
 
 
-def _axis(places: _Places, dim: int, extent: int, updates: Sequence[int]) -> _Axis | None:
-    if dim in places.batching:
-        return _Axis(places.batching[dim], extent, 0, 1, extent)
-    source = places.window.get(dim)
+def _axis(maps: _IndexMaps, dim: int, extent: int, updates: Sequence[int]) -> _ScatteredAxis | None:
+    if dim in maps.batching:
+        return _ScatteredAxis(maps.batching[dim], extent, 0, 1, extent)
+    source = maps.window.get(dim)
     size = 1 if source is None else updates[source]
-    start = places.starts.get(dim, ArithmeticSequence(0, (0,) * len(places.scattered)))
+    start = maps.starts.get(dim, ArithmeticSequence(0, (0,) * len(maps.scattered)))
     if start is None:
         return None
-    led = [(at, step) for at, step in zip(places.scattered, start.steps, strict=True) if step]
+    led = [(at, step) for at, step in zip(maps.scattered, start.steps, strict=True) if step]
     if not led:
-        return _Axis(source, size, start.first, 1, extent) if _fits(start, size, extent) else None
+        return (
+            _ScatteredAxis(source, size, start.first, 1, extent)
+            if _fits(start, size, extent)
+            else None
+        )
     if len(led) > 1 or size != 1:
         return None
     at, step = led[0]
     last = start.first + step * (updates[at] - 1)
     if min(start.first, last) < 0 or max(start.first, last) >= extent:
         return None
-    return _Axis(at, updates[at], min(start.first, last), step, extent)
+    return _ScatteredAxis(at, updates[at], min(start.first, last), step, extent)
 
 
 def _fits(start: ArithmeticSequence, size: int, extent: int) -> bool:
     return 0 <= start.first <= extent - size
 
 
-def _arranged(updates: ir.Value, axes: Sequence[_Axis]) -> ir.Value:
-    """The updates with a dimension for each of the operand's, in its order and direction."""
+def _arranged(updates: ir.Value, axes: Sequence[_ScatteredAxis]) -> ir.Value:
+    """The updates with the operand's dimensions, in its order and direction."""
     order = [axis.source for axis in axes if axis.source is not None]
     order += [dim for dim in range(len(shape_of(updates))) if dim not in order]
     u = build.reshape(build.transpose(updates, order), [axis.size for axis in axes])
-    turned = [dim for dim, axis in enumerate(axes) if axis.step < 0]
-    return stablehlo.reverse(u, turned) if turned else u
+    reversed_dims = [dim for dim, axis in enumerate(axes) if axis.step < 0]
+    return stablehlo.reverse(u, reversed_dims) if reversed_dims else u

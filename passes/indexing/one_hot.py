@@ -1,6 +1,7 @@
-"""Products with one-hot vectors, which take rows of a table, or add to them.
+"""Products with one-hot vectors, which read rows of a table or add to them.
 
-A product with 0 is 0 but for infinities and NaN: where there are none, by the user's promise.
+A product with 0 is 0 unless the other factor is infinite or NaN, which the assumption no-nans rules
+out.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ from jxc.rewrite import reassociates, rule
 
 
 class _OneHot(NamedTuple):
-    """An array that is 1 where its place along `dimension` is the index, and 0 elsewhere.
+    """An array that is 1 where its position along `dimension` is the index, and 0 elsewhere.
 
     Attributes:
-        given: the indices, one for each place along the other dimensions.
-        shape: their extents; `given` may have another one, of 1.
+        given: the indices, one for each position along the other dimensions.
+        shape: the extents of these; `given` may have extra extents of 1.
         dimension: the one that the indices number.
         extent: its extent.
     """
@@ -50,16 +51,16 @@ class _OneHot(NamedTuple):
 def one_hot_product_to_gather(op: DotGeneralOp) -> ir.Value | None:
     """dot_general(one_hot(i), e) -> select(0 <= i < rows, gather(e, i), 0).
 
-    A row of e that is not taken must hold no infinity: times 0 that is NaN.
+    A row of e that is not read must hold no infinity: times 0 that is NaN.
     """
     found = _factors(op)
     if found is None:
         return None
-    hot, mine, theirs = found
-    if mine != (hot.dimension,) or not cost.table_pays(rows=hot.extent):
+    hot, hot_dims, other_dims = found
+    if hot_dims != (hot.dimension,) or not cost.table_pays(rows=hot.extent):
         return None
     indices = hot.indices()
-    taken = plus_zero(_rows(op.rhs, theirs[0], indices, op.result.type))
+    taken = plus_zero(_rows(op.rhs, other_dims[0], indices, op.result.type))
     is_row = _is_row(indices, hot.extent)
     if is_row is None:
         return taken
@@ -70,26 +71,26 @@ def one_hot_product_to_gather(op: DotGeneralOp) -> ir.Value | None:
 
 @rule(reassociates, assumes="no-nans", targets=("cpu",), producer=ConvertOp)
 def one_hot_product_to_scatter(op: DotGeneralOp) -> ir.Value | None:
-    """dot_general(one_hot(i), x), summed over all i -> scatter(0, i, x), adding.
+    """dot_general(one_hot(i), x), summed over all i -> scatter(0, i, x) with add.
 
-    What is not added must hold no infinity: times 0 that is NaN.
+    Elements that are not added must be finite: an infinity times 0 is NaN.
     """
     found = _factors(op)
     if found is None:
         return None
-    hot, mine, theirs = found
-    if hot.dimension in mine or len(mine) != len(hot.shape) or not mine:
+    hot, hot_dims, other_dims = found
+    if hot.dimension in hot_dims or len(hot_dims) != len(hot.shape) or not hot_dims:
         return None
     if not cost.table_pays(rows=hot.extent) or not _adds_up(op.rhs):
         return None
-    own = [dim for dim in range(len(shape_of(op.rhs))) if dim not in theirs]
-    order = [dim for _, dim in sorted(zip(mine, theirs, strict=True))]
+    own = [dim for dim in range(len(shape_of(op.rhs))) if dim not in other_dims]
+    order = [dim for _, dim in sorted(zip(hot_dims, other_dims, strict=True))]
     updates = build.transpose(op.rhs, [*order, *own])
     return _added(build.splat(0, op.result.type), hot.indices(), updates)
 
 
 def _adds_up(value: ir.Value) -> bool:
-    """Whether sums are kept in the type itself; a product sums 16-bit numbers in f32."""
+    """Whether sums are kept in the type itself; a product sums 16-bit floats in f32."""
     return isinstance(element_type(value), ir.F32Type | ir.F64Type)
 
 
@@ -117,10 +118,10 @@ def _one_hot(value: ir.Value) -> _OneHot | None:
     return None
 
 
-def _compared(indices: ir.Value, places: ir.Value) -> _OneHot | None:
-    match indices.owner, places.owner:
+def _compared(indices: ir.Value, positions: ir.Value) -> _OneHot | None:
+    match indices.owner, positions.owner:
         case BroadcastInDimOp(operand=i, broadcast_dimensions=dims), IotaOp(iota_dimension=dim):
-            shape, element = shape_of(places), element_type(i)
+            shape, element = shape_of(positions), element_type(i)
             rest = [each for each in range(len(shape)) if each != dim.value]
             if not isinstance(element, ir.IntegerType) or not element.is_signless:
                 return None
@@ -137,7 +138,7 @@ def _compared(indices: ir.Value, places: ir.Value) -> _OneHot | None:
 
 
 def _is_row(indices: ir.Value, rows: int) -> ir.Value | None:
-    """Where the index is that of a row; None where all are known to be."""
+    """Where the index is in bounds; None where all are known to be."""
     found = bounds_of(indices)
     if found is not None and found.low >= 0 and found.high < rows:
         return None
@@ -150,7 +151,7 @@ def _is_row(indices: ir.Value, rows: int) -> ir.Value | None:
 
 
 def _rows(table: ir.Value, row: int, indices: ir.Value, kind: ir.Type) -> ir.Value:
-    """What `table` holds at each index along dimension `row`, by the indices' dimensions first."""
+    """The rows of `table` at each index along dimension `row`; dimensions of the indices first."""
     rank, given = len(shape_of(table)), len(shape_of(indices))
     sizes = [1 if dim == row else size for dim, size in enumerate(shape_of(table))]
     numbers = stablehlo.GatherDimensionNumbers.get(
@@ -165,7 +166,7 @@ def _rows(table: ir.Value, row: int, indices: ir.Value, kind: ir.Type) -> ir.Val
 
 
 def _added(table: ir.Value, indices: ir.Value, updates: ir.Value) -> ir.Value:
-    """`table` with the updates added to the rows of these indices; those beyond it are dropped."""
+    """`table` with the updates added to the rows of these indices, if in bounds."""
     given, element = len(shape_of(indices)), element_type(table)
     numbers = stablehlo.ScatterDimensionNumbers.get(
         update_window_dims=list(range(given, len(shape_of(updates)))),

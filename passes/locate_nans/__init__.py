@@ -1,4 +1,4 @@
-"""Where the first NaN of a program comes from: which op, which line, which turn of a loop."""
+"""The pass `locate-nans`: which op, line and iteration produced the first NaN of a program."""
 
 from __future__ import annotations
 
@@ -21,33 +21,32 @@ _WATCH = ("results", "values", "masked")
 def locate_nans(
     module: ir.Operation, *, infs: bool = False, watch: str = "results", detail: int = -1
 ) -> None:
-    """Say beside the results which op made the first NaN that reaches them, and in which turn.
+    """Report which op produced the first NaN that reaches a result, and in which iteration.
 
-    What the program returns stays the same; what is found is one more result, which jxc's own
-    compile reads: `jxc compile ... -p locate-nans --run` prints it, and from Python the executable
-    raises `jxc.NanError`. With `infs` infinities are looked for too. `watch` says how much is
-    looked at on each call:
+    The program's results do not change. The report is an extra result that jxc's own compile reads:
+    `jxc compile ... -p locate-nans --run` prints it, and from Python the executable raises
+    `jxc.NanError`. `infs` reports infinities too. `watch` says what is checked on each call:
 
-        results  only what is returned (the default). Once there is a NaN in it, a second program,
-                 in which every value is looked at, runs on the same arguments.
-        values   every value, in one program; without being asked where a program acts on the
-                 outside, and so must not run twice.
-        masked   the same, and NaNs count that never reach a result; also where none is of floats.
+        results  only the results (the default). If one has a NaN, a second program that checks
+                 every value runs on the same arguments. values   every value, in one program.
+                 Programs with side effects, which must not run twice, are always compiled so.
+                 masked   as values, and NaNs that never reach a result are reported too. Also used
+                 for programs without float results.
 
-    A NaN that a `where` takes out again is not reported otherwise. Calls are inlined; a shard_map,
-    and what else has its own regions, is looked at as one op. `detail` is the number of an op whose
-    operands' statistics are written down too.
+    Otherwise a NaN that a `where` removes is not reported. Calls are inlined; a shard_map, and
+    other ops with regions of their own, are checked as one op. `detail` is the number of an op
+    whose operands' statistics are recorded too.
     """
     if watch not in _WATCH:
         raise UsageError(f"locate-nans: watch={watch}: expected {', '.join(_WATCH)}")
     if main_of(module) is None:
-        raise JxcError("locate-nans: expected a function @main, whose results are looked at")
+        raise JxcError("locate-nans: expected a function @main, whose results are checked")
     how = _how(module, watch)
     element = record_type(module)
     if how == "results":
-        _look_at_results(module, element, infs)
+        _watch_results(module, element, infs)
     else:
-        _look_at_values(module, Recorder(element, infs, how == "masked", detail))
+        _watch_values(module, Recorder(element, infs, how == "masked", detail))
 
 
 def _how(module: ir.Operation, watch: str) -> str:
@@ -57,15 +56,15 @@ def _how(module: ir.Operation, watch: str) -> str:
     return "values" if acts else watch
 
 
-def _look_at_results(module: ir.Operation, element: ir.Type, infs: bool) -> None:
-    told = [(name, value) for name, value in own_results(module) if may_be_nan(value)]
+def _watch_results(module: ir.Operation, element: ir.Type, infs: bool) -> None:
+    watched = [(name, value) for name, value in own_results(module) if may_be_nan(value)]
     with ir.InsertionPoint(_end(module)):
-        found = vector([magnitude(value, element) for _, value in told])
-    table = {"watch": "results", "infs": infs, "results": [[name, -1] for name, _ in told]}
+        found = vector([magnitude(value, element) for _, value in watched])
+    table = {"watch": "results", "infs": infs, "results": [[name, -1] for name, _ in watched]}
     add_results(module, "locate-nans", [found], table)
 
 
-def _look_at_values(module: ir.Operation, recorder: Recorder) -> None:
+def _watch_values(module: ir.Operation, recorder: Recorder) -> None:
     inline_calls(module)
     main = main_of(module)
     assert main is not None

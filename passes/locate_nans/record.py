@@ -1,7 +1,8 @@
-"""Writing down, for every value of a program, whether there is a NaN in it.
+"""Code that records, for every value of a program, whether it holds a NaN.
 
-A block's record is a vector, a number for each value in program order. A loop keeps that of the
-turn in which something that it carries first turned bad; a branch that was not taken leaves zeros.
+The record of a block is a vector with a number for each value, in program order. A loop keeps the
+record of the first iteration in which a carried value became bad; a branch that is not taken leaves
+zeros.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from jxc.ir.values import element_type
 from jxc.passes.trace_values.statistics import COUNT, compare, is_numeric, statistics
 
 from .values import (
-    Site,
+    NanSite,
     is_finite_constant,
     item,
     joined,
@@ -44,30 +45,30 @@ _SAME_ELEMENTS = frozenset(
 
 _BRANCHES = (stablehlo.IfOp, stablehlo.CaseOp)
 
-Piece = tuple[list[Site], ir.Value]
+Piece = tuple[list[NanSite], ir.Value]
 
 
 @dataclass
 class Recorder:
-    """Records the blocks of one program, in place.
+    """Adds the record to the blocks of one program, in place.
 
     Attributes:
         element: the type of the record's numbers.
         infs: whether infinities are bad too.
-        masked: whether a turn counts whose bad values never leave it.
-        detail: the number of the op whose operands and results are written down in full; -1.
+        masked: whether an iteration counts although its bad values never leave it.
+        detail: the number of the op whose operands and results are recorded in full; -1 for none.
     """
 
     element: ir.Type
     infs: bool
     masked: bool
     detail: int
-    sites: dict[ir.Value, Site] = field(default_factory=dict)
+    sites: dict[ir.Value, NanSite] = field(default_factory=dict)
     _scalars: dict[ir.Value, ir.Value] = field(default_factory=dict)
     _stored: list[ir.Value] = field(default_factory=list)
     _count: int = 0
 
-    def main(self, main: ir.OpView) -> tuple[Piece, list[Site | None]]:
+    def main(self, main: ir.OpView) -> tuple[Piece, list[NanSite | None]]:
         """The record of @main's body, and the sites of what it returns."""
         block = main.regions[0].blocks[0]
         ops = _ops_of(block)
@@ -82,7 +83,7 @@ class Recorder:
             whole = _whole(pieces) if pieces else (_padded([]), self._zeros(1))
         return whole, [self.sites.get(value) for value in last.operands]
 
-    def _ops(self, ops: Sequence[ir.OpView], within: Site | None) -> list[Piece]:
+    def _ops(self, ops: Sequence[ir.OpView], within: NanSite | None) -> list[Piece]:
         pieces: list[Piece] = []
         for op in ops:
             if isinstance(op, stablehlo.WhileOp):
@@ -94,7 +95,7 @@ class Recorder:
                     pieces += self._op(op, within)
         return pieces
 
-    def _op(self, op: ir.OpView, within: Site | None) -> list[Piece]:
+    def _op(self, op: ir.OpView, within: NanSite | None) -> list[Piece]:
         number, self._count = self._count, self._count + 1
         name = op.operation.name
         if name in _SAME_ELEMENTS:
@@ -118,19 +119,19 @@ class Recorder:
         kind: str,
         op: str,
         location: ir.Location,
-        operands: Sequence[tuple[str, Site | None]] = (),
-        within: Site | None = None,
+        operands: Sequence[tuple[str, NanSite | None]] = (),
+        within: NanSite | None = None,
         number: int = -1,
     ) -> Piece:
-        site = Site(kind, op, location, type_name(value.type), operands, within, number)
+        site = NanSite(kind, op, location, type_name(value.type), operands, within, number)
         self.sites[value] = site
         self._scalars[value] = self._magnitude(value)
         return [site], vector([self._scalars[value]])
 
     def _magnitude(self, value: ir.Value) -> ir.Value:
-        """The number of a value; of an updated one from both numbers, without a look at all of it.
+        """The number of a value; for an update of an array, from the numbers of both operands.
 
-        In a loop that fills an array, that would be one for each turn.
+        A loop that fills an array would otherwise read all of it in each iteration.
         """
         op = value.owner
         if isinstance(op, stablehlo.ScatterOp):
@@ -141,10 +142,10 @@ class Recorder:
         return magnitude(value, self.element)
 
     def _alias(self, value: ir.Value, same: ir.Value, op: ir.OpView) -> list[Piece]:
-        """Let a value have another's number.
+        """Record a value under another one's number.
 
-        A constant has the line of whoever spread it over an array: its own is that of the call of
-        `jax.jit`, or of another op that needed the same one.
+        A constant gets the location of the op that broadcasts it: its own is that of the call of
+        `jax.jit`, or of another op that uses the same constant.
         """
         if value not in self.sites:
             return []
@@ -159,42 +160,46 @@ class Recorder:
         found = self._scalars.get(value)
         return scalar(0.0, self.element) if found is None else found
 
-    def _in_full(self, op: ir.OpView, within: Site | None) -> list[Piece]:
+    def _in_full(self, op: ir.OpView, within: NanSite | None) -> list[Piece]:
         """The statistics of an op's operands and results."""
-        told = [("operand", value) for value in op.operands]
-        told += [("result", value) for value in op.results]
+        watched = [("operand", value) for value in op.operands]
+        watched += [("result", value) for value in op.results]
         return [
-            self._statistics(op, what, value, within) for what, value in told if is_numeric(value)
+            self._statistics(op, what, value, within)
+            for what, value in watched
+            if is_numeric(value)
         ]
 
-    def _statistics(self, op: ir.OpView, what: str, value: ir.Value, within: Site | None) -> Piece:
-        first = Site("statistics", what, op.location, type_name(value.type), (), within)
-        more = [Site("more", "", op.location) for _ in range(COUNT - 1)]
+    def _statistics(
+        self, op: ir.OpView, what: str, value: ir.Value, within: NanSite | None
+    ) -> Piece:
+        first = NanSite("statistics", what, op.location, type_name(value.type), (), within)
+        more = [NanSite("more", "", op.location) for _ in range(COUNT - 1)]
         return [first, *more], statistics(value, self.element)
 
     # Loops
 
-    def _loop(self, op: stablehlo.WhileOp, within: Site | None) -> list[Piece]:
+    def _loop(self, op: stablehlo.WhileOp, within: NanSite | None) -> list[Piece]:
         if not _holds_floats(op):
             return []
         given, location, body = list(op.operands), op.location, op.regions[1].blocks[0]
         ops = _ops_of(body)
         floats = [index for index, value in enumerate(given) if may_be_nan(value)]
-        turn = Site("turn", "while", location, within=within)
+        turn = NanSite("turn", "while", location, within=within)
         carried = [
-            Site("carried", "while", location, *self._flows([given[index]]), turn)
+            NanSite("carried", "while", location, *self._flows([given[index]]), turn)
             for index in floats
         ]
         before = body.add_argument(self._vector_type(max(len(floats), 1)), location)
         number = body.add_argument(self._number_type(), location)
         with ir.InsertionPoint.at_block_begin(body):
             for place, index in enumerate(floats):
-                self._know(body.arguments[index], carried[place], item(before, place))
+                self._set(body.arguments[index], carried[place], item(before, place))
         pieces, stored = self._turn(ops, turn)
         last = terminator(body)
         yielded = [last.operands[index] for index in floats]
         results = [
-            Site("result", "while", location, *self._flows([value, given[index]]), within)
+            NanSite("result", "while", location, *self._flows([value, given[index]]), within)
             for value, index in zip(yielded, floats, strict=True)
         ]
         with ir.InsertionPoint(last):
@@ -211,10 +216,10 @@ class Recorder:
         *_, final, _, record = new.results
         with ir.InsertionPoint.after(new):
             for place, index in enumerate(floats):
-                self._know(new.results[index], results[place], item(final, place))
+                self._set(new.results[index], results[place], item(final, place))
         return [(_padded(results), final), ([turn, *sites], record)]
 
-    def _turn(self, ops: Sequence[ir.OpView], turn: Site) -> tuple[list[Piece], list[ir.Value]]:
+    def _turn(self, ops: Sequence[ir.OpView], turn: NanSite) -> tuple[list[Piece], list[ir.Value]]:
         """The record of a loop's body, and the numbers of what it stores in arrays."""
         outer, self._stored = self._stored, []
         pieces = self._ops(ops, turn)
@@ -228,10 +233,10 @@ class Recorder:
         stored: Sequence[ir.Value],
         pieces: Sequence[Piece],
     ) -> ir.Value:
-        """Whether a turn is the one to keep, if it is the first such: a scalar i1.
+        """Whether to keep the record of this iteration, if it is the first such: a scalar i1.
 
-        Something that it carries turned bad, or it stored something bad: the array may have been
-        full of NaNs from the start, to be overwritten.
+        True if a carried value became bad, or something bad was stored in an array, which may have
+        been full of NaNs from the start.
         """
         turned = stablehlo.and_(self._bad(after), stablehlo.not_(self._bad(before)))
         if stored:
@@ -251,7 +256,7 @@ class Recorder:
 
     # Branches
 
-    def _branches(self, op: ir.OpView, within: Site | None) -> list[Piece]:
+    def _branches(self, op: ir.OpView, within: NanSite | None) -> list[Piece]:
         if not _holds_floats(op):
             return []
         name, location = op.operation.name, op.location
@@ -264,7 +269,7 @@ class Recorder:
         self._stored = stored
         yields = [[terminator(block).operands[index] for index in floats] for block in blocks]
         results = [
-            Site("result", name, location, *self._flows(values), within)
+            NanSite("result", name, location, *self._flows(values), within)
             for values in zip(*yields, strict=True)
         ]
         sizes = [sum(len(sites) for sites, _ in each) for each in pieces]
@@ -276,7 +281,7 @@ class Recorder:
         *_, final, record = new.results
         with ir.InsertionPoint.after(new):
             for place, index in enumerate(floats):
-                self._know(new.results[index], results[place], item(final, place))
+                self._set(new.results[index], results[place], item(final, place))
         sites = [site for each in pieces for some, _ in each for site in some]
         return [(_padded(results), final), (_padded(sites), record)]
 
@@ -288,7 +293,7 @@ class Recorder:
         ahead: int,
         behind: int,
     ) -> list[ir.Value]:
-        """What a branch returns beside its own: the numbers of that, and its part of the record."""
+        """The extra results of a branch: the numbers of its results, and its part of the record."""
         with ir.InsertionPoint(terminator(block)):
             parts = [self._zeros(ahead)] if ahead else []
             parts += [values for _, values in pieces]
@@ -297,10 +302,10 @@ class Recorder:
 
     # Small things
 
-    def _know(self, value: ir.Value, site: Site, number: ir.Value) -> None:
+    def _set(self, value: ir.Value, site: NanSite, number: ir.Value) -> None:
         self.sites[value], self._scalars[value] = site, number
 
-    def _flows(self, sources: Sequence[ir.Value]) -> tuple[str, list[tuple[str, Site | None]]]:
+    def _flows(self, sources: Sequence[ir.Value]) -> tuple[str, list[tuple[str, NanSite | None]]]:
         """The type of a value that is one of `sources`, and these as operands."""
         kind = type_name(sources[0].type)
         return kind, [(kind, self.sites.get(value)) for value in sources]
@@ -319,7 +324,7 @@ class Recorder:
 
 
 def _first(number: ir.Value, now: ir.Value, kept: ir.Value, turned: ir.Value) -> ir.Value:
-    """The record of this turn, with its number from 1, if it is the first to keep."""
+    """The record of this iteration with its number, from 1, if it is the first to keep."""
     element = element_type(kept)
     is_open = compare(item(kept, 0), scalar(0.0, element), "EQ")
     row = joined([vector([convert(number, element)]), now])
@@ -331,9 +336,9 @@ def _whole(pieces: Sequence[Piece]) -> Piece:
     return sites, joined([values for _, values in pieces])
 
 
-def _padded(sites: list[Site]) -> list[Site]:
-    """The sites; where there are none, one that says nothing, as a vector has at least one."""
-    return sites or [Site("more", "", ir.Location.unknown())]
+def _padded(sites: list[NanSite]) -> list[NanSite]:
+    """The sites; a placeholder where there are none, as a vector needs an element."""
+    return sites or [NanSite("more", "", ir.Location.unknown())]
 
 
 def _ops_of(block: ir.Block) -> list[ir.OpView]:

@@ -1,4 +1,4 @@
-"""What is asked of a value: whether a NaN or an infinity is in it."""
+"""Values as the record sees them: magnitudes, types, and the table of its entries."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def is_finite_constant(value: ir.Value) -> bool:
 
 
 def magnitude(value: ir.Value, element: ir.Type) -> ir.Value:
-    """The largest |x| of a value as a scalar: NaN where any is NaN, else infinite where any is.
+    """The largest |x| of a value as a scalar: NaN if any is NaN, else infinite if any is.
 
-    One pass over the value. Of complex numbers the larger of both parts counts. The bits of |x| are
-    compared as integers, among which infinities come before NaNs and after all numbers: of floats
-    the larger of two is not NaN where one is, once several devices add up what each has.
+    Reads the value once. Of complex numbers the larger part counts. The bits of |x| are compared as
+    integers, which order numbers before infinities before NaNs: a maximum of floats over several
+    devices would lose NaNs.
     """
     if is_complex(value):
         sizes = [_bits(part, element) for part in (stablehlo.real(value), stablehlo.imag(value))]
@@ -68,19 +68,19 @@ def record_type(module: ir.Operation) -> ir.Type:
 
 
 def vector(scalars: Sequence[ir.Value]) -> ir.Value:
-    """Scalars side by side."""
+    """A vector of scalars."""
     return joined([reshape(each, (1,)) for each in scalars])
 
 
 def joined(vectors: Sequence[ir.Value]) -> ir.Value:
-    """Vectors one behind the other; at least one."""
+    """The concatenation of one vector or more."""
     if len(vectors) == 1:
         return vectors[0]
     return stablehlo.concatenate(list(vectors), 0)
 
 
 def part(values: ir.Value, start: int, count: int) -> ir.Value:
-    """Elements of a vector from one on."""
+    """`count` elements of a vector, from `start` on."""
     return stablehlo.slice(values, [start], [start + count], [1])
 
 
@@ -103,39 +103,36 @@ _ELEMENTS = {"complex<f32>": "c64", "complex<f64>": "c128", "i1": "bool"} | {
 }
 
 
-# What is recorded, and how it hangs together: the table that is written beside the record.
-
-
 @dataclass(eq=False)
-class Site:
-    """One number of the record, and what it is about.
+class NanSite:
+    """One number of the record, and what it describes.
 
     Attributes:
-        kind: "value", a magnitude of what an op made; "argument", of @main's; "constant";
-            "carried", of what a turn of a loop is given; "result", of what a loop or a branch
-            returns; "turn", the number, from 1, of the turn that a loop's other numbers are of, 0
-            for none; "statistics", the first of several of one value; "more", the others.
+        kind: "value": magnitude of an op's result; "argument": of an argument of @main; "constant";
+            "carried": of an argument of a loop's body; "result": of a result of a loop or branch;
+            "turn": the number, from 1, of the recorded iteration of a loop, 0 for none;
+            "statistics": the first of several numbers about one value; "more": the others.
         op: the op's name.
-        location: where it was written.
+        location: of the op.
         type: of the value, as JAX writes it.
-        operands: of the op: the type, and its site where it may hold a NaN.
-        within: the turn of the loop that it is in.
-        number: of the op, in the order in which they are looked at.
+        operands: of the op: type, and site where the operand may hold a NaN.
+        within: the site of the loop around it.
+        number: of the op in program order.
     """
 
     kind: str
     op: str
     location: ir.Location
     type: str = ""
-    operands: Sequence[tuple[str, Site | None]] = ()
-    within: Site | None = None
+    operands: Sequence[tuple[str, NanSite | None]] = ()
+    within: NanSite | None = None
     number: int = -1
 
 
-def table_of(sites: Sequence[Site]) -> dict[str, Any]:
-    """The sites as JSON has them: places in the record in place of the sites themselves.
+def table_of(sites: Sequence[NanSite]) -> dict[str, Any]:
+    """The sites as JSON, with positions in the record in place of references.
 
-    Frames are many and repeat: they are listed once, and an entry has the place in that list.
+    Stacks of frames repeat: they are listed once, and an entry holds a position in that list.
     """
     at = {id(site): index for index, site in enumerate(sites)}
     stacks: dict[str, int] = {}
@@ -143,7 +140,7 @@ def table_of(sites: Sequence[Site]) -> dict[str, Any]:
     return {"sites": entries, "stacks": [json.loads(stack) for stack in stacks]}
 
 
-def _entry(site: Site, at: dict[int, int], stacks: dict[str, int]) -> dict[str, Any]:
+def _entry(site: NanSite, at: dict[int, int], stacks: dict[str, int]) -> dict[str, Any]:
     if site.kind == "more":
         return {"kind": "more"}
     return {
@@ -158,6 +155,6 @@ def _entry(site: Site, at: dict[int, int], stacks: dict[str, int]) -> dict[str, 
     }
 
 
-def operands_of(op: ir.OpView, known: dict[ir.Value, Site]) -> list[tuple[str, Site | None]]:
-    """The operands of an op as a site lists them."""
+def operands_of(op: ir.OpView, known: dict[ir.Value, NanSite]) -> list[tuple[str, NanSite | None]]:
+    """The operands of an op as `NanSite.operands` lists them."""
     return [(type_name(value.type), known.get(value)) for value in op.operands]

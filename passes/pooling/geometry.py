@@ -14,22 +14,22 @@ from jaxlib.mlir.dialects.stablehlo import ReduceWindowOp, SelectAndScatterOp
 from jxc.ir.values import shape_of
 
 TYPES = (ir.F16Type, ir.BF16Type, ir.F32Type, ir.F64Type, ir.IntegerType)
-"""The element types that the rules take: what XLA:CPU computes with."""
+"""The element types that the rules take."""
 
 
 @dataclass(frozen=True)
-class Axis:
-    """How a window walks along one dimension; extents in elements.
+class WindowAxis:
+    """How a window moves along one dimension; extents in elements.
 
     Attributes:
         size: extent of the operand.
-        window: extent of the window, not dilated.
-        out: how many places the window has.
-        stride: step from one place to the next.
-        low: elements put before the operand; negative where it is cut.
+        window: extent of the window before dilation.
+        out: number of positions of the window.
+        stride: distance between two positions.
+        low: elements of padding before the operand; negative where it is cropped.
         high: the same after it.
-        interior: elements put between neighbours of the operand.
-        dilation: distance between neighbours of the window.
+        interior: elements of padding between neighbors of the operand.
+        dilation: distance between neighbors of the window.
     """
 
     size: int
@@ -43,33 +43,33 @@ class Axis:
 
     @property
     def is_moved(self) -> bool:
-        """Whether the window does anything along this dimension."""
+        """Whether the window is not trivial along this dimension."""
         return self.window > 1 or self.stride > 1
 
     @property
     def is_padded(self) -> bool:
-        """Whether the window meets more than the operand's own elements."""
+        """Whether the window meets padding."""
         return bool(self.low or self.high or self.interior)
 
     @property
     def is_running(self) -> bool:
-        """Whether the window takes all elements before each, or after: a scan."""
+        """Whether the window holds all elements up to each, or from each on: a scan."""
         whole = self.window == self.size == self.out > 1
         return whole and self.window - 1 in (self.low, self.high)
 
 
 def read(
     op: ReduceWindowOp | SelectAndScatterOp, operand: ir.Value, windowed: ir.Value
-) -> tuple[Axis, ...] | None:
-    """The window of `op`, an axis per dimension of `operand`.
+) -> tuple[WindowAxis, ...] | None:
+    """The window of `op`, one entry for each dimension of `operand`.
 
     Args:
         op: the op whose attributes are read.
-        operand: what the window walks over.
-        windowed: has an element for each place of the window.
+        operand: the tensor that the window moves over.
+        windowed: a tensor with one element for each position of the window.
 
     Returns:
-        None where extents are dynamic or zero, or the types carry an encoding.
+        None where extents are dynamic or zero, or a type carries an encoding.
     """
     if not all(_is_solid(ir.RankedTensorType(value.type)) for value in (operand, windowed)):
         return None
@@ -82,7 +82,7 @@ def read(
         dilation = _ints(op.window_dilations, rank)
     windows, strides = _ints(op.window_dimensions, rank), _ints(op.window_strides, rank)
     return tuple(
-        Axis(
+        WindowAxis(
             size=sizes[i],
             window=windows[i],
             out=outs[i],
@@ -96,21 +96,21 @@ def read(
     )
 
 
-def pad(operand: ir.Value, value: ir.Value, axes: Sequence[Axis]) -> ir.Value:
-    """`operand` with `value`, a scalar, wherever the window meets no element of it."""
+def pad(operand: ir.Value, value: ir.Value, axes: Sequence[WindowAxis]) -> ir.Value:
+    """`operand` with the scalar `value` as padding."""
     if not any(axis.is_padded for axis in axes):
         return operand
     low, high = [axis.low for axis in axes], [axis.high for axis in axes]
     return stablehlo.pad(operand, value, low, high, [axis.interior for axis in axes])
 
 
-def taps(axes: Sequence[Axis]) -> Iterator[tuple[int, ...]]:
-    """The positions in the window, row-major: the order in which StableHLO meets them."""
+def taps(axes: Sequence[WindowAxis]) -> Iterator[tuple[int, ...]]:
+    """The positions within the window, row-major: the order in which StableHLO combines them."""
     return product(*(range(axis.window) for axis in axes))
 
 
-def tapped(padded: ir.Value, axes: Sequence[Axis], tap: Sequence[int]) -> ir.Value:
-    """What position `tap` of the window meets at each of its places."""
+def tapped(padded: ir.Value, axes: Sequence[WindowAxis], tap: Sequence[int]) -> ir.Value:
+    """The elements under position `tap` of the window, at each position of the window."""
     starts = [at * axis.dilation for at, axis in zip(tap, axes, strict=True)]
     limits = [s + (axis.out - 1) * axis.stride + 1 for s, axis in zip(starts, axes, strict=True)]
     strides = [axis.stride for axis in axes]

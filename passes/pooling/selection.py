@@ -1,4 +1,9 @@
-"""The gradient of max pooling: which element each window selects, then sums by comparison."""
+"""Gradients of max pooling: `select_and_scatter` as comparisons.
+
+First a number for each window: the position within it that is selected. Where windows do not
+overlap, one comparison with an iota puts each gradient into its block. Otherwise there is a select
+over the whole result for each position within the window, and their sum.
+"""
 
 from __future__ import annotations
 
@@ -18,17 +23,17 @@ from jxc.passes.pooling import cost as cost
 from jxc.rewrite import PassContext, exact, reassociates, rule
 
 from . import geometry
-from .geometry import Axis
+from .geometry import WindowAxis
 
 
 @rule(exact, targets=("cpu", "gpu"))
 def disjoint_select_and_scatter_to_compare(
     op: SelectAndScatterOp, context: PassContext
 ) -> ir.Value | None:
-    """select_and_scatter(x, y) -> select(repeat(chosen(x)) == place, repeat(y), 0) + init.
+    """select_and_scatter(x, y) -> select(tile(selected(x)) == position, tile(y), 0) + init.
 
-    For windows side by side that cover the operand: `chosen` is the position in the window that
-    the comparisons lead to, element by element, row-major, as StableHLO has it, also for NaN.
+    For windows that cover the operand without overlap. `selected` is the row-major position within
+    the window to which the comparisons lead, in StableHLO's order, also for NaN.
     """
     found = _read(op)
     if found is None or not cost.blocks_pay(found.axes[-1].stride if found.axes else 1):
@@ -42,10 +47,10 @@ def disjoint_select_and_scatter_to_compare(
 
 @rule(reassociates, targets=("cpu", "gpu"), partitioned=False)
 def select_and_scatter_to_compare(op: SelectAndScatterOp, context: PassContext) -> ir.Value | None:
-    """select_and_scatter(x, y) -> sum over the window of select(chosen(x) == position, y, 0).
+    """select_and_scatter(x, y) -> sum over positions p of select(selected(x) == p, y, 0).
 
-    `chosen` is the position in the window that the comparisons lead to, element by element,
-    row-major, as StableHLO has it, also for NaN; both it and y are spread over x and shifted.
+    `selected` is the row-major position within the window to which the comparisons lead, in
+    StableHLO's order, also for NaN. Both it and y are dilated to the shape of x and shifted.
     """
     found = _read(op)
     if found is None:
@@ -57,11 +62,11 @@ def select_and_scatter_to_compare(op: SelectAndScatterOp, context: PassContext) 
 
 @dataclass(frozen=True)
 class _Selection:
-    """What a `select_and_scatter` does: `compare(selected, other)` keeps the former."""
+    """A `select_and_scatter` in which `compare(selected, other)` keeps the former."""
 
-    axes: tuple[Axis, ...]
+    axes: tuple[WindowAxis, ...]
     compare: CompareOp
-    is_turned: bool  # whether the comparison takes the other one first
+    is_swapped: bool  # whether the comparison takes the other one first
 
 
 def _read(op: SelectAndScatterOp) -> _Selection | None:
@@ -80,7 +85,7 @@ def _read(op: SelectAndScatterOp) -> _Selection | None:
     arguments, operands = list(select.arguments), list(compare.operands)
     if list(rest[0].operands) != [compare.result] or operands not in (arguments, arguments[::-1]):
         return None
-    return _Selection(axes, compare, is_turned=operands != arguments)
+    return _Selection(axes, compare, is_swapped=operands != arguments)
 
 
 def _taps(selection: _Selection) -> int:
@@ -100,12 +105,12 @@ def _is_sum(op: SelectAndScatterOp) -> bool:
 
 
 def _chosen(x: ir.Value, selection: _Selection) -> ir.Value:
-    """The position in the window that each place of it selects: i8, numbered row-major."""
+    """The position that each window selects: i8, numbered row-major within the window."""
     parts = [geometry.tapped(x, selection.axes, tap) for tap in geometry.taps(selection.axes)]
     shape = shape_of(parts[0])
     best, chosen = parts[0], _numbers(0, shape)
     for number, part in enumerate(parts[1:], start=1):
-        pair = (part, best) if selection.is_turned else (best, part)
+        pair = (part, best) if selection.is_swapped else (best, part)
         keeps = stablehlo.compare(
             *pair,
             selection.compare.comparison_direction,
@@ -125,22 +130,22 @@ def _equal(a: ir.Value, b: ir.Value) -> ir.Value:
     return stablehlo.compare(a, b, equal)
 
 
-def _apart(op: SelectAndScatterOp, chosen: ir.Value, axes: Sequence[Axis]) -> ir.Value:
-    """The result in blocks: for each dimension the places of the window, then its positions."""
+def _apart(op: SelectAndScatterOp, chosen: ir.Value, axes: Sequence[WindowAxis]) -> ir.Value:
+    """The result in blocks: for each dimension the windows, then the positions within one."""
     wide: list[int] = []
     outer, inner = [], []
     for axis in axes:
         outer.append(len(wide))
         wide += [axis.out, axis.window] if axis.window > 1 else [axis.out]
         inner.append(len(wide) - 1)
-    is_here = _equal(build.broadcast(chosen, wide, outer), _positions(axes, wide, inner))
+    is_selected = _equal(build.broadcast(chosen, wide, outer), _positions(axes, wide, inner))
     start = build.broadcast(op.init_value, wide, [])
-    values = stablehlo.select(is_here, build.broadcast(op.source, wide, outer), start)
+    values = stablehlo.select(is_selected, build.broadcast(op.source, wide, outer), start)
     return build.reshape(add_to_initial(op.init_value, values), shape_of(op.operand))
 
 
-def _positions(axes: Sequence[Axis], wide: Sequence[int], inner: Sequence[int]) -> ir.Value:
-    """The number of each position in its window, given the dimension in which it is counted."""
+def _positions(axes: Sequence[WindowAxis], wide: Sequence[int], inner: Sequence[int]) -> ir.Value:
+    """The number of each element within its window, given the dimensions of the blocks."""
     kind = ir.RankedTensorType.get(wide, ir.IntegerType.get_signless(8))
     place = _numbers(0, wide)
     for dim, axis in enumerate(axes):
@@ -151,28 +156,28 @@ def _positions(axes: Sequence[Axis], wide: Sequence[int], inner: Sequence[int]) 
     return place
 
 
-def _summed(op: SelectAndScatterOp, chosen: ir.Value, axes: Sequence[Axis]) -> ir.Value:
-    """For each position in the window a select over the whole result, added up."""
+def _summed(op: SelectAndScatterOp, chosen: ir.Value, axes: Sequence[WindowAxis]) -> ir.Value:
+    """A select over the whole result for each position within the window, and their sum."""
     shape = shape_of(op.operand)
-    nowhere = build.scalar(-1, element_type(chosen))
-    spread = _spread(axes)
-    chosen = geometry.pad(chosen, nowhere, spread)
-    source = geometry.pad(op.source, op.init_value, spread)
+    outside = build.scalar(-1, element_type(chosen))
+    dilated = _dilated(axes)
+    chosen = geometry.pad(chosen, outside, dilated)
+    source = geometry.pad(op.source, op.init_value, dilated)
     start = build.broadcast(op.init_value, shape, [])
     terms = []
     for number, tap in enumerate(geometry.taps(axes)):
         # The window that has its position `tap` here began so many elements before.
         first = [axis.window - 1 - at for axis, at in zip(axes, tap, strict=True)]
         here, values = (_from(each, first, shape) for each in (chosen, source))
-        is_here = _equal(here, _numbers(number, shape))
-        terms.append(stablehlo.select(is_here, values, start))
+        is_selected = _equal(here, _numbers(number, shape))
+        terms.append(stablehlo.select(is_selected, values, start))
     return reduce(stablehlo.add, [add_to_initial(op.init_value, terms[0]), *terms[1:]])
 
 
-def _spread(axes: Sequence[Axis]) -> list[Axis]:
-    """Pads one element per place of the window to where the window began, and windows before it."""
+def _dilated(axes: Sequence[WindowAxis]) -> list[WindowAxis]:
+    """Padding that puts an element for each window at the window's start."""
     return [
-        Axis(
+        WindowAxis(
             size=axis.out,
             window=1,
             out=axis.size,

@@ -1,4 +1,9 @@
-"""Windows that combine elements: slices of the operand, shifted against each other."""
+"""Windows that combine elements, as shifted slices of the padded operand.
+
+Where the order does not matter, one dimension after the other: as many ops as the extents' sum.
+Otherwise in StableHLO's order, a slice for each element of the window. Bodies of several ops are
+unrolled over the elements of the window.
+"""
 
 from __future__ import annotations
 
@@ -23,20 +28,20 @@ from jxc.passes.pooling import cost as cost
 from jxc.rewrite import exact, reassociates, rule
 
 from . import geometry
-from .geometry import Axis
+from .geometry import WindowAxis
 
 
 @rule(exact, targets=("cpu",), producer=PadOp)
 def window_of_dilated_to_broadcast(op: ReduceWindowOp) -> ir.Value | None:
-    """Sums of pad(x) -> init + x, each element repeated, where each window meets one of them.
+    """Sums of pad(x) -> init + x, broadcast, if each window holds one element of x.
 
-    The gradient of an average over windows that lie side by side: zeros between the elements, as
-    many as the window is long, less one.
+    This is the gradient of an average over adjacent windows: between the elements lie as many zeros
+    as the window is long, less one.
     """
     axes = _added(op)
     if axes is None:
         return None
-    x = _spread(op, axes)
+    x = _dilated(op, axes)
     if x is None:
         return None
     sums = add_to_initial(op.init_values[0], x)
@@ -44,8 +49,8 @@ def window_of_dilated_to_broadcast(op: ReduceWindowOp) -> ir.Value | None:
     return _moved(image, _offsets(op.inputs[0].owner, axes), op)
 
 
-def _added(op: ReduceWindowOp) -> tuple[Axis, ...] | None:
-    """The window of a sum that moves by single elements and pads nothing."""
+def _added(op: ReduceWindowOp) -> tuple[WindowAxis, ...] | None:
+    """The window of a sum with stride 1 and without padding."""
     if combiner_of(op) != "add" or not _is_plain(op.inputs[0]):
         return None
     axes = geometry.read(op, op.inputs[0], op.results[0])
@@ -55,8 +60,8 @@ def _added(op: ReduceWindowOp) -> tuple[Axis, ...] | None:
     return axes if is_simple else None
 
 
-def _spread(op: ReduceWindowOp, axes: Sequence[Axis]) -> ir.Value | None:
-    """The x of which `op` sums zeros and at most one element in each window."""
+def _dilated(op: ReduceWindowOp, axes: Sequence[WindowAxis]) -> ir.Value | None:
+    """The x of which each window holds at most one element, and zeros."""
     padded = op.inputs[0].owner
     if not isinstance(padded, PadOp) or static_shape(padded.operand) is None:
         return None
@@ -69,14 +74,14 @@ def _spread(op: ReduceWindowOp, axes: Sequence[Axis]) -> ir.Value | None:
     return padded.operand
 
 
-def _offsets(padded: PadOp, axes: Sequence[Axis]) -> list[int]:
-    """Where in the repeated elements the first window looks, along each dimension."""
+def _offsets(padded: PadOp, axes: Sequence[WindowAxis]) -> list[int]:
+    """The start of the first window in the broadcast elements, along each dimension."""
     lows = zip(axes, padded.edge_padding_low, strict=True)
     return [axis.window - 1 - low for axis, low in lows]
 
 
 def _repeated(x: ir.Value, repeats: Sequence[int]) -> ir.Value:
-    """Each element of `x` so many times along each dimension."""
+    """Each element of `x` repeated so many times along each dimension."""
     wide: list[int] = []
     dimensions = []
     for size, times in zip(shape_of(x), repeats, strict=True):
@@ -87,7 +92,7 @@ def _repeated(x: ir.Value, repeats: Sequence[int]) -> ir.Value:
 
 
 def _moved(image: ir.Value, offsets: Sequence[int], op: ReduceWindowOp) -> ir.Value:
-    """`image` from `offsets` on, in the shape of the result, zeros where it has no elements."""
+    """`image` from `offsets` on, in the shape of the result, padded where it is too short."""
     shape = shape_of(op.results[0])
     low = [-offset for offset in offsets]
     high = [n - m - a for n, m, a in zip(shape, shape_of(image), low, strict=True)]
@@ -98,9 +103,9 @@ def _moved(image: ir.Value, offsets: Sequence[int], op: ReduceWindowOp) -> ir.Va
 
 @rule(exact, targets=("cpu",))
 def window_of_any_order_to_slices(op: ReduceWindowOp) -> ir.Value | None:
-    """reduce_window(x, f) -> f(slice(pad(x)), ...), a dimension at a time.
+    """reduce_window(x, f) -> f(slice(pad(x)), ...), one dimension after the other.
 
-    Where the elements may be combined in any order: the greatest, the least, integers, booleans.
+    If the order cannot matter: maximum and minimum, integers, booleans.
     """
     name = combiner_of(op)
     if name is None or not is_exact_in_any_order(name, op.inputs[0]):
@@ -112,7 +117,7 @@ def window_of_any_order_to_slices(op: ReduceWindowOp) -> ir.Value | None:
 def window_sum_to_slices(op: ReduceWindowOp) -> ir.Value | None:
     """reduce_window(x, f) -> f(f(init, slice(pad(x))), ...), in StableHLO's order.
 
-    Floats summed or multiplied over small windows.
+    For sums and products of floats over small windows.
     """
     name = _rounding(op)
     axes = _worthwhile(op)
@@ -132,10 +137,11 @@ def window_sum_to_slices(op: ReduceWindowOp) -> ir.Value | None:
 
 @rule(reassociates, targets=("cpu",), partitioned=False)
 def large_window_sum_to_slices(op: ReduceWindowOp) -> ir.Value | None:
-    """reduce_window(x, f) -> f(slice(pad(x)), ...), a dimension at a time.
+    """reduce_window(x, f) -> init + slice(pad(x)) + ..., one dimension after the other.
 
-    Floats summed. The initial value comes in once, and for each padded element, as StableHLO has
-    it. Products would show another order: one that underflows on its way to infinity is NaN.
+    For sums of floats. The initial value is added once, and for each element of padding, as in
+    StableHLO. Products are left alone: another order of one that underflows before it overflows
+    gives another result.
     """
     name = _rounding(op)
     return _combined(op, name) if name == "add" else None
@@ -165,8 +171,8 @@ def _combined(op: ReduceWindowOp, name: str) -> ir.Value | None:
     return inline(op, [build.broadcast(start, shape, []), image], shape)[0]
 
 
-def _worthwhile(op: ReduceWindowOp) -> tuple[Axis, ...] | None:
-    """The window of an op of one operand, if slices beat XLA's own."""
+def _worthwhile(op: ReduceWindowOp) -> tuple[WindowAxis, ...] | None:
+    """The window of an op with one operand, if slices are faster than XLA's own."""
     x = op.inputs[0]
     axes = geometry.read(op, x, op.results[0])
     if axes is None or not _is_plain(x) or _is_of_few(x, axes) or not _pays(axes):
@@ -178,8 +184,8 @@ def _is_plain(x: ir.Value) -> bool:
     return isinstance(element_type(x), geometry.TYPES)
 
 
-def _is_of_few(x: ir.Value, axes: Sequence[Axis]) -> bool:
-    """Whether `x` is one element, repeated by padding, wherever the window is moved."""
+def _is_of_few(x: ir.Value, axes: Sequence[WindowAxis]) -> bool:
+    """Whether `x` is a padded tensor of extent 1 along each windowed dimension."""
     of = x.owner
     if not isinstance(of, PadOp):
         return False
@@ -187,7 +193,7 @@ def _is_of_few(x: ir.Value, axes: Sequence[Axis]) -> bool:
     return all(size == 1 for size, axis in sizes if axis.window > 1)
 
 
-def _pays(axes: Sequence[Axis]) -> bool:
+def _pays(axes: Sequence[WindowAxis]) -> bool:
     moved = [axis for axis in axes if axis.window > 1]
     return cost.slices_pay(
         windows=[axis.window for axis in moved],
@@ -197,14 +203,14 @@ def _pays(axes: Sequence[Axis]) -> bool:
     )
 
 
-def _order(axes: Sequence[Axis]) -> list[int]:
+def _order(axes: Sequence[WindowAxis]) -> list[int]:
     """The dimensions along which the window moves."""
     return [dim for dim, axis in enumerate(axes) if axis.is_moved]
 
 
-def _along(op: ReduceWindowOp, image: ir.Value, axes: Sequence[Axis], dim: int) -> ir.Value:
+def _along(op: ReduceWindowOp, image: ir.Value, axes: Sequence[WindowAxis], dim: int) -> ir.Value:
     """The window's elements along one dimension, combined."""
-    still = [Axis(size=size, window=1, out=size, stride=1) for size in shape_of(image)]
+    still = [WindowAxis(size=size, window=1, out=size, stride=1) for size in shape_of(image)]
     walk = [*still[:dim], replace(axes[dim], size=still[dim].size), *still[dim + 1 :]]
     parts = [geometry.tapped(image, walk, tap) for tap in geometry.taps(walk)]
     total = parts[0]
@@ -213,15 +219,12 @@ def _along(op: ReduceWindowOp, image: ir.Value, axes: Sequence[Axis], dim: int) 
     return total
 
 
-# Windows of several operands, or with a body of several ops: the body, spelled out.
-
-
 @rule(reassociates, targets=("cpu",))
 def general_window_to_slices(op: ReduceWindowOp) -> Sequence[ir.Value] | None:
-    """reduce_window(x, y, ...) -> f(f(init, slice(x), slice(y)), ...), a position after the other.
+    """reduce_window(x, y, ...) -> f(f(init, slice(x), slice(y)), ...), row-major.
 
-    For bodies of a few ops that work element by element, such as that of max pooling's derivative
-    along a direction; row-major, as StableHLO's interpreter goes.
+    For bodies of a few elementwise ops, such as max pooling's derivative along a direction. The
+    order is that of StableHLO's interpreter.
     """
     if combiner_of(op) is not None or not can_inline(op, cost.LONGEST_BODY):
         return None

@@ -1,4 +1,4 @@
-"""Where the greatest or least element is, by two plain reductions."""
+"""Argmax and argmin as two plain reductions: the value first, then its first position."""
 
 from __future__ import annotations
 
@@ -22,27 +22,28 @@ _CHOICES: dict[str, tuple[str, Callable[..., ir.Value]]] = {
 
 @rule(exact, targets=("cpu",))
 def argument_to_two_reductions(op: ReduceOp) -> Sequence[ir.Value] | None:
-    """argmax(x) -> min(select(x == max(x), place, inf)), also argmin, of f32.
+    """argmax(x) -> min(select(x == max(x), position, inf)), and the same for argmin, of f32.
 
-    The first place of the greatest element, or of a NaN, as JAX has it: places of NaNs count from
-    below 0, as XLA:CPU's max may pass over a NaN. Places are f32, which reduces quickly.
+    The result is the first position of the greatest element or of a NaN, as in JAX: positions of
+    NaNs are counted from below 0, because XLA:CPU's max may ignore a NaN. Positions are f32, which
+    XLA reduces fastest.
     """
     shape = static_shape(*op.operands)
     if shape is None or len(op.inputs) != 2 or len(op.dimensions) != 1 or is_used(op.results[0]):
         return None
-    x, places = op.inputs
+    x, positions = op.inputs
     (dim,) = op.dimensions
     if not cost.two_reductions_pay(shape, dim) or str(element_type(x)) != "f32":
         return None
     direction = _direction(op)
-    if direction not in _CHOICES or not _counts(places, dim):
+    if direction not in _CHOICES or not _counts(positions, dim):
         return None
     name, choose = _CHOICES[direction]
     if not is_neutral(name, op.init_values[0]) or not is_splat(op.init_values[1], 0):
         return None
     best = _reduce(x, op.init_values[0], dim, choose)
-    first = _reduce(_places_of(x, best, dim), _infinity(), dim, stablehlo.minimum)
-    return [best, build.convert(_counted_up(first, shape[dim]), element_type(places))]
+    first = _reduce(_positions_of(x, best, dim), _infinity(), dim, stablehlo.minimum)
+    return [best, build.convert(_from_front(first, shape[dim]), element_type(positions))]
 
 
 def _counts(value: ir.Value, dim: int) -> bool:
@@ -97,22 +98,22 @@ def _compares(value: ir.Value, x: ir.Value, y: ir.Value) -> str | None:
     return None
 
 
-def _places_of(x: ir.Value, best: ir.Value, dim: int) -> ir.Value:
-    """The places along `dim` of the best, less the extent those of NaNs; elsewhere infinity."""
+def _positions_of(x: ir.Value, best: ir.Value, dim: int) -> ir.Value:
+    """The positions of the best along `dim`, minus the extent for NaNs; infinity elsewhere."""
     shape = shape_of(x)
-    spread = build.broadcast(best, shape, [i for i in range(len(shape)) if i != dim])
-    places = stablehlo.iota(x.type, dim)
-    below = stablehlo.subtract(places, build.splat(shape[dim], x.type))
+    broadcast = build.broadcast(best, shape, [i for i in range(len(shape)) if i != dim])
+    positions = stablehlo.iota(x.type, dim)
+    below = stablehlo.subtract(positions, build.splat(shape[dim], x.type))
     elsewhere = build.splat(float("inf"), x.type)
-    of_best = stablehlo.select(_compare("EQ", x, spread), places, elsewhere)
+    of_best = stablehlo.select(_compare("EQ", x, broadcast), positions, elsewhere)
     return stablehlo.select(_compare("NE", x, x), below, of_best)
 
 
-def _counted_up(places: ir.Value, size: int) -> ir.Value:
-    """The places, those below 0 from the end of an axis of `size`."""
-    is_below = _compare("LT", places, build.splat(0, places.type))
-    above = stablehlo.add(places, build.splat(size, places.type))
-    return stablehlo.select(is_below, above, places)
+def _from_front(positions: ir.Value, size: int) -> ir.Value:
+    """The positions, those below 0 counted from the end of an axis of `size`."""
+    is_below = _compare("LT", positions, build.splat(0, positions.type))
+    above = stablehlo.add(positions, build.splat(size, positions.type))
+    return stablehlo.select(is_below, above, positions)
 
 
 def _compare(direction: str, lhs: ir.Value, rhs: ir.Value) -> ir.Value:

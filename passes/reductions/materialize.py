@@ -1,4 +1,4 @@
-"""Sums over all coordinates of many points: what is summed up is stored first."""
+"""Operands of sums that are stored in memory first, so that XLA does not fuse their computation."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from jxc.passes._shared.reduce_body import combiner_of, with_body_of
 from jxc.passes.reductions import cost as cost
 from jxc.rewrite import exact, rule
 
-_LOOKED_AT = 8  # ops before the sum
+_MOST_VISITED = 8  # ops before the sum
 
 
 @rule(exact, targets=("cpu",))
 def sum_of_narrow_to_materialized(op: ReduceOp) -> ir.OpView | None:
-    """reduce(f(x), 0) -> reduce(stored(f(x)), 0), over all dimensions of [n, 3], for f of scalars.
+    """reduce(f(x), 0) -> reduce(materialize(f(x)), 0), over all of an [n, 2] to [n, 8] tensor.
 
-    XLA makes one kernel of both, which takes up the scalars for each point.
+    If f includes a constant: XLA's kernel of both loads it for each row.
     """
     if len(op.inputs) != 1 or combiner_of(op) != "add":
         return None
@@ -35,9 +35,10 @@ def sum_of_narrow_to_materialized(op: ReduceOp) -> ir.OpView | None:
 
 @rule(exact, targets=("cpu",), producer=ReshapeOp)
 def dot_of_narrow_to_materialized(op: DotGeneralOp) -> ir.Value | None:
-    """dot_general(x, x) -> dot_general(stored(x), stored(x)), x being f(y: [n, 3]) as one row.
+    """dot_general(x, x) -> dot_general(materialize(x), materialize(x)), for x = reshape(f(y)).
 
-    XLA makes a sum of it, and one kernel of the sum and f. `jnp.vdot` is written so.
+    f(y) is [n, 2] to [n, 8], reshaped into one row. XLA turns the dot into a sum and fuses f with
+    it. `jnp.vdot` is written so.
     """
     x = op.lhs
     if x != op.rhs or shape_of(op.result) or not isinstance(x.owner, ReshapeOp):
@@ -50,17 +51,17 @@ def dot_of_narrow_to_materialized(op: DotGeneralOp) -> ir.Value | None:
 
 
 def _materializing_pays(value: ir.Value) -> bool:
-    """Whether floats of few columns are computed, from a number among others."""
+    """Whether `value` is of few columns and computed with a constant."""
     shape = static_shape(value)
-    if shape is None or not cost.storing_pays(shape):
+    if shape is None or not cost.materializing_pays(shape):
         return False
     return isinstance(element_type(value), ir.F32Type) and _takes_scalar(value)
 
 
 def _takes_scalar(value: ir.Value) -> bool:
-    """Whether one of the elementwise ops that `value` comes from repeats one number."""
+    """Whether one of the elementwise ops that compute `value` has a splat constant."""
     pending = [value]
-    for _ in range(_LOOKED_AT):
+    for _ in range(_MOST_VISITED):
         if not pending:
             return False
         owner = pending.pop().owner
@@ -72,15 +73,12 @@ def _takes_scalar(value: ir.Value) -> bool:
     return False
 
 
-# Gradients of weights: what is computed element by element is stored before it is transposed.
-
-
 @rule(exact, targets=("cpu",))
 def dot_over_rows_to_materialized(op: DotGeneralOp) -> ir.Value | None:
-    """dot_general(f(x), y) -> dot_general(stored(f(x)), y), summed over several leading dimensions.
+    """dot_general(f(x), y) -> dot_general(materialize(f(x)), y), over several leading dimensions.
 
-    As gradients of weights are. XLA transposes such operands and computes f on the way, in the
-    order of the transpose, one element at a time.
+    Weight gradients are written so. XLA transposes such operands and computes f in the order of the
+    transpose, one element at a time.
     """
     numbers = stablehlo.DotDimensionNumbers(op.dot_dimension_numbers)
     if numbers.lhs_batching_dimensions:
@@ -101,11 +99,11 @@ def _transposing_pays(x: ir.Value, over: Sequence[int]) -> bool:
     shape = static_shape(x)
     if shape is None or not is_elementwise(x.owner) or not isinstance(element_type(x), ir.F32Type):
         return False
-    return cost.transposing_stored_pays(shape, over) and _is_long(x)
+    return cost.transposing_pays(shape, over) and _is_long(x)
 
 
 def _is_long(x: ir.Value) -> bool:
-    """Whether at least a few elementwise ops, all of them in one kernel, compute `x`."""
+    """Whether at least `LEAST_WORK` elementwise ops compute `x`."""
     pending, found = [x], 0
     while pending and found < cost.LEAST_WORK:
         owner = pending.pop().owner

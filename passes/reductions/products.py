@@ -1,4 +1,4 @@
-"""Sums of a matrix times what repeats along its rows: products of matrices and vectors."""
+"""Sums of a matrix times a broadcast vector, as products of matrices and vectors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from jxc.passes._shared.reduce_body import combiner_of
 from jxc.passes.reductions import cost as cost
 from jxc.rewrite import reassociates, rule
 
-_STORING = (
+_IN_MEMORY = (
     *(ConstantOp, ConvolutionOp, CustomCallOp, DotGeneralOp, ReduceOp, SortOp, WhileOp),
     func.CallOp,
 )
@@ -35,7 +35,7 @@ _FLOATS = (ir.F32Type, ir.F64Type)
 def product_to_dot(op: ReduceOp) -> ir.Value | None:
     """reduce(x * broadcast_in_dim(v), 0) -> dot_general(x, v), over the last dimensions.
 
-    Of f32 or f64. x is in memory: XLA computes the operands of a product of matrices before it.
+    For f32 and f64, if x is in memory: XLA stores the operands of a dot.
     """
     shape = static_shape(*op.inputs)
     if shape is None or not cost.dot_pays(shape, list(op.dimensions)) or not _is_plain_sum(op):
@@ -44,7 +44,7 @@ def product_to_dot(op: ReduceOp) -> ir.Value | None:
         case MulOp(lhs=lhs, rhs=rhs, result=products) if len(users(products)) == 1:
             for x, repeated in ((lhs, rhs), (rhs, lhs)):
                 dims = _dimensions(op, repeated)
-                if dims is not None and _is_stored(x, op):
+                if dims is not None and _is_in_memory(x, op):
                     return _dot(op, x, repeated.owner.operand, dims)
     return None
 
@@ -57,9 +57,9 @@ def _is_plain_sum(op: ReduceOp) -> bool:
 
 
 def _dimensions(op: ReduceOp, repeated: ir.Value) -> list[int] | None:
-    """For each dimension of what is repeated, where the sum has it.
+    """The dimensions of the sum in which each dimension of the broadcast operand lies.
 
-    None where a dimension that is summed over is not among them, or the result's order is another.
+    None where a summed dimension is not among them, or the result's order is another.
     """
     match repeated.owner:
         case BroadcastInDimOp(operand=v, broadcast_dimensions=to) if static_shape(v) is not None:
@@ -73,16 +73,16 @@ def _dimensions(op: ReduceOp, repeated: ir.Value) -> list[int] | None:
     return None
 
 
-def _is_stored(value: ir.Value, op: ir.OpView) -> bool:
-    """Whether `value` is in memory before `op`: an argument, of a library, known to a loop."""
+def _is_in_memory(value: ir.Value, op: ir.OpView) -> bool:
+    """Whether `value` is in memory before `op`: an argument, a library result, or of a loop."""
     owner, block = value.owner, op.operation.block
     if isinstance(owner, ir.Block) or owner.operation.block != block:
         return True
     if any(user.operation.block != block for user in users(value)):
         return True
     if isinstance(owner, ReshapeOp):
-        return _is_stored(owner.operand, op)
-    return isinstance(owner, _STORING)
+        return _is_in_memory(owner.operand, op)
+    return isinstance(owner, _IN_MEMORY)
 
 
 def _dot(op: ReduceOp, x: ir.Value, v: ir.Value, dims: Sequence[int]) -> ir.Value:

@@ -1,4 +1,4 @@
-"""Reductions over few elements: a slice for each, combined one after the other."""
+"""Reductions over few elements: one slice for each, combined in order."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ _COMBINE = {"add": stablehlo.add, "maximum": stablehlo.maximum, "minimum": stabl
 
 @rule(reassociates, targets=("cpu",), partitioned=False)
 def reduce_to_slices(op: ReduceOp) -> ir.Value | None:
-    """reduce(x: [n, 3], a) -> a + x[:, 0] + x[:, 1] + x[:, 2], for sums and extremes of floats.
+    """reduce(x: [n, 3], a) -> a + x[:, 0] + x[:, 1] + x[:, 2], for sums and extrema of floats.
 
-    16-bit floats are combined in f32, as XLA does. An `a` that changes no element is left out.
+    16-bit floats are combined in f32, as in XLA. A neutral `a` is left out, except that sums start
+    from 0.0 if it is 0.0.
     """
     shape, dims = static_shape(*op.operands), sorted(op.dimensions)
     if shape is None or not cost.slices_pay(shape, dims):
@@ -59,10 +60,10 @@ def _accumulator(value: ir.Value) -> ir.Type | None:
 
 
 def _slices(value: ir.Value, dims: Sequence[int]) -> Iterator[ir.Value]:
-    """One for each place in `dims`, of extent 1 there."""
+    """Yield a slice for each position in `dims`, of extent 1 there."""
     shape = shape_of(value)
-    for places in product(*(range(shape[dim]) for dim in dims)):
+    for positions in product(*(range(shape[dim]) for dim in dims)):
         starts, limits = [0] * len(shape), list(shape)
-        for dim, place in zip(dims, places, strict=True):
+        for dim, place in zip(dims, positions, strict=True):
             starts[dim], limits[dim] = place, place + 1
         yield stablehlo.slice(value, starts, limits, [1] * len(shape))

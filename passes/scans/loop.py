@@ -1,4 +1,8 @@
-"""The loop: rows of elements, each combined with what the row before it gave."""
+"""The loop of a scan: each row of elements is combined with the result of the row before.
+
+`by_rows` splits the outer rows into groups, `scanned` splits the axis into blocks, `_loop` is one
+`stablehlo.while`.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from jaxlib.mlir.dialects import stablehlo
 
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of
-from jxc.passes.scans.cost import Plan
+from jxc.passes.scans.cost import ScanPlan
 
 
 @dataclass(frozen=True)
@@ -19,8 +23,8 @@ class Fold:
     """How elements are combined.
 
     Attributes:
-        combine: takes what was combined so far, and an element.
-        start: a neutral scalar, of the type in which is combined.
+        combine: a function of the accumulator and the next element.
+        start: a neutral scalar, of the accumulator's type.
         is_reverse: whether the last element comes first.
     """
 
@@ -29,8 +33,8 @@ class Fold:
     is_reverse: bool
 
 
-def by_rows(x: ir.Value, axis: int, fold: Fold, plan: Plan) -> ir.Value:
-    """All elements of `x` up to each along `axis`, combined, in its type.
+def by_rows(x: ir.Value, axis: int, fold: Fold, plan: ScanPlan) -> ir.Value:
+    """The scan of `x` along `axis`, in its type.
 
     Args:
         x: of static shape.
@@ -44,7 +48,7 @@ def by_rows(x: ir.Value, axis: int, fold: Fold, plan: Plan) -> ir.Value:
         return scanned(x, axis, fold, plan.blocks)
     rows = build.reshape(x, [outer, shape[axis], *([inner] if inner > 1 else [])])
 
-    def turn(number: ir.Value, carried: Sequence[ir.Value]) -> list[ir.Value]:
+    def body(number: ir.Value, carried: Sequence[ir.Value]) -> list[ir.Value]:
         # The last start is moved back, by StableHLO, to where all rows are there: the same again.
         first = stablehlo.multiply(number, build.scalar(plan.rows, element_type(number)))
         starts = _starts(first, 0, rows)
@@ -52,12 +56,12 @@ def by_rows(x: ir.Value, axis: int, fold: Fold, plan: Plan) -> ir.Value:
         done = scanned(some, 1, fold, plan.blocks)
         return [stablehlo.dynamic_update_slice(*carried, done, starts)]
 
-    [done] = build.fori_loop(-(-outer // plan.rows), [build.splat(0, rows.type)], turn)
+    [done] = build.fori_loop(-(-outer // plan.rows), [build.splat(0, rows.type)], body)
     return build.reshape(done, shape)
 
 
 def scanned(x: ir.Value, axis: int, fold: Fold, blocks: Sequence[int]) -> ir.Value:
-    """All elements of `x` up to each along `axis`, combined in blocks."""
+    """The scan of `x` along `axis`, in blocks."""
     shape = shape_of(x)
     before, after = shape[:axis], shape[axis + 1 :]
     block, *rest = blocks
@@ -77,11 +81,11 @@ def scanned(x: ir.Value, axis: int, fold: Fold, blocks: Sequence[int]) -> ir.Val
 
 
 def _loop(x: ir.Value, axis: int, fold: Fold) -> tuple[ir.Value, ir.Value]:
-    """All elements along `axis` combined, in the type of `fold.start`, and all up to each."""
+    """The total along `axis`, in the type of `fold.start`, and the scan."""
     one = [*shape_of(x)]
     length, one[axis] = one[axis], 1
 
-    def turn(number: ir.Value, carried: Sequence[ir.Value]) -> list[ir.Value]:
+    def body(number: ir.Value, carried: Sequence[ir.Value]) -> list[ir.Value]:
         total, done = carried
         last = build.scalar(length - 1, element_type(number))
         at = stablehlo.subtract(last, number) if fold.is_reverse else number
@@ -92,7 +96,7 @@ def _loop(x: ir.Value, axis: int, fold: Fold) -> tuple[ir.Value, ir.Value]:
         return [total, stablehlo.dynamic_update_slice(done, given, starts)]
 
     initial = [build.broadcast(fold.start, one, []), build.splat(0, x.type)]
-    total, done = build.fori_loop(length, initial, turn)
+    total, done = build.fori_loop(length, initial, body)
     return total, done
 
 
@@ -104,7 +108,7 @@ def _starts(start: ir.Value, axis: int, x: ir.Value) -> list[ir.Value]:
 
 
 def _extended(x: ir.Value, axis: int, fold: Fold, length: int) -> ir.Value:
-    """`x` with neutral elements where the loop comes last."""
+    """`x` padded with neutral elements at the end where the loop finishes."""
     missing = length - shape_of(x)[axis]
     if not missing:
         return x
@@ -113,7 +117,7 @@ def _extended(x: ir.Value, axis: int, fold: Fold, length: int) -> ir.Value:
 
 
 def _moved(totals: ir.Value, axis: int, fold: Fold) -> ir.Value:
-    """What was combined before each block: the totals moved by one, a neutral element first."""
+    """The total of everything before each block: the totals shifted by one."""
     return _padded(totals, axis, fold.start, *((-1, 1) if fold.is_reverse else (1, -1)))
 
 
@@ -125,7 +129,7 @@ def _padded(x: ir.Value, axis: int, value: ir.Value, low: int, high: int) -> ir.
 
 
 def _cut(x: ir.Value, axis: int, fold: Fold, shape: Sequence[int]) -> ir.Value:
-    """`x` without what `_extended` put there."""
+    """`x` without the padding of `_extended`."""
     missing = shape_of(x)[axis] - shape[axis]
     if not missing:
         return x

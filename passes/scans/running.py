@@ -1,4 +1,4 @@
-"""Running sums, products, maxima and the like: windows as long as the operand."""
+"""Cumulative sums, products, maxima and the like: windows as long as the operand."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jxc.ir import build
 from jxc.ir.values import direction_of, element_type, is_float, shape_of, splat_of
 from jxc.passes._shared.reduce_body import combiner_of, is_exact_in_any_order, is_neutral
 from jxc.passes.pooling import geometry
-from jxc.passes.pooling.geometry import Axis
+from jxc.passes.pooling.geometry import WindowAxis
 from jxc.passes.scans import cost as cost
 from jxc.passes.scans.cost import Scan
 from jxc.rewrite import PassContext, exact, reassociates, rule
@@ -42,7 +42,7 @@ def logaddexp(x: ir.Value, y: ir.Value) -> ir.Value:
 
 
 def is_logaddexp(block: ir.Block) -> bool:
-    """Whether the body of a reduction is that, op by op, in the order in which JAX writes it."""
+    """Whether a reduction's body is `logaddexp`, op by op, in JAX's order."""
     ops = list(block.operations)
     if tuple(op.operation.name.removeprefix("stablehlo.") for op in ops) != _LOGADDEXP_OPS:
         return False
@@ -75,8 +75,8 @@ _NEUTRAL = {"add": 0, "multiply": 1, "logaddexp": -inf}
 def running_extremum_to_loop(op: ReduceWindowOp, context: PassContext) -> ir.Value | None:
     """reduce_window(x, f) -> y[i] = f(y[i - 1], x[i]), for windows of all elements up to each.
 
-    Where the elements may be combined in any order: the greatest, the least, integers, booleans.
-    Also backwards, and in blocks whose totals are scanned and combined with what follows.
+    For f whose order cannot matter: maximum and minimum, integers, booleans. Also from the last
+    element on, and in blocks whose totals are scanned and combined with the following blocks.
     """
     name = combiner_of(op)
     if name is None or not is_exact_in_any_order(name, op.inputs[0]):
@@ -88,8 +88,8 @@ def running_extremum_to_loop(op: ReduceWindowOp, context: PassContext) -> ir.Val
 def running_sum_to_loop(op: ReduceWindowOp, context: PassContext) -> ir.Value | None:
     """reduce_window(x, f) -> y[i] = f(y[i - 1], x[i]), for windows of all elements up to each.
 
-    Floats summed, multiplied from the first on, or logarithms of which the exponentials are summed;
-    16-bit ones in f32. A NaN or infinity is met by what follows it alone.
+    For sums of floats, products from the first element on, and log-sum-exp; 16-bit floats in f32. A
+    NaN or an infinity affects only the elements after it.
     """
     x = op.inputs[0]
     name = combiner_of(op) or ("logaddexp" if is_logaddexp(op.body.blocks[0]) else None)
@@ -126,7 +126,7 @@ def _is_plain(x: ir.Value) -> bool:
 
 
 def _must_keep_order(name: str, x: ir.Value) -> bool:
-    """Whether another order shows: a product that underflows on its way to infinity is NaN."""
+    """Whether the order shows: a product that underflows before it overflows is NaN."""
     return name == "multiply" and is_float(x)
 
 
@@ -136,18 +136,18 @@ def _is_neutral(name: str, start: ir.Value) -> bool:
     return is_neutral(name, start)
 
 
-def _dimension(axes: Sequence[Axis]) -> int | None:
-    """The one dimension along which the window holds all elements up to each, or all from each."""
+def _dimension(axes: Sequence[WindowAxis]) -> int | None:
+    """The one dimension along which windows hold all elements up to each, or all from each on."""
     moved = [dim for dim, axis in enumerate(axes) if axis != _still(axis.size)]
     if len(moved) != 1 or (axis := axes[moved[0]]).size < cost.SHORTEST:
         return None
-    whole = Axis(size=axis.size, window=axis.size, out=axis.size, stride=1)
+    whole = WindowAxis(size=axis.size, window=axis.size, out=axis.size, stride=1)
     runs = (replace(whole, low=axis.size - 1), replace(whole, high=axis.size - 1))
     return moved[0] if axis in runs else None
 
 
-def _still(size: int) -> Axis:
-    return Axis(size=size, window=1, out=size, stride=1)
+def _still(size: int) -> WindowAxis:
+    return WindowAxis(size=size, window=1, out=size, stride=1)
 
 
 def _scan(x: ir.Value, dim: int, name: str) -> Scan:

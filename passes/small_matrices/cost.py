@@ -1,10 +1,10 @@
-"""Where writing out products and factorisations of small matrices pays.
+"""Cost conditions of the pass `small-matrices`: when elementwise ops are faster than library calls.
 
-On CPU measured under XLA:CPU of jaxlib 0.10.2 and 0.12.0.1 on two x86 cores with AVX-512, f32 and
-f64: products of 1 to 16 rows, terms and columns, batches 1 to 20000, alone, in chains, in scans, in
-gradients, after and before elementwise ops and sums; both programs in one process, interleaved,
-medians. On TPU by the cycles that the compiler of libtpu 0.0.52 estimates for a v5e, f32 at default
-precision: nothing was run.
+CPU: measured with XLA:CPU of jaxlib 0.10.2 and 0.12.0.1 on two x86 cores with AVX-512, f32 and f64:
+products of 1 to 16 rows, terms and columns, batches 1 to 20000, alone, in chains, in scans, in
+gradients, before and after elementwise ops and sums. Both programs ran alternately in one process;
+the ratios are of medians. TPU: cycles that the compiler of libtpu 0.0.52 estimates for a v5e, f32
+at default precision; nothing was run.
 """
 
 from __future__ import annotations
@@ -44,51 +44,51 @@ TRIANGULAR_SOLVE = Rate(
 )
 
 WORTHWHILE = 1.5
-"""What XLA takes must be more than so many times what is written out: both rates are noisy."""
+"""How many times faster elementwise ops must be by the rates, which are noisy."""
 
 SHORT_TERMS = 128
-"""The most multiply-adds in a product that XLA has a fast way for.
+"""The most multiply-adds in a product that replaces a fast one of XLA's.
 
 8x4 by 4x8 gave 0.8 to 6, 8x8 by 8x8 gave 0.6 to 2.4; up to 128 gave 1.1 to 26.
 """
 
 TPU_PRODUCTS = 1000
-"""From so many products it pays on TPU."""
+"""The least number of products on TPU."""
 
 TPU_LONGEST = 8
-"""The most rows, columns and terms there: 1024 products of 16x16 gained 1.2 for 63 ops more."""
+"""The most rows, columns and terms on TPU: 1024 products of 16x16 gained 1.2, for 63 ops more."""
 
 TALL_ROWS = 1000
-"""From so many rows a tall product pays: 2000 gave 1.2 to 6, 20000 gave 2 to 26."""
+"""The least number of rows of a tall product: 2000 gave 1.2 to 6, 20000 gave 2 to 26."""
 
 MATRIX_COLUMNS = 16
-"""From so many columns X^T y pays as y X: 16 and 64 gave 2 to 15, 8 gave 0.8 to 2.7, 4 lost."""
+"""The least number of columns of X^T y: 16 and 64 gave 2 to 15, 8 gave 0.8 to 2.7, 4 lost."""
 
 FACTOR_SIZE = 6
-"""Matrices up to this size are factored column by column.
+"""The largest matrices that are factored column by column.
 
 3x3 gave 2.4 to 10, 6x6 2.4 to 7, for 0.1 and 0.3 s more to compile; 8x8 gave 1.3 to 3 for 0.5 s.
 """
 
 SOLVE_TERMS = 128
-"""The most multiply-adds, counted as if the triangle were a square, that are written out.
+"""The most multiply-adds of a triangular system, counting the triangle as a square.
 
 4x4 with 4 right-hand sides gave 4 to 12; 6x6 with 6 gave 0.8 to 4, for 0.3 s more to compile.
 """
 
 LEAST_FACTORS = 64
-"""From so many matrices LAPACK's calls are worth saving: 16 gave 0.5 to 1.4, 200 gave 0.8 to 5.
+"""The least number of matrices in a LAPACK call: 16 gave 0.5 to 1.4, 200 gave 0.8 to 5.
 
-In a loop one is: Kalman filters of 3 to 6 states gave 1.2 to 4.
+In a loop one is enough: Kalman filters of 3 to 6 states gave 1.2 to 4.
 """
 
 
 def tiny_product_pays(rates: Rates, *, batch: int, rows: int, columns: int, terms: int) -> bool:
-    """Whether XLA's slowest way is taken, and products of columns and rows are faster.
+    """Whether XLA would take its slowest way, and elementwise ops are faster.
 
     For 4 to 7 terms and as many rows or columns XLA calls a generic product for each matrix of a
-    batch: 470 ns, where others take 10 to 100. What is written out ran 4 to 60 times faster, 1.4
-    times in the worst company (7x7, then summed); a single 6x6 in a loop 8 times.
+    batch: 470 ns, other sizes take 10 to 100. Elementwise ops ran 4 to 60 times faster, at worst
+    1.4 times (7x7, then summed); a single 6x6 in a loop 8 times.
     """
     longest = max(rows, columns)
     if min(rows, columns) < 2 or not (4 <= terms < 8 and 4 <= longest < 8):
@@ -99,7 +99,7 @@ def tiny_product_pays(rates: Rates, *, batch: int, rows: int, columns: int, term
 
 
 def pays_on_tpu(*, batch: int, rows: int, columns: int, terms: int) -> bool:
-    """Whether so many products are better written out for TPU, whose matrix unit is mostly idle.
+    """Whether so many products are faster elementwise on TPU, whose matrix unit is mostly idle.
 
     4096 products gained 5.9 times for 2x2, 4.4 for 3x3, 2.1 for 8x8, 20000 of 4x4 gained 6.4; A S
     A^T 5.2, a gradient 3.2, summed squares 3.5, with the batch last 3.5, in a loop 5.8. 1000 gained
@@ -112,10 +112,10 @@ def pays_on_tpu(*, batch: int, rows: int, columns: int, terms: int) -> bool:
 
 
 def short_product_pays(rates: Rates, *, batch: int, rows: int, columns: int, terms: int) -> bool:
-    """Whether one dimension is too long for XLA's quick loops, and the product is small yet.
+    """Whether a small product with a dimension too long for XLA's fast loops is faster elementwise.
 
-    Not where the result is summed: XLA's reductions take in what they sum, and run slowly then
-    (0.1 to 0.5 times).
+    Not if the result is summed: XLA fuses the product with the reduction, which is then slow (0.1
+    to 0.5).
     """
     if min(rows, columns, terms) < 2 or max(rows, columns, terms) < 8:
         return False
@@ -126,7 +126,7 @@ def short_product_pays(rates: Rates, *, batch: int, rows: int, columns: int, ter
 
 
 def tall_product_pays(rates: Rates, *, rows: int, columns: int, terms: int) -> bool:
-    """Whether a matrix of few columns, times a small one, is better written out.
+    """Whether a matrix of few columns times a small one is faster as elementwise ops.
 
     (20000, 3) by (3, 16): 3.5 times; 2 terms gave 5 to 14 for 2 columns and lost for 32; 4 gave 1.2
     to 5 for up to 16 columns.
@@ -139,18 +139,18 @@ def tall_product_pays(rates: Rates, *, rows: int, columns: int, terms: int) -> b
 
 
 def matrix_first_pays(*, rows: int, columns: int) -> bool:
-    """Whether X^T y is better written as y X, X being `rows` by `columns`."""
+    """Whether X^T y is faster as y X, for X of `rows` by `columns`."""
     return rows >= TALL_ROWS and columns >= MATRIX_COLUMNS
 
 
 def cholesky_pays(rates: Rates, *, batch: int, size: int, is_repeated: bool) -> bool:
-    """Whether the factor of `batch` matrices is better computed column by column.
+    """Whether the factors of `batch` matrices are faster column by column.
 
     Args:
         rates: of the target.
-        batch: how many matrices there are.
+        batch: number of matrices.
         size: rows and columns of each.
-        is_repeated: whether it is done once in each turn of a loop.
+        is_repeated: whether it runs in each iteration of a loop.
     """
     if size > FACTOR_SIZE or not _is_enough(batch, is_repeated):
         return False
@@ -158,7 +158,7 @@ def cholesky_pays(rates: Rates, *, batch: int, size: int, is_repeated: bool) -> 
 
 
 def solve_pays(rates: Rates, *, batch: int, size: int, lines: int, is_repeated: bool) -> bool:
-    """Whether `batch` triangular systems of `lines` right-hand sides are better written out."""
+    """Whether `batch` triangular systems of `lines` right-hand sides are faster elementwise."""
     if size**2 * lines > SOLVE_TERMS or not _is_enough(batch, is_repeated):
         return False
     return rates[TRIANGULAR_SOLVE] >= WORTHWHILE * rates[WRITTEN_PRODUCT] * 4**2

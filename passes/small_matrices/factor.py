@@ -1,4 +1,8 @@
-"""Cholesky factors of many small matrices, column by column."""
+"""Cholesky factors and triangular systems of small matrices, as elementwise ops.
+
+A batch of matrices is handled at once: `elements_at` takes the same element, row or column of each
+of them, `stack` puts columns or rows together again.
+"""
 
 from __future__ import annotations
 
@@ -19,16 +23,17 @@ from jxc.ir.values import direction_of, is_splat, shape_of, users
 from jxc.passes.small_matrices import cost as cost
 from jxc.rewrite import PassContext, reassociates, rule
 
-from .lapack import Call, call_of, is_in_loop
+from .lapack import LapackCall, call_of, is_in_loop
 
 
 @rule(reassociates, targets=("cpu",))
 def small_cholesky_to_columns(op: CustomCallOp, context: PassContext) -> list[ir.Value] | None:
-    """potrf(x) -> l, with columns d / sqrt(d[j]), d being x[:, j] - sum of l[:, k] * l[j, k].
+    """potrf(x) -> l with columns d / sqrt(d[j]), for d = x[:, j] - sum of l[:, k] * l[j, k].
 
-    For many small x, or one in a loop; the lower triangle is read, what lies above it stays. The
-    second result is the number of the first d[j] that is 0 or less, or 0 if none is: where one is,
-    LAPACK leaves what it had by then, so l must be used where there is none alone.
+    For many small x, or one in a loop. The lower triangle is read, and the upper one is returned as
+    it is. The second result is the number of the first d[j] <= 0, or 0 if there is none. LAPACK
+    leaves l unfinished there, so the rule requires that l is used only where the factorization
+    succeeded.
     """
     call = call_of(op, "potrf")
     if call is None or call.options != {"uplo": "L"} or not _is_masked(op):
@@ -38,12 +43,12 @@ def small_cholesky_to_columns(op: CustomCallOp, context: PassContext) -> list[ir
     ):
         return None
     columns, roots = _factored(op.operands[0], call.size)
-    factor = _assembled(joined(columns, -1), joined(roots, -1), op.operands[0])
+    factor = _assembled(stack(columns, -1), stack(roots, -1), op.operands[0])
     return [factor, _first_failing(roots, op.results[1].type)]
 
 
 def _is_masked(op: CustomCallOp) -> bool:
-    """Whether all that uses the factor takes it where the factorisation did not fail alone."""
+    """Whether every user of the factor selects it only where the factorization succeeded."""
     for user in users(op.results[0]):
         match user:
             case SelectOp(pred=pred, on_true=x, on_false=y) if x == op.results[0] != y:
@@ -64,29 +69,29 @@ def _says_done(pred: ir.Value, info: ir.Value) -> bool:
 
 
 def _factored(x: ir.Value, size: int) -> tuple[list[ir.Value], list[ir.Value]]:
-    """The columns of the factor, wrong from the diagonal upwards, and what is on the diagonal."""
+    """The columns of the factor, wrong from the diagonal upwards, and its diagonal."""
     columns: list[ir.Value] = []
     roots = []
     for j in range(size):
-        column = taken(x, {-1: j})
+        column = elements_at(x, {-1: j})
         for before in columns:
-            factor = repeated(taken(before, {-1: j}), before)
+            factor = repeat_along(elements_at(before, {-1: j}), before)
             column = stablehlo.subtract(column, stablehlo.multiply(before, factor))
-        roots.append(_root(taken(column, {-1: j})))
-        columns.append(stablehlo.divide(column, repeated(roots[-1], column)))
+        roots.append(_root(elements_at(column, {-1: j})))
+        columns.append(stablehlo.divide(column, repeat_along(roots[-1], column)))
     return columns, roots
 
 
 def _root(pivot: ir.Value) -> ir.Value:
-    """The root of a pivot above 0; 0 where it is not, NaN where it is NaN.
+    """The root of a pivot above 0; 0 for another pivot, NaN for NaN.
 
-    One root tells all, or XLA would compute each pivot again wherever the verdict is asked for.
+    Its users test the root, not the pivot, which XLA would compute again for each test.
     """
     return stablehlo.sqrt(stablehlo.maximum(pivot, build.splat(0, pivot.type)))
 
 
 def _assembled(below: ir.Value, diagonal: ir.Value, above: ir.Value) -> ir.Value:
-    """One matrix of three parts; the root of an infinite pivot is infinite, its quotient NaN."""
+    """One matrix of three parts. The diagonal is apart, as inf / inf would be NaN."""
     shape = shape_of(below)
     kind = ir.RankedTensorType.get(shape, ir.IntegerType.get_signless(32))
     row, column = (stablehlo.iota(kind, len(shape) - 2 + i) for i in range(2))
@@ -95,20 +100,17 @@ def _assembled(below: ir.Value, diagonal: ir.Value, above: ir.Value) -> ir.Value
         for direction in ("GT", "EQ")
     )
     rest = stablehlo.select(is_below, below, above)
-    return stablehlo.select(is_diagonal, repeated(diagonal, below), rest)
+    return stablehlo.select(is_diagonal, repeat_along(diagonal, below), rest)
 
 
 def _first_failing(roots: Sequence[ir.Value], kind: ir.Type) -> ir.Value:
-    """LAPACK's verdict: a NaN goes on into what follows, and is no failure."""
+    """LAPACK's info: the first pivot that is not positive. A NaN is no failure."""
     found = build.splat(0, kind)
     at_most = stablehlo.ComparisonDirectionAttr.get("LE")
     for number, root in reversed(list(enumerate(roots, start=1))):
         fails = stablehlo.compare(root, build.splat(0, root.type), at_most)
         found = stablehlo.select(fails, build.splat(number, kind), found)
     return found
-
-
-# Triangular systems of many small matrices, solved line by line.
 
 
 _LETTERS = {"side": "LR", "uplo": "LU", "trans_x": "NTC", "diag": "NU"}
@@ -118,7 +120,7 @@ _LETTERS = {"side": "LR", "uplo": "LU", "trans_x": "NTC", "diag": "NU"}
 def small_triangular_solve_to_substitution(
     op: CustomCallOp, context: PassContext
 ) -> ir.Value | None:
-    """trsm(a, b) -> x, of lines x[i] = (b[i] - sum over k of a[i, k] * x[k]) / a[i, i].
+    """trsm(a, b) -> x, row by row: x[i] = (b[i] - sum over k of a[i, k] * x[k]) / a[i, i].
 
     For many small a, or one in a loop. The rows of x are solved one after the other, from the row
     with a single unknown on; with side = "R" they are columns. `uplo` names the triangle of a that
@@ -138,30 +140,32 @@ def small_triangular_solve_to_substitution(
     size = {"batch": call.matrices, "size": call.size, "lines": lines}
     if not cost.solve_pays(context.rates, **size, is_repeated=is_in_loop(op)):
         return None
-    return joined(_solved(op.operands[0], op.operands[1], call, side), side)
+    return stack(_solved(op.operands[0], op.operands[1], call, side), side)
 
 
-def _is_known(call: Call) -> bool:
+def _is_known(call: LapackCall) -> bool:
     if call.options.keys() != _LETTERS.keys():
         return False
     return all(call.options[name] in letters for name, letters in _LETTERS.items())
 
 
-def _solved(a: ir.Value, b: ir.Value, call: Call, side: int) -> list[ir.Value]:
-    """The lines of the solution: rows, or columns where `a` is multiplied from the right."""
+def _solved(a: ir.Value, b: ir.Value, call: LapackCall, side: int) -> list[ir.Value]:
+    """The rows of the solution, or the columns where `a` is on the right."""
     options = call.options
-    is_turned = (options["trans_x"] != "N") != (options["side"] == "R")
-    is_lower = (options["uplo"] == "L") != is_turned
+    is_transposed = (options["trans_x"] != "N") != (options["side"] == "R")
+    is_lower = (options["uplo"] == "L") != is_transposed
     order = range(call.size) if is_lower else reversed(range(call.size))
     solved: dict[int, ir.Value] = {}
     for i in order:
-        line = taken(b, {side: i})
+        line = elements_at(b, {side: i})
         for k, known in solved.items():
-            row, column = (k, i) if is_turned else (i, k)
+            row, column = (k, i) if is_transposed else (i, k)
             factor = element(a, row, column, line)
             line = stablehlo.subtract(line, stablehlo.multiply(factor, known))
         if options["diag"] == "N":
-            line = stablehlo.multiply(line, repeated(_inverse(taken(a, {-2: i, -1: i})), line))
+            line = stablehlo.multiply(
+                line, repeat_along(_inverse(elements_at(a, {-2: i, -1: i})), line)
+            )
         solved[i] = line
     return [solved[i] for i in range(call.size)]
 
@@ -171,35 +175,32 @@ def _inverse(pivot: ir.Value) -> ir.Value:
     return stablehlo.divide(build.splat(1, pivot.type), pivot)
 
 
-# Elements, rows and columns of a batch of matrices, and back.
+def elements_at(value: ir.Value, positions: dict[int, int]) -> ir.Value:
+    """`value` at index `positions[d]` of each dimension d in `positions`, which are dropped.
 
-
-def taken(value: ir.Value, places: dict[int, int]) -> ir.Value:
-    """`value` where dimension d is at `places[d]`; those dimensions are left out.
-
-    Dimensions are counted from the end where they are negative.
+    Negative dimensions count from the end.
     """
     extents = shape_of(value)
     start, limit = [0] * len(extents), list(extents)
-    for dim, at in places.items():
+    for dim, at in positions.items():
         start[dim], limit[dim] = at, at + 1
-    gone = {dim % len(extents) for dim in places}
+    gone = {dim % len(extents) for dim in positions}
     part = stablehlo.slice(value, start, limit, [1] * len(extents))
     return build.reshape(part, [size for dim, size in enumerate(extents) if dim not in gone])
 
 
 def element(value: ir.Value, row: int, column: int, like: ir.Value) -> ir.Value:
-    """An element of each matrix, repeated along the last dimension of `like`."""
-    return repeated(taken(value, {-2: row, -1: column}), like)
+    """One element of each matrix, broadcast along the last dimension of `like`."""
+    return repeat_along(elements_at(value, {-2: row, -1: column}), like)
 
 
-def repeated(value: ir.Value, like: ir.Value) -> ir.Value:
-    """`value`, repeated along a new last dimension to the shape of `like`."""
+def repeat_along(value: ir.Value, like: ir.Value) -> ir.Value:
+    """`value` broadcast along a new last dimension to the shape of `like`."""
     return build.broadcast(value, shape_of(like), range(len(shape_of(value))))
 
 
-def joined(lines: Sequence[ir.Value], dimension: int) -> ir.Value:
-    """The lines one after the other along a new `dimension`, counted from the end: -1 or -2."""
+def stack(lines: Sequence[ir.Value], dimension: int) -> ir.Value:
+    """The rows or columns stacked along a new `dimension`, -1 or -2."""
     shape = list(shape_of(lines[0]))
     place = len(shape) + 1 + dimension
     shape.insert(place, 1)

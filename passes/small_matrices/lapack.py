@@ -1,4 +1,4 @@
-"""Calls of LAPACK as JAX writes them for CPU, read into plain numbers."""
+"""LAPACK calls as JAX writes them for CPU, as plain numbers."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _TARGET = re.compile(r"lapack_([sd])(potrf|trsm|getrf)_ffi")
 _PRECISION = {"s": ir.F32Type, "d": ir.F64Type}
 
 
-class Call(NamedTuple):
-    """A call for a batch of square real matrices, which lie column by column.
+class LapackCall(NamedTuple):
+    """A LAPACK call for a batch of square real matrices in column-major layout.
 
     Attributes:
         routine: "potrf", "trsm" or "getrf".
-        options: LAPACK's letters by their names: {"uplo": "L"}.
-        batch: the extents before the matrices'.
+        options: LAPACK's option letters by name: {"uplo": "L"}.
+        batch: the extents before those of the matrices.
         size: rows and columns of each matrix, at least 1.
     """
 
@@ -37,8 +37,8 @@ class Call(NamedTuple):
         return prod(self.batch)
 
 
-def call_of(op: CustomCallOp, routine: str) -> Call | None:
-    """How `op` calls `routine`; None where it does not, or not as JAX would."""
+def call_of(op: CustomCallOp, routine: str) -> LapackCall | None:
+    """The call of `routine` in `op`, or None where it is another op or not in JAX's form."""
     found = _TARGET.fullmatch(op.call_target_name.value)
     if found is None or found[2] != routine:
         return None
@@ -47,7 +47,7 @@ def call_of(op: CustomCallOp, routine: str) -> Call | None:
         return None
     if not _has_types(op, found[1]) or not _lies_by_columns(op):
         return None
-    return Call(routine, _options(op), shape[:-2], shape[-1])
+    return LapackCall(routine, _options(op), shape[:-2], shape[-1])
 
 
 def _has_types(op: CustomCallOp, precision: str) -> bool:
@@ -74,7 +74,7 @@ def _options(op: CustomCallOp) -> dict[str, str]:
 
 
 def _lies_by_columns(op: CustomCallOp) -> bool:
-    """Whether the layouts are LAPACK's: columns first, and batches as they are."""
+    """Whether the layouts are LAPACK's: column-major, batches outermost."""
     for values, name in ((op.operands, "operand_layouts"), (op.results, "result_layouts")):
         if name not in op.attributes:
             return False
@@ -93,5 +93,5 @@ def _by_columns(value: ir.Value, op: CustomCallOp) -> list[int]:
 
 
 def is_in_loop(op: CustomCallOp) -> bool:
-    """Whether `op` is done in each turn of a loop."""
+    """Whether `op` runs once in each iteration of a loop."""
     return isinstance(op.operation.block.owner, WhileOp)

@@ -1,4 +1,4 @@
-"""Products of small matrices, written out as a sum of products of columns and rows."""
+"""Products of small matrices as sums of products of columns and rows."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ class _Operand(NamedTuple):
 
     Attributes:
         value: the matrices.
-        summed: its dimensions that are summed over.
-        places: for each other dimension, where the result has it.
+        summed: the dimensions that are summed over.
+        positions: for each other dimension, its dimension in the result.
     """
 
     value: ir.Value
     summed: tuple[int, ...]
-    places: dict[int, int]
+    positions: dict[int, int]
 
 
 class _Product(NamedTuple):
-    """A product of real matrices of static shape; the extents are never 0.
+    """A product of real matrices of static, nonzero extents.
 
     Attributes:
-        shape: the result's.
+        shape: of the result.
         operands: the left and the right one.
-        terms: the extents of the dimensions that are summed over.
-        batch: how many products there are.
+        terms: extents of the dimensions that are summed over.
+        batch: number of products.
         rows, columns: extents of each of them.
     """
 
@@ -53,8 +53,8 @@ class _Product(NamedTuple):
 
 @rule(reassociates, targets=("cpu", "tpu"), partitioned=False)
 def small_product_to_multiply_add(op: DotGeneralOp, context: PassContext) -> ir.Value | None:
-    """dot_general(x, y) -> sum over k of x[.., k] * y[k, ..], of many small matrices."""
-    found = _read(op)
+    """dot_general(x, y) -> sum over k of x[.., k] * y[k, ..], for many small matrices."""
+    found = _product_of(op)
     if found is None:
         return None
     size = {"batch": found.batch, "rows": found.rows, "columns": found.columns}
@@ -72,8 +72,8 @@ def small_product_to_multiply_add(op: DotGeneralOp, context: PassContext) -> ir.
 
 @rule(reassociates, targets=("cpu",), partitioned=False)
 def tall_product_to_multiply_add(op: DotGeneralOp, context: PassContext) -> ir.Value | None:
-    """dot_general(x, y) -> sum over k of x[:, k] * y[k, :], of many rows and few terms."""
-    found = _read(op)
+    """dot_general(x, y) -> sum over k of x[:, k] * y[k, :], for many rows and few terms."""
+    found = _product_of(op)
     if found is None or found.batch > 1 or not _lies_row_by_row(found.operands[0]):
         return None
     rows, columns, terms = found.rows, found.columns, prod(found.terms)
@@ -83,16 +83,16 @@ def tall_product_to_multiply_add(op: DotGeneralOp, context: PassContext) -> ir.V
 
 
 def _lies_row_by_row(operand: _Operand) -> bool:
-    """Whether what is summed lies together: XLA's product is fast on a transposed operand."""
+    """Whether summed elements are adjacent: XLA's product is fast on a transposed operand."""
     if isinstance(operand.value.owner, TransposeOp):
         return False
-    return all(dim > max(operand.places, default=-1) for dim in operand.summed)
+    return all(dim > max(operand.positions, default=-1) for dim in operand.summed)
 
 
 @rule(reassociates, targets=("cpu",))
 def transposed_matrix_by_vector(op: DotGeneralOp) -> ir.Value | None:
-    """dot_general(transpose(x), y) -> dot_general(y, x), y being a vector: rows of x are added."""
-    found = _read(op)
+    """dot_general(transpose(x), y) -> dot_general(y, x) for a vector y: rows of x are added."""
+    found = _product_of(op)
     if found is None or found.batch > 1 or len(shape_of(op.rhs)) != 1:
         return None
     matrix, summed = op.lhs, found.operands[0].summed
@@ -104,11 +104,15 @@ def transposed_matrix_by_vector(op: DotGeneralOp) -> ir.Value | None:
     if not cost.matrix_first_pays(rows=prod(found.terms), columns=found.rows):
         return None
     numbers = stablehlo.DotDimensionNumbers.get([], [], [0], [0])
-    turned = None if op.precision_config is None else ir.ArrayAttr.get([*op.precision_config][::-1])
-    return stablehlo.dot_general(op.result.type, op.rhs, matrix, numbers, precision_config=turned)
+    precision = (
+        None if op.precision_config is None else ir.ArrayAttr.get([*op.precision_config][::-1])
+    )
+    return stablehlo.dot_general(
+        op.result.type, op.rhs, matrix, numbers, precision_config=precision
+    )
 
 
-def _read(op: DotGeneralOp) -> _Product | None:
+def _product_of(op: DotGeneralOp) -> _Product | None:
     shape = static_shape(op.result, op.lhs, op.rhs)
     if shape is None or op.algorithm is not None or not _is_real(op):
         return None
@@ -131,7 +135,7 @@ def _operands(op: DotGeneralOp, dims: stablehlo.DotDimensionNumbers) -> tuple[_O
     batches = list(dims.lhs_batching_dimensions), list(dims.rhs_batching_dimensions)
     sums = tuple(dims.lhs_contracting_dimensions), tuple(dims.rhs_contracting_dimensions)
     left = _operand(op.lhs, batches[0], sums[0], len(batches[0]))
-    return left, _operand(op.rhs, batches[1], sums[1], len(left.places))
+    return left, _operand(op.rhs, batches[1], sums[1], len(left.positions))
 
 
 def _operand(
@@ -139,8 +143,8 @@ def _operand(
 ) -> _Operand:
     """An operand whose own dimensions are in the result from dimension `first` on."""
     own = [dim for dim in range(len(shape_of(value))) if dim not in batch and dim not in summed]
-    places = {dim: place for place, dim in enumerate(batch)}
-    return _Operand(value, summed, places | {dim: first + i for i, dim in enumerate(own)})
+    positions = {dim: place for place, dim in enumerate(batch)}
+    return _Operand(value, summed, positions | {dim: first + i for i, dim in enumerate(own)})
 
 
 def _written_out(found: _Product) -> ir.Value:
@@ -157,8 +161,8 @@ def _written_out(found: _Product) -> ir.Value:
 
 
 def _part(operand: _Operand, index: Sequence[int], shape: Sequence[int]) -> ir.Value:
-    """What an operand has at `index` of the dimensions that are summed, as the result has it."""
-    value, summed, places = operand
+    """An operand at `index` of the summed dimensions, broadcast to the result's shape."""
+    value, summed, positions = operand
     extents = shape_of(value)
     start, limit = [0] * len(extents), list(extents)
     for dim, at in zip(summed, index, strict=True):
@@ -166,7 +170,7 @@ def _part(operand: _Operand, index: Sequence[int], shape: Sequence[int]) -> ir.V
     kept = [dim for dim in range(len(extents)) if dim not in summed]
     part = stablehlo.slice(value, start, limit, [1] * len(extents))
     part = build.reshape(part, [extents[dim] for dim in kept])
-    return build.broadcast(part, shape, [places[dim] for dim in kept])
+    return build.broadcast(part, shape, [positions[dim] for dim in kept])
 
 
 _USERS_SEEN = 8  # of one value
@@ -174,7 +178,7 @@ _STEPS_SEEN = 4  # how many ops after a product a reduction is looked for
 
 
 def _is_reduced(value: ir.Value, steps: int = _STEPS_SEEN) -> bool:
-    """Whether a reduction follows, which would take in all that leads to it."""
+    """Whether a reduction follows, with which XLA would fuse the product."""
     for use in islice(value.uses, _USERS_SEEN) if steps else ():
         user = use.owner
         if isinstance(user, ReduceOp):

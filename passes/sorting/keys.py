@@ -1,4 +1,7 @@
-"""Numbers as integers that sort alike, and back: on their bits, so that denormals count."""
+"""Keys of sorts: which sorts order by one key as JAX does, and keys as integers in that order.
+
+The integers are computed from the bits of floats, so that denormals are not flushed.
+"""
 
 from __future__ import annotations
 
@@ -30,19 +33,19 @@ def bits(value: ir.Value) -> ir.Value:
 
 
 def integer_like(value: ir.Value) -> ir.Type:
-    """The signed integer type that is as wide as an element."""
+    """The signed integer type of the same width as an element."""
     width = key_width(value)
     assert width is not None
     return ir.IntegerType.get_signless(width)
 
 
 def floats(value: ir.Value, element: ir.Type) -> ir.Value:
-    """The floats of these bits."""
+    """The floats with these bits."""
     return stablehlo.bitcast_convert(ir.RankedTensorType.get(shape_of(value), element), value)
 
 
 def folded_bits(value: ir.Value) -> ir.Value:
-    """The bits of floats, every NaN as the same positive one and every zero as 0.0."""
+    """The bits of floats, with one positive NaN for all NaNs and 0.0 for -0.0."""
     name, raw = str(element_type(value)), bits(value)
     infinity, lowest = _INFINITY[name], _lowest(raw)
     magnitude = stablehlo.and_(raw, _like(raw, ~lowest))
@@ -53,12 +56,12 @@ def folded_bits(value: ir.Value) -> ir.Value:
 
 
 def key(value: ir.Value) -> ir.Value:
-    """Integers of the same width, in the same order; equal where JAX's order has them equal."""
+    """Integers of the same width in the same order; equal where JAX's order has ties."""
     return _mirrored(folded_bits(value)) if is_float(value) else value
 
 
 def unkey(keys: ir.Value, element: ir.Type, is_minus_zero: ir.Value) -> ir.Value:
-    """The floats of these keys; -0.0 where `is_minus_zero`."""
+    """The floats of these keys, with -0.0 where `is_minus_zero`."""
     plain = _mirrored(keys)
     signed = stablehlo.select(is_minus_zero, _like(plain, _lowest(plain)), plain)
     return floats(signed, element)
@@ -71,7 +74,7 @@ def is_minus_zero(value: ir.Value) -> ir.Value:
 
 
 def negated(raw: ir.Value) -> ir.Value:
-    """The bits of floats with the other sign, of NaNs too."""
+    """The bits of the negated floats, of NaNs too."""
     return stablehlo.xor(raw, _like(raw, _lowest(raw)))
 
 
@@ -98,14 +101,11 @@ def _lowest(value: ir.Value) -> int:
     return -(1 << width - 1)
 
 
-# What a sort sorts by: JAX's order of one key, ascending.
-
-
 _FLOATS = {"f16": 16, "bf16": 16, "f32": 32}
 
 
 def key_width(value: ir.Value) -> int | None:
-    """How many bits an element that can be a key has; None for types that cannot."""
+    """The bits of an element that can be a key; None for types that cannot."""
     element = element_type(value)
     if isinstance(element, ir.IntegerType):
         return element.width if element.width in (8, 16, 32) else None
@@ -113,16 +113,16 @@ def key_width(value: ir.Value) -> int | None:
 
 
 def axis_of(op: SortOp) -> int:
-    """The axis that `op` sorts along; the last where it does not say."""
+    """The axis that `op` sorts along; the last one if it does not say."""
     rank = len(shape_of(op.inputs[0]))
     return rank - 1 if op.dimension is None else op.dimension.value % rank
 
 
 def sorts_by_first(op: SortOp) -> bool:
-    """Whether `op` sorts by its first operand, ascending, as JAX orders numbers.
+    """Whether `op` sorts by its first operand, ascending, in JAX's order of numbers.
 
-    Of floats NaNs are last, all alike, and zeros are alike. Shapes are static, the axis has
-    two elements or more.
+    NaNs are last and equal to each other, and zeros are equal. Shapes must be static, with an axis
+    of two elements or more.
     """
     shape = static_shape(*op.operands)
     if not shape or 0 in shape or shape[axis_of(op)] < 2:

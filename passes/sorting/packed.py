@@ -1,4 +1,4 @@
-"""A sort by one key as a plain sort of 64-bit integers: the key above, the place below."""
+"""A sort by one key as a plain sort of 64-bit integers: key above, position below."""
 
 from __future__ import annotations
 
@@ -16,30 +16,31 @@ from jxc.rewrite import exact, rule
 
 from . import keys
 from .keys import axis_of, sorts_by_first
-from .top_k import take, takes_all_of
+from .top_k import take_along_axis, takes_all_of
 
 _LARGEST_AXIS = 1 << 31
 
 
 @rule(exact, targets=("cpu",), partitioned=False)
 def sort_to_packed_sort(op: SortOp) -> Sequence[ir.Value] | None:
-    """sort(x, y) -> sort(x << 32 | place << 1 | x is -0.0), taken apart; y taken from its places.
+    """sort(x, y) -> unpack(sort(x << 32 | position << 1 | x is -0.0)), and y gathered.
 
-    Sorted by x alone, of 32 bits or less. Places make it stable, whether it was asked for or not.
+    For sorts by x alone, of 32 bits or less. Positions make the sort stable, whether required or
+    not.
     """
     shape, dim = shape_of(op.inputs[0]), axis_of(op)
     is_plain_already = len(op.inputs) == 1 and is_integer(op.inputs[0])
     if is_plain_already or not cost.packed_sort_pays(prod(shape)):
         return None
     if not any(map(is_used, op.results)):
-        return None  # its slices were taken from elsewhere
+        return None  # top-k has replaced all its slices
     if not sorts_by_first(op) or shape[dim] > _LARGEST_AXIS or takes_all_of(op):
         return None
-    return _Sorted(op).results()
+    return _PackedSort(op).results()
 
 
-class _Sorted:
-    """The packed sort of what `op` sorts, and its results from it."""
+class _PackedSort:
+    """The packed sort that replaces `op`, and its results."""
 
     def __init__(self, op: SortOp) -> None:
         self.inputs = list(op.inputs)
@@ -47,10 +48,10 @@ class _Sorted:
         get = ir.IntegerType.get_unsigned if is_unsigned(self.key) else ir.IntegerType.get_signless
         self.type = ir.RankedTensorType.get(shape_of(self.key), get(64))
         self.packed = _plain_sort(self._pack(), self.dim)
-        self.place = self._place()
+        self.position = self._position()
 
     def results(self) -> list[ir.Value]:
-        """What `op` gives."""
+        """The results of `op`."""
         return [self._result(each) for each in self.inputs]
 
     def _constant(self, number: int) -> ir.Value:
@@ -59,19 +60,23 @@ class _Sorted:
     def _pack(self) -> ir.Value:
         wide = stablehlo.convert(self.type, keys.key(self.key))
         above = stablehlo.shift_left(wide, self._constant(32))
-        place = stablehlo.shift_left(stablehlo.iota(self.type, self.dim), self._constant(1))
-        packed = stablehlo.or_(above, place)
+        position = stablehlo.shift_left(stablehlo.iota(self.type, self.dim), self._constant(1))
+        packed = stablehlo.or_(above, position)
         if not is_float(self.key):
             return packed
         return stablehlo.or_(packed, stablehlo.convert(self.type, keys.is_minus_zero(self.key)))
 
-    def _place(self) -> ir.Value:
+    def _position(self) -> ir.Value:
         below = stablehlo.and_(self.packed, self._constant((1 << 32) - 1))
-        place = stablehlo.shift_right_logical(below, self._constant(1))
-        return build.convert(place, ir.IntegerType.get_signless(32))
+        position = stablehlo.shift_right_logical(below, self._constant(1))
+        return build.convert(position, ir.IntegerType.get_signless(32))
 
     def _result(self, operand: ir.Value) -> ir.Value:
-        return self._keys() if operand == self.key else take(operand, self.place, self.dim)
+        return (
+            self._keys()
+            if operand == self.key
+            else take_along_axis(operand, self.position, self.dim)
+        )
 
     def _keys(self) -> ir.Value:
         element = element_type(self.key)
@@ -86,7 +91,7 @@ class _Sorted:
 
 
 def _plain_sort(value: ir.Value, dim: int) -> ir.Value:
-    """Ascending: the comparison that XLA:CPU has its own sort for."""
+    """Sorted ascending, by the comparison for which XLA:CPU has a sort of its own."""
     op = stablehlo.SortOp([value.type], [value], dimension=dim, is_stable=False)
     scalar = ir.RankedTensorType.get((), element_type(value))
     block = op.comparator.blocks.append(scalar, scalar, arg_locs=[value.location] * 2)

@@ -1,4 +1,4 @@
-"""A few elements from one end of a sorted axis, without sorting it."""
+"""A few elements from one end of a sorted axis, selected by top-k in place of a sort."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from .keys import axis_of, sorts_by_first
 
 
 @dataclass(frozen=True)
-class _Part:
-    """What a slice takes of the sorted axis, or of that axis reversed.
+class _SortedPart:
+    """The part of a sorted axis, or of that axis reversed, that a slice takes.
 
     Attributes:
-        sort: what sorted the axis.
-        number: which of its results is sliced.
-        is_turned: whether the axis was reversed before it was sliced.
-        start, limit: where along it the slice starts and ends.
+        sort: the sort.
+        number: the result of it that is sliced.
+        is_reversed: whether the axis is reversed between sort and slice.
+        start, limit: the bounds of the slice along the axis.
     """
 
     sort: SortOp
     number: int
-    is_turned: bool
+    is_reversed: bool
     start: int
     limit: int
 
@@ -42,26 +42,26 @@ class _Part:
 
     @property
     def is_near_end(self) -> bool:
-        """Whether it is nearer to the end of what is sliced than to its start."""
+        """Whether it is nearer to the end of the sliced axis than to its start."""
         return self.start + self.limit > self.size
 
     @property
     def is_largest(self) -> bool:
         """Whether it is nearer to the end of the sorted axis."""
-        return self.is_near_end != self.is_turned
+        return self.is_near_end != self.is_reversed
 
     @property
     def reach(self) -> int:
-        """How many elements from that end on hold all that is taken."""
+        """The number of elements from that end that include the whole part."""
         return self.size - self.start if self.is_near_end else self.limit
 
 
 @rule(exact, targets=("cpu",), producer=(SortOp, ReverseOp), partitioned=False)
 def slice_of_sort_to_top_k(op: SliceOp) -> ir.Value | None:
-    """sort(x)[:k] -> x taken from the places of top_k(-x), for k few of f32 keys.
+    """sort(x)[:k] -> x gathered at the positions of top_k(-x), for small k and f32 keys.
 
-    The last k are those of top_k(reverse(x)), turned around: of equals it gives the first. NaNs are
-    made alike before, and zeros, as it tells them apart.
+    The last k are those of top_k(reverse(x)), reversed, as top_k takes the first of equal elements.
+    NaNs and zeros are made equal first, as top_k distinguishes them.
     """
     found = _part_of(op)
     if found is None or not takes_all_of(found.sort):
@@ -70,7 +70,7 @@ def slice_of_sort_to_top_k(op: SliceOp) -> ir.Value | None:
 
 
 def takes_all_of(op: SortOp) -> bool:
-    """Whether all that is used of a sort are a few elements from its ends."""
+    """Whether only a few elements from the ends of a sort are used."""
     rank = len(shape_of(op.inputs[0]))
     if axis_of(op) != rank - 1 or str(element_type(op.inputs[0])) != "f32":
         return False
@@ -80,49 +80,49 @@ def takes_all_of(op: SortOp) -> bool:
     return sorts_by_first(op)
 
 
-def _parts(op: SortOp) -> list[_Part] | None:
-    """What the users of a sort take of it; None where one takes it as it is."""
+def _parts(op: SortOp) -> list[_SortedPart] | None:
+    """The parts that the users of a sort take; None if one takes something else."""
     slices = [user for result in op.results for user in users(result)]
-    for turned_axis in [each for each in slices if isinstance(each, ReverseOp)]:
-        slices += users(turned_axis.result)
+    for reversal in [each for each in slices if isinstance(each, ReverseOp)]:
+        slices += users(reversal.result)
     slices = [each for each in slices if not isinstance(each, ReverseOp)]
     parts = [_part_of(each) for each in slices if isinstance(each, SliceOp)]
     known = [part for part in parts if part is not None]
     return known if len(known) == len(slices) else None
 
 
-def _part_of(op: SliceOp) -> _Part | None:
-    """What a slice takes of a sorted axis; None where it takes something else."""
-    value, is_turned = op.operand, False
+def _part_of(op: SliceOp) -> _SortedPart | None:
+    """The part of a sorted axis that a slice takes; None if it takes something else."""
+    value, is_reversed = op.operand, False
     match value.owner:
         case ReverseOp(operand=x, dimensions=dims):
-            value, is_turned, axes = x, True, list(dims)
+            value, is_reversed, axes = x, True, list(dims)
     match value.owner:
-        case SortOp() as sort if not is_turned or axes == [axis_of(sort)]:
+        case SortOp() as sort if not is_reversed or axes == [axis_of(sort)]:
             number = ir.OpResult(value).result_number
             start, limit = (each[axis_of(sort)] for each in (op.start_indices, op.limit_indices))
-            return _Part(sort, number, is_turned, start, limit)
+            return _SortedPart(sort, number, is_reversed, start, limit)
     return None
 
 
-def _taken(part: _Part) -> ir.Value:
-    """The last elements of the axis that a slice is from, or the first, as many as it reaches."""
+def _taken(part: _SortedPart) -> ir.Value:
+    """The elements from the part's end of the axis, as many as it reaches."""
     sort, dim, reach = part.sort, axis_of(part.sort), part.reach
     raw = keys.folded_bits(sort.inputs[0])
-    raw = turned(raw, dim) if part.is_largest else keys.negated(raw)
+    raw = reverse(raw, dim) if part.is_largest else keys.negated(raw)
     shape, element = shape_of(raw), element_type(sort.inputs[0])
     table = build.reshape(keys.floats(raw, element), [prod(shape[:-1]), shape[-1]])
     _, found = chlo.top_k(table, reach)
-    places = build.reshape(found, [*shape[:-1], reach])
+    positions = build.reshape(found, [*shape[:-1], reach])
     if part.is_largest:
-        places = from_end(places, part.size)
-    if part.is_turned != part.is_largest:
-        places = turned(places, dim)
-    return take(sort.inputs[part.number], places, dim)
+        positions = from_end(positions, part.size)
+    if part.is_reversed != part.is_largest:
+        positions = reverse(positions, dim)
+    return take_along_axis(sort.inputs[part.number], positions, dim)
 
 
-def _slice_of(taken: ir.Value, op: SliceOp, part: _Part) -> ir.Value:
-    """What `op` takes, from the elements near the end that it takes from."""
+def _slice_of(taken: ir.Value, op: SliceOp, part: _SortedPart) -> ir.Value:
+    """The slice of these elements that `op` takes."""
     dim, reach = axis_of(part.sort), shape_of(taken)[-1]
     starts, limits = list(op.start_indices), list(op.limit_indices)
     if part.is_near_end:
@@ -133,25 +133,22 @@ def _slice_of(taken: ir.Value, op: SliceOp, part: _Part) -> ir.Value:
     return stablehlo.slice(taken, starts, limits, list(op.strides))
 
 
-# Taking elements from places along one axis.
-
-
-def take(operand: ir.Value, places: ir.Value, dim: int) -> ir.Value:
-    """The elements of `operand` at `places`, of i32, along `dim`; of an iota, the places."""
+def take_along_axis(operand: ir.Value, positions: ir.Value, dim: int) -> ir.Value:
+    """The elements of `operand` at i32 `positions` along `dim`; the positions if it is an iota."""
     match operand.owner:
         case IotaOp() if _is_along(operand, dim):
-            return build.convert(places, element_type(operand))
+            return build.convert(positions, element_type(operand))
         case ReverseOp(operand=x, dimensions=dims) if list(dims) == [dim] and _is_along(x, dim):
-            return build.convert(from_end(places, shape_of(x)[dim]), element_type(operand))
-    return _gather(operand, places, dim)
+            return build.convert(from_end(positions, shape_of(x)[dim]), element_type(operand))
+    return _gather(operand, positions, dim)
 
 
-def from_end(places: ir.Value, size: int) -> ir.Value:
-    """The same places along an axis of `size`, counted from its other end."""
-    return stablehlo.subtract(build.splat(size - 1, places.type), places)
+def from_end(positions: ir.Value, size: int) -> ir.Value:
+    """The same positions along an axis of `size`, counted from its other end."""
+    return stablehlo.subtract(build.splat(size - 1, positions.type), positions)
 
 
-def turned(value: ir.Value, dim: int) -> ir.Value:
+def reverse(value: ir.Value, dim: int) -> ir.Value:
     """The elements in the opposite order along `dim`."""
     return stablehlo.reverse(value, [dim])
 
@@ -164,9 +161,9 @@ def _is_along(value: ir.Value, dim: int) -> bool:
     return False
 
 
-def _gather(operand: ir.Value, places: ir.Value, dim: int) -> ir.Value:
-    shape = shape_of(places)
+def _gather(operand: ir.Value, positions: ir.Value, dim: int) -> ir.Value:
+    shape = shape_of(positions)
     others = [i for i in range(len(shape)) if i != dim]
     numbers = stablehlo.GatherDimensionNumbers.get([], [dim], others, others, [dim], len(shape))
-    indices = build.reshape(places, [*shape, 1])
+    indices = build.reshape(positions, [*shape, 1])
     return stablehlo.gather(operand, indices, numbers, [1] * len(shape))

@@ -1,4 +1,8 @@
-"""A loop of integer arithmetic as its turns, one after the other."""
+"""Loops of integer arithmetic, unrolled: the body is copied once for each iteration.
+
+Ops on known constants, such as the rotation amounts that the loop carries, are computed here with
+numpy, so that the shifts have constant amounts.
+"""
 
 from __future__ import annotations
 
@@ -47,9 +51,9 @@ _MOVING = (BroadcastInDimOp, ConstantOp, ConvertOp, ReshapeOp, SliceOp)
 
 @rule(exact, targets=("cpu",))
 def unroll_integer_loop(op: WhileOp) -> Sequence[ir.Value] | None:
-    """while(x, i < 3, f) -> f(f(f(x))), f only adding, shifting and masking integers."""
-    turns, body = trip_count(op), op.body.blocks[0]
-    if turns is None or not cost.may_unroll(turns):
+    """while(x, i < 3, f) -> f(f(f(x))), if f only adds, shifts and masks integers."""
+    iterations, body = trip_count(op), op.body.blocks[0]
+    if iterations is None or not cost.may_unroll(iterations):
         return None
     *work, _ = body.operations
     if not all(map(_is_integer_work, work)) or not _only_counts(op):
@@ -63,10 +67,10 @@ def unroll_integer_loop(op: WhileOp) -> Sequence[ir.Value] | None:
         return None  # a token
     if not cost.unrolling_pays(_elements(op), lambda most: kernels_with(op, most)):
         return None
-    made = Turns(op)
-    for _ in range(turns):
-        made.take()
-    return made.carried()
+    unrolled = UnrolledLoop(op)
+    for _ in range(iterations):
+        unrolled.append_iteration()
+    return unrolled.carried()
 
 
 def _is_integer_work(op: ir.OpView) -> bool:
@@ -86,11 +90,8 @@ def _only_counts(op: WhileOp) -> bool:
 
 
 def _elements(op: WhileOp) -> int:
-    """Of the largest value that is carried."""
+    """The number of elements of the largest carried value."""
     return max(prod(shape_of(each)) for each in op.operand)
-
-
-# The turns of a loop of integer arithmetic, what is known of them computed at once.
 
 
 _MOST_KNOWN = 16  # elements of a constant that is computed with, unless it is a splat
@@ -98,8 +99,8 @@ _Known: TypeAlias = ir.Value | np.ndarray
 """A value, or what it is known to be: an array of its shape, or its only element for a splat."""
 
 
-class Turns:
-    """Copies of what the body of `loop` does, in front of it."""
+class UnrolledLoop:
+    """Copies of the body of `loop`, inserted before it."""
 
     def __init__(self, loop: WhileOp) -> None:
         *self._work, self._end = loop.body.blocks[0].operations
@@ -107,15 +108,15 @@ class Turns:
         self._carried = [_known(value) for value in loop.operand]
         self._constants: dict[tuple[bytes, ir.Type], ir.Value] = {}
 
-    def take(self) -> None:
-        """One turn."""
+    def append_iteration(self) -> None:
+        """Insert a copy of the body."""
         values: dict[ir.Value, _Known] = dict(zip(self._arguments, self._carried, strict=True))
         for op in self._work:
             values[op.results[0]] = self._done(op, values)
         self._carried = [values.get(value, value) for value in self._end.operands]
 
     def carried(self) -> list[ir.Value]:
-        """What is carried after the turns taken."""
+        """The carried values after the iterations so far."""
         return [self._built(*each) for each in zip(self._carried, _types(self._end), strict=True)]
 
     def _done(self, op: ir.OpView, values: Mapping[ir.Value, _Known]) -> _Known:
@@ -154,7 +155,7 @@ def _known(value: ir.Value) -> _Known:
 
 
 def _computed(op: ir.OpView, operands: Sequence[np.ndarray]) -> np.ndarray | None:
-    """What an op makes of constants; None where it is not one that loops prepare numbers with."""
+    """The value of an op on constants; None for ops that loops do not use to prepare numbers."""
     x, *others = operands
     match op:
         case SliceOp() if x.ndim:

@@ -1,7 +1,7 @@
-"""In how many kernels XLA would compute what a loop computes, were it spelled out.
+"""The number of kernels in which XLA would compute a loop, if it were unrolled.
 
-XLA:CPU fuses cheap elementwise work into each of its users, and computes it there as often as an
-element is read. An `optimization_barrier` does not keep it from that.
+XLA:CPU fuses cheap elementwise ops into each of their users, and computes them there as often as an
+element is read. An `optimization_barrier` does not prevent that.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ from jaxlib.mlir.dialects.stablehlo import (
 from jxc.ir.values import is_integer, shape_of, users
 from jxc.passes._shared.elementwise import is_elementwise
 
-_MOST_SEEN = 100  # users that are looked at
-_DEAR = (CosineOp, ExpOp, Expm1Op, Log1pOp, LogOp, PowOp, SineOp, SqrtOp, TanhOp)
+_MOST_VISITED = 100  # users that are looked at
+_EXPENSIVE = (CosineOp, ExpOp, Expm1Op, Log1pOp, LogOp, PowOp, SineOp, SqrtOp, TanhOp)
 _READING = (
     *(CaseOp, ConvolutionOp, CustomCallOp, DotGeneralOp, DynamicUpdateSliceOp, IfOp, ReturnOp),
     *(SortOp, WhileOp, func.CallOp, func.ReturnOp),
@@ -53,9 +53,9 @@ _PASSING = (BitcastConvertOp, ReshapeOp, SliceOp, TransposeOp, chlo.ErfInvOp)
 
 
 def kernels_with(op: WhileOp, most: int) -> int | None:
-    """How many kernels would compute what `op` does, each element once.
+    """The number of kernels that would compute `op`, if each computes an element once.
 
-    None where they are more than `most`, or one would compute elements more than once.
+    None if they are more than `most`, or one would compute elements repeatedly.
     """
     pending = list(op.results)
     seen = set(pending)
@@ -71,13 +71,13 @@ def kernels_with(op: WhileOp, most: int) -> int | None:
         following = {value for user in passing for value in user.results} - seen
         pending += following
         seen |= following
-        if kernels > most or len(seen) > _MOST_SEEN:
+        if kernels > most or len(seen) > _MOST_VISITED:
             return None
     return kernels
 
 
 def _ends_kernel(op: ir.OpView) -> bool:
-    """Whether `op` is at the end of the kernel that it is fused into, and reads elements once."""
+    """Whether XLA fuses nothing into the users of `op`, and `op` reads elements once."""
     match op:
         case DivOp() | RemOp():
             return is_integer(op.result)
@@ -85,11 +85,11 @@ def _ends_kernel(op: ir.OpView) -> bool:
             return len(inputs) == 1
         case BroadcastInDimOp():
             return _extends_behind(op)
-    return isinstance(op, _DEAR)
+    return isinstance(op, _EXPENSIVE)
 
 
 def _is_passed_on(op: ir.OpView) -> bool:
-    """Whether users of `op` get what it is given, element for element, or a part of that."""
+    """Whether users of `op` read its operands element for element, or a part of them."""
     match op:
         case ConcatenateOp(inputs=inputs, dimension=dim):
             return all(shape_of(each)[dim.value] == 1 for each in inputs)
@@ -99,7 +99,7 @@ def _is_passed_on(op: ir.OpView) -> bool:
 
 
 def _extends_behind(op: BroadcastInDimOp) -> bool:
-    """Whether elements are repeated in the last dimensions only: they are computed before."""
+    """Whether only the last dimensions are broadcast: elements are computed before."""
     extents, result = shape_of(op.operand), shape_of(op.result)
     kept = {to for to, e in zip(op.broadcast_dimensions, extents, strict=True) if e > 1}
     repeated = {dim for dim, e in enumerate(result) if e > 1} - kept

@@ -1,4 +1,4 @@
-"""Statistics of chosen values, out of a compiled program."""
+"""The pass `trace-values`: statistics of chosen values of a compiled program."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ from .thread import Tracer
 def trace_values(
     module: ir.Operation, *, match: str = "", iterations: int = 8, most: int = 64
 ) -> None:
-    """Write down statistics of the values that `match` names: min, max, mean, NaN, inf, zeros.
+    """Record statistics of the values that `match` names: min, max, mean, NaN, inf, zeros.
 
-    What the program returns stays the same; the statistics are one more result, which jxc's own
-    compile reads: `jxc compile ... -p 'trace-values{match=log}' --run` prints them, and from Python
-    the executable's `run` returns them. `match` is one or more patterns, `|` between them; `*`
-    stands for anything:
+    The program's results do not change. The statistics are an extra result that jxc's own compile
+    reads: `jxc compile ... -p 'trace-values{match=log}' --run` prints them, and from Python the
+    executable's `run` returns them. `match` is one or more patterns separated by `|`; `*` stands
+    for anything:
 
-        dot_general       an op, by StableHLO's name or JAX's
-        train.py:14       what that line made, and what it called made
-        loss              what a function of that name made, and what it called made
-        */attn/*          what lies there, of the paths that JAX gives ops ("jit(f)/attn/exp")
+        dot_general       an op, by its name in StableHLO or JAX
+        train.py:14       ops of that line, and of what it calls
+        loss              ops of a function of that name, and of what it calls
+        */attn/*          ops with such a path in JAX ("jit(f)/attn/exp")
 
-    Where a value is made in a loop, the statistics are over all turns, and those of the first
-    `iterations` turns by themselves. Only the first `most` values are traced; how many there were
-    beyond is said. Calls are inlined; what is inside a shard_map cannot be traced.
+    For a value in a loop, there are statistics over all iterations, and of each of the first
+    `iterations` iterations. At most `most` values are traced, and the number of others is reported.
+    Calls are inlined; values inside a shard_map cannot be traced.
     """
     if not match:
         raise UsageError("trace-values needs to know which: trace-values{match=train.py:14}")
     if iterations < 0 or most < 1:
         raise UsageError("trace-values: expected iterations from 0 and most from 1")
     if main_of(module) is None:
-        raise JxcError("trace-values: expected a function @main, beside whose results to write")
+        raise JxcError("trace-values: expected a function @main, to whose results it adds one")
     inline_calls(module)
     main = main_of(module)
     assert main is not None

@@ -1,4 +1,4 @@
-"""Which values of a program a pattern names."""
+"""The values of a program that a pattern names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jxc.ir.locations import Frame, frames_of, path_of
 
 from .statistics import is_numeric
 
-LOOKED_INTO = (stablehlo.WhileOp, stablehlo.IfOp, stablehlo.CaseOp)
+TRACED_REGIONS = (stablehlo.WhileOp, stablehlo.IfOp, stablehlo.CaseOp)
 """The ops in whose regions values are traced."""
 
 _LINE = re.compile(r"(.+):(\d+)$")
@@ -26,10 +26,10 @@ class Chosen:
     """A value to trace.
 
     Attributes:
-        op: what makes it.
+        op: the op that produces it.
         value: one of its results.
-        depth: how many loops there are around it.
-        number: of the op, in the order of `ops_of`: what was an op may be replaced meanwhile.
+        depth: number of loops around it.
+        number: of the op in program order, as the op itself may be replaced.
         result: which result of the op.
     """
 
@@ -48,11 +48,13 @@ def choose(main: ir.OpView, match: str) -> list[Chosen]:
     """
     patterns = [pattern.strip() for pattern in match.split("|")]
     ops = list(_ops(main, 0))
-    told = [(number, op) for number, (op, _) in enumerate(ops) if any(map(is_numeric, op.results))]
-    named = {pattern: [n for n, op in told if _names(pattern, op)] for pattern in patterns}
+    numeric = [
+        (number, op) for number, (op, _) in enumerate(ops) if any(map(is_numeric, op.results))
+    ]
+    named = {pattern: [n for n, op in numeric if _names(pattern, op)] for pattern in patterns}
     for pattern, found in named.items():
         if not found:
-            known = [name for _, op in told for name in _offered(op)]
+            known = [name for _, op in numeric for name in _offered(op)]
             raise UsageError(
                 f"trace-values: match={pattern} names no value of the program."
                 f"{did_you_mean(pattern, known)}"
@@ -71,16 +73,16 @@ def ops_of(block: ir.Block) -> list[ir.OpView]:
 
 
 def _ops(op: ir.OpView, depth: int) -> Iterator[tuple[ir.OpView, int]]:
-    """The ops inside, outer ones first, each with how many loops are around it."""
+    """Yield the ops inside, outer ones first, each with the number of loops around it."""
     for region in regions_of(op):
         for inner in ops_of(region.blocks[0]):
             yield inner, depth
-            if isinstance(inner, LOOKED_INTO):
+            if isinstance(inner, TRACED_REGIONS):
                 yield from _ops(inner, depth + isinstance(inner, stablehlo.WhileOp))
 
 
 def regions_of(op: ir.OpView) -> list[ir.Region]:
-    """The regions of an op that is looked into; of a loop not its condition."""
+    """The regions of an op in which values are traced; of a loop its body alone."""
     regions = list(op.regions)
     return regions[1:] if isinstance(op, stablehlo.WhileOp) else regions
 
@@ -90,7 +92,7 @@ def _names(pattern: str, op: ir.OpView) -> bool:
         return any(_is_at(frame, line[1], int(line[2])) for frame in frames_of(op.location))
     if "/" in pattern:
         return fnmatchcase(path_of(op.location), pattern)
-    return any(fnmatchcase(name, pattern) for name in _words(op))
+    return any(fnmatchcase(name, pattern) for name in _names_of(op))
 
 
 def _is_at(frame: Frame, file: str, line: int) -> bool:
@@ -98,8 +100,8 @@ def _is_at(frame: Frame, file: str, line: int) -> bool:
     return frame[1] == line and (name == file or fnmatchcase(name, f"*/{file}"))
 
 
-def _words(op: ir.OpView) -> list[str]:
-    """What an op is called: StableHLO's name, JAX's, and the functions that it is in."""
+def _names_of(op: ir.OpView) -> list[str]:
+    """An op's names: StableHLO's, JAX's, and the functions that it is in."""
     name = op.operation.name
     functions = [part for frame in frames_of(op.location) for part in (frame[2], _last(frame[2]))]
     return [name, _last(name), path_of(op.location).rpartition("/")[2], *functions]
@@ -111,4 +113,4 @@ def _last(name: str) -> str:
 
 def _offered(op: ir.OpView) -> list[str]:
     lines = [f"{file.rpartition('/')[2]}:{line}" for file, line, _ in frames_of(op.location)]
-    return [word for word in (*_words(op), *lines) if word]
+    return [word for word in (*_names_of(op), *lines) if word]

@@ -1,4 +1,4 @@
-"""Carrying statistics through loops and branches to where @main returns."""
+"""Statistics carried through loops and branches to the results of @main."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from jxc.ir.extra_results import add_branch_results, add_loop_values
 from jxc.ir.module import terminator
 from jxc.ir.values import shape_of
 
-from .choose import LOOKED_INTO, Chosen, ops_of, regions_of
+from .choose import TRACED_REGIONS, Chosen, ops_of, regions_of
 from .statistics import COUNT, compare, statistics
 
 _INFINITY = float("inf")
 State = list[ir.Value]
-"""Of one traced value: how often it was made, the statistics over all, those of the first times."""
+"""Of one value: how often it was produced, statistics over all times, those of the first times."""
 
 
 @dataclass
@@ -26,9 +26,9 @@ class Tracer:
     """Traces values of one program, in place.
 
     Attributes:
-        element: the type of the numbers that are written down.
-        chosen: which values.
-        iterations: how many turns of loops are written down by themselves.
+        element: the element type of the record.
+        chosen: the values.
+        iterations: the number of iterations of loops that are recorded one by one.
     """
 
     element: ir.Type
@@ -38,11 +38,11 @@ class Tracer:
     _count: int = 0
 
     def rows(self, chosen: Chosen) -> int:
-        """For how many times a value is written down by itself."""
+        """The number of times that a value is recorded one by one."""
         return self.iterations if chosen.depth else 0
 
     def main(self, main: ir.OpView) -> ir.Value:
-        """Trace in @main; the result is a vector: for each value its count, total and rows."""
+        """Trace @main; returns a vector: for each value its count, totals and rows."""
         block = main.regions[0].blocks[0]
         ops = ops_of(block)
         with ir.InsertionPoint.at_block_begin(block):
@@ -66,19 +66,19 @@ class Tracer:
         parts += [reshape(each, (shape_of(each)[0] * shape_of(each)[1],)) for each in rows]
         return stablehlo.concatenate(parts, 0)
 
-    def _ops(self, ops: Sequence[ir.OpView], turns: Sequence[ir.Value]) -> None:
-        """Trace in a block; `turns` are the numbers of the turns of the loops around it."""
+    def _ops(self, ops: Sequence[ir.OpView], counters: Sequence[ir.Value]) -> None:
+        """Trace in a block; `counters` are the numbers of the counters of the loops around it."""
         for op in ops:
             number, self._count = self._count, self._count + 1
             mine = [at for at, each in enumerate(self.chosen) if each.number == number]
-            if isinstance(op, LOOKED_INTO):
-                op = self._into(op, turns)
+            if isinstance(op, TRACED_REGIONS):
+                op = self._into(op, counters)
             with ir.InsertionPoint.after(op):
                 for at in mine:
-                    self._see(at, op.results[self.chosen[at].result], turns)
+                    self._record(at, op.results[self.chosen[at].result], counters)
 
-    def _into(self, op: ir.OpView, turns: Sequence[ir.Value]) -> ir.OpView:
-        """Trace in the regions of an op; returns the op, or what stands in its place."""
+    def _into(self, op: ir.OpView, counters: Sequence[ir.Value]) -> ir.OpView:
+        """Trace inside the regions of an op; returns the op, or its replacement."""
         count = sum(_size(region.blocks[0]) for region in regions_of(op))
         numbers = range(self._count, self._count + count)
         inside = [at for at, each in enumerate(self.chosen) if each.number in numbers]
@@ -86,23 +86,23 @@ class Tracer:
             self._count += count
             return op
         if isinstance(op, stablehlo.WhileOp):
-            return self._loop(op, inside, turns)
-        return self._branches(op, inside, turns)
+            return self._loop(op, inside, counters)
+        return self._branches(op, inside, counters)
 
-    def _see(self, at: int, value: ir.Value, turns: Sequence[ir.Value]) -> None:
+    def _record(self, at: int, value: ir.Value, counters: Sequence[ir.Value]) -> None:
         count, total, *rows = self._states[at]
         numbers = statistics(value, self.element)
         following = stablehlo.add(count, scalar(1, _i32()))
         state = [following, _merged(total, numbers)]
         if rows:
-            state.append(self._with_row(rows[0], numbers, count, turns))
+            state.append(self._with_row(rows[0], numbers, count, counters))
         self._states[at] = state
 
     def _with_row(
-        self, rows: ir.Value, numbers: ir.Value, count: ir.Value, turns: Sequence[ir.Value]
+        self, rows: ir.Value, numbers: ir.Value, count: ir.Value, counters: Sequence[ir.Value]
     ) -> ir.Value:
         """The rows with one more at `count`, if there is room."""
-        parts = [numbers, *(reshape(convert(turn, self.element), (1,)) for turn in turns)]
+        parts = [numbers, *(reshape(convert(each, self.element), (1,)) for each in counters)]
         row = stablehlo.concatenate(parts, 0)
         row = reshape(row, (1, *shape_of(row)))
         more = stablehlo.dynamic_update_slice(rows, row, [count, scalar(0, _i32())])
@@ -110,19 +110,19 @@ class Tracer:
         return stablehlo.select(is_room, more, rows)
 
     def _loop(
-        self, op: stablehlo.WhileOp, inside: Sequence[int], turns: Sequence[ir.Value]
+        self, op: stablehlo.WhileOp, inside: Sequence[int], counters: Sequence[ir.Value]
     ) -> ir.OpView:
         body, location = op.regions[1].blocks[0], op.location
         ops = ops_of(body)
         outer = {at: self._states[at] for at in inside}
         with ir.InsertionPoint(op):
             zero = scalar(0, _i32())
-        turn = body.add_argument(zero.type, location)
+        counter = body.add_argument(zero.type, location)
         for at in inside:
             self._states[at] = [body.add_argument(part.type, location) for part in outer[at]]
-        self._ops(ops, [*turns, turn])
+        self._ops(ops, [*counters, counter])
         with ir.InsertionPoint(terminator(body)):
-            yielded = [stablehlo.add(turn, scalar(1, _i32()))]
+            yielded = [stablehlo.add(counter, scalar(1, _i32()))]
         yielded += [part for at in inside for part in self._states[at]]
         initial = [zero, *(part for at in inside for part in outer[at])]
         new = add_loop_values(op, initial, yielded)
@@ -130,13 +130,13 @@ class Tracer:
         return new
 
     def _branches(
-        self, op: ir.OpView, inside: Sequence[int], turns: Sequence[ir.Value]
+        self, op: ir.OpView, inside: Sequence[int], counters: Sequence[ir.Value]
     ) -> ir.OpView:
         outer = {at: self._states[at] for at in inside}
         yielded = []
         for region in op.regions:
             self._states.update(outer)
-            self._ops(ops_of(region.blocks[0]), turns)
+            self._ops(ops_of(region.blocks[0]), counters)
             yielded.append([part for at in inside for part in self._states[at]])
         new = add_branch_results(op, yielded)
         self._take(inside, outer, list(new.results)[-len(yielded[0]) :])
@@ -145,7 +145,7 @@ class Tracer:
     def _take(
         self, inside: Sequence[int], like: dict[int, State], values: Sequence[ir.Value]
     ) -> None:
-        """The states as a loop or a branch returns them, one behind the other."""
+        """Set the states to the results of a loop or branch, in order."""
         left = iter(values)
         for at in inside:
             self._states[at] = [next(left) for _ in like[at]]
@@ -154,12 +154,12 @@ class Tracer:
 def _size(block: ir.Block) -> int:
     """How many ops `Tracer` meets in a block."""
     ops = ops_of(block)
-    inner = (op for op in ops if isinstance(op, LOOKED_INTO))
+    inner = (op for op in ops if isinstance(op, TRACED_REGIONS))
     return len(ops) + sum(_size(r.blocks[0]) for op in inner for r in regions_of(op))
 
 
 def _merged(total: ir.Value, numbers: ir.Value) -> ir.Value:
-    """Statistics of two values as those of both; of means, the sum."""
+    """The statistics of two values together; of means, the sum."""
     cuts = [(0, 1), (1, 2), (2, COUNT)]
     parts = [
         combine(_part(total, *cut), _part(numbers, *cut))

@@ -50,7 +50,7 @@ def test_any_slices(index, method):
     def write(x, u):
         return getattr(x.at[index], method)(u)
 
-    with patch.object(cost, "spread_pays", lambda **_: True):
+    with patch.object(cost, "padding_pays", lambda **_: True):
         found, _ = rewritten(write, (x, u))
     with np.errstate(all="ignore"):
         same_bits(jnp.isnan(found), jnp.isnan(jax.jit(write)(x, u)))

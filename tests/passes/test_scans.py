@@ -16,7 +16,7 @@ import jxc
 from jxc.check.run import shared_interpreter
 from jxc.cost.rates import Rates
 from jxc.passes.scans import cost as cost
-from jxc.passes.scans.cost import Plan, Scan
+from jxc.passes.scans.cost import Scan, ScanPlan
 
 CHOICE, SUM = "running-extremum-to-loop", "running-sum-to-loop"
 RUNNING = {
@@ -41,7 +41,7 @@ def planned(lowered, blocks, rows):
     """After the pass, with these blocks and rows instead of those that are fastest."""
 
     def plan(rates, scan):
-        return Plan(fitting(blocks, scan.length), min(rows, scan.outer))
+        return ScanPlan(fitting(blocks, scan.length), min(rows, scan.outer))
 
     with patch.object(cost, "plan_of", plan):
         return lowered.opt("scans")
@@ -152,9 +152,9 @@ def test_loops_that_pay():
         scan = Scan(outer, length, inner, bytes=4, is_log=is_log, is_rounded=True)
         return cost.plan_of(Rates("cpu"), scan)
 
-    assert plan(1, 512, 512) == Plan((512,), 1)
-    assert plan(64, 1000, 1) == Plan((1000,), 64)
-    assert plan(20_000, 50, 1) == Plan((50,), cost.ROWS_AT_ONCE)
+    assert plan(1, 512, 512) == ScanPlan((512,), 1)
+    assert plan(64, 1000, 1) == ScanPlan((1000,), 64)
+    assert plan(20_000, 50, 1) == ScanPlan((50,), cost.ROWS_AT_ONCE)
     assert plan(1, 2000, 64).blocks[0] < 2000
     assert len(plan(1, 100_000, 1, is_log=True).blocks) > 1
     assert plan(1, 8, 100_000) is None

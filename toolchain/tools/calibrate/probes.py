@@ -240,7 +240,7 @@ PROBES = [
     Probe(elementary.OPERATION, _f64_formula, _ELEMENTS * _CHAINS * _STEPS * 2),
     Probe(scans.XLA_SUM, lambda: _cumulative("cumsum", 512, 256), 512 * 256),
     Probe(scans.XLA_LOG, lambda: _cumulative("cumlogsumexp", 64, 64), 64 * 64),
-    Probe(scans.TURN, lambda: _loop("add", 1, 1000, 16), 1000),
+    Probe(scans.ITERATION, lambda: _loop("add", 1, 1000, 16), 1000),
     Probe(scans.ROW, lambda: _loop("add", 1, 64, 1024), 64 * 1024),
     Probe(scans.COLUMN, lambda: _loop("add", 1000, 100, 1), 1000 * 100),
     Probe(scans.LOG, lambda: _loop("logaddexp", 1, 64, 1024), 64 * 1024),
