@@ -112,7 +112,7 @@ def test_any_loop_of_enough_work(turns):
         start = jnp.int32(5)
         return jax.lax.while_loop(lambda c: c[0] < 5 + 2 * turns, turn, (start, x, x ^ 3))
 
-    left = int(turns > cost.MOST_TURNS)
+    left = int(turns > cost.MOST_ITERATIONS)
     check(loop, outside * 12345, loops=1 - left, left=left)
 
 
