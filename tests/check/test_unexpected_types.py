@@ -23,6 +23,7 @@ from .tokens import with_token
 
 DYNAMIC = ir.ShapedType.get_dynamic_size()
 ELEMENTS = ("i1", "ui8", "f8E4M3FN", "f4E2M1FN", "complex<f32>")
+_SIZES_ALONE = 2  # sizes of a program that are exchanged one at a time
 
 
 def _elements(program: SeedProgram) -> list[str]:
@@ -51,11 +52,11 @@ def _of_element(element: str) -> Callable[[SeedProgram], Iterator[ir.Module]]:
 
 
 def _of_extent(extent: int) -> Callable[[SeedProgram], Iterator[ir.Module]]:
-    """All extents exchanged, and each alone."""
+    """All sizes exchanged, and each of the largest alone."""
 
     def feed(program: SeedProgram) -> Iterator[ir.Module]:
         found = _extents(program)
-        for chosen in [found, *([size] for size in found if len(found) > 1)]:
+        for chosen in [found, *([size] for size in found[-_SIZES_ALONE:] if len(found) > 1)]:
             with suppress(NotValid):
                 yield _with(program, extents=dict.fromkeys(chosen, extent))
 
