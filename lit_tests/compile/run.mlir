@@ -34,7 +34,7 @@
 // SUMMARY: passes {{ *[0-9.]+}} ms
 // SUMMARY: XLA {{ *[0-9]+}} ms
 // SUMMARY: flops
-// SUMMARY: bytes {{.*}} accessed
+// SUMMARY: bytes {{.*}} moved
 // SUMMARY: memory {{ *}}argument 24 B, output 40 B
 // WRONG: results DIFFER within {{.*}} (output 0)
 // NOFILE: jxc: error: --input @{{.*}}: No such file

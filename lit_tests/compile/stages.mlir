@@ -25,7 +25,7 @@
 // NOOPTION-NOT: Traceback
 // NOVALUE: --xla-option xla_cpu: expected NAME=VALUE
 // BOTH: --emit prints a stage; --run, --bench, --diff-plain run: give one of them
-// JSON: --json holds figures; --emit hlo is a text: leave --json out
+// JSON: --emit hlo prints a text, not JSON: leave out --json
 module @stages {
   func.func public @main(%x: tensor<1024xf32>) -> tensor<1024xf32> {
     %0 = stablehlo.exponential %x : tensor<1024xf32>

@@ -21,6 +21,7 @@ _VERBS = {
     "lower": "Trace a Python function and print its module.",
     "opt": "Run passes on a module.",
     "compile": "Compile a module with XLA; run it, time it, look inside.",
+    "report": "Report memory, kernels and collectives on any target.",
     "explain": "Run a program and explain what JAX compiled.",
     "run": "Run an executable that `jxc compile --save` wrote.",
     "doctor": "Find what makes a function slow, large or slow to compile.",
@@ -110,7 +111,7 @@ def _lower_first(verb: str, words: list[str], args: list[str]) -> str:
     )
 
 
-def report(error: JxcError) -> None:
+def print_error(error: JxcError) -> None:
     """Print an error and its notes to stderr."""
     click.echo(f"jxc: error: {error}", err=True)
     for note in getattr(error, "__notes__", ()):
@@ -145,7 +146,7 @@ def main() -> None:
         click.echo("jxc: interrupted", err=True)
         sys.exit(130)
     except JxcError as error:
-        report(error)
+        print_error(error)
         sys.exit(error.exit_code)
     except OSError as error:
         _end_of_output(error)

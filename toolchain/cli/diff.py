@@ -141,14 +141,14 @@ def _check(sides: tuple[DiffSide, DiffSide], flags: Mapping[str, Any]) -> None:
 def _compare(sides: Any, sources: Any, flags: dict[str, Any], report: Any) -> int:
     from ..tools.diff import compare
     from ..tools.diff.lowering import programs_of
-    from .compile.host import xla_options
+    from .compile.options import parse_xla_options
 
     one, other = programs_of(sides, sources, flags)
     found = compare(
         one,
         other,
         stage=flags["stage"],
-        xla_options=xla_options(flags["xla_option"]),
+        xla_options=parse_xla_options(flags["xla_option"]),
         progress=report,
     )
     report("")

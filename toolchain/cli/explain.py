@@ -15,7 +15,7 @@ from ..errors import JxcError, UsageError
 from ..files import require_file, write_output
 from ..tools.explain import SCHEMA_VERSION
 from ..tools.explain.script import UserProgram, flush, when_imported
-from . import report
+from . import print_error
 
 if TYPE_CHECKING:
     from ..tools.explain.log import ExplainLog
@@ -125,7 +125,7 @@ class _ProgramRecorder:
         try:
             self.log = self._stack.enter_context(explain(keep_texts=self._keep_texts))
         except JxcError as error:
-            report(error)
+            print_error(error)
 
     def stop(self, error: BaseException | None) -> None:
         """Stop recording; `error` is the exception that ended the program."""

@@ -53,7 +53,7 @@ def pipeline_options(command: Any) -> Any:
             default="cpu",
             show_default=True,
             metavar="NAME[,NAME]...",
-            help="Choose rules for this hardware: cpu, gpu:h100, tpu:v5e:2x2; see `jxc targets`.",
+            help="The hardware: cpu, gpu:h100, tpu:v5e:2x2; see `jxc targets`.",
         ),
         click.option(
             "--assume",

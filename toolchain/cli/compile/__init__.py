@@ -1,11 +1,17 @@
-"""`jxc compile`: a module or a function through our passes and XLA, for any target."""
+"""`jxc compile`: compile a module or a function, and run it, time it, write its stages, or report.
+
+`compile_command` checks the options before anything slow happens, reads or lowers the program
+(`job`), and then does one of three things: it writes files (`artifacts`), reports on one or several
+targets (`report`), or compiles for this machine and runs (`run`).
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,24 +20,35 @@ from ...files import input_name, read_input
 from ..lower import lowering_options
 from ..opt import chosen_pipeline, pipeline_options
 from ..process import in_child, stay_on_cpu
-from .artifacts import artifact_options, check_artifacts, write_artifacts, writes_artifacts
-from .options import budget_options, running_options
+from .artifacts import check_artifacts, write_artifacts
+from .options import (
+    CompileOptions,
+    GroupedCommand,
+    artifact_flags,
+    budget_flags,
+    running_flags,
+    xla_flags,
+)
+
+if TYPE_CHECKING:
+    from ...backend.targets import Target
 
 
-@click.command(short_help="Hand a module to XLA; run it, time it, look inside, judge it.")
+@click.command(cls=GroupedCommand, short_help="Compile with XLA; run, time, write stages, report.")
 @click.argument("source", default="-", metavar="[FILE|-|TARGET]")
 @lowering_options
 @pipeline_options
+@xla_flags
+@artifact_flags
+@running_flags
 @click.option(
-    "--xla-option", multiple=True, metavar="NAME=VALUE", help="An option of XLA's, for this only."
+    "--report", is_flag=True, help="Print the report of `jxc report` on the compiled program."
 )
-@artifact_options
-@running_options
-@budget_options
-@click.option("--json", "as_json", is_flag=True, help="Print one object.")
+@budget_flags
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def compile_command(source: str, **flags: Any) -> None:
     """Compile a module from FILE ('-' for stdin), or the function TARGET with arguments like SPECs
-    as `jxc lower` takes them. At -O2 unless told otherwise.
+    as `jxc lower` takes them. The passes of -O2 run unless others are named.
 
     \b
     jxc compile step.mlir --emit hlo
@@ -39,73 +56,62 @@ def compile_command(source: str, **flags: Any) -> None:
     jxc compile model.py:predict 'f32[8,784]' --diff-plain
     jxc compile model.py:step 'f32[8,784]' --target tpu:v5e:2x2,gpu:h100,cpu --report
 
-    The hardware of a --target need not be there: `jxc targets` lists what there is. The exit code
-    is 1 where the program does not fit, where it exceeds a budget, and with --diff-plain where the
-    results differ by more than rounding; 3 where a target's compiler is not installed.
+    The hardware of a --target need not be present: `jxc targets` lists it. The exit code is 1 if
+    the program does not fit into memory or exceeds a budget, and with --diff-plain if the results
+    differ by more than rounding; 3 if a target's compiler is not installed.
     """
-    targets = _check(flags)
-    os.environ.pop("JXC_PIPELINE", None)  # what is compiled here is what is asked for here
+    compile_source(source, CompileOptions(**flags))
+
+
+def compile_source(source: str, options: CompileOptions) -> None:
+    """Read or lower a program, compile it, and do what the options ask for."""
+    targets = _checked_targets(options)
+    os.environ.pop("JXC_PIPELINE", None)  # only the passes that are named here run
     if not any(target.is_present and target.kind != "cpu" for target in targets):
         stay_on_cpu()
     is_file = source == "-" or (Path(source).is_file() and not source.endswith(".py"))
     data = read_input(source) if is_file else None
-    spec = chosen_pipeline(flags, default="" if flags["compile_from"] else "O2")
+    spec = chosen_pipeline(asdict(options), default="" if options.compile_from else "O2")
     stage = in_child(data, lambda saved: ["compile", str(saved), "-p", spec])
     stage.enter(f"while compiling {input_name(source)}")
     from .job import prepare
+    from .report import print_report, read_budgets
 
-    is_judged = _is_judged(flags, targets)
-    if is_judged:
-        from .judge import read_budgets
-
-        read_budgets(flags)  # before anything takes its time
+    is_reported = options.is_reported(targets)
+    if is_reported:
+        read_budgets(options)  # raises before anything slow
     traced_for = next((target for target in targets if target.is_present), targets[0])
-    job = prepare(source, data, spec, flags, traced_for.platform if is_judged else None)
+    job = prepare(source, data, spec, options, traced_for.platform if is_reported else None)
     with contextlib.ExitStack() as stack:
         if job.x64:
             import jax
 
             stack.enter_context(jax.enable_x64(True))
-        _carry_out(job, targets, flags)
+        if options.writes_artifacts:
+            write_artifacts(job, targets, options)
+        elif is_reported:
+            print_report(job, targets, options)
+        else:
+            from .run import compile_and_run
+
+            compile_and_run(job, options)
 
 
-def _carry_out(job: Any, targets: list[Any], flags: dict[str, Any]) -> None:
-    if writes_artifacts(flags):
-        write_artifacts(job, targets, flags)
-    elif _is_judged(flags, targets):
-        from .judge import judge
-
-        judge(job, targets, flags)
-    else:
-        from .host import act
-
-        act(job, flags)
-
-
-def _is_judged(flags: dict[str, Any], targets: list[Any]) -> bool:
-    """Whether it is compiled in processes of their own, and looked at from outside."""
-    budgets = ("max_memory", "max_flops", "max_compile_seconds", "forbid")
-    return (
-        flags["report"]
-        or any(flags[name] is not None for name in budgets)
-        or [t.name for t in targets] != ["cpu"]
-    )
-
-
-def _check(flags: dict[str, Any]) -> list[Any]:
+def _checked_targets(options: CompileOptions) -> list[Target]:
+    """The targets; refuses options that exclude each other before jax is imported."""
     from ...backend.targets import find_targets
 
-    targets = find_targets(flags["target"])
-    check_artifacts(flags, targets)
-    runs = [name for name in ("run", "bench", "diff_plain") if flags[name]]
-    if runs and _is_judged(flags, targets):
+    targets = find_targets(options.target)
+    check_artifacts(options, targets)
+    runs = [name for name in ("run", "bench", "diff_plain") if options.is_given(name)]
+    if runs and options.is_reported(targets):
         raise UsageError(
             f"--{runs[0].replace('_', '-')} runs the program on this machine's cpu: leave out "
             "--report, the budgets and other targets"
         )
-    if flags["platform"] not in (None, "cpu"):
+    if options.platform not in (None, "cpu"):
         raise UsageError(
-            f"--platform {flags['platform']} says what to lower for; `jxc compile` lowers for its "
-            "--target."
+            f"--platform {options.platform} is for `jxc lower`: this command lowers for its "
+            "--target"
         )
     return targets

@@ -1,225 +1,175 @@
-"""What `jxc compile` writes: stages, XLA's passes one by one, an executable for `jxc run`."""
+"""Files that `jxc compile` writes: stages, the module after each XLA pass, an executable to run.
+
+`check_artifacts` refuses what cannot be written before jax is imported; `write_artifacts` compiles
+for each target and writes.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ...backend.artifacts.stages import STAGES, UNCOMPILED, stages_of
 from ...errors import UsageError
 from ...files import require_file, require_folder, write_json, write_output
-from .job import Job
+from .job import CompileJob
+from .options import BUDGETS, CompileOptions
 
-_RESUMED = ("stablehlo", "hlo-before", "hlo")
-_FIGURES = ("cost", "memory")  # JSON whatever is asked for
+if TYPE_CHECKING:
+    from ...backend.lowered import Lowered
+    from ...backend.targets import Target
 
-
-def artifact_options(command: Any) -> Any:
-    """What to write, where it stops, and where it begins."""
-    options = [
-        click.option(
-            "--emit",
-            metavar="STAGE[,STAGE]...",
-            help=f"Write stages of the program: {', '.join(STAGES)}; what the target has of them. "
-            "Several go into a folder, -o DIR.",
-        ),
-        click.option(
-            "-o",
-            "output",
-            default="-",
-            metavar="FILE|DIR",
-            help="Where to; stdout by default.",
-        ),
-        click.option(
-            "--dump-hlo-passes",
-            metavar="DIR",
-            help="Write the module after each of XLA's passes that changed it, and print how many "
-            "ran and how long they took.",
-        ),
-        click.option("--save", metavar="FILE", help="Write an executable for `jxc run`."),
-        click.option(
-            "--compile-to",
-            type=click.Choice(("jaxpr", *_RESUMED)),
-            help="Stop at a stage and write it whole, so that it can be edited and compiled on.",
-        ),
-        click.option(
-            "--compile-from",
-            type=click.Choice(_RESUMED),
-            help="SOURCE is a file of --compile-to: compile on from there. None of our passes run "
-            "unless they are named; optimised HLO (hlo) is made code of as it stands, on cpu.",
-        ),
-        click.option(
-            "--hlo-pass",
-            metavar="FILE.py:FN",
-            help="Run FN(hlo_text, context), which returns HLO or None, on this compilation alone. "
-            "FN.stage is before (XLA's passes; the default), pre-scheduler or post-scheduler.",
-        ),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
+_METRICS = ("cost", "memory")  # stages that are JSON already
+_REPORTING = ("report", *BUDGETS)
+_ELSEWHERE = ("run", "bench", "diff_plain", *_REPORTING)
 
 
-def writes_artifacts(flags: dict[str, Any]) -> bool:
-    """Whether something is to be written, and so nothing run or judged."""
-    return any(flags[name] for name in ("emit", "dump_hlo_passes", "save", "compile_to"))
-
-
-def check_artifacts(flags: dict[str, Any], targets: list[Any]) -> None:
-    """Refuse what cannot be done, before jax is imported.
+def check_artifacts(options: CompileOptions, targets: list[Target]) -> None:
+    """Refuse options that cannot be carried out, before jax is imported.
 
     Raises:
-        UsageError: a stage that a target has not, or options that exclude each other.
+        UsageError: a target lacks a stage, or options exclude each other.
     """
-    stages = _stages(flags)
+    stages = _stages(options)
     for target in targets:
         stages_of(stages, target)
-    if flags["compile_from"] and flags["specs"]:
+    if options.compile_from and options.specs:
         raise UsageError(
-            f"--compile-from reads a file, whose arguments are settled; found {flags['specs'][0]!r}"
+            f"--compile-from reads a file, whose arguments are fixed; found {options.specs[0]!r}"
         )
-    _check_reach(flags, stages, targets)
-    _check_output(flags, stages, targets)
-    if not writes_artifacts(flags):
+    _check_reach(options, stages, targets)
+    _check_output(options, stages, targets)
+    if not options.writes_artifacts:
         return
-    others = [name for name in _ELSEWHERE if _is_given(flags, name)]
-    if flags["emit"] and others and others[0] not in _JUDGING:
+    others = [name for name in _ELSEWHERE if options.is_given(name)]
+    if options.emit and others and others[0] not in _REPORTING:
         raise UsageError(
             "--emit prints a stage; --run, --bench, --diff-plain run: give one of them"
         )
     if others:
         raise UsageError(
-            f"--{others[0].replace('_', '-')} prints something else than --emit, --save, "
-            "--compile-to and --dump-hlo-passes do: give one of them"
+            f"--{others[0].replace('_', '-')} cannot be combined with --emit, --save, "
+            "--compile-to or --dump-hlo-passes"
         )
-    if flags["save"] and len(targets) > 1:
+    if options.save and len(targets) > 1:
         raise UsageError("--save writes one file, for one --target")
-    if flags["as_json"] and not _is_silent(flags, stages, targets):
+    if options.as_json and not _is_silent(options, stages, targets):
         raise UsageError(
-            f"--json holds figures; --emit {','.join(stages)} is a text: leave --json out, or "
-            "write it to a file by -o"
+            f"--emit {','.join(stages)} prints a text, not JSON: leave out --json, or write "
+            "the stage to a file with -o"
         )
-    if _is_many(stages, targets) and flags["output"] == "-":
-        raise UsageError(f"--emit {','.join(stages)} writes several files: say where to, -o DIR")
+    if _is_many(stages, targets) and options.output == "-":
+        raise UsageError(f"--emit {','.join(stages)} writes several files: name a folder, -o DIR")
 
 
-def _check_output(flags: dict[str, Any], stages: list[str], targets: list[Any]) -> None:
-    """Refuse to write where nothing can be, or where there is nothing to write."""
-    output, is_report = flags["output"], not writes_artifacts(flags)
-    if output != "-" and not stages and not (is_report and flags["as_json"]):
-        offer = ": give --json, or redirect what is printed" if is_report else ""
-        raise UsageError(f"-o says where --emit writes to, and there is none{offer}")
+def _check_output(options: CompileOptions, stages: list[str], targets: list[Target]) -> None:
+    """Refuse an output that cannot be written, or an -o without anything to write."""
+    output, is_report = options.output, not options.writes_artifacts
+    if output != "-" and not stages and not (is_report and options.as_json):
+        offer = ": give --json, or redirect stdout" if is_report else ""
+        raise UsageError(f"-o is the output of --emit, which is not given{offer}")
     if stages and (_is_many(stages, targets) or _is_folder(output)):
         require_folder(output)
     else:
         require_file(output)
-    if flags["save"]:
-        require_file(flags["save"])
-    for target in targets if flags["dump_hlo_passes"] else ():
-        place = Path(flags["dump_hlo_passes"], _folder_of(target, targets))
+    if options.save:
+        require_file(options.save)
+    for target in targets if options.dump_hlo_passes else ():
+        place = Path(options.dump_hlo_passes or "", _folder_of(target, targets))
         require_folder(str(place))
         _refuse_old(place)
 
 
-def _check_reach(flags: dict[str, Any], stages: list[str], targets: list[Any]) -> None:
-    """Refuse what would have no effect, or one on something else than is meant."""
+def _check_reach(options: CompileOptions, stages: list[str], targets: list[Target]) -> None:
+    """Refuse options that would have no effect."""
     is_here = [target.name for target in targets] == ["cpu"]
-    is_judged = any(_is_given(flags, name) for name in _JUDGING) or not (
-        is_here or writes_artifacts(flags)
+    is_reported = any(options.is_given(name) for name in _REPORTING) or not (
+        is_here or options.writes_artifacts
     )
-    if flags["compile_from"] == "hlo" and (is_judged or not is_here):
-        raise UsageError("--compile-from hlo makes code for this machine's cpu, and no report")
-    ahead = [name for name in ("hlo_pass", "dump_hlo_passes") if flags[name]]
-    if flags["compile_from"] == "hlo" and ahead:
-        raise UsageError(f"--{ahead[0].replace('_', '-')}: optimised HLO is past XLA's passes")
-    if not flags["hlo_pass"] or is_judged:
+    if options.compile_from == "hlo" and (is_reported or not is_here):
+        raise UsageError("--compile-from hlo compiles for this machine's cpu, without a report")
+    ahead = [name for name in ("hlo_pass", "dump_hlo_passes") if options.is_given(name)]
+    if options.compile_from == "hlo" and ahead:
+        raise UsageError(f"--{ahead[0].replace('_', '-')}: XLA's passes have run on optimized HLO")
+    if not options.hlo_pass or is_reported:
         return
-    is_compiled = flags["save"] or flags["dump_hlo_passes"] or not stages
+    is_compiled = options.save or options.dump_hlo_passes or not stages
     if not is_compiled and set(stages) <= set(UNCOMPILED):
         raise UsageError(f"--hlo-pass runs after --emit {','.join(stages)}: leave it out")
 
 
-def _is_given(flags: dict[str, Any], name: str) -> bool:
-    return flags.get(name) not in (None, False)
-
-
-_JUDGING = ("report", "max_memory", "max_flops", "max_compile_seconds", "forbid")
-_ELSEWHERE = ("run", "bench", "diff_plain", *_JUDGING)
-
-
-def _stages(flags: dict[str, Any]) -> list[str]:
-    if flags["emit"] and flags["compile_to"]:
-        raise UsageError("--compile-to writes a stage whole, --emit for reading: give one of them")
-    if flags["emit"] is not None and not flags["emit"].strip(", "):
+def _stages(options: CompileOptions) -> list[str]:
+    if options.emit and options.compile_to:
+        raise UsageError("--compile-to and --emit both write stages: give one of them")
+    if options.emit is not None and not options.emit.strip(", "):
         raise UsageError(f"--emit: expected stages, such as {', '.join(STAGES)}; found none")
-    named = flags["compile_to"] or flags["emit"] or ""
+    named = options.compile_to or options.emit or ""
     words = list(dict.fromkeys(word.strip() for word in named.split(",")))
     return words if named else []
 
 
-def _is_many(stages: list[str], targets: list[Any]) -> bool:
+def _is_many(stages: list[str], targets: list[Target]) -> bool:
     return len(stages) * len(targets) > 1
 
 
-def _is_silent(flags: dict[str, Any], stages: list[str], targets: list[Any]) -> bool:
+def _is_silent(options: CompileOptions, stages: list[str], targets: list[Target]) -> bool:
     """Whether stdout stays free for `--json`."""
-    return not stages or flags["output"] != "-" or set(stages) <= set(_FIGURES)
+    return not stages or options.output != "-" or set(stages) <= set(_METRICS)
 
 
-def write_artifacts(job: Job, targets: list[Any], flags: dict[str, Any]) -> None:
-    """Compile a job for each target and write what was asked for.
+def write_artifacts(job: CompileJob, targets: list[Target], options: CompileOptions) -> None:
+    """Compile a program for each target and write the requested files.
 
     Raises:
-        JxcError: as compiling it; a stage that the program has none of.
+        JxcError: it cannot be compiled, or lacks a stage.
     """
     from ...backend.targets import require
-    from .host import xla_options
 
-    stages, options = _stages(flags), xla_options(flags["xla_option"])
-    told: dict[str, dict[str, Any]] = {}
+    stages, settings = _stages(options), options.xla_options()
+    written: dict[str, dict[str, Any]] = {}
     for target in targets:
-        if flags["save"] or flags["dump_hlo_passes"] or not set(stages) <= set(UNCOMPILED):
+        if options.save or options.dump_hlo_passes or not set(stages) <= set(UNCOMPILED):
             require(target)
         lowered = _lowered_for(job, target)
         summary: dict[str, Any] = {}
-        told[target.name] = summary
+        written[target.name] = summary
         folder = _folder_of(target, targets)
         if stages:
             had = stages_of(stages, target)
-            summary["files"] = _emit(lowered, target, had, options, flags, folder)
+            summary["files"] = _emit(lowered, target, had, settings, options, folder)
             if lacking := [stage for stage in stages if stage not in had]:
                 summary["lacking"] = lacking
                 click.echo(f"jxc: {target.name} has no {', '.join(lacking)}", err=True)
-        if flags["dump_hlo_passes"]:
-            place = Path(flags["dump_hlo_passes"], folder)
-            summary["xla_passes"] = _dump_passes(lowered, target, options, flags, place)
-        if flags["save"]:
-            summary["saved"] = _save(lowered, target, options, flags)
-    if flags["as_json"] and not (stages and flags["output"] == "-"):
-        whole = {"schema_version": 1, "program": job.name, "targets": told}
+        if options.dump_hlo_passes:
+            place = Path(options.dump_hlo_passes, folder)
+            summary["xla_passes"] = _dump_passes(lowered, target, settings, options, place)
+        if options.save:
+            summary["saved"] = _save(lowered, target, settings, options)
+    if options.as_json and not (stages and options.output == "-"):
+        whole = {"schema_version": 1, "program": job.name, "targets": written}
         write_json(whole, "-")
 
 
-def _folder_of(target: Any, targets: list[Any]) -> str:
-    """Below the one that the user names: none for a target alone."""
+def _folder_of(target: Target, targets: list[Target]) -> str:
+    """The folder of a target in the one that the user names; empty for a single target."""
     return target.name.replace(":", "-").replace("/", "-") if len(targets) > 1 else ""
 
 
-def _lowered_for(job: Job, target: Any) -> Any:
-    plain = job.plain
+def _lowered_for(job: CompileJob, target: Target) -> Lowered:
+    plain: Lowered = job.plain
     if plain.platform != target.platform:
         plain = plain.for_target(target.name)
     return plain.opt(job.pipeline, target=target.name, assume=job.assume)
 
 
 def _emit(
-    lowered: Any,
-    target: Any,
+    lowered: Lowered,
+    target: Target,
     stages: list[str],
-    options: dict[str, Any],
-    flags: dict[str, Any],
+    settings: dict[str, Any],
+    options: CompileOptions,
     folder: str,
 ) -> list[str]:
     from ...backend.artifacts.stages import emit
@@ -228,15 +178,15 @@ def _emit(
         lowered,
         stages,
         target,
-        xla_options=options,
-        hlo_pass=flags["hlo_pass"],
-        whole_constants=bool(flags["compile_to"]),
+        xla_options=settings,
+        hlo_pass=options.hlo_pass,
+        whole_constants=bool(options.compile_to),
     )
-    alone = len(made) == 1 and "," not in (flags["emit"] or "") and not folder
-    if alone and not _is_folder(flags["output"]):
-        write_output(made[0].data, flags["output"])
-        return [flags["output"]]
-    place = _made(Path(flags["output"], folder))
+    alone = len(made) == 1 and "," not in (options.emit or "") and not folder
+    if alone and not _is_folder(options.output):
+        write_output(made[0].data, options.output)
+        return [options.output]
+    place = _made(Path(options.output, folder))
     for artifact in made:
         write_output(artifact.data, str(place / artifact.file))
     return [str(place / artifact.file) for artifact in made]
@@ -255,17 +205,17 @@ def _made(place: Path) -> Path:
 
 
 def _dump_passes(
-    lowered: Any, target: Any, options: dict[str, Any], flags: dict[str, Any], place: Path
+    lowered: Lowered, target: Target, settings: dict[str, Any], options: CompileOptions, place: Path
 ) -> dict[str, Any]:
     from ...backend.artifacts.xla_passes import trace_passes
 
-    found = trace_passes(lowered.module, target, xla_options=options, hlo_pass=flags["hlo_pass"])
+    found = trace_passes(lowered.module, target, xla_options=settings, hlo_pass=options.hlo_pass)
     files = found.files()
     for name, text in files.items():
         write_output(text, str(_made(place) / name))
-    if not flags["as_json"]:
-        to_stderr = bool(_stages(flags)) and flags["output"] == "-"
-        click.echo("\n".join(_told(target.name, found, place)), err=to_stderr)
+    if not options.as_json:
+        to_stderr = bool(_stages(options)) and options.output == "-"
+        click.echo("\n".join(_pass_lines(target.name, found, place)), err=to_stderr)
     changes = [
         {"file": file, "pass": change.name, "pipeline": change.pipeline}
         for file, change in zip(list(files)[1:], found.changes, strict=True)
@@ -279,19 +229,19 @@ def _dump_passes(
 
 
 def _refuse_old(place: Path) -> None:
-    """Files of an earlier run would be taken for this one's."""
+    """Refuse a folder with files of an earlier run."""
     if (place / "0000-before.txt").exists():
         raise UsageError(f"{place} holds the passes of an earlier run: name another folder")
 
 
-def _told(name: str, found: Any, place: Path) -> list[str]:
+def _pass_lines(name: str, found: Any, place: Path) -> list[str]:
     changed, seconds = len(found.changes), found.seconds
     if not seconds:
-        ran = f"{changed} of XLA's passes changed something; its compiler tells no more of them"
-        return [f"{name}: {ran}: {place}"]
+        ran = f"{changed} of XLA's passes changed the module"
+        return [f"{name}: {ran}; this compiler does not report their times: {place}"]
     total = sum(seconds.values())
     lines = [
-        f"{name}: {found.runs} of XLA's passes ran, {changed} changed something: {place}",
+        f"{name}: {found.runs} of XLA's passes ran, {changed} changed the module: {place}",
         f"{'':4}{total * 1e3:.1f} of XLA's {found.build.seconds * 1e3:.0f} ms; the longest:",
     ]
     longest = list(seconds.items())[:8]
@@ -299,35 +249,11 @@ def _told(name: str, found: Any, place: Path) -> list[str]:
 
 
 def _save(
-    lowered: Any, target: Any, options: dict[str, Any], flags: dict[str, Any]
+    lowered: Lowered, target: Target, settings: dict[str, Any], options: CompileOptions
 ) -> dict[str, Any]:
     from ...backend.artifacts.hlo_pass import compile_with
     from ...backend.artifacts.saving import save
 
-    made = compile_with(lowered, target, xla_options=options, hlo_pass=flags["hlo_pass"])
-    header = save(made, flags["save"])
-    return {"file": flags["save"], "target": header.target, "versions": dict(header.versions)}
-
-
-def resumed(stage: str | None, data: bytes, name: str) -> Any:
-    """The program in a file of `--compile-to hlo`; None where the file is read like any module.
-
-    Raises:
-        UsageError: the file is not of that stage.
-        JxcError: as `lowered_from_hlo`.
-    """
-    begins = data[:4096].lstrip()
-    is_hlo = begins.startswith(b"HloModule")
-    is_optimised = is_hlo and b"is_scheduled=true" in begins.partition(b"\n")[0]
-    found = "hlo" if is_optimised else "hlo-before" if is_hlo else "stablehlo"
-    if stage is None and is_optimised:
-        raise UsageError(f"{name}: XLA has optimised this HLO: --compile-from hlo goes on from it")
-    if stage is None:
-        return None
-    if found != stage:
-        raise UsageError(f"--compile-from {stage}: {name} looks like {found}")
-    if stage != "hlo":
-        return None
-    from ...backend.artifacts.resume import lowered_from_hlo
-
-    return lowered_from_hlo(data.decode(errors="replace"), name)
+    made = compile_with(lowered, target, xla_options=settings, hlo_pass=options.hlo_pass)
+    header = save(made, options.save or "")
+    return {"file": options.save, "target": header.target, "versions": dict(header.versions)}

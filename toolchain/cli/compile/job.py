@@ -1,4 +1,4 @@
-"""What `jxc compile` is given: a function with its arguments, or a module from a file."""
+"""The program of a command line: a function with its arguments, or a module from a file."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from typing import Any
 
 from ...errors import UsageError
 from ...files import input_name
+from .options import CompileOptions
 
 
 @dataclass
-class Job:
-    """What was asked for, as far as it is known before anything is compiled.
+class CompileJob:
+    """A program before it is compiled.
 
     Attributes:
         name: for messages.
-        plain: the program as JAX lowered it, or as the file has it: a `Lowered`.
-        args, kwargs: what to call it with, or the types of that.
+        plain: as JAX lowered it, or as the file has it.
+        args, kwargs: its arguments, or their types.
         x64: whether it needs JAX's 64-bit types.
-        pipeline: what to run on it.
-        assume: promises.
+        pipeline: the passes to run.
+        assume: promises about values.
     """
 
     name: str
@@ -32,66 +33,69 @@ class Job:
 
 
 def prepare(
-    source: str, data: bytes | None, spec: str, flags: dict[str, Any], platform: str | None
-) -> Job:
+    source: str, data: bytes | None, spec: str, options: CompileOptions, platform: str | None
+) -> CompileJob:
     """Read or lower what `source` names.
 
     Args:
         source: a file, "-", or the name of a function.
         data: what is in the file; None for a function.
         spec: the pipeline.
-        flags: the command line's.
-        platform: what it is looked at for, which need not be here; None to be run here.
+        options: the command line's.
+        platform: the platform to report on, which need not be present; None to run it here.
 
     Raises:
         UsageError, JxcError: it cannot be found, read, traced or lowered.
     """
     from ...pipeline import Library, make_pipeline
 
-    pipeline = make_pipeline(spec, Library.of_files(flags["load_pass"]))
+    pipeline = make_pipeline(spec, Library.of_files(options.load_pass))
     if data is None:
-        return _from_target(source, flags, pipeline, platform)
-    return _from_file(source, data, flags, pipeline, platform)
+        return _from_target(source, options, pipeline, platform)
+    return _from_file(source, data, options, pipeline, platform)
 
 
 def _from_file(
-    source: str, data: bytes, flags: dict[str, Any], pipeline: Any, platform: str | None
-) -> Job:
-    if flags["specs"]:
+    source: str, data: bytes, options: CompileOptions, pipeline: Any, platform: str | None
+) -> CompileJob:
+    if options.specs:
         raise UsageError(
-            f"{source} is a module, whose arguments are settled; found {flags['specs'][0]!r}"
+            f"{source} is a module, whose arguments are fixed; found {options.specs[0]!r}"
         )
-    if given := [name for name in _OF_FUNCTIONS if flags[name]]:
+    if given := [name for name in _OF_FUNCTIONS if getattr(options, name)]:
         more = "; the pass annotate-sharding shards a module" if given[0] in _SHARDING else ""
         raise UsageError(
             f"--{given[0].removesuffix('_from').replace('_', '-')} is about lowering a function, "
-            f"and {source} is a module, which is lowered already{more}"
+            f"and {source} is a module, which is already lowered{more}"
         )
     from ...backend.from_module import lowered_from_module, uncallable_from_module
     from ...frontend.mesh import split_host
     from ...ir import make_context, read_module
     from ...ir.locations import name_file
     from ...ir.shardings import module_device_count
-    from .artifacts import resumed
 
     name = input_name(source)
-    edited = resumed(flags["compile_from"], data, name)
+    edited = _resumed(options.compile_from, data, name)
     if edited is not None:
-        return Job(name, edited, edited.arguments, {}, True, pipeline, flags["assume"])
+        return CompileJob(name, edited, edited.arguments, {}, True, pipeline, options.assume)
     module = read_module(data, make_context(), name=name)
-    name_file(module, name)  # so that kernels are told by its lines
+    name_file(module, name)  # so that kernels have lines of this file
     if platform:
-        return Job(name, uncallable_from_module(module), (), {}, True, pipeline, flags["assume"])
-    split_host(module_device_count(module), flags["host_devices"])
+        return CompileJob(
+            name, uncallable_from_module(module), (), {}, True, pipeline, options.assume
+        )
+    split_host(module_device_count(module), options.host_devices)
     plain = lowered_from_module(module)
-    return Job(name, plain, plain.arguments, {}, True, pipeline, flags["assume"])
+    return CompileJob(name, plain, plain.arguments, {}, True, pipeline, options.assume)
 
 
 _SHARDING = ("mesh", "in_sharding", "out_sharding", "sharding")
 _OF_FUNCTIONS = (*_SHARDING, "args_from", "static", "transform", "device", "x64")
 
 
-def _from_target(source: str, flags: dict[str, Any], pipeline: Any, platform: str | None) -> Job:
+def _from_target(
+    source: str, options: CompileOptions, pipeline: Any, platform: str | None
+) -> CompileJob:
     if not source.endswith(".py") and ":" not in source:
         raise UsageError(
             f"{source}: no such file, and not a TARGET such as file.py:function or module:function"
@@ -100,7 +104,33 @@ def _from_target(source: str, flags: dict[str, Any], pipeline: Any, platform: st
     from ...frontend.request import LowerRequest
 
     ours: dict[str, Any] = {"target": source, "platform": platform, "concrete": platform is None}
-    names = (LowerRequest.__dataclass_fields__.keys() - ours.keys()) & flags.keys()
-    request = LowerRequest(**ours, **{name: flags[name] for name in names})
+    names = (LowerRequest.__dataclass_fields__.keys() - ours.keys()) & set(
+        CompileOptions.__dataclass_fields__
+    )
+    request = LowerRequest(**ours, **{name: getattr(options, name) for name in names})
     plain, args, kwargs = lowered_from_request(request)
-    return Job(source, plain, args, kwargs, flags["x64"], pipeline, flags["assume"])
+    return CompileJob(source, plain, args, kwargs, options.x64, pipeline, options.assume)
+
+
+def _resumed(stage: str | None, data: bytes, name: str) -> Any:
+    """The program in a file of `--compile-to hlo`; None for a file that is read as a module.
+
+    Raises:
+        UsageError: the file is not of that stage.
+        JxcError: as `lowered_from_hlo`.
+    """
+    begins = data[:4096].lstrip()
+    is_hlo = begins.startswith(b"HloModule")
+    is_optimised = is_hlo and b"is_scheduled=true" in begins.partition(b"\n")[0]
+    found = "hlo" if is_optimised else "hlo-before" if is_hlo else "stablehlo"
+    if stage is None and is_optimised:
+        raise UsageError(f"{name}: XLA has optimized this HLO: continue with --compile-from hlo")
+    if stage is None:
+        return None
+    if found != stage:
+        raise UsageError(f"--compile-from {stage}: {name} looks like {found}")
+    if stage != "hlo":
+        return None
+    from ...backend.artifacts.resume import lowered_from_hlo
+
+    return lowered_from_hlo(data.decode(errors="replace"), name)

@@ -1,9 +1,15 @@
-"""What `jxc compile` prints, and the figures it puts into `--json`."""
+"""Compiling for this machine's CPU in this process: running, timing, comparing with plain jax.jit.
+
+What is printed is also collected in a summary, the object of `--json`. Flops and bytes are those of
+`jxc report`.
+"""
 
 from __future__ import annotations
 
 import statistics
+import sys
 from collections.abc import Mapping
+from time import perf_counter
 from typing import Any
 
 import click
@@ -11,21 +17,133 @@ import numpy as np
 
 from ...backend.timing import interleave, show_milliseconds, time_ratio
 from ...check.deviation import compare_calls
-from ...units import show_bytes
+from ...errors import JxcError
+from ...files import write_json
+from ...hlo import parse_hlo
+from ...hlo.work import executed, totals_of
+from ...units import show_bytes, show_count
+from .job import CompileJob
+from .options import CompileOptions
 
-_SHOWN = 8  # elements an output may have to be printed whole
+_SHOWN = 8  # elements up to which a result is printed whole
+
+
+def compile_and_run(job: CompileJob, options: CompileOptions) -> None:
+    """Compile a program for this machine, and run it, time it or print a summary."""
+    start = perf_counter()
+    optimised = job.plain.opt(job.pipeline, assume=job.assume)
+    passes_seconds = perf_counter() - start
+    settings = options.xla_options()
+    start = perf_counter()
+    executable = _compiled(optimised, settings, job.name, options.hlo_pass)
+    xla_seconds = perf_counter() - start
+    summary = _summary(job, optimised, executable, passes_seconds, xla_seconds)
+    return _run(job, executable, summary, options, settings)
+
+
+def _compiled(
+    lowered: Any, settings: dict[str, Any], name: str = "-", hlo_pass: str | None = None
+) -> Any:
+    from ...backend.artifacts.hlo_pass import compile_with
+    from ...backend.targets import find_target
+
+    here = find_target("cpu")
+    return compile_with(lowered, here, xla_options=settings, hlo_pass=hlo_pass, name=name)
+
+
+def _summary(
+    job: CompileJob, optimised: Any, executable: Any, passes_seconds: float, xla_seconds: float
+) -> dict[str, Any]:
+    from ...ir import count_ops
+
+    totals = totals_of(executed(parse_hlo(executable.as_text("hlo"))))
+    return {
+        "ops": {"before": count_ops(job.plain.module), "after": count_ops(optimised.module)},
+        "rules": optimised.report.hits,
+        "seconds": {"passes": passes_seconds, "xla": xla_seconds},
+        "flops": totals.flops,
+        "bytes_accessed": totals.bytes_in + totals.bytes_out,
+        "memory": executable.memory(),
+    }
+
+
+def _run(
+    job: CompileJob,
+    executable: Any,
+    summary: dict[str, Any],
+    options: CompileOptions,
+    settings: dict[str, Any],
+) -> None:
+    if not (options.run or options.bench or options.diff_plain):
+        if options.as_json:
+            return write_json({"schema_version": 1, **summary}, options.output)
+        return print_summary(summary)
+    from ...check.fill import fill
+
+    args, kwargs = fill((job.args, job.kwargs), options.inputs, options.seed)
+    agrees = True
+    if options.run:
+        outputs, recorded = _ran(executable, args, kwargs)
+        print_outputs(outputs, summary, quiet=options.as_json)
+        if recorded is not None:
+            _print_instrumented(recorded, summary, quiet=options.as_json)
+            agrees = recorded.nans is None
+    if options.bench or options.diff_plain:
+        programs = {"jxc": executable}
+        if options.diff_plain:
+            programs = {"jax.jit": _compiled(job.plain, settings), **programs}
+        print_bench(programs, args, kwargs, options.bench or 20, summary, quiet=options.as_json)
+    if options.diff_plain:
+        is_same = print_difference(programs, args, kwargs, summary, quiet=options.as_json)
+        agrees = agrees and is_same
+    if options.as_json:
+        write_json({"schema_version": 1, **summary}, options.output)
+    if not agrees:
+        sys.exit(1)
+    return None
+
+
+def _ran(executable: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+    """The results, and the record of instrumenting passes; None where there were none."""
+    import jax
+
+    from ...tools.debug.executable import Instrumented
+
+    try:
+        if isinstance(executable, Instrumented):
+            return executable.run(*args, **kwargs)
+        return jax.block_until_ready(executable(*args, **kwargs)), None
+    except Exception as error:  # a callback of the user's, or memory
+        raise JxcError(f"running it failed: {type(error).__name__}: {error}") from error
+
+
+def _print_instrumented(recorded: Any, summary: dict[str, Any], *, quiet: bool) -> None:
+    """Print statistics of traced values, and where the first NaN comes from."""
+    summary["values"] = [each.as_json() for each in recorded.values]
+    summary["values_left_out"] = recorded.left_out
+    summary["nans"] = recorded.nans.as_json() if recorded.nans else None
+    if quiet:
+        return
+    for each in recorded.values:
+        click.echo(str(each))
+    if recorded.left_out:
+        click.echo(
+            f"{recorded.left_out} more values have that name; the pass option most=N prints more"
+        )
+    if recorded.nans:
+        click.echo(str(recorded.nans))
 
 
 def print_summary(summary: dict[str, Any]) -> None:
-    """Ops, rules, seconds, and XLA's own counts, a line each."""
+    """Print ops, rules, seconds, flops, bytes and memory, a line each."""
     ops, seconds, memory = summary["ops"], summary["seconds"], summary["memory"]
     rows = {
         "ops": f"{ops['before']} -> {ops['after']}",
         "rules": _rules(summary["rules"]),
         "passes": f"{seconds['passes'] * 1e3:.1f} ms",
         "XLA": f"{seconds['xla'] * 1e3:.0f} ms",
-        "flops": f"{summary['flops']:.4g}",
-        "bytes": f"{summary['bytes_accessed']:.4g} accessed",
+        "flops": show_count(summary["flops"]),
+        "bytes": f"{show_bytes(summary['bytes_accessed'])} moved",
         "memory": ", ".join(f"{name} {show_bytes(size)}" for name, size in memory.items() if size),
     }
     for name, value in rows.items():
@@ -37,7 +155,7 @@ def _rules(hits: Mapping[str, int]) -> str:
 
 
 def print_outputs(outputs: Any, summary: dict[str, Any], *, quiet: bool) -> None:
-    """One line for each array returned: its path, type, and values or their statistics."""
+    """Print each result: its path, type, and values or their statistics."""
     import jax
 
     rows = [
@@ -98,7 +216,7 @@ def print_bench(
 
 
 def _caller(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A call with arguments already on the device; fresh copies where the program eats them."""
+    """A call with arguments on the device; fresh copies where the program donates them."""
     import jax
 
     args, kwargs = jax.device_put((args, kwargs))
@@ -121,7 +239,7 @@ def print_difference(
     *,
     quiet: bool,
 ) -> bool:
-    """How far the results lie apart; returns whether that is rounding."""
+    """Print how much the results differ; returns whether that is rounding."""
     plain, ours = programs.values()
     found = compare_calls(plain, ours, args, kwargs)
     summary["difference"] = {**vars(found), "agrees": found.agrees}

@@ -105,7 +105,7 @@ def _words(value: Any) -> tuple[str, ...]:
     return parse_words(value if isinstance(value, str) else ",".join(value))
 
 
-_PARSERS: Mapping[str, Callable[[Any], Any]] = {
+_PARSERS: Mapping[str, Callable[[Any], Any]] = {  # the others are counts
     "max_memory": _amount(parse_bytes),
     "max_temporaries": _amount(parse_bytes),
     "max_flops": _amount(parse_count),

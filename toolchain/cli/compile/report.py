@@ -1,11 +1,14 @@
-"""Compiling for any targets, and the verdict: printed side by side, or as one object."""
+"""Reports on a program for one or several targets: printed side by side, or as one JSON object.
+
+`jxc report` and `jxc compile --report` share it.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,85 +16,88 @@ from ...errors import JxcError
 from ...files import write_json
 from ...tools.report.budgets import Budgets, Measured, Violation, check
 from ...tools.report.report import Compiled, Refused, Report, report
-from .host import xla_options
-from .job import Job
+from .job import CompileJob
+from .options import BUDGETS, CompileOptions
+
+if TYPE_CHECKING:
+    from ...backend.targets import Target
 
 
-def judge(job: Job, targets: list[Any], flags: dict[str, Any]) -> None:
-    """Compile a job for each target; print what came of it.
+def print_report(job: CompileJob, targets: list[Target], options: CompileOptions) -> None:
+    """Compile a program for each target and print the reports.
 
-    The exit code is 1 where it does not fit on one or exceeds a budget, 3 where a target's compiler
+    Exits with 1 if it does not fit on a target or exceeds a budget, with 3 if a target's compiler
     is not installed.
     """
-    budgets = read_budgets(flags)
+    budgets = read_budgets(options)
     reports, missing = [], []
     for target in targets:
         if target.missing:
             missing.append(target)
             continue
-        with _progress(flags) as tell:
-            reports.append(_report_or_why_not(job, target, budgets, flags, tell, len(targets) > 1))
+        with _progress() as tell:
+            try:
+                reports.append(_report_on(job, target, budgets, options, tell))
+            except JxcError as error:
+                if len(targets) == 1:
+                    raise
+                failed = Refused(0, str(error), None)
+                reports.append(Report(target, None, failed, {}, job.plain.seconds))
     findings = {each.target.name: _findings(each, budgets) for each in reports}
-    if flags["as_json"]:
-        _write_json(job, reports, findings, missing, flags["output"])
+    if options.as_json:
+        _write_json(job, reports, findings, missing, options.output)
     else:
-        from ...tools.report.table import as_text
+        from ...tools.report.table import ROWS, as_text
 
-        click.echo(as_text(reports, findings, whole=flags["report"]))
+        rows = None if options.all_rows else options.top or ROWS
+        click.echo(as_text(reports, findings, whole=options.report, rows=rows))
     _raise_missing(missing)
     if any(findings.values()):
         sys.exit(1)
 
 
-def _report_or_why_not(
-    job: Job, target: Any, budgets: Budgets, flags: dict[str, Any], tell: Any, has_others: bool
+def _report_on(
+    job: CompileJob,
+    target: Target,
+    budgets: Budgets,
+    options: CompileOptions,
+    tell: Callable[[str], None],
 ) -> Report:
-    """A report; where there are other targets, of a refusal too: they may do."""
-    try:
-        return _report(job, target, budgets, flags, tell)
-    except JxcError as error:
-        if not has_others:
-            raise
-        return Report(target, None, Refused(0, str(error), None), {}, job.plain.seconds)
-
-
-def _report(job: Job, target: Any, budgets: Budgets, flags: dict[str, Any], tell: Any) -> Report:
     return report(
         job.plain,
         target=target,
         pipeline=job.pipeline,
         assume=job.assume,
-        with_plain=flags["report"] or budgets.forbids_types,
-        xla_options=xla_options(flags["xla_option"]),
-        hlo_pass=flags["hlo_pass"],
+        with_plain=options.report or budgets.forbids_types,
+        xla_options=options.xla_options(),
+        hlo_pass=options.hlo_pass,
         progress=tell,
     )
 
 
-def read_budgets(flags: dict[str, Any]) -> Budgets:
-    """What the flags say a program may take.
+def read_budgets(options: CompileOptions) -> Budgets:
+    """The budgets of a command line.
 
     Raises:
-        UsageError: one of them cannot be understood.
+        UsageError: one of them cannot be parsed.
     """
-    names = ("max_memory", "max_flops", "max_compile_seconds", "forbid")
-    return Budgets.parse({name: flags[name] for name in names})
+    return Budgets.parse({name: getattr(options, name) for name in BUDGETS})
 
 
 def _findings(found: Report, budgets: Budgets) -> list[Violation]:
-    """What is wrong with a program on a target: it does not fit, or exceeds a budget."""
+    """Why a program is not accepted on a target: it does not fit, or exceeds a budget."""
     wrong = []
     if isinstance(found.optimised, Compiled):
         plain = found.plain if isinstance(found.plain, Compiled) else None
         wrong = check(budgets, Measured.of(found.optimised, plain, found.program))
     if found.fit is None and not isinstance(found.optimised, Compiled):
-        wrong.append(Violation("compile", f"it is not compiled: {found.optimised.message}"))
+        wrong.append(Violation("compile", f"the compiler refused it: {found.optimised.message}"))
     elif found.fit is not None and found.fit.fits is False:
         wrong.append(Violation("memory", str(found.fit)))
     return wrong
 
 
-def _raise_missing(missing: list[Any]) -> None:
+def _raise_missing(missing: list[Target]) -> None:
     from ...backend.targets import require
 
     for target in missing:
@@ -99,32 +105,32 @@ def _raise_missing(missing: list[Any]) -> None:
 
 
 def _write_json(
-    job: Job,
+    job: CompileJob,
     reports: list[Report],
     findings: dict[str, list[Violation]],
-    missing: list[Any],
+    missing: list[Target],
     output: str,
 ) -> None:
-    told = {
+    by_target: dict[str, Any] = {
         each.target.name: {
             **each.as_json(),
             "findings": [finding.as_json() for finding in findings[each.target.name]],
         }
         for each in reports
     }
-    told |= {target.name: {"missing": target.missing} for target in missing}
+    by_target |= {target.name: {"missing": target.missing} for target in missing}
     whole = {
         "schema_version": 1,
         "program": job.name,
         "mesh": dict(job.plain.mesh),
-        "targets": told,
+        "targets": by_target,
     }
     write_json(whole, output)
 
 
 @contextmanager
-def _progress(flags: dict[str, Any]) -> Iterator[Any]:
-    """Says on a terminal what is being done; elsewhere nothing."""
+def _progress() -> Iterator[Callable[[str], None]]:
+    """Show each step on a terminal; elsewhere nothing."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return
