@@ -11,7 +11,9 @@ from jaxlib.mlir.dialects.stablehlo import (
     AddOp,
     CompareOp,
     ConstantOp,
+    ConvertOp,
     NotOp,
+    SelectOp,
     SubtractOp,
 )
 
@@ -142,3 +144,51 @@ def _shifted(op: CompareOp, x: ir.Value, sign: int, shift: int, limit: int) -> i
 def _scaled(found: Bounds, sign: int, shift: int) -> Bounds:
     low, high = sorted(sign * each + shift for each in found)
     return Bounds(low, high)
+
+
+@rule(exact, producer=ConvertOp)
+def compare_of_convert(op: CompareOp) -> ir.Value | None:
+    """convert(x) < convert(y) -> x < y, and convert(x) < c -> x < c, on integers.
+
+    If the wider type has every value of the type of x, and the type of x has c.
+    """
+    match op.lhs.owner:
+        case ConvertOp(operand=x) if is_integer(op.lhs) and is_integer(x):
+            narrow, wide = type_bounds(element_type(x)), type_bounds(element_type(op.lhs))
+            if narrow is None or wide is None or not wide.contains(narrow):
+                return None
+            match op.rhs.owner:
+                case ConvertOp(operand=y) if y.type == x.type:
+                    return _compare_narrow(op, x, y, narrow)
+            number = splat_of(op.rhs)
+            if number is None or not narrow.low <= number <= narrow.high:
+                return None
+            if static_shape(x) is not None:
+                return _compare_narrow(op, x, build.splat(number, x.type), narrow)
+    return None
+
+
+def _compare_narrow(op: CompareOp, x: ir.Value, y: ir.Value, narrow: Bounds) -> ir.Value:
+    """The comparison of `op` for operands x and y, whose type has the bounds `narrow`."""
+    kind = op.compare_type
+    if kind is not None:
+        kind = stablehlo.ComparisonTypeAttr.get("SIGNED" if narrow.low < 0 else "UNSIGNED")
+    direction = stablehlo.ComparisonDirectionAttr.get(direction_of(op))
+    return stablehlo.compare(x, y, direction, compare_type=kind, results=[op.result.type])
+
+
+@rule(exact, producer=SelectOp)
+def compare_of_select(op: CompareOp) -> ir.Value | None:
+    """select(p, a, b) < c -> p, not(p), true or false, for splats; not in the total order."""
+    match op.lhs.owner:
+        case SelectOp(pred=p, on_true=x, on_false=y):
+            a, b, c = splat_of(x), splat_of(y), splat_of(op.rhs)
+            if a is None or b is None or c is None or "TOTALORDER" in str(op.compare_type):
+                return None
+            holds = _OUTCOME[direction_of(op)]
+            if holds(a, c) == holds(b, c):
+                is_static = static_shape(op.result) is not None
+                return build.splat(holds(a, c), op.result.type) if is_static else None
+            if p.type == op.result.type:
+                return p if holds(a, c) else stablehlo.not_(p)
+    return None

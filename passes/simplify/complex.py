@@ -1,4 +1,4 @@
-"""Complex numbers: parts are taken before numbers are made of parts, or added."""
+"""Complex numbers: parts are taken before numbers are made of parts, added or converted."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import (
     AddOp,
     ComplexOp,
+    ConvertOp,
     ImagOp,
     NegOp,
     RealOp,
+    SelectOp,
     SubtractOp,
 )
 
 from jxc.ir import build
-from jxc.ir.values import as_result, is_complex, static_shape
+from jxc.ir.values import as_result, is_complex, is_float, static_shape
 from jxc.rewrite import exact, rule
 
 from .._shared.elementwise import is_used_once
@@ -86,3 +88,45 @@ def part_of_negate(op: RealOp | ImagOp) -> ir.Value | None:
             if isinstance(z.owner, ComplexOp) or is_used_once(op.operand):
                 return stablehlo.negate(_part(op, z), results=[op.result.type])
     return None
+
+
+@rule(exact, producer=SelectOp)
+def part_of_select(op: RealOp | ImagOp) -> ir.Value | None:
+    """real(select(p, z, w)) -> select(p, real(z), real(w)), also for imag, if both have parts."""
+    match op.operand.owner:
+        case SelectOp(pred=p, on_true=z, on_false=w):
+            if isinstance(z.owner, ComplexOp) and isinstance(w.owner, ComplexOp):
+                return stablehlo.select(p, _part(op, z), _part(op, w), results=[op.result.type])
+    return None
+
+
+@rule(exact, producer=ConvertOp)
+def part_of_convert(op: RealOp | ImagOp) -> ir.Value | None:
+    """real(convert(z)) -> convert(real(z)), also for imag.
+
+    If z is made of parts, or nothing else uses convert(z). Of a real x: real(convert(x)) ->
+    convert(x), imag(convert(x)) -> 0.
+    """
+    match op.operand.owner:
+        case ConvertOp(operand=z) if is_complex(op.operand):
+            if is_complex(z):
+                is_apart = isinstance(z.owner, ComplexOp) or is_used_once(op.operand)
+                return stablehlo.convert(op.result.type, _part(op, z)) if is_apart else None
+            if isinstance(op, RealOp):
+                return _converted(z, op.result.type)
+            if static_shape(op.result) is not None:
+                return build.splat(0.0, op.result.type)
+    return None
+
+
+@rule(exact, producer=ComplexOp)
+def convert_of_complex(op: ConvertOp) -> ir.Value | None:
+    """convert(complex(x, y)) -> convert(x), to a type of real floats, which drops y."""
+    match op.operand.owner:
+        case ComplexOp(lhs=x) if is_float(op.result):
+            return _converted(x, op.result.type)
+    return None
+
+
+def _converted(x: ir.Value, kind: ir.Type) -> ir.Value:
+    return x if x.type == kind else stablehlo.convert(kind, x)

@@ -1,4 +1,7 @@
-"""Concatenations: flat, without empty operands and adjacent slices of one value, or as pads."""
+"""Concatenations: flat, without empty operands and adjacent slices of one value, or as pads.
+
+They move in front of elementwise ops, transposes and broadcasts.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from collections.abc import Sequence
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import (
+    BroadcastInDimOp,
     ConcatenateOp,
     SliceOp,
     TransposeOp,
@@ -16,6 +20,7 @@ from jxc.ir import build
 from jxc.ir.values import (
     SPLATS,
     as_result,
+    element_type,
     is_float,
     is_same_splat,
     shape_of,
@@ -24,8 +29,11 @@ from jxc.ir.values import (
 from jxc.rewrite import exact, rule
 
 from .._shared.elementwise import (
+    ELEMENTWISE,
+    is_elementwise,
     is_used_once,
     numeric_shape,
+    rebuilt,
     with_shape,
 )
 from .pad import NO_EDGE, Edge, pad
@@ -100,6 +108,45 @@ def concatenate_of_same(op: ConcatenateOp) -> ir.Value | None:
     return build.broadcast(x, shape_of(op.result), range(len(shape)))
 
 
+@rule(exact, producer=BroadcastInDimOp)
+def concatenate_of_broadcasts(op: ConcatenateOp) -> ir.Value | None:
+    """concatenate(broadcast_in_dim(x), broadcast_in_dim(y)) -> broadcast_in_dim(concatenate(x, y)).
+
+    If x and y have the dimension in full. Or -> broadcast_in_dim(x), for broadcasts of one x that
+    lacks the dimension or has extent 1 along it.
+    """
+    owners = [value.owner for value in op.inputs]
+    if len(owners) < 2 or not all(isinstance(each, BroadcastInDimOp) for each in owners):
+        return None
+    operands, dims = [each.operand for each in owners], list(owners[0].broadcast_dimensions)
+    if any(list(each.broadcast_dimensions) != dims for each in owners):
+        return None
+    if numeric_shape(op.result, *op.inputs, *operands) is None:
+        return None
+    dim, x = op.dimension.value, operands[0]
+    if dim not in dims or all(shape_of(each)[dims.index(dim)] == 1 for each in operands):
+        same = all(each == x for each in operands)
+        return stablehlo.broadcast_in_dim(op.result.type, x, dims) if same else None
+    return _joined_before(op, operands, dims)
+
+
+def _joined_before(
+    op: ConcatenateOp, operands: Sequence[ir.Value], dims: list[int]
+) -> ir.Value | None:
+    """The broadcast of the concatenation of `operands`, if the other extents are equal."""
+    dim = op.dimension.value
+    own_dim = dims.index(dim)
+    shapes = [list(shape_of(each)) for each in operands]
+    others = [shape[:own_dim] + shape[own_dim + 1 :] for shape in shapes]
+    if any(each != others[0] for each in others) or not all(map(is_used_once, op.inputs)):
+        return None
+    pairs = zip(shapes, op.inputs, strict=True)
+    if any(shape[own_dim] != shape_of(value)[dim] for shape, value in pairs):
+        return None
+    joined = stablehlo.concatenate(operands, own_dim)
+    return stablehlo.broadcast_in_dim(op.result.type, joined, dims)
+
+
 @rule(exact, producer=SPLATS)
 def concatenate_of_adjacent_splats(op: ConcatenateOp) -> ir.Value | None:
     """concatenate(dense<c>, dense<c>, x) -> concatenate(dense<c>, x), with a longer constant."""
@@ -155,6 +202,33 @@ def _padded(op: ConcatenateOp, index: int, splat: ir.Value) -> ir.Value:
     edges = [NO_EDGE] * len(shape_of(x))
     edges[dim] = Edge(low, high, 0)
     return pad(x, build.splat(element, with_shape(x, ())), edges)
+
+
+@rule(exact, producer=ELEMENTWISE)
+def concatenate_of_elementwise(op: ConcatenateOp) -> ir.Value | None:
+    """concatenate(f(x), f(y)) -> f(concatenate(x, y)), for an f of one operand.
+
+    If f(x) and f(y) have no other use.
+    """
+    owners = [value.owner for value in op.inputs]
+    first = owners[0]
+    if len(owners) < 2 or not is_elementwise(first) or len(first.operands) != 1:
+        return None
+    if not all(type(each) is type(first) and _is_alike(each, first) for each in owners):
+        return None
+    if not all(map(is_used_once, op.inputs)) or numeric_shape(op.result, *op.inputs) is None:
+        return None
+    joined = stablehlo.concatenate([each.operands[0] for each in owners], op.dimension.value)
+    return rebuilt(first, [joined], shape_of(op.result))
+
+
+def _is_alike(op: ir.OpView, other: ir.OpView) -> bool:
+    """Whether two ops of one kind have equal attributes and operands of one element type."""
+    if element_type(op.operands[0]) != element_type(other.operands[0]):
+        return False
+    if set(op.attributes) != set(other.attributes):
+        return False
+    return all(op.attributes[name] == other.attributes[name] for name in op.attributes)
 
 
 @rule(exact, producer=TransposeOp)

@@ -1,4 +1,4 @@
-"""Branches that are known, loops of no or one iteration, values that a loop need not carry.
+"""Branches that are known, loops of no or one iteration, unused results of ops with regions.
 
 Ops with effects stay, and are executed as often as before: a branch or body is removed only if it
 has none.
@@ -19,6 +19,7 @@ from jaxlib.mlir.dialects.stablehlo import (
     IfOp,
     NotOp,
     OrOp,
+    ReduceOp,
     SortOp,
     SubtractOp,
     WhileOp,
@@ -267,3 +268,70 @@ def sort_of_one(op: SortOp) -> Sequence[ir.Value] | None:
     if shape is None or op.dimension is None or shape[op.dimension.value] > 1:
         return None
     return list(op.inputs)
+
+
+@rule(exact)
+def sort_unused(op: SortOp) -> Sequence[ir.Value] | None:
+    """sort(x, y) -> sort(x), if the sorted y is not used and the comparator does not read y."""
+    used = _used(op)
+    if used is None:
+        return None
+    read = needed_arguments(op.comparator.blocks[0], end_of(op.comparator).operands)
+    kept = sorted(used | {index // 2 for index in read})
+    if not _can_drop(op, kept, list(op.comparator.blocks[0].arguments)):
+        return None
+    made = SortOp(
+        [op.results[i].type for i in kept],
+        [op.inputs[i] for i in kept],
+        dimension=op.dimension,
+        is_stable=op.is_stable,
+    )
+    copy_regions(op, made)
+    left = [i for i in range(len(op.inputs)) if i not in kept]
+    both = [argument for i in left for argument in (2 * i, 2 * i + 1)]
+    drop_arguments(made.comparator.blocks[0], dict.fromkeys(both))
+    return with_placeholders(op, dict(zip(kept, made.results, strict=True)))
+
+
+@rule(exact)
+def reduce_unused(op: ReduceOp) -> Sequence[ir.Value] | None:
+    """reduce(x, y) -> reduce(x), if no used result is computed from y."""
+    used = _used(op)
+    if used is None:
+        return None
+    kept, block, count = _closed(op, used), op.body.blocks[0], len(op.inputs)
+    if not _can_drop(op, kept, list(block.arguments)):
+        return None
+    made = ReduceOp(
+        [op.results[i].type for i in kept],
+        [op.inputs[i] for i in kept],
+        [op.init_values[i] for i in kept],
+        op.dimensions,
+    )
+    copy_regions(op, made)
+    left = [i for i in range(count) if i not in kept]
+    body = made.body.blocks[0]
+    return_only(body, kept)
+    drop_arguments(body, dict.fromkeys([*left, *(count + i for i in left)]))
+    return with_placeholders(op, dict(zip(kept, made.results, strict=True)))
+
+
+def _used(op: SortOp | ReduceOp) -> set[int] | None:
+    """The indices of the used results; None if all are used, or none."""
+    used = {index for index, result in enumerate(op.results) if is_used(result)}
+    return used if 0 < len(used) < len(op.inputs) else None
+
+
+def _closed(op: ReduceOp, used: set[int]) -> list[int]:
+    """The results from which the used ones are computed, and those."""
+    block, ends, count = op.body.blocks[0], end_of(op.body).operands, len(op.inputs)
+    kept, before = set(used), -1
+    while len(kept) > before:
+        before = len(kept)
+        kept |= {index % count for index in needed_arguments(block, [ends[i] for i in kept])}
+    return sorted(kept)
+
+
+def _can_drop(op: SortOp | ReduceOp, kept: list[int], arguments: list[ir.Value]) -> bool:
+    """Whether some results are not kept, and zeros can replace each result and each argument."""
+    return len(kept) < len(op.inputs) and all(map(has_placeholder, [*op.results, *arguments]))

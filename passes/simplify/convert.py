@@ -10,6 +10,7 @@ from jaxlib.mlir.dialects.stablehlo import (
     BitcastConvertOp,
     ConvertOp,
     ReducePrecisionOp,
+    SelectOp,
 )
 
 from jxc.ir import build
@@ -22,6 +23,8 @@ from jxc.ir.values import (
     static_shape,
 )
 from jxc.rewrite import exact, rule
+
+from .._shared.elementwise import is_used_once
 
 # The integers that a float type represents, in bits, and the types whose values it all represents.
 _PRECISION = {"bf16": 8, "f16": 11, "f32": 24, "f64": 53}
@@ -98,6 +101,25 @@ def _has(element: ir.Type, number: float) -> bool:
     except OverflowError:
         return False
     return found == number and math.copysign(1, found) == math.copysign(1, number)
+
+
+@rule(exact, producer=SelectOp)
+def convert_of_select(op: ConvertOp) -> ir.Value | None:
+    """convert(select(p, dense<c>, dense<d>)) -> select(p, dense<c>, dense<d>).
+
+    If the type can represent c and d, and the select has no other use.
+    """
+    match op.operand.owner:
+        case SelectOp(pred=p, on_true=x, on_false=y) if is_used_once(op.operand):
+            numbers = splat_of(x), splat_of(y)
+            if static_shape(op.result) is None:
+                return None
+            element = element_type(op.result)
+            if not all(n is not None and math.isfinite(n) and _has(element, n) for n in numbers):
+                return None
+            either = [build.splat(n, op.result.type) for n in numbers if n is not None]
+            return stablehlo.select(p, *either, results=[op.result.type])
+    return None
 
 
 # The stored bits of the exponent and of the mantissa, in IEEE 754's formats and bfloat16.

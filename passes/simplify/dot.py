@@ -182,8 +182,56 @@ def _left_out(shape: Sequence[int], dims: Sequence[int]) -> tuple[list[int], lis
     ]
 
 
+@rule(exact, producer=BroadcastInDimOp)
+def dot_of_broadcast_batch(op: DotGeneralOp) -> ir.Value | None:
+    """dot_general(x, broadcast_in_dim(y)) -> dot_general(x, y), if y lacks a batching dimension.
+
+    That becomes a free dimension of x; the dimensions of the result must keep their order.
+    """
+    sides = _sides_of(op)
+    if not sides[0].batch or numeric_shape(op.lhs, op.rhs, op.result) is None:
+        return None
+    for i, value in enumerate((op.lhs, op.rhs)):
+        match value.owner:
+            case BroadcastInDimOp(operand=y, broadcast_dimensions=dims):
+                repeated = [dim for dim in sides[i].batch if dim not in dims]
+                if repeated and _keeps_order(op, i, repeated):
+                    return _without_batch(op, i, y, list(dims), repeated)
+    return None
+
+
+def _keeps_order(op: DotGeneralOp, i: int, repeated: Sequence[int]) -> bool:
+    """Whether the result keeps its order if the dimensions `repeated` of operand i are removed."""
+    sides, other = _sides_of(op), 1 - i
+    freed = [sides[other].batch[sides[i].batch.index(dim)] for dim in repeated]
+    batch = [dim for dim in sides[other].batch if dim not in freed]
+    ranks = [len(shape_of(value)) for value in (op.lhs, op.rhs)]
+    own, others = sides[i].free(ranks[i]), sides[other].free(ranks[other])
+    if [*batch, *freed] != list(sides[other].batch) or (i == 0 and own):
+        return False
+    return [*freed, *others] == sorted([*freed, *others])
+
+
+def _without_batch(
+    op: DotGeneralOp, i: int, y: ir.Value, dims: list[int], repeated: Sequence[int]
+) -> ir.Value:
+    """The product of y, broadcast to the dimensions of operand i without `repeated`."""
+    values, sides = [op.lhs, op.rhs], list(_sides_of(op))
+    pairs = [
+        (mine, theirs)
+        for mine, theirs in zip(sides[i].batch, sides[1 - i].batch, strict=True)
+        if mine not in repeated
+    ]
+    narrow, new_dims = _left_out(shape_of(values[i]), repeated)
+    values[i] = build.broadcast(y, narrow, [new_dims[dim] for dim in dims])
+    own = _OperandDims(tuple(mine for mine, _ in pairs), sides[i].summed)
+    sides[i] = own.renumbered(new_dims)
+    sides[1 - i] = _OperandDims(tuple(theirs for _, theirs in pairs), sides[1 - i].summed)
+    return _dot(op, values, sides, op.result.type)
+
+
 @rule(exact, producer=SPLATS)
-def dot_of_broadcast(op: DotGeneralOp) -> ir.Value | None:
+def dot_of_broadcast_free(op: DotGeneralOp) -> ir.Value | None:
     """dot_general(x, broadcast_in_dim(y)) -> broadcast_in_dim(dot_general(x, y)).
 
     For a free dimension along which y, or a splat, is constant: all sums along it are equal.

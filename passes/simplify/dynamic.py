@@ -11,14 +11,18 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import (
     BroadcastInDimOp,
+    ClampOp,
     ConcatenateOp,
     DynamicSliceOp,
     DynamicUpdateSliceOp,
     IotaOp,
+    MaxOp,
+    MinOp,
+    SliceOp,
 )
 
 from jxc.ir import build
-from jxc.ir.bounds import bounds_of
+from jxc.ir.bounds import bounds_of, type_bounds
 from jxc.ir.values import (
     SPLATS,
     as_result,
@@ -30,6 +34,8 @@ from jxc.ir.values import (
     static_shape,
 )
 from jxc.rewrite import exact, rule
+
+from .slice import Cut, cuts_of, take
 
 
 def _are_equal(starts: Sequence[ir.Value], others: Sequence[ir.Value]) -> bool:
@@ -108,6 +114,36 @@ def dynamic_slice_of_update(op: DynamicSliceOp) -> ir.Value | None:
     return None
 
 
+@rule(exact, producer=DynamicUpdateSliceOp)
+def slice_of_update(op: SliceOp) -> ir.Value | None:
+    """slice(dynamic_update_slice(x, u, constants)) -> slice(u), or -> slice(x).
+
+    If it takes only elements of u, or none of them.
+    """
+    match op.operand.owner:
+        case DynamicUpdateSliceOp(operand=x, update=u, start_indices=starts):
+            cuts, shape = cuts_of(op), static_shape(x, u)
+            if cuts is None or shape is None or 0 in shape_of(u):
+                return None
+            sizes = shape_of(u)
+            room = [extent - size for extent, size in zip(shape, sizes, strict=True)]
+            first = [_at(start, most) for start, most in zip(starts, room, strict=True)]
+            for start, cut, size in zip(first, cuts, sizes, strict=True):
+                if start is not None and (cut.last < start or start + size <= cut.first):
+                    return take(x, cuts)
+            own = [_within(*each) for each in zip(cuts, first, sizes, strict=True)]
+            inner = [cut for cut in own if cut is not None]
+            return take(u, inner) if len(inner) == len(own) else None
+    return None
+
+
+def _within(cut: Cut, start: int | None, size: int) -> Cut | None:
+    """The cut of an update of extent `size` at `start`; None if the cut takes other elements."""
+    if start is None or cut.first < start or start + size <= cut.last:
+        return None
+    return Cut(cut.first - start, cut.last - start, cut.step)
+
+
 @rule(exact, producer=SPLATS)
 def dynamic_slice_of_splat(op: DynamicSliceOp) -> ir.Value | None:
     """dynamic_slice(dense<c>) -> dense<c>."""
@@ -170,6 +206,57 @@ def dynamic_slice_of_dynamic_slice(op: DynamicSliceOp) -> ir.Value | None:
     return None
 
 
+@rule(exact, producer=SliceOp, partitioned=False)
+def dynamic_slice_of_slice(op: DynamicSliceOp) -> ir.Value | None:
+    """dynamic_slice(slice(x)) -> dynamic_slice(x), if no dimension is cut twice or has a stride."""
+    match op.operand.owner:
+        case SliceOp(operand=x) as producer:
+            return _merged_slices(op, x, op.start_indices, cuts_of(producer), op.operand)
+    return None
+
+
+@rule(exact, producer=DynamicSliceOp, partitioned=False)
+def slice_of_dynamic_slice(op: SliceOp) -> ir.Value | None:
+    """slice(dynamic_slice(x)) -> dynamic_slice(x), if no dimension is cut twice or has a stride."""
+    match op.operand.owner:
+        case DynamicSliceOp(operand=x, start_indices=starts):
+            return _merged_slices(op, x, starts, cuts_of(op), op.result)
+    return None
+
+
+def _merged_slices(
+    op: DynamicSliceOp | SliceOp,
+    x: ir.Value,
+    starts: Sequence[ir.Value],
+    cuts: Sequence[Cut] | None,
+    sliced: ir.Value,
+) -> ir.Value | None:
+    """A dynamic slice of x instead of a static and a dynamic one, in either order.
+
+    Args:
+        op: the second slice.
+        x: the operand of the first.
+        starts: the start indices of the dynamic slice.
+        cuts: the cuts of the static slice.
+        sliced: the result of the static slice.
+    """
+    shape = static_shape(x, op.operand, op.result)
+    if cuts is None or not shape or any(cut.step != 1 for cut in cuts):
+        return None
+    fixed: list[int | None] = []  # the start of each dimension that the static slice cuts
+    middle, last = shape_of(op.operand), shape_of(op.result)
+    for cut, size, *sizes in zip(cuts, shape_of(sliced), shape, middle, last, strict=True):
+        if sizes[1] not in (sizes[0], sizes[2]):
+            return None
+        is_cut = size != (sizes[1] if sliced == op.result else sizes[0])
+        fixed.append(cut.first if is_cut else None)
+    kind, element = type_bounds(element_type(starts[0])), element_type(starts[0])
+    if kind is None or any(first is not None and first > kind.high for first in fixed):
+        return None
+    pairs = zip(fixed, starts, strict=True)
+    return _taken(op, x, [start if n is None else build.scalar(n, element) for n, start in pairs])
+
+
 @rule(exact, producer=ConcatenateOp)
 def dynamic_slice_of_concatenate(op: DynamicSliceOp) -> ir.Value | None:
     """dynamic_slice(concatenate(x, y), i) -> dynamic_slice(x, i), if it takes no element of y."""
@@ -182,3 +269,39 @@ def dynamic_slice_of_concatenate(op: DynamicSliceOp) -> ir.Value | None:
                 return None
             return _taken(op, x, op.start_indices)
     return None
+
+
+@rule(exact, producer=(ClampOp, MaxOp, MinOp))
+def start_of_clamp(op: DynamicSliceOp | DynamicUpdateSliceOp) -> ir.Value | None:
+    """dynamic_slice(x, clamp(0, i, most)) -> dynamic_slice(x, i), if that clamps i as far.
+
+    Also for max(i, 0) and min(i, most), and for dynamic_update_slice.
+    """
+    sizes = shape_of(op.result if isinstance(op, DynamicSliceOp) else op.update)
+    shape = static_shape(op.operand)
+    if shape is None or any(size < 0 for size in sizes):
+        return None
+    room = [extent - size for extent, size in zip(shape, sizes, strict=True)]
+    starts = [unclamped(x, most) for x, most in zip(op.start_indices, room, strict=True)]
+    if starts == list(op.start_indices):
+        return None
+    if isinstance(op, DynamicSliceOp):
+        return _taken(op, op.operand, starts)
+    return _updated(op, op.operand, starts)
+
+
+def unclamped(start: ir.Value, most: int) -> ir.Value:
+    """The operand of a clamp, max or min that leaves 0 to `most` as they are, or `start` itself."""
+    match start.owner:
+        case ClampOp(min=low, operand=x, max=high):
+            least, greatest = splat_of(low), splat_of(high)
+            if least is not None and greatest is not None and least <= 0 and greatest >= most:
+                return x
+        case MaxOp(lhs=x, rhs=y) | MinOp(lhs=x, rhs=y) as op:
+            for value, other in ((x, y), (y, x)):
+                number = splat_of(other)
+                if number is None or splat_of(value) is not None:
+                    continue
+                if number <= 0 if isinstance(op, MaxOp) else number >= most:
+                    return value
+    return start

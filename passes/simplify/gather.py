@@ -1,4 +1,4 @@
-"""Gathers whose indices are arithmetic sequences, and gathers of one slice.
+"""Gathers whose indices are arithmetic sequences, of one slice, and of broadcasts and iotas.
 
 An index is read in its signedness and clamped, so that its slice lies within the operand.
 """
@@ -10,17 +10,24 @@ from typing import NamedTuple
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import (
+    BroadcastInDimOp,
+    ClampOp,
     ConcatenateOp,
     ConstantOp,
     GatherOp,
+    IotaOp,
+    MaxOp,
+    MinOp,
+    ReshapeOp,
 )
 
 from jxc.ir import build
 from jxc.ir.arithmetic_sequences import ArithmeticSequence, sequence_in, sequence_of
-from jxc.ir.bounds import few_elements
+from jxc.ir.bounds import bounds_of, few_elements, type_bounds
 from jxc.ir.values import SPLATS, element_type, is_integer, shape_of, splat_attr, static_shape
 from jxc.rewrite import exact, rule
 
+from .dynamic import unclamped
 from .slice import Cut, take
 
 
@@ -191,3 +198,78 @@ def components_of(indices: ir.Value, vector: int) -> list[ir.Value] | None:
         case ConcatenateOp(inputs=inputs, dimension=dim) if dim.value == vector:
             return list(inputs) if len(inputs) == shape[vector] else None
     return None
+
+
+@rule(exact, producer=BroadcastInDimOp)
+def gather_of_broadcast(op: GatherOp) -> ir.Value | None:
+    """gather(broadcast_in_dim(x)) -> broadcast_in_dim(x), if the slices take all elements of x."""
+    match op.operand.owner:
+        case BroadcastInDimOp(operand=x, broadcast_dimensions=dims):
+            layout = gather_dims(op)
+            if layout is None or static_shape(x) is None:
+                return None
+            sizes = zip(shape_of(x), dims, strict=True)
+            own = [(i, dim) for i, (size, dim) in enumerate(sizes) if size != 1]
+            for i, dim in own:
+                if layout.sizes[dim] != shape_of(x)[i] or dim not in layout.offset:
+                    return None
+            narrow = build.reshape(x, [shape_of(x)[i] for i, _ in own])
+            targets = [layout.offset[dim] for _, dim in own]
+            return stablehlo.broadcast_in_dim(op.result.type, narrow, targets)
+    return None
+
+
+@rule(exact, producer=IotaOp)
+def gather_of_iota(op: GatherOp) -> ir.Value | None:
+    """gather(iota, indices) -> clamp(0, indices, extent - 1), for an iota of one dimension.
+
+    Without the clamp if the indices are known to be in range.
+    """
+    match op.operand.owner:
+        case IotaOp():
+            layout = gather_dims(op)
+            if layout is None or layout.sizes != (1,) or len(layout.component) != 1:
+                return None
+            if element_type(op.operand) != element_type(op.start_indices):
+                return None
+            return _clamped(op, shape_of(op.operand)[0] - 1)
+    return None
+
+
+def _clamped(op: GatherOp, most: int) -> ir.Value | None:
+    """The indices, clamped to 0 and `most`, in the shape of the result."""
+    indices, found = op.start_indices, bounds_of(op.start_indices)
+    kind = type_bounds(element_type(indices))
+    if found is None or kind is None or most > kind.high:
+        return None
+    if found.low < 0 or found.high > most:
+        low, high = (build.scalar(number, element_type(indices)) for number in (0, most))
+        indices = stablehlo.clamp(low, indices, high)
+    return build.reshape(indices, shape_of(op.result))
+
+
+@rule(exact, producer=(ClampOp, MaxOp, MinOp, ReshapeOp))
+def gather_of_clamp(op: GatherOp) -> ir.Value | None:
+    """gather(x, clamp(0, indices, most)) -> gather(x, indices), if that clamps them as far."""
+    indices, shape = op.start_indices, static_shape(op.operand)
+    if shape is None:
+        return None
+    numbers = stablehlo.GatherDimensionNumbers(op.dimension_numbers)
+    room = [extent - size for extent, size in zip(shape, op.slice_sizes, strict=True)]
+    most = max((room[dim] for dim in numbers.start_index_map), default=0)
+    match indices.owner:
+        case ReshapeOp(operand=clamped):
+            pass
+        case _:
+            clamped = indices
+    x = unclamped(clamped, most)
+    if x == clamped or x.type != clamped.type or static_shape(indices) is None:
+        return None
+    return stablehlo.gather(
+        op.operand,
+        build.reshape(x, shape_of(indices)),
+        op.dimension_numbers,
+        op.slice_sizes,
+        indices_are_sorted=op.indices_are_sorted,
+        results=[op.result.type],
+    )

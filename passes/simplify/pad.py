@@ -1,4 +1,4 @@
-"""Pads: removed if they add nothing, merged if several follow each other."""
+"""Pads: removed if they add nothing, merged, moved in front of transposes and broadcasts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import AddOp, PadOp
+from jaxlib.mlir.dialects.stablehlo import AddOp, BroadcastInDimOp, PadOp, TransposeOp
 
 from jxc.ir.values import (
     as_result,
@@ -96,6 +96,39 @@ def pad_of_empty(op: PadOp) -> ir.Value | None:
     if shape is None or 0 not in shape:
         return None
     return stablehlo.broadcast_in_dim(op.result.type, op.padding_value, [])
+
+
+@rule(exact, producer=TransposeOp)
+def pad_of_transpose(op: PadOp) -> ir.Value | None:
+    """pad(transpose(x), c) -> transpose(pad(x, c)), if the transpose has no other use."""
+    match op.operand.owner:
+        case TransposeOp(operand=x, permutation=permutation) if is_used_once(op.operand):
+            if numeric_shape(x, op.result) is None:
+                return None
+            order, edges = list(permutation), edges_of(op)
+            own = [edges[order.index(dim)] for dim in range(len(order))]
+            return stablehlo.transpose(pad(x, op.padding_value, own), order)
+    return None
+
+
+@rule(exact, producer=BroadcastInDimOp)
+def pad_of_broadcast(op: PadOp) -> ir.Value | None:
+    """pad(broadcast_in_dim(x), c) -> broadcast_in_dim(pad(x, c)).
+
+    If only dimensions that x has in full are padded, and the broadcast has no other use.
+    """
+    match op.operand.owner:
+        case BroadcastInDimOp(operand=x, broadcast_dimensions=dims) if is_used_once(op.operand):
+            if numeric_shape(x, op.operand, op.result) is None or not dims:
+                return None
+            edges, outer = edges_of(op), list(dims)
+            padded = [dim for dim, edge in enumerate(edges) if edge != NO_EDGE]
+            sizes = shape_of(op.operand)
+            if any(d not in outer or shape_of(x)[outer.index(d)] != sizes[d] for d in padded):
+                return None
+            own = pad(x, op.padding_value, [edges[dim] for dim in outer])
+            return stablehlo.broadcast_in_dim(op.result.type, own, outer)
+    return None
 
 
 @rule(exact, producer=PadOp, partitioned=False)

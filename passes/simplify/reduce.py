@@ -16,6 +16,7 @@ import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import (
+    BroadcastInDimOp,
     ReduceOp,
     ReduceWindowOp,
     ReshapeOp,
@@ -81,6 +82,35 @@ def reduce_over_empty(op: ReduceOp) -> Sequence[ir.Value] | None:
     if any(element_type(result) != element_type(init) for result, init in pairs):
         return None
     return [build.broadcast(init, shape_of(result), []) for result, init in pairs]
+
+
+@rule(exact, producer=BroadcastInDimOp)
+def reduce_of_broadcast(op: ReduceOp) -> ir.OpView | None:
+    """reduce(broadcast_in_dim(x)) -> reduce(x), without reduced dimensions that x lacks.
+
+    For bodies with f(a, a) = a: max, min, and, or.
+    """
+    if len(op.inputs) != 1:
+        return None
+    match op.inputs[0].owner:
+        case BroadcastInDimOp(operand=x, broadcast_dimensions=dims):
+            name, reduced = combiner_of(op), _reduced(op)
+            if name is None or not reduced or 0 in reduced or not is_idempotent(name, x):
+                return None
+            repeated = set(op.dimensions) - set(dims)
+            if not repeated or static_shape(x) is None:
+                return None
+            return _without(op, x, list(dims), repeated)
+    return None
+
+
+def _without(op: ReduceOp, x: ir.Value, dims: list[int], repeated: set[int]) -> ir.OpView:
+    """The reduction of a broadcast of x by `dims`, without the dimensions `repeated`."""
+    shape = shape_of(op.inputs[0])
+    left = [dim for dim in range(len(shape)) if dim not in repeated]
+    inner = build.broadcast(x, [shape[dim] for dim in left], [left.index(dim) for dim in dims])
+    reduced = [left.index(dim) for dim in op.dimensions if dim in left]
+    return with_body_of(op, [inner], op.init_values, reduced)
 
 
 @rule(exact, producer=ReshapeOp)

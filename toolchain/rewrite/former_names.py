@@ -14,7 +14,8 @@ from functools import cache
 FORMER_NAMES: dict[str, str] = {
     "bitcast-by-way": "bitcast-of-bitcast",
     "dot-of-points-to-dot-of-stored": "dot-of-narrow-to-materialized",
-    "dot-of-repeated": "dot-of-broadcast",
+    "dot-of-broadcast": "dot-of-broadcast-batch",
+    "dot-of-repeated": "dot-of-broadcast-free",
     "dot-over-rows-to-dot-of-stored": "dot-over-rows-to-materialized",
     "gather-of-progression": "gather-of-affine-indices",
     "running-of-any-order-to-loop": "running-extremum-to-loop",

@@ -160,3 +160,62 @@ func.func @compare_of_add_not_wrapping(%x: tensor<256xi8>) -> tensor<256xi1> {
   %r = stablehlo.compare LT, %s, %d, SIGNED : (tensor<256xi8>, tensor<256xi8>) -> tensor<256xi1>
   return %r : tensor<256xi1>
 }
+
+// CHECK-LABEL: func.func @compare_of_convert(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<256xui8>
+// CHECK-NEXT: %[[C:[a-z0-9_]+]] = stablehlo.constant dense<200> : tensor<256xui8>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.compare LE, %[[X]], %[[C]], UNSIGNED
+// CHECK-NEXT: return %[[R]]
+func.func @compare_of_convert(%x: tensor<256xui8>) -> tensor<256xi1> {
+  %w = stablehlo.convert %x : (tensor<256xui8>) -> tensor<256xi32>
+  %c = stablehlo.constant dense<200> : tensor<256xi32>
+  %r = stablehlo.compare LE, %w, %c, SIGNED : (tensor<256xi32>, tensor<256xi32>) -> tensor<256xi1>
+  return %r : tensor<256xi1>
+}
+
+// CHECK-LABEL: func.func @compare_of_convert_both(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<256xi8>, %[[Y:[a-z0-9]+]]: tensor<256xi8>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.compare LT, %[[X]], %[[Y]], SIGNED
+// CHECK-NEXT: return %[[R]]
+func.func @compare_of_convert_both(%x: tensor<256xi8>, %y: tensor<256xi8>) -> tensor<256xi1> {
+  %a = stablehlo.convert %x : (tensor<256xi8>) -> tensor<256xi32>
+  %b = stablehlo.convert %y : (tensor<256xi8>) -> tensor<256xi32>
+  %r = stablehlo.compare LT, %a, %b, SIGNED : (tensor<256xi32>, tensor<256xi32>) -> tensor<256xi1>
+  return %r : tensor<256xi1>
+}
+
+// A negative x converts to a large unsigned number.
+// CHECK-LABEL: func.func @compare_of_convert_not_to_unsigned(
+// CHECK: stablehlo.convert
+func.func @compare_of_convert_not_to_unsigned(%x: tensor<256xi8>) -> tensor<256xi1> {
+  %w = stablehlo.convert %x : (tensor<256xi8>) -> tensor<256xui32>
+  %c = stablehlo.constant dense<100> : tensor<256xui32>
+  %r = stablehlo.compare LT, %w, %c, UNSIGNED : (tensor<256xui32>, tensor<256xui32>) -> tensor<256xi1>
+  return %r : tensor<256xi1>
+}
+
+// CHECK-LABEL: func.func @compare_of_select(
+// CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<4xi1>
+// CHECK-NEXT: %[[N:[a-z0-9_]+]] = stablehlo.not %[[P]]
+// CHECK-NEXT: return %[[P]], %[[N]]
+func.func @compare_of_select(%p: tensor<4xi1>) -> (tensor<4xi1>, tensor<4xi1>) {
+  %a = stablehlo.constant dense<2.0> : tensor<4xf32>
+  %b = stablehlo.constant dense<0x7FC00000> : tensor<4xf32>
+  %c = stablehlo.constant dense<1.0> : tensor<4xf32>
+  %s = stablehlo.select %p, %a, %b : tensor<4xi1>, tensor<4xf32>
+  %q = stablehlo.compare GT, %s, %c, FLOAT : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %r = stablehlo.compare NE, %s, %a, FLOAT : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  return %q, %r : tensor<4xi1>, tensor<4xi1>
+}
+
+// In the total order -0.0 is below 0.0.
+// CHECK-LABEL: func.func @compare_of_select_not_in_total_order(
+// CHECK: stablehlo.compare EQ
+func.func @compare_of_select_not_in_total_order(%p: tensor<4xi1>) -> tensor<4xi1> {
+  %a = stablehlo.constant dense<0.0> : tensor<4xf32>
+  %b = stablehlo.constant dense<1.0> : tensor<4xf32>
+  %c = stablehlo.constant dense<-0.0> : tensor<4xf32>
+  %s = stablehlo.select %p, %a, %b : tensor<4xi1>, tensor<4xf32>
+  %q = stablehlo.compare EQ, %s, %c, TOTALORDER : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  return %q : tensor<4xi1>
+}

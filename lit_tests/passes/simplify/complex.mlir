@@ -97,6 +97,90 @@ func.func @part_of_negate_not_of_both(%x: tensor<4xcomplex<f32>>) -> (tensor<4xf
   return %b, %c : tensor<4xf32>, tensor<4xf32>
 }
 
+// CHECK-LABEL: func.func @part_of_select(
+// CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<4xi1>
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.select %[[P]], %[[X]], %[[Y]]
+// CHECK-NEXT: return %[[R]]
+func.func @part_of_select(%p: tensor<4xi1>, %x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.complex %x, %y : tensor<4xcomplex<f32>>
+  %b = stablehlo.complex %y, %x : tensor<4xcomplex<f32>>
+  %c = stablehlo.select %p, %a, %b : tensor<4xi1>, tensor<4xcomplex<f32>>
+  %r = stablehlo.real %c : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// Neither operand is made of parts: two more ops would take its part.
+// CHECK-LABEL: func.func @part_of_select_not_of_others(
+// CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<4xi1>
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xcomplex<f32>>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xcomplex<f32>>
+// CHECK: stablehlo.select
+// CHECK-NEXT: stablehlo.real
+func.func @part_of_select_not_of_others(%p: tensor<4xi1>, %x: tensor<4xcomplex<f32>>, %y: tensor<4xcomplex<f32>>) -> tensor<4xf32> {
+  %c = stablehlo.select %p, %x, %y : tensor<4xi1>, tensor<4xcomplex<f32>>
+  %r = stablehlo.real %c : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @part_of_convert(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: %[[C:[a-z0-9_]+]] = stablehlo.constant dense<0.000000e+00>
+// CHECK-NEXT: return %[[X]], %[[C]]
+func.func @part_of_convert(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %a = stablehlo.convert %x : (tensor<4xf32>) -> tensor<4xcomplex<f32>>
+  %b = stablehlo.real %a : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
+  %c = stablehlo.imag %a : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
+  return %b, %c : tensor<4xf32>, tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @part_of_convert_of_complex(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xcomplex<f32>>
+// CHECK-NEXT: %[[A:[a-z0-9_]+]] = stablehlo.real %[[X]]
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.convert %[[A]]
+// CHECK-NEXT: return %[[R]]
+func.func @part_of_convert_of_complex(%x: tensor<4xcomplex<f32>>) -> tensor<4xf64> {
+  %a = stablehlo.convert %x : (tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f64>>
+  %b = stablehlo.real %a : (tensor<4xcomplex<f64>>) -> tensor<4xf64>
+  return %b : tensor<4xf64>
+}
+
+// Both parts are used: there would be two converts.
+// CHECK-LABEL: func.func @part_of_convert_not_of_both(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xcomplex<f32>>
+// CHECK: stablehlo.convert
+// CHECK-NOT: stablehlo.convert
+func.func @part_of_convert_not_of_both(%x: tensor<4xcomplex<f32>>) -> (tensor<4xf64>, tensor<4xf64>) {
+  %a = stablehlo.convert %x : (tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f64>>
+  %b = stablehlo.real %a : (tensor<4xcomplex<f64>>) -> tensor<4xf64>
+  %c = stablehlo.imag %a : (tensor<4xcomplex<f64>>) -> tensor<4xf64>
+  return %b, %c : tensor<4xf64>, tensor<4xf64>
+}
+
+// CHECK-LABEL: func.func @convert_of_complex(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.convert %[[X]]
+// CHECK-NEXT: return %[[R]]
+func.func @convert_of_complex(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf64> {
+  %a = stablehlo.complex %x, %y : tensor<4xcomplex<f32>>
+  %r = stablehlo.convert %a : (tensor<4xcomplex<f32>>) -> tensor<4xf64>
+  return %r : tensor<4xf64>
+}
+
+// A complex result has both parts.
+// CHECK-LABEL: func.func @convert_of_complex_not_to_complex(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xf32>
+// CHECK: stablehlo.complex
+// CHECK-NEXT: stablehlo.convert
+func.func @convert_of_complex_not_to_complex(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xcomplex<f64>> {
+  %a = stablehlo.complex %x, %y : tensor<4xcomplex<f32>>
+  %r = stablehlo.convert %a : (tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f64>>
+  return %r : tensor<4xcomplex<f64>>
+}
+
 // As JAX writes it: the parts meet what they are made of.
 // CHECK-LABEL: func.func @complex_of_parts_of_conjugates(
 // CHECK-SAME: %[[Z:[a-z0-9]+]]: tensor<4xcomplex<f32>>

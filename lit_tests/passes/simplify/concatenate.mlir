@@ -124,6 +124,28 @@ func.func @concatenate_of_same_not_of_several(%x: tensor<2x4xf32>) -> tensor<4x4
   return %r : tensor<4x4xf32>
 }
 
+// CHECK-LABEL: func.func @concatenate_of_broadcasts(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %[[X]], dims = [1]
+// CHECK-NEXT: return %[[R]]
+func.func @concatenate_of_broadcasts(%x: tensor<4xf32>) -> tensor<5x4xf32> {
+  %a = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<4xf32>) -> tensor<2x4xf32>
+  %b = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<4xf32>) -> tensor<3x4xf32>
+  %r = stablehlo.concatenate %a, %b, dim = 0 : (tensor<2x4xf32>, tensor<3x4xf32>) -> tensor<5x4xf32>
+  return %r : tensor<5x4xf32>
+}
+
+// Along its own dimension x is tiled, which a broadcast cannot do.
+// CHECK-LABEL: func.func @concatenate_of_broadcasts_not_along_its_own(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK: stablehlo.broadcast_in_dim
+// CHECK-NEXT: stablehlo.concatenate
+func.func @concatenate_of_broadcasts_not_along_its_own(%x: tensor<4xf32>) -> tensor<2x8xf32> {
+  %a = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<4xf32>) -> tensor<2x4xf32>
+  %r = stablehlo.concatenate %a, %a, dim = 1 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x8xf32>
+  return %r : tensor<2x8xf32>
+}
+
 // CHECK-LABEL: func.func @concatenate_of_adjacent_splats(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2xi32>
 // CHECK-NEXT: %[[C:[a-z0-9_]+]] = stablehlo.constant dense<3> : tensor<5xi32>
@@ -181,6 +203,58 @@ func.func @concatenate_to_pad_not_on_integers(%x: tensor<4x1xi32>) -> tensor<4x2
   return %r : tensor<4x2xi32>
 }
 
+// CHECK-LABEL: func.func @concatenate_of_elementwise(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<3xf32>
+// CHECK-NEXT: %[[A:[a-z0-9_]+]] = stablehlo.concatenate %[[X]], %[[Y]], dim = 0
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.exponential %[[A]]
+// CHECK-NEXT: return %[[R]]
+func.func @concatenate_of_elementwise(%x: tensor<2xf32>, %y: tensor<3xf32>) -> tensor<5xf32> {
+  %a = stablehlo.exponential %x : tensor<2xf32>
+  %b = stablehlo.exponential %y : tensor<3xf32>
+  %r = stablehlo.concatenate %a, %b, dim = 0 : (tensor<2xf32>, tensor<3xf32>) -> tensor<5xf32>
+  return %r : tensor<5xf32>
+}
+
+// Sine and cosine are different ops.
+// CHECK-LABEL: func.func @concatenate_of_elementwise_not_of_two_kinds(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<3xf32>
+// CHECK: stablehlo.sine
+// CHECK-NEXT: stablehlo.cosine
+// CHECK-NEXT: stablehlo.concatenate
+func.func @concatenate_of_elementwise_not_of_two_kinds(%x: tensor<2xf32>, %y: tensor<3xf32>) -> tensor<5xf32> {
+  %a = stablehlo.sine %x : tensor<2xf32>
+  %b = stablehlo.cosine %y : tensor<3xf32>
+  %r = stablehlo.concatenate %a, %b, dim = 0 : (tensor<2xf32>, tensor<3xf32>) -> tensor<5xf32>
+  return %r : tensor<5xf32>
+}
+
+// CHECK-LABEL: func.func @concatenate_of_elementwise_not_of_different_attributes(
+// CHECK: stablehlo.exponential
+// CHECK-NEXT: stablehlo.exponential
+// CHECK-NEXT: stablehlo.concatenate
+func.func @concatenate_of_elementwise_not_of_different_attributes(%x: tensor<2xf32>, %y: tensor<3xf32>) -> tensor<5xf32> {
+  %a = stablehlo.exponential %x : tensor<2xf32>
+  %b = stablehlo.exponential %y {mhlo.frontend_attributes = {_xla_compute_type = "host"}} : tensor<3xf32>
+  %r = stablehlo.concatenate %a, %b, dim = 0 : (tensor<2xf32>, tensor<3xf32>) -> tensor<5xf32>
+  return %r : tensor<5xf32>
+}
+
+// The operands of the converts have different types.
+// CHECK-LABEL: func.func @concatenate_of_elementwise_not_of_two_types(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2xf16>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<3xbf16>
+// CHECK: stablehlo.convert
+// CHECK-NEXT: stablehlo.convert
+// CHECK-NEXT: stablehlo.concatenate
+func.func @concatenate_of_elementwise_not_of_two_types(%x: tensor<2xf16>, %y: tensor<3xbf16>) -> tensor<5xf32> {
+  %a = stablehlo.convert %x : (tensor<2xf16>) -> tensor<2xf32>
+  %b = stablehlo.convert %y : (tensor<3xbf16>) -> tensor<3xf32>
+  %r = stablehlo.concatenate %a, %b, dim = 0 : (tensor<2xf32>, tensor<3xf32>) -> tensor<5xf32>
+  return %r : tensor<5xf32>
+}
+
 // CHECK-LABEL: func.func @concatenate_of_transposes(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x3xf32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4x3xf32>
@@ -204,4 +278,17 @@ func.func @concatenate_of_transposes_not_of_one(%x: tensor<2x3xf32>, %y: tensor<
   %a = stablehlo.transpose %x, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
   %r = stablehlo.concatenate %a, %y, dim = 1 : (tensor<3x2xf32>, tensor<3x4xf32>) -> tensor<3x6xf32>
   return %r : tensor<3x6xf32>
+}
+
+// CHECK-LABEL: func.func @concatenate_of_broadcasts_of_two(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<3xf32>
+// CHECK-NEXT: %[[A:[a-z0-9_]+]] = stablehlo.concatenate %[[X]], %[[Y]], dim = 0
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %[[A]], dims = [1]
+// CHECK-NEXT: return %[[R]]
+func.func @concatenate_of_broadcasts_of_two(%x: tensor<4xf32>, %y: tensor<3xf32>) -> tensor<2x7xf32> {
+  %a = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<4xf32>) -> tensor<2x4xf32>
+  %b = stablehlo.broadcast_in_dim %y, dims = [1] : (tensor<3xf32>) -> tensor<2x3xf32>
+  %r = stablehlo.concatenate %a, %b, dim = 1 : (tensor<2x4xf32>, tensor<2x3xf32>) -> tensor<2x7xf32>
+  return %r : tensor<2x7xf32>
 }

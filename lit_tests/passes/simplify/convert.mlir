@@ -110,6 +110,33 @@ func.func @convert_of_splat_not_out_of_range() -> (tensor<4xi8>, tensor<4xi8>) {
   return %r, %s : tensor<4xi8>, tensor<4xi8>
 }
 
+// CHECK-LABEL: func.func @convert_of_select(
+// CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<4xi1>
+// CHECK: %[[C:[a-z0-9_]+]] = stablehlo.constant dense<1.500000e+00> : tensor<4xbf16>
+// CHECK-NEXT: %[[D:[a-z0-9_]+]] = stablehlo.constant dense<-0.000000e+00> : tensor<4xbf16>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.select %[[P]], %[[C]], %[[D]]
+// CHECK-NEXT: return %[[R]]
+func.func @convert_of_select(%p: tensor<4xi1>) -> tensor<4xbf16> {
+  %c = stablehlo.constant dense<1.5> : tensor<4xf32>
+  %d = stablehlo.constant dense<-0.0> : tensor<4xf32>
+  %a = stablehlo.select %p, %c, %d : tensor<4xi1>, tensor<4xf32>
+  %r = stablehlo.convert %a : (tensor<4xf32>) -> tensor<4xbf16>
+  return %r : tensor<4xbf16>
+}
+
+// bf16 cannot represent 1.1.
+// CHECK-LABEL: func.func @convert_of_select_not_rounding(
+// CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<4xi1>
+// CHECK: stablehlo.select
+// CHECK-NEXT: stablehlo.convert
+func.func @convert_of_select_not_rounding(%p: tensor<4xi1>) -> tensor<4xbf16> {
+  %c = stablehlo.constant dense<1.1> : tensor<4xf32>
+  %d = stablehlo.constant dense<0.0> : tensor<4xf32>
+  %a = stablehlo.select %p, %c, %d : tensor<4xi1>, tensor<4xf32>
+  %r = stablehlo.convert %a : (tensor<4xf32>) -> tensor<4xbf16>
+  return %r : tensor<4xbf16>
+}
+
 // Integers wrap around, in one step or two.
 // CHECK-LABEL: func.func @convert_of_convert_keeping_low_bits(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi64>

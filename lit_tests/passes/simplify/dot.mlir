@@ -124,38 +124,72 @@ func.func @slice_of_dot_not_with_others(%x: tensor<4x8xf32>, %y: tensor<8x12xf32
   return %r, %a : tensor<1x12xf32>, tensor<4x12xf32>
 }
 
-// CHECK-LABEL: func.func @dot_of_broadcast(
+// CHECK-LABEL: func.func @dot_of_broadcast_batch(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x4x8xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<8x3xf32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.dot_general %[[X]], %[[Y]], contracting_dims = [2] x [0], precision = [DEFAULT, HIGHEST]
+// CHECK-NEXT: return %[[R]]
+func.func @dot_of_broadcast_batch(%x: tensor<2x4x8xf32>, %y: tensor<8x3xf32>) -> tensor<2x4x3xf32> {
+  %a = stablehlo.broadcast_in_dim %y, dims = [1, 2] : (tensor<8x3xf32>) -> tensor<2x8x3xf32>
+  %r = stablehlo.dot_general %x, %a, batching_dims = [0] x [0], contracting_dims = [2] x [1], precision = [DEFAULT, HIGHEST] : (tensor<2x4x8xf32>, tensor<2x8x3xf32>) -> tensor<2x4x3xf32>
+  return %r : tensor<2x4x3xf32>
+}
+
+// CHECK-LABEL: func.func @dot_of_broadcast_batch_along_one_of_two(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<5x2x4x8xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<5x8x3xf32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.dot_general %[[X]], %[[Y]], batching_dims = [0] x [0], contracting_dims = [3] x [1]
+// CHECK-NEXT: return %[[R]]
+func.func @dot_of_broadcast_batch_along_one_of_two(%x: tensor<5x2x4x8xf32>, %y: tensor<5x8x3xf32>) -> tensor<5x2x4x3xf32> {
+  %a = stablehlo.broadcast_in_dim %y, dims = [0, 2, 3] : (tensor<5x8x3xf32>) -> tensor<5x2x8x3xf32>
+  %r = stablehlo.dot_general %x, %a, batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [2] : (tensor<5x2x4x8xf32>, tensor<5x2x8x3xf32>) -> tensor<5x2x4x3xf32>
+  return %r : tensor<5x2x4x3xf32>
+}
+
+// The dimension of the batch would come after the free dimension of x.
+// CHECK-LABEL: func.func @dot_of_broadcast_batch_not_on_the_left(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<2x8x3xf32>
+// CHECK: stablehlo.broadcast_in_dim
+// CHECK-NEXT: stablehlo.dot_general
+func.func @dot_of_broadcast_batch_not_on_the_left(%x: tensor<4x8xf32>, %y: tensor<2x8x3xf32>) -> tensor<2x4x3xf32> {
+  %a = stablehlo.broadcast_in_dim %x, dims = [1, 2] : (tensor<4x8xf32>) -> tensor<2x4x8xf32>
+  %r = stablehlo.dot_general %a, %y, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<2x4x8xf32>, tensor<2x8x3xf32>) -> tensor<2x4x3xf32>
+  return %r : tensor<2x4x3xf32>
+}
+
+// CHECK-LABEL: func.func @dot_of_broadcast_free(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<8xf32>
 // CHECK-NEXT: %[[A:[a-z0-9_]+]] = stablehlo.dot_general %[[X]], %[[Y]], contracting_dims = [1] x [0], precision = [DEFAULT, HIGHEST] : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4xf32>
 // CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %[[A]], dims = [0]
 // CHECK-NEXT: return %[[R]]
-func.func @dot_of_broadcast(%x: tensor<4x8xf32>, %y: tensor<8xf32>) -> tensor<4x3xf32> {
+func.func @dot_of_broadcast_free(%x: tensor<4x8xf32>, %y: tensor<8xf32>) -> tensor<4x3xf32> {
   %a = stablehlo.broadcast_in_dim %y, dims = [0] : (tensor<8xf32>) -> tensor<8x3xf32>
   %r = stablehlo.dot_general %x, %a, contracting_dims = [1] x [0], precision = [DEFAULT, HIGHEST] : (tensor<4x8xf32>, tensor<8x3xf32>) -> tensor<4x3xf32>
   return %r : tensor<4x3xf32>
 }
 
 // As gradients of sums are written.
-// CHECK-LABEL: func.func @dot_of_broadcast_constant(
+// CHECK-LABEL: func.func @dot_of_broadcast_free_constant(
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<2x8x3xf32>
 // CHECK-NEXT: %[[C:[a-z0-9_]+]] = stablehlo.constant dense<2.500000e-01> : tensor<2x8xf32>
 // CHECK-NEXT: %[[A:[a-z0-9_]+]] = stablehlo.dot_general %[[C]], %[[Y]], batching_dims = [0] x [0], contracting_dims = [1] x [1]
 // CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %[[A]], dims = [0, 2]
 // CHECK-NEXT: return %[[R]]
-func.func @dot_of_broadcast_constant(%y: tensor<2x8x3xf32>) -> tensor<2x4x3xf32> {
+func.func @dot_of_broadcast_free_constant(%y: tensor<2x8x3xf32>) -> tensor<2x4x3xf32> {
   %c = stablehlo.constant dense<0.25> : tensor<2x4x8xf32>
   %r = stablehlo.dot_general %c, %y, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<2x4x8xf32>, tensor<2x8x3xf32>) -> tensor<2x4x3xf32>
   return %r : tensor<2x4x3xf32>
 }
 
 // What repeats is summed: that rounds after each product.
-// CHECK-LABEL: func.func @dot_of_broadcast_not_summed(
+// CHECK-LABEL: func.func @dot_of_broadcast_free_not_summed(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<3xf32>
 // CHECK: stablehlo.broadcast_in_dim
 // CHECK-NEXT: stablehlo.dot_general
-func.func @dot_of_broadcast_not_summed(%x: tensor<4x8xf32>, %y: tensor<3xf32>) -> tensor<4x3xf32> {
+func.func @dot_of_broadcast_free_not_summed(%x: tensor<4x8xf32>, %y: tensor<3xf32>) -> tensor<4x3xf32> {
   %a = stablehlo.broadcast_in_dim %y, dims = [1] : (tensor<3xf32>) -> tensor<8x3xf32>
   %r = stablehlo.dot_general %x, %a, contracting_dims = [1] x [0], precision = [DEFAULT, HIGHEST] : (tensor<4x8xf32>, tensor<8x3xf32>) -> tensor<4x3xf32>
   return %r : tensor<4x3xf32>

@@ -96,6 +96,30 @@ func.func @dynamic_slice_of_update_not_of_another_size(%x: tensor<8xf32>, %u: te
   return %r : tensor<2xf32>
 }
 
+// The update is clamped to [5:8].
+// CHECK-LABEL: func.func @slice_of_update(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<8xf32>, %[[U:[a-z0-9]+]]: tensor<3xf32>
+// CHECK-NEXT: %[[A:[a-z0-9_]+]] = stablehlo.slice %[[U]] [0:3:2]
+// CHECK-NEXT: %[[B:[a-z0-9_]+]] = stablehlo.slice %[[X]] [1:5]
+// CHECK-NEXT: return %[[A]], %[[B]]
+func.func @slice_of_update(%x: tensor<8xf32>, %u: tensor<3xf32>) -> (tensor<2xf32>, tensor<4xf32>) {
+  %i = stablehlo.constant dense<9> : tensor<i32>
+  %a = stablehlo.dynamic_update_slice %x, %u, %i : (tensor<8xf32>, tensor<3xf32>, tensor<i32>) -> tensor<8xf32>
+  %r = stablehlo.slice %a [5:8:2] : (tensor<8xf32>) -> tensor<2xf32>
+  %s = stablehlo.slice %a [1:5] : (tensor<8xf32>) -> tensor<4xf32>
+  return %r, %s : tensor<2xf32>, tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @slice_of_update_not_across(
+// CHECK: stablehlo.dynamic_update_slice
+// CHECK-NEXT: stablehlo.slice
+func.func @slice_of_update_not_across(%x: tensor<8xf32>, %u: tensor<3xf32>) -> tensor<3xf32> {
+  %i = stablehlo.constant dense<4> : tensor<i32>
+  %a = stablehlo.dynamic_update_slice %x, %u, %i : (tensor<8xf32>, tensor<3xf32>, tensor<i32>) -> tensor<8xf32>
+  %r = stablehlo.slice %a [3:6] : (tensor<8xf32>) -> tensor<3xf32>
+  return %r : tensor<3xf32>
+}
+
 // CHECK-LABEL: func.func @dynamic_slice_of_splat(
 // CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.constant dense<2.500000e+00> : tensor<3xf32>
 // CHECK-NEXT: return %[[R]]
@@ -185,6 +209,58 @@ func.func @dynamic_slice_of_dynamic_slice_not_of_one_dimension(%x: tensor<8xf32>
   return %r : tensor<2xf32>
 }
 
+// CHECK-LABEL: func.func @dynamic_slice_of_slice(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>, %[[I:[a-z0-9]+]]: tensor<i32>
+// CHECK-NEXT: %[[C:[a-z0-9_]+]] = stablehlo.constant dense<2>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.dynamic_slice %[[X]], %[[I]], %[[C]], sizes = [1, 5]
+// CHECK-NEXT: return %[[R]]
+func.func @dynamic_slice_of_slice(%x: tensor<4x8xf32>, %i: tensor<i32>) -> tensor<1x5xf32> {
+  %a = stablehlo.slice %x [0:4, 2:7] : (tensor<4x8xf32>) -> tensor<4x5xf32>
+  %r = stablehlo.dynamic_slice %a, %i, %i, sizes = [1, 5] : (tensor<4x5xf32>, tensor<i32>, tensor<i32>) -> tensor<1x5xf32>
+  return %r : tensor<1x5xf32>
+}
+
+// The slice has fewer elements, so that %i is clamped to less.
+// CHECK-LABEL: func.func @dynamic_slice_of_slice_not_of_one_dimension(
+// CHECK: stablehlo.slice
+// CHECK-NEXT: stablehlo.dynamic_slice
+func.func @dynamic_slice_of_slice_not_of_one_dimension(%x: tensor<8xf32>, %i: tensor<i32>) -> tensor<2xf32> {
+  %a = stablehlo.slice %x [2:7] : (tensor<8xf32>) -> tensor<5xf32>
+  %r = stablehlo.dynamic_slice %a, %i, sizes = [2] : (tensor<5xf32>, tensor<i32>) -> tensor<2xf32>
+  return %r : tensor<2xf32>
+}
+
+// An i8 cannot represent the start 130.
+// CHECK-LABEL: func.func @dynamic_slice_of_slice_not_beyond_the_type(
+// CHECK: stablehlo.slice
+// CHECK-NEXT: stablehlo.dynamic_slice
+func.func @dynamic_slice_of_slice_not_beyond_the_type(%x: tensor<4x200xf32>, %i: tensor<i8>) -> tensor<1x5xf32> {
+  %a = stablehlo.slice %x [0:4, 130:135] : (tensor<4x200xf32>) -> tensor<4x5xf32>
+  %r = stablehlo.dynamic_slice %a, %i, %i, sizes = [1, 5] : (tensor<4x5xf32>, tensor<i8>, tensor<i8>) -> tensor<1x5xf32>
+  return %r : tensor<1x5xf32>
+}
+
+// CHECK-LABEL: func.func @slice_of_dynamic_slice(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>, %[[I:[a-z0-9]+]]: tensor<i32>
+// CHECK-NEXT: %[[C:[a-z0-9_]+]] = stablehlo.constant dense<2>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.dynamic_slice %[[X]], %[[I]], %[[C]], sizes = [1, 5]
+// CHECK-NEXT: return %[[R]]
+func.func @slice_of_dynamic_slice(%x: tensor<4x8xf32>, %i: tensor<i32>) -> tensor<1x5xf32> {
+  %a = stablehlo.dynamic_slice %x, %i, %i, sizes = [1, 8] : (tensor<4x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>
+  %r = stablehlo.slice %a [0:1, 2:7] : (tensor<1x8xf32>) -> tensor<1x5xf32>
+  return %r : tensor<1x5xf32>
+}
+
+// A dynamic_slice has no strides.
+// CHECK-LABEL: func.func @slice_of_dynamic_slice_not_with_strides(
+// CHECK: stablehlo.dynamic_slice
+// CHECK-NEXT: stablehlo.slice
+func.func @slice_of_dynamic_slice_not_with_strides(%x: tensor<4x8xf32>, %i: tensor<i32>) -> tensor<1x4xf32> {
+  %a = stablehlo.dynamic_slice %x, %i, %i, sizes = [1, 8] : (tensor<4x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>
+  %r = stablehlo.slice %a [0:1, 0:8:2] : (tensor<1x8xf32>) -> tensor<1x4xf32>
+  return %r : tensor<1x4xf32>
+}
+
 // CHECK-LABEL: func.func @dynamic_slice_of_concatenate(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<8xf32>
 // CHECK: %[[M:[a-z0-9_]+]] = stablehlo.and
@@ -208,4 +284,31 @@ func.func @dynamic_slice_of_concatenate_not_beyond(%x: tensor<8xf32>, %y: tensor
   %a = stablehlo.concatenate %x, %y, dim = 0 : (tensor<8xf32>, tensor<4xf32>) -> tensor<12xf32>
   %r = stablehlo.dynamic_slice %a, %m, sizes = [2] : (tensor<12xf32>, tensor<i32>) -> tensor<2xf32>
   return %r : tensor<2xf32>
+}
+
+// CHECK-LABEL: func.func @start_of_clamp(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<8xf32>, %[[U:[a-z0-9]+]]: tensor<3xf32>, %[[I:[a-z0-9]+]]: tensor<i32>
+// CHECK-NEXT: %[[A:[a-z0-9_]+]] = stablehlo.dynamic_slice %[[X]], %[[I]], sizes = [3]
+// CHECK-NEXT: %[[B:[a-z0-9_]+]] = stablehlo.dynamic_update_slice %[[X]], %[[U]], %[[I]]
+// CHECK-NEXT: return %[[A]], %[[B]]
+func.func @start_of_clamp(%x: tensor<8xf32>, %u: tensor<3xf32>, %i: tensor<i32>) -> (tensor<3xf32>, tensor<8xf32>) {
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %c = stablehlo.constant dense<5> : tensor<i32>
+  %j = stablehlo.clamp %z, %i, %c : tensor<i32>
+  %r = stablehlo.dynamic_slice %x, %j, sizes = [3] : (tensor<8xf32>, tensor<i32>) -> tensor<3xf32>
+  %k = stablehlo.maximum %i, %z : tensor<i32>
+  %l = stablehlo.minimum %c, %k : tensor<i32>
+  %s = stablehlo.dynamic_update_slice %x, %u, %l : (tensor<8xf32>, tensor<3xf32>, tensor<i32>) -> tensor<8xf32>
+  return %r, %s : tensor<3xf32>, tensor<8xf32>
+}
+
+// The greatest start is 5: the clamp changes it.
+// CHECK-LABEL: func.func @start_of_clamp_not_to_less(
+// CHECK: stablehlo.clamp
+func.func @start_of_clamp_not_to_less(%x: tensor<8xf32>, %i: tensor<i32>) -> tensor<3xf32> {
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %c = stablehlo.constant dense<4> : tensor<i32>
+  %j = stablehlo.clamp %z, %i, %c : tensor<i32>
+  %r = stablehlo.dynamic_slice %x, %j, sizes = [3] : (tensor<8xf32>, tensor<i32>) -> tensor<3xf32>
+  return %r : tensor<3xf32>
 }

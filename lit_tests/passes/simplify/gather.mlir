@@ -116,3 +116,65 @@ func.func @gather_to_dynamic_slice_not_of_several(%x: tensor<8xf32>, %i: tensor<
   %r = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<8xf32>, tensor<3x1xi32>) -> tensor<3xf32>
   return %r : tensor<3xf32>
 }
+
+// CHECK-LABEL: func.func @gather_of_broadcast(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<8xf32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %[[X]], dims = [1] : (tensor<8xf32>) -> tensor<3x8xf32>
+// CHECK-NEXT: return %[[R]]
+func.func @gather_of_broadcast(%x: tensor<8xf32>, %i: tensor<3x1xi32>) -> tensor<3x8xf32> {
+  %b = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<8xf32>) -> tensor<4x8xf32>
+  %r = "stablehlo.gather"(%b, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 8>}> : (tensor<4x8xf32>, tensor<3x1xi32>) -> tensor<3x8xf32>
+  return %r : tensor<3x8xf32>
+}
+
+// CHECK-LABEL: func.func @gather_of_broadcast_not_along_its_own(
+// CHECK: stablehlo.gather
+func.func @gather_of_broadcast_not_along_its_own(%x: tensor<4xf32>, %i: tensor<3x1xi32>) -> tensor<3x8xf32> {
+  %b = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<4xf32>) -> tensor<4x8xf32>
+  %r = "stablehlo.gather"(%b, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 8>}> : (tensor<4x8xf32>, tensor<3x1xi32>) -> tensor<3x8xf32>
+  return %r : tensor<3x8xf32>
+}
+
+// CHECK-LABEL: func.func @gather_of_iota(
+// CHECK-SAME: %[[I:[a-z0-9]+]]: tensor<3x1xi32>
+// CHECK: %[[C:[a-z0-9_]+]] = stablehlo.clamp
+// CHECK: return
+func.func @gather_of_iota(%i: tensor<3x1xi32>) -> tensor<3xi32> {
+  %x = stablehlo.iota dim = 0 : tensor<8xi32>
+  %r = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<8xi32>, tensor<3x1xi32>) -> tensor<3xi32>
+  return %r : tensor<3xi32>
+}
+
+// An i8 cannot represent the greatest index 299.
+// CHECK-LABEL: func.func @gather_of_iota_not_beyond_the_type(
+// CHECK: stablehlo.gather
+func.func @gather_of_iota_not_beyond_the_type(%i: tensor<3x1xi8>) -> tensor<3xi8> {
+  %x = stablehlo.iota dim = 0 : tensor<300xi8>
+  %r = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<300xi8>, tensor<3x1xi8>) -> tensor<3xi8>
+  return %r : tensor<3xi8>
+}
+
+// CHECK-LABEL: func.func @gather_of_clamp(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<8xf32>, %[[I:[a-z0-9]+]]: tensor<3xi32>
+// CHECK-NEXT: %[[J:[a-z0-9_]+]] = stablehlo.reshape %[[I]]
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = "stablehlo.gather"(%[[X]], %[[J]])
+// CHECK-NEXT: return %[[R]]
+func.func @gather_of_clamp(%x: tensor<8xf32>, %i: tensor<3xi32>) -> tensor<3xf32> {
+  %z = stablehlo.constant dense<0> : tensor<3xi32>
+  %c = stablehlo.constant dense<7> : tensor<3xi32>
+  %a = stablehlo.maximum %i, %z : tensor<3xi32>
+  %b = stablehlo.minimum %a, %c : tensor<3xi32>
+  %j = stablehlo.reshape %b : (tensor<3xi32>) -> tensor<3x1xi32>
+  %r = "stablehlo.gather"(%x, %j) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<8xf32>, tensor<3x1xi32>) -> tensor<3xf32>
+  return %r : tensor<3xf32>
+}
+
+// The second dimension has indices up to 7.
+// CHECK-LABEL: func.func @gather_of_clamp_not_to_less(
+// CHECK: stablehlo.minimum
+func.func @gather_of_clamp_not_to_less(%x: tensor<4x8xf32>, %i: tensor<3x2xi32>) -> tensor<3xf32> {
+  %c = stablehlo.constant dense<3> : tensor<3x2xi32>
+  %j = stablehlo.minimum %i, %c : tensor<3x2xi32>
+  %r = "stablehlo.gather"(%x, %j) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>}> : (tensor<4x8xf32>, tensor<3x2xi32>) -> tensor<3xf32>
+  return %r : tensor<3xf32>
+}

@@ -110,6 +110,54 @@ func.func @pad_of_empty_not_of_one(%x: tensor<1x4xf32>, %v: tensor<f32>) -> tens
   return %r : tensor<3x4xf32>
 }
 
+// CHECK-LABEL: func.func @pad_of_transpose(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x3xf32>
+// CHECK-SAME: %[[V:[a-z0-9]+]]: tensor<f32>
+// CHECK-NEXT: %[[A:[a-z0-9_]+]] = stablehlo.pad %[[X]], %[[V]], low = [0, 2], high = [0, 0], interior = [0, 0]
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.transpose %[[A]], dims = [1, 0]
+// CHECK-NEXT: return %[[R]]
+func.func @pad_of_transpose(%x: tensor<2x3xf32>, %v: tensor<f32>) -> tensor<5x2xf32> {
+  %a = stablehlo.transpose %x, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %r = stablehlo.pad %a, %v, low = [2, 0], high = [0, 0], interior = [0, 0] : (tensor<3x2xf32>, tensor<f32>) -> tensor<5x2xf32>
+  return %r : tensor<5x2xf32>
+}
+
+// The transpose has another use.
+// CHECK-LABEL: func.func @pad_of_transpose_not_with_others(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x3xf32>
+// CHECK-SAME: %[[V:[a-z0-9]+]]: tensor<f32>
+// CHECK: stablehlo.transpose
+// CHECK-NEXT: stablehlo.pad
+func.func @pad_of_transpose_not_with_others(%x: tensor<2x3xf32>, %v: tensor<f32>) -> (tensor<5x2xf32>, tensor<3x2xf32>) {
+  %a = stablehlo.transpose %x, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %r = stablehlo.pad %a, %v, low = [2, 0], high = [0, 0], interior = [0, 0] : (tensor<3x2xf32>, tensor<f32>) -> tensor<5x2xf32>
+  return %r, %a : tensor<5x2xf32>, tensor<3x2xf32>
+}
+
+// CHECK-LABEL: func.func @pad_of_broadcast(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<3xf32>
+// CHECK-SAME: %[[V:[a-z0-9]+]]: tensor<f32>
+// CHECK-NEXT: %[[A:[a-z0-9_]+]] = stablehlo.pad %[[X]], %[[V]], low = [2], high = [0], interior = [0]
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %[[A]], dims = [0]
+// CHECK-NEXT: return %[[R]]
+func.func @pad_of_broadcast(%x: tensor<3xf32>, %v: tensor<f32>) -> tensor<5x4xf32> {
+  %a = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<3xf32>) -> tensor<3x4xf32>
+  %r = stablehlo.pad %a, %v, low = [2, 0], high = [0, 0], interior = [0, 0] : (tensor<3x4xf32>, tensor<f32>) -> tensor<5x4xf32>
+  return %r : tensor<5x4xf32>
+}
+
+// The padding is a column, along which the broadcast repeats x.
+// CHECK-LABEL: func.func @pad_of_broadcast_not_where_it_repeats(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<3xf32>
+// CHECK-SAME: %[[V:[a-z0-9]+]]: tensor<f32>
+// CHECK: stablehlo.broadcast_in_dim
+// CHECK-NEXT: stablehlo.pad
+func.func @pad_of_broadcast_not_where_it_repeats(%x: tensor<3xf32>, %v: tensor<f32>) -> tensor<3x5xf32> {
+  %a = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<3xf32>) -> tensor<3x4xf32>
+  %r = stablehlo.pad %a, %v, low = [0, 1], high = [0, 0], interior = [0, 0] : (tensor<3x4xf32>, tensor<f32>) -> tensor<3x5xf32>
+  return %r : tensor<3x5xf32>
+}
+
 // As gradients of jnp.roll are written.
 // CHECK-LABEL: func.func @add_of_pads(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<3xi32>

@@ -112,6 +112,38 @@ func.func @reduce_over_empty_not_of_dynamic(%x: tensor<?xf32>, %c: tensor<f32>) 
   return %r : tensor<f32>
 }
 
+// CHECK-LABEL: func.func @reduce_of_broadcast(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<3x4xf32>
+// CHECK-SAME: %[[C:[a-z0-9]+]]: tensor<f32>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.reduce(%[[X]] init: %[[C]]) applies stablehlo.maximum across dimensions = [1]
+// CHECK-NEXT: return %[[R]]
+func.func @reduce_of_broadcast(%x: tensor<3x4xf32>, %c: tensor<f32>) -> tensor<3xf32> {
+  %b = stablehlo.broadcast_in_dim %x, dims = [1, 2] : (tensor<3x4xf32>) -> tensor<5x3x4xf32>
+  %r = stablehlo.reduce(%b init: %c) applies stablehlo.maximum across dimensions = [0, 2] : (tensor<5x3x4xf32>, tensor<f32>) -> tensor<3xf32>
+  return %r : tensor<3xf32>
+}
+
+// CHECK-LABEL: func.func @reduce_of_broadcast_of_scalar(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<i1>
+// CHECK-SAME: %[[C:[a-z0-9]+]]: tensor<i1>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.or %[[C]], %[[X]]
+// CHECK-NEXT: return %[[R]]
+func.func @reduce_of_broadcast_of_scalar(%x: tensor<i1>, %c: tensor<i1>) -> tensor<i1> {
+  %b = stablehlo.broadcast_in_dim %x, dims = [] : (tensor<i1>) -> tensor<5xi1>
+  %r = stablehlo.reduce(%b init: %c) applies stablehlo.or across dimensions = [0] : (tensor<5xi1>, tensor<i1>) -> tensor<i1>
+  return %r : tensor<i1>
+}
+
+// The sum of five x is not x.
+// CHECK-LABEL: func.func @reduce_of_broadcast_not_of_sums(
+// CHECK: stablehlo.broadcast_in_dim
+// CHECK-NEXT: stablehlo.reduce
+func.func @reduce_of_broadcast_not_of_sums(%x: tensor<3xf32>, %c: tensor<f32>) -> tensor<3xf32> {
+  %b = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<3xf32>) -> tensor<5x3xf32>
+  %r = stablehlo.reduce(%b init: %c) applies stablehlo.add across dimensions = [0] : (tensor<5x3xf32>, tensor<f32>) -> tensor<3xf32>
+  return %r : tensor<3xf32>
+}
+
 // CHECK-LABEL: func.func @reduce_of_reshape(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x1x3x4xf32>
 // CHECK-SAME: %[[C:[a-z0-9]+]]: tensor<f32>
