@@ -352,3 +352,42 @@ def test_what_is_called_is_launched_where_it_is_called_from(way: str) -> None:
 def test_a_single_number_is_no_pair() -> None:
     body = "  %p = f32[] parameter(0)\n  %x = f32[] negate(%p)\n  ROOT %y = f32[] negate(%x)"
     assert small(body, 0, "f32[]") == {}
+
+
+# -- caches, launches, estimates ------------------------------------------------------------------
+
+CACHED = Device({"f32": 1e12}, bandwidth=1e10, cache_bytes=1 << 20, cache_bandwidth=1e11)
+CHAIN = """HloModule m, is_scheduled=true
+
+ENTRY %main (p: f32[{0}]) -> f32[{0}] {{
+  %p = f32[{0}]{{0}} parameter(0)
+  %x = f32[{0}]{{0}} negate(%p)
+  ROOT %y = f32[{0}]{{0}} abs(%x)
+}}
+"""
+
+
+def test_roofline_counts_arrays_that_fit_the_cache_for_the_cache() -> None:
+    small = kernels_of(parse_hlo(CHAIN.format(1 << 16)))  # 768 KiB in all
+    assert all(kernel.roofline(CACHED).memory_seconds == 0 for kernel in small)
+    assert [kernel.roofline(CACHED).bound for kernel in small] == ["cache", "cache"]
+    large = kernels_of(parse_hlo(CHAIN.format(1 << 20)))  # each array 4 MiB
+    assert [kernel.roofline(CACHED).bound for kernel in large] == ["memory", "memory"]
+
+
+def test_roofline_of_a_tiny_kernel_is_bound_by_its_launch() -> None:
+    (first, _) = kernels_of(parse_hlo(CHAIN.format(4)))
+    assert first.roofline(DEVICE).bound == "launch"
+
+
+def test_estimate_prefers_the_compilers() -> None:
+    (kernel,) = kernels_of(program("sin_multiply_add.tpu"))
+    assert kernel.estimate(DEVICE) == kernel.compiler_seconds(DEVICE)
+    (other,) = kernels_of(program("sin_multiply_add.gpu"))
+    assert other.estimate(DEVICE) == other.roofline(DEVICE).seconds
+
+
+def test_reuse_distance_in_a_loop_is_that_of_its_iterations() -> None:
+    inner = [each for each in kernels("nested_loops.gpu").values() if each.times == 90]
+    distances = [access.distance for kernel in inner for access in kernel.accesses]
+    assert distances and max(distances) < 4 * 4 * 256 * 256
