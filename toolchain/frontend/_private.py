@@ -8,13 +8,11 @@ from typing import Any
 
 
 def serialize_portable_mixed(module: Any, version: str) -> bytes:
-    """A portable artifact in which dialects beside StableHLO (Shardy's) stay as they are.
-
-    `jax.export` writes its modules the same way.
-    """
+    """A portable artifact that keeps ops of other dialects (Shardy's), as `jax.export` does."""
     from jaxlib import _jax
 
-    return _jax.mlir.serialize_portable_artifact(module, version, True)
+    data: bytes = _jax.mlir.serialize_portable_artifact(module, version, True)
+    return data
 
 
 def constants_of(jaxpr: Any) -> list[tuple[Any, Any]]:
@@ -25,9 +23,9 @@ def constants_of(jaxpr: Any) -> list[tuple[Any, Any]]:
 
 
 def captured_tracers(traced: Any) -> int:
-    """How many of a `jax.stages.Traced`'s first inputs are values of other traces.
+    """The number of leading inputs of a `jax.stages.Traced` that are values of other traces.
 
-    JAX takes such a value for one more input, and lowers a module that nobody can call.
+    JAX makes each such value an extra input, and the lowered module cannot be called.
     """
     import jax
 
@@ -36,16 +34,16 @@ def captured_tracers(traced: Any) -> int:
 
 def inputs_of(jaxpr: Any) -> list[Any]:
     """The input variables of a jaxpr, closed or not."""
-    return getattr(jaxpr, "jaxpr", jaxpr).invars
+    return list(getattr(jaxpr, "jaxpr", jaxpr).invars)
 
 
 def equations_of(jaxpr: Any) -> list[Any]:
     """The equations of a jaxpr, closed or not."""
-    return getattr(jaxpr, "jaxpr", jaxpr).eqns
+    return list(getattr(jaxpr, "jaxpr", jaxpr).eqns)
 
 
 def inner_jaxprs(equation: Any) -> Iterator[Any]:
-    """The jaxprs that an equation holds: the bodies of a loop, a branch, a nested jit."""
+    """The jaxprs inside an equation: the bodies of a loop, a branch or a nested jit."""
     for value in equation.params.values():
         for item in value if isinstance(value, (tuple, list)) else (value,):
             if hasattr(item, "eqns"):
@@ -53,7 +51,7 @@ def inner_jaxprs(equation: Any) -> Iterator[Any]:
 
 
 def argument_names(jaxpr: Any) -> list[str]:
-    """The names of a jaxpr's inputs as the user knows them: `params['w']`; empty if unknown."""
+    """The names of a jaxpr's inputs as the user wrote them: `params['w']`; empty if unknown."""
     info = getattr(getattr(jaxpr, "jaxpr", jaxpr), "debug_info", None)
     return list(getattr(info, "arg_names", None) or ())
 
@@ -68,42 +66,42 @@ def frames_of(equation: Any) -> list[tuple[str, int, str]]:
 def print_numbered(jaxpr: Any) -> tuple[str, list[Any]]:
     """A jaxpr's text, in which each equation ends in `# @N@`, and the N-th equation's frames.
 
-    The frames are as `frames_of` gives them. JAX prints the innermost user's line there; which
-    equation it printed is not to be had otherwise. Other threads print as ever meanwhile.
+    The frames are as in `frames_of`. The number takes the place of the line that JAX prints there:
+    JAX offers no other way to learn which equation a line of text is. Other threads are unaffected.
     """
     from jax._src import source_info_util
 
-    plain, here = source_info_util.summarize, threading.get_ident()
+    plain, this_thread = source_info_util.summarize, threading.get_ident()
     infos: list[Any] = []
 
     def number(source_info: Any, *args: Any, **kwargs: Any) -> str:
-        if threading.get_ident() != here:
-            return plain(source_info, *args, **kwargs)
+        if threading.get_ident() != this_thread:
+            return str(plain(source_info, *args, **kwargs))
         infos.append(source_info)
         return f"@{len(infos) - 1}@"
 
     source_info_util.summarize = number
     try:
-        text = jaxpr.pretty_print(source_info=True, use_color=False)
+        text: str = jaxpr.pretty_print(source_info=True, use_color=False)
     finally:
         source_info_util.summarize = plain
     return text, [frames_of(_Equation(info)) for info in infos]
 
 
 class _Equation:
-    """What `frames_of` reads of an equation."""
+    """The part of an equation that `frames_of` reads."""
 
     def __init__(self, source_info: Any) -> None:
         self.source_info = source_info
 
 
 def traced_file(jaxpr: Any) -> str:
-    """The file of the function that a jaxpr was traced from; empty where it is not known."""
+    """The file of the function that a jaxpr was traced from; empty if unknown."""
     info = getattr(getattr(jaxpr, "jaxpr", jaxpr), "debug_info", None)
     return str(getattr(info, "func_src_info", None) or "").partition(" at ")[2].rpartition(":")[0]
 
 
 def has_own_shardings(fn: Any) -> bool:
-    """Whether `fn`, or the method that it is, was jitted with `in_shardings`."""
+    """Whether a function or method was jitted with `in_shardings`."""
     info = getattr(getattr(fn, "__func__", fn), "_jit_info", None)
     return bool(getattr(info, "user_specified_in_shardings", False))

@@ -1,4 +1,8 @@
-"""From what a user wrote to what a function is called with: array types, arrays, Python values."""
+"""From argument specs to the values that a function is traced with, and back to text.
+
+`specs.py` parses; this module makes `jax.ShapeDtypeStruct`s, arrays and Python values of
+the result.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +27,14 @@ from .specs import (
 
 
 def build_arguments(specs: Sequence[ArgumentSpec]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The positional and keyword arguments that `specs` stand for.
+    """The positional and keyword arguments that `specs` describe.
 
-    Arrays become `jax.ShapeDtypeStruct`, files numpy arrays, and Python values stay. A dimension's
-    name means the same size in all the arguments.
+    An array becomes a `jax.ShapeDtypeStruct`, a file a numpy array; Python values stay. The name of
+    a dimension stands for the same size in all arguments.
 
     Raises:
-        SpecError: a 64-bit type without 64-bit mode, a bad symbolic dimension, a file that cannot
-            be read, a positional argument after a keyword one, a keyword given twice.
+        SpecError: a 64-bit type without 64-bit mode, a bad symbolic dimension, an unreadable file,
+            a positional argument after a keyword one, or a keyword given twice.
     """
     from jax import export
 
@@ -160,10 +164,10 @@ def _load(spec: ArgumentSpec, value: FileSpec) -> Any:
 
 
 def split_arguments(value: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """What a function of `--args` returned, as positional and keyword arguments.
+    """The positional and keyword arguments in what the function of `--args` returned.
 
-    A tuple is the positional arguments; a pair of a tuple and a dict with string keys is both
-    kinds; anything else is the only argument.
+    A tuple holds the positional arguments; a pair of a tuple and a dict with string keys holds
+    both; anything else is the only argument.
     """
     match value:
         case (tuple() as args, dict() as kwargs) if all(isinstance(key, str) for key in kwargs):
@@ -172,10 +176,10 @@ def split_arguments(value: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
 
 
 def parse_static(text: str) -> tuple[str | int, Any]:
-    """Read `NAME=VALUE` or `POSITION=VALUE`; a value that is no Python literal is a string.
+    """The name or position and the value in `NAME=VALUE`; a value that is no literal is a string.
 
     Raises:
-        UsageError: there is no `=`, or no name before it.
+        UsageError: the text has no `=`, or no name before it.
     """
     name, equals, value = text.partition("=")
     name = name.strip()
@@ -192,7 +196,7 @@ def parse_static(text: str) -> tuple[str | int, Any]:
 
 
 def describe(value: Any) -> str:
-    """A pytree as a spec, with its arrays' types in place of their values."""
+    """The spec of a pytree: types in place of arrays."""
     if hasattr(value, "shape") and hasattr(value, "dtype"):
         return f"{short_dtype(value.dtype)}[{','.join(map(str, value.shape))}]"
     match value:
@@ -209,7 +213,7 @@ def describe(value: Any) -> str:
 
 
 def describe_call(name: str, args: Sequence[Any], kwargs: dict[str, Any], width: int = 400) -> str:
-    """A call with its arguments as specs: `predict({'w': f32[784,256]}, x=f32[8,784])`."""
+    """A call with specs as arguments: `predict({'w': f32[784,256]}, x=f32[8,784])`."""
     parts = [describe(value) for value in args]
     parts += [f"{key}={describe(value)}" for key, value in kwargs.items()]
     call = f"{name}({', '.join(parts)})"

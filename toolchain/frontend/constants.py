@@ -1,4 +1,8 @@
-"""Arrays that a function did not take as arguments, and so became part of its module."""
+"""Arrays that a function captures, which become constants of its module.
+
+A large one slows compilation and takes memory twice; the warning names the variable that holds it
+and the line that uses it.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +18,15 @@ from ..source import SourceLine, home_of, innermost_user_line, is_user_file
 from . import _private
 
 LARGE = 1 << 20
-"""Bytes above which a captured constant deserves a warning."""
+"""Size in bytes above which a captured constant is reported."""
 
 
 @dataclass(frozen=True)
 class CapturedConstant:
-    """An array that tracing found in the function's surroundings.
+    """An array that a traced function captures.
 
-    `name` tells whose it is ("the global W", "the enclosing function's table"), empty when no
-    variable holds it; `place` is the line that uses it first, None when it is not known.
+    `name` says which variable holds it ("the global W", "the enclosing function's table") and is
+    empty where none does; `place` is the first line that uses it, None if unknown.
     """
 
     shape: tuple[int, ...]
@@ -36,10 +40,10 @@ class CapturedConstant:
 
 
 def captured_constants(jaxpr: Any, fn: Callable[..., Any]) -> tuple[CapturedConstant, ...]:
-    """Every array captured by a traced function, nested jits included, the largest first.
+    """The arrays that a traced function and the jits in it capture, the largest first.
 
     Args:
-        jaxpr: what tracing `fn` gave.
+        jaxpr: the trace of `fn`.
         fn: the user's function, whose closure and globals are searched for the arrays.
     """
     found: dict[int, tuple[Any, SourceLine | None]] = {}
@@ -50,7 +54,7 @@ def captured_constants(jaxpr: Any, fn: Callable[..., Any]) -> tuple[CapturedCons
 
 
 def warn_large(constants: tuple[CapturedConstant, ...], limit: int = LARGE) -> list[str]:
-    """A warning for each constant of more than `limit` bytes, its place and the remedy in it."""
+    """A warning for each constant of more than `limit` bytes: its size, line and remedy."""
     return [_warning(constant) for constant in constants if constant.nbytes > limit]
 
 

@@ -1,4 +1,9 @@
-"""Turning what JAX or the user's code raised into a message about the user's own line."""
+"""Messages for exceptions that the user's code or JAX raises while a function is traced.
+
+Each explainer below recognizes one kind of exception and returns a problem and its remedies, or
+None; the first that recognizes it wins, and the exception's own text is the fallback. The message
+begins with the innermost line of the user's in the traceback.
+"""
 
 from __future__ import annotations
 
@@ -16,18 +21,18 @@ from .arguments import describe_call
 
 
 class TraceError(JxcError):
-    """The user's function cannot be traced or lowered; `place` is the line that is to blame."""
+    """The user's function cannot be traced or lowered; `place` is the line that caused it."""
 
     place: SourceLine | None = None
 
 
 class ArgumentError(UsageError):
-    """The arguments do not fit the function: their number, their names or their types."""
+    """The number, names or types of the arguments do not fit the function."""
 
 
 @dataclass(frozen=True)
 class TracedCall:
-    """What is being traced: the user's function, what is made of it, and its arguments."""
+    """A function being traced: the user's, the transformed one, and its arguments."""
 
     function: Callable[..., Any]
     traced: Callable[..., Any]
@@ -36,11 +41,11 @@ class TracedCall:
 
     @property
     def name(self) -> str:
-        """The function's name, as messages give it."""
+        """The name of the function in messages."""
         return getattr(self.function, "__name__", type(self.function).__name__)
 
     def argument(self, name: str) -> Any:
-        """The value that the parameter `name` is given, None when there is no telling."""
+        """The value of the parameter `name`; None if unknown."""
         try:
             bound = inspect.signature(self.traced).bind(*self.args, **self.kwargs)
         except (TypeError, ValueError):
@@ -52,12 +57,12 @@ class TracedCall:
 
 
 Explanation = tuple[str, list[str]]
-"""What went wrong in a sentence, and what to do about it in lines."""
+"""The problem in a sentence, and the remedies, one a line."""
 
 
 @contextmanager
 def explaining(call: TracedCall) -> Iterator[None]:
-    """Turn whatever the block raises into a `TraceError`, the original being its cause."""
+    """Raise exceptions of the block as `TraceError`s, with the original as the cause."""
     try:
         yield
     except JxcError:
@@ -68,7 +73,7 @@ def explaining(call: TracedCall) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class TraceFailure:
-    """An exception, the user's line that it came from, and the call that was being traced."""
+    """An exception, the user's line that raised it, and the call that was being traced."""
 
     error: Exception
     place: SourceLine | None
@@ -76,11 +81,11 @@ class TraceFailure:
 
     @property
     def text(self) -> str:
-        """The exception's own words."""
+        """The message of the exception."""
         return str(self.error)
 
     def find(self, pattern: str) -> str:
-        """The first group of `pattern` in the exception's words, or an empty string."""
+        """The first group of `pattern` in the exception's message, or an empty string."""
         found = re.search(pattern, self.text)
         return found[1] if found else ""
 
@@ -92,14 +97,14 @@ def explain(error: Exception, call: TracedCall) -> TraceError:
 
 
 def problem(error: Exception, call: TracedCall) -> tuple[SourceLine | None, Explanation]:
-    """The line to blame for an exception that tracing or lowering `call` raised, and the words."""
+    """The line, the problem and the remedies of an exception from tracing or lowering `call`."""
     home = home_of(call.function)
     place = user_line_of_traceback(error.__traceback__, home) or definition_line(call.function)
     return place, _problem(TraceFailure(error, place, call))
 
 
 def trace_error(explained: Explanation, place: SourceLine | None, call: TracedCall) -> TraceError:
-    """The message for what is wrong with `call` at a line of the user's."""
+    """The error that reports a problem of `call` at a line of the user's."""
     problem, remedy = explained
     lines = [f"{place}: {problem}" if place else problem]
     if place and place.text:
@@ -110,7 +115,7 @@ def trace_error(explained: Explanation, place: SourceLine | None, call: TracedCa
 
 
 def indented(lines: Sequence[str]) -> list[str]:
-    """Lines as they stand below the first of a message."""
+    """The lines below the first line of a message."""
     return [f"  {line}" for line in lines]
 
 
@@ -118,17 +123,17 @@ def _problem(failure: TraceFailure) -> Explanation:
     for explainer in (_needs_value, _bad_result, _untraceable, _leaked, _incomparable, _known_text):
         if explained := explainer(failure):
             return explained
-    return _own_words(failure)
+    return _own_message(failure)
 
 
-def _own_words(failure: TraceFailure) -> Explanation:
-    """The exception's first line, and up to seven more, JAX's links and advice left out."""
+def _own_message(failure: TraceFailure) -> Explanation:
+    """The first eight lines of the exception's message, without JAX's links and advice."""
     text = re.split(r"\n?-{20}|See https?://|For simplicity, JAX", failure.text)[0]
     first, *rest = [line.rstrip() for line in text.splitlines() if line.strip()] or [""]
     return f"{type(failure.error).__name__}: {first}".rstrip(": "), rest[:7]
 
 
-# Python wanted a value
+# Python needs a value that tracing does not have
 
 
 def _needs_value(failure: TraceFailure) -> Explanation | None:
@@ -136,7 +141,7 @@ def _needs_value(failure: TraceFailure) -> Explanation | None:
     if kind is None:
         return None
     problem, remedies = kind(failure)
-    names = _arguments_to_blame(failure)
+    names = _arguments_behind(failure)
     unknown = "While tracing, an array has a shape and a dtype but no value."
     because = f"It depends on {' and '.join(names)}. {unknown}" if names else unknown
     return problem, [because, *remedies, *_static(names, failure.call)]
@@ -159,7 +164,7 @@ def _kind_of_need(failure: TraceFailure) -> Callable[[TraceFailure], Explanation
 
 
 def _traced_type(failure: TraceFailure, pattern: str = r"with shape (\w+\[[^\]]*\])") -> str:
-    """`a traced f32[8]`, in our spelling of what JAX calls float32[8]."""
+    """`a traced f32[8]`, which JAX writes as float32[8]."""
     dtype, bracket, dims = failure.find(pattern).partition("[")
     return f"a traced {canonical_dtype(dtype) or dtype}{bracket}{dims}".replace("  ", " value")
 
@@ -219,13 +224,13 @@ def _boolean_index(failure: TraceFailure) -> Explanation:
     ]
 
 
-def _arguments_to_blame(failure: TraceFailure) -> list[str]:
+def _arguments_behind(failure: TraceFailure) -> list[str]:
     found = failure.find(r"depends on the values? of the arguments? ([^\n]*?)\.(?=\s|$)")
     return re.findall(r"[^\s,]+", found.replace(" and ", " "))
 
 
 def _static(names: Sequence[str], call: TracedCall) -> list[str]:
-    """Static arguments as the remedy, where a single scalar is to blame: a setting, perhaps."""
+    """The remedy of a static argument, where the value depends on one scalar argument alone."""
     if len(names) != 1 or getattr(call.argument(names[0]), "shape", ()) != ():
         return []
     name = names[0]
@@ -236,7 +241,7 @@ def _as_static(name: str) -> str:
     return f"--static {name}=VALUE, or static_argnames='{name}' of jax.jit"
 
 
-# Other errors that JAX raises for a reason it can be told
+# Other errors of JAX
 
 
 def _bad_result(failure: TraceFailure) -> Explanation | None:
@@ -284,7 +289,7 @@ def _leaked(failure: TraceFailure) -> Explanation | None:
 def _incomparable(failure: TraceFailure) -> Explanation | None:
     if type(failure.error).__name__ != "InconclusiveDimensionOperation":
         return None
-    problem, more = _own_words(failure)
+    problem, more = _own_message(failure)
     return problem, [*more, "Write a number in place of the dimension's name."]
 
 
@@ -323,6 +328,6 @@ _KNOWN = {
 def _known_text(failure: TraceFailure) -> Explanation | None:
     for pattern, remedy in _KNOWN.items():
         if re.search(pattern, failure.text):
-            problem, more = _own_words(failure)
+            problem, more = _own_message(failure)
             return problem, [*more, remedy]
     return None

@@ -1,4 +1,4 @@
-"""The forms that a lowered function is written in."""
+"""Writing a lowered function: its text or bytes in one of `FORMS`, and its summary in JSON."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .request import LoweredTarget
 
 @dataclass(frozen=True)
 class EmitOptions:
-    """How to print: with locations; without the values of constants of more elements than this."""
+    """How to print: whether with locations, and which constants to elide, by number of elements."""
 
     debug_info: bool = False
     elide_larger_than: int | None = None
@@ -36,21 +36,21 @@ def emit(lowering: LoweredFunction, form: str, options: EmitOptions | None = Non
     """A lowered function in one of `FORMS`: text ending in a newline, or bytes.
 
     Raises:
-        UsageError: an unknown form; the values of constants cannot be left out of `form`.
+        UsageError: the form is unknown, or is binary and constants are to be elided.
         JxcError: the program has no such form.
     """
     if form not in _WRITERS:
         raise UsageError(f"unknown form '{form}'; expected one of {', '.join(FORMS)}")
     options = options or EmitOptions()
     if form in BINARY_FORMS and options.elide_larger_than is not None:
-        raise UsageError(f"constants are left out of text only; {form} is binary")
+        raise UsageError(f"constants can be elided from text only, and {form} is binary")
     return _WRITERS[form](lowering, options)
 
 
 def _jaxpr(lowering: LoweredFunction, options: EmitOptions) -> str:
     if not options.debug_info:
         return f"{lowering.jaxpr}\n"
-    return lowering.jaxpr.pretty_print(source_info=True) + "\n"
+    return f"{lowering.jaxpr.pretty_print(source_info=True)}\n"
 
 
 def _stablehlo(lowering: LoweredFunction, options: EmitOptions) -> str:
@@ -94,13 +94,11 @@ def _run(module: ir.Module, passes: str) -> None:
 
 def _hlo(lowering: LoweredFunction, options: EmitOptions) -> str:
     if lowering.is_symbolic:
-        raise JxcError(
-            "HLO has no symbolic dimensions: XLA's shapes are numbers. Give numbers, or use "
-            "--emit stablehlo."
-        )
+        raise JxcError("HLO has no symbolic dimensions: give numbers, or use --emit stablehlo")
     if options.elide_larger_than is not None:
-        return lowering.lowered.compiler_ir("hlo").as_hlo_text() + "\n"
-    return lowering.lowered.as_text("hlo", debug_info=options.debug_info).rstrip() + "\n"
+        return f"{lowering.lowered.compiler_ir('hlo').as_hlo_text()}\n"
+    text: str = lowering.lowered.as_text("hlo", debug_info=options.debug_info)
+    return text.rstrip() + "\n"
 
 
 _WRITERS: dict[str, Callable[[LoweredFunction, EmitOptions], str | bytes]] = {
@@ -118,11 +116,10 @@ SCHEMA_VERSION = 1
 
 
 def summarize(lowered: LoweredTarget) -> dict[str, Any]:
-    """A JSON-ready object: the module's name, its arguments and results, counts and times.
+    """An object for JSON: the module's name, arguments, results, mesh, constants and times.
 
-    Each argument and result has `path` (in the function's own tree), `shape` (a symbolic
-    dimension is a string) and `dtype`; `mesh` has sizes by axis, in order; times are in seconds;
-    `bytes` of constants are bytes.
+    Each argument and result has a `path` in the tree of the function, a `shape` (symbolic
+    dimensions as strings) and a `dtype`; `mesh` has the size of each axis; times are in seconds.
     """
     lowering = lowered.lowering
     return {

@@ -1,4 +1,9 @@
-"""Tracing a function and lowering it: from Python to a jaxpr to a module."""
+"""Tracing and lowering: from a Python function to a jaxpr to a StableHLO module.
+
+`lower` fixes static arguments, applies transforms, places shardings on the arguments, and calls
+jax.jit's `trace` and `lower`. Symbolic dimensions go through `jax.export`, which makes the module
+that takes the user's arguments and computes the dimensions from them.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +22,7 @@ from ..errors import UsageError
 from .checks import check_arguments, check_callbacks, check_devices, check_leaks
 from .constants import CapturedConstant, captured_constants
 from .diagnose import TracedCall, explaining
-from .mesh import make_mesh, platform_for, settle, sizes_of, within
+from .mesh import make_mesh, platform_for, record_mesh, sizes_of, within
 from .shardings import result_shardings, shard_arguments
 from .transform import Transform, parse_transform
 
@@ -26,9 +31,8 @@ from .transform import Transform, parse_transform
 class LoweredFunction:
     """A traced and lowered function.
 
-    `traced` and `lowered` are JAX's own stages; `function` is what the user named; `mesh` has the
-    sizes by axis, in order, of what it is sharded over, and is empty where it is not;
-    `trace_seconds` and `lower_seconds` are how long the two took.
+    `function` is the user's; `traced` and `lowered` are JAX's stages; `mesh` has the size of each
+    axis that the program is sharded over, in order; `trace_seconds` and `lower_seconds` are times.
     """
 
     function: Callable[..., Any]
@@ -48,11 +52,7 @@ class LoweredFunction:
 
     @functools.cached_property
     def module(self) -> ir.Module:
-        """The StableHLO module; JAX's own object: clone it before changing it.
-
-        With symbolic dimensions it is the module that `jax.export` makes, whose @main takes the
-        user's arguments and computes the dimensions from them.
-        """
+        """The StableHLO module. It belongs to JAX: clone it before changing it."""
         if self._exported is None:
             return self.lowered.compiler_ir("stablehlo")
         from ..ir import make_context, read_module
@@ -60,26 +60,26 @@ class LoweredFunction:
         return read_module(self._exported.mlir_module_serialized, make_context())
 
     def for_platform(self, platform: str) -> LoweredFunction:
-        """The same program, traced once, lowered for another platform.
+        """The same trace, lowered for another platform.
 
         Raises:
-            TraceError: it cannot be lowered for that; the message names the line.
+            TraceError: it cannot be lowered for that platform; the message names the line.
         """
         start = time.perf_counter()
         with within(self._over), explaining(self._call):
             lowered = _lowered(self.traced, (platform,), self._call)
         seconds = time.perf_counter() - start
         again = replace(self, lowered=lowered, lower_seconds=seconds)
-        return replace(again, mesh=settle(again.module, self._over, self._call.name))
+        return replace(again, mesh=record_mesh(again.module, self._over, self._call.name))
 
     @property
     def is_symbolic(self) -> bool:
-        """Whether some dimension is a name rather than a number."""
+        """Whether a dimension is symbolic."""
         return self._exported is not None
 
     @functools.cached_property
     def constants(self) -> tuple[CapturedConstant, ...]:
-        """The arrays that the function captured, the largest first."""
+        """The arrays that the function captures, the largest first."""
         return captured_constants(self.jaxpr, self.function)
 
 
@@ -141,7 +141,7 @@ def lower(
     lowering = replace(lowering, _call=call, _over=over)
     if lowering.is_symbolic:
         return replace(lowering, mesh=sizes_of(over))
-    return replace(lowering, mesh=settle(lowering.module, over, call.name))
+    return replace(lowering, mesh=record_mesh(lowering.module, over, call.name))
 
 
 def _lower(call: TracedCall, jitted: Any, args: Any, platform: str | None) -> LoweredFunction:
@@ -191,7 +191,7 @@ def _on(device: Any) -> Any:
 
 
 def is_jitted(fn: Any) -> bool:
-    """Whether `fn` came from jax.jit, and so can be traced as it is."""
+    """Whether `fn` is jitted, and so has `trace` and `lower`."""
     return callable(getattr(fn, "trace", None)) and callable(getattr(fn, "lower", None))
 
 
@@ -209,14 +209,14 @@ def _jitted(
         return _jit(call, dict(jit_kwargs or {}), mesh, out_shardings), args
     if out_shardings is not None:
         raise UsageError(
-            f"{_name(fn)} is already jitted: how its results are sharded is settled there.\n"
+            f"{_name(fn)} is already jitted, with its own out_shardings.\n"
             "  Add .__wrapped__ to its name for the function inside."
         )
     if jit_kwargs:
         raise UsageError(
             f"{_name(fn)} is already jitted; expected a plain function with {', '.join(jit_kwargs)}"
         )
-    if isinstance(fn, MethodType):  # its .trace is the function's own, which knows no self
+    if isinstance(fn, MethodType):  # its .trace is that of the function, without self
         return fn.__func__, (fn.__self__, *args)
     return fn, args
 
@@ -240,11 +240,11 @@ def _name(fn: Any) -> str:
 
 
 def _bind_static(fn: Callable[..., Any], static: dict[str | int, Any]) -> Callable[..., Any]:
-    """`fn` without the arguments in `static`, which keep their values."""
+    """`fn` with the arguments in `static` fixed and gone from its signature."""
     if is_jitted(fn):
         name = next(iter(static))
         raise UsageError(
-            f"{_name(fn)} is already jitted: which of its arguments are static is settled there.\n"
+            f"{_name(fn)} is already jitted, with its own static arguments.\n"
             f"  Give the value as an argument instead: {name}={next(iter(static.values()))!r}"
         )
     parameters = _parameters(fn)
@@ -264,7 +264,7 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 
 
 def _weave(order: list[str], fixed: dict[str, Any], args: tuple[Any, ...]) -> list[Any]:
-    """Positional arguments with the static ones put where they belong, up to the last given."""
+    """The positional arguments with static ones inserted, up to the last one given."""
     given, woven = list(args), []
     for name in order:
         if not given:
@@ -274,7 +274,7 @@ def _weave(order: list[str], fixed: dict[str, Any], args: tuple[Any, ...]) -> li
 
 
 def _by_name(order: list[str], fixed: dict[str, Any], args: tuple[Any, ...]) -> dict[str, Any]:
-    """The static arguments that `_weave` did not reach."""
+    """The static arguments beyond those that `_weave` inserted."""
     reached = order[: len(_weave(order, fixed, args))]
     return {name: value for name, value in fixed.items() if name not in reached}
 

@@ -23,12 +23,12 @@ def make_mesh(
     Args:
         mesh: sizes by axis in order, their text, a JAX mesh (taken as it is), or None.
         platform: whose devices a concrete mesh is made of; the default backend's if None.
-        device: a single device that was asked for beside the mesh.
-        concrete: make it of devices that are here, so that the program can run. Without it the
-            mesh is abstract and needs none.
+        device: a single device, which excludes a mesh.
+        concrete: make it of devices of this machine, so that the program can run. An abstract mesh
+            needs no devices.
 
     Raises:
-        UsageError: the text is no mesh, or `device` is given too.
+        UsageError: the text is no mesh, or a device is given too.
         MissingTargetError: there are fewer devices than the mesh has.
     """
     from jax.sharding import AbstractMesh, Mesh
@@ -39,7 +39,7 @@ def make_mesh(
 
     sizes = parse_mesh(mesh if isinstance(mesh, str) else format_mesh(mesh))
     if device is not None:
-        raise UsageError(f"expected a device or a mesh, found both: {device} is a single one")
+        raise UsageError(f"expected a device or a mesh, found both: {device} is one device")
     names, shape = tuple(sizes), tuple(sizes.values())
     if not concrete:
         return AbstractMesh(shape, names, axis_types=_auto(names))
@@ -47,7 +47,7 @@ def make_mesh(
 
 
 def _auto(names: tuple[str, ...]) -> tuple[Any, ...]:
-    """Said each time: from jax 0.11 axes are explicit unless told otherwise."""
+    """Automatic axes: from jax 0.11 on the default is explicit."""
     from jax.sharding import AxisType
 
     return (AxisType.Auto,) * len(names)
@@ -75,17 +75,21 @@ def _devices(sizes: Mapping[str, int], platform: str | None) -> Any:
 
 
 def within(mesh: Any) -> AbstractContextManager[Any]:
-    """The mesh as JAX's context: `with_sharding_constraint(x, P("data"))` finds its axes there."""
+    """A context in which `with_sharding_constraint(x, P("data"))` finds the axes of the mesh."""
     import jax
     from jax.sharding import Mesh
 
     if mesh is None:
         return nullcontext()
-    return jax.set_mesh(mesh) if isinstance(mesh, Mesh) else jax.sharding.use_abstract_mesh(mesh)
+    if isinstance(mesh, Mesh):
+        concrete: AbstractContextManager[Any] = jax.set_mesh(mesh)
+        return concrete
+    abstract: AbstractContextManager[Any] = jax.sharding.use_abstract_mesh(mesh)
+    return abstract
 
 
 def platform_for(mesh: Any, platform: str | None) -> str | None:
-    """The platform to lower for: one must be named where a mesh has no devices to tell it by."""
+    """The platform to lower for: an abstract mesh has no devices, so that one must be named."""
     from jax.sharding import AbstractMesh
 
     if platform is not None or not isinstance(mesh, AbstractMesh):
@@ -96,27 +100,27 @@ def platform_for(mesh: Any, platform: str | None) -> str | None:
 
 
 def platform_of(device: Any) -> str:
-    """What JAX lowers for, for this device: "cuda" or "rocm" for a "gpu"."""
+    """The platform that JAX lowers for on this device: "cuda" or "rocm" for a "gpu"."""
     if device.platform != "gpu":
-        return device.platform
+        return str(device.platform)
     return "rocm" if "rocm" in device.client.platform_version.lower() else "cuda"
 
 
 def sizes_of(mesh: Any) -> dict[str, int]:
-    """The sizes of a JAX mesh by axis, in order; empty for None."""
+    """The size of each axis of a JAX mesh, in order; empty for None."""
     return {} if mesh is None else dict(mesh.shape)
 
 
-def settle(module: ir.Module, mesh: Any, name: str) -> dict[str, int]:
-    """The mesh that a module is lowered over, which it then says: `mhlo.num_partitions`.
+def record_mesh(module: ir.Module, mesh: Any, name: str) -> dict[str, int]:
+    """The mesh that a module is lowered over; sets `mhlo.num_partitions` to its devices.
 
-    JAX leaves that number at 1 where a mesh is abstract and no argument is sharded over it; over
-    the same mesh of devices it writes their number.
+    JAX leaves that attribute at 1 for an abstract mesh that shards no argument, and writes the
+    number of devices for the same mesh with devices.
 
     Args:
-        module: JAX's own, changed in place.
-        mesh: the JAX mesh that was asked for, or None.
-        name: the function's.
+        module: JAX's module, changed in place.
+        mesh: the JAX mesh of the request, or None.
+        name: the name of the function.
 
     Raises:
         UsageError: the function is sharded over another mesh of its own.
@@ -131,8 +135,8 @@ def settle(module: ir.Module, mesh: Any, name: str) -> dict[str, int]:
     if others := [each for each in found if list(each.items()) != list(asked.items())]:
         own = format_mesh(others[0])
         raise UsageError(
-            f"{name} is sharded over a mesh of its own, {own}, and --mesh {format_mesh(asked)} is "
-            f"another.\n  Give --mesh {own}, or leave it out."
+            f"{name} is sharded over a mesh of its own, {own}, which is not --mesh "
+            f"{format_mesh(asked)}.\n  Give --mesh {own}, or leave it out."
         )
     with module.context:
         count = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), device_count(asked))

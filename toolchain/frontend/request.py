@@ -1,4 +1,8 @@
-"""What a command line asks for, from the names in it to a lowered function."""
+"""A request to lower a function, as the command line spells it, and its execution.
+
+`run_request` parses everything that needs no jax, sets the environment that jax reads when it is
+imported, then imports the user's code, traces and lowers.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LowerRequest:
-    """A function, its arguments and where it is lowered for, all as the user spelled them.
+    """A function, its arguments and the hardware to lower for, as the user spelled them.
 
     `target` is `file.py:fn` or `pkg.mod:fn`; `specs` are argument specs; `args_from` names a
     function that returns the arguments; `static` holds `NAME=VALUE`s; `host_devices` is how many
@@ -50,7 +54,7 @@ class LowerRequest:
 
 @dataclass(frozen=True)
 class LoweredTarget:
-    """A request carried out: the function, what it was called with, and its lowering."""
+    """The result of a request: the function, its arguments, and the lowered function."""
 
     target: FunctionTarget
     args: tuple[Any, ...]
@@ -59,14 +63,14 @@ class LoweredTarget:
 
 
 def run_request(request: LowerRequest) -> LoweredTarget:
-    """Import, trace and lower what `request` names.
+    """Import, trace and lower the function that `request` names.
 
-    What can be refused without JAX is refused before JAX is imported. What the user's code prints
-    goes to stderr: stdout is for the module.
+    Errors that need no JAX are raised before JAX is imported. Output of the user's code goes to
+    stderr: stdout is for the module.
 
     Raises:
-        UsageError: something in the request cannot be understood, or does not fit.
-        MissingTargetError: the device is not here, or not as many as a concrete mesh has.
+        UsageError: a part of the request is malformed or does not fit.
+        MissingTargetError: this machine lacks the device, or enough devices for a concrete mesh.
         ImportFailure, TraceError: the user's code failed; the message names its line.
     """
     from .arguments import parse_static
@@ -78,15 +82,15 @@ def run_request(request: LowerRequest) -> LoweredTarget:
     over = _read_mesh(request, transform)
     _prepare_environment(request, transform, specs, over)
     with contextlib.redirect_stdout(sys.stderr):
-        return _carry_out(request, specs, static, transform, over)
+        return _run(request, specs, static, transform, over)
 
 
-def _carry_out(
+def _run(
     request: LowerRequest,
     specs: list[ArgumentSpec],
     static: dict[str | int, Any],
     transform: Transform | None,
-    over: _Over,
+    over: _MeshRequest,
 ) -> LoweredTarget:
     target = resolve_target(request.target)
     _enable_x64(request)
@@ -127,7 +131,7 @@ def _check(request: LowerRequest) -> None:
         if kind != request.platform and (kind, request.platform) not in _GPUS:
             raise UsageError(f"--device {request.device} is not of --platform {request.platform}")
     if request.device and request.mesh:
-        raise UsageError("expected --device or --mesh, found both: a device is a single one")
+        raise UsageError("expected --device or --mesh, found both: --device is one device")
 
 
 _GPUS = {("gpu", "cuda"), ("gpu", "rocm")}
@@ -137,17 +141,17 @@ _GPUS = {("gpu", "cuda"), ("gpu", "rocm")}
 
 
 @dataclass(frozen=True)
-class _Over:
-    """The mesh and the shardings by name that a request spells."""
+class _MeshRequest:
+    """The mesh and the shardings by name of a request."""
 
     mesh: dict[str, int]
     inputs: dict[str, Spec]
     outputs: dict[str, Spec]
 
 
-def _read_mesh(request: LowerRequest, transform: Transform | None) -> _Over:
+def _read_mesh(request: LowerRequest, transform: Transform | None) -> _MeshRequest:
     if not (request.mesh or request.in_sharding or request.out_sharding or request.sharding):
-        return _Over({}, {}, {})
+        return _MeshRequest({}, {}, {})
     from ..ir.shardings import parse_mesh
     from .shardings import parse_rules
 
@@ -156,18 +160,20 @@ def _read_mesh(request: LowerRequest, transform: Transform | None) -> _Over:
         flag = "--sharding" if request.sharding else f"--{given}-sharding"
         raise UsageError(f"{flag} needs a mesh: --mesh AXIS=SIZE,..., such as --mesh data=4")
     if request.sharding and (request.in_sharding or request.out_sharding):
-        raise UsageError("--sharding gives all shardings: leave --in-sharding, --out-sharding out")
+        raise UsageError("--sharding gives all shardings: omit --in-sharding and --out-sharding")
     if transform and transform.has("pmap"):
         raise UsageError("expected --mesh or pmap, found both: pmap makes a mesh of its own")
-    return _Over(
+    return _MeshRequest(
         parse_mesh(request.mesh),
         parse_rules("--in-sharding", request.in_sharding),
         parse_rules("--out-sharding", request.out_sharding),
     )
 
 
-def _shardings(request: LowerRequest, over: _Over, args: tuple[Any, ...]) -> tuple[Any, Any, Any]:
-    """The JAX mesh, and what goes in and out sharded over it."""
+def _shardings(
+    request: LowerRequest, over: _MeshRequest, args: tuple[Any, ...]
+) -> tuple[Any, Any, Any]:
+    """The JAX mesh, in_shardings and out_shardings."""
     if not over.mesh:
         return None, None, None
     from .mesh import make_mesh
@@ -190,7 +196,7 @@ def _arguments(
 
 
 def _made(source: Any, *args: Any) -> Any:
-    """What `--args` or `--sharding` names, called if it is a function."""
+    """The value that `--args` or `--sharding` names; the result if it is a function."""
     if not callable(source):
         return source
     from .checks import check_arguments
@@ -206,16 +212,16 @@ def _call(source: Callable[..., Any], *args: Any) -> Any:
     return source(*args)
 
 
-# What JAX reads when it starts
+# The environment of JAX
 
 
 def _prepare_environment(
     request: LowerRequest,
     transform: Transform | None,
     specs: list[ArgumentSpec],
-    over: _Over,
+    over: _MeshRequest,
 ) -> None:
-    """Set what JAX reads once, when it is imported or sets up its devices."""
+    """Set the variables that JAX reads when it is imported or lists its devices."""
     if request.x64:
         os.environ["JAX_ENABLE_X64"] = "1"
     needed = _leading_dimension(specs) if transform and transform.has("pmap") else None
@@ -225,7 +231,7 @@ def _prepare_environment(
 
 
 def _leading_dimension(specs: list[ArgumentSpec]) -> int | None:
-    """The first dimension of the first array: what pmap maps over unless told otherwise."""
+    """The first dimension of the first array, which pmap maps over by default."""
     for spec in specs:
         for array in _arrays(spec.value):
             if array.dims and isinstance(array.dims[0], int):
@@ -243,7 +249,7 @@ def _arrays(value: Any) -> list[ArraySpec]:
 
 
 def _enable_x64(request: LowerRequest) -> None:
-    """Say it again once the user's file is imported: it may have said otherwise."""
+    """Turn on 64-bit mode again, as importing the user's file may have turned it off."""
     if request.x64:
         import jax
 

@@ -1,4 +1,9 @@
-"""How arguments and results are sharded: from names and prefixes to a sharding for each array."""
+"""From shardings by name or by pytree prefix to one sharding for each argument and result.
+
+A name is a parameter, a position, or a path such as `params['w']`, with wildcards; the most
+specific match wins. A prefix is what `jax.jit(in_shardings=...)` takes. Every choice is checked
+against the mesh and the shape before JAX sees it, so that the message can quote the user's flag.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +54,7 @@ def parse_rules(flag: str, texts: Sequence[str]) -> dict[str, Spec]:
 
 @dataclass(frozen=True)
 class _Leaf:
-    """An array among the arguments or results, with the paths that it goes by, JAX's own first."""
+    """An array of the arguments or results, and the paths that name it, JAX's own first."""
 
     paths: tuple[str, ...]
     value: Any
@@ -65,10 +70,10 @@ class _Leaf:
 def shard_arguments(
     call: TracedCall, mesh: Any, shardings: Any
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a call with their shardings on them; what is not named is left open.
+    """The arguments of a call with shardings attached; XLA chooses those that are not named.
 
-    They stand on the arguments rather than in `jax.jit(in_shardings=...)`: so a function that is
-    jitted already and keyword arguments can be sharded too. What JAX lowers is the same.
+    Unlike `jax.jit(in_shardings=...)`, shardings on the arguments work for a function that is
+    already jitted and for keyword arguments. JAX lowers the same module.
 
     Args:
         call: the function and its arguments.
@@ -86,15 +91,15 @@ def shard_arguments(
         return call.args, call.kwargs
     if shardings is not None and _private.has_own_shardings(call.traced):
         raise UsageError(
-            f"{call.name} is already jitted with in_shardings of its own: they stand, and no other "
-            "can be given.\n  Leave yours out, or add .__wrapped__ to its name for the function "
-            "inside."
+            f"{call.name} is already jitted with its own in_shardings.\n  "
+            "Omit yours, or add .__wrapped__ to its name for the function inside."
         )
     leaves = list(_argument_leaves(call))
     chosen = _choose("in-sharding", _as_tuple(shardings), leaves, mesh, call.args)
     values = [_with_sharding(leaf, sharding) for leaf, sharding in zip(leaves, chosen, strict=True)]
     structure = jax.tree.structure((call.args, call.kwargs))
-    return jax.tree.unflatten(structure, values)
+    args, kwargs = jax.tree.unflatten(structure, values)
+    return args, kwargs
 
 
 def _argument_leaves(call: TracedCall) -> Iterator[_Leaf]:
@@ -108,7 +113,7 @@ def _argument_leaves(call: TracedCall) -> Iterator[_Leaf]:
 
 
 def _names(call: TracedCall) -> dict[tuple[int, Any], tuple[str, ...]]:
-    """What each argument goes by: (0, position) and (1, name) to the parameter's name, and that."""
+    """The names of each argument, from (0, position) and (1, keyword): parameter, then position."""
     try:
         parameters = list(inspect.signature(call.traced).parameters.values())
     except (TypeError, ValueError):
@@ -132,7 +137,7 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 
 
 def _with_sharding(leaf: _Leaf, sharding: Any) -> Any:
-    """What is traced in place of an argument; a scalar of Python can only be replicated."""
+    """The value to trace for an argument; a Python scalar can only be replicated."""
     import jax
 
     value = leaf.value
@@ -215,18 +220,18 @@ def split_shardings(value: Any, args: tuple[Any, ...]) -> tuple[Any, Any]:
 
 def _is_prefix(value: Any, tree: Any) -> bool:
     try:
-        _spread(_as_tuple(value), tree)
+        _broadcast_prefix(_as_tuple(value), tree)
     except ValueError:
         return False
     return True
 
 
 def _as_tuple(shardings: Any) -> Any:
-    """A list for the positional arguments as the tuple that they are: jax.jit takes both."""
+    """Shardings of positional arguments as a tuple; jax.jit takes a list too."""
     return tuple(shardings) if isinstance(shardings, list) else shardings
 
 
-# Which sharding
+# The choice of a sharding
 
 
 def _choose(flag: str, shardings: Any, leaves: list[_Leaf], mesh: Any, tree: Any) -> list[Any]:
@@ -243,14 +248,14 @@ def _choose(flag: str, shardings: Any, leaves: list[_Leaf], mesh: Any, tree: Any
 
 
 def _is_by_name(shardings: Any, tree: Any) -> bool:
-    """Whether it is a dict by names; one with the keys of a function's result is a prefix of it."""
+    """Whether it is a dict by names; a dict with the keys of the result tree is a prefix."""
     if not isinstance(shardings, Mapping) or not all(isinstance(key, str) for key in shardings):
         return False
     return not (isinstance(tree, Mapping) and tree.keys() == shardings.keys())
 
 
 _Choice = tuple[str, Any]
-"""What the user wrote, for messages, and the sharding in it (None for none)."""
+"""The user's text for messages, and the sharding in it, or None."""
 
 
 def _by_name(flag: str, rules: Mapping[str, Any], leaves: list[_Leaf]) -> list[_Choice]:
@@ -280,22 +285,22 @@ def _most_specific(rules: Mapping[str, Any], labels: Mapping[str, str], leaf: _L
 
 
 def _by_prefix(flag: str, shardings: Any, tree: Any, count: int) -> list[_Choice]:
-    """The choices of a tree whose leaves stand for all below them; keyword arguments have none."""
+    """The choices of a pytree prefix; keyword arguments have none."""
     label = flag.replace("-", "_") + "s"
     try:
-        chosen = _spread(shardings, tree)
+        chosen = _broadcast_prefix(shardings, tree)
     except ValueError as error:
         raise UsageError(_no_prefix(label, tree, str(error))) from None
     rest = [None] * (count - len(chosen))
     return [(label, sharding) for sharding in (*chosen, *rest)]
 
 
-def _spread(prefix: Any, tree: Any) -> list[Any]:
-    """What of a prefix each leaf of a tree gets; a ValueError where it is none."""
+def _broadcast_prefix(prefix: Any, tree: Any) -> list[Any]:
+    """The leaf of a prefix for each leaf of a tree; ValueError if it is no prefix of it."""
     import jax
 
-    spread = jax.tree.broadcast(prefix, tree, is_leaf=_is_none)
-    return jax.tree.leaves(spread, is_leaf=_is_none)
+    broadcast = jax.tree.broadcast(prefix, tree, is_leaf=_is_none)
+    return list(jax.tree.leaves(broadcast, is_leaf=_is_none))
 
 
 def _is_none(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Argument specs: what a user writes on the command line for an array, or a tree of them.
+"""Argument specs: the syntax for the arguments of a function on the command line.
 
     argument := [NAME '='] value
     value    := array | key | '@' file | '{' key ':' value, ... '}' | '[' value, ... ']'
@@ -7,8 +7,8 @@
     key      := 'key<' fry | rbg | urbg '>[' dim, ... ']'
     file     := PATH.npy | PATH.npz '[' NAME ']'
 
-A dim is a number, or an expression over names: `f32[b,128]`, `f32[2*b]`. This module only reads
-and prints; `arguments.py` makes values of what was read.
+A dim is a number or an expression over names: `f32[b,128]`, `f32[2*b]`. A recursive-descent parser
+reads one argument and reports the column of an error. `arguments.py` makes values of the result.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 from ..errors import UsageError, did_you_mean
 from ..ir.dtypes import canonical_dtype, known_dtypes
 
 KEY_KINDS = {"fry": "threefry2x32", "rbg": "rbg", "urbg": "unsafe_rbg"}
-"""How a spec names a random key's kind, and how `jax.random.key` does."""
+"""The kinds of random keys: the name in a spec, and that of `jax.random.key`."""
 
 
 class SpecError(UsageError):
-    """An argument spec cannot be read: the message gives the argument and the column."""
+    """A malformed argument spec; the message gives the argument and the column."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class KeySpec:
 
 @dataclass(frozen=True)
 class FileSpec:
-    """An array saved by numpy; `member` names one of an .npz, None means all as a dict."""
+    """An array in a file; `member` names one array of an .npz, None means a dict of all."""
 
     path: str
     member: str | None
@@ -58,7 +58,7 @@ class FileSpec:
 
 @dataclass(frozen=True)
 class ArgumentSpec:
-    """One argument as written: positional when `name` is None.
+    """One argument as the user wrote it; positional if `name` is None.
 
     `value` is an `ArraySpec`, `KeySpec` or `FileSpec`, a Python number, string, bool or None, or
     a dict, list or tuple of such.
@@ -75,14 +75,14 @@ class ArgumentSpec:
 
 
 def parse_argument(text: str, position: int = 1) -> ArgumentSpec:
-    """Read one argument of the command line.
+    """Parse one argument.
 
     Args:
-        text: as the user wrote it.
-        position: which argument it is, from 1, for messages.
+        text: the user's text.
+        position: the number of the argument, from 1, for messages.
 
     Raises:
-        SpecError: with the column, what was expected and what was found.
+        SpecError: the text is malformed.
     """
     parser = _Parser(text, position)
     named = parser.match(_NAME_EQUALS)
@@ -118,7 +118,7 @@ _DIM_NODES = (ast.Expression, ast.BinOp, ast.operator, ast.Call, ast.Name, ast.e
 
 
 def _is_expression(dim: str) -> bool:
-    """Whether a dimension is arithmetic over names, such as JAX reads: `2*b`, `floordiv(b, 2)`."""
+    """Whether a dimension is arithmetic over names that JAX accepts: `2*b`, `floordiv(b, 2)`."""
     try:
         tree = ast.parse(dim, mode="eval")
     except (SyntaxError, ValueError):
@@ -132,33 +132,33 @@ def _is_expression(dim: str) -> bool:
 
 
 class _Parser:
-    """A recursive descent over one argument; `here` is the offset of what comes next."""
+    """A recursive-descent parser of one argument; `offset` is where the next token begins."""
 
     def __init__(self, text: str, position: int) -> None:
-        self.text, self.position, self.here = text, position, 0
+        self.text, self.position, self.offset = text, position, 0
 
-    # Looking at the text
+    # Tokens
 
     def skip_space(self) -> None:
-        while self.here < len(self.text) and self.text[self.here].isspace():
-            self.here += 1
+        while self.offset < len(self.text) and self.text[self.offset].isspace():
+            self.offset += 1
 
     def peek(self) -> str:
         """The next character that is not a space, or an empty string at the end."""
         self.skip_space()
-        return self.text[self.here : self.here + 1]
+        return self.text[self.offset : self.offset + 1]
 
     def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        found = pattern.match(self.text, self.here)
+        found = pattern.match(self.text, self.offset)
         if found:
-            self.here = found.end()
+            self.offset = found.end()
         return found
 
     def accept(self, token: str) -> bool:
         self.skip_space()
-        found = self.text.startswith(token, self.here)
+        found = self.text.startswith(token, self.offset)
         if found:
-            self.here += len(token)
+            self.offset += len(token)
         return found
 
     def expect(self, token: str, after: str) -> None:
@@ -166,12 +166,12 @@ class _Parser:
             self.fail(f"expected '{token}' after {after}, found {self.found()}; {_LIKE}")
 
     def found(self) -> str:
-        word = re.compile(r"\s*([\w.]+|.)?").match(self.text, self.here)
+        word = re.compile(r"\s*([\w.]+|.)?").match(self.text, self.offset)
         return f"'{word[1]}'" if word and word[1] else "the end"
 
-    def fail(self, problem: str, at: int | None = None) -> Any:
+    def fail(self, problem: str, at: int | None = None) -> NoReturn:
         self.skip_space()
-        column = (self.here if at is None else at) + 1
+        column = (self.offset if at is None else at) + 1
         raise _error(self.text, self.position, column, problem)
 
     def end(self) -> None:
@@ -197,7 +197,7 @@ class _Parser:
         return self.fail(f"expected an array, found {self.found()}; {_LIKE}")
 
     def number(self, found: re.Match[str]) -> int | float:
-        if self.text[self.here : self.here + 1].isalnum():
+        if self.text[self.offset : self.offset + 1].isalnum():
             rest = self.text[found.start() :]
             self.fail(f"expected an array, found '{rest}'; {_LIKE}", found.start())
         return int(found[0]) if _INTEGER.fullmatch(found[0]) else float(found[0])
@@ -227,7 +227,7 @@ class _Parser:
 
     def tensor(self) -> ArraySpec:
         self.skip_space()
-        start = self.here
+        start = self.offset
         if found := self.match(_TIMES_SHAPE):
             array = self.times_array(found)
         elif found := self.match(_WORD):
@@ -245,7 +245,7 @@ class _Parser:
         kind = next((short for short, name in KEY_KINDS.items() if kind == name), kind)
         if kind not in KEY_KINDS:
             kinds = ", ".join(KEY_KINDS)
-            self.fail(f"expected a kind of key, one of {kinds}; write e.g. key<fry>[]", self.here)
+            self.fail(f"expected a kind of key, one of {kinds}; write e.g. key<fry>[]", self.offset)
         self.expect(">", "the key's kind")
         return KeySpec(kind, self.dims(f"key<{kind}>"), start + 1)
 
@@ -265,7 +265,7 @@ class _Parser:
 
     def dim(self) -> int | str:
         self.skip_space()
-        start = self.here
+        start = self.offset
         text = self.dim_text()
         if text.isdecimal():
             return int(text)
@@ -277,15 +277,15 @@ class _Parser:
         return text
 
     def dim_text(self) -> str:
-        """The text up to the comma or bracket that ends this dimension."""
-        start, depth = self.here, 0
-        while self.here < len(self.text):
-            char = self.text[self.here]
+        """The text up to the comma or bracket that ends the dimension."""
+        start, depth = self.offset, 0
+        while self.offset < len(self.text):
+            char = self.text[self.offset]
             if depth == 0 and char in ",]":
                 break
             depth += {"(": 1, ")": -1}.get(char, 0)
-            self.here += 1
-        return self.text[start : self.here].strip()
+            self.offset += 1
+        return self.text[start : self.offset].strip()
 
     # Trees
 
@@ -304,7 +304,7 @@ class _Parser:
     def read_tuple(self) -> Any:
         self.accept("(")
         values = self.items(")", self.value)
-        comma = self.text[: self.here - 1].rstrip().endswith(",")
+        comma = self.text[: self.offset - 1].rstrip().endswith(",")
         return values[0] if len(values) == 1 and not comma else tuple(values)
 
     def read_dict(self) -> dict[Any, Any]:
@@ -315,7 +315,7 @@ class _Parser:
 
     def entry(self, into: dict[Any, Any]) -> None:
         self.skip_space()
-        start = self.here
+        start = self.offset
         name = self.dict_key()
         if name in into:
             self.fail(f"the key {name!r} is given twice", start)
@@ -324,7 +324,7 @@ class _Parser:
 
     def dict_key(self) -> str | int:
         if found := self.match(_STRING):
-            return ast.literal_eval(found[0])
+            return str(ast.literal_eval(found[0]))
         if found := self.match(_WORD):
             return found[0]
         if found := self.match(_INTEGER):
@@ -333,11 +333,11 @@ class _Parser:
 
     def read_string(self) -> str:
         if found := self.match(_STRING):
-            return ast.literal_eval(found[0])
+            return str(ast.literal_eval(found[0]))
         return self.fail("expected a closing quote, found the end")
 
     def read_file(self) -> FileSpec:
-        start = self.here
+        start = self.offset
         self.accept("@")
         quoted = self.peek() in ("'", '"')
         path = self.match(_PATH) if not quoted else None
@@ -366,7 +366,7 @@ _OPENERS = {
 
 
 def format_spec(value: Any) -> str:
-    """How a spec is written: `parse_argument(format_spec(v)).value == v`."""
+    """The text of a spec, such that `parse_argument(format_spec(v)).value == v`."""
     match value:
         case ArraySpec(dtype, dims):
             return f"{dtype}[{','.join(map(str, dims))}]"

@@ -23,16 +23,16 @@ _EXPECTED = "expected file.py:function or package.module:function"
 
 
 class TargetError(UsageError):
-    """A target that names nothing: the message lists what there is."""
+    """A target names no function; the message lists the functions there are."""
 
 
 class ImportFailure(JxcError):
-    """The user's file raised while it was imported: the message names the line."""
+    """Importing the user's file failed; the message names the line."""
 
 
 @dataclass(frozen=True)
 class FunctionTarget:
-    """A function, and how the user named it."""
+    """A function, the user's name for it, and its module."""
 
     spelling: str
     function: Callable[..., Any]
@@ -40,14 +40,13 @@ class FunctionTarget:
 
 
 def resolve_target(spelling: str) -> FunctionTarget:
-    """Import what `spelling` names and return the callable.
+    """Import the module and return the function that `spelling` names.
 
-    The current directory becomes importable, and for a file its own folder too, as under
-    `python file.py`. A file inside a package is imported as a module of it, so that its relative
-    imports work.
+    The current directory becomes importable, and the folder of a file too, as in `python file.py`.
+    A file inside a package is imported as its module, so that relative imports work.
 
     Raises:
-        TargetError: no such file, module or function, or it is not callable.
+        TargetError: there is no such file, module or function, or it is not callable.
         ImportFailure: the user's code raised while it was imported.
     """
     module, value, chain = _resolve(spelling)
@@ -61,7 +60,7 @@ def resolve_target(spelling: str) -> FunctionTarget:
 
 
 def resolve_value(spelling: str) -> Any:
-    """Like `resolve_target`, for a name that need not be callable."""
+    """The value that `spelling` names, callable or not; otherwise as `resolve_target`."""
     return _resolve(spelling)[1]
 
 
@@ -118,7 +117,7 @@ def _candidates(owner: Any, prefix: str = "") -> str:
 
 
 def _listing(names: list[str], limit: int = 24) -> str:
-    """The functions there are, on lines of their own."""
+    """A list of functions, on lines of its own."""
     if not names:
         return " It defines no public function."
     more = [f"and {len(names) - limit} more"] if len(names) > limit else []
@@ -142,11 +141,11 @@ def _is_candidate(value: Any, module: str | None) -> bool:
 
 
 def load_module(where: str) -> ModuleType:
-    """The module that a path to a `.py` file, or a dotted name, stands for.
+    """Import the module that a path to a `.py` file or a dotted name means.
 
     Raises:
         TargetError: there is no such file or module.
-        ImportFailure: it raised while it was imported.
+        ImportFailure: importing it raised an exception.
     """
     _make_importable(os.getcwd())
     if where.endswith(".py") or os.sep in where or Path(where).is_file():
@@ -155,7 +154,7 @@ def load_module(where: str) -> ModuleType:
 
 
 def _make_importable(folder: str) -> None:
-    """Put a folder first on the path: where it was, later, no longer counts."""
+    """Put a folder first on the path."""
     if sys.path[:1] != [folder]:
         sys.path.insert(0, folder)
 
@@ -167,7 +166,7 @@ def _load_file(path: Path) -> ModuleType:
     path = path.resolve()
     root, name = _package_root(path)
     _make_importable(str(root))
-    if str(path.parent) not in sys.path:  # inside a package: last, so that it shadows nothing
+    if str(path.parent) not in sys.path:  # in a package: last, so that it shadows no other module
         sys.path.append(str(path.parent))
     with _naming_the_line(path):
         if root != path.parent:
@@ -196,7 +195,7 @@ def _execute(path: Path, name: str) -> ModuleType:
     known = sys.modules.get(name)
     if known is not None and getattr(known, "__file__", None) == str(path):
         return known
-    # A file that is called like a module in use (types.py, jax.py) must not take its place.
+    # A file with the name of a loaded module (types.py, jax.py) must not replace it.
     name = f"_target_{name}" if known is not None else name
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
@@ -244,17 +243,17 @@ def _naming_the_line(path: Path | None) -> Any:
     except ModuleNotFoundError as error:
         raise _import_failure(error, path, _install(error)) from error
     except Exception as error:
-        raise _import_failure(error, path, _hidden_modules(path)) from error
+        raise _import_failure(error, path, _shadowed_modules(path)) from error
 
 
 _MAIN_GUARD = (
-    "The file ends the program when it is imported: what only a script should do goes\n"
+    "Importing the file exits the program: move what only a script should do\n"
     '  under `if __name__ == "__main__":`'
 )
 
 
-def _hidden_modules(path: Path | None) -> str:
-    """The files that take the place of a module of Python's own: a cause hard to see."""
+def _shadowed_modules(path: Path | None) -> str:
+    """A hint at files that hide a module of the standard library by their name."""
     beside = sorted(path.parent.glob("*.py")) if path else []
     names = [file.name for file in beside if file.stem in sys.stdlib_module_names]
     if not names:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from ..errors import UsageError, did_you_mean
 
@@ -42,8 +42,11 @@ KEYWORDS: dict[str, set[str]] = {
 _ALIASES = {"remat": "checkpoint"}
 
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
 class TransformError(UsageError):
-    """A transform that cannot be read: the message gives the column."""
+    """A malformed transform; the message gives the column."""
 
 
 @dataclass(frozen=True)
@@ -60,12 +63,13 @@ class TransformStep:
         if self.name == "checkpoint" and "policy" in keywords:
             keywords["policy"] = _policy(keywords["policy"])
         apply = _CALLED_DIFFERENTLY.get(self.name) or getattr(jax, self.name)
-        return apply(fn, **keywords)
+        transformed: Callable[..., Any] = apply(fn, **keywords)
+        return transformed
 
 
 @dataclass(frozen=True)
 class Transform:
-    """Steps, the outermost first; prints as it is written."""
+    """Nested transforms, the outermost first; prints as the user writes it."""
 
     steps: tuple[TransformStep, ...]
 
@@ -77,21 +81,21 @@ class Transform:
         return text
 
     def __call__(self, fn: Callable[..., Any]) -> Callable[..., Any]:
-        """The function with every step applied, the innermost first."""
+        """Apply every transform to a function, the innermost first."""
         for step in reversed(self.steps):
             fn = step(fn)
         return fn
 
     def has(self, name: str) -> bool:
-        """Whether one of the steps is `name`."""
+        """Whether one of the transforms is `name`."""
         return any(step.name == name for step in self.steps)
 
 
 def parse_transform(text: str) -> Transform:
-    """Read a nest of transforms.
+    """The transforms in a text such as `vmap(grad(argnums=0), in_axes=0)`.
 
     Raises:
-        TransformError: it is no such nest, or names a transform or an argument that is unknown.
+        TransformError: the text is malformed, or a transform or an argument is unknown.
     """
     try:
         node: ast.expr | None = ast.parse(text, mode="eval").body
@@ -114,7 +118,7 @@ def _error(text: str, column: int, problem: str) -> TransformError:
 
 
 def _parse_step(text: str, node: ast.expr) -> tuple[TransformStep, ast.expr | None]:
-    """One transform, and the node of what it is applied to."""
+    """One transform, and the node of the transform inside it."""
     column = node.col_offset + 1
     call = node if isinstance(node, ast.Call) else ast.Call(node, [], [])
     name = _transform_name(text, call.func, column)
@@ -152,7 +156,7 @@ def _parse_keyword(text: str, transform: str, node: ast.keyword) -> tuple[str, A
         raise _error(text, node.value.col_offset + 1, problem) from None
 
 
-# What is called with other arguments than the function that it transforms
+# Transforms whose result takes other arguments than the function
 
 
 def _jvp(fn: Callable[..., Any], *, has_aux: bool = False) -> Callable[..., Any]:
@@ -179,10 +183,10 @@ def _vjp(fn: Callable[..., Any], *, has_aux: bool = False) -> Callable[..., Any]
 _CALLED_DIFFERENTLY = {"jvp": _jvp, "vjp": _vjp}
 
 
-def _renamed(transform: str, fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Name a wrapper after its function, as jax.grad does, but keep the wrapper's signature."""
+def _renamed(transform: str, fn: Callable[..., Any]) -> Callable[[_Function], _Function]:
+    """Name a wrapper after its function, as jax.grad does; it keeps its own signature."""
 
-    def decorate(wrapper: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(wrapper: _Function) -> _Function:
         wrapper.__name__ = f"{transform}_{getattr(fn, '__name__', 'function')}"
         return wrapper
 
