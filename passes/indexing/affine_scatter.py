@@ -24,7 +24,7 @@ from jxc.rewrite import exact, rule
 
 from ..simplify.gather import component_of
 
-_COMBINE = {
+_COMBINE: dict[type, _Combine] = {
     AddOp: stablehlo.add,
     MaxOp: stablehlo.maximum,
     MinOp: stablehlo.minimum,
@@ -127,17 +127,17 @@ def _combination(op: ScatterOp) -> _Combine | None:
     kinds = {element_type(each) for each in (*op.inputs, *op.updates, *body.arguments)}
     if len(kinds) > 1 or not isinstance(kinds.pop(), ir.FloatType | ir.IntegerType):
         return None
-    hot_dims, other_dims = body.arguments
+    current, update = body.arguments
     returned = body.operations[-1].operands[0]
-    if returned == other_dims:
+    if returned == update:
         return lambda _, written: written
     make = _COMBINE.get(type(returned.owner))
     if make is None or len(list(body.operations)) != 2:
         return None
     operands = list(returned.owner.operands)
-    if operands == [hot_dims, other_dims]:
+    if operands == [current, update]:
         return make
-    return (lambda x, u: make(u, x)) if operands == [other_dims, hot_dims] else None
+    return (lambda x, u: make(u, x)) if operands == [update, current] else None
 
 
 def _axes_of(op: ScatterOp) -> list[_ScatteredAxis] | None:

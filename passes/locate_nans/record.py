@@ -358,7 +358,7 @@ def _is_clean(op: ir.OpView) -> bool:
         kind = element_type(op.results[0])
         is_wide = (isinstance(kind, ir.FloatType) and kind.width >= 32) or str(kind) == "bf16"
         return not may_be_nan(op.operands[0]) and is_wide
-    return op.operation.name == "stablehlo.iota"
+    return str(op.operation.name) == "stablehlo.iota"
 
 
 def _i32() -> ir.Type:

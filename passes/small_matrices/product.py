@@ -154,7 +154,7 @@ def _written_out(found: _Product) -> ir.Value:
     ]
     (x, y), *rest = factors
     # 0.0 - (-x) * y: products are summed from 0.0, so that -0.0 alone gives 0.0. XLA folds
-    # 0.0 + x * y; the subtraction costs nothing, a `select` 1.3 times in chains of products.
+    # 0.0 + x * y; short chains of products run up to 1.4 times longer for it.
     first = stablehlo.multiply(stablehlo.negate(x), y)
     total = stablehlo.subtract(build.splat(0, first.type), first)
     return reduce(stablehlo.add, (stablehlo.multiply(x, y) for x, y in rest), total)

@@ -157,7 +157,7 @@ def _is_along(value: ir.Value, dim: int) -> bool:
     """Whether `value` is an iota along `dim`, of integers that do not wrap around."""
     match value.owner:
         case IotaOp(iota_dimension=along) if along.value == dim and is_integer(value):
-            return ir.IntegerType(element_type(value)).width >= 32
+            return bool(ir.IntegerType(element_type(value)).width >= 32)
     return False
 
 

@@ -158,7 +158,7 @@ def _body_ops(op: ir.OpView) -> int:
     """The ops in the first region that compute something; at least one."""
     blocks = op.regions[0].blocks if len(op.regions) else ()
     names = [each.operation.name for block in blocks for each in list(block.operations)[:-1]]
-    return max(sum(name != "stablehlo.constant" for name in names), 1)
+    return max(sum(str(name) != "stablehlo.constant" for name in names), 1)
 
 
 def _no_dimensions(_: ir.OpView) -> list[int]:

@@ -82,7 +82,10 @@ class Budgets:
                     f"{did_you_mean(name, all_names)}"
                 )
         values = {name: value for name, value in given.items() if value is not None}
-        return cls(**{name: _PARSERS.get(name, _count)(value) for name, value in values.items()})
+        parsed: dict[str, Any] = {}
+        for name, value in values.items():
+            parsed[name] = (_PARSERS.get(name) or _count)(value)
+        return cls(**parsed)
 
 
 def _count(value: Any) -> int:

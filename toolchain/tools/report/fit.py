@@ -114,7 +114,7 @@ def parse_out_of_memory(message: str) -> Refusal | None:
 
 
 def _size(number: str, unit: str) -> int:
-    return round(float(number) * _UNITS[unit])
+    return round(float(number) * float(_UNITS[unit]))
 
 
 def _entries(message: str) -> list[str]:
