@@ -71,7 +71,7 @@ class Summary:
 
     @property
     def regressions(self) -> list[tuple[str, str, ProgramOutcome]]:
-        """ConformanceProgram, level and outcome wherever the rewriting is to blame."""
+        """Program, level and outcome wherever the rewriting is to blame."""
         return [
             (name, level, outcome)
             for name, outcomes in self.outcomes.items()

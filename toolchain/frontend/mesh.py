@@ -70,7 +70,7 @@ def _devices(sizes: Mapping[str, int], platform: str | None) -> Any:
     more = f"\n  --host-devices {count} splits the CPU into as many." if kind == "cpu" else ""
     raise MissingTargetError(
         f"the mesh {format_mesh(sizes)} has {count} devices; here is {len(devices)} of kind {kind}."
-        f" LoweredFunction and compiling for a target need none of them.{more}"
+        f" Lowering and compiling for a target need none of them.{more}"
     )
 
 
