@@ -108,9 +108,11 @@ func.func @while_costs_its_trip_count(%x: tensor<16xf32>) -> tensor<16xf32> {
 func.func @while_of_unknown_trip_count_costs_one_iteration(%x: tensor<16xf32>, %n: tensor<i32>) -> tensor<16xf32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %one = stablehlo.constant dense<1> : tensor<i32>
+  %seven = stablehlo.constant dense<7> : tensor<i32>
+  %m = stablehlo.and %n, %seven : tensor<i32>
   %r:2 = stablehlo.while(%i = %zero, %y = %x) : tensor<i32>, tensor<16xf32>
     cond {
-      %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      %c = stablehlo.compare LT, %i, %m : (tensor<i32>, tensor<i32>) -> tensor<i1>
       stablehlo.return %c : tensor<i1>
     } do {
       %j = stablehlo.add %i, %one : tensor<i32>

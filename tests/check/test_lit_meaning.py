@@ -81,5 +81,5 @@ def test_unranked_arguments_are_refused() -> None:
     from jxc.check.inputs import specs_of
     from jxc.ir import make_context
 
-    with make_context(), pytest.raises(CannotRun, match="static extents"):
+    with make_context(), pytest.raises(CannotRun, match="static shapes"):
         specs_of([ir.Type.parse("tensor<?xf32>")])
