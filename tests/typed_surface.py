@@ -20,8 +20,9 @@ import jxc
 def abs_of_exp(op: AbsOp) -> Value[Any] | None:
     """|exp x| -> exp x: never negative."""
     match op.operand.owner:
-        case ExpOp(operand=x):
-            return x
+        case ExpOp():
+            operand: Value[Any] = op.operand  # jaxlib 0.12 types it as Any
+            return operand
     return None
 
 
