@@ -22,7 +22,7 @@ from jxc.ir.values import (
     is_boolean,
     is_float,
     is_integer,
-    is_same,
+    is_interchangeable,
     is_splat,
     splat_of,
     static_shape,
@@ -68,9 +68,9 @@ def _relations(op: AndOp | OrOp) -> tuple[frozenset[str], frozenset[str]] | None
             if not is_alike or not (is_integer(x) or is_boolean(x) or is_float(x)):
                 return None
             mine, theirs = _true_if(left), _true_if(right)
-            if _is_same(x, z) and _is_same(y, w):
+            if is_interchangeable(x, z) and is_interchangeable(y, w):
                 return mine, theirs
-            if _is_same(x, w) and _is_same(y, z):
+            if is_interchangeable(x, w) and is_interchangeable(y, z):
                 return mine, frozenset("".join(theirs).translate(_SWAPPED))
     return None
 
@@ -83,10 +83,6 @@ def _possible(op: CompareOp) -> frozenset[str]:
     """The possible relations: integers, and floats in the total order, are never unordered."""
     is_total = not is_float(op.lhs) or "TOTALORDER" in str(op.compare_type)
     return frozenset("leg" if is_total else "legu")
-
-
-def _is_same(x: ir.Value, y: ir.Value) -> bool:
-    return x.type == y.type and is_same(x, y)
 
 
 def _as_one(op: AndOp | OrOp, wanted: frozenset[str]) -> ir.Value | None:

@@ -25,7 +25,7 @@ from jaxlib.mlir.dialects.stablehlo import (
 
 from jxc.cost import thresholds
 from jxc.ir import build
-from jxc.ir.values import element_type, is_same_splat, shape_of, static_shape, users
+from jxc.ir.values import element_type, is_same, shape_of, static_shape, users
 from jxc.rewrite import exact, rule
 
 from .._shared.reduce_body import (
@@ -193,8 +193,8 @@ def reduce_of_reduce(op: ReduceOp) -> ir.OpView | None:
             x, start = inner.inputs[0], inner.init_values[0]
             if not is_exact_in_any_order(name, x) or static_shape(x) is None:
                 return None
-            is_same = start == op.init_values[0] or is_same_splat(start, op.init_values[0])
-            if not is_neutral(name, start) and not (is_same and is_idempotent(name, x)):
+            starts_alike = is_same(start, op.init_values[0])
+            if not is_neutral(name, start) and not (starts_alike and is_idempotent(name, x)):
                 return None
             first = set(inner.dimensions)
             left = [dim for dim in range(len(shape_of(x))) if dim not in first]

@@ -17,7 +17,7 @@ from jxc.ir.values import (
     direction_of,
     is_boolean,
     is_integer,
-    is_same,
+    is_interchangeable,
     is_splat,
     shape_of,
     splat_of,
@@ -113,17 +113,13 @@ def select_of_nested(op: SelectOp) -> ir.Value | None:
     results = [op.result.type]
     match x.owner:
         case SelectOp(pred=q, on_true=inner, on_false=other, result=nested):
-            if _is_same(other, y) and q.type == p.type and len(users(nested)) == 1:
+            if is_interchangeable(other, y) and q.type == p.type and len(users(nested)) == 1:
                 return stablehlo.select(stablehlo.and_(p, q), inner, y, results=results)
     match y.owner:
         case SelectOp(pred=q, on_true=other, on_false=inner, result=nested):
-            if _is_same(other, x) and q.type == p.type and len(users(nested)) == 1:
+            if is_interchangeable(other, x) and q.type == p.type and len(users(nested)) == 1:
                 return stablehlo.select(stablehlo.or_(p, q), x, inner, results=results)
     return None
-
-
-def _is_same(x: ir.Value, y: ir.Value) -> bool:
-    return x.type == y.type and is_same(x, y)
 
 
 @rule(exact)
@@ -180,8 +176,8 @@ def _compared(op: SelectOp) -> tuple[str, bool] | None:
         return None
     match op.pred.owner:
         case CompareOp(lhs=x, rhs=y) as inner:
-            if _is_same(x, op.on_true) and _is_same(y, op.on_false):
+            if is_interchangeable(x, op.on_true) and is_interchangeable(y, op.on_false):
                 return direction_of(inner), True
-            if _is_same(y, op.on_true) and _is_same(x, op.on_false):
+            if is_interchangeable(y, op.on_true) and is_interchangeable(x, op.on_false):
                 return direction_of(inner), False
     return None

@@ -113,6 +113,11 @@ def is_same(value: ir.Value, other: ir.Value) -> bool:
     return value == other or is_same_splat(value, other)
 
 
+def is_interchangeable(value: ir.Value, other: ir.Value) -> bool:
+    """Whether one can replace the other: `is_same`, and of the same type."""
+    return value.type == other.type and is_same(value, other)
+
+
 def is_all_ones(value: ir.Value) -> bool:
     """Whether `value` is an integer or boolean splat with every bit set."""
     found = splat_of(value)
