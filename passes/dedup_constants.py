@@ -6,7 +6,7 @@ import math
 from collections.abc import Hashable
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects.stablehlo import ConstantOp
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import walk
 from jxc.ir.constants import array_of
@@ -23,9 +23,9 @@ def dedup_constants(module: ir.Operation, *, max_elements: int = 1024) -> None:
     constant of a block stays; a constant with attributes of its own (a sharding) is left alone.
     """
     kept: dict[Hashable, ir.Value] = {}
-    repeated: list[tuple[ConstantOp, ir.Value]] = []
+    repeated: list[tuple[hlo.ConstantOp, ir.Value]] = []
     for op in walk(module):
-        if isinstance(op, ConstantOp) and _is_plain(op, max_elements):
+        if isinstance(op, hlo.ConstantOp) and _is_plain(op, max_elements):
             value = kept.setdefault((op.operation.block, _key(op)), op.result)
             if value != op.result:
                 repeated.append((op, value))
@@ -34,11 +34,11 @@ def dedup_constants(module: ir.Operation, *, max_elements: int = 1024) -> None:
         op.operation.erase()
 
 
-def _is_plain(op: ConstantOp, max_elements: int) -> bool:
+def _is_plain(op: hlo.ConstantOp, max_elements: int) -> bool:
     return math.prod(shape_of(op.result)) <= max_elements and len(op.operation.attributes) == 1
 
 
-def _key(op: ConstantOp) -> Hashable:
+def _key(op: hlo.ConstantOp) -> Hashable:
     """A key that is equal for constants of equal type and bits."""
     array = array_of(op.result) if is_complex(op.result) else None
     return op.value if array is None else (str(op.result.type), array.tobytes())

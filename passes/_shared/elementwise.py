@@ -8,57 +8,57 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import chlo, stablehlo
+from jaxlib.mlir.dialects import chlo, stablehlo as hlo
 
 from jxc.ir.values import element_type, shape_of
 
 Elementwise: TypeAlias = (
-    stablehlo.AbsOp
-    | stablehlo.AddOp
-    | stablehlo.AndOp
-    | stablehlo.Atan2Op
-    | stablehlo.CbrtOp
-    | stablehlo.CeilOp
-    | stablehlo.ClampOp
-    | stablehlo.ClzOp
-    | stablehlo.CompareOp
-    | stablehlo.ComplexOp
-    | stablehlo.ConvertOp
-    | stablehlo.CosineOp
-    | stablehlo.DivOp
-    | stablehlo.ExpOp
-    | stablehlo.Expm1Op
-    | stablehlo.FloorOp
-    | stablehlo.ImagOp
-    | stablehlo.IsFiniteOp
-    | stablehlo.Log1pOp
-    | stablehlo.LogOp
-    | stablehlo.LogisticOp
-    | stablehlo.MaxOp
-    | stablehlo.MinOp
-    | stablehlo.MulOp
-    | stablehlo.NegOp
-    | stablehlo.NotOp
-    | stablehlo.OrOp
-    | stablehlo.PopulationCountOp
-    | stablehlo.PowOp
-    | stablehlo.RealOp
-    | stablehlo.ReducePrecisionOp
-    | stablehlo.RemOp
-    | stablehlo.RoundNearestEvenOp
-    | stablehlo.RoundOp
-    | stablehlo.RsqrtOp
-    | stablehlo.SelectOp
-    | stablehlo.ShiftLeftOp
-    | stablehlo.ShiftRightArithmeticOp
-    | stablehlo.ShiftRightLogicalOp
-    | stablehlo.SignOp
-    | stablehlo.SineOp
-    | stablehlo.SqrtOp
-    | stablehlo.SubtractOp
-    | stablehlo.TanOp
-    | stablehlo.TanhOp
-    | stablehlo.XorOp
+    hlo.AbsOp
+    | hlo.AddOp
+    | hlo.AndOp
+    | hlo.Atan2Op
+    | hlo.CbrtOp
+    | hlo.CeilOp
+    | hlo.ClampOp
+    | hlo.ClzOp
+    | hlo.CompareOp
+    | hlo.ComplexOp
+    | hlo.ConvertOp
+    | hlo.CosineOp
+    | hlo.DivOp
+    | hlo.ExpOp
+    | hlo.Expm1Op
+    | hlo.FloorOp
+    | hlo.ImagOp
+    | hlo.IsFiniteOp
+    | hlo.Log1pOp
+    | hlo.LogOp
+    | hlo.LogisticOp
+    | hlo.MaxOp
+    | hlo.MinOp
+    | hlo.MulOp
+    | hlo.NegOp
+    | hlo.NotOp
+    | hlo.OrOp
+    | hlo.PopulationCountOp
+    | hlo.PowOp
+    | hlo.RealOp
+    | hlo.ReducePrecisionOp
+    | hlo.RemOp
+    | hlo.RoundNearestEvenOp
+    | hlo.RoundOp
+    | hlo.RsqrtOp
+    | hlo.SelectOp
+    | hlo.ShiftLeftOp
+    | hlo.ShiftRightArithmeticOp
+    | hlo.ShiftRightLogicalOp
+    | hlo.SignOp
+    | hlo.SineOp
+    | hlo.SqrtOp
+    | hlo.SubtractOp
+    | hlo.TanOp
+    | hlo.TanhOp
+    | hlo.XorOp
     | chlo.AcosOp
     | chlo.AcoshOp
     | chlo.AsinOp

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects.stablehlo import ReduceOp, ReduceWindowOp
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.bounds import type_bounds
@@ -36,7 +36,7 @@ _ELEMENTWISE = frozenset(
 )
 
 
-def combiner_of(op: ReduceOp | ReduceWindowOp) -> str | None:
+def combiner_of(op: hlo.ReduceOp | hlo.ReduceWindowOp) -> str | None:
     """The op in the body of a reduction of one operand, such as "add": one of `COMMUTATIVE`.
 
     None if the body is anything else, or converts the elements.
@@ -52,7 +52,7 @@ def combiner_of(op: ReduceOp | ReduceWindowOp) -> str | None:
     return name if list(inner.operands) in ([x, y], [y, x]) else None
 
 
-def is_of_one_type(op: ReduceOp | ReduceWindowOp) -> bool:
+def is_of_one_type(op: hlo.ReduceOp | hlo.ReduceWindowOp) -> bool:
     """Whether operands, arguments of the body and results have the same element types."""
     inputs = [element_type(value) for value in op.inputs]
     arguments = [element_type(value) for value in op.body.blocks[0].arguments]
@@ -91,7 +91,7 @@ def is_neutral(name: str, value: ir.Value) -> bool:
     return found == {"add": 0, "or": 0, "xor": 0, "multiply": 1}.get(name)
 
 
-def can_inline(op: ReduceOp | ReduceWindowOp, limit: int) -> bool:
+def can_inline(op: hlo.ReduceOp | hlo.ReduceWindowOp, limit: int) -> bool:
     """Whether the body has at most `limit` ops, all elementwise; constants do not count."""
     if not is_of_one_type(op):
         return False
@@ -106,7 +106,7 @@ def can_inline(op: ReduceOp | ReduceWindowOp, limit: int) -> bool:
 
 
 def inline(
-    op: ReduceOp | ReduceWindowOp, operands: Sequence[ir.Value], shape: Sequence[int]
+    op: hlo.ReduceOp | hlo.ReduceWindowOp, operands: Sequence[ir.Value], shape: Sequence[int]
 ) -> list[ir.Value]:
     """The results of the body, elementwise on operands of `shape`; see `can_inline`."""
     block = op.body.blocks[0]
@@ -133,13 +133,13 @@ def inline(
 
 
 def with_body_of(
-    op: ReduceOp,
+    op: hlo.ReduceOp,
     inputs: Sequence[ir.Value],
     init_values: Sequence[ir.Value],
     dimensions: Sequence[int],
-) -> ReduceOp:
+) -> hlo.ReduceOp:
     """A reduction of other operands with a copy of `op`'s body and results of `op`'s types."""
     kinds = [value.type for value in op.results]
-    made = ReduceOp(kinds, inputs, init_values, dimensions)
+    made = hlo.ReduceOp(kinds, inputs, init_values, dimensions)
     copy_regions(op, made)
     return made

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build, has_regions, walk
 from jxc.ir.dtypes import numpy_dtype
@@ -90,7 +90,7 @@ def return_only(block: ir.Block, kept: Sequence[int]) -> None:
     """Let a block return only the values at `kept`; erase the ops that are dead then."""
     *ops, end = block.operations
     with ir.InsertionPoint(end):
-        stablehlo.return_([end.operands[index] for index in kept])
+        hlo.return_([end.operands[index] for index in kept])
     end.operation.erase()
     for op in reversed(ops):
         if not any(map(is_used, op.results)) and not has_effects(op):

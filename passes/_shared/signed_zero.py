@@ -12,7 +12,7 @@ from functools import reduce
 from math import copysign
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import element_type, is_float, shape_of, splat_of
@@ -23,8 +23,8 @@ def plus_zero(x: ir.Value) -> ir.Value:
     if not is_float(x):
         return x
     zero = build.splat(0, x.type)
-    is_zero = stablehlo.compare(x, zero, stablehlo.ComparisonDirectionAttr.get("EQ"))
-    return stablehlo.select(is_zero, zero, x)
+    is_zero = hlo.compare(x, zero, hlo.ComparisonDirectionAttr.get("EQ"))
+    return hlo.select(is_zero, zero, x)
 
 
 def add_to_initial(initial: ir.Value, x: ir.Value) -> ir.Value:
@@ -32,10 +32,10 @@ def add_to_initial(initial: ir.Value, x: ir.Value) -> ir.Value:
     if (number := splat_of(initial)) == 0:
         return plus_zero(x) if copysign(1, number) > 0 else x
     start = build.broadcast(build.convert(initial, element_type(x)), shape_of(x), [])
-    return stablehlo.add(start, x)
+    return hlo.add(start, x)
 
 
 def sum_from_zero(terms: Iterable[ir.Value]) -> ir.Value:
     """0.0 + terms[0] + terms[1] + ..., added in this order; at least one term."""
     first, *rest = terms
-    return reduce(stablehlo.add, rest, plus_zero(first))
+    return reduce(hlo.add, rest, plus_zero(first))

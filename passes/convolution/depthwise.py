@@ -13,8 +13,7 @@ from functools import reduce
 from math import prod
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import ConvolutionOp
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.materialize import fuses_into_reduce, materialize
@@ -29,7 +28,7 @@ from .window import Walk, as_result, backwards, pad, result_walk, window_walk
 
 
 @rule(reassociates, targets=("cpu",), partitioned=False)
-def depthwise_to_multiply_add(op: ConvolutionOp) -> ir.Value | None:
+def depthwise_to_multiply_add(op: hlo.ConvolutionOp) -> ir.Value | None:
     """conv(x, w) -> sum over t of part(pad(x), t) * w[t], for groups with one input or one output.
 
     Padding zeros are multiplied, also those between dilated elements, as in StableHLO: an infinite
@@ -106,7 +105,7 @@ class _Terms:
         table = self._table(row, jump)
         sizes = [(count - 1) * jump + 1, shape_of(table)[1]]
         zero = build.scalar(0, element_type(start))
-        flat = build.reshape(stablehlo.dynamic_slice(table, [start, zero], sizes), [prod(sizes)])
+        flat = build.reshape(hlo.dynamic_slice(table, [start, zero], sizes), [prod(sizes)])
         for part in range(walk.parts):
             place = part // row * jump * row + part % row
             yield self._term(walk.part(slab, part), self._row(flat, place))
@@ -123,11 +122,11 @@ class _Terms:
         if jump == 1:
             return table
         zero = build.scalar(0, element_type(table))
-        return stablehlo.pad(table, zero, [0, 0], [0, 0], [jump - 1, 0])
+        return hlo.pad(table, zero, [0, 0], [0, 0], [jump - 1, 0])
 
     def _row(self, taps: ir.Value, tap: int) -> ir.Value:
         length = prod(self.features)
-        row = stablehlo.slice(taps, [tap * length], [(tap + 1) * length], [1])
+        row = hlo.slice(taps, [tap * length], [(tap + 1) * length], [1])
         return build.reshape(row, self.features)
 
     def _term(self, part: ir.Value, row: ir.Value) -> ir.Value:
@@ -137,7 +136,7 @@ class _Terms:
             kept = [i + (i > self.feature) for i in range(len(shape) - 1)]
             part = build.broadcast(part, shape, kept)
         at = range(self.feature, self.feature + len(self.features))
-        return stablehlo.multiply(build.reshape(part, shape), build.broadcast(row, shape, at))
+        return hlo.multiply(build.reshape(part, shape), build.broadcast(row, shape, at))
 
 
 def _sum(terms: _Terms) -> ir.Value:
@@ -150,8 +149,8 @@ def _sum(terms: _Terms) -> ir.Value:
         return sum_from_zero(terms.fixed(range(walk.parts)))
 
     def body(start: ir.Value, carried: Sequence[ir.Value]) -> list[ir.Value]:
-        row = reduce(stablehlo.add, terms.rows(axis, start, rows))
-        return [stablehlo.add(*carried, row)]
+        row = reduce(hlo.add, terms.rows(axis, start, rows))
+        return [hlo.add(*carried, row)]
 
     looped = iterations * rows * (walk.parts // walk.count[axis])
     rest = terms.fixed(range(looped, walk.parts))
@@ -168,7 +167,7 @@ def _joined(total: ir.Value, conv: Convolution, shape: Sequence[int]) -> ir.Valu
     if not cost.slices_beat_reduce(conv.inputs):
         return build.reduce_sum(total, [member])
     members = (build.reshape(each, shape) for each in _slices(total, member))
-    return reduce(stablehlo.add, members)
+    return reduce(hlo.add, members)
 
 
 def _slices(value: ir.Value, dimension: int) -> Iterator[ir.Value]:
@@ -176,11 +175,11 @@ def _slices(value: ir.Value, dimension: int) -> Iterator[ir.Value]:
     for i in range(shape[dimension]):
         start, limit = [0] * len(shape), list(shape)
         start[dimension], limit[dimension] = i, i + 1
-        yield stablehlo.slice(value, start, limit, [1] * len(shape))
+        yield hlo.slice(value, start, limit, [1] * len(shape))
 
 
 @rule(reassociates, targets=("cpu",), partitioned=False)
-def depthwise_weight_gradient_to_sums(op: ConvolutionOp) -> ir.Value | None:
+def depthwise_weight_gradient_to_sums(op: hlo.ConvolutionOp) -> ir.Value | None:
     """conv(x, dy)[t] -> sum of part(pad(x), t) * dy at each position t, for groups of one image.
 
     The groups split the batch, as in JAX's gradient of a depthwise convolution by its kernel.
@@ -200,7 +199,7 @@ def depthwise_weight_gradient_to_sums(op: ConvolutionOp) -> ir.Value | None:
     return build.convert(_as_result(sums, conv), element_type(op.result))
 
 
-def channels_last(op: ConvolutionOp, conv: Convolution) -> tuple[ir.Value, ir.Value]:
+def channels_last(op: hlo.ConvolutionOp, conv: Convolution) -> tuple[ir.Value, ir.Value]:
     """x as [inputs, spatial..., groups * batch], dy as [inputs, spatial..., groups * outputs]."""
     d = conv.dims
     order = [d.input_feature_dimension, *d.input_spatial_dimensions, d.input_batch_dimension]
@@ -218,7 +217,7 @@ def _sums(image: ir.Value, dy: ir.Value, walk: Walk) -> ir.Value:
     def body(number: ir.Value, starts: Sequence[ir.Value], sums: ir.Value) -> ir.Value:
         row = _row(walk.part_at(image, starts), dy)
         zero = build.scalar(0, element_type(number))
-        return stablehlo.dynamic_update_slice(sums, row, [number, zero])
+        return hlo.dynamic_update_slice(sums, row, [number, zero])
 
     features = prod(shape_of(dy)[1 + len(walk.spatial) :])
     zero = build.scalar(0, element_type(dy))
@@ -229,7 +228,7 @@ def _row(part: ir.Value, dy: ir.Value) -> ir.Value:
     """[1, features]: the products summed over images and space."""
     shape = shape_of(dy)
     kept = len(shape_of(part)) - 1
-    products = stablehlo.multiply(build.broadcast(part, shape, range(kept + 1)), dy)
+    products = hlo.multiply(build.broadcast(part, shape, range(kept + 1)), dy)
     products = build.reshape(products, [prod(shape[:kept]), prod(shape[kept:])])
     return _column_sums(products)
 

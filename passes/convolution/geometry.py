@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects.stablehlo import ConvDimensionNumbers, ConvolutionOp
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Convolution:
     batch: int
     inputs: int
     outputs: int
-    dims: ConvDimensionNumbers
+    dims: hlo.ConvDimensionNumbers
     accumulator: ir.Type
 
     @property
@@ -83,7 +83,7 @@ class Convolution:
         return [axis.out for axis in self.axes]
 
 
-def read(op: ConvolutionOp, *, grouped: bool = True) -> Convolution | None:
+def read(op: hlo.ConvolutionOp, *, grouped: bool = True) -> Convolution | None:
     """The geometry of `op`, or None where it is not of floats with static, nonzero extents.
 
     Args:
@@ -98,7 +98,7 @@ def read(op: ConvolutionOp, *, grouped: bool = True) -> Convolution | None:
     if accumulator is None or not all(map(_is_solid, types)):
         return None
     lhs, rhs, result = (tuple(each.shape) for each in types)
-    dims = ConvDimensionNumbers(op.dimension_numbers)
+    dims = hlo.ConvDimensionNumbers(op.dimension_numbers)
     groups = feature_groups * batch_groups  # the verifier lets only one of them exceed 1
     return Convolution(
         axes=_axes(op, dims, lhs, rhs, result),
@@ -129,8 +129,8 @@ def _accumulator(types: list[ir.RankedTensorType]) -> ir.Type | None:
 
 
 def _axes(
-    op: ConvolutionOp,
-    dims: ConvDimensionNumbers,
+    op: hlo.ConvolutionOp,
+    dims: hlo.ConvDimensionNumbers,
     lhs: tuple[int, ...],
     rhs: tuple[int, ...],
     result: tuple[int, ...],

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from math import prod
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import ConvDimensionNumbers, ConvolutionOp
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of
@@ -21,7 +20,7 @@ from .window import Walk, as_result, backwards, pad, result_walk
 
 
 @rule(reassociates, targets=("cpu",))
-def grouped_to_loop(op: ConvolutionOp) -> ir.Value | None:
+def grouped_to_loop(op: hlo.ConvolutionOp) -> ir.Value | None:
     """conv(x, w) -> concatenate of conv(x[g], w[g]) for each feature group g, by a loop over g."""
     conv = geometry.read(op)
     if conv is None or conv.by_batch:
@@ -40,7 +39,7 @@ def grouped_to_loop(op: ConvolutionOp) -> ir.Value | None:
     return build.convert(_loop(lhs, rhs, conv, op), element_type(op.result))
 
 
-def _loop(lhs: ir.Value, rhs: ir.Value, conv: Convolution, op: ConvolutionOp) -> ir.Value:
+def _loop(lhs: ir.Value, rhs: ir.Value, conv: Convolution, op: hlo.ConvolutionOp) -> ir.Value:
     """The result in the accumulator's type.
 
     Where extents allow, an iteration overwrites the part of the image that it has read, so that no
@@ -56,10 +55,10 @@ def _loop(lhs: ir.Value, rhs: ir.Value, conv: Convolution, op: ConvolutionOp) ->
         image = _part(all_ if in_place else lhs, d.input_feature_dimension, start, conv.inputs)
         kernel = _part(rhs, d.kernel_output_feature_dimension, to, conv.outputs)
         made = _group(image, kernel, conv, op)
-        put = stablehlo.dynamic_update_slice(
+        put = hlo.dynamic_update_slice(
             all_, made, _at(to, d.output_feature_dimension, len(result.shape))
         )
-        return [stablehlo.add(to, build.scalar(conv.outputs, index)), put]
+        return [hlo.add(to, build.scalar(conv.outputs, index)), put]
 
     initial = lhs if in_place else build.splat(0, result)
     return build.fori_loop(conv.groups, [build.scalar(0, index), initial], body, step=conv.inputs)[
@@ -81,7 +80,7 @@ def _part(value: ir.Value, dimension: int, start: ir.Value, count: int) -> ir.Va
     """`count` elements from `start` along a dimension."""
     sizes = list(shape_of(value))
     sizes[dimension] = count
-    return stablehlo.dynamic_slice(value, _at(start, dimension, len(sizes)), sizes)
+    return hlo.dynamic_slice(value, _at(start, dimension, len(sizes)), sizes)
 
 
 def _at(start: ir.Value, dimension: int, rank: int) -> list[ir.Value]:
@@ -90,7 +89,7 @@ def _at(start: ir.Value, dimension: int, rank: int) -> list[ir.Value]:
     return starts
 
 
-def _group(image: ir.Value, kernel: ir.Value, conv: Convolution, op: ConvolutionOp) -> ir.Value:
+def _group(image: ir.Value, kernel: ir.Value, conv: Convolution, op: hlo.ConvolutionOp) -> ir.Value:
     """The convolution of one group, with features last in image and kernel.
 
     Inside a loop XLA finds no library for other layouts: ten times slower than the grouped one.
@@ -99,7 +98,7 @@ def _group(image: ir.Value, kernel: ir.Value, conv: Convolution, op: Convolution
     order = [d.input_batch_dimension, *d.input_spatial_dimensions, d.input_feature_dimension]
     kernel = backwards(kernel, d.kernel_spatial_dimensions, conv.axes)
     features = [d.kernel_input_feature_dimension, d.kernel_output_feature_dimension]
-    made = stablehlo.convolution(
+    made = hlo.convolution(
         ir.RankedTensorType.get([conv.batch, *conv.extents, conv.outputs], conv.accumulator),
         build.transpose(image, order),
         build.transpose(kernel, [*d.kernel_spatial_dimensions, *features]),
@@ -118,13 +117,13 @@ def _group(image: ir.Value, kernel: ir.Value, conv: Convolution, op: Convolution
 
 def _features_last(rank: int) -> ir.Attribute:
     spatial, window = list(range(1, rank + 1)), list(range(rank))
-    return ConvDimensionNumbers.get(
+    return hlo.ConvDimensionNumbers.get(
         0, rank + 1, spatial, rank, rank + 1, window, 0, rank + 1, spatial
     )
 
 
 @rule(reassociates, targets=("cpu",), partitioned=False)
-def grouped_weight_gradient_to_products(op: ConvolutionOp) -> ir.Value | None:
+def grouped_weight_gradient_to_products(op: hlo.ConvolutionOp) -> ir.Value | None:
     """conv(x, dy)[t] -> part(pad(x), t)^T dy at each position t, for groups of several images.
 
     The groups split the batch, as in JAX's gradient of a grouped convolution by its kernel. Padding
@@ -150,7 +149,7 @@ def _products(image: ir.Value, dy: ir.Value, walk: Walk) -> ir.Value:
     def body(number: ir.Value, starts: Sequence[ir.Value], all_: ir.Value) -> ir.Value:
         zero = build.scalar(0, element_type(number))
         product = _product(walk.part_at(image, starts), dy)
-        return stablehlo.dynamic_update_slice(all_, product, [number, zero, zero, zero])
+        return hlo.dynamic_update_slice(all_, product, [number, zero, zero, zero])
 
     _, groups, outputs = shape_of(dy)
     shape = [walk.parts, groups, shape_of(image)[-1] // groups, outputs]

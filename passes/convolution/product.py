@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects.stablehlo import ConvolutionOp
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of
@@ -16,7 +16,7 @@ from .window import as_result, backwards, pad, result_walk, window_walk
 
 
 @rule(reassociates, targets=("cpu",), partitioned=False)
-def convolution_to_product(op: ConvolutionOp) -> ir.Value | None:
+def convolution_to_product(op: hlo.ConvolutionOp) -> ir.Value | None:
     """conv(x, w) -> x w, if the window or the result has one position, and nothing is padded.
 
     JAX writes both gradients of a 1x1 convolution so: by the kernel with a window as large as the

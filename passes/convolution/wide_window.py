@@ -12,8 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import ConvDimensionNumbers, ConvolutionOp, ReverseOp
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of
@@ -27,7 +26,7 @@ from .window import as_result, backwards, pad, result_walk
 
 
 @rule(reassociates, targets=("cpu",), partitioned=False)
-def wide_window_to_swapped_operands(op: ConvolutionOp) -> ir.Value | None:
+def wide_window_to_swapped_operands(op: hlo.ConvolutionOp) -> ir.Value | None:
     """conv(x, w) -> let y = reverse(conv(w, x)) in if finite(sum(y)) then y else conv(pad(x), w).
 
     If w has more spatial elements than x, and each of them meets an element of x. The two forms
@@ -41,13 +40,13 @@ def wide_window_to_swapped_operands(op: ConvolutionOp) -> ir.Value | None:
         return None
     swapped = _swapped(op, conv)
     total = build.reduce_sum(build.convert(swapped, conv.accumulator), range(len(conv.axes) + 2))
-    chosen = stablehlo.IfOp([op.result.type], stablehlo.is_finite(total))
+    chosen = hlo.IfOp([op.result.type], hlo.is_finite(total))
     for region in chosen.regions:
         region.blocks.append()
     with ir.InsertionPoint(chosen.true_branch.blocks[0]):
-        stablehlo.return_([swapped])
+        hlo.return_([swapped])
     with ir.InsertionPoint(chosen.false_branch.blocks[0]):
-        stablehlo.return_([_padded_before(op, conv)])
+        hlo.return_([_padded_before(op, conv)])
     return chosen.result
 
 
@@ -71,10 +70,10 @@ def _is_met(axis: SpatialAxis) -> bool:
     return bool(np.all((position >= 0) & (position < axis.out)))
 
 
-def _swapped(op: ConvolutionOp, conv: Convolution) -> ir.Value:
+def _swapped(op: hlo.ConvolutionOp, conv: Convolution) -> ir.Value:
     """The convolution of the window by the image, with the order of its positions restored."""
     d, axes = conv.dims, conv.axes
-    numbers = ConvDimensionNumbers.get(
+    numbers = hlo.ConvDimensionNumbers.get(
         d.kernel_output_feature_dimension,
         d.kernel_input_feature_dimension,
         d.kernel_spatial_dimensions,
@@ -86,7 +85,7 @@ def _swapped(op: ConvolutionOp, conv: Convolution) -> ir.Value:
         d.output_spatial_dimensions,
     )
     precision = op.precision_config
-    made = stablehlo.convolution(
+    made = hlo.convolution(
         op.result.type,
         backwards(op.rhs, d.kernel_spatial_dimensions, axes),
         op.lhs,
@@ -98,7 +97,7 @@ def _swapped(op: ConvolutionOp, conv: Convolution) -> ir.Value:
         rhs_dilation=[axis.lhs_dilation for axis in axes],
         precision_config=None if precision is None else ir.ArrayAttr.get([*precision][::-1]),
     )
-    return stablehlo.reverse(made, d.output_spatial_dimensions)
+    return hlo.reverse(made, d.output_spatial_dimensions)
 
 
 def _edges(axis: SpatialAxis) -> tuple[int, int]:
@@ -112,9 +111,9 @@ def _pairs(numbers: Sequence[tuple[int, int]]) -> ir.Attribute:
     return ir.DenseElementsAttr.get(np.array(numbers, np.int64))
 
 
-def _padded_before(op: ConvolutionOp, conv: Convolution) -> ir.Value:
+def _padded_before(op: hlo.ConvolutionOp, conv: Convolution) -> ir.Value:
     """The same convolution of an image padded beforehand: no rule takes its window as wide."""
-    return stablehlo.convolution(
+    return hlo.convolution(
         op.result.type,
         pad(op.lhs, conv.dims.input_spatial_dimensions, conv.axes),
         op.rhs,
@@ -128,7 +127,7 @@ def _padded_before(op: ConvolutionOp, conv: Convolution) -> ir.Value:
 
 
 @rule(reassociates, targets=("cpu",), partitioned=False)
-def wide_gradient_to_product(op: ConvolutionOp) -> ir.Value | None:
+def wide_gradient_to_product(op: hlo.ConvolutionOp) -> ir.Value | None:
     """conv(x, dy)[t] -> part(pad(x), t)^T dy for all positions t at once, if sums are short.
 
     This is JAX's gradient by the kernel, with dy as the window. Padding zeros are multiplied, as in
@@ -164,7 +163,7 @@ def _products(image: ir.Value, dy: ir.Value, conv: Convolution) -> ir.Value:
         build.reshape(walk.part(image, index), [1, rows, conv.batch]) for index in range(walk.parts)
     ]
     dy = build.reshape(dy, [rows, conv.outputs])
-    return build.dot(stablehlo.concatenate(parts, 0), dy, ([1], [0]))
+    return build.dot(hlo.concatenate(parts, 0), dy, ([1], [0]))
 
 
 def _in_order(products: ir.Value, conv: Convolution) -> ir.Value:
@@ -175,7 +174,7 @@ def _in_order(products: ir.Value, conv: Convolution) -> ir.Value:
 
 
 @rule(reassociates, targets=("cpu",), partitioned=False)
-def wide_window_to_product(op: ConvolutionOp) -> ir.Value | None:
+def wide_window_to_product(op: hlo.ConvolutionOp) -> ir.Value | None:
     """conv(x, w) -> patches(pad(x)) w, a matrix product, if w has more spatial elements than x.
 
     For example a window of 3x3 on an image of 2x2. Padding zeros are multiplied, as in StableHLO.
@@ -197,7 +196,7 @@ def _below_reverse(kernel: ir.Value, conv: Convolution) -> tuple[ir.Value, Convo
     Reversing the patches copies less than reversing the kernel.
     """
     match kernel.owner:
-        case ReverseOp(operand=below, dimensions=reversed_dims):
+        case hlo.ReverseOp(operand=below, dimensions=reversed_dims):
             dims = conv.dims.kernel_spatial_dimensions
         case _:
             return kernel, conv
@@ -231,7 +230,7 @@ def _patches(lhs: ir.Value, conv: Convolution) -> ir.Value:
         )
         for part in parts
     ]
-    together = seen[0] if walk.parts == 1 else stablehlo.concatenate(seen, 1)
+    together = seen[0] if walk.parts == 1 else hlo.concatenate(seen, 1)
     return build.reshape(together, [conv.batch * walk.parts, conv.taps, conv.inputs])
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of
@@ -25,13 +25,13 @@ def pad(image: ir.Value, spatial: Sequence[int], axes: Sequence[SpatialAxis]) ->
         low[dim], high[dim], interior[dim] = axis.low, axis.high, axis.lhs_dilation - 1
     if not any((*low, *high, *interior)):
         return image
-    return stablehlo.pad(image, build.scalar(0, element_type(image)), low, high, interior)
+    return hlo.pad(image, build.scalar(0, element_type(image)), low, high, interior)
 
 
 def backwards(kernel: ir.Value, spatial: Sequence[int], axes: Sequence[SpatialAxis]) -> ir.Value:
     """`kernel` in the order in which it meets the image: reversed along the reversed dimensions."""
     reversed_dims = [dim for dim, axis in zip(spatial, axes, strict=True) if axis.reverse]
-    return stablehlo.reverse(kernel, reversed_dims) if reversed_dims else kernel
+    return hlo.reverse(kernel, reversed_dims) if reversed_dims else kernel
 
 
 def as_result(
@@ -98,7 +98,7 @@ class Walk:
         )
         starts[dim] = start
         sizes[dim] = (count - 1) * jump + (size - 1) * step + 1
-        return stablehlo.dynamic_slice(image, starts, sizes)
+        return hlo.dynamic_slice(image, starts, sizes)
 
     def repeat(
         self, initial: ir.Value, step: Callable[[ir.Value, Sequence[ir.Value], ir.Value], ir.Value]
@@ -129,12 +129,12 @@ class Walk:
         wraps = None
         for start, count, jump in reversed(list(zip(starts, self.count, self.jump, strict=True))):
             element = element_type(start)
-            after = stablehlo.add(start, build.scalar(jump, element))
+            after = hlo.add(start, build.scalar(jump, element))
             end = build.scalar(count * jump, element)
-            at_end = stablehlo.compare(after, end, stablehlo.ComparisonDirectionAttr.get("GE"))
-            here = stablehlo.select(at_end, build.scalar(0, element), after)
-            moved.append(here if wraps is None else stablehlo.select(wraps, here, start))
-            wraps = at_end if wraps is None else stablehlo.and_(wraps, at_end)
+            at_end = hlo.compare(after, end, hlo.ComparisonDirectionAttr.get("GE"))
+            here = hlo.select(at_end, build.scalar(0, element), after)
+            moved.append(here if wraps is None else hlo.select(wraps, here, start))
+            wraps = at_end if wraps is None else hlo.and_(wraps, at_end)
         return moved[::-1]
 
     def part_at(self, image: ir.Value, starts: Sequence[ir.Value]) -> ir.Value:
@@ -143,7 +143,7 @@ class Walk:
         sizes = list(shape_of(image))
         for start, (dim, _, _, size, step) in zip(starts, self._dimensions(), strict=True):
             corner[dim], sizes[dim] = start, (size - 1) * step + 1
-        return self._strided(stablehlo.dynamic_slice(image, corner, sizes), [0] * len(self.size))
+        return self._strided(hlo.dynamic_slice(image, corner, sizes), [0] * len(self.size))
 
     def _dimensions(self) -> zip[tuple[int, int, int, int, int]]:
         return zip(self.spatial, self.count, self.jump, self.size, self.step, strict=True)
@@ -156,7 +156,7 @@ class Walk:
             first[dim], limit[dim], stride[dim] = start, start + (size - 1) * step + 1, step
         if not any(first) and limit == list(shape) and set(stride) == {1}:
             return image
-        return stablehlo.slice(image, first, limit, stride)
+        return hlo.slice(image, first, limit, stride)
 
 
 def result_walk(conv: Convolution, spatial: Iterable[int]) -> Walk:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import shape_of
@@ -22,13 +22,13 @@ class Mask:
     value: ir.Value
 
     def __and__(self, other: Mask) -> Mask:
-        return Mask(stablehlo.and_(self.value, other.value))
+        return Mask(hlo.and_(self.value, other.value))
 
     def __or__(self, other: Mask) -> Mask:
-        return Mask(stablehlo.or_(self.value, other.value))
+        return Mask(hlo.or_(self.value, other.value))
 
     def __invert__(self) -> Mask:
-        return Mask(stablehlo.not_(self.value))
+        return Mask(hlo.not_(self.value))
 
 
 @dataclass(frozen=True)
@@ -42,28 +42,28 @@ class Real:
         return other if isinstance(other, Real) else Real(build.splat(other, self.value.type))
 
     def __add__(self, other: Operand) -> Real:
-        return Real(stablehlo.add(self.value, self.like(other).value))
+        return Real(hlo.add(self.value, self.like(other).value))
 
     def __sub__(self, other: Operand) -> Real:
-        return Real(stablehlo.subtract(self.value, self.like(other).value))
+        return Real(hlo.subtract(self.value, self.like(other).value))
 
     def __rsub__(self, other: float) -> Real:
         return self.like(other) - self
 
     def __mul__(self, other: Operand) -> Real:
-        return Real(stablehlo.multiply(self.value, self.like(other).value))
+        return Real(hlo.multiply(self.value, self.like(other).value))
 
     def __truediv__(self, other: Operand) -> Real:
-        return Real(stablehlo.divide(self.value, self.like(other).value))
+        return Real(hlo.divide(self.value, self.like(other).value))
 
     def __rtruediv__(self, other: float) -> Real:
         return self.like(other) / self
 
     def __neg__(self) -> Real:
-        return Real(stablehlo.negate(self.value))
+        return Real(hlo.negate(self.value))
 
     def __abs__(self) -> Real:
-        return Real(stablehlo.abs(self.value))
+        return Real(hlo.abs(self.value))
 
     def __lt__(self, other: Operand) -> Mask:
         return self._compare(other, "LT")
@@ -83,30 +83,28 @@ class Real:
         return self._compare(other, "NE")
 
     def _compare(self, other: Operand, direction: str) -> Mask:
-        attribute = stablehlo.ComparisonDirectionAttr.get(direction)
-        return Mask(stablehlo.compare(self.value, self.like(other).value, attribute))
+        attribute = hlo.ComparisonDirectionAttr.get(direction)
+        return Mask(hlo.compare(self.value, self.like(other).value, attribute))
 
     def is_negative(self) -> Mask:
         """Where the sign bit is set: -0.0 counts, and so may a NaN."""
         bits = _bits(self.value)
         return Mask(
-            stablehlo.compare(
-                bits, build.splat(0, bits.type), stablehlo.ComparisonDirectionAttr.get("LT")
-            )
+            hlo.compare(bits, build.splat(0, bits.type), hlo.ComparisonDirectionAttr.get("LT"))
         )
 
     def round(self) -> Real:
         """The nearest integer, ties to the even one."""
-        return Real(stablehlo.round_nearest_even(self.value))
+        return Real(hlo.round_nearest_even(self.value))
 
     def sqrt(self) -> Real:
-        return Real(stablehlo.sqrt(self.value))
+        return Real(hlo.sqrt(self.value))
 
     def minimum(self, other: Operand) -> Real:
-        return Real(stablehlo.minimum(self.value, self.like(other).value))
+        return Real(hlo.minimum(self.value, self.like(other).value))
 
     def maximum(self, other: Operand) -> Real:
-        return Real(stablehlo.maximum(self.value, self.like(other).value))
+        return Real(hlo.maximum(self.value, self.like(other).value))
 
     def to(self, element: ir.Type) -> Real:
         return Real(build.convert(self.value, element))
@@ -114,7 +112,7 @@ class Real:
 
 def where(mask: Mask, then: Real, otherwise: Operand) -> Real:
     """Element by element `then` or `otherwise`."""
-    return Real(stablehlo.select(mask.value, then.value, then.like(otherwise).value))
+    return Real(hlo.select(mask.value, then.value, then.like(otherwise).value))
 
 
 def polynomial(x: Real, coefficients: Sequence[float]) -> Real:
@@ -134,15 +132,15 @@ def integer_like(value: ir.Value) -> ir.Type:
 
 
 def _bits(value: ir.Value) -> ir.Value:
-    return stablehlo.bitcast_convert(integer_like(value), value)
+    return hlo.bitcast_convert(integer_like(value), value)
 
 
 def with_sign_of(size: Real, other: Real) -> Real:
     """`size`, which has no sign, with the sign of `other`: also where it is zero or NaN."""
     bits, signs = _bits(size.value), _bits(other.value)
     width = ir.RankedTensorType(bits.type).element_type.width
-    sign = stablehlo.and_(signs, build.splat(-(2 ** (width - 1)), bits.type))
-    return Real(stablehlo.bitcast_convert(size.value.type, stablehlo.or_(bits, sign)))
+    sign = hlo.and_(signs, build.splat(-(2 ** (width - 1)), bits.type))
+    return Real(hlo.bitcast_convert(size.value.type, hlo.or_(bits, sign)))
 
 
 @dataclass(frozen=True)
@@ -161,24 +159,24 @@ class Bits:
 
     def __add__(self, other: Bits | int) -> Bits:
         right = other.value if isinstance(other, Bits) else self._with(other)
-        return Bits(stablehlo.add(self.value, right))
+        return Bits(hlo.add(self.value, right))
 
     def __or__(self, number: int) -> Bits:
-        return Bits(stablehlo.or_(self.value, self._with(number)))
+        return Bits(hlo.or_(self.value, self._with(number)))
 
     def __rsub__(self, number: int) -> Bits:
-        return Bits(stablehlo.subtract(self._with(number), self.value))
+        return Bits(hlo.subtract(self._with(number), self.value))
 
     def __floordiv__(self, number: int) -> Bits:
         """Towards zero; both are positive where it is used."""
-        return Bits(stablehlo.divide(self.value, self._with(number)))
+        return Bits(hlo.divide(self.value, self._with(number)))
 
     def __lshift__(self, places: int) -> Bits:
-        return Bits(stablehlo.shift_left(self.value, self._with(places)))
+        return Bits(hlo.shift_left(self.value, self._with(places)))
 
     def __rshift__(self, places: int) -> Bits:
         """Zeros come in."""
-        return Bits(stablehlo.shift_right_logical(self.value, self._with(places)))
+        return Bits(hlo.shift_right_logical(self.value, self._with(places)))
 
     def to(self, width: int) -> Bits:
         """As integers of `width` bits."""
@@ -187,4 +185,4 @@ class Bits:
     def as_f64(self) -> Real:
         """The floats that these are the bits of."""
         kind = ir.RankedTensorType.get(shape_of(self.value), ir.F64Type.get())
-        return Real(stablehlo.bitcast_convert(kind, self.value))
+        return Real(hlo.bitcast_convert(kind, self.value))

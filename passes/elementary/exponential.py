@@ -5,8 +5,7 @@ from __future__ import annotations
 from math import e, log2
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import AbsOp, ExpOp, Log1pOp, NegOp
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir.values import users
 from jxc.passes.elementary import cost as cost
@@ -34,11 +33,11 @@ _INTEGERS = 0x433 << 52
 """The bits of 2^52: with a small integer in place of its own, of 2^52 plus that integer."""
 
 
-@rule(approximates(ulps=0.501), targets=("cpu",), producer=ExpOp)
-def softplus_to_polynomials(op: Log1pOp, context: PassContext) -> ir.Value | None:
+@rule(approximates(ulps=0.501), targets=("cpu",), producer=hlo.ExpOp)
+def softplus_to_polynomials(op: hlo.Log1pOp, context: PassContext) -> ir.Value | None:
     """log1p(exp(-|x|)) -> p(s), s = y / (y + 2) and y = 2^(-|x| log2(e)); as in logaddexp."""
     match op.operand.owner:
-        case ExpOp(operand=power) if len(users(op.operand)) == 1 and _is_negative(power):
+        case hlo.ExpOp(operand=power) if len(users(op.operand)) == 1 and _is_negative(power):
             if _pays(op, context):
                 y = exponential(widened(single(power)) * log2(e))
                 s = y / (y + 2.0)
@@ -48,12 +47,12 @@ def softplus_to_polynomials(op: Log1pOp, context: PassContext) -> ir.Value | Non
 
 def _is_negative(value: ir.Value) -> bool:
     match value.owner:
-        case NegOp(operand=size):
-            return isinstance(size.owner, AbsOp)
+        case hlo.NegOp(operand=size):
+            return isinstance(size.owner, hlo.AbsOp)
     return False
 
 
-def _pays(op: Log1pOp, context: PassContext) -> bool:
+def _pays(op: hlo.Log1pOp, context: PassContext) -> bool:
     elements = elements_of(op.operand)
     if elements < cost.LEAST_ELEMENTS or is_broadcast(op.result):
         return False
@@ -82,7 +81,7 @@ def exponential(x: Real) -> Real:
 
 
 @rule(approximates(ulps=0.502), targets=("cpu",))
-def complex_exponential_to_polynomials(op: ExpOp, context: PassContext) -> ir.Value | None:
+def complex_exponential_to_polynomials(op: hlo.ExpOp, context: PassContext) -> ir.Value | None:
     """exp(x + iy) -> 2^(x log2(e)) cos(y) + i 2^(x log2(e)) sin(y).
 
     The imaginary part is y where that is 0. Where y is no number or infinite, x still decides: 0
@@ -92,11 +91,11 @@ def complex_exponential_to_polynomials(op: ExpOp, context: PassContext) -> ir.Va
         return None
     if not cost.sine_pays(context.rates, is_reduced=False):
         return None
-    x, y = Real(stablehlo.real(op.operand)), Real(stablehlo.imag(op.operand))
+    x, y = Real(hlo.real(op.operand)), Real(hlo.imag(op.operand))
     is_endless = ~(abs(y) < _INFINITY)
     angle = where(x.equals(-_INFINITY) & is_endless, y.like(0.0), y)
     size = exponential(widened(x) * log2(e))
     real = narrowed(size * cosine(angle))
     real = where(x.equals(_INFINITY) & is_endless, x, real)
     imaginary = where(angle.equals(0.0), angle, narrowed(size * sine(angle)))
-    return materialized(stablehlo.complex(real.value, imaginary.value), op)
+    return materialized(hlo.complex(real.value, imaginary.value), op)

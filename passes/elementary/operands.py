@@ -5,15 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects.stablehlo import (
-    BroadcastInDimOp,
-    ConcatenateOp,
-    ConvertOp,
-    DotGeneralOp,
-    ReduceOp,
-    ReshapeOp,
-    SelectOp,
-)
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.materialize import materialize
@@ -59,7 +51,7 @@ def single(value: ir.Value) -> Real:
 def _is_reshaped(value: ir.Value) -> bool:
     """Whether an elementwise result is reshaped, extents of 1 apart."""
     owner = value.owner
-    if not isinstance(owner, ReshapeOp) or not is_elementwise(owner.operand.owner):
+    if not isinstance(owner, hlo.ReshapeOp) or not is_elementwise(owner.operand.owner):
         return False
     before, after = shape_of(owner.operand), shape_of(value)
     return [size for size in before if size > 1] != [size for size in after if size > 1]
@@ -107,9 +99,9 @@ def _is_repeated(value: ir.Value) -> bool:
     if len(found) != 1:
         return len(found) > 1
     match found[0]:
-        case ReshapeOp() | ConvertOp():
+        case hlo.ReshapeOp() | hlo.ConvertOp():
             return _is_repeated(found[0].result)
-        case BroadcastInDimOp(result=larger):
+        case hlo.BroadcastInDimOp(result=larger):
             return prod(shape_of(larger)) > prod(shape_of(value)) or _is_repeated(larger)
     return False
 
@@ -120,7 +112,7 @@ def _is_concatenated(value: ir.Value) -> bool:
         found = users(value)
         if len(found) != 1 or len(found[0].results) != 1:
             return False
-        if isinstance(found[0], ConcatenateOp):
+        if isinstance(found[0], hlo.ConcatenateOp):
             return True
         if not _is_by_element(found[0], value):
             return False
@@ -135,9 +127,9 @@ def is_broadcast(value: ir.Value) -> bool:
 
 def _broadcasts(user: ir.OpView) -> bool:
     match user:
-        case ReshapeOp() | ConvertOp():
+        case hlo.ReshapeOp() | hlo.ConvertOp():
             return is_broadcast(user.result)
-        case BroadcastInDimOp():
+        case hlo.BroadcastInDimOp():
             shape, kept = shape_of(user.result), list(user.broadcast_dimensions)
             is_kept = len(shape) - 1 in kept and shape_of(user.operand)[-1] == shape[-1]
             return shape[-1:] > (1,) and not is_kept
@@ -149,12 +141,12 @@ def meets_reduction(op: ir.OpView) -> bool:
 
     Such kernels include elementwise ops and end at a select.
     """
-    if any(isinstance(value.owner, ReduceOp) for value in op.operands):
+    if any(isinstance(value.owner, hlo.ReduceOp) for value in op.operands):
         return True
     near = list(op.results)
     for value in near if len(users(near[0])) < 2 else ():
         for user in users(value) if len(near) < _MOST_VISITED else ():
-            if isinstance(user, ReduceOp):
+            if isinstance(user, hlo.ReduceOp):
                 return True
             if _is_by_element(user, value):
                 near += user.results
@@ -162,9 +154,9 @@ def meets_reduction(op: ir.OpView) -> bool:
 
 
 def _is_by_element(op: ir.OpView, operand: ir.Value) -> bool:
-    if isinstance(op, SelectOp | DotGeneralOp) or len(op.results) != 1:
+    if isinstance(op, hlo.SelectOp | hlo.DotGeneralOp) or len(op.results) != 1:
         return False
     kind = op.results[0].type
     if not isinstance(kind, ir.RankedTensorType):
         return False
-    return isinstance(op, ReshapeOp) or tuple(kind.shape) == shape_of(operand)
+    return isinstance(op, hlo.ReshapeOp) or tuple(kind.shape) == shape_of(operand)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import log2
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects.stablehlo import CbrtOp, PowOp
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir.values import splat_of
 from jxc.passes.elementary import cost as cost
@@ -19,7 +19,7 @@ _INFINITY = float("inf")
 
 
 @rule(approximates(ulps=0.501), targets=("cpu",))
-def power_to_products(op: PowOp, context: PassContext) -> ir.Value | None:
+def power_to_products(op: hlo.PowOp, context: PassContext) -> ir.Value | None:
     """x^(n/2) -> products of x and sqrt(x), or 1 over them; XLA does so for 1/2, 1, 2, 3 and -1."""
     exponent = splat_of(op.rhs)
     if exponent is None or not cost.is_short_product(exponent):
@@ -50,7 +50,7 @@ def _product(x: Real, times: int) -> Real | None:
 
 
 @rule(approximates(ulps=0.501), targets=("cpu",))
-def power_to_polynomials(op: PowOp, context: PassContext) -> ir.Value | None:
+def power_to_polynomials(op: hlo.PowOp, context: PassContext) -> ir.Value | None:
     """x^y -> 2^(y log2(|x|)), negative for x < 0 and odd y, NaN for x < 0 and y no integer."""
     base, exponent = splat_of(op.lhs), splat_of(op.rhs)
     if cost.is_left_to_xla(base, exponent) or not _pays(op, base, context):
@@ -63,7 +63,7 @@ def power_to_polynomials(op: PowOp, context: PassContext) -> ir.Value | None:
     return result(narrowed(_power(widened(single(op.lhs)), y)), op)
 
 
-def _pays(op: PowOp, base: float | None, context: PassContext) -> bool:
+def _pays(op: hlo.PowOp, base: float | None, context: PassContext) -> bool:
     elements = elements_of(op.lhs)
     if elements < cost.LEAST_ELEMENTS or is_broadcast(op.result):
         return False
@@ -103,7 +103,7 @@ _GUESS = 0x553EF0FF
 
 
 @rule(approximates(ulps=0.501), targets=("cpu",))
-def cube_root_to_iteration(op: CbrtOp) -> ir.Value | None:
+def cube_root_to_iteration(op: hlo.CbrtOp) -> ir.Value | None:
     """cbrt(x) -> x y y, y two steps of an iteration towards 1 / cbrt(|x|); x itself if infinite."""
     if elements_of(op.operand) < cost.LEAST_ELEMENTS or is_broadcast(op.result):
         return None

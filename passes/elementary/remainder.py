@@ -5,8 +5,7 @@ from __future__ import annotations
 from math import frexp
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import RemOp
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir.values import element_type, splat_of
 from jxc.passes.elementary import cost as cost
@@ -20,7 +19,7 @@ _DIGIT = 28
 
 
 @rule(exact, targets=("cpu",))
-def remainder_to_long_division(op: RemOp) -> ir.Value | None:
+def remainder_to_long_division(op: hlo.RemOp) -> ir.Value | None:
     """rem(x, y) -> |x| - q |y| with the sign of x, q the whole quotient in digits of 28 bits."""
     divisor = splat_of(op.rhs)
     if elements_of(op.lhs) < cost.LEAST_ELEMENTS or is_broadcast(op.result):
@@ -53,7 +52,7 @@ def _rest(size: Real, by: Real | float, digits: int) -> Real:
     inverse = 1.0 / by
     for digit in reversed(range(digits)):
         scale = 2.0 ** (digit * _DIGIT)
-        quotient = Real(stablehlo.floor((size * (inverse * (1 / scale))).value))
+        quotient = Real(hlo.floor((size * (inverse * (1 / scale))).value))
         size = size - quotient * (by * scale)
     size = where(size < 0.0, size + by, size)
     return where(size >= by, size - by, size)

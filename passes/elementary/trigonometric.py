@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from math import pi
 
 from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo as hlo
 from jaxlib.mlir.dialects.chlo import AcosOp, AsinOp, AtanOp
-from jaxlib.mlir.dialects.stablehlo import Atan2Op, CosineOp, SineOp, TanOp
 
 from jxc.ir.values import element_type
 from jxc.passes.elementary import cost as cost
@@ -33,7 +33,7 @@ An f32 comes as close as 2^-32 turns to a multiple of a quarter turn; what is le
 
 
 @rule(approximates(ulps=0.501), targets=("cpu",))
-def sine_to_polynomial(op: SineOp, context: PassContext) -> ir.Value | None:
+def sine_to_polynomial(op: hlo.SineOp, context: PassContext) -> ir.Value | None:
     """sin(x) -> +-p(t), t = x / (2 pi) modulo 1/2; x itself where it is 0."""
     if not _pays(op, context):
         return None
@@ -42,7 +42,7 @@ def sine_to_polynomial(op: SineOp, context: PassContext) -> ir.Value | None:
 
 
 @rule(approximates(ulps=0.501), targets=("cpu",))
-def cosine_to_polynomial(op: CosineOp, context: PassContext) -> ir.Value | None:
+def cosine_to_polynomial(op: hlo.CosineOp, context: PassContext) -> ir.Value | None:
     """cos(x) -> +-p(t), t = x / (2 pi) + 1/4 modulo 1/2."""
     if not _pays(op, context):
         return None
@@ -50,7 +50,7 @@ def cosine_to_polynomial(op: CosineOp, context: PassContext) -> ir.Value | None:
 
 
 @rule(approximates(ulps=0.501), targets=("cpu",))
-def tangent_to_polynomials(op: TanOp, context: PassContext) -> ir.Value | None:
+def tangent_to_polynomials(op: hlo.TanOp, context: PassContext) -> ir.Value | None:
     """tan(x) -> p(t) / q(t) or -q(t) / p(t), t = x / (2 pi) modulo 1/4.
 
     It is x itself where that is 0.
@@ -66,7 +66,7 @@ def tangent_to_polynomials(op: TanOp, context: PassContext) -> ir.Value | None:
     return result(where(x.equals(0.0), x, narrowed(tangent)), op)
 
 
-def _pays(op: SineOp | CosineOp | TanOp, context: PassContext) -> bool:
+def _pays(op: hlo.SineOp | hlo.CosineOp | hlo.TanOp, context: PassContext) -> bool:
     elements = elements_of(op.operand)
     if elements < cost.LEAST_ELEMENTS or is_broadcast(op.result):
         return False
@@ -133,7 +133,7 @@ def _is_odd(whole: Real) -> Mask:
 
 
 @rule(approximates(ulps=0.501), targets=("cpu",))
-def arctangent_to_polynomial(op: Atan2Op | AtanOp, context: PassContext) -> ir.Value | None:
+def arctangent_to_polynomial(op: hlo.Atan2Op | AtanOp, context: PassContext) -> ir.Value | None:
     """atan2(y, x) -> p(t) or pi/2 - p(t), or pi minus that, t = min(|x|, |y|) / max(|x|, |y|).
 
     atan(y) is the same with x = 1, where XLA has no fast one.
@@ -170,7 +170,7 @@ def arccosine_to_polynomial(op: AcosOp) -> ir.Value | None:
     return result(narrowed(where(is_large, large, pi / 2 - signed)), op)
 
 
-def _arc_pays(op: Atan2Op | AtanOp | AsinOp | AcosOp) -> bool:
+def _arc_pays(op: hlo.Atan2Op | AtanOp | AsinOp | AcosOp) -> bool:
     return elements_of(op.result) >= cost.LEAST_ELEMENTS and not is_broadcast(op.result)
 
 

@@ -13,8 +13,7 @@ from math import prod
 from typing import NamedTuple
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import AddOp, MaxOp, MinOp, MulOp, ScatterOp, SubtractOp
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.arithmetic_sequences import ArithmeticSequence
@@ -25,11 +24,11 @@ from jxc.rewrite import exact, rule
 from ..simplify.gather import component_of
 
 _COMBINE: dict[type, _Combine] = {
-    AddOp: stablehlo.add,
-    MaxOp: stablehlo.maximum,
-    MinOp: stablehlo.minimum,
-    MulOp: stablehlo.multiply,
-    SubtractOp: stablehlo.subtract,
+    hlo.AddOp: hlo.add,
+    hlo.MaxOp: hlo.maximum,
+    hlo.MinOp: hlo.minimum,
+    hlo.MulOp: hlo.multiply,
+    hlo.SubtractOp: hlo.subtract,
 }
 
 
@@ -60,7 +59,7 @@ _Combine = Callable[[ir.Value, ir.Value], ir.Value]
 
 
 @rule(exact, targets=("cpu",), partitioned=False)
-def affine_scatter_to_pad(op: ScatterOp) -> ir.Value | None:
+def affine_scatter_to_pad(op: hlo.ScatterOp) -> ir.Value | None:
     """scatter(x, affine indices, u) -> select(mask, f(x, pad(u)), x); a block is updated in place.
 
     f is one op, or u itself. Each dimension of x is indexed by one dimension of u, or at one index,
@@ -82,15 +81,15 @@ def affine_scatter_to_pad(op: ScatterOp) -> ir.Value | None:
     return _with_block(x, u, axes, combine) if is_block else _with_pad(x, u, axes, combine)
 
 
-def _is_long(op: ScatterOp) -> bool:
+def _is_long(op: hlo.ScatterOp) -> bool:
     """Whether each index has a window of several elements."""
-    numbers = stablehlo.ScatterDimensionNumbers(op.scatter_dimension_numbers)
+    numbers = hlo.ScatterDimensionNumbers(op.scatter_dimension_numbers)
     return any(shape_of(op.updates[0])[dim] > 1 for dim in numbers.update_window_dims)
 
 
-def _scattered_of(op: ScatterOp) -> list[int]:
+def _scattered_of(op: hlo.ScatterOp) -> list[int]:
     """The dimensions of the updates that the indices have."""
-    numbers = stablehlo.ScatterDimensionNumbers(op.scatter_dimension_numbers)
+    numbers = hlo.ScatterDimensionNumbers(op.scatter_dimension_numbers)
     rank = len(shape_of(op.updates[0]))
     return [dim for dim in range(rank) if dim not in numbers.update_window_dims]
 
@@ -100,9 +99,9 @@ def _with_block(
 ) -> ir.Value:
     first = [axis.low for axis in axes]
     limit = [axis.low + axis.size for axis in axes]
-    there = stablehlo.slice(x, first, limit, [1] * len(axes))
+    there = hlo.slice(x, first, limit, [1] * len(axes))
     starts = [build.scalar(start, ir.IntegerType.get_signless(32)) for start in first]
-    return stablehlo.dynamic_update_slice(x, combine(there, u), starts)
+    return hlo.dynamic_update_slice(x, combine(there, u), starts)
 
 
 def _with_pad(
@@ -113,13 +112,12 @@ def _with_pad(
     boolean = ir.IntegerType.get_signless(1)
     yes = build.splat(1, ir.RankedTensorType.get(shape_of(u), boolean))
     padded, mask = (
-        stablehlo.pad(each, build.scalar(0, element_type(each)), low, high, interior)
-        for each in (u, yes)
+        hlo.pad(each, build.scalar(0, element_type(each)), low, high, interior) for each in (u, yes)
     )
-    return stablehlo.select(mask, combine(x, padded), x)
+    return hlo.select(mask, combine(x, padded), x)
 
 
-def _combination(op: ScatterOp) -> _Combine | None:
+def _combination(op: hlo.ScatterOp) -> _Combine | None:
     """How a scatter of one operand combines the operand with the updates."""
     if len(op.inputs) != 1 or op.inputs[0].type != op.results[0].type:
         return None
@@ -140,7 +138,7 @@ def _combination(op: ScatterOp) -> _Combine | None:
     return (lambda x, u: make(u, x)) if operands == [update, current] else None
 
 
-def _axes_of(op: ScatterOp) -> list[_ScatteredAxis] | None:
+def _axes_of(op: hlo.ScatterOp) -> list[_ScatteredAxis] | None:
     """Where the updates lie; None if the indices are not affine, or two updates coincide."""
     indices, updates = op.scatter_indices, op.updates[0]
     shape = static_shape(op.inputs[0], indices, updates)
@@ -175,8 +173,8 @@ class _IndexMaps(NamedTuple):
     scattered: list[int]
 
 
-def _index_maps_of(op: ScatterOp) -> _IndexMaps:
-    numbers = stablehlo.ScatterDimensionNumbers(op.scatter_dimension_numbers)
+def _index_maps_of(op: hlo.ScatterOp) -> _IndexMaps:
+    numbers = hlo.ScatterDimensionNumbers(op.scatter_dimension_numbers)
     vector, indices = numbers.index_vector_dim, op.scatter_indices
     scattered = _scattered_of(op)
     indexed = [dim for dim in range(len(shape_of(indices))) if dim != vector]
@@ -229,4 +227,4 @@ def _arranged(updates: ir.Value, axes: Sequence[_ScatteredAxis]) -> ir.Value:
     order += [dim for dim in range(len(shape_of(updates))) if dim not in order]
     u = build.reshape(build.transpose(updates, order), [axis.size for axis in axes])
     reversed_dims = [dim for dim, axis in enumerate(axes) if axis.step < 0]
-    return stablehlo.reverse(u, reversed_dims) if reversed_dims else u
+    return hlo.reverse(u, reversed_dims) if reversed_dims else u

@@ -10,14 +10,7 @@ from math import prod
 from typing import NamedTuple
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import (
-    BroadcastInDimOp,
-    CompareOp,
-    ConvertOp,
-    DotGeneralOp,
-    IotaOp,
-)
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.bounds import bounds_of, type_bounds
@@ -47,8 +40,8 @@ class _OneHot(NamedTuple):
         return build.reshape(self.given, self.shape)
 
 
-@rule(reassociates, assumes="no-nans", targets=("cpu",), producer=ConvertOp)
-def one_hot_product_to_gather(op: DotGeneralOp) -> ir.Value | None:
+@rule(reassociates, assumes="no-nans", targets=("cpu",), producer=hlo.ConvertOp)
+def one_hot_product_to_gather(op: hlo.DotGeneralOp) -> ir.Value | None:
     """dot_general(one_hot(i), e) -> select(0 <= i < rows, gather(e, i), 0).
 
     A row of e that is not read must hold no infinity: times 0 that is NaN.
@@ -66,11 +59,11 @@ def one_hot_product_to_gather(op: DotGeneralOp) -> ir.Value | None:
         return taken
     shape = shape_of(op.result)
     mask = build.broadcast(is_row, shape, range(len(shape_of(is_row))))
-    return stablehlo.select(mask, taken, build.splat(0, op.result.type))
+    return hlo.select(mask, taken, build.splat(0, op.result.type))
 
 
-@rule(reassociates, assumes="no-nans", targets=("cpu",), producer=ConvertOp)
-def one_hot_product_to_scatter(op: DotGeneralOp) -> ir.Value | None:
+@rule(reassociates, assumes="no-nans", targets=("cpu",), producer=hlo.ConvertOp)
+def one_hot_product_to_scatter(op: hlo.DotGeneralOp) -> ir.Value | None:
     """dot_general(one_hot(i), x), summed over all i -> scatter(0, i, x) with add.
 
     Elements that are not added must be finite: an infinity times 0 is NaN.
@@ -94,7 +87,7 @@ def _adds_up(value: ir.Value) -> bool:
     return isinstance(element_type(value), ir.F32Type | ir.F64Type)
 
 
-def _factors(op: DotGeneralOp) -> tuple[_OneHot, tuple[int, ...], tuple[int, ...]] | None:
+def _factors(op: hlo.DotGeneralOp) -> tuple[_OneHot, tuple[int, ...], tuple[int, ...]] | None:
     """The one-hot array on the left, and the dimensions that are summed; None in a batch."""
     if static_shape(op.result, op.lhs, op.rhs) is None or op.algorithm is not None:
         return None
@@ -102,7 +95,7 @@ def _factors(op: DotGeneralOp) -> tuple[_OneHot, tuple[int, ...], tuple[int, ...
         return None
     if not element_type(op.lhs) == element_type(op.rhs) == element_type(op.result):
         return None
-    dims = stablehlo.DotDimensionNumbers(op.dot_dimension_numbers)
+    dims = hlo.DotDimensionNumbers(op.dot_dimension_numbers)
     hot = None if dims.lhs_batching_dimensions else _one_hot(op.lhs)
     if hot is None:
         return None
@@ -111,16 +104,18 @@ def _factors(op: DotGeneralOp) -> tuple[_OneHot, tuple[int, ...], tuple[int, ...
 
 def _one_hot(value: ir.Value) -> _OneHot | None:
     match value.owner:
-        case ConvertOp(operand=hits):
+        case hlo.ConvertOp(operand=hits):
             match hits.owner:
-                case CompareOp(lhs=x, rhs=y) as compare if direction_of(compare) == "EQ":
+                case hlo.CompareOp(lhs=x, rhs=y) as compare if direction_of(compare) == "EQ":
                     return _compared(x, y) or _compared(y, x)
     return None
 
 
 def _compared(indices: ir.Value, positions: ir.Value) -> _OneHot | None:
     match indices.owner, positions.owner:
-        case BroadcastInDimOp(operand=i, broadcast_dimensions=dims), IotaOp(iota_dimension=dim):
+        case hlo.BroadcastInDimOp(operand=i, broadcast_dimensions=dims), hlo.IotaOp(
+            iota_dimension=dim
+        ):
             shape, element = shape_of(positions), element_type(i)
             rest = [each for each in range(len(shape)) if each != dim.value]
             if not isinstance(element, ir.IntegerType) or not element.is_signless:
@@ -143,10 +138,10 @@ def _is_row(indices: ir.Value, rows: int) -> ir.Value | None:
     if found is not None and found.low >= 0 and found.high < rows:
         return None
     low, high = (build.splat(number, indices.type) for number in (0, rows - 1))
-    directions = [stablehlo.ComparisonDirectionAttr.get(name) for name in ("GE", "LE")]
-    return stablehlo.and_(
-        stablehlo.compare(indices, low, directions[0]),
-        stablehlo.compare(indices, high, directions[1]),
+    directions = [hlo.ComparisonDirectionAttr.get(name) for name in ("GE", "LE")]
+    return hlo.and_(
+        hlo.compare(indices, low, directions[0]),
+        hlo.compare(indices, high, directions[1]),
     )
 
 
@@ -154,7 +149,7 @@ def _rows(table: ir.Value, row: int, indices: ir.Value, kind: ir.Type) -> ir.Val
     """The rows of `table` at each index along dimension `row`; dimensions of the indices first."""
     rank, given = len(shape_of(table)), len(shape_of(indices))
     sizes = [1 if dim == row else size for dim, size in enumerate(shape_of(table))]
-    numbers = stablehlo.GatherDimensionNumbers.get(
+    numbers = hlo.GatherDimensionNumbers.get(
         offset_dims=list(range(given, given + rank - 1)),
         collapsed_slice_dims=[row],
         operand_batching_dims=[],
@@ -162,13 +157,13 @@ def _rows(table: ir.Value, row: int, indices: ir.Value, kind: ir.Type) -> ir.Val
         start_index_map=[row],
         index_vector_dim=given,
     )
-    return stablehlo.gather(table, indices, numbers, sizes, results=[kind])
+    return hlo.gather(table, indices, numbers, sizes, results=[kind])
 
 
 def _added(table: ir.Value, indices: ir.Value, updates: ir.Value) -> ir.Value:
     """`table` with the updates added to the rows of these indices, if in bounds."""
     given, element = len(shape_of(indices)), element_type(table)
-    numbers = stablehlo.ScatterDimensionNumbers.get(
+    numbers = hlo.ScatterDimensionNumbers.get(
         update_window_dims=list(range(given, len(shape_of(updates)))),
         inserted_window_dims=[0],
         input_batching_dims=[],
@@ -176,9 +171,9 @@ def _added(table: ir.Value, indices: ir.Value, updates: ir.Value) -> ir.Value:
         scattered_dims_to_operand_dims=[0],
         index_vector_dim=given,
     )
-    op = stablehlo.ScatterOp([table.type], [table], indices, [updates], numbers)
+    op = hlo.ScatterOp([table.type], [table], indices, [updates], numbers)
     scalar = ir.RankedTensorType.get((), element)
     body = op.regions[0].blocks.append(scalar, scalar, arg_locs=[table.location] * 2)
     with ir.InsertionPoint(body):
-        stablehlo.return_([stablehlo.add(*body.arguments)])
+        hlo.return_([hlo.add(*body.arguments)])
     return op.results[0]

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import argument_names, walk
 from jxc.ir.build import convert, scalar, splat
@@ -43,7 +43,7 @@ _SAME_ELEMENTS = frozenset(
 )
 """Ops each of whose results is bad where its operand is: the operand's number is theirs."""
 
-_BRANCHES = (stablehlo.IfOp, stablehlo.CaseOp)
+_BRANCHES = (hlo.IfOp, hlo.CaseOp)
 
 Piece = tuple[list[NanSite], ir.Value]
 
@@ -86,7 +86,7 @@ class Recorder:
     def _ops(self, ops: Sequence[ir.OpView], within: NanSite | None) -> list[Piece]:
         pieces: list[Piece] = []
         for op in ops:
-            if isinstance(op, stablehlo.WhileOp):
+            if isinstance(op, hlo.WhileOp):
                 pieces += self._loop(op, within)
             elif isinstance(op, _BRANCHES):
                 pieces += self._branches(op, within)
@@ -103,7 +103,7 @@ class Recorder:
             for value, same in zip(op.operands, op.results, strict=True):
                 pieces += self._alias(value, same, op)
             return pieces + (self._in_full(op, within) if number == self.detail else [])
-        kind = "constant" if isinstance(op, stablehlo.ConstantOp) else "value"
+        kind = "constant" if isinstance(op, hlo.ConstantOp) else "value"
         operands = operands_of(op, self.sites)
         bad = [value for value in op.results if may_be_nan(value)]
         if bad and _is_clean(op):
@@ -134,11 +134,11 @@ class Recorder:
         A loop that fills an array would otherwise read all of it in each iteration.
         """
         op = value.owner
-        if isinstance(op, stablehlo.ScatterOp):
+        if isinstance(op, hlo.ScatterOp):
             self._stored += [self._scalar(each) for each in op.updates]
-        if isinstance(op, stablehlo.DynamicUpdateSliceOp):
+        if isinstance(op, hlo.DynamicUpdateSliceOp):
             self._stored.append(self._scalar(op.update))
-            return stablehlo.maximum(self._scalar(op.operand), self._scalar(op.update))
+            return hlo.maximum(self._scalar(op.operand), self._scalar(op.update))
         return magnitude(value, self.element)
 
     def _alias(self, value: ir.Value, same: ir.Value, op: ir.OpView) -> list[Piece]:
@@ -179,7 +179,7 @@ class Recorder:
 
     # Loops
 
-    def _loop(self, op: stablehlo.WhileOp, within: NanSite | None) -> list[Piece]:
+    def _loop(self, op: hlo.WhileOp, within: NanSite | None) -> list[Piece]:
         if not _holds_floats(op):
             return []
         given, location, body = list(op.operands), op.location, op.regions[1].blocks[0]
@@ -207,7 +207,7 @@ class Recorder:
             sites, now = _whole([(_padded(carried), before), *pieces])
             kept = body.add_argument(self._vector_type(1 + len(sites)), location)
             turned = self._turned(before, after, stored, pieces)
-            following = stablehlo.add(number, scalar(1, _i32()))
+            following = hlo.add(number, scalar(1, _i32()))
             first = _first(following, now, kept, turned)
         with ir.InsertionPoint(op):
             start = self._numbers([given[index] for index in floats])
@@ -238,7 +238,7 @@ class Recorder:
         True if a carried value became bad, or something bad was stored in an array, which may have
         been full of NaNs from the start.
         """
-        turned = stablehlo.and_(self._bad(after), stablehlo.not_(self._bad(before)))
+        turned = hlo.and_(self._bad(after), hlo.not_(self._bad(before)))
         if stored:
             turned = joined([turned, self._bad(vector(stored))])
         if self.masked and pieces:
@@ -252,7 +252,7 @@ class Recorder:
         if not self.infs:
             return compare(numbers, numbers, "NE")
         infinite = splat(float("inf"), numbers.type)
-        return stablehlo.not_(compare(numbers, infinite, "LT"))
+        return hlo.not_(compare(numbers, infinite, "LT"))
 
     # Branches
 
@@ -328,7 +328,7 @@ def _first(number: ir.Value, now: ir.Value, kept: ir.Value, turned: ir.Value) ->
     element = element_type(kept)
     is_open = compare(item(kept, 0), scalar(0.0, element), "EQ")
     row = joined([vector([convert(number, element)]), now])
-    return stablehlo.select(stablehlo.and_(turned, is_open), row, kept)
+    return hlo.select(hlo.and_(turned, is_open), row, kept)
 
 
 def _whole(pieces: Sequence[Piece]) -> Piece:
@@ -352,7 +352,7 @@ def _holds_floats(op: ir.OpView) -> bool:
 
 def _is_clean(op: ir.OpView) -> bool:
     """Whether no result of an op can be bad: finite constants, and what is made of integers."""
-    if isinstance(op, stablehlo.ConstantOp):
+    if isinstance(op, hlo.ConstantOp):
         return is_finite_constant(op.result)
     if op.operation.name == "stablehlo.convert":
         kind = element_type(op.results[0])

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import walk
 from jxc.ir.build import convert, reshape, splat
@@ -38,25 +38,25 @@ def magnitude(value: ir.Value, element: ir.Type) -> ir.Value:
     devices would lose NaNs.
     """
     if is_complex(value):
-        sizes = [_bits(part, element) for part in (stablehlo.real(value), stablehlo.imag(value))]
-        bits = stablehlo.maximum(*sizes)
+        sizes = [_bits(part, element) for part in (hlo.real(value), hlo.imag(value))]
+        bits = hlo.maximum(*sizes)
     else:
         bits = _bits(value, element)
-    found = reduced(bits, 0, stablehlo.maximum)
-    return stablehlo.bitcast_convert(ir.RankedTensorType.get((), element), found)
+    found = reduced(bits, 0, hlo.maximum)
+    return hlo.bitcast_convert(ir.RankedTensorType.get((), element), found)
 
 
 def _bits(value: ir.Value, element: ir.Type) -> ir.Value:
     """The bits of |x| as integers, once x is of type `element`."""
     width = ir.FloatType(element).width
     kind = ir.RankedTensorType.get(shape_of(value), ir.IntegerType.get_signless(width))
-    bits = stablehlo.bitcast_convert(kind, convert(value, element))
-    return stablehlo.and_(bits, splat(2 ** (width - 1) - 1, kind))
+    bits = hlo.bitcast_convert(kind, convert(value, element))
+    return hlo.and_(bits, splat(2 ** (width - 1) - 1, kind))
 
 
 def largest(value: ir.Value) -> ir.Value:
     """The largest element, of numbers from 0, as a scalar."""
-    return reduced(value, 0.0, stablehlo.maximum)
+    return reduced(value, 0.0, hlo.maximum)
 
 
 def record_type(module: ir.Operation) -> ir.Type:
@@ -76,12 +76,12 @@ def joined(vectors: Sequence[ir.Value]) -> ir.Value:
     """The concatenation of one vector or more."""
     if len(vectors) == 1:
         return vectors[0]
-    return stablehlo.concatenate(list(vectors), 0)
+    return hlo.concatenate(list(vectors), 0)
 
 
 def part(values: ir.Value, start: int, count: int) -> ir.Value:
     """`count` elements of a vector, from `start` on."""
-    return stablehlo.slice(values, [start], [start + count], [1])
+    return hlo.slice(values, [start], [start + count], [1])
 
 
 def item(values: ir.Value, index: int) -> ir.Value:

@@ -8,8 +8,7 @@ from itertools import product
 
 import numpy as np
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import ReduceWindowOp, SelectAndScatterOp
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir.values import shape_of
 
@@ -59,7 +58,7 @@ class WindowAxis:
 
 
 def read(
-    op: ReduceWindowOp | SelectAndScatterOp, operand: ir.Value, windowed: ir.Value
+    op: hlo.ReduceWindowOp | hlo.SelectAndScatterOp, operand: ir.Value, windowed: ir.Value
 ) -> tuple[WindowAxis, ...] | None:
     """The window of `op`, one entry for each dimension of `operand`.
 
@@ -77,7 +76,7 @@ def read(
     rank = len(sizes)
     padding = np.zeros((rank, 2), int) if op.padding is None else np.asarray(op.padding)
     interior, dilation = [1] * rank, [1] * rank
-    if isinstance(op, ReduceWindowOp):
+    if isinstance(op, hlo.ReduceWindowOp):
         interior = _ints(op.base_dilations, rank)
         dilation = _ints(op.window_dilations, rank)
     windows, strides = _ints(op.window_dimensions, rank), _ints(op.window_strides, rank)
@@ -101,7 +100,7 @@ def pad(operand: ir.Value, value: ir.Value, axes: Sequence[WindowAxis]) -> ir.Va
     if not any(axis.is_padded for axis in axes):
         return operand
     low, high = [axis.low for axis in axes], [axis.high for axis in axes]
-    return stablehlo.pad(operand, value, low, high, [axis.interior for axis in axes])
+    return hlo.pad(operand, value, low, high, [axis.interior for axis in axes])
 
 
 def taps(axes: Sequence[WindowAxis]) -> Iterator[tuple[int, ...]]:
@@ -116,7 +115,7 @@ def tapped(padded: ir.Value, axes: Sequence[WindowAxis], tap: Sequence[int]) -> 
     strides = [axis.stride for axis in axes]
     if not any(starts) and limits == list(shape_of(padded)) and set(strides) == {1}:
         return padded
-    return stablehlo.slice(padded, starts, limits, strides)
+    return hlo.slice(padded, starts, limits, strides)
 
 
 def _is_solid(kind: ir.RankedTensorType) -> bool:

@@ -13,8 +13,7 @@ from functools import reduce
 from math import prod
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import AddOp, CompareOp, SelectAndScatterOp
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of, splat_of
@@ -28,7 +27,7 @@ from .geometry import WindowAxis
 
 @rule(exact, targets=("cpu", "gpu"))
 def disjoint_select_and_scatter_to_compare(
-    op: SelectAndScatterOp, context: PassContext
+    op: hlo.SelectAndScatterOp, context: PassContext
 ) -> ir.Value | None:
     """select_and_scatter(x, y) -> select(tile(selected(x)) == position, tile(y), 0) + init.
 
@@ -46,7 +45,9 @@ def disjoint_select_and_scatter_to_compare(
 
 
 @rule(reassociates, targets=("cpu", "gpu"), partitioned=False)
-def select_and_scatter_to_compare(op: SelectAndScatterOp, context: PassContext) -> ir.Value | None:
+def select_and_scatter_to_compare(
+    op: hlo.SelectAndScatterOp, context: PassContext
+) -> ir.Value | None:
     """select_and_scatter(x, y) -> sum over positions p of select(selected(x) == p, y, 0).
 
     `selected` is the row-major position within the window to which the comparisons lead, in
@@ -65,11 +66,11 @@ class _Selection:
     """A `select_and_scatter` in which `compare(selected, other)` keeps the former."""
 
     axes: tuple[WindowAxis, ...]
-    compare: CompareOp
+    compare: hlo.CompareOp
     is_swapped: bool  # whether the comparison takes the other one first
 
 
-def _read(op: SelectAndScatterOp) -> _Selection | None:
+def _read(op: hlo.SelectAndScatterOp) -> _Selection | None:
     """None where the rules do not apply, whatever the form."""
     if not isinstance(element_type(op.operand), geometry.TYPES) or splat_of(op.init_value) != 0:
         return None
@@ -80,7 +81,7 @@ def _read(op: SelectAndScatterOp) -> _Selection | None:
         return None
     (select,) = op.select.blocks
     compare, *rest = select.operations
-    if not isinstance(compare, CompareOp) or len(rest) != 1:
+    if not isinstance(compare, hlo.CompareOp) or len(rest) != 1:
         return None
     arguments, operands = list(select.arguments), list(compare.operands)
     if list(rest[0].operands) != [compare.result] or operands not in (arguments, arguments[::-1]):
@@ -92,11 +93,11 @@ def _taps(selection: _Selection) -> int:
     return prod(axis.window for axis in selection.axes)
 
 
-def _is_sum(op: SelectAndScatterOp) -> bool:
+def _is_sum(op: hlo.SelectAndScatterOp) -> bool:
     (scatter,) = op.scatter.blocks
     add, *rest = scatter.operations
     return (
-        isinstance(add, AddOp)
+        isinstance(add, hlo.AddOp)
         and len(rest) == 1
         and list(rest[0].operands) == [add.result]
         and set(add.operands) == set(scatter.arguments)
@@ -111,13 +112,13 @@ def _chosen(x: ir.Value, selection: _Selection) -> ir.Value:
     best, chosen = parts[0], _numbers(0, shape)
     for number, part in enumerate(parts[1:], start=1):
         pair = (part, best) if selection.is_swapped else (best, part)
-        keeps = stablehlo.compare(
+        keeps = hlo.compare(
             *pair,
             selection.compare.comparison_direction,
             compare_type=selection.compare.compare_type,
         )
-        chosen = stablehlo.select(keeps, chosen, _numbers(number, shape))
-        best = stablehlo.select(keeps, best, part)
+        chosen = hlo.select(keeps, chosen, _numbers(number, shape))
+        best = hlo.select(keeps, best, part)
     return chosen
 
 
@@ -126,11 +127,11 @@ def _numbers(number: int, shape: Sequence[int]) -> ir.Value:
 
 
 def _equal(a: ir.Value, b: ir.Value) -> ir.Value:
-    equal = stablehlo.ComparisonDirectionAttr.get("EQ")
-    return stablehlo.compare(a, b, equal)
+    equal = hlo.ComparisonDirectionAttr.get("EQ")
+    return hlo.compare(a, b, equal)
 
 
-def _apart(op: SelectAndScatterOp, chosen: ir.Value, axes: Sequence[WindowAxis]) -> ir.Value:
+def _apart(op: hlo.SelectAndScatterOp, chosen: ir.Value, axes: Sequence[WindowAxis]) -> ir.Value:
     """The result in blocks: for each dimension the windows, then the positions within one."""
     wide: list[int] = []
     outer, inner = [], []
@@ -140,7 +141,7 @@ def _apart(op: SelectAndScatterOp, chosen: ir.Value, axes: Sequence[WindowAxis])
         inner.append(len(wide) - 1)
     is_selected = _equal(build.broadcast(chosen, wide, outer), _positions(axes, wide, inner))
     start = build.broadcast(op.init_value, wide, [])
-    values = stablehlo.select(is_selected, build.broadcast(op.source, wide, outer), start)
+    values = hlo.select(is_selected, build.broadcast(op.source, wide, outer), start)
     return build.reshape(add_to_initial(op.init_value, values), shape_of(op.operand))
 
 
@@ -151,12 +152,12 @@ def _positions(axes: Sequence[WindowAxis], wide: Sequence[int], inner: Sequence[
     for dim, axis in enumerate(axes):
         if axis.window > 1:
             step = prod(each.window for each in axes[dim + 1 :])
-            along = stablehlo.iota(kind, inner[dim])
-            place = stablehlo.add(place, stablehlo.multiply(along, _numbers(step, wide)))
+            along = hlo.iota(kind, inner[dim])
+            place = hlo.add(place, hlo.multiply(along, _numbers(step, wide)))
     return place
 
 
-def _summed(op: SelectAndScatterOp, chosen: ir.Value, axes: Sequence[WindowAxis]) -> ir.Value:
+def _summed(op: hlo.SelectAndScatterOp, chosen: ir.Value, axes: Sequence[WindowAxis]) -> ir.Value:
     """A select over the whole result for each position within the window, and their sum."""
     shape = shape_of(op.operand)
     outside = build.scalar(-1, element_type(chosen))
@@ -170,8 +171,8 @@ def _summed(op: SelectAndScatterOp, chosen: ir.Value, axes: Sequence[WindowAxis]
         first = [axis.window - 1 - at for axis, at in zip(axes, tap, strict=True)]
         here, values = (_from(each, first, shape) for each in (chosen, source))
         is_selected = _equal(here, _numbers(number, shape))
-        terms.append(stablehlo.select(is_selected, values, start))
-    return reduce(stablehlo.add, [add_to_initial(op.init_value, terms[0]), *terms[1:]])
+        terms.append(hlo.select(is_selected, values, start))
+    return reduce(hlo.add, [add_to_initial(op.init_value, terms[0]), *terms[1:]])
 
 
 def _dilated(axes: Sequence[WindowAxis]) -> list[WindowAxis]:
@@ -194,4 +195,4 @@ def _from(value: ir.Value, first: Sequence[int], shape: Sequence[int]) -> ir.Val
     if shape_of(value) == tuple(shape):
         return value
     limits = [start + size for start, size in zip(first, shape, strict=True)]
-    return stablehlo.slice(value, first, limits, [1] * len(limits))
+    return hlo.slice(value, first, limits, [1] * len(limits))

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import PadOp, ReduceWindowOp
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import element_type, is_splat, shape_of, splat_of, static_shape
@@ -31,8 +30,8 @@ from . import geometry
 from .geometry import WindowAxis
 
 
-@rule(exact, targets=("cpu",), producer=PadOp)
-def window_of_dilated_to_broadcast(op: ReduceWindowOp) -> ir.Value | None:
+@rule(exact, targets=("cpu",), producer=hlo.PadOp)
+def window_of_dilated_to_broadcast(op: hlo.ReduceWindowOp) -> ir.Value | None:
     """Sums of pad(x) -> init + x, broadcast, if each window holds one element of x.
 
     This is the gradient of an average over adjacent windows: between the elements lie as many zeros
@@ -49,7 +48,7 @@ def window_of_dilated_to_broadcast(op: ReduceWindowOp) -> ir.Value | None:
     return _moved(image, _offsets(op.inputs[0].owner, axes), op)
 
 
-def _added(op: ReduceWindowOp) -> tuple[WindowAxis, ...] | None:
+def _added(op: hlo.ReduceWindowOp) -> tuple[WindowAxis, ...] | None:
     """The window of a sum with stride 1 and without padding."""
     if combiner_of(op) != "add" or not _is_plain(op.inputs[0]):
         return None
@@ -60,10 +59,10 @@ def _added(op: ReduceWindowOp) -> tuple[WindowAxis, ...] | None:
     return axes if is_simple else None
 
 
-def _dilated(op: ReduceWindowOp, axes: Sequence[WindowAxis]) -> ir.Value | None:
+def _dilated(op: hlo.ReduceWindowOp, axes: Sequence[WindowAxis]) -> ir.Value | None:
     """The x of which each window holds at most one element, and zeros."""
     padded = op.inputs[0].owner
-    if not isinstance(padded, PadOp) or static_shape(padded.operand) is None:
+    if not isinstance(padded, hlo.PadOp) or static_shape(padded.operand) is None:
         return None
     if not is_splat(padded.padding_value, 0) or splat_of(op.init_values[0]) != 0:
         return None
@@ -74,7 +73,7 @@ def _dilated(op: ReduceWindowOp, axes: Sequence[WindowAxis]) -> ir.Value | None:
     return padded.operand
 
 
-def _offsets(padded: PadOp, axes: Sequence[WindowAxis]) -> list[int]:
+def _offsets(padded: hlo.PadOp, axes: Sequence[WindowAxis]) -> list[int]:
     """The start of the first window in the broadcast elements, along each dimension."""
     lows = zip(axes, padded.edge_padding_low, strict=True)
     return [axis.window - 1 - low for axis, low in lows]
@@ -91,18 +90,18 @@ def _repeated(x: ir.Value, repeats: Sequence[int]) -> ir.Value:
     return build.reshape(build.broadcast(x, wide, dimensions), whole)
 
 
-def _moved(image: ir.Value, offsets: Sequence[int], op: ReduceWindowOp) -> ir.Value:
+def _moved(image: ir.Value, offsets: Sequence[int], op: hlo.ReduceWindowOp) -> ir.Value:
     """`image` from `offsets` on, in the shape of the result, padded where it is too short."""
     shape = shape_of(op.results[0])
     low = [-offset for offset in offsets]
     high = [n - m - a for n, m, a in zip(shape, shape_of(image), low, strict=True)]
     if not any((*low, *high)):
         return image
-    return stablehlo.pad(image, op.inputs[0].owner.padding_value, low, high, [0] * len(low))
+    return hlo.pad(image, op.inputs[0].owner.padding_value, low, high, [0] * len(low))
 
 
 @rule(exact, targets=("cpu",))
-def window_of_any_order_to_slices(op: ReduceWindowOp) -> ir.Value | None:
+def window_of_any_order_to_slices(op: hlo.ReduceWindowOp) -> ir.Value | None:
     """reduce_window(x, f) -> f(slice(pad(x)), ...), one dimension after the other.
 
     If the order cannot matter: maximum and minimum, integers, booleans.
@@ -114,7 +113,7 @@ def window_of_any_order_to_slices(op: ReduceWindowOp) -> ir.Value | None:
 
 
 @rule(exact, targets=("cpu",), partitioned=False)
-def window_sum_to_slices(op: ReduceWindowOp) -> ir.Value | None:
+def window_sum_to_slices(op: hlo.ReduceWindowOp) -> ir.Value | None:
     """reduce_window(x, f) -> f(f(init, slice(pad(x))), ...), in StableHLO's order.
 
     For sums and products of floats over small windows.
@@ -129,14 +128,14 @@ def window_sum_to_slices(op: ReduceWindowOp) -> ir.Value | None:
     if name == "add":
         total = add_to_initial(op.init_values[0], first)
     else:
-        total = stablehlo.multiply(build.broadcast(op.init_values[0], shape, []), first)
+        total = hlo.multiply(build.broadcast(op.init_values[0], shape, []), first)
     for part in rest:
         total = inline(op, [total, part], shape)[0]
     return total
 
 
 @rule(reassociates, targets=("cpu",), partitioned=False)
-def large_window_sum_to_slices(op: ReduceWindowOp) -> ir.Value | None:
+def large_window_sum_to_slices(op: hlo.ReduceWindowOp) -> ir.Value | None:
     """reduce_window(x, f) -> init + slice(pad(x)) + ..., one dimension after the other.
 
     For sums of floats. The initial value is added once, and for each element of padding, as in
@@ -147,7 +146,7 @@ def large_window_sum_to_slices(op: ReduceWindowOp) -> ir.Value | None:
     return _combined(op, name) if name == "add" else None
 
 
-def _rounding(op: ReduceWindowOp) -> str | None:
+def _rounding(op: hlo.ReduceWindowOp) -> str | None:
     """Which of "add" and "multiply" combines the elements, if the order matters."""
     name = combiner_of(op)
     if name not in ("add", "multiply") or is_exact_in_any_order(name, op.inputs[0]):
@@ -155,7 +154,7 @@ def _rounding(op: ReduceWindowOp) -> str | None:
     return name
 
 
-def _combined(op: ReduceWindowOp, name: str) -> ir.Value | None:
+def _combined(op: hlo.ReduceWindowOp, name: str) -> ir.Value | None:
     axes = _worthwhile(op)
     if axes is None:
         return None
@@ -171,7 +170,7 @@ def _combined(op: ReduceWindowOp, name: str) -> ir.Value | None:
     return inline(op, [build.broadcast(start, shape, []), image], shape)[0]
 
 
-def _worthwhile(op: ReduceWindowOp) -> tuple[WindowAxis, ...] | None:
+def _worthwhile(op: hlo.ReduceWindowOp) -> tuple[WindowAxis, ...] | None:
     """The window of an op with one operand, if slices are faster than XLA's own."""
     x = op.inputs[0]
     axes = geometry.read(op, x, op.results[0])
@@ -187,7 +186,7 @@ def _is_plain(x: ir.Value) -> bool:
 def _is_of_few(x: ir.Value, axes: Sequence[WindowAxis]) -> bool:
     """Whether `x` is a padded tensor of extent 1 along each windowed dimension."""
     of = x.owner
-    if not isinstance(of, PadOp):
+    if not isinstance(of, hlo.PadOp):
         return False
     sizes = zip(shape_of(of.operand), axes, strict=True)
     return all(size == 1 for size, axis in sizes if axis.window > 1)
@@ -208,7 +207,9 @@ def _order(axes: Sequence[WindowAxis]) -> list[int]:
     return [dim for dim, axis in enumerate(axes) if axis.is_moved]
 
 
-def _along(op: ReduceWindowOp, image: ir.Value, axes: Sequence[WindowAxis], dim: int) -> ir.Value:
+def _along(
+    op: hlo.ReduceWindowOp, image: ir.Value, axes: Sequence[WindowAxis], dim: int
+) -> ir.Value:
     """The window's elements along one dimension, combined."""
     still = [WindowAxis(size=size, window=1, out=size, stride=1) for size in shape_of(image)]
     walk = [*still[:dim], replace(axes[dim], size=still[dim].size), *still[dim + 1 :]]
@@ -220,7 +221,7 @@ def _along(op: ReduceWindowOp, image: ir.Value, axes: Sequence[WindowAxis], dim:
 
 
 @rule(reassociates, targets=("cpu",))
-def general_window_to_slices(op: ReduceWindowOp) -> Sequence[ir.Value] | None:
+def general_window_to_slices(op: hlo.ReduceWindowOp) -> Sequence[ir.Value] | None:
     """reduce_window(x, y, ...) -> f(f(init, slice(x), slice(y)), ...), row-major.
 
     For bodies of a few elementwise ops, such as max pooling's derivative along a direction. The

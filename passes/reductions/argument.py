@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import AndOp, CompareOp, IotaOp, OrOp, ReduceOp, SelectOp
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import direction_of, element_type, is_splat, is_used, shape_of, static_shape
@@ -15,13 +14,13 @@ from jxc.passes.reductions import cost as cost
 from jxc.rewrite import exact, rule
 
 _CHOICES: dict[str, tuple[str, Callable[..., ir.Value]]] = {
-    "GT": ("maximum", stablehlo.maximum),
-    "LT": ("minimum", stablehlo.minimum),
+    "GT": ("maximum", hlo.maximum),
+    "LT": ("minimum", hlo.minimum),
 }
 
 
 @rule(exact, targets=("cpu",))
-def argument_to_two_reductions(op: ReduceOp) -> Sequence[ir.Value] | None:
+def argument_to_two_reductions(op: hlo.ReduceOp) -> Sequence[ir.Value] | None:
     """argmax(x) -> min(select(x == max(x), position, inf)), and the same for argmin, of f32.
 
     The result is the first position of the greatest element or of a NaN, as in JAX: positions of
@@ -42,7 +41,7 @@ def argument_to_two_reductions(op: ReduceOp) -> Sequence[ir.Value] | None:
     if not is_neutral(name, op.init_values[0]) or not is_splat(op.init_values[1], 0):
         return None
     best = _reduce(x, op.init_values[0], dim, choose)
-    first = _reduce(_positions_of(x, best, dim), _infinity(), dim, stablehlo.minimum)
+    first = _reduce(_positions_of(x, best, dim), _infinity(), dim, hlo.minimum)
     return [best, build.convert(_from_front(first, shape[dim]), element_type(positions))]
 
 
@@ -51,19 +50,19 @@ def _counts(value: ir.Value, dim: int) -> bool:
     element = element_type(value)
     is_wide = isinstance(element, ir.IntegerType) and element.width >= 32
     match value.owner:
-        case IotaOp(iota_dimension=along):
+        case hlo.IotaOp(iota_dimension=along):
             return is_wide and along.value == dim
     return False
 
 
-def _direction(op: ReduceOp) -> str | None:
+def _direction(op: hlo.ReduceOp) -> str | None:
     """ "GT" where the body is JAX's argmax, "LT" where it is its argmin."""
     block = op.body.blocks[0]
     x, i, y, j = block.arguments
     match list(block.operations[len(block.operations) - 1].operands):
-        case [ir.Value(owner=SelectOp(pred=better, on_true=a, on_false=b)), place]:
+        case [ir.Value(owner=hlo.SelectOp(pred=better, on_true=a, on_false=b)), place]:
             chosen = place.owner
-            if (a, b) != (x, y) or not isinstance(chosen, SelectOp):
+            if (a, b) != (x, y) or not isinstance(chosen, hlo.SelectOp):
                 return None
             if (chosen.on_true, chosen.on_false) != (i, j):
                 return None
@@ -74,7 +73,7 @@ def _direction(op: ReduceOp) -> str | None:
 def _better(value: ir.Value, x: ir.Value, y: ir.Value) -> str | None:
     """The direction of (x > y) | (x != x)."""
     match value.owner:
-        case OrOp(lhs=compared, rhs=is_nan) if _compares(is_nan, x, x) == "NE":
+        case hlo.OrOp(lhs=compared, rhs=is_nan) if _compares(is_nan, x, x) == "NE":
             return _compares(compared, x, y)
     return None
 
@@ -83,9 +82,9 @@ def _or_earlier(value: ir.Value, better: ir.Value, block: ir.Block) -> bool:
     """Whether `value` is better | ((x == y) & (i < j))."""
     x, i, y, j = block.arguments
     match value.owner:
-        case OrOp(lhs=first, rhs=second) if first == better:
+        case hlo.OrOp(lhs=first, rhs=second) if first == better:
             match second.owner:
-                case AndOp(lhs=same, rhs=earlier):
+                case hlo.AndOp(lhs=same, rhs=earlier):
                     return _compares(same, x, y) == "EQ" and _compares(earlier, i, j) == "LT"
     return False
 
@@ -93,7 +92,7 @@ def _or_earlier(value: ir.Value, better: ir.Value, block: ir.Block) -> bool:
 def _compares(value: ir.Value, x: ir.Value, y: ir.Value) -> str | None:
     """How `value` compares x with y; None where it does something else."""
     match value.owner:
-        case CompareOp(lhs=lhs, rhs=rhs) as op if (lhs, rhs) == (x, y):
+        case hlo.CompareOp(lhs=lhs, rhs=rhs) as op if (lhs, rhs) == (x, y):
             return None if "TOTALORDER" in str(op.compare_type) else direction_of(op)
     return None
 
@@ -102,22 +101,22 @@ def _positions_of(x: ir.Value, best: ir.Value, dim: int) -> ir.Value:
     """The positions of the best along `dim`, minus the extent for NaNs; infinity elsewhere."""
     shape = shape_of(x)
     broadcast = build.broadcast(best, shape, [i for i in range(len(shape)) if i != dim])
-    positions = stablehlo.iota(x.type, dim)
-    below = stablehlo.subtract(positions, build.splat(shape[dim], x.type))
+    positions = hlo.iota(x.type, dim)
+    below = hlo.subtract(positions, build.splat(shape[dim], x.type))
     elsewhere = build.splat(float("inf"), x.type)
-    of_best = stablehlo.select(_compare("EQ", x, broadcast), positions, elsewhere)
-    return stablehlo.select(_compare("NE", x, x), below, of_best)
+    of_best = hlo.select(_compare("EQ", x, broadcast), positions, elsewhere)
+    return hlo.select(_compare("NE", x, x), below, of_best)
 
 
 def _from_front(positions: ir.Value, size: int) -> ir.Value:
     """The positions, those below 0 counted from the end of an axis of `size`."""
     is_below = _compare("LT", positions, build.splat(0, positions.type))
-    above = stablehlo.add(positions, build.splat(size, positions.type))
-    return stablehlo.select(is_below, above, positions)
+    above = hlo.add(positions, build.splat(size, positions.type))
+    return hlo.select(is_below, above, positions)
 
 
 def _compare(direction: str, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
-    return stablehlo.compare(lhs, rhs, stablehlo.ComparisonDirectionAttr.get(direction))
+    return hlo.compare(lhs, rhs, hlo.ComparisonDirectionAttr.get(direction))
 
 
 def _infinity() -> ir.Value:
@@ -130,8 +129,8 @@ def _reduce(
     """`value` reduced over one dimension."""
     kept = [size for i, size in enumerate(shape_of(value)) if i != dim]
     result = ir.RankedTensorType.get(kept, element_type(value))
-    op = stablehlo.ReduceOp([result], [value], [initial], [dim])
+    op = hlo.ReduceOp([result], [value], [initial], [dim])
     body = op.regions[0].blocks.append(*[initial.type] * 2, arg_locs=[value.location] * 2)
     with ir.InsertionPoint(body):
-        stablehlo.return_([combine(*body.arguments)])
+        hlo.return_([combine(*body.arguments)])
     return op.results[0]

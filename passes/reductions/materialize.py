@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import DotGeneralOp, ReduceOp, ReshapeOp
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.materialize import materialize
@@ -20,7 +19,7 @@ _MOST_VISITED = 8  # ops before the sum
 
 
 @rule(exact, targets=("cpu",))
-def sum_of_narrow_to_materialized(op: ReduceOp) -> ir.OpView | None:
+def sum_of_narrow_to_materialized(op: hlo.ReduceOp) -> ir.OpView | None:
     """reduce(f(x), 0) -> reduce(materialize(f(x)), 0), over all of an [n, 2] to [n, 8] tensor.
 
     If f includes a constant: XLA's kernel of both loads it for each row.
@@ -33,15 +32,15 @@ def sum_of_narrow_to_materialized(op: ReduceOp) -> ir.OpView | None:
     return with_body_of(op, [materialize(x)], op.init_values, list(op.dimensions))
 
 
-@rule(exact, targets=("cpu",), producer=ReshapeOp)
-def dot_of_narrow_to_materialized(op: DotGeneralOp) -> ir.Value | None:
+@rule(exact, targets=("cpu",), producer=hlo.ReshapeOp)
+def dot_of_narrow_to_materialized(op: hlo.DotGeneralOp) -> ir.Value | None:
     """dot_general(x, x) -> dot_general(materialize(x), materialize(x)), for x = reshape(f(y)).
 
     f(y) is [n, 2] to [n, 8], reshaped into one row. XLA turns the dot into a sum and fuses f with
     it. `jnp.vdot` is written so.
     """
     x = op.lhs
-    if x != op.rhs or shape_of(op.result) or not isinstance(x.owner, ReshapeOp):
+    if x != op.rhs or shape_of(op.result) or not isinstance(x.owner, hlo.ReshapeOp):
         return None
     points = x.owner.operand
     if not _materializing_pays(points):
@@ -74,13 +73,13 @@ def _takes_scalar(value: ir.Value) -> bool:
 
 
 @rule(exact, targets=("cpu",))
-def dot_over_rows_to_materialized(op: DotGeneralOp) -> ir.Value | None:
+def dot_over_rows_to_materialized(op: hlo.DotGeneralOp) -> ir.Value | None:
     """dot_general(f(x), y) -> dot_general(materialize(f(x)), y), over several leading dimensions.
 
     Weight gradients are written so. XLA transposes such operands and computes f in the order of the
     transpose, one element at a time.
     """
-    numbers = stablehlo.DotDimensionNumbers(op.dot_dimension_numbers)
+    numbers = hlo.DotDimensionNumbers(op.dot_dimension_numbers)
     if numbers.lhs_batching_dimensions:
         return None
     dims = (numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions)

@@ -5,19 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import func, stablehlo
-from jaxlib.mlir.dialects.stablehlo import (
-    BroadcastInDimOp,
-    ConstantOp,
-    ConvolutionOp,
-    CustomCallOp,
-    DotGeneralOp,
-    MulOp,
-    ReduceOp,
-    ReshapeOp,
-    SortOp,
-    WhileOp,
-)
+from jaxlib.mlir.dialects import func, stablehlo as hlo
 
 from jxc.ir.values import element_type, is_splat, shape_of, static_shape, users
 from jxc.passes._shared.reduce_body import combiner_of
@@ -25,14 +13,22 @@ from jxc.passes.reductions import cost as cost
 from jxc.rewrite import reassociates, rule
 
 _IN_MEMORY = (
-    *(ConstantOp, ConvolutionOp, CustomCallOp, DotGeneralOp, ReduceOp, SortOp, WhileOp),
+    *(
+        hlo.ConstantOp,
+        hlo.ConvolutionOp,
+        hlo.CustomCallOp,
+        hlo.DotGeneralOp,
+        hlo.ReduceOp,
+        hlo.SortOp,
+        hlo.WhileOp,
+    ),
     func.CallOp,
 )
 _FLOATS = (ir.F32Type, ir.F64Type)
 
 
-@rule(reassociates, targets=("cpu",), producer=MulOp)
-def product_to_dot(op: ReduceOp) -> ir.Value | None:
+@rule(reassociates, targets=("cpu",), producer=hlo.MulOp)
+def product_to_dot(op: hlo.ReduceOp) -> ir.Value | None:
     """reduce(x * broadcast_in_dim(v), 0) -> dot_general(x, v), over the last dimensions.
 
     For f32 and f64, if x is in memory: XLA stores the operands of a dot.
@@ -41,7 +37,7 @@ def product_to_dot(op: ReduceOp) -> ir.Value | None:
     if shape is None or not cost.dot_pays(shape, list(op.dimensions)) or not _is_plain_sum(op):
         return None
     match op.inputs[0].owner:
-        case MulOp(lhs=lhs, rhs=rhs, result=products) if len(users(products)) == 1:
+        case hlo.MulOp(lhs=lhs, rhs=rhs, result=products) if len(users(products)) == 1:
             for x, repeated in ((lhs, rhs), (rhs, lhs)):
                 dims = _dimensions(op, repeated)
                 if dims is not None and _is_in_memory(x, op):
@@ -49,20 +45,22 @@ def product_to_dot(op: ReduceOp) -> ir.Value | None:
     return None
 
 
-def _is_plain_sum(op: ReduceOp) -> bool:
+def _is_plain_sum(op: hlo.ReduceOp) -> bool:
     """Whether it sums floats from 0.0 on, the last dimensions of one operand."""
     if len(op.inputs) != 1 or combiner_of(op) != "add" or not is_splat(op.init_values[0], 0):
         return False
     return isinstance(element_type(op.inputs[0]), _FLOATS)
 
 
-def _dimensions(op: ReduceOp, repeated: ir.Value) -> list[int] | None:
+def _dimensions(op: hlo.ReduceOp, repeated: ir.Value) -> list[int] | None:
     """The dimensions of the sum in which each dimension of the broadcast operand lies.
 
     None where a summed dimension is not among them, or the result's order is another.
     """
     match repeated.owner:
-        case BroadcastInDimOp(operand=v, broadcast_dimensions=to) if static_shape(v) is not None:
+        case hlo.BroadcastInDimOp(operand=v, broadcast_dimensions=to) if (
+            static_shape(v) is not None
+        ):
             dims, shape = list(to), shape_of(repeated)
             kept = [dim for dim in dims if dim not in op.dimensions]
             if list(shape_of(v)) != [shape[dim] for dim in dims]:
@@ -80,15 +78,15 @@ def _is_in_memory(value: ir.Value, op: ir.OpView) -> bool:
         return True
     if any(user.operation.block != block for user in users(value)):
         return True
-    if isinstance(owner, ReshapeOp):
+    if isinstance(owner, hlo.ReshapeOp):
         return _is_in_memory(owner.operand, op)
     return isinstance(owner, _IN_MEMORY)
 
 
-def _dot(op: ReduceOp, x: ir.Value, v: ir.Value, dims: Sequence[int]) -> ir.Value:
+def _dot(op: hlo.ReduceOp, x: ir.Value, v: ir.Value, dims: Sequence[int]) -> ir.Value:
     summed = sorted(op.dimensions)
     batch = [dim for dim in dims if dim not in summed]
-    numbers = stablehlo.DotDimensionNumbers.get(
+    numbers = hlo.DotDimensionNumbers.get(
         batch, [dims.index(dim) for dim in batch], summed, [dims.index(dim) for dim in summed]
     )
-    return stablehlo.dot_general(op.results[0].type, x, v, numbers)
+    return hlo.dot_general(op.results[0].type, x, v, numbers)

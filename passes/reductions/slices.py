@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import ReduceOp
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.materialize import materialize
@@ -18,11 +17,11 @@ from jxc.passes._shared.signed_zero import add_to_initial
 from jxc.passes.reductions import cost as cost
 from jxc.rewrite import reassociates, rule
 
-_COMBINE = {"add": stablehlo.add, "maximum": stablehlo.maximum, "minimum": stablehlo.minimum}
+_COMBINE = {"add": hlo.add, "maximum": hlo.maximum, "minimum": hlo.minimum}
 
 
 @rule(reassociates, targets=("cpu",), partitioned=False)
-def reduce_to_slices(op: ReduceOp) -> ir.Value | None:
+def reduce_to_slices(op: hlo.ReduceOp) -> ir.Value | None:
     """reduce(x: [n, 3], a) -> a + x[:, 0] + x[:, 1] + x[:, 2], for sums and extrema of floats.
 
     16-bit floats are combined in f32, as in XLA. A neutral `a` is left out, except that sums start
@@ -41,7 +40,7 @@ def reduce_to_slices(op: ReduceOp) -> ir.Value | None:
         for each in _slices(op.inputs[0], dims)
     ]
     initial = op.init_values[0]
-    if combine is stablehlo.add:
+    if combine is hlo.add:
         terms[0] = add_to_initial(initial, terms[0])
     elif not is_neutral(combiner_of(op) or "", initial):
         terms.insert(0, build.broadcast(build.convert(initial, accumulator), kept, []))
@@ -66,4 +65,4 @@ def _slices(value: ir.Value, dims: Sequence[int]) -> Iterator[ir.Value]:
         starts, limits = [0] * len(shape), list(shape)
         for dim, place in zip(dims, positions, strict=True):
             starts[dim], limits[dim] = place, place + 1
-        yield stablehlo.slice(value, starts, limits, [1] * len(shape))
+        yield hlo.slice(value, starts, limits, [1] * len(shape))

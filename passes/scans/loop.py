@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import prod
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of
@@ -50,11 +50,11 @@ def by_rows(x: ir.Value, axis: int, fold: Fold, plan: ScanPlan) -> ir.Value:
 
     def body(number: ir.Value, carried: Sequence[ir.Value]) -> list[ir.Value]:
         # The last start is moved back, by StableHLO, to where all rows are there: the same again.
-        first = stablehlo.multiply(number, build.scalar(plan.rows, element_type(number)))
+        first = hlo.multiply(number, build.scalar(plan.rows, element_type(number)))
         starts = _starts(first, 0, rows)
-        some = stablehlo.dynamic_slice(rows, starts, [plan.rows, *shape_of(rows)[1:]])
+        some = hlo.dynamic_slice(rows, starts, [plan.rows, *shape_of(rows)[1:]])
         done = scanned(some, 1, fold, plan.blocks)
-        return [stablehlo.dynamic_update_slice(*carried, done, starts)]
+        return [hlo.dynamic_update_slice(*carried, done, starts)]
 
     [done] = build.fori_loop(-(-outer // plan.rows), [build.splat(0, rows.type)], body)
     return build.reshape(done, shape)
@@ -88,12 +88,12 @@ def _loop(x: ir.Value, axis: int, fold: Fold) -> tuple[ir.Value, ir.Value]:
     def body(number: ir.Value, carried: Sequence[ir.Value]) -> list[ir.Value]:
         total, done = carried
         last = build.scalar(length - 1, element_type(number))
-        at = stablehlo.subtract(last, number) if fold.is_reverse else number
+        at = hlo.subtract(last, number) if fold.is_reverse else number
         starts = _starts(at, axis, x)
-        found = build.convert(stablehlo.dynamic_slice(x, starts, one), element_type(total))
+        found = build.convert(hlo.dynamic_slice(x, starts, one), element_type(total))
         total = fold.combine(total, found)
         given = build.convert(total, element_type(x))
-        return [total, stablehlo.dynamic_update_slice(done, given, starts)]
+        return [total, hlo.dynamic_update_slice(done, given, starts)]
 
     initial = [build.broadcast(fold.start, one, []), build.splat(0, x.type)]
     total, done = build.fori_loop(length, initial, body)
@@ -125,7 +125,7 @@ def _padded(x: ir.Value, axis: int, value: ir.Value, low: int, high: int) -> ir.
     none = [0] * len(shape_of(x))
     lows, highs = none.copy(), none.copy()
     lows[axis], highs[axis] = low, high
-    return stablehlo.pad(x, value, lows, highs, none)
+    return hlo.pad(x, value, lows, highs, none)
 
 
 def _cut(x: ir.Value, axis: int, fold: Fold, shape: Sequence[int]) -> ir.Value:
@@ -136,4 +136,4 @@ def _cut(x: ir.Value, axis: int, fold: Fold, shape: Sequence[int]) -> ir.Value:
     first = [0] * len(shape)
     first[axis] = missing if fold.is_reverse else 0
     limit = [start + size for start, size in zip(first, shape, strict=True)]
-    return stablehlo.slice(x, first, limit, [1] * len(shape))
+    return hlo.slice(x, first, limit, [1] * len(shape))

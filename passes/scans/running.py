@@ -7,8 +7,7 @@ from dataclasses import replace
 from math import inf, prod
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import ReduceWindowOp
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import direction_of, element_type, is_float, shape_of, splat_of
@@ -31,14 +30,14 @@ _LOGADDEXP_OPS = (
 
 def logaddexp(x: ir.Value, y: ir.Value) -> ir.Value:
     """log(exp(x) + exp(y)) without overflow; x + y where the difference is NaN."""
-    greatest = stablehlo.maximum(x, y)
-    difference = stablehlo.subtract(x, y)
-    unequal = stablehlo.ComparisonDirectionAttr.get("NE")
-    is_nan = stablehlo.compare(difference, difference, unequal)
-    both = stablehlo.add(x, y)
-    distance = stablehlo.negate(stablehlo.abs(difference))
-    rest = stablehlo.log_plus_one(stablehlo.exponential(distance))
-    return stablehlo.select(is_nan, both, stablehlo.add(greatest, rest))
+    greatest = hlo.maximum(x, y)
+    difference = hlo.subtract(x, y)
+    unequal = hlo.ComparisonDirectionAttr.get("NE")
+    is_nan = hlo.compare(difference, difference, unequal)
+    both = hlo.add(x, y)
+    distance = hlo.negate(hlo.abs(difference))
+    rest = hlo.log_plus_one(hlo.exponential(distance))
+    return hlo.select(is_nan, both, hlo.add(greatest, rest))
 
 
 def is_logaddexp(block: ir.Block) -> bool:
@@ -59,12 +58,12 @@ def is_logaddexp(block: ir.Block) -> bool:
 _FLOATS = (ir.F16Type, ir.BF16Type, ir.F32Type, ir.F64Type)
 
 _COMBINERS: dict[str, Combiner] = {
-    "add": stablehlo.add,
-    "multiply": stablehlo.multiply,
-    "maximum": stablehlo.maximum,
-    "minimum": stablehlo.minimum,
-    "and": stablehlo.and_,
-    "or": stablehlo.or_,
+    "add": hlo.add,
+    "multiply": hlo.multiply,
+    "maximum": hlo.maximum,
+    "minimum": hlo.minimum,
+    "and": hlo.and_,
+    "or": hlo.or_,
     "logaddexp": logaddexp,
 }
 
@@ -72,7 +71,7 @@ _NEUTRAL = {"add": 0, "multiply": 1, "logaddexp": -inf}
 
 
 @rule(exact, targets=("cpu",))
-def running_extremum_to_loop(op: ReduceWindowOp, context: PassContext) -> ir.Value | None:
+def running_extremum_to_loop(op: hlo.ReduceWindowOp, context: PassContext) -> ir.Value | None:
     """reduce_window(x, f) -> y[i] = f(y[i - 1], x[i]), for windows of all elements up to each.
 
     For f whose order cannot matter: maximum and minimum, integers, booleans. Also from the last
@@ -85,7 +84,7 @@ def running_extremum_to_loop(op: ReduceWindowOp, context: PassContext) -> ir.Val
 
 
 @rule(reassociates, targets=("cpu",), partitioned=False)
-def running_sum_to_loop(op: ReduceWindowOp, context: PassContext) -> ir.Value | None:
+def running_sum_to_loop(op: hlo.ReduceWindowOp, context: PassContext) -> ir.Value | None:
     """reduce_window(x, f) -> y[i] = f(y[i - 1], x[i]), for windows of all elements up to each.
 
     For sums of floats, products from the first element on, and log-sum-exp; 16-bit floats in f32. A
@@ -98,7 +97,7 @@ def running_sum_to_loop(op: ReduceWindowOp, context: PassContext) -> ir.Value | 
     return _looped(op, name, context)
 
 
-def _looped(op: ReduceWindowOp, name: str, context: PassContext) -> ir.Value | None:
+def _looped(op: hlo.ReduceWindowOp, name: str, context: PassContext) -> ir.Value | None:
     (x,), (start,) = op.inputs, op.init_values
     axes = geometry.read(op, x, op.results[0])
     if axes is None or not _is_plain(x) or not _is_neutral(name, start):

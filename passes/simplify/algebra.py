@@ -6,23 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import (
-    AddOp,
-    AndOp,
-    MaxOp,
-    MinOp,
-    MulOp,
-    NotOp,
-    OrOp,
-    PowOp,
-    RemOp,
-    ShiftLeftOp,
-    ShiftRightArithmeticOp,
-    ShiftRightLogicalOp,
-    SubtractOp,
-    XorOp,
-)
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import (
@@ -39,7 +23,7 @@ from jxc.ir.values import (
 )
 from jxc.rewrite import exact, rule
 
-_Shift: TypeAlias = ShiftLeftOp | ShiftRightArithmeticOp | ShiftRightLogicalOp
+_Shift: TypeAlias = hlo.ShiftLeftOp | hlo.ShiftRightArithmeticOp | hlo.ShiftRightLogicalOp
 
 
 class _Offset(NamedTuple):
@@ -53,19 +37,19 @@ class _Offset(NamedTuple):
 def _offset(value: ir.Value) -> _Offset | None:
     """The form of `value` if it is x + c, c + x, x - c or c - x."""
     match value.owner:
-        case AddOp(lhs=x, rhs=c) if (number := splat_of(c)) is not None:
+        case hlo.AddOp(lhs=x, rhs=c) if (number := splat_of(c)) is not None:
             return _Offset(x, False, int(number))
-        case AddOp(lhs=c, rhs=x) if (number := splat_of(c)) is not None:
+        case hlo.AddOp(lhs=c, rhs=x) if (number := splat_of(c)) is not None:
             return _Offset(x, False, int(number))
-        case SubtractOp(lhs=x, rhs=c) if (number := splat_of(c)) is not None:
+        case hlo.SubtractOp(lhs=x, rhs=c) if (number := splat_of(c)) is not None:
             return _Offset(x, False, -int(number))
-        case SubtractOp(lhs=c, rhs=x) if (number := splat_of(c)) is not None:
+        case hlo.SubtractOp(lhs=c, rhs=x) if (number := splat_of(c)) is not None:
             return _Offset(x, True, int(number))
     return None
 
 
-@rule(exact, producer=(AddOp, SubtractOp))
-def offset_of_offset(op: AddOp | SubtractOp) -> ir.Value | None:
+@rule(exact, producer=(hlo.AddOp, hlo.SubtractOp))
+def offset_of_offset(op: hlo.AddOp | hlo.SubtractOp) -> ir.Value | None:
     """(x + c) + d -> x + (c + d), on integers, which wrap around; also for subtractions."""
     if not is_integer(op.result) or static_shape(op.result) is None:
         return None
@@ -76,8 +60,8 @@ def offset_of_offset(op: AddOp | SubtractOp) -> ir.Value | None:
     total = outer.constant + (-inner.constant if outer.is_negated else inner.constant)
     constant = wrapped_splat(total, op.result)
     if outer.is_negated != inner.is_negated:
-        return stablehlo.subtract(constant, inner.x, results=[op.result.type])
-    return stablehlo.add(inner.x, constant, results=[op.result.type])
+        return hlo.subtract(constant, inner.x, results=[op.result.type])
+    return hlo.add(inner.x, constant, results=[op.result.type])
 
 
 def wrapped_splat(number: int, like: ir.Value) -> ir.Value:
@@ -90,17 +74,19 @@ def wrapped_splat(number: int, like: ir.Value) -> ir.Value:
 
 
 _COMBINED: dict[type[ir.OpView], Callable[[int, int], int]] = {
-    MulOp: lambda c, d: c * d,
-    AndOp: lambda c, d: c & d,
-    OrOp: lambda c, d: c | d,
-    XorOp: lambda c, d: c ^ d,
-    MaxOp: max,
-    MinOp: min,
+    hlo.MulOp: lambda c, d: c * d,
+    hlo.AndOp: lambda c, d: c & d,
+    hlo.OrOp: lambda c, d: c | d,
+    hlo.XorOp: lambda c, d: c ^ d,
+    hlo.MaxOp: max,
+    hlo.MinOp: min,
 }
 
 
-@rule(exact, producer=(MulOp, AndOp, OrOp, XorOp, MaxOp, MinOp))
-def constants_of_chain(op: MulOp | AndOp | OrOp | XorOp | MaxOp | MinOp) -> ir.Value | None:
+@rule(exact, producer=(hlo.MulOp, hlo.AndOp, hlo.OrOp, hlo.XorOp, hlo.MaxOp, hlo.MinOp))
+def constants_of_chain(
+    op: hlo.MulOp | hlo.AndOp | hlo.OrOp | hlo.XorOp | hlo.MaxOp | hlo.MinOp,
+) -> ir.Value | None:
     """(x * c) * d -> x * (c * d), on integers, which wrap around; also for &, |, ^, max, min."""
     if not is_integer(op.result) or static_shape(op.result) is None:
         return None
@@ -123,50 +109,50 @@ def _with_constant(op: ir.OpView) -> tuple[ir.Value, int] | None:
     return None
 
 
-@rule(exact, producer=AddOp)
-def subtract_of_sum(op: SubtractOp) -> ir.Value | None:
+@rule(exact, producer=hlo.AddOp)
+def subtract_of_sum(op: hlo.SubtractOp) -> ir.Value | None:
     """(x + y) - y -> x, x - (x + y) -> -y, on integers: floats round."""
     if not is_integer(op.result):
         return None
     match op.lhs.owner:
-        case AddOp(lhs=x, rhs=y):
+        case hlo.AddOp(lhs=x, rhs=y):
             if op.rhs in (x, y):
                 return as_result(x if op.rhs == y else y, op)
     match op.rhs.owner:
-        case AddOp(lhs=x, rhs=y):
+        case hlo.AddOp(lhs=x, rhs=y):
             if op.lhs in (x, y):
-                return stablehlo.negate(y if op.lhs == x else x, results=[op.result.type])
+                return hlo.negate(y if op.lhs == x else x, results=[op.result.type])
     return None
 
 
-@rule(exact, producer=SubtractOp)
-def subtract_of_difference(op: SubtractOp) -> ir.Value | None:
+@rule(exact, producer=hlo.SubtractOp)
+def subtract_of_difference(op: hlo.SubtractOp) -> ir.Value | None:
     """x - (x - y) -> y, (x - y) - x -> -y, on integers."""
     if not is_integer(op.result):
         return None
     match op.rhs.owner:
-        case SubtractOp(lhs=x, rhs=y) if x == op.lhs:
+        case hlo.SubtractOp(lhs=x, rhs=y) if x == op.lhs:
             return as_result(y, op)
     match op.lhs.owner:
-        case SubtractOp(lhs=x, rhs=y) if x == op.rhs:
-            return stablehlo.negate(y, results=[op.result.type])
+        case hlo.SubtractOp(lhs=x, rhs=y) if x == op.rhs:
+            return hlo.negate(y, results=[op.result.type])
     return None
 
 
-@rule(exact, producer=SubtractOp)
-def add_of_difference(op: AddOp) -> ir.Value | None:
+@rule(exact, producer=hlo.SubtractOp)
+def add_of_difference(op: hlo.AddOp) -> ir.Value | None:
     """(x - y) + y -> x, on integers."""
     if not is_integer(op.result):
         return None
     for difference, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
         match difference.owner:
-            case SubtractOp(lhs=x, rhs=y) if y == other:
+            case hlo.SubtractOp(lhs=x, rhs=y) if y == other:
                 return as_result(x, op)
     return None
 
 
-@rule(exact, producer=(MaxOp, MinOp))
-def max_min_absorbed(op: MaxOp | MinOp) -> ir.Value | None:
+@rule(exact, producer=(hlo.MaxOp, hlo.MinOp))
+def max_min_absorbed(op: hlo.MaxOp | hlo.MinOp) -> ir.Value | None:
     """max(x, max(x, y)) -> max(x, y); max(x, min(x, y)) -> x on integers: a float y may be NaN.
 
     Not on complex numbers: if a part is NaN, the maximum depends on the order of the operands.
@@ -175,51 +161,51 @@ def max_min_absorbed(op: MaxOp | MinOp) -> ir.Value | None:
         return None
     for x, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
         match other.owner:
-            case MaxOp(lhs=y, rhs=z) | MinOp(lhs=y, rhs=z) if x in (y, z):
+            case hlo.MaxOp(lhs=y, rhs=z) | hlo.MinOp(lhs=y, rhs=z) if x in (y, z):
                 if type(other.owner) is type(op):
                     return as_result(other, op)
                 return as_result(x, op) if is_integer(x) else None
     return None
 
 
-@rule(exact, producer=XorOp)
-def xor_of_xor(op: XorOp) -> ir.Value | None:
+@rule(exact, producer=hlo.XorOp)
+def xor_of_xor(op: hlo.XorOp) -> ir.Value | None:
     """(x ^ y) ^ y -> x."""
     for pair, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
         match pair.owner:
-            case XorOp(lhs=x, rhs=y) if other in (x, y):
+            case hlo.XorOp(lhs=x, rhs=y) if other in (x, y):
                 return as_result(x if other == y else y, op)
     return None
 
 
-@rule(exact, producer=NotOp)
-def xor_of_nots(op: XorOp) -> ir.Value | None:
+@rule(exact, producer=hlo.NotOp)
+def xor_of_nots(op: hlo.XorOp) -> ir.Value | None:
     """not(x) ^ not(y) -> x ^ y."""
     match op.lhs.owner, op.rhs.owner:
-        case NotOp(operand=x), NotOp(operand=y):
-            return stablehlo.xor(x, y, results=[op.result.type])
+        case hlo.NotOp(operand=x), hlo.NotOp(operand=y):
+            return hlo.xor(x, y, results=[op.result.type])
     return None
 
 
 @rule(exact, producer=SPLATS)
-def xor_all_ones(op: XorOp) -> ir.Value | None:
+def xor_all_ones(op: hlo.XorOp) -> ir.Value | None:
     """x ^ -1 -> not(x): every bit of the constant is set."""
     for x, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
         if is_all_ones(other):
-            return stablehlo.not_(x, results=[op.result.type])
+            return hlo.not_(x, results=[op.result.type])
     return None
 
 
 @rule(exact)
-def boolean_arithmetic(op: AddOp | MaxOp | MulOp | MinOp) -> ir.Value | None:
+def boolean_arithmetic(op: hlo.AddOp | hlo.MaxOp | hlo.MulOp | hlo.MinOp) -> ir.Value | None:
     """p + q -> p | q, max(p, q) -> p | q, p * q -> p & q, min(p, q) -> p & q, on booleans."""
     if not is_boolean(op.result):
         return None
-    either = isinstance(op, AddOp | MaxOp)
-    return (stablehlo.or_ if either else stablehlo.and_)(op.lhs, op.rhs, results=[op.result.type])
+    either = isinstance(op, hlo.AddOp | hlo.MaxOp)
+    return (hlo.or_ if either else hlo.and_)(op.lhs, op.rhs, results=[op.result.type])
 
 
-@rule(exact, producer=(ShiftLeftOp, ShiftRightArithmeticOp, ShiftRightLogicalOp))
+@rule(exact, producer=(hlo.ShiftLeftOp, hlo.ShiftRightArithmeticOp, hlo.ShiftRightLogicalOp))
 def shift_of_shift(op: _Shift) -> ir.Value | None:
     """(x << c) << d -> x << (c + d), also to the right, if c + d is less than the width."""
     inner = op.lhs.owner
@@ -235,7 +221,7 @@ def shift_of_shift(op: _Shift) -> ir.Value | None:
 
 
 @rule(exact, producer=SPLATS)
-def remainder_by_one(op: RemOp) -> ir.Value | None:
+def remainder_by_one(op: hlo.RemOp) -> ir.Value | None:
     """x % 1 -> 0, on integers: floats have fractions."""
     if not is_integer(op.result) or not is_splat(op.rhs, 1) or static_shape(op.result) is None:
         return None
@@ -243,13 +229,13 @@ def remainder_by_one(op: RemOp) -> ir.Value | None:
 
 
 @rule(exact, producer=SPLATS)
-def power_of_one(op: PowOp) -> ir.Value | None:
+def power_of_one(op: hlo.PowOp) -> ir.Value | None:
     """x ** 1 -> x, on real numbers."""
     return as_result(op.lhs, op) if is_splat(op.rhs, 1) else None
 
 
 @rule(exact, producer=SPLATS)
-def power_of_zero(op: PowOp) -> ir.Value | None:
+def power_of_zero(op: hlo.PowOp) -> ir.Value | None:
     """x ** 0 -> 1, on real numbers; NaN ** 0 is 1 as well."""
     if splat_of(op.rhs) != 0 or static_shape(op.result) is None:
         return None

@@ -3,16 +3,7 @@
 from __future__ import annotations
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import (
-    AbsOp,
-    ClampOp,
-    CompareOp,
-    DivOp,
-    MaxOp,
-    MinOp,
-    RemOp,
-)
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.bounds import Bounds, bounds_of
@@ -29,7 +20,7 @@ def _both(x: ir.Value, y: ir.Value) -> tuple[Bounds, Bounds] | None:
 
 
 @rule(exact)
-def compare_of_bounds(op: CompareOp) -> ir.Value | None:
+def compare_of_bounds(op: hlo.CompareOp) -> ir.Value | None:
     """x < y -> true if x is always less than y, false if it never is; also the other directions.
 
     On integers with bounds: an iota, a loop counter, a clamped value, an unsigned number.
@@ -57,18 +48,18 @@ def _outcome(direction: str, x: Bounds, y: Bounds) -> bool | None:
 
 
 @rule(exact)
-def max_of_bounds(op: MaxOp) -> ir.Value | None:
+def max_of_bounds(op: hlo.MaxOp) -> ir.Value | None:
     """max(x, y) -> x, on integers, if x is never less than y."""
     return _never_less(op, op.lhs, op.rhs)
 
 
 @rule(exact)
-def min_of_bounds(op: MinOp) -> ir.Value | None:
+def min_of_bounds(op: hlo.MinOp) -> ir.Value | None:
     """min(x, y) -> y, on integers, if x is never less than y."""
     return _never_less(op, op.rhs, op.lhs)
 
 
-def _never_less(op: MaxOp | MinOp, x: ir.Value, y: ir.Value) -> ir.Value | None:
+def _never_less(op: hlo.MaxOp | hlo.MinOp, x: ir.Value, y: ir.Value) -> ir.Value | None:
     """`x` if the left operand is never less than the right one, `y` if it is never greater."""
     found = _both(op.lhs, op.rhs)
     if found is None:
@@ -80,7 +71,7 @@ def _never_less(op: MaxOp | MinOp, x: ir.Value, y: ir.Value) -> ir.Value | None:
 
 
 @rule(exact)
-def clamp_of_bounds(op: ClampOp) -> ir.Value | None:
+def clamp_of_bounds(op: hlo.ClampOp) -> ir.Value | None:
     """clamp(a, x, b) -> x, on integers, if x is always between a and b; -> a or b if it never is.
 
     A clamp is min(max(x, a), b): b if a > b.
@@ -99,7 +90,7 @@ def clamp_of_bounds(op: ClampOp) -> ir.Value | None:
     return None
 
 
-def _broadcast(bound: ir.Value, op: ClampOp) -> ir.Value | None:
+def _broadcast(bound: ir.Value, op: hlo.ClampOp) -> ir.Value | None:
     """A bound of a clamp, which may be a scalar, broadcast to the type of the result."""
     if bound.type == op.result.type:
         return bound
@@ -107,11 +98,11 @@ def _broadcast(bound: ir.Value, op: ClampOp) -> ir.Value | None:
         return None
     if (element := splat_attr(bound)) is not None:
         return build.splat(element, op.result.type)
-    return stablehlo.broadcast_in_dim(op.result.type, bound, [])
+    return hlo.broadcast_in_dim(op.result.type, bound, [])
 
 
 @rule(exact)
-def remainder_of_bounds(op: RemOp) -> ir.Value | None:
+def remainder_of_bounds(op: hlo.RemOp) -> ir.Value | None:
     """x % y -> x, on integers, if y > 0 and -y < x < y always."""
     found = _both(op.lhs, op.rhs)
     if found is None or found[1].low <= 0:
@@ -121,7 +112,7 @@ def remainder_of_bounds(op: RemOp) -> ir.Value | None:
 
 
 @rule(exact)
-def divide_of_bounds(op: DivOp) -> ir.Value | None:
+def divide_of_bounds(op: hlo.DivOp) -> ir.Value | None:
     """x / y -> 0, on integers, if y > 0 and -y < x < y always."""
     found = _both(op.lhs, op.rhs)
     if found is None or found[1].low <= 0 or static_shape(op.result) is None:
@@ -131,7 +122,7 @@ def divide_of_bounds(op: DivOp) -> ir.Value | None:
 
 
 @rule(exact)
-def abs_of_bounds(op: AbsOp) -> ir.Value | None:
+def abs_of_bounds(op: hlo.AbsOp) -> ir.Value | None:
     """|x| -> x, on integers, if x is never negative."""
     if not is_integer(op.operand):
         return None

@@ -6,16 +6,7 @@ import operator
 from collections.abc import Callable
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import (
-    AddOp,
-    CompareOp,
-    ConstantOp,
-    ConvertOp,
-    NotOp,
-    SelectOp,
-    SubtractOp,
-)
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.bounds import Bounds, bounds_of, type_bounds
@@ -43,19 +34,19 @@ _OUTCOME: dict[str, Callable[[float, float], bool]] = {
 
 
 def compare(
-    x: ir.Value, y: ir.Value, direction: str, like: CompareOp, op: ir.OpView | None = None
+    x: ir.Value, y: ir.Value, direction: str, like: hlo.CompareOp, op: ir.OpView | None = None
 ) -> ir.Value:
     """The comparison of x and y in `direction`, with the comparison type of `like`.
 
     It has the type of the result of `op`, or of `like` if None.
     """
-    attribute = stablehlo.ComparisonDirectionAttr.get(direction)
+    attribute = hlo.ComparisonDirectionAttr.get(direction)
     kind, results = like.compare_type, [(op or like).results[0].type]
-    return stablehlo.compare(x, y, attribute, compare_type=kind, results=results)
+    return hlo.compare(x, y, attribute, compare_type=kind, results=results)
 
 
 @rule(exact)
-def compare_self(op: CompareOp) -> ir.Value | None:
+def compare_self(op: hlo.CompareOp) -> ir.Value | None:
     """x == x, x <= x, x >= x -> true, the others -> false; not on floats, as NaN != NaN."""
     if op.lhs != op.rhs or not (is_integer(op.lhs) or is_boolean(op.lhs)):
         return None
@@ -65,7 +56,7 @@ def compare_self(op: CompareOp) -> ir.Value | None:
 
 
 @rule(exact, producer=SPLATS)
-def compare_of_splats(op: CompareOp) -> ir.Value | None:
+def compare_of_splats(op: hlo.CompareOp) -> ir.Value | None:
     """dense<c> < dense<d> -> dense<c < d>; not in the total order, where -0.0 < 0.0."""
     x, y = splat_of(op.lhs), splat_of(op.rhs)
     if x is None or y is None or static_shape(op.result) is None:
@@ -76,21 +67,21 @@ def compare_of_splats(op: CompareOp) -> ir.Value | None:
 
 
 @rule(exact, producer=SPLATS)
-def compare_to_boolean(op: CompareOp) -> ir.Value | None:
+def compare_to_boolean(op: hlo.CompareOp) -> ir.Value | None:
     """p == true -> p, p != false -> p, p == false -> not(p), p != true -> not(p)."""
     if not is_boolean(op.lhs) or (direction := direction_of(op)) not in ("EQ", "NE"):
         return None
     for p, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
         if (found := splat_of(other)) is not None and p.type == op.result.type:
-            return p if found == (direction == "EQ") else stablehlo.not_(p)
+            return p if found == (direction == "EQ") else hlo.not_(p)
     return None
 
 
-@rule(exact, producer=CompareOp)
-def not_of_compare(op: NotOp) -> ir.Value | None:
+@rule(exact, producer=hlo.CompareOp)
+def not_of_compare(op: hlo.NotOp) -> ir.Value | None:
     """not(x < y) -> x >= y, not on floats, which may be NaN; not(x == y) -> x != y on all."""
     match op.operand.owner:
-        case CompareOp(lhs=x, rhs=y) as inner:
+        case hlo.CompareOp(lhs=x, rhs=y) as inner:
             direction = direction_of(inner)
             if direction not in ("EQ", "NE") and not (is_integer(x) or is_boolean(x)):
                 return None
@@ -98,16 +89,16 @@ def not_of_compare(op: NotOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, producer=ConstantOp)
-def compare_constant_to_rhs(op: CompareOp) -> ir.Value | None:
+@rule(exact, producer=hlo.ConstantOp)
+def compare_constant_to_rhs(op: hlo.CompareOp) -> ir.Value | None:
     """c < x -> x > c, for all types and comparison types: with NaN both are false."""
-    if not isinstance(op.lhs.owner, ConstantOp) or isinstance(op.rhs.owner, ConstantOp):
+    if not isinstance(op.lhs.owner, hlo.ConstantOp) or isinstance(op.rhs.owner, hlo.ConstantOp):
         return None
     return compare(op.rhs, op.lhs, _FLIPPED[direction_of(op)], op)
 
 
-@rule(exact, producer=(AddOp, SubtractOp))
-def compare_of_add(op: CompareOp) -> ir.Value | None:
+@rule(exact, producer=(hlo.AddOp, hlo.SubtractOp))
+def compare_of_add(op: hlo.CompareOp) -> ir.Value | None:
     """x + c == d -> x == d - c, on integers, and x - c == d; c - x == d -> x == c - d.
 
     == and != always, as both sides wrap around. The other directions only if no side can wrap.
@@ -116,18 +107,18 @@ def compare_of_add(op: CompareOp) -> ir.Value | None:
     if limit is None or static_shape(op.rhs) is None:
         return None
     match op.lhs.owner:
-        case AddOp(lhs=x, rhs=y) if (number := splat_of(y)) is not None:
+        case hlo.AddOp(lhs=x, rhs=y) if (number := splat_of(y)) is not None:
             return _shifted(op, x, 1, int(number), int(limit))
-        case AddOp(lhs=y, rhs=x) if (number := splat_of(y)) is not None:
+        case hlo.AddOp(lhs=y, rhs=x) if (number := splat_of(y)) is not None:
             return _shifted(op, x, 1, int(number), int(limit))
-        case SubtractOp(lhs=x, rhs=y) if (number := splat_of(y)) is not None:
+        case hlo.SubtractOp(lhs=x, rhs=y) if (number := splat_of(y)) is not None:
             return _shifted(op, x, 1, -int(number), int(limit))
-        case SubtractOp(lhs=y, rhs=x) if (number := splat_of(y)) is not None:
+        case hlo.SubtractOp(lhs=y, rhs=x) if (number := splat_of(y)) is not None:
             return _shifted(op, x, -1, int(number), int(limit))
     return None
 
 
-def _shifted(op: CompareOp, x: ir.Value, sign: int, shift: int, limit: int) -> ir.Value | None:
+def _shifted(op: hlo.CompareOp, x: ir.Value, sign: int, shift: int, limit: int) -> ir.Value | None:
     """The comparison of sign * x + shift with limit, as a comparison of x."""
     kind, found, direction = type_bounds(element_type(x)), bounds_of(x), direction_of(op)
     if kind is None or found is None or splat_of(x) is not None:
@@ -146,19 +137,19 @@ def _scaled(found: Bounds, sign: int, shift: int) -> Bounds:
     return Bounds(low, high)
 
 
-@rule(exact, producer=ConvertOp)
-def compare_of_convert(op: CompareOp) -> ir.Value | None:
+@rule(exact, producer=hlo.ConvertOp)
+def compare_of_convert(op: hlo.CompareOp) -> ir.Value | None:
     """convert(x) < convert(y) -> x < y, and convert(x) < c -> x < c, on integers.
 
     If the wider type has every value of the type of x, and the type of x has c.
     """
     match op.lhs.owner:
-        case ConvertOp(operand=x) if is_integer(op.lhs) and is_integer(x):
+        case hlo.ConvertOp(operand=x) if is_integer(op.lhs) and is_integer(x):
             narrow, wide = type_bounds(element_type(x)), type_bounds(element_type(op.lhs))
             if narrow is None or wide is None or not wide.contains(narrow):
                 return None
             match op.rhs.owner:
-                case ConvertOp(operand=y) if y.type == x.type:
+                case hlo.ConvertOp(operand=y) if y.type == x.type:
                     return _compare_narrow(op, x, y, narrow)
             number = splat_of(op.rhs)
             if number is None or not narrow.low <= number <= narrow.high:
@@ -168,20 +159,20 @@ def compare_of_convert(op: CompareOp) -> ir.Value | None:
     return None
 
 
-def _compare_narrow(op: CompareOp, x: ir.Value, y: ir.Value, narrow: Bounds) -> ir.Value:
+def _compare_narrow(op: hlo.CompareOp, x: ir.Value, y: ir.Value, narrow: Bounds) -> ir.Value:
     """The comparison of `op` for operands x and y, whose type has the bounds `narrow`."""
     kind = op.compare_type
     if kind is not None:
-        kind = stablehlo.ComparisonTypeAttr.get("SIGNED" if narrow.low < 0 else "UNSIGNED")
-    direction = stablehlo.ComparisonDirectionAttr.get(direction_of(op))
-    return stablehlo.compare(x, y, direction, compare_type=kind, results=[op.result.type])
+        kind = hlo.ComparisonTypeAttr.get("SIGNED" if narrow.low < 0 else "UNSIGNED")
+    direction = hlo.ComparisonDirectionAttr.get(direction_of(op))
+    return hlo.compare(x, y, direction, compare_type=kind, results=[op.result.type])
 
 
-@rule(exact, producer=SelectOp)
-def compare_of_select(op: CompareOp) -> ir.Value | None:
+@rule(exact, producer=hlo.SelectOp)
+def compare_of_select(op: hlo.CompareOp) -> ir.Value | None:
     """select(p, a, b) < c -> p, not(p), true or false, for splats; not in the total order."""
     match op.lhs.owner:
-        case SelectOp(pred=p, on_true=x, on_false=y):
+        case hlo.SelectOp(pred=p, on_true=x, on_false=y):
             a, b, c = splat_of(x), splat_of(y), splat_of(op.rhs)
             if a is None or b is None or c is None or "TOTALORDER" in str(op.compare_type):
                 return None
@@ -190,5 +181,5 @@ def compare_of_select(op: CompareOp) -> ir.Value | None:
                 is_static = static_shape(op.result) is not None
                 return build.splat(holds(a, c), op.result.type) if is_static else None
             if p.type == op.result.type:
-                return p if holds(a, c) else stablehlo.not_(p)
+                return p if holds(a, c) else hlo.not_(p)
     return None

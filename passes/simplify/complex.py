@@ -3,17 +3,7 @@
 from __future__ import annotations
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import (
-    AddOp,
-    ComplexOp,
-    ConvertOp,
-    ImagOp,
-    NegOp,
-    RealOp,
-    SelectOp,
-    SubtractOp,
-)
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import as_result, is_complex, is_float, static_shape
@@ -22,111 +12,111 @@ from jxc.rewrite import exact, rule
 from .._shared.elementwise import is_used_once
 
 
-def _part(op: RealOp | ImagOp, z: ir.Value) -> ir.Value:
+def _part(op: hlo.RealOp | hlo.ImagOp, z: ir.Value) -> ir.Value:
     """The part of `z` that `op` takes."""
-    return stablehlo.real(z) if isinstance(op, RealOp) else stablehlo.imag(z)
+    return hlo.real(z) if isinstance(op, hlo.RealOp) else hlo.imag(z)
 
 
-@rule(exact, producer=ComplexOp)
-def real_of_complex(op: RealOp) -> ir.Value | None:
+@rule(exact, producer=hlo.ComplexOp)
+def real_of_complex(op: hlo.RealOp) -> ir.Value | None:
     """real(complex(x, y)) -> x."""
     match op.operand.owner:
-        case ComplexOp(lhs=x):
+        case hlo.ComplexOp(lhs=x):
             return as_result(x, op)
     return None
 
 
-@rule(exact, producer=ComplexOp)
-def imag_of_complex(op: ImagOp) -> ir.Value | None:
+@rule(exact, producer=hlo.ComplexOp)
+def imag_of_complex(op: hlo.ImagOp) -> ir.Value | None:
     """imag(complex(x, y)) -> y."""
     match op.operand.owner:
-        case ComplexOp(rhs=y):
+        case hlo.ComplexOp(rhs=y):
             return as_result(y, op)
     return None
 
 
-@rule(exact, producer=RealOp)
-def complex_of_parts(op: ComplexOp) -> ir.Value | None:
+@rule(exact, producer=hlo.RealOp)
+def complex_of_parts(op: hlo.ComplexOp) -> ir.Value | None:
     """complex(real(z), imag(z)) -> z."""
     match op.lhs.owner, op.rhs.owner:
-        case RealOp(operand=z), ImagOp(operand=w) if z == w:
+        case hlo.RealOp(operand=z), hlo.ImagOp(operand=w) if z == w:
             return as_result(z, op)
     return None
 
 
 @rule(exact)
-def part_of_real(op: RealOp | ImagOp) -> ir.Value | None:
+def part_of_real(op: hlo.RealOp | hlo.ImagOp) -> ir.Value | None:
     """real(x) -> x, imag(x) -> 0, of real numbers."""
     if is_complex(op.operand):
         return None
-    if isinstance(op, RealOp):
+    if isinstance(op, hlo.RealOp):
         return as_result(op.operand, op)
     return None if static_shape(op.result) is None else build.splat(0.0, op.result.type)
 
 
-@rule(exact, producer=(AddOp, SubtractOp))
-def part_of_sum(op: RealOp | ImagOp) -> ir.Value | None:
+@rule(exact, producer=(hlo.AddOp, hlo.SubtractOp))
+def part_of_sum(op: hlo.RealOp | hlo.ImagOp) -> ir.Value | None:
     """real(z + w) -> real(z) + real(w), also for z - w and for imag.
 
     If z or w is made of parts, or nothing else uses the sum.
     """
     match op.operand.owner:
-        case AddOp(lhs=z, rhs=w) | SubtractOp(lhs=z, rhs=w) as producer if is_complex(z):
-            is_apart = isinstance(z.owner, ComplexOp) or isinstance(w.owner, ComplexOp)
+        case hlo.AddOp(lhs=z, rhs=w) | hlo.SubtractOp(lhs=z, rhs=w) as producer if is_complex(z):
+            is_apart = isinstance(z.owner, hlo.ComplexOp) or isinstance(w.owner, hlo.ComplexOp)
             if not is_apart and not is_used_once(op.operand):
                 return None
-            build_op = stablehlo.add if isinstance(producer, AddOp) else stablehlo.subtract
+            build_op = hlo.add if isinstance(producer, hlo.AddOp) else hlo.subtract
             return build_op(_part(op, z), _part(op, w), results=[op.result.type])
     return None
 
 
-@rule(exact, producer=NegOp)
-def part_of_negate(op: RealOp | ImagOp) -> ir.Value | None:
+@rule(exact, producer=hlo.NegOp)
+def part_of_negate(op: hlo.RealOp | hlo.ImagOp) -> ir.Value | None:
     """real(-z) -> -real(z), also for imag, if z is made of parts or nothing else uses -z."""
     match op.operand.owner:
-        case NegOp(operand=z) if is_complex(z):
-            if isinstance(z.owner, ComplexOp) or is_used_once(op.operand):
-                return stablehlo.negate(_part(op, z), results=[op.result.type])
+        case hlo.NegOp(operand=z) if is_complex(z):
+            if isinstance(z.owner, hlo.ComplexOp) or is_used_once(op.operand):
+                return hlo.negate(_part(op, z), results=[op.result.type])
     return None
 
 
-@rule(exact, producer=SelectOp)
-def part_of_select(op: RealOp | ImagOp) -> ir.Value | None:
+@rule(exact, producer=hlo.SelectOp)
+def part_of_select(op: hlo.RealOp | hlo.ImagOp) -> ir.Value | None:
     """real(select(p, z, w)) -> select(p, real(z), real(w)), also for imag, if both have parts."""
     match op.operand.owner:
-        case SelectOp(pred=p, on_true=z, on_false=w):
-            if isinstance(z.owner, ComplexOp) and isinstance(w.owner, ComplexOp):
-                return stablehlo.select(p, _part(op, z), _part(op, w), results=[op.result.type])
+        case hlo.SelectOp(pred=p, on_true=z, on_false=w):
+            if isinstance(z.owner, hlo.ComplexOp) and isinstance(w.owner, hlo.ComplexOp):
+                return hlo.select(p, _part(op, z), _part(op, w), results=[op.result.type])
     return None
 
 
-@rule(exact, producer=ConvertOp)
-def part_of_convert(op: RealOp | ImagOp) -> ir.Value | None:
+@rule(exact, producer=hlo.ConvertOp)
+def part_of_convert(op: hlo.RealOp | hlo.ImagOp) -> ir.Value | None:
     """real(convert(z)) -> convert(real(z)), also for imag.
 
     If z is made of parts, or nothing else uses convert(z). Of a real x: real(convert(x)) ->
     convert(x), imag(convert(x)) -> 0.
     """
     match op.operand.owner:
-        case ConvertOp(operand=z) if is_complex(op.operand):
+        case hlo.ConvertOp(operand=z) if is_complex(op.operand):
             if is_complex(z):
-                is_apart = isinstance(z.owner, ComplexOp) or is_used_once(op.operand)
-                return stablehlo.convert(op.result.type, _part(op, z)) if is_apart else None
-            if isinstance(op, RealOp):
+                is_apart = isinstance(z.owner, hlo.ComplexOp) or is_used_once(op.operand)
+                return hlo.convert(op.result.type, _part(op, z)) if is_apart else None
+            if isinstance(op, hlo.RealOp):
                 return _converted(z, op.result.type)
             if static_shape(op.result) is not None:
                 return build.splat(0.0, op.result.type)
     return None
 
 
-@rule(exact, producer=ComplexOp)
-def convert_of_complex(op: ConvertOp) -> ir.Value | None:
+@rule(exact, producer=hlo.ComplexOp)
+def convert_of_complex(op: hlo.ConvertOp) -> ir.Value | None:
     """convert(complex(x, y)) -> convert(x), to a type of real floats, which drops y."""
     match op.operand.owner:
-        case ComplexOp(lhs=x) if is_float(op.result):
+        case hlo.ComplexOp(lhs=x) if is_float(op.result):
             return _converted(x, op.result.type)
     return None
 
 
 def _converted(x: ir.Value, kind: ir.Type) -> ir.Value:
-    return x if x.type == kind else stablehlo.convert(kind, x)
+    return x if x.type == kind else hlo.convert(kind, x)

@@ -8,13 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import (
-    BroadcastInDimOp,
-    ConcatenateOp,
-    SliceOp,
-    TransposeOp,
-)
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import (
@@ -41,47 +35,47 @@ from .slice import Cut, cuts_of, take
 
 
 @rule(exact)
-def concatenate_of_one(op: ConcatenateOp) -> ir.Value | None:
+def concatenate_of_one(op: hlo.ConcatenateOp) -> ir.Value | None:
     """concatenate(x) -> x."""
     return as_result(op.inputs[0], op) if len(op.inputs) == 1 else None
 
 
 @rule(exact)
-def concatenate_of_empty(op: ConcatenateOp) -> ir.Value | None:
+def concatenate_of_empty(op: hlo.ConcatenateOp) -> ir.Value | None:
     """concatenate(x, empty, y) -> concatenate(x, y)."""
     dim = op.dimension.value
     kept = [value for value in op.inputs if shape_of(value)[dim] != 0]
     if len(kept) in (0, len(op.inputs)):
         return None
-    return stablehlo.concatenate(kept, dim, results=[op.result.type])
+    return hlo.concatenate(kept, dim, results=[op.result.type])
 
 
-@rule(exact, producer=ConcatenateOp)
-def concatenate_of_concatenate(op: ConcatenateOp) -> ir.Value | None:
+@rule(exact, producer=hlo.ConcatenateOp)
+def concatenate_of_concatenate(op: hlo.ConcatenateOp) -> ir.Value | None:
     """concatenate(concatenate(x, y), z) -> concatenate(x, y, z), along one dimension."""
     flat: list[ir.Value] = []
     for value in op.inputs:
         match value.owner:
-            case ConcatenateOp(inputs=inner, dimension=dim) if dim == op.dimension:
+            case hlo.ConcatenateOp(inputs=inner, dimension=dim) if dim == op.dimension:
                 flat += inner
             case _:
                 flat.append(value)
     if len(flat) == len(op.inputs):
         return None
-    return stablehlo.concatenate(flat, op.dimension.value, results=[op.result.type])
+    return hlo.concatenate(flat, op.dimension.value, results=[op.result.type])
 
 
-@rule(exact, producer=SliceOp)
-def concatenate_of_slices(op: ConcatenateOp) -> ir.Value | None:
+@rule(exact, producer=hlo.SliceOp)
+def concatenate_of_slices(op: hlo.ConcatenateOp) -> ir.Value | None:
     """concatenate(x[a:b], x[b:c]) -> x[a:c], without strides, if other dimensions are cut alike."""
     dim = op.dimension.value
     pairs = zip(op.inputs[:-1], op.inputs[1:], strict=True)
     for index, (left, right) in enumerate(pairs):
         match left.owner, right.owner:
-            case SliceOp(operand=x) as first, SliceOp(operand=y) as second if x == y:
+            case hlo.SliceOp(operand=x) as first, hlo.SliceOp(operand=y) as second if x == y:
                 if cuts := _joined(cuts_of(first), cuts_of(second), dim):
                     rest = [*op.inputs[:index], take(x, cuts), *op.inputs[index + 2 :]]
-                    return rest[0] if len(rest) == 1 else stablehlo.concatenate(rest, dim)
+                    return rest[0] if len(rest) == 1 else hlo.concatenate(rest, dim)
     return None
 
 
@@ -97,7 +91,7 @@ def _joined(left: Sequence[Cut] | None, right: Sequence[Cut] | None, dim: int) -
 
 
 @rule(exact)
-def concatenate_of_same(op: ConcatenateOp) -> ir.Value | None:
+def concatenate_of_same(op: hlo.ConcatenateOp) -> ir.Value | None:
     """concatenate(x, x, x) -> broadcast_in_dim(x), if x has extent 1 along the dimension."""
     x, dim = op.inputs[0], op.dimension.value
     if len(op.inputs) < 2 or any(value != x for value in op.inputs):
@@ -108,15 +102,15 @@ def concatenate_of_same(op: ConcatenateOp) -> ir.Value | None:
     return build.broadcast(x, shape_of(op.result), range(len(shape)))
 
 
-@rule(exact, producer=BroadcastInDimOp)
-def concatenate_of_broadcasts(op: ConcatenateOp) -> ir.Value | None:
+@rule(exact, producer=hlo.BroadcastInDimOp)
+def concatenate_of_broadcasts(op: hlo.ConcatenateOp) -> ir.Value | None:
     """concatenate(broadcast_in_dim(x), broadcast_in_dim(y)) -> broadcast_in_dim(concatenate(x, y)).
 
     If x and y have the dimension in full. Or -> broadcast_in_dim(x), for broadcasts of one x that
     lacks the dimension or has extent 1 along it.
     """
     owners = [value.owner for value in op.inputs]
-    if len(owners) < 2 or not all(isinstance(each, BroadcastInDimOp) for each in owners):
+    if len(owners) < 2 or not all(isinstance(each, hlo.BroadcastInDimOp) for each in owners):
         return None
     operands, dims = [each.operand for each in owners], list(owners[0].broadcast_dimensions)
     if any(list(each.broadcast_dimensions) != dims for each in owners):
@@ -126,12 +120,12 @@ def concatenate_of_broadcasts(op: ConcatenateOp) -> ir.Value | None:
     dim, x = op.dimension.value, operands[0]
     if dim not in dims or all(shape_of(each)[dims.index(dim)] == 1 for each in operands):
         same = all(each == x for each in operands)
-        return stablehlo.broadcast_in_dim(op.result.type, x, dims) if same else None
+        return hlo.broadcast_in_dim(op.result.type, x, dims) if same else None
     return _joined_before(op, operands, dims)
 
 
 def _joined_before(
-    op: ConcatenateOp, operands: Sequence[ir.Value], dims: list[int]
+    op: hlo.ConcatenateOp, operands: Sequence[ir.Value], dims: list[int]
 ) -> ir.Value | None:
     """The broadcast of the concatenation of `operands`, if the other extents are equal."""
     dim = op.dimension.value
@@ -143,12 +137,12 @@ def _joined_before(
     pairs = zip(shapes, op.inputs, strict=True)
     if any(shape[own_dim] != shape_of(value)[dim] for shape, value in pairs):
         return None
-    joined = stablehlo.concatenate(operands, own_dim)
-    return stablehlo.broadcast_in_dim(op.result.type, joined, dims)
+    joined = hlo.concatenate(operands, own_dim)
+    return hlo.broadcast_in_dim(op.result.type, joined, dims)
 
 
 @rule(exact, producer=SPLATS)
-def concatenate_of_adjacent_splats(op: ConcatenateOp) -> ir.Value | None:
+def concatenate_of_adjacent_splats(op: hlo.ConcatenateOp) -> ir.Value | None:
     """concatenate(dense<c>, dense<c>, x) -> concatenate(dense<c>, x), with a longer constant."""
     if len(op.inputs) < 3 or numeric_shape(*op.inputs, op.result) is None:
         return None
@@ -161,7 +155,7 @@ def concatenate_of_adjacent_splats(op: ConcatenateOp) -> ir.Value | None:
     if len(runs) in (1, len(op.inputs)):
         return None
     dim = op.dimension.value
-    return stablehlo.concatenate([_as_one(run, dim) for run in runs], dim)
+    return hlo.concatenate([_as_one(run, dim) for run in runs], dim)
 
 
 def _as_one(run: Sequence[ir.Value], dim: int) -> ir.Value:
@@ -175,7 +169,7 @@ def _as_one(run: Sequence[ir.Value], dim: int) -> ir.Value:
 
 
 @rule(exact, producer=SPLATS)
-def concatenate_to_pad(op: ConcatenateOp) -> ir.Value | None:
+def concatenate_to_pad(op: hlo.ConcatenateOp) -> ir.Value | None:
     """concatenate(dense<c>, x, dense<c>) -> pad(x, c), on floats, for constants of equal bits.
 
     Not on integers: rules for gathers and scatters recognise indices as a concatenation.
@@ -191,7 +185,7 @@ def concatenate_to_pad(op: ConcatenateOp) -> ir.Value | None:
     return _padded(op, others[0], splats[0])
 
 
-def _padded(op: ConcatenateOp, index: int, splat: ir.Value) -> ir.Value:
+def _padded(op: hlo.ConcatenateOp, index: int, splat: ir.Value) -> ir.Value:
     """Operand `index` of a concatenation, padded instead of the others, which equal `splat`."""
     dim, x, element = op.dimension.value, op.inputs[index], splat_attr(splat)
     assert element is not None
@@ -205,7 +199,7 @@ def _padded(op: ConcatenateOp, index: int, splat: ir.Value) -> ir.Value:
 
 
 @rule(exact, producer=ELEMENTWISE)
-def concatenate_of_elementwise(op: ConcatenateOp) -> ir.Value | None:
+def concatenate_of_elementwise(op: hlo.ConcatenateOp) -> ir.Value | None:
     """concatenate(f(x), f(y)) -> f(concatenate(x, y)), for an f of one operand.
 
     If f(x) and f(y) have no other use.
@@ -218,7 +212,7 @@ def concatenate_of_elementwise(op: ConcatenateOp) -> ir.Value | None:
         return None
     if not all(map(is_used_once, op.inputs)) or numeric_shape(op.result, *op.inputs) is None:
         return None
-    joined = stablehlo.concatenate([each.operands[0] for each in owners], op.dimension.value)
+    joined = hlo.concatenate([each.operands[0] for each in owners], op.dimension.value)
     return rebuilt(first, [joined], shape_of(op.result))
 
 
@@ -231,16 +225,16 @@ def _is_alike(op: ir.OpView, other: ir.OpView) -> bool:
     return all(op.attributes[name] == other.attributes[name] for name in op.attributes)
 
 
-@rule(exact, producer=TransposeOp)
-def concatenate_of_transposes(op: ConcatenateOp) -> ir.Value | None:
+@rule(exact, producer=hlo.TransposeOp)
+def concatenate_of_transposes(op: hlo.ConcatenateOp) -> ir.Value | None:
     """concatenate(transpose(x), transpose(y)) -> transpose(concatenate(x, y))."""
     owners = [value.owner for value in op.inputs]
-    if len(owners) < 2 or not all(isinstance(each, TransposeOp) for each in owners):
+    if len(owners) < 2 or not all(isinstance(each, hlo.TransposeOp) for each in owners):
         return None
     order = list(owners[0].permutation)
     if any(list(each.permutation) != order for each in owners):
         return None
     if not all(map(is_used_once, op.inputs)) or numeric_shape(op.result, *op.inputs) is None:
         return None
-    joined = stablehlo.concatenate([each.operand for each in owners], order[op.dimension.value])
-    return stablehlo.transpose(joined, order)
+    joined = hlo.concatenate([each.operand for each in owners], order[op.dimension.value])
+    return hlo.transpose(joined, order)

@@ -10,20 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects.stablehlo import (
-    AddOp,
-    AndOp,
-    CaseOp,
-    CompareOp,
-    ConstantOp,
-    IfOp,
-    NotOp,
-    OrOp,
-    ReduceOp,
-    SortOp,
-    SubtractOp,
-    WhileOp,
-)
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import (
@@ -55,14 +42,14 @@ from .fold_arithmetic import compare, evaluate
 
 
 @rule(exact, producer=LITERALS)
-def if_of_constant(op: IfOp) -> Sequence[ir.Value] | None:
+def if_of_constant(op: hlo.IfOp) -> Sequence[ir.Value] | None:
     """if(true, f, g) -> f(), if(false, f, g) -> g()."""
     chosen = splat_of(op.pred)
     return None if chosen is None else _chosen(op, 0 if chosen else 1)
 
 
 @rule(exact)
-def case_of_constant(op: CaseOp) -> Sequence[ir.Value] | None:
+def case_of_constant(op: hlo.CaseOp) -> Sequence[ir.Value] | None:
     """case(1, f, g, h) -> g(); an index out of range selects the last branch."""
     last = len(op.regions) - 1
     index = splat_of(op.index) if last else 0
@@ -71,7 +58,7 @@ def case_of_constant(op: CaseOp) -> Sequence[ir.Value] | None:
     return _chosen(op, int(index) if 0 <= index <= last else last)
 
 
-def _chosen(op: IfOp | CaseOp, index: int) -> list[ir.Value] | None:
+def _chosen(op: hlo.IfOp | hlo.CaseOp, index: int) -> list[ir.Value] | None:
     """The results of one branch, inlined, if the others have no effects."""
     others = [region.blocks[0] for i, region in enumerate(op.regions) if i != index]
     if any(has_effects(each) for block in others for each in block.operations):
@@ -86,7 +73,7 @@ def _has_types(values: Sequence[ir.Value], op: ir.OpView) -> bool:
 
 
 @rule(exact, targets=("cpu", "tpu"))
-def if_same_results(op: IfOp | CaseOp) -> Sequence[ir.Value] | None:
+def if_same_results(op: hlo.IfOp | hlo.CaseOp) -> Sequence[ir.Value] | None:
     """if(p, {x}, {x}) -> x, for a value from outside or for equal constants.
 
     Not for GPU: NUTS took 3.4% longer on H100, by the rooflines of its kernels.
@@ -110,11 +97,11 @@ def if_same_results(op: IfOp | CaseOp) -> Sequence[ir.Value] | None:
 
 
 def _is_constant(value: ir.Value) -> bool:
-    return isinstance(value.owner, ConstantOp) and has_placeholder(value)
+    return isinstance(value.owner, hlo.ConstantOp) and has_placeholder(value)
 
 
 @rule(exact)
-def if_equal_results(op: IfOp | CaseOp) -> Sequence[ir.Value] | None:
+def if_equal_results(op: hlo.IfOp | hlo.CaseOp) -> Sequence[ir.Value] | None:
     """if(p, {x, x}, {y, y}) -> if(p, {x}, {y}), whose one result replaces both."""
     ends = [list(end_of(region).operands) for region in op.regions]
     pairs = [tuple(each) for each in zip(*ends, strict=True)]
@@ -128,7 +115,7 @@ def if_equal_results(op: IfOp | CaseOp) -> Sequence[ir.Value] | None:
 
 
 @rule(exact)
-def if_unused(op: IfOp | CaseOp) -> Sequence[ir.Value] | None:
+def if_unused(op: hlo.IfOp | hlo.CaseOp) -> Sequence[ir.Value] | None:
     """if(p, {x, y}, {z, w}) -> if(p, {x}, {z}), if the second result has no use."""
     kept = [index for index, result in enumerate(op.results) if is_used(result)]
     left = [result for index, result in enumerate(op.results) if index not in kept]
@@ -139,13 +126,15 @@ def if_unused(op: IfOp | CaseOp) -> Sequence[ir.Value] | None:
     return with_placeholders(op, dict(zip(kept, _narrowed(op, kept), strict=True)))
 
 
-def _narrowed(op: IfOp | CaseOp, kept: Sequence[int]) -> list[ir.Value]:
+def _narrowed(op: hlo.IfOp | hlo.CaseOp, kept: Sequence[int]) -> list[ir.Value]:
     """The results of a copy that returns only those at `kept`; no copy if it would be dead."""
     if not kept and not has_effects(op):
         return []
     kinds = [op.results[index].type for index in kept]
     count = len(op.regions)
-    made = IfOp(kinds, op.pred) if isinstance(op, IfOp) else CaseOp(kinds, op.index, count)
+    made = (
+        hlo.IfOp(kinds, op.pred) if isinstance(op, hlo.IfOp) else hlo.CaseOp(kinds, op.index, count)
+    )
     copy_regions(op, made)
     for region in made.regions:
         return_only(region.blocks[0], kept)
@@ -153,7 +142,7 @@ def _narrowed(op: IfOp | CaseOp, kept: Sequence[int]) -> list[ir.Value]:
 
 
 @rule(exact)
-def while_of_no_iterations(op: WhileOp) -> Sequence[ir.Value] | None:
+def while_of_no_iterations(op: hlo.WhileOp) -> Sequence[ir.Value] | None:
     """while(x, cond, body) -> x, if cond(x) is false."""
     inits = list(op.operand)
     if not _has_types(inits, op) or _first_outcome(op) is not False:
@@ -162,7 +151,7 @@ def while_of_no_iterations(op: WhileOp) -> Sequence[ir.Value] | None:
 
 
 @rule(exact)
-def while_of_one_iteration(op: WhileOp) -> Sequence[ir.Value] | None:
+def while_of_one_iteration(op: hlo.WhileOp) -> Sequence[ir.Value] | None:
     """while(x, cond, body) -> body(x), if cond(x) is true and cond(body(x)) is false."""
     inits = list(op.operand)
     if not _has_types(inits, op) or _first_outcome(op) is not True:
@@ -176,14 +165,14 @@ def while_of_one_iteration(op: WhileOp) -> Sequence[ir.Value] | None:
     return inline_block(op, 1, inits)
 
 
-def _first_outcome(op: WhileOp) -> bool | None:
+def _first_outcome(op: hlo.WhileOp) -> bool | None:
     """The condition on the initial values; None if it is not known."""
     first = dict(zip(op.cond.blocks[0].arguments, op.operand, strict=True))
     outcome = _evaluated(end_of(op.cond).operands[0], first)
     return None if outcome is None else bool(outcome)
 
 
-_EVALUATED = (AddOp, AndOp, NotOp, OrOp, SubtractOp)
+_EVALUATED = (hlo.AddOp, hlo.AndOp, hlo.NotOp, hlo.OrOp, hlo.SubtractOp)
 
 
 def _evaluated(
@@ -197,25 +186,25 @@ def _evaluated(
         depth: the most ops to follow.
     """
     op = value.owner
-    if isinstance(op, ConstantOp):
+    if isinstance(op, hlo.ConstantOp):
         return literal(value) if not shape_of(value) else None
     if isinstance(op, ir.Block):
         other = stands_for.get(value)
         return _evaluated(other, stands_for, depth - 1) if other is not None and depth else None
-    if not depth or not isinstance(op, (*_EVALUATED, CompareOp)):
+    if not depth or not isinstance(op, (*_EVALUATED, hlo.CompareOp)):
         return None
     operands = [_evaluated(each, stands_for, depth - 1) for each in op.operands]
     found = [each for each in operands if each is not None]
     if len(found) < len(operands):
         return None
-    if isinstance(op, CompareOp):
+    if isinstance(op, hlo.CompareOp):
         is_total = "TOTALORDER" in str(op.compare_type)
         return compare(direction_of(op), *found, in_total_order=is_total)
     return evaluate(op.operation.name.removeprefix("stablehlo."), found, element_type(value))
 
 
 @rule(exact)
-def while_unchanged(op: WhileOp) -> Sequence[ir.Value] | None:
+def while_unchanged(op: hlo.WhileOp) -> Sequence[ir.Value] | None:
     """while((x, y), cond, body) -> while(x, ..), y, if the body returns y unchanged."""
     arguments, ends = op.body.blocks[0].arguments, end_of(op.body).operands
     fixed = {
@@ -228,7 +217,7 @@ def while_unchanged(op: WhileOp) -> Sequence[ir.Value] | None:
 
 
 @rule(exact)
-def while_unused(op: WhileOp) -> Sequence[ir.Value] | None:
+def while_unused(op: hlo.WhileOp) -> Sequence[ir.Value] | None:
     """while((x, y), cond, body) -> while(x, ..), if no used value is computed from y."""
     used = {index for index, result in enumerate(op.results) if is_used(result)}
     if len(used) == len(op.results) or not _has_types(list(op.operand), op):
@@ -240,7 +229,7 @@ def while_unused(op: WhileOp) -> Sequence[ir.Value] | None:
     return _carrying_less(op, left) if 0 < len(left) < len(op.results) else None
 
 
-def _needed(op: WhileOp, used: set[int]) -> set[int]:
+def _needed(op: hlo.WhileOp, used: set[int]) -> set[int]:
     """The carried values from which the used ones, the condition and effects are computed."""
     test, body, ends = op.cond.blocks[0], op.body.blocks[0], list(end_of(op.body).operands)
     needed = used | needed_arguments(test, [*end_of(op.cond).operands, *effect_operands(test)])
@@ -250,10 +239,10 @@ def _needed(op: WhileOp, used: set[int]) -> set[int]:
     return needed | needed_arguments(body, made_from, ends)
 
 
-def _carrying_less(op: WhileOp, left: Mapping[int, ir.Value]) -> list[ir.Value]:
+def _carrying_less(op: hlo.WhileOp, left: Mapping[int, ir.Value]) -> list[ir.Value]:
     """A copy of a loop that does not carry the values at `left`, which are constant in it."""
     kept = [index for index in range(len(op.results)) if index not in left]
-    made = WhileOp([op.results[i].type for i in kept], [op.operand[i] for i in kept])
+    made = hlo.WhileOp([op.results[i].type for i in kept], [op.operand[i] for i in kept])
     copy_regions(op, made)
     return_only(made.body.blocks[0], kept)
     for region in made.regions:
@@ -262,7 +251,7 @@ def _carrying_less(op: WhileOp, left: Mapping[int, ir.Value]) -> list[ir.Value]:
 
 
 @rule(exact)
-def sort_of_one(op: SortOp) -> Sequence[ir.Value] | None:
+def sort_of_one(op: hlo.SortOp) -> Sequence[ir.Value] | None:
     """sort(x) -> x, along a dimension of extent 0 or 1."""
     shape = static_shape(*op.inputs, *op.results)
     if shape is None or op.dimension is None or shape[op.dimension.value] > 1:
@@ -271,7 +260,7 @@ def sort_of_one(op: SortOp) -> Sequence[ir.Value] | None:
 
 
 @rule(exact)
-def sort_unused(op: SortOp) -> Sequence[ir.Value] | None:
+def sort_unused(op: hlo.SortOp) -> Sequence[ir.Value] | None:
     """sort(x, y) -> sort(x), if the sorted y is not used and the comparator does not read y."""
     used = _used(op)
     if used is None:
@@ -280,7 +269,7 @@ def sort_unused(op: SortOp) -> Sequence[ir.Value] | None:
     kept = sorted(used | {index // 2 for index in read})
     if not _can_drop(op, kept, list(op.comparator.blocks[0].arguments)):
         return None
-    made = SortOp(
+    made = hlo.SortOp(
         [op.results[i].type for i in kept],
         [op.inputs[i] for i in kept],
         dimension=op.dimension,
@@ -294,7 +283,7 @@ def sort_unused(op: SortOp) -> Sequence[ir.Value] | None:
 
 
 @rule(exact)
-def reduce_unused(op: ReduceOp) -> Sequence[ir.Value] | None:
+def reduce_unused(op: hlo.ReduceOp) -> Sequence[ir.Value] | None:
     """reduce(x, y) -> reduce(x), if no used result is computed from y."""
     used = _used(op)
     if used is None:
@@ -302,7 +291,7 @@ def reduce_unused(op: ReduceOp) -> Sequence[ir.Value] | None:
     kept, block, count = _closed(op, used), op.body.blocks[0], len(op.inputs)
     if not _can_drop(op, kept, list(block.arguments)):
         return None
-    made = ReduceOp(
+    made = hlo.ReduceOp(
         [op.results[i].type for i in kept],
         [op.inputs[i] for i in kept],
         [op.init_values[i] for i in kept],
@@ -316,13 +305,13 @@ def reduce_unused(op: ReduceOp) -> Sequence[ir.Value] | None:
     return with_placeholders(op, dict(zip(kept, made.results, strict=True)))
 
 
-def _used(op: SortOp | ReduceOp) -> set[int] | None:
+def _used(op: hlo.SortOp | hlo.ReduceOp) -> set[int] | None:
     """The indices of the used results; None if all are used, or none."""
     used = {index for index, result in enumerate(op.results) if is_used(result)}
     return used if 0 < len(used) < len(op.inputs) else None
 
 
-def _closed(op: ReduceOp, used: set[int]) -> list[int]:
+def _closed(op: hlo.ReduceOp, used: set[int]) -> list[int]:
     """The results from which the used ones are computed, and those."""
     block, ends, count = op.body.blocks[0], end_of(op.body).operands, len(op.inputs)
     kept, before = set(used), -1
@@ -332,6 +321,6 @@ def _closed(op: ReduceOp, used: set[int]) -> list[int]:
     return sorted(kept)
 
 
-def _can_drop(op: SortOp | ReduceOp, kept: list[int], arguments: list[ir.Value]) -> bool:
+def _can_drop(op: hlo.SortOp | hlo.ReduceOp, kept: list[int], arguments: list[ir.Value]) -> bool:
     """Whether some results are not kept, and zeros can replace each result and each argument."""
     return len(kept) < len(op.inputs) and all(map(has_placeholder, [*op.results, *arguments]))

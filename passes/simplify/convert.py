@@ -5,13 +5,7 @@ from __future__ import annotations
 import math
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import (
-    BitcastConvertOp,
-    ConvertOp,
-    ReducePrecisionOp,
-    SelectOp,
-)
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.bounds import type_bounds
@@ -37,22 +31,22 @@ _HOLDS = {"f32": _SMALL | {"bf16", "f16"}, "f64": _SMALL | {"bf16", "f16", "f32"
 
 
 @rule(exact)
-def identity_convert(op: ConvertOp) -> ir.Value | None:
+def identity_convert(op: hlo.ConvertOp) -> ir.Value | None:
     """convert(x) -> x, to the type of x."""
     return as_result(op.operand, op)
 
 
-@rule(exact, producer=ConvertOp)
-def convert_of_convert(op: ConvertOp) -> ir.Value | None:
+@rule(exact, producer=hlo.ConvertOp)
+def convert_of_convert(op: hlo.ConvertOp) -> ir.Value | None:
     """convert(convert(x)) -> convert(x), if the intermediate type has every value of x."""
     match op.operand.owner:
-        case ConvertOp(operand=x):
+        case hlo.ConvertOp(operand=x):
             if x.type == op.result.type:
                 return x if _holds(element_type(op.operand), element_type(x)) else None
             if _is_same_directly(
                 element_type(x), element_type(op.operand), element_type(op.result)
             ):
-                return stablehlo.convert(op.result.type, x)
+                return hlo.convert(op.result.type, x)
     return None
 
 
@@ -81,7 +75,7 @@ def _holds(wide: ir.Type, narrow: ir.Type) -> bool:
 
 
 @rule(exact, producer=SPLATS)
-def convert_of_splat(op: ConvertOp) -> ir.Value | None:
+def convert_of_splat(op: hlo.ConvertOp) -> ir.Value | None:
     """convert(dense<c>) -> dense<c>, if the type can represent c."""
     number = splat_of(op.operand)
     if number is None or static_shape(op.result) is None or not math.isfinite(number):
@@ -103,14 +97,14 @@ def _has(element: ir.Type, number: float) -> bool:
     return found == number and math.copysign(1, found) == math.copysign(1, number)
 
 
-@rule(exact, producer=SelectOp)
-def convert_of_select(op: ConvertOp) -> ir.Value | None:
+@rule(exact, producer=hlo.SelectOp)
+def convert_of_select(op: hlo.ConvertOp) -> ir.Value | None:
     """convert(select(p, dense<c>, dense<d>)) -> select(p, dense<c>, dense<d>).
 
     If the type can represent c and d, and the select has no other use.
     """
     match op.operand.owner:
-        case SelectOp(pred=p, on_true=x, on_false=y) if is_used_once(op.operand):
+        case hlo.SelectOp(pred=p, on_true=x, on_false=y) if is_used_once(op.operand):
             numbers = splat_of(x), splat_of(y)
             if static_shape(op.result) is None:
                 return None
@@ -118,7 +112,7 @@ def convert_of_select(op: ConvertOp) -> ir.Value | None:
             if not all(n is not None and math.isfinite(n) and _has(element, n) for n in numbers):
                 return None
             either = [build.splat(n, op.result.type) for n in numbers if n is not None]
-            return stablehlo.select(p, *either, results=[op.result.type])
+            return hlo.select(p, *either, results=[op.result.type])
     return None
 
 
@@ -127,7 +121,7 @@ _FORMATS = {"bf16": (8, 7), "f16": (5, 10), "f32": (8, 23), "f64": (11, 52)}
 
 
 @rule(exact)
-def identity_reduce_precision(op: ReducePrecisionOp) -> ir.Value | None:
+def identity_reduce_precision(op: hlo.ReducePrecisionOp) -> ir.Value | None:
     """reduce_precision(x) -> x, to as many exponent bits as the type of x and all its digits.
 
     An x that was converted from a type of fewer digits needs only those. Fewer exponent bits flush
@@ -136,7 +130,7 @@ def identity_reduce_precision(op: ReducePrecisionOp) -> ir.Value | None:
     own = element_type(op.operand)
     exponent, mantissa = _FORMATS.get(str(own), (math.inf, math.inf))
     match op.operand.owner:
-        case ConvertOp(operand=x) if _holds(own, element_type(x)):
+        case hlo.ConvertOp(operand=x) if _holds(own, element_type(x)):
             mantissa = min(mantissa, _FORMATS.get(str(element_type(x)), (0, math.inf))[1])
     if exponent > op.exponent_bits.value or mantissa > op.mantissa_bits.value:
         return None
@@ -144,24 +138,24 @@ def identity_reduce_precision(op: ReducePrecisionOp) -> ir.Value | None:
 
 
 @rule(exact)
-def identity_bitcast(op: BitcastConvertOp) -> ir.Value | None:
+def identity_bitcast(op: hlo.BitcastConvertOp) -> ir.Value | None:
     """bitcast_convert(x) -> x, to the type of x."""
     return as_result(op.operand, op)
 
 
-@rule(exact, producer=BitcastConvertOp)
-def bitcast_of_bitcast(op: BitcastConvertOp) -> ir.Value | None:
+@rule(exact, producer=hlo.BitcastConvertOp)
+def bitcast_of_bitcast(op: hlo.BitcastConvertOp) -> ir.Value | None:
     """bitcast_convert(bitcast_convert(x)) -> bitcast_convert(x), if all types have one width.
 
     And -> x, for all widths, if x has the type of the result.
     """
     match op.operand.owner:
-        case BitcastConvertOp(operand=x):
+        case hlo.BitcastConvertOp(operand=x):
             if x.type == op.result.type:
                 return x
             widths = {_width(element_type(each)) for each in (x, op.operand, op.result)}
             if len(widths) == 1 and None not in widths:
-                return stablehlo.bitcast_convert(op.result.type, x)
+                return hlo.bitcast_convert(op.result.type, x)
     return None
 
 

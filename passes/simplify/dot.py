@@ -10,14 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import (
-    BroadcastInDimOp,
-    ConstantOp,
-    DotGeneralOp,
-    SliceOp,
-    TransposeOp,
-)
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.cost.thresholds import pays_to_slice_operands
 from jxc.ir import build
@@ -43,8 +36,8 @@ class _OperandDims(NamedTuple):
         return _OperandDims(*(tuple(new[dim] for dim in dims) for dims in self))
 
 
-def _sides_of(op: DotGeneralOp) -> tuple[_OperandDims, _OperandDims]:
-    dims = stablehlo.DotDimensionNumbers(op.dot_dimension_numbers)
+def _sides_of(op: hlo.DotGeneralOp) -> tuple[_OperandDims, _OperandDims]:
+    dims = hlo.DotDimensionNumbers(op.dot_dimension_numbers)
     left = _OperandDims(tuple(dims.lhs_batching_dimensions), tuple(dims.lhs_contracting_dimensions))
     right = _OperandDims(
         tuple(dims.rhs_batching_dimensions), tuple(dims.rhs_contracting_dimensions)
@@ -53,7 +46,7 @@ def _sides_of(op: DotGeneralOp) -> tuple[_OperandDims, _OperandDims]:
 
 
 def _dot(
-    like: DotGeneralOp,
+    like: hlo.DotGeneralOp,
     operands: Sequence[ir.Value],
     sides: Sequence[_OperandDims],
     kind: ir.Type,
@@ -61,13 +54,13 @@ def _dot(
 ) -> ir.Value:
     """The product of other operands with the precision and algorithm of `like`."""
     left, right = sides
-    numbers = stablehlo.DotDimensionNumbers.get(
+    numbers = hlo.DotDimensionNumbers.get(
         lhs_batching_dimensions=left.batch,
         rhs_batching_dimensions=right.batch,
         lhs_contracting_dimensions=left.summed,
         rhs_contracting_dimensions=right.summed,
     )
-    return stablehlo.dot_general(
+    return hlo.dot_general(
         kind,
         *operands,
         numbers,
@@ -76,8 +69,8 @@ def _dot(
     )
 
 
-@rule(exact, targets=("cpu",), producer=TransposeOp)
-def dot_of_transpose(op: DotGeneralOp) -> ir.Value | None:
+@rule(exact, targets=("cpu",), producer=hlo.TransposeOp)
+def dot_of_transpose(op: hlo.DotGeneralOp) -> ir.Value | None:
     """dot_general(transpose(x), y) -> dot_general(x, y), if free dimensions of x keep their order.
 
     Only on CPU: the other compilers choose better layouts for the original, in attention and chains
@@ -87,7 +80,7 @@ def dot_of_transpose(op: DotGeneralOp) -> ir.Value | None:
     values, sides = [op.lhs, op.rhs], list(_sides_of(op))
     for i, value in enumerate(values):
         match value.owner:
-            case TransposeOp(operand=x, permutation=permutation):
+            case hlo.TransposeOp(operand=x, permutation=permutation):
                 moved = [permutation[dim] for dim in sides[i].free(len(permutation))]
                 if moved == sorted(moved) and numeric_shape(x, op.result) is not None:
                     values[i], sides[i] = x, sides[i].renumbered(permutation)
@@ -96,8 +89,8 @@ def dot_of_transpose(op: DotGeneralOp) -> ir.Value | None:
     return _dot(op, values, sides, op.result.type)
 
 
-@rule(exact, targets=("cpu", "tpu"), producer=DotGeneralOp)
-def transpose_of_dot(op: TransposeOp) -> ir.Value | None:
+@rule(exact, targets=("cpu", "tpu"), producer=hlo.DotGeneralOp)
+def transpose_of_dot(op: hlo.TransposeOp) -> ir.Value | None:
     """transpose(dot_general(x, y)) -> dot_general(y, x), if it swaps the dimensions of x and y.
 
     Not on complex numbers, where the order of the factors affects rounding. Not for GPU, where XLA
@@ -105,7 +98,7 @@ def transpose_of_dot(op: TransposeOp) -> ir.Value | None:
     their rooflines.
     """
     match op.operand.owner:
-        case DotGeneralOp(lhs=x, rhs=y) as dot if is_used_once(op.operand):
+        case hlo.DotGeneralOp(lhs=x, rhs=y) as dot if is_used_once(op.operand):
             if numeric_shape(x, y, op.result) is None or is_complex(op.result):
                 return None
             left, right = _sides_of(dot)
@@ -118,18 +111,18 @@ def transpose_of_dot(op: TransposeOp) -> ir.Value | None:
     return None
 
 
-def _swapped_precision(op: DotGeneralOp) -> ir.Attribute | None:
+def _swapped_precision(op: hlo.DotGeneralOp) -> ir.Attribute | None:
     return None if op.precision_config is None else ir.ArrayAttr.get([*op.precision_config][::-1])
 
 
-@rule(exact, producer=DotGeneralOp, partitioned=False)
-def slice_of_dot(op: SliceOp) -> ir.Value | None:
+@rule(exact, producer=hlo.DotGeneralOp, partitioned=False)
+def slice_of_dot(op: hlo.SliceOp) -> ir.Value | None:
     """slice(dot_general(x, y)) -> dot_general(slice(x), slice(y)), if the product has one use.
 
     And if it saves more than the slices of x and y, which are copies, cost.
     """
     match op.operand.owner:
-        case DotGeneralOp(lhs=x, rhs=y) as dot if is_used_once(op.operand):
+        case hlo.DotGeneralOp(lhs=x, rhs=y) as dot if is_used_once(op.operand):
             cuts = cuts_of(op)
             if cuts is None or numeric_shape(x, y, op.result) is None:
                 return None
@@ -182,8 +175,8 @@ def _left_out(shape: Sequence[int], dims: Sequence[int]) -> tuple[list[int], lis
     ]
 
 
-@rule(exact, producer=BroadcastInDimOp)
-def dot_of_broadcast_batch(op: DotGeneralOp) -> ir.Value | None:
+@rule(exact, producer=hlo.BroadcastInDimOp)
+def dot_of_broadcast_batch(op: hlo.DotGeneralOp) -> ir.Value | None:
     """dot_general(x, broadcast_in_dim(y)) -> dot_general(x, y), if y lacks a batching dimension.
 
     That becomes a free dimension of x; the dimensions of the result must keep their order.
@@ -193,14 +186,14 @@ def dot_of_broadcast_batch(op: DotGeneralOp) -> ir.Value | None:
         return None
     for i, value in enumerate((op.lhs, op.rhs)):
         match value.owner:
-            case BroadcastInDimOp(operand=y, broadcast_dimensions=dims):
+            case hlo.BroadcastInDimOp(operand=y, broadcast_dimensions=dims):
                 repeated = [dim for dim in sides[i].batch if dim not in dims]
                 if repeated and _keeps_order(op, i, repeated):
                     return _without_batch(op, i, y, list(dims), repeated)
     return None
 
 
-def _keeps_order(op: DotGeneralOp, i: int, repeated: Sequence[int]) -> bool:
+def _keeps_order(op: hlo.DotGeneralOp, i: int, repeated: Sequence[int]) -> bool:
     """Whether the result keeps its order if the dimensions `repeated` of operand i are removed."""
     sides, other = _sides_of(op), 1 - i
     freed = [sides[other].batch[sides[i].batch.index(dim)] for dim in repeated]
@@ -213,7 +206,7 @@ def _keeps_order(op: DotGeneralOp, i: int, repeated: Sequence[int]) -> bool:
 
 
 def _without_batch(
-    op: DotGeneralOp, i: int, y: ir.Value, dims: list[int], repeated: Sequence[int]
+    op: hlo.DotGeneralOp, i: int, y: ir.Value, dims: list[int], repeated: Sequence[int]
 ) -> ir.Value:
     """The product of y, broadcast to the dimensions of operand i without `repeated`."""
     values, sides = [op.lhs, op.rhs], list(_sides_of(op))
@@ -231,14 +224,14 @@ def _without_batch(
 
 
 @rule(exact, producer=SPLATS)
-def dot_of_broadcast_free(op: DotGeneralOp) -> ir.Value | None:
+def dot_of_broadcast_free(op: hlo.DotGeneralOp) -> ir.Value | None:
     """dot_general(x, broadcast_in_dim(y)) -> broadcast_in_dim(dot_general(x, y)).
 
     For a free dimension along which y, or a splat, is constant: all sums along it are equal.
     """
     sides = _sides_of(op)
     for i, value in enumerate((op.lhs, op.rhs)):
-        if not isinstance(value.owner, BroadcastInDimOp | ConstantOp):
+        if not isinstance(value.owner, hlo.BroadcastInDimOp | hlo.ConstantOp):
             continue
         if numeric_shape(op.lhs, op.rhs, op.result) is None:
             return None
@@ -256,12 +249,12 @@ def _is_constant_along(value: ir.Value, dim: int) -> bool:
     if splat_attr(value) is not None:
         return True
     match value.owner:
-        case BroadcastInDimOp(broadcast_dimensions=dims):
+        case hlo.BroadcastInDimOp(broadcast_dimensions=dims):
             return dim not in dims
     return False
 
 
-def _broadcast_after(op: DotGeneralOp, i: int, repeated: Sequence[int]) -> ir.Value:
+def _broadcast_after(op: hlo.DotGeneralOp, i: int, repeated: Sequence[int]) -> ir.Value:
     """The product without the dimensions `repeated` of operand i, broadcast along them."""
     values, sides = [op.lhs, op.rhs], list(_sides_of(op))
     ranks = [len(shape_of(value)) for value in values]
@@ -273,7 +266,7 @@ def _broadcast_after(op: DotGeneralOp, i: int, repeated: Sequence[int]) -> ir.Va
     shape, _ = _left_out(shape_of(op.result), gone)
     product = _dot(op, values, sides, with_shape(op.result, shape))
     kept = [dim for dim in range(len(shape_of(op.result))) if dim not in gone]
-    return stablehlo.broadcast_in_dim(op.result.type, product, kept)
+    return hlo.broadcast_in_dim(op.result.type, product, kept)
 
 
 def _narrowed(value: ir.Value, shape: Sequence[int], new_dims: Sequence[int]) -> ir.Value:

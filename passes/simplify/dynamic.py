@@ -8,18 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import (
-    BroadcastInDimOp,
-    ClampOp,
-    ConcatenateOp,
-    DynamicSliceOp,
-    DynamicUpdateSliceOp,
-    IotaOp,
-    MaxOp,
-    MinOp,
-    SliceOp,
-)
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.bounds import bounds_of, type_bounds
@@ -47,12 +36,12 @@ def _are_equal(starts: Sequence[ir.Value], others: Sequence[ir.Value]) -> bool:
 def _taken(op: ir.OpView, x: ir.Value, starts: Sequence[ir.Value]) -> ir.Value:
     """A dynamic slice of `x` with the type of the result of `op`."""
     sizes, results = shape_of(op.results[0]), [op.results[0].type]
-    return stablehlo.dynamic_slice(x, starts, sizes, results=results)
+    return hlo.dynamic_slice(x, starts, sizes, results=results)
 
 
-def _updated(op: DynamicUpdateSliceOp, x: ir.Value, starts: Sequence[ir.Value]) -> ir.Value:
+def _updated(op: hlo.DynamicUpdateSliceOp, x: ir.Value, starts: Sequence[ir.Value]) -> ir.Value:
     """A dynamic update of `x` with the update of `op`."""
-    return stablehlo.dynamic_update_slice(x, op.update, starts, results=[op.result.type])
+    return hlo.dynamic_update_slice(x, op.update, starts, results=[op.result.type])
 
 
 def _at(start: ir.Value, most: int) -> int | None:
@@ -62,25 +51,25 @@ def _at(start: ir.Value, most: int) -> int | None:
 
 
 @rule(exact)
-def update_with_nothing(op: DynamicUpdateSliceOp) -> ir.Value | None:
+def update_with_nothing(op: hlo.DynamicUpdateSliceOp) -> ir.Value | None:
     """dynamic_update_slice(x, u, i) -> x, if u is empty."""
     return as_result(op.operand, op) if 0 in shape_of(op.update) else None
 
 
-@rule(exact, producer=DynamicSliceOp)
-def update_with_own_slice(op: DynamicUpdateSliceOp) -> ir.Value | None:
+@rule(exact, producer=hlo.DynamicSliceOp)
+def update_with_own_slice(op: hlo.DynamicUpdateSliceOp) -> ir.Value | None:
     """dynamic_update_slice(x, dynamic_slice(x, i), i) -> x: both clamp i in the same way."""
     match op.update.owner:
-        case DynamicSliceOp(operand=x, start_indices=starts) if x == op.operand:
+        case hlo.DynamicSliceOp(operand=x, start_indices=starts) if x == op.operand:
             return as_result(x, op) if _are_equal(starts, op.start_indices) else None
     return None
 
 
-@rule(exact, producer=DynamicUpdateSliceOp)
-def update_of_update(op: DynamicUpdateSliceOp) -> ir.Value | None:
+@rule(exact, producer=hlo.DynamicUpdateSliceOp)
+def update_of_update(op: hlo.DynamicUpdateSliceOp) -> ir.Value | None:
     """update(update(x, u, i), v, i) -> update(x, v, i), for u and v of one shape."""
     match op.operand.owner:
-        case DynamicUpdateSliceOp(operand=x, update=u, start_indices=starts):
+        case hlo.DynamicUpdateSliceOp(operand=x, update=u, start_indices=starts):
             sizes = static_shape(u, op.update)
             if sizes is None or sizes != shape_of(op.update):
                 return None
@@ -90,7 +79,7 @@ def update_of_update(op: DynamicUpdateSliceOp) -> ir.Value | None:
 
 
 @rule(exact, producer=SPLATS)
-def update_of_splat(op: DynamicUpdateSliceOp) -> ir.Value | None:
+def update_of_splat(op: hlo.DynamicUpdateSliceOp) -> ir.Value | None:
     """dynamic_update_slice(dense<c>, u, constants) -> pad(u, c), with clamped start indices."""
     element, shape = splat_attr(op.operand), static_shape(op.operand, op.update, op.result)
     if element is None or shape is None or 0 in shape_of(op.update):
@@ -102,26 +91,26 @@ def update_of_splat(op: DynamicUpdateSliceOp) -> ir.Value | None:
         return None
     value = build.splat(element, ir.RankedTensorType.get((), element_type(op.operand)))
     high = [most - start for most, start in zip(room, low, strict=True)]
-    return stablehlo.pad(op.update, value, low, high, [0] * len(low))
+    return hlo.pad(op.update, value, low, high, [0] * len(low))
 
 
-@rule(exact, producer=DynamicUpdateSliceOp)
-def dynamic_slice_of_update(op: DynamicSliceOp) -> ir.Value | None:
+@rule(exact, producer=hlo.DynamicUpdateSliceOp)
+def dynamic_slice_of_update(op: hlo.DynamicSliceOp) -> ir.Value | None:
     """dynamic_slice(dynamic_update_slice(x, u, i), i) -> u, if the slice has the shape of u."""
     match op.operand.owner:
-        case DynamicUpdateSliceOp(update=u, start_indices=starts):
+        case hlo.DynamicUpdateSliceOp(update=u, start_indices=starts):
             return as_result(u, op) if _are_equal(starts, op.start_indices) else None
     return None
 
 
-@rule(exact, producer=DynamicUpdateSliceOp)
-def slice_of_update(op: SliceOp) -> ir.Value | None:
+@rule(exact, producer=hlo.DynamicUpdateSliceOp)
+def slice_of_update(op: hlo.SliceOp) -> ir.Value | None:
     """slice(dynamic_update_slice(x, u, constants)) -> slice(u), or -> slice(x).
 
     If it takes only elements of u, or none of them.
     """
     match op.operand.owner:
-        case DynamicUpdateSliceOp(operand=x, update=u, start_indices=starts):
+        case hlo.DynamicUpdateSliceOp(operand=x, update=u, start_indices=starts):
             cuts, shape = cuts_of(op), static_shape(x, u)
             if cuts is None or shape is None or 0 in shape_of(u):
                 return None
@@ -145,7 +134,7 @@ def _within(cut: Cut, start: int | None, size: int) -> Cut | None:
 
 
 @rule(exact, producer=SPLATS)
-def dynamic_slice_of_splat(op: DynamicSliceOp) -> ir.Value | None:
+def dynamic_slice_of_splat(op: hlo.DynamicSliceOp) -> ir.Value | None:
     """dynamic_slice(dense<c>) -> dense<c>."""
     element = splat_attr(op.operand)
     if element is None or static_shape(op.result) is None:
@@ -153,46 +142,46 @@ def dynamic_slice_of_splat(op: DynamicSliceOp) -> ir.Value | None:
     return build.splat(element, op.result.type)
 
 
-@rule(exact, producer=BroadcastInDimOp)
-def dynamic_slice_of_broadcast(op: DynamicSliceOp) -> ir.Value | None:
+@rule(exact, producer=hlo.BroadcastInDimOp)
+def dynamic_slice_of_broadcast(op: hlo.DynamicSliceOp) -> ir.Value | None:
     """dynamic_slice(broadcast_in_dim(x)) -> broadcast_in_dim(dynamic_slice(x)), or of x alone."""
     match op.operand.owner:
-        case BroadcastInDimOp(operand=x, broadcast_dimensions=dims):
+        case hlo.BroadcastInDimOp(operand=x, broadcast_dimensions=dims):
             shape, result = static_shape(x, op.operand), shape_of(op.result)
             if shape is None or 0 in result:
                 return None
             sizes = [result[d] if size != 1 else 1 for d, size in zip(dims, shape, strict=True)]
             if sizes != list(shape):
-                x = stablehlo.dynamic_slice(x, [op.start_indices[dim] for dim in dims], sizes)
-            return stablehlo.broadcast_in_dim(op.result.type, x, dims)
+                x = hlo.dynamic_slice(x, [op.start_indices[dim] for dim in dims], sizes)
+            return hlo.broadcast_in_dim(op.result.type, x, dims)
     return None
 
 
-@rule(exact, producer=IotaOp)
-def dynamic_slice_of_iota(op: DynamicSliceOp) -> ir.Value | None:
+@rule(exact, producer=hlo.IotaOp)
+def dynamic_slice_of_iota(op: hlo.DynamicSliceOp) -> ir.Value | None:
     """dynamic_slice(iota, i) -> iota, if it takes all numbers; -> i, if it takes one in range."""
     match op.operand.owner:
-        case IotaOp(iota_dimension=dim):
+        case hlo.IotaOp(iota_dimension=dim):
             shape, taken = static_shape(op.operand), shape_of(op.result)
             if shape is None or 0 in taken:
                 return None
             count, start = shape[dim.value], op.start_indices[dim.value]
             if taken[dim.value] == count:
-                return stablehlo.iota(op.result.type, dim)
+                return hlo.iota(op.result.type, dim)
             found = bounds_of(start)
             is_alike = element_type(start) == element_type(op.result)
             if found is None or not is_alike or found.low < 0 or found.high >= count:
                 return None
             if taken[dim.value] == 1:
-                return stablehlo.broadcast_in_dim(op.result.type, start, [])
+                return hlo.broadcast_in_dim(op.result.type, start, [])
     return None
 
 
-@rule(exact, producer=DynamicSliceOp, partitioned=False)
-def dynamic_slice_of_dynamic_slice(op: DynamicSliceOp) -> ir.Value | None:
+@rule(exact, producer=hlo.DynamicSliceOp, partitioned=False)
+def dynamic_slice_of_dynamic_slice(op: hlo.DynamicSliceOp) -> ir.Value | None:
     """dynamic_slice(dynamic_slice(x)) -> dynamic_slice(x), if no dimension is cut by both."""
     match op.operand.owner:
-        case DynamicSliceOp(operand=x, start_indices=inner):
+        case hlo.DynamicSliceOp(operand=x, start_indices=inner):
             shape = static_shape(x, op.operand)
             if not shape or element_type(inner[0]) != element_type(op.start_indices[0]):
                 return None
@@ -206,26 +195,26 @@ def dynamic_slice_of_dynamic_slice(op: DynamicSliceOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, producer=SliceOp, partitioned=False)
-def dynamic_slice_of_slice(op: DynamicSliceOp) -> ir.Value | None:
+@rule(exact, producer=hlo.SliceOp, partitioned=False)
+def dynamic_slice_of_slice(op: hlo.DynamicSliceOp) -> ir.Value | None:
     """dynamic_slice(slice(x)) -> dynamic_slice(x), if no dimension is cut twice or has a stride."""
     match op.operand.owner:
-        case SliceOp(operand=x) as producer:
+        case hlo.SliceOp(operand=x) as producer:
             return _merged_slices(op, x, op.start_indices, cuts_of(producer), op.operand)
     return None
 
 
-@rule(exact, producer=DynamicSliceOp, partitioned=False)
-def slice_of_dynamic_slice(op: SliceOp) -> ir.Value | None:
+@rule(exact, producer=hlo.DynamicSliceOp, partitioned=False)
+def slice_of_dynamic_slice(op: hlo.SliceOp) -> ir.Value | None:
     """slice(dynamic_slice(x)) -> dynamic_slice(x), if no dimension is cut twice or has a stride."""
     match op.operand.owner:
-        case DynamicSliceOp(operand=x, start_indices=starts):
+        case hlo.DynamicSliceOp(operand=x, start_indices=starts):
             return _merged_slices(op, x, starts, cuts_of(op), op.result)
     return None
 
 
 def _merged_slices(
-    op: DynamicSliceOp | SliceOp,
+    op: hlo.DynamicSliceOp | hlo.SliceOp,
     x: ir.Value,
     starts: Sequence[ir.Value],
     cuts: Sequence[Cut] | None,
@@ -257,11 +246,11 @@ def _merged_slices(
     return _taken(op, x, [start if n is None else build.scalar(n, element) for n, start in pairs])
 
 
-@rule(exact, producer=ConcatenateOp)
-def dynamic_slice_of_concatenate(op: DynamicSliceOp) -> ir.Value | None:
+@rule(exact, producer=hlo.ConcatenateOp)
+def dynamic_slice_of_concatenate(op: hlo.DynamicSliceOp) -> ir.Value | None:
     """dynamic_slice(concatenate(x, y), i) -> dynamic_slice(x, i), if it takes no element of y."""
     match op.operand.owner:
-        case ConcatenateOp(inputs=inputs, dimension=dimension) if len(inputs) > 1:
+        case hlo.ConcatenateOp(inputs=inputs, dimension=dimension) if len(inputs) > 1:
             x, dim = inputs[0], dimension.value
             shape, sizes = static_shape(x, op.operand), shape_of(op.result)
             found = bounds_of(op.start_indices[dim])
@@ -271,13 +260,13 @@ def dynamic_slice_of_concatenate(op: DynamicSliceOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, producer=(ClampOp, MaxOp, MinOp))
-def start_of_clamp(op: DynamicSliceOp | DynamicUpdateSliceOp) -> ir.Value | None:
+@rule(exact, producer=(hlo.ClampOp, hlo.MaxOp, hlo.MinOp))
+def start_of_clamp(op: hlo.DynamicSliceOp | hlo.DynamicUpdateSliceOp) -> ir.Value | None:
     """dynamic_slice(x, clamp(0, i, most)) -> dynamic_slice(x, i), if that clamps i as far.
 
     Also for max(i, 0) and min(i, most), and for dynamic_update_slice.
     """
-    sizes = shape_of(op.result if isinstance(op, DynamicSliceOp) else op.update)
+    sizes = shape_of(op.result if isinstance(op, hlo.DynamicSliceOp) else op.update)
     shape = static_shape(op.operand)
     if shape is None or any(size < 0 for size in sizes):
         return None
@@ -285,7 +274,7 @@ def start_of_clamp(op: DynamicSliceOp | DynamicUpdateSliceOp) -> ir.Value | None
     starts = [unclamped(x, most) for x, most in zip(op.start_indices, room, strict=True)]
     if starts == list(op.start_indices):
         return None
-    if isinstance(op, DynamicSliceOp):
+    if isinstance(op, hlo.DynamicSliceOp):
         return _taken(op, op.operand, starts)
     return _updated(op, op.operand, starts)
 
@@ -293,15 +282,15 @@ def start_of_clamp(op: DynamicSliceOp | DynamicUpdateSliceOp) -> ir.Value | None
 def unclamped(start: ir.Value, most: int) -> ir.Value:
     """The operand of a clamp, max or min that leaves 0 to `most` as they are, or `start` itself."""
     match start.owner:
-        case ClampOp(min=low, operand=x, max=high):
+        case hlo.ClampOp(min=low, operand=x, max=high):
             least, greatest = splat_of(low), splat_of(high)
             if least is not None and greatest is not None and least <= 0 and greatest >= most:
                 return x
-        case MaxOp(lhs=x, rhs=y) | MinOp(lhs=x, rhs=y) as op:
+        case hlo.MaxOp(lhs=x, rhs=y) | hlo.MinOp(lhs=x, rhs=y) as op:
             for value, other in ((x, y), (y, x)):
                 number = splat_of(other)
                 if number is None or splat_of(value) is not None:
                     continue
-                if number <= 0 if isinstance(op, MaxOp) else number >= most:
+                if number <= 0 if isinstance(op, hlo.MaxOp) else number >= most:
                     return value
     return start

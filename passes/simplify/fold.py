@@ -12,44 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects.stablehlo import (
-    AbsOp,
-    AddOp,
-    AndOp,
-    BitcastConvertOp,
-    BroadcastInDimOp,
-    CeilOp,
-    ClampOp,
-    ClzOp,
-    CompareOp,
-    ComplexOp,
-    ConstantOp,
-    ConvertOp,
-    DivOp,
-    FloorOp,
-    ImagOp,
-    IotaOp,
-    IsFiniteOp,
-    MaxOp,
-    MinOp,
-    MulOp,
-    NegOp,
-    NotOp,
-    OrOp,
-    PopulationCountOp,
-    RealOp,
-    RemOp,
-    RoundNearestEvenOp,
-    RoundOp,
-    SelectOp,
-    ShiftLeftOp,
-    ShiftRightArithmeticOp,
-    ShiftRightLogicalOp,
-    SignOp,
-    SqrtOp,
-    SubtractOp,
-    XorOp,
-)
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.cost import thresholds
 from jxc.ir import build
@@ -60,7 +23,7 @@ from jxc.rewrite import exact, rule
 
 from .fold_arithmetic import compare, converted, evaluate, joined
 
-LITERALS = (ConstantOp, BroadcastInDimOp, IotaOp)
+LITERALS = (hlo.ConstantOp, hlo.BroadcastInDimOp, hlo.IotaOp)
 """The ops whose result may be known: the `producer` of rules that fold."""
 
 
@@ -82,9 +45,9 @@ def literals(op: ir.OpView) -> list[np.ndarray] | None:
 
 def _is_known(value: ir.Value) -> bool:
     op = value.owner
-    if isinstance(op, BroadcastInDimOp):
+    if isinstance(op, hlo.BroadcastInDimOp):
         op = op.operand.owner
-    return isinstance(op, (ConstantOp, IotaOp))
+    return isinstance(op, (hlo.ConstantOp, hlo.IotaOp))
 
 
 def is_plain(value: ir.Value) -> bool:
@@ -109,21 +72,21 @@ def may_fold(op: ir.OpView) -> bool:
 
 
 def _is_dense(value: ir.Value) -> bool:
-    return isinstance(value.owner, ConstantOp) and splat_attr(value) is None
+    return isinstance(value.owner, hlo.ConstantOp) and splat_attr(value) is None
 
 
 def literal(value: ir.Value) -> np.ndarray | None:
     """The elements of a constant, a broadcast of one or an iota; of rank 0 for a splat."""
     op = value.owner
-    if isinstance(op, BroadcastInDimOp) and is_plain(value):
+    if isinstance(op, hlo.BroadcastInDimOp) and is_plain(value):
         array = literal(op.operand)
         if array is None or not array.ndim:
             return array
         dims = list(op.broadcast_dimensions)
         return expanded(array, shape_of(value), dims) if _is_small(value) else None
-    if isinstance(op, IotaOp) and is_plain(value) and _is_small(value):
+    if isinstance(op, hlo.IotaOp) and is_plain(value) and _is_small(value):
         return _positions(op)
-    return _elements(value) if isinstance(op, ConstantOp) else None
+    return _elements(value) if isinstance(op, hlo.ConstantOp) else None
 
 
 def _is_small(value: ir.Value) -> bool:
@@ -140,7 +103,7 @@ def _elements(value: ir.Value) -> np.ndarray | None:
     return array if _is_small(value) else None
 
 
-def _positions(op: IotaOp) -> np.ndarray | None:
+def _positions(op: hlo.IotaOp) -> np.ndarray | None:
     shape, dim = shape_of(op.result), op.iota_dimension.value
     dtype = numpy_dtype(ir.RankedTensorType(op.result.type).element_type)
     if dtype is None or dtype.kind not in "iu" or shape[dim] > np.iinfo(dtype).max:
@@ -158,35 +121,35 @@ def expanded(array: np.ndarray, shape: tuple[int, ...], dims: list[int]) -> np.n
 
 
 _OfOne: TypeAlias = (
-    AbsOp
-    | CeilOp
-    | ClzOp
-    | FloorOp
-    | IsFiniteOp
-    | NegOp
-    | NotOp
-    | PopulationCountOp
-    | RoundNearestEvenOp
-    | RoundOp
-    | SignOp
-    | SqrtOp
+    hlo.AbsOp
+    | hlo.CeilOp
+    | hlo.ClzOp
+    | hlo.FloorOp
+    | hlo.IsFiniteOp
+    | hlo.NegOp
+    | hlo.NotOp
+    | hlo.PopulationCountOp
+    | hlo.RoundNearestEvenOp
+    | hlo.RoundOp
+    | hlo.SignOp
+    | hlo.SqrtOp
 )
 
 
 _OfTwo: TypeAlias = (
-    AddOp
-    | AndOp
-    | DivOp
-    | MaxOp
-    | MinOp
-    | MulOp
-    | OrOp
-    | RemOp
-    | ShiftLeftOp
-    | ShiftRightArithmeticOp
-    | ShiftRightLogicalOp
-    | SubtractOp
-    | XorOp
+    hlo.AddOp
+    | hlo.AndOp
+    | hlo.DivOp
+    | hlo.MaxOp
+    | hlo.MinOp
+    | hlo.MulOp
+    | hlo.OrOp
+    | hlo.RemOp
+    | hlo.ShiftLeftOp
+    | hlo.ShiftRightArithmeticOp
+    | hlo.ShiftRightLogicalOp
+    | hlo.SubtractOp
+    | hlo.XorOp
 )
 
 
@@ -195,7 +158,7 @@ def _constant(array: np.ndarray | None, op: ir.OpView) -> ir.Value | None:
 
 
 @rule(exact, producer=LITERALS)
-def fold_arithmetic(op: _OfOne | _OfTwo | ClampOp) -> ir.Value | None:
+def fold_arithmetic(op: _OfOne | _OfTwo | hlo.ClampOp) -> ir.Value | None:
     """f(c, d) -> dense<f(c, d)>: integers wrap around, floats are rounded correctly."""
     operands = literals(op)
     if operands is None:
@@ -205,7 +168,7 @@ def fold_arithmetic(op: _OfOne | _OfTwo | ClampOp) -> ir.Value | None:
 
 
 @rule(exact, producer=LITERALS)
-def fold_compare(op: CompareOp) -> ir.Value | None:
+def fold_compare(op: hlo.CompareOp) -> ir.Value | None:
     """c < d -> dense<c < d>; booleans are unsigned; in the total order -0.0 < 0.0."""
     operands = literals(op)
     if operands is None:
@@ -215,14 +178,14 @@ def fold_compare(op: CompareOp) -> ir.Value | None:
 
 
 @rule(exact, producer=LITERALS)
-def fold_select(op: SelectOp) -> ir.Value | None:
+def fold_select(op: hlo.SelectOp) -> ir.Value | None:
     """select(c, d, e) -> dense<..>."""
     operands = literals(op)
     return None if operands is None else _constant(np.where(*operands), op)
 
 
 @rule(exact, producer=LITERALS)
-def fold_convert(op: ConvertOp) -> ir.Value | None:
+def fold_convert(op: hlo.ConvertOp) -> ir.Value | None:
     """convert(dense<c>) -> dense<c>, if every implementation gives the same number."""
     operands = literals(op)
     dtype = numpy_dtype(element_type(op.result))
@@ -232,23 +195,23 @@ def fold_convert(op: ConvertOp) -> ir.Value | None:
 
 
 @rule(exact, producer=LITERALS)
-def fold_complex(op: ComplexOp) -> ir.Value | None:
+def fold_complex(op: hlo.ComplexOp) -> ir.Value | None:
     """complex(c, d) -> dense<(c, d)>."""
     operands = literals(op)
     return None if operands is None else _constant(joined(*operands), op)
 
 
 @rule(exact, producer=LITERALS)
-def fold_part(op: RealOp | ImagOp) -> ir.Value | None:
+def fold_part(op: hlo.RealOp | hlo.ImagOp) -> ir.Value | None:
     """real(dense<(c, d)>) -> dense<c>, imag(dense<(c, d)>) -> dense<d>."""
     operands = literals(op)
     if operands is None or operands[0].dtype.kind != "c":
         return None
-    return _constant(operands[0].real if isinstance(op, RealOp) else operands[0].imag, op)
+    return _constant(operands[0].real if isinstance(op, hlo.RealOp) else operands[0].imag, op)
 
 
 @rule(exact, producer=LITERALS)
-def fold_bitcast(op: BitcastConvertOp) -> ir.Value | None:
+def fold_bitcast(op: hlo.BitcastConvertOp) -> ir.Value | None:
     """bitcast_convert(dense<c>) -> dense<..>, between types of the same number of bytes."""
     operands = literals(op)
     dtype = numpy_dtype(element_type(op.result))

@@ -11,19 +11,7 @@ from itertools import product
 
 import numpy as np
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import (
-    BroadcastInDimOp,
-    ConcatenateOp,
-    ConstantOp,
-    DynamicUpdateSliceOp,
-    GatherOp,
-    PadOp,
-    ReshapeOp,
-    ReverseOp,
-    SliceOp,
-    TransposeOp,
-)
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.cost import thresholds
 from jxc.ir import build
@@ -36,7 +24,7 @@ from .fold import expanded, is_plain, may_fold
 
 def _folded(op: ir.OpView, compute: Callable[..., np.ndarray]) -> ir.Value | None:
     """The result of `compute` on the operands as a constant, if all are small constants."""
-    if not all(isinstance(value.owner, ConstantOp) for value in op.operands):
+    if not all(isinstance(value.owner, hlo.ConstantOp) for value in op.operands):
         return None
     if not is_plain(op.results[0]) or not may_fold(op):
         return None
@@ -48,9 +36,9 @@ def _folded(op: ir.OpView, compute: Callable[..., np.ndarray]) -> ir.Value | Non
     return build.dense(compute(*arrays), op.results[0].type)
 
 
-@rule(exact, producer=ConstantOp)
+@rule(exact, producer=hlo.ConstantOp)
 def fold_rearrangement(
-    op: BroadcastInDimOp | ReshapeOp | ReverseOp | SliceOp | TransposeOp,
+    op: hlo.BroadcastInDimOp | hlo.ReshapeOp | hlo.ReverseOp | hlo.SliceOp | hlo.TransposeOp,
 ) -> ir.Value | None:
     """broadcast_in_dim, reshape, reverse, slice, transpose of dense<..> -> dense<..>."""
     return _folded(op, lambda x: _rearranged(op, x))
@@ -58,32 +46,32 @@ def fold_rearrangement(
 
 def _rearranged(op: ir.OpView, x: np.ndarray) -> np.ndarray:
     match op:
-        case BroadcastInDimOp(broadcast_dimensions=dims):
+        case hlo.BroadcastInDimOp(broadcast_dimensions=dims):
             return expanded(x, shape_of(op.result), list(dims))
-        case ReshapeOp():
+        case hlo.ReshapeOp():
             return x.reshape(shape_of(op.result))
-        case ReverseOp(dimensions=dims):
+        case hlo.ReverseOp(dimensions=dims):
             return np.flip(x, tuple(dims))
-        case SliceOp(start_indices=starts, limit_indices=limits, strides=strides):
+        case hlo.SliceOp(start_indices=starts, limit_indices=limits, strides=strides):
             return x[tuple(map(slice, starts, limits, strides))]
-        case TransposeOp(permutation=order):
+        case hlo.TransposeOp(permutation=order):
             return x.transpose(list(order))
     raise AssertionError(op)
 
 
-@rule(exact, producer=ConstantOp)
-def fold_concatenate(op: ConcatenateOp) -> ir.Value | None:
+@rule(exact, producer=hlo.ConstantOp)
+def fold_concatenate(op: hlo.ConcatenateOp) -> ir.Value | None:
     """concatenate(dense<..>, dense<..>) -> dense<..>."""
     return _folded(op, lambda *parts: np.concatenate(parts, op.dimension.value))
 
 
-@rule(exact, producer=ConstantOp)
-def fold_pad(op: PadOp) -> ir.Value | None:
+@rule(exact, producer=hlo.ConstantOp)
+def fold_pad(op: hlo.PadOp) -> ir.Value | None:
     """pad(dense<..>, c) -> dense<..>."""
     return _folded(op, lambda x, value: _padded(op, x, value))
 
 
-def _padded(op: PadOp, x: np.ndarray, value: np.ndarray) -> np.ndarray:
+def _padded(op: hlo.PadOp, x: np.ndarray, value: np.ndarray) -> np.ndarray:
     """The padded array: x is placed on a canvas, of which negative edges are cut off."""
     low, high = list(op.edge_padding_low), list(op.edge_padding_high)
     steps = [between + 1 for between in op.interior_padding]
@@ -96,8 +84,8 @@ def _padded(op: PadOp, x: np.ndarray, value: np.ndarray) -> np.ndarray:
     return canvas[tuple(slice(max(-a, 0), size - max(-b, 0)) for a, b, size in kept)]
 
 
-@rule(exact, producer=ConstantOp)
-def fold_dynamic_update_slice(op: DynamicUpdateSliceOp) -> ir.Value | None:
+@rule(exact, producer=hlo.ConstantOp)
+def fold_dynamic_update_slice(op: hlo.DynamicUpdateSliceOp) -> ir.Value | None:
     """dynamic_update_slice(dense<..>, dense<..>, constants) -> dense<..>, with clamped starts."""
     return _folded(op, _updated)
 
@@ -117,8 +105,8 @@ def _window(starts: Sequence[int], sizes: Sequence[int], shape: Sequence[int]) -
     return tuple(slice(start, start + size) for start, size in zip(first, sizes, strict=True))
 
 
-@rule(exact, targets=("cpu", "tpu"), producer=ConstantOp)
-def fold_gather(op: GatherOp) -> ir.Value | None:
+@rule(exact, targets=("cpu", "tpu"), producer=hlo.ConstantOp)
+def fold_gather(op: hlo.GatherOp) -> ir.Value | None:
     """gather(dense<..>, constants) -> dense<..>: indices are read in their signedness and clamped.
 
     Not for GPU: in the simulation of a humanoid XLA fused less around such constants, with 13 more
@@ -129,8 +117,8 @@ def fold_gather(op: GatherOp) -> ir.Value | None:
     return _folded(op, lambda x, indices: _gathered(op, x, indices))
 
 
-def _gathered(op: GatherOp, x: np.ndarray, indices: np.ndarray) -> np.ndarray:
-    numbers = stablehlo.GatherDimensionNumbers(op.dimension_numbers)
+def _gathered(op: hlo.GatherOp, x: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    numbers = hlo.GatherDimensionNumbers(op.dimension_numbers)
     sizes, offset_dims = list(op.slice_sizes), list(numbers.offset_dims)
     left_out = [*numbers.collapsed_slice_dims, *numbers.operand_batching_dims]
     rows = _rows(indices, numbers.index_vector_dim)

@@ -8,18 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import (
-    BroadcastInDimOp,
-    ClampOp,
-    ConcatenateOp,
-    ConstantOp,
-    GatherOp,
-    IotaOp,
-    MaxOp,
-    MinOp,
-    ReshapeOp,
-)
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.arithmetic_sequences import ArithmeticSequence, sequence_in, sequence_of
@@ -52,14 +41,14 @@ class GatherDims(NamedTuple):
     vector: int
 
 
-def gather_dims(op: GatherOp) -> GatherDims | None:
+def gather_dims(op: hlo.GatherOp) -> GatherDims | None:
     """The dimensions of `op`; None if extents are dynamic or the result is empty."""
     shape = static_shape(op.result, op.operand, op.start_indices)
     if shape is None or 0 in (*shape, *shape_of(op.operand), *op.slice_sizes):
         return None
     if not is_integer(op.start_indices):
         return None
-    numbers = stablehlo.GatherDimensionNumbers(op.dimension_numbers)
+    numbers = hlo.GatherDimensionNumbers(op.dimension_numbers)
     vector, sizes = numbers.index_vector_dim, tuple(op.slice_sizes)
     gone = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
     kept = [dim for dim in range(len(sizes)) if dim not in gone]
@@ -78,7 +67,7 @@ def gather_dims(op: GatherOp) -> GatherDims | None:
 
 
 @rule(exact, producer=SPLATS)
-def gather_of_splat(op: GatherOp) -> ir.Value | None:
+def gather_of_splat(op: hlo.GatherOp) -> ir.Value | None:
     """gather(dense<c>) -> dense<c>."""
     element = splat_attr(op.operand)
     if element is None or static_shape(op.result) is None:
@@ -87,7 +76,7 @@ def gather_of_splat(op: GatherOp) -> ir.Value | None:
 
 
 @rule(exact, targets=("cpu",), partitioned=False)
-def gather_of_affine_indices(op: GatherOp) -> ir.Value | None:
+def gather_of_affine_indices(op: hlo.GatherOp) -> ir.Value | None:
     """gather(x, indices) -> broadcast_in_dim(reverse(slice(x))), for arithmetic sequences.
 
     Each operand dimension may vary along one dimension of the indices, each of those for one
@@ -104,17 +93,19 @@ def gather_of_affine_indices(op: GatherOp) -> ir.Value | None:
         return None
     targets = [follows.get(dim, layout.offset.get(dim)) for dim in range(len(cuts))]
     x = take(op.operand, cuts)
-    x = stablehlo.reverse(x, backwards) if backwards else x
+    x = hlo.reverse(x, backwards) if backwards else x
     kept = [
         (size, target)
         for size, target in zip(shape_of(x), targets, strict=True)
         if target is not None
     ]
     x = build.reshape(x, [size for size, _ in kept])
-    return stablehlo.broadcast_in_dim(op.result.type, x, [target for _, target in kept])
+    return hlo.broadcast_in_dim(op.result.type, x, [target for _, target in kept])
 
 
-def _walk(op: GatherOp, layout: GatherDims) -> tuple[dict[int, int], list[Cut], list[int]] | None:
+def _walk(
+    op: hlo.GatherOp, layout: GatherDims
+) -> tuple[dict[int, int], list[Cut], list[int]] | None:
     """The result dimension along which each operand dimension varies, the cuts, the reversals."""
     follows: dict[int, int] = {}
     cuts, backwards = [], []
@@ -139,7 +130,7 @@ def _walk(op: GatherOp, layout: GatherDims) -> tuple[dict[int, int], list[Cut], 
     return follows, cuts, backwards
 
 
-def _start_along(op: GatherOp, layout: GatherDims, dim: int) -> ArithmeticSequence | None:
+def _start_along(op: hlo.GatherOp, layout: GatherDims, dim: int) -> ArithmeticSequence | None:
     """The starts of the slices along an operand dimension, by the dimensions of the indices."""
     if dim in layout.component:
         return component_of(op.start_indices, layout.vector, layout.component[dim])
@@ -156,9 +147,9 @@ def component_of(indices: ir.Value, vector: int, number: int) -> ArithmeticSeque
     if vector == len(shape):
         return sequence_of(indices)
     match indices.owner:
-        case ConstantOp() if (elements := few_elements(indices)) is not None:
+        case hlo.ConstantOp() if (elements := few_elements(indices)) is not None:
             return sequence_in(elements.take(number, vector))
-        case ConcatenateOp(inputs=inputs, dimension=dim) if dim.value == vector:
+        case hlo.ConcatenateOp(inputs=inputs, dimension=dim) if dim.value == vector:
             if len(inputs) != shape[vector]:
                 return None
             found, number = sequence_of(inputs[number], 3), 0
@@ -171,7 +162,7 @@ def component_of(indices: ir.Value, vector: int, number: int) -> ArithmeticSeque
 
 
 @rule(exact, partitioned=False)
-def gather_to_dynamic_slice(op: GatherOp) -> ir.Value | None:
+def gather_to_dynamic_slice(op: hlo.GatherOp) -> ir.Value | None:
     """gather(x, index) -> dynamic_slice(x, index), for a single index: both clamp it."""
     layout = gather_dims(op)
     if layout is None or any(shape_of(op.result)[target] != 1 for target in layout.batch):
@@ -185,7 +176,7 @@ def gather_to_dynamic_slice(op: GatherOp) -> ir.Value | None:
             first.append(build.scalar(0, element_type(op.start_indices)))
         else:
             first.append(build.reshape(starts[number], ()))
-    x = stablehlo.dynamic_slice(op.operand, first, layout.sizes)
+    x = hlo.dynamic_slice(op.operand, first, layout.sizes)
     return build.reshape(x, shape_of(op.result))
 
 
@@ -195,16 +186,16 @@ def components_of(indices: ir.Value, vector: int) -> list[ir.Value] | None:
     if vector == len(shape) or shape[vector] == 1:
         return [indices]
     match indices.owner:
-        case ConcatenateOp(inputs=inputs, dimension=dim) if dim.value == vector:
+        case hlo.ConcatenateOp(inputs=inputs, dimension=dim) if dim.value == vector:
             return list(inputs) if len(inputs) == shape[vector] else None
     return None
 
 
-@rule(exact, producer=BroadcastInDimOp)
-def gather_of_broadcast(op: GatherOp) -> ir.Value | None:
+@rule(exact, producer=hlo.BroadcastInDimOp)
+def gather_of_broadcast(op: hlo.GatherOp) -> ir.Value | None:
     """gather(broadcast_in_dim(x)) -> broadcast_in_dim(x), if the slices take all elements of x."""
     match op.operand.owner:
-        case BroadcastInDimOp(operand=x, broadcast_dimensions=dims):
+        case hlo.BroadcastInDimOp(operand=x, broadcast_dimensions=dims):
             layout = gather_dims(op)
             if layout is None or static_shape(x) is None:
                 return None
@@ -215,18 +206,18 @@ def gather_of_broadcast(op: GatherOp) -> ir.Value | None:
                     return None
             narrow = build.reshape(x, [shape_of(x)[i] for i, _ in own])
             targets = [layout.offset[dim] for _, dim in own]
-            return stablehlo.broadcast_in_dim(op.result.type, narrow, targets)
+            return hlo.broadcast_in_dim(op.result.type, narrow, targets)
     return None
 
 
-@rule(exact, producer=IotaOp)
-def gather_of_iota(op: GatherOp) -> ir.Value | None:
+@rule(exact, producer=hlo.IotaOp)
+def gather_of_iota(op: hlo.GatherOp) -> ir.Value | None:
     """gather(iota, indices) -> clamp(0, indices, extent - 1), for an iota of one dimension.
 
     Without the clamp if the indices are known to be in range.
     """
     match op.operand.owner:
-        case IotaOp():
+        case hlo.IotaOp():
             layout = gather_dims(op)
             if layout is None or layout.sizes != (1,) or len(layout.component) != 1:
                 return None
@@ -236,7 +227,7 @@ def gather_of_iota(op: GatherOp) -> ir.Value | None:
     return None
 
 
-def _clamped(op: GatherOp, most: int) -> ir.Value | None:
+def _clamped(op: hlo.GatherOp, most: int) -> ir.Value | None:
     """The indices, clamped to 0 and `most`, in the shape of the result."""
     indices, found = op.start_indices, bounds_of(op.start_indices)
     kind = type_bounds(element_type(indices))
@@ -244,28 +235,28 @@ def _clamped(op: GatherOp, most: int) -> ir.Value | None:
         return None
     if found.low < 0 or found.high > most:
         low, high = (build.scalar(number, element_type(indices)) for number in (0, most))
-        indices = stablehlo.clamp(low, indices, high)
+        indices = hlo.clamp(low, indices, high)
     return build.reshape(indices, shape_of(op.result))
 
 
-@rule(exact, producer=(ClampOp, MaxOp, MinOp, ReshapeOp))
-def gather_of_clamp(op: GatherOp) -> ir.Value | None:
+@rule(exact, producer=(hlo.ClampOp, hlo.MaxOp, hlo.MinOp, hlo.ReshapeOp))
+def gather_of_clamp(op: hlo.GatherOp) -> ir.Value | None:
     """gather(x, clamp(0, indices, most)) -> gather(x, indices), if that clamps them as far."""
     indices, shape = op.start_indices, static_shape(op.operand)
     if shape is None:
         return None
-    numbers = stablehlo.GatherDimensionNumbers(op.dimension_numbers)
+    numbers = hlo.GatherDimensionNumbers(op.dimension_numbers)
     room = [extent - size for extent, size in zip(shape, op.slice_sizes, strict=True)]
     most = max((room[dim] for dim in numbers.start_index_map), default=0)
     match indices.owner:
-        case ReshapeOp(operand=clamped):
+        case hlo.ReshapeOp(operand=clamped):
             pass
         case _:
             clamped = indices
     x = unclamped(clamped, most)
     if x == clamped or x.type != clamped.type or static_shape(indices) is None:
         return None
-    return stablehlo.gather(
+    return hlo.gather(
         op.operand,
         build.reshape(x, shape_of(indices)),
         op.dimension_numbers,

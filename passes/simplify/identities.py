@@ -7,22 +7,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import (
-    AddOp,
-    AndOp,
-    ClampOp,
-    DivOp,
-    MaxOp,
-    MinOp,
-    MulOp,
-    OrOp,
-    ShiftLeftOp,
-    ShiftRightArithmeticOp,
-    ShiftRightLogicalOp,
-    SubtractOp,
-    XorOp,
-)
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.bounds import type_bounds
@@ -42,7 +27,9 @@ from jxc.ir.values import (
 )
 from jxc.rewrite import exact, rule
 
-_Binary: TypeAlias = AddOp | AndOp | MaxOp | MinOp | MulOp | OrOp | XorOp
+_Binary: TypeAlias = (
+    hlo.AddOp | hlo.AndOp | hlo.MaxOp | hlo.MinOp | hlo.MulOp | hlo.OrOp | hlo.XorOp
+)
 
 
 def _other_than(op: _Binary, is_neutral: Callable[[ir.Value], bool]) -> ir.Value | None:
@@ -74,19 +61,19 @@ def _is_one(value: ir.Value) -> bool:
 
 
 @rule(exact, producer=SPLATS)
-def add_zero(op: AddOp) -> ir.Value | None:
+def add_zero(op: hlo.AddOp) -> ir.Value | None:
     """x + 0 -> x, and on floats x + -0.0 -> x: 0.0 is not neutral, as -0.0 + 0.0 is 0.0."""
     return _other_than(op, _is_neutral_to_add)
 
 
 @rule(exact, producer=SPLATS)
-def subtract_zero(op: SubtractOp) -> ir.Value | None:
+def subtract_zero(op: hlo.SubtractOp) -> ir.Value | None:
     """x - 0 -> x; on floats only 0.0 is neutral: -0.0 - -0.0 is 0.0."""
     return as_result(op.lhs, op) if _is_zero(op.rhs) else None
 
 
 @rule(exact)
-def subtract_self(op: SubtractOp) -> ir.Value | None:
+def subtract_self(op: hlo.SubtractOp) -> ir.Value | None:
     """x - x -> 0, on integers: an infinite or NaN float gives NaN."""
     if op.lhs == op.rhs and is_integer(op.result) and static_shape(op.result) is not None:
         return build.splat(0, op.result.type)
@@ -94,61 +81,61 @@ def subtract_self(op: SubtractOp) -> ir.Value | None:
 
 
 @rule(exact, producer=SPLATS)
-def multiply_by_one(op: MulOp) -> ir.Value | None:
+def multiply_by_one(op: hlo.MulOp) -> ir.Value | None:
     """x * 1 -> x, not on complex numbers: (a + bi) * (1 + 0i) has NaN where b is infinite."""
     return _other_than(op, _is_one)
 
 
 @rule(exact, producer=SPLATS)
-def multiply_by_zero(op: MulOp) -> ir.Value | None:
+def multiply_by_zero(op: hlo.MulOp) -> ir.Value | None:
     """x * 0 -> 0, not on floats, where infinity * 0.0 and NaN * 0.0 are NaN."""
     return None if is_float(op.result) else _operand_that(op, _is_zero)
 
 
 @rule(exact, producer=SPLATS)
-def divide_by_one(op: DivOp) -> ir.Value | None:
+def divide_by_one(op: hlo.DivOp) -> ir.Value | None:
     """x / 1 -> x."""
     return as_result(op.lhs, op) if _is_one(op.rhs) else None
 
 
 @rule(exact)
-def and_or_self(op: AndOp | OrOp) -> ir.Value | None:
+def and_or_self(op: hlo.AndOp | hlo.OrOp) -> ir.Value | None:
     """x & x -> x and x | x -> x."""
     return as_result(op.lhs, op) if op.lhs == op.rhs else None
 
 
 @rule(exact, producer=SPLATS)
-def and_all_ones(op: AndOp) -> ir.Value | None:
+def and_all_ones(op: hlo.AndOp) -> ir.Value | None:
     """x & -1 -> x: every bit of the constant is set."""
     return _other_than(op, is_all_ones)
 
 
 @rule(exact, producer=SPLATS)
-def and_zero(op: AndOp) -> ir.Value | None:
+def and_zero(op: hlo.AndOp) -> ir.Value | None:
     """x & 0 -> 0."""
     return _operand_that(op, _is_zero)
 
 
 @rule(exact, producer=SPLATS)
-def or_zero(op: OrOp) -> ir.Value | None:
+def or_zero(op: hlo.OrOp) -> ir.Value | None:
     """x | 0 -> x."""
     return _other_than(op, _is_zero)
 
 
 @rule(exact, producer=SPLATS)
-def or_all_ones(op: OrOp) -> ir.Value | None:
+def or_all_ones(op: hlo.OrOp) -> ir.Value | None:
     """x | -1 -> -1: every bit of the constant is set."""
     return _operand_that(op, is_all_ones)
 
 
 @rule(exact, producer=SPLATS)
-def xor_zero(op: XorOp) -> ir.Value | None:
+def xor_zero(op: hlo.XorOp) -> ir.Value | None:
     """x ^ 0 -> x."""
     return _other_than(op, _is_zero)
 
 
 @rule(exact)
-def xor_self(op: XorOp) -> ir.Value | None:
+def xor_self(op: hlo.XorOp) -> ir.Value | None:
     """x ^ x -> 0."""
     if op.lhs == op.rhs and static_shape(op.result) is not None:
         return build.splat(0, op.result.type)
@@ -157,26 +144,26 @@ def xor_self(op: XorOp) -> ir.Value | None:
 
 @rule(exact, producer=SPLATS)
 def shift_by_zero(
-    op: ShiftLeftOp | ShiftRightArithmeticOp | ShiftRightLogicalOp,
+    op: hlo.ShiftLeftOp | hlo.ShiftRightArithmeticOp | hlo.ShiftRightLogicalOp,
 ) -> ir.Value | None:
     """x << 0 -> x, x >> 0 -> x."""
     return as_result(op.lhs, op) if _is_zero(op.rhs) else None
 
 
 @rule(exact)
-def max_min_self(op: MaxOp | MinOp) -> ir.Value | None:
+def max_min_self(op: hlo.MaxOp | hlo.MinOp) -> ir.Value | None:
     """max(x, x) -> x and min(x, x) -> x."""
     return as_result(op.lhs, op) if op.lhs == op.rhs else None
 
 
 @rule(exact, producer=SPLATS)
-def max_of_least(op: MaxOp) -> ir.Value | None:
+def max_of_least(op: hlo.MaxOp) -> ir.Value | None:
     """max(x, c) -> x, where c is the least value of the type: -inf on floats; NaN stays NaN."""
     return _other_than(op, lambda value: is_extreme(value, least=True))
 
 
 @rule(exact, producer=SPLATS)
-def min_of_greatest(op: MinOp) -> ir.Value | None:
+def min_of_greatest(op: hlo.MinOp) -> ir.Value | None:
     """min(x, c) -> x, where c is the greatest value of the type: inf on floats; NaN stays NaN."""
     return _other_than(op, lambda value: is_extreme(value, least=False))
 
@@ -189,40 +176,40 @@ def is_extreme(value: ir.Value, *, least: bool) -> bool:
 
 
 @rule(exact, producer=SPLATS)
-def clamp_to_minimum(op: ClampOp) -> ir.Value | None:
+def clamp_to_minimum(op: hlo.ClampOp) -> ir.Value | None:
     """clamp(c, x, b) -> min(x, b), where c is the least value of the type: -inf on floats."""
     if not is_extreme(op.min, least=True) or not _fits(op.max, op):
         return None
-    return stablehlo.minimum(op.operand, _widened(op.max, op), results=[op.result.type])
+    return hlo.minimum(op.operand, _widened(op.max, op), results=[op.result.type])
 
 
 @rule(exact, producer=SPLATS)
-def clamp_to_maximum(op: ClampOp) -> ir.Value | None:
+def clamp_to_maximum(op: hlo.ClampOp) -> ir.Value | None:
     """clamp(a, x, c) -> max(x, a), where c is the greatest value of the type: inf on floats."""
     if not is_extreme(op.max, least=False) or not _fits(op.min, op):
         return None
-    return stablehlo.maximum(op.operand, _widened(op.min, op), results=[op.result.type])
+    return hlo.maximum(op.operand, _widened(op.min, op), results=[op.result.type])
 
 
-def _fits(bound: ir.Value, op: ClampOp) -> bool:
+def _fits(bound: ir.Value, op: hlo.ClampOp) -> bool:
     """Whether a bound has the shape of the result, or is a splat that can get it."""
     if bound.type == op.operand.type == op.result.type:
         return True
     return splat_attr(bound) is not None and static_shape(op.result) is not None
 
 
-def _widened(bound: ir.Value, op: ClampOp) -> ir.Value:
+def _widened(bound: ir.Value, op: hlo.ClampOp) -> ir.Value:
     element = splat_attr(bound)
     if shape_of(bound) == shape_of(op.result) or element is None:
         return bound
     return build.splat(element, op.result.type)
 
 
-@rule(exact, producer=ClampOp)
-def clamp_of_clamp(op: ClampOp) -> ir.Value | None:
+@rule(exact, producer=hlo.ClampOp)
+def clamp_of_clamp(op: hlo.ClampOp) -> ir.Value | None:
     """clamp(a, clamp(a, x, b), b) -> clamp(a, x, b)."""
     match op.operand.owner:
-        case ClampOp(min=a, max=b, result=inner) if inner.type == op.result.type:
+        case hlo.ClampOp(min=a, max=b, result=inner) if inner.type == op.result.type:
             if is_same(a, op.min) and is_same(b, op.max):
                 return inner
     return None

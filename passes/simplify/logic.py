@@ -3,15 +3,7 @@
 from __future__ import annotations
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import (
-    AndOp,
-    CompareOp,
-    NotOp,
-    OrOp,
-    RemOp,
-    SignOp,
-)
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.bounds import bounds_of, type_bounds
@@ -46,24 +38,24 @@ _TRUE_IF = {
 _SWAPPED = str.maketrans("lg", "gl")
 
 
-@rule(exact, producer=CompareOp)
-def and_of_compares(op: AndOp) -> ir.Value | None:
+@rule(exact, producer=hlo.CompareOp)
+def and_of_compares(op: hlo.AndOp) -> ir.Value | None:
     """(x < y) & (x != y) -> x < y, (x < y) & (x > y) -> false, and all other pairs."""
     found = _relations(op)
     return None if found is None else _as_one(op, found[0] & found[1])
 
 
-@rule(exact, producer=CompareOp)
-def or_of_compares(op: OrOp) -> ir.Value | None:
+@rule(exact, producer=hlo.CompareOp)
+def or_of_compares(op: hlo.OrOp) -> ir.Value | None:
     """(x < y) | (x == y) -> x <= y, (x < y) | (x != y) -> x != y, and all other pairs."""
     found = _relations(op)
     return None if found is None else _as_one(op, found[0] | found[1])
 
 
-def _relations(op: AndOp | OrOp) -> tuple[frozenset[str], frozenset[str]] | None:
+def _relations(op: hlo.AndOp | hlo.OrOp) -> tuple[frozenset[str], frozenset[str]] | None:
     """The relations for which each operand, both comparisons of the same two values, is true."""
     match op.lhs.owner, op.rhs.owner:
-        case CompareOp(lhs=x, rhs=y) as left, CompareOp(lhs=z, rhs=w) as right:
+        case hlo.CompareOp(lhs=x, rhs=y) as left, hlo.CompareOp(lhs=z, rhs=w) as right:
             is_alike = str(left.compare_type) == str(right.compare_type)
             if not is_alike or not (is_integer(x) or is_boolean(x) or is_float(x)):
                 return None
@@ -75,17 +67,17 @@ def _relations(op: AndOp | OrOp) -> tuple[frozenset[str], frozenset[str]] | None
     return None
 
 
-def _true_if(op: CompareOp) -> frozenset[str]:
+def _true_if(op: hlo.CompareOp) -> frozenset[str]:
     return _TRUE_IF[direction_of(op)] & _possible(op)
 
 
-def _possible(op: CompareOp) -> frozenset[str]:
+def _possible(op: hlo.CompareOp) -> frozenset[str]:
     """The possible relations: integers, and floats in the total order, are never unordered."""
     is_total = not is_float(op.lhs) or "TOTALORDER" in str(op.compare_type)
     return frozenset("leg" if is_total else "legu")
 
 
-def _as_one(op: AndOp | OrOp, wanted: frozenset[str]) -> ir.Value | None:
+def _as_one(op: hlo.AndOp | hlo.OrOp, wanted: frozenset[str]) -> ir.Value | None:
     """A comparison that is true for these relations: one of the two operands, or a new one."""
     first, second = op.lhs.owner, op.rhs.owner
     possible = _possible(first)
@@ -102,15 +94,15 @@ def _as_one(op: AndOp | OrOp, wanted: frozenset[str]) -> ir.Value | None:
     return compare(first.lhs, first.rhs, direction, first, op)
 
 
-@rule(exact, producer=CompareOp)
-def and_of_sign_and_remainder(op: AndOp) -> ir.Value | None:
+@rule(exact, producer=hlo.CompareOp)
+def and_of_sign_and_remainder(op: hlo.AndOp) -> ir.Value | None:
     """(sign(x) != 1) & (x % y != 0) -> x % y < 0, (sign(x) != -1) & (x % y != 0) -> x % y > 0.
 
     On integers, where a remainder is 0 or has the sign of x, if y is never 0.
     """
     for first, second in ((op.lhs.owner, op.rhs.owner), (op.rhs.owner, op.lhs.owner)):
         match first, second:
-            case CompareOp(lhs=sign, rhs=one), CompareOp(lhs=remainder, rhs=zero) if (
+            case hlo.CompareOp(lhs=sign, rhs=one), hlo.CompareOp(lhs=remainder, rhs=zero) if (
                 is_integer(sign) and direction_of(first) == direction_of(second) == "NE"
             ):
                 direction = {1: "LT", -1: "GT"}.get(int(splat_of(one) or 0))
@@ -122,64 +114,64 @@ def and_of_sign_and_remainder(op: AndOp) -> ir.Value | None:
 def _is_sign_of(sign: ir.Value, remainder: ir.Value) -> bool:
     """Whether these are sign(x) and x % y, y not being 0."""
     match sign.owner, remainder.owner:
-        case SignOp(operand=x), RemOp(lhs=z, rhs=y) if x == z:
+        case hlo.SignOp(operand=x), hlo.RemOp(lhs=z, rhs=y) if x == z:
             found = bounds_of(y)
             return found is not None and (found.low > 0 or found.high < 0)
     return False
 
 
-@rule(exact, producer=NotOp)
-def and_or_of_nots(op: AndOp | OrOp) -> ir.Value | None:
+@rule(exact, producer=hlo.NotOp)
+def and_or_of_nots(op: hlo.AndOp | hlo.OrOp) -> ir.Value | None:
     """not(p) & not(q) -> not(p | q), not(p) | not(q) -> not(p & q), if both have no other use."""
     match op.lhs.owner, op.rhs.owner:
-        case NotOp(operand=p, result=left), NotOp(operand=q, result=right):
+        case hlo.NotOp(operand=p, result=left), hlo.NotOp(operand=q, result=right):
             if left == right or len(users(left)) > 1 or len(users(right)) > 1:
                 return None
-            join = stablehlo.or_ if isinstance(op, AndOp) else stablehlo.and_
-            return stablehlo.not_(join(p, q, results=[op.result.type]))
+            join = hlo.or_ if isinstance(op, hlo.AndOp) else hlo.and_
+            return hlo.not_(join(p, q, results=[op.result.type]))
     return None
 
 
-@rule(exact, producer=NotOp)
-def and_or_of_complement(op: AndOp | OrOp) -> ir.Value | None:
+@rule(exact, producer=hlo.NotOp)
+def and_or_of_complement(op: hlo.AndOp | hlo.OrOp) -> ir.Value | None:
     """p & not(p) -> 0, p | not(p) -> -1, with every bit set."""
     for p, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
         match other.owner:
-            case NotOp(operand=q) if p == q and static_shape(op.result) is not None:
+            case hlo.NotOp(operand=q) if p == q and static_shape(op.result) is not None:
                 kind = type_bounds(element_type(p))
                 if kind is None:
                     return None
                 every = kind.high if kind.low == 0 else -1
-                return build.splat(0 if isinstance(op, AndOp) else every, op.result.type)
+                return build.splat(0 if isinstance(op, hlo.AndOp) else every, op.result.type)
     return None
 
 
-@rule(exact, producer=(AndOp, OrOp))
-def and_or_absorbed(op: AndOp | OrOp) -> ir.Value | None:
+@rule(exact, producer=(hlo.AndOp, hlo.OrOp))
+def and_or_absorbed(op: hlo.AndOp | hlo.OrOp) -> ir.Value | None:
     """p & (p | q) -> p, p | (p & q) -> p."""
     for p, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
         match other.owner:
-            case AndOp(lhs=x, rhs=y) | OrOp(lhs=x, rhs=y) as inner if p in (x, y):
-                if isinstance(inner, AndOp) != isinstance(op, AndOp):
+            case hlo.AndOp(lhs=x, rhs=y) | hlo.OrOp(lhs=x, rhs=y) as inner if p in (x, y):
+                if isinstance(inner, hlo.AndOp) != isinstance(op, hlo.AndOp):
                     return as_result(p, op)
     return None
 
 
-@rule(exact, producer=(AndOp, OrOp))
-def and_or_repeated(op: AndOp | OrOp) -> ir.Value | None:
+@rule(exact, producer=(hlo.AndOp, hlo.OrOp))
+def and_or_repeated(op: hlo.AndOp | hlo.OrOp) -> ir.Value | None:
     """p & (p & q) -> p & q, p | (p | q) -> p | q."""
     for p, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
         match other.owner:
-            case AndOp(lhs=x, rhs=y) | OrOp(lhs=x, rhs=y) as inner if p in (x, y):
-                if isinstance(inner, AndOp) == isinstance(op, AndOp):
+            case hlo.AndOp(lhs=x, rhs=y) | hlo.OrOp(lhs=x, rhs=y) as inner if p in (x, y):
+                if isinstance(inner, hlo.AndOp) == isinstance(op, hlo.AndOp):
                     return as_result(other, op)
     return None
 
 
-@rule(exact, producer=NotOp)
-def not_of_not(op: NotOp) -> ir.Value | None:
+@rule(exact, producer=hlo.NotOp)
+def not_of_not(op: hlo.NotOp) -> ir.Value | None:
     """not(not(x)) -> x."""
     match op.operand.owner:
-        case NotOp(operand=x):
+        case hlo.NotOp(operand=x):
             return as_result(x, op)
     return None

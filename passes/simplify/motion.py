@@ -13,16 +13,7 @@ from functools import partial
 from typing import NamedTuple, TypeAlias
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import (
-    BroadcastInDimOp,
-    ConstantOp,
-    IotaOp,
-    ReduceOp,
-    ReshapeOp,
-    ReverseOp,
-    TransposeOp,
-)
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import shape_of, splat_attr, static_shape
@@ -46,7 +37,7 @@ from .reduce import dimensions_before_transpose
 _Build: TypeAlias = Callable[[], ir.Value]
 
 
-@rule(exact, producer=BroadcastInDimOp)
+@rule(exact, producer=hlo.BroadcastInDimOp)
 def elementwise_of_broadcasts(op: Elementwise) -> ir.Value | None:
     """f(broadcast_in_dim(x), broadcast_in_dim(y)) -> broadcast_in_dim(f(x, y)): less to compute.
 
@@ -55,9 +46,9 @@ def elementwise_of_broadcasts(op: Elementwise) -> ir.Value | None:
     broadcasts = []
     for value in op.operands:
         owner = value.owner
-        if isinstance(owner, BroadcastInDimOp):
+        if isinstance(owner, hlo.BroadcastInDimOp):
             broadcasts.append(owner)
-        elif not isinstance(owner, ConstantOp) and shape_of(value):
+        elif not isinstance(owner, hlo.ConstantOp) and shape_of(value):
             return None
     if not any(is_used_only_by(each.result, op) for each in broadcasts):
         return None
@@ -69,20 +60,20 @@ def elementwise_of_broadcasts(op: Elementwise) -> ir.Value | None:
     if None in builds or size_of(widest.operand) >= size_of(op.result):
         return None
     small = rebuilt(op, _built(builds), shape_of(widest.operand))
-    return stablehlo.broadcast_in_dim(op.result.type, small, widest.broadcast_dimensions)
+    return hlo.broadcast_in_dim(op.result.type, small, widest.broadcast_dimensions)
 
 
 def _built(builds: Sequence[_Build | None]) -> list[ir.Value]:
     return [each() for each in builds if each is not None]
 
 
-def _narrowed(value: ir.Value, widest: BroadcastInDimOp) -> _Build | None:
+def _narrowed(value: ir.Value, widest: hlo.BroadcastInDimOp) -> _Build | None:
     """How to build `value` in the shape of the operand of `widest`; None if it varies further."""
     shape = shape_of(widest.operand)
     if (constant := _as_shaped(value, shape_of(widest.result), shape)) is not None:
         return constant
     match value.owner:
-        case BroadcastInDimOp(operand=y, broadcast_dimensions=dims):
+        case hlo.BroadcastInDimOp(operand=y, broadcast_dimensions=dims):
             inner_dim = {dim: i for i, dim in enumerate(widest.broadcast_dimensions)}
             if all(dim in inner_dim for dim in dims):
                 inner = [inner_dim[dim] for dim in dims]
@@ -101,7 +92,7 @@ def _as_shaped(value: ir.Value, of: Sequence[int], shape: Sequence[int]) -> _Bui
     return None
 
 
-_Moving: TypeAlias = ReshapeOp | ReverseOp | TransposeOp
+_Moving: TypeAlias = hlo.ReshapeOp | hlo.ReverseOp | hlo.TransposeOp
 
 
 class Move(NamedTuple):
@@ -115,16 +106,16 @@ class Move(NamedTuple):
     def inverse(self) -> Move:
         """The rearrangement that undoes it."""
         dims = self.dims
-        if self.kind is TransposeOp:
+        if self.kind is hlo.TransposeOp:
             dims = tuple(dims.index(i) for i in range(len(dims)))
         return Move(self.kind, self.after, self.before, dims)
 
     def build(self, value: ir.Value) -> ir.Value:
         """The rearranged `value`."""
-        if self.kind is TransposeOp:
+        if self.kind is hlo.TransposeOp:
             return build.transpose(value, self.dims)
-        if self.kind is ReverseOp:
-            return stablehlo.reverse(value, self.dims)
+        if self.kind is hlo.ReverseOp:
+            return hlo.reverse(value, self.dims)
         return build.reshape(value, self.after)
 
 
@@ -132,12 +123,12 @@ def move_of(op: _Moving) -> Move:
     """The rearrangement of `op`, which has static extents."""
     dims: Sequence[int] = ()
     match op:
-        case TransposeOp(permutation=dims) | ReverseOp(dimensions=dims):
+        case hlo.TransposeOp(permutation=dims) | hlo.ReverseOp(dimensions=dims):
             pass
     return Move(type(op), shape_of(op.operand), shape_of(op.result), tuple(dims))
 
 
-@rule(exact, producer=(ReshapeOp, ReverseOp, TransposeOp))
+@rule(exact, producer=(hlo.ReshapeOp, hlo.ReverseOp, hlo.TransposeOp))
 def elementwise_of_rearranged(op: Elementwise) -> ir.Value | None:
     """f(transpose(x), transpose(y)) -> transpose(f(x, y)), also for reshape and reverse.
 
@@ -168,24 +159,24 @@ def elementwise_of_rearranged(op: Elementwise) -> ir.Value | None:
 def _vanishes(mover: _Moving, op: ir.OpView) -> bool:
     """Whether `mover` can be merged into the only user of `op`, a reduction."""
     match mover:
-        case TransposeOp(permutation=order) if is_used_once(op.results[0]):
+        case hlo.TransposeOp(permutation=order) if is_used_once(op.results[0]):
             (use,) = op.results[0].uses
             match use.owner:
-                case ReduceOp(inputs=inputs) as reduction if len(inputs) == 1:
+                case hlo.ReduceOp(inputs=inputs) as reduction if len(inputs) == 1:
                     return dimensions_before_transpose(reduction, list(order)) is not None
     return False
 
 
 def _is_of_ones(mover: _Moving) -> bool:
     """Whether `mover` is a reshape that only adds extents of 1, which costs nothing anywhere."""
-    if not isinstance(mover, ReshapeOp):
+    if not isinstance(mover, hlo.ReshapeOp):
         return False
     before, after = shape_of(mover.operand), shape_of(mover.result)
     return len(before) < len(after) and without_ones(before) == without_ones(after)
 
 
 def _meets_reshape(op: ir.OpView) -> bool:
-    return any(isinstance(use.owner, ReshapeOp) for use in op.results[0].uses)
+    return any(isinstance(use.owner, hlo.ReshapeOp) for use in op.results[0].uses)
 
 
 def _moved_freely(value: ir.Value, move: Move) -> _Build | None:
@@ -197,19 +188,19 @@ def _moved_freely(value: ir.Value, move: Move) -> _Build | None:
         is_undone = type(owner) is move.kind and move_of(owner) == move.inverse()
         return (lambda: owner.operand) if is_undone else None
     match owner:
-        case BroadcastInDimOp(operand=x, broadcast_dimensions=dims):
+        case hlo.BroadcastInDimOp(operand=x, broadcast_dimensions=dims):
             return _moved_broadcast(value, x, list(dims), move)
-        case IotaOp(iota_dimension=dim):
+        case hlo.IotaOp(iota_dimension=dim):
             return _moved_iota(value, dim.value, move)
     return None
 
 
 def _moved_broadcast(value: ir.Value, x: ir.Value, dims: list[int], move: Move) -> _Build | None:
     result = with_shape(value, move.after)
-    if move.kind is TransposeOp:
+    if move.kind is hlo.TransposeOp:
         moved = [move.dims.index(dim) for dim in dims]
-        return lambda: stablehlo.broadcast_in_dim(result, x, moved)
-    if move.kind is ReverseOp:
+        return lambda: hlo.broadcast_in_dim(result, x, moved)
+    if move.kind is hlo.ReverseOp:
         varying = [dim for dim, size in zip(dims, shape_of(x), strict=True) if size != 1]
         return None if set(varying) & set(move.dims) else lambda: value
     if without_ones(move.before) != without_ones(move.after):
@@ -218,10 +209,10 @@ def _moved_broadcast(value: ir.Value, x: ir.Value, dims: list[int], move: Move) 
 
 
 def _moved_iota(value: ir.Value, dim: int, move: Move) -> _Build | None:
-    if move.kind is TransposeOp:
+    if move.kind is hlo.TransposeOp:
         kind = with_shape(value, move.after)
-        return lambda: stablehlo.iota(kind, move.dims.index(dim))
-    if move.kind is ReverseOp:
+        return lambda: hlo.iota(kind, move.dims.index(dim))
+    if move.kind is hlo.ReverseOp:
         return None if dim in move.dims else lambda: value
     return None
 
@@ -260,15 +251,15 @@ def _leaves_fewer(
     return undone > 0 and dying > cost
 
 
-@rule(exact, targets=("cpu", "tpu"), producer=TransposeOp)
-def reshape_of_transpose(op: ReshapeOp) -> ir.Value | None:
+@rule(exact, targets=("cpu", "tpu"), producer=hlo.TransposeOp)
+def reshape_of_transpose(op: hlo.ReshapeOp) -> ir.Value | None:
     """reshape(transpose(x)) -> transpose(reshape(x)), if it joins only adjacent dimensions of x.
 
     Not for GPU, where XLA merges a transpose before a reshape into the layout of a product:
     training a transformer in Flax on H100 took 9 more kernels, 4.1% of the time by their rooflines.
     """
     match op.operand.owner:
-        case TransposeOp(operand=x, permutation=permutation) if is_used_once(op.operand):
+        case hlo.TransposeOp(operand=x, permutation=permutation) if is_used_once(op.operand):
             shape, result = numeric_shape(x, op.result), shape_of(op.result)
             if shape is None or 0 in shape:
                 return None
@@ -287,24 +278,24 @@ def reshape_of_transpose(op: ReshapeOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, producer=TransposeOp)
-def reverse_of_transpose(op: ReverseOp) -> ir.Value | None:
+@rule(exact, producer=hlo.TransposeOp)
+def reverse_of_transpose(op: hlo.ReverseOp) -> ir.Value | None:
     """reverse(transpose(x)) -> transpose(reverse(x))."""
     match op.operand.owner:
-        case TransposeOp(operand=x, permutation=permutation) if is_used_once(op.operand):
+        case hlo.TransposeOp(operand=x, permutation=permutation) if is_used_once(op.operand):
             if numeric_shape(x, op.result) is None:
                 return None
             dims = sorted(permutation[dim] for dim in op.dimensions)
-            return stablehlo.transpose(stablehlo.reverse(x, dims), permutation)
+            return hlo.transpose(hlo.reverse(x, dims), permutation)
     return None
 
 
-@rule(exact, producer=TransposeOp)
-def broadcast_of_transpose(op: BroadcastInDimOp) -> ir.Value | None:
+@rule(exact, producer=hlo.TransposeOp)
+def broadcast_of_transpose(op: hlo.BroadcastInDimOp) -> ir.Value | None:
     """broadcast_in_dim(transpose(x), dims) -> broadcast_in_dim(x, permuted dims)."""
     match op.operand.owner:
-        case TransposeOp(operand=x, permutation=permutation) if static_shape(x) is not None:
+        case hlo.TransposeOp(operand=x, permutation=permutation) if static_shape(x) is not None:
             dims = op.broadcast_dimensions
             permuted = [dims[list(permutation).index(i)] for i in range(len(permutation))]
-            return stablehlo.broadcast_in_dim(op.result.type, x, permuted)
+            return hlo.broadcast_in_dim(op.result.type, x, permuted)
     return None

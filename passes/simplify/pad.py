@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import AddOp, BroadcastInDimOp, PadOp, TransposeOp
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir.values import (
     as_result,
@@ -35,7 +34,7 @@ class Edge(NamedTuple):
 NO_EDGE = Edge(0, 0, 0)
 
 
-def edges_of(op: PadOp) -> list[Edge]:
+def edges_of(op: hlo.PadOp) -> list[Edge]:
     """The padding of `op` along each dimension."""
     sides = (op.edge_padding_low, op.edge_padding_high, op.interior_padding)
     return [Edge(*edge) for edge in zip(*sides, strict=True)]
@@ -46,20 +45,20 @@ def pad(x: ir.Value, value: ir.Value, edges: Sequence[Edge]) -> ir.Value:
     if all(edge == NO_EDGE for edge in edges):
         return x
     low, high, interior = zip(*edges, strict=True)
-    return stablehlo.pad(x, value, low, high, interior)
+    return hlo.pad(x, value, low, high, interior)
 
 
 @rule(exact)
-def identity_pad(op: PadOp) -> ir.Value | None:
+def identity_pad(op: hlo.PadOp) -> ir.Value | None:
     """pad(x, 0 everywhere) -> x."""
     return as_result(op.operand, op) if all(e == NO_EDGE for e in edges_of(op)) else None
 
 
-@rule(exact, producer=PadOp)
-def pad_of_pad(op: PadOp) -> ir.Value | None:
+@rule(exact, producer=hlo.PadOp)
+def pad_of_pad(op: hlo.PadOp) -> ir.Value | None:
     """pad(pad(x, c), c) -> pad(x, c), if the inner one removes nothing."""
     match op.operand.owner:
-        case PadOp(operand=x, padding_value=value) as producer:
+        case hlo.PadOp(operand=x, padding_value=value) as producer:
             sizes = static_shape(x, op.result)
             if sizes is None or not is_same(value, op.padding_value):
                 return None
@@ -79,46 +78,46 @@ def _merge(inner: Edge, outer: Edge, size: int) -> Edge:
 
 
 @rule(exact)
-def negative_pad_to_slice(op: PadOp) -> ir.Value | None:
+def negative_pad_to_slice(op: hlo.PadOp) -> ir.Value | None:
     """pad(x) -> slice(x), if it only removes elements."""
     edges, shape = edges_of(op), static_shape(op.operand, op.result)
     if shape is None or any(edge.low > 0 or edge.high > 0 or edge.interior for edge in edges):
         return None
     first = [-edge.low for edge in edges]
     last = [size + edge.high for size, edge in zip(shape, edges, strict=True)]
-    return stablehlo.slice(op.operand, first, last, [1] * len(shape))
+    return hlo.slice(op.operand, first, last, [1] * len(shape))
 
 
 @rule(exact)
-def pad_of_empty(op: PadOp) -> ir.Value | None:
+def pad_of_empty(op: hlo.PadOp) -> ir.Value | None:
     """pad(x, c) -> broadcast_in_dim(c), if x has no elements."""
     shape = static_shape(op.operand, op.result)
     if shape is None or 0 not in shape:
         return None
-    return stablehlo.broadcast_in_dim(op.result.type, op.padding_value, [])
+    return hlo.broadcast_in_dim(op.result.type, op.padding_value, [])
 
 
-@rule(exact, producer=TransposeOp)
-def pad_of_transpose(op: PadOp) -> ir.Value | None:
+@rule(exact, producer=hlo.TransposeOp)
+def pad_of_transpose(op: hlo.PadOp) -> ir.Value | None:
     """pad(transpose(x), c) -> transpose(pad(x, c)), if the transpose has no other use."""
     match op.operand.owner:
-        case TransposeOp(operand=x, permutation=permutation) if is_used_once(op.operand):
+        case hlo.TransposeOp(operand=x, permutation=permutation) if is_used_once(op.operand):
             if numeric_shape(x, op.result) is None:
                 return None
             order, edges = list(permutation), edges_of(op)
             own = [edges[order.index(dim)] for dim in range(len(order))]
-            return stablehlo.transpose(pad(x, op.padding_value, own), order)
+            return hlo.transpose(pad(x, op.padding_value, own), order)
     return None
 
 
-@rule(exact, producer=BroadcastInDimOp)
-def pad_of_broadcast(op: PadOp) -> ir.Value | None:
+@rule(exact, producer=hlo.BroadcastInDimOp)
+def pad_of_broadcast(op: hlo.PadOp) -> ir.Value | None:
     """pad(broadcast_in_dim(x), c) -> broadcast_in_dim(pad(x, c)).
 
     If only dimensions that x has in full are padded, and the broadcast has no other use.
     """
     match op.operand.owner:
-        case BroadcastInDimOp(operand=x, broadcast_dimensions=dims) if is_used_once(op.operand):
+        case hlo.BroadcastInDimOp(operand=x, broadcast_dimensions=dims) if is_used_once(op.operand):
             if numeric_shape(x, op.operand, op.result) is None or not dims:
                 return None
             edges, outer = edges_of(op), list(dims)
@@ -127,18 +126,18 @@ def pad_of_broadcast(op: PadOp) -> ir.Value | None:
             if any(d not in outer or shape_of(x)[outer.index(d)] != sizes[d] for d in padded):
                 return None
             own = pad(x, op.padding_value, [edges[dim] for dim in outer])
-            return stablehlo.broadcast_in_dim(op.result.type, own, outer)
+            return hlo.broadcast_in_dim(op.result.type, own, outer)
     return None
 
 
-@rule(exact, producer=PadOp, partitioned=False)
-def add_of_pads(op: AddOp) -> ir.Value | None:
+@rule(exact, producer=hlo.PadOp, partitioned=False)
+def add_of_pads(op: hlo.AddOp) -> ir.Value | None:
     """pad(x, 0) + pad(y, 0) -> pad(concatenate(x, y), 0), if y starts where x ends.
 
     On integers, and on floats padded with -0.0: -0.0 + 0.0 is 0.0.
     """
     match op.lhs.owner, op.rhs.owner:
-        case PadOp(padding_value=c) as left, PadOp(padding_value=d) as right:
+        case hlo.PadOp(padding_value=c) as left, hlo.PadOp(padding_value=d) as right:
             if splat_of(c) != 0 or not is_same_splat(c, d):
                 return None
             if is_float(c) and is_splat(c, 0.0):
@@ -147,7 +146,7 @@ def add_of_pads(op: AddOp) -> ir.Value | None:
     return None
 
 
-def joined_pads(op: AddOp, left: PadOp, right: PadOp) -> ir.Value | None:
+def joined_pads(op: hlo.AddOp, left: hlo.PadOp, right: hlo.PadOp) -> ir.Value | None:
     """The sum of two pads as a pad of a concatenation, if each lies in the other's padding."""
     operands = [left.operand, right.operand]
     if numeric_shape(op.result, *operands) is None:
@@ -166,4 +165,4 @@ def joined_pads(op: AddOp, left: PadOp, right: PadOp) -> ir.Value | None:
         return None
     around = [NO_EDGE] * len(edges[0])
     around[dims[0]] = Edge(first.low, second.high, 0)
-    return pad(stablehlo.concatenate([x, y], dims[0]), left.padding_value, around)
+    return pad(hlo.concatenate([x, y], dims[0]), left.padding_value, around)

@@ -9,16 +9,7 @@ from __future__ import annotations
 import math
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import (
-    AddOp,
-    CompareOp,
-    DivOp,
-    NotOp,
-    PadOp,
-    SelectOp,
-    SubtractOp,
-)
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import (
@@ -46,7 +37,7 @@ def _is_known_float(op: ir.OpView, value: ir.Value) -> bool:
 
 
 @rule(exact, assumes="no-nans")
-def subtract_same_float(op: SubtractOp) -> ir.Value | None:
+def subtract_same_float(op: hlo.SubtractOp) -> ir.Value | None:
     """x - x -> 0.0, on floats: of infinities it is NaN."""
     if op.lhs != op.rhs or not _is_known_float(op, op.lhs):
         return None
@@ -54,7 +45,7 @@ def subtract_same_float(op: SubtractOp) -> ir.Value | None:
 
 
 @rule(exact, assumes="no-nans")
-def divide_same_float(op: DivOp) -> ir.Value | None:
+def divide_same_float(op: hlo.DivOp) -> ir.Value | None:
     """x / x -> 1.0, on floats: of zeros and infinities it is NaN."""
     if op.lhs != op.rhs or not _is_known_float(op, op.lhs):
         return None
@@ -62,30 +53,30 @@ def divide_same_float(op: DivOp) -> ir.Value | None:
 
 
 @rule(exact, assumes="no-nans")
-def compare_same_float(op: CompareOp) -> ir.Value | None:
+def compare_same_float(op: hlo.CompareOp) -> ir.Value | None:
     """x == x, x <= x, x >= x -> true, the others -> false, on floats."""
     if op.lhs != op.rhs or not _is_known_float(op, op.lhs):
         return None
     return build.splat(direction_of(op) in ("EQ", "LE", "GE"), op.result.type)
 
 
-@rule(exact, assumes="no-nans", producer=CompareOp)
-def not_of_float_compare(op: NotOp) -> ir.Value | None:
+@rule(exact, assumes="no-nans", producer=hlo.CompareOp)
+def not_of_float_compare(op: hlo.NotOp) -> ir.Value | None:
     """not(x < y) -> x >= y, on floats."""
     match op.operand.owner:
-        case CompareOp(lhs=x, rhs=y) as inner if is_float(x):
+        case hlo.CompareOp(lhs=x, rhs=y) as inner if is_float(x):
             return compare(x, y, INVERSE[direction_of(inner)], inner, op)
     return None
 
 
-@rule(exact, assumes="no-nans", producer=CompareOp)
-def select_to_maximum(op: SelectOp) -> ir.Value | None:
+@rule(exact, assumes="no-nans", producer=hlo.CompareOp)
+def select_to_maximum(op: hlo.SelectOp) -> ir.Value | None:
     """select(x > c, x, c) -> max(x, c), also for min, if both choose the same of two zeros.
 
     max(-0.0, 0.0) is 0.0, and so is select(-0.0 > 0.0, -0.0, 0.0); with >= it would be -0.0.
     """
     match op.pred.owner:
-        case CompareOp(lhs=x, rhs=y) as inner if is_float(x) and x.type == op.result.type:
+        case hlo.CompareOp(lhs=x, rhs=y) as inner if is_float(x) and x.type == op.result.type:
             direction = direction_of(inner)
             is_left = is_same(op.on_true, x) and is_same(op.on_false, y)
             is_right = is_same(op.on_true, y) and is_same(op.on_false, x)
@@ -97,7 +88,7 @@ def select_to_maximum(op: SelectOp) -> ir.Value | None:
                 return None
             if not _zeros_agree(x, y, takes_larger, takes_left_zero):
                 return None
-            extreme = stablehlo.maximum if takes_larger else stablehlo.minimum
+            extreme = hlo.maximum if takes_larger else hlo.minimum
             return extreme(x, y, results=[op.result.type])
     return None
 
@@ -121,7 +112,7 @@ def _is_zero(value: ir.Value) -> bool:
 
 
 @rule(exact, assumes="no-signed-zeros", producer=SPLATS)
-def add_float_zero(op: AddOp) -> ir.Value | None:
+def add_float_zero(op: hlo.AddOp) -> ir.Value | None:
     """x + 0.0 -> x, on floats: -0.0 + 0.0 is 0.0."""
     for x, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
         if _is_zero(other):
@@ -130,20 +121,20 @@ def add_float_zero(op: AddOp) -> ir.Value | None:
 
 
 @rule(exact, assumes="no-signed-zeros", producer=SPLATS)
-def subtract_float_zero(op: SubtractOp) -> ir.Value | None:
+def subtract_float_zero(op: hlo.SubtractOp) -> ir.Value | None:
     """x - 0.0 -> x, and 0.0 - x -> -x, on floats: 0.0 - 0.0 is 0.0."""
     if _is_zero(op.rhs):
         return as_result(op.lhs, op)
-    return stablehlo.negate(op.rhs, results=[op.result.type]) if _is_zero(op.lhs) else None
+    return hlo.negate(op.rhs, results=[op.result.type]) if _is_zero(op.lhs) else None
 
 
-@rule(exact, assumes="no-signed-zeros", producer=PadOp)
-def add_of_float_pads(op: AddOp) -> ir.Value | None:
+@rule(exact, assumes="no-signed-zeros", producer=hlo.PadOp)
+def add_of_float_pads(op: hlo.AddOp) -> ir.Value | None:
     """pad(x, 0.0) + pad(y, 0.0) -> pad(concatenate(x, y), 0.0), if y starts where x ends.
 
     JAX writes gradients of concatenations so. The sum turns -0.0 into 0.0.
     """
     match op.lhs.owner, op.rhs.owner:
-        case PadOp(padding_value=c) as left, PadOp(padding_value=d) as right:
+        case hlo.PadOp(padding_value=c) as left, hlo.PadOp(padding_value=d) as right:
             return joined_pads(op, left, right) if _is_zero(c) and _is_zero(d) else None
     return None

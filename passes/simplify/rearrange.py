@@ -5,17 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import (
-    BroadcastInDimOp,
-    ConcatenateOp,
-    IotaOp,
-    PadOp,
-    ReshapeOp,
-    ReverseOp,
-    SliceOp,
-    TransposeOp,
-)
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import SPLATS, as_result, is_same_splat, shape_of, splat_attr, static_shape
@@ -45,33 +35,33 @@ def groups_of(left: Sequence[int], right: Sequence[int]) -> Iterator[tuple[slice
 
 
 @rule(exact)
-def identity_reshape(op: ReshapeOp) -> ir.Value | None:
+def identity_reshape(op: hlo.ReshapeOp) -> ir.Value | None:
     """reshape(x) -> x, to the shape of x."""
     return as_result(op.operand, op)
 
 
-@rule(exact, producer=ReshapeOp)
-def reshape_of_reshape(op: ReshapeOp) -> ir.Value | None:
+@rule(exact, producer=hlo.ReshapeOp)
+def reshape_of_reshape(op: hlo.ReshapeOp) -> ir.Value | None:
     """reshape(reshape(x)) -> reshape(x)."""
     match op.operand.owner:
-        case ReshapeOp(operand=x):
-            return stablehlo.reshape(op.result.type, x)
+        case hlo.ReshapeOp(operand=x):
+            return hlo.reshape(op.result.type, x)
     return None
 
 
 @rule(exact)
-def broadcast_to_reshape(op: BroadcastInDimOp) -> ir.Value | None:
+def broadcast_to_reshape(op: hlo.BroadcastInDimOp) -> ir.Value | None:
     """broadcast_in_dim(x) -> reshape(x), if it only adds extents of 1."""
     if without_ones(shape_of(op.operand)) != without_ones(shape_of(op.result)):
         return None
     dims = list(op.broadcast_dimensions)
     if dims != sorted(dims) or static_shape(op.operand, op.result) is None:
         return None
-    return stablehlo.reshape(op.result.type, op.operand)
+    return hlo.reshape(op.result.type, op.operand)
 
 
 @rule(exact)
-def transpose_to_reshape(op: TransposeOp) -> ir.Value | None:
+def transpose_to_reshape(op: hlo.TransposeOp) -> ir.Value | None:
     """transpose(x) -> reshape(x), if only dimensions of extent 1 move."""
     shape = static_shape(op.operand, op.result)
     if shape is None:
@@ -79,11 +69,11 @@ def transpose_to_reshape(op: TransposeOp) -> ir.Value | None:
     moved = [dim for dim in op.permutation if shape[dim] != 1]
     if moved != sorted(moved):
         return None
-    return stablehlo.reshape(op.result.type, op.operand)
+    return hlo.reshape(op.result.type, op.operand)
 
 
 @rule(exact)
-def identity_reverse(op: ReverseOp) -> ir.Value | None:
+def identity_reverse(op: hlo.ReverseOp) -> ir.Value | None:
     """reverse(x, dims) -> x, if every dimension in dims has extent 1."""
     shape = shape_of(op.operand)
     if any(shape[dim] != 1 for dim in op.dimensions):
@@ -91,69 +81,69 @@ def identity_reverse(op: ReverseOp) -> ir.Value | None:
     return as_result(op.operand, op)
 
 
-@rule(exact, producer=ReverseOp)
-def reverse_of_reverse(op: ReverseOp) -> ir.Value | None:
+@rule(exact, producer=hlo.ReverseOp)
+def reverse_of_reverse(op: hlo.ReverseOp) -> ir.Value | None:
     """reverse(reverse(x, d), e) -> reverse(x, dimensions in one of d and e), or x if none is."""
     match op.operand.owner:
-        case ReverseOp(operand=x, dimensions=inner):
+        case hlo.ReverseOp(operand=x, dimensions=inner):
             dims = sorted(set(inner) ^ set(op.dimensions))
             if not dims:
                 return as_result(x, op)
-            return stablehlo.reverse(x, dims, results=[op.result.type])
+            return hlo.reverse(x, dims, results=[op.result.type])
     return None
 
 
-@rule(exact, producer=BroadcastInDimOp)
-def reverse_of_broadcast(op: ReverseOp) -> ir.Value | None:
+@rule(exact, producer=hlo.BroadcastInDimOp)
+def reverse_of_broadcast(op: hlo.ReverseOp) -> ir.Value | None:
     """reverse(broadcast_in_dim(x)) -> broadcast_in_dim(reverse(x)), or -> broadcast_in_dim(x)."""
     match op.operand.owner:
-        case BroadcastInDimOp(operand=x, broadcast_dimensions=dims) if static_shape(op.result):
+        case hlo.BroadcastInDimOp(operand=x, broadcast_dimensions=dims) if static_shape(op.result):
             sizes = zip(dims, shape_of(x), strict=True)
             own = [i for i, (dim, size) in enumerate(sizes) if size != 1 and dim in op.dimensions]
-            operand = stablehlo.reverse(x, own) if own else x
-            return stablehlo.broadcast_in_dim(op.result.type, operand, dims)
+            operand = hlo.reverse(x, own) if own else x
+            return hlo.broadcast_in_dim(op.result.type, operand, dims)
     return None
 
 
 @rule(exact)
-def identity_transpose(op: TransposeOp) -> ir.Value | None:
+def identity_transpose(op: hlo.TransposeOp) -> ir.Value | None:
     """transpose(x, [0, 1, ..]) -> x."""
     permutation = list(op.permutation)
     return as_result(op.operand, op) if permutation == sorted(permutation) else None
 
 
-@rule(exact, producer=TransposeOp)
-def transpose_of_transpose(op: TransposeOp) -> ir.Value | None:
+@rule(exact, producer=hlo.TransposeOp)
+def transpose_of_transpose(op: hlo.TransposeOp) -> ir.Value | None:
     """transpose(transpose(x, p), q) -> transpose(x, p after q)."""
     match op.operand.owner:
-        case TransposeOp(operand=x, permutation=inner):
+        case hlo.TransposeOp(operand=x, permutation=inner):
             composed = [inner[dim] for dim in op.permutation]
-            return stablehlo.transpose(x, composed, results=[op.result.type])
+            return hlo.transpose(x, composed, results=[op.result.type])
     return None
 
 
-@rule(exact, producer=BroadcastInDimOp)
-def transpose_of_broadcast(op: TransposeOp) -> ir.Value | None:
+@rule(exact, producer=hlo.BroadcastInDimOp)
+def transpose_of_broadcast(op: hlo.TransposeOp) -> ir.Value | None:
     """transpose(broadcast_in_dim(x, dims), p) -> broadcast_in_dim(x, dims permuted by p)."""
     match op.operand.owner:
-        case BroadcastInDimOp(operand=x, broadcast_dimensions=dims) if static_shape(op.result):
+        case hlo.BroadcastInDimOp(operand=x, broadcast_dimensions=dims) if static_shape(op.result):
             new_dim = {dim: i for i, dim in enumerate(op.permutation)}
-            return stablehlo.broadcast_in_dim(op.result.type, x, [new_dim[dim] for dim in dims])
+            return hlo.broadcast_in_dim(op.result.type, x, [new_dim[dim] for dim in dims])
     return None
 
 
-@rule(exact, producer=IotaOp)
-def transpose_of_iota(op: TransposeOp) -> ir.Value | None:
+@rule(exact, producer=hlo.IotaOp)
+def transpose_of_iota(op: hlo.TransposeOp) -> ir.Value | None:
     """transpose(iota(d), p) -> iota(d permuted by p)."""
     match op.operand.owner:
-        case IotaOp(iota_dimension=dim) if static_shape(op.result):
-            return stablehlo.iota(op.result.type, list(op.permutation).index(dim.value))
+        case hlo.IotaOp(iota_dimension=dim) if static_shape(op.result):
+            return hlo.iota(op.result.type, list(op.permutation).index(dim.value))
     return None
 
 
 @rule(exact, producer=SPLATS)
 def rearranged_splat(
-    op: BroadcastInDimOp | ReshapeOp | ReverseOp | SliceOp | TransposeOp,
+    op: hlo.BroadcastInDimOp | hlo.ReshapeOp | hlo.ReverseOp | hlo.SliceOp | hlo.TransposeOp,
 ) -> ir.Value | None:
     """broadcast_in_dim, reshape, reverse, slice, transpose of dense<c> -> dense<c>."""
     element = splat_attr(op.operand)
@@ -163,7 +153,7 @@ def rearranged_splat(
 
 
 @rule(exact, producer=SPLATS)
-def pad_of_splat(op: PadOp) -> ir.Value | None:
+def pad_of_splat(op: hlo.PadOp) -> ir.Value | None:
     """pad(dense<c>, c) -> dense<c>, if the padding value has the same bits."""
     element = splat_attr(op.operand)
     if element is None or static_shape(op.result) is None:
@@ -173,7 +163,7 @@ def pad_of_splat(op: PadOp) -> ir.Value | None:
 
 
 @rule(exact, producer=SPLATS)
-def concatenate_of_splats(op: ConcatenateOp) -> ir.Value | None:
+def concatenate_of_splats(op: hlo.ConcatenateOp) -> ir.Value | None:
     """concatenate(dense<c>, dense<c>, ..) -> dense<c>, if all have the same bits."""
     first, element = op.inputs[0], splat_attr(op.inputs[0])
     if element is None or static_shape(op.result) is None:

@@ -14,14 +14,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import (
-    BroadcastInDimOp,
-    ReduceOp,
-    ReduceWindowOp,
-    ReshapeOp,
-    TransposeOp,
-)
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.cost import thresholds
 from jxc.ir import build
@@ -43,14 +36,14 @@ from .fold_arithmetic import FLOATS, evaluate, rounded
 _INLINED_OPS = 16  # of a body, where there is nothing to reduce
 
 
-def _reduced(op: ReduceOp) -> list[int] | None:
+def _reduced(op: hlo.ReduceOp) -> list[int] | None:
     """The extents of the reduced dimensions; None if an extent is dynamic."""
     shape = static_shape(*op.inputs, *op.results)
     return None if shape is None else [shape[dim] for dim in op.dimensions]
 
 
 @rule(exact)
-def reduce_over_nothing(op: ReduceOp) -> Sequence[ir.Value] | None:
+def reduce_over_nothing(op: hlo.ReduceOp) -> Sequence[ir.Value] | None:
     """reduce(x, init, []) -> f(init, x): the initial value is combined with each element."""
     if len(op.dimensions):
         return None
@@ -62,7 +55,7 @@ def reduce_over_nothing(op: ReduceOp) -> Sequence[ir.Value] | None:
 
 
 @rule(exact)
-def reduce_over_ones(op: ReduceOp) -> Sequence[ir.Value] | None:
+def reduce_over_ones(op: hlo.ReduceOp) -> Sequence[ir.Value] | None:
     """reduce(x, init) -> f(init, reshape(x)), over extents of 1, for a body of one op."""
     reduced = _reduced(op)
     if not reduced or max(reduced) != 1 or min(reduced) != 1 or not can_inline(op, 1):
@@ -73,7 +66,7 @@ def reduce_over_ones(op: ReduceOp) -> Sequence[ir.Value] | None:
 
 
 @rule(exact)
-def reduce_over_empty(op: ReduceOp) -> Sequence[ir.Value] | None:
+def reduce_over_empty(op: hlo.ReduceOp) -> Sequence[ir.Value] | None:
     """reduce(x, init) -> broadcast_in_dim(init), over an extent of 0, for any body."""
     reduced = _reduced(op)
     if reduced is None or 0 not in reduced:
@@ -84,8 +77,8 @@ def reduce_over_empty(op: ReduceOp) -> Sequence[ir.Value] | None:
     return [build.broadcast(init, shape_of(result), []) for result, init in pairs]
 
 
-@rule(exact, producer=BroadcastInDimOp)
-def reduce_of_broadcast(op: ReduceOp) -> ir.OpView | None:
+@rule(exact, producer=hlo.BroadcastInDimOp)
+def reduce_of_broadcast(op: hlo.ReduceOp) -> ir.OpView | None:
     """reduce(broadcast_in_dim(x)) -> reduce(x), without reduced dimensions that x lacks.
 
     For bodies with f(a, a) = a: max, min, and, or.
@@ -93,7 +86,7 @@ def reduce_of_broadcast(op: ReduceOp) -> ir.OpView | None:
     if len(op.inputs) != 1:
         return None
     match op.inputs[0].owner:
-        case BroadcastInDimOp(operand=x, broadcast_dimensions=dims):
+        case hlo.BroadcastInDimOp(operand=x, broadcast_dimensions=dims):
             name, reduced = combiner_of(op), _reduced(op)
             if name is None or not reduced or 0 in reduced or not is_idempotent(name, x):
                 return None
@@ -104,7 +97,7 @@ def reduce_of_broadcast(op: ReduceOp) -> ir.OpView | None:
     return None
 
 
-def _without(op: ReduceOp, x: ir.Value, dims: list[int], repeated: set[int]) -> ir.OpView:
+def _without(op: hlo.ReduceOp, x: ir.Value, dims: list[int], repeated: set[int]) -> ir.OpView:
     """The reduction of a broadcast of x by `dims`, without the dimensions `repeated`."""
     shape = shape_of(op.inputs[0])
     left = [dim for dim in range(len(shape)) if dim not in repeated]
@@ -113,13 +106,13 @@ def _without(op: ReduceOp, x: ir.Value, dims: list[int], repeated: set[int]) -> 
     return with_body_of(op, [inner], op.init_values, reduced)
 
 
-@rule(exact, producer=ReshapeOp)
-def reduce_of_reshape(op: ReduceOp) -> ir.OpView | None:
+@rule(exact, producer=hlo.ReshapeOp)
+def reduce_of_reshape(op: hlo.ReduceOp) -> ir.OpView | None:
     """reduce(reshape(x)) -> reduce(x), if only extents of 1 come or go, which the result lacks."""
     if len(op.inputs) != 1:
         return None
     match op.inputs[0].owner:
-        case ReshapeOp(operand=x, result=wide) if static_shape(x, wide) is not None:
+        case hlo.ReshapeOp(operand=x, result=wide) if static_shape(x, wide) is not None:
             dims = _dimensions_before(shape_of(x), shape_of(wide), list(op.dimensions))
             if dims is not None and len(op.dimensions):
                 return with_body_of(op, [x], op.init_values, dims)
@@ -146,8 +139,8 @@ def _dimensions_before(
     return reduced if found == len(wanted) else None
 
 
-@rule(exact, producer=TransposeOp)
-def reduce_of_transpose(op: ReduceOp) -> ir.OpView | None:
+@rule(exact, producer=hlo.TransposeOp)
+def reduce_of_transpose(op: hlo.ReduceOp) -> ir.OpView | None:
     """reduce(transpose(x)) -> reduce(x), if the kept and the reduced dimensions keep their order.
 
     The reduced ones may change their order on integers, and for max, min, and, or.
@@ -155,13 +148,13 @@ def reduce_of_transpose(op: ReduceOp) -> ir.OpView | None:
     if len(op.inputs) != 1:
         return None
     match op.inputs[0].owner:
-        case TransposeOp(operand=x, permutation=order):
+        case hlo.TransposeOp(operand=x, permutation=order):
             dims = dimensions_before_transpose(op, list(order))
             return with_body_of(op, [x], op.init_values, dims) if dims else None
     return None
 
 
-def dimensions_before_transpose(op: ReduceOp, order: Sequence[int]) -> list[int] | None:
+def dimensions_before_transpose(op: hlo.ReduceOp, order: Sequence[int]) -> list[int] | None:
     """The dimensions of x to reduce if `op`, of one input, reduces the transpose of x by `order`.
 
     None if the result, or the sum where order matters, would be in another order.
@@ -176,8 +169,8 @@ def dimensions_before_transpose(op: ReduceOp, order: Sequence[int]) -> list[int]
     return sorted(dims) if in_order == sorted(in_order) or is_free else None
 
 
-@rule(exact, producer=ReduceOp)
-def reduce_of_reduce(op: ReduceOp) -> ir.OpView | None:
+@rule(exact, producer=hlo.ReduceOp)
+def reduce_of_reduce(op: hlo.ReduceOp) -> ir.OpView | None:
     """reduce(reduce(x, init), init) -> reduce(x, init), for equal bodies, if order cannot matter.
 
     On integers, and for max, min, and, or, if the inner initial value is neutral, or the same and
@@ -186,7 +179,7 @@ def reduce_of_reduce(op: ReduceOp) -> ir.OpView | None:
     if len(op.inputs) != 1:
         return None
     match op.inputs[0].owner:
-        case ReduceOp() as inner if len(users(op.inputs[0])) == 1:
+        case hlo.ReduceOp() as inner if len(users(op.inputs[0])) == 1:
             name, reduced = combiner_of(op), _reduced(op)
             if name is None or name != combiner_of(inner) or not reduced or 0 in reduced:
                 return None
@@ -204,7 +197,7 @@ def reduce_of_reduce(op: ReduceOp) -> ir.OpView | None:
 
 
 @rule(exact, producer=LITERALS)
-def fold_reduce(op: ReduceOp) -> ir.Value | None:
+def fold_reduce(op: hlo.ReduceOp) -> ir.Value | None:
     """reduce(dense<..>, c) -> dense<..>, if order cannot matter.
 
     On integers, for max, min, and, or, and for sums of a splat of floats that are never rounded.
@@ -235,7 +228,7 @@ def fold_reduce(op: ReduceOp) -> ir.Value | None:
     return None if total is None else build.dense(combine(init, total), op.results[0].type)
 
 
-def _is_short(op: ReduceOp) -> bool:
+def _is_short(op: hlo.ReduceOp) -> bool:
     size = math.prod(shape_of(op.results[0]))
     return size <= thresholds.FOLDED_FREELY or may_fold(op)
 
@@ -281,7 +274,7 @@ def _exact_sum(name: str, x: np.ndarray, init: np.ndarray, count: int) -> np.nda
 
 
 @rule(exact, targets=("cpu", "gpu"))
-def reduce_window_of_one(op: ReduceWindowOp) -> Sequence[ir.Value] | None:
+def reduce_window_of_one(op: hlo.ReduceWindowOp) -> Sequence[ir.Value] | None:
     """reduce_window(x, init) -> f(init, slice(x)), for windows of one element and bodies of one op.
 
     Not for TPU, where strided windows are faster than strided slices: NASNet took 1.7% longer on
@@ -304,4 +297,4 @@ def reduce_window_of_one(op: ReduceWindowOp) -> Sequence[ir.Value] | None:
 def _every(x: ir.Value, strides: list[int]) -> ir.Value:
     if all(step == 1 for step in strides):
         return x
-    return stablehlo.slice(x, [0] * len(strides), shape_of(x), strides)
+    return hlo.slice(x, [0] * len(strides), shape_of(x), strides)

@@ -11,17 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import (
-    AddOp,
-    AndOp,
-    ConstantOp,
-    MulOp,
-    OrOp,
-    ScatterOp,
-    SubtractOp,
-    XorOp,
-)
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.bounds import bounds_of, few_elements
@@ -42,7 +32,7 @@ from .._shared.elementwise import is_elementwise, rebuilt
 from .gather import components_of
 
 
-def _unchanged(op: ScatterOp) -> list[ir.Value] | None:
+def _unchanged(op: hlo.ScatterOp) -> list[ir.Value] | None:
     """The operands, if they have the types of the results."""
     operands = list(op.inputs)
     pairs = zip(operands, op.results, strict=True)
@@ -50,13 +40,13 @@ def _unchanged(op: ScatterOp) -> list[ir.Value] | None:
 
 
 @rule(exact)
-def scatter_of_nothing(op: ScatterOp) -> list[ir.Value] | None:
+def scatter_of_nothing(op: hlo.ScatterOp) -> list[ir.Value] | None:
     """scatter(x, indices, u) -> x, if u is empty."""
     return _unchanged(op) if 0 in shape_of(op.updates[0]) else None
 
 
 @rule(exact)
-def scatter_of_own_value(op: ScatterOp) -> list[ir.Value] | None:
+def scatter_of_own_value(op: hlo.ScatterOp) -> list[ir.Value] | None:
     """scatter(x, indices, u) -> x, if the body returns the old value."""
     body = op.update_computation.blocks[0]
     count = len(op.inputs)
@@ -66,7 +56,7 @@ def scatter_of_own_value(op: ScatterOp) -> list[ir.Value] | None:
 
 
 @rule(exact, producer=SPLATS)
-def scatter_of_neutral(op: ScatterOp) -> list[ir.Value] | None:
+def scatter_of_neutral(op: hlo.ScatterOp) -> list[ir.Value] | None:
     """scatter(x, indices, 0) -> x, if it adds; also for neutral elements of -, *, &, | and ^.
 
     On floats -0.0 is the neutral element of +, and 0.0 that of -.
@@ -78,20 +68,20 @@ def scatter_of_neutral(op: ScatterOp) -> list[ir.Value] | None:
     if body.operations[-1].operands[0] != combine.results[0]:
         return None
     taken = list(combine.operands)
-    if taken != [x, u] and (isinstance(combine, SubtractOp) or taken != [u, x]):
+    if taken != [x, u] and (isinstance(combine, hlo.SubtractOp) or taken != [u, x]):
         return None
     return _unchanged(op) if _is_neutral(combine, update) else None
 
 
 def _is_neutral(combine: ir.OpView, update: ir.Value) -> bool:
     match combine:
-        case AddOp():
+        case hlo.AddOp():
             return is_splat(update, -0.0 if is_float(update) else 0)
-        case SubtractOp() | OrOp() | XorOp():
+        case hlo.SubtractOp() | hlo.OrOp() | hlo.XorOp():
             return is_splat(update, 0)
-        case MulOp():
+        case hlo.MulOp():
             return is_splat(update, 1)
-        case AndOp():
+        case hlo.AndOp():
             return is_all_ones(update)
     return False
 
@@ -104,7 +94,7 @@ class _Window(NamedTuple):
     most: list[int]
 
 
-def _window_of(op: ScatterOp) -> _Window | None:
+def _window_of(op: hlo.ScatterOp) -> _Window | None:
     """The window of a scatter of one operand with a single index, or None."""
     if len(op.inputs) != 1:
         return None
@@ -112,7 +102,7 @@ def _window_of(op: ScatterOp) -> _Window | None:
     shape = static_shape(x, indices, update, op.results[0])
     if shape is None or 0 in shape_of(update) or not is_integer(indices):
         return None
-    numbers = stablehlo.ScatterDimensionNumbers(op.scatter_dimension_numbers)
+    numbers = hlo.ScatterDimensionNumbers(op.scatter_dimension_numbers)
     extents, windows = shape_of(update), set(numbers.update_window_dims)
     if any(size != 1 for dim, size in enumerate(extents) if dim not in windows):
         return None
@@ -131,13 +121,13 @@ def _components(indices: ir.Value, vector: int) -> Sequence[ir.Value | int] | No
     """The components of a single index: values, or numbers if it is a constant."""
     if math.prod(shape_of(indices)) == 0:
         return []
-    if isinstance(indices.owner, ConstantOp) and (found := few_elements(indices)) is not None:
+    if isinstance(indices.owner, hlo.ConstantOp) and (found := few_elements(indices)) is not None:
         return [int(number) for number in found.flat]
     return components_of(indices, vector)
 
 
 @rule(exact)
-def scatter_out_of_range(op: ScatterOp) -> list[ir.Value] | None:
+def scatter_out_of_range(op: hlo.ScatterOp) -> list[ir.Value] | None:
     """scatter(x, index, u) -> x, for one window that never lies within x."""
     window = _window_of(op)
     if window is None:
@@ -155,7 +145,7 @@ def scatter_out_of_range(op: ScatterOp) -> list[ir.Value] | None:
 
 
 @rule(exact)
-def scatter_to_dynamic_update_slice(op: ScatterOp) -> ir.Value | None:
+def scatter_to_dynamic_update_slice(op: hlo.ScatterOp) -> ir.Value | None:
     """scatter(x, index, u) -> dynamic_update_slice(x, u, index), if it overwrites, in range."""
     body = op.update_computation.blocks[0]
     if len(op.inputs) != 1 or body.operations[-1].operands[0] != body.arguments[1]:
@@ -173,7 +163,7 @@ def scatter_to_dynamic_update_slice(op: ScatterOp) -> ir.Value | None:
         else build.scalar(start or 0, element)
         for start in window.starts
     ]
-    return stablehlo.dynamic_update_slice(x, build.reshape(update, window.sizes), starts)
+    return hlo.dynamic_update_slice(x, build.reshape(update, window.sizes), starts)
 
 
 def _is_in_range(start: ir.Value | int | None, most: int) -> bool:
@@ -184,7 +174,7 @@ def _is_in_range(start: ir.Value | int | None, most: int) -> bool:
 
 
 @rule(exact)
-def scatter_of_whole(op: ScatterOp) -> ir.Value | None:
+def scatter_of_whole(op: hlo.ScatterOp) -> ir.Value | None:
     """scatter(x, index, u) -> f(x, u), for one window that is all of x and a body f of one op."""
     body = op.update_computation.blocks[0]
     if len(op.inputs) != 1 or len(list(body.operations)) != 2:

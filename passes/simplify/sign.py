@@ -6,17 +6,7 @@ import math
 from collections.abc import Callable
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import chlo, stablehlo
-from jaxlib.mlir.dialects.stablehlo import (
-    AbsOp,
-    AddOp,
-    DivOp,
-    ExpOp,
-    LogisticOp,
-    MulOp,
-    NegOp,
-    SubtractOp,
-)
+from jaxlib.mlir.dialects import chlo, stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import (
@@ -43,26 +33,26 @@ def _is_signed(value: ir.Value) -> bool:
     return is_integer(value) or str(element_type(value)) in _SIGNED
 
 
-@rule(exact, producer=NegOp)
-def negate_of_negate(op: NegOp) -> ir.Value | None:
+@rule(exact, producer=hlo.NegOp)
+def negate_of_negate(op: hlo.NegOp) -> ir.Value | None:
     """-(-x) -> x; integers wrap back."""
     match op.operand.owner:
-        case NegOp(operand=x):
+        case hlo.NegOp(operand=x):
             return as_result(x, op)
     return None
 
 
-@rule(exact, producer=SubtractOp)
-def negate_of_subtract(op: NegOp) -> ir.Value | None:
+@rule(exact, producer=hlo.SubtractOp)
+def negate_of_subtract(op: hlo.NegOp) -> ir.Value | None:
     """-(x - y) -> y - x, on integers: for equal floats -(x - y) is -0.0, and y - x is 0.0."""
     match op.operand.owner:
-        case SubtractOp(lhs=x, rhs=y) if not is_float(x) and not is_complex(x):
-            return stablehlo.subtract(y, x, results=[op.result.type])
+        case hlo.SubtractOp(lhs=x, rhs=y) if not is_float(x) and not is_complex(x):
+            return hlo.subtract(y, x, results=[op.result.type])
     return None
 
 
-@rule(exact, targets=("cpu", "tpu"), producer=NegOp)
-def add_of_negate(op: AddOp) -> ir.Value | None:
+@rule(exact, targets=("cpu", "tpu"), producer=hlo.NegOp)
+def add_of_negate(op: hlo.AddOp) -> ir.Value | None:
     """x + (-y) -> x - y, and (-y) + x -> x - y, as IEEE 754 defines x - y.
 
     Not for GPU, where both are one instruction, and a loop of NUTS had one more kernel in each
@@ -70,80 +60,80 @@ def add_of_negate(op: AddOp) -> ir.Value | None:
     """
     for x, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
         match other.owner:
-            case NegOp(operand=y):
-                return stablehlo.subtract(x, y, results=[op.result.type])
+            case hlo.NegOp(operand=y):
+                return hlo.subtract(x, y, results=[op.result.type])
     return None
 
 
-@rule(exact, producer=NegOp)
-def subtract_of_negate(op: SubtractOp) -> ir.Value | None:
+@rule(exact, producer=hlo.NegOp)
+def subtract_of_negate(op: hlo.SubtractOp) -> ir.Value | None:
     """x - (-y) -> x + y."""
     match op.rhs.owner:
-        case NegOp(operand=y):
-            return stablehlo.add(op.lhs, y, results=[op.result.type])
+        case hlo.NegOp(operand=y):
+            return hlo.add(op.lhs, y, results=[op.result.type])
     return None
 
 
-@rule(exact, producer=NegOp)
-def multiply_of_negates(op: MulOp) -> ir.Value | None:
+@rule(exact, producer=hlo.NegOp)
+def multiply_of_negates(op: hlo.MulOp) -> ir.Value | None:
     """(-x) * (-y) -> x * y, on real numbers."""
     match op.lhs.owner, op.rhs.owner:
-        case NegOp(operand=x), NegOp(operand=y) if not is_complex(x):
-            return stablehlo.multiply(x, y, results=[op.result.type])
+        case hlo.NegOp(operand=x), hlo.NegOp(operand=y) if not is_complex(x):
+            return hlo.multiply(x, y, results=[op.result.type])
     return None
 
 
-@rule(exact, producer=NegOp)
-def divide_of_negates(op: DivOp) -> ir.Value | None:
+@rule(exact, producer=hlo.NegOp)
+def divide_of_negates(op: hlo.DivOp) -> ir.Value | None:
     """(-x) / (-y) -> x / y, on floats: integers overflow if x is the least and y is 1."""
     match op.lhs.owner, op.rhs.owner:
-        case NegOp(operand=x), NegOp(operand=y) if is_float(x):
-            return stablehlo.divide(x, y, results=[op.result.type])
+        case hlo.NegOp(operand=x), hlo.NegOp(operand=y) if is_float(x):
+            return hlo.divide(x, y, results=[op.result.type])
     return None
 
 
-@rule(exact, producer=NegOp)
-def abs_of_negate(op: AbsOp) -> ir.Value | None:
+@rule(exact, producer=hlo.NegOp)
+def abs_of_negate(op: hlo.AbsOp) -> ir.Value | None:
     """|-x| -> |x|, on real numbers; the least integer is its own negative."""
     match op.operand.owner:
-        case NegOp(operand=x) if not is_complex(x):
-            return stablehlo.abs(x, results=[op.result.type])
+        case hlo.NegOp(operand=x) if not is_complex(x):
+            return hlo.abs(x, results=[op.result.type])
     return None
 
 
-@rule(exact, producer=AbsOp)
-def abs_of_abs(op: AbsOp) -> ir.Value | None:
+@rule(exact, producer=hlo.AbsOp)
+def abs_of_abs(op: hlo.AbsOp) -> ir.Value | None:
     """||x|| -> |x|."""
     match op.operand.owner:
-        case AbsOp(result=inner):
+        case hlo.AbsOp(result=inner):
             return as_result(inner, op)
     return None
 
 
 @rule(exact, producer=SPLATS)
-def subtract_from_zero(op: SubtractOp) -> ir.Value | None:
+def subtract_from_zero(op: hlo.SubtractOp) -> ir.Value | None:
     """0 - x -> -x, and -0.0 - x -> -x on floats: 0.0 - 0.0 is 0.0."""
     zero = splat_of(op.lhs)
     if zero != 0 or (isinstance(zero, float) and math.copysign(1, zero) > 0):
         return None
-    return stablehlo.negate(op.rhs, results=[op.result.type])
+    return hlo.negate(op.rhs, results=[op.result.type])
 
 
 @rule(exact, producer=SPLATS)
-def multiply_by_minus_one(op: MulOp) -> ir.Value | None:
+def multiply_by_minus_one(op: hlo.MulOp) -> ir.Value | None:
     """x * -1 -> -x, on signed numbers; the least integer is its own negative."""
     for x, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
         if is_splat(other, -1) and _is_signed(x):
-            return stablehlo.negate(x, results=[op.result.type])
+            return hlo.negate(x, results=[op.result.type])
     return None
 
 
 @rule(exact, producer=SPLATS)
-def divide_by_minus_one(op: DivOp) -> ir.Value | None:
+def divide_by_minus_one(op: hlo.DivOp) -> ir.Value | None:
     """x / -1 -> -x, on floats: integers overflow for the least of them."""
     if not is_splat(op.rhs, -1) or is_integer(op.result) or not _is_signed(op.result):
         return None
-    return stablehlo.negate(op.lhs, results=[op.result.type])
+    return hlo.negate(op.lhs, results=[op.result.type])
 
 
 def _negative(value: ir.Value) -> Callable[[], ir.Value] | None:
@@ -158,8 +148,8 @@ def _negative(value: ir.Value) -> Callable[[], ir.Value] | None:
     return lambda: build.splat(-number, value.type)
 
 
-@rule(exact, targets=("cpu", "gpu"), producer=NegOp)
-def multiply_of_negate(op: MulOp) -> ir.Value | None:
+@rule(exact, targets=("cpu", "gpu"), producer=hlo.NegOp)
+def multiply_of_negate(op: hlo.MulOp) -> ir.Value | None:
     """(-x) * c -> x * -c.
 
     Not for TPU, where XLA fuses differently then: BERT took 13% longer on v5e by the compiler's
@@ -167,74 +157,74 @@ def multiply_of_negate(op: MulOp) -> ir.Value | None:
     """
     for negated, constant in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
         match negated.owner:
-            case NegOp(operand=x) if (negative := _negative(constant)) is not None:
-                return stablehlo.multiply(x, negative(), results=[op.result.type])
+            case hlo.NegOp(operand=x) if (negative := _negative(constant)) is not None:
+                return hlo.multiply(x, negative(), results=[op.result.type])
     return None
 
 
-@rule(exact, producer=MulOp)
-def negate_of_multiply(op: NegOp) -> ir.Value | None:
+@rule(exact, producer=hlo.MulOp)
+def negate_of_multiply(op: hlo.NegOp) -> ir.Value | None:
     """-(x * c) -> x * -c, if the product has no other use."""
     match op.operand.owner:
-        case MulOp(lhs=x, rhs=y) if is_used_once(op.operand):
+        case hlo.MulOp(lhs=x, rhs=y) if is_used_once(op.operand):
             for value, constant in ((x, y), (y, x)):
                 if (negative := _negative(constant)) is not None:
-                    return stablehlo.multiply(value, negative(), results=[op.result.type])
+                    return hlo.multiply(value, negative(), results=[op.result.type])
     return None
 
 
-@rule(exact, producer=NegOp)
-def divide_of_negate(op: DivOp) -> ir.Value | None:
+@rule(exact, producer=hlo.NegOp)
+def divide_of_negate(op: hlo.DivOp) -> ir.Value | None:
     """(-x) / c -> x / -c, c / (-x) -> -c / x, on floats: on integers -x may overflow."""
     if not is_float(op.result):
         return None
     match op.lhs.owner:
-        case NegOp(operand=x) if (negative := _negative(op.rhs)) is not None:
-            return stablehlo.divide(x, negative(), results=[op.result.type])
+        case hlo.NegOp(operand=x) if (negative := _negative(op.rhs)) is not None:
+            return hlo.divide(x, negative(), results=[op.result.type])
     match op.rhs.owner:
-        case NegOp(operand=x) if (negative := _negative(op.lhs)) is not None:
-            return stablehlo.divide(negative(), x, results=[op.result.type])
+        case hlo.NegOp(operand=x) if (negative := _negative(op.lhs)) is not None:
+            return hlo.divide(negative(), x, results=[op.result.type])
     return None
 
 
-@rule(exact, producer=DivOp)
-def negate_of_divide(op: NegOp) -> ir.Value | None:
+@rule(exact, producer=hlo.DivOp)
+def negate_of_divide(op: hlo.NegOp) -> ir.Value | None:
     """-(x / c) -> x / -c, -(c / x) -> -c / x, on floats, if the quotient has no other use."""
     match op.operand.owner:
-        case DivOp(lhs=x, rhs=y) if is_float(op.result) and is_used_once(op.operand):
+        case hlo.DivOp(lhs=x, rhs=y) if is_float(op.result) and is_used_once(op.operand):
             if (negative := _negative(y)) is not None:
-                return stablehlo.divide(x, negative(), results=[op.result.type])
+                return hlo.divide(x, negative(), results=[op.result.type])
             if (negative := _negative(x)) is not None:
-                return stablehlo.divide(negative(), y, results=[op.result.type])
+                return hlo.divide(negative(), y, results=[op.result.type])
     return None
 
 
-@rule(exact, producer=AbsOp)
-def square_of_abs(op: MulOp) -> ir.Value | None:
+@rule(exact, producer=hlo.AbsOp)
+def square_of_abs(op: hlo.MulOp) -> ir.Value | None:
     """|x| * |x| -> x * x, on real numbers."""
     if op.lhs != op.rhs:
         return None
     match op.lhs.owner:
-        case AbsOp(operand=x) if x.type == op.result.type:
-            return stablehlo.multiply(x, x)
+        case hlo.AbsOp(operand=x) if x.type == op.result.type:
+            return hlo.multiply(x, x)
     return None
 
 
-@rule(exact, producer=(MulOp, chlo.SquareOp))
-def abs_of_square(op: AbsOp) -> ir.Value | None:
+@rule(exact, producer=(hlo.MulOp, chlo.SquareOp))
+def abs_of_square(op: hlo.AbsOp) -> ir.Value | None:
     """|x * x| -> x * x, on floats: integers wrap around."""
     match op.operand.owner:
-        case MulOp(lhs=x, rhs=y) if x == y and is_float(x):
+        case hlo.MulOp(lhs=x, rhs=y) if x == y and is_float(x):
             return as_result(op.operand, op)
         case chlo.SquareOp(operand=x) if is_float(x):
             return as_result(op.operand, op)
     return None
 
 
-@rule(exact, producer=(ExpOp, LogisticOp))
-def abs_of_positive(op: AbsOp) -> ir.Value | None:
+@rule(exact, producer=(hlo.ExpOp, hlo.LogisticOp))
+def abs_of_positive(op: hlo.AbsOp) -> ir.Value | None:
     """|exp(x)| -> exp(x), and of the logistic function, on real numbers."""
     match op.operand.owner:
-        case (ExpOp() | LogisticOp()) as producer if is_float(producer.result):
+        case (hlo.ExpOp() | hlo.LogisticOp()) as producer if is_float(producer.result):
             return as_result(op.operand, op)
     return None

@@ -9,14 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import (
-    BroadcastInDimOp,
-    CompareOp,
-    CustomCallOp,
-    ReshapeOp,
-    SelectOp,
-)
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import direction_of, is_splat, shape_of, users
@@ -27,7 +20,7 @@ from .lapack import LapackCall, call_of, is_in_loop
 
 
 @rule(reassociates, targets=("cpu",))
-def small_cholesky_to_columns(op: CustomCallOp, context: PassContext) -> list[ir.Value] | None:
+def small_cholesky_to_columns(op: hlo.CustomCallOp, context: PassContext) -> list[ir.Value] | None:
     """potrf(x) -> l with columns d / sqrt(d[j]), for d = x[:, j] - sum of l[:, k] * l[j, k].
 
     For many small x, or one in a loop. The lower triangle is read, and the upper one is returned as
@@ -47,11 +40,11 @@ def small_cholesky_to_columns(op: CustomCallOp, context: PassContext) -> list[ir
     return [factor, _first_failing(roots, op.results[1].type)]
 
 
-def _is_masked(op: CustomCallOp) -> bool:
+def _is_masked(op: hlo.CustomCallOp) -> bool:
     """Whether every user of the factor selects it only where the factorization succeeded."""
     for user in users(op.results[0]):
         match user:
-            case SelectOp(pred=pred, on_true=x, on_false=y) if x == op.results[0] != y:
+            case hlo.SelectOp(pred=pred, on_true=x, on_false=y) if x == op.results[0] != y:
                 if not _says_done(pred, op.results[1]):
                     return False
             case _:
@@ -60,10 +53,10 @@ def _is_masked(op: CustomCallOp) -> bool:
 
 
 def _says_done(pred: ir.Value, info: ir.Value) -> bool:
-    while isinstance(pred.owner, BroadcastInDimOp | ReshapeOp):
+    while isinstance(pred.owner, hlo.BroadcastInDimOp | hlo.ReshapeOp):
         pred = pred.owner.operand
     match pred.owner:
-        case CompareOp(lhs=x, rhs=y) as compare:
+        case hlo.CompareOp(lhs=x, rhs=y) as compare:
             return x == info and is_splat(y, 0) and direction_of(compare) == "EQ"
     return False
 
@@ -76,9 +69,9 @@ def _factored(x: ir.Value, size: int) -> tuple[list[ir.Value], list[ir.Value]]:
         column = elements_at(x, {-1: j})
         for before in columns:
             factor = repeat_along(elements_at(before, {-1: j}), before)
-            column = stablehlo.subtract(column, stablehlo.multiply(before, factor))
+            column = hlo.subtract(column, hlo.multiply(before, factor))
         roots.append(_root(elements_at(column, {-1: j})))
-        columns.append(stablehlo.divide(column, repeat_along(roots[-1], column)))
+        columns.append(hlo.divide(column, repeat_along(roots[-1], column)))
     return columns, roots
 
 
@@ -87,29 +80,29 @@ def _root(pivot: ir.Value) -> ir.Value:
 
     Its users test the root, not the pivot, which XLA would compute again for each test.
     """
-    return stablehlo.sqrt(stablehlo.maximum(pivot, build.splat(0, pivot.type)))
+    return hlo.sqrt(hlo.maximum(pivot, build.splat(0, pivot.type)))
 
 
 def _assembled(below: ir.Value, diagonal: ir.Value, above: ir.Value) -> ir.Value:
     """One matrix of three parts. The diagonal is apart, as inf / inf would be NaN."""
     shape = shape_of(below)
     kind = ir.RankedTensorType.get(shape, ir.IntegerType.get_signless(32))
-    row, column = (stablehlo.iota(kind, len(shape) - 2 + i) for i in range(2))
+    row, column = (hlo.iota(kind, len(shape) - 2 + i) for i in range(2))
     is_below, is_diagonal = (
-        stablehlo.compare(row, column, stablehlo.ComparisonDirectionAttr.get(direction))
+        hlo.compare(row, column, hlo.ComparisonDirectionAttr.get(direction))
         for direction in ("GT", "EQ")
     )
-    rest = stablehlo.select(is_below, below, above)
-    return stablehlo.select(is_diagonal, repeat_along(diagonal, below), rest)
+    rest = hlo.select(is_below, below, above)
+    return hlo.select(is_diagonal, repeat_along(diagonal, below), rest)
 
 
 def _first_failing(roots: Sequence[ir.Value], kind: ir.Type) -> ir.Value:
     """LAPACK's info: the first pivot that is not positive. A NaN is no failure."""
     found = build.splat(0, kind)
-    at_most = stablehlo.ComparisonDirectionAttr.get("LE")
+    at_most = hlo.ComparisonDirectionAttr.get("LE")
     for number, root in reversed(list(enumerate(roots, start=1))):
-        fails = stablehlo.compare(root, build.splat(0, root.type), at_most)
-        found = stablehlo.select(fails, build.splat(number, kind), found)
+        fails = hlo.compare(root, build.splat(0, root.type), at_most)
+        found = hlo.select(fails, build.splat(number, kind), found)
     return found
 
 
@@ -118,7 +111,7 @@ _LETTERS = {"side": "LR", "uplo": "LU", "trans_x": "NTC", "diag": "NU"}
 
 @rule(reassociates, targets=("cpu",), partitioned=False)
 def small_triangular_solve_to_substitution(
-    op: CustomCallOp, context: PassContext
+    op: hlo.CustomCallOp, context: PassContext
 ) -> ir.Value | None:
     """trsm(a, b) -> x, row by row: x[i] = (b[i] - sum over k of a[i, k] * x[k]) / a[i, i].
 
@@ -161,18 +154,16 @@ def _solved(a: ir.Value, b: ir.Value, call: LapackCall, side: int) -> list[ir.Va
         for k, known in solved.items():
             row, column = (k, i) if is_transposed else (i, k)
             factor = element(a, row, column, line)
-            line = stablehlo.subtract(line, stablehlo.multiply(factor, known))
+            line = hlo.subtract(line, hlo.multiply(factor, known))
         if options["diag"] == "N":
-            line = stablehlo.multiply(
-                line, repeat_along(_inverse(elements_at(a, {-2: i, -1: i})), line)
-            )
+            line = hlo.multiply(line, repeat_along(_inverse(elements_at(a, {-2: i, -1: i})), line))
         solved[i] = line
     return [solved[i] for i in range(call.size)]
 
 
 def _inverse(pivot: ir.Value) -> ir.Value:
     """1 / pivot: one division for a whole row, which is then multiplied by it, as in BLAS."""
-    return stablehlo.divide(build.splat(1, pivot.type), pivot)
+    return hlo.divide(build.splat(1, pivot.type), pivot)
 
 
 def elements_at(value: ir.Value, positions: dict[int, int]) -> ir.Value:
@@ -185,7 +176,7 @@ def elements_at(value: ir.Value, positions: dict[int, int]) -> ir.Value:
     for dim, at in positions.items():
         start[dim], limit[dim] = at, at + 1
     gone = {dim % len(extents) for dim in positions}
-    part = stablehlo.slice(value, start, limit, [1] * len(extents))
+    part = hlo.slice(value, start, limit, [1] * len(extents))
     return build.reshape(part, [size for dim, size in enumerate(extents) if dim not in gone])
 
 
@@ -205,4 +196,4 @@ def stack(lines: Sequence[ir.Value], dimension: int) -> ir.Value:
     place = len(shape) + 1 + dimension
     shape.insert(place, 1)
     parts = [build.reshape(line, shape) for line in lines]
-    return parts[0] if len(parts) == 1 else stablehlo.concatenate(parts, place)
+    return parts[0] if len(parts) == 1 else hlo.concatenate(parts, place)

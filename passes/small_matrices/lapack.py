@@ -8,7 +8,7 @@ from math import prod
 from typing import NamedTuple
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects.stablehlo import CustomCallOp, WhileOp
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir.values import element_type, shape_of, static_shape
 
@@ -37,7 +37,7 @@ class LapackCall(NamedTuple):
         return prod(self.batch)
 
 
-def call_of(op: CustomCallOp, routine: str) -> LapackCall | None:
+def call_of(op: hlo.CustomCallOp, routine: str) -> LapackCall | None:
     """The call of `routine` in `op`, or None where it is another op or not in JAX's form."""
     found = _TARGET.fullmatch(op.call_target_name.value)
     if found is None or found[2] != routine:
@@ -50,7 +50,7 @@ def call_of(op: CustomCallOp, routine: str) -> LapackCall | None:
     return LapackCall(routine, _options(op), shape[:-2], shape[-1])
 
 
-def _has_types(op: CustomCallOp, precision: str) -> bool:
+def _has_types(op: hlo.CustomCallOp, precision: str) -> bool:
     """Whether the matrices are of the routine's precision, and all the rest is i32."""
     matrices, rank = _PRECISION[precision], len(shape_of(op.operands[0]))
     for value in (*op.operands, *op.results):
@@ -67,13 +67,13 @@ def _i32() -> ir.Type:
     return ir.IntegerType.get_signless(32)
 
 
-def _options(op: CustomCallOp) -> dict[str, str]:
+def _options(op: hlo.CustomCallOp) -> dict[str, str]:
     if "mhlo.backend_config" not in op.attributes:
         return {}
     return {each.name: chr(each.attr.value) for each in op.attributes["mhlo.backend_config"]}
 
 
-def _lies_by_columns(op: CustomCallOp) -> bool:
+def _lies_by_columns(op: hlo.CustomCallOp) -> bool:
     """Whether the layouts are LAPACK's: column-major, batches outermost."""
     for values, name in ((op.operands, "operand_layouts"), (op.results, "result_layouts")):
         if name not in op.attributes:
@@ -84,7 +84,7 @@ def _lies_by_columns(op: CustomCallOp) -> bool:
     return True
 
 
-def _by_columns(value: ir.Value, op: CustomCallOp) -> list[int]:
+def _by_columns(value: ir.Value, op: hlo.CustomCallOp) -> list[int]:
     """Dimensions from the innermost outwards."""
     rank = len(shape_of(value))
     outwards = list(reversed(range(rank)))
@@ -92,6 +92,6 @@ def _by_columns(value: ir.Value, op: CustomCallOp) -> list[int]:
     return [rank - 2, rank - 1, *outwards[2:]] if is_matrix else outwards
 
 
-def is_in_loop(op: CustomCallOp) -> bool:
+def is_in_loop(op: hlo.CustomCallOp) -> bool:
     """Whether `op` runs once in each iteration of a loop."""
-    return isinstance(op.operation.block.owner, WhileOp)
+    return isinstance(op.operation.block.owner, hlo.WhileOp)

@@ -9,8 +9,7 @@ from math import prod
 from typing import NamedTuple
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import DotGeneralOp, ReduceOp, TransposeOp
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of, static_shape
@@ -52,7 +51,7 @@ class _Product(NamedTuple):
 
 
 @rule(reassociates, targets=("cpu", "tpu"), partitioned=False)
-def small_product_to_multiply_add(op: DotGeneralOp, context: PassContext) -> ir.Value | None:
+def small_product_to_multiply_add(op: hlo.DotGeneralOp, context: PassContext) -> ir.Value | None:
     """dot_general(x, y) -> sum over k of x[.., k] * y[k, ..], for many small matrices."""
     found = _product_of(op)
     if found is None:
@@ -71,7 +70,7 @@ def small_product_to_multiply_add(op: DotGeneralOp, context: PassContext) -> ir.
 
 
 @rule(reassociates, targets=("cpu",), partitioned=False)
-def tall_product_to_multiply_add(op: DotGeneralOp, context: PassContext) -> ir.Value | None:
+def tall_product_to_multiply_add(op: hlo.DotGeneralOp, context: PassContext) -> ir.Value | None:
     """dot_general(x, y) -> sum over k of x[:, k] * y[k, :], for many rows and few terms."""
     found = _product_of(op)
     if found is None or found.batch > 1 or not _lies_row_by_row(found.operands[0]):
@@ -84,54 +83,52 @@ def tall_product_to_multiply_add(op: DotGeneralOp, context: PassContext) -> ir.V
 
 def _lies_row_by_row(operand: _Operand) -> bool:
     """Whether summed elements are adjacent: XLA's product is fast on a transposed operand."""
-    if isinstance(operand.value.owner, TransposeOp):
+    if isinstance(operand.value.owner, hlo.TransposeOp):
         return False
     return all(dim > max(operand.positions, default=-1) for dim in operand.summed)
 
 
 @rule(reassociates, targets=("cpu",))
-def transposed_matrix_by_vector(op: DotGeneralOp) -> ir.Value | None:
+def transposed_matrix_by_vector(op: hlo.DotGeneralOp) -> ir.Value | None:
     """dot_general(transpose(x), y) -> dot_general(y, x) for a vector y: rows of x are added."""
     found = _product_of(op)
     if found is None or found.batch > 1 or len(shape_of(op.rhs)) != 1:
         return None
     matrix, summed = op.lhs, found.operands[0].summed
     match matrix.owner:
-        case TransposeOp(operand=x, permutation=permutation):
+        case hlo.TransposeOp(operand=x, permutation=permutation):
             matrix, summed = x, tuple(permutation[dim] for dim in summed)
     if summed != (0,) or len(shape_of(matrix)) != 2:
         return None
     if not cost.matrix_first_pays(rows=prod(found.terms), columns=found.rows):
         return None
-    numbers = stablehlo.DotDimensionNumbers.get([], [], [0], [0])
+    numbers = hlo.DotDimensionNumbers.get([], [], [0], [0])
     precision = (
         None if op.precision_config is None else ir.ArrayAttr.get([*op.precision_config][::-1])
     )
-    return stablehlo.dot_general(
-        op.result.type, op.rhs, matrix, numbers, precision_config=precision
-    )
+    return hlo.dot_general(op.result.type, op.rhs, matrix, numbers, precision_config=precision)
 
 
-def _product_of(op: DotGeneralOp) -> _Product | None:
+def _product_of(op: hlo.DotGeneralOp) -> _Product | None:
     shape = static_shape(op.result, op.lhs, op.rhs)
     if shape is None or op.algorithm is not None or not _is_real(op):
         return None
     elements = [prod(shape_of(value)) for value in (op.lhs, op.rhs)]
     if 0 in elements:
         return None
-    dims = stablehlo.DotDimensionNumbers(op.dot_dimension_numbers)
+    dims = hlo.DotDimensionNumbers(op.dot_dimension_numbers)
     terms = tuple(shape_of(op.lhs)[dim] for dim in dims.lhs_contracting_dimensions)
     batch = prod(shape[: len(dims.lhs_batching_dimensions)])
     rows, columns = (count // (batch * prod(terms)) for count in elements)
     return _Product(shape, _operands(op, dims), terms, batch, rows, columns)
 
 
-def _is_real(op: DotGeneralOp) -> bool:
+def _is_real(op: hlo.DotGeneralOp) -> bool:
     kinds = {element_type(value) for value in (op.lhs, op.rhs, op.result)}
     return len(kinds) == 1 and isinstance(kinds.pop(), ir.F32Type | ir.F64Type)
 
 
-def _operands(op: DotGeneralOp, dims: stablehlo.DotDimensionNumbers) -> tuple[_Operand, _Operand]:
+def _operands(op: hlo.DotGeneralOp, dims: hlo.DotDimensionNumbers) -> tuple[_Operand, _Operand]:
     batches = list(dims.lhs_batching_dimensions), list(dims.rhs_batching_dimensions)
     sums = tuple(dims.lhs_contracting_dimensions), tuple(dims.rhs_contracting_dimensions)
     left = _operand(op.lhs, batches[0], sums[0], len(batches[0]))
@@ -155,9 +152,9 @@ def _written_out(found: _Product) -> ir.Value:
     (x, y), *rest = factors
     # 0.0 - (-x) * y: products are summed from 0.0, so that -0.0 alone gives 0.0. XLA folds
     # 0.0 + x * y; short chains of products run up to 1.4 times longer for it.
-    first = stablehlo.multiply(stablehlo.negate(x), y)
-    total = stablehlo.subtract(build.splat(0, first.type), first)
-    return reduce(stablehlo.add, (stablehlo.multiply(x, y) for x, y in rest), total)
+    first = hlo.multiply(hlo.negate(x), y)
+    total = hlo.subtract(build.splat(0, first.type), first)
+    return reduce(hlo.add, (hlo.multiply(x, y) for x, y in rest), total)
 
 
 def _part(operand: _Operand, index: Sequence[int], shape: Sequence[int]) -> ir.Value:
@@ -168,7 +165,7 @@ def _part(operand: _Operand, index: Sequence[int], shape: Sequence[int]) -> ir.V
     for dim, at in zip(summed, index, strict=True):
         start[dim], limit[dim] = at, at + 1
     kept = [dim for dim in range(len(extents)) if dim not in summed]
-    part = stablehlo.slice(value, start, limit, [1] * len(extents))
+    part = hlo.slice(value, start, limit, [1] * len(extents))
     part = build.reshape(part, [extents[dim] for dim in kept])
     return build.broadcast(part, shape, [positions[dim] for dim in kept])
 
@@ -181,7 +178,7 @@ def _is_reduced(value: ir.Value, steps: int = _STEPS_SEEN) -> bool:
     """Whether a reduction follows, with which XLA would fuse the product."""
     for use in islice(value.uses, _USERS_SEEN) if steps else ():
         user = use.owner
-        if isinstance(user, ReduceOp):
+        if isinstance(user, hlo.ReduceOp):
             return True
         if _is_fused(user) and _is_reduced(user.results[0], steps - 1):
             return True

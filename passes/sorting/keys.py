@@ -8,8 +8,7 @@ from __future__ import annotations
 import math
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import CompareOp, SelectOp, SortOp
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import (
@@ -29,7 +28,7 @@ _QUIET = {"f16": 0x0200, "bf16": 0x0040, "f32": 0x00400000}
 def bits(value: ir.Value) -> ir.Value:
     """The bits of floats, as signed integers."""
     integers = ir.RankedTensorType.get(shape_of(value), integer_like(value))
-    return stablehlo.bitcast_convert(integers, value)
+    return hlo.bitcast_convert(integers, value)
 
 
 def integer_like(value: ir.Value) -> ir.Type:
@@ -41,18 +40,18 @@ def integer_like(value: ir.Value) -> ir.Type:
 
 def floats(value: ir.Value, element: ir.Type) -> ir.Value:
     """The floats with these bits."""
-    return stablehlo.bitcast_convert(ir.RankedTensorType.get(shape_of(value), element), value)
+    return hlo.bitcast_convert(ir.RankedTensorType.get(shape_of(value), element), value)
 
 
 def folded_bits(value: ir.Value) -> ir.Value:
     """The bits of floats, with one positive NaN for all NaNs and 0.0 for -0.0."""
     name, raw = str(element_type(value)), bits(value)
     infinity, lowest = _INFINITY[name], _lowest(raw)
-    magnitude = stablehlo.and_(raw, _like(raw, ~lowest))
+    magnitude = hlo.and_(raw, _like(raw, ~lowest))
     is_nan = compare("GT", magnitude, _like(raw, infinity))
     is_minus_zero = compare("EQ", raw, _like(raw, lowest))
-    plain = stablehlo.select(is_minus_zero, _like(raw, 0), raw)
-    return stablehlo.select(is_nan, _like(raw, infinity | _QUIET[name]), plain)
+    plain = hlo.select(is_minus_zero, _like(raw, 0), raw)
+    return hlo.select(is_nan, _like(raw, infinity | _QUIET[name]), plain)
 
 
 def key(value: ir.Value) -> ir.Value:
@@ -63,7 +62,7 @@ def key(value: ir.Value) -> ir.Value:
 def unkey(keys: ir.Value, element: ir.Type, is_minus_zero: ir.Value) -> ir.Value:
     """The floats of these keys, with -0.0 where `is_minus_zero`."""
     plain = _mirrored(keys)
-    signed = stablehlo.select(is_minus_zero, _like(plain, _lowest(plain)), plain)
+    signed = hlo.select(is_minus_zero, _like(plain, _lowest(plain)), plain)
     return floats(signed, element)
 
 
@@ -75,20 +74,20 @@ def is_minus_zero(value: ir.Value) -> ir.Value:
 
 def negated(raw: ir.Value) -> ir.Value:
     """The bits of the negated floats, of NaNs too."""
-    return stablehlo.xor(raw, _like(raw, _lowest(raw)))
+    return hlo.xor(raw, _like(raw, _lowest(raw)))
 
 
 def compare(direction: str, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
     """Which elements compare so."""
-    return stablehlo.compare(lhs, rhs, stablehlo.ComparisonDirectionAttr.get(direction))
+    return hlo.compare(lhs, rhs, hlo.ComparisonDirectionAttr.get(direction))
 
 
 def _mirrored(raw: ir.Value) -> ir.Value:
     """All but the sign flipped where it is set: from bits of floats to their order, and back."""
     width = key_width(raw)
     assert width is not None
-    sign = stablehlo.shift_right_arithmetic(raw, _like(raw, width - 1))
-    return stablehlo.xor(raw, stablehlo.and_(sign, _like(raw, ~_lowest(raw))))
+    sign = hlo.shift_right_arithmetic(raw, _like(raw, width - 1))
+    return hlo.xor(raw, hlo.and_(sign, _like(raw, ~_lowest(raw))))
 
 
 def _like(value: ir.Value, number: int) -> ir.Value:
@@ -112,13 +111,13 @@ def key_width(value: ir.Value) -> int | None:
     return _FLOATS.get(str(element))
 
 
-def axis_of(op: SortOp) -> int:
+def axis_of(op: hlo.SortOp) -> int:
     """The axis that `op` sorts along; the last one if it does not say."""
     rank = len(shape_of(op.inputs[0]))
     return rank - 1 if op.dimension is None else op.dimension.value % rank
 
 
-def sorts_by_first(op: SortOp) -> bool:
+def sorts_by_first(op: hlo.SortOp) -> bool:
     """Whether `op` sorts by its first operand, ascending, in JAX's order of numbers.
 
     NaNs are last and equal to each other, and zeros are equal. Shapes must be static, with an axis
@@ -133,7 +132,7 @@ def sorts_by_first(op: SortOp) -> bool:
     block = op.comparator.blocks[0]
     x, y = list(block.arguments)[:2]
     match compared := block.operations[len(block.operations) - 1].operands[0].owner:
-        case CompareOp(lhs=lhs, rhs=rhs) if direction_of(compared) == "LT":
+        case hlo.CompareOp(lhs=lhs, rhs=rhs) if direction_of(compared) == "LT":
             if isinstance(element_type(key), ir.IntegerType):
                 return (lhs, rhs) == (x, y)
             is_total = "TOTALORDER" in str(compared.compare_type)
@@ -144,19 +143,19 @@ def sorts_by_first(op: SortOp) -> bool:
 def _is_folded(value: ir.Value, x: ir.Value) -> bool:
     """Whether `value` is select(x != x, nan, select(x == 0, 0, x)), the NaN being positive."""
     match value.owner:
-        case SelectOp(pred=is_nan, on_true=nan, on_false=rest) if _compares(is_nan, "NE", x, x):
+        case hlo.SelectOp(pred=is_nan, on_true=nan, on_false=rest) if _compares(is_nan, "NE", x, x):
             found = splat_of(nan)
             if found is None or not math.isnan(found) or math.copysign(1, found) < 0:
                 return False
             match rest.owner:
-                case SelectOp(pred=is_zero, on_true=zero, on_false=other):
+                case hlo.SelectOp(pred=is_zero, on_true=zero, on_false=other):
                     return other == x and is_splat(zero, 0.0) and _compares(is_zero, "EQ", x, zero)
     return False
 
 
 def _compares(value: ir.Value, direction: str, x: ir.Value, y: ir.Value) -> bool:
     match value.owner:
-        case CompareOp(lhs=lhs, rhs=rhs) as op:
+        case hlo.CompareOp(lhs=lhs, rhs=rhs) as op:
             is_total = "TOTALORDER" in str(op.compare_type)
             return direction_of(op) == direction and (lhs, rhs) == (x, y) and not is_total
     return False

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from math import prod
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import SortOp
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import element_type, is_float, is_integer, is_unsigned, is_used, shape_of
@@ -22,7 +21,7 @@ _LARGEST_AXIS = 1 << 31
 
 
 @rule(exact, targets=("cpu",), partitioned=False)
-def sort_to_packed_sort(op: SortOp) -> Sequence[ir.Value] | None:
+def sort_to_packed_sort(op: hlo.SortOp) -> Sequence[ir.Value] | None:
     """sort(x, y) -> unpack(sort(x << 32 | position << 1 | x is -0.0)), and y gathered.
 
     For sorts by x alone, of 32 bits or less. Positions make the sort stable, whether required or
@@ -42,7 +41,7 @@ def sort_to_packed_sort(op: SortOp) -> Sequence[ir.Value] | None:
 class _PackedSort:
     """The packed sort that replaces `op`, and its results."""
 
-    def __init__(self, op: SortOp) -> None:
+    def __init__(self, op: hlo.SortOp) -> None:
         self.inputs = list(op.inputs)
         self.key, self.dim = self.inputs[0], axis_of(op)
         get = ir.IntegerType.get_unsigned if is_unsigned(self.key) else ir.IntegerType.get_signless
@@ -58,17 +57,17 @@ class _PackedSort:
         return build.splat(number, self.type)
 
     def _pack(self) -> ir.Value:
-        wide = stablehlo.convert(self.type, keys.key(self.key))
-        above = stablehlo.shift_left(wide, self._constant(32))
-        position = stablehlo.shift_left(stablehlo.iota(self.type, self.dim), self._constant(1))
-        packed = stablehlo.or_(above, position)
+        wide = hlo.convert(self.type, keys.key(self.key))
+        above = hlo.shift_left(wide, self._constant(32))
+        position = hlo.shift_left(hlo.iota(self.type, self.dim), self._constant(1))
+        packed = hlo.or_(above, position)
         if not is_float(self.key):
             return packed
-        return stablehlo.or_(packed, stablehlo.convert(self.type, keys.is_minus_zero(self.key)))
+        return hlo.or_(packed, hlo.convert(self.type, keys.is_minus_zero(self.key)))
 
     def _position(self) -> ir.Value:
-        below = stablehlo.and_(self.packed, self._constant((1 << 32) - 1))
-        position = stablehlo.shift_right_logical(below, self._constant(1))
+        below = hlo.and_(self.packed, self._constant((1 << 32) - 1))
+        position = hlo.shift_right_logical(below, self._constant(1))
         return build.convert(position, ir.IntegerType.get_signless(32))
 
     def _result(self, operand: ir.Value) -> ir.Value:
@@ -81,20 +80,20 @@ class _PackedSort:
     def _keys(self) -> ir.Value:
         element = element_type(self.key)
         is_signed = not is_unsigned(self.key)
-        shift = stablehlo.shift_right_arithmetic if is_signed else stablehlo.shift_right_logical
+        shift = hlo.shift_right_arithmetic if is_signed else hlo.shift_right_logical
         above = shift(self.packed, self._constant(32))
         if not is_float(self.key):
             return build.convert(above, element)
-        bit = stablehlo.and_(self.packed, self._constant(1))
+        bit = hlo.and_(self.packed, self._constant(1))
         is_minus_zero = keys.compare("NE", bit, self._constant(0))
         return keys.unkey(build.convert(above, keys.integer_like(self.key)), element, is_minus_zero)
 
 
 def _plain_sort(value: ir.Value, dim: int) -> ir.Value:
     """Sorted ascending, by the comparison for which XLA:CPU has a sort of its own."""
-    op = stablehlo.SortOp([value.type], [value], dimension=dim, is_stable=False)
+    op = hlo.SortOp([value.type], [value], dimension=dim, is_stable=False)
     scalar = ir.RankedTensorType.get((), element_type(value))
     block = op.comparator.blocks.append(scalar, scalar, arg_locs=[value.location] * 2)
     with ir.InsertionPoint(block):
-        stablehlo.return_([keys.compare("LT", *block.arguments)])
+        hlo.return_([keys.compare("LT", *block.arguments)])
     return op.results[0]

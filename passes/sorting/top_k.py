@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from math import prod
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import chlo, stablehlo
-from jaxlib.mlir.dialects.stablehlo import IotaOp, ReverseOp, SliceOp, SortOp
+from jaxlib.mlir.dialects import chlo, stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import element_type, is_integer, shape_of, users
@@ -29,7 +28,7 @@ class _SortedPart:
         start, limit: the bounds of the slice along the axis.
     """
 
-    sort: SortOp
+    sort: hlo.SortOp
     number: int
     is_reversed: bool
     start: int
@@ -56,8 +55,8 @@ class _SortedPart:
         return self.size - self.start if self.is_near_end else self.limit
 
 
-@rule(exact, targets=("cpu",), producer=(SortOp, ReverseOp), partitioned=False)
-def slice_of_sort_to_top_k(op: SliceOp) -> ir.Value | None:
+@rule(exact, targets=("cpu",), producer=(hlo.SortOp, hlo.ReverseOp), partitioned=False)
+def slice_of_sort_to_top_k(op: hlo.SliceOp) -> ir.Value | None:
     """sort(x)[:k] -> x gathered at the positions of top_k(-x), for small k and f32 keys.
 
     The last k are those of top_k(reverse(x)), reversed, as top_k takes the first of equal elements.
@@ -69,7 +68,7 @@ def slice_of_sort_to_top_k(op: SliceOp) -> ir.Value | None:
     return _slice_of(_taken(found), op, found)
 
 
-def takes_all_of(op: SortOp) -> bool:
+def takes_all_of(op: hlo.SortOp) -> bool:
     """Whether only a few elements from the ends of a sort are used."""
     rank = len(shape_of(op.inputs[0]))
     if axis_of(op) != rank - 1 or str(element_type(op.inputs[0])) != "f32":
@@ -80,25 +79,25 @@ def takes_all_of(op: SortOp) -> bool:
     return sorts_by_first(op)
 
 
-def _parts(op: SortOp) -> list[_SortedPart] | None:
+def _parts(op: hlo.SortOp) -> list[_SortedPart] | None:
     """The parts that the users of a sort take; None if one takes something else."""
     slices = [user for result in op.results for user in users(result)]
-    for reversal in [each for each in slices if isinstance(each, ReverseOp)]:
+    for reversal in [each for each in slices if isinstance(each, hlo.ReverseOp)]:
         slices += users(reversal.result)
-    slices = [each for each in slices if not isinstance(each, ReverseOp)]
-    parts = [_part_of(each) for each in slices if isinstance(each, SliceOp)]
+    slices = [each for each in slices if not isinstance(each, hlo.ReverseOp)]
+    parts = [_part_of(each) for each in slices if isinstance(each, hlo.SliceOp)]
     known = [part for part in parts if part is not None]
     return known if len(known) == len(slices) else None
 
 
-def _part_of(op: SliceOp) -> _SortedPart | None:
+def _part_of(op: hlo.SliceOp) -> _SortedPart | None:
     """The part of a sorted axis that a slice takes; None if it takes something else."""
     value, is_reversed = op.operand, False
     match value.owner:
-        case ReverseOp(operand=x, dimensions=dims):
+        case hlo.ReverseOp(operand=x, dimensions=dims):
             value, is_reversed, axes = x, True, list(dims)
     match value.owner:
-        case SortOp() as sort if not is_reversed or axes == [axis_of(sort)]:
+        case hlo.SortOp() as sort if not is_reversed or axes == [axis_of(sort)]:
             number = ir.OpResult(value).result_number
             start, limit = (each[axis_of(sort)] for each in (op.start_indices, op.limit_indices))
             return _SortedPart(sort, number, is_reversed, start, limit)
@@ -121,7 +120,7 @@ def _taken(part: _SortedPart) -> ir.Value:
     return take_along_axis(sort.inputs[part.number], positions, dim)
 
 
-def _slice_of(taken: ir.Value, op: SliceOp, part: _SortedPart) -> ir.Value:
+def _slice_of(taken: ir.Value, op: hlo.SliceOp, part: _SortedPart) -> ir.Value:
     """The slice of these elements that `op` takes."""
     dim, reach = axis_of(part.sort), shape_of(taken)[-1]
     starts, limits = list(op.start_indices), list(op.limit_indices)
@@ -130,33 +129,33 @@ def _slice_of(taken: ir.Value, op: SliceOp, part: _SortedPart) -> ir.Value:
         limits[dim] -= part.size - reach
     if not any(starts) and op.result.type == taken.type:
         return taken
-    return stablehlo.slice(taken, starts, limits, list(op.strides))
+    return hlo.slice(taken, starts, limits, list(op.strides))
 
 
 def take_along_axis(operand: ir.Value, positions: ir.Value, dim: int) -> ir.Value:
     """The elements of `operand` at i32 `positions` along `dim`; the positions if it is an iota."""
     match operand.owner:
-        case IotaOp() if _is_along(operand, dim):
+        case hlo.IotaOp() if _is_along(operand, dim):
             return build.convert(positions, element_type(operand))
-        case ReverseOp(operand=x, dimensions=dims) if list(dims) == [dim] and _is_along(x, dim):
+        case hlo.ReverseOp(operand=x, dimensions=dims) if list(dims) == [dim] and _is_along(x, dim):
             return build.convert(from_end(positions, shape_of(x)[dim]), element_type(operand))
     return _gather(operand, positions, dim)
 
 
 def from_end(positions: ir.Value, size: int) -> ir.Value:
     """The same positions along an axis of `size`, counted from its other end."""
-    return stablehlo.subtract(build.splat(size - 1, positions.type), positions)
+    return hlo.subtract(build.splat(size - 1, positions.type), positions)
 
 
 def reverse(value: ir.Value, dim: int) -> ir.Value:
     """The elements in the opposite order along `dim`."""
-    return stablehlo.reverse(value, [dim])
+    return hlo.reverse(value, [dim])
 
 
 def _is_along(value: ir.Value, dim: int) -> bool:
     """Whether `value` is an iota along `dim`, of integers that do not wrap around."""
     match value.owner:
-        case IotaOp(iota_dimension=along) if along.value == dim and is_integer(value):
+        case hlo.IotaOp(iota_dimension=along) if along.value == dim and is_integer(value):
             return bool(ir.IntegerType(element_type(value)).width >= 32)
     return False
 
@@ -164,6 +163,6 @@ def _is_along(value: ir.Value, dim: int) -> bool:
 def _gather(operand: ir.Value, positions: ir.Value, dim: int) -> ir.Value:
     shape = shape_of(positions)
     others = [i for i in range(len(shape)) if i != dim]
-    numbers = stablehlo.GatherDimensionNumbers.get([], [dim], others, others, [dim], len(shape))
+    numbers = hlo.GatherDimensionNumbers.get([], [dim], others, others, [dim], len(shape))
     indices = build.reshape(positions, [*shape, 1])
-    return stablehlo.gather(operand, indices, numbers, [1] * len(shape))
+    return hlo.gather(operand, indices, numbers, [1] * len(shape))

@@ -12,25 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects.stablehlo import (
-    AddOp,
-    AndOp,
-    BroadcastInDimOp,
-    CompareOp,
-    ConstantOp,
-    ConvertOp,
-    NotOp,
-    OrOp,
-    ReshapeOp,
-    ReturnOp,
-    ShiftLeftOp,
-    ShiftRightArithmeticOp,
-    ShiftRightLogicalOp,
-    SliceOp,
-    SubtractOp,
-    WhileOp,
-    XorOp,
-)
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.bounds import trip_count
@@ -43,14 +25,14 @@ from jxc.rewrite import exact, rule
 from .uses import kernels_with
 
 _ARITHMETIC = (
-    *(AddOp, AndOp, NotOp, OrOp, SubtractOp, XorOp),
-    *(ShiftLeftOp, ShiftRightArithmeticOp, ShiftRightLogicalOp),
+    *(hlo.AddOp, hlo.AndOp, hlo.NotOp, hlo.OrOp, hlo.SubtractOp, hlo.XorOp),
+    *(hlo.ShiftLeftOp, hlo.ShiftRightArithmeticOp, hlo.ShiftRightLogicalOp),
 )
-_MOVING = (BroadcastInDimOp, ConstantOp, ConvertOp, ReshapeOp, SliceOp)
+_MOVING = (hlo.BroadcastInDimOp, hlo.ConstantOp, hlo.ConvertOp, hlo.ReshapeOp, hlo.SliceOp)
 
 
 @rule(exact, targets=("cpu",))
-def unroll_integer_loop(op: WhileOp) -> Sequence[ir.Value] | None:
+def unroll_integer_loop(op: hlo.WhileOp) -> Sequence[ir.Value] | None:
     """while(x, i < 3, f) -> f(f(f(x))), if f only adds, shifts and masks integers."""
     iterations, body = trip_count(op), op.body.blocks[0]
     if iterations is None or not cost.may_unroll(iterations):
@@ -83,13 +65,13 @@ def _is_static_integer(value: ir.Value) -> bool:
     return ir.RankedTensorType(value.type).has_static_shape and is_integer(value)
 
 
-def _only_counts(op: WhileOp) -> bool:
+def _only_counts(op: hlo.WhileOp) -> bool:
     """Whether the condition does nothing but compare."""
     test = op.cond.blocks[0].operations
-    return all(isinstance(each, (CompareOp, ConstantOp, ReturnOp)) for each in test)
+    return all(isinstance(each, (hlo.CompareOp, hlo.ConstantOp, hlo.ReturnOp)) for each in test)
 
 
-def _elements(op: WhileOp) -> int:
+def _elements(op: hlo.WhileOp) -> int:
     """The number of elements of the largest carried value."""
     return max(prod(shape_of(each)) for each in op.operand)
 
@@ -102,7 +84,7 @@ _Known: TypeAlias = ir.Value | np.ndarray
 class UnrolledLoop:
     """Copies of the body of `loop`, inserted before it."""
 
-    def __init__(self, loop: WhileOp) -> None:
+    def __init__(self, loop: hlo.WhileOp) -> None:
         *self._work, self._end = loop.body.blocks[0].operations
         self._arguments = list(loop.body.blocks[0].arguments)
         self._carried = [_known(value) for value in loop.operand]
@@ -120,7 +102,7 @@ class UnrolledLoop:
         return [self._built(*each) for each in zip(self._carried, _types(self._end), strict=True)]
 
     def _done(self, op: ir.OpView, values: Mapping[ir.Value, _Known]) -> _Known:
-        if isinstance(op, ConstantOp) and isinstance(known := _known(op.result), np.ndarray):
+        if isinstance(op, hlo.ConstantOp) and isinstance(known := _known(op.result), np.ndarray):
             return known
         operands = [values[v] if v in values else _known(v) for v in op.operands]
         arrays = [each for each in operands if isinstance(each, np.ndarray)]
@@ -158,20 +140,20 @@ def _computed(op: ir.OpView, operands: Sequence[np.ndarray]) -> np.ndarray | Non
     """The value of an op on constants; None for ops that loops do not use to prepare numbers."""
     x, *others = operands
     match op:
-        case SliceOp() if x.ndim:
+        case hlo.SliceOp() if x.ndim:
             bounds = op.start_indices, op.limit_indices, op.strides
             return x[tuple(slice(*each) for each in zip(*bounds, strict=True))]
-        case ReshapeOp() if x.ndim:
+        case hlo.ReshapeOp() if x.ndim:
             return x.reshape(shape_of(op.result))
-        case SliceOp() | ReshapeOp():
+        case hlo.SliceOp() | hlo.ReshapeOp():
             return x
-        case BroadcastInDimOp() if x.size == 1:
+        case hlo.BroadcastInDimOp() if x.size == 1:
             return x.reshape(())
-        case AddOp() | SubtractOp():
-            compute = np.add if isinstance(op, AddOp) else np.subtract
+        case hlo.AddOp() | hlo.SubtractOp():
+            compute = np.add if isinstance(op, hlo.AddOp) else np.subtract
             with np.errstate(over="ignore"):
                 return np.asarray(compute(x, others[0]))
-        case ConvertOp():
+        case hlo.ConvertOp():
             converted = x.astype(numpy_dtype(element_type(op.result)))
             return converted if (converted.astype(object) == x.astype(object)).all() else None
     return None

@@ -9,50 +9,39 @@ from __future__ import annotations
 from math import prod
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import chlo, func
-from jaxlib.mlir.dialects.stablehlo import (
-    BitcastConvertOp,
-    BroadcastInDimOp,
-    CaseOp,
-    ConcatenateOp,
-    ConvolutionOp,
-    CosineOp,
-    CustomCallOp,
-    DivOp,
-    DotGeneralOp,
-    DynamicUpdateSliceOp,
-    Expm1Op,
-    ExpOp,
-    IfOp,
-    Log1pOp,
-    LogOp,
-    PowOp,
-    ReduceOp,
-    RemOp,
-    ReshapeOp,
-    ReturnOp,
-    SineOp,
-    SliceOp,
-    SortOp,
-    SqrtOp,
-    TanhOp,
-    TransposeOp,
-    WhileOp,
-)
+from jaxlib.mlir.dialects import chlo, func, stablehlo as hlo
 
 from jxc.ir.values import is_integer, shape_of, users
 from jxc.passes._shared.elementwise import is_elementwise
 
 _MOST_VISITED = 100  # users that are looked at
-_EXPENSIVE = (CosineOp, ExpOp, Expm1Op, Log1pOp, LogOp, PowOp, SineOp, SqrtOp, TanhOp)
-_READING = (
-    *(CaseOp, ConvolutionOp, CustomCallOp, DotGeneralOp, DynamicUpdateSliceOp, IfOp, ReturnOp),
-    *(SortOp, WhileOp, func.CallOp, func.ReturnOp),
+_EXPENSIVE = (
+    hlo.CosineOp,
+    hlo.ExpOp,
+    hlo.Expm1Op,
+    hlo.Log1pOp,
+    hlo.LogOp,
+    hlo.PowOp,
+    hlo.SineOp,
+    hlo.SqrtOp,
+    hlo.TanhOp,
 )
-_PASSING = (BitcastConvertOp, ReshapeOp, SliceOp, TransposeOp, chlo.ErfInvOp)
+_READING = (
+    *(
+        hlo.CaseOp,
+        hlo.ConvolutionOp,
+        hlo.CustomCallOp,
+        hlo.DotGeneralOp,
+        hlo.DynamicUpdateSliceOp,
+        hlo.IfOp,
+        hlo.ReturnOp,
+    ),
+    *(hlo.SortOp, hlo.WhileOp, func.CallOp, func.ReturnOp),
+)
+_PASSING = (hlo.BitcastConvertOp, hlo.ReshapeOp, hlo.SliceOp, hlo.TransposeOp, chlo.ErfInvOp)
 
 
-def kernels_with(op: WhileOp, most: int) -> int | None:
+def kernels_with(op: hlo.WhileOp, most: int) -> int | None:
     """The number of kernels that would compute `op`, if each computes an element once.
 
     None if they are more than `most`, or one would compute elements repeatedly.
@@ -79,11 +68,11 @@ def kernels_with(op: WhileOp, most: int) -> int | None:
 def _ends_kernel(op: ir.OpView) -> bool:
     """Whether XLA fuses nothing into the users of `op`, and `op` reads elements once."""
     match op:
-        case DivOp() | RemOp():
+        case hlo.DivOp() | hlo.RemOp():
             return is_integer(op.result)
-        case ReduceOp(inputs=inputs):
+        case hlo.ReduceOp(inputs=inputs):
             return len(inputs) == 1
-        case BroadcastInDimOp():
+        case hlo.BroadcastInDimOp():
             return _extends_behind(op)
     return isinstance(op, _EXPENSIVE)
 
@@ -91,14 +80,14 @@ def _ends_kernel(op: ir.OpView) -> bool:
 def _is_passed_on(op: ir.OpView) -> bool:
     """Whether users of `op` read its operands element for element, or a part of them."""
     match op:
-        case ConcatenateOp(inputs=inputs, dimension=dim):
+        case hlo.ConcatenateOp(inputs=inputs, dimension=dim):
             return all(shape_of(each)[dim.value] == 1 for each in inputs)
-        case BroadcastInDimOp(operand=x):
+        case hlo.BroadcastInDimOp(operand=x):
             return prod(shape_of(x)) == prod(shape_of(op.result))
     return isinstance(op, _PASSING) or is_elementwise(op)
 
 
-def _extends_behind(op: BroadcastInDimOp) -> bool:
+def _extends_behind(op: hlo.BroadcastInDimOp) -> bool:
     """Whether only the last dimensions are broadcast: elements are computed before."""
     extents, result = shape_of(op.operand), shape_of(op.result)
     kept = {to for to, e in zip(op.broadcast_dimensions, extents, strict=True) if e > 1}

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.errors import UsageError, did_you_mean
 from jxc.ir.locations import Frame, frames_of, path_of
 
 from .statistics import is_numeric
 
-TRACED_REGIONS = (stablehlo.WhileOp, stablehlo.IfOp, stablehlo.CaseOp)
+TRACED_REGIONS = (hlo.WhileOp, hlo.IfOp, hlo.CaseOp)
 """The ops in whose regions values are traced."""
 
 _LINE = re.compile(r"(.+):(\d+)$")
@@ -78,13 +78,13 @@ def _ops(op: ir.OpView, depth: int) -> Iterator[tuple[ir.OpView, int]]:
         for inner in ops_of(region.blocks[0]):
             yield inner, depth
             if isinstance(inner, TRACED_REGIONS):
-                yield from _ops(inner, depth + isinstance(inner, stablehlo.WhileOp))
+                yield from _ops(inner, depth + isinstance(inner, hlo.WhileOp))
 
 
 def regions_of(op: ir.OpView) -> list[ir.Region]:
     """The regions of an op in which values are traced; of a loop its body alone."""
     regions = list(op.regions)
-    return regions[1:] if isinstance(op, stablehlo.WhileOp) else regions
+    return regions[1:] if isinstance(op, hlo.WhileOp) else regions
 
 
 def _names(pattern: str, op: ir.OpView) -> bool:

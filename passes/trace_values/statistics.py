@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import prod
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir.build import convert, reshape, scalar, splat
 from jxc.ir.values import element_type, is_complex, shape_of
@@ -34,38 +34,38 @@ def statistics(value: ir.Value, element: ir.Type) -> ir.Value:
     numbers = _real(value, element)
     infinity = float("inf")
     is_nan = compare(numbers, numbers, "NE")
-    size = stablehlo.abs(numbers)
+    size = hlo.abs(numbers)
     counted = (
         is_nan,
         compare(size, splat(infinity, numbers.type), "EQ"),
         compare(size, splat(0.0, numbers.type), "EQ"),
     )
-    total = reduced(numbers, 0.0, stablehlo.add)
+    total = reduced(numbers, 0.0, hlo.add)
     found = [
-        reduced(_select(is_nan, infinity, numbers), infinity, stablehlo.minimum),
-        reduced(_select(is_nan, -infinity, numbers), -infinity, stablehlo.maximum),
-        stablehlo.divide(total, scalar(float(prod(shape_of(value))), element)),
+        reduced(_select(is_nan, infinity, numbers), infinity, hlo.minimum),
+        reduced(_select(is_nan, -infinity, numbers), -infinity, hlo.maximum),
+        hlo.divide(total, scalar(float(prod(shape_of(value))), element)),
         *(convert(_count(each), element) for each in counted),
     ]
-    return stablehlo.concatenate([reshape(each, (1,)) for each in found], 0)
+    return hlo.concatenate([reshape(each, (1,)) for each in found], 0)
 
 
 def _real(value: ir.Value, element: ir.Type) -> ir.Value:
     if not is_complex(value):
         return convert(value, element)
-    parts = [stablehlo.real(value), stablehlo.imag(value)]
+    parts = [hlo.real(value), hlo.imag(value)]
     nans = [compare(part, part, "NE") for part in parts]
-    size = convert(stablehlo.abs(value), element)
-    return _select(stablehlo.or_(*nans), float("nan"), size)
+    size = convert(hlo.abs(value), element)
+    return _select(hlo.or_(*nans), float("nan"), size)
 
 
 def _select(mask: ir.Value, number: float, other: ir.Value) -> ir.Value:
-    return stablehlo.select(mask, splat(number, other.type), other)
+    return hlo.select(mask, splat(number, other.type), other)
 
 
 def _count(mask: ir.Value) -> ir.Value:
     i32 = ir.IntegerType.get_signless(32)
-    return reduced(convert(mask, i32), 0, stablehlo.add)
+    return reduced(convert(mask, i32), 0, hlo.add)
 
 
 def reduced(
@@ -77,13 +77,13 @@ def reduced(
         return value
     kind = ir.RankedTensorType.get((), element)
     dims = list(range(len(shape_of(value))))
-    op = stablehlo.ReduceOp([kind], [value], [scalar(start, element)], dims)
+    op = hlo.ReduceOp([kind], [value], [scalar(start, element)], dims)
     body = op.regions[0].blocks.append(kind, kind, arg_locs=[value.location] * 2)
     with ir.InsertionPoint(body):
-        stablehlo.return_([combine(*body.arguments)])
+        hlo.return_([combine(*body.arguments)])
     return op.results[0]
 
 
 def compare(lhs: ir.Value, rhs: ir.Value, direction: str) -> ir.Value:
     """Which elements of two values of one type are as `direction` says: "EQ", "NE", "LT", ..."""
-    return stablehlo.compare(lhs, rhs, stablehlo.ComparisonDirectionAttr.get(direction))
+    return hlo.compare(lhs, rhs, hlo.ComparisonDirectionAttr.get(direction))

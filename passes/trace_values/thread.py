@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir.build import convert, reshape, scalar, splat
 from jxc.ir.extra_results import add_branch_results, add_loop_values
@@ -50,12 +50,12 @@ class Tracer:
         self._ops(ops, [])
         with ir.InsertionPoint(terminator(block)):
             parts = [self._flat(*self._states[at]) for at in range(len(self.chosen))]
-            return parts[0] if len(parts) == 1 else stablehlo.concatenate(parts, 0)
+            return parts[0] if len(parts) == 1 else hlo.concatenate(parts, 0)
 
     def _start(self, chosen: Chosen) -> State:
         nothing = (_INFINITY, -_INFINITY, 0.0, 0.0, 0.0, 0.0)
         total = [reshape(scalar(each, self.element), (1,)) for each in nothing]
-        state = [scalar(0, _i32()), stablehlo.concatenate(total, 0)]
+        state = [scalar(0, _i32()), hlo.concatenate(total, 0)]
         if rows := self.rows(chosen):
             kind = ir.RankedTensorType.get((rows, COUNT + chosen.depth), self.element)
             state.append(splat(0.0, kind))
@@ -64,7 +64,7 @@ class Tracer:
     def _flat(self, count: ir.Value, total: ir.Value, *rows: ir.Value) -> ir.Value:
         parts = [reshape(convert(count, self.element), (1,)), total]
         parts += [reshape(each, (shape_of(each)[0] * shape_of(each)[1],)) for each in rows]
-        return stablehlo.concatenate(parts, 0)
+        return hlo.concatenate(parts, 0)
 
     def _ops(self, ops: Sequence[ir.OpView], counters: Sequence[ir.Value]) -> None:
         """Trace in a block; `counters` are the numbers of the counters of the loops around it."""
@@ -85,14 +85,14 @@ class Tracer:
         if not inside:
             self._count += count
             return op
-        if isinstance(op, stablehlo.WhileOp):
+        if isinstance(op, hlo.WhileOp):
             return self._loop(op, inside, counters)
         return self._branches(op, inside, counters)
 
     def _record(self, at: int, value: ir.Value, counters: Sequence[ir.Value]) -> None:
         count, total, *rows = self._states[at]
         numbers = statistics(value, self.element)
-        following = stablehlo.add(count, scalar(1, _i32()))
+        following = hlo.add(count, scalar(1, _i32()))
         state = [following, _merged(total, numbers)]
         if rows:
             state.append(self._with_row(rows[0], numbers, count, counters))
@@ -103,14 +103,14 @@ class Tracer:
     ) -> ir.Value:
         """The rows with one more at `count`, if there is room."""
         parts = [numbers, *(reshape(convert(each, self.element), (1,)) for each in counters)]
-        row = stablehlo.concatenate(parts, 0)
+        row = hlo.concatenate(parts, 0)
         row = reshape(row, (1, *shape_of(row)))
-        more = stablehlo.dynamic_update_slice(rows, row, [count, scalar(0, _i32())])
+        more = hlo.dynamic_update_slice(rows, row, [count, scalar(0, _i32())])
         is_room = compare(count, scalar(shape_of(rows)[0], _i32()), "LT")
-        return stablehlo.select(is_room, more, rows)
+        return hlo.select(is_room, more, rows)
 
     def _loop(
-        self, op: stablehlo.WhileOp, inside: Sequence[int], counters: Sequence[ir.Value]
+        self, op: hlo.WhileOp, inside: Sequence[int], counters: Sequence[ir.Value]
     ) -> ir.OpView:
         body, location = op.regions[1].blocks[0], op.location
         ops = ops_of(body)
@@ -122,7 +122,7 @@ class Tracer:
             self._states[at] = [body.add_argument(part.type, location) for part in outer[at]]
         self._ops(ops, [*counters, counter])
         with ir.InsertionPoint(terminator(body)):
-            yielded = [stablehlo.add(counter, scalar(1, _i32()))]
+            yielded = [hlo.add(counter, scalar(1, _i32()))]
         yielded += [part for at in inside for part in self._states[at]]
         initial = [zero, *(part for at in inside for part in outer[at])]
         new = add_loop_values(op, initial, yielded)
@@ -163,15 +163,13 @@ def _merged(total: ir.Value, numbers: ir.Value) -> ir.Value:
     cuts = [(0, 1), (1, 2), (2, COUNT)]
     parts = [
         combine(_part(total, *cut), _part(numbers, *cut))
-        for combine, cut in zip(
-            (stablehlo.minimum, stablehlo.maximum, stablehlo.add), cuts, strict=True
-        )
+        for combine, cut in zip((hlo.minimum, hlo.maximum, hlo.add), cuts, strict=True)
     ]
-    return stablehlo.concatenate(parts, 0)
+    return hlo.concatenate(parts, 0)
 
 
 def _part(vector: ir.Value, start: int, end: int) -> ir.Value:
-    return stablehlo.slice(vector, [start], [end], [1])
+    return hlo.slice(vector, [start], [end], [1])
 
 
 def _i32() -> ir.Type:

@@ -1,8 +1,7 @@
 """Textual pipelines: what is printed is read back."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from jxc.errors import UsageError
 from jxc.pipeline import LEVELS, Library, make_pipeline

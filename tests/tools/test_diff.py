@@ -9,8 +9,7 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import jxc
 from jxc.backend.targets import find_target

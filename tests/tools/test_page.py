@@ -7,8 +7,7 @@ import sys
 import zlib
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from jxc.errors import MissingTargetError
 from jxc.tools.page import (

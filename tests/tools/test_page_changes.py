@@ -1,7 +1,6 @@
 """What a pass changed: which lines match, how values keep their names, and the hunks."""
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from jxc.tools.page.changes import NEW, ValueNames, align, hunks_of, shortest
 from jxc.tools.page.stages import StageText

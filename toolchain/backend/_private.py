@@ -13,16 +13,16 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax._src import compiler as _compiler
-from jax._src import config as _config
-from jax._src import core as _core
-from jax._src import pjit as _pjit
-from jax._src import sharding_impls as _sharding_impls
-from jax._src import traceback_util as _traceback_util
-from jax._src.interpreters import mlir as _mlir
-from jax._src.interpreters import pxla as _pxla
-from jaxlib import _hlo, lapack
-from jaxlib import xla_client as _xla_client
+from jax._src import (
+    compiler as _compiler,
+    config as _config,
+    core as _core,
+    pjit as _pjit,
+    sharding_impls as _sharding_impls,
+    traceback_util as _traceback_util,
+)
+from jax._src.interpreters import mlir as _mlir, pxla as _pxla
+from jaxlib import _hlo, lapack, xla_client as _xla_client
 
 from ..errors import JxcError
 

@@ -18,8 +18,7 @@ from jaxlib.mlir import ir
 
 from ..errors import MissingTargetError, UsageError
 from ..frontend.arguments import read_specs
-from ..frontend.lowering import LoweredFunction, is_jitted
-from ..frontend.lowering import lower as _lower
+from ..frontend.lowering import LoweredFunction, is_jitted, lower as _lower
 from ..frontend.request import LowerRequest, run_request
 from ..ir import clone_module, count_ops, write_bytecode, write_text
 from ..ir.extra_results import EXTRA_RESULTS

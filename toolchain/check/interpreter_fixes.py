@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from ..ir import build, walk
 from ..ir.values import element_type, is_float, is_integer, is_unsigned, shape_of
@@ -30,20 +30,20 @@ def apply_interpreter_fixes(module: ir.Module) -> None:
                 fix(op)
 
 
-def _fix_dynamic_slice(op: stablehlo.DynamicSliceOp | stablehlo.DynamicUpdateSliceOp) -> None:
-    first_index = 2 if isinstance(op, stablehlo.DynamicUpdateSliceOp) else 1
+def _fix_dynamic_slice(op: hlo.DynamicSliceOp | hlo.DynamicUpdateSliceOp) -> None:
+    first_index = 2 if isinstance(op, hlo.DynamicUpdateSliceOp) else 1
     for number in range(first_index, len(op.operands)):
         _make_signed(op, number)
 
 
-def _fix_gather(op: stablehlo.GatherOp) -> None:
+def _fix_gather(op: hlo.GatherOp) -> None:
     _make_signed(op, 1)
 
 
-def _fix_scatter(op: stablehlo.ScatterOp) -> None:
+def _fix_scatter(op: hlo.ScatterOp) -> None:
     """Scatter into copies of the operands; a reshape makes one."""
     for number, value in enumerate(op.inputs):
-        op.operation.operands[number] = stablehlo.reshape(value.type, value)
+        op.operation.operands[number] = hlo.reshape(value.type, value)
     _make_signed(op, len(op.inputs))
 
 
@@ -54,17 +54,17 @@ def _make_signed(op: ir.OpView, number: int) -> None:
         return
     if element_type(value).width == 64:
         largest = ir.IntegerAttr.get(element_type(value), 2**63 - 1)
-        value = stablehlo.minimum(value, build.splat(largest, value.type))
+        value = hlo.minimum(value, build.splat(largest, value.type))
     op.operation.operands[number] = build.convert(value, ir.IntegerType.get_signless(64))
 
 
-def _fix_compare(op: stablehlo.CompareOp) -> None:
+def _fix_compare(op: hlo.CompareOp) -> None:
     """Compare integers that have the total order of the floats."""
     if "TOTALORDER" in str(op.compare_type) and is_float(op.lhs):
-        signed = stablehlo.ComparisonTypeAttr.get("SIGNED")
+        signed = hlo.ComparisonTypeAttr.get("SIGNED")
         lhs, rhs = (_total_order_key(value) for value in (op.lhs, op.rhs))
         direction = op.comparison_direction
-        _replace(op, stablehlo.compare(lhs, rhs, direction, compare_type=signed))
+        _replace(op, hlo.compare(lhs, rhs, direction, compare_type=signed))
 
 
 def _total_order_key(value: ir.Value) -> ir.Value:
@@ -72,26 +72,26 @@ def _total_order_key(value: ir.Value) -> ir.Value:
     width = ir.FloatType(element_type(value)).width
     integer = ir.IntegerType.get_signless(width)
     kind = ir.RankedTensorType.get(shape_of(value), integer)
-    bits = stablehlo.bitcast_convert(kind, value)
-    sign = stablehlo.shift_right_arithmetic(bits, build.splat(width - 1, kind))
-    return stablehlo.xor(bits, stablehlo.and_(sign, build.splat(2 ** (width - 1) - 1, kind)))
+    bits = hlo.bitcast_convert(kind, value)
+    sign = hlo.shift_right_arithmetic(bits, build.splat(width - 1, kind))
+    return hlo.xor(bits, hlo.and_(sign, build.splat(2 ** (width - 1) - 1, kind)))
 
 
-def _fix_divide(op: stablehlo.DivOp) -> None:
+def _fix_divide(op: hlo.DivOp) -> None:
     """x / 0 is -1 (every bit set), and x / -1 is -x, also for the least integer: as XLA does."""
     if is_integer(op.result):
-        every_bit = stablehlo.not_(build.splat(0, op.result.type))
-        _guard_divisor(op, stablehlo.divide, every_bit, stablehlo.negate)
+        every_bit = hlo.not_(build.splat(0, op.result.type))
+        _guard_divisor(op, hlo.divide, every_bit, hlo.negate)
 
 
-def _fix_remainder(op: stablehlo.RemOp) -> None:
+def _fix_remainder(op: hlo.RemOp) -> None:
     """The remainder by 0 is the dividend; by -1 it is 0."""
     if is_integer(op.result):
-        _guard_divisor(op, stablehlo.remainder, op.lhs, lambda x: build.splat(0, x.type))
+        _guard_divisor(op, hlo.remainder, op.lhs, lambda x: build.splat(0, x.type))
 
 
 def _guard_divisor(
-    op: stablehlo.DivOp | stablehlo.RemOp,
+    op: hlo.DivOp | hlo.RemOp,
     compute: Callable[[ir.Value, ir.Value], ir.Value],
     by_zero: ir.Value,
     by_minus_one: Callable[[ir.Value], ir.Value],
@@ -100,12 +100,12 @@ def _guard_divisor(
     lhs, rhs = op.lhs, op.rhs
     one, is_zero = build.splat(1, rhs.type), _equals(rhs, 0)
     if is_unsigned(rhs):
-        result = compute(lhs, stablehlo.select(is_zero, one, rhs))
+        result = compute(lhs, hlo.select(is_zero, one, rhs))
     else:
         is_minus = _equals(rhs, -1)
-        plain = compute(lhs, stablehlo.select(is_minus, one, stablehlo.select(is_zero, one, rhs)))
-        result = stablehlo.select(is_minus, by_minus_one(lhs), plain)
-    _replace(op, stablehlo.select(is_zero, by_zero, result))
+        plain = compute(lhs, hlo.select(is_minus, one, hlo.select(is_zero, one, rhs)))
+        result = hlo.select(is_minus, by_minus_one(lhs), plain)
+    _replace(op, hlo.select(is_zero, by_zero, result))
 
 
 def _replace(op: ir.OpView, value: ir.Value) -> None:
@@ -114,8 +114,8 @@ def _replace(op: ir.OpView, value: ir.Value) -> None:
 
 
 def _equals(value: ir.Value, number: int) -> ir.Value:
-    equal = stablehlo.ComparisonDirectionAttr.get("EQ")
-    return stablehlo.compare(value, build.splat(number, value.type), equal)
+    equal = hlo.ComparisonDirectionAttr.get("EQ")
+    return hlo.compare(value, build.splat(number, value.type), equal)
 
 
 _FIXES: dict[str, Callable[..., None]] = {

@@ -13,7 +13,7 @@ from functools import cached_property, partial
 
 import numpy as np
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from ..cost.flops import cost_of
 from ..cost.formulas import MOVEMENT
@@ -148,9 +148,9 @@ def interpreter_seconds(module: ir.Module) -> float:
 
     def of_op(op: ir.OpView) -> float:
         match op:
-            case stablehlo.WhileOp():
+            case hlo.WhileOp():
                 return (trip_count(op) or 1) * sum(map(of_region, op.regions))
-            case stablehlo.IfOp() | stablehlo.CaseOp():
+            case hlo.IfOp() | hlo.CaseOp():
                 return max(map(of_region, op.regions))
         if op.operation.name == "func.call":
             return of_function(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
@@ -241,11 +241,11 @@ def _wide_op(op: ir.OpView, operands: list[ir.Value]) -> list[ir.Value] | None:
     if name == "stablehlo.constant":
         constant = op.operation.clone().results[0]
         wide = _wide_type(constant.type)
-        return [constant if wide == constant.type else stablehlo.convert(wide, constant)]
+        return [constant if wide == constant.type else hlo.convert(wide, constant)]
     if "algorithm" in op.attributes and name == "stablehlo.dot_general":
         # The algorithm names types of its own: a plain product has none.
         kind = _wide_type(op.result.type)
-        return [stablehlo.dot_general(kind, *operands, op.dot_dimension_numbers)]
+        return [hlo.dot_general(kind, *operands, op.dot_dimension_numbers)]
     return None
 
 

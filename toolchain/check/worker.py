@@ -15,7 +15,7 @@ from typing import IO, Any
 
 import numpy as np
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import func, stablehlo
+from jaxlib.mlir.dialects import func, stablehlo as hlo
 from jaxlib.mlir.passmanager import PassManager
 
 from ..ir import _private, make_context, read_module, register_native_passes
@@ -59,7 +59,7 @@ def evaluate(
         PassManager.parse(_PREPARE).run(module.operation)
         apply_interpreter_fixes(module)
         arguments = [_attribute(array) for array in inputs]
-        return [np.array(result) for result in stablehlo.eval_module(module, arguments)]
+        return [np.array(result) for result in hlo.eval_module(module, arguments)]
 
 
 def _make_context() -> ir.Context:
@@ -111,15 +111,15 @@ def _wide_types(kind: ir.Type) -> list[ir.Type]:
 
 def _narrow(values: Sequence[ir.Value], kind: ir.Type) -> ir.Value:
     if len(values) == 2:
-        return stablehlo.complex(*values)
-    return values[0] if values[0].type == kind else stablehlo.convert(kind, values[0])
+        return hlo.complex(*values)
+    return values[0] if values[0].type == kind else hlo.convert(kind, values[0])
 
 
 def _widen(value: ir.Value) -> list[ir.Value]:
     wide = _wide_types(value.type)
     if len(wide) == 2:
-        return [stablehlo.real(value), stablehlo.imag(value)]
-    return [value if wide[0] == value.type else stablehlo.convert(wide[0], value)]
+        return [hlo.real(value), hlo.imag(value)]
+    return [value if wide[0] == value.type else hlo.convert(wide[0], value)]
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from ..ir.bounds import trip_count
 from .formulas import ConvolutionDims, Dimensions, OpDescription, Window, flops_of_op
@@ -166,7 +166,7 @@ def _no_dimensions(_: ir.OpView) -> list[int]:
 
 
 def _contracted(op: ir.OpView) -> list[int]:
-    numbers = stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
+    numbers = hlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
     return list(numbers.lhs_contracting_dimensions)
 
 
@@ -189,7 +189,7 @@ def _window(name: str, op: ir.OpView) -> list[Window]:
     sizes = _numbers(op, "window_dimensions")
     if name == "convolution":
         kernel = ir.RankedTensorType(op.operands[1].type).shape
-        dims = stablehlo.ConvDimensionNumbers(op.attributes["dimension_numbers"])
+        dims = hlo.ConvDimensionNumbers(op.attributes["dimension_numbers"])
         sizes = [kernel[dim] for dim in dims.kernel_spatial_dimensions]
     ones = [1] * len(sizes)
     low = [0] * len(sizes)
@@ -209,7 +209,7 @@ def _pairs(padding: ir.Attribute) -> list[list[int]]:
 
 
 def _convolution_dims(op: ir.OpView) -> ConvolutionDims:
-    dims = stablehlo.ConvDimensionNumbers(op.attributes["dimension_numbers"])
+    dims = hlo.ConvDimensionNumbers(op.attributes["dimension_numbers"])
     return ConvolutionDims(
         input_spatial=list(dims.input_spatial_dimensions),
         kernel_input_features=dims.kernel_input_feature_dimension,

@@ -13,20 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects.stablehlo import (
-    AddOp,
-    BroadcastInDimOp,
-    ConstantOp,
-    ConvertOp,
-    IotaOp,
-    MulOp,
-    NegOp,
-    ReshapeOp,
-    ReverseOp,
-    SliceOp,
-    SubtractOp,
-    TransposeOp,
-)
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from .bounds import PRODUCERS_SEEN, Bounds, few_elements, type_bounds
 from .values import element_type, shape_of, splat_of, static_shape
@@ -83,26 +70,32 @@ def sequence_in(elements: np.ndarray) -> ArithmeticSequence | None:
 
 def _of_op(op: ir.OpView | ir.Block, depth: int) -> ArithmeticSequence | None:
     match op:
-        case ConstantOp():
+        case hlo.ConstantOp():
             return _of_constant(op)
-        case IotaOp(iota_dimension=dim):
+        case hlo.IotaOp(iota_dimension=dim):
             shape = shape_of(op.result)
             steps = [int(i == dim.value and size > 1) for i, size in enumerate(shape)]
             return ArithmeticSequence(0, tuple(steps))
-        case ConvertOp(operand=x):
+        case hlo.ConvertOp(operand=x):
             return sequence_of(x, depth)
-        case NegOp(operand=x):
+        case hlo.NegOp(operand=x):
             found = sequence_of(x, depth)
             return None if found is None else found.scaled(-1)
-        case AddOp() | SubtractOp() | MulOp():
+        case hlo.AddOp() | hlo.SubtractOp() | hlo.MulOp():
             return _of_arithmetic(op, depth)
-        case ReshapeOp() | BroadcastInDimOp() | SliceOp() | TransposeOp() | ReverseOp():
+        case (
+            hlo.ReshapeOp()
+            | hlo.BroadcastInDimOp()
+            | hlo.SliceOp()
+            | hlo.TransposeOp()
+            | hlo.ReverseOp()
+        ):
             found = sequence_of(op.operand, depth)
             return None if found is None else _rearranged(op, found, shape_of(op.operand))
     return None
 
 
-def _of_constant(op: ConstantOp) -> ArithmeticSequence | None:
+def _of_constant(op: hlo.ConstantOp) -> ArithmeticSequence | None:
     number = splat_of(op.result)
     if number is not None:
         return ArithmeticSequence(int(number), (0,) * len(shape_of(op.result)))
@@ -110,16 +103,18 @@ def _of_constant(op: ConstantOp) -> ArithmeticSequence | None:
     return None if elements is None else sequence_in(elements)
 
 
-def _of_arithmetic(op: AddOp | SubtractOp | MulOp, depth: int) -> ArithmeticSequence | None:
+def _of_arithmetic(
+    op: hlo.AddOp | hlo.SubtractOp | hlo.MulOp, depth: int
+) -> ArithmeticSequence | None:
     x = sequence_of(op.lhs, depth)
     y = sequence_of(op.rhs, depth) if x is not None else None
     if x is None or y is None:
         return None
-    if isinstance(op, MulOp):
+    if isinstance(op, hlo.MulOp):
         if any(x.steps) and any(y.steps):
             return None
         return x.scaled(y.first) if any(x.steps) else y.scaled(x.first)
-    y = y.scaled(-1) if isinstance(op, SubtractOp) else y
+    y = y.scaled(-1) if isinstance(op, hlo.SubtractOp) else y
     steps = [a + b for a, b in zip(x.steps, y.steps, strict=True)]
     return ArithmeticSequence(x.first + y.first, tuple(steps))
 
@@ -131,18 +126,18 @@ def _rearranged(
     first, steps = found
     after = shape_of(op.results[0])
     match op:
-        case TransposeOp(permutation=permutation):
+        case hlo.TransposeOp(permutation=permutation):
             return ArithmeticSequence(first, tuple(steps[dim] for dim in permutation))
-        case ReverseOp(dimensions=dims):
+        case hlo.ReverseOp(dimensions=dims):
             first += sum(steps[dim] * (shape[dim] - 1) for dim in dims)
             reversed_ = [-step if dim in dims else step for dim, step in enumerate(steps)]
             return ArithmeticSequence(first, tuple(reversed_))
-        case SliceOp(start_indices=starts, strides=strides):
+        case hlo.SliceOp(start_indices=starts, strides=strides):
             first += sum(step * start for step, start in zip(steps, starts, strict=True))
             strided = zip(steps, strides, after, strict=True)
             kept = [step * stride if size > 1 else 0 for step, stride, size in strided]
             return ArithmeticSequence(first, tuple(kept))
-        case BroadcastInDimOp(broadcast_dimensions=dims):
+        case hlo.BroadcastInDimOp(broadcast_dimensions=dims):
             step_of = dict(zip(dims, steps, strict=True))
             return ArithmeticSequence(first, tuple(step_of.get(i, 0) for i in range(len(after))))
     return _reshaped(first, steps, shape, after)

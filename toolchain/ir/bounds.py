@@ -13,40 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo as hlo
 from jaxlib.mlir.dialects.chlo import TopKOp
-from jaxlib.mlir.dialects.stablehlo import (
-    AbsOp,
-    AddOp,
-    AndOp,
-    BroadcastInDimOp,
-    ClampOp,
-    CompareOp,
-    ConcatenateOp,
-    ConstantOp,
-    ConvertOp,
-    DivOp,
-    DynamicSliceOp,
-    DynamicUpdateSliceOp,
-    GatherOp,
-    IotaOp,
-    MaxOp,
-    MinOp,
-    MulOp,
-    PadOp,
-    ReduceOp,
-    ReduceWindowOp,
-    RemOp,
-    ReshapeOp,
-    ReverseOp,
-    ScatterOp,
-    SelectOp,
-    SignOp,
-    SliceOp,
-    SortOp,
-    SubtractOp,
-    TransposeOp,
-    WhileOp,
-)
 
 from .constants import array_of
 from .values import direction_of, element_type, is_splat, shape_of, splat_of
@@ -110,16 +78,16 @@ def _meet(found: Bounds, other: Bounds) -> Bounds:
 
 def _of_result(value: ir.Value, depth: int, implied: _Implied | None) -> Bounds | None:
     match op := value.owner:
-        case ConstantOp():
+        case hlo.ConstantOp():
             return _of_constant(op)
-        case IotaOp(iota_dimension=dim):
+        case hlo.IotaOp(iota_dimension=dim):
             extent = shape_of(op.result)[dim.value]
             return Bounds(0, max(extent - 1, 0)) if extent >= 0 else None
-        case SelectOp():
+        case hlo.SelectOp():
             return _of_select(op, depth)
-        case ConvertOp(operand=x):
+        case hlo.ConvertOp(operand=x):
             return bounds_of(x, depth, implied)
-        case SignOp():
+        case hlo.SignOp():
             return Bounds(-1, 1)
     if (compute := _ARITHMETIC.get(type(op))) is not None:
         found = [bounds_of(operand, depth, implied) for operand in op.operands]
@@ -136,15 +104,15 @@ def _of_moved(op: ir.OpView, depth: int) -> Bounds | None:
     Implied bounds are not passed on: they hold at one index, and the op moves elements.
     """
     match op:
-        case ReshapeOp(operand=x) | BroadcastInDimOp(operand=x) | SliceOp(operand=x):
+        case hlo.ReshapeOp(operand=x) | hlo.BroadcastInDimOp(operand=x) | hlo.SliceOp(operand=x):
             return bounds_of(x, depth)
-        case TransposeOp(operand=x) | ReverseOp(operand=x):
+        case hlo.TransposeOp(operand=x) | hlo.ReverseOp(operand=x):
             return bounds_of(x, depth)
-        case DynamicSliceOp(operand=x) | GatherOp(operand=x):
+        case hlo.DynamicSliceOp(operand=x) | hlo.GatherOp(operand=x):
             return bounds_of(x, depth)
-        case ConcatenateOp(inputs=inputs) if len(inputs) <= _MOST_JOINED:
+        case hlo.ConcatenateOp(inputs=inputs) if len(inputs) <= _MOST_JOINED:
             return _union(bounds_of(x, depth) for x in inputs)
-        case PadOp(operand=x, padding_value=y) | DynamicUpdateSliceOp(operand=x, update=y):
+        case hlo.PadOp(operand=x, padding_value=y) | hlo.DynamicUpdateSliceOp(operand=x, update=y):
             return _union((bounds_of(x, depth), bounds_of(y, depth)))
     return None
 
@@ -153,9 +121,9 @@ def _of_several(value: ir.Value, depth: int) -> Bounds | None:
     """One result of a sort, a top-k, or a reduction that selects an element: often indices."""
     number = ir.OpResult(value).result_number
     match op := value.owner:
-        case SortOp(inputs=inputs):
+        case hlo.SortOp(inputs=inputs):
             return bounds_of(inputs[number], depth)
-        case ReduceOp(inputs=inputs, init_values=initial) if _is_choice(op, number):
+        case hlo.ReduceOp(inputs=inputs, init_values=initial) if _is_choice(op, number):
             return _union((bounds_of(inputs[number], depth), bounds_of(initial[number], depth)))
         case TopKOp(operand=x) if number == 1 and shape_of(x)[-1] > 0:
             return Bounds(0, shape_of(x)[-1] - 1)
@@ -169,13 +137,13 @@ def _of_sum(op: ir.OpView, depth: int) -> Bounds | None:
     """
     first: Bounds | None = Bounds(0, 0)
     match op:
-        case ReduceOp(inputs=[x], init_values=[y], dimensions=dims) if is_splat(y, 0):
+        case hlo.ReduceOp(inputs=[x], init_values=[y], dimensions=dims) if is_splat(y, 0):
             count = math.prod(shape_of(x)[dim] for dim in dims)
-        case ReduceWindowOp(inputs=[x], init_values=[y], window_dimensions=sizes):
+        case hlo.ReduceWindowOp(inputs=[x], init_values=[y], window_dimensions=sizes):
             if not is_splat(y, 0):
                 return None
             count = math.prod(sizes)
-        case ScatterOp(inputs=[y], updates=[x]):
+        case hlo.ScatterOp(inputs=[y], updates=[x]):
             count, first = math.prod(shape_of(x)), bounds_of(y, depth)
         case _:
             return None
@@ -190,13 +158,13 @@ def _adds(op: ir.OpView) -> bool:
     """Whether the body of a reduction or scatter adds its two arguments."""
     body = op.regions[0].blocks[0]
     match body.operations[-1].operands[0].owner:
-        case AddOp(lhs=x, rhs=y):
+        case hlo.AddOp(lhs=x, rhs=y):
             arguments = list(body.arguments)
             return [x, y] in (arguments, arguments[::-1])
     return False
 
 
-def _is_choice(op: ReduceOp, number: int) -> bool:
+def _is_choice(op: hlo.ReduceOp, number: int) -> bool:
     """Whether a result of a reduction is one of the elements: the body only selects."""
     body = op.regions[0].blocks[0]
     elements = body.arguments[number], body.arguments[number + len(op.inputs)]
@@ -204,14 +172,14 @@ def _is_choice(op: ReduceOp, number: int) -> bool:
     while pending:
         value = pending.pop()
         match value.owner:
-            case SelectOp(on_true=x, on_false=y):
+            case hlo.SelectOp(on_true=x, on_false=y):
                 pending += [x, y]
             case _ if value not in elements:
                 return False
     return True
 
 
-def _of_constant(op: ConstantOp) -> Bounds | None:
+def _of_constant(op: hlo.ConstantOp) -> Bounds | None:
     number = splat_of(op.result)
     if number is not None:
         return Bounds(int(number), int(number))
@@ -222,7 +190,7 @@ def _of_constant(op: ConstantOp) -> Bounds | None:
 def few_elements(value: ir.Value) -> np.ndarray | None:
     """The elements of an integer constant of 8 bits or more; None if it has none, or too many."""
     op = value.owner
-    if not isinstance(op, ConstantOp) or not isinstance(op.value, ir.DenseElementsAttr):
+    if not isinstance(op, hlo.ConstantOp) or not isinstance(op.value, ir.DenseElementsAttr):
         return None
     if not 0 < math.prod(shape_of(value)) <= _MOST_ELEMENTS:
         return None
@@ -276,20 +244,20 @@ def _truncated(a: int, b: int) -> int:
 
 
 _ARITHMETIC: dict[type[ir.OpView], Callable[..., Bounds | None]] = {
-    AbsOp: lambda x: Bounds(max(0, x.low, -x.high), max(-x.low, x.high)),
-    AddOp: lambda x, y: Bounds(x.low + y.low, x.high + y.high),
-    AndOp: _of_and,
-    ClampOp: _of_clamp,
-    DivOp: _of_quotient,
-    MaxOp: lambda x, y: Bounds(max(x.low, y.low), max(x.high, y.high)),
-    MinOp: lambda x, y: Bounds(min(x.low, y.low), min(x.high, y.high)),
-    MulOp: _of_product,
-    RemOp: _of_remainder,
-    SubtractOp: lambda x, y: Bounds(x.low - y.high, x.high - y.low),
+    hlo.AbsOp: lambda x: Bounds(max(0, x.low, -x.high), max(-x.low, x.high)),
+    hlo.AddOp: lambda x, y: Bounds(x.low + y.low, x.high + y.high),
+    hlo.AndOp: _of_and,
+    hlo.ClampOp: _of_clamp,
+    hlo.DivOp: _of_quotient,
+    hlo.MaxOp: lambda x, y: Bounds(max(x.low, y.low), max(x.high, y.high)),
+    hlo.MinOp: lambda x, y: Bounds(min(x.low, y.low), min(x.high, y.high)),
+    hlo.MulOp: _of_product,
+    hlo.RemOp: _of_remainder,
+    hlo.SubtractOp: lambda x, y: Bounds(x.low - y.high, x.high - y.low),
 }
 
 
-def _of_select(op: SelectOp, depth: int) -> Bounds | None:
+def _of_select(op: hlo.SelectOp, depth: int) -> Bounds | None:
     """The union of both branches, each with the bounds that the predicate implies there.
 
     JAX writes indices from the end as `select(x < 0, x + n, x)`: at least 0 for x >= -n.
@@ -301,7 +269,7 @@ def _of_select(op: SelectOp, depth: int) -> Bounds | None:
 def _implied_by(predicate: ir.Value) -> tuple[_Implied | None, _Implied | None]:
     """The bounds of x that `x < c` implies where it is true, and where it is false."""
     match predicate.owner:
-        case CompareOp(lhs=x, rhs=y) as op:
+        case hlo.CompareOp(lhs=x, rhs=y) as op:
             kind, number = type_bounds(element_type(x)), splat_of(y)
             if kind is None or number is None:
                 return None, None
@@ -318,7 +286,7 @@ def _implied_by(predicate: ir.Value) -> tuple[_Implied | None, _Implied | None]:
 def _of_argument(value: ir.Value, depth: int) -> Bounds | None:
     """The bounds of a loop's counter in its body, or of a value that no iteration changes."""
     loop, index = value.owner.owner, ir.BlockArgument(value).arg_number
-    if not isinstance(loop, WhileOp) or depth <= 0 or (step := _step(loop, index)) is None:
+    if not isinstance(loop, hlo.WhileOp) or depth <= 0 or (step := _step(loop, index)) is None:
         return None
     first = bounds_of(loop.operands[index], depth - 1)
     if step == 0 or first is None:
@@ -331,30 +299,30 @@ def _of_argument(value: ir.Value, depth: int) -> Bounds | None:
     return Bounds(first.low + min(last, 0), first.high + max(last, 0))
 
 
-def _step(loop: WhileOp, index: int) -> int | None:
+def _step(loop: hlo.WhileOp, index: int) -> int | None:
     """The constant that each iteration adds to an argument of the body, or None."""
     body = loop.regions[1].blocks[0]
     argument, following = body.arguments[index], body.operations[-1].operands[index]
     if following == argument:
         return 0
     match following.owner:
-        case AddOp(lhs=x, rhs=y) if x == argument or y == argument:
+        case hlo.AddOp(lhs=x, rhs=y) if x == argument or y == argument:
             number = splat_of(y if x == argument else x)
             return None if number is None else int(number)
     return None
 
 
-def _tested(loop: WhileOp) -> tuple[int, ir.Value] | None:
+def _tested(loop: hlo.WhileOp) -> tuple[int, ir.Value] | None:
     """For a loop with the condition `argument < limit`: the index of the argument, the limit."""
     test = loop.regions[0].blocks[0]
     match condition := test.operations[-1].operands[0].owner:
-        case CompareOp(lhs=counter, rhs=limit) if direction_of(condition) == "LT":
+        case hlo.CompareOp(lhs=counter, rhs=limit) if direction_of(condition) == "LT":
             is_argument = counter.owner == test and isinstance(counter.owner, ir.Block)
             return (ir.BlockArgument(counter).arg_number, limit) if is_argument else None
     return None
 
 
-def trip_count(loop: WhileOp) -> int | None:
+def trip_count(loop: hlo.WhileOp) -> int | None:
     """The number of iterations of a loop that counts from a constant to a constant, or None."""
     if (tested := _tested(loop)) is None:
         return None
@@ -367,7 +335,9 @@ def trip_count(loop: WhileOp) -> int | None:
     return trips if int(first) + trips * step <= kind.high else None
 
 
-def _of_counter(loop: WhileOp, index: int, step: int, first: Bounds, depth: int) -> Bounds | None:
+def _of_counter(
+    loop: hlo.WhileOp, index: int, step: int, first: Bounds, depth: int
+) -> Bounds | None:
     """The bounds of a counter that is tested against a limit, from the bounds of both ends."""
     tested, kind = _tested(loop), type_bounds(element_type(loop.operands[index]))
     if tested is None or tested[0] != index or step < 0:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from .dtypes import numpy_dtype
 from .values import element_type, shape_of
@@ -27,7 +27,7 @@ def splat(element: float | ir.Attribute, kind: ir.Type) -> ir.Value:
     """
     if not isinstance(element, ir.Attribute):
         element = _attribute(element, ir.RankedTensorType(kind).element_type)
-    return stablehlo.constant(ir.DenseElementsAttr.get_splat(kind, element))
+    return hlo.constant(ir.DenseElementsAttr.get_splat(kind, element))
 
 
 def _attribute(number: float, element: ir.Type) -> ir.Attribute:
@@ -57,23 +57,21 @@ def dense(array: np.ndarray, kind: ir.Type) -> ir.Value:
     raw = data.reshape(-1).view(np.uint8).reshape(data.size, data.dtype.itemsize)
     if data.size and (raw == raw[0]).all():
         data = data.reshape(-1)[:1]  # a buffer of one element is read as a splat
-    return stablehlo.constant(
-        ir.DenseElementsAttr.get(data, type=of.element_type, shape=list(of.shape))
-    )
+    return hlo.constant(ir.DenseElementsAttr.get(data, type=of.element_type, shape=list(of.shape)))
 
 
 def reshape(value: ir.Value, shape: Sequence[int]) -> ir.Value:
     """`value` reshaped to `shape`, in row-major order."""
     if shape_of(value) == tuple(shape):
         return value
-    return stablehlo.reshape(ir.RankedTensorType.get(shape, element_type(value)), value)
+    return hlo.reshape(ir.RankedTensorType.get(shape, element_type(value)), value)
 
 
 def transpose(value: ir.Value, permutation: Sequence[int]) -> ir.Value:
     """`value` transposed: dimension i of the result is dimension `permutation[i]` of `value`."""
     if list(permutation) == sorted(permutation):
         return value
-    return stablehlo.transpose(value, permutation)
+    return hlo.transpose(value, permutation)
 
 
 def broadcast(value: ir.Value, shape: Sequence[int], dimensions: Sequence[int]) -> ir.Value:
@@ -81,14 +79,14 @@ def broadcast(value: ir.Value, shape: Sequence[int], dimensions: Sequence[int]) 
     if shape_of(value) == tuple(shape) and list(dimensions) == list(range(len(shape))):
         return value
     result = ir.RankedTensorType.get(shape, element_type(value))
-    return stablehlo.broadcast_in_dim(result, value, dimensions)
+    return hlo.broadcast_in_dim(result, value, dimensions)
 
 
 def convert(value: ir.Value, element: ir.Type) -> ir.Value:
     """`value` converted to the element type `element`."""
     if element_type(value) == element:
         return value
-    return stablehlo.convert(ir.RankedTensorType.get(shape_of(value), element), value)
+    return hlo.convert(ir.RankedTensorType.get(shape_of(value), element), value)
 
 
 def dot(
@@ -111,15 +109,13 @@ def dot(
     for value, contracting, batching in zip((lhs, rhs), summed, batch, strict=True):
         sizes = enumerate(shape_of(value))
         shape += [size for dim, size in sizes if dim not in (*contracting, *batching)]
-    numbers = stablehlo.DotDimensionNumbers.get(*map(list, batch), *map(list, summed))
-    return stablehlo.dot_general(
-        ir.RankedTensorType.get(shape, element_type(lhs)), lhs, rhs, numbers
-    )
+    numbers = hlo.DotDimensionNumbers.get(*map(list, batch), *map(list, summed))
+    return hlo.dot_general(ir.RankedTensorType.get(shape, element_type(lhs)), lhs, rhs, numbers)
 
 
-def dot_like(op: stablehlo.DotGeneralOp, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
+def dot_like(op: hlo.DotGeneralOp, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
     """The product `op` of other operands, of the same types."""
-    return stablehlo.dot_general(
+    return hlo.dot_general(
         op.result.type,
         lhs,
         rhs,
@@ -136,11 +132,11 @@ def reduce_sum(value: ir.Value, dimensions: Sequence[int]) -> ir.Value:
     element = element_type(value)
     kept = [size for i, size in enumerate(shape_of(value)) if i not in dimensions]
     result = ir.RankedTensorType.get(kept, element)
-    op = stablehlo.ReduceOp([result], [value], [scalar(0, element)], dimensions)
+    op = hlo.ReduceOp([result], [value], [scalar(0, element)], dimensions)
     of_scalar = ir.RankedTensorType.get((), element)
     body = op.regions[0].blocks.append(of_scalar, of_scalar, arg_locs=[value.location] * 2)
     with ir.InsertionPoint(body):
-        stablehlo.return_([stablehlo.add(*body.arguments)])
+        hlo.return_([hlo.add(*body.arguments)])
     return op.results[0]
 
 
@@ -168,17 +164,17 @@ def fori_loop(
     i32 = ir.IntegerType.get_signless(32)
     given = [scalar(0, i32), *initial]
     types = [value.type for value in given]
-    loop = stablehlo.WhileOp(types, given)
+    loop = hlo.WhileOp(types, given)
     condition, block = (
         region.blocks.append(*types, arg_locs=[initial[0].location] * len(types))
         for region in loop.regions
     )
     with ir.InsertionPoint(condition):
-        less = stablehlo.ComparisonDirectionAttr.get("LT")
+        less = hlo.ComparisonDirectionAttr.get("LT")
         limit = scalar(trip_count * step, i32)
-        stablehlo.return_([stablehlo.compare(condition.arguments[0], limit, less)])
+        hlo.return_([hlo.compare(condition.arguments[0], limit, less)])
     with ir.InsertionPoint(block):
         counter, *carried = block.arguments
-        following = stablehlo.add(counter, scalar(step, i32))
-        stablehlo.return_([following, *body(counter, carried)])
+        following = hlo.add(counter, scalar(step, i32))
+        hlo.return_([following, *body(counter, carried)])
     return list(loop.results)[1:]

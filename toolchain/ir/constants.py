@@ -10,8 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import func, stablehlo
-from jaxlib.mlir.dialects.stablehlo import ConstantOp
+from jaxlib.mlir.dialects import func, stablehlo as hlo
 
 from .dtypes import numpy_dtype
 
@@ -25,7 +24,7 @@ def array_of(value: ir.Value) -> np.ndarray | None:
         lie in a resource of the file.
     """
     op = value.owner
-    if not isinstance(op, ConstantOp):
+    if not isinstance(op, hlo.ConstantOp):
         return None
     kind = ir.RankedTensorType(value.type)
     dtype = numpy_dtype(kind.element_type)
@@ -40,7 +39,7 @@ def array_of(value: ir.Value) -> np.ndarray | None:
     return _interpreted(op, dtype)
 
 
-def _is_dense(op: ConstantOp) -> bool:
+def _is_dense(op: hlo.ConstantOp) -> bool:
     """Whether the elements are in the module, not in a resource of the file."""
     try:
         return isinstance(op.value, ir.DenseElementsAttr)
@@ -48,37 +47,37 @@ def _is_dense(op: ConstantOp) -> bool:
         return True
 
 
-def _scalar(op: ConstantOp) -> ConstantOp:
+def _scalar(op: hlo.ConstantOp) -> hlo.ConstantOp:
     """The element that a splat repeats, as a constant of its own, in no block."""
     kind = ir.RankedTensorType.get(
         (), ir.RankedTensorType(op.result.type).element_type, loc=op.location
     )
     attr = ir.DenseElementsAttr.get_splat(kind, op.value.get_splat_value())
-    return ConstantOp(attr, loc=op.location, ip=False)
+    return hlo.ConstantOp(attr, loc=op.location, ip=False)
 
 
-def _interpreted(op: ConstantOp, dtype: np.dtype) -> np.ndarray:
+def _interpreted(op: hlo.ConstantOp, dtype: np.dtype) -> np.ndarray:
     """The elements of types that only `ml_dtypes` has: small integers converted, floats as bits."""
     shape = ir.RankedTensorType(op.result.type).shape
     with op.context, ir.Location.unknown(op.context):
         get = ir.IntegerType.get_signless if dtype.name[0] == "i" else ir.IntegerType.get_unsigned
         kind = ir.RankedTensorType.get(shape, get(8 * dtype.itemsize))
         if dtype.name.lstrip("u") in ("int2", "int4"):
-            return _evaluate(op, lambda x: stablehlo.convert(kind, x), kind).astype(dtype)
-        return _evaluate(op, lambda x: stablehlo.bitcast_convert(kind, x), kind).view(dtype)
+            return _evaluate(op, lambda x: hlo.convert(kind, x), kind).astype(dtype)
+        return _evaluate(op, lambda x: hlo.bitcast_convert(kind, x), kind).view(dtype)
 
 
-def _complex(op: ConstantOp, kind: ir.RankedTensorType, dtype: np.dtype) -> np.ndarray:
+def _complex(op: hlo.ConstantOp, kind: ir.RankedTensorType, dtype: np.dtype) -> np.ndarray:
     with op.context, ir.Location.unknown(op.context):
         part = ir.RankedTensorType.get(kind.shape, kind.element_type.element_type)
         joined = np.empty(kind.shape, dtype)
-        joined.real = _evaluate(op, stablehlo.real, part)
-        joined.imag = _evaluate(op, stablehlo.imag, part)
+        joined.real = _evaluate(op, hlo.real, part)
+        joined.imag = _evaluate(op, hlo.imag, part)
     return joined
 
 
 def _evaluate(
-    op: ConstantOp, compute: Callable[[ir.Value], ir.Value], result: ir.RankedTensorType
+    op: hlo.ConstantOp, compute: Callable[[ir.Value], ir.Value], result: ir.RankedTensorType
 ) -> np.ndarray:
     """The result of `compute` on the constant by StableHLO's interpreter."""
     if 0 in result.shape:  # the interpreter aborts on constants without elements
@@ -89,5 +88,5 @@ def _evaluate(
     with ir.InsertionPoint(main.add_entry_block()):
         copy = op.operation.clone()
         func.return_([compute(copy.results[0])])
-    (found,) = stablehlo.eval_module(module, [])
+    (found,) = hlo.eval_module(module, [])
     return np.array(found).reshape(result.shape)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import func, stablehlo
+from jaxlib.mlir.dialects import func, stablehlo as hlo
 
 from .module import has_regions, is_pure, main_of, terminator
 from .values import is_used
@@ -130,7 +130,7 @@ def drop_extra_results(module: ir.Operation) -> None:
             main.attributes["res_attrs"] = ir.ArrayAttr.get(each[:-count])
     del module.attributes[EXTRA_RESULTS]
     for op in reversed(list(block.operations)[:-1]):
-        is_plain = not has_regions(op) or isinstance(op, stablehlo.ReduceOp)
+        is_plain = not has_regions(op) or isinstance(op, hlo.ReduceOp)
         if is_plain and is_pure(op) and not any(map(is_used, op.results)):
             op.operation.erase()
 
@@ -141,8 +141,8 @@ _SHARDINGS = ("sdy.sharding", "mhlo.sharding")  # one entry for each of the old 
 
 
 def add_loop_values(
-    op: stablehlo.WhileOp, initial: Sequence[ir.Value], yielded: Sequence[ir.Value]
-) -> stablehlo.WhileOp:
+    op: hlo.WhileOp, initial: Sequence[ir.Value], yielded: Sequence[ir.Value]
+) -> hlo.WhileOp:
     """Replace `op` by a `while` that carries more values.
 
     Args:
@@ -156,18 +156,18 @@ def add_loop_values(
     """
     types = [value.type for value in initial]
     with ir.InsertionPoint(op), op.location:
-        new = stablehlo.WhileOp(
+        new = hlo.WhileOp(
             [*(result.type for result in op.results), *types], [*op.operands, *initial]
         )
     for each in types:
         op.regions[0].blocks[0].add_argument(each, op.location)
-    _return_also(op.regions[1].blocks[0], yielded, stablehlo.return_)
+    _return_also(op.regions[1].blocks[0], yielded, hlo.return_)
     _replace(op, new)
     return new
 
 
 def add_branch_results(
-    op: stablehlo.IfOp | stablehlo.CaseOp, yielded: Sequence[Sequence[ir.Value]]
+    op: hlo.IfOp | hlo.CaseOp, yielded: Sequence[Sequence[ir.Value]]
 ) -> ir.OpView:
     """Replace `op` by an `if` or `case` that returns more; its last results are the new ones.
 
@@ -177,12 +177,12 @@ def add_branch_results(
     """
     types = [*(result.type for result in op.results), *(value.type for value in yielded[0])]
     with ir.InsertionPoint(op), op.location:
-        if isinstance(op, stablehlo.IfOp):
-            new: ir.OpView = stablehlo.IfOp(types, op.operands[0])
+        if isinstance(op, hlo.IfOp):
+            new: ir.OpView = hlo.IfOp(types, op.operands[0])
         else:
-            new = stablehlo.CaseOp(types, op.operands[0], len(op.regions))
+            new = hlo.CaseOp(types, op.operands[0], len(op.regions))
     for region, values in zip(op.regions, yielded, strict=True):
-        _return_also(region.blocks[0], values, stablehlo.return_)
+        _return_also(region.blocks[0], values, hlo.return_)
     _replace(op, new)
     return new
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import func, stablehlo
+from jaxlib.mlir.dialects import func, stablehlo as hlo
 
 from .module import functions
 from .shardings import is_partitioned
@@ -30,7 +30,7 @@ def materialize(value: ir.Value) -> ir.Value:
         return call.results[0]
     module = _module_of(ir.InsertionPoint.current.block)
     if is_partitioned(module):
-        return stablehlo.optimization_barrier([value])
+        return hlo.optimization_barrier([value])
     call = func.CallOp([value.type], _identity(module, value.type), [value])
     kept = ir.DictAttr.get({"inlineable": ir.StringAttr.get("false")})
     call.operation.attributes[_NOT_INLINED] = kept

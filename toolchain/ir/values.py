@@ -6,8 +6,7 @@ import math
 from typing import Any
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
-from jaxlib.mlir.dialects.stablehlo import BroadcastInDimOp, ConstantOp
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 
 def shape_of(value: ir.Value) -> tuple[int, ...]:
@@ -64,7 +63,7 @@ def users(value: ir.Value) -> list[ir.OpView]:
     return [use.owner for use in value.uses]
 
 
-SPLATS = (BroadcastInDimOp, ConstantOp)
+SPLATS = (hlo.BroadcastInDimOp, hlo.ConstantOp)
 """The ops that produce the splats that `splat_attr` recognises: for the `producer` of a rule."""
 
 
@@ -75,9 +74,9 @@ def splat_attr(value: ir.Value) -> ir.Attribute | None:
     cannot hold.
     """
     op = value.owner
-    if isinstance(op, BroadcastInDimOp):
+    if isinstance(op, hlo.BroadcastInDimOp):
         op = op.operand.owner
-    if not isinstance(op, ConstantOp) or is_complex(op.result):
+    if not isinstance(op, hlo.ConstantOp) or is_complex(op.result):
         return None
     attr = op.value
     if not isinstance(attr, ir.DenseElementsAttr) or not attr.is_splat:
@@ -126,9 +125,9 @@ def is_all_ones(value: ir.Value) -> bool:
     return found in ((1 << element.width) - 1, -1)
 
 
-def direction_of(op: stablehlo.CompareOp) -> str:
+def direction_of(op: hlo.CompareOp) -> str:
     """The direction of a comparison: "EQ", "NE", "LT", "LE", "GT" or "GE"."""
-    return str(stablehlo.ComparisonDirectionAttr(op.comparison_direction).value)
+    return str(hlo.ComparisonDirectionAttr(op.comparison_direction).value)
 
 
 def as_result(value: ir.Value, op: ir.OpView) -> ir.Value | None:

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 import z3
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects.stablehlo import BitcastConvertOp, ConstantOp, IotaOp
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from ...ir.constants import array_of
 from ...ir.dtypes import numpy_dtype
@@ -83,7 +83,7 @@ def places(*functions: ir.OpView) -> Sequence[Place]:
         op
         for function in functions
         for op in _body(function).operations
-        if isinstance(op, ConstantOp) and len(_elements(op)) != 1
+        if isinstance(op, hlo.ConstantOp) and len(_elements(op)) != 1
     ]
     shapes = {shape_of(op.result) for op in constants}
     if not shapes:
@@ -139,20 +139,20 @@ class _Scope:
         """Bind the result of an op."""
         if len(op.results) != 1 or len(op.regions) != 0:
             raise NotScalar(op.operation.name)
-        if isinstance(op, ConstantOp):
+        if isinstance(op, hlo.ConstantOp):
             elements = _elements(op)
             index = 0
             if len(elements) > 1:
                 assert self.place is not None
                 index = int(np.ravel_multi_index(self.place, shape_of(op.result)))
             self.bind(op.result, elements[index], len(elements) == 1)
-        elif isinstance(op, IotaOp):
+        elif isinstance(op, hlo.IotaOp):
             self.bind(op.result, self._index(op), False)
         else:
             is_same = all(value in self.same_everywhere for value in op.operands)
             self.bind(op.results[0], self._term(op, is_same), is_same)
 
-    def _index(self, op: IotaOp) -> Term:
+    def _index(self, op: hlo.IotaOp) -> Term:
         shape, dimension = shape_of(op.result), int(op.iota_dimension)
         if static_shape(op.result) is None or shape[dimension] >= 2**_INDEX.width:
             raise NotScalar("an iota of dynamic shape")
@@ -185,7 +185,7 @@ def _body(function: ir.OpView) -> ir.Block:
     return blocks[0]
 
 
-def _elements(op: ConstantOp) -> list[Term]:
+def _elements(op: hlo.ConstantOp) -> list[Term]:
     """The elements in row-major order, or the one that they all are."""
     kind = element_type(op.result)
     element = element_of(kind)
@@ -209,7 +209,7 @@ def _is_same(x: Term, y: Term) -> bool:
 
 def _changes_shape(op: ir.OpView) -> bool:
     """A bitcast between types of different widths does."""
-    if not isinstance(op, BitcastConvertOp):
+    if not isinstance(op, hlo.BitcastConvertOp):
         return False
     return element_of(op.operand.type).width != element_of(op.result.type).width
 

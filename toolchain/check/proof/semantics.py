@@ -13,14 +13,7 @@ from collections.abc import Callable, Sequence
 
 import z3
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects.stablehlo import (
-    CompareOp,
-    ExpOp,
-    LogisticOp,
-    PowOp,
-    ReducePrecisionOp,
-    RemOp,
-)
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from ...ir.values import direction_of
 from .arithmetic import ARITHMETIC, EVEN, less, maximum, minimum
@@ -35,7 +28,7 @@ def _boolean(condition: Term) -> Term:
 
 def _compare(op: ir.OpView, operands: Sequence[_Operand], result: Element) -> Term:
     """With NaN all but NE are false."""
-    assert isinstance(op, CompareOp)
+    assert isinstance(op, hlo.CompareOp)
     (x, of), (y, _) = operands
     direction = direction_of(op)
     if "TOTALORDER" in str(op.compare_type) and isinstance(of, Float):
@@ -254,13 +247,13 @@ def _known(op: ir.OpView, terms: Sequence[Term], of: Element, unknown: Term) -> 
     """The known values of an uninterpreted function; `unknown` elsewhere."""
     assert not isinstance(of, Complex)
     match op:
-        case PowOp():
+        case hlo.PowOp():
             return _power(terms[0], terms[1], of, unknown)
-        case RemOp() if isinstance(of, Float):
+        case hlo.RemOp() if isinstance(of, Float):
             return _remainder(terms[0], terms[1], of, unknown)
-        case ExpOp() | LogisticOp():
+        case hlo.ExpOp() | hlo.LogisticOp():
             return z3.fpAbs(unknown)  # never negative, nor -0.0
-        case ReducePrecisionOp() if type(of) is Float:
+        case hlo.ReducePrecisionOp() if type(of) is Float:
             wide = Float(int(op.exponent_bits), 1 + int(op.mantissa_bits))
             holds = wide.exponent >= of.exponent and wide.significand >= of.significand
             return terms[0] if holds else unknown

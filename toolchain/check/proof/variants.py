@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects.stablehlo import BitcastConvertOp, CompareOp, ConstantOp
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from ...ir import build, functions, walk
 from ...ir.constants import array_of
@@ -81,7 +81,7 @@ def _other_constants(
     places = {
         op.result: mapping.get(name := str(element_type(op.result)), name)
         for op in walk(program.operation)
-        if isinstance(op, ConstantOp)
+        if isinstance(op, hlo.ConstantOp)
     }
     is_small = all(name in _VARIED for name in (*mapping.values(), *places.values()))
     if is_small and 0 < len(places) <= _MOST_CONSTANTS:
@@ -121,12 +121,12 @@ def variant(
         return ir.RankedTensorType.get(kind.shape, ir.Type.parse(mapping[str(kind.element_type)]))
 
     def map_op(op: ir.OpView, operands: list[ir.Value]) -> list[ir.Value] | None:
-        if isinstance(op, ConstantOp):
+        if isinstance(op, hlo.ConstantOp):
             return [_constant(op, map_type(op.result.type), numbers.get(op.result))]
-        if isinstance(op, CompareOp) and "TOTALORDER" not in str(op.compare_type):
+        if isinstance(op, hlo.CompareOp) and "TOTALORDER" not in str(op.compare_type):
             direction, results = op.comparison_direction, [map_type(op.result.type)]
-            return [CompareOp(*operands, direction, results=results).result]
-        if isinstance(op, BitcastConvertOp) and _bits(operands[0].type) != _bits(
+            return [hlo.CompareOp(*operands, direction, results=results).result]
+        if isinstance(op, hlo.BitcastConvertOp) and _bits(operands[0].type) != _bits(
             map_type(op.result.type)
         ):
             raise DoesNotExist("a bitcast between types of different sizes")  # MLIR lets it pass
@@ -145,7 +145,7 @@ def _bits(kind: ir.Type) -> int:
     return count * element_of(tensor).width
 
 
-def _constant(op: ConstantOp, kind: ir.Type, number: float | None) -> ir.Value:
+def _constant(op: hlo.ConstantOp, kind: ir.Type, number: float | None) -> ir.Value:
     if kind == op.result.type and number is None:
         return op.operation.clone().results[0]
     old, new = element_type(op.result), ir.RankedTensorType(kind).element_type

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects.stablehlo import ConstantOp
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from ...ir import walk
 from ...ir.values import is_complex
@@ -109,8 +109,8 @@ def simplify_constants(search: Search) -> None:
 
 
 def _simplify_constants(search: Search, distance: int) -> None:
-    def found(module: ir.Module) -> list[ConstantOp]:
-        ops = [op for op in walk(module.operation) if isinstance(op, ConstantOp)]
+    def found(module: ir.Module) -> list[hlo.ConstantOp]:
+        ops = [op for op in walk(module.operation) if isinstance(op, hlo.ConstantOp)]
         simple = [op for op in ops if not is_complex(op.result)]
         return [op for op in simple if distance_from_zero(op) > distance]
 
@@ -121,7 +121,7 @@ def _simplify_constants(search: Search, distance: int) -> None:
     shrink(search, lambda module: len(found(module)), edit)
 
 
-def _splat_at_distance(op: ConstantOp, distance: int) -> ir.Attribute:
+def _splat_at_distance(op: hlo.ConstantOp, distance: int) -> ir.Attribute:
     kind = ir.RankedTensorType(op.result.type)
     element = kind.element_type
     if distance == 2:
@@ -133,7 +133,7 @@ def _splat_at_distance(op: ConstantOp, distance: int) -> ir.Attribute:
     raise NotApplicable
 
 
-def _splat_of_first(op: ConstantOp, kind: ir.RankedTensorType) -> ir.Attribute:
+def _splat_of_first(op: hlo.ConstantOp, kind: ir.RankedTensorType) -> ir.Attribute:
     """A splat of the constant's first element."""
     elements = iter(op.value)
     element = kind.element_type

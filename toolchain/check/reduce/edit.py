@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import func, stablehlo
-from jaxlib.mlir.dialects.stablehlo import ConstantOp
+from jaxlib.mlir.dialects import func, stablehlo as hlo
 
 from ...ir import functions, walk
 from ...ir.build import splat
@@ -60,7 +59,7 @@ def zero(kind: ir.Type, number: int = 0) -> ir.Value:
         raise NotApplicable
     element = kind.element_type
     if isinstance(element, ir.ComplexType):
-        return stablehlo.constant(ir.Attribute.parse(f"dense<({number}.0, 0.0)> : {kind}"))
+        return hlo.constant(ir.Attribute.parse(f"dense<({number}.0, 0.0)> : {kind}"))
     if not isinstance(element, ir.IntegerType | ir.FloatType):
         raise NotApplicable
     return splat(number, kind)
@@ -155,11 +154,11 @@ def _renumber_aliases(function: ir.OpView, kept: Sequence[int]) -> None:
 
 def untidiness(module: ir.Module) -> int:
     """The sum over the module's constants of how far each is from a repeated zero."""
-    found = (op for op in walk(module.operation) if isinstance(op, ConstantOp))
+    found = (op for op in walk(module.operation) if isinstance(op, hlo.ConstantOp))
     return sum(distance_from_zero(op) for op in found)
 
 
-def distance_from_zero(op: ConstantOp) -> int:
+def distance_from_zero(op: hlo.ConstantOp) -> int:
     """0 for a constant that repeats zero, 1 for ones, 2 for another number, 3 for several."""
     if is_complex(op.result):
         return 0  # the bindings cannot look at them

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from ...ir import functions, walk
 from ...ir.values import is_used
@@ -125,9 +125,9 @@ def _with_regions(module: ir.Module) -> list[ir.OpView]:
 
 def _regions_to_inline(op: ir.OpView) -> Sequence[int]:
     match op:
-        case stablehlo.WhileOp():
+        case hlo.WhileOp():
             return [_BODY]
-        case stablehlo.IfOp() | stablehlo.CaseOp():
+        case hlo.IfOp() | hlo.CaseOp():
             return range(len(op.regions))
     return []
 
@@ -236,7 +236,7 @@ def _drop(ops: Sequence[ir.OpView], index: int, number: int) -> None:
         raise NotApplicable
     op = ops[index]
     parts = _VARIADIC[op.operation.name](number, op)
-    is_loop = isinstance(op, stablehlo.WhileOp)
+    is_loop = isinstance(op, hlo.WhileOp)
     initial = op.operands[number] if is_loop else None
     with ir.InsertionPoint(op):
         new = ir.Operation.create(
@@ -274,5 +274,5 @@ def _drop_arguments(block: ir.Block, places: Collection[int], initial: ir.Value 
 def _drop_returned(block: ir.Block, number: int) -> None:
     old = terminator(block)
     with ir.InsertionPoint(old):
-        stablehlo.return_([v for i, v in enumerate(old.operands) if i != number])
+        hlo.return_([v for i, v in enumerate(old.operands) if i != number])
     old.operation.erase()

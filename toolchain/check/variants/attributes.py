@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from ...ir.values import element_type, shape_of
 from .plan import DYNAMIC, Variation
@@ -42,7 +42,7 @@ def _integer(number: int) -> ir.Attribute:
     return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
 
 
-def _slice(op: stablehlo.SliceOp, operands: Values, plan: Variation) -> Attributes:
+def _slice(op: hlo.SliceOp, operands: Values, plan: Variation) -> Attributes:
     old, new = shape_of(op.operand), shape_of(operands[0])
     taken = zip(op.start_indices, op.limit_indices, op.strides, strict=True)
     cuts = [_cut(cut, a, b, plan) for cut, a, b in zip(taken, old, new, strict=True)]
@@ -72,7 +72,7 @@ def _cut(cut: tuple[int, int, int], old: int, new: int, plan: Variation) -> tupl
     return min(first, new), max(min(limit, new), min(first, new)), step
 
 
-def _pad(op: stablehlo.PadOp, operands: Values, plan: Variation) -> Attributes:
+def _pad(op: hlo.PadOp, operands: Values, plan: Variation) -> Attributes:
     names = ("edge_padding_low", "edge_padding_high", "interior_padding")
     found: dict[str, list[int]] = {name: list(op.attributes[name]) for name in names}
     for name, numbers in found.items():
@@ -83,7 +83,7 @@ def _pad(op: stablehlo.PadOp, operands: Values, plan: Variation) -> Attributes:
     return {name: _integers(numbers) for name, numbers in found.items()}
 
 
-def _permutation(op: stablehlo.TransposeOp, operands: Values, plan: Variation) -> Attributes:
+def _permutation(op: hlo.TransposeOp, operands: Values, plan: Variation) -> Attributes:
     order = list(op.permutation)
     return {"permutation": _integers(_shuffled(order, plan.random) if plan.chance(0.4) else order)}
 
@@ -103,7 +103,7 @@ def _some_dimensions(op: ir.OpView, operands: Values, plan: Variation) -> Attrib
     return {"dimensions": _integers(dims)}
 
 
-def _broadcast(op: stablehlo.BroadcastInDimOp, operands: Values, plan: Variation) -> Attributes:
+def _broadcast(op: hlo.BroadcastInDimOp, operands: Values, plan: Variation) -> Attributes:
     dims = list(op.broadcast_dimensions)
     if not plan.chance(0.35):
         return {}
@@ -124,14 +124,14 @@ def _one_dimension(name: str, which: int) -> Callable[[ir.OpView, Values, Variat
     return vary
 
 
-def _compare(op: stablehlo.CompareOp, operands: Values, plan: Variation) -> Attributes:
+def _compare(op: hlo.CompareOp, operands: Values, plan: Variation) -> Attributes:
     found: Attributes = {}
     if plan.chance(0.4):
         direction = plan.random.choice(_DIRECTIONS)
-        found["comparison_direction"] = stablehlo.ComparisonDirectionAttr.get(direction)
+        found["comparison_direction"] = hlo.ComparisonDirectionAttr.get(direction)
     element = element_type(operands[0])
     if "compare_type" in op.attributes and element != element_type(op.lhs):
-        found["compare_type"] = stablehlo.ComparisonTypeAttr.get(_comparison(element))
+        found["compare_type"] = hlo.ComparisonTypeAttr.get(_comparison(element))
     return found
 
 
@@ -141,9 +141,7 @@ def _comparison(element: ir.Type) -> str:
     return "UNSIGNED" if element.is_unsigned or element.width == 1 else "SIGNED"
 
 
-def _sizes(
-    op: stablehlo.DynamicSliceOp | stablehlo.GatherOp, operands: Values, plan: Variation
-) -> Attributes:
+def _sizes(op: hlo.DynamicSliceOp | hlo.GatherOp, operands: Values, plan: Variation) -> Attributes:
     """Slice sizes within the new sizes of the operand."""
     room = shape_of(operands[0])
     olds = zip(op.slice_sizes, shape_of(op.operands[0]), room, strict=True)
@@ -162,7 +160,7 @@ def _size(size: int, old: int, new: int, plan: Variation) -> int:
 _Pairs: TypeAlias = list[tuple[int, int]]
 
 
-def _dot(op: stablehlo.DotGeneralOp, operands: Values, plan: Variation) -> Attributes:
+def _dot(op: hlo.DotGeneralOp, operands: Values, plan: Variation) -> Attributes:
     """Other pairs of dimensions of equal size, as contracting or batch dimensions."""
     if not plan.chance(0.3):
         return {}
@@ -175,14 +173,14 @@ def _dot(op: stablehlo.DotGeneralOp, operands: Values, plan: Variation) -> Attri
             free.remove(pair[1])
             plan.random.choice((contract, batch)).append(pair)
     pairs = [list(column) for both in (batch, contract) for column in _columns(both)]
-    return {"dot_dimension_numbers": stablehlo.DotDimensionNumbers.get(*pairs)}
+    return {"dot_dimension_numbers": hlo.DotDimensionNumbers.get(*pairs)}
 
 
 def _columns(pairs: Sequence[tuple[int, int]]) -> tuple[list[int], list[int]]:
     return [a for a, _ in pairs], [b for _, b in pairs]
 
 
-def _window(op: stablehlo.ReduceWindowOp, operands: Values, plan: Variation) -> Attributes:
+def _window(op: hlo.ReduceWindowOp, operands: Values, plan: Variation) -> Attributes:
     found: Attributes = {}
     for name in ("window_dimensions", "window_strides", "base_dilations", "window_dilations"):
         if plan.chance(0.15):
@@ -192,10 +190,10 @@ def _window(op: stablehlo.ReduceWindowOp, operands: Values, plan: Variation) -> 
 
 
 def _convolution(
-    op: stablehlo.ConvolutionOp, operands: Sequence[ir.Value], plan: Variation
+    op: hlo.ConvolutionOp, operands: Sequence[ir.Value], plan: Variation
 ) -> dict[str, ir.Attribute]:
     """Sometimes another window; as many groups as the new sizes require."""
-    numbers = stablehlo.ConvDimensionNumbers(op.dimension_numbers)
+    numbers = hlo.ConvDimensionNumbers(op.dimension_numbers)
     rank = len(numbers.input_spatial_dimensions)
     found: dict[str, ir.Attribute] = {}
     for name in CONVOLUTION_WINDOW:
@@ -212,7 +210,7 @@ def _convolution(
 
 
 def _group_counts(
-    op: stablehlo.ConvolutionOp,
+    op: hlo.ConvolutionOp,
     operands: Sequence[ir.Value],
     numbers: ir.Attribute,
     plan: Variation,

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from random import Random
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import func, stablehlo
+from jaxlib.mlir.dialects import func, stablehlo as hlo
 
 from ...ir import functions, walk
 from ...ir.values import element_type, is_used, shape_of
@@ -150,15 +150,13 @@ def _adapted(value: ir.Value, kind: ir.RankedTensorType) -> ir.Value | None:
     shape, wanted = shape_of(value), tuple(kind.shape)
     if element_type(value) != kind.element_type:
         names = {str(element_type(value)), str(kind.element_type)}
-        return (
-            stablehlo.convert(kind, value) if shape == wanted and not names & {*COMPLEX} else None
-        )
+        return hlo.convert(kind, value) if shape == wanted and not names & {*COMPLEX} else None
     if math.prod(shape) == math.prod(wanted):
-        return stablehlo.reshape(kind, value)
+        return hlo.reshape(kind, value)
     if not shape:
-        return stablehlo.broadcast_in_dim(ranked(wanted, kind.element_type), value, [])
+        return hlo.broadcast_in_dim(ranked(wanted, kind.element_type), value, [])
     if len(shape) == len(wanted) and all(n <= m for n, m in zip(wanted, shape, strict=True)):
-        return stablehlo.slice(value, [0] * len(shape), list(wanted), [1] * len(shape))
+        return hlo.slice(value, [0] * len(shape), list(wanted), [1] * len(shape))
     return None
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects.stablehlo import ConstantOp
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from ...ir import walk
 from ...ir.constants import array_of
@@ -26,7 +26,7 @@ from .plan import (
 _MOST_DRAWN = 64  # elements of a constant that are drawn one by one
 
 
-def numbers_of(op: ConstantOp) -> list[Number]:
+def numbers_of(op: hlo.ConstantOp) -> list[Number]:
     """The elements of a constant in row-major order; one element for a splat.
 
     Raises:
@@ -40,7 +40,7 @@ def numbers_of(op: ConstantOp) -> list[Number]:
     return [cast(number, _spelled(op)) for number in found.reshape(-1).tolist()]
 
 
-def _spelled(op: ConstantOp) -> str:
+def _spelled(op: hlo.ConstantOp) -> str:
     return str(ir.RankedTensorType(op.result.type).element_type)
 
 
@@ -135,7 +135,7 @@ class SeedProgram:
         numbers = {}
         for op in walk(module.operation):
             types.update((value.type, None) for value in _defined_by(op))
-            if isinstance(op, ConstantOp) and _element(op) in ELEMENTS:
+            if isinstance(op, hlo.ConstantOp) and _element(op) in ELEMENTS:
                 numbers[op.result] = numbers_of(op)
         return SeedProgram(module, list(types), numbers)
 
@@ -145,5 +145,5 @@ def _defined_by(op: ir.OpView) -> list[ir.Value]:
     return [*op.results, *(value for block in blocks for value in block.arguments)]
 
 
-def _element(op: ConstantOp) -> str:
+def _element(op: hlo.ConstantOp) -> str:
     return str(ir.RankedTensorType(op.result.type).element_type)

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import func, stablehlo
-from jaxlib.mlir.dialects.stablehlo import BroadcastInDimOp, ConstantOp
+from jaxlib.mlir.dialects import func, stablehlo as hlo
 
 from ...errors import JxcError
 from ...ir.values import element_type, shape_of
@@ -105,7 +104,7 @@ class _Function:
             self._op_again(op)
 
     def _op_again(self, op: ir.OpView) -> None:
-        if isinstance(op, ConstantOp) and op.result in self.program.numbers:
+        if isinstance(op, hlo.ConstantOp) and op.result in self.program.numbers:
             results = [self._constant_again(op.result)]
         else:
             results = list(self._created(op, self._operands(op)).results)
@@ -150,7 +149,7 @@ class _Function:
             return not any(True for _ in value.uses)
         owner = value.owner
         return value in self.numbers or (
-            isinstance(owner, BroadcastInDimOp) and not shape_of(owner.operand)
+            isinstance(owner, hlo.BroadcastInDimOp) and not shape_of(owner.operand)
         )
 
     def _shaped(self, value: ir.Value, shape: Sequence[int]) -> ir.Value:
@@ -160,7 +159,7 @@ class _Function:
             return value
         if value in self.numbers:
             return self._constant(self.numbers[value], kind)
-        return stablehlo.broadcast_in_dim(kind, value.owner.operands[0], [])
+        return hlo.broadcast_in_dim(kind, value.owner.operands[0], [])
 
     def _created(self, op: ir.OpView, operands: list[ir.Value]) -> ir.Operation:
         attributes = varied(op, operands, self.plan)

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from ...ir.values import element_type, shape_of
 from .plan import DYNAMIC, Variation, ranked
@@ -21,7 +21,7 @@ def convolution_shape(
     operands: Sequence[ir.Value], attributes: dict[str, ir.Attribute]
 ) -> list[int]:
     """The extents of the result, as StableHLO's specification says."""
-    numbers = stablehlo.ConvDimensionNumbers(attributes["dimension_numbers"])
+    numbers = hlo.ConvDimensionNumbers(attributes["dimension_numbers"])
     image, kernel = map(shape_of, operands)
     batch = image[numbers.input_batch_dimension]
     groups = attributes["batch_group_count"].value
@@ -204,7 +204,7 @@ def _equal_products(old: Sequence[int], out: Sequence[int]) -> list[tuple[int, i
 
 
 def _dot(op: ir.OpView, operands: Values, attributes: Attributes, plan: Variation) -> list[int]:
-    numbers = stablehlo.DotDimensionNumbers(attributes["dot_dimension_numbers"])
+    numbers = hlo.DotDimensionNumbers(attributes["dot_dimension_numbers"])
     lhs, rhs = map(shape_of, operands)
     batch = list(numbers.lhs_batching_dimensions)
     of_lhs = {*batch, *numbers.lhs_contracting_dimensions}

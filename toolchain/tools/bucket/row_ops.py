@@ -13,7 +13,7 @@ from math import prod
 from typing import Any
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from ...ir.values import shape_of
 
@@ -62,7 +62,7 @@ def _iota(op: Any, operands: Layouts, results: Layouts) -> bool:
     return True  # row i holds i, whatever rows follow
 
 
-def _broadcast(op: stablehlo.BroadcastInDimOp, operands: Layouts, results: Layouts) -> bool:
+def _broadcast(op: hlo.BroadcastInDimOp, operands: Layouts, results: Layouts) -> bool:
     if operands[0] is None:
         return True
     dim = list(op.broadcast_dimensions)[operands[0].dim]
@@ -77,12 +77,12 @@ def _reshape(op: Any, operands: Layouts, results: Layouts) -> bool:
     return (one.repeats, one.stride) == (other.repeats, other.stride)
 
 
-def _transpose(op: stablehlo.TransposeOp, operands: Layouts, results: Layouts) -> bool:
+def _transpose(op: hlo.TransposeOp, operands: Layouts, results: Layouts) -> bool:
     one, other = operands[0], results[0]
     return one is not None and other is not None and list(op.permutation)[other.dim] == one.dim
 
 
-def _slice(op: stablehlo.SliceOp, operands: Layouts, results: Layouts) -> bool:
+def _slice(op: hlo.SliceOp, operands: Layouts, results: Layouts) -> bool:
     return _is_whole(operands[0], results[0])
 
 
@@ -104,7 +104,7 @@ def _dynamic_update_slice(op: Any, operands: Layouts, results: Layouts) -> bool:
     return whole and not any(operands[2:])
 
 
-def _pad(op: stablehlo.PadOp, operands: Layouts, results: Layouts) -> bool:
+def _pad(op: hlo.PadOp, operands: Layouts, results: Layouts) -> bool:
     one = operands[0]
     if one is None or operands[1] is not None or not _is_alike(one, results[0]):
         return False
@@ -112,7 +112,7 @@ def _pad(op: stablehlo.PadOp, operands: Layouts, results: Layouts) -> bool:
     return not any(list(side)[one.dim] for side in sides)
 
 
-def _concatenate(op: stablehlo.ConcatenateOp, operands: Layouts, results: Layouts) -> bool:
+def _concatenate(op: hlo.ConcatenateOp, operands: Layouts, results: Layouts) -> bool:
     return all(_is_whole(each, results[0]) and each.dim != _int(op.dimension) for each in operands)  # type: ignore[union-attr]
 
 
@@ -120,11 +120,11 @@ def _int(attribute: Any) -> int:
     return int(ir.IntegerAttr(attribute).value)
 
 
-def _reverse(op: stablehlo.ReverseOp, operands: Layouts, results: Layouts) -> bool:
+def _reverse(op: hlo.ReverseOp, operands: Layouts, results: Layouts) -> bool:
     return operands[0] is not None and operands[0].dim not in list(op.dimensions)
 
 
-def _reduce(op: stablehlo.ReduceOp, operands: Layouts, results: Layouts) -> bool:
+def _reduce(op: hlo.ReduceOp, operands: Layouts, results: Layouts) -> bool:
     count, over = len(op.results), list(op.dimensions)
     inputs, initial = operands[:count], operands[count:]
     if any(initial):
@@ -137,7 +137,7 @@ def _reduce(op: stablehlo.ReduceOp, operands: Layouts, results: Layouts) -> bool
     return True
 
 
-def _reduce_window(op: stablehlo.ReduceWindowOp, operands: Layouts, results: Layouts) -> bool:
+def _reduce_window(op: hlo.ReduceWindowOp, operands: Layouts, results: Layouts) -> bool:
     count = len(op.results)
     if any(operands[count:]) or not all(map(_is_whole, operands, results)):
         return False
@@ -150,8 +150,8 @@ def _reduce_window(op: stablehlo.ReduceWindowOp, operands: Layouts, results: Lay
     return bool(padding[2 * dim] == padding[2 * dim + 1] == 0)
 
 
-def _dot(op: stablehlo.DotGeneralOp, operands: Layouts, results: Layouts) -> bool:
-    numbers = stablehlo.DotDimensionNumbers(op.dot_dimension_numbers)
+def _dot(op: hlo.DotGeneralOp, operands: Layouts, results: Layouts) -> bool:
+    numbers = hlo.DotDimensionNumbers(op.dot_dimension_numbers)
     batch = [list(numbers.lhs_batching_dimensions), list(numbers.rhs_batching_dimensions)]
     summed = [list(numbers.lhs_contracting_dimensions), list(numbers.rhs_contracting_dimensions)]
     positions = []
@@ -174,8 +174,8 @@ def _dot(op: stablehlo.DotGeneralOp, operands: Layouts, results: Layouts) -> boo
     )
 
 
-def _convolution(op: stablehlo.ConvolutionOp, operands: Layouts, results: Layouts) -> bool:
-    numbers = stablehlo.ConvDimensionNumbers(op.dimension_numbers)
+def _convolution(op: hlo.ConvolutionOp, operands: Layouts, results: Layouts) -> bool:
+    numbers = hlo.ConvDimensionNumbers(op.dimension_numbers)
     one, other = operands[0], results[0]
     if one is None or other is None or operands[1] is not None or _int(op.batch_group_count) != 1:
         return False
@@ -183,7 +183,7 @@ def _convolution(op: stablehlo.ConvolutionOp, operands: Layouts, results: Layout
     return (one.dim, other.dim) == dims and one.width == other.width
 
 
-def _sort(op: stablehlo.SortOp, operands: Layouts, results: Layouts) -> bool:
+def _sort(op: hlo.SortOp, operands: Layouts, results: Layouts) -> bool:
     dim = _int(op.dimension) if op.dimension is not None else len(shape_of(op.results[0])) - 1
     return all(_is_alike(g, m) and g.dim != dim for g, m in zip(operands, results, strict=True))  # type: ignore[union-attr]
 
@@ -199,12 +199,12 @@ def _ahead_of_last(count: int) -> KeepsRows:
     return keeps
 
 
-def _fft(op: stablehlo.FftOp, operands: Layouts, results: Layouts) -> bool:
+def _fft(op: hlo.FftOp, operands: Layouts, results: Layouts) -> bool:
     return _ahead_of_last(len(list(op.fft_length)))(op, operands, results)
 
 
-def _gather(op: stablehlo.GatherOp, operands: Layouts, results: Layouts) -> bool:
-    numbers = stablehlo.GatherDimensionNumbers(op.dimension_numbers)
+def _gather(op: hlo.GatherOp, operands: Layouts, results: Layouts) -> bool:
+    numbers = hlo.GatherDimensionNumbers(op.dimension_numbers)
     operand, indices = operands
     result = results[0]
     if result is None:
@@ -228,7 +228,7 @@ def _gather(op: stablehlo.GatherOp, operands: Layouts, results: Layouts) -> bool
 
 
 def _gathers_whole(
-    op: stablehlo.GatherOp, numbers: Any, operand: RowLayout | None, result: RowLayout
+    op: hlo.GatherOp, numbers: Any, operand: RowLayout | None, result: RowLayout
 ) -> bool:
     """Whether each gathered slice has all rows, whatever the indices are."""
     if operand is None:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects.stablehlo import ConstantOp
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from ...errors import JxcError
 from ...ir import functions, walk
@@ -141,7 +141,7 @@ _SIZES = frozenset(("limit_indices", "slice_sizes"))
 
 
 def _check_same(one: ir.OpView, other: ir.OpView) -> None:
-    if isinstance(one, ConstantOp):
+    if isinstance(one, hlo.ConstantOp):
         if not _is_same_constant(one, other):
             raise MixedRows(_message(other, "has another value at another length of the axis"))
         return
@@ -153,7 +153,7 @@ def _check_same(one: ir.OpView, other: ir.OpView) -> None:
             raise MixedRows(_message(other, f"has another {name} at another length of the axis"))
 
 
-def _is_same_constant(one: ConstantOp, other: ConstantOp) -> bool:
+def _is_same_constant(one: hlo.ConstantOp, other: hlo.ConstantOp) -> bool:
     short, long = array_of(one.result), array_of(other.result)
     if short is None or long is None:
         return False

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects.stablehlo import WhileOp
+from jaxlib.mlir.dialects import stablehlo as hlo
 
 from ...cost.flops import bytes_of, cost_of
 from ...ir import clone_module
@@ -109,7 +109,7 @@ def _times_of(op: ir.OpView) -> int:
     """How often an op runs: the product of the known trip counts of the loops around it."""
     times, parent = 1, op.operation.parent
     while parent is not None:
-        if isinstance(parent.opview, WhileOp):
+        if isinstance(parent.opview, hlo.WhileOp):
             times *= trip_count(parent.opview) or 1
         parent = parent.parent
     return times
