@@ -1,7 +1,8 @@
-"""Run mypy on jxc in its installed layout: `toolchain/` as `jxc`, `passes/` as `jxc.passes`.
+"""Run mypy on jxc in its installed layout, and on `scripts/proof`.
 
-Type checkers resolve imports by folder names, which differ from jxc's import names. The script
-therefore creates a folder of links with the installed layout. Arguments are passed on to mypy.
+Type checkers resolve imports by folder names, which differ from jxc's import names: `toolchain/` is
+`jxc`, and `passes/` is `jxc.passes`. The script therefore creates a folder of links with the
+installed layout. Arguments are passed on to mypy.
 """
 
 import shutil
@@ -10,7 +11,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-SHAPE = ROOT / "build" / "types" / "jxc"
+LAYOUT = ROOT / "build" / "types"
 
 
 def link_tree(source: Path, target: Path) -> None:
@@ -22,13 +23,14 @@ def link_tree(source: Path, target: Path) -> None:
 
 
 def main() -> int:
-    shutil.rmtree(SHAPE.parent, ignore_errors=True)
-    link_tree(ROOT / "toolchain", SHAPE)
-    link_tree(ROOT / "passes", SHAPE / "passes")
+    shutil.rmtree(LAYOUT, ignore_errors=True)
+    link_tree(ROOT / "toolchain", LAYOUT / "jxc")
+    link_tree(ROOT / "passes", LAYOUT / "jxc" / "passes")
+    link_tree(ROOT / "scripts" / "proof", LAYOUT / "scripts" / "proof")
     config = ROOT / "pyproject.toml"
-    command = [sys.executable, "-m", "mypy", "--config-file", str(config), "-p", "jxc"]
-    command += sys.argv[1:]
-    return subprocess.run(command, cwd=SHAPE.parent, check=False).returncode
+    command = [sys.executable, "-m", "mypy", "--config-file", str(config)]
+    command += ["-p", "jxc", "-p", "scripts.proof", *sys.argv[1:]]
+    return subprocess.run(command, cwd=LAYOUT, check=False).returncode
 
 
 if __name__ == "__main__":

@@ -29,10 +29,10 @@ sys.path.insert(0, str(ROOT))
 from jaxlib.mlir import ir  # noqa: E402
 
 from jxc.check.modules import with_main  # noqa: E402
-from jxc.check.proof import ProofResult, ProofStatus, prove_rule  # noqa: E402
 from jxc.ir import functions, make_context, read_module, write_bytecode  # noqa: E402
 from jxc.pipeline import our_passes  # noqa: E402
 from jxc.rewrite import Rule  # noqa: E402
+from scripts.proof import ProofResult, ProofStatus, prove_rule  # noqa: E402
 from tests.lit_cases import FILES, runs  # noqa: E402
 
 _SHOWN = 3  # of what is refuted or undecided, of one rule

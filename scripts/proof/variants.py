@@ -10,11 +10,12 @@ import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from ...ir import build, functions, walk
-from ...ir.constants import array_of
-from ...ir.dtypes import numpy_dtype
-from ...ir.retype import retype
-from ...ir.values import element_type
+from jxc.ir import build, functions, walk
+from jxc.ir.constants import array_of
+from jxc.ir.dtypes import numpy_dtype
+from jxc.ir.retype import retype
+from jxc.ir.values import element_type
+
 from .elements import Integer, element_of
 
 INTEGERS = ("i1", "i4", "ui4", "i8", "ui8", "i16", "ui16", "i32", "ui32", "i64", "ui64")

@@ -12,11 +12,11 @@ from jaxlib.mlir import ir
 
 from jxc.check import Interpreter
 from jxc.check.inputs import edge_values
-from jxc.check.proof.elements import Float, bits_of_array, element_of
-from jxc.check.proof.evaluate import evaluate, places, symbols
-from jxc.check.proof.semantics import modelled_ops
 from jxc.ir import functions, make_context, read_module, walk
 from jxc.ir.dtypes import numpy_dtype
+from scripts.proof.elements import Float, bits_of_array, element_of
+from scripts.proof.evaluate import evaluate, places, symbols
+from scripts.proof.semantics import modelled_ops
 
 INTEGERS = ("i4", "ui4", "i8", "ui8", "i32")
 FLOATS = ("f8E5M2", "f8E4M3", "f8E4M3FN", "f8E3M4", "f16", "bf16", "f32")

@@ -20,13 +20,13 @@ from jaxlib.mlir.dialects.stablehlo import (
     TanhOp,
 )
 
-from jxc.check.proof import ProofResult, ProofStatus, prove, prove_rule
 from jxc.ir import build, make_context, read_module
 from jxc.ir.values import direction_of, is_boolean, is_float, is_splat
 from jxc.pipeline import our_passes
 from jxc.rewrite import exact, reassociates, rule
+from scripts.proof import ProofResult, ProofStatus, prove, prove_rule
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parent.parent
 ADD_ZERO = """
 func.func @main(%x: tensor<4xf16>) -> tensor<4xf16> {
   %c = stablehlo.constant dense<0.0> : tensor<4xf16>

@@ -3,7 +3,7 @@
 They follow the specification; where it leaves a choice, they follow XLA: division by zero gives
 all ones and the dividend as remainder, a conversion to integers saturates and makes NaN zero.
 Functions that IEEE 754 does not define are uninterpreted: equal inputs give equal outputs, and
-little else is known. `tests/check/test_proof_semantics.py` compares all this with the reference
+little else is known. `tests/test_proof_semantics.py` compares all this with the reference
 interpreter.
 """
 
@@ -15,7 +15,8 @@ import z3
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from ...ir.values import direction_of
+from jxc.ir.values import direction_of
+
 from .arithmetic import ARITHMETIC, EVEN, less, maximum, minimum
 from .elements import Complex, Element, FiniteFloat, Float, Integer, Real, Term, Unmodelled, bits_of
 

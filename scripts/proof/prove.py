@@ -14,11 +14,12 @@ import numpy as np
 import z3
 from jaxlib.mlir import ir
 
-from ...ir import clone_module, functions
-from ...rewrite import TARGETS, PassContext, Rule, apply_rules, exact
-from ..inputs import CannotRun
-from ..modules import main_type
-from ..run import shared_interpreter
+from jxc.check.inputs import CannotRun
+from jxc.check.modules import main_type
+from jxc.check.run import shared_interpreter
+from jxc.ir import clone_module, functions
+from jxc.rewrite import TARGETS, PassContext, Rule, apply_rules, exact
+
 from .elements import Complex, Element, FiniteFloat, Float, Term, Unmodelled, element_of, number_of
 from .evaluate import Evaluation, NotScalar, evaluate, places, symbols
 from .semantics import UNKNOWN

@@ -17,9 +17,10 @@ import z3
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from ...ir.constants import array_of
-from ...ir.dtypes import numpy_dtype
-from ...ir.values import element_type, is_complex, shape_of, splat_of, static_shape
+from jxc.ir.constants import array_of
+from jxc.ir.dtypes import numpy_dtype
+from jxc.ir.values import element_type, is_complex, shape_of, splat_of, static_shape
+
 from .elements import Float, Integer, Term, Unmodelled, bits_of_array, element_of
 from .semantics import converted, is_elementwise, meaning
 

@@ -14,7 +14,7 @@ import numpy as np
 import z3
 from jaxlib.mlir import ir
 
-from ...ir.dtypes import numpy_dtype
+from jxc.ir.dtypes import numpy_dtype
 
 Term: TypeAlias = Any
 """A z3 term, or for complex numbers the pair of its parts."""
