@@ -1,4 +1,4 @@
-"""The lexical side of HLO text: brackets, quoted strings, lists at the top level, shapes."""
+"""Tokens of HLO text: brackets, quoted strings, lists separated by commas, shapes."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ def split_top_level(text: str, start: int = 0, *, closed: bool = False) -> tuple
 
     Args:
         text: a line of HLO.
-        start: where to begin.
-        closed: whether a bracket was opened just before `start`: end at the one that closes it.
+        start: the offset of the first character to read.
+        closed: whether a bracket was opened just before `start`: stop at its closing bracket.
 
     Returns:
-        The pieces, stripped, and where the reading ended: behind the closing bracket, or the end.
+        The pieces without surrounding spaces, and the offset after the last character that was
+        read: after the closing bracket, or the end of the text.
 
     Raises:
-        ValueError: a bracket or a quote is not closed, or one closes that was not opened.
+        ValueError: a bracket or a quote is not closed, or a closing bracket has no opening one.
     """
     pieces: list[str] = []
     depth, begin = 0, start
@@ -36,33 +37,27 @@ def split_top_level(text: str, start: int = 0, *, closed: bool = False) -> tuple
             depth += 1
         elif kind in _CLOSE:
             depth -= 1
-            if depth < 0 and closed:
-                return _finished(pieces, text[begin : token.start()]), token.end()
             if depth < 0:
-                raise ValueError(f"a {kind!r} that nothing opened")
+                if not closed:
+                    raise ValueError(f"unmatched {kind!r}")
+                end, after = token.start(), token.end()
+                break
         elif kind == "," and depth == 0:
             pieces.append(text[begin : token.start()].strip())
             begin = token.end()
         elif kind == '"':
-            raise ValueError("a quote that is not closed")
-    if depth or closed:
-        raise ValueError("a bracket that is not closed")
-    return _finished(pieces, text[begin:]), len(text)
-
-
-def _finished(pieces: list[str], last: str) -> list[str]:
-    """The pieces and the last one, unless the list is empty."""
-    last = last.strip()
-    return [*pieces, last] if last or pieces else []
+            raise ValueError("a quote is not closed")
+    else:
+        if depth or closed:
+            raise ValueError("a bracket is not closed")
+        end = after = len(text)
+    last = text[begin:end].strip()
+    return [*pieces, last] if last or pieces else [], after
 
 
 def attributes_of(pieces: list[str]) -> dict[str, str]:
     """`name=value` pieces as a mapping; a piece without a value has an empty one."""
-    found = {}
-    for piece in pieces:
-        name, _, value = piece.partition("=")
-        found[name] = value
-    return found
+    return {name: value for name, _, value in (piece.partition("=") for piece in pieces)}
 
 
 def without_comments(text: str) -> str:
@@ -71,10 +66,10 @@ def without_comments(text: str) -> str:
 
 
 def take_shape(text: str, start: int) -> tuple[Shape, int]:
-    """The shape that begins at `start`, and where it ends.
+    """The shape that begins at offset `start`, and the offset after it.
 
     Raises:
-        ValueError: there is none.
+        ValueError: there is no shape.
     """
     if text.startswith("(", start):
         _, end = split_top_level(text, start + 1, closed=True)
@@ -89,7 +84,7 @@ def parse_shape(text: str) -> Shape:
     """A shape from its text, such as `bf16[8,128]{1,0:T(8,128)(2,1)S(1)}` or a tuple of such.
 
     Raises:
-        ValueError: it is no shape.
+        ValueError: it is not a shape.
     """
     text = without_comments(text).strip()
     if text.startswith("("):
@@ -97,7 +92,7 @@ def parse_shape(text: str) -> Shape:
         return Shape("tuple", parts=tuple(map(parse_shape, parts)))
     found = _ARRAY.match(text)
     if found is None:
-        raise ValueError(f"{text!r} is no shape")
+        raise ValueError(f"{text!r} is not a shape")
     kind, dims, layout = found[1], found[2] or "", found[3] or ""
     order, _, tiling = layout.partition(":")
     space = _SPACE.search(tiling)

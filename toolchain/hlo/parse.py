@@ -1,4 +1,4 @@
-"""From HLO text, as `HloModule.to_string()` and XLA's dumps have it, to values."""
+"""Parses HLO text as `HloModule.to_string()` and XLA's dumps print it."""
 
 from __future__ import annotations
 
@@ -33,33 +33,32 @@ _NO_OPERANDS = frozenset(["constant", "parameter", "iota"])
 
 
 def parse_hlo(text: str) -> Module:
-    """Read an HLO module; linear in the length of the text.
+    """Parse an HLO module, in time linear in the length of the text.
 
     Raises:
-        JxcError: the text is no HLO, or breaks off; says at which line.
+        JxcError: the text is not HLO, or is truncated; the message names the line.
     """
     reader = _Reader()
     for number, line in enumerate(text.splitlines(), 1):
         try:
             reader.take(number, line)
         except ValueError as error:
-            raise _unreadable(number, line, str(error)) from None
+            why = str(error)
         except RecursionError:
-            raise _unreadable(number, line, "brackets nested too deeply") from None
+            why = "brackets nested too deeply"
+        else:
+            continue
+        shown = line.strip()
+        shown = shown if len(shown) <= 120 else shown[:117] + "..."
+        raise JxcError(
+            f"line {number} of the HLO text cannot be read: {why}\n  {number} | {shown}\n"
+            "expected the text of one optimized module, such as `compiled.as_text()`"
+        )
     return reader.finish()
 
 
-def _unreadable(number: int, line: str, why: str) -> JxcError:
-    shown = line.strip()
-    shown = shown if len(shown) <= 120 else shown[:117] + "..."
-    return JxcError(
-        f"line {number} of the HLO text cannot be read: {why}\n  {number} | {shown}\n"
-        "expected the text of one optimised module, as `compiled.as_text()` gives it"
-    )
-
-
 class _Reader:
-    """What has been read so far: the header, the tables, the computations, and the open one."""
+    """The state of the parser: the header, the tables, the computations, the one being read."""
 
     def __init__(self) -> None:
         self.header: dict[str, str] | None = None
@@ -93,7 +92,7 @@ class _Reader:
             self._start(line)
 
     def finish(self) -> Module:
-        """The module, the whole text being read."""
+        """The module, after the last line of the text."""
         if self.header is None:
             raise JxcError("there is no HLO text: expected a module, found nothing")
         if self.open is not None:

@@ -1,4 +1,4 @@
-"""An HLO module as values: what the compiler made of a program, for reading only."""
+"""The optimized HLO of a program as Python objects, which are not modified after parsing."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _BITS = re.compile(r"(?:bf|[fsuc])(\d+)")
 
 @dataclass(frozen=True)
 class Shape:
-    """The type of a value, or of each part of a tuple.
+    """The type of a value: an array, a tuple of shapes, a token or an opaque value.
 
     Attributes:
-        element_type: HLO's name of it, such as "f32", "bf16", "pred", "token"; "tuple" of a tuple.
-        dims: the extents of one device's part; upper bounds where they are dynamic.
-        memory_space: the layout's S(n): 0 is the device's main memory.
+        element_type: HLO's name, such as "f32", "bf16", "pred", "token"; "tuple" for a tuple.
+        dims: the sizes of one device's shard; the upper bounds of dynamic dimensions.
+        memory_space: the layout's S(n); 0 is the device's main memory.
         parts: the shapes in a tuple.
-        layout: dimensions from the fastest to the slowest; empty where the text has none.
+        layout: dimensions in minor-to-major order; empty if the text has no layout.
     """
 
     element_type: str
@@ -33,14 +33,14 @@ class Shape:
 
     @property
     def elements(self) -> int:
-        """How many elements there are, in all parts."""
+        """The number of elements, over all parts of a tuple."""
         if self.is_tuple:
             return sum(part.elements for part in self.parts)
         return 0 if self.bits == 0 else math.prod(self.dims)
 
     @property
     def bytes(self) -> int:
-        """The size of the values, dense: without padding to tiles, i4 taking half a byte."""
+        """The size without padding to tiles; two elements of 4 bits share a byte."""
         if self.is_tuple:
             return sum(part.bytes for part in self.parts)
         return math.ceil(math.prod(self.dims) * self.bits / 8)
@@ -65,13 +65,13 @@ class Shape:
 
     @property
     def leaves(self) -> tuple[Shape, ...]:
-        """The arrays in it, those of nested tuples included, in order."""
+        """The arrays in a tuple and in the tuples inside it, in order; else the shape itself."""
         if not self.is_tuple:
             return (self,)
         return tuple(leaf for part in self.parts for leaf in part.leaves)
 
     def __str__(self) -> str:
-        """As HLO writes it, without layouts: `f32[8,128]`, `(f32[8], s32[])`."""
+        """HLO's spelling without layouts: `f32[8,128]`, `(f32[8], s32[])`."""
         if self.is_tuple:
             return f"({', '.join(map(str, self.parts))})"
         return f"{self.element_type}[{','.join(map(str, self.dims))}]"
@@ -84,16 +84,16 @@ class Instruction:
     Attributes:
         name: unique in the module, without the percent sign.
         opcode: HLO's, such as "dot" or "dynamic-slice".
-        shape: what it gives.
-        operands: what it reads, in order.
-        attributes: by name, each as the text has it.
-        calls: the computations that it names, by attribute: "calls", "body", "to_apply", ...
-        literal: what stands in the parentheses of a constant, a parameter (its number), an iota.
-        op_name: the path of the traced op, such as "jit(step)/sin"; empty where there is none.
-        place: the line of the user's program that it comes from, where that is known.
-        line: its line in the text, from 1.
-        is_root: whether it is what its computation gives.
-        computation: where it stands.
+        shape: the type of its result.
+        operands: the instructions whose results it reads, in order.
+        attributes: the text of each attribute, by name.
+        calls: the called computations, by attribute: "calls", "body", "to_apply", ...
+        literal: the text in parentheses after a constant, a parameter (its number) or an iota.
+        op_name: the name stack of the traced op, such as "jit(step)/sin"; empty if unknown.
+        place: the source line of the user's program; None if unknown.
+        line: its line in the HLO text, counted from 1.
+        is_root: whether its result is the result of its computation.
+        computation: the computation that contains it.
     """
 
     name: str
@@ -110,18 +110,32 @@ class Instruction:
     computation: Computation = field(repr=False)
 
     @property
+    def base_opcode(self) -> str:
+        """The opcode without the `-start` of an asynchronous instruction."""
+        return self.opcode.removesuffix("-start")
+
+    @property
+    def target(self) -> str:
+        """The function that a custom call calls; empty for other instructions."""
+        return self.attributes.get("custom_call_target", "").strip('"')
+
+    @property
+    def fused(self) -> Computation | None:
+        """The computation of a fusion; None for other instructions."""
+        return self.callee("calls") if self.opcode == "fusion" else None
+
+    @property
     def called(self) -> tuple[Computation, ...]:
-        """The computations that it names, in the order of the text."""
+        """All called computations, in the order of the text."""
         return tuple(computation for named in self.calls.values() for computation in named)
 
     def callee(self, attribute: str) -> Computation | None:
-        """The computation named by `body=`, `calls=`, ..., or None."""
-        found = self.calls.get(attribute, ())
-        return found[0] if found else None
+        """The first computation in the attribute `body=`, `calls=`, ...; None without one."""
+        return next(iter(self.calls.get(attribute, ())), None)
 
     @property
     def users(self) -> tuple[Instruction, ...]:
-        """Who reads it in its computation, each once, in order."""
+        """The instructions of its computation that read it, each once, in order."""
         return self.computation.users.get(self, ())
 
 
@@ -132,7 +146,7 @@ class Computation:
     Attributes:
         name: unique in the module, without the percent sign.
         instructions: in the order of the text, which is the schedule of a scheduled module.
-        is_entry: whether the program starts here.
+        is_entry: whether it is the entry computation.
     """
 
     name: str
@@ -141,18 +155,18 @@ class Computation:
 
     @cached_property
     def parameters(self) -> tuple[Instruction, ...]:
-        """The parameters by number, whatever their order in the text."""
+        """The parameters, in order of their numbers."""
         found = [each for each in self.instructions if each.opcode == "parameter"]
         return tuple(sorted(found, key=lambda each: int(each.literal)))
 
     @cached_property
     def root(self) -> Instruction:
-        """What the computation gives."""
+        """The instruction whose result is that of the computation."""
         return next((each for each in self.instructions if each.is_root), self.instructions[-1])
 
     @cached_property
     def users(self) -> Mapping[Instruction, tuple[Instruction, ...]]:
-        """For each instruction that is read here: who reads it, each once, in order."""
+        """The instructions that read each instruction, each once, in order."""
         found: dict[Instruction, dict[Instruction, None]] = {}
         for reader in self.instructions:
             for operand in reader.operands:
@@ -162,16 +176,16 @@ class Computation:
 
 @dataclass(eq=False)
 class Module:
-    """A whole program.
+    """An HLO module.
 
     Attributes:
         name: such as "jit_step".
-        entry: where it starts.
+        entry: the entry computation.
         computations: by name, in the order of the text: callees before callers.
         is_scheduled: whether the order of instructions is the order of execution.
-        num_partitions: the devices over which one program is split.
-        num_replicas: the copies of it that run side by side.
-        aliases: the index of an output -> the number of the parameter whose memory it takes.
+        num_partitions: the number of devices over which the program is partitioned.
+        num_replicas: the number of copies of the program that run at the same time.
+        aliases: for an output index, the number of the parameter whose buffer it reuses.
     """
 
     name: str

@@ -5,43 +5,26 @@ through memory between instructions, without the padding of tiles. Both are of o
 the program.
 """
 
-from .execution import Executed, Totals, executed, totals_of
-from .flops import (
-    COLLECTIVES,
-    Flops,
-    base_opcode,
-    flops_of,
-    inner_ops,
-    is_control,
-    is_free,
-    stablehlo_name,
-    target_of,
+from .execution import (
+    Executed as Executed,
+    Totals as Totals,
+    executed as executed,
+    totals_of as totals_of,
 )
-from .libraries import is_library
-from .reuse import Access, accesses_of
-from .traffic import Traffic, produced, reads_of, traffic_of
-from .trips import stated_trips
-
-__all__ = [
-    "COLLECTIVES",
-    "Access",
-    "Executed",
-    "Flops",
-    "Totals",
-    "Traffic",
-    "accesses_of",
-    "base_opcode",
-    "executed",
-    "flops_of",
-    "inner_ops",
-    "is_control",
-    "is_free",
-    "is_library",
-    "produced",
-    "reads_of",
-    "stablehlo_name",
-    "stated_trips",
-    "target_of",
-    "totals_of",
-    "traffic_of",
-]
+from .flops import Flops as Flops, flops_of as flops_of
+from .ops import (
+    COLLECTIVES as COLLECTIVES,
+    inner_ops as inner_ops,
+    is_control as is_control,
+    is_free as is_free,
+    is_library as is_library,
+    stablehlo_name as stablehlo_name,
+)
+from .reuse import Access as Access, accesses_of as accesses_of
+from .traffic import (
+    Traffic as Traffic,
+    produced as produced,
+    reads_of as reads_of,
+    traffic_of as traffic_of,
+)
+from .trips import stated_trips as stated_trips

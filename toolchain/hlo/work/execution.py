@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from .. import Instruction, Module
-from .flops import flops_of, is_free
+from .flops import flops_of
+from .ops import is_free
 from .traffic import traffic_of
 from .trips import CallSite, stated_trips, trips_of
 
@@ -53,47 +54,40 @@ def executed(module: Module) -> list[Executed]:
 
 
 def _run(site: CallSite, around: Executed) -> Iterator[Executed]:
+    """What a computation runs; `around` has the attributes of its caller."""
     for instruction in site.computation.instructions:
-        if not is_free(instruction):
-            yield from _one(instruction, site, around)
-
-
-def _one(instruction: Instruction, site: CallSite, around: Executed) -> Iterator[Executed]:
-    opcode = instruction.opcode
-    if opcode == "while":
-        yield from _loop(instruction, site, around)
-    elif opcode == "conditional":
-        yield from _conditional(instruction, site, around)
-    elif opcode in ("call", "async-start"):
-        if _INLINED in instruction.attributes.get("frontend_attributes", ""):
-            around = replace(around, is_inlined=True)
-        for inner in instruction.called:
-            yield from _run(CallSite(inner, instruction, site), around)
-    else:
-        yield replace(around, instruction=instruction)
+        if is_free(instruction):
+            continue
+        if instruction.opcode == "while":
+            yield from _loop(instruction, site, around)
+        elif instruction.opcode == "conditional":
+            yield from _conditional(instruction, site, around)
+        elif instruction.opcode in ("call", "async-start"):
+            is_inlined = _INLINED in instruction.attributes.get("frontend_attributes", "")
+            inside = replace(around, is_inlined=around.is_inlined or is_inlined)
+            for inner in instruction.called:
+                yield from _run(CallSite(inner, instruction, site), inside)
+        else:
+            yield replace(around, instruction=instruction)
 
 
 def _loop(loop: Instruction, site: CallSite, around: Executed) -> Iterator[Executed]:
     known = trips_of(loop, site)
     trips = 1 if known is None else known
-    condition, body = loop.callee("condition"), loop.callee("body")
     # Where XLA states the trip count, it runs the body that often and never runs the condition.
     tests = 0 if stated_trips(loop) is not None else trips + 1
     inside = replace(around, assumed=around.assumed or known is None, loops=(*around.loops, loop))
-    for inner, times in ((condition, tests), (body, trips)):
+    for inner, times in ((loop.callee("condition"), tests), (loop.callee("body"), trips)):
         if inner is not None and times:
-            yield from _run(
-                CallSite(inner, loop, site), replace(inside, times=around.times * times)
-            )
+            each = replace(inside, times=around.times * times)
+            yield from _run(CallSite(inner, loop, site), each)
 
 
 def _conditional(choice: Instruction, site: CallSite, around: Executed) -> Iterator[Executed]:
     branches = choice.called
-    if not branches:
-        return
     inside = replace(around, branch=around.branch or f"the costliest of {len(branches)} branches")
     found = [list(_run(CallSite(branch, choice, site), inside)) for branch in branches]
-    yield from max(found, key=_cost)
+    yield from max(found, key=_cost, default=())
 
 
 def _cost(run: list[Executed]) -> tuple[float, float]:
@@ -151,21 +145,19 @@ class Totals:
 
 def totals_of(run: Iterable[Executed]) -> Totals:
     """The sums over what `executed` returns."""
-    flops = transcendentals = read = written = main = launches = 0.0
+    found = list(run)
+    costs = [(e.times, flops_of(e.instruction), traffic_of(e.instruction)) for e in found]
     unknown: Counter[str] = Counter()
-    assumed, branches = False, 0
-    for each in run:
-        cost, traffic, times = flops_of(each.instruction), traffic_of(each.instruction), each.times
-        flops += cost.total * times
-        transcendentals += cost.transcendentals * times
-        read += traffic.read * times
-        written += traffic.written * times
-        main += traffic.main * times
-        launches += times
-        for name, count in cost.unknown.items():
-            unknown[name] += round(count * times)
-        assumed = assumed or each.assumed
-        branches += bool(each.branch)
+    for times, flops, _ in costs:
+        unknown.update({name: round(count * times) for name, count in flops.unknown.items()})
     return Totals(
-        flops, transcendentals, read, written, main, launches, dict(unknown), assumed, branches
+        flops=sum(flops.total * times for times, flops, _ in costs),
+        transcendentals=sum(flops.transcendentals * times for times, flops, _ in costs),
+        bytes_in=sum(traffic.read * times for times, _, traffic in costs),
+        bytes_out=sum(traffic.written * times for times, _, traffic in costs),
+        main_bytes=sum(traffic.main * times for times, _, traffic in costs),
+        launches=sum(times for times, _, _ in costs),
+        unknown=dict(unknown),
+        assumed=any(each.assumed for each in found),
+        branches=sum(bool(each.branch) for each in found),
     )

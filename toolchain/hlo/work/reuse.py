@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from .. import Instruction
 from .execution import Executed
-from .flops import is_free
+from .ops import is_free
 from .traffic import reads_of, updated_in_place, writes_of
 
 _NESTED = 3  # loops around an instruction that are walked twice: each doubles the walk
@@ -45,16 +45,15 @@ def accesses_of(run: Sequence[Executed]) -> list[tuple[Access, ...]]:
     Args:
         run: what `executed` returns.
     """
-    touched = [list(_touched(each.instruction)) for each in run]
     buffers = _Buffers(run)
-    names = [[buffers.of(*value) for value, _ in each] for each in touched]
+    touched = [
+        [(buffers.of(*value), size) for value, size in _touched(each.instruction)] for each in run
+    ]
     order = list(_steady(list(enumerate(run)), 0)) * 2
     stack = _Distances(sum(len(touched[number]) for number in order))
     found: list[tuple[Access, ...]] = [()] * len(run)
     for number in order:
-        sizes = [size for _, size in touched[number]]
-        pairs = zip(names[number], sizes, strict=True)
-        found[number] = tuple(Access(size, stack.access(name, size)) for name, size in pairs)
+        found[number] = tuple(Access(size, stack.access(b, size)) for b, size in touched[number])
     return found
 
 
@@ -93,10 +92,9 @@ class _Distances:
     def access(self, buffer: Hashable, size: int) -> float:
         """Touch a buffer; the bytes touched since it was touched last, its own included."""
         self._now += 1
-        before = self._last.get(buffer)
         distance = math.inf
-        if before is not None:
-            moment, held = before
+        if buffer in self._last:
+            moment, held = self._last[buffer]
             distance = self._sum(self._now - 1) - self._sum(moment - 1)
             self._add(moment, -held)
             size = max(size, held)  # a slice of a buffer leaves the rest of it where it is
@@ -133,13 +131,12 @@ class _Buffers:
                 if other.opcode in ("while", "call", "async-start", "conditional"):
                     self._callers.update(dict.fromkeys(other.called, other))
         for loop in loops:
-            body = loop.callee("body")
-            if body is None:
-                continue
+            states = [loop.operands[0], *(body.root for body in loop.calls.get("body", ()))]
             for number in range(len(loop.shape.parts)):
-                name = (loop, (number,))
-                for other, index in ((loop.operands[0], (number,)), (body.root, (number,))):
-                    self._join(name, self._name(other, index))
+                for other in states:
+                    one, same = self._find((loop, (number,))), self.of(other, (number,))
+                    if one != same:
+                        self._joined[same] = one
 
     def of(self, value: Instruction, index: Index) -> Hashable:
         """The name of the buffer that holds a part of a value."""
@@ -150,20 +147,14 @@ class _Buffers:
             name = self._joined[name]
         return name
 
-    def _join(self, one: Hashable, other: Hashable) -> None:
-        one, other = self._find(one), self._find(other)
-        if one != other:
-            self._joined[other] = one
-
     def _name(self, value: Instruction, index: Index) -> tuple[Instruction, Index]:
-        """Who made a part of a value, behind whatever only renames it."""
-        while True:
-            behind = self._behind(value, index)
-            if behind is None:
-                return value, index
-            value, index = behind
+        """The instruction that makes a part of a value, and the number of that part there."""
+        while (source := self._source(value, index)) is not None:
+            value, index = source
+        return value, index
 
-    def _behind(self, value: Instruction, index: Index) -> tuple[Instruction, Index] | None:
+    def _source(self, value: Instruction, index: Index) -> tuple[Instruction, Index] | None:
+        """The operand that an instruction renames or updates in place; None if it makes a value."""
         opcode, operands = value.opcode, value.operands
         if opcode == "get-tuple-element":
             return operands[0], (int(value.attributes["index"]), *index)
@@ -173,29 +164,21 @@ class _Buffers:
             return self._argument(value, index)
         if opcode in ("call", "async-start") and value.called:
             return value.called[0].root, index
-        if number := _updated(value, index):
-            return operands[number[0]], ()
+        if opcode in ("dynamic-update-slice", "scatter"):
+            return operands[0], ()
+        if value.fused is not None and not index and (found := updated_in_place(value.fused)):
+            return operands[next(iter(found.values()))], ()
         if is_free(value) and opcode != "constant" and len(operands) == 1:
             return operands[0], index
         return None
 
     def _argument(self, parameter: Instruction, index: Index) -> tuple[Instruction, Index] | None:
         caller = self._callers.get(parameter.computation)
-        if caller is None:
+        if caller is None or (caller.opcode == "while" and not index):
             return None
         if caller.opcode == "while":
-            return (caller, index) if index else None
+            return caller, index
         number = int(parameter.literal)
         if caller.opcode == "conditional":
             number = caller.called.index(parameter.computation) + 1
         return caller.operands[number], index
-
-
-def _updated(value: Instruction, index: Index) -> tuple[int] | None:
-    """The number of the operand that an instruction updates in place, if it does."""
-    if value.opcode in ("dynamic-update-slice", "scatter"):
-        return (0,)
-    fused = value.callee("calls") if value.opcode == "fusion" else None
-    if fused is None or index:
-        return None
-    return next(((number,) for number in updated_in_place(fused).values()), None)

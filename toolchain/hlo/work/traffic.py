@@ -1,19 +1,20 @@
 """The bytes that one run of an instruction reads from memory and writes to it.
 
-A slice reads only the elements of its result. So does a fusion of which every use of a parameter is
-a slice: `wanted_of_parameters` walks the fused computation from its root to its parameters, and
+A slice reads only the elements of its result. So does a fusion in which every use of a parameter is
+a slice: `_wanted_of_parameters` walks the fused computation from its root to its parameters, and
 passes on which elements each op needs. A `dynamic-update-slice` or a scatter that a fusion returns
 and that writes into a parameter is done in place: it writes only the updated elements.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ...cost.formulas import names
 from .. import Computation, Instruction, Shape
-from .flops import base_opcode, is_control, is_free
+from .ops import is_control, is_free
 
 _SLICES = frozenset(["slice", "dynamic-slice", "gather"])
 _UPDATES = frozenset(["dynamic-update-slice", "scatter"])
@@ -52,21 +53,11 @@ def traffic_of(instruction: Instruction) -> Traffic:
         return Traffic()
     reads = [(operand.shape, size) for operand, size in reads_of(instruction)]
     writes = list(writes_of(instruction))
-    moved = [*reads, *writes]
     return Traffic(
         sum(size for _, size in reads),
         sum(size for _, size in writes),
-        sum(size for shape, size in moved if shape.memory_space == 0),
+        sum(size for shape, size in (*reads, *writes) if shape.memory_space == 0),
     )
-
-
-def reads_of(reader: Instruction) -> list[tuple[Instruction, int]]:
-    """The operands of an instruction, each once, with the bytes of each that it reads."""
-    wanted = _wanted_by(reader)
-    return [
-        (operand, min(operand.shape.bytes, _bytes_of(amount, operand.shape)))
-        for operand, amount in wanted.items()
-    ]
 
 
 def produced(instruction: Instruction) -> Shape:
@@ -78,88 +69,104 @@ def produced(instruction: Instruction) -> Shape:
     return instruction.shape
 
 
-def _bytes_of(elements: int | None, shape: Shape) -> int:
-    """The bytes of a number of elements of a shape; of all of them for None."""
-    return shape.bytes if elements is None else -(-elements * shape.bits // 8)
+def _bytes(shape: Shape, elements: float) -> int:
+    """The bytes of that many elements of an array, which may be more than it has."""
+    return shape.bytes if elements >= shape.elements else math.ceil(elements * shape.bits / 8)
 
 
-def _wanted_by(instruction: Instruction) -> dict[Instruction, int | None]:
-    """How many elements of each operand are needed; None for all."""
-    fused = instruction.callee("calls") if instruction.opcode == "fusion" else None
-    wants = (
-        [_elements(want) for want in wanted_of_parameters(fused)]
-        if fused
-        else [_of_operand(instruction, number) for number in range(len(instruction.operands))]
-    )
-    found: dict[Instruction, int | None] = {}
-    for operand, want in zip(instruction.operands, wants, strict=True):
-        before = found.get(operand, 0)
-        found[operand] = None if before is None or want is None else before + want
-    return found
+# Reads
 
 
-def _of_operand(instruction: Instruction, number: int) -> int | None:
-    """How many elements of an operand an unfused instruction needs; None for all."""
-    opcode = base_opcode(instruction)
+def reads_of(reader: Instruction) -> list[tuple[Instruction, int]]:
+    """The operands of an instruction, each once, with the bytes of each that it reads."""
+    if reader.fused is not None:
+        needed: list[float] = [sum(want.values()) for want in _wanted_of_parameters(reader.fused)]
+    else:
+        needed = [_needed(reader, number) for number in range(len(reader.operands))]
+    found = dict.fromkeys(reader.operands, 0.0)
+    for operand, elements in zip(reader.operands, needed, strict=True):
+        found[operand] += elements
+    return [(operand, _bytes(operand.shape, elements)) for operand, elements in found.items()]
+
+
+def _needed(instruction: Instruction, number: int) -> float:
+    """How many elements of an operand an unfused instruction needs; infinite for all."""
+    opcode = instruction.base_opcode
     if number == 0 and opcode in _SLICES:
         return produced(instruction).elements
     if number == 0 and opcode == "dynamic-update-slice":
         return 0
     if opcode == "scatter" and number < len(instruction.shape.leaves):
         return instruction.operands[-1].shape.elements
-    return None
+    return math.inf
 
 
-Want = Mapping[Instruction | None, int | None]
-"""For each slice of a value, how many elements it needs; the key None if all are needed."""
+_Want = Mapping[Instruction | None, float]
+"""The number of elements that each slice of a value needs; the key None if all are needed."""
 
-_ALL: Want = {None: None}
-
-
-def _elements(want: Want) -> int | None:
-    return None if None in want else sum(amount or 0 for amount in want.values())
+_ALL: _Want = {None: math.inf}
 
 
-def wanted_of_parameters(computation: Computation) -> list[Want]:
+def _wanted_of_parameters(computation: Computation) -> list[_Want]:
     """For each parameter of a fused computation, which elements are needed."""
     in_place = updated_in_place(computation)
-    wants: dict[Instruction, dict[Instruction | None, int | None]] = {
-        computation.root: {None: None}
-    }
+    wants: dict[Instruction, dict[Instruction | None, float]] = {computation.root: {**_ALL}}
     for instruction in reversed(computation.instructions):
-        wanted = wants.get(instruction)
-        if wanted:
-            for operand, want in _needed_of_operands(instruction, wanted, in_place):
+        if wanted := wants.get(instruction):
+            if instruction.fused is not None:
+                needed = _wanted_of_parameters(instruction.fused)
+            else:
+                numbers = range(len(instruction.operands))
+                needed = [_wanted(instruction, n, wanted, in_place) for n in numbers]
+            for operand, want in zip(instruction.operands, needed, strict=True):
                 wants.setdefault(operand, {}).update(want)
     return [wants.get(parameter, {}) for parameter in computation.parameters]
 
 
-def _needed_of_operands(
-    instruction: Instruction, wanted: Want, in_place: Mapping[Instruction, int]
-) -> Iterator[tuple[Instruction, Want]]:
-    """What an instruction needs of each operand, if `wanted` of its result is needed."""
-    fused = instruction.callee("calls") if instruction.opcode == "fusion" else None
-    inner = wanted_of_parameters(fused) if fused else []
-    for number, operand in enumerate(instruction.operands):
-        if fused:
-            yield operand, inner[number] if number < len(inner) else _ALL
-        elif instruction.opcode in _WHOLE:
-            yield operand, _of_whole(instruction, number, wanted, in_place)
-        else:
-            yield operand, wanted
-
-
-def _of_whole(
-    instruction: Instruction, number: int, wanted: Want, in_place: Mapping[Instruction, int]
-) -> Want:
-    """What an op that is not elementwise needs of an operand."""
+def _wanted(
+    instruction: Instruction, number: int, result: _Want, in_place: Mapping[Instruction, int]
+) -> _Want:
+    """Which elements of an operand an unfused instruction needs for these of its result."""
+    if instruction.opcode not in _WHOLE:  # elementwise
+        return result
     if instruction.opcode in _UPDATES and number == 0 and instruction not in in_place:
         return _ALL
-    amount = _of_operand(instruction, number)
-    if amount is None:
-        return _ALL
-    share = _elements(wanted)
-    return {instruction: amount if share is None else min(amount, share)}
+    elements = _needed(instruction, number)
+    return _ALL if elements == math.inf else {instruction: min(elements, sum(result.values()))}
+
+
+# Writes
+
+
+def writes_of(instruction: Instruction) -> Iterator[tuple[Shape, int]]:
+    """For each array of the result: its shape and how many bytes of it are written."""
+    leaves = produced(instruction).leaves
+    if instruction.opcode == "custom-call":  # further results of bytes are scratch memory
+        kept = [leaf for leaf in leaves[1:] if leaf.element_type not in ("s8", "u8")]
+        leaves = (*leaves[:1], *kept)
+    updates = _updated(instruction)
+    for number, leaf in enumerate(leaves):
+        yield leaf, _bytes(leaf, updates.get(number, math.inf))
+
+
+def _updated(instruction: Instruction) -> dict[int, int]:
+    """For each result that is updated in place, by number: how many elements are written."""
+    if instruction.opcode in _UPDATES:
+        return dict.fromkeys(range(len(instruction.shape.leaves)), _update_size(instruction))
+    if instruction.fused is None:
+        return {}
+    in_place, found = updated_in_place(instruction.fused), {}
+    for number, result in enumerate(_results(instruction.fused)):
+        sizes = [_update_size(update) for update, _ in _updates_of(result) if update in in_place]
+        if sizes:
+            found[number] = sum(sizes)
+    return found
+
+
+def _update_size(update: Instruction) -> int:
+    """The elements that a dynamic-update-slice or a scatter writes."""
+    number = 1 if update.opcode == "dynamic-update-slice" else -1
+    return update.operands[number].shape.elements
 
 
 def updated_in_place(computation: Computation) -> dict[Instruction, int]:
@@ -170,21 +177,24 @@ def updated_in_place(computation: Computation) -> dict[Instruction, int]:
     Returns:
         The number of the parameter that each writes into.
     """
+    return {
+        update: int(written.literal)
+        for result in _results(computation)
+        for update, written in _updates_of(result)
+        if written.opcode == "parameter"
+    }
+
+
+def _results(computation: Computation) -> list[Instruction]:
+    """The values that a computation returns, without the ops that only rename them."""
     root = computation.root
-    found: dict[Instruction, int] = {}
-    for result in root.operands if root.opcode == "tuple" else (root,):
-        result = _renamed(result)
-        for update, target in _updates_of(result):
-            if target.opcode == "parameter":
-                found[update] = int(target.literal)
-    return found
+    return [_renamed(each) for each in (root.operands if root.opcode == "tuple" else (root,))]
 
 
 def _updates_of(result: Instruction) -> Iterator[tuple[Instruction, Instruction]]:
     """The updates that a value consists of, and the value that each writes into."""
-    fused = result.callee("calls") if result.opcode == "fusion" else None
-    if fused is not None:
-        for update, number in updated_in_place(fused).items():
+    if result.fused is not None:
+        for update, number in updated_in_place(result.fused).items():
             yield update, _renamed(result.operands[number])
     elif result.opcode in _UPDATES:
         yield result, _renamed(result.operands[0])
@@ -195,43 +205,3 @@ def _renamed(value: Instruction) -> Instruction:
     while value.opcode in _RENAMES:
         value = value.operands[0]
     return value
-
-
-def writes_of(instruction: Instruction) -> Iterator[tuple[Shape, int]]:
-    """For each array of the result: its shape and how many bytes of it are written."""
-    leaves = list(produced(instruction).leaves)
-    if instruction.opcode == "custom-call" and len(leaves) > 1:
-        leaves = [
-            leaves[0],
-            *(leaf for leaf in leaves[1:] if leaf.element_type not in ("s8", "u8")),
-        ]
-    updates = _updated(instruction)
-    for number, leaf in enumerate(leaves):
-        yield leaf, min(leaf.bytes, _bytes_of(updates.get(number), leaf))
-
-
-def _updated(instruction: Instruction) -> dict[int, int]:
-    """For each result that is updated in place, by number: how many elements are written."""
-    if instruction.opcode in _UPDATES:
-        return dict.fromkeys(range(len(instruction.shape.leaves)), _update_size(instruction))
-    fused = instruction.callee("calls") if instruction.opcode == "fusion" else None
-    if fused is None:
-        return {}
-    root, in_place = fused.root, updated_in_place(fused)
-    results = root.operands if root.opcode == "tuple" else (root,)
-    found = {}
-    for number, result in enumerate(results):
-        sizes = [
-            _update_size(update)
-            for update, _ in _updates_of(_renamed(result))
-            if update in in_place
-        ]
-        if sizes:
-            found[number] = sum(sizes)
-    return found
-
-
-def _update_size(update: Instruction) -> int:
-    """The elements that a dynamic-update-slice or a scatter writes."""
-    where = 1 if update.opcode == "dynamic-update-slice" else -1
-    return update.operands[where].shape.elements

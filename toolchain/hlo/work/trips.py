@@ -15,7 +15,6 @@ from .. import Computation, Instruction
 
 _KNOWN = re.compile(r'"known_trip_count"\s*:\s*\{\s*"n"\s*:\s*"?(\d+)')
 _MIRRORED = {"LT": "GT", "LE": "GE", "GT": "LT", "GE": "LE", "NE": "NE"}
-_SAME = frozenset(["copy", "bitcast", "convert", "reshape", "copy-start", "copy-done"])
 
 
 @dataclass(frozen=True)
@@ -52,8 +51,8 @@ def trips_of(loop: Instruction, site: CallSite) -> int | None:
 
 def _counted(loop: Instruction, site: CallSite) -> int | None:
     """The trip count from the condition: a counter with constant start, step and end."""
-    condition, body = loop.callee("condition"), loop.callee("body")
-    if condition is None or body is None:
+    condition = loop.callee("condition")
+    if condition is None:
         return None
     within = CallSite(condition, loop, site)
     test, at = _comparison(condition.root, within)
@@ -66,10 +65,10 @@ def _counted(loop: Instruction, site: CallSite) -> int | None:
         if index is None or index.element is None or way not in _MIRRORED:
             continue
         start, end = _before(loop, index.element, site), _constant(bound, within)
-        step = _step_of(body, loop, index.element, site)
+        step = _after_iteration(loop, index.element, site)
         if start is None or end is None or step is None or step.element != index.element:
             continue
-        if step != Scalar(0, index.element):
+        if step.offset:
             return trip_count(start + index.offset, step.offset, end, way)
     return None
 
@@ -97,7 +96,7 @@ def trip_count(start: int, step: int, end: int, direction: str) -> int | None:
     return -((start - end) // step) if step * way > 0 else None
 
 
-# -- constants ------------------------------------------------------------------------------------
+# Constants
 
 
 @dataclass(frozen=True)
@@ -121,30 +120,28 @@ def scalar_of(value: Instruction, site: CallSite, path: tuple[int, ...] = ()) ->
         site: the computation that runs, and from where.
         path: the part of `value`, if it is a tuple: the innermost index last.
     """
-    opcode = value.opcode
-    if opcode == "constant":
-        return _literal(value.literal)
-    if opcode == "get-tuple-element":
-        return scalar_of(value.operands[0], site, (*path, int(value.attributes["index"])))
-    if opcode == "tuple" and path:
-        return scalar_of(value.operands[path[-1]], site, path[:-1])
-    if opcode in _SAME:
-        return scalar_of(value.operands[0], site, () if opcode == "copy-done" else path)
-    if opcode in ("add", "subtract"):
-        return _sum(value, site)
-    if opcode in ("fusion", "call"):
-        inside = value.callee("calls") or value.callee("to_apply")
-        return scalar_of(inside.root, CallSite(inside, value, site), path) if inside else None
-    if opcode == "parameter":
-        return _parameter(value, site, path)
-    return _carried_out(value, site, path) if opcode == "while" else None
-
-
-def _literal(text: str) -> Scalar | None:
-    try:
-        return Scalar(int(text))
-    except ValueError:
-        return None
+    match value.opcode:
+        case "constant":
+            is_integer = re.fullmatch(r"-?\d+", value.literal)
+            return Scalar(int(value.literal)) if is_integer else None
+        case "get-tuple-element":
+            return scalar_of(value.operands[0], site, (*path, int(value.attributes["index"])))
+        case "tuple" if path:
+            return scalar_of(value.operands[path[-1]], site, path[:-1])
+        case "copy-done":
+            return scalar_of(value.operands[0], site)
+        case "copy" | "bitcast" | "convert" | "reshape" | "copy-start":
+            return scalar_of(value.operands[0], site, path)
+        case "add" | "subtract":
+            return _sum(value, site)
+        case "fusion" | "call":
+            inside = value.callee("calls") or value.callee("to_apply")
+            return scalar_of(inside.root, CallSite(inside, value, site), path) if inside else None
+        case "parameter":
+            return _parameter(value, site, path)
+        case "while" if len(path) == 1 and _is_carried_through(value, path[0], site):
+            return scalar_of(value.operands[0], site, path)  # as before the loop
+    return None
 
 
 def _sum(value: Instruction, site: CallSite) -> Scalar | None:
@@ -162,32 +159,22 @@ def _sum(value: Instruction, site: CallSite) -> Scalar | None:
 
 def _parameter(value: Instruction, site: CallSite, path: tuple[int, ...]) -> Scalar | None:
     caller, outer = site.caller, site.outer
-    if caller is None or outer is None:
+    if caller is None or outer is None or caller.opcode == "conditional":
         return None
     if caller.opcode == "while":
         return Scalar(0, path[0]) if len(path) == 1 else None
-    number = int(value.literal)
-    if caller.opcode == "conditional":
-        return None
-    return scalar_of(caller.operands[number], outer, path)
+    return scalar_of(caller.operands[int(value.literal)], outer, path)
 
 
-def _carried_out(loop: Instruction, site: CallSite, path: tuple[int, ...]) -> Scalar | None:
-    """An element that a loop does not change has its value from before the loop."""
-    if len(path) == 1 and _is_carried_through(loop, path[0], site):
-        return scalar_of(loop.operands[0], site, path)
-    return None
+def _after_iteration(loop: Instruction, element: int, site: CallSite) -> Scalar | None:
+    """The value of an element of the state of a loop after one iteration."""
+    body = loop.callee("body")
+    return scalar_of(body.root, CallSite(body, loop, site), (element,)) if body else None
 
 
 def _is_carried_through(loop: Instruction, element: int, site: CallSite) -> bool:
     """Whether a loop leaves an element of its state unchanged."""
-    body = loop.callee("body")
-    return body is not None and _step_of(body, loop, element, site) == Scalar(0, element)
-
-
-def _step_of(body: Computation, loop: Instruction, element: int, site: CallSite) -> Scalar | None:
-    """The value of an element of the state after one iteration."""
-    return scalar_of(body.root, CallSite(body, loop, site), (element,))
+    return _after_iteration(loop, element, site) == Scalar(0, element)
 
 
 def _before(loop: Instruction, element: int, site: CallSite) -> int | None:
@@ -195,20 +182,20 @@ def _before(loop: Instruction, element: int, site: CallSite) -> int | None:
 
     An element of an outer loop's state counts if that loop never changes it.
     """
-    start = scalar_of(loop.operands[0], site, (element,))
-    return _constant(start, site)
+    return _constant(scalar_of(loop.operands[0], site, (element,)), site)
 
 
 def _constant(scalar: Scalar | None, site: CallSite) -> int | None:
     """The constant that a scalar of `site` is in every iteration of the loops around it."""
     if scalar is None or scalar.element is None:
         return None if scalar is None else scalar.offset
-    around: CallSite | None = site
-    while around is not None and (around.caller is None or around.caller.opcode != "while"):
+    around = site
+    while around.caller is None or around.caller.opcode != "while":
+        if around.outer is None:
+            return None
         around = around.outer
-    if around is None or around.caller is None or around.outer is None:
+    loop, outside = around.caller, around.outer
+    if outside is None or not _is_carried_through(loop, scalar.element, outside):
         return None
-    if not _is_carried_through(around.caller, scalar.element, around.outer):
-        return None
-    start = _before(around.caller, scalar.element, around.outer)
+    start = _before(loop, scalar.element, outside)
     return None if start is None else start + scalar.offset

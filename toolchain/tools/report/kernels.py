@@ -22,7 +22,6 @@ from ...hlo.work import (
     Flops,
     Traffic,
     accesses_of,
-    base_opcode,
     executed,
     flops_of,
     inner_ops,
@@ -30,7 +29,6 @@ from ...hlo.work import (
     is_library,
     reads_of,
     stablehlo_name,
-    target_of,
     traffic_of,
 )
 from .roofline import Roofline, cached_bytes, roofline
@@ -192,7 +190,7 @@ def _kernel(run: Executed, accesses: tuple[Access, ...]) -> Kernel:
 
 def kind_of(instruction: Instruction) -> str:
     """The kind of a kernel, see `Kernel.kind`."""
-    opcode = base_opcode(instruction)
+    opcode = instruction.base_opcode
     if opcode == "fusion":
         is_of_library = _OF_LIBRARIES.match(_engine(instruction))
         return "library" if is_of_library else _KINDS.get(instruction.attributes["kind"], "custom")
@@ -207,7 +205,7 @@ def kind_of(instruction: Instruction) -> str:
 
 def _engine(instruction: Instruction) -> str:
     found = _ENGINE.search(instruction.attributes.get("backend_config", ""))
-    return found[1] if found else target_of(instruction)
+    return found[1] if found else instruction.target
 
 
 def counted_ops(instruction: Instruction) -> list[Instruction]:
@@ -216,10 +214,9 @@ def counted_ops(instruction: Instruction) -> list[Instruction]:
     Ops that only rename values (bitcasts, reshapes, copies in the same layout) or broadcast a
     scalar are left out.
     """
-    fused = instruction.callee("calls") if instruction.opcode == "fusion" else None
-    if fused is None:
+    if instruction.fused is None:
         return [instruction]
-    inside = list(inner_ops(fused))
+    inside = list(inner_ops(instruction.fused))
     return [op for op in inside if _is_pass(op)] or inside[-1:]
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...hlo import Instruction, Module, Shape, SourceLine
-from ...hlo.work import COLLECTIVES, Executed, base_opcode, executed, produced, reads_of
+from ...hlo.work import COLLECTIVES, Executed, executed, produced, reads_of
 from .dataflow import Dataflow, KernelResult, Path, is_move
 from .kernels import counted_ops, kind_of
 
@@ -179,7 +179,7 @@ class Reasons:
         both, crossed = (source.producer, consumer), source.crossed
         if "barrier" in crossed or _are_separated(*both, self._separated):
             return "an optimization barrier"
-        if any(base_opcode(each) in COLLECTIVES for each in both):
+        if any(each.base_opcode in COLLECTIVES for each in both):
             return "a collective"
         for boundary in ("loop", "branch"):
             if boundary in crossed:
@@ -234,7 +234,7 @@ def _is_copy(kernel: Instruction) -> bool:
 
 def _ends_in_reduction(source: KernelResult) -> bool:
     """Whether a reduction is among what the kernel computes this result from."""
-    fused = source.producer.callee("calls") if source.producer.opcode == "fusion" else None
+    fused = source.producer.fused
     if fused is None:
         return source.producer.opcode in _REDUCTIONS
     root = fused.root
@@ -242,12 +242,11 @@ def _ends_in_reduction(source: KernelResult) -> bool:
     visited, left = set(), [result]
     while left:
         each = left.pop()
-        inner = each.callee("calls") if each.opcode == "fusion" else None
         if each.opcode in _REDUCTIONS:
             return True
         if each not in visited:
             visited.add(each)
-            left.extend(each.operands if inner is None else (*each.operands, inner.root))
+            left.extend((*each.operands, each.fused.root) if each.fused else each.operands)
     return False
 
 

@@ -80,8 +80,7 @@ def _is_materialized_broadcast(kernel: Kernel) -> bool:
 
 def _final_broadcast(instruction: Instruction) -> Instruction | None:
     """The broadcast that a kernel ends with; None if it computes something afterwards."""
-    fused = instruction.callee("calls") if instruction.opcode == "fusion" else None
-    last = fused.root if fused else instruction
+    last = instruction.fused.root if instruction.fused else instruction
     while last.opcode in _RENAMES:
         last = last.operands[0]
     return last if last.opcode == "broadcast" else None
