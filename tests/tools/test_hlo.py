@@ -131,33 +131,33 @@ def test_every_instruction_of_a_text_is_found(path: Path) -> None:
     [
         ("HloModule jit_f", "module @jit_f", "line 1 of the HLO text cannot be read"),
         ("add(%a, %b)", "add(%a, %z)", "operand '%z' is not defined"),
-        ("add(%a, %b)", "add(%a, %b", "a bracket that is not closed"),
+        ("add(%a, %b)", "add(%a, %b", "a bracket is not closed"),
         ("to_apply=%add", "to_apply=%mul", "computation '%mul' is not defined"),
-        ("f32[] parameter(1)", "[] parameter(1)", "'[]' is no shape"),
-        ("f32[] parameter(1)", "f32[] parameter()", "expected its number"),
+        ("f32[] parameter(1)", "[] parameter(1)", "'[]' is not a shape"),
+        ("f32[] parameter(1)", "f32[] parameter()", "expected a number for a parameter"),
         ("{0} reduce(", "{0} (", "expected an opcode"),
         ("ENTRY %main", "ENTRY [main]", "expected a computation"),
-        ('"jit(f)/abs"', '"jit(f)/abs', "a quote that is not closed"),
+        ('"jit(f)/abs"', '"jit(f)/abs', "a quote is not closed"),
         ("num_partitions=4", "num_partitions=four", "line 1 of the HLO text"),
         ("ENTRY ", "", "without an ENTRY"),
         ("\n}\n\nENTRY", "\n\nENTRY", "expected an instruction"),
     ],
 )
-def test_a_text_that_cannot_be_read_says_where(before: str, after: str, says: str) -> None:
+def test_a_malformed_text_raises_an_error_with_its_line(before: str, after: str, says: str) -> None:
     assert before in SMALL
     with pytest.raises(JxcError) as error:
         parse_hlo(SMALL.replace(before, after, 1))
     assert says in str(error.value)
 
 
-def test_a_text_that_breaks_off_says_so() -> None:
+def test_a_truncated_text_raises_an_error() -> None:
     with pytest.raises(JxcError, match=r"breaks off after line 28, in %add"):
         parse_hlo(SMALL[: SMALL.index("  ROOT %sum")])
     with pytest.raises(JxcError, match="there is no HLO text"):
         parse_hlo("\n\n")
 
 
-def test_a_broken_text_never_raises_anything_else() -> None:
+def test_a_damaged_text_raises_no_other_exception() -> None:
     draw = random.Random(7)
     texts = [SMALL, (PROGRAMS / "branches.gpu.hlo").read_text()]
     for _ in range(400):
@@ -174,7 +174,7 @@ def test_a_broken_text_never_raises_anything_else() -> None:
         assert module.entry.parameters is not None
 
 
-def test_an_element_of_a_tuple_may_be_named_without_an_instruction_of_its_own():
+def test_an_operand_may_name_an_element_of_a_tuple():
     text = """HloModule m
 
 ENTRY %main (p: (f32[2], (s32[], f32[3]))) -> f32[3] {

@@ -1,4 +1,4 @@
-"""The tables of Python lines at the head of an HLO text, and the metadata that points into them."""
+"""Source lines of HLO instructions: their metadata, and the tables of stack frames it refers to."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LINE, _FRAME = re.compile(r"\bsource_line=(\d+)"), re.compile(r"\bstack_frame_i
 
 
 class Frames:
-    """From the number of a stack frame to the innermost line of the user's own code.
+    """The stack frames of an HLO text, by number.
 
     Args:
         tables: the rows under "FileNames", "FunctionNames", "FileLocations" and "StackFrames".
@@ -26,49 +26,44 @@ class Frames:
         self._functions = _strings(tables.get("FunctionNames", ()))
         self._locations = _numbers(tables.get("FileLocations", ()))
         self._frames = _numbers(tables.get("StackFrames", ()))
-        # XLA prints the parent's number plus one, so that a frame without a parent says 1. A text
-        # where somebody says 0, or nothing, counts as its words stand.
+        # XLA prints the parent's number plus one, so that a frame without a parent has 1. Texts in
+        # which some frame has 0 or no number are read without the shift.
         parents = [frame.get("parent_frame_id", 0) for frame in self._frames.values()]
         self._shift = 1 if parents and min(parents) > 0 else 0
         self._known: dict[int, SourceLine | None] = {}
 
     def place_of(self, metadata: str) -> SourceLine | None:
-        """Where an instruction with this metadata comes from: innermost, the user's if any."""
-        frame = _FRAME.search(metadata)
-        if frame:
-            return self._place(int(frame[1]))
+        """The source line of an instruction with this metadata: the user's innermost."""
+        if frame := _FRAME.search(metadata):
+            number = int(frame[1])
+            if number not in self._known:
+                self._known[number] = _best(self._stack(number))
+            return self._known[number]
         file, line = _FILE.search(metadata), _LINE.search(metadata)
         return SourceLine(_unescaped(file[1]), int(line[1]) if line else 0) if file else None
 
     def stack_of(self, metadata: str) -> list[SourceLine]:
         """All frames of an instruction with this metadata, the innermost first."""
-        frame = _FRAME.search(metadata)
-        if frame:
+        if frame := _FRAME.search(metadata):
             return self._stack(int(frame[1]))
-        place = self.place_of(metadata)
-        return [place] if place else []
-
-    def _place(self, number: int) -> SourceLine | None:
-        if number not in self._known:
-            self._known[number] = _best(self._stack(number))
-        return self._known[number]
+        line = self.place_of(metadata)
+        return [line] if line else []
 
     def _stack(self, number: int) -> list[SourceLine]:
-        """The frames from the innermost outwards; each once, whatever the text says."""
-        places, seen = [], set()
-        while number in self._frames and number not in seen:
-            seen.add(number)
+        """The frames from the innermost outwards; a cycle of parents ends them."""
+        lines: dict[int, SourceLine] = {}
+        while number in self._frames and number not in lines:
             row = self._frames[number]
             where = self._locations.get(row.get("file_location_id", 0), {})
             file = self._files.get(where.get("file_name_id", 0), "")
             function = self._functions.get(where.get("function_name_id", 0), "")
-            places.append(SourceLine(file, where.get("line", 0), function))
+            lines[number] = SourceLine(file, where.get("line", 0), function)
             number = row.get("parent_frame_id", 0) - self._shift
-        return [place for place in places if place.file]
+        return [line for line in lines.values() if line.file]
 
 
 def op_name_of(metadata: str) -> str:
-    """The path of the traced op in an instruction's metadata, or an empty string."""
+    """The name stack of the traced op in an instruction's metadata; empty without one."""
     found = _OP_NAME.search(metadata)
     return _unescaped(found[1]) if found else ""
 

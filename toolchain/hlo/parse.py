@@ -42,18 +42,15 @@ def parse_hlo(text: str) -> Module:
     for number, line in enumerate(text.splitlines(), 1):
         try:
             reader.take(number, line)
-        except ValueError as error:
-            why = str(error)
-        except RecursionError:
-            why = "brackets nested too deeply"
-        else:
-            continue
-        shown = line.strip()
-        shown = shown if len(shown) <= 120 else shown[:117] + "..."
-        raise JxcError(
-            f"line {number} of the HLO text cannot be read: {why}\n  {number} | {shown}\n"
-            "expected the text of one optimized module, such as `compiled.as_text()`"
-        )
+        except (ValueError, RecursionError) as error:
+            is_deep = isinstance(error, RecursionError)
+            why = "brackets are nested too deeply" if is_deep else error
+            shown = line.strip()
+            shown = shown if len(shown) <= 120 else shown[:117] + "..."
+            raise JxcError(
+                f"line {number} of the HLO text cannot be read: {why}\n  {number} | {shown}\n"
+                "expected the text of one optimized module, such as `compiled.as_text()`"
+            ) from None
     return reader.finish()
 
 
@@ -63,7 +60,6 @@ class _Reader:
     def __init__(self) -> None:
         self.header: dict[str, str] | None = None
         self.name = ""
-        self.partitions = self.replicas = 1
         self.tables: dict[str, list[str]] = {}
         self.rows: list[str] | None = None
         self.computations: dict[str, Computation] = {}
@@ -80,10 +76,16 @@ class _Reader:
             self.rows = None
         elif self.open is not None:
             self._inside(number, line)
+        elif line.startswith("HloModule") and self.header is None:
+            pieces, _ = split_top_level(line)
+            self.name = pieces[0].removeprefix("HloModule").strip()
+            self.header = attributes_of(pieces[1:])
+            for count in ("num_partitions", "replica_count"):
+                _number(self.header.get(count, "1"), count)
         elif line.startswith("HloModule"):
-            self._head(line)
+            raise ValueError("expected one module, found the start of a second")
         elif self.header is None:
-            raise ValueError("a module begins with `HloModule NAME`")
+            raise ValueError("expected `HloModule NAME`")
         elif _TABLE.match(line):
             self.rows = self.tables.setdefault(line.strip(), [])
         elif self.rows is not None:
@@ -99,25 +101,18 @@ class _Reader:
             raise JxcError(f"the HLO text breaks off after line {self.line}, in %{self.open.name}")
         if self.entry is None:
             raise JxcError(f"the HLO text ends at line {self.line} without an ENTRY computation")
-        head = self.header
         return Module(
             self.name,
             self.entry,
             self.computations,
-            is_scheduled=head.get("is_scheduled") == "true",
-            num_partitions=self.partitions,
-            num_replicas=self.replicas,
-            aliases=_aliases(head.get("input_output_alias", "")),
+            is_scheduled=self.header.get("is_scheduled") == "true",
+            num_partitions=int(self.header.get("num_partitions", "1")),
+            num_replicas=int(self.header.get("replica_count", "1")),
+            aliases={
+                tuple(int(each) for each in index.split(",") if each.strip()): int(parameter)
+                for index, parameter in _ALIAS.findall(self.header.get("input_output_alias", ""))
+            },
         )
-
-    def _head(self, line: str) -> None:
-        if self.header is not None:
-            raise ValueError("a second module begins: expected one in a text")
-        pieces, _ = split_top_level(line)
-        self.name = pieces[0].removeprefix("HloModule").strip()
-        self.header = attributes_of(pieces[1:])
-        self.partitions = _number(self.header.get("num_partitions", "1"), "num_partitions")
-        self.replicas = _number(self.header.get("replica_count", "1"), "replica_count")
 
     def _start(self, line: str) -> None:
         found = _HEADER.match(line.strip())
@@ -130,22 +125,18 @@ class _Reader:
 
     def _inside(self, number: int, line: str) -> None:
         assert self.open is not None
-        if line.lstrip().startswith("}"):
-            self._close(self.open)
+        if not line.lstrip().startswith("}"):
+            instruction = _instruction(number, line, self.open, self.body, self.computations)
+            if metadata := instruction.attributes.get("metadata", ""):
+                instruction.op_name = op_name_of(metadata)
+                instruction.place = self.frames.place_of(metadata)
+            self.body[instruction.name] = instruction
             return
-        instruction = _instruction(number, line, self.open, self.body, self.computations)
-        metadata = instruction.attributes.get("metadata", "")
-        if metadata:
-            instruction.op_name = op_name_of(metadata)
-            instruction.place = self.frames.place_of(metadata)
-        self.body[instruction.name] = instruction
-
-    def _close(self, done: Computation) -> None:
         if not self.body:
-            raise ValueError(f"%{done.name} holds no instruction")
-        done.instructions = tuple(self.body.values())
-        self.computations[done.name] = done
-        self.entry = done if done.is_entry else self.entry
+            raise ValueError(f"the computation %{self.open.name} has no instructions")
+        self.open.instructions = tuple(self.body.values())
+        self.computations[self.open.name] = self.open
+        self.entry = self.open if self.open.is_entry else self.entry
         self.open = None
 
 
@@ -156,19 +147,19 @@ def _instruction(
     body: dict[str, Instruction],
     computations: Mapping[str, Computation],
 ) -> Instruction:
-    """One line of a computation; what it refers to has been read before it."""
+    """The instruction on one line of a computation, whose operands are in `body` already."""
     start = _START.match(line)
     if start is None:
         raise ValueError("expected an instruction, `%NAME = SHAPE OPCODE(...)`")
     shape, end = take_shape(line, start.end())
     opcode = _OPCODE.match(line, end)
     if opcode is None:
-        raise ValueError("expected an opcode and `(` behind the shape")
+        raise ValueError("expected an opcode and `(` after the shape")
     inside, end = split_top_level(line, opcode.end(), closed=True)
     is_leaf = opcode[1] in _NO_OPERANDS
     attributes = attributes_of(split_top_level(line, end)[0][1:])
     if opcode[1] == "parameter":
-        _number(", ".join(inside), "the parameter")
+        _number(", ".join(inside), "a parameter")
     if opcode[1] == "get-tuple-element":
         _number(attributes.get("index", ""), "the index")
     return Instruction(
@@ -189,21 +180,21 @@ def _instruction(
 
 def _number(text: str, what: str) -> int:
     if not text.isdecimal():
-        raise ValueError(f"{what} is {text!r}, expected its number")
+        raise ValueError(f"expected a number for {what}, found {text!r}")
     return int(text)
 
 
 def _operands(pieces: list[str], body: dict[str, Instruction]) -> Iterator[Instruction]:
-    """The instructions that are named, each perhaps behind its shape and a comment."""
+    """The instructions that the operands name, after an optional shape and comment each."""
     for piece in pieces:
         name = _NAMED.search(without_comments(piece))
         if name is None or name[1].partition("#")[0] not in body:
-            raise ValueError(f"the operand {piece!r} is not defined above it")
+            raise ValueError(f"the operand {piece!r} is not defined before it is used")
         yield _element(name[1], body)
 
 
 def _element(name: str, body: dict[str, Instruction]) -> Instruction:
-    """The instruction `x`, or what `x#1` of newer texts stands for: an element of its tuple."""
+    """The instruction `x`, or for `x#1` (newer texts only) a new one: element 1 of its tuple."""
     if name not in body:
         whole_name, _, index = name.rpartition("#")
         whole = _element(whole_name, body)
@@ -228,22 +219,10 @@ def _called(
 ) -> dict[str, tuple[Computation, ...]]:
     found = {}
     for attribute in _CALLS:
+        names = re.findall(r"[^{},\s]+", attributes.get(attribute, ""))
+        for name in names:
+            if name.removeprefix("%") not in computations:
+                raise ValueError(f"the computation {name!r} is not defined before it is used")
         if attribute in attributes:
-            names = attributes[attribute].strip("{}").split(",")
-            found[attribute] = tuple(_computation(name, computations) for name in names if name)
-    return found
-
-
-def _computation(name: str, computations: Mapping[str, Computation]) -> Computation:
-    key = name.strip().removeprefix("%")
-    if key not in computations:
-        raise ValueError(f"the computation {name.strip()!r} is not defined above it")
-    return computations[key]
-
-
-def _aliases(text: str) -> dict[tuple[int, ...], int]:
-    """From `{ {0}: (0, {}, may-alias), {1}: (3, {}, must-alias) }`."""
-    found = {}
-    for index, parameter in _ALIAS.findall(text):
-        found[tuple(int(each) for each in index.split(",") if each.strip())] = int(parameter)
+            found[attribute] = tuple(computations[name.removeprefix("%")] for name in names)
     return found
