@@ -27,10 +27,10 @@ MAY_IMPORT = {
     "tools.debug": COMPILING,
     "tools.bucket": COMPILING | {"tools.debug"},
     "tools.calibrate": COMPILING | {"passes"},
-    "tools.page": COMPILING,
-    "tools.explain": COMPILING | {"tools.report", "tools.bucket", "tools.page"},
+    "tools.explain": COMPILING | {"tools.report", "tools.bucket"},
     "tools.doctor": COMPILING | {"check", "tools.report"},
-    "tools.diff": COMPILING | {"tools.report", "tools.page"},
+    "tools.diff": COMPILING | {"tools.report"},
+    "tools.page": COMPILING | {"tools.explain", "tools.diff"},
     "testing": COMPILING | {"check", "tools.report", "tools.explain"},
     "cli": COMPILING
     | {"check", "testing"}

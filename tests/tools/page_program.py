@@ -5,11 +5,10 @@ import importlib.util
 import jax.numpy as jnp
 
 import jxc
-from jxc.backend.log import PassTexts, text_to_read
+from jxc.backend.log import PassTexts, ProgramTexts, text_to_read
 from jxc.ir import clone_module
 from jxc.pipeline import make_pipeline, run_pipeline
 from jxc.rewrite import PassContext
-from jxc.tools.page import ProgramTexts
 
 PROGRAM = '''\
 import jax

@@ -9,18 +9,19 @@ import zlib
 import pytest
 from hypothesis import given, strategies as st
 
+from jxc.backend.log import ProgramTexts, text_to_read
 from jxc.errors import MissingTargetError
-from jxc.tools.page import (
-    ComparedNumber,
-    ComparedSide,
-    DifferingLine,
-    PageComparison,
-    PageEntry,
-    ProgramTexts,
-    require_packages,
-    write_comparison_page,
-    write_page,
-)
+from jxc.ir import clone_module
+from jxc.pipeline import make_pipeline, run_pipeline
+from jxc.rewrite import PassContext
+from jxc.tools.diff import ComparedProgram, DifferenceGroup, GraphDifference, ProgramComparison
+from jxc.tools.diff.compare import Metric
+from jxc.tools.diff.graph import QuotedLine
+from jxc.tools.explain.reasons import Reason
+from jxc.tools.explain.recording import Compilation
+from jxc.tools.page import require_packages, write_comparison_page, write_page
+from jxc.tools.page.links import Links, PythonFiles
+from jxc.tools.page.stages import read_stablehlo
 from jxc.tools.page.write import ticks, timeline
 
 from .page_program import lower_program, rebuilt, texts_of
@@ -37,10 +38,10 @@ def texts(lowered):
 
 
 def test_page_contains_entries_and_texts_and_loads_nothing(tmp_path, texts):
-    reason = "step was compiled again: x was f32[8]."
+    reason = Reason(1, (), "step was compiled again: x was f32[8].", "Pad x.")
     made = [
-        PageEntry(1, "step", seconds={"trace": 0.5, "compile": 2.0}, texts=texts, ops=7),
-        PageEntry(2, "<b>step", seconds={"compile": 1.0}, started=3, reason=reason, fix="Pad x."),
+        Compilation(1, "step", seconds={"trace": 0.5, "compile": 2.0}, texts=texts, ops=7),
+        Compilation(2, "<b>step", seconds={"compile": 1.0}, started=3, reason=reason),
     ]
     written = write_page(tmp_path / "page.html", made, title="a & b")
     page = written.path.read_text()
@@ -57,8 +58,8 @@ def test_page_contains_entries_and_texts_and_loads_nothing(tmp_path, texts):
 def test_page_omits_texts_beyond_its_size_limit_and_says_so(tmp_path, texts):
     long = ProgramTexts(stablehlo="\n".join(f"line {i * 7919 % 10007}" for i in range(20_000)))
     made = [
-        PageEntry(1, "large", seconds={"compile": 2.0}, texts=long),
-        PageEntry(2, "small", seconds={"compile": 1.0}, texts=texts),
+        Compilation(1, "large", seconds={"compile": 2.0}, texts=long),
+        Compilation(2, "small", seconds={"compile": 1.0}, texts=texts),
     ]
     written = write_page(tmp_path / "page.html", made, max_bytes=240_000)
     page = written.path.read_text()
@@ -74,27 +75,30 @@ def test_page_without_entries(tmp_path):
     assert "Nothing was compiled." in page
 
 
-def test_comparison_page_stores_the_second_program_as_hunks_of_the_first(tmp_path, lowered, texts):
-    item = ("fewer", "only in A", 12, "stablehlo.add")
-    comparison = PageComparison(
-        before=ComparedSide("one", "", "cpu", "", texts_of(lowered)),
-        after=ComparedSide("other", "", "cpu", "", texts),
-        numbers=(ComparedNumber("ops", "4", "3", "-25.0%", True),),
-        lines=(DifferingLine("a", "model.py:3", "y = f(x) < 2", (item,)),),
-        is_same=False,
+def test_comparison_page_stores_the_second_program_as_hunks_of_the_first(tmp_path, lowered):
+    after = clone_module(lowered.module)
+    run_pipeline(after, make_pipeline("O2"), PassContext("cpu", frozenset()))
+    line = QuotedLine("model.py", 3, "", "y = f(x) < 2")
+    comparison = ProgramComparison(
+        (ComparedProgram("one", lowered.module), ComparedProgram("other", after, pipeline="O2")),
+        GraphDifference(False, ({}, {}), [DifferenceGroup("fewer", "stablehlo.add", 12, line)]),
+        [Metric("ops", "ops", "", 4, 3)],
+        (None, None),
+        "stablehlo",
     )
-    page = write_comparison_page(tmp_path / "page.html", comparison, "diff").path.read_text()
-    assert "-25.0%" in page and "model.py:3" in page and "y = f(x) &lt; 2" in page
+    page = write_comparison_page(tmp_path / "page.html", comparison).path.read_text()
+    assert "-25.0%" in page and "#a:model.py:3" in page and "y = f(x) &lt; 2" in page
     assert "only in A" in page and "<b>12</b>" in page
     packed = re.search(r'id="texts-diff">([^<]*)<', page)
     found = json.loads(zlib.decompress(base64.b64decode(packed[1])))
     one, other = found["programs"]
-    assert [stage["title"] for stage in one["stages"]] == ["jaxpr", "StableHLO"]
-    assert other["stages"][1]["base"] == [0, 1] and other["stages"][1]["hunks"] == []
-    taken = rebuilt(found, 1)["StableHLO given to XLA"]
-    last = [stage for title, stage in rebuilt(found, 1).items() if title.startswith("after ")][-1]
-    plain = [[re.sub(r"%[\w.$-]+", "%", line) for line in lines] for lines, _, _ in (taken, last)]
-    assert plain[0] == plain[1]
+    assert (one["label"], other["label"]) == ("A: one", "B: other O2")
+    assert other["stages"][0]["base"] == [0, 0] and other["stages"][0]["hunks"]
+    lines = rebuilt(found, 1)["StableHLO"][0]
+    plain = read_stablehlo("", text_to_read(after), Links(PythonFiles())).lines
+    assert [re.sub(r"%[\w.$-]+", "%", line) for line in lines] == [
+        re.sub(r"%[\w.$-]+", "%", line) for line in plain
+    ]
 
 
 def test_page_without_jinja2_names_the_extra_to_install(monkeypatch, tmp_path):
@@ -116,9 +120,9 @@ def test_ticks_are_few_and_distinct(end):
 
 def test_timeline_puts_overlapping_bars_into_separate_lanes():
     made = [
-        PageEntry(1, "a", started=0.0, seconds={"compile": 2.0}),
-        PageEntry(2, "b", started=1.0, seconds={"compile": 2.0}),
-        PageEntry(3, "c", started=2.5, seconds={"compile": 1.5}),
+        Compilation(1, "a", started=0.0, seconds={"compile": 2.0}),
+        Compilation(2, "b", started=1.0, seconds={"compile": 2.0}),
+        Compilation(3, "c", started=2.5, seconds={"compile": 1.5}),
     ]
     bars, _ = timeline(made)
     assert [bar.lane for bar in bars] == [0, 1, 0]

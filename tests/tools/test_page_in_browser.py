@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import pytest
 
 import jxc
-from jxc.tools.page import PageEntry, write_page
+from jxc.tools.explain.recording import Compilation
+from jxc.tools.page import write_page
 
 from .page_program import texts_of
 
@@ -39,8 +40,8 @@ def page(tmp_path_factory):
     texts = texts_of(lowered, "O2", compiled=True)
     seconds = {"trace": 0.2, "lower": 0.1, "passes": 0.1, "compile": 1.0}
     made = [
-        PageEntry(1, "wave", seconds=seconds, texts=texts, ops=5),
-        PageEntry(2, "cheap", seconds={"compile": 0.25}, started=2.0),
+        Compilation(1, "wave", seconds=seconds, texts=texts, ops=5),
+        Compilation(2, "cheap", seconds={"compile": 0.25}, started=2.0),
     ]
     return write_page(tmp_path_factory.mktemp("page") / "page.html", made, title="A page").path
 

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import perf_counter
+from typing import Any
 
 from jaxlib.mlir import ir
 
@@ -120,6 +121,23 @@ def count_skipped() -> None:
 def text_to_read(module: ir.Module) -> str:
     """A module with its locations; constants of more than 16 elements are left out."""
     return write_text(module, debug_info=True, elide_larger_than=16)
+
+
+@dataclass(frozen=True)
+class ProgramTexts:
+    """The text of one program at each stage of its compilation.
+
+    Attributes:
+        jaxpr: JAX's own value; None if the program was not traced.
+        stablehlo: the module that JAX lowered, printed with locations; empty if there is none.
+        passes: the name of each jxc pass that changed the module, and the module after it.
+        hlo: the optimized HLO, with metadata; empty if the program was not compiled.
+    """
+
+    jaxpr: Any = None
+    stablehlo: str = ""
+    passes: tuple[tuple[str, str], ...] = ()
+    hlo: str = ""
 
 
 @dataclass

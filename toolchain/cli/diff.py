@@ -153,9 +153,10 @@ def _compare(sides: Any, sources: Any, flags: dict[str, Any], report: Any) -> in
     )
     report("")
     if flags["html"]:
-        from ..tools.diff.output import write_html
+        from ..tools.page import write_comparison_page
 
-        write_html(flags["html"], found)
+        for note in write_comparison_page(flags["html"], found).notes:
+            click.echo(f"jxc: note: {note}", err=True)
     if flags["as_json"]:
         write_output(json.dumps({"schema_version": 1, **found.as_json()}, indent=2) + "\n", "-")
     else:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..errors import JxcError, UsageError
+from ..errors import JxcError
 from ..files import require_file, write_output
 from ..tools.explain import SCHEMA_VERSION
 from ..tools.explain.script import UserProgram, flush, when_imported
@@ -158,7 +158,10 @@ def _write(log: ExplainLog | None, outputs: _Outputs, own_stdout: int | None) ->
     if outputs.json:
         _write_json(log, outputs.script, outputs.json, own_stdout)
     if outputs.html and log is not None:
-        _write_page(log, outputs.script, outputs.html)
+        from ..tools.page import write_page
+
+        for note in write_page(outputs.html, log.compilations, outputs.script).notes:
+            click.echo(f"jxc: note: {note}", err=True)
 
 
 def _write_json(log: ExplainLog | None, script: str, file: str, own_stdout: int | None) -> None:
@@ -171,14 +174,3 @@ def _write_json(log: ExplainLog | None, script: str, file: str, own_stdout: int 
         return
     with os.fdopen(own_stdout, "w") as stdout:
         stdout.write(text)
-
-
-def _write_page(log: ExplainLog, script: str, file: str) -> None:
-    from ..tools.explain.presentation import write_html
-
-    try:
-        page = write_html(file, log.compilations, script)
-    except OSError as error:
-        raise UsageError(f"--html {file}: {error.strerror}") from None
-    for note in page.notes:
-        click.echo(f"jxc: note: {note}", err=True)

@@ -11,6 +11,7 @@ from jaxlib.mlir import ir
 from ...errors import JxcError
 from ...hlo import parse_hlo
 from ...ir import count_ops
+from ...units import show_bytes, show_count, show_seconds
 from .difference import GraphDifference, differ
 from .graph import Graph, graph_of_hlo, line_reader
 from .stablehlo import graph_of_module
@@ -46,6 +47,11 @@ class ComparedProgram:
     rules: Mapping[str, int] = field(default_factory=dict)
     seconds: Mapping[str, float] = field(default_factory=dict)
 
+    @property
+    def target_name(self) -> str:
+        """The name of the target; empty if there is none."""
+        return self.target.name if self.target else ""
+
 
 @dataclass(frozen=True)
 class Metric:
@@ -74,6 +80,21 @@ class Metric:
         if self.unit == "seconds" or self.name == "ops":
             return False
         return self.before is not None and self.after is not None and self.before != self.after
+
+    @property
+    def shown(self) -> tuple[str, str]:
+        """Both numbers with their unit; empty if not known."""
+        shows = {"bytes": show_bytes, "seconds": show_seconds, "flops": show_count}
+        show = shows.get(self.unit, "{:.0f}".format)
+        before, after = ("" if n is None else show(n) for n in (self.before, self.after))
+        return before, after
+
+    @property
+    def ratio(self) -> str:
+        """The relative change, such as "+12.5%"; empty if there is none."""
+        if not self.before or self.after is None or self.before == self.after:
+            return ""
+        return f"{100 * (self.after / self.before - 1):+.1f}%"
 
     def as_json(self) -> dict[str, Any]:
         """The metric as an object."""
@@ -126,7 +147,7 @@ def _side_as_json(program: ComparedProgram, compiled: Any) -> dict[str, Any]:
     return {
         "name": program.name,
         "pipeline": program.pipeline,
-        "target": program.target.name if program.target else None,
+        "target": program.target_name or None,
         "rules": dict(program.rules),
         "seconds": dict(program.seconds),
         "refused": getattr(compiled, "message", None),

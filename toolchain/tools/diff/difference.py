@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby, starmap
 from typing import Any, Literal
 
 from .graph import ARGUMENT, PROGRAM, Graph, Node, QuotedLine
 from .matching import COMMUTATIVE, Matching
 
 Kind = Literal["fewer", "more", "changed", "rewired"]
+_MAX_LETTERS = 160  # of a value of an attribute
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,23 @@ class DifferenceGroup:
             "example": self.example,
         }
 
+    @property
+    def changes_text(self) -> str:
+        """The changes as text; of a compiler's long configuration, only its name."""
+        return "; ".join(starmap(_change_text, self.changes))
+
+
+def _change_text(what: str, before: str, after: str) -> str:
+    if what == "backend_config":
+        return what
+    before, after = (
+        text if len(text) <= _MAX_LETTERS else f"{text[: _MAX_LETTERS - 1]}…"
+        for text in (before, after)
+    )
+    if before and after:
+        return f"{what} {before} → {after}"
+    return f"{what} {before and f'was {before}'}{after and f'is now {after}'}"
+
 
 def _site(site: QuotedLine | None) -> dict[str, Any] | None:
     return dict(vars(site)) if site else None
@@ -73,6 +92,12 @@ class GraphDifference:
     is_same: bool
     ops: tuple[Mapping[str, int], Mapping[str, int]]
     groups: Sequence[DifferenceGroup]
+
+    @property
+    def by_line(self) -> list[tuple[QuotedLine | None, list[DifferenceGroup]]]:
+        """The groups by line of Python, in the same order."""
+        runs = (list(run) for _, run in groupby(self.groups, key=lambda group: str(group.site)))
+        return [(run[0].site, run) for run in runs]
 
     def as_json(self) -> dict[str, Any]:
         """The differences as an object."""

@@ -1,4 +1,4 @@
-"""The log of `jxc explain` as text for a terminal, and as an HTML page."""
+"""The log of `jxc explain` as text for a terminal."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import shutil
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -16,13 +15,11 @@ from rich.text import Text
 
 from ...source import SourceLine
 from ...units import show_bytes, show_seconds
-from ..page import PageEntry, WrittenPage, write_page
 from ..report.format import line_of
 
 if TYPE_CHECKING:
     from .groups import CompilationRow
     from .log import ExplainLog
-    from .recording import Compilation
 
 _MAX_ROWS = 15
 _WIDE = 95  # columns from which on the table has ops and peak memory
@@ -153,37 +150,3 @@ def _print_entry(console: Console, line: SourceLine | None, sentence: str, fix: 
     for text, style in ((sentence, ""), (fix, "green")):
         for part in textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False):
             console.print(Text(f"    {part}", style=style))
-
-
-# The page
-
-
-def write_html(path: str | Path, compilations: Sequence[Compilation], title: str) -> WrittenPage:
-    """Write the page of these compilations; errors are those of `write_page`."""
-    return write_page(path, list(map(_page_entry, compilations)), title)
-
-
-def _page_entry(each: Compilation) -> PageEntry:
-    static = {name: f"{value} (static)" for name, value in each.static.items()}
-    arguments = {**each.arguments, **static}
-    reason = each.reason
-    return PageEntry(
-        number=each.number,
-        title=each.function,
-        seconds=each.seconds,
-        started=each.started,
-        called=each.called,
-        defined=each.defined,
-        arguments=", ".join(f"{name}: {value}" for name, value in arguments.items()),
-        reason=reason.sentence if reason else "",
-        fix=reason.fix if reason else "",
-        nearest=reason.nearest if reason else 0,
-        ops=each.ops,
-        flops=each.flops,
-        peak_bytes=each.peak_bytes,
-        temporary_bytes=each.temporary_bytes,
-        cache_key=each.cache_key,
-        from_cache=each.from_cache,
-        is_eager=each.is_eager,
-        texts=each.texts,
-    )

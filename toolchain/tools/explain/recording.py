@@ -20,12 +20,11 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from ...backend import _private
-from ...backend.log import text_to_read
+from ...backend.log import ProgramTexts, text_to_read
 from ...errors import JxcError
 from ...hlo import parse_hlo
 from ...hlo.work import executed, totals_of
 from ...source import SourceLine, owner_of
-from ..page import ProgramTexts
 from ..report.memory import peak_bytes
 from .calls import JitCall, call_of, derived_call, lowered_call, static_values
 from .functions import JitFunction, describe_function, is_users, name_of, unwrapped
@@ -97,6 +96,12 @@ class Compilation:
     def total(self) -> float:
         """Seconds in all stages."""
         return sum(self.seconds.values())
+
+    @property
+    def signature(self) -> str:
+        """Types of arguments and values of static ones, in one line."""
+        static = {name: f"{value} (static)" for name, value in self.static.items()}
+        return ", ".join(f"{name}: {text}" for name, text in {**self.arguments, **static}.items())
 
     @cached_property
     def flops(self) -> float | None:

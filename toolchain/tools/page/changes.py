@@ -15,7 +15,9 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import accumulate
+from typing import Any, NamedTuple
 
 from .stages import StageText
 
@@ -88,50 +90,38 @@ def shortest(before: Keys, after: Keys) -> list[tuple[int, int]]:
     pairs: list[tuple[int, int]] = []
     x = y = 0
     while x < len(before) and y < len(after):
-        found, (dx, dy) = _search(before[x:], after[y:])
-        pairs += [(x + i, y + j) for i, j in found]
-        x, y = x + dx, y + dy
+        read, read_after, kept = _search(before[x:], after[y:])
+        found = []
+        while kept:
+            i, j, kept = kept
+            found.append((x + i, y + j))
+        pairs += reversed(found)
+        x, y = x + read, y + read_after
     return pairs
 
 
-def _search(before: Keys, after: Keys) -> tuple[list[tuple[int, int]], tuple[int, int]]:
-    """The pairs kept by the shortest script, and how much of both texts 250 edits cover."""
+def _search(before: Keys, after: Keys) -> tuple[int, int, Any]:
+    """How much of both texts up to 250 edits cover, and the pairs that the shortest script keeps.
+
+    The pairs are a chain, the last one first: (i, j, earlier pairs).
+    """
     n, m = len(before), len(after)
-    reach = {1: 0}  # by diagonal x - y: how far `before` is read
-    trail: list[dict[int, int]] = []
+    # By diagonal x - y: how far `before` is read, and the pairs kept until there.
+    furthest: dict[int, tuple[int, Any]] = {1: (0, None)}
+    edits = 0
     for edits in range(min(n + m, _MAX_EDITS) + 1):
-        trail.append(reach.copy())
-        for diagonal in range(-edits, edits + 1, 2):
-            inserts = _is_insertion(reach, diagonal, edits)
-            x = reach[diagonal + 1] if inserts else reach[diagonal - 1] + 1
-            while x < n and x - diagonal < m and before[x] == after[x - diagonal]:
-                x += 1
-            reach[diagonal] = x
-            if x >= n and x - diagonal >= m:
-                return _walk_back(trail, n, m), (n, m)
-    last = len(trail) - 1
-    ends = ((reach[k], reach[k] - k) for k in range(-last, last + 1, 2))
-    x, y = max((end for end in ends if end[0] <= n and end[1] <= m), key=sum)
-    return _walk_back(trail, x, y), (x, y)
-
-
-def _is_insertion(reach: dict[int, int], diagonal: int, edits: int) -> bool:
-    if diagonal in (-edits, edits):
-        return diagonal == -edits
-    return reach[diagonal - 1] < reach[diagonal + 1]
-
-
-def _walk_back(trail: list[dict[int, int]], x: int, y: int) -> list[tuple[int, int]]:
-    pairs = []
-    for edits, reach in reversed(list(enumerate(trail))):
-        diagonal = x - y
-        earlier = diagonal + 1 if _is_insertion(reach, diagonal, edits) else diagonal - 1
-        start = reach[earlier]
-        while x > start and y > start - earlier:
-            x, y = x - 1, y - 1
-            pairs.append((x, y))
-        x, y = start, start - earlier
-    return pairs[::-1]
+        for k in range(-edits, edits + 1, 2):
+            if k == -edits or (k != edits and furthest[k - 1][0] < furthest[k + 1][0]):
+                x, kept = furthest[k + 1]  # a line of `after` is inserted
+            else:
+                x, kept = furthest[k - 1][0] + 1, furthest[k - 1][1]
+            while x < n and x - k < m and before[x] == after[x - k]:
+                x, kept = x + 1, (x, x - k, kept)
+            furthest[k] = x, kept
+            if x >= n and x - k >= m:
+                return n, m, kept
+    ends = ((x, x - k, kept) for k in range(-edits, edits + 1, 2) for x, kept in [furthest[k]])
+    return max((end for end in ends if end[0] <= n and end[1] <= m), key=lambda e: e[0] + e[1])
 
 
 # Names of values
@@ -186,7 +176,7 @@ class ValueNames:
 
 def _match_lines(before: StageText, after: StageText) -> list[int]:
     """Match lines that are equal but for names: first those with the same origin in Python."""
-    old_keys, new_keys = _without_names(before), _without_names(after)
+    old_keys, new_keys = ([_USE.sub("%", line) for line in s.lines] for s in (before, after))
     with_links = zip(old_keys, before.links, strict=True), zip(new_keys, after.links, strict=True)
     pairs = align(*map(list, with_links))
     a, b = 0, 0
@@ -200,38 +190,29 @@ def _match_lines(before: StageText, after: StageText) -> list[int]:
     return pairs
 
 
-def _without_names(stage: StageText) -> list[str]:
-    return [_USE.sub("%", line) for line in stage.lines]
-
-
 def _function_numbers(stage: StageText) -> list[int]:
     """For each line the number of the function that it is in; -1 outside of any."""
-    numbers, number = [], -1
-    for line in stage.lines:
-        number += bool(_FUNCTION.match(line))
-        numbers.append(number)
-    return numbers
+    return [n - 1 for n in accumulate(bool(_FUNCTION.match(line)) for line in stage.lines)]
 
 
 # Hunks
 
 
-@dataclass(frozen=True)
-class Hunk:
+class Hunk(NamedTuple):
     """Lines that replace others.
 
     Attributes:
         start: the first replaced line of the text before, from 0.
         removed: how many lines are replaced.
-        lines: the new lines.
-        links: their links.
+        text: the new lines.
+        links: their links; empty if there are no new lines.
         marks: for each new line "+" if it is new, "~" if it is the same op with other operands, "="
             if only its origin in Python differs.
     """
 
     start: int
     removed: int
-    lines: tuple[str, ...]
+    text: str
     links: tuple[int, ...]
     marks: str
 
@@ -243,20 +224,14 @@ def hunks_of(before: StageText, after: StageText, pairs: list[int]) -> list[Hunk
         pairs: for each line of `after` the matched line of `before`, or -1.
     """
     hunks, a, b = [], 0, 0
-    kept = [(i, j) for j, i in enumerate(pairs) if i != NEW and _is_same(before, i, after, j)]
-    for i, j in [*kept, (len(before.lines), len(after.lines))]:
+    old, new = (list(zip(s.lines, s.links, strict=True)) for s in (before, after))
+    kept = [(i, j) for j, i in enumerate(pairs) if i != NEW and old[i] == new[j]]
+    for i, j in [*kept, (len(old), len(new))]:
         if i > a or j > b:
-            marks = "".join(_mark(before, pairs[k], after, k) for k in range(b, j))
-            hunks.append(Hunk(a, i - a, after.lines[b:j], after.links[b:j], marks))
+            marks = "".join(
+                "+" if k == NEW else "=" if before.lines[k] == line else "~"
+                for k, line in zip(pairs[b:j], after.lines[b:j], strict=True)
+            )
+            hunks.append(Hunk(a, i - a, "\n".join(after.lines[b:j]), after.links[b:j], marks))
         a, b = i + 1, j + 1
     return hunks
-
-
-def _is_same(before: StageText, i: int, after: StageText, j: int) -> bool:
-    return before.lines[i] == after.lines[j] and before.links[i] == after.links[j]
-
-
-def _mark(before: StageText, old: int, after: StageText, new: int) -> str:
-    if old == NEW:
-        return "+"
-    return "=" if before.lines[old] == after.lines[new] else "~"

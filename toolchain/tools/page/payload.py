@@ -5,16 +5,15 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from .changes import ValueNames, hunks_of
-from .content import ProgramTexts
 from .links import Links, PythonFiles
 from .stages import StageText, read_hlo, read_jaxpr, read_stablehlo
 
-INPUT_OF_XLA = "StableHLO given to XLA"
+if TYPE_CHECKING:
+    from ...backend.log import ProgramTexts
 
 
 def pack(value: Any) -> str:
@@ -38,69 +37,46 @@ def describe_programs(
         each [start, removed, text, links, marks].
     """
     links = Links(files)
-    writer = _PayloadWriter(links)
+    names: ValueNames | None = None
+    shown: list[list[StageText]] = []  # the stages of each program
+    described = []
     for label, texts in programs:
-        writer.add(label, texts)
-    return {"programs": writer.programs} | links.as_json()
+        shown.append([])
+        stages = []
+        for stage in _read_stages(texts, links):
+            if names is None and stage.kind == "stablehlo":
+                names = ValueNames(stage)
+            content: dict[str, Any]
+            if base := _base(stage.kind, shown):
+                before = shown[base[0]][base[1]]
+                stage, pairs = (names or ValueNames(stage)).keep(before, stage)
+                content = {"base": base, "hunks": hunks_of(before, stage, pairs)}
+            else:
+                content = {"text": "\n".join(stage.lines), "links": stage.links}
+            about = {"title": stage.title, "kind": stage.kind, "omitted": stage.omitted}
+            stages.append(about | content)
+            shown[-1].append(stage)
+        described.append({"label": label, "stages": stages})
+    return {"programs": described} | links.as_json()
 
 
-class _PayloadWriter:
-    """The programs written so far, and the stages of each."""
-
-    def __init__(self, links: Links) -> None:
-        self.links = links
-        self.programs: list[dict[str, Any]] = []
-        self.stages: list[list[StageText]] = []
-        self.names: ValueNames | None = None
-
-    def add(self, label: str, texts: ProgramTexts) -> None:
-        self.programs.append({"label": label, "stages": []})
-        self.stages.append([])
-        if texts.jaxpr is not None:
-            self._add_whole(read_jaxpr(texts.jaxpr, self.links))
-        if texts.stablehlo:
-            self._add_modules(texts)
-        if texts.hlo:
-            self._add(read_hlo(texts.hlo, self.links), self._stage_of_first("hlo"))
-
-    def _add_modules(self, texts: ProgramTexts) -> None:
-        stage = read_stablehlo("StableHLO", texts.stablehlo, self.links)
-        last_of_first = self._stage_of_first("stablehlo", last=True)
-        self._add(stage, self._stage_of_first("stablehlo"))
-        program = len(self.stages) - 1
+def _read_stages(texts: ProgramTexts, links: Links) -> Iterator[StageText]:
+    if texts.jaxpr is not None:
+        yield read_jaxpr(texts.jaxpr, links)
+    if texts.stablehlo:
+        yield read_stablehlo("StableHLO", texts.stablehlo, links)
         for name, text in texts.passes:
-            before = len(self.stages[-1]) - 1
-            self._add(read_stablehlo(f"after {name}", text, self.links), (program, before))
-        # Where either program ran passes, what XLA got is compared with what it got of the first.
-        if last_of_first is not None and (texts.passes or last_of_first[1] > 1):
-            self._add(replace(self.stages[-1][-1], title=INPUT_OF_XLA), last_of_first)
+            yield read_stablehlo(f"after {name}", text, links)
+    if texts.hlo:
+        yield read_hlo(texts.hlo, links)
 
-    def _stage_of_first(self, kind: str, *, last: bool = False) -> tuple[int, int] | None:
-        """The first or last stage of a kind in the first program; None while that is written."""
-        if len(self.stages) < 2:
-            return None
-        found = [index for index, stage in enumerate(self.stages[0]) if stage.kind == kind]
-        return (0, found[-1 if last else 0]) if found else None
 
-    def _add(self, stage: StageText, base: tuple[int, int] | None) -> None:
-        """Store a stage as what differs from `base`, [program, stage]; without a base, whole."""
-        if base is None:
-            if stage.kind == "stablehlo" and self.names is None:
-                self.names = ValueNames(stage)
-            self._add_whole(stage)
-            return
-        before = self.stages[base[0]][base[1]]
-        stage, pairs = (self.names or ValueNames(stage)).keep(before, stage)
-        hunks = [
-            [hunk.start, hunk.removed, "\n".join(hunk.lines), hunk.links, hunk.marks]
-            for hunk in hunks_of(before, stage, pairs)
-        ]
-        self._append(stage, {"base": base, "hunks": hunks})
+def _base(kind: str, shown: Sequence[Sequence[StageText]]) -> tuple[int, int] | None:
+    """The program and stage that the next stage, of this kind, is stored as a difference from.
 
-    def _add_whole(self, stage: StageText) -> None:
-        self._append(stage, {"text": "\n".join(stage.lines), "links": stage.links})
-
-    def _append(self, stage: StageText, content: dict[str, Any]) -> None:
-        about = {"title": stage.title, "kind": stage.kind, "omitted": stage.omitted}
-        self.programs[-1]["stages"].append(about | content)
-        self.stages[-1].append(stage)
+    This is the module before the pass, or the first stage of the kind in the first program.
+    """
+    if kind == "stablehlo" and shown[-1] and shown[-1][-1].kind == kind:
+        return len(shown) - 1, len(shown[-1]) - 1
+    first = [stage.kind for stage in shown[0]] if len(shown) > 1 else []
+    return (0, first.index(kind)) if kind in first else None

@@ -46,9 +46,53 @@ class StageText:
     omitted: int = 0
 
 
-def _stage_text(title: str, kind: str, lines: list[str], links: list[int]) -> StageText:
-    shown = tuple(shortened(line) for line in lines[:MAX_LINES])
-    return StageText(title, kind, shown, tuple(links[:MAX_LINES]), max(0, len(lines) - MAX_LINES))
+class _LinkedLines:
+    """The lines read so far, with their links and functions, and the lines that call each function.
+
+    A jaxpr that is printed by name is a function, too.
+    """
+
+    def __init__(self, links: Links) -> None:
+        self.links = links
+        self.lines: list[str] = []
+        self.line_links: list[int] = []
+        self.functions: list[str] = []
+        self.calls: dict[str, list[int]] = {}
+
+    def add(self, line: str, link: int, function: str = "", callees: Sequence[str] = ()) -> None:
+        for callee in callees:
+            self.calls.setdefault(callee, []).append(len(self.lines))
+        self.lines.append(line)
+        self.line_links.append(link)
+        self.functions.append(function)
+
+    def stage(self, title: str, kind: str) -> StageText:
+        """The lines; those without frames in a function inherit those of the function's calls."""
+        memo: dict[str, list[int]] = {}
+        for index, link in enumerate(self.line_links):
+            if not self.links.has_frames(link) and not _is_structure(self.lines[index]):
+                callers = self._callers(self.functions[index], memo)
+                self.line_links[index] = self.links.inherit(link, callers)
+        lines, links = map(shortened, self.lines[:MAX_LINES]), self.line_links[:MAX_LINES]
+        omitted = max(0, len(self.lines) - MAX_LINES)
+        return StageText(title, kind, tuple(lines), tuple(links), omitted)
+
+    def _callers(self, function: str, memo: dict[str, list[int]]) -> list[int]:
+        """The links of the calls of a function, or of its callers' calls where these have none."""
+        if function not in memo:
+            memo[function] = []  # ends the recursion of a function that calls itself
+            found: dict[int, None] = {}
+            for line in self.calls.get(function, ()):
+                if self.links.has_frames(self.line_links[line]):
+                    found[self.line_links[line]] = None
+                else:
+                    found.update(dict.fromkeys(self._callers(self.functions[line], memo)))
+            memo[function] = list(found)
+        return memo[function]
+
+
+def _is_structure(line: str) -> bool:
+    return line.lstrip().startswith(("}", "func.func", "module", "cond {", "return"))
 
 
 _CONSTANT = re.compile(r"(dense(?:_resource)?<)([^<>]{90,})(>)")
@@ -72,8 +116,7 @@ def _elided_constant(found: re.Match[str]) -> str:
 
 # Jaxprs
 
-_SOURCE_NUMBERS = re.compile(r"\s*#\s*(?:@\d+@\s*)+$")
-_SOURCE_NUMBER = re.compile(r"@(\d+)@")
+_SOURCE_NUMBERS = re.compile(r"\s*#\s*@(\d+)@(?:\s*@\d+@)*\s*$")
 _CALLED_JAXPR = re.compile(r"\bjaxpr=(\w+)")
 _NAMED_JAXPR = re.compile(r"let (\w+) = \{ lambda")
 
@@ -81,64 +124,27 @@ _NAMED_JAXPR = re.compile(r"let (\w+) = \{ lambda")
 def read_jaxpr(jaxpr: Any, links: Links) -> StageText:
     """A jaxpr as JAX prints it; every line of an equation has the equation's origin."""
     text, frames = print_numbered(jaxpr)
-    reader = _JaxprReader(links, frames)
+    read = _LinkedLines(links)
+    open_equations: list[tuple[int, int]] = []  # the indentation and the link of each
+    name = ""  # of the jaxpr that the line is in, where jaxprs are printed by name
     for line in text.splitlines():
-        reader.add(line)
-    reader.inherit()
-    return _stage_text("jaxpr", "jaxpr", reader.lines, reader.line_links)
-
-
-class _JaxprReader:
-    """The lines read so far, and the equations that are open at the last of them."""
-
-    def __init__(self, links: Links, frames: list[Any]) -> None:
-        self.links, self.frames = links, frames
-        self.lines: list[str] = []
-        self.line_links: list[int] = []
-        self.open: list[tuple[int, int]] = []  # indentation and link of the enclosing equations
-        self.name = ""  # of the jaxpr that the line is in, where jaxprs are printed by name
-        self.names: list[str] = []
-        self.calls: dict[str, list[int]] = {}
-
-    def add(self, line: str) -> None:
-        shown = _SOURCE_NUMBERS.sub("", line)
+        shown = _SOURCE_NUMBERS.sub("", line).rstrip()
         indent = len(shown) - len(shown.lstrip())
         named = _NAMED_JAXPR.match(shown)
         if named or indent == 0:
-            self.name = named[1] if named else ""
-        self._close_equations(indent, shown.lstrip())
-        has_source = _SOURCE_NUMBERS.search(line) is not None
-        link = self._open_equation(line, indent) if has_source else self._enclosing()
-        self.lines.append(shown.rstrip())
-        self.line_links.append(link)
-        self.names.append(self.name)
-        for callee in _CALLED_JAXPR.findall(shown):
-            self.calls.setdefault(callee, []).append(len(self.line_links) - 1)
-
-    def inherit(self) -> None:
-        """Give lines of jaxprs that are printed by name the origins of their callers."""
-        for index in reversed(range(len(self.lines))):  # callers are printed below
-            callers = [self.line_links[line] for line in self.calls.get(self.names[index], ())]
-            if callers:
-                self.line_links[index] = self.links.inherit(self.line_links[index], callers)
-
-    def _open_equation(self, line: str, indent: int) -> int:
-        number = _SOURCE_NUMBER.search(line)
-        assert number is not None
-        frames = [SourceLine(*frame) for frame in reversed(self.frames[int(number[1])])]
-        link = self.links.inherit(self.links.add("", frames), [self._enclosing()])
-        self.open.append((indent, link))
-        return link
-
-    def _close_equations(self, indent: int, text: str) -> None:
-        is_tail = text.startswith((")", "]", "}", "in ("))
-        while self.open and (
-            indent < self.open[-1][0] or (indent == self.open[-1][0] and not is_tail)
+            name = named[1] if named else ""
+        is_tail = shown.lstrip().startswith((")", "]", "}", "in ("))
+        while open_equations and (
+            indent < open_equations[-1][0] or (indent == open_equations[-1][0] and not is_tail)
         ):
-            self.open.pop()
-
-    def _enclosing(self) -> int:
-        return self.open[-1][1] if self.open else 0
+            open_equations.pop()
+        link = open_equations[-1][1] if open_equations else 0
+        if source := _SOURCE_NUMBERS.search(line):
+            stack = (SourceLine(*frame) for frame in reversed(frames[int(source[1])]))
+            link = links.inherit(links.add("", stack), [link])
+            open_equations.append((indent, link))
+        read.add(shown, link, name, _CALLED_JAXPR.findall(shown))
+    return read.stage("jaxpr", "jaxpr")
 
 
 # StableHLO
@@ -149,17 +155,35 @@ _CALL = re.compile(r"\bcall @([\w.$-]+|" + _QUOTED + r")\(")
 _FUNCTION = re.compile(r"\s*func\.func (?:\w+ )?@([\w.$-]+|" + _QUOTED + r")\(")
 
 
-def read_stablehlo(title: str, text: str, links: Links) -> StageText:
+def read_stablehlo(title: str, module: str, links: Links) -> StageText:
     """A module's text without its locations, which become links."""
-    lines = [line for line in text.partition("\n{-#")[0].splitlines() if line]
+    lines = [line for line in module.partition("\n{-#")[0].splitlines() if line]
     aliases = [line for line in lines if _ALIAS_DEFINITION.match(line)]
     shown = [line for line in lines if not _ALIAS_DEFINITION.match(line)]
     split = [_split_location(line) for line in shown]
-    reader = _ModuleReader(links, _links_of_locations((loc for _, loc in split), aliases, links))
+    known = _links_of_locations((location for _, location in split), aliases, links)
+    read = _LinkedLines(links)
+    function = ""
+    open_ops: list[int] = []  # the first lines of ops whose regions have not ended
     for line, location in split:
-        reader.add(line, location)
-    reader.inherit()
-    return _stage_text(title, "stablehlo", reader.lines, reader.line_links)
+        if named := _FUNCTION.match(line):
+            function = named[1]
+        link = known.get(location, 0)
+        is_end = line.lstrip().startswith("}")
+        if is_end and open_ops and not line.endswith("{"):
+            # The last line of an op has its location: the first line gets the same link.
+            start = open_ops.pop()
+            if read.lines[start].lstrip().startswith(("func.func", "module")):
+                link = 0
+            else:
+                read.line_links[start] = read.line_links[start] or link
+        if line.endswith("{") and not is_end:
+            # "cond {" has a line of its own, below the first line of the op.
+            is_part = line.lstrip().startswith(("cond {", "reducer(", "{")) and read.lines
+            open_ops.append(len(read.lines) - bool(is_part))
+        text = _ARGUMENT_LOCATION.sub("", line) if " loc(" in line else line
+        read.add(text, link, function, _CALL.findall(line))
+    return read.stage(title, "stablehlo")
 
 
 def _split_location(line: str) -> tuple[str, str]:
@@ -198,72 +222,6 @@ def _joined_path(location: ir.Location) -> str:
     return path_of(location)
 
 
-class _ModuleReader:
-    """The lines read so far, the ops whose regions are open, and the calls of each function."""
-
-    def __init__(self, links: Links, known: dict[str, int]) -> None:
-        self.links, self.known = links, known
-        self.lines: list[str] = []
-        self.line_links: list[int] = []
-        self.open: list[int] = []  # the first lines of ops whose regions have not ended
-        self.function = ""
-        self.functions: list[str] = []
-        self.calls: dict[str, list[int]] = {}
-
-    def add(self, line: str, location: str) -> None:
-        if function := _FUNCTION.match(line):
-            self.function = function[1]
-        link = self.known.get(location, 0)
-        is_end = line.lstrip().startswith("}")
-        if is_end and self.open and not line.endswith("{"):
-            link = self._end_op(self.open.pop(), link)
-        self.lines.append(_ARGUMENT_LOCATION.sub("", line) if " loc(" in line else line)
-        self.line_links.append(link)
-        self.functions.append(self.function)
-        if line.endswith("{") and not is_end:
-            self.open.append(self._first_line())
-        for callee in _CALL.findall(line):
-            self.calls.setdefault(callee, []).append(len(self.line_links) - 1)
-
-    def _first_line(self) -> int:
-        """The first line of the op whose region opens here: "cond {" has a line of its own."""
-        last = len(self.lines) - 1
-        is_part = self.lines[last].lstrip().startswith(("cond {", "reducer(", "{"))
-        return last - 1 if is_part and last else last
-
-    def _end_op(self, start: int, link: int) -> int:
-        """Give the first line of an op the link of its last one, which has the location."""
-        if self.lines[start].lstrip().startswith(("func.func", "module")):
-            return 0
-        self.line_links[start] = self.line_links[start] or link
-        return link
-
-    def inherit(self) -> None:
-        """Give lines without frames in a function the origins of the function's calls."""
-        memo: dict[str, list[int]] = {}
-        for index, link in enumerate(self.line_links):
-            if not self.links.has_frames(link) and not _is_structure(self.lines[index]):
-                callers = self._callers(self.functions[index], memo)
-                self.line_links[index] = self.links.inherit(link, callers)
-
-    def _callers(self, function: str, memo: dict[str, list[int]]) -> list[int]:
-        """The links of the calls of a function, or of its callers' calls where these have none."""
-        if function not in memo:
-            memo[function] = []  # ends the recursion of a function that calls itself
-            found: dict[int, None] = {}
-            for line in self.calls.get(function, ()):
-                if self.links.has_frames(self.line_links[line]):
-                    found[self.line_links[line]] = None
-                else:
-                    found.update(dict.fromkeys(self._callers(self.functions[line], memo)))
-            memo[function] = list(found)
-        return memo[function]
-
-
-def _is_structure(line: str) -> bool:
-    return line.lstrip().startswith(("}", "func.func", "module", "cond {", "return"))
-
-
 # HLO
 
 _TABLES = ("FileNames", "FunctionNames", "FileLocations", "StackFrames")
@@ -272,24 +230,22 @@ _CONFIG = re.compile(r", backend_config=(\{.{60,}\})")
 _HEADER = re.compile(r", (?:entry_computation_layout|allow_spmd_sharding_\w+)=\{.*$")
 
 
-def read_hlo(text: str, links: Links, title: str = "optimized HLO") -> StageText:
+def read_hlo(text: str, links: Links) -> StageText:
     """An HLO module's text without its tables and metadata, which become links."""
     body, tables = _split_tables(text.rstrip().splitlines())
     frames = Frames(tables)
-    lines: list[str] = []
-    line_links: list[int] = []
+    read = _LinkedLines(links)
     known = {"": 0}
     for line in body:
         found = _METADATA.search(line)
         shown = line[: found.start()] + line[found.end() :] if found else line
         if shown.startswith("HloModule"):
             shown = _HEADER.sub(", \u2026", shown)
-        lines.append(_CONFIG.sub(", backend_config={\u2026}", shown))
         metadata = found[0] if found else ""
         if metadata not in known:
             known[metadata] = links.add(op_name_of(metadata), frames.stack_of(metadata))
-        line_links.append(known[metadata])
-    return _stage_text(title, "hlo", lines, line_links)
+        read.add(_CONFIG.sub(", backend_config={\u2026}", shown), known[metadata])
+    return read.stage("optimized HLO", "hlo")
 
 
 def _split_tables(lines: list[str]) -> tuple[list[str], dict[str, list[str]]]:

@@ -13,15 +13,19 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ...backend.log import ProgramTexts, text_to_read
 from ...errors import MissingTargetError
-from ...source import SourceLine
+from ...files import write_output
 from ...units import show_bytes, show_count, show_seconds
-from .content import PageComparison, PageEntry, ProgramTexts
 from .highlight import RULES, short_name, sources_as_json
 from .links import PythonFiles
-from .payload import INPUT_OF_XLA, describe_programs, pack
+from .payload import describe_programs, pack
+
+if TYPE_CHECKING:
+    from ..diff import ComparedProgram, ProgramComparison
+    from ..explain.recording import Compilation
 
 MAX_BYTES = 24_000_000
 _BYTES_WITHOUT_TEXTS = 200_000
@@ -60,7 +64,7 @@ def require_packages() -> None:
 
 def write_page(
     path: str | Path,
-    entries: Sequence[PageEntry],
+    compilations: Sequence[Compilation],
     title: str = "Compilations",
     *,
     max_bytes: int = MAX_BYTES,
@@ -71,38 +75,49 @@ def write_page(
 
     Args:
         path: the file; an existing one is replaced.
-        entries: the programs, in any order.
+        compilations: the programs, in any order.
         title: the heading, such as the command that was run.
         max_bytes: the largest size of the file. Beyond it, the texts of the programs that took the
             least time are left out, which the page and `WrittenPage.notes` say.
 
     Raises:
         MissingTargetError: jinja2 or pygments is not installed.
-        OSError: the file cannot be written.
+        UsageError: the file cannot be written.
     """
     require_packages()
     texts = _PackedTexts(max_bytes - _BYTES_WITHOUT_TEXTS)
-    for each in sorted(entries, key=lambda each: each.total, reverse=True):
+    ordered = sorted(compilations, key=lambda each: each.total, reverse=True)
+    for each in ordered:
         if each.texts:
-            texts.add(str(each.number), f"{each.number} ({each.title})", [(each.title, each.texts)])
-    return _write(path, title, entries, None, texts)
+            name = each.function
+            texts.add(str(each.number), f"{each.number} ({name})", [(name, each.texts)])
+    bars, axis = timeline(compilations)
+    values = {"totals": totals(compilations), "bars": bars, "axis": axis}
+    return _write(path, texts, title=title, compilations=ordered, comparison=None, **values)
 
 
-def write_comparison_page(
-    path: str | Path, comparison: PageComparison, title: str, *, max_bytes: int = MAX_BYTES
-) -> WrittenPage:
+def write_comparison_page(path: str | Path, comparison: ProgramComparison) -> WrittenPage:
     """Write one HTML file that shows two programs side by side, and what differs between them.
 
-    Args, errors: as for `write_page`.
+    Errors: as for `write_page`.
     """
     require_packages()
-    sides = (comparison.before, comparison.after)
-    labelled = [(f"{letter}: {side.label}", side) for letter, side in zip("AB", sides, strict=True)]
-    programs = [(label, side.texts) for label, side in labelled if side.texts]
-    texts = _PackedTexts(max_bytes - _BYTES_WITHOUT_TEXTS)
-    if programs:
-        texts.add("diff", " and ".join(label for label, _ in labelled), programs)
-    return _write(path, title, (), comparison, texts)
+    texts = _PackedTexts(MAX_BYTES - _BYTES_WITHOUT_TEXTS)
+    one, other = map(_texts_of, comparison.programs, comparison.compiled)
+    labels = [
+        f"{letter}: {' '.join(filter(None, (each.name, each.pipeline, each.target_name)))}"
+        for letter, each in zip("AB", comparison.programs, strict=True)
+    ]
+    texts.add("diff", " and ".join(labels), list(zip(labels, (one, other), strict=True)))
+    names = dict.fromkeys(each.name for each in comparison.programs)
+    title = f"jxc diff: {' and '.join(names)}"
+    return _write(path, texts, title=title, compilations=(), comparison=comparison)
+
+
+def _texts_of(program: ComparedProgram, compiled: Any) -> ProgramTexts:
+    text = text_to_read(program.module) if program.module is not None else ""
+    build = getattr(compiled, "build", None)  # a `Refused` has none
+    return ProgramTexts(stablehlo=text, hlo=build.hlo if build else program.hlo)
 
 
 @dataclass
@@ -134,13 +149,7 @@ class _PackedTexts:
         )
 
 
-def _write(
-    path: str | Path,
-    title: str,
-    entries: Sequence[PageEntry],
-    comparison: PageComparison | None,
-    texts: _PackedTexts,
-) -> WrittenPage:
+def _write(path: str | Path, texts: _PackedTexts, **values: Any) -> WrittenPage:
     import jinja2
 
     environment = jinja2.Environment(
@@ -151,23 +160,14 @@ def _write(
         lstrip_blocks=True,
     )
     environment.filters.update(_FILTERS)
-    bars, axis = timeline(entries)
     page = environment.get_template("page.html.j2").render(
-        title=title,
-        entries=sorted(entries, key=lambda each: each.total, reverse=True),
-        longest=max((each.total for each in entries), default=0.0),
-        totals=totals(entries),
-        bars=bars,
-        axis=axis,
-        lanes=1 + max((bar.lane for bar in bars), default=0),
-        diff=comparison,
         notes=texts.notes,
         packed=texts.packed,
         sources=pack(sources_as_json(texts.files)),
         rules=RULES,
-        settings={"diff": comparison is not None, "inputOfXla": INPUT_OF_XLA},
+        **values,
     )
-    Path(path).write_text(page, encoding="utf-8")
+    write_output(page, str(path))
     return WrittenPage(Path(path), len(page.encode()), texts.notes)
 
 
@@ -179,40 +179,40 @@ _MIN_BAR_WIDTH = 0.15  # percent: the narrowest bar that is visible
 
 @dataclass(frozen=True)
 class TimelineBar:
-    """An entry on the timeline; `left`, `width` and the shares of stages in percent."""
+    """A program on the timeline; `left`, `width` and the shares of stages in percent."""
 
-    entry: PageEntry
+    compilation: Compilation
     left: float
     width: float
     lane: int
     parts: tuple[tuple[str, float], ...]
 
 
-def totals(entries: Sequence[PageEntry]) -> dict[str, Any]:
+def totals(compilations: Sequence[Compilation]) -> dict[str, Any]:
     """The counts in the head of the page, and seconds by stage."""
     seconds: Counter[str] = Counter()
-    for each in entries:
+    for each in compilations:
         seconds.update(each.seconds)
-    compiled = [each for each in entries if {"compile", "load"} & each.seconds.keys()]
+    compiled = sum(each.is_compiled for each in compilations)
     return {
-        "compiled": len(compiled),
-        "only_traced": len(entries) - len(compiled),
-        "again": sum(bool(each.reason) for each in entries),
-        "cached": sum(each.from_cache for each in entries),
-        "functions": len({(each.title, each.defined) for each in entries}),
+        "compiled": compiled,
+        "only_traced": len(compilations) - compiled,
+        "again": sum(bool(each.reason) for each in compilations),
+        "cached": sum(each.from_cache for each in compilations),
+        "functions": len({(each.function, each.defined) for each in compilations}),
         "seconds": {stage: seconds[stage] for stage in _STAGES if stage in seconds},
         "total": sum(seconds.values()),
     }
 
 
 def timeline(
-    entries: Sequence[PageEntry],
+    compilations: Sequence[Compilation],
 ) -> tuple[list[TimelineBar], list[tuple[float, str]]]:
-    """A bar for each entry, in another lane where bars overlap, and the ticks of the axis."""
-    end = max((each.started + each.total for each in entries), default=0.0) or 1.0
+    """A bar for each program, in another lane where bars overlap, and the ticks of the axis."""
+    end = max((each.started + each.total for each in compilations), default=0.0) or 1.0
     lane_ends: list[float] = []
     bars = []
-    for each in sorted(entries, key=lambda each: each.started):
+    for each in sorted(compilations, key=lambda each: each.started):
         total = each.total
         free = (lane for lane, at in enumerate(lane_ends) if at <= each.started)
         lane = next(free, len(lane_ends))
@@ -236,13 +236,9 @@ def ticks(end: float) -> list[tuple[float, str]]:
     return [(100 * i * step / end, show_seconds(i * step) if i else "0") for i in range(count + 1)]
 
 
-def _show_line(line: SourceLine) -> str:
-    return f"{short_name(line.file)}:{line.line}"
-
-
 _FILTERS: dict[str, Any] = {
     "seconds": show_seconds,
     "bytes": lambda size: "" if size is None else show_bytes(size),
     "count": lambda number: "" if number is None else show_count(number),
-    "line": _show_line,
+    "line": lambda line: f"{short_name(line.file)}:{line.line}",
 }
