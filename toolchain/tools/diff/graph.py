@@ -11,8 +11,7 @@ import linecache
 import os
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
+from functools import cache, partial
 
 from ...hlo import Computation, Instruction, Module, Shape
 from ...source import SourceLine, short_path
@@ -59,7 +58,7 @@ class Node:
     Attributes:
         op: such as "stablehlo.add"; `ARGUMENT`, or `RESULT` for the end of a block.
         types: the types of its results, as a value that is compared and never shown.
-        attributes: likewise.
+        attributes: the same of its attributes.
         operands: each a node, and which of its results.
         owner: the node whose region contains it; None at the top.
         site: the line of Python.
@@ -70,13 +69,13 @@ class Node:
     """
 
     op: str
-    types: Hashable
-    attributes: Hashable
-    operands: tuple[tuple[Node, int], ...]
-    owner: Node | None
-    site: QuotedLine | None
-    path: str
-    describe: Callable[[], Mapping[str, str]]
+    types: Hashable = ()
+    attributes: Hashable = ()
+    operands: tuple[tuple[Node, int], ...] = ()
+    owner: Node | None = None
+    site: QuotedLine | None = None
+    path: str = ""
+    describe: Callable[[], Mapping[str, str]] = dict
     regions: tuple[Sequence[Node], ...] = ()
     is_ordered: bool = False
 
@@ -154,11 +153,6 @@ def line_reader(root: str = "", home: str = "") -> ToQuotedLine:
     return quoted
 
 
-def describe_with(entries: Mapping[str, Any]) -> Callable[[], Mapping[str, str]]:
-    """A `Node.describe` that returns these entries as text."""
-    return lambda: {name: str(value) for name, value in entries.items()}
-
-
 # From HLO
 
 _IGNORED = frozenset(["metadata", "calls", "to_apply", "condition", "body", "control-predecessors"])
@@ -166,68 +160,52 @@ _IGNORED = frozenset(["metadata", "calls", "to_apply", "condition", "body", "con
 
 _EFFECTS = frozenset(["infeed", "outfeed", "send", "send-done", "recv", "recv-done"])
 
-_Known = dict[Instruction, Node]
-
 
 def graph_of_hlo(module: Module, to_line: ToQuotedLine) -> Graph:
     """The graph of an HLO module. The ops of a fusion are in a region of the fusion's node."""
-    facts = {
+    settings = {
         "partitions": str(module.num_partitions),
         "replicas": str(module.num_replicas),
         "aliases": str(dict(sorted(module.aliases.items()))),
     }
-    program = Node(PROGRAM, tuple(facts.items()), (), (), None, None, "", describe_with(facts))
-    known: _Known = {}
+    program = Node(PROGRAM, tuple(settings.items()), describe=lambda: settings)
+    known: dict[Instruction, Node] = {}
     nodes = _computation_nodes(module.entry, known, None, to_line)
     arguments = [known[parameter] for parameter in module.entry.parameters]
     names = [parameter.name for parameter in module.entry.parameters]
-    nodes = [node for node in nodes if node.op != ARGUMENT]
+    nodes = nodes[len(arguments) :]
     inherit_lines(nodes)
     return Graph(program, arguments, names, nodes, module)
 
 
 def _computation_nodes(
-    computation: Computation, known: _Known, owner: Node | None, to_line: ToQuotedLine
+    computation: Computation,
+    known: dict[Instruction, Node],
+    owner: Node | None,
+    to_line: ToQuotedLine,
 ) -> list[Node]:
     """The nodes of a computation: its parameters, its instructions, and its result."""
-    for parameter in computation.parameters:
-        entries = _entries(parameter)
-        known[parameter] = _hlo_node(ARGUMENT, entries, (), owner, None, "")
-    nodes = [known[parameter] for parameter in computation.parameters]
-    for instruction in computation.instructions:
-        if instruction.opcode != "parameter":
-            nodes.append(_instruction_node(instruction, known, owner, to_line))
+    others = [each for each in computation.instructions if each.opcode != "parameter"]
+    nodes = []
+    for each in (*computation.parameters, *others):
+        entries = _entries(each)
+        attributes = tuple(entry for entry in entries.items() if entry[0] != "type")
+        describe: Callable[[], Mapping[str, str]] = partial(dict, entries)
+        node = Node(each.opcode, entries["type"], attributes, owner=owner, describe=describe)
+        if each.opcode == "parameter":
+            node.op = ARGUMENT
+        else:
+            node.operands = tuple((known[operand], 0) for operand in each.operands)
+            node.site, node.path = to_line(each.place), each.op_name.partition("/")[2]
+            has_mark = each.attributes.get("custom_call_has_side_effect") == "true"
+            node.is_ordered = has_mark or each.opcode in _EFFECTS
+        known[each] = node
+        nodes.append(node)
+        node.regions = tuple(
+            _computation_nodes(called, known, node, to_line) for called in each.called
+        )
     end = ((known[computation.root], 0),)
-    return [*nodes, Node(RESULT, (), (), end, owner, None, "", dict)]
-
-
-def _instruction_node(
-    instruction: Instruction, known: _Known, owner: Node | None, to_line: ToQuotedLine
-) -> Node:
-    operands = tuple((known[operand], 0) for operand in instruction.operands)
-    site, path = to_line(instruction.place), instruction.op_name.partition("/")[2]
-    node = _hlo_node(instruction.opcode, _entries(instruction), operands, owner, site, path)
-    has_mark = instruction.attributes.get("custom_call_has_side_effect") == "true"
-    node.is_ordered = has_mark or instruction.opcode in _EFFECTS
-    known[instruction] = node
-    node.regions = tuple(
-        _computation_nodes(called, known, node, to_line) for called in instruction.called
-    )
-    return node
-
-
-def _hlo_node(
-    op: str,
-    entries: Mapping[str, str],
-    operands: tuple[tuple[Node, int], ...],
-    owner: Node | None,
-    site: QuotedLine | None,
-    path: str,
-) -> Node:
-    attributes = tuple(each for each in entries.items() if each[0] != "type")
-    return Node(
-        op, entries["type"], attributes, operands, owner, site, path, describe_with(entries)
-    )
+    return [*nodes, Node(RESULT, operands=end, owner=owner)]
 
 
 def _entries(instruction: Instruction) -> Mapping[str, str]:

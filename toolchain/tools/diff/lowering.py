@@ -30,18 +30,11 @@ from ...source import is_user_file
 from .compare import ComparedProgram
 from .sides import DiffSide
 
-_MAIN = "from jxc.cli import main; main()"
-_OPTIONS = {
-    "args_from": "--args",
-    "static": "--static",
-    "transform": "--transform",
-    "device": "--device",
-    "host_devices": "--host-devices",
-    "mesh": "--mesh",
-    "in_sharding": "--in-sharding",
-    "out_sharding": "--out-sharding",
-    "sharding": "--sharding",
-}
+_OPTIONS = (
+    *("args_from", "static", "transform", "device", "host_devices", "mesh"),
+    *("in_sharding", "out_sharding", "sharding"),
+)
+"""The names of the options of `jxc lower` that are passed on."""
 
 
 @dataclass(frozen=True)
@@ -75,18 +68,13 @@ def sources_of(
     Raises:
         JxcError: a file cannot be read, or a function cannot be lowered.
     """
-    distinct = {_key(side): side for side in sides}
+    distinct = {side.key: side for side in sides}
     with ThreadPoolExecutor() as pool:  # in parallel: each is a process of its own
         read = {
             key: pool.submit(_source, side, flags, Path(folder, str(number)))
             for number, (key, side) in enumerate(distinct.items())
         }
-    return [read[_key(side)].result() for side in sides]
-
-
-def _key(side: DiffSide) -> tuple[str, ...]:
-    """Equal for sides that are read or lowered together."""
-    return (side.source,) if side.is_module else side.lowering
+    return [read[side.key].result() for side in sides]
 
 
 def _source(side: DiffSide, flags: Mapping[str, Any], folder: Path) -> LoweredSource:
@@ -94,11 +82,15 @@ def _source(side: DiffSide, flags: Mapping[str, Any], folder: Path) -> LoweredSo
         return LoweredSource(read_input(side.source))
     folder.mkdir()
     tree = check_out(side.revision, folder) if side.revision else None
+    environment = dict(os.environ)
+    if tree is not None:
+        path = [*tree.paths, *filter(None, [os.environ.get("PYTHONPATH")])]
+        environment["PYTHONPATH"] = os.pathsep.join(path)
     arguments = _lower_arguments(side, flags, folder / "module.mlirbc")
     done = subprocess.run(
-        [sys.executable, "-c", _MAIN, *arguments],
+        [sys.executable, "-c", "from jxc.cli import main; main()", *arguments],
         cwd=tree.folder if tree else None,
-        env=_environment(tree) if tree else None,
+        env=environment,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -106,18 +98,14 @@ def _source(side: DiffSide, flags: Mapping[str, Any], folder: Path) -> LoweredSo
         check=False,
     )
     if done.returncode:
-        raise LoweringError(side.spelling, done.stderr.strip())
+        message = done.stderr.strip().removeprefix("jxc: error: ")
+        raise JxcError(f"{side.spelling}: {message}")
     sys.stderr.write(done.stderr)
     data, summary = (folder / "module.mlirbc").read_bytes(), json.loads(done.stdout)
     if tree is None:
         return LoweredSource(data, summary["seconds"])
     _warn_of_other_files(side, tree, data)
     return LoweredSource(data, summary["seconds"], str(tree.root), str(tree.home))
-
-
-def _environment(tree: RevisionTree) -> dict[str, str]:
-    path = [*tree.paths, *filter(None, [os.environ.get("PYTHONPATH")])]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
 
 
 def _warn_of_other_files(side: DiffSide, tree: RevisionTree, data: bytes) -> None:
@@ -136,31 +124,22 @@ def _warn_of_other_files(side: DiffSide, tree: RevisionTree, data: bytes) -> Non
         )
 
 
-class LoweringError(JxcError):
-    """A side cannot be lowered. The message is that of `jxc lower`."""
-
-    def __init__(self, spelling: str, message: str) -> None:
-        super().__init__(f"{spelling}: {message.removeprefix('jxc: error: ')}")
-
-
 def _lower_arguments(side: DiffSide, flags: Mapping[str, Any], output: Path) -> list[str]:
     """The arguments of `jxc lower`."""
     words = ["lower", "--emit", "bytecode", "--debug-info", "-o", str(output), "--json"]
     words += ["--platform", side.target.platform]
-    for name, option in _OPTIONS.items():
-        value = flags[name]
-        for each in value if isinstance(value, tuple) else (value,):
-            words += [f"{option}={each}"] if each is not None else []
+    for name in _OPTIONS:
+        option = f"--{name.removesuffix('_from').replace('_', '-')}"
+        values = flags[name] if isinstance(flags[name], tuple) else (flags[name],)
+        words += [f"{option}={value}" for value in values if value is not None]
     words += ["--x64"] if flags["x64"] else []
-    return [*words, "--", side.source, *(_absolute(spec, side) for spec in side.specs)]
-
-
-def _absolute(spec: str, side: DiffSide) -> str:
-    """A spec whose file `@x.npy` is that of the working tree: data is seldom in git."""
-    if not (side.revision and spec.startswith("@")):
-        return spec
-    file, bracket, rest = spec[1:].partition("[")
-    return f"@{Path(file).resolve()}{bracket}{rest}"
+    words += ["--", side.source]
+    for spec in side.specs:
+        if side.revision and spec.startswith("@"):  # a file of data, which is seldom in git
+            file, bracket, rest = spec[1:].partition("[")
+            spec = f"@{Path(file).resolve()}{bracket}{rest}"
+        words.append(spec)
+    return words
 
 
 # Git revisions
@@ -267,23 +246,22 @@ def _program(
     library: Library,
     context: ir.Context,
 ) -> ComparedProgram:
-    target = None if flags["no_compile"] else side.target
+    name, target = input_name(side.spelling), None if flags["no_compile"] else side.target
     text = source.data[:4096].lstrip()
     if text.startswith(b"HloModule") and b"is_scheduled=true" in text.partition(b"\n")[0]:
         if side.pipeline:
             raise UsageError(
                 f"{side.source} is optimized HLO, on which no passes run: leave out -O and -p"
             )
-        return ComparedProgram(
-            _name(side), None, source.data.decode(errors="replace"), target=side.target
-        )
+        hlo = source.data.decode(errors="replace")
+        return ComparedProgram(name, None, hlo, target=side.target)
     module = read_module(source.data, context, name=input_name(side.source))
     start = perf_counter()
     pass_context = PassContext(side.target.kind, promises(flags["assume"]))
     pipeline = make_pipeline(side.pipeline, library)
     report = run_pipeline(module, pipeline, pass_context, name=input_name(side.source))
     return ComparedProgram(
-        _name(side),
+        name,
         module,
         pipeline=side.pipeline,
         target=target,
@@ -292,7 +270,3 @@ def _program(
         rules=report.hits,
         seconds={**source.seconds, "passes": perf_counter() - start},
     )
-
-
-def _name(side: DiffSide) -> str:
-    return "<stdin>" if side.source == "-" else side.spelling

@@ -44,26 +44,22 @@ class NodeNumbers:
         down_shape, up_shape: the same by the names of ops alone, without types and attributes.
     """
 
-    def __init__(self, one: Graph, other: Graph, argument_pairs: dict[Node, int]) -> None:
+    def __init__(self, one: Graph, other: Graph, arguments: Iterable[tuple[Node, Node]]) -> None:
         self._table: dict[Hashable, int] = {}
-        self._argument_pairs = argument_pairs
+        self._argument_pairs = {n: number for number, pair in enumerate(arguments) for n in pair}
         self.down: dict[Node, int] = {}
         self.up: dict[Node, int] = {}
         self.down_shape: dict[Node, int] = {}
         self.up_shape: dict[Node, int] = {}
         for graph in (one, other):
-            users = _users(graph)
-            for down, up, is_exact in (
-                (self.down, self.up, True),
-                (self.down_shape, self.up_shape, False),
-            ):
-                self._number_down([*graph.arguments, *graph.nodes], down, 0, is_exact)
-                self._number_up(graph.nodes, up, users, is_exact)
-                self._number_up(graph.arguments, up, users, is_exact)
+            nodes, users = [*graph.arguments, *graph.nodes], _users(graph.walk())
+            self._number_down(nodes, self.down, 0, True)
+            self._number_up(nodes, self.up, users, True)
+            self._number_down(nodes, self.down_shape, 0, False)
+            self._number_up(nodes, self.up_shape, users, False)
 
-    def of_block(self, nodes: Sequence[Node], down: dict[Node, int] | None = None) -> int:
+    def of_block(self, nodes: Sequence[Node], known: dict[Node, int]) -> int:
         """The number of a block: its results, its effects in order, and the rest in any order."""
-        known = self.down if down is None else down
         results = tuple(known[node] for node in nodes if node.op == RESULT)
         effects = tuple(known[node] for node in nodes if node.is_ordered)
         rest = sorted(known[node] for node in nodes if not node.is_ordered)
@@ -113,9 +109,10 @@ class NodeNumbers:
                 self._number_up(region[:-1], known, users, is_exact)
 
 
-def _users(graph: Graph) -> _Users:
+def _users(nodes: Iterable[Node]) -> _Users:
+    """The users of each node that are among `nodes`."""
     found: _Users = {}
-    for node in graph.walk():
+    for node in nodes:
         for position, (operand, result) in enumerate(node.operands):
             found.setdefault(operand, []).append((node, position, result))
     return found
@@ -139,25 +136,19 @@ class Matching:
         self.one, self.other = one, other
         self.partner: dict[Node, Node] = {}
         self.arguments = _paired_arguments(one, other)
-        argument_pairs = {
-            node: number for number, pair in enumerate(self.arguments) for node in pair
-        }
-        self._numbers = NodeNumbers(one, other, argument_pairs)
-        self.is_same = self._is_same()
+        self._numbers = NodeNumbers(one, other, self.arguments)
+        down = self._numbers.down
+        self.is_same = (
+            self._numbers.of_block(one.nodes, down) == self._numbers.of_block(other.nodes, down)
+            and one.program.signature == other.program.signature
+            and [n.signature for n in one.arguments] == [n.signature for n in other.arguments]
+        )
         self._pair_all()
 
     def pairs(self) -> Iterable[tuple[Node, Node]]:
         """Every pair, in the order of `one`."""
         yield self.one.program, self.other.program
         yield from ((n, self.partner[n]) for n in self.one.walk() if n in self.partner)
-
-    def _is_same(self) -> bool:
-        one, other = self.one, self.other
-        return (
-            self._numbers.of_block(one.nodes) == self._numbers.of_block(other.nodes)
-            and one.program.signature == other.program.signature
-            and [n.signature for n in one.arguments] == [n.signature for n in other.arguments]
-        )
 
     def _pair_all(self) -> None:
         for pair in self.arguments:
@@ -192,7 +183,7 @@ class Matching:
             lambda node: (n.up[node], _whole(node)),
         )
         for key in keys:
-            for line in (_line_and_path, _line, _anywhere):
+            for line in (_line_and_path, _line, lambda node: ()):
                 self._pair_by(_joint(key, line))
 
     def _pair_by(self, key: _Key) -> None:
@@ -201,9 +192,7 @@ class Matching:
         for node in self._unpaired(self.one):
             if (found := key(node)) is not None:
                 waiting.setdefault(found, deque()).append(node)
-        if not waiting:
-            return
-        for node in self._unpaired(self.other):
+        for node in self._unpaired(self.other) if waiting else ():
             if queue := waiting.get(key(node)):
                 self._join(queue.popleft(), node)
 
@@ -215,27 +204,20 @@ class Matching:
 
     def _pair_neighbours(self, like: _Key) -> None:
         """Pair neighbours of pairs that are alike, and their neighbours in turn."""
-        one, other = _readers(self._unpaired(self.one)), _readers(self._unpaired(self.other))
+        users, other_users = (_users(self._unpaired(graph)) for graph in (self.one, self.other))
         pending = deque(self.pairs())
         while pending:
-            pair = pending.popleft()
-            near = (
-                *_operand_pairs(*pair),
-                *_region_pairs(*pair),
-                *_reader_pairs(*pair, one, other, like),
-            )
+            one, other = pending.popleft()
+            near = _neighbours(one, other)
+            near += _alike_users(users.pop(one, ()), other_users.pop(other, ()), like)
             for a, b in near:
-                if a in self.partner or b in self.partner or not _are_alike(a, b, like):
+                if a in self.partner or b in self.partner:
                     continue
-                self._join(a, b)
-                pending.append((a, b))
-
-
-def _are_alike(one: Node, other: Node, like: _Key) -> bool:
-    if not one.is_op:  # arguments and ends of regions are paired by position
-        return one.op == other.op
-    found = like(one)
-    return found is not None and found == like(other)
+                # Arguments and ends of regions are paired by position.
+                key = like(a) if a.is_op else a.op
+                if key is not None and key == (like(b) if a.is_op else b.op):
+                    self._join(a, b)
+                    pending.append((a, b))
 
 
 # Keys
@@ -265,10 +247,6 @@ def _line(node: Node) -> Hashable:
     return node.site.identity if node.site else None
 
 
-def _anywhere(node: Node) -> Hashable:
-    return ()
-
-
 def _joint(one: _Key, other: _Key) -> _Key:
     """Both keys as one; a node has it if it has both."""
 
@@ -283,42 +261,29 @@ def _joint(one: _Key, other: _Key) -> _Key:
 # Neighbours
 
 
-def _operand_pairs(one: Node, other: Node) -> Iterable[tuple[Node, Node]]:
-    if len(one.operands) != len(other.operands):
-        return []
-    pairs = zip(one.operands, other.operands, strict=True)
-    return [(a, b) for (a, _), (b, _) in pairs]
-
-
-def _region_pairs(one: Node, other: Node) -> Iterable[tuple[Node, Node]]:
-    """The arguments and ends of the regions of both."""
+def _neighbours(one: Node, other: Node) -> list[tuple[Node, Node]]:
+    """The operands of both by position, and the arguments and ends of their regions."""
+    found: list[tuple[Node, Node]] = []
+    if len(one.operands) == len(other.operands):
+        pairs = zip(one.operands, other.operands, strict=True)
+        found += [(a, b) for (a, _), (b, _) in pairs]
     for regions in zip(one.regions, other.regions, strict=False):
-        yield from zip(*([n for n in nodes if not n.is_op] for nodes in regions), strict=False)
-
-
-_Readers = dict[Node, list[tuple[Node, int]]]
-
-
-def _readers(nodes: Sequence[Node]) -> _Readers:
-    """Those of `nodes` that read each node, with the position of the operand."""
-    found: _Readers = {}
-    for node in nodes:
-        for position, (operand, _) in enumerate(node.operands):
-            found.setdefault(operand, []).append((node, position))
+        ends = ([node for node in nodes if not node.is_op] for nodes in regions)
+        found += zip(*ends, strict=False)
     return found
 
 
-def _reader_pairs(
-    one: Node, other: Node, ones: _Readers, others: _Readers, like: _Key
-) -> Iterable[tuple[Node, Node]]:
-    """The remaining readers of both that are alike and read the same operand position."""
+def _alike_users(
+    users: Iterable[tuple[Node, int, int]], others: Iterable[tuple[Node, int, int]], like: _Key
+) -> list[tuple[Node, Node]]:
+    """The users of both nodes that are alike and read the same operand position."""
     waiting: dict[Hashable, deque[Node]] = {}
-    for reader, position in ones.pop(one, ()):
-        waiting.setdefault((position, like(reader)), deque()).append(reader)
+    for user, position, _ in users:
+        waiting.setdefault((position, like(user)), deque()).append(user)
     found = []
-    for reader, position in others.pop(other, ()):
-        if queue := waiting.get((position, like(reader))):
-            found.append((queue.popleft(), reader))
+    for user, position, _ in others:
+        if queue := waiting.get((position, like(user))):
+            found.append((queue.popleft(), user))
     return found
 
 

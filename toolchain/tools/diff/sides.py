@@ -48,8 +48,10 @@ class DiffSide:
         return f"{self.revision}:{self.source}" if self.revision else self.source
 
     @property
-    def lowering(self) -> tuple[str, ...]:
-        """Equal for sides that are lowered together."""
+    def key(self) -> tuple[str, ...]:
+        """Equal for sides that are read or lowered together."""
+        if self.is_module:
+            return (self.source,)
         return (self.spelling, *self.specs, self.target.platform)
 
 

@@ -9,10 +9,11 @@ call if it has none of its own.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import itertools
 import re
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple
 
 from jaxlib.mlir import ir
@@ -29,7 +30,6 @@ from .graph import (
     Node,
     QuotedLine,
     ToQuotedLine,
-    describe_with,
     inherit_lines,
 )
 
@@ -56,15 +56,19 @@ def graph_of_module(module: ir.Module, to_line: ToQuotedLine) -> Graph:
     return _StablehloReader(module, to_line).graph()
 
 
-class _CallSite(NamedTuple):
-    """The line and the path of the call that is being followed."""
+class _Scope(NamedTuple):
+    """A block that is being read.
 
+    Attributes:
+        nodes: those of the block so far.
+        owner: the node whose region it is; None at the top.
+        site, path: of the op or the call around it; an op without a line of its own gets `site`.
+    """
+
+    nodes: list[Node]
+    owner: Node | None = None
     site: QuotedLine | None = None
     path: str = ""
-
-    def at(self, site: QuotedLine | None, path: str) -> _CallSite:
-        """Those of an op inside: its own line, or else the call's."""
-        return _CallSite(site or self.site, "/".join(filter(None, (self.path, path))))
 
 
 class _StablehloReader:
@@ -85,29 +89,26 @@ class _StablehloReader:
         if entry is None:
             functions = [self._function(op) for op in self.functions.values()]
             return Graph(program, [], [], functions, self.module)
+        scope, values = _Scope([]), _Values()
         block = entry.regions[0].blocks[0]
         attributes = _dictionaries(entry, "arg_attrs", len(block.arguments))
         arguments = [
-            _argument(argument, entries, None)
+            _argument(argument, entries, None, values)
             for argument, entries in zip(block.arguments, attributes, strict=True)
         ]
-        values: _Values = {
-            value: (node, 0) for value, node in zip(block.arguments, arguments, strict=True)
-        }
-        nodes: list[Node] = []
-        ends = self._block(block, values, None, _CallSite(), nodes)
+        ends = self._block(block, values, scope)
         types, result_attributes = _result_entries(entry)
-        described = describe_with(types | result_attributes)
-        signature = tuple(types.items()), tuple(result_attributes.items())
-        nodes.append(Node(RESULT, *signature, ends, None, None, "", described))
-        inherit_lines(nodes)
-        return Graph(program, arguments, argument_names(entry), nodes, self.module)
+        end = Node(RESULT, tuple(types.items()), tuple(result_attributes.items()), ends)
+        end.describe = lambda: types | result_attributes
+        scope.nodes.append(end)
+        inherit_lines(scope.nodes)
+        return Graph(program, arguments, argument_names(entry), scope.nodes, self.module)
 
     def _function(self, op: ir.OpView) -> Node:
         """A function of a module without @main. Its name does not matter."""
         type_ = op.attributes["function_type"]
-        node = _plain(_FUNCTION, type_, describe_with({"type": type_}))
-        node.regions = (self._region(op.regions[0], {}, node, _CallSite()),)
+        node = Node(_FUNCTION, type_, describe=lambda: {"type": str(type_)})
+        node.regions = (self._region(op.regions[0], _Values(), _Scope([], node)),)
         return node
 
     def _program(self) -> Node:
@@ -117,70 +118,49 @@ class _StablehloReader:
         entries = {name: text for name, text in entries.items() if text not in _DEFAULTS}
         meshes = [op for op in self.module.body.operations if op.operation.name == _MESH]
         entries |= {op.attributes["sym_name"].value: str(op.attributes["mesh"]) for op in meshes}
-        return _plain(PROGRAM, tuple(sorted(entries.items())), describe_with(entries))
+        return Node(PROGRAM, tuple(sorted(entries.items())), describe=lambda: entries)
 
-    def _block(
-        self, block: Any, values: _Values, owner: Node | None, call: _CallSite, nodes: list[Node]
-    ) -> _Operands:
-        """Append the ops of a block to `nodes`; returns the operands of its terminator."""
+    def _block(self, block: Any, values: _Values, scope: _Scope) -> _Operands:
+        """Append the ops of a block to `scope.nodes`; returns the operands of its terminator."""
         operands: _Operands = ()
         for op in block.operations:
             name = op.operation.name
             operands = tuple(values[value] for value in op.operands)
+            if name in ("func.return", "stablehlo.return"):
+                continue
+            site, path = self._location(op.location)
+            path = "/".join(filter(None, (scope.path, path)))
+            inner = scope._replace(site=site or scope.site, path=path)
             if name == _CALL and self.follows:
-                self._call(op, operands, values, owner, call, nodes)
-            elif name not in ("func.return", "stablehlo.return"):
-                self._op(op, operands, values, owner, call, nodes)
+                callee = self.functions[ir.FlatSymbolRefAttr(op.attributes["callee"]).value]
+                body = callee.regions[0].blocks[0]
+                results = self._block(body, dict(zip(body.arguments, operands, strict=True)), inner)
+                values.update(zip(op.results, results, strict=True))
+                continue
+            node = Node(
+                name,
+                tuple(result.type for result in op.results),
+                self._attributes(op),
+                operands,
+                scope.owner,
+                inner.site,
+                path,
+                functools.partial(_entries, op),
+                is_ordered=not is_pure(op),
+            )
+            scope.nodes.append(node)
+            values.update((result, (node, index)) for index, result in enumerate(op.results))
+            inner = inner._replace(owner=node)
+            node.regions = tuple(self._region(region, values, inner) for region in op.regions)
         return operands
 
-    def _call(
-        self,
-        op: ir.OpView,
-        operands: _Operands,
-        values: _Values,
-        owner: Node | None,
-        call: _CallSite,
-        nodes: list[Node],
-    ) -> None:
-        """Append the ops of the function that is called."""
-        callee = self.functions[ir.FlatSymbolRefAttr(op.attributes["callee"]).value]
-        block = callee.regions[0].blocks[0]
-        inside = dict(zip(block.arguments, operands, strict=True))
-        at = call.at(*self._location(op.location))
-        results = self._block(block, inside, owner, at, nodes)
-        values.update(zip(op.results, results, strict=True))
-
-    def _op(
-        self,
-        op: ir.OpView,
-        operands: _Operands,
-        values: _Values,
-        owner: Node | None,
-        call: _CallSite,
-        nodes: list[Node],
-    ) -> None:
-        name, at = op.operation.name, call.at(*self._location(op.location))
-        types = tuple(result.type for result in op.results)
-        attributes = self._attributes(op)
-        node = Node(
-            name, types, attributes, operands, owner, at.site, at.path, lambda: _entries(op)
-        )
-        node.is_ordered = not is_pure(op)
-        nodes.append(node)
-        values.update((result, (node, index)) for index, result in enumerate(op.results))
-        node.regions = tuple(self._region(region, values, node, at) for region in op.regions)
-
-    def _region(self, region: Any, values: _Values, owner: Node, call: _CallSite) -> list[Node]:
-        nodes: list[Node] = []
+    def _region(self, region: Any, values: _Values, scope: _Scope) -> list[Node]:
+        scope = scope._replace(nodes=[])
         operands: _Operands = ()
         for block in region.blocks:
-            for argument in block.arguments:
-                node = _argument(argument, {}, owner)
-                nodes.append(node)
-                values[argument] = (node, 0)
-            operands = self._block(block, values, owner, call, nodes)
-        nodes.append(Node(RESULT, (), (), operands, owner, None, "", dict))
-        return nodes
+            scope.nodes.extend(_argument(each, {}, scope.owner, values) for each in block.arguments)
+            operands = self._block(block, values, scope)
+        return [*scope.nodes, Node(RESULT, operands=operands, owner=scope.owner)]
 
     def _attributes(self, op: ir.OpView) -> Hashable:
         """The attributes as a value; within one context, equal attributes are identical."""
@@ -234,14 +214,14 @@ def _path_of(location: ir.Location) -> str:
     return rest if slash and first.startswith("jit(") else name
 
 
-def _plain(op: str, types: Hashable, describe: Callable[[], Mapping[str, str]]) -> Node:
-    return Node(op, types, (), (), None, None, "", describe)
-
-
-def _argument(argument: Any, entries: Mapping[str, str], owner: Node | None) -> Node:
-    described = describe_with({"type": argument.type, **entries})
+def _argument(
+    argument: Any, entries: Mapping[str, str], owner: Node | None, values: _Values
+) -> Node:
+    described = {"type": str(argument.type), **entries}
     attributes = tuple(sorted(entries.items()))
-    return Node(ARGUMENT, argument.type, attributes, (), owner, None, "", described)
+    node = Node(ARGUMENT, argument.type, attributes, owner=owner, describe=lambda: described)
+    values[argument] = node, 0
+    return node
 
 
 def _dictionaries(function: ir.OpView, name: str, count: int) -> list[dict[str, str]]:
@@ -282,19 +262,13 @@ def _text(attribute: ir.Attribute) -> str:
     return str(attribute)
 
 
-def _callees(function: ir.OpView) -> Sequence[str]:
-    found = [op for op in walk(function.operation) if op.operation.name == _CALL]
-    return [ir.FlatSymbolRefAttr(op.attributes["callee"]).value for op in found]
-
-
 def _inlined_size(known: Mapping[str, ir.OpView]) -> int:
     """The number of ops if every call is followed."""
-    sizes: dict[str, int] = {}
 
+    @functools.cache
     def size(name: str) -> int:
-        if name not in sizes:
-            ops = sum(1 for _ in walk(known[name].operation))
-            sizes[name] = ops + sum(size(callee) for callee in _callees(known[name]))
-        return sizes[name]
+        ops = list(walk(known[name].operation))
+        calls = (op.attributes["callee"] for op in ops if op.operation.name == _CALL)
+        return len(ops) + sum(size(ir.FlatSymbolRefAttr(callee).value) for callee in calls)
 
-    return max((size(name) for name in known), default=0)
+    return max(map(size, known), default=0)
