@@ -70,15 +70,19 @@ def hlo_proto_to_text(proto: bytes) -> str:
     return str(_hlo.HloModule.from_serialized_hlo_module_proto(proto).to_string(options))
 
 
-def hlo_proto_name(proto: bytes) -> str:
+def hlo_name(proto: bytes) -> str:
     """The module name in a serialised `HloModuleProto`."""
     from jaxlib import _hlo
 
     return str(_hlo.HloModule.from_serialized_hlo_module_proto(proto).name)
 
 
-def hlo_program_shape(proto: bytes) -> tuple[list[Any], Any]:
-    """The shapes of the parameters and of the result of a serialised `HloModuleProto`."""
+def hlo_signature(proto: bytes) -> tuple[list[Any], Any]:
+    """The shapes of the parameters and of the result of a serialised proto, as jaxlib's `Shape`.
+
+    A `Shape` has `is_tuple()`, `tuple_shapes()`, `dimensions()`, `numpy_dtype()` and `layout()`;
+    its text includes the layout.
+    """
     from jaxlib import _hlo
 
     shape = _hlo.XlaComputation(proto).program_shape()

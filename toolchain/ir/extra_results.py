@@ -1,9 +1,8 @@
 """Extra results of @main: how an instrumenting pass returns what it recorded.
 
 A pass such as `locate-nans` appends results to @main (`add_results`) and describes them in an
-attribute of the module. Values inside a loop or branch reach @main by way of `add_loop_values` and
-`add_branch_results`. Whoever runs the program reads the description (`extra_results`); the same
-program without them is had by `drop_extra_results`.
+attribute of the module. `add_loop_values` and `add_branch_results` return values from inside loops
+and branches. `extra_results` reads the description; `drop_extra_results` removes the extra results.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from jaxlib.mlir import ir
@@ -20,7 +20,7 @@ from .module import has_regions, is_pure, main_of, terminator
 from .values import is_used
 
 EXTRA_RESULTS = "jxc.extra_results"
-"""The module attribute that describes the extra results, one entry a pass, in order."""
+"""The module attribute that describes the extra results, with one entry for each pass."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class ExtraResults:
     Attributes:
         by: the name of the pass.
         types: the types of the results.
-        table: what the results mean, in a form of the pass's own.
+        table: what the results mean, in a format that the pass defines.
     """
 
     by: str
@@ -45,11 +45,7 @@ def add_results(
     main = main_of(module)
     assert main is not None
     _return_also(main.regions[0].blocks[0], values, func.return_)
-    kind = _type_of(main)
-    _set_type(main, kind.inputs, [*kind.results, *(value.type for value in values)])
-    if "res_attrs" in main.attributes:
-        nothing = [ir.DictAttr.get({}) for _ in values]
-        main.attributes["res_attrs"] = ir.ArrayAttr.get([*main.attributes["res_attrs"], *nothing])
+    _set_results(main, [*main.type.results, *(value.type for value in values)])
     entry = {
         "by": ir.StringAttr.get(by),
         "results": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), len(values)),
@@ -61,18 +57,18 @@ def add_results(
 
 def extra_results(module: ir.Module) -> list[ExtraResults]:
     """The extra results of @main by pass, in order."""
-    main, at = main_of(module), -_extra_count(module.operation)
-    if main is None or not at:
+    main = main_of(module)
+    if main is None:
         return []
-    types = [*_type_of(main).results]
-    found = []
-    for entry in _entries(module.operation):
-        end = at + _count(entry)
-        table = json.loads(ir.StringAttr(entry["table"]).value)
-        by = ir.StringAttr(entry["by"]).value
-        found.append(ExtraResults(by, tuple(types[at : end or None]), table))
-        at = end
-    return found
+    types = iter(list(main.type.results)[-_extra_count(module.operation) :])
+    return [
+        ExtraResults(
+            ir.StringAttr(entry["by"]).value,
+            tuple(islice(types, ir.IntegerAttr(entry["results"]).value)),
+            json.loads(ir.StringAttr(entry["table"]).value),
+        )
+        for entry in _entries(module.operation)
+    ]
 
 
 def own_results(module: ir.Operation) -> list[tuple[str, ir.Value]]:
@@ -80,36 +76,29 @@ def own_results(module: ir.Operation) -> list[tuple[str, ir.Value]]:
     main = main_of(module)
     assert main is not None
     values = list(terminator(main.regions[0].blocks[0]).operands)
-    values = values[: len(values) - _extra_count(module)]
-    return [(_result_name(main, index), value) for index, value in enumerate(values)]
+    names = [f"result[{index}]" for index in range(len(values))]
+    for index, each in enumerate(main.attributes.get("res_attrs", ())):
+        if "jax.result_info" in each:
+            names[index] = ir.StringAttr(each["jax.result_info"]).value
+    return list(zip(names, values, strict=True))[: len(values) - _extra_count(module)]
 
 
 def _entries(module: ir.Operation) -> list[ir.DictAttr]:
     return [ir.DictAttr(entry) for entry in module.attributes.get(EXTRA_RESULTS, ())]
 
 
-def _count(entry: ir.DictAttr) -> int:
-    return int(ir.IntegerAttr(entry["results"]).value)
-
-
 def _extra_count(module: ir.Operation) -> int:
-    return sum(map(_count, _entries(module)))
+    return sum(ir.IntegerAttr(entry["results"]).value for entry in _entries(module))
 
 
-def _type_of(main: ir.OpView) -> ir.FunctionType:
-    return ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
-
-
-def _set_type(main: ir.OpView, inputs: Sequence[ir.Type], results: Sequence[ir.Type]) -> None:
-    main.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, results))
-
-
-def _result_name(main: ir.OpView, index: int) -> str:
+def _set_results(main: ir.OpView, types: Sequence[ir.Type]) -> None:
+    """Set the result types of @main, and add or drop result attributes at the end accordingly."""
+    kind = ir.FunctionType.get(main.type.inputs, types)
+    main.attributes["function_type"] = ir.TypeAttr.get(kind)
     if "res_attrs" in main.attributes:
-        own = ir.DictAttr(ir.ArrayAttr(main.attributes["res_attrs"])[index])
-        if "jax.result_info" in own:
-            return str(ir.StringAttr(own["jax.result_info"]).value)
-    return f"result[{index}]"
+        kept = list(main.attributes["res_attrs"])[: len(types)]
+        added = [ir.DictAttr.get({})] * (len(types) - len(kept))
+        main.attributes["res_attrs"] = ir.ArrayAttr.get(kept + added)
 
 
 def drop_extra_results(module: ir.Operation) -> None:
@@ -122,12 +111,8 @@ def drop_extra_results(module: ir.Operation) -> None:
     with ir.InsertionPoint(last), last.location:
         func.return_(list(last.operands)[:-count])
     last.operation.erase()
-    kind = _type_of(main)
     with module.context:
-        _set_type(main, kind.inputs, kind.results[:-count])
-        if "res_attrs" in main.attributes:
-            each = list(ir.ArrayAttr(main.attributes["res_attrs"]))
-            main.attributes["res_attrs"] = ir.ArrayAttr.get(each[:-count])
+        _set_results(main, main.type.results[:-count])
     del module.attributes[EXTRA_RESULTS]
     for op in reversed(list(block.operations)[:-1]):
         is_plain = not has_regions(op) or isinstance(op, hlo.ReduceOp)
@@ -188,7 +173,7 @@ def add_branch_results(
 
 
 def _return_also(block: ir.Block, values: Sequence[ir.Value], return_: Any) -> None:
-    """Let the terminator of `block` return `values` too."""
+    """Add `values` to the operands of the terminator of `block`."""
     last = terminator(block)
     with ir.InsertionPoint(last), last.location:
         return_([*last.operands, *values])
@@ -197,11 +182,11 @@ def _return_also(block: ir.Block, values: Sequence[ir.Value], return_: Any) -> N
 
 def _replace(old: ir.OpView, new: ir.OpView) -> None:
     """Give `new` the regions, the uses and the attributes of `old`, and erase `old`."""
-    for named in old.attributes.items() if hasattr(old.attributes, "items") else ():
-        if named[0] not in _SHARDINGS:
-            new.attributes[named[0]] = named[1]
+    for name, attribute in old.attributes.items():
+        if name not in _SHARDINGS:
+            new.attributes[name] = attribute
     for source, target in zip(old.regions, new.regions, strict=True):
         source.blocks[0].append_to(target)
-    for before, after in zip(old.results, new.results[: len(old.results)], strict=True):
+    for before, after in zip(old.results, new.results, strict=False):
         before.replace_all_uses_with(after)
     old.operation.erase()

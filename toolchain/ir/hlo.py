@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from ..errors import JxcError
 from . import _private
+from ._private import hlo_name as hlo_name, hlo_signature as hlo_signature
 
 
 class ModuleSyntaxError(JxcError):
@@ -38,20 +38,6 @@ def read_hlo(text: str, name: str = "<stdin>") -> bytes:
 def write_hlo(proto: bytes) -> str:
     """The text of a serialised proto, with large constants, ending in a newline."""
     return _private.hlo_proto_to_text(proto).rstrip() + "\n"
-
-
-def hlo_name(proto: bytes) -> str:
-    """The module name in a serialised proto."""
-    return _private.hlo_proto_name(proto)
-
-
-def hlo_signature(proto: bytes) -> tuple[list[Any], Any]:
-    """The shapes of the parameters and of the result of a serialised proto, as jaxlib's `Shape`.
-
-    A `Shape` has `is_tuple()`, `tuple_shapes()`, `dimensions()`, `numpy_dtype()` and `layout()`;
-    its text includes the layout.
-    """
-    return _private.hlo_program_shape(proto)
 
 
 _FRAME = re.compile(r",? ?stack_frame_id=\d+")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
-from collections.abc import Iterator
 from itertools import chain
 
 from jaxlib.mlir import ir
@@ -35,7 +33,7 @@ def read_module(data: bytes | str, context: ir.Context, *, name: str = "<stdin>"
     if isinstance(data, bytes):
         start = data.find(_BYTECODE_MAGIC, 0, _EXPORT_HEADER)
         if start >= 0:
-            return _read_bytecode(_cut_bytecode(data, start), context, name)
+            return _read_bytecode(data, start, context, name)
         try:
             data = data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
@@ -44,46 +42,42 @@ def read_module(data: bytes | str, context: ir.Context, *, name: str = "<stdin>"
                 "Expected MLIR text, bytecode, a portable artifact or HLO text."
             ) from None
     if data.lstrip().startswith("HloModule"):
-        return _read_hlo(data, context, name)
-    return _read_text(data, context, name)
-
-
-def _cut_bytecode(data: bytes, start: int) -> bytes:
-    """The bytecode inside a `jax.export` flatbuffer: the u32 before the magic is its size."""
-    if start < 4:
-        return data[start:]
-    length = int.from_bytes(data[start - 4 : start], "little")
-    return data[start : start + length]
-
-
-def _read_bytecode(data: bytes, context: ir.Context, name: str) -> ir.Module:
-    from jaxlib.mlir.dialects import stablehlo
-
-    portable = data[4:64].find(_PORTABLE_PRODUCER) >= 0
-    _check_producer(data, name)
+        return read_module(_stablehlo_of_hlo(data, name), context, name=name)
+    if not data.strip():
+        raise ModuleSyntaxError(f"{name}: empty input; expected an MLIR module")
     try:
         with context:
-            if portable:
-                with _quiet(context):
-                    module = stablehlo.deserialize_portable_artifact(context, data)
-            else:
-                module = ir.Module.parse(data, context)
+            return ir.Module.parse(data, context)
     except ir.MLIRError as error:
-        raise ModuleSyntaxError(
-            f"{name}: malformed bytecode: {format_diagnostics(error, name)}"
-        ) from None
-    except (ValueError, MemoryError) as error:
-        raise ModuleSyntaxError(f"{name}: malformed bytecode: {_first_line(error)}") from None
-    _check_names(module, name)
-    return module
+        raise ModuleSyntaxError(format_diagnostics(error, name)) from None
+    except (ValueError, MemoryError) as error:  # a dimension number beyond 32 bits, say
+        raise ModuleSyntaxError(f"{name}: MLIR cannot parse this: {_first_line(error)}") from None
 
 
-def _check_producer(data: bytes, name: str) -> None:
-    """Reject a producer that is not UTF-8: the bindings abort when MLIR quotes it in a message."""
-    try:
+def _read_bytecode(data: bytes, start: int, context: ir.Context, name: str) -> ir.Module:
+    from jaxlib.mlir.dialects import stablehlo
+
+    # In a `jax.export` flatbuffer, the u32 before the magic is the size of the bytecode.
+    end = start + int.from_bytes(data[start - 4 : start], "little") if start >= 4 else None
+    data = data[start:end]
+    malformed = f"{name}: malformed bytecode"
+    try:  # the bindings abort when MLIR quotes a producer that is not UTF-8
         data[5:].split(b"\0", 1)[0].decode()
     except UnicodeDecodeError:
-        raise ModuleSyntaxError(f"{name}: malformed bytecode: its producer is not UTF-8") from None
+        raise ModuleSyntaxError(f"{malformed}: its producer is not UTF-8") from None
+    try:
+        with context:
+            if _PORTABLE_PRODUCER not in data[4:64]:
+                module = ir.Module.parse(data, context)
+            else:
+                with context.attach_diagnostic_handler(lambda diagnostic: True):  # not to stderr
+                    module = stablehlo.deserialize_portable_artifact(context, data)
+    except (ir.MLIRError, ValueError, MemoryError) as error:
+        is_mlir = isinstance(error, ir.MLIRError)
+        why = format_diagnostics(error, name) if is_mlir else _first_line(error)
+        raise ModuleSyntaxError(f"{malformed}: {why}") from None
+    _check_names(module, name)
+    return module
 
 
 def _check_names(module: ir.Module, name: str) -> None:
@@ -97,40 +91,16 @@ def _check_names(module: ir.Module, name: str) -> None:
         raise ModuleSyntaxError(f"{name}: malformed bytecode: a symbol name is not UTF-8") from None
 
 
-@contextlib.contextmanager
-def _quiet(context: ir.Context) -> Iterator[None]:
-    """Keep MLIR from printing diagnostics to stderr: the exception reports the failure."""
-    handler = context.attach_diagnostic_handler(lambda diagnostic: True)
-    try:
-        yield
-    finally:
-        handler.detach()
-
-
-def _read_text(text: str, context: ir.Context, name: str) -> ir.Module:
-    if not text.strip():
-        raise ModuleSyntaxError(f"{name}: empty input; expected an MLIR module")
-    try:
-        with context:
-            return ir.Module.parse(text, context)
-    except ir.MLIRError as error:
-        raise ModuleSyntaxError(format_diagnostics(error, name)) from None
-    except (ValueError, MemoryError) as error:  # a dimension number beyond 32 bits, say
-        raise ModuleSyntaxError(f"{name}: MLIR cannot parse this: {_first_line(error)}") from None
-
-
-def _read_hlo(text: str, context: ir.Context, name: str) -> ir.Module:
+def _stablehlo_of_hlo(text: str, name: str) -> bytes:
     proto = read_hlo(text, name)
     try:
-        lowered = _private.hlo_proto_to_stablehlo(proto)
+        return _private.hlo_proto_to_stablehlo(proto)
     except Exception as error:  # jaxlib's XlaRuntimeError, a RuntimeError, or a ValueError
         raise ModuleSyntaxError(f"{name}: malformed HLO text: {error}") from None
-    return read_module(lowered, context, name=name)
 
 
 def _first_line(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
 def format_diagnostics(error: ir.MLIRError, name: str = "-") -> str:

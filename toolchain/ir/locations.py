@@ -63,9 +63,6 @@ def _frames(location: ir.Location, function: str, depth: int) -> Iterator[Frame]
                 yield from _frames(part, "", depth + 1)
 
 
-_IN_MEMORY = re.compile(r'^loc\("-":(\d+):(\d+)( to .*)?\)$')
-
-
 def format_location(location: ir.Location, name: str = _TEXT_IN_MEMORY) -> str:
     """`file:line:col` where the location has one, else MLIR's spelling of it.
 
@@ -74,8 +71,6 @@ def format_location(location: ir.Location, name: str = _TEXT_IN_MEMORY) -> str:
         name: the file name to print for a module that was parsed from memory.
     """
     text = str(location)
-    if found := _IN_MEMORY.match(text):
-        return f"{name}:{found[1]}:{found[2]}"
     if found := re.search(r'"([^"]+)":(\d+):(\d+)', text):
         file = name if found[1] == _TEXT_IN_MEMORY else found[1]
         return f"{file}:{found[2]}:{found[3]}"
@@ -202,17 +197,13 @@ def restore_name_stacks(module: ir.Module | ir.Operation) -> None:
 
 
 def _path_and_frames(location: ir.Location) -> tuple[str, ir.Location | None]:
-    if isinstance(location, ir.NameLoc):
-        return location.name_str, _unless_unknown(location.child_loc)
-    if not isinstance(location, ir.CallSiteLoc):
-        return "", _unless_unknown(location)
-    path, inner = _path_and_frames(location.callee)
-    caller_path, outer = _path_and_frames(location.caller)
-    joined = "/".join(part for part in (caller_path, path) if part)
-    if inner is None or outer is None:
-        return joined, inner or outer
-    return joined, ir.Location.callsite(inner, [outer])
-
-
-def _unless_unknown(location: ir.Location) -> ir.Location | None:
-    return None if isinstance(location, ir.UnknownLoc) else location
+    """The name stack and the frames of a location; None for unknown frames."""
+    if isinstance(location, ir.CallSiteLoc):
+        path, inner = _path_and_frames(location.callee)
+        caller_path, outer = _path_and_frames(location.caller)
+        joined = "/".join(filter(None, (caller_path, path)))
+        is_call = inner is not None and outer is not None
+        return joined, ir.Location.callsite(inner, [outer]) if is_call else inner or outer
+    path = location.name_str if isinstance(location, ir.NameLoc) else ""
+    frames = location.child_loc if isinstance(location, ir.NameLoc) else location
+    return path, None if isinstance(frames, ir.UnknownLoc) else frames

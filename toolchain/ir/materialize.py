@@ -28,10 +28,12 @@ def materialize(value: ir.Value) -> ir.Value:
     """
     if (call := _earlier_call(value)) is not None:
         return call.results[0]
-    module = _module_of(ir.InsertionPoint.current.block)
+    module = ir.InsertionPoint.current.block.owner.operation
+    while module.name != "builtin.module":
+        module = module.parent.operation
     if is_partitioned(module):
         return hlo.optimization_barrier([value])
-    call = func.CallOp([value.type], _identity(module, value.type), [value])
+    call = func.CallOp([value.type], _identity(module.opview, value.type), [value])
     kept = ir.DictAttr.get({"inlineable": ir.StringAttr.get("false")})
     call.operation.attributes[_NOT_INLINED] = kept
     return call.results[0]
@@ -70,16 +72,15 @@ def fuses_into_reduce(value: ir.Value) -> bool:
             user, seen = use.owner, seen + 1
             if user.operation.name == "stablehlo.reduce":
                 return True
-            if _may_be_fused(user):
+            is_plain = len(user.results) == 1 and not len(user.regions)
+            groups = user.attributes.get("feature_group_count")
+            if (
+                is_plain
+                and user.operation.name not in _NOT_FUSED
+                and (not groups or groups.value == 1)
+            ):
                 pending.append(user.results[0])
     return False
-
-
-def _may_be_fused(op: ir.OpView) -> bool:
-    if op.operation.name in _NOT_FUSED or len(op.results) != 1 or len(op.regions):
-        return False
-    groups = "feature_group_count"
-    return groups not in op.attributes or op.attributes[groups].value == 1
 
 
 def _earlier_call(value: ir.Value) -> ir.Operation | None:
@@ -93,13 +94,6 @@ def _earlier_call(value: ir.Value) -> ir.Operation | None:
         if is_in_block and call.is_before_in_block(point.ref_operation):
             return call
     return None
-
-
-def _module_of(block: ir.Block) -> ir.ModuleOp:
-    op = block.owner.operation
-    while op.name != "builtin.module":
-        op = op.parent
-    return op.opview
 
 
 def _identity(module: ir.ModuleOp, kind: ir.Type) -> str:

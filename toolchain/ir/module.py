@@ -76,10 +76,9 @@ def argument_names(function: ir.OpView) -> list[str]:
 
     `arg0`, `arg1`, ... where the location has no name: module text without locations has none.
     """
-    locations = [argument.location for argument in function.regions[0].blocks[0].arguments]
     return [
-        location.name_str if isinstance(location, ir.NameLoc) else f"arg{index}"
-        for index, location in enumerate(locations)
+        each.location.name_str if isinstance(each.location, ir.NameLoc) else f"arg{index}"
+        for index, each in enumerate(function.regions[0].blocks[0].arguments)
     ]
 
 

@@ -12,7 +12,6 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy
@@ -65,15 +64,14 @@ def device_count(mesh: Mapping[str, int]) -> int:
 
 def meshes_of(module: ir.Module | ir.Operation) -> dict[str, dict[str, int]]:
     """The meshes with axes of a module, by the name of their `sdy.mesh` op."""
-    ops = module.operation.regions[0].blocks[0].operations
-    found = [op for op in ops if isinstance(op, sdy.MeshOp)]
-    meshes = {ir.StringAttr(op.sym_name).value: _axes_of(op) for op in found}
+    meshes = {
+        ir.StringAttr(op.sym_name).value: {
+            axis.name: axis.size for axis in map(sdy.MeshAxisAttr, sdy.MeshAttr(op.mesh).axes)
+        }
+        for op in module.operation.regions[0].blocks[0].operations
+        if isinstance(op, sdy.MeshOp)
+    }
     return {name: axes for name, axes in meshes.items() if axes}
-
-
-def _axes_of(op: sdy.MeshOp) -> dict[str, int]:
-    axes = [sdy.MeshAxisAttr(axis) for axis in sdy.MeshAttr(op.mesh).axes]
-    return {axis.name: axis.size for axis in axes}
 
 
 # Shardings of a module's arguments
@@ -104,22 +102,22 @@ def argument_specs(module: ir.Module, devices: int) -> tuple[dict[str, int], lis
 
 
 def _spec_in(attributes: ir.DictAttr, where: str) -> Spec | None:
-    if _SHARDY in attributes:
-        own = sdy.TensorShardingAttr(attributes[_SHARDY])
-        return without_trailing(tuple(_axes_in(each, where) for each in own.dimension_shardings))
-    if _GSPMD in attributes:
+    if _GSPMD in attributes and _SHARDY not in attributes:
         raise JxcError(
             f"{where} is sharded by {_GSPMD}, which names no axes: expected {_SHARDY}, which JAX "
             "writes with jax_use_shardy_partitioner, its default"
         )
-    return None
-
-
-def _axes_in(dimension: Any, where: str) -> tuple[str, ...]:
-    axes = [sdy.AxisRefAttr(each) for each in sdy.DimensionShardingAttr(dimension).axes]
-    if any(axis.sub_axis_info is not None for axis in axes):
-        raise JxcError(f"{where} is split over a part of an axis: a PartitionSpec has whole axes")
-    return tuple(axis.name for axis in axes)
+    if _SHARDY not in attributes:
+        return None
+    spec = []
+    for each in sdy.TensorShardingAttr(attributes[_SHARDY]).dimension_shardings:
+        axes = [sdy.AxisRefAttr(axis) for axis in sdy.DimensionShardingAttr(each).axes]
+        if any(axis.sub_axis_info is not None for axis in axes):
+            raise JxcError(
+                f"{where} is split over a part of an axis: a PartitionSpec has whole axes"
+            )
+        spec.append(tuple(axis.name for axis in axes))
+    return without_trailing(tuple(spec))
 
 
 # Specs
@@ -133,19 +131,16 @@ def parse_spec(text: str) -> Spec:
     """
     if text.strip() in ("", "None"):
         return ()
-    return tuple(_parse_entry(text, entry.strip()) for entry in text.split(","))
-
-
-def _parse_entry(text: str, entry: str) -> tuple[str, ...]:
-    if entry == "None":
-        return ()
-    axes = tuple(axis.strip() for axis in entry.split("+"))
-    if not all(_is_axis(axis) for axis in axes):
-        raise UsageError(
-            f"partition spec '{text}': expected the axes of each dimension or None, such as "
-            f"data,None or data+model; found '{entry}'"
-        )
-    return axes
+    spec = []
+    for entry in map(str.strip, text.split(",")):
+        axes = () if entry == "None" else tuple(map(str.strip, entry.split("+")))
+        if not all(map(_is_axis, axes)):
+            raise UsageError(
+                f"partition spec '{text}': expected the axes of each dimension or None, such as "
+                f"data,None or data+model; found '{entry}'"
+            )
+        spec.append(axes)
+    return tuple(spec)
 
 
 def format_spec(spec: Spec) -> str:
@@ -177,23 +172,15 @@ def sharding_problem(spec: Spec, mesh: Mapping[str, int], shape: Sequence[object
     if len(spec) > len(shape) and named:
         return f"the spec has {len(spec)} entries, the array has rank {len(shape)}"
     for dimension, axes in enumerate(spec):
-        if axes and (why := _indivisible(dimension, axes, mesh, shape)):
-            return why
+        count = math.prod(mesh[axis] for axis in axes)
+        if axes and not _divides(count, shape[dimension]):
+            fitting = [str(d) for d, size in enumerate(shape) if _divides(count, size)]
+            offer = f"dimension {' or '.join(fitting)} is" if fitting else "no dimension is"
+            return (
+                f"dimension {dimension}, of size {shape[dimension]}, is not divisible by the "
+                f"{count} devices of '{'+'.join(axes)}'; {offer}"
+            )
     return None
-
-
-def _indivisible(
-    dimension: int, axes: tuple[str, ...], mesh: Mapping[str, int], shape: Sequence[object]
-) -> str | None:
-    count = math.prod(mesh[axis] for axis in axes)
-    if _divides(count, shape[dimension]):
-        return None
-    fitting = [str(d) for d, size in enumerate(shape) if _divides(count, size)]
-    offer = f"dimension {' or '.join(fitting)} is" if fitting else "no dimension is"
-    return (
-        f"dimension {dimension}, of size {shape[dimension]}, is not divisible by the {count} "
-        f"devices of '{'+'.join(axes)}'; {offer}"
-    )
 
 
 def _divides(count: int, size: object) -> bool:
@@ -225,32 +212,32 @@ def levels_above(pattern: str, paths: Iterable[str]) -> int | None:
             brackets, `**` for any text.
         paths: the paths by which the leaf is known.
     """
-    expression = _expression(pattern)
-    above = [
-        up
-        for path in paths
-        for up, prefix in enumerate(reversed(path_prefixes(path)))
-        if expression.fullmatch(prefix)
-    ]
-    return min(above, default=None)
+    expression = _expression(pattern.strip())
+    return min(
+        (
+            up
+            for path in paths
+            for up, prefix in enumerate(reversed(path_prefixes(path)))
+            if expression.fullmatch(prefix)
+        ),
+        default=None,
+    )
 
 
 @lru_cache(maxsize=1024)
 def _expression(pattern: str) -> re.Pattern[str]:
-    parts = re.split(r"(\*\*?)", pattern.strip())
-    return re.compile("".join(_WILD.get(part) or re.escape(part) for part in parts))
-
-
-_WILD = {"*": r"[^\[\]]*", "**": ".*"}
+    wild = {"*": r"[^\[\]]*", "**": ".*"}
+    parts = re.split(r"(\*\*?)", pattern)
+    return re.compile("".join(wild.get(part) or re.escape(part) for part in parts))
 
 
 def suggest_paths(pattern: str, paths: Iterable[str]) -> str:
     """A sentence on what a pattern that matches none of `paths` could be: close paths, else all."""
     known = list(paths)
     names = list(dict.fromkeys(prefix for path in known for prefix in path_prefixes(path)))
-    offer = did_you_mean(pattern, names)
     more = [f"and {len(known) - _SHOWN} more"] if len(known) > _SHOWN else []
-    return offer or f" There is {', '.join(known[:_SHOWN] + more) or 'none'}."
+    everything = ", ".join(known[:_SHOWN] + more) or "none"
+    return did_you_mean(pattern, names) or f" There is {everything}."
 
 
 _SHOWN = 12
