@@ -16,11 +16,13 @@ from jxc.ir.values import (
     is_boolean,
     is_complex,
     is_integer,
+    is_splat,
     shape_of,
     splat_of,
 )
 
 from .region import copy_regions
+from .signed_zero import plus_zero
 
 COMMUTATIVE = frozenset(("add", "multiply", "maximum", "minimum", "and", "or", "xor"))
 
@@ -106,9 +108,20 @@ def can_inline(op: hlo.ReduceOp | hlo.ReduceWindowOp, limit: int) -> bool:
 
 
 def inline(
-    op: hlo.ReduceOp | hlo.ReduceWindowOp, operands: Sequence[ir.Value], shape: Sequence[int]
+    op: hlo.ReduceOp | hlo.ReduceWindowOp,
+    operands: Sequence[ir.Value],
+    shape: Sequence[int],
+    *,
+    keep_zero: bool = False,
 ) -> list[ir.Value]:
-    """The results of the body, elementwise on operands of `shape`; see `can_inline`."""
+    """The results of the body, elementwise on operands of `shape`; see `can_inline`.
+
+    Args:
+        op: the reduction.
+        operands: a value for each argument of the body.
+        shape: their extents.
+        keep_zero: build 0.0 + x as `plus_zero`, as XLA folds such an `add` into x.
+    """
     block = op.body.blocks[0]
     known = dict(zip(block.arguments, operands, strict=True))
 
@@ -121,11 +134,15 @@ def inline(
             results = each.operation.clone().results
             known[each.results[0]] = build.broadcast(results[0], shape, [])
             continue
+        given = [at_shape(value) for value in each.operands]
+        if keep_zero and isinstance(each, hlo.AddOp) and any(is_splat(v, 0.0) for v in given):
+            known[each.result] = plus_zero(given[is_splat(given[0], 0.0)])
+            continue
         kinds = [ir.RankedTensorType.get(shape, element_type(value)) for value in each.results]
         made = ir.Operation.create(
             each.operation.name,
             results=kinds,
-            operands=[at_shape(value) for value in each.operands],
+            operands=given,
             attributes={name: each.attributes[name] for name in each.attributes},
         )
         known.update(zip(each.results, made.results, strict=True))

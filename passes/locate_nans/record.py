@@ -185,9 +185,9 @@ class Recorder:
         given, location, body = list(op.operands), op.location, op.regions[1].blocks[0]
         ops = _ops_of(body)
         floats = [index for index, value in enumerate(given) if may_be_nan(value)]
-        turn = NanSite("turn", "while", location, within=within)
+        iteration = NanSite("iteration", "while", location, within=within)
         carried = [
-            NanSite("carried", "while", location, *self._flows([given[index]]), turn)
+            NanSite("carried", "while", location, *self._flows([given[index]]), iteration)
             for index in floats
         ]
         before = body.add_argument(self._vector_type(max(len(floats), 1)), location)
@@ -195,7 +195,7 @@ class Recorder:
         with ir.InsertionPoint.at_block_begin(body):
             for place, index in enumerate(floats):
                 self._set(body.arguments[index], carried[place], item(before, place))
-        pieces, stored = self._turn(ops, turn)
+        pieces, stored = self._body(ops, iteration)
         last = terminator(body)
         yielded = [last.operands[index] for index in floats]
         results = [
@@ -217,12 +217,12 @@ class Recorder:
         with ir.InsertionPoint.after(new):
             for place, index in enumerate(floats):
                 self._set(new.results[index], results[place], item(final, place))
-        return [(_padded(results), final), ([turn, *sites], record)]
+        return [(_padded(results), final), ([iteration, *sites], record)]
 
-    def _turn(self, ops: Sequence[ir.OpView], turn: NanSite) -> tuple[list[Piece], list[ir.Value]]:
+    def _body(self, ops: Sequence[ir.OpView], loop: NanSite) -> tuple[list[Piece], list[ir.Value]]:
         """The record of a loop's body, and the numbers of what it stores in arrays."""
         outer, self._stored = self._stored, []
-        pieces = self._ops(ops, turn)
+        pieces = self._ops(ops, loop)
         stored, self._stored = self._stored, outer
         return pieces, stored
 

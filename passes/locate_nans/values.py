@@ -110,7 +110,7 @@ class NanSite:
     Attributes:
         kind: "value": magnitude of an op's result; "argument": of an argument of @main; "constant";
             "carried": of an argument of a loop's body; "result": of a result of a loop or branch;
-            "turn": the number, from 1, of the recorded iteration of a loop, 0 for none;
+            "iteration": the number, from 1, of the recorded iteration of a loop, 0 for none;
             "statistics": the first of several numbers about one value; "more": the others.
         op: the op's name.
         location: of the op.

@@ -238,5 +238,6 @@ def general_window_to_slices(op: hlo.ReduceWindowOp) -> Sequence[ir.Value] | Non
     padded = [geometry.pad(x, v, axes) for x, v in zip(op.inputs, op.init_values, strict=True)]
     found = [build.broadcast(value, shape, []) for value in op.init_values]
     for tap in geometry.taps(axes):
-        found = inline(op, [*found, *(geometry.tapped(x, axes, tap) for x in padded)], shape)
+        parts = [geometry.tapped(x, axes, tap) for x in padded]
+        found = inline(op, [*found, *parts], shape, keep_zero=True)
     return found

@@ -71,7 +71,7 @@ _NEUTRAL = {"add": 0, "multiply": 1, "logaddexp": -inf}
 
 
 @rule(exact, targets=("cpu",))
-def running_extremum_to_loop(op: hlo.ReduceWindowOp, context: PassContext) -> ir.Value | None:
+def running_reduction_to_loop(op: hlo.ReduceWindowOp, context: PassContext) -> ir.Value | None:
     """reduce_window(x, f) -> y[i] = f(y[i - 1], x[i]), for windows of all elements up to each.
 
     For f whose order cannot matter: maximum and minimum, integers, booleans. Also from the last

@@ -17,13 +17,13 @@ from jxc.cost.rates import Rates
 from jxc.passes.scans import cost as cost
 from jxc.passes.scans.cost import Scan, ScanPlan
 
-CHOICE, SUM = "running-extremum-to-loop", "running-sum-to-loop"
+EXACT, SUM = "running-reduction-to-loop", "running-sum-to-loop"
 RUNNING = {
     "cumsum": (lax.cumsum, SUM),
     "cumprod": (lax.cumprod, SUM),
     "cumlogsumexp": (lax.cumlogsumexp, SUM),
-    "cummax": (lax.cummax, CHOICE),
-    "cummin": (lax.cummin, CHOICE),
+    "cummax": (lax.cummax, EXACT),
+    "cummin": (lax.cummin, EXACT),
 }
 EDGES = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -2.0, 1e-45, 3e38], np.float32)
 
@@ -98,7 +98,7 @@ def test_gradient_and_vmap():
 def test_whole_numbers_are_the_same(dtype):
     x = np.random.default_rng(0).integers(0, 200, (32, 500)).astype(dtype)
     for function in (jnp.cumsum, jnp.cumprod):
-        found = rewritten(lambda x, f=function: f(x, axis=0), [x], CHOICE)
+        found = rewritten(lambda x, f=function: f(x, axis=0), [x], EXACT)
         np.testing.assert_array_equal(found, jax.jit(lambda x, f=function: f(x, axis=0))(x))
 
 

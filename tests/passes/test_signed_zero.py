@@ -66,6 +66,12 @@ CASES = {
     ),
     "wide window": (_convolution, (1, 2, 2, 8), (3, 3, 8, 8)),
     "sums of windows": (lambda x: _pool_sum(x, 2, 2), (1, 8, 8, 4)),
+    "sums of windows of two operands": (
+        lambda x: lax.reduce_window(
+            (x, x), (0.0, 0.0), lambda a, b: (a[0] + b[0], a[1] + b[1]), (2,), (2,), "VALID"
+        )[1],
+        (8,),
+    ),
     "sums of large windows": (lambda x: _pool_sum(x, 6, 1), (1, 9, 9, 4)),
     "gradient of sums of windows": (
         lambda dy: jax.vjp(lambda x: _pool_sum(x, 2, 2), jnp.zeros((1, 8, 8, 4)))[1](dy)[0],

@@ -1,7 +1,7 @@
 // RUN: %jxc opt %s -p scans --split-input-file | FileCheck %s
 
 // A running maximum along the first dimension: a row at a time, from the one before.
-// CHECK-LABEL: func.func @running_extremum_to_loop(
+// CHECK-LABEL: func.func @running_reduction_to_loop(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<16x600xf32>
 // CHECK: %[[LEAST:[a-z0-9_]+]] = stablehlo.constant dense<0xFF800000> : tensor<f32>
 // CHECK: %[[START:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %[[LEAST]], dims = [] : (tensor<f32>) -> tensor<1x600xf32>
@@ -11,7 +11,7 @@
 // CHECK: %[[MOST:[a-z0-9_]+]] = stablehlo.maximum %[[TOTAL]], %[[ROW]]
 // CHECK: stablehlo.dynamic_update_slice %[[DONE]], %[[MOST]], %[[TURN]], %{{.*}}
 // CHECK: return %[[LOOP]]#2
-func.func @running_extremum_to_loop(%x: tensor<16x600xf32>) -> tensor<16x600xf32> {
+func.func @running_reduction_to_loop(%x: tensor<16x600xf32>) -> tensor<16x600xf32> {
   %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
   %y = "stablehlo.reduce_window"(%x, %least) <{padding = dense<[[15, 0], [0, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 16, 1>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -22,13 +22,13 @@ func.func @running_extremum_to_loop(%x: tensor<16x600xf32>) -> tensor<16x600xf32
 }
 
 // Integers, added from the last one on, along a dimension between two others.
-// CHECK-LABEL: func.func @running_extremum_to_loop_reverse(
+// CHECK-LABEL: func.func @running_reduction_to_loop_reverse(
 // CHECK: stablehlo.while
 // CHECK: %[[LAST:[a-z0-9_]+]] = stablehlo.constant dense<15> : tensor<i32>
 // CHECK: %[[PLACE:[a-z0-9_]+]] = stablehlo.subtract %[[LAST]],
 // CHECK: stablehlo.dynamic_slice %{{.*}}, %{{.*}}, %[[PLACE]], %{{.*}}, sizes = [2, 1, 300]
 // CHECK-NOT: reduce_window
-func.func @running_extremum_to_loop_reverse(%x: tensor<2x16x300xi32>) -> tensor<2x16x300xi32> {
+func.func @running_reduction_to_loop_reverse(%x: tensor<2x16x300xi32>) -> tensor<2x16x300xi32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %y = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<[[0, 0], [0, 15], [0, 0]]> : tensor<3x2xi64>, window_dimensions = array<i64: 1, 16, 1>}> ({
   ^bb0(%a: tensor<i32>, %b: tensor<i32>):
@@ -39,9 +39,9 @@ func.func @running_extremum_to_loop_reverse(%x: tensor<2x16x300xi32>) -> tensor<
 }
 
 // Not neutral: it would come in once, and in the operand's windows once for each padded element.
-// CHECK-LABEL: func.func @running_extremum_to_loop_not_from_one(
+// CHECK-LABEL: func.func @running_reduction_to_loop_not_from_one(
 // CHECK: stablehlo.reduce_window
-func.func @running_extremum_to_loop_not_from_one(%x: tensor<16x600xi32>) -> tensor<16x600xi32> {
+func.func @running_reduction_to_loop_not_from_one(%x: tensor<16x600xi32>) -> tensor<16x600xi32> {
   %one = stablehlo.constant dense<1> : tensor<i32>
   %y = "stablehlo.reduce_window"(%x, %one) <{padding = dense<[[15, 0], [0, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 16, 1>}> ({
   ^bb0(%a: tensor<i32>, %b: tensor<i32>):
@@ -52,9 +52,9 @@ func.func @running_extremum_to_loop_not_from_one(%x: tensor<16x600xi32>) -> tens
 }
 
 // A window of the 15 elements up to each, of 16.
-// CHECK-LABEL: func.func @running_extremum_to_loop_not_shorter(
+// CHECK-LABEL: func.func @running_reduction_to_loop_not_shorter(
 // CHECK: stablehlo.reduce_window
-func.func @running_extremum_to_loop_not_shorter(%x: tensor<16x600xi32>) -> tensor<16x600xi32> {
+func.func @running_reduction_to_loop_not_shorter(%x: tensor<16x600xi32>) -> tensor<16x600xi32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %y = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<[[14, 0], [0, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 15, 1>}> ({
   ^bb0(%a: tensor<i32>, %b: tensor<i32>):

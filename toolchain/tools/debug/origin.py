@@ -110,7 +110,7 @@ class NanRecord:
         if self.sites[site]["kind"] == "carried":
             return int(self.sites[site]["within"])
         later = range(site, len(self.sites))
-        return next((at for at in later if self.sites[at]["kind"] == "turn"), len(self.sites))
+        return next((at for at in later if self.sites[at]["kind"] == "iteration"), len(self.sites))
 
     def _is_in(self, site: int, loop: int) -> bool:
         while site >= 0:
