@@ -12,75 +12,28 @@ from jaxlib.mlir.dialects import chlo, stablehlo as hlo
 
 from jxc.ir.values import element_type, shape_of
 
+_Arithmetic: TypeAlias = hlo.AddOp | hlo.SubtractOp | hlo.MulOp | hlo.DivOp | hlo.RemOp | hlo.NegOp
+_Choice: TypeAlias = hlo.ClampOp | hlo.CompareOp | hlo.MaxOp | hlo.MinOp | hlo.SelectOp
+_Logic: TypeAlias = hlo.AndOp | hlo.NotOp | hlo.OrOp | hlo.XorOp | hlo.ClzOp | hlo.PopulationCountOp
+_Shift: TypeAlias = hlo.ShiftLeftOp | hlo.ShiftRightArithmeticOp | hlo.ShiftRightLogicalOp
+_Type: TypeAlias = hlo.ComplexOp | hlo.ConvertOp | hlo.ImagOp | hlo.RealOp | hlo.ReducePrecisionOp
+_Rounding: TypeAlias = hlo.CeilOp | hlo.FloorOp | hlo.RoundNearestEvenOp | hlo.RoundOp
+_Sign: TypeAlias = hlo.AbsOp | hlo.IsFiniteOp | hlo.SignOp
+_Power: TypeAlias = hlo.CbrtOp | hlo.PowOp | hlo.RsqrtOp | hlo.SqrtOp
+_Exponential: TypeAlias = hlo.ExpOp | hlo.Expm1Op | hlo.Log1pOp | hlo.LogOp | hlo.LogisticOp
+_Angle: TypeAlias = hlo.Atan2Op | hlo.CosineOp | hlo.SineOp | hlo.TanOp | hlo.TanhOp
+_ChloAngle: TypeAlias = chlo.AcosOp | chlo.AsinOp | chlo.AtanOp | chlo.TanOp
+_ChloHyperbolic: TypeAlias = chlo.AcoshOp | chlo.AsinhOp | chlo.AtanhOp | chlo.CoshOp | chlo.SinhOp
+_ChloError: TypeAlias = chlo.ErfInvOp | chlo.ErfOp | chlo.ErfcOp
+_ChloGamma: TypeAlias = chlo.DigammaOp | chlo.LgammaOp | chlo.PolygammaOp | chlo.ZetaOp
+_ChloOther: TypeAlias = (
+    chlo.BesselI1eOp | chlo.ConjOp | chlo.IsInfOp | chlo.MulhiOp | chlo.NextAfterOp | chlo.SquareOp
+)
+_Stablehlo: TypeAlias = (
+    _Arithmetic | _Choice | _Logic | _Shift | _Type | _Rounding | _Sign | _Power | _Exponential
+)
 Elementwise: TypeAlias = (
-    hlo.AbsOp
-    | hlo.AddOp
-    | hlo.AndOp
-    | hlo.Atan2Op
-    | hlo.CbrtOp
-    | hlo.CeilOp
-    | hlo.ClampOp
-    | hlo.ClzOp
-    | hlo.CompareOp
-    | hlo.ComplexOp
-    | hlo.ConvertOp
-    | hlo.CosineOp
-    | hlo.DivOp
-    | hlo.ExpOp
-    | hlo.Expm1Op
-    | hlo.FloorOp
-    | hlo.ImagOp
-    | hlo.IsFiniteOp
-    | hlo.Log1pOp
-    | hlo.LogOp
-    | hlo.LogisticOp
-    | hlo.MaxOp
-    | hlo.MinOp
-    | hlo.MulOp
-    | hlo.NegOp
-    | hlo.NotOp
-    | hlo.OrOp
-    | hlo.PopulationCountOp
-    | hlo.PowOp
-    | hlo.RealOp
-    | hlo.ReducePrecisionOp
-    | hlo.RemOp
-    | hlo.RoundNearestEvenOp
-    | hlo.RoundOp
-    | hlo.RsqrtOp
-    | hlo.SelectOp
-    | hlo.ShiftLeftOp
-    | hlo.ShiftRightArithmeticOp
-    | hlo.ShiftRightLogicalOp
-    | hlo.SignOp
-    | hlo.SineOp
-    | hlo.SqrtOp
-    | hlo.SubtractOp
-    | hlo.TanOp
-    | hlo.TanhOp
-    | hlo.XorOp
-    | chlo.AcosOp
-    | chlo.AcoshOp
-    | chlo.AsinOp
-    | chlo.AsinhOp
-    | chlo.AtanOp
-    | chlo.AtanhOp
-    | chlo.BesselI1eOp
-    | chlo.ConjOp
-    | chlo.CoshOp
-    | chlo.DigammaOp
-    | chlo.ErfInvOp
-    | chlo.ErfOp
-    | chlo.ErfcOp
-    | chlo.IsInfOp
-    | chlo.LgammaOp
-    | chlo.MulhiOp
-    | chlo.NextAfterOp
-    | chlo.PolygammaOp
-    | chlo.SinhOp
-    | chlo.SquareOp
-    | chlo.TanOp
-    | chlo.ZetaOp
+    _Stablehlo | _Angle | _ChloAngle | _ChloHyperbolic | _ChloError | _ChloGamma | _ChloOther
 )
 """Ops whose result at each index is a function of their operands at that index.
 

@@ -43,13 +43,13 @@ POWER_OPERATIONS = 100
 EXPONENTIAL_OPERATIONS = 40
 PRODUCT_OPERATIONS = 25
 SOFTPLUS_OPERATIONS = 50
-"""Operations on f64 that these formulas take as long as."""
+"""The time of these formulas, in operations on f64."""
 
 XLA_EXPONENTS = (-1.0, 0.0, 0.5, 1.0, 2.0, 3.0)
-"""Powers that XLA itself writes as products or roots."""
+"""Exponents for which XLA itself uses products or roots."""
 
 GREATEST_PRODUCT = 7.5
-"""The greatest |n| for which x^n is a product: 1/x^n stays within f64 for every f32."""
+"""The greatest |n| for which x^n is a product: 1/x^n does not leave f64 for any f32 x."""
 
 _IS_OLD = tuple(map(int, __version__.split(".")[:2])) < (0, 11)
 
@@ -89,23 +89,18 @@ def product_pays(rates: Rates) -> bool:
     return rates[POWER] > PRODUCT_OPERATIONS * rates[OPERATION]
 
 
-def exponential_pays(rates: Rates) -> bool:
-    """Whether a power of a constant base is faster as a formula."""
-    return rates[POWER] > EXPONENTIAL_OPERATIONS * rates[OPERATION]
-
-
-def power_pays(rates: Rates, *, elements: int) -> bool:
-    """Whether another power of so many elements is faster as a formula."""
-    if elements < PARALLEL_ELEMENTS:
-        return False
-    return rates[POWER] > POWER_OPERATIONS * rates[OPERATION]
+def power_pays(rates: Rates, base: float | None, *, elements: int) -> bool:
+    """Whether a power of so many elements is faster as a formula; `base` is None if it varies."""
+    if base is not None:
+        return rates[POWER] > EXPONENTIAL_OPERATIONS * rates[OPERATION]
+    return elements >= PARALLEL_ELEMENTS and rates[POWER] > POWER_OPERATIONS * rates[OPERATION]
 
 
 def softplus_pays(rates: Rates, *, elements: int, is_reduced: bool) -> bool:
     """Whether log(1 + exp(x)) is faster as a formula: not if fused with a `reduce`."""
-    if elements < SOFTPLUS_ELEMENTS:
+    if elements < SOFTPLUS_ELEMENTS or is_reduced:
         return False
-    return not is_reduced and rates[SOFTPLUS] > SOFTPLUS_OPERATIONS * rates[OPERATION]
+    return rates[SOFTPLUS] > SOFTPLUS_OPERATIONS * rates[OPERATION]
 
 
 def is_left_to_xla(base: float | None, exponent: float | None) -> bool:
@@ -116,7 +111,7 @@ def is_left_to_xla(base: float | None, exponent: float | None) -> bool:
 
 
 def is_short_product(exponent: float) -> bool:
-    """Whether a power is a product of few factors and a square root that XLA misses."""
+    """Whether a power that XLA does not simplify is a product of few factors and a square root."""
     if exponent in XLA_EXPONENTS:
         return False
     return abs(exponent) <= GREATEST_PRODUCT and not exponent * 2 % 1

@@ -1,7 +1,8 @@
-"""What the rules share: the tensors that they accept, and the way to float64 and back."""
+"""The tensors that the rules of this family accept, and conversions to f64 and back."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from jaxlib.mlir import ir
@@ -11,84 +12,72 @@ from jxc.ir import build
 from jxc.ir.materialize import materialize
 from jxc.ir.values import element_type, shape_of, users
 from jxc.passes._shared.elementwise import is_elementwise
+from jxc.passes.elementary import cost as cost
 
-from .arithmetic import Real, where
+from .arithmetic import Tensor, where
 
-_NARROW = (ir.F32Type, ir.F16Type, ir.BF16Type)
+_NARROW = ("f32", "f16", "bf16")
 _MOST_VISITED = 16
 
 
-def elements_of(value: ir.Value) -> int:
-    """The number of elements; 0 unless they are f32, f16 or bf16 of static shape."""
-    kind = value.type
-    if not isinstance(kind, ir.RankedTensorType) or not isinstance(kind.element_type, _NARROW):
-        return 0
-    return _static_elements(kind)
+def is_eligible(op: ir.OpView, elements: Sequence[str] = _NARROW) -> bool:
+    """Whether `op` has enough elements of these types, and none of its results is broadcast."""
+    return has_enough_elements(op, elements) and not is_broadcast(op.results[0])
 
 
-def complex_elements_of(value: ir.Value) -> int:
-    """The number of elements; 0 unless they are complex numbers of f32, of static shape."""
-    kind = value.type
-    if not isinstance(kind, ir.RankedTensorType):
-        return 0
-    element = kind.element_type
-    if not isinstance(element, ir.ComplexType) or not isinstance(element.element_type, ir.F32Type):
-        return 0
-    return _static_elements(kind)
+def has_enough_elements(op: ir.OpView, elements: Sequence[str] = _NARROW) -> bool:
+    """Whether operands and results have enough elements, of these types, and static shapes."""
+    for value in (*op.operands, *op.results):
+        kind = value.type
+        if not isinstance(kind, ir.RankedTensorType) or not kind.has_static_shape:
+            return False
+        if str(kind.element_type) not in elements or kind.encoding is not None:
+            return False
+        if prod(kind.shape) < cost.LEAST_ELEMENTS:
+            return False
+    return True
 
 
-def _static_elements(kind: ir.RankedTensorType) -> int:
-    return prod(kind.shape) if kind.has_static_shape and kind.encoding is None else 0
+def single(value: ir.Value) -> Tensor:
+    """`value` as f32.
 
-
-def single(value: ir.Value) -> Real:
-    """As f32. A reshaped operand is materialized: XLA would divide to find each element."""
-    return Real(
-        build.convert(materialize(value) if _is_reshaped(value) else value, ir.F32Type.get())
-    )
-
-
-def _is_reshaped(value: ir.Value) -> bool:
-    """Whether an elementwise result is reshaped, extents of 1 apart."""
+    If an elementwise result is reshaped by more than extents of 1, the operand is materialized: XLA
+    would compute the index of each element by divisions.
+    """
     owner = value.owner
-    if not isinstance(owner, hlo.ReshapeOp) or not is_elementwise(owner.operand.owner):
-        return False
-    before, after = shape_of(owner.operand), shape_of(value)
-    return [size for size in before if size > 1] != [size for size in after if size > 1]
+    if isinstance(owner, hlo.ReshapeOp) and is_elementwise(owner.operand.owner):
+        before, after = (
+            [size for size in shape_of(each) if size > 1] for each in (owner.operand, value)
+        )
+        value = value if before == after else materialize(value)
+    return Tensor(build.convert(value, ir.F32Type.get()))
 
 
-def widened(x: Real) -> Real:
-    """As f64, in which every operation on an f32 has 29 bits or more to spare."""
+def widened(x: Tensor) -> Tensor:
+    """`x` as f64, whose significand has 29 bits more than that of f32."""
     return x.to(ir.F64Type.get())
 
 
-def narrowed(x: Real) -> Real:
-    """Rounded to f32."""
+def narrowed(x: Tensor) -> Tensor:
+    """`x` rounded to f32."""
     return x.to(ir.F32Type.get())
 
 
-def result(value: Real, op: ir.OpView) -> ir.Value:
+def result(value: Tensor, op: ir.OpView) -> ir.Value:
     """The replacement of `op`, in its element type."""
     if meets_reduction(op):
-        value = _unfused(value)
+        # XLA's library kernels for reductions stop at a select. Without it they fuse parts of the
+        # formula, and a sum of softplus was 5 times slower than XLA's own.
+        value = where(value.equals(value), value, float("nan"))
     return materialized(build.convert(value.value, element_type(op.results[0])), op)
 
 
-def _unfused(value: Real) -> Real:
-    """`value` through a select, at which XLA's library kernels for reductions stop.
-
-    They would fuse sums and products of f64 before the reduction, a part of the formula at a time:
-    a sum of softplus was 5 times slower than XLA's own.
-    """
-    return where(value.equals(value), value, float("nan"))
-
-
 def materialized(value: ir.Value, op: ir.OpView) -> ir.Value:
-    """`value` as the replacement of `op`, stored if XLA would compute it repeatedly.
+    """`value` as the replacement of `op`, materialized if XLA would compute it repeatedly.
 
-    XLA recomputes what it counts as cheap in each fusion, formulas included. A kernel that
-    concatenates values decides for each element which one it is, and computes one at a time: sines
-    and cosines of 4096 angles by 24 took 1.4 ms so, materialized 0.3 ms.
+    XLA computes ops that it considers cheap again in each fusion, and these formulas are among
+    them. A kernel that concatenates is not vectorized: sines and cosines of 4096 angles by 24 took
+    1.4 ms, materialized 0.3 ms.
     """
     y = op.results[0]
     return materialize(value) if _is_repeated(y) or _is_concatenated(y) else value
@@ -121,18 +110,16 @@ def _is_concatenated(value: ir.Value) -> bool:
 
 
 def is_broadcast(value: ir.Value) -> bool:
-    """Whether an element is broadcast to a row: XLA may compute it alone, not as a vector."""
-    return any(_broadcasts(user) for user in users(value))
-
-
-def _broadcasts(user: ir.OpView) -> bool:
-    match user:
-        case hlo.ReshapeOp() | hlo.ConvertOp():
-            return is_broadcast(user.result)
-        case hlo.BroadcastInDimOp():
-            shape, kept = shape_of(user.result), list(user.broadcast_dimensions)
-            is_kept = len(shape) - 1 in kept and shape_of(user.operand)[-1] == shape[-1]
-            return shape[-1:] > (1,) and not is_kept
+    """Whether an element is broadcast to a row: XLA may then compute it as a scalar."""
+    for user in users(value):
+        match user:
+            case hlo.ReshapeOp() | hlo.ConvertOp() if is_broadcast(user.result):
+                return True
+            case hlo.BroadcastInDimOp(operand=x, broadcast_dimensions=kept):
+                shape = shape_of(user.result)
+                is_kept = len(shape) - 1 in list(kept) and shape_of(x)[-1] == shape[-1]
+                if shape[-1:] > (1,) and not is_kept:
+                    return True
     return False
 
 

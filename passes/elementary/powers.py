@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from math import log2
+from math import log2, prod
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from jxc.ir.values import splat_of
+from jxc.ir.values import shape_of, splat_of
 from jxc.passes.elementary import cost as cost
 from jxc.rewrite import PassContext, approximates, rule
 
-from .arithmetic import Bits, Mask, Real, polynomial, where
+from .arithmetic import Tensor, polynomial, where
 from .exponential import exponential, logarithm
-from .operands import elements_of, is_broadcast, narrowed, result, single, widened
+from .operands import has_enough_elements, is_eligible, narrowed, result, single, widened
 
 _INFINITY = float("inf")
 
@@ -24,7 +24,7 @@ def power_to_products(op: hlo.PowOp, context: PassContext) -> ir.Value | None:
     exponent = splat_of(op.rhs)
     if exponent is None or not cost.is_short_product(exponent):
         return None
-    if elements_of(op.lhs) < cost.LEAST_ELEMENTS or not cost.product_pays(context.rates):
+    if not has_enough_elements(op) or not cost.product_pays(context.rates):
         return None
     x = widened(single(op.lhs))
     power = _product(x, int(abs(exponent)))
@@ -38,9 +38,9 @@ def power_to_products(op: hlo.PowOp, context: PassContext) -> ir.Value | None:
     return result(narrowed(power), op)
 
 
-def _product(x: Real, times: int) -> Real | None:
-    """x multiplied `times`; None for none."""
-    found: Real | None = None
+def _product(x: Tensor, times: int) -> Tensor | None:
+    """x to the power of `times`, by repeated squaring; None for 0."""
+    found: Tensor | None = None
     while times:
         if times % 2:
             found = x if found is None else found * x
@@ -53,7 +53,9 @@ def _product(x: Real, times: int) -> Real | None:
 def power_to_polynomials(op: hlo.PowOp, context: PassContext) -> ir.Value | None:
     """x^y -> 2^(y log2(|x|)), negative for x < 0 and odd y, NaN for x < 0 and y no integer."""
     base, exponent = splat_of(op.lhs), splat_of(op.rhs)
-    if cost.is_left_to_xla(base, exponent) or not _pays(op, base, context):
+    if cost.is_left_to_xla(base, exponent) or not is_eligible(op):
+        return None
+    if not cost.power_pays(context.rates, base, elements=prod(shape_of(op.result))):
         return None
     if exponent is not None:
         return result(narrowed(_power_by(widened(single(op.lhs)), exponent)), op)
@@ -63,33 +65,19 @@ def power_to_polynomials(op: hlo.PowOp, context: PassContext) -> ir.Value | None
     return result(narrowed(_power(widened(single(op.lhs)), y)), op)
 
 
-def _pays(op: hlo.PowOp, base: float | None, context: PassContext) -> bool:
-    elements = elements_of(op.lhs)
-    if elements < cost.LEAST_ELEMENTS or is_broadcast(op.result):
-        return False
-    if base is not None:
-        return cost.exponential_pays(context.rates)
-    return cost.power_pays(context.rates, elements=elements)
-
-
-def _power(x: Real, y: Real) -> Real:
+def _power(x: Tensor, y: Tensor) -> Tensor:
     """x^y; 1 where x is 1 or y is 0, also where the other is NaN."""
     log = logarithm(abs(x))
     power = exponential(where(log.equals(0.0) | y.equals(0.0), y.like(0.0), y * log))
     half, is_whole = y * 0.5, y.round().equals(y)
     is_odd = half.round().differs(half) & is_whole
-    return _of_negative(x, power, is_odd, is_whole)
-
-
-def _of_negative(x: Real, power: Real, is_odd: Mask, is_whole: Mask) -> Real:
-    """`power` of |x|, with the sign for x; NaN where x is negative and finite, y not whole."""
-    has_none = (x < 0.0) & (x > -_INFINITY) & ~is_whole
+    is_undefined = (x < 0.0) & (x > -_INFINITY) & ~is_whole
     power = where(is_odd & x.is_negative(), -power, power)
-    return where(has_none, x.like(float("nan")), power)
+    return where(is_undefined, x.like(float("nan")), power)
 
 
-def _power_by(x: Real, exponent: float) -> Real:
-    """The same for an exponent that is known, finite and not 0."""
+def _power_by(x: Tensor, exponent: float) -> Tensor:
+    """`_power` for a constant exponent, finite and not 0."""
     power = exponential(logarithm(abs(x)) * exponent)
     if exponent % 2 == 1:
         return where(x.is_negative(), -power, power)
@@ -99,18 +87,19 @@ def _power_by(x: Real, exponent: float) -> Real:
 
 
 _GUESS = 0x553EF0FF
-"""Less a third of the upper bits of an f64, these are near those of 1 over its cube root."""
+"""Minus a third of the upper 32 bits of an f64, about the upper bits of 1 over its cube root."""
 
 
 @rule(approximates(ulps=0.501), targets=("cpu",))
 def cube_root_to_iteration(op: hlo.CbrtOp) -> ir.Value | None:
     """cbrt(x) -> x y y, y two steps of an iteration towards 1 / cbrt(|x|); x itself if infinite."""
-    if elements_of(op.operand) < cost.LEAST_ELEMENTS or is_broadcast(op.result):
+    if not is_eligible(op):
         return None
     x = single(op.operand)
     wide = widened(x)
     size = abs(wide)
-    y = ((_GUESS - (Bits.of(size) >> 32).to(32) // 3).to(64) << 32).as_f64()
+    i32, i64 = (ir.IntegerType.get_signless(width) for width in (32, 64))
+    y = ((_GUESS - (size.bits() >> 32).to(i32) / 3).to(i64) << 32).bitcast(ir.F64Type.get())
     y = y * polynomial(1.0 - size * y * y * y, (1.0, 1 / 3, 2 / 9, 14 / 81))
     y = y * polynomial(1.0 - size * y * y * y, (1.0, 1 / 3, 2 / 9))
     return result(where(abs(x).equals(float("inf")), x, narrowed(wide * y * y)), op)

@@ -1,13 +1,14 @@
-"""Coefficients, lowest first, that `scripts/bounds/coefficients.py` prints; 1/(2 pi), at length.
+"""Coefficients of polynomials, lowest power first, and the bits of 1/(2 pi).
 
-The relative errors are those of the polynomials alone: an ulp of an f32 is 2^-24 to 2^-23 of it.
+`scripts/bounds/coefficients.py` prints the coefficients. The relative errors are those of the
+polynomials without rounding; an ulp of an f32 is a relative error of 2^-24 to 2^-23.
 """
 
 from __future__ import annotations
 
 TURN_BITS = 0x28BE60DB9391054A7F09D5F47D4D377036D8A5664F10E4107F9458
 TURN_BITS_SCALE = -216
-"""1/(2 pi), cut off: the bits times 2 to this power."""
+"""1/(2 pi), truncated, is `TURN_BITS` times 2 to this power."""
 
 
 # Of t squared: sin(2 pi t) / t up to a quarter turn; the same and cos(2 pi t) to an eighth.

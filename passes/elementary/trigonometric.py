@@ -18,17 +18,17 @@ from jxc.passes.elementary import cost as cost
 from jxc.rewrite import PassContext, approximates, rule
 
 from . import tables
-from .arithmetic import Mask, Real, polynomial, where, with_sign_of
-from .operands import elements_of, is_broadcast, meets_reduction, narrowed, result, single, widened
+from .arithmetic import Tensor, polynomial, where, with_sign_of
+from .operands import is_eligible, meets_reduction, narrowed, result, single, widened
 
 _CHUNK = 28
-"""Bits of 1/(2 pi) at a time: with the 24 of an f32 their product is exact in f64."""
+"""Bits of 1/(2 pi) in one factor: its product with an f32 of 24 bits is exact in f64."""
 
 _CLOSEST = 64
-"""Bits behind the point that a fraction of a turn needs.
+"""Bits after the binary point of a fraction of a turn.
 
-An f32 comes as close as 2^-32 turns to a multiple of a quarter turn; what is left must be right to
-2^-31 of that or so.
+An f32 is at least 2^-32 turns away from any multiple of a quarter turn, and the difference needs a
+relative error of about 2^-31.
 """
 
 
@@ -53,7 +53,7 @@ def cosine_to_polynomial(op: hlo.CosineOp, context: PassContext) -> ir.Value | N
 def tangent_to_polynomials(op: hlo.TanOp, context: PassContext) -> ir.Value | None:
     """tan(x) -> p(t) / q(t) or -q(t) / p(t), t = x / (2 pi) modulo 1/4.
 
-    It is x itself where that is 0.
+    It is x itself where x is 0.
     """
     if not _pays(op, context):
         return None
@@ -67,33 +67,30 @@ def tangent_to_polynomials(op: hlo.TanOp, context: PassContext) -> ir.Value | No
 
 
 def _pays(op: hlo.SineOp | hlo.CosineOp | hlo.TanOp, context: PassContext) -> bool:
-    elements = elements_of(op.operand)
-    if elements < cost.LEAST_ELEMENTS or is_broadcast(op.result):
-        return False
-    return cost.sine_pays(context.rates, is_reduced=meets_reduction(op))
+    return is_eligible(op) and cost.sine_pays(context.rates, is_reduced=meets_reduction(op))
 
 
-def sine(x: Real, exponents: int = 128) -> Real:
+def sine(x: Tensor, exponents: int = 128) -> Tensor:
     """sin(x) in f64 for f32 below 2 to the power of `exponents`; 0.0 where x is -0.0."""
     return _polynomial_of(*_remainder(x, exponents, offset=0.0, parts=2))
 
 
-def cosine(x: Real, exponents: int = 128) -> Real:
+def cosine(x: Tensor, exponents: int = 128) -> Tensor:
     """cos(x) in f64, as `sine`."""
     return _polynomial_of(*_remainder(x, exponents, offset=0.25, parts=2))
 
 
-def _polynomial_of(t: Real, half_turns: Real) -> Real:
+def _polynomial_of(t: Tensor, half_turns: Tensor) -> Tensor:
     t = where(_is_odd(half_turns), -t, t)
     return t * polynomial(t * t, tables.SINE)
 
 
-def _remainder(x: Real, exponents: int, *, offset: float, parts: int) -> tuple[Real, Real]:
+def _remainder(x: Tensor, exponents: int, *, offset: float, parts: int) -> tuple[Tensor, Tensor]:
     """x / (2 pi) + `offset` minus the nearest multiple of 1 / `parts`, and that multiple's number.
 
-    It is a sum of exact products without their whole turns. The multiple is subtracted first: then
-    the sum is exact while anything cancels, and the rest is right to 2^-50 of itself or to 2^-70 of
-    a turn, whatever the exponent of x.
+    It is a sum of exact products without their whole turns. The multiple is subtracted first, so
+    that terms that cancel are summed exactly. The relative error is below 2^-50, or the absolute
+    error below 2^-70 turns, for every exponent of x.
     """
     first, *rest = _fractions(x, exponents)
     about = first
@@ -106,8 +103,8 @@ def _remainder(x: Real, exponents: int, *, offset: float, parts: int) -> tuple[R
     return left, count
 
 
-def _fractions(x: Real, exponents: int) -> Sequence[Real]:
-    """Numbers whose sum is x / (2 pi) but for whole turns."""
+def _fractions(x: Tensor, exponents: int) -> Sequence[Tensor]:
+    """Numbers whose sum is x / (2 pi) plus a whole number of turns."""
     wide, found = widened(x), []
     for i in range(-(-(exponents + _CLOSEST - 2) // _CHUNK)):
         shift = -tables.TURN_BITS_SCALE - 2 - _CHUNK * (i + 1)
@@ -118,16 +115,16 @@ def _fractions(x: Real, exponents: int) -> Sequence[Real]:
 
 
 def _whole(exponents: int) -> int:
-    """How many of the products may hold whole turns."""
+    """The number of products that may be larger than a turn."""
     return 1 + (exponents - 2) // _CHUNK
 
 
 def _exponents(x: ir.Value) -> int:
-    """Finite numbers of the type of `x` are less than 2 to this power."""
+    """The exponent of a power of two above all finite numbers of the type of `x`."""
     return 16 if isinstance(element_type(x), ir.F16Type) else 128
 
 
-def _is_odd(whole: Real) -> Mask:
+def _is_odd(whole: Tensor) -> Tensor:
     half = whole * 0.5
     return half.round().differs(half)
 
@@ -138,7 +135,7 @@ def arctangent_to_polynomial(op: hlo.Atan2Op | AtanOp, context: PassContext) -> 
 
     atan(y) is the same with x = 1, where XLA has no fast one.
     """
-    if not _arc_pays(op) or (isinstance(op, AtanOp) and not cost.arctangent_pays(context.rates)):
+    if not is_eligible(op) or (isinstance(op, AtanOp) and not cost.arctangent_pays(context.rates)):
         return None
     y = single(op.operands[0])
     if isinstance(op, AtanOp):
@@ -150,7 +147,7 @@ def arctangent_to_polynomial(op: hlo.Atan2Op | AtanOp, context: PassContext) -> 
 @rule(approximates(ulps=0.501), targets=("cpu",))
 def arcsine_to_polynomial(op: AsinOp) -> ir.Value | None:
     """asin(x) -> p(|x|) or pi/2 - 2 p(sqrt((1 - |x|) / 2)), with the sign of x."""
-    if not _arc_pays(op):
+    if not is_eligible(op):
         return None
     x = single(op.operand)
     part, is_large = _arcsine(x)
@@ -161,7 +158,7 @@ def arcsine_to_polynomial(op: AsinOp) -> ir.Value | None:
 @rule(approximates(ulps=0.501), targets=("cpu",))
 def arccosine_to_polynomial(op: AcosOp) -> ir.Value | None:
     """acos(x) -> pi/2 - p(x), or 2 p(sqrt((1 - |x|) / 2)), or pi minus that."""
-    if not _arc_pays(op):
+    if not is_eligible(op):
         return None
     x = single(op.operand)
     part, is_large = _arcsine(x)
@@ -170,11 +167,7 @@ def arccosine_to_polynomial(op: AcosOp) -> ir.Value | None:
     return result(narrowed(where(is_large, large, pi / 2 - signed)), op)
 
 
-def _arc_pays(op: hlo.Atan2Op | AtanOp | AsinOp | AcosOp) -> bool:
-    return elements_of(op.result) >= cost.LEAST_ELEMENTS and not is_broadcast(op.result)
-
-
-def _angle(y: Real, run: Real, is_backwards: Mask | None) -> Real:
+def _angle(y: Tensor, run: Tensor, is_backwards: Tensor | None) -> Tensor:
     """The angle of (run, y), or of (-run, y) if `is_backwards`; `run` is f64 and not negative.
 
     0 / 0 counts as 0, infinity / infinity as 1.
@@ -190,7 +183,7 @@ def _angle(y: Real, run: Real, is_backwards: Mask | None) -> Real:
     return with_sign_of(narrowed(angle), y)
 
 
-def _arcsine(x: Real) -> tuple[Real, Mask]:
+def _arcsine(x: Tensor) -> tuple[Tensor, Tensor]:
     """asin(|x|) up to 1/2, else pi/2 - asin(|x|), in f64; and where it is the latter."""
     size = widened(abs(x))
     is_large = size > 0.5

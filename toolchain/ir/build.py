@@ -5,7 +5,7 @@ A builder returns its operand if the op would do nothing: a `reshape` to the sam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -89,6 +89,29 @@ def convert(value: ir.Value, element: ir.Type) -> ir.Value:
     return hlo.convert(ir.RankedTensorType.get(shape_of(value), element), value)
 
 
+def compare(direction: str, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
+    """Where elements compare as `direction`: "EQ", "NE", "LT", "LE", "GT" or "GE"."""
+    return hlo.compare(lhs, rhs, hlo.ComparisonDirectionAttr.get(direction))
+
+
+def slice_along(value: ir.Value, kept: Mapping[int, range]) -> ir.Value:
+    """The elements of `value` at the positions `kept` along each of these dimensions.
+
+    Negative dimensions count from the end.
+    """
+    along = [range(size) for size in shape_of(value)]
+    for dim, positions in kept.items():
+        along[dim] = positions
+    bounds = ([getattr(each, name) for each in along] for name in ("start", "stop", "step"))
+    return hlo.slice(value, *bounds)
+
+
+def starts_along(value: ir.Value, starts: Mapping[int, ir.Value]) -> list[ir.Value]:
+    """The start indices of a dynamic slice of `value`: scalars by dimension, 0 for the others."""
+    zero = scalar(0, element_type(next(iter(starts.values()))))
+    return [starts.get(dim, zero) for dim in range(len(shape_of(value)))]
+
+
 def dot(
     lhs: ir.Value,
     rhs: ir.Value,
@@ -125,19 +148,34 @@ def dot_like(op: hlo.DotGeneralOp, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
     )
 
 
+def reduce(
+    value: ir.Value,
+    initial: ir.Value,
+    dimensions: Sequence[int],
+    combine: Callable[[ir.Value, ir.Value], ir.Value],
+) -> ir.Value:
+    """`value` reduced by `combine` over `dimensions`, which the result does not have."""
+    kept = [size for dim, size in enumerate(shape_of(value)) if dim not in dimensions]
+    result = ir.RankedTensorType.get(kept, element_type(value))
+    op = hlo.ReduceOp([result], [value], [initial], dimensions)
+    append_combiner(op.body, initial.type, combine)
+    return op.results[0]
+
+
+def append_combiner(
+    region: ir.Region, kind: ir.Type, combine: Callable[[ir.Value, ir.Value], ir.Value]
+) -> None:
+    """Make `combine` the body of a reduction, scatter or sort: a block of two scalars."""
+    body = region.blocks.append(kind, kind, arg_locs=[ir.Location.current] * 2)
+    with ir.InsertionPoint(body):
+        hlo.return_([combine(*body.arguments)])
+
+
 def reduce_sum(value: ir.Value, dimensions: Sequence[int]) -> ir.Value:
     """The sum of `value` over `dimensions`, which the result does not have."""
     if not dimensions:
         return value
-    element = element_type(value)
-    kept = [size for i, size in enumerate(shape_of(value)) if i not in dimensions]
-    result = ir.RankedTensorType.get(kept, element)
-    op = hlo.ReduceOp([result], [value], [scalar(0, element)], dimensions)
-    of_scalar = ir.RankedTensorType.get((), element)
-    body = op.regions[0].blocks.append(of_scalar, of_scalar, arg_locs=[value.location] * 2)
-    with ir.InsertionPoint(body):
-        hlo.return_([hlo.add(*body.arguments)])
-    return op.results[0]
+    return reduce(value, scalar(0, element_type(value)), dimensions, hlo.add)
 
 
 def fori_loop(
@@ -170,9 +208,8 @@ def fori_loop(
         for region in loop.regions
     )
     with ir.InsertionPoint(condition):
-        less = hlo.ComparisonDirectionAttr.get("LT")
         limit = scalar(trip_count * step, i32)
-        hlo.return_([hlo.compare(condition.arguments[0], limit, less)])
+        hlo.return_([compare("LT", condition.arguments[0], limit)])
     with ir.InsertionPoint(block):
         counter, *carried = block.arguments
         following = hlo.add(counter, scalar(step, i32))
