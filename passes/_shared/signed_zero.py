@@ -1,7 +1,7 @@
 """Sums that start from 0.0, as StableHLO's do: the sum of -0.0 alone is 0.0, not -0.0.
 
 XLA's importer folds `0.0 + x` and `x - -0.0` into `x`, which is wrong where x is -0.0: then
-`atan2(sum, -1.0)` is -pi in place of pi. A `select` on `x == 0.0` is folded neither by XLA nor by
+`atan2(sum, -1.0)` is -pi instead of pi. A `select` on `x == 0.0` is folded neither by XLA nor by
 our passes. Its cost is within noise in kernels that sum three terms or more.
 """
 
@@ -23,8 +23,7 @@ def plus_zero(x: ir.Value) -> ir.Value:
     if not is_float(x):
         return x
     zero = build.splat(0, x.type)
-    is_zero = hlo.compare(x, zero, hlo.ComparisonDirectionAttr.get("EQ"))
-    return hlo.select(is_zero, zero, x)
+    return hlo.select(build.compare("EQ", x, zero), zero, x)
 
 
 def add_to_initial(initial: ir.Value, x: ir.Value) -> ir.Value:

@@ -131,7 +131,7 @@ class Walk:
             element = element_type(start)
             after = hlo.add(start, build.scalar(jump, element))
             end = build.scalar(count * jump, element)
-            at_end = hlo.compare(after, end, hlo.ComparisonDirectionAttr.get("GE"))
+            at_end = build.compare("GE", after, end)
             here = hlo.select(at_end, build.scalar(0, element), after)
             moved.append(here if wraps is None else hlo.select(wraps, here, start))
             wraps = at_end if wraps is None else hlo.and_(wraps, at_end)

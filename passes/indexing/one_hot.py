@@ -138,11 +138,7 @@ def _is_row(indices: ir.Value, rows: int) -> ir.Value | None:
     if found is not None and found.low >= 0 and found.high < rows:
         return None
     low, high = (build.splat(number, indices.type) for number in (0, rows - 1))
-    directions = [hlo.ComparisonDirectionAttr.get(name) for name in ("GE", "LE")]
-    return hlo.and_(
-        hlo.compare(indices, low, directions[0]),
-        hlo.compare(indices, high, directions[1]),
-    )
+    return hlo.and_(build.compare("GE", indices, low), build.compare("LE", indices, high))
 
 
 def _rows(table: ir.Value, row: int, indices: ir.Value, kind: ir.Type) -> ir.Value:
@@ -173,7 +169,5 @@ def _added(table: ir.Value, indices: ir.Value, updates: ir.Value) -> ir.Value:
     )
     op = hlo.ScatterOp([table.type], [table], indices, [updates], numbers)
     scalar = ir.RankedTensorType.get((), element)
-    body = op.regions[0].blocks.append(scalar, scalar, arg_locs=[table.location] * 2)
-    with ir.InsertionPoint(body):
-        hlo.return_([hlo.add(*body.arguments)])
+    build.append_combiner(op.update_computation, scalar, hlo.add)
     return op.results[0]

@@ -14,12 +14,12 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import argument_names, walk
-from jxc.ir.build import convert, scalar, splat
+from jxc.ir.build import compare, convert, scalar, splat
 from jxc.ir.extra_results import add_branch_results, add_loop_values
 from jxc.ir.locations import frames_of
 from jxc.ir.module import terminator
 from jxc.ir.values import element_type
-from jxc.passes.trace_values.statistics import COUNT, compare, is_numeric, statistics
+from jxc.passes.trace_values.statistics import COUNT, is_numeric, statistics
 
 from .values import (
     NanSite,
@@ -245,14 +245,14 @@ class Recorder:
             seen = self._bad(joined([values for _, values in pieces]))
             turned = joined([turned, seen])
         ones = convert(turned, self.element)
-        return compare(largest(ones), scalar(0.0, self.element), "GT")
+        return compare("GT", largest(ones), scalar(0.0, self.element))
 
     def _bad(self, numbers: ir.Value) -> ir.Value:
         """Which of a vector of numbers say that something is wrong."""
         if not self.infs:
-            return compare(numbers, numbers, "NE")
+            return compare("NE", numbers, numbers)
         infinite = splat(float("inf"), numbers.type)
-        return hlo.not_(compare(numbers, infinite, "LT"))
+        return hlo.not_(compare("LT", numbers, infinite))
 
     # Branches
 
@@ -326,7 +326,7 @@ class Recorder:
 def _first(number: ir.Value, now: ir.Value, kept: ir.Value, turned: ir.Value) -> ir.Value:
     """The record of this iteration with its number, from 1, if it is the first to keep."""
     element = element_type(kept)
-    is_open = compare(item(kept, 0), scalar(0.0, element), "EQ")
+    is_open = compare("EQ", item(kept, 0), scalar(0.0, element))
     row = joined([vector([convert(number, element)]), now])
     return hlo.select(hlo.and_(turned, is_open), row, kept)
 

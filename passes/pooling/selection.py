@@ -126,11 +126,6 @@ def _numbers(number: int, shape: Sequence[int]) -> ir.Value:
     return build.splat(number, ir.RankedTensorType.get(shape, ir.IntegerType.get_signless(8)))
 
 
-def _equal(a: ir.Value, b: ir.Value) -> ir.Value:
-    equal = hlo.ComparisonDirectionAttr.get("EQ")
-    return hlo.compare(a, b, equal)
-
-
 def _apart(op: hlo.SelectAndScatterOp, chosen: ir.Value, axes: Sequence[WindowAxis]) -> ir.Value:
     """The result in blocks: for each dimension the windows, then the positions within one."""
     wide: list[int] = []
@@ -139,7 +134,9 @@ def _apart(op: hlo.SelectAndScatterOp, chosen: ir.Value, axes: Sequence[WindowAx
         outer.append(len(wide))
         wide += [axis.out, axis.window] if axis.window > 1 else [axis.out]
         inner.append(len(wide) - 1)
-    is_selected = _equal(build.broadcast(chosen, wide, outer), _positions(axes, wide, inner))
+    is_selected = build.compare(
+        "EQ", build.broadcast(chosen, wide, outer), _positions(axes, wide, inner)
+    )
     start = build.broadcast(op.init_value, wide, [])
     values = hlo.select(is_selected, build.broadcast(op.source, wide, outer), start)
     return build.reshape(add_to_initial(op.init_value, values), shape_of(op.operand))
@@ -170,7 +167,7 @@ def _summed(op: hlo.SelectAndScatterOp, chosen: ir.Value, axes: Sequence[WindowA
         # The window that has its position `tap` here began so many elements before.
         first = [axis.window - 1 - at for axis, at in zip(axes, tap, strict=True)]
         here, values = (_from(each, first, shape) for each in (chosen, source))
-        is_selected = _equal(here, _numbers(number, shape))
+        is_selected = build.compare("EQ", here, _numbers(number, shape))
         terms.append(hlo.select(is_selected, values, start))
     return reduce(hlo.add, [add_to_initial(op.init_value, terms[0]), *terms[1:]])
 

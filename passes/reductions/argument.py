@@ -40,8 +40,10 @@ def argument_to_two_reductions(op: hlo.ReduceOp) -> Sequence[ir.Value] | None:
     name, choose = _CHOICES[direction]
     if not is_neutral(name, op.init_values[0]) or not is_splat(op.init_values[1], 0):
         return None
-    best = _reduce(x, op.init_values[0], dim, choose)
-    first = _reduce(_positions_of(x, best, dim), _infinity(), dim, hlo.minimum)
+    best = build.reduce(x, op.init_values[0], [dim], choose)
+    places = _positions_of(x, best, dim)
+    infinity = build.scalar(float("inf"), element_type(x))
+    first = build.reduce(places, infinity, [dim], hlo.minimum)
     return [best, build.convert(_from_front(first, shape[dim]), element_type(positions))]
 
 
@@ -104,33 +106,12 @@ def _positions_of(x: ir.Value, best: ir.Value, dim: int) -> ir.Value:
     positions = hlo.iota(x.type, dim)
     below = hlo.subtract(positions, build.splat(shape[dim], x.type))
     elsewhere = build.splat(float("inf"), x.type)
-    of_best = hlo.select(_compare("EQ", x, broadcast), positions, elsewhere)
-    return hlo.select(_compare("NE", x, x), below, of_best)
+    of_best = hlo.select(build.compare("EQ", x, broadcast), positions, elsewhere)
+    return hlo.select(build.compare("NE", x, x), below, of_best)
 
 
 def _from_front(positions: ir.Value, size: int) -> ir.Value:
     """The positions, those below 0 counted from the end of an axis of `size`."""
-    is_below = _compare("LT", positions, build.splat(0, positions.type))
+    is_below = build.compare("LT", positions, build.splat(0, positions.type))
     above = hlo.add(positions, build.splat(size, positions.type))
     return hlo.select(is_below, above, positions)
-
-
-def _compare(direction: str, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
-    return hlo.compare(lhs, rhs, hlo.ComparisonDirectionAttr.get(direction))
-
-
-def _infinity() -> ir.Value:
-    return build.scalar(float("inf"), ir.F32Type.get())
-
-
-def _reduce(
-    value: ir.Value, initial: ir.Value, dim: int, combine: Callable[..., ir.Value]
-) -> ir.Value:
-    """`value` reduced over one dimension."""
-    kept = [size for i, size in enumerate(shape_of(value)) if i != dim]
-    result = ir.RankedTensorType.get(kept, element_type(value))
-    op = hlo.ReduceOp([result], [value], [initial], [dim])
-    body = op.regions[0].blocks.append(*[initial.type] * 2, arg_locs=[value.location] * 2)
-    with ir.InsertionPoint(body):
-        hlo.return_([combine(*body.arguments)])
-    return op.results[0]

@@ -32,8 +32,7 @@ def logaddexp(x: ir.Value, y: ir.Value) -> ir.Value:
     """log(exp(x) + exp(y)) without overflow; x + y where the difference is NaN."""
     greatest = hlo.maximum(x, y)
     difference = hlo.subtract(x, y)
-    unequal = hlo.ComparisonDirectionAttr.get("NE")
-    is_nan = hlo.compare(difference, difference, unequal)
+    is_nan = build.compare("NE", difference, difference)
     both = hlo.add(x, y)
     distance = hlo.negate(hlo.abs(difference))
     rest = hlo.log_plus_one(hlo.exponential(distance))

@@ -88,10 +88,7 @@ def _assembled(below: ir.Value, diagonal: ir.Value, above: ir.Value) -> ir.Value
     shape = shape_of(below)
     kind = ir.RankedTensorType.get(shape, ir.IntegerType.get_signless(32))
     row, column = (hlo.iota(kind, len(shape) - 2 + i) for i in range(2))
-    is_below, is_diagonal = (
-        hlo.compare(row, column, hlo.ComparisonDirectionAttr.get(direction))
-        for direction in ("GT", "EQ")
-    )
+    is_below, is_diagonal = (build.compare(direction, row, column) for direction in ("GT", "EQ"))
     rest = hlo.select(is_below, below, above)
     return hlo.select(is_diagonal, repeat_along(diagonal, below), rest)
 
@@ -99,9 +96,8 @@ def _assembled(below: ir.Value, diagonal: ir.Value, above: ir.Value) -> ir.Value
 def _first_failing(roots: Sequence[ir.Value], kind: ir.Type) -> ir.Value:
     """LAPACK's info: the first pivot that is not positive. A NaN is no failure."""
     found = build.splat(0, kind)
-    at_most = hlo.ComparisonDirectionAttr.get("LE")
     for number, root in reversed(list(enumerate(roots, start=1))):
-        fails = hlo.compare(root, build.splat(0, root.type), at_most)
+        fails = build.compare("LE", root, build.splat(0, root.type))
         found = hlo.select(fails, build.splat(number, kind), found)
     return found
 

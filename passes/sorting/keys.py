@@ -48,8 +48,8 @@ def folded_bits(value: ir.Value) -> ir.Value:
     name, raw = str(element_type(value)), bits(value)
     infinity, lowest = _INFINITY[name], _lowest(raw)
     magnitude = hlo.and_(raw, _like(raw, ~lowest))
-    is_nan = compare("GT", magnitude, _like(raw, infinity))
-    is_minus_zero = compare("EQ", raw, _like(raw, lowest))
+    is_nan = build.compare("GT", magnitude, _like(raw, infinity))
+    is_minus_zero = build.compare("EQ", raw, _like(raw, lowest))
     plain = hlo.select(is_minus_zero, _like(raw, 0), raw)
     return hlo.select(is_nan, _like(raw, infinity | _QUIET[name]), plain)
 
@@ -69,17 +69,12 @@ def unkey(keys: ir.Value, element: ir.Type, is_minus_zero: ir.Value) -> ir.Value
 def is_minus_zero(value: ir.Value) -> ir.Value:
     """Where floats are -0.0."""
     raw = bits(value)
-    return compare("EQ", raw, _like(raw, _lowest(raw)))
+    return build.compare("EQ", raw, _like(raw, _lowest(raw)))
 
 
 def negated(raw: ir.Value) -> ir.Value:
     """The bits of the negated floats, of NaNs too."""
     return hlo.xor(raw, _like(raw, _lowest(raw)))
-
-
-def compare(direction: str, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
-    """Which elements compare so."""
-    return hlo.compare(lhs, rhs, hlo.ComparisonDirectionAttr.get(direction))
 
 
 def _mirrored(raw: ir.Value) -> ir.Value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import prod
 
 from jaxlib.mlir import ir
@@ -85,7 +86,7 @@ class _PackedSort:
         if not is_float(self.key):
             return build.convert(above, element)
         bit = hlo.and_(self.packed, self._constant(1))
-        is_minus_zero = keys.compare("NE", bit, self._constant(0))
+        is_minus_zero = build.compare("NE", bit, self._constant(0))
         return keys.unkey(build.convert(above, keys.integer_like(self.key)), element, is_minus_zero)
 
 
@@ -93,7 +94,5 @@ def _plain_sort(value: ir.Value, dim: int) -> ir.Value:
     """Sorted ascending, by the comparison for which XLA:CPU has a sort of its own."""
     op = hlo.SortOp([value.type], [value], dimension=dim, is_stable=False)
     scalar = ir.RankedTensorType.get((), element_type(value))
-    block = op.comparator.blocks.append(scalar, scalar, arg_locs=[value.location] * 2)
-    with ir.InsertionPoint(block):
-        hlo.return_([keys.compare("LT", *block.arguments)])
+    build.append_combiner(op.comparator, scalar, partial(build.compare, "LT"))
     return op.results[0]

@@ -8,7 +8,7 @@ from math import prod
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from jxc.ir.build import convert, reshape, scalar, splat
+from jxc.ir.build import compare, convert, reduce, reshape, scalar, splat
 from jxc.ir.values import element_type, is_complex, shape_of
 
 NAMES = ("min", "max", "mean", "nan", "inf", "zeros")
@@ -33,12 +33,12 @@ def statistics(value: ir.Value, element: ir.Type) -> ir.Value:
     """
     numbers = _real(value, element)
     infinity = float("inf")
-    is_nan = compare(numbers, numbers, "NE")
+    is_nan = compare("NE", numbers, numbers)
     size = hlo.abs(numbers)
     counted = (
         is_nan,
-        compare(size, splat(infinity, numbers.type), "EQ"),
-        compare(size, splat(0.0, numbers.type), "EQ"),
+        compare("EQ", size, splat(infinity, numbers.type)),
+        compare("EQ", size, splat(0.0, numbers.type)),
     )
     total = reduced(numbers, 0.0, hlo.add)
     found = [
@@ -54,7 +54,7 @@ def _real(value: ir.Value, element: ir.Type) -> ir.Value:
     if not is_complex(value):
         return convert(value, element)
     parts = [hlo.real(value), hlo.imag(value)]
-    nans = [compare(part, part, "NE") for part in parts]
+    nans = [compare("NE", part, part) for part in parts]
     size = convert(hlo.abs(value), element)
     return _select(hlo.or_(*nans), float("nan"), size)
 
@@ -72,18 +72,5 @@ def reduced(
     value: ir.Value, start: float, combine: Callable[[ir.Value, ir.Value], ir.Value]
 ) -> ir.Value:
     """All elements of a value combined into a scalar."""
-    element = element_type(value)
-    if not shape_of(value):
-        return value
-    kind = ir.RankedTensorType.get((), element)
-    dims = list(range(len(shape_of(value))))
-    op = hlo.ReduceOp([kind], [value], [scalar(start, element)], dims)
-    body = op.regions[0].blocks.append(kind, kind, arg_locs=[value.location] * 2)
-    with ir.InsertionPoint(body):
-        hlo.return_([combine(*body.arguments)])
-    return op.results[0]
-
-
-def compare(lhs: ir.Value, rhs: ir.Value, direction: str) -> ir.Value:
-    """Which elements of two values of one type are as `direction` says: "EQ", "NE", "LT", ..."""
-    return hlo.compare(lhs, rhs, hlo.ComparisonDirectionAttr.get(direction))
+    dims = range(len(shape_of(value)))
+    return reduce(value, scalar(start, element_type(value)), dims, combine) if dims else value

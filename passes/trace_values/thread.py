@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from jxc.ir.build import convert, reshape, scalar, splat
+from jxc.ir.build import compare, convert, reshape, scalar, splat
 from jxc.ir.extra_results import add_branch_results, add_loop_values
 from jxc.ir.module import terminator
 from jxc.ir.values import shape_of
 
 from .choose import TRACED_REGIONS, Chosen, ops_of, regions_of
-from .statistics import COUNT, compare, statistics
+from .statistics import COUNT, statistics
 
 _INFINITY = float("inf")
 State = list[ir.Value]
@@ -106,7 +106,7 @@ class Tracer:
         row = hlo.concatenate(parts, 0)
         row = reshape(row, (1, *shape_of(row)))
         more = hlo.dynamic_update_slice(rows, row, [count, scalar(0, _i32())])
-        is_room = compare(count, scalar(shape_of(rows)[0], _i32()), "LT")
+        is_room = compare("LT", count, scalar(shape_of(rows)[0], _i32()))
         return hlo.select(is_room, more, rows)
 
     def _loop(
