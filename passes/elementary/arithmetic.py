@@ -10,7 +10,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
-from jxc.ir.values import shape_of
+from jxc.ir.values import element_type, shape_of
 
 Operand: TypeAlias = "Tensor | float"
 
@@ -115,7 +115,7 @@ class Tensor:
 
     def bits(self) -> Tensor:
         """The bits of floats as signless integers of the same width."""
-        width = ir.RankedTensorType(self.value.type).element_type.width
+        width = element_type(self.value).width
         return self.bitcast(ir.IntegerType.get_signless(width))
 
     def bitcast(self, element: ir.Type) -> Tensor:
@@ -141,6 +141,6 @@ def polynomial(x: Tensor, coefficients: Sequence[float]) -> Tensor:
 def with_sign_of(size: Tensor, other: Tensor) -> Tensor:
     """`size`, whose sign bits are 0, with the sign bits of `other`: also at zeros and NaNs."""
     bits, signs = size.bits(), other.bits()
-    width = ir.RankedTensorType(bits.value.type).element_type.width
+    width: int = element_type(bits.value).width
     signed = bits | (signs & -(2 ** (width - 1)))
-    return signed.bitcast(ir.RankedTensorType(size.value.type).element_type)
+    return signed.bitcast(element_type(size.value))
