@@ -22,11 +22,11 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 
 from jaxlib.mlir import ir  # noqa: E402
 
-from jxc.check.variants import context_for  # noqa: E402
 from jxc.cli.pass_help import phrase  # noqa: E402
 from jxc.ir import clone_module, functions  # noqa: E402
 from jxc.pipeline import our_passes  # noqa: E402
 from jxc.rewrite import Pass, Rule, apply_rules  # noqa: E402
+from scripts.variants import context_for  # noqa: E402
 from tests.lit_seeds import seeds_for  # noqa: E402
 
 README = ROOT / "passes" / "README.md"

@@ -1,4 +1,4 @@
-"""Run mypy on jxc in its installed layout, and on `scripts/proof`.
+"""Run mypy on jxc in its installed layout, and on packages of `scripts/`.
 
 Type checkers resolve imports by folder names, which differ from jxc's import names: `toolchain/` is
 `jxc`, and `passes/` is `jxc.passes`. The script therefore creates a folder of links with the
@@ -26,10 +26,11 @@ def main() -> int:
     shutil.rmtree(LAYOUT, ignore_errors=True)
     link_tree(ROOT / "toolchain", LAYOUT / "jxc")
     link_tree(ROOT / "passes", LAYOUT / "jxc" / "passes")
-    link_tree(ROOT / "scripts" / "proof", LAYOUT / "scripts" / "proof")
+    for name in ("proof", "variants"):
+        link_tree(ROOT / "scripts" / name, LAYOUT / "scripts" / name)
     config = ROOT / "pyproject.toml"
     command = [sys.executable, "-m", "mypy", "--config-file", str(config)]
-    command += ["-p", "jxc", "-p", "scripts.proof", *sys.argv[1:]]
+    command += ["-p", "jxc", "-p", "scripts.proof", "-p", "scripts.variants", *sys.argv[1:]]
     return subprocess.run(command, cwd=LAYOUT, check=False).returncode
 
 

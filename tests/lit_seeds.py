@@ -9,10 +9,10 @@ from functools import cache
 from pathlib import Path
 
 from jxc.check.modules import entry_names, with_main
-from jxc.check.variants import SeedProgram
 from jxc.ir import make_context, read_module
 from jxc.pipeline import our_passes
 from jxc.rewrite import PassContext, Rule
+from scripts.variants import SeedProgram
 
 from .lit_cases import FILES, runs
 

@@ -1,4 +1,4 @@
-"""Random programs: variants of the lit cases of rules, composed by `jxc.check.variants`."""
+"""Random programs: variants of the lit cases of rules, composed by `scripts/variants`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from random import Random
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent))
 
-from jxc.check.variants import NotValid, SeedProgram, compose, is_composable
 from jxc.ir import make_context, read_module, write_text
+from scripts.variants import NotValid, SeedProgram, compose, is_composable
 from tests.lit_seeds import all_seeds
 
 _FOCUSED_OPS = 14  # of a program of one or two rules' cases

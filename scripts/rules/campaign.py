@@ -10,9 +10,9 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
-from jxc.check.variants import NotValid, context_for, try_rule, vary
 from jxc.ir import walk
 from jxc.rewrite import Rule, exact
+from scripts.variants import NotValid, context_for, try_rule, vary
 from tests.lit_seeds import Seed, all_seeds, seeds_for
 
 _OTHERS = 6  # one program of so many comes from a case about another rule

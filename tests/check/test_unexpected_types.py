@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from random import Random
 
 import pytest
 from jaxlib.mlir import ir
 
-from jxc.check.variants import NotValid, SeedProgram, Variation, context_for, rebuild, try_rule
 from jxc.ir import ModuleSyntaxError, clone_module, make_context, read_module, walk
 from jxc.rewrite import apply_rules, exact
+from scripts.variants import NotValid, SeedProgram, Variation, build_variant, context_for, try_rule
 
 from ..lit_seeds import Seed, all_rules, all_seeds
 from .tokens import with_token
@@ -38,7 +37,7 @@ def _extents(program: SeedProgram) -> list[int]:
 
 
 def _with(program: SeedProgram, **changes: dict) -> ir.Module:
-    return rebuild(program, Variation(Random(0), **changes))
+    return build_variant(program, Variation(**changes))
 
 
 def _of_element(element: str) -> Callable[[SeedProgram], Iterator[ir.Module]]:

@@ -15,10 +15,10 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.dialects.stablehlo import AddOp, BroadcastInDimOp, SliceOp, SubtractOp
 
-from jxc.check.variants import NotValid, SeedProgram, context_for, try_rule, vary
 from jxc.ir import build, make_context, read_module
 from jxc.ir.values import as_result, is_complex, is_splat, shape_of
 from jxc.rewrite import PassContext, Rule, exact, rule
+from scripts.variants import NotValid, SeedProgram, context_for, try_rule, vary
 
 from ..lit_seeds import all_rules, seeds_for
 

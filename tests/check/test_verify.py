@@ -10,10 +10,10 @@ from jaxlib.mlir.dialects.stablehlo import AddOp, SineOp
 
 import jxc
 from jxc.check.compare import Deadline
-from jxc.check.variants import try_rule
 from jxc.check.verify import blame, verify_pipeline
 from jxc.ir import build, make_context, read_module
 from jxc.rewrite import PassContext
+from scripts.variants import try_rule
 
 X = np.linspace(-1, 1, 8, dtype=np.float32)
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import numpy as np
@@ -33,7 +32,8 @@ from .compare import Comparison, Deadline, compare_modules
 from .inputs import CannotRun
 from .judge import MARGIN
 from .modules import entry_names, is_dynamic, main_type, static_pairs, with_main
-from .variants import NotValid, SeedProgram, Variation, rebuild
+from .rebuild import NotValid, rebuild
+from .rebuild_types import Plan
 
 CONTRACTS = {"exact": exact, "reassociates": reassociates}
 
@@ -208,12 +208,11 @@ def programs_of_other_sizes(module: ir.Module) -> Iterator[ir.Module]:
     run_native("inline{default-pipeline=},symbol-dce", inlined)
     if is_dynamic(module) or sum(1 for _ in walk(module.operation)) > _MOST_OPS:
         return
-    program = SeedProgram.of(inlined)
     kinds = [k for k in main_type(module).inputs if isinstance(k, ir.RankedTensorType)]
     sizes = sorted({size for kind in kinds for size in kind.shape if size > 1}, reverse=True)
     for size, other in product(sizes[:_MOST_SIZES], (1, 0)):
         try:
-            yield rebuild(program, Variation(Random(0), extents={size: other}))
+            yield rebuild(inlined, Plan(extents={size: other}))
         except NotValid:
             continue
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from random import Random
 
 from jaxlib.mlir import ir
 
 from ...ir import walk
 from ...ir.values import shape_of
-from ..variants import SeedProgram, Variation, rebuild
+from ..rebuild import rebuild
+from ..rebuild_types import Plan
 from .edit import body, entry
 from .search import Edit, Search
 
@@ -60,8 +60,7 @@ def resized(
     Raises:
         NotValid: there is no such module.
     """
-    plan = Variation(Random(0), extents=sizes, arguments=arguments or {})
-    return rebuild(SeedProgram.of(module), plan)
+    return rebuild(module, Plan(extents=sizes, arguments=arguments or {}))
 
 
 def _resized(index: int, dimension: int, extent: int) -> Edit:

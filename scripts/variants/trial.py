@@ -16,13 +16,13 @@ import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func
 
-from ...ir import clone_module, functions
-from ...rewrite import PassContext, Rule, apply_rules, exact
-from ..compare import Comparison, Mismatch, compare_modules, first_mismatch
-from ..inputs import KINDS, CannotRun, is_float, make_inputs, specs_of
-from ..judge import differing_bits
-from ..modules import main_type, static_pairs
-from ..run import Interpreter
+from jxc.check.compare import Comparison, Mismatch, compare_modules, first_mismatch
+from jxc.check.inputs import KINDS, CannotRun, is_float, make_inputs, specs_of
+from jxc.check.judge import differing_bits
+from jxc.check.modules import main_type, static_pairs
+from jxc.check.run import Interpreter
+from jxc.ir import clone_module, functions
+from jxc.rewrite import PassContext, Rule, apply_rules, exact
 
 DRAWN = (*KINDS, "edge", "edge")
 """Kinds of arguments, in order: a small argument has no room for every edge value at once."""

@@ -10,21 +10,22 @@ from random import Random
 
 from jaxlib.mlir import ir
 
+from jxc.check.rebuild import NotValid
+
 from .compose import compose, is_composable
-from .plan import Variation, draw_plan
 from .program import SeedProgram
-from .rebuild import NotValid, rebuild
 from .trial import Trial, context_for, try_rule
+from .variation import Variation, build_variant, draw_plan
 
 __all__ = [
     "NotValid",
     "SeedProgram",
     "Trial",
     "Variation",
+    "build_variant",
     "compose",
     "context_for",
     "is_composable",
-    "rebuild",
     "try_rule",
     "vary",
 ]
@@ -41,4 +42,4 @@ def vary(program: SeedProgram, random: Random, *, mild: bool = False) -> ir.Modu
     Raises:
         NotValid: the drawn program is not valid; draw again.
     """
-    return rebuild(program, draw_plan(program.types, random, mild=mild))
+    return build_variant(program, draw_plan(program.types, random, mild=mild))

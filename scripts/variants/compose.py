@@ -16,11 +16,14 @@ from random import Random
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func, stablehlo as hlo
 
-from ...ir import functions, walk
-from ...ir.values import element_type, is_used, shape_of
-from .plan import COMPLEX, DYNAMIC, ELEMENTS, Variation, draw_elements, draw_extents, ranked
+from jxc.check.rebuild import NotValid
+from jxc.check.rebuild_types import DYNAMIC, ranked
+from jxc.ir import functions, walk
+from jxc.ir.values import element_type, is_used, shape_of
+
+from .draws import COMPLEX, ELEMENTS, draw_elements, draw_extents
 from .program import SeedProgram
-from .rebuild import NotValid, rebuild
+from .variation import Variation, build_variant
 
 _MOST_ELEMENTS = 480  # of a value: the interpreter takes its time
 _MOST_OPS = 40  # of one part
@@ -87,7 +90,7 @@ class _Composer:
     def add(self, program: SeedProgram) -> None:
         """Append a variant of a program, if one can be made."""
         try:
-            part = rebuild(program, self._variation(program))
+            part = build_variant(program, self._variation(program))
         except NotValid:
             return
         (block,) = functions(part)["main"].regions[0].blocks
@@ -127,7 +130,8 @@ class _Composer:
                 images = {}  # numbers and their parts stay together
         sizes = sorted({size for kind in kinds for size in kind.shape if size != DYNAMIC})
         extents = draw_extents(sizes, True, random) if random.randrange(10) < 4 else {}
-        return Variation(random, images, extents, random.choice((0.0, 0.0, 0.5, 1.0, 2.0)))
+        wildness = random.choice((0.0, 0.0, 0.5, 1.0, 2.0))
+        return Variation(random=random, elements=images, extents=extents, wildness=wildness)
 
     def _operand(self, kind: ir.RankedTensorType, reads_bits: bool) -> ir.Value:
         """A value of the type: one that is there, made of one, or a new argument."""

@@ -9,13 +9,14 @@ import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from ...ir import walk
-from ...ir.constants import array_of
-from .plan import (
+from jxc.ir import walk
+from jxc.ir.constants import array_of
+
+from .draws import (
     COMPLEX,
     ELEMENTS,
+    Draws,
     Number,
-    Variation,
     cast,
     dtype_of,
     near_number,
@@ -44,7 +45,7 @@ def _spelled(op: hlo.ConstantOp) -> str:
     return str(ir.RankedTensorType(op.result.type).element_type)
 
 
-def vary_numbers(numbers: Sequence[Number], old: str, new: str, plan: Variation) -> list[Number]:
+def vary_numbers(numbers: Sequence[Number], old: str, new: str, plan: Draws) -> list[Number]:
     """The numbers of a constant in another type, sometimes drawn again."""
     random = plan.random
     if plan.chance(0.12):
@@ -60,7 +61,7 @@ def vary_numbers(numbers: Sequence[Number], old: str, new: str, plan: Variation)
 
 
 def _moved(
-    numbers: Sequence[Number], first: list[Number], old: str, new: str, plan: Variation
+    numbers: Sequence[Number], first: list[Number], old: str, new: str, plan: Draws
 ) -> list[Number]:
     rest = numbers[_MOST_DRAWN:]
     return first + [translate(each, old, new, plan.random) for each in rest]

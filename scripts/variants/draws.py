@@ -1,4 +1,4 @@
-"""What is drawn once for a variant: element types, sizes, and how much of the rest is drawn again.
+"""What is drawn for a variant: element types, sizes, and the numbers of constants.
 
 A type of another kind has numbers that mean the same to a rule: `roles` names them (its zero, its
 one, its greatest number), and `translate` maps a number by its role.
@@ -7,18 +7,19 @@ one, its greatest number), and `translate` maps a number by its role.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from random import Random
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
-from jaxlib.mlir import ir
 
-from ...ir.dtypes import numpy_dtype
-from ..inputs import finfo, iinfo
+from jxc.check.inputs import finfo, iinfo
+from jxc.check.rebuild_types import Plan
+from jxc.ir.dtypes import numpy_dtype
 
+T = TypeVar("T")
 Number: TypeAlias = bool | int | float | complex
 
 INTEGERS = ("i32", "i8", "ui8", "ui32", "i64", "ui64", "i16", "ui16", "i4", "ui4")
@@ -119,6 +120,32 @@ def near_number(number: Number, element: str, random: Random) -> Number:
     return cast(random.choice((-number, -number, number + 1, number - 1)), element)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Draws(Plan):
+    """A plan with a source of random choices.
+
+    Attributes:
+        random: the source.
+        wildness: a factor on the probability of drawing an attribute, constant or operand again.
+        mild: whether to draw no greatest floats: sums of them overflow in one order only.
+    """
+
+    random: Random = field(default_factory=lambda: Random(0))
+    wildness: float = 0.0
+    mild: bool = False
+
+    def chance(self, probability: float) -> bool:
+        """Whether to draw again, with this probability times the wildness."""
+        return self.random.randrange(1000) >= 1000 * (1 - probability * self.wildness)
+
+    def number(self, element: str) -> Number:
+        """A drawn number for a constant."""
+        return draw_number(element, self.random, mild=self.mild)
+
+    def choose(self, options: Sequence[T]) -> T:
+        return self.random.choice(options)
+
+
 def draw_elements(elements: list[str], random: Random, *, mild: bool = False) -> dict[str, str]:
     """The new element type for each old one, mostly of the same kind.
 
@@ -149,77 +176,6 @@ def _draw_image(element: str, elements: list[str], random: Random) -> str:
 _EXTENTS = (1, 2, 3, 4, 5, 7)
 _ROOM = 24  # a size with room for every edge value, for programs of small rank
 _LARGE = 12  # sizes from here on stay nearly the same: rules have thresholds
-DYNAMIC = ir.ShapedType.get_dynamic_size()
-
-
-@dataclass(frozen=True)
-class Variation:
-    """How one variant differs from its program.
-
-    Attributes:
-        random: the source of all other choices.
-        elements: the new element type for each old one, as MLIR spells them.
-        extents: the new size for each old one.
-        wildness: a factor on the probability of drawing an attribute, constant or operand again.
-        mild: whether to draw no greatest floats: sums of them overflow in one order only.
-        arguments: whole shapes for some arguments of @main, by index.
-    """
-
-    random: Random
-    elements: Mapping[str, str] = field(default_factory=dict)
-    extents: Mapping[int, int] = field(default_factory=dict)
-    wildness: float = 0.0
-    mild: bool = False
-    arguments: Mapping[int, Sequence[int]] = field(default_factory=dict)
-
-    def chance(self, probability: float) -> bool:
-        """Whether to draw again, with this probability times the wildness."""
-        return self.random.randrange(1000) >= 1000 * (1 - probability * self.wildness)
-
-    def number(self, element: str) -> Number:
-        """A drawn number for a constant."""
-        return draw_number(element, self.random, mild=self.mild)
-
-    def extent(self, extent: int) -> int:
-        """The new size for an old one."""
-        return self.extents.get(extent, extent)
-
-    def static(self, extent: int) -> int:
-        """The new size, or the old one where the new one is dynamic."""
-        new = self.extent(extent)
-        return extent if new == DYNAMIC else new
-
-    def element(self, element: ir.Type) -> ir.Type:
-        """The new element type for an old one."""
-        name = str(element)
-        new = self.elements.get(name, name)
-        return element if new == name else ir.Type.parse(new, element.context)
-
-    def type(self, kind: ir.Type) -> ir.Type:
-        """The new type for an old one; only ranked tensors change."""
-        if not isinstance(kind, ir.RankedTensorType):
-            return kind
-        return ranked([self.extent(n) for n in kind.shape], self.element(kind.element_type))
-
-    def static_type(self, kind: ir.RankedTensorType) -> ir.RankedTensorType:
-        """The new type of a constant, which is static."""
-        return ranked([self.static(n) for n in kind.shape], self.element(kind.element_type))
-
-
-def ranked(shape: Sequence[int], element: ir.Type) -> ir.RankedTensorType:
-    """A ranked tensor type; needs a location in scope."""
-    return ir.RankedTensorType.get(list(shape), element)
-
-
-def draw_plan(types: Iterable[ir.Type], random: Random, *, mild: bool = False) -> Variation:
-    """A plan for a program in which these types occur."""
-    tensors = [kind for kind in types if isinstance(kind, ir.RankedTensorType)]
-    elements = list(dict.fromkeys(str(kind.element_type) for kind in tensors))
-    extents = sorted({size for kind in tensors for size in kind.shape if size != DYNAMIC})
-    wildness = random.choice((0.0, 1.0, 2.0, 3.0))
-    is_flat = all(len(kind.shape) <= 2 for kind in tensors)
-    images = draw_elements(elements, random, mild=mild), draw_extents(extents, is_flat, random)
-    return Variation(random, *images, wildness, mild)
 
 
 def draw_extents(extents: Sequence[int], is_flat: bool, random: Random) -> dict[int, int]:

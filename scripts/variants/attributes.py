@@ -14,47 +14,37 @@ import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from ...ir.values import element_type, shape_of
-from .plan import DYNAMIC, Variation
-from .results import CONVOLUTION_WINDOW
+from jxc.check.rebuild_types import (
+    CONVOLUTION_WINDOW,
+    DYNAMIC,
+    REDUCTION_WINDOW,
+    Attributes,
+    Values,
+    group_counts,
+    integer,
+    integers,
+    slice_size,
+)
+from jxc.ir.values import element_type, shape_of
 
-Attributes: TypeAlias = dict[str, ir.Attribute]
-Values: TypeAlias = Sequence[ir.Value]
+from .draws import Draws
 
 _DIRECTIONS = ("EQ", "NE", "LT", "LE", "GT", "GE")
 
 
-def varied(op: ir.OpView, operands: Values, plan: Variation) -> Attributes:
-    """All attributes of an op, for its new operands."""
-    same = {name: op.attributes[name] for name in op.attributes if op.operation.name != _CONSTANT}
-    vary = _VARY.get(op.operation.name)
-    return same if vary is None else same | vary(op, operands, plan)
-
-
-_CONSTANT = "stablehlo.constant"  # the bindings cannot hold some of its attributes
-
-
-def _integers(numbers: Sequence[int]) -> ir.Attribute:
-    return ir.DenseI64ArrayAttr.get(list(numbers))
-
-
-def _integer(number: int) -> ir.Attribute:
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
-
-
-def _slice(op: hlo.SliceOp, operands: Values, plan: Variation) -> Attributes:
+def _slice(op: hlo.SliceOp, operands: Values, plan: Draws) -> Attributes:
     old, new = shape_of(op.operand), shape_of(operands[0])
     taken = zip(op.start_indices, op.limit_indices, op.strides, strict=True)
     cuts = [_cut(cut, a, b, plan) for cut, a, b in zip(taken, old, new, strict=True)]
     first, limit, step = zip(*cuts, strict=True) if cuts else ((), (), ())
     return {
-        "start_indices": _integers(first),
-        "limit_indices": _integers(limit),
-        "strides": _integers(step),
+        "start_indices": integers(first),
+        "limit_indices": integers(limit),
+        "strides": integers(step),
     }
 
 
-def _cut(cut: tuple[int, int, int], old: int, new: int, plan: Variation) -> tuple[int, int, int]:
+def _cut(cut: tuple[int, int, int], old: int, new: int, plan: Draws) -> tuple[int, int, int]:
     """Start, limit and stride along a dimension whose size was `old` and is `new`."""
     first, limit, step = cut
     random = plan.random
@@ -72,7 +62,7 @@ def _cut(cut: tuple[int, int, int], old: int, new: int, plan: Variation) -> tupl
     return min(first, new), max(min(limit, new), min(first, new)), step
 
 
-def _pad(op: hlo.PadOp, operands: Values, plan: Variation) -> Attributes:
+def _pad(op: hlo.PadOp, operands: Values, plan: Draws) -> Attributes:
     names = ("edge_padding_low", "edge_padding_high", "interior_padding")
     found: dict[str, list[int]] = {name: list(op.attributes[name]) for name in names}
     for name, numbers in found.items():
@@ -80,12 +70,12 @@ def _pad(op: hlo.PadOp, operands: Values, plan: Variation) -> Attributes:
             if plan.chance(0.2):
                 least = 0 if name.startswith("interior") else -2
                 numbers[dim] = plan.random.choice((0, 1, 2, 3, -1, -2)[: 4 - least])
-    return {name: _integers(numbers) for name, numbers in found.items()}
+    return {name: integers(numbers) for name, numbers in found.items()}
 
 
-def _permutation(op: hlo.TransposeOp, operands: Values, plan: Variation) -> Attributes:
+def _permutation(op: hlo.TransposeOp, operands: Values, plan: Draws) -> Attributes:
     order = list(op.permutation)
-    return {"permutation": _integers(_shuffled(order, plan.random) if plan.chance(0.4) else order)}
+    return {"permutation": integers(_shuffled(order, plan.random) if plan.chance(0.4) else order)}
 
 
 def _shuffled(numbers: Sequence[int], random: Random) -> list[int]:
@@ -95,36 +85,36 @@ def _shuffled(numbers: Sequence[int], random: Random) -> list[int]:
     return order
 
 
-def _some_dimensions(op: ir.OpView, operands: Values, plan: Variation) -> Attributes:
+def _some_dimensions(op: ir.OpView, operands: Values, plan: Draws) -> Attributes:
     """Of a reverse or a reduction."""
     if not plan.chance(0.3):
         return {}
     dims = [dim for dim in range(len(shape_of(operands[0]))) if plan.random.randrange(2)]
-    return {"dimensions": _integers(dims)}
+    return {"dimensions": integers(dims)}
 
 
-def _broadcast(op: hlo.BroadcastInDimOp, operands: Values, plan: Variation) -> Attributes:
+def _broadcast(op: hlo.BroadcastInDimOp, operands: Values, plan: Draws) -> Attributes:
     dims = list(op.broadcast_dimensions)
     if not plan.chance(0.35):
         return {}
     rank = max([len(shape_of(op.result)), *(dim + 1 for dim in dims)])
     drawn = _shuffled(range(rank), plan.random)[: len(dims)]
-    return {"broadcast_dimensions": _integers(drawn)}
+    return {"broadcast_dimensions": integers(drawn)}
 
 
-def _one_dimension(name: str, which: int) -> Callable[[ir.OpView, Values, Variation], Attributes]:
+def _one_dimension(name: str, which: int) -> Callable[[ir.OpView, Values, Draws], Attributes]:
     """Any dimension of operand `which`, under the attribute `name`."""
 
-    def vary(op: ir.OpView, operands: Values, plan: Variation) -> Attributes:
+    def vary(op: ir.OpView, operands: Values, plan: Draws) -> Attributes:
         rank = len(shape_of(operands[which] if operands else op.results[0]))
         if rank < 2 or not plan.chance(0.25):
             return {}
-        return {name: _integer(plan.random.randrange(rank))}
+        return {name: integer(plan.random.randrange(rank))}
 
     return vary
 
 
-def _compare(op: hlo.CompareOp, operands: Values, plan: Variation) -> Attributes:
+def _compare(op: hlo.CompareOp, operands: Values, plan: Draws) -> Attributes:
     found: Attributes = {}
     if plan.chance(0.4):
         direction = plan.random.choice(_DIRECTIONS)
@@ -141,26 +131,24 @@ def _comparison(element: ir.Type) -> str:
     return "UNSIGNED" if element.is_unsigned or element.width == 1 else "SIGNED"
 
 
-def _sizes(op: hlo.DynamicSliceOp | hlo.GatherOp, operands: Values, plan: Variation) -> Attributes:
+def _sizes(op: hlo.DynamicSliceOp | hlo.GatherOp, operands: Values, plan: Draws) -> Attributes:
     """Slice sizes within the new sizes of the operand."""
     room = shape_of(operands[0])
     olds = zip(op.slice_sizes, shape_of(op.operands[0]), room, strict=True)
     sizes = [_size(size, old, new, plan) for size, old, new in olds]
-    return {"slice_sizes": _integers(sizes)}
+    return {"slice_sizes": integers(sizes)}
 
 
-def _size(size: int, old: int, new: int, plan: Variation) -> int:
-    if DYNAMIC in (old, new):
-        return size
-    if plan.chance(0.2):
+def _size(size: int, old: int, new: int, plan: Draws) -> int:
+    if DYNAMIC not in (old, new) and plan.chance(0.2):
         return plan.random.randint(0, new)
-    return new if size == old else min(size, new)
+    return slice_size(size, old, new)
 
 
 _Pairs: TypeAlias = list[tuple[int, int]]
 
 
-def _dot(op: hlo.DotGeneralOp, operands: Values, plan: Variation) -> Attributes:
+def _dot(op: hlo.DotGeneralOp, operands: Values, plan: Draws) -> Attributes:
     """Other pairs of dimensions of equal size, as contracting or batch dimensions."""
     if not plan.chance(0.3):
         return {}
@@ -180,56 +168,32 @@ def _columns(pairs: Sequence[tuple[int, int]]) -> tuple[list[int], list[int]]:
     return [a for a, _ in pairs], [b for _, b in pairs]
 
 
-def _window(op: hlo.ReduceWindowOp, operands: Values, plan: Variation) -> Attributes:
+def _window(op: hlo.ReduceWindowOp, operands: Values, plan: Draws) -> Attributes:
     found: Attributes = {}
-    for name in ("window_dimensions", "window_strides", "base_dilations", "window_dilations"):
+    for name in REDUCTION_WINDOW:
         if plan.chance(0.15):
             rank = len(shape_of(operands[0]))
-            found[name] = _integers([plan.random.choice((1, 2, 3)) for _ in range(rank)])
+            found[name] = integers([plan.random.choice((1, 2, 3)) for _ in range(rank)])
     return found
 
 
-def _convolution(
-    op: hlo.ConvolutionOp, operands: Sequence[ir.Value], plan: Variation
-) -> dict[str, ir.Attribute]:
+def _convolution(op: hlo.ConvolutionOp, operands: Values, plan: Draws) -> Attributes:
     """Sometimes another window; as many groups as the new sizes require."""
-    numbers = hlo.ConvDimensionNumbers(op.dimension_numbers)
-    rank = len(numbers.input_spatial_dimensions)
-    found: dict[str, ir.Attribute] = {}
+    rank = len(hlo.ConvDimensionNumbers(op.dimension_numbers).input_spatial_dimensions)
+    found: Attributes = {}
     for name in CONVOLUTION_WINDOW:
         if plan.chance(0.2):
-            drawn = [plan.random.choice((1, 2, 3)) for _ in range(rank)]
-            found[name] = ir.DenseI64ArrayAttr.get(drawn)
+            found[name] = integers([plan.random.choice((1, 2, 3)) for _ in range(rank)])
     if plan.chance(0.2):
         edges = [[plan.random.choice((0, 1, 2, -1)) for _ in range(2)] for _ in range(rank)]
         found["padding"] = ir.DenseElementsAttr.get(np.array(edges, np.int64))
     if plan.chance(0.2):
         drawn = [bool(plan.random.randrange(2)) for _ in range(rank)]
         found["window_reversal"] = ir.DenseBoolArrayAttr.get(drawn)
-    return found | _group_counts(op, operands, numbers, plan)
+    return found | group_counts(op, operands, plan)
 
 
-def _group_counts(
-    op: hlo.ConvolutionOp,
-    operands: Sequence[ir.Value],
-    numbers: ir.Attribute,
-    plan: Variation,
-) -> dict[str, ir.Attribute]:
-    features = shape_of(operands[0])[numbers.input_feature_dimension]
-    batch = shape_of(operands[0])[numbers.input_batch_dimension]
-    each = shape_of(operands[1])[numbers.kernel_input_feature_dimension]
-    outputs = shape_of(operands[1])[numbers.kernel_output_feature_dimension]
-    if DYNAMIC in (features, batch, each, outputs):
-        return {}
-    i64 = ir.IntegerType.get_signless(64)
-    if (count := op.batch_group_count.value) > 1:
-        fitting = [g for g in range(2, batch + 1) if batch % g == 0 == outputs % g]
-        drawn = count if count in fitting else plan.random.choice(fitting or [max(1, batch)])
-        return {"batch_group_count": ir.IntegerAttr.get(i64, drawn)}
-    return {"feature_group_count": ir.IntegerAttr.get(i64, max(1, features // max(1, each)))}
-
-
-_VARY: Mapping[str, Callable[..., Attributes]] = {
+VARIED: Mapping[str, Callable[..., Attributes]] = {
     "stablehlo.slice": _slice,
     "stablehlo.pad": _pad,
     "stablehlo.transpose": _permutation,
@@ -246,3 +210,4 @@ _VARY: Mapping[str, Callable[..., Attributes]] = {
     "stablehlo.convolution": _convolution,
     "stablehlo.reduce_window": _window,
 }
+"""By the name of the op: the attributes that change."""
