@@ -26,7 +26,8 @@ from jxc.errors import JxcError
 from jxc.ir import write_bytecode
 from jxc.pipeline import Library, Pipeline, make_pipeline, our_passes
 from jxc.rewrite import Rule, rule_pass
-from jxc.tools.report.report import Compiled, report
+from jxc.tools.report.compiled import Compiled
+from jxc.tools.report.report import report
 
 
 def measured(name: str, target: Target, level: str, changes: Sequence[str], each: bool) -> dict:

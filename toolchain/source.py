@@ -64,6 +64,15 @@ def short_path(file: str) -> str:
     return file if relative.startswith(os.pardir) else relative
 
 
+def short_line(line: object) -> str:
+    """A `SourceLine`, or its text, without the folder of a file that is not below the current one.
+
+    Empty for None.
+    """
+    text = "" if line is None else str(line)
+    return os.path.basename(text) if os.path.isabs(text) else text
+
+
 # Whose code a file is
 
 Owner = Literal["user", "typed", "compiler", "library"]

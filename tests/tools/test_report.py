@@ -11,7 +11,7 @@ import pytest
 import jxc
 from jxc.backend.targets import find_target
 from jxc.errors import UsageError
-from jxc.tools.report.report import Compiled, Refused
+from jxc.tools.report.compiled import Compiled, Refused
 
 SQUARE = jax.ShapeDtypeStruct((256, 256), jnp.float32)
 

@@ -115,7 +115,8 @@ def _examine(
         lowered, args, kwargs = lowered_from_request(LowerRequest(target=name, **request))
         program = program_of(lowered, hardware, may_compile=may_compile, given=(args, kwargs))
         found = examine(program, checks)
-    for warning in unknown_names((*found, *found.silenced), list(all_checks())):
+    places = [each.place for each in (*found, *found.silenced)]
+    for warning in unknown_names(places, list(all_checks())):
         click.echo(f"jxc: warning: {warning}", err=True)
     if as_json:
         result = {"schema_version": 1, "program": name, **found.as_json()}

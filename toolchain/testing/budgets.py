@@ -11,8 +11,8 @@ from ..errors import JxcError, UsageError
 from ..ir import count_ops
 from ..pipeline import PipelineLike
 from ..tools.report.budgets import Budgets, Measured, check
+from ..tools.report.compiled import read_optimised
 from ..tools.report.memory import peak_bytes
-from ..tools.report.report import read_optimised
 
 
 class BudgetExceeded(JxcError, AssertionError):

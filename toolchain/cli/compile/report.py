@@ -15,7 +15,8 @@ import click
 from ...errors import JxcError
 from ...files import write_json
 from ...tools.report.budgets import Budgets, Measured, Violation, check
-from ...tools.report.report import Compiled, Refused, Report, report
+from ...tools.report.compiled import Compiled, Refused
+from ...tools.report.report import ROWS, Report, as_text, report
 from .job import CompileJob
 from .options import BUDGETS, CompileOptions
 
@@ -47,8 +48,6 @@ def print_report(job: CompileJob, targets: list[Target], options: CompileOptions
     if options.as_json:
         _write_json(job, reports, findings, missing, options.output)
     else:
-        from ...tools.report.table import ROWS, as_text
-
         rows = None if options.all_rows else options.top or ROWS
         click.echo(as_text(reports, findings, whole=options.report, rows=rows))
     _raise_missing(missing)

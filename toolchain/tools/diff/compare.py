@@ -18,7 +18,7 @@ from .stablehlo import graph_of_module
 
 if TYPE_CHECKING:
     from ...backend.targets import Target
-    from ..report.report import Compiled, Refused
+    from ..report.compiled import Compiled, Refused
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ def _compiled(
     if program.target is None:
         return None
     from ...backend.from_module import uncallable_from_module
-    from ..report.report import Refused, compile_module, read_optimised
+    from ..report.compiled import Refused, compile_module, read_optimised
 
     if program.module is None:
         return read_optimised(program.hlo, program.target)
@@ -250,7 +250,7 @@ def metrics_of(
 
 
 def _read(read: _Read, side: Compiled | Refused | None) -> float | None:
-    from ..report.report import Compiled
+    from ..report.compiled import Compiled
 
     return read(side) if isinstance(side, Compiled) else None
 

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..report.format import line_of
+from ...source import short_line
 from .compare import ProgramComparison
 from .difference import DifferenceGroup, GraphDifference
 
@@ -69,7 +69,7 @@ def _print_groups(console: Console, difference: GraphDifference, whole: bool) ->
     for site, groups in lines if whole else lines[:_MAX_LINES]:
         heading = Text("arguments, results, and ops without a line", style="bold")
         if site is not None:
-            heading = Text(f"{line_of(site)}  ", style="bold").append(site.text, "not bold dim")
+            heading = Text(f"{short_line(site)}  ", style="bold").append(site.text, "not bold dim")
         console.print()
         console.print(heading, overflow="ellipsis", no_wrap=True)
         table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 1, 0, 0))

@@ -1,17 +1,23 @@
-"""What a check is, and what it returns: the line, what was found, its cost and the fix."""
+"""Checks, and their findings: the line, the problem, its cost and the fix."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...source import SourceLine
 from ...units import show_bytes, show_count, show_seconds
+from .program import ExaminedProgram
 
-if TYPE_CHECKING:
-    from .program import ExaminedProgram
+_SHOWS: dict[str, Callable[[float], str]] = {
+    "bytes": show_bytes,
+    "seconds": show_seconds,
+    "flops": lambda number: f"{show_count(number)} flops",
+    "compile_seconds": lambda number: f"{number:.2g} s of compiling",
+    "calls": lambda number: f"{show_count(number)} calls",
+}
 
 
 @dataclass(frozen=True)
@@ -36,21 +42,15 @@ class FindingCost:
 
     def __str__(self) -> str:
         """The known numbers as text: "4 MiB, 1.2 ms (by the roofline of cpu)"."""
-        parts = [
-            None if self.bytes is None else show_bytes(self.bytes),
-            None if self.seconds is None else show_seconds(self.seconds),
-            None if self.flops is None else f"{show_count(self.flops)} flops",
-            None if self.compile_seconds is None else f"{self.compile_seconds:.2g} s of compiling",
-            None if self.calls is None else f"{show_count(self.calls)} calls",
-        ]
-        text = ", ".join(part for part in parts if part)
+        text = ", ".join(_SHOWS[name](number) for name, number in self._known().items())
         return f"{text} ({self.how})" if text and self.how else text
+
+    def _known(self) -> dict[str, float]:
+        return {name: n for name in _SHOWS if (n := getattr(self, name)) is not None}
 
     def as_json(self) -> dict[str, Any]:
         """The known numbers by name, and `how`."""
-        names = ("bytes", "seconds", "flops", "compile_seconds", "calls")
-        known = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
-        return {**known, "how": self.how}
+        return {**self._known(), "how": self.how}
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,7 +93,7 @@ class Finding:
         }
 
 
-CheckFunction = Callable[["ExaminedProgram"], Iterable[Finding]]
+CheckFunction = Callable[[ExaminedProgram], Iterable[Finding]]
 
 
 @dataclass(frozen=True)
@@ -118,16 +118,12 @@ class DoctorCheck:
         return list({(each.place, each.message): each for each in found}.values())
 
 
-def check(function: CheckFunction) -> DoctorCheck:
+def check(function: CheckFunction, *, needs_compiler: bool = False) -> DoctorCheck:
     """Make a check of a function. The check has its name and its docstring."""
-    return _check(function, needs_compiler=False)
+    name = function.__name__.replace("_", "-")
+    return DoctorCheck(name, inspect.getdoc(function) or "", needs_compiler, function)
 
 
 def compiled_check(function: CheckFunction) -> DoctorCheck:
     """Make a check of a function that reads the compiled program."""
-    return _check(function, needs_compiler=True)
-
-
-def _check(function: CheckFunction, *, needs_compiler: bool) -> DoctorCheck:
-    name = function.__name__.replace("_", "-")
-    return DoctorCheck(name, inspect.getdoc(function) or "", needs_compiler, function)
+    return check(function, needs_compiler=True)

@@ -1,8 +1,7 @@
 """The equations of a jaxpr, those in loops and branches included.
 
-Checks need of each equation: how often it runs, which loops are around it, and the user's line.
-`equations_of` gives that as a `TracedEquation`. A variable can also be followed through the
-functions that JAX outlined, see `origin_of`.
+`equations_of` returns each equation with the number of times it runs, the loops around it and the
+user's line. `origin_of` follows a variable through functions that JAX outlined.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ Frame = tuple[str, int, str]
 """File, line from 1, function."""
 
 CALLS = frozenset(["jit", "pjit", "closed_call"])
-"""The primitives that call a function that JAX outlined, and do nothing else."""
+"""The primitives that only call a function that JAX outlined."""
 
 
 @dataclass(frozen=True)
@@ -82,12 +81,7 @@ class TracedEquation:
 
 
 def library_line(places: Iterable[SourceLine], home: str | None) -> str:
-    """The line in a library where something happens, as " (in flax/linen/linear.py:210)".
-
-    Args:
-        places: the outermost first.
-        home: a folder whose files are the user's.
-    """
+    """See `innermost_library_line`: as " (in flax/linen/linear.py:210)", or empty."""
     found = innermost_library_line(places, home)
     return f" (in {found})" if found else ""
 
@@ -112,18 +106,13 @@ def equations_of(jaxpr: Any, home: str | None = None) -> Iterator[TracedEquation
 def _with_inner(outer: TracedEquation) -> Iterator[TracedEquation]:
     yield outer
     for jaxpr in inner_jaxprs(outer.equation):
+        file = outer.name in CALLS and _private.traced_file(jaxpr)
+        is_of_library = bool(file and not is_user_file(file, outer.home))
         template = replace(
-            _inside(outer),
-            outer=outer,
-            is_of_library=outer.is_of_library or _is_library_function(outer, jaxpr),
+            _inside(outer), outer=outer, is_of_library=outer.is_of_library or is_of_library
         )
         for equation in jaxpr.eqns:
             yield from _with_inner(replace(template, equation=equation, jaxpr=jaxpr))
-
-
-def _is_library_function(call: TracedEquation, jaxpr: Any) -> bool:
-    file = _private.traced_file(jaxpr)
-    return call.name in CALLS and bool(file) and not is_user_file(file, call.home)
 
 
 def _inside(outer: TracedEquation) -> TracedEquation:

@@ -1,5 +1,5 @@
-"""A program as checks see it: its jaxpr, its module, its arguments and results, the rewrites of O2,
-and the compiled program. Everything is computed on first use and kept, since checks share it.
+"""The input of checks: a program's jaxpr, module, arguments and results, the rewrites of O2, and
+the compiled program. Everything is computed on first use and kept, since checks share it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from ...frontend.constants import CapturedConstant, captured_constants
 from ...hlo.work import Access
 from ...ir import argument_names, functions
 from ...source import SourceLine, definition_line, home_of
-from ..report.report import Compiled, Refused, report
+from ..report.compiled import Compiled, Refused
+from ..report.report import report
 from ..report.roofline import roofline
-from .jaxpr import TracedEquation, bytes_of, count_equations, equations_of
+from .jaxpr import TracedEquation, bytes_of, equations_of
 from .rule_hits import RuleHit, rule_hits
 from .source_code import parameters_of, return_place
 
@@ -55,17 +56,15 @@ class NamedArray:
 
 @dataclass(frozen=True)
 class CarriedArgument:
-    """An argument that a result matches: what a loop around the program would pass on.
+    """An argument that a result matches, so that a loop around the program may pass it on.
 
     Attributes:
         name: of the argument.
         pairs: the number of each of its arrays, and of the array of the result that matches.
-        is_tree: whether it has more than one array.
     """
 
     name: str
     pairs: tuple[tuple[int, int], ...]
-    is_tree: bool
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ class ExaminedProgram:
     Attributes:
         function: the user's.
         lowered: for the target, before any pass.
-        target: what it is examined for.
+        target: the hardware.
         may_compile: whether the target's compiler may run.
         given: the arguments, positional and by name, without static ones; None unless all of them
             are arrays.
@@ -118,11 +117,6 @@ class ExaminedProgram:
         return tuple(equations_of(self.jaxpr, self.home))
 
     @cached_property
-    def equation_count(self) -> int:
-        """The number of equations, without those that only contain others."""
-        return count_equations(self.jaxpr)
-
-    @cached_property
     def constants(self) -> tuple[CapturedConstant, ...]:
         """The arrays that the function captured, the largest first."""
         return captured_constants(self.jaxpr, self.function)
@@ -155,11 +149,11 @@ class ExaminedProgram:
         """
         names = [each.name for each in self.arguments]
         found: dict[int, int] = {}
-        position = 0
+        start = 0
         for number, name in enumerate(argument_names(functions(self.module)["main"])):
-            if name in names[position:]:
-                position = names.index(name, position) + 1
-                found[number] = position - 1
+            if name in names[start:]:
+                found[number] = names.index(name, start)
+                start = found[number] + 1
         return found
 
     @cached_property
@@ -171,7 +165,7 @@ class ExaminedProgram:
         """
         info = self.lowered.jax_lowered
         args = _numbered(info.args_info)
-        subtrees = [*_subtrees(_numbered(info.out_info))]
+        subtrees = _subtrees(_numbered(info.out_info))
         names = parameters_of(self.function)[: len(args[0])]
         names += [f"argument {n + 1}" for n in range(len(names), len(args[0]))]
         taken: set[int] = set()
@@ -181,7 +175,7 @@ class ExaminedProgram:
             pairs = self._match(argument, subtrees, taken, is_first=position == 0)
             if pairs:
                 taken.update(result for _, result in pairs)
-                found.append(CarriedArgument(name, pairs, len(pairs) > 1))
+                found.append(CarriedArgument(name, pairs))
         return tuple(found)
 
     def _match(
@@ -230,12 +224,12 @@ class ExaminedProgram:
 
     @property
     def compile_seconds(self) -> float | None:
-        """The measured seconds of compiling; None if the compiler may not run."""
+        """The measured compile time; None if the compiler may not run."""
         compiled = self.compiled_or_none
         return compiled.build.seconds if compiled else None
 
     def seconds_of(self, moved: float) -> float | None:
-        """The least time in which main memory moves so many bytes, by the report's roofline."""
+        """The least time to move so many bytes through main memory, by the report's roofline."""
         accesses = [Access(round(moved), math.inf)]
         return roofline({}, accesses, self.target.device, is_launched=False).seconds or None
 
@@ -251,7 +245,7 @@ def program_of(
 
     Args:
         lowered: the program.
-        target: what it is examined for.
+        target: the hardware.
         may_compile: whether the target's compiler may run.
         given: the arguments that it was traced with, to time it on; ignored if some are types or
             static.

@@ -104,14 +104,14 @@ def _finding_text(finding: Finding, highlight: Callable[[str], str]) -> str:
 
 def wrap(text: str, hanging: int = 0) -> str:
     """Text indented by two, broken at the terminal's width or at 100 columns."""
-    width = min(shutil.get_terminal_size((80, 24)).columns, 100)
-    indents = "  ", "  " + " " * hanging
     return textwrap.fill(
-        text, width, initial_indent=indents[0], subsequent_indent=indents[1], **_WHOLE_WORDS
+        text,
+        min(shutil.get_terminal_size((80, 24)).columns, 100),
+        initial_indent="  ",
+        subsequent_indent="  " + " " * hanging,
+        break_on_hyphens=False,
+        break_long_words=False,
     )
-
-
-_WHOLE_WORDS: dict[str, Any] = {"break_on_hyphens": False, "break_long_words": False}
 
 
 @cache
@@ -148,8 +148,11 @@ def examine(program: ExaminedProgram, checks: Sequence[DoctorCheck]) -> DoctorRe
     """Run checks on a program."""
     skipped = _skipped(program, checks)
     ran = [each for each in checks if each.name not in skipped]
-    found = sorted((f for each in ran for f in each.run(program)), key=_by_line)
-    silenced = [each for each in found if is_silenced(each)]
+    found = sorted(
+        (finding for each in ran for finding in each.run(program)),
+        key=lambda f: (f.place.file, f.place.line, f.name) if f.place else ("", 0, f.name),
+    )
+    silenced = [each for each in found if is_silenced(each.place, each.name)]
     return DoctorResult(
         (each for each in found if each not in silenced),
         target=program.target.name,
@@ -170,11 +173,6 @@ def _skipped(program: ExaminedProgram, checks: Sequence[DoctorCheck]) -> dict[st
     except JxcError as error:
         return dict.fromkeys(names, str(error).partition("\n")[0])
     return {}
-
-
-def _by_line(finding: Finding) -> tuple[str, int, str]:
-    place = finding.place
-    return (place.file, place.line, finding.name) if place else ("", 0, finding.name)
 
 
 @contextmanager

@@ -1,8 +1,8 @@
-"""What the user's source says: the loop around a line, what a function returns, and the comments
+"""Facts from the user's source: the loop around a line, the results of a function, and the comments
 `# jxc: ignore[gather-as-slice]` that silence findings on their statement.
 
 Files are parsed with `ast`, once each. A file without source, or with source that does not parse,
-says nothing.
+counts as empty.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from typing import Any
 
 from ...errors import did_you_mean
 from ...source import SourceLine, definition_line
-from .finding import Finding
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -76,15 +75,13 @@ def _own_nodes(function: ast.AST) -> Iterator[ast.AST]:
 
 def loop_around(place: SourceLine) -> SourceLine | None:
     """The line of the innermost Python loop around a line; None if there is none."""
-    best = None
+    best = 0
     for node in _nodes_of(place.file):
-        if not isinstance(node, (*_LOOPS, *_COMPREHENSIONS)):
-            continue
-        first = node.body[0].lineno if isinstance(node, _LOOPS) else node.lineno
-        is_around = first <= place.line <= (node.end_lineno or 0)
-        if is_around and (best is None or node.lineno >= best):
-            best = node.lineno
-    return None if best is None else SourceLine(place.file, best, place.function)
+        if isinstance(node, (*_LOOPS, *_COMPREHENSIONS)):
+            first = node.body[0].lineno if isinstance(node, _LOOPS) else node.lineno
+            if first <= place.line <= (node.end_lineno or 0):
+                best = max(best, node.lineno)
+    return SourceLine(place.file, best, place.function) if best else None
 
 
 @functools.lru_cache(maxsize=32)
@@ -99,20 +96,23 @@ def _nodes_of(file: str) -> tuple[ast.AST, ...]:
 # Comments
 
 
-def is_silenced(finding: Finding) -> bool:
-    """Whether a comment on the statement of a finding's line silences it."""
-    place = finding.place
+def is_silenced(place: SourceLine | None, name: str) -> bool:
+    """Whether a comment on the statement of a finding's line silences it.
+
+    Args:
+        place: the line of the finding.
+        name: of the finding.
+    """
     if place is None or not (comments := _comments(place.file)):
         return False
-    return any(finding.name in comments.get(line, ()) for line in _statement(place))
+    return any(name in comments.get(line, ()) for line in _statement(place))
 
 
-def unknown_names(findings: Iterable[Finding], known: list[str]) -> list[str]:
-    """A warning for each comment, in files with findings, that silences an unknown name."""
-    files = dict.fromkeys(each.place.file for each in findings if each.place)
+def unknown_names(places: Iterable[SourceLine | None], known: list[str]) -> list[str]:
+    """A warning for each comment, in the files of some lines, that silences an unknown name."""
     return [
         f"{SourceLine(file, line)}: no finding is called {name!r}.{did_you_mean(name, known)}"
-        for file in files
+        for file in dict.fromkeys(each.file for each in places if each)
         for line, names in _comments(file).items()
         for name in sorted(names - set(known))
     ]
@@ -138,8 +138,8 @@ def _comments(file: str) -> dict[int, frozenset[str]]:
 def _statement(place: SourceLine) -> range:
     """The lines of the innermost statement around a line."""
     around = (_own_lines(node) for node in _nodes_of(place.file) if isinstance(node, ast.stmt))
-    found = [lines for lines in around if place.line in lines]
-    return min(found, key=len, default=range(place.line, place.line + 1))
+    own = range(place.line, place.line + 1)
+    return min((lines for lines in around if place.line in lines), key=len, default=own)
 
 
 def _own_lines(node: ast.stmt) -> range:

@@ -13,9 +13,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ...source import SourceLine
+from ...source import SourceLine, short_line
 from ...units import show_bytes, show_seconds
-from ..report.format import line_of
 
 if TYPE_CHECKING:
     from .groups import CompilationRow
@@ -98,7 +97,7 @@ def _table_of(rows: Sequence[CompilationRow], width: int) -> Table:
             show_seconds(row.total),
             str(row.times),
             Text(_cut(row.function, left // 2), style="dim" if row.is_eager else ""),
-            _cut(line_of(row.called), left - left // 2 - 4, from_left=True),
+            _cut(short_line(row.called), left - left // 2 - 4, from_left=True),
             *(show_seconds(seconds[stage]) if stage in seconds else "" for stage in stages),
             *(show(row) for show in numbers.values()),
         )
@@ -144,7 +143,7 @@ def _sections(log: ExplainLog) -> Iterator[tuple[str, list[_Entry]]]:
 def _print_entry(console: Console, line: SourceLine | None, sentence: str, fix: str) -> None:
     if line is not None:
         source = f" |  {line.text}" if line.text else ""
-        heading = Text(f"  {line_of(line)}{source}", style="dim")
+        heading = Text(f"  {short_line(line)}{source}", style="dim")
         console.print(heading, overflow="ellipsis", no_wrap=True)
     width = console.width - 4
     for text, style in ((sentence, ""), (fix, "green")):

@@ -1,8 +1,8 @@
 """Budgets of one program, and what exceeds them.
 
 One `Budgets` and one `check` serve `jxc report` and `jxc compile`, the pytest marker, and
-`jxc.testing.check_budget`. A `Measured` holds what they know of the program: its optimized HLO, its
-StableHLO, and the compiler's numbers, any of which may be missing.
+`jxc.testing.check_budget`. A `Measured` holds the program's measurements: its optimized HLO, its
+StableHLO, and the compiler's numbers. Any of these may be missing.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import Any
 
 from jaxlib.mlir import ir
 
@@ -23,11 +23,8 @@ from ...ir.locations import frames_of
 from ...source import innermost_user_line
 from ...units import parse_bytes, parse_count, show_bytes, show_count
 from .collectives import kind_of
+from .compiled import Compiled
 from .forbidden import COLLECTIVES, ELEMENT_TYPES, is_op, mlir_type, parse_words
-
-if TYPE_CHECKING:
-    from .memory import Buffer
-    from .report import Compiled
 
 
 @dataclass(frozen=True)
@@ -68,7 +65,7 @@ class Budgets:
                 also counts inside fusions, as an asynchronous pair, and where the compiler calls a
                 library for it; a product of matrices is `dot` even where a TPU convolves.
                 `custom-call` leaves out calls that only name memory. None is no budget.
-            others: names that the caller knows besides, for the message.
+            others: further names that the caller accepts, for the message.
 
         Raises:
             UsageError: there is no such budget, or its value cannot be parsed.
@@ -82,39 +79,24 @@ class Budgets:
                     f"{did_you_mean(name, all_names)}"
                 )
         values = {name: value for name, value in given.items() if value is not None}
-        parsed: dict[str, Any] = {}
-        for name, value in values.items():
-            parsed[name] = (_PARSERS.get(name) or _count)(value)
-        return cls(**parsed)
+        return cls(**{name: _parse(name, value) for name, value in values.items()})
 
 
-def _count(value: Any) -> int:
+def _parse(name: str, value: Any) -> Any:
+    match name:
+        case "forbid":
+            return parse_words(value if isinstance(value, str) else ",".join(value))
+        case "max_memory" | "max_temporaries":
+            return parse_bytes(value) if isinstance(value, str) else value
+        case "max_flops":
+            return parse_count(value) if isinstance(value, str) else value
+        case "max_compile_seconds":
+            if value <= 0:
+                raise UsageError(f"expected more than 0 seconds, found {value:g}")
+            return float(value)
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise UsageError(f"expected a count, such as 3; found {value!r}")
     return value
-
-
-def _amount(parse: Callable[[str], float]) -> Callable[[Any], Any]:
-    return lambda value: parse(value) if isinstance(value, str) else value
-
-
-def _seconds(value: Any) -> float:
-    if value <= 0:
-        raise UsageError(f"expected more than 0 seconds, found {value:g}")
-    return float(value)
-
-
-def _words(value: Any) -> tuple[str, ...]:
-    return parse_words(value if isinstance(value, str) else ",".join(value))
-
-
-_PARSERS: Mapping[str, Callable[[Any], Any]] = {  # the others are counts
-    "max_memory": _amount(parse_bytes),
-    "max_temporaries": _amount(parse_bytes),
-    "max_flops": _amount(parse_count),
-    "max_compile_seconds": _seconds,
-    "forbid": _words,
-}
 
 
 @dataclass(frozen=True)
@@ -153,14 +135,14 @@ class Violation:
 
 @dataclass(frozen=True)
 class Measured:
-    """What is known of a program when its budgets are checked.
+    """The measurements of a program that its budgets are checked against.
 
     Attributes:
         compiled: its optimized HLO and what is read from that.
-        ops: of its StableHLO.
-        peak_bytes, temporary_bytes: its memory; None where the compiler does not report it.
-        compile_seconds: None where it was not compiled for this check.
-        stablehlo: the program before any pass, as a module or as text; None where it is not kept.
+        ops: the number of StableHLO ops.
+        peak_bytes, temporary_bytes: its memory; None if the compiler does not report it.
+        compile_seconds: None if it was not compiled for this check.
+        stablehlo: the program before any pass, as a module or as text; None if it is not kept.
         plain: compiled without our passes, for element types: a pass may use f64 on purpose.
     """
 
@@ -177,101 +159,49 @@ class Measured:
         cls, compiled: Compiled, plain: Compiled | None = None, program: ir.Module | None = None
     ) -> Measured:
         """A program that was compiled for this check, with all its measurements."""
-        memory = compiled.memory
-        return cls(
-            compiled,
-            compiled.ops,
-            memory.peak,
-            memory.temporaries,
-            compiled.build.seconds,
-            program,
-            plain,
-        )
-
-    @property
-    def buffers(self) -> Sequence[Buffer]:
-        """What is live at the peak; empty where it is not known."""
-        return self.compiled.memory.buffers if self.compile_seconds is not None else ()
-
-    @cached_property
-    def text(self) -> str:
-        """The StableHLO as text; empty where it is not kept."""
-        return self.stablehlo if isinstance(self.stablehlo, str) else ""
+        peak, temporaries = compiled.memory.peak, compiled.memory.temporaries
+        seconds = compiled.build.seconds
+        return cls(compiled, compiled.ops, peak, temporaries, seconds, program, plain)
 
 
 def check(budgets: Budgets, program: Measured) -> list[Violation]:
     """Every budget that a program exceeds, and every one that cannot be checked."""
-    return [*_exceeded(budgets, program), *_occurrences(budgets, program)]
-
-
-_Limit = tuple[str, float | None, Callable[[], float | None], str, Callable[..., str]]
-"""Kind, limit, measurement, unit, and how an amount is printed."""
-
-
-def _exceeded(budgets: Budgets, program: Measured) -> Iterator[Violation]:
-    """The limits on amounts. What is not needed is not computed."""
-    rows: Sequence[
-        tuple[str, float | None, Callable[[], float | None], str, Callable[..., str]]
-    ] = (
-        ("memory", budgets.max_memory, lambda: program.peak_bytes, "of peak memory", show_bytes),
-        (
-            "temporaries",
-            budgets.max_temporaries,
-            lambda: program.temporary_bytes,
-            "of temporaries",
-            show_bytes,
-        ),
-        ("ops", budgets.max_ops, lambda: program.ops, "StableHLO ops", str),
-        ("flops", budgets.max_flops, lambda: program.compiled.totals.flops, "flops", show_count),
-        (
-            "collectives",
-            budgets.max_collectives,
-            lambda: sum(each.times for each in program.compiled.collectives),
-            "collectives",
-            "{:g}".format,
-        ),
-        (
-            "compile-seconds",
-            budgets.max_compile_seconds,
-            lambda: program.compile_seconds,
-            "seconds to compile",
-            "{:.3g}".format,
-        ),
-    )
-    for kind, allowed, measure, unit, show in rows:
-        if allowed is None:
-            continue
-        found = measure()
-        if found is None:
+    found = []
+    for kind, measure, unit, show, detail_of in _AMOUNTS:
+        allowed = getattr(budgets, f"max_{kind.replace('-', '_')}")
+        value = None if allowed is None else measure(program)  # only what is needed
+        if allowed is not None and value is None:
             what = unit.removeprefix("of ")
-            yield Violation(kind, f"{what}: not available, so the budget cannot be checked")
-        elif found > allowed:
-            detail, place = _DETAILS.get(kind, _no_detail)(program)
-            message = f"expected at most {show(allowed)} {unit}, found {show(found)}{detail}"
-            yield Violation(kind, message, found, allowed, place)
+            message = f"{what}: not available, so the budget cannot be checked"
+            found.append(Violation(kind, message))
+        elif value is not None and value > allowed:
+            detail, place = detail_of(program)
+            message = f"expected at most {show(allowed)} {unit}, found {show(value)}{detail}"
+            found.append(Violation(kind, message, value, allowed, place))
+    for word in budgets.forbid:
+        found += _occurrences(word, program)
+    return found
 
 
 _Detail = tuple[str, SourceLine | None]
-
-
-def _no_detail(_: Measured) -> _Detail:
-    return "", None
+"""The largest part of an amount, for the end of a message, and its line."""
 
 
 def _largest_buffers(program: Measured) -> _Detail:
     """The largest buffer, and the largest that has a line."""
-    placed = next((each for each in program.buffers if each.place), None)
-    largest = dict.fromkeys(filter(None, (*program.buffers[:1], placed)))
+    is_known = program.compile_seconds is not None
+    buffers = program.compiled.memory.buffers if is_known else ()
+    placed = next((each for each in buffers if each.place), None)
+    largest = dict.fromkeys(filter(None, (*buffers[:1], placed)))
     detail = f"; the largest: {', '.join(map(str, largest))}" if largest else ""
     return detail, placed.place if placed else None
 
 
 def _costliest_kernel(program: Measured) -> _Detail:
-    costs = [
-        (flops_of(run.instruction).total * run.times, run) for run in program.compiled.executed
-    ]
-    most, run = max(costs, key=lambda each: each[0])
-    return f"; {show_count(most)} of them {_where(run.instruction)}", run.instruction.place
+    runs = program.compiled.executed
+    costs = [(flops_of(run.instruction).total * run.times, run.instruction) for run in runs]
+    most, kernel = max(costs, key=lambda each: each[0])
+    return f"; {show_count(most)} of them {_where(kernel)}", kernel.place
 
 
 def _largest_collectives(program: Measured) -> _Detail:
@@ -280,31 +210,60 @@ def _largest_collectives(program: Measured) -> _Detail:
     return f": {named}", found[0].place
 
 
-_DETAILS: Mapping[str, Callable[[Measured], _Detail]] = {
-    "memory": _largest_buffers,
-    "flops": _costliest_kernel,
-    "collectives": _largest_collectives,
-}
+def _no_detail(_: Measured) -> _Detail:
+    return "", None
+
+
+_AMOUNTS: Sequence[
+    tuple[
+        str,
+        Callable[[Measured], float | None],
+        str,
+        Callable[[Any], str],
+        Callable[[Measured], _Detail],
+    ]
+] = (
+    ("memory", lambda p: p.peak_bytes, "of peak memory", show_bytes, _largest_buffers),
+    ("temporaries", lambda p: p.temporary_bytes, "of temporaries", show_bytes, _no_detail),
+    ("ops", lambda p: p.ops, "StableHLO ops", str, _no_detail),
+    ("flops", lambda p: p.compiled.totals.flops, "flops", show_count, _costliest_kernel),
+    (
+        "collectives",
+        lambda p: sum(each.times for each in p.compiled.collectives),
+        "collectives",
+        "{:g}".format,
+        _largest_collectives,
+    ),
+    (
+        "compile-seconds",
+        lambda p: p.compile_seconds,
+        "seconds to compile",
+        "{:.3g}".format,
+        _no_detail,
+    ),
+)
+"""Kind, measurement, unit, how an amount is printed, and what is added to the message."""
 
 
 # -- forbidden words ------------------------------------------------------------------------------
 
 
-def _occurrences(budgets: Budgets, program: Measured) -> Iterator[Violation]:
-    """The forbidden words that occur, each where its kind is looked for."""
-    for word in budgets.forbid:
-        if is_op(word):
-            yield from _in_stablehlo(word, program)
-        elif word not in ELEMENT_TYPES:
-            yield from _in_hlo(word, program.compiled.module)
-        elif program.text:
-            count = len(
-                re.findall(rf"(?:tensor<|[\d?]x){re.escape(mlir_type(word))}[>,]", program.text)
-            )
-            placed = list(_in_hlo(word, program.compiled.module)) if count else []
-            yield from placed[:1] or ([_forbidden(word, count)] if count else [])
-        else:
-            yield from _in_hlo(word, (program.plain or program.compiled).module)
+def _occurrences(word: str, program: Measured) -> Iterator[Violation]:
+    """The violation if a forbidden word occurs.
+
+    Ops are counted in the StableHLO as the user wrote it, without what a pass made, element types
+    in its text if that is kept, and everything else in the optimized HLO.
+    """
+    text = program.stablehlo if isinstance(program.stablehlo, str) else ""
+    if is_op(word):
+        yield from _in_stablehlo(word, program.stablehlo)
+    elif word not in ELEMENT_TYPES:
+        yield from _in_hlo(word, program.compiled.module)
+    elif not text:
+        yield from _in_hlo(word, (program.plain or program.compiled).module)
+    elif found := re.findall(rf"(?:tensor<|[\d?]x){re.escape(mlir_type(word))}[>,]", text):
+        placed = _in_hlo(word, program.compiled.module)
+        yield next(placed, _forbidden(word, len(found)))
 
 
 def _forbidden(
@@ -314,15 +273,14 @@ def _forbidden(
     return Violation("forbid", f"forbidden {word} occurs {times}{detail}", count, 0, place)
 
 
-def _in_stablehlo(word: str, program: Measured) -> Iterator[Violation]:
-    """The ops of that name, as the user wrote them: not what a pass made."""
-    if isinstance(program.stablehlo, ir.Module):
-        ops = [op for op in walk(program.stablehlo.operation) if op.operation.name == word]
+def _in_stablehlo(word: str, program: ir.Module | str | None) -> Iterator[Violation]:
+    place = None
+    if isinstance(program, ir.Module):
+        ops = [op for op in walk(program.operation) if op.operation.name == word]
         place = next(filter(None, map(_line_of_op, ops)), None)
         count = len(ops)
     else:
-        place = None
-        count = len(re.findall(rf"(?<![\w.]){re.escape(word)}(?![\w.])", program.text))
+        count = len(re.findall(rf"(?<![\w.]){re.escape(word)}(?![\w.])", program or ""))
     if count:
         first = f"; the first at {place}" if place else ""
         yield _forbidden(word, count, f" in the program{first}", place)
@@ -343,18 +301,12 @@ def _line_of_op(op: ir.OpView) -> SourceLine | None:
 
 
 def _in_hlo(word: str, module: Module) -> Iterator[Violation]:
-    found = list(_matching(word, module))
+    instructions = chain.from_iterable(each.instructions for each in module.computations.values())
+    found = [each for each in instructions if _is_named(word, each)]
     if found:
         largest = max(found, key=lambda each: each.shape.bytes)
         detail = f"; the largest: {largest.shape} {_where(largest)}"
         yield _forbidden(word, len(found), detail, largest.place)
-
-
-def _matching(word: str, module: Module) -> Iterator[Instruction]:
-    for computation in module.computations.values():
-        for instruction in computation.instructions:
-            if _is_named(word, instruction):
-                yield instruction
 
 
 def _is_named(word: str, instruction: Instruction) -> bool:

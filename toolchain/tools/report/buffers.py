@@ -1,19 +1,20 @@
 """The buffers of a compiled program, and which are live when its temporaries take the most memory.
 
-With `xla_dump_to` XLA writes `*-buffer-assignment.txt`, which says what memory each value has, and
-`*-live-range.txt`, which says in which steps of the schedule it is needed. `parse_assignment` and
-`parse_live_ranges` read them. `regions_at_peak` walks the steps, adds up what is live at each, and
-returns the memory that is live at the step with the most bytes. A value that is updated in place
-shares its memory with its successor, so overlapping values are one region; XLA's own list of what
-is live at the peak counts both.
+With `xla_dump_to` XLA writes `*-buffer-assignment.txt`, with the memory of each value, and
+`*-live-range.txt`, with the steps of the schedule in which it is needed. `parse_assignment` and
+`parse_live_ranges` read them. `regions_at_peak` adds up the live bytes of each step, and returns
+the memory that is live at the step with the most. A value that is updated in place shares its
+memory with its successor, so overlapping values are one region; XLA's own list of the values at the
+peak counts both.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 _ALLOCATION = re.compile(r"allocation (\d+): size (\d+)(.*):$")
 _VALUE = re.compile(
@@ -26,18 +27,18 @@ _PARAMETER = re.compile(r"parameter (\d+)")
 _INDEX = re.compile(r"at ShapeIndex \{([\d,]*)\}")
 _COLOR = re.compile(r"color (\d+)")
 LAYOUT = re.compile(r"\{[^{}]*\}|/\*.*?\*/")
-"""What a shape in XLA's dumps has besides the element type and the dimensions."""
+"""The parts of a shape in XLA's dumps other than the element type and the dimensions."""
 
 Index = tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Value:
-    """The result of an instruction, or a part of it, and its place in an allocation.
+    """The result of an instruction, or a part of it, and its position in an allocation.
 
     Attributes:
         instruction: its name in the HLO text.
-        index: which part of a tuple.
+        index: the part of a tuple.
         size: in bytes, with the padding of its layout.
         offset: in its allocation.
         shape: without the layout, such as "f32[8,128]"; "tuple" of a table of pointers.
@@ -64,8 +65,8 @@ class Allocation:
         size: in bytes.
         kind: "argument", "output", "temporary", "constant"; "other" for values inside a kernel.
         space: the memory space; 0 is main memory.
-        parameter: the number of the parameter that it is, with its part of a tuple.
-        is_output: whether it holds an output, which a donated argument may.
+        parameter: the number of the parameter that it holds, with its part of a tuple.
+        is_output: whether it holds an output, as that of a donated argument may.
         values: those in it.
     """
 
@@ -78,8 +79,7 @@ class Allocation:
     values: tuple[Value, ...]
 
 
-@dataclass(frozen=True)
-class LiveRange:
+class LiveRange(NamedTuple):
     """The steps of the schedule, from `start` to `end` inclusive, in which a value is needed."""
 
     start: int
@@ -93,15 +93,11 @@ def parse_assignment(text: str) -> tuple[Allocation, ...]:
         head = _ALLOCATION.match(line)
         if head is not None:
             found.append((head, []))
-        elif found and (value := _VALUE.match(line)):
-            found[-1][1].append(_value(value))
+        elif found and (fields := _VALUE.match(line)):
+            name, index, size, offset, shape = fields.groups()
+            shape = "tuple" if shape.startswith("(") else LAYOUT.sub("", shape)
+            found[-1][1].append(Value(name, _index(index), int(size), int(offset), shape))
     return tuple(_allocation(head, values) for head, values in found)
-
-
-def _value(found: re.Match[str]) -> Value:
-    name, index, size, offset, shape = found.groups()
-    kind = "tuple" if shape.startswith("(") else LAYOUT.sub("", shape)
-    return Value(name, _index(index), int(size), int(offset), kind)
 
 
 def _index(text: str | None) -> Index:
@@ -112,51 +108,47 @@ def _allocation(head: re.Match[str], values: list[Value]) -> Allocation:
     words = _QUOTED.sub("", head[3])
     color, part = _COLOR.search(words), _INDEX.search(words)
     number = _PARAMETER.search(words)
-    parameter = (int(number[1]), _index(part[1] if part else "")) if number else None
     return Allocation(
         int(head[1]),
         int(head[2]),
-        _kind(words),
+        next((kind for word, kind in _KINDS.items() if word in words), "other"),
         int(color[1]) if color else 0,
-        parameter,
+        (int(number[1]), _index(part[1] if part else "")) if number else None,
         "maybe-live-out" in words,
         tuple(values),
     )
 
 
-def _kind(words: str) -> str:
-    kinds = {
-        "thread-local": "other",
-        "parameter ": "argument",
-        ", constant": "constant",
-        "maybe-live-out": "output",
-        "preallocated-temp": "temporary",
-    }
-    return next((kind for word, kind in kinds.items() if word in words), "other")
+_KINDS = {
+    "thread-local": "other",
+    "parameter ": "argument",
+    ", constant": "constant",
+    "maybe-live-out": "output",
+    "preallocated-temp": "temporary",
+}
+"""Words of an allocation's description, and its kind. The first that occurs counts."""
 
 
-def parse_live_ranges(text: str) -> Mapping[tuple[str, Index], LiveRange]:
-    """The ranges in the text of a `*-live-range.txt`, by instruction and part of a tuple."""
-    return dict(_ranges(text))
+Ranges = Mapping[tuple[str, Index], LiveRange]
+"""Live ranges by instruction and part of a tuple."""
 
 
-def _ranges(text: str) -> Iterator[tuple[tuple[str, Index], LiveRange]]:
-    _, _, behind = text.partition("BufferLiveRange:")
-    for line in behind.splitlines()[1:]:
-        found = _RANGE.match(line)
-        if found is None:  # the section about the peak follows, which lists values again
-            return
-        name, index, start, end = found.groups()
-        yield (name, _index(index)), LiveRange(int(start), int(end))
+def parse_live_ranges(text: str) -> Ranges:
+    """The ranges in the text of a `*-live-range.txt`."""
+    found = {}
+    for line in text.partition("BufferLiveRange:")[2].splitlines()[1:]:
+        fields = _RANGE.match(line)
+        if fields is None:  # the section about the peak follows, which lists values again
+            break
+        name, index, start, end = fields.groups()
+        found[name, _index(index)] = LiveRange(int(start), int(end))
+    return found
 
 
 # -- the peak -------------------------------------------------------------------------------------
 
-Ranges = Mapping[tuple[str, Index], LiveRange]
 
-
-@dataclass(frozen=True)
-class Region:
+class Region(NamedTuple):
     """A piece of an allocation without a gap, and the values that are there at one step.
 
     Attributes:
@@ -170,46 +162,36 @@ class Region:
 
 def regions_at_peak(allocations: Iterable[Allocation], ranges: Ranges) -> list[Region]:
     """The memory that is live when the temporaries take the most, the largest region first."""
-    chunks = [allocation.values for allocation in allocations]
-    step = _peak([_changes(values, ranges) for values in chunks])
-    found = [
-        region
-        for values in chunks
-        for region in _regions([v for v in values if _is_live(v, step, ranges)])
+    chunks = [
+        [(value, steps) for value in each.values if (steps := range_of(value, ranges))]
+        for each in allocations
     ]
+    peak = _peak(chunks)
+    found: list[Region] = []
+    for chunk in chunks:
+        found += _regions(value for value, steps in chunk if steps.start <= peak <= steps.end)
     return sorted(found, key=lambda region: -region.bytes)
 
 
 def range_of(value: Value, ranges: Ranges) -> LiveRange | None:
-    """The steps in which a value is needed; None where XLA does not list it."""
+    """The steps in which a value is needed; None if XLA does not list it."""
     return ranges.get((value.instruction, value.index))
 
 
-def _is_live(value: Value, step: int, ranges: Ranges) -> bool:
-    steps = range_of(value, ranges)
-    return steps is not None and steps.start <= step <= steps.end
-
-
-def _changes(values: Iterable[Value], ranges: Ranges) -> list[tuple[int, int, Value]]:
-    """The steps at which values become live (1) or dead (-1)."""
-    found = []
-    for value in values:
-        steps = range_of(value, ranges)
-        if steps is not None:
-            found += [(steps.start, 1, value), (steps.end + 1, -1, value)]
-    return found
-
-
-def _peak(changes: Sequence[list[tuple[int, int, Value]]]) -> int:
+def _peak(chunks: Iterable[Iterable[tuple[Value, LiveRange]]]) -> int:
     """The first step at which the most bytes are live.
 
     Values at one offset are live together only where one is updated in place, so only the largest
     of them counts. This takes time linear in the number of values.
+
+    Args:
+        chunks: the values of each allocation.
     """
     at_step: dict[int, list[tuple[int, int, Value]]] = defaultdict(list)
-    for allocation, each in enumerate(changes):
-        for step, sign, value in each:
-            at_step[step].append((allocation, sign, value))
+    for allocation, chunk in enumerate(chunks):
+        for value, steps in chunk:
+            at_step[steps.start].append((allocation, 1, value))
+            at_step[steps.end + 1].append((allocation, -1, value))
     sizes: dict[tuple[int, int], Counter[int]] = defaultdict(Counter)
     live = most = peak = 0
     for step in sorted(at_step):
@@ -232,9 +214,10 @@ def _regions(values: Iterable[Value]) -> list[Region]:
             groups.append([])
         groups[-1].append(value)
         end = max(end, value.end)
-    return [_region(group) for group in groups]
-
-
-def _region(values: list[Value]) -> Region:
-    size = max(value.end for value in values) - values[0].offset
-    return Region(size, tuple(sorted(values, key=lambda value: -value.size)))
+    return [
+        Region(
+            max(value.end for value in group) - group[0].offset,
+            tuple(sorted(group, key=lambda value: -value.size)),
+        )
+        for group in groups
+    ]

@@ -1,7 +1,7 @@
-"""What a program sends between devices, and which arrays every device has whole.
+"""The data that a program sends between devices, and the arguments that every device has whole.
 
-A collective's payload is one device's data. `device_groups` says which devices exchange it, and
-along which axes of the mesh they are. The bytes on the wire are those of a ring algorithm.
+A collective's payload is one device's data. `device_groups` determines which devices exchange it,
+and along which axes of the mesh. The bytes on the wire are those of a ring algorithm.
 """
 
 from __future__ import annotations
@@ -14,15 +14,14 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from ...cost.flops import bytes_of
-from ...hlo import Instruction, Module, Shape, SourceLine
+from ...hlo import Instruction, Module, SourceLine
 from ...hlo.work import Executed, executed
 from ...ir import argument_names, functions
-from ...units import show_bytes
 from .device_groups import Groups, axes_of_groups, axes_of_pairs, parse_groups
 from .origins import Origins
 
 _REDUCED_SLICE = "all-reduce-scatter"
-"""The TPU compiler's name for the fusion that it makes of a reduce-scatter."""
+"""The TPU compiler's name for the fusion that implements a reduce-scatter."""
 
 KINDS = (
     "all-reduce",
@@ -44,11 +43,11 @@ class Collective:
     Attributes:
         kind: one of `KINDS`, whether it runs asynchronously or not.
         instruction: its name in the HLO text.
-        payload: bytes of one device's data: of what is reduced, permuted or exchanged, and of the
-            whole that is gathered or scattered.
+        payload: bytes of one device's data: of an array that is reduced, permuted or exchanged, and
+            of the whole array for a gather or a scatter.
         group_size: how many devices exchange data with one another.
-        axes: those of the mesh along which these devices are; None without a mesh, or where the
-            groups are not whole axes of it.
+        axes: the mesh axes along which these devices lie; None without a mesh, or if the groups are
+            not whole axes of it.
         times: how often it runs.
         assumed: whether it is in a loop of unknown trip count, which is taken to be 1.
         op_name: the traced op that it comes from.
@@ -79,13 +78,6 @@ class Collective:
         rounds |= dict.fromkeys(("collective-permute", "collective-broadcast", "send"), 1.0)
         return self.payload * rounds.get(self.kind, (n - 1) / n)
 
-    def __str__(self) -> str:
-        over = f" over {' and '.join(self.axes)}" if self.axes else ""
-        often = f", {self.times:g} times" if self.times != 1 else ""
-        where = f" at {self.place}" if self.place else ""
-        size = f"{show_bytes(self.payload)}, {self.group_size} devices{often}"
-        return f"{self.kind} of {size}{over}{where} ({self.op_name or self.instruction})"
-
     def as_json(self) -> dict[str, Any]:
         """As an object for `--json`; `bytes` and `wire_bytes` are of one run."""
         return {
@@ -111,7 +103,7 @@ def collectives_of(
     """Every collective that runs, the one that sends the most first; also those in fusions.
 
     Args:
-        module: the optimised HLO of one device.
+        module: the optimized HLO of one device.
         mesh: the size of each axis, the slowest first, to name the axes by.
         runs: the result of `executed`, if it is known already.
     """
@@ -135,7 +127,7 @@ def _within(instruction: Instruction) -> Iterator[Instruction]:
 
 
 def kind_of(instruction: Instruction) -> str | None:
-    """Which of `KINDS` an instruction is; None for any other, and for the `-done` of one."""
+    """The kind of a collective, one of `KINDS`; None for other instructions and for a `-done`."""
     opcode = instruction.opcode.removesuffix("-start")
     if opcode == "all-reduce" and instruction.computation.name.startswith(_REDUCED_SLICE):
         return "reduce-scatter"
@@ -151,21 +143,27 @@ def _collective(
 ) -> Collective:
     kind = kind_of(instruction)
     assert kind is not None
+    attributes = instruction.attributes
+    text = attributes.get("replica_groups") or attributes.get("source_target_pairs") or "{}"
     devices = module.num_partitions * module.num_replicas
-    groups = _groups(instruction, devices)
-    is_whole = mesh is not None and prod(mesh.values()) == devices
-    axes = _axes(kind, groups, mesh) if mesh and is_whole else None
-    op_name, place = _origin_of(instruction, run.instruction, origins)
+    groups = parse_groups(text, devices)
+    axes = None
+    if mesh and prod(mesh.values()) == devices and kind != "send":
+        axes_of = axes_of_pairs if kind == "collective-permute" else axes_of_groups
+        axes = axes_of(groups, mesh)
+    # A permute may have a second operand for its result.
+    has_one = kind in ("collective-permute", "ragged-all-to-all", "send")
+    operands = instruction.operands[:1] if has_one else instruction.operands
+    size = sum(operand.shape.bytes for operand in operands)
     return Collective(
         kind,
         instruction.name,
-        _payload(kind, instruction, groups),
+        size * len(groups[0]) if kind == "all-gather" else size,
         _group_size(kind, groups),
         axes,
         run.times,
         run.assumed,
-        op_name,
-        place,
+        *_origin_of(instruction, run.instruction, origins),
     )
 
 
@@ -174,7 +172,7 @@ def _origin_of(
 ) -> tuple[str, SourceLine | None]:
     """Op name and line: its own, its fusion's, or those of the largest array that it sends.
 
-    XLA combines small collectives into one that has neither.
+    A collective into which XLA combined several small ones has neither.
     """
     op_name, place = instruction.op_name or launched.op_name, instruction.place or launched.place
     if place is not None or not launched.operands:
@@ -185,29 +183,8 @@ def _origin_of(
     return op_name or sent, where
 
 
-def _groups(instruction: Instruction, devices: int) -> Groups:
-    attributes = instruction.attributes
-    text = attributes.get("replica_groups") or attributes.get("source_target_pairs") or "{}"
-    return parse_groups(text, devices)
-
-
-def _payload(kind: str, instruction: Instruction, groups: Groups) -> int:
-    """See `Collective.payload`. A permute may have a second operand for its result."""
-    operands = instruction.operands
-    if kind in ("collective-permute", "ragged-all-to-all", "send"):
-        operands = operands[:1]
-    size = sum(operand.shape.bytes for operand in operands)
-    return size * len(groups[0]) if kind == "all-gather" else size
-
-
-def _axes(kind: str, groups: Groups, mesh: Mapping[str, int]) -> tuple[str, ...] | None:
-    if kind == "collective-permute":
-        return axes_of_pairs(groups, mesh)
-    return None if kind == "send" else axes_of_groups(groups, mesh)
-
-
 def _group_size(kind: str, groups: Groups) -> int:
-    """Of a permute: how many devices can be reached from one another."""
+    """The devices in a group; of a permute, those that can be reached from one another."""
     if kind != "collective-permute":
         return 2 if kind == "send" else max(map(len, groups))
     parts: list[set[int]] = []
@@ -220,17 +197,15 @@ def _group_size(kind: str, groups: Groups) -> int:
 
 @dataclass(frozen=True)
 class Replicated:
-    """An array of which every device has the whole.
+    """An argument of which every device has the whole.
 
     Attributes:
-        name: of the argument or the output.
-        kind: "argument" or "output".
+        name: of the argument.
         bytes: on each device.
-        devices: how many have it.
+        devices: the number of devices.
     """
 
     name: str
-    kind: str
     bytes: int
     devices: int
 
@@ -239,59 +214,41 @@ class Replicated:
         """Bytes on all devices that splitting it evenly would save."""
         return self.bytes * (self.devices - 1)
 
-    def __str__(self) -> str:
-        return (
-            f"{self.kind} {self.name}: {show_bytes(self.bytes)} on each of {self.devices} devices, "
-            f"{show_bytes(self.wasted)} more than once"
-        )
-
     def as_json(self) -> dict[str, Any]:
         """As an object for `--json`."""
         return {
             "name": self.name,
-            "kind": self.kind,
+            "kind": "argument",
             "bytes": self.bytes,
             "devices": self.devices,
             "wasted_bytes": self.wasted,
         }
 
 
-def replicated_arrays(
-    module: Module,
-    arguments: Sequence[tuple[str, int]],
-    outputs: Sequence[tuple[str, int]] = (),
-) -> list[Replicated]:
-    """Arguments and outputs that are not split over the devices, the largest first.
+def replicated_arguments(module: Module, arguments: Sequence[tuple[str, int]]) -> list[Replicated]:
+    """Arguments that are not split over the devices, the largest first.
 
     Args:
-        module: the optimised HLO of one device.
+        module: the optimized HLO of one device.
         arguments: for each parameter of @main its name and the bytes of the whole array.
-        outputs: the same for each result.
 
     Raises:
         ValueError: there are more or fewer of them in the module.
     """
-    given = [leaf for each in module.entry.parameters for leaf in each.shape.leaves]
-    found = list(_whole("argument", arguments, given, module.num_partitions))
-    if outputs:
-        results = module.entry.root.shape.leaves
-        found += _whole("output", outputs, results, module.num_partitions)
+    shapes = [leaf for each in module.entry.parameters for leaf in each.shape.leaves]
+    if len(arguments) != len(shapes):
+        raise ValueError(f"@main has {len(arguments)} arguments, the HLO has {len(shapes)}")
+    devices = module.num_partitions
+    found = [
+        Replicated(name, size, devices)
+        for (name, size), shape in zip(arguments, shapes, strict=True)
+        if devices > 1 and shape.elements > 1 and shape.bytes == size
+    ]
     return sorted(found, key=lambda each: -each.bytes)
-
-
-def _whole(
-    kind: str, wholes: Sequence[tuple[str, int]], shapes: Sequence[Shape], devices: int
-) -> Iterator[Replicated]:
-    if len(wholes) != len(shapes):
-        raise ValueError(f"@main has {len(wholes)} {kind}s, the HLO has {len(shapes)}")
-    for (name, size), shape in zip(wholes, shapes, strict=True):
-        if devices > 1 and shape.elements > 1 and shape.bytes == size:
-            yield Replicated(name, kind, size, devices)
 
 
 def global_arguments(module: ir.Module) -> list[tuple[str, int]]:
     """The name and the bytes of each argument of @main, before it is split over devices."""
     main = functions(module)["main"]
-    arguments = main.regions[0].blocks[0].arguments
-    sizes = [bytes_of(argument.type) for argument in arguments]
+    sizes = [bytes_of(argument.type) for argument in main.regions[0].blocks[0].arguments]
     return list(zip(argument_names(main), sizes, strict=True))

@@ -1,4 +1,4 @@
-"""Which kernels made a value: back through tuples, loops, branches, calls and copies.
+"""The kernels that computed a value, through tuples, loops, branches, calls and copies.
 
 A value of a loop may come from before the loop or from the last iteration, a value of a conditional
 from any branch, so there may be several kernels.
@@ -22,9 +22,9 @@ class KernelResult:
 
     Attributes:
         producer: the kernel's instruction.
-        path: which of its results, if there are several: the innermost index last.
-        crossed: what is on the way to the reader: "loop", "branch", "barrier", or "move",
-            between main memory and memory on the chip.
+        path: the index of the result, if there are several: the innermost index last.
+        crossed: the boundaries between it and its reader: "loop", "branch", "barrier", or "move",
+            a copy between main memory and memory on the chip.
     """
 
     producer: Instruction
@@ -38,7 +38,7 @@ def is_move(instruction: Instruction) -> bool:
 
 
 class Dataflow:
-    """Finds the kernels that made the values of a module."""
+    """Finds the kernels that computed the values of a module."""
 
     def __init__(self, module: Module) -> None:
         self._module = module
@@ -93,16 +93,13 @@ class Dataflow:
             body = value.callee("body")
             if body is not None:
                 yield KernelResult(body.root, path, crossed | {"loop"})
-        elif opcode == "conditional":
-            for branch in value.called:
-                yield KernelResult(branch.root, path, crossed | {"branch"})
-        elif opcode in ("call", "async-start"):
+        elif opcode in ("conditional", "call", "async-start"):
+            through = crossed | {"branch"} if opcode == "conditional" else crossed
             for callee in value.called:
-                yield KernelResult(callee.root, path, crossed)
-        elif is_move(value):
-            yield KernelResult(value.operands[0], path, crossed | {"move"})
-        elif opcode == "opt-barrier":
-            yield KernelResult(value.operands[0], path, crossed | {"barrier"})
+                yield KernelResult(callee.root, path, through)
+        elif is_move(value) or opcode == "opt-barrier":
+            through = crossed | {"move" if is_move(value) else "barrier"}
+            yield KernelResult(value.operands[0], path, through)
         else:  # a bitcast, a `-done`, a custom call that does nothing
             for operand in value.operands:
                 yield KernelResult(operand, path, crossed)

@@ -1,13 +1,13 @@
 """Which devices exchange data in a collective, and along which axes of a mesh they are.
 
-A group lists devices by their number in the program: of a mesh the first axis varies slowest.
+A group lists devices by their number in the program. The first axis of a mesh varies slowest.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from itertools import chain, combinations
+from collections.abc import Mapping
+from itertools import combinations
 
 import numpy as np
 
@@ -55,7 +55,7 @@ def _iota(text: str) -> np.ndarray:
 def _of_mesh(text: str) -> np.ndarray:
     """`mesh['x'=2,'y'=4] {'y'}`: a group for each coordinate along the other axes.
 
-    An axis may be named in part: `'x':(2)4` is the digit of 4 behind one of 2.
+    A part of an axis may be named: `'x':(2)4` is its digit of size 4 after one of size 2.
     """
     found = _MESH.match(text)
     if found is None:
@@ -69,19 +69,23 @@ def _of_mesh(text: str) -> np.ndarray:
     for name, size in sizes.items():
         before, part = parts.get(name, (1, 1))
         shape += [before, part, size // before // part]
-    ids = np.arange(np.prod(shape)) if found[2] is None else _device_ids(found[2])
-    joined = [3 * list(sizes).index(name) + 1 for name in parts]
-    rest = [each for each in range(len(shape)) if each not in joined]
-    width = int(np.prod([shape[each] for each in joined]))
-    return ids.reshape(shape).transpose(rest + joined).reshape(-1, width)
+    listed = found[2]
+    if listed is None:
+        ids = np.arange(np.prod(shape))
+    else:
+        ids = _iota(listed) if "<=" in listed else np.array(_numbers(listed))
+    return _grouped(ids.reshape(shape), [3 * list(sizes).index(name) + 1 for name in parts])
 
 
-def _device_ids(text: str) -> np.ndarray:
-    return _iota(text).reshape(-1) if "<=" in text else np.array(_numbers(text))
+def _grouped(ids: np.ndarray, dims: list[int]) -> np.ndarray:
+    """A row for each coordinate along the other dimensions: the devices along `dims`."""
+    rest = [dim for dim in range(ids.ndim) if dim not in dims]
+    width = int(np.prod([ids.shape[dim] for dim in dims]))
+    return ids.transpose(rest + dims).reshape(-1, width)
 
 
 def axes_of_groups(groups: Groups, mesh: Mapping[str, int]) -> tuple[str, ...] | None:
-    """The axes along which devices of a group differ; None where these are not whole axes.
+    """The axes along which devices of a group differ; None if these are not whole axes.
 
     Args:
         groups: of all devices of the mesh.
@@ -89,9 +93,10 @@ def axes_of_groups(groups: Groups, mesh: Mapping[str, int]) -> tuple[str, ...] |
     """
     wanted = {frozenset(group) for group in groups}
     names = [name for name, size in mesh.items() if size > 1]
-    for axes in _subsets(names):
-        if {frozenset(group) for group in _along(axes, mesh)} == wanted:
-            return axes
+    for count in range(len(names) + 1):
+        for axes in combinations(names, count):
+            if set(map(frozenset, _along(axes, mesh))) == wanted:
+                return axes
     return None
 
 
@@ -105,14 +110,8 @@ def axes_of_pairs(pairs: Groups, mesh: Mapping[str, int]) -> tuple[str, ...]:
     return tuple(name for axis, name in enumerate(mesh) if axis in moved)
 
 
-def _subsets(names: list[str]) -> Iterable[tuple[str, ...]]:
-    return chain.from_iterable(combinations(names, count) for count in range(len(names) + 1))
-
-
 def _along(axes: tuple[str, ...], mesh: Mapping[str, int]) -> np.ndarray:
     """The groups of devices that differ only in their coordinates along `axes`."""
-    ids = np.arange(np.prod(list(mesh.values()))).reshape(list(mesh.values()))
-    joined = [number for number, name in enumerate(mesh) if name in axes]
-    rest = [number for number in range(len(mesh)) if number not in joined]
-    width = int(np.prod([ids.shape[each] for each in joined]))
-    return ids.transpose(rest + joined).reshape(-1, width)
+    sizes = list(mesh.values())
+    ids = np.arange(np.prod(sizes)).reshape(sizes)
+    return _grouped(ids, [number for number, name in enumerate(mesh) if name in axes])

@@ -1,7 +1,7 @@
-"""Whether a program fits into a device's memory, and what would make it smaller.
+"""Whether a program fits into a device's memory, and how to make it smaller.
 
-The verdict comes from the measured memory (`fits`), or from the message with which the compiler
-refused the program (`parse_out_of_memory`): only the TPU compiler refuses.
+The verdict comes from the measured memory (`fits`), or from the compiler's error message if it
+refused the program (`parse_out_of_memory`). Only the TPU compiler does.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ _SOURCE = re.compile(r'source_file="([^"]*)" source_line=(\d+)')
 
 @dataclass(frozen=True)
 class Fit:
-    """A verdict on memory.
+    """Whether a program fits into the memory of a device.
 
     Attributes:
-        needed: bytes that one device must have for the program.
-        available: bytes that it has; 0 where that is not known.
+        needed: bytes of one device that the program needs.
+        available: bytes that the device has; 0 if that is not known.
         largest: descriptions of the largest allocations.
-        advice: what would make it less, a sentence each.
+        advice: ways to need less memory, a sentence each.
     """
 
     needed: int
@@ -54,12 +54,12 @@ class Fit:
 
     @property
     def fits(self) -> bool | None:
-        """Whether the program fits; None where the device's memory is not known."""
+        """Whether the program fits; None if the device's memory is not known."""
         return self.needed <= self.available if self.available else None
 
     @property
     def rest(self) -> int:
-        """Bytes that stay free; negative where memory is missing."""
+        """Bytes that stay free; negative if the program does not fit."""
         return self.available - self.needed
 
     def __str__(self) -> str:
@@ -94,11 +94,11 @@ class Refusal(Fit):
 
 
 def parse_out_of_memory(message: str) -> Refusal | None:
-    """The verdict in a compiler's error message; None where it is about something else.
+    """The verdict in a compiler's error message; None if it is about something else.
 
-    XLA's TPU compiler refuses what does not fit into a device's main memory ("E1000:
-    CompileTimeHbmOom"), in the one form with the largest allocations. Its GPU and CPU compilers
-    refuse nothing; their message when an allocation fails at run time is read too.
+    XLA's TPU compiler refuses a program that does not fit into a device's main memory ("E1000:
+    CompileTimeHbmOom"); one form of its message lists the largest allocations. Its GPU and CPU
+    compilers never refuse; the message of an allocation that fails at run time is parsed too.
 
     Args:
         message: the text of the exception.
@@ -127,12 +127,12 @@ def _entries(message: str) -> list[str]:
 
 
 def _entry(size: int, text: str) -> str:
-    told = {name: found[1] for name, field in _FIELDS.items() if (found := field.search(text))}
-    shape = LAYOUT.sub("", told.get("shape", ""))
+    fields = {name: found[1] for name, field in _FIELDS.items() if (found := field.search(text))}
+    shape = LAYOUT.sub("", fields.get("shape", ""))
     source = _SOURCE.search(text)
     where = f"at {source[1]}:{source[2]}" if source else ""
-    name = f"({told.get('op_name') or told.get('label', 'unnamed')})"
-    words = (show_bytes(size), shape, told.get("kind", ""), where, name)
+    name = f"({fields.get('op_name') or fields.get('label', 'unnamed')})"
+    words = (show_bytes(size), shape, fields.get("kind", ""), where, name)
     return " ".join(word for word in words if word)
 
 
@@ -140,11 +140,11 @@ def _entry(size: int, text: str) -> str:
 
 
 def fits(memory: Memory, device: Device, refused: Refusal | None = None) -> Fit:
-    """Whether a program fits into a device's main memory, with advice where it does not.
+    """Whether a program fits into a device's main memory, with advice if it does not.
 
     Args:
-        memory: what it needs.
-        device: where.
+        memory: of the program.
+        device: the device.
         refused: the compiler's verdict, if it refused the program. `memory` is then incomplete, so
             the larger number counts.
     """
@@ -153,19 +153,15 @@ def fits(memory: Memory, device: Device, refused: Refusal | None = None) -> Fit:
         needed, available = max(memory.needed, refused.needed), refused.available
         return Refusal(needed, available or device.memory_bytes, largest, tuple(_savings(memory)))
     advice: Iterable[str] = ()
+    share = _GPU_SHARE * device.memory_bytes
     if 0 < device.memory_bytes < memory.needed:
         advice = _savings(memory)
-    elif device.kind == "gpu" and memory.needed > _GPU_SHARE * device.memory_bytes > 0:
-        advice = [_raise_the_fraction(device)]
+    elif device.kind == "gpu" and memory.needed > share > 0:
+        advice = [
+            f"JAX takes only {_GPU_SHARE:.0%} of a GPU's memory by default, {show_bytes(share)}: "
+            "set XLA_PYTHON_CLIENT_MEM_FRACTION"
+        ]
     return Fit(memory.needed, device.memory_bytes, largest, tuple(advice))
-
-
-def _raise_the_fraction(device: Device) -> str:
-    share = show_bytes(_GPU_SHARE * device.memory_bytes)
-    return (
-        f"JAX takes only {_GPU_SHARE:.0%} of a GPU's memory by default, {share}: set "
-        "XLA_PYTHON_CLIENT_MEM_FRACTION"
-    )
 
 
 def _savings(memory: Memory) -> Iterator[str]:

@@ -8,7 +8,7 @@ from ...errors import UsageError, did_you_mean
 from .collectives import KINDS
 
 COLLECTIVES = "collectives"
-"""The word for any of them."""
+"""Stands for every collective."""
 
 ELEMENT_TYPES = frozenset(
     [
@@ -39,7 +39,7 @@ def parse_words(text: str | None) -> tuple[str, ...]:
     """The words of a list such as "all-gather,f64,stablehlo.sort", each once.
 
     Raises:
-        UsageError: one is neither HLO's nor an op of StableHLO or CHLO.
+        UsageError: one is not a word of HLO, nor an op of StableHLO or CHLO.
     """
     words = tuple(dict.fromkeys(word.strip() for word in (text or "").split(",") if word.strip()))
     if text is not None and not words:
@@ -55,13 +55,13 @@ def parse_words(text: str | None) -> tuple[str, ...]:
 
 
 def is_op(word: str) -> bool:
-    """Whether a word is an op of the program, and no opcode of HLO: those have no dot."""
+    """Whether a word is an op of the program. HLO opcodes have no dot."""
     return "." in word
 
 
 @cache
 def program_ops() -> frozenset[str]:
-    """The ops that a lowered program may hold, as they are printed: "stablehlo.sort"."""
+    """The ops of a lowered program as they are printed: "stablehlo.sort"."""
     from jaxlib.mlir.dialects import chlo, stablehlo
 
     classes = [*vars(stablehlo).values(), *vars(chlo).values()]

@@ -1,9 +1,9 @@
-"""The kernels of a compiled program: what is in each, what it costs, and its lines of Python.
+"""The kernels of a compiled program: the ops, the cost and the lines of Python of each.
 
 A kernel is an instruction that XLA launches: a fusion, a library call, a copy. `kernels_of` reads
 them from the optimized HLO, with how often each runs. Its cost is its flops and its accesses to
-memory; `roofline` turns both into the least time on a device. Where the target's compiler estimates
-cycles, those say more than the roofline: `Kernel.estimate` prefers them.
+memory; `roofline` turns both into the least time on a device. If the target's compiler estimates
+cycles, `Kernel.estimate` prefers them to the roofline.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ class Kernel:
         name: of the HLO instruction.
         kind: of a fusion "loop", "input", "output", "library" or "custom"; else "dot",
             "convolution", "copy", "library", "call" (of an unknown target), "collective", "op".
-        engine: what runs the work of a library, a call or a custom fusion, such as
-            "__ynn_fusion", "__triton_nested_gemm_fusion", "__cudnn$convForward"; else empty.
-        times: how often it runs in one run of the program.
+        engine: the library or custom-call target, such as "__ynn_fusion",
+            "__triton_nested_gemm_fusion", "__cudnn$convForward"; else empty.
+        times: the number of launches in one run of the program.
         assumed: whether it is in a loop of unknown trip count, which is taken to be 1.
         branch: the branch of a conditional that it is in, or empty.
         ops: its ops by StableHLO's names, with counts.
@@ -64,7 +64,7 @@ class Kernel:
         accesses: those to main memory, each with its reuse distance.
         unfused_bytes: what its ops would read and write if none were fused.
         cycles: the compiler's own estimate of one run, where it makes one.
-        is_launched: whether it is started by itself; XLA:CPU compiles small loops into one kernel.
+        is_launched: False inside a small loop, which XLA:CPU compiles into one kernel.
         instruction: in the module.
     """
 
@@ -110,9 +110,9 @@ class Kernel:
         seconds = self.compiler_seconds(device)
         return self.roofline(device).seconds if seconds is None else seconds
 
-    def as_json(self, device: Device | None = None) -> dict[str, Any]:
-        """As an object for `--json`; with times for a device."""
-        found: dict[str, Any] = {
+    def as_json(self, device: Device) -> dict[str, Any]:
+        """As an object for `--json`, with times for a device."""
+        return {
             "name": self.name,
             "kind": self.kind,
             "engine": self.engine,
@@ -132,11 +132,9 @@ class Kernel:
             "unfused_bytes": self.unfused_bytes,
             "passes": self.passes,
             "estimated_cycles": self.cycles,
+            "roofline": self.roofline(device).as_json(),
+            "compiler_seconds": self.compiler_seconds(device),
         }
-        if device is not None:
-            found["roofline"] = self.roofline(device).as_json()
-            found["compiler_seconds"] = self.compiler_seconds(device)
-        return found
 
 
 def least_seconds(kernels: Sequence[Kernel], device: Device) -> float:
@@ -145,23 +143,21 @@ def least_seconds(kernels: Sequence[Kernel], device: Device) -> float:
     Kernels run one after the other, asynchronous ones at the same time as these. All together take
     no less than their traffic takes at the bandwidth of main memory.
     """
-    serial = sum(_seconds(kernel, device) for kernel in kernels if not kernel.is_asynchronous)
-    beside = max((_seconds(each, device) for each in kernels if each.is_asynchronous), default=0.0)
-    moved = sum(
-        (kernel.traffic.main - cached_bytes(kernel.accesses, device)) * kernel.times
-        for kernel in kernels
-    )
-    return max(serial, beside, moved / device.bandwidth if device.bandwidth else 0.0)
-
-
-def _seconds(kernel: Kernel, device: Device) -> float:
-    return kernel.roofline(device).seconds * kernel.times
+    serial = overlapped = moved = 0.0
+    for kernel in kernels:
+        seconds = kernel.roofline(device).seconds * kernel.times
+        if kernel.is_asynchronous:
+            overlapped = max(overlapped, seconds)
+        else:
+            serial += seconds
+        moved += (kernel.traffic.main - cached_bytes(kernel.accesses, device)) * kernel.times
+    return max(serial, overlapped, moved / device.bandwidth if device.bandwidth else 0.0)
 
 
 def kernels_of(module: Module) -> list[Kernel]:
     """The kernels that a program launches, each once, in order of the schedule."""
-    run = executed(module)
-    return [_kernel(*each) for each in zip(run, accesses_of(run), strict=True)]
+    runs = executed(module)
+    return [_kernel(*each) for each in zip(runs, accesses_of(runs), strict=True)]
 
 
 def _kernel(run: Executed, accesses: tuple[Access, ...]) -> Kernel:

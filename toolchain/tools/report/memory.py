@@ -1,14 +1,14 @@
-"""How much memory a compiled program takes on each device, and what takes it.
+"""The memory that a compiled program takes on each device, by buffer.
 
-XLA's own count gives the sizes of arguments, outputs and temporaries; the dumps of its buffer
-assignment (`buffers`) give the buffers; the optimized HLO gives the line of Python that wrote each
+The sizes of arguments, outputs and temporaries are XLA's own count; the buffers are from the dumps
+of its buffer assignment (`buffers`); the line of Python that wrote each is from the optimized HLO
 (`origins`). `peak_bytes` is the one definition of a program's peak memory.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -82,7 +82,7 @@ class Memory:
         temporaries: of intermediate values: the whole of XLA's arena for them, gaps included.
         aliases: of outputs that are written into a donated argument.
         generated_code: of the program itself; on TPU with its constants.
-        constants: of constants that are not in the code as immediates.
+        constants: of constants that are not immediates in the code.
         xla_peak: the GPU compiler's own count of the peak, with constants; None for other
             compilers: the CPU's leaves out temporaries, the TPU's adds the vector memory.
         buffers: those that are live when the temporaries take the most, the largest first. They
@@ -156,8 +156,8 @@ def measure_memory(
         live_ranges: the text of `*-live-range.txt`.
         stats: XLA's count by name, such as "temp_size_in_bytes"; None where compilation failed
             before it: then the assignment is added up.
-        module: the optimised HLO.
-        kind: what it was compiled for: "cpu", "gpu" or "tpu".
+        module: the optimized HLO.
+        kind: of the target: "cpu", "gpu" or "tpu".
     """
     # Memory space 1 is main memory for collectives on GPU, and memory of a core on TPU.
     spaces = (0, 1) if kind == "gpu" else (0,)
@@ -206,29 +206,28 @@ class _BufferBuilder:
     def __init__(self, origins: Origins, ranges: Ranges) -> None:
         self.origins, self.ranges = origins, ranges
 
-    def live(self, allocations: Iterable[Allocation], temporaries: int) -> Iterator[Buffer]:
+    def live(self, allocations: Sequence[Allocation], temporaries: int) -> Iterator[Buffer]:
         """Arguments and outputs, and the temporaries that are live at their peak.
 
         Args:
             allocations: those in main memory.
-            temporaries: how many bytes XLA counts; on TPU it leaves out an arena of pointers.
+            temporaries: the bytes that XLA counts; on TPU it leaves out an arena of pointers.
         """
-        arenas = []
         for each in allocations:
             if each.kind in ("argument", "output"):
                 yield self.whole(each)
-            elif each.kind == "temporary":
-                arenas.append(each)
+        arenas = [each for each in allocations if each.kind == "temporary"]
         for region in regions_at_peak(arenas, self.ranges):
             temporaries -= region.bytes
             if temporaries >= 0:
                 yield self._buffer(region.bytes, "temporary", region.values)
 
     def whole(self, allocation: Allocation) -> Buffer:
-        """The buffer of a whole allocation, named after the value that is in it last."""
-        last = sorted(allocation.values, key=lambda value: -self._end(value))
+        """The buffer of a whole allocation, named after the largest value that is in it last."""
         is_argument = allocation.kind == "argument"
-        values = allocation.values if is_argument else sorted(last, key=lambda v: -v.size)
+        values = list(allocation.values)
+        if not is_argument:  # of equally large ones, the last
+            values.sort(key=lambda value: (-value.size, -self._end(value)))
         is_donated = is_argument and allocation.is_output
         return self._buffer(allocation.size, allocation.kind, values, is_donated)
 
@@ -252,5 +251,5 @@ class _BufferBuilder:
 
 
 def _anonymity(writer: Part | None) -> int:
-    """How little is known of an instruction: 2 without a name and a line, 3 when not found."""
+    """The number of an instruction's name and line that are missing; 3 if it is not found."""
     return 3 if writer is None else (not writer[0].op_name) + (writer[0].place is None)

@@ -1,17 +1,17 @@
 """Kernels that read another kernel's result from memory, and why XLA did not fuse the two.
 
-`unfused_neighbours` follows each value that a kernel reads back to the kernels that made it
+`unfused_neighbours` follows each value that a kernel reads back to the kernels that computed it
 (`dataflow`), and gives each pair the first reason that holds: a barrier, a collective, the boundary
-of a loop, a library call, a layout change, and last what the value itself says (a reduction, many
-users). XLA removes optimization barriers once it has respected them; the module from before its
-passes says which ops they separated.
+of a loop, a library call, a layout change, and last how the value is computed and used (a
+reduction, many users). XLA's passes remove optimization barriers; the module from before them shows
+which ops a barrier separated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...hlo import Instruction, Module, Shape, SourceLine
 from ...hlo.work import COLLECTIVES, Executed, executed, produced, reads_of
@@ -56,7 +56,7 @@ class Neighbours:
 
     def as_json(self) -> dict[str, Any]:
         """As an object for `--json`."""
-        lines = (self.producer_line, self.consumer_line)
+        producer, consumer = self.producer_line, self.consumer_line
         return {
             "producer": self.producer,
             "consumer": self.consumer,
@@ -64,30 +64,25 @@ class Neighbours:
             "bytes": self.bytes,
             "on_chip": self.on_chip,
             "reason": self.reason,
-            "producer_line": f"{lines[0].file}:{lines[0].line}" if lines[0] else None,
-            "consumer_line": f"{lines[1].file}:{lines[1].line}" if lines[1] else None,
+            "producer_line": f"{producer.file}:{producer.line}" if producer else None,
+            "consumer_line": f"{consumer.file}:{consumer.line}" if consumer else None,
             "producer_op": self.producer_op,
             "consumer_op": self.consumer_op,
         }
 
 
-@dataclass(frozen=True)
-class _Edge:
+class _Edge(NamedTuple):
     """A value that one kernel reads of another, and how many bytes of it."""
 
     source: KernelResult
     consumer: Instruction
+    shape: Shape
     bytes: float
 
     @property
     def value(self) -> tuple[Instruction, Path]:
         """The kernel and the number of its result."""
         return self.source.producer, self.source.path
-
-    @property
-    def shape(self) -> Shape:
-        """The shape of the value."""
-        return shape_at(produced(self.source.producer), self.source.path)
 
 
 def unfused_neighbours(module: Module, before: Module | None = None) -> list[Neighbours]:
@@ -101,108 +96,92 @@ def unfused_neighbours(module: Module, before: Module | None = None) -> list[Nei
         before: the HLO before XLA's passes, for its optimization barriers.
     """
     flow = Dataflow(module)
-    reasons = Reasons(separated_by_barriers(before) if before else frozenset())
+    separated = separated_by_barriers(before) if before else frozenset()
     edges = [edge for edge in _edges(executed(module), flow) if edge.shape.elements > 1]
     outputs = flow.outputs()
     users: dict[tuple[Instruction, Path], set[Instruction]] = {}
     for edge in edges:
         users.setdefault(edge.value, set()).add(edge.consumer)
+    kernels = {kernel for edge in edges for kernel in (edge.source.producer, edge.consumer)}
+    layout_changes = {kernel for kernel in kernels if _is_layout_change(kernel)}
     found = []
     for edge in edges:
-        readers = len(users[edge.value])
-        reason = reasons.of(edge.source, edge.consumer, readers, edge.value in outputs)
-        found.append(_neighbours(edge, reason))
+        producer, consumer = edge.source.producer, edge.consumer
+        reason = _reason_across(edge, separated, layout_changes) or _reason_in_value(
+            edge.source, len(users[edge.value]), edge.value in outputs
+        )
+        is_moved = "move" in edge.source.crossed
+        pair = Neighbours(
+            producer.name,
+            consumer.name,
+            edge.shape,
+            edge.bytes,
+            not is_moved and all(leaf.memory_space for leaf in edge.shape.leaves),
+            reason,
+            producer.place,
+            consumer.place,
+            producer.op_name,
+            consumer.op_name,
+        )
+        found.append(pair)
     return sorted(found, key=lambda pair: (pair.on_chip, -pair.bytes))
 
 
-def _neighbours(edge: _Edge, reason: str) -> Neighbours:
-    moved, shape = "move" in edge.source.crossed, edge.shape
-    return Neighbours(
-        edge.source.producer.name,
-        edge.consumer.name,
-        shape,
-        edge.bytes,
-        not moved and all(leaf.memory_space for leaf in shape.leaves),
-        reason,
-        edge.source.producer.place,
-        edge.consumer.place,
-        edge.source.producer.op_name,
-        edge.consumer.op_name,
-    )
-
-
-def _edges(run: list[Executed], flow: Dataflow) -> Iterator[_Edge]:
+def _edges(runs: list[Executed], flow: Dataflow) -> Iterator[_Edge]:
     """The results of other kernels that each kernel reads, in bytes of one run of the program."""
     times: dict[Instruction, float] = {}
-    for each in run:
-        times[each.instruction] = times.get(each.instruction, 0.0) + each.times
+    for run in runs:
+        times[run.instruction] = times.get(run.instruction, 0.0) + run.times
     for consumer, often in times.items():
         for operand, size in () if is_move(consumer) else reads_of(consumer):
             sources = [source for source in flow.sources(operand) if source.producer in times]
             for source in sources if size else ():
                 # A value from before the loop is read in one iteration, the other in the rest.
                 share = often if len(sources) == 1 else min(often, times[source.producer])
-                own = shape_at(produced(source.producer), source.path).bytes
-                yield _Edge(source, consumer, min(size, own) * share)
-
-
-def shape_at(shape: Shape, path: Path) -> Shape:
-    """A part of a shape, the outermost index last."""
-    for index in reversed(path):
-        shape = shape.parts[index] if index < len(shape.parts) else shape
-    return shape
+                shape = produced(source.producer)
+                for index in reversed(source.path):
+                    shape = shape.parts[index] if index < len(shape.parts) else shape
+                yield _Edge(source, consumer, shape, min(size, shape.bytes) * share)
 
 
 # -- reasons ---------------------------------------------------------------------------------------
 
 
-class Reasons:
-    """Finds the reason for each pair.
+def _reason_across(
+    edge: _Edge,
+    separated: frozenset[tuple[OpKey, OpKey]],
+    layout_changes: Collection[Instruction],
+) -> str:
+    """The first reason in either kernel or between them; empty if there is none.
 
     Args:
+        edge: the two kernels and what is between them.
         separated: pairs of ops on the two sides of an optimization barrier.
+        layout_changes: the kernels that only change a layout.
     """
-
-    def __init__(self, separated: frozenset[tuple[OpKey, OpKey]] = frozenset()) -> None:
-        self._separated = separated
-        self._layout_changes: dict[Instruction, bool] = {}
-
-    def of(self, source: KernelResult, consumer: Instruction, users: int, is_output: bool) -> str:
-        """Why two kernels are not fused: the first reason that holds.
-
-        Args:
-            source: the result of the first, and what is between it and the second.
-            consumer: the second.
-            users: how many kernels read the value.
-            is_output: whether the program returns the value.
-        """
-        both, crossed = (source.producer, consumer), source.crossed
-        if "barrier" in crossed or _are_separated(*both, self._separated):
-            return "an optimization barrier"
-        if any(each.base_opcode in COLLECTIVES for each in both):
-            return "a collective"
-        for boundary in ("loop", "branch"):
-            if boundary in crossed:
-                return f"a {boundary}'s boundary"
-        if any(map(_is_library, both)):
-            return "a library call stands between"
-        if any(map(self._is_layout_change, both)):
-            return "a layout change (copy/transpose)"
-        if any(map(_is_copy, both)):
-            return "a copy that keeps a value from being overwritten"
-        return _of_the_value(source, users, is_output)
-
-    def _is_layout_change(self, kernel: Instruction) -> bool:
-        found = self._layout_changes.get(kernel)
-        if found is None:
-            ops = counted_ops(kernel)
-            found = not _is_copy(kernel) and all(op.opcode in _LAYOUT for op in ops)
-            self._layout_changes[kernel] = found
-        return found
+    both, crossed = (edge.source.producer, edge.consumer), edge.source.crossed
+    if "barrier" in crossed or _are_separated(*both, separated):
+        return "an optimization barrier"
+    if any(each.base_opcode in COLLECTIVES for each in both):
+        return "a collective"
+    for boundary in ("loop", "branch"):
+        if boundary in crossed:
+            return f"a {boundary}'s boundary"
+    if any(map(_is_library, both)):
+        return "a library call stands between"
+    if any(each in layout_changes for each in both):
+        return "a layout change (copy/transpose)"
+    return "a copy that keeps a value from being overwritten" if any(map(_is_copy, both)) else ""
 
 
-def _of_the_value(source: KernelResult, users: int, is_output: bool) -> str:
-    """The reason in how the value is made and who reads it."""
+def _reason_in_value(source: KernelResult, users: int, is_output: bool) -> str:
+    """The reason in how the value is computed and which kernels read it.
+
+    Args:
+        source: the result of the first kernel.
+        users: the number of kernels that read it.
+        is_output: whether the program returns it.
+    """
     if _ends_in_reduction(source):
         return "a reduction ends the fusion"
     if is_output:
@@ -212,11 +191,15 @@ def _of_the_value(source: KernelResult, users: int, is_output: bool) -> str:
     return "a move between memories" if "move" in source.crossed else "the compiler decided so"
 
 
+def _is_layout_change(kernel: Instruction) -> bool:
+    return not _is_copy(kernel) and all(op.opcode in _LAYOUT for op in counted_ops(kernel))
+
+
 def _is_library(kernel: Instruction) -> bool:
     """Whether a library runs it.
 
-    A library runs each product that is a kernel by itself, except on TPU, whose compiler gives it a
-    window.
+    A product that is a kernel of its own is a library call, except on TPU, whose compiler adds a
+    `window_config`.
     """
     kind = kind_of(kernel)
     if kind in ("dot", "convolution"):
@@ -225,7 +208,7 @@ def _is_library(kernel: Instruction) -> bool:
 
 
 def _is_copy(kernel: Instruction) -> bool:
-    """Whether it copies a buffer as it is, into the same layout and type."""
+    """Whether it copies a buffer into the same layout and type."""
     if kernel.opcode != "copy":
         return False
     before, after = kernel.operands[0].shape, kernel.shape
@@ -233,8 +216,8 @@ def _is_copy(kernel: Instruction) -> bool:
 
 
 def _ends_in_reduction(source: KernelResult) -> bool:
-    """Whether a reduction is among what the kernel computes this result from."""
-    fused = source.producer.fused
+    """Whether the kernel computes this result from a reduction."""
+    fused = source.producer.callee("calls") if source.producer.opcode == "fusion" else None
     if fused is None:
         return source.producer.opcode in _REDUCTIONS
     root = fused.root
@@ -260,9 +243,20 @@ def separated_by_barriers(before: Module) -> frozenset[tuple[OpKey, OpKey]]:
         for computation in before.computations.values()
         for barrier in computation.instructions
         if barrier.opcode == "opt-barrier"
-        for above in _keys(_above(barrier))
-        for below in _keys(_below(barrier))
+        for above in _keys(_next(barrier, lambda op: op.operands))
+        for below in _keys(_next(barrier, lambda op: op.users))
     )
+
+
+def _next(
+    op: Instruction, step: Callable[[Instruction], Iterable[Instruction]]
+) -> Iterator[Instruction]:
+    """The operands or users of an op, tuples and their elements followed."""
+    for each in step(op):
+        if each.opcode in _REGROUPS:
+            yield from _next(each, step)
+        else:
+            yield each
 
 
 def _are_separated(
@@ -275,23 +269,7 @@ def _are_separated(
     return any((a, b) in separated for a in _keys(counted_ops(producer)) for b in below)
 
 
-def _above(barrier: Instruction) -> Iterator[Instruction]:
-    for operand in barrier.operands:
-        if operand.opcode in _REGROUPS:
-            yield from _above(operand)
-        else:
-            yield operand
-
-
-def _below(barrier: Instruction) -> Iterator[Instruction]:
-    for user in barrier.users:
-        if user.opcode in _REGROUPS:
-            yield from _below(user)
-        else:
-            yield user
-
-
-def _keys(ops: Iterator[Instruction] | list[Instruction]) -> Iterator[OpKey]:
+def _keys(ops: Iterable[Instruction]) -> Iterator[OpKey]:
     for op in ops:
         if op.op_name and op.place is not None:
             yield op.op_name, op.place.file, op.place.line

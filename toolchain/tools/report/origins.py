@@ -1,8 +1,8 @@
 """Which instruction wrote a value, and the line of Python that it comes from.
 
-XLA's buffer assignment names values by the instruction that holds them: a loop, a tuple, a copy
-without metadata. `Origins` follows these back, at most `_FAR` steps, to the instruction that wrote
-the value, and to the first one on the way that has a name and a line.
+XLA's buffer assignment names a value by the instruction that holds it: a loop, a tuple, a copy
+without metadata. `Origins` searches back, at most `_FAR` steps, for the instruction that wrote the
+value, and for the first one on the way that has a name and a line.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Origins:
     """Finds the origins of a module's values.
 
     Args:
-        module: the optimised HLO whose buffers were assigned.
+        module: the optimized HLO whose buffers were assigned.
     """
 
     def __init__(self, module: Module) -> None:
@@ -52,10 +52,11 @@ class Origins:
         return part
 
     def name_and_line(self, part: Part) -> tuple[str, SourceLine | None]:
-        """The op name and the line of a part of an instruction, or of what it is computed from.
+        """The op name and the line of a part of an instruction, or of its first operand.
 
         XLA inserts copies and conversions without metadata: a copy is named "copy of" its operand,
-        and has its line. A parameter of the program is named by its path, and has no line.
+        and has that operand's line. A parameter of the program is named by its path, and has no
+        line.
         """
         op_name, place = "", None
         made = f"{part[0].opcode.removesuffix('-start').removesuffix('-done')} of "
@@ -67,16 +68,16 @@ class Origins:
         return op_name, place
 
     def _lineage(self, part: Part) -> Iterator[tuple[Instruction, bool]]:
-        """The instruction, its first operand, and so on back; with whether it is the first."""
+        """The instruction, its first operand, and so on; with whether it is the instruction."""
         before: Part | None = part
         for _ in range(_FAR):
             if before is None:
                 return
             each, index = before
-            for inner in (*_in_fusion(each, index), each):
-                yield inner, before is part
-            operand = each.operands[0] if each.operands else None
-            before = self.writer(operand.name, ()) if operand is not None else None
+            if each.opcode == "fusion" and index and each.called:  # one of several results
+                yield _back(each.called[0].root, index)[0], before is part
+            yield each, before is part
+            before = self.writer(each.operands[0].name, ()) if each.operands else None
 
     def _outside(self, part: Part) -> Part | None:
         """The writer of a parameter of a loop or a call; None where `part` is no parameter."""
@@ -86,23 +87,10 @@ class Origins:
             return None
         if caller.opcode == "while":
             return _of_loop(caller, index)
-        operand = self._argument(parameter) if caller.opcode == "call" else None
-        return _back(operand, index) if operand is not None else None
-
-    def _argument(self, parameter: Instruction) -> Instruction | None:
-        """The argument that a parameter of a called computation is given."""
-        caller = self._callers.get(parameter.computation)
-        if parameter.opcode != "parameter" or caller is None:
-            return None
         number = int(parameter.literal)
-        return caller.operands[number] if number < len(caller.operands) else None
-
-
-def _in_fusion(fusion: Instruction, index: Index) -> tuple[Instruction, ...]:
-    """The instruction that computes one of several results of a fusion."""
-    if fusion.opcode != "fusion" or not index or not fusion.called:
-        return ()
-    return (_back(fusion.called[0].root, index)[0],)
+        if caller.opcode != "call" or number >= len(caller.operands):
+            return None
+        return _back(caller.operands[number], index)
 
 
 def _back(instruction: Instruction, index: Index) -> Part:

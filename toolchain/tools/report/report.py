@@ -1,16 +1,15 @@
-"""Reports on compiled programs: what a compiler makes of a program, with and without our passes.
+"""Reports on a program: what a compiler makes of it, without our passes and with them.
 
-`report` lowers a program for its target, compiles it in a process of its own (`backend.targets`),
-and keeps what came back as a `Compiled`. Its properties read memory, kernels, collectives and
-totals from the optimized HLO and XLA's dumps when they are first asked for. `table` prints it.
+`report` lowers a program for its target and compiles both versions (`compiled`). `as_text` prints
+the numbers of all targets side by side, then the sections of each (`sections`).
 """
 
 from __future__ import annotations
 
 import html
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from time import perf_counter
 from typing import Any
 
@@ -18,155 +17,15 @@ from jaxlib.mlir import ir
 
 from ...backend.lowered import Lowered, lower
 from ...backend.targets import Target, find_target
-from ...backend.targets.build import Build, BuildError, build
 from ...errors import JxcError, UsageError
-from ...hlo import Module, parse_hlo
-from ...hlo.work import Executed, Totals, executed, totals_of
-from ...ir import count_ops, write_bytecode
-from ...ir.shardings import meshes_of
+from ...ir import write_bytecode
 from ...pipeline import PipelineLike
 from ...units import show_bytes, show_count, show_seconds
-from .collectives import (
-    Collective,
-    Replicated,
-    collectives_of,
-    global_arguments,
-    replicated_arrays,
-)
-from .fit import Fit, fits, parse_out_of_memory
-from .kernels import Kernel, kernels_of, least_seconds
-from .memory import Memory, measure_memory
-from .neighbours import Neighbours, unfused_neighbours
+from .compiled import Compiled, Refused, compile_module
+from .fit import Fit
 
-
-@dataclass(frozen=True, repr=False)
-class Compiled:
-    """A program as a compiler compiled it, and its measurements.
-
-    Attributes:
-        ops: how many the StableHLO module has.
-        build: the compiler's output.
-        mesh: axes and their sizes, in order; empty for one device.
-        global_arguments: the name and the bytes of each argument, before it is split.
-    """
-
-    ops: int
-    build: Build
-    mesh: Mapping[str, int]
-    global_arguments: Sequence[tuple[str, int]] = field(repr=False)
-
-    @cached_property
-    def module(self) -> Module:
-        """The optimised HLO."""
-        return parse_hlo(self.build.hlo)
-
-    @cached_property
-    def memory(self) -> Memory:
-        """The memory that one device needs."""
-        found = self.build
-        kind = found.target.kind
-        texts = (found.buffer_assignment, found.live_ranges)
-        return measure_memory(*texts, found.memory, self.module, kind)
-
-    @cached_property
-    def fit(self) -> Fit:
-        """Whether the program fits into a device's memory."""
-        return fits(self.memory, self.build.target.device)
-
-    @cached_property
-    def executed(self) -> list[Executed]:
-        """The instructions that run, and how often each does."""
-        return executed(self.module)
-
-    @cached_property
-    def totals(self) -> Totals:
-        """Flops and bytes of one device's share."""
-        return totals_of(self.executed)
-
-    @cached_property
-    def kernels(self) -> tuple[Kernel, ...]:
-        """The kernels, in order of the schedule."""
-        return tuple(kernels_of(self.module))
-
-    @cached_property
-    def neighbours(self) -> tuple[Neighbours, ...]:
-        """Pairs of kernels with a value between them in memory."""
-        before = parse_hlo(self.build.hlo_before) if self.build.hlo_before else None
-        return tuple(unfused_neighbours(self.module, before))
-
-    @cached_property
-    def collectives(self) -> tuple[Collective, ...]:
-        """The communication between devices."""
-        return tuple(collectives_of(self.module, self.mesh, self.executed))
-
-    @cached_property
-    def replicated(self) -> tuple[Replicated, ...]:
-        """Arguments of which every device holds the whole."""
-        return tuple(replicated_arrays(self.module, self.global_arguments))
-
-    @property
-    def roofline_seconds(self) -> float:
-        """The least time of a run by the roofline, see `least_seconds`."""
-        return least_seconds(self.kernels, self.build.target.device)
-
-    @property
-    def estimated_seconds(self) -> float | None:
-        """The time of a run by the compiler's own estimate; None where it makes none."""
-        device = self.build.target.device
-        found = [(kernel.compiler_seconds(device), kernel.times) for kernel in self.kernels]
-        known = [seconds * times for seconds, times in found if seconds is not None]
-        return sum(known) if known else None
-
-    @property
-    def seconds(self) -> float:
-        """The time of a run: the compiler's estimate, or else the roofline."""
-        estimated = self.estimated_seconds
-        return self.roofline_seconds if estimated is None else estimated
-
-    def __repr__(self) -> str:
-        kernels = f"{self.totals.launches:.0f} kernel{'s' * (self.totals.launches != 1)}"
-        flops, size = show_count(self.totals.flops), show_bytes(self.memory.peak)
-        return (
-            f"Compiled({self.build.target.name}: {kernels}, {flops} flops, {size} at the peak, "
-            f"{show_seconds(self.seconds)})"
-        )
-
-    def as_json(self) -> dict[str, Any]:
-        """All measurements, in bytes, seconds and flops."""
-        return {
-            "ops": self.ops,
-            "xla_seconds": self.build.seconds,
-            "memory": self.memory.as_json(),
-            "fit": self.fit.as_json(),
-            "totals": self.totals.as_json(),
-            "roofline_seconds": self.roofline_seconds,
-            "estimated_seconds": self.estimated_seconds,
-            "xla_cost": dict(self.build.cost) if self.build.cost else None,
-            "kernels": [kernel.as_json(self.build.target.device) for kernel in self.kernels],
-            "neighbours": [each.as_json() for each in self.neighbours],
-            "collectives": [each.as_json() for each in self.collectives],
-            "replicated": [each.as_json() for each in self.replicated],
-        }
-
-
-@dataclass(frozen=True)
-class Refused:
-    """A program that the compiler refused.
-
-    Attributes:
-        ops: how many the StableHLO module has.
-        message: the compiler's.
-        fit: its verdict on memory; None where it refused for another reason.
-    """
-
-    ops: int
-    message: str
-    fit: Fit | None
-
-    def as_json(self) -> dict[str, Any]:
-        """As an object for `--json`."""
-        fit = self.fit.as_json() if self.fit else None
-        return {"ops": self.ops, "refused": self.message, "fit": fit}
+ROWS = 8
+"""Rows of a section that are printed unless `--top` or `--all` says otherwise."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -174,12 +33,12 @@ class Report:
     """A program on one target; `print` gives the tables of the command line.
 
     Attributes:
-        target: what it was compiled for.
-        plain: compiled without our passes; None where that was not wanted.
+        target: the target it was compiled for.
+        plain: compiled without our passes; None if that was not requested.
         optimised: compiled with them.
         rules: how often each rule was applied.
         seconds: by stage: "trace", "lower", "passes"; XLA's are in `plain` and `optimised`.
-        program: the module before any pass; None where it cannot be lowered for this target.
+        program: the module before any pass; None if it cannot be lowered for this target.
     """
 
     target: Target
@@ -201,8 +60,6 @@ class Report:
         return f"Report({before}{self.optimised!r})"
 
     def __str__(self) -> str:
-        from .table import as_text
-
         return as_text([self], {}, whole=True)
 
     def _repr_html_(self) -> str:
@@ -210,14 +67,15 @@ class Report:
 
     def as_json(self) -> dict[str, Any]:
         """As an object for `--json`."""
+        device = self.target.device
         return {
             "target": self.target.name,
             "device": {
-                "name": self.target.device.name,
-                "memory_bytes": self.target.device.memory_bytes,
-                "bandwidth_bytes_per_second": self.target.device.bandwidth,
-                "peak_flops": dict(self.target.device.peak_flops),
-                "source": self.target.device.source,
+                "name": device.name,
+                "memory_bytes": device.memory_bytes,
+                "bandwidth_bytes_per_second": device.bandwidth,
+                "peak_flops": dict(device.peak_flops),
+                "source": device.source,
             },
             "seconds": dict(self.seconds),
             "rules": dict(self.rules),
@@ -267,9 +125,7 @@ def report(
                 "pipeline)"
             )
         if args:
-            target = args[0]
-        if len(args) == 2:
-            pipeline = args[1]
+            target, pipeline = args[0], args[1] if len(args) == 2 else pipeline
         lowered = program
     elif callable(program):
         lowered = lower(program, *args, **kwargs)
@@ -278,82 +134,153 @@ def report(
             "report: expected a function with its arguments, or what jxc.lower returns; found "
             f"{type(program).__name__}"
         )
-    found = target if isinstance(target, Target) else find_target(target or "cpu")
-    return _report(
-        lowered, found, pipeline, assume, with_plain, dict(xla_options or {}), hlo_pass, progress
-    )
-
-
-def _report(
-    lowered: Lowered,
-    target: Target,
-    pipeline: PipelineLike,
-    assume: str | Sequence[str],
-    with_plain: bool,
-    options: Mapping[str, Any],
-    hlo_pass: str | None,
-    progress: Callable[[str], None],
-) -> Report:
-    plain = lowered
-    if lowered.platform != target.platform:
-        progress(f"lowering for {target.name}")
+    hardware = target if isinstance(target, Target) else find_target(target or "cpu")
+    plain, options, mesh = lowered, dict(xla_options or {}), lowered.mesh
+    if lowered.platform != hardware.platform:
+        progress(f"lowering for {hardware.name}")
         try:
-            plain = lowered.for_target(target.name)
+            plain = lowered.for_target(hardware.name)
         except JxcError as error:  # it may still be lowered for other targets
-            return Report(target, None, Refused(0, str(error), None), {}, lowered.seconds)
+            return Report(hardware, None, Refused(0, str(error), None), {}, lowered.seconds)
     start = perf_counter()
-    optimised = plain.opt(pipeline, target=target.name, assume=assume)
+    optimised = plain.opt(pipeline, target=hardware.name, assume=assume)
     seconds = {**lowered.seconds, **plain.seconds, "passes": perf_counter() - start}
     before = None
     if with_plain:
-        progress(f"compiling for {target.name}, without passes")
-        before = compile_module(plain.module, target, options, lowered.mesh)
+        progress(f"compiling for {hardware.name}, without passes")
+        before = compile_module(plain.module, hardware, options, mesh)
     if before and not hlo_pass and _is_same(plain.module, optimised.module):
         after = before
     else:
-        progress(f"compiling for {target.name}")
-        after = compile_module(optimised.module, target, options, lowered.mesh, hlo_pass)
+        progress(f"compiling for {hardware.name}")
+        after = compile_module(optimised.module, hardware, options, mesh, hlo_pass)
     rules = optimised.report.hits if optimised.report else {}
-    return Report(target, before, after, rules, seconds, plain.module)
-
-
-def compile_module(
-    module: ir.Module,
-    target: Target,
-    options: Mapping[str, Any],
-    mesh: Mapping[str, int] | None = None,
-    hlo_pass: str | None = None,
-) -> Compiled | Refused:
-    """Compile a module without running passes; the result, or the compiler's refusal.
-
-    Raises:
-        MissingTargetError: the target's compiler is not installed.
-        JxcError: the module is for more devices than the target has.
-    """
-    ops = count_ops(module)
-    try:
-        made = build(module, target, xla_options=options, hlo_pass=hlo_pass)
-    except BuildError as error:
-        return Refused(ops, error.compiler_message, _fit_of(error))
-    meshes = list(meshes_of(module).values())
-    return Compiled(ops, made, mesh or (meshes[0] if meshes else {}), global_arguments(module))
-
-
-def read_optimised(hlo: str, target: Target) -> Compiled:
-    """The measurements of optimized HLO alone: without memory and the compiler's own numbers."""
-    made = Build(target, hlo, "", "", "", {}, None, 0.0, None)
-    return Compiled(0, made, {}, [])
-
-
-def _fit_of(error: BuildError) -> Fit | None:
-    """The verdict on memory in a refusal, with the buffers where the compiler dumped them."""
-    refused = parse_out_of_memory(error.compiler_message)
-    if refused is None or not (error.hlo and error.buffer_assignment):
-        return refused
-    texts = (error.buffer_assignment, error.live_ranges)
-    memory = measure_memory(*texts, None, parse_hlo(error.hlo), error.target.kind)
-    return fits(memory, error.target.device, refused)
+    return Report(hardware, before, after, rules, seconds, plain.module)
 
 
 def _is_same(one: ir.Module, other: ir.Module) -> bool:
     return write_bytecode(one) == write_bytecode(other)
+
+
+# -- as text --------------------------------------------------------------------------------------
+
+
+def as_text(
+    reports: Sequence[Report],
+    findings: Mapping[str, Sequence[object]],
+    *,
+    whole: bool,
+    rows: int | None = ROWS,
+) -> str:
+    """The numbers of every target as columns, the sections of each, and its findings.
+
+    Args:
+        reports: one for each target.
+        findings: by target, why it is not accepted.
+        whole: whether the sections of each target follow.
+        rows: how many rows of a section are printed; None for all.
+    """
+    from rich.console import Console  # imported to print only
+    from rich.text import Text
+
+    from .sections import new_table, print_sections
+
+    width = None if os.environ.get("COLUMNS") or os.isatty(1) else 120
+    console = Console(width=width, highlight=False, soft_wrap=False)
+    with console.capture() as captured:
+        if reports:
+            table = new_table("bold")
+            for name in ("", *(each.target.name for each in reports)):
+                table.add_column(name)
+            for label, cell in _NUMBERS.items():
+                cells = [cell(each) for each in reports]
+                if any(cells):
+                    table.add_row(label, *(Text(*c) if isinstance(c, tuple) else c for c in cells))
+            console.print(table)
+        for each in reports if whole else ():
+            if isinstance(each.optimised, Compiled):
+                print_sections(console, each.optimised, rows)
+        for each in reports:
+            for finding in findings.get(each.target.name, ()):
+                console.print(Text(f"{each.target.name}: {finding}", style="bold red"))
+            if each.fit and each.fit.fits is False:
+                for advice in each.fit.advice or each.fit.largest:
+                    console.print(Text(f"  {advice}"))
+    lines = captured.get().splitlines()
+    return "\n".join(line.rstrip() for line in lines)  # tables are padded to their width
+
+
+_Cell = str | tuple[str, str]
+"""A text, or a text and its style."""
+
+
+def _both(read: Callable[[Compiled], Any], show: Callable[[Any], str]) -> Callable[[Report], str]:
+    """A cell with a number before and after our passes; one number if both print alike."""
+
+    def cell(found: Report) -> str:
+        sides = [side for side in (found.plain, found.optimised) if isinstance(side, Compiled)]
+        texts = [show(value) for value in map(read, sides) if value is not None]
+        return " → ".join(dict.fromkeys(texts))
+
+    return cell
+
+
+def _verdict(found: Report) -> _Cell:
+    if found.fit is None:
+        return "not compiled", "bold red"
+    if found.fit.fits is None:
+        return "not known"
+    if not found.fit.fits:
+        return "DOES NOT FIT", "bold red"
+    return f"yes, {100 * found.fit.needed / found.fit.available:.2g}%", "green"
+
+
+def _seconds(name: str) -> Callable[[Report], str]:
+    return lambda found: show_seconds(found.seconds[name]) if name in found.seconds else ""
+
+
+def _rules(found: Report) -> str:
+    total = sum(found.rules.values())
+    return f"{total} by {len(found.rules)} rules" if total else "none"
+
+
+def _collectives(compiled: Compiled) -> str | None:
+    if not compiled.collectives:
+        return None
+    calls = sum(each.times for each in compiled.collectives)
+    size = sum(each.payload * each.times for each in compiled.collectives)
+    return f"{calls:.0f}, {show_bytes(size)}"
+
+
+def _refusal(found: Report) -> str:
+    """The first line of the compiler's message, if it refused for another reason than memory."""
+    refused = found.optimised
+    if not isinstance(refused, Refused) or refused.fit:
+        return ""
+    return refused.message.partition("\n")[0]
+
+
+_NUMBERS: dict[str, Callable[[Report], _Cell]] = {
+    "fits": _verdict,
+    "  into": lambda r: show_bytes(r.target.device.memory_bytes) + " a device",
+    "memory at peak": _both(lambda c: c.memory.peak, show_bytes),
+    "  arguments": _both(lambda c: c.memory.arguments, show_bytes),
+    "  outputs": _both(lambda c: c.memory.outputs, show_bytes),
+    "  temporaries": _both(lambda c: c.memory.temporaries, show_bytes),
+    "  shared (donated)": _both(lambda c: -c.memory.aliases or None, show_bytes),
+    "code, constants": _both(lambda c: c.memory.needed - c.memory.peak or None, show_bytes),
+    "flops": _both(lambda c: c.totals.flops, show_count),
+    "bytes moved": _both(lambda c: c.totals.bytes_in + c.totals.bytes_out, show_bytes),
+    "flops a byte": _both(lambda c: c.totals.intensity, "{:.3g}".format),
+    "kernels": _both(lambda c: c.totals.launches, "{:.0f}".format),
+    "collectives": _both(_collectives, str),
+    "time, by the compiler": _both(lambda c: c.estimated_seconds, show_seconds),
+    "time, roofline": _both(lambda c: c.roofline_seconds, show_seconds),
+    "StableHLO ops": _both(lambda c: c.ops, str),
+    "rewrites": _rules,
+    "trace": _seconds("trace"),
+    "lower": _seconds("lower"),
+    "passes": _seconds("passes"),
+    "XLA": _both(lambda c: c.build.seconds, show_seconds),
+    "refused": _refusal,
+}

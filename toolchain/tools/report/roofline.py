@@ -1,15 +1,15 @@
 """The least time that a device takes for a kernel: the roofline model, with a cache and launches.
 
 Williams, Waterman and Patterson (2009): a kernel takes at least as long as its flops at the
-device's peak, and at least as long as its traffic at the bandwidth of memory. Here a byte counts
-for the cache where the cache still holds it (`jxc.hlo.work.reuse`), and starting the kernel is
-added.
+device's peak, and at least as long as its traffic at the bandwidth of memory. Here bytes that the
+cache still holds (`jxc.hlo.work.reuse`) count at the cache's bandwidth, and the time to launch the
+kernel is added.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from ...hlo.work import Access
@@ -17,13 +17,7 @@ from ...hlo.work import Access
 if TYPE_CHECKING:
     from ...backend.targets.target import Device
 
-_NEAREST = {
-    "f16": ("bf16",),
-    "bf16": ("f16",),
-    "u8": ("s8",),
-    "s4": ("s8",),
-    "u4": ("s8",),
-}
+_NEAREST = {"f16": ("bf16",), "bf16": ("f16",), "u8": ("s8",), "s4": ("s8",), "u4": ("s8",)}
 
 
 @dataclass(frozen=True)
@@ -32,9 +26,9 @@ class Roofline:
 
     Attributes:
         compute_seconds: its flops at the device's peak.
-        memory_seconds: its traffic with main memory at the bandwidth of that.
-        cache_seconds: its traffic with the cache at the bandwidth of that.
-        launch_seconds: starting it.
+        memory_seconds: its traffic with main memory at that memory's bandwidth.
+        cache_seconds: its traffic with the cache at the cache's bandwidth.
+        launch_seconds: the launch.
     """
 
     compute_seconds: float
@@ -44,12 +38,12 @@ class Roofline:
 
     @property
     def work_seconds(self) -> float:
-        """The time without starting it: arithmetic and traffic overlap."""
+        """The time without the launch. Arithmetic and traffic overlap."""
         return max(self.compute_seconds, self.memory_seconds + self.cache_seconds)
 
     @property
     def seconds(self) -> float:
-        """The time with starting it."""
+        """The time with the launch."""
         return self.work_seconds + self.launch_seconds
 
     @property
@@ -63,14 +57,7 @@ class Roofline:
 
     def as_json(self) -> dict[str, object]:
         """As an object for `--json`."""
-        return {
-            "seconds": self.seconds,
-            "bound": self.bound,
-            "compute_seconds": self.compute_seconds,
-            "memory_seconds": self.memory_seconds,
-            "cache_seconds": self.cache_seconds,
-            "launch_seconds": self.launch_seconds,
-        }
+        return {"seconds": self.seconds, "bound": self.bound, **asdict(self)}
 
 
 def roofline(
@@ -86,7 +73,7 @@ def roofline(
         flops: by rate, see `jxc.hlo.work.Flops.by_type`.
         accesses: to main memory; those that the device's cache serves count for the cache.
         device: its peaks, bandwidths and cost of a launch.
-        is_launched: whether the kernel is started by itself.
+        is_launched: whether the kernel is launched separately.
     """
     rates = ((amount, peak_of(device, kind)) for kind, amount in flops.items())
     compute = sum(amount / rate for amount, rate in rates if rate)
@@ -115,7 +102,5 @@ def peak_of(device: Device, kind: str) -> float:
     peaks = device.peak_flops
     element = kind.rpartition("-")[2]
     near = _NEAREST.get(element, ("f8e4m3fn", "bf16") if element.startswith("f8") else ())
-    for name in (kind, element, *near, "f32"):
-        if name in peaks:
-            return peaks[name]
-    return max(peaks.values(), default=0.0)
+    known = [peaks[name] for name in (kind, element, *near, "f32") if name in peaks]
+    return known[0] if known else max(peaks.values(), default=0.0)

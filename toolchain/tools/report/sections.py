@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rich.console import Console
 from rich.table import Table
@@ -18,40 +18,28 @@ from rich.text import Text
 from ...backend.targets.target import Device
 from ...hlo import SourceLine
 from ...ir.locations import op_in_scope, primitive_of, scope_of
+from ...source import short_line
 from ...units import show_bytes, show_count, show_seconds
-from .format import kernel_ops, line_of, lines_of
+from .compiled import Compiled
 from .kernels import Kernel
 from .memory import Buffer
-from .report import Compiled, Report
 
 _FAR = 2  # times the roofline: a slower kernel is bound by neither arithmetic nor memory
 
 _Show = Callable[[float], str]
-
-
-@dataclass(frozen=True)
-class _Verbatim:
-    """A cell that is printed as it is, such as a line of Python, and the named scope it is in."""
-
-    text: str
-    scope: str = ""
-
-
-_Cell = str | _Verbatim
-_Row = tuple[tuple[float, ...], tuple[_Cell, ...]]
+_Row = tuple[tuple[float, ...], tuple[str, ...]]
 _INDEX, _NUMBER = re.compile(r"\[\d+\]"), re.compile(r"\d+")
 _FILE = re.compile(r"[^\s:]+(?=:\d+\b)")
 
 
-@dataclass(frozen=True)
-class _Section:
+class _Section(NamedTuple):
     """A table of similar things.
 
     Attributes:
-        title: what it shows.
+        title: its heading.
         numbers: the columns of numbers, and how each is printed. Rows are ranked by the first.
         texts: the columns of text.
-        rows: numbers and texts of each thing.
+        rows: numbers and texts of each thing; the numbers of rows with equal texts are added up.
     """
 
     title: str
@@ -59,53 +47,43 @@ class _Section:
     texts: Sequence[str]
     rows: Iterable[_Row]
 
-    def grouped(self) -> list[tuple[str, ...]]:
-        """One printed row for all rows that differ only in an index, their numbers added up."""
-        sums: dict[tuple[str, ...], list[float]] = {}
-        for numbers, cells in self.rows:
-            key = tuple(_without_index(cell) for cell in cells)
-            found = sums.setdefault(key, [0.0] * len(numbers))
-            found[:] = map(sum, zip(found, numbers, strict=True))
-        ranked = sorted(sums.items(), key=lambda each: -each[1][0])
-        shows = list(self.numbers.values())
-        return [
-            (*(show(n) for show, n in zip(shows, found, strict=True)), *key)
-            for key, found in ranked
-        ]
 
-
-def _without_index(cell: _Cell) -> str:
-    """The cell without indices and numbers of a scope, which tell the layers of a network apart."""
-    if isinstance(cell, _Verbatim):
-        return f"{cell.text} {_NUMBER.sub('*', cell.scope)}".strip()
-    return _INDEX.sub("[*]", cell)
-
-
-def print_sections(console: Console, report: Report, rows: int | None) -> None:
-    """Print the sections of one target.
+def print_sections(console: Console, compiled: Compiled, most: int | None) -> None:
+    """Print the sections of one target, and notes on how the numbers were counted.
 
     Args:
         console: where to.
-        report: of a program that was compiled.
-        rows: how many rows of a section are printed; None for all.
+        compiled: the program.
+        most: how many rows of a section are printed; None for all.
     """
-    compiled = report.optimised
-    assert isinstance(compiled, Compiled)
-    console.print(Text(f"\n{report.target.name}", style="bold underline"))
+    console.print(Text(f"\n{compiled.build.target.name}", style="bold underline"))
     for make in (_buffers, _kernels, _neighbours, _collectives, _replicated):
-        _print_section(console, make(compiled), rows)
-    for note in _notes(report, compiled):
+        _print_section(console, make(compiled), most)
+    for note in _notes(compiled):
         console.print(Text(note))
 
 
+def new_table(header_style: str) -> Table:
+    """A table without lines, whose columns are two spaces apart."""
+    return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=header_style)
+
+
 def _print_section(console: Console, section: _Section, most: int | None) -> None:
-    rows = section.grouped()
-    if not rows:
+    sums: dict[tuple[str, ...], list[float]] = {}
+    for numbers, texts in section.rows:
+        found = sums.setdefault(texts, [0.0] * len(numbers))
+        found[:] = map(sum, zip(found, numbers, strict=True))
+    if not sums:
         return
-    shown = rows[:most]
-    more = f" ({len(shown)} of {len(rows)}; --all prints them)" if len(shown) < len(rows) else ""
+    ranked = sorted(sums.items(), key=lambda each: -each[1][0])
+    shows = section.numbers.values()
+    shown = [
+        (*(show(n) for show, n in zip(shows, numbers, strict=True)), *texts)
+        for texts, numbers in ranked[:most]
+    ]
+    more = f" ({len(shown)} of {len(sums)}; --all prints them)" if len(shown) < len(sums) else ""
     console.print(Text(f"{section.title}{more}", style="bold"))
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table = new_table("dim")
     for name in section.numbers:
         table.add_column(name, justify="right", no_wrap=True)
     for name in section.texts:
@@ -131,22 +109,28 @@ def _buffers(compiled: Compiled) -> _Section:
         {"bytes": show_bytes, "n": _count},
         ("", "shape", "of", "line"),
         (
-            ((each.bytes, 1), (each.kind, _Verbatim(each.shape), _held(each), line_of(each.place)))
+            ((each.bytes, 1), (each.kind, each.shape, _held(each), short_line(each.place)))
             for each in compiled.memory.buffers
         ),
     )
 
 
-def _held(buffer: Buffer) -> _Cell:
-    if buffer.kind == "argument":
-        return buffer.name
+def _held(buffer: Buffer) -> str:
+    """The argument in a buffer, or the op that wrote it."""
     scope = scope_of(buffer.name)
-    op = primitive_of(buffer.name)
-    return _Verbatim(op, f"in {scope}") if scope else op
+    if buffer.kind != "argument" and scope:
+        return _in_scope(primitive_of(buffer.name), f"in {scope}")
+    name = buffer.name if buffer.kind == "argument" else primitive_of(buffer.name)
+    return _INDEX.sub("[*]", name)
+
+
+def _in_scope(text: str, scope: str) -> str:
+    """A text and a scope without its numbers, which tell the layers of a network apart."""
+    return f"{text} {_NUMBER.sub('*', scope)}".strip()
 
 
 def _kernels(compiled: Compiled) -> _Section:
-    """The kernels, ranked by the compiler's estimate where it makes one, else by the roofline."""
+    """The kernels, ranked by the compiler's estimate if it makes one, else by the roofline."""
     device = compiled.build.target.device
     is_estimated = compiled.estimated_seconds is not None
     numbers: dict[str, _Show] = {"time": show_seconds}
@@ -167,8 +151,17 @@ def _kernel(kernel: Kernel, device: Device, is_estimated: bool) -> _Row:
     times = (seconds, roof.seconds) if is_estimated else (seconds,)
     numbers = tuple(each * kernel.times for each in (*times, 1, kernel.flops.total, moved))
     bound = roof.bound if seconds <= _FAR * roof.seconds else ""
-    what = f"{kernel.engine or kernel.kind}: {kernel_ops(kernel)}"
-    return numbers, (bound, what, _Verbatim(lines_of(kernel.lines), scope_of(kernel.op_name)))
+    ranked = sorted(kernel.ops.items(), key=lambda each: -each[1])
+    ops = _first([f"{name} {count}" if count > 1 else name for name, count in ranked], 4)
+    lines = _first(list(dict.fromkeys(map(short_line, kernel.lines))), 2)
+    where = _in_scope(lines, scope_of(kernel.op_name))
+    return numbers, (bound, f"{kernel.engine or kernel.kind}: {ops}", where)
+
+
+def _first(texts: Sequence[str], most: int) -> str:
+    """The first of some texts, and how many more there are."""
+    more = f" +{len(texts) - most}" if len(texts) > most else ""
+    return " ".join(texts[:most]) + more
 
 
 def _neighbours(compiled: Compiled) -> _Section:
@@ -191,9 +184,9 @@ def _neighbours(compiled: Compiled) -> _Section:
     )
 
 
-def _origin(place: SourceLine | None, op_name: str, name: str) -> _Verbatim:
-    """The line and the scope of a kernel; its name where the line is not known."""
-    return _Verbatim(line_of(place), scope_of(op_name)) if place else _Verbatim("", name)
+def _origin(place: SourceLine | None, op_name: str, name: str) -> str:
+    """The line and the scope of a kernel; its name if the line is not known."""
+    return _in_scope(short_line(place), scope_of(op_name)) if place else _in_scope("", name)
 
 
 def _collectives(compiled: Compiled) -> _Section:
@@ -221,19 +214,19 @@ def _replicated(compiled: Compiled) -> _Section:
         {"bytes": show_bytes, "n": _count, "more than once": show_bytes},
         ("what",),
         (
-            ((each.bytes, 1, each.wasted), (f"{each.kind} {each.name}",))
+            ((each.bytes, 1, each.wasted), (f"argument {_INDEX.sub('[*]', each.name)}",))
             for each in compiled.replicated
         ),
     )
 
 
-def _notes(report: Report, compiled: Compiled) -> Iterable[str]:
+def _notes(compiled: Compiled) -> Iterator[str]:
     passes = sum(kernel.passes * kernel.times for kernel in compiled.kernels)
     apart = sum(kernel.unfused_bytes * kernel.times for kernel in compiled.kernels)
-    moved = compiled.totals.bytes_in + compiled.totals.bytes_out
+    totals = compiled.totals
     yield (
         f"without fusion: {passes:.0f} reads and writes of memory, {show_bytes(apart)}; "
-        f"with it: {compiled.totals.launches:.0f}, {show_bytes(moved)}"
+        f"with it: {totals.launches:.0f}, {show_bytes(totals.bytes_in + totals.bytes_out)}"
     )
     if compiled.estimated_seconds is not None:
         yield (
@@ -244,15 +237,14 @@ def _notes(report: Report, compiled: Compiled) -> Iterable[str]:
         yield "asynchronous copies and collectives are assumed to overlap with other kernels"
     if compiled.collectives:
         yield "collectives are counted at the bandwidth of memory: that of the network is not known"
-    if compiled.totals.assumed:
+    if totals.assumed:
         yield "a loop of unknown trip count is counted as one iteration"
-    if compiled.totals.branches:
+    if totals.branches:
         yield "of a conditional, the branch with the most flops is counted"
-    if compiled.totals.unknown:
-        names = ", ".join(compiled.totals.unknown)
-        yield f"flops not known, counted as none: {names}"
-    if report.fit and report.fit.fits:  # otherwise the advice follows the findings
-        yield from report.fit.advice
+    if totals.unknown:
+        yield f"flops not known, counted as none: {', '.join(totals.unknown)}"
+    if compiled.fit.fits:  # otherwise the advice follows the findings
+        yield from compiled.fit.advice
 
 
 def _count(number: float) -> str:

@@ -1,7 +1,7 @@
 """Element types that are wider than necessary, and weak types.
 
-JAX promotes the operands of one call inside of that call: the conversion and the op have the same
-Python frames. That tells a promotion (nobody wrote it) from a conversion that the user wrote.
+JAX promotes the operands of a call inside of that call: the conversion and the op have the same
+Python frames. This distinguishes a promotion from a conversion that the user wrote.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..jaxpr import (
     place_of,
     show_aval,
 )
-from ..program import CarriedArgument, ExaminedProgram
+from ..program import ExaminedProgram, NamedArray
 from ..thresholds import MIN_WIDENED_BYTES
 
 _MAX_EQUATIONS = 16  # that a search follows
@@ -37,13 +37,13 @@ def f64(program: ExaminedProgram) -> Iterator[Finding]:
     With jax_enable_x64, numpy's types and JAX's defaults are 64 bits wide. Such a value, and what
     is computed with it, is twice as large and at most half as fast; TPUs emulate it in software.
     """
-    if any(is_double(array.aval) for array in program.arguments):
+    if any(_is_double(array.aval) for array in program.arguments):
         return
-    doubles = sum(any(map(is_double, each.results)) for each in program.equations)
+    doubles = sum(any(map(_is_double, each.results)) for each in program.equations)
     for each in program.equations:
-        wide = [aval for aval in each.results if is_double(aval)]
+        wide = [aval for aval in each.results if _is_double(aval)]
         size = sum(map(each.bytes_in_one_run, wide))
-        if size < MIN_WIDENED_BYTES or not _begins_double(each) or _is_promotion(each):
+        if size < MIN_WIDENED_BYTES or not _begins_double(each):
             continue
         yield Finding(
             each.place,
@@ -59,18 +59,21 @@ def _times(each: TracedEquation) -> str:
     return f", in {count} iterations" if count > 1 else ""
 
 
-def is_double(aval: Any) -> bool:
-    """Whether a type is f64 or c128."""
+def _is_double(aval: Any) -> bool:
     return str(getattr(aval, "dtype", "")) in ("float64", "complex128")
 
 
 def _begins_double(each: TracedEquation) -> bool:
-    """Whether no operand is f64 yet. An f64 constant begins where it is used."""
+    """Whether no operand is f64 yet, and none causes a promotion.
+
+    An f64 constant begins where it is used.
+    """
     if any(inner_jaxprs(each.equation)):
         return False
-    return not any(
-        is_double(operand.aval) for operand in each.equation.invars if is_variable(operand)
-    )
+    operands = filter(is_variable, each.equation.invars)
+    if any(_is_double(operand.aval) for operand in operands):
+        return False
+    return each.name != "convert_element_type" or _wide_partner(each) is None
 
 
 @check
@@ -91,15 +94,14 @@ def implicit_upcast(program: ExaminedProgram) -> Iterator[Finding]:
         other = _wide_partner(each)
         if other is None or _is_narrowed(each.jaxpr, each.equation.outvars[0], before):
             continue
+        size = wide - each.bytes_in_one_run(before)
         yield Finding(
             each.place,
             f"{show_aval(before)} becomes {show_aval(after)}, because the other operand is "
             f"{show_aval(other)}",
             f"Convert the other operand, .astype(jnp.{before.dtype}), or write the conversion "
             "out, if it is meant.",
-            FindingCost(
-                bytes=wide - each.bytes_in_one_run(before), how=f"by the shapes{_times(each)}"
-            ),
+            FindingCost(bytes=size, how=f"by the shapes{_times(each)}"),
         )
 
 
@@ -107,10 +109,6 @@ def _is_widening(before: Any, after: Any) -> bool:
     families = (jnp.floating, jnp.complexfloating)
     is_of_one = any(all(jnp.issubdtype(a.dtype, f) for a in (before, after)) for f in families)
     return is_of_one and before.dtype.itemsize < after.dtype.itemsize
-
-
-def _is_promotion(each: TracedEquation) -> bool:
-    return each.name == "convert_element_type" and _wide_partner(each) is not None
 
 
 def _wide_partner(conversion: TracedEquation) -> Any:
@@ -125,18 +123,14 @@ def _wide_partner(conversion: TracedEquation) -> Any:
             continue
         for operand in user.invars:
             origin = _origin_outside(operand, flow, conversion.frames)
-            is_other = operand is not widened and origin is not conversion.equation.invars[0]
+            if operand is widened or origin is conversion.equation.invars[0]:
+                continue
             dtype = getattr(origin.aval, "dtype", None)
-            if is_other and dtype == widened.aval.dtype and _promotes(origin):
+            is_number = getattr(origin.aval, "weak_type", False)  # Python's promote nothing
+            is_inexact = dtype is not None and jnp.issubdtype(dtype, jnp.inexact)
+            if dtype == widened.aval.dtype and is_inexact and not is_number:
                 return origin.aval
     return None
-
-
-def _promotes(operand: Any) -> bool:
-    """Whether an operand promotes others: a Python number does not."""
-    return not getattr(operand.aval, "weak_type", False) and bool(
-        jnp.issubdtype(operand.aval.dtype, jnp.inexact)
-    )
 
 
 def _origin_outside(operand: Any, flow: DefUse, frames: Any) -> Any:
@@ -161,14 +155,13 @@ def _is_narrowed(jaxpr: Any, widened: Any, before: Any) -> bool:
         for equation in flow.users.get(variable, ()):
             if not equation.outvars:
                 return False
-            wide = [each for each in equation.outvars if _width(each) > before.dtype.itemsize]
-            pending += wide if id(equation) not in visited else []
-            visited.add(id(equation))
+            if id(equation) not in visited:
+                visited.add(id(equation))
+                for each in equation.outvars:
+                    dtype = getattr(each.aval, "dtype", None)
+                    if dtype is not None and dtype.itemsize > before.dtype.itemsize:
+                        pending.append(each)
     return True
-
-
-def _width(variable: Any) -> int:
-    return getattr(getattr(variable.aval, "dtype", None), "itemsize", 0)
 
 
 @check
@@ -179,33 +172,31 @@ def weak_type(program: ExaminedProgram) -> Iterator[Finding]:
     so the second iteration of a Python loop around the function compiles it again.
     """
     for carried in program.carried:
-        changed = [pair for pair in carried.pairs if _changes_weakness(program, *pair)]
-        if changed:
-            yield _weak_finding(program, carried, changed)
+        changed = [
+            (program.arguments[argument].name, result)
+            for argument, result in carried.pairs
+            if _is_weak(program.arguments[argument]) != _is_weak(program.results[result])
+        ]
+        if not changed:
+            continue
+        names = ", ".join(name for name, _ in changed[:3])
+        result = changed[0][1]
+        is_weak = _is_weak(program.results[result])
+        change = "comes back with a" if is_weak else "loses its"
+        which = "the result" if is_weak else "the argument, in place of a Python number"
+        dtype = program.results[result].aval.dtype
+        seconds = sum(program.lowered.seconds.values()) + (program.compile_seconds or 0.0)
+        stages = "tracing, lowering, XLA" if program.may_compile else "tracing and lowering"
+        yield Finding(
+            _maker_place(program, result) if is_weak else program.returned,
+            f"{names} {change} weak type: passing the result to the next call compiles again",
+            f"Give {which} a type: jnp.asarray(value, jnp.{dtype}).",
+            FindingCost(compile_seconds=seconds, how=f"once more: {stages}"),
+        )
 
 
-def _changes_weakness(program: ExaminedProgram, argument: int, result: int) -> bool:
-    arrays = program.arguments[argument], program.results[result]
-    return len({bool(getattr(array.aval, "weak_type", False)) for array in arrays}) == 2
-
-
-def _weak_finding(
-    program: ExaminedProgram, carried: CarriedArgument, changed: list[tuple[int, int]]
-) -> Finding:
-    names = ", ".join(program.arguments[argument].name for argument, _ in changed[:3])
-    result = changed[0][1]
-    aval = program.results[result].aval
-    is_weak = aval.weak_type
-    change = "comes back with a" if is_weak else "loses its"
-    which = "the result" if is_weak else "the argument, in place of a Python number"
-    seconds = sum(program.lowered.seconds.values()) + (program.compile_seconds or 0.0)
-    stages = "tracing, lowering, XLA" if program.may_compile else "tracing and lowering"
-    return Finding(
-        _maker_place(program, result) if is_weak else program.returned,
-        f"{names} {change} weak type: passing the result to the next call compiles again",
-        f"Give {which} a type: jnp.asarray(value, jnp.{aval.dtype}).",
-        FindingCost(compile_seconds=seconds, how=f"once more: {stages}"),
-    )
+def _is_weak(array: NamedArray) -> bool:
+    return bool(getattr(array.aval, "weak_type", False))
 
 
 def _maker_place(program: ExaminedProgram, result: int) -> SourceLine | None:

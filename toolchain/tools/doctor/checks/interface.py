@@ -1,8 +1,8 @@
-"""What goes into a function and comes out of it: captured arrays, donated arguments, outputs.
+"""The inputs and outputs of a function: captured arrays, donated arguments, results.
 
-An output is traced back through the equations that make it. One that leads to an argument by
-equations of its shape alone is that argument updated: a training step's parameters, a cache. Such
-an argument could be donated. One that leads to no argument at all is a constant.
+An output is traced back through the equations that compute it. If equations of its own shape lead
+to an argument, it is that argument updated: a training step's parameters, a cache. Such an argument
+could be donated. An output that depends on no argument is a constant.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 from ....ir import functions
 from ....units import show_bytes
 from ..finding import Finding, FindingCost, check
-from ..jaxpr import ValueOrigin, def_use_of, inner_jaxprs, is_variable, open_jaxpr, origin_of
-from ..program import ExaminedProgram, NamedArray
+from ..jaxpr import def_use_of, inner_jaxprs, is_variable, open_jaxpr, origin_of
+from ..program import ExaminedProgram
 from ..source_code import parameters_of, returned_names
 from ..thresholds import MIN_BYTES, MIN_MEMORY_SHARE, MIN_OUTPUT_BYTES
 
@@ -73,11 +73,9 @@ def _why_unused(program: ExaminedProgram, number: int) -> str:
     parameters = [each for each, array in program.parameters.items() if array == number]
     if not parameters:
         return "the program does not use it"
-    main = functions(program.module)["main"]
-    attributes = (
-        main.attributes["arg_attrs"][parameters[0]] if "arg_attrs" in main.attributes else {}
-    )
-    if not any(name in attributes for name in _ALIASED):
+    attributes = functions(program.module)["main"].attributes
+    own = attributes["arg_attrs"][parameters[0]] if "arg_attrs" in attributes else {}
+    if not any(name in own for name in _ALIASED):
         return "no other result has its shape and type"
     compiled = program.compiled_or_none
     if compiled is None or parameters[0] in compiled.module.aliases.values():
@@ -99,10 +97,12 @@ def donation_possible(program: ExaminedProgram) -> Iterator[Finding]:
     whole array. Only the caller knows whether the old one is still needed. The bytes are an upper
     bound: XLA may use the memory of results for temporaries before it writes them.
     """
-    pairs = {**_returned_updated(program), **_updated_in_place(program)}
+    parameters = parameters_of(program.function)
     by_name: dict[str, list[int]] = {}
-    for argument in pairs:
-        by_name.setdefault(_parameter_of(program, argument), []).append(argument)
+    for argument in dict.fromkeys([*_returned_updated(program), *_updated_in_place(program)]):
+        path = program.arguments[argument].name
+        name = path.partition("[")[0].partition(".")[0]
+        by_name.setdefault(name if name in parameters else path, []).append(argument)
     compiled = program.compiled_or_none
     peak = compiled.memory.peak if compiled else 0
     for name, numbers in by_name.items():
@@ -125,37 +125,27 @@ def _share_of_peak(program: ExaminedProgram, size: int) -> str:
     compiled = program.compiled_or_none
     if compiled is None:
         return "at most, by the shapes"
-    outputs = [each for each in compiled.memory.buffers if each.kind == "output"]
-    unshared = sum(each.bytes for each in outputs if not each.shared_with)
+    buffers = compiled.memory.buffers
+    unshared = sum(b.bytes for b in buffers if b.kind == "output" and not b.shared_with)
     peak = f"of {show_bytes(compiled.memory.peak)} at the peak"
     if unshared >= size:
         return peak
     return f"at most, {peak}: XLA keeps temporaries in the memory of results"
 
 
-def _parameter_of(program: ExaminedProgram, argument: int) -> str:
-    """The name of the function's parameter that an array belongs to."""
-    name = program.arguments[argument].name
-    prefix = name.partition("[")[0].partition(".")[0]
-    return prefix if prefix in parameters_of(program.function) else name
-
-
-def _returned_updated(program: ExaminedProgram) -> dict[int, int]:
-    """Arrays of arguments that are returned updated -> the results.
+def _returned_updated(program: ExaminedProgram) -> Iterator[int]:
+    """The arrays of arguments that are returned updated.
 
     A pytree counts if most of its bytes are; a single array if the function returns a variable of
     the argument's name.
     """
     returned = returned_names(program.function)
-    found: dict[int, int] = {}
     for carried in program.carried:
-        pairs = [pair for pair in carried.pairs if _is_update_of(program, *pair)]
-        whole = sum(program.arguments[argument].bytes for argument, _ in carried.pairs)
-        if 2 * sum(program.arguments[argument].bytes for argument, _ in pairs) < whole:
-            continue
-        if carried.is_tree or carried.name in returned:
-            found.update(pairs)
-    return found
+        sizes = {argument: program.arguments[argument].bytes for argument, _ in carried.pairs}
+        updated = [pair[0] for pair in carried.pairs if _is_update_of(program, *pair)]
+        is_named = len(carried.pairs) > 1 or carried.name in returned
+        if is_named and 2 * sum(map(sizes.__getitem__, updated)) >= sum(sizes.values()):
+            yield from updated
 
 
 def _is_update_of(program: ExaminedProgram, argument: int, result: int) -> bool:
@@ -185,41 +175,33 @@ def _is_made_of(makers: dict[Any, Any], variable: Any, source: Any) -> bool:
         each = pending.pop()
         if each is source:
             return True
-        if each in visited or each not in makers:
-            continue
-        visited.add(each)
-        operands = [operand for operand in makers[each].invars if is_variable(operand)]
-        pending += [operand for operand in operands if operand.aval.shape == variable.aval.shape]
+        if each not in visited and each in makers:
+            visited.add(each)
+            operands = filter(is_variable, makers[each].invars)
+            pending += [x for x in operands if x.aval.shape == variable.aval.shape]
     return False
 
 
-def _updated_in_place(program: ExaminedProgram) -> dict[int, int]:
-    """Arrays of arguments into which only slices are written -> the results."""
+def _updated_in_place(program: ExaminedProgram) -> Iterator[int]:
+    """The arrays of arguments that are returned after slices were written into them."""
     jaxpr = open_jaxpr(program.jaxpr)
-    large = [
-        (argument, array)
-        for argument, array in enumerate(program.arguments)
-        if not array.donated and array.bytes >= MIN_BYTES
-    ]
-    return {
-        argument: number
-        for number, result in enumerate(program.results)
-        for argument, array in large
-        if array.kind == result.kind
-        and _is_chain_of_updates(jaxpr, jaxpr.outvars[number], jaxpr.invars[argument])
-    }
+    for number, result in enumerate(program.results):
+        for argument, array in enumerate(program.arguments):
+            is_large = not array.donated and array.bytes >= MIN_BYTES
+            may_be_updated = is_large and array.kind == result.kind
+            variables = jaxpr.outvars[number], jaxpr.invars[argument]
+            if may_be_updated and _is_chain_of_updates(jaxpr, *variables):
+                yield argument
 
 
 def _is_chain_of_updates(jaxpr: Any, variable: Any, source: Any) -> bool:
     """Whether a variable is a source into which slices were written, and nothing else."""
     makers = def_use_of(jaxpr).makers
     for count in range(_MAX_EQUATIONS):
-        maker = makers.get(variable)
+        maker = makers.get(variable) if is_variable(variable) else None
         if maker is None or maker.primitive.name not in _UPDATES:
             return count > 0 and variable is source
         variable = maker.invars[0]
-        if not is_variable(variable):
-            return False
     return False
 
 
@@ -238,8 +220,15 @@ def dead_output(program: ExaminedProgram) -> Iterator[Finding]:
         return  # a function that makes an initial state
     for kind, (what, fix) in _OUTPUT_TEXTS.items():
         arrays = [array for array, each in zip(program.results, kinds, strict=True) if each == kind]
-        if arrays:
-            yield _output_finding(program, arrays, what, fix)
+        if not arrays:
+            continue
+        size = sum(array.bytes for array in arrays)
+        yield Finding(
+            program.returned,
+            f"{_names([array.name for array in arrays])}{': each' * (len(arrays) > 1)} {what}",
+            fix,
+            FindingCost(size, program.seconds_of(size), how="written in each call"),
+        )
 
 
 _OUTPUT_TEXTS = {
@@ -259,48 +248,26 @@ _OUTPUT_TEXTS = {
 }
 
 
-def _output_finding(
-    program: ExaminedProgram, arrays: Sequence[NamedArray], what: str, fix: str
-) -> Finding:
-    each = ": each" if len(arrays) > 1 else ""
-    size = sum(array.bytes for array in arrays)
-    cost = FindingCost(bytes=size, seconds=program.seconds_of(size), how="written in each call")
-    names = _names([array.name for array in arrays])
-    return Finding(program.returned, f"{names}{each} {what}", fix, cost)
-
-
 def _output_kinds(program: ExaminedProgram) -> list[str]:
     """For each result: "constant", "duplicate", "argument", or empty."""
     jaxpr = open_jaxpr(program.jaxpr)
-    varying = _varying(jaxpr)
+    arguments = dict(zip(jaxpr.invars, program.arguments, strict=False))
+    varying = set(jaxpr.invars)  # the variables that depend on an argument or on a side effect
+    for equation in jaxpr.eqns:
+        if equation.effects or any(is_variable(x) and x in varying for x in equation.invars):
+            varying.update(equation.outvars)
     earlier: set[tuple[int, ...]] = set()
     kinds = []
     for array, variable in zip(program.results, jaxpr.outvars, strict=True):
         origin = origin_of(jaxpr, variable)
-        is_constant = not is_variable(variable) or variable not in varying
-        is_large = array.bytes >= MIN_OUTPUT_BYTES
-        kinds.append(_output_kind(program, origin, is_constant, earlier) if is_large else "")
+        kind = ""
+        if array.bytes >= MIN_OUTPUT_BYTES:
+            if not all(map(is_variable, (variable, origin.variable))) or variable not in varying:
+                kind = "constant"
+            elif origin.variable in arguments:
+                kind = "" if arguments[origin.variable].donated else "argument"
+            elif origin.key in earlier:
+                kind = "duplicate"
         earlier.add(origin.key)
+        kinds.append(kind)
     return kinds
-
-
-def _output_kind(
-    program: ExaminedProgram, origin: ValueOrigin, is_constant: bool, earlier: set[tuple[int, ...]]
-) -> str:
-    if is_constant or not is_variable(origin.variable):
-        return "constant"
-    inputs = open_jaxpr(program.jaxpr).invars
-    number = next((n for n, each in enumerate(inputs) if each is origin.variable), None)
-    if number is not None:
-        return "" if program.arguments[number].donated else "argument"
-    return "duplicate" if origin.key in earlier else ""
-
-
-def _varying(jaxpr: Any) -> set[Any]:
-    """The variables that depend on an argument or on a side effect."""
-    found = set(jaxpr.invars)
-    for equation in jaxpr.eqns:
-        depends = any(is_variable(each) and each in found for each in equation.invars)
-        if depends or equation.effects:
-            found.update(equation.outvars)
-    return found

@@ -1,11 +1,11 @@
-"""Layers that a Python loop wrote out, one after the other.
+"""Layers that a Python loop unrolled, one after the other.
 
-The equations of a jaxpr are numbered, so that equal numbers mean the same op on the same types. A
-written-out loop is a stretch of numbers with a period. `_longest_repeat` compares the sequence with
-itself shifted by each possible period, and takes the stretch whose loop would leave out the most
+The equations of a jaxpr are numbered, so that equal numbers mean the same op on the same types. An
+unrolled loop is a periodic stretch of numbers. `_longest_repeat` compares the sequence with itself
+shifted by each possible period, and takes the stretch whose loop would leave out the most
 equations; the rest is searched again. A stretch counts if each repetition reads the results of the
-one before and of no earlier one. The Python frames of its equations agree down to the loop's own
-frame, which gives the line.
+one before and of no earlier one. The Python frames of its equations agree down to the frame of the
+loop, which gives the line.
 """
 
 from __future__ import annotations
@@ -20,13 +20,7 @@ import numpy as np
 from ....frontend._private import frames_of
 from ....source import SourceLine, is_user_file
 from ..finding import Finding, FindingCost, check
-from ..jaxpr import (
-    count_equations,
-    inner_jaxprs,
-    is_variable,
-    library_line,
-    open_jaxpr,
-)
+from ..jaxpr import count_equations, inner_jaxprs, is_variable, library_line, open_jaxpr
 from ..program import ExaminedProgram
 from ..source_code import loop_around
 from ..thresholds import (
@@ -80,36 +74,28 @@ def unrolled_layers(program: ExaminedProgram) -> Iterator[Finding]:
         by_place.setdefault(place, []).append(found)
     for place, group in by_place.items():
         saved = sum(each.saved for each in group)
-        is_of_library = any(_library(each, program.home) for each in group)
-        if saved >= MIN_REPEATED_EQUATIONS and not (is_of_library and _is_small(program, saved)):
-            yield _finding(program, place, max(group, key=lambda each: each.saved), saved)
-
-
-def _is_small(program: ExaminedProgram, saved: int) -> bool:
-    """Whether the loop of a library costs too little to report."""
-    if saved < MIN_LIBRARY_SHARE * program.equation_count:
-        return True
-    seconds = program.compile_seconds
-    least = MIN_LIBRARY_COMPILE_SECONDS * program.equation_count
-    return seconds is not None and seconds * saved < least
-
-
-def _finding(
-    program: ExaminedProgram, place: SourceLine | None, largest: Repeats, saved: int
-) -> Finding:
-    share = saved / max(program.equation_count, 1)
-    seconds = program.compile_seconds
-    library = _library(largest, program.home)
-    return Finding(
-        place,
-        f"a loop is written out{library}: {largest.layer_size} equations {largest.count} times in "
-        f"a row, each time on the last result; a loop would leave out {share:.0%} of the program",
-        _IN_A_LIBRARY if library else _STACK,
-        FindingCost(
-            compile_seconds=None if seconds is None else seconds * share,
-            how="" if seconds is None else "at most: measured seconds, by equations left out",
-        ),
-    )
+        if saved < MIN_REPEATED_EQUATIONS:
+            continue
+        share = saved / max(count_equations(program.jaxpr), 1)
+        seconds = None if program.compile_seconds is None else program.compile_seconds * share
+        if any(_library(each, program.home) for each in group) and (
+            share < MIN_LIBRARY_SHARE
+            or (seconds is not None and seconds < MIN_LIBRARY_COMPILE_SECONDS)
+        ):
+            continue
+        largest = max(group, key=lambda each: each.saved)
+        library = _library(largest, program.home)
+        yield Finding(
+            place,
+            f"a loop is written out{library}: {largest.layer_size} equations {largest.count} times "
+            "in a row, each time on the last result; a loop would leave out "
+            f"{share:.0%} of the program",
+            _IN_A_LIBRARY if library else _STACK,
+            FindingCost(
+                compile_seconds=seconds,
+                how="" if seconds is None else "at most: measured seconds, by equations left out",
+            ),
+        )
 
 
 _STACK = (
@@ -223,17 +209,17 @@ def _chained(equations: Sequence[Any], start: int, end: int, period: int) -> Rep
         for index, variable in enumerate(equations[position].outvars)
     }
     count = (end - start) // period
-    layers = [
+    first, *others = (
         [
             _sources(equations[start + layer * period + offset], made, layer, period)
             for offset in range(period)
         ]
-        for layer in range(count)
-    ]
-    inner = layers[1:]
-    if any(each != inner[0] for each in inner) or not _is_chain(inner[0]):
-        return None
-    return Repeats(equations[start:end], period, count)
+        for layer in range(1, count)
+    )
+    back = {source[0] for sources in first for source in sources if source is not None}
+    is_chain = 1 in back and max(back) == 1  # each reads the one before, and no earlier one
+    is_same = all(each == first for each in others)
+    return Repeats(equations[start:end], period, count) if is_chain and is_same else None
 
 
 OperandSource = tuple[int, int, int] | None
@@ -246,18 +232,9 @@ def _sources(
     found: list[OperandSource] = []
     for operand in equation.invars:
         at = made.get(operand) if is_variable(operand) else None
-        if at is None:
-            found.append(None)
-        else:
-            position, index = at
-            found.append((layer - position // period, position % period, index))
+        source = at and (layer - at[0] // period, at[0] % period, at[1])
+        found.append(source)
     return found
-
-
-def _is_chain(layer: list[list[OperandSource]]) -> bool:
-    """Whether a layer reads the one before, and no earlier one."""
-    back = [source[0] for sources in layer for source in sources if source is not None]
-    return 1 in back and max(back) == 1
 
 
 # When two equations are the same
@@ -282,15 +259,12 @@ def _of_parameter(value: Any) -> str:
 
 def _of_jaxpr(jaxpr: Any) -> str:
     """The text of a jaxpr whose variables are numbered in order."""
-    numbers: dict[Any, int] = {}
-    for variable in (*jaxpr.constvars, *jaxpr.invars):
-        numbers[variable] = len(numbers)
+    made = (variable for equation in jaxpr.eqns for variable in equation.outvars)
+    numbers = {v: number for number, v in enumerate((*jaxpr.constvars, *jaxpr.invars, *made))}
     lines = []
     for equation in jaxpr.eqns:
         operands = [numbers.get(e, "?") if is_variable(e) else str(e) for e in equation.invars]
         lines.append(f"{signature(equation)}<-{operands}")
-        for variable in equation.outvars:
-            numbers[variable] = len(numbers)
     return "{" + "|".join(lines) + "}"
 
 

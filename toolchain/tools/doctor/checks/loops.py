@@ -58,7 +58,7 @@ class _CompiledLoop:
 
     instruction: Instruction
     iterations: float
-    launches: float
+    launches: int
     work: float
 
 
@@ -80,27 +80,22 @@ def tiny_loop_body(program: ExaminedProgram) -> Iterator[Finding]:
         if is_tiny and loop.iterations >= MIN_ITERATIONS:
             by_line.setdefault(loop.instruction.place, loop)
     for place, loop in by_line.items():
-        yield _tiny(program, place, loop, launch)
-
-
-def _tiny(
-    program: ExaminedProgram, place: SourceLine | None, loop: _CompiledLoop, launch: float
-) -> Finding:
-    overhead = loop.launches * launch
-    share = loop.work / overhead
-    work = f"{share:.0%} of the launch time" if share > 0.005 else "almost no time"
-    return Finding(
-        place,
-        f"each of {show_count(loop.iterations)} iterations launches {show_count(loop.launches)} "
-        f"kernels, whose work takes {work}",
-        "Do more in an iteration: several items at once by vmap, lax.associative_scan if the step "
-        "is associative, or lax.scan(..., unroll=8), so that ops of several iterations fuse.",
-        FindingCost(
-            seconds=loop.iterations * overhead,
-            calls=loop.iterations * loop.launches,
-            how=f"launching kernels, {launch * 1e6:g} µs each on {program.target.name}",
-        ),
-    )
+        overhead = loop.launches * launch
+        share = loop.work / overhead
+        work = f"{share:.0%} of the launch time" if share > 0.005 else "almost no time"
+        yield Finding(
+            place,
+            f"each of {show_count(loop.iterations)} iterations launches "
+            f"{show_count(loop.launches)} kernels, whose work takes {work}",
+            "Do more in an iteration: several items at once by vmap, lax.associative_scan if the "
+            "step is associative, or lax.scan(..., unroll=8), so that ops of several iterations "
+            "fuse.",
+            FindingCost(
+                seconds=loop.iterations * overhead,
+                calls=loop.iterations * loop.launches,
+                how=f"launching kernels, {launch * 1e6:g} µs each on {program.target.name}",
+            ),
+        )
 
 
 def _loops(program: ExaminedProgram) -> Iterator[_CompiledLoop]:
@@ -113,19 +108,9 @@ def _loops(program: ExaminedProgram) -> Iterator[_CompiledLoop]:
             body = instruction.callee("body") if instruction.opcode == "while" else None
             inside = kernels.get(body, []) if body is not None else []
             is_of_jax = instruction.op_name.rpartition("/")[2] == "while"
-            if inside and stated_trips(instruction) and is_of_jax:
-                yield _loop(program, instruction, inside)
-
-
-def _loop(
-    program: ExaminedProgram, instruction: Instruction, kernels: list[Kernel]
-) -> _CompiledLoop:
-    iterations = max(kernel.times for kernel in kernels)
-    rooflines = [kernel.roofline(program.target.device) for kernel in kernels]
-    work = sum(each.work_seconds for each in rooflines)
-    has_inner_loop = any(
-        each.opcode == "while" for each in kernels[0].instruction.computation.instructions
-    )
-    return _CompiledLoop(
-        instruction, iterations, 0.0 if has_inner_loop else float(len(kernels)), work
-    )
+            is_innermost = body and all(each.opcode != "while" for each in body.instructions)
+            if inside and stated_trips(instruction) and is_of_jax and is_innermost:
+                device = program.target.device
+                work = sum(kernel.roofline(device).work_seconds for kernel in inside)
+                iterations = max(kernel.times for kernel in inside)
+                yield _CompiledLoop(instruction, iterations, len(inside), work)

@@ -8,7 +8,6 @@ them. A kernel in a loop counts once for each iteration.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from ....hlo import Instruction
 from ....ir import op_names
@@ -25,21 +24,6 @@ _IN_PLACE = ("while", "tuple", "conditional", "call", "dynamic-update-slice", "s
 _MIN_GROWTH = 4  # times as many elements as before the broadcast
 
 
-@dataclass(frozen=True)
-class _MovingKernels:
-    """Kernels of one line that only move data.
-
-    Attributes:
-        largest: the one that moves the most.
-        bytes: that all of them move in one run.
-        seconds: the least time that this takes.
-    """
-
-    largest: Kernel
-    bytes: float
-    seconds: float
-
-
 @compiled_check
 def materialized_broadcast(program: ExaminedProgram) -> Iterator[Finding]:
     """Broadcasts of 1 MiB or more that XLA writes to memory, instead of reading the small operand.
@@ -47,15 +31,14 @@ def materialized_broadcast(program: ExaminedProgram) -> Iterator[Finding]:
     This happens if a library call or another op that does not fuse reads the broadcast. A result,
     or a value that is updated in place afterwards, must be written and is left alone.
     """
-    for place, moved in _by_line(program, _is_materialized_broadcast).items():
-        kernel = moved.largest
+    for place, kernel, cost in _by_line(program, _is_materialized_broadcast):
         yield Finding(
             place,
             f"a broadcast to {kernel.instruction.shape}, {_size(kernel)}, is written to memory for "
             f"{_readers(kernel.instruction)} to read",
             "Let the reader broadcast: jnp.einsum or dot_general without the repeated dimension, "
             "or vmap with in_axes=None for what all share.",
-            _cost(program, moved),
+            cost,
         )
 
 
@@ -108,15 +91,14 @@ def transpose_copy(program: ExaminedProgram) -> Iterator[Finding]:
     library call or a loop needs the value in its own memory layout, all of it is copied. A result
     that is transposed must be copied, and is left alone.
     """
-    for place, moved in _by_line(program, _is_transposed).items():
-        kernel = moved.largest
+    for place, kernel, cost in _by_line(program, _is_transposed):
         yield Finding(
             place,
             f"a transpose to {kernel.instruction.shape} becomes a copy of {_size(kernel)} for "
             f"{_readers(kernel.instruction)}",
             "Keep the dimensions in one order, or pass the order to the op that reads: jnp.einsum "
             "and lax.dot_general accept any.",
-            _cost(program, moved),
+            cost,
         )
 
 
@@ -131,16 +113,24 @@ def _is_transposed(kernel: Kernel) -> bool:
 
 def _by_line(
     program: ExaminedProgram, is_wanted: Callable[[Kernel], bool]
-) -> dict[SourceLine | None, _MovingKernels]:
-    """The wanted kernels by line: not results of the program, and with a share of its time."""
+) -> Iterator[tuple[SourceLine | None, Kernel, FindingCost]]:
+    """Lines with wanted kernels, the kernel that moves the most, and the cost of all of them.
+
+    Kernels that write results of the program, and lines without a share of its time, are left out.
+    """
     outputs = _outputs(program)
     groups: dict[SourceLine | None, list[Kernel]] = {}
     for kernel in program.compiled.kernels:
         if kernel.instruction not in outputs and is_wanted(kernel):
             groups.setdefault(kernel.lines[0] if kernel.lines else None, []).append(kernel)
-    moved = {place: _moved(program, group) for place, group in groups.items()}
-    least = MIN_TIME_SHARE * program.compiled.roofline_seconds
-    return {place: each for place, each in moved.items() if each.seconds >= least}
+    device, least = program.target.device, MIN_TIME_SHARE * program.compiled.roofline_seconds
+    for place, group in groups.items():
+        seconds = sum(each.roofline(device).seconds * each.times for each in group)
+        if seconds >= least:
+            moved = sum(each.traffic.total * each.times for each in group)
+            how = f"in one run, by the roofline of {program.target.name}"
+            largest = max(group, key=lambda each: each.traffic.total * each.times)
+            yield place, largest, FindingCost(moved, seconds, how=how)
 
 
 def _outputs(program: ExaminedProgram) -> set[Instruction]:
@@ -155,21 +145,6 @@ def _outputs(program: ExaminedProgram) -> set[Instruction]:
             if all(op.opcode in ("copy", "transpose") for op in counted_ops(each)):
                 pending += [s.producer for value in each.operands for s in flow.sources(value)]
     return found
-
-
-def _moved(program: ExaminedProgram, kernels: list[Kernel]) -> _MovingKernels:
-    largest = max(kernels, key=lambda kernel: kernel.traffic.total * kernel.times)
-    device = program.target.device
-    return _MovingKernels(
-        largest,
-        sum(kernel.traffic.total * kernel.times for kernel in kernels),
-        sum(kernel.roofline(device).seconds * kernel.times for kernel in kernels),
-    )
-
-
-def _cost(program: ExaminedProgram, moved: _MovingKernels) -> FindingCost:
-    how = f"in one run, by the roofline of {program.target.name}"
-    return FindingCost(bytes=moved.bytes, seconds=moved.seconds, how=how)
 
 
 @check
@@ -189,14 +164,12 @@ def gather_as_slice(program: ExaminedProgram) -> Iterator[Finding]:
     compiled = program.compiled_or_none
     least = MIN_GATHER_TIME_SHARE * compiled.roofline_seconds if compiled else 0.0
     for (place, library), moved in found.items():
-        if (program.seconds_of(moved) or 0.0) < least:
-            continue
-        yield Finding(
-            place,
-            f"the indices of this gather are an arithmetic sequence{library}: it is a slice",
-            "Write x[start:stop:step], or jax.lax.slice; x[:, ::-1] reverses. `jxc.jit` rewrites "
-            "it too.",
-            FindingCost(
-                bytes=moved, seconds=program.seconds_of(moved), how="moved in one run, at best"
-            ),
-        )
+        seconds = program.seconds_of(moved)
+        if (seconds or 0.0) >= least:
+            yield Finding(
+                place,
+                f"the indices of this gather are an arithmetic sequence{library}: it is a slice",
+                "Write x[start:stop:step], or jax.lax.slice; x[:, ::-1] reverses. `jxc.jit` "
+                "rewrites it too.",
+                FindingCost(moved, seconds, how="moved in one run, at best"),
+            )

@@ -1,4 +1,4 @@
-"""Ops that are slow on the target, and what our passes gain there.
+"""Ops that are slow on the target, and the time that our passes save there.
 
 If rules of O2 replace ops of the program, the program is compiled with and without O2. If the
 target is this machine's CPU, both are timed; elsewhere both are estimated. Findings are reported
@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import statistics
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator
 from time import perf_counter
 from typing import Any
 
@@ -19,10 +20,10 @@ from ....backend.artifacts.loading import callable_here
 from ....backend.timing import interleave
 from ....errors import JxcError
 from ....source import SourceLine
-from ...report.report import Compiled, report
+from ...report.compiled import Compiled
+from ...report.report import report
 from ..finding import Finding, FindingCost, compiled_check
 from ..program import ExaminedProgram
-from ..rule_hits import RuleHit
 from ..thresholds import MIN_GAIN, MIN_WIDENED_BYTES
 
 _PASSES = (
@@ -35,7 +36,7 @@ _PASSES = (
     "small-matrices",
     "sorting",
 )
-"""The passes whose rules exist because the target is slow at an op, not to simplify."""
+"""The passes whose rules replace an op that is slow on the target, not those that simplify."""
 
 _SLOW_F64 = 8  # times slower than f32: then f64 has few units
 _MAX_SECONDS = 2.0  # of timing, without three calls of each program
@@ -57,7 +58,11 @@ def slow_on_target(program: ExaminedProgram) -> Iterator[Finding]:
     if gain is None or gain[0] - gain[1] < MIN_GAIN * gain[0]:
         return
     before, after, how = gain
-    lines = _heavy_lines(hits)
+    work: Counter[SourceLine | None] = Counter()
+    for hit in hits:
+        work[hit.place] += hit.flops + hit.bytes
+    least = max(work.values()) / 10
+    lines = [place for place in work if work[place] >= least]
     others = f"; together with {len(lines) - 1} more" if len(lines) > 1 else ""
     for place in lines:
         own = [hit for hit in hits if hit.place == place]
@@ -71,14 +76,6 @@ def slow_on_target(program: ExaminedProgram) -> Iterator[Finding]:
             f"{own[0].doc.rstrip('.')}.",
             FindingCost(seconds=before - after, how=f"of {before:.3g} s a run, {how}{others}"),
         )
-
-
-def _heavy_lines(hits: Sequence[RuleHit]) -> list[SourceLine | None]:
-    """The lines with at least a tenth of the work of the line with the most."""
-    work: dict[SourceLine | None, int] = {}
-    for hit in hits:
-        work[hit.place] = work.get(hit.place, 0) + hit.flops + hit.bytes
-    return [place for place in work if 10 * work[place] >= max(work.values())]
 
 
 def _gain(program: ExaminedProgram) -> tuple[float, float, str] | None:
@@ -111,9 +108,10 @@ def measured(program: ExaminedProgram) -> tuple[float, float, str] | None:
         return None
     if program.compiled.roofline_seconds > _MAX_SECONDS:
         return None
-    plain = program.lowered
+    plain, info = program.lowered, program.lowered.jax_lowered.args_info
+    types = jax.tree.map(lambda each: jax.ShapeDtypeStruct(each.shape, each.dtype), info)
     try:
-        args, kwargs = fill(_arguments(program), "random")
+        args, kwargs = fill(program.given or types, "random")
         both = callable_here(plain, program.compiled.build), plain.opt("O2").compile()
     except (JxcError, TypeError, ValueError):
         return None
@@ -131,14 +129,6 @@ def _free_memory() -> int:
     return os.sysconf(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
-def _arguments(program: ExaminedProgram) -> Any:
-    """The arguments that were given, or their types."""
-    info = program.lowered.jax_lowered.args_info
-    return program.given or jax.tree.map(
-        lambda each: jax.ShapeDtypeStruct(each.shape, each.dtype), info
-    )
-
-
 def _times(plain: Callable[[], Any], ours: Callable[[], Any]) -> tuple[list[float], list[float]]:
     """Seconds of each call of both, called in alternation for up to `_MAX_SECONDS`.
 
@@ -154,10 +144,13 @@ def _times(plain: Callable[[], Any], ours: Callable[[], Any]) -> tuple[list[floa
 
 
 def _caller(made: Any, args: Any, kwargs: Any, is_donating: bool) -> Callable[[], Any]:
-    args, kwargs = jax.device_put((args, kwargs))
-    if not is_donating:
-        return lambda: made(*args, **kwargs)
-    return lambda: made(*jax.tree.map(jax.numpy.copy, args), **jax.tree.map(jax.numpy.copy, kwargs))
+    given = jax.device_put((args, kwargs))
+
+    def call() -> Any:
+        args, kwargs = jax.tree.map(jax.numpy.copy, given) if is_donating else given
+        return made(*args, **kwargs)
+
+    return call
 
 
 def _doubles(program: ExaminedProgram) -> Iterator[Finding]:
@@ -166,12 +159,12 @@ def _doubles(program: ExaminedProgram) -> Iterator[Finding]:
     has_units = program.target.kind == "cpu" or (
         "f64" in peaks and peaks["f64"] * _SLOW_F64 > peaks.get("f32", 0.0)
     )
-    sizes: dict[SourceLine | None, int] = {}
+    sizes: Counter[SourceLine | None] = Counter()
     for each in () if has_units else program.equations:
         avals = [aval for aval in each.results if str(getattr(aval, "dtype", "")) == "float64"]
         size = sum(map(each.bytes_in_one_run, avals))
         if size >= MIN_WIDENED_BYTES:
-            sizes[each.place] = sizes.get(each.place, 0) + size
+            sizes[each.place] += size
     if not sizes:
         return
     rate = "is emulated in software: several ops for each"
@@ -179,8 +172,8 @@ def _doubles(program: ExaminedProgram) -> Iterator[Finding]:
         rate = f"runs at {peaks['f64'] / peaks['f32']:.2g} times the rate of f32"
     lines = f"{len(sizes)} line{'s' * (len(sizes) != 1)}"
     yield Finding(
-        max(sizes, key=lambda place: sizes[place]),
+        sizes.most_common(1)[0][0],
         f"f64 on {program.target.name} {rate}",
         "Compute in f32, or in pairs of f32 where precision matters; leave jax_enable_x64 off.",
-        FindingCost(bytes=sum(sizes.values()), how=f"of f64 values on {lines}"),
+        FindingCost(bytes=sizes.total(), how=f"of f64 values on {lines}"),
     )
