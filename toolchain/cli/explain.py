@@ -148,9 +148,9 @@ def _redirect_stdout() -> int:
 
 def _write(log: ExplainLog | None, outputs: _Outputs, own_stdout: int | None) -> None:
     if outputs.json != "-" or outputs.table:
-        from ..tools.explain.presentation import table
-
-        text = table(log, all_rows=outputs.all_rows, plain=bool(outputs.table))
+        text = "jxc explain: the program did not import jax\n"
+        if log is not None:
+            text = log.table(all_rows=outputs.all_rows, plain=bool(outputs.table))
         if outputs.table:
             write_output(text, outputs.table)
         else:

@@ -8,8 +8,9 @@ to do about it. For a dimension that varied, it proposes sizes to pad to.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from ...source import SourceLine
@@ -27,6 +28,8 @@ from .reasons import (
 from .recording import Compilation
 
 _MAX_VALUES = 6  # of something that varied, in a sentence
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
+_MAX_OPERATIONS = 3  # of one line that a row names
 _MIN_OPERATIONS = 5  # outside of jit at one line, below which they are not reported
 
 
@@ -53,10 +56,7 @@ class CompilationRow:
     @property
     def seconds(self) -> dict[str, float]:
         """By stage, over all programs."""
-        total: Counter[str] = Counter()
-        for each in self.compilations:
-            total.update(each.seconds)
-        return dict(total)
+        return dict(seconds_by_stage(self.compilations))
 
     @property
     def total(self) -> float:
@@ -79,6 +79,14 @@ class CompilationRow:
         }
 
 
+def seconds_by_stage(compilations: Iterable[Compilation | CompilationRow]) -> Counter[str]:
+    """The seconds of all programs together, by stage."""
+    total: Counter[str] = Counter()
+    for each in compilations:
+        total.update(each.seconds)
+    return total
+
+
 def rows_of(compilations: Iterable[Compilation]) -> list[CompilationRow]:
     """A row for each function at each line, operations by line alone; the longest time first."""
     rows: dict[Hashable, CompilationRow] = {}
@@ -89,14 +97,11 @@ def rows_of(compilations: Iterable[Compilation]) -> list[CompilationRow]:
         row.compilations.append(each)
     for row in rows.values():
         if row.is_eager:
-            row.function = _operation_names(row.compilations)
+            counts = Counter(each.function for each in row.compilations)
+            names = [name for name, _ in counts.most_common()]
+            more = f" +{len(names) - _MAX_OPERATIONS}" if len(names) > _MAX_OPERATIONS else ""
+            row.function = ", ".join(names[:_MAX_OPERATIONS]) + more
     return sorted(rows.values(), key=lambda row: -row.total)
-
-
-def _operation_names(compilations: Sequence[Compilation], most: int = 3) -> str:
-    names = [name for name, _ in Counter(each.function for each in compilations).most_common()]
-    more = f" +{len(names) - most}" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 @dataclass(frozen=True)
@@ -172,7 +177,7 @@ class _Recompilations:
         self.all_calls = [each for each in calls.values() if each.key == self.calls[0].key]
         self.differences = [each for reason in reasons for each in reason.differences]
         before = calls[reasons[0].nearest]
-        self.varied_dimensions = list(self._varied_dimensions([before, *self.calls]))
+        self.varied_dimensions = self._varied_dimensions([before, *self.calls])
 
     def group(self, *, is_only_reason: bool) -> RecompilationGroup:
         name, kinds, count = self.calls[0].function.name, self.kinds, len(self.members)
@@ -202,7 +207,10 @@ class _Recompilations:
         if kind == "function":
             return f"each time {new_object(self.calls[0])}"
         if kind == "shape":
-            return self._shapes()
+            return _and(
+                f"the {dimension} of {join(names)} {_varied(map(str, sizes))}"
+                for (dimension, sizes), names in self.varied_dimensions.items()
+            )
         subjects = SUBJECTS | {"dtype": "the dtype of {}", "weak type": "the type of {}"}
         found = [each for each in self.differences if each.kind == kind]
         clauses = []
@@ -214,31 +222,26 @@ class _Recompilations:
             clauses.append(f"{subjects.get(kind, '{}').format(where)} {varied}")
         return _and(clauses)
 
-    def _shapes(self) -> str:
-        """Each dimension that varied; arguments whose dimensions vary alike are named together."""
-        names: dict[tuple[str, tuple[Any, ...]], list[str]] = {}
-        for name, dimension, sizes in self.varied_dimensions:
-            names.setdefault((dimension, tuple(sizes)), []).append(name)
-        return _and(
-            f"the {dimension} of {join(same)} {_varied(map(str, sizes))}"
-            for (dimension, sizes), same in names.items()
-        )
-
-    def _varied_dimensions(self, calls: Sequence[JitCall]) -> Iterator[tuple[str, str, list[Any]]]:
-        """The argument, the dimension in words, and the sizes that it had, in order."""
-        shape = (each for each in self.differences if each.kind == "shape")
-        for name in dict.fromkeys(each.where for each in shape):
+    def _varied_dimensions(
+        self, calls: Sequence[JitCall]
+    ) -> dict[tuple[str, tuple[Any, ...]], list[str]]:
+        """By dimension in words and the sizes that it had, in order: the names of the arguments."""
+        found: dict[tuple[str, tuple[Any, ...]], list[str]] = {}
+        for name in dict.fromkeys(each.where for each in self.differences if each.kind == "shape"):
             shapes = [leaf.shape for call in calls for leaf in call.leaves if leaf.name == name]
-            if len({len(shape) for shape in shapes}) > 1:
-                yield name, "rank", [len(shape) for shape in shapes]
+            ranks = tuple(map(len, shapes))
+            if len(set(ranks)) > 1:
+                found.setdefault(("rank", ranks), []).append(name)
                 continue
             for axis, sizes in enumerate(zip(*shapes, strict=True)):
                 if len(set(sizes)) > 1:
-                    yield name, f"{_ordinal(axis)} dimension", list(sizes)
+                    ordinal = _ORDINALS[axis] if axis < len(_ORDINALS) else f"{axis + 1}th"
+                    found.setdefault((f"{ordinal} dimension", sizes), []).append(name)
+        return found
 
     def _sizes(self) -> tuple[int, ...]:
         """What to pad the dimension to that varied; nothing if several did."""
-        varied = {tuple(sizes) for _, word, sizes in self.varied_dimensions if word != "rank"}
+        varied = {sizes for word, sizes in self.varied_dimensions if word != "rank"}
         if len(varied) != 1:
             return ()
         return propose_sizes(size for size in next(iter(varied)) if isinstance(size, int))
@@ -247,13 +250,14 @@ class _Recompilations:
         if kind != "shape" or not sizes:
             found = [each for each in self.differences if each.kind == kind]
             return fix_of_kind(kind, found, self.calls)
-        names = join(dict.fromkeys(name for name, _, _ in self.varied_dimensions))
-        seen = [size for size in self.varied_dimensions[0][2] if isinstance(size, int)]
+        names = join(dict.fromkeys(chain(*self.varied_dimensions.values())))
+        _, varied = next(iter(self.varied_dimensions))
+        seen = [size for size in varied if isinstance(size, int)]
         mask = mask_padding(self.calls[0])
         if len(set(seen)) <= len(sizes):
             return f"Pad {names} to {max(sizes)}, so that one program serves all calls. {mask}"
         options = " or ".join(filter(None, (", ".join(map(str, sizes[:-1])), str(sizes[-1]))))
-        programs = "1 program" if len(sizes) == 1 else f"{len(sizes)} programs"
+        programs = f"{len(sizes)} program{'' if len(sizes) == 1 else 's'}"
         return (
             f"Pad {names} to {options}: {programs} instead of {len(set(seen))}, with "
             f"{padding_waste(seen, sizes):.0%} padding. {mask}"
@@ -287,11 +291,6 @@ def _and(clauses: Iterable[str], most: int = 4) -> str:
     listed = list(clauses)
     more = [f"{len(listed) - most} more"] if len(listed) > most else []
     return "; and ".join([*listed[:most], *more])
-
-
-def _ordinal(axis: int) -> str:
-    names = ("first", "second", "third", "fourth", "fifth", "sixth")
-    return names[axis] if axis < len(names) else f"{axis + 1}th"
 
 
 def _varied(values: Iterable[str]) -> str:

@@ -95,10 +95,20 @@ class ExplainLog:
         more = f", {again} of them again" if again else ""
         return f"<jxc.explain log: {_programs(len(compiled))} compiled{took}{more}>"
 
-    def __str__(self) -> str:
+    def table(self, *, all_rows: bool = False, plain: bool = False) -> str:
+        """The text that `jxc explain` prints.
+
+        Args:
+            all_rows: list every line of the table.
+            plain: without colours, even if standard error is a terminal.
+        """
         from .presentation import table
 
-        return table(self, plain=True).rstrip("\n")
+        found = self.rows, self.groups, self.effects, self.failures
+        return table(*found, all_rows=all_rows, plain=plain)
+
+    def __str__(self) -> str:
+        return self.table(plain=True).rstrip("\n")
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"

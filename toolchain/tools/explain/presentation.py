@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import textwrap
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -15,41 +13,65 @@ from rich.text import Text
 
 from ...source import SourceLine, short_line
 from ...units import show_bytes, show_seconds
-
-if TYPE_CHECKING:
-    from .groups import CompilationRow
-    from .log import ExplainLog
+from .groups import CompilationRow, RecompilationGroup, seconds_by_stage
+from .tracing import FailedTrace, SideEffect
 
 _MAX_ROWS = 15
 _WIDE = 95  # columns from which on the table has ops and peak memory
 _STAGES = {"trace": "trace", "lower": "lower", "passes": "passes", "compile": "XLA", "load": "load"}
 
 
-def table(log: ExplainLog | None, *, all_rows: bool = False, plain: bool = False) -> str:
+_Entry = tuple[SourceLine | None, str, str]
+"""A line of the user's, a sentence about it, and what to do."""
+
+
+def table(
+    rows: Sequence[CompilationRow],
+    groups: Sequence[RecompilationGroup],
+    effects: Sequence[SideEffect],
+    failures: Sequence[FailedTrace],
+    *,
+    all_rows: bool = False,
+    plain: bool = False,
+) -> str:
     """The table of compilations, then what was compiled again, side effects and failed traces.
 
     Args:
-        log: None if the program did not import jax.
+        rows, groups, effects, failures: those of a log.
         all_rows: list every line of the table.
         plain: without colours, even if standard error is a terminal.
     """
+    sections: list[tuple[str, list[_Entry]]] = [
+        (
+            "Compiled again",
+            [
+                (next(iter(g.called), None), f"{g.sentence} ({show_seconds(g.seconds)})", g.fix)
+                for g in groups
+            ],
+        ),
+        ("At tracing only", [(each.place, each.sentence, each.fix) for each in effects]),
+        ("Not traceable", [(each.place, each.sentence, each.fix) for each in failures]),
+    ]
     is_terminal = not plain and os.isatty(2)
     columns = os.environ.get("COLUMNS")
     width = shutil.get_terminal_size().columns if is_terminal else 100
     width = max(int(columns) if columns else width, 60)
     console = Console(width=width, highlight=False, force_terminal=is_terminal or None)
     with console.capture() as captured:
-        if log is None:
-            console.print("jxc explain: the program did not import jax")
-        else:
-            _print(console, log, all_rows)
+        _print_rows(console, rows, rows if all_rows else rows[:_MAX_ROWS])
+        for title, entries in sections:
+            if entries:
+                console.print()
+                console.print(Text(title, style="bold"))
+            for entry in entries:
+                _print_entry(console, *entry)
     return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
 
 
-def _print(console: Console, log: ExplainLog, all_rows: bool) -> None:
-    rows = log.rows
+def _print_rows(
+    console: Console, rows: Sequence[CompilationRow], shown: Sequence[CompilationRow]
+) -> None:
     console.print(Text(f"jxc explain: {_summary(rows)}", style="bold"), soft_wrap=True)
-    shown = rows if all_rows else rows[:_MAX_ROWS]
     if shown:
         console.print()
         console.print(_table_of(shown, console.width))
@@ -58,12 +80,6 @@ def _print(console: Console, log: ExplainLog, all_rows: bool) -> None:
         programs = f"{times} program{'' if times == 1 else 's'}"
         lines = f"{len(left)} line{'s' if len(left) > 1 else ''}"
         console.print(f"and {programs} in {lines} not shown, {show_seconds(seconds)} (--all)")
-    for title, entries in _sections(log):
-        if entries:
-            console.print()
-            console.print(Text(title, style="bold"))
-        for line, sentence, fix in entries:
-            _print_entry(console, line, sentence, fix)
 
 
 def _summary(rows: Sequence[CompilationRow]) -> str:
@@ -71,9 +87,7 @@ def _summary(rows: Sequence[CompilationRow]) -> str:
     if not count:
         return "nothing was compiled"
     programs = "1 program was" if count == 1 else f"{count} programs were"
-    total: Counter[str] = Counter()
-    for row in rows:
-        total.update(row.seconds)
+    total = seconds_by_stage(rows)
     stages = ", ".join(
         f"{title} {show_seconds(total[s])}" for s, title in _STAGES.items() if total[s]
     )
@@ -82,7 +96,7 @@ def _summary(rows: Sequence[CompilationRow]) -> str:
 
 def _table_of(rows: Sequence[CompilationRow], width: int) -> Table:
     stages = [stage for stage in _STAGES if any(stage in row.seconds for row in rows)]
-    numbers = _NUMBERS if width >= _WIDE else {}
+    numbers = ("ops", "peak") if width >= _WIDE else ()
     left = width - 14 - 9 * (len(stages) + len(numbers))  # for the function and the line
     result = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for name in ("time", "times"):
@@ -99,9 +113,17 @@ def _table_of(rows: Sequence[CompilationRow], width: int) -> Table:
             Text(_cut(row.function, left // 2), style="dim" if row.is_eager else ""),
             _cut(short_line(row.called), left - left // 2 - 4, from_left=True),
             *(show_seconds(seconds[stage]) if stage in seconds else "" for stage in stages),
-            *(show(row) for show in numbers.values()),
+            *(_largest(row, name) for name in numbers),
         )
     return result
+
+
+def _largest(row: CompilationRow, name: str) -> str:
+    """The largest number of ops, or of bytes at the peak, of the programs; empty if unknown."""
+    if name == "ops":
+        return str(max((n for each in row.compilations if (n := each.ops) is not None), default=""))
+    sizes = [n for each in row.compilations if (n := each.peak_bytes) is not None]
+    return show_bytes(max(sizes)) if sizes else ""
 
 
 def _cut(text: str, most: int, *, from_left: bool = False) -> str:
@@ -109,35 +131,6 @@ def _cut(text: str, most: int, *, from_left: bool = False) -> str:
     if len(text) <= most:
         return text
     return f"…{text[1 - most :]}" if from_left else f"{text[: most - 1]}…"
-
-
-def _largest(attribute: str, show: Callable[[Any], str]) -> Callable[[CompilationRow], str]:
-    """A function from a row to the largest value of its compilations; empty if unknown."""
-
-    def of_row(row: CompilationRow) -> str:
-        values = (getattr(each, attribute) for each in row.compilations)
-        found = [value for value in values if value is not None]
-        return show(max(found)) if found else ""
-
-    return of_row
-
-
-_NUMBERS = {"ops": _largest("ops", str), "peak": _largest("peak_bytes", show_bytes)}
-
-_Entry = tuple[SourceLine | None, str, str]
-"""A line of the user's, a sentence about it, and what to do."""
-
-
-def _sections(log: ExplainLog) -> Iterator[tuple[str, list[_Entry]]]:
-    yield (
-        "Compiled again",
-        [
-            (next(iter(g.called), None), f"{g.sentence} ({show_seconds(g.seconds)})", g.fix)
-            for g in log.groups
-        ],
-    )
-    yield "At tracing only", [(each.place, each.sentence, each.fix) for each in log.effects]
-    yield "Not traceable", [(each.place, each.sentence, each.fix) for each in log.failures]
 
 
 def _print_entry(console: Console, line: SourceLine | None, sentence: str, fix: str) -> None:

@@ -1,8 +1,7 @@
 """Why a function was compiled again, as a sentence, and what the user can do about it.
 
 `reason_for` compares a call with earlier ones. Each kind of difference has a subject, which begins
-its clause in the sentence, and a function that words the fix. `groups.py` uses the same for several
-calls at once.
+its clause in the sentence, and a fix. `groups.py` uses the same for several calls at once.
 """
 
 from __future__ import annotations
@@ -136,19 +135,52 @@ def fix_of_operations(*, is_varied: bool) -> str:
 
 def fix_of_kind(kind: str, differences: Sequence[CallDifference], calls: Sequence[JitCall]) -> str:
     """What to do about differences of one kind, in which `calls` differ from earlier ones."""
-    return _FIXES[kind](differences, calls)
+    name, names = differences[0].where, _names(differences)
+    match kind:
+        case "shape":
+            pairs = [(_dimensions(each.before), _dimensions(each.after)) for each in differences]
+            if any(len(before) != len(after) for before, after in pairs):
+                return f"Give {names} the same number of dimensions in every call."
+            mask = mask_padding(calls[0])
+            return f"Pad {names} to one size, or to a few, so that calls share programs. {mask}"
+        case "dtype":
+            is_number = any("a Python" in f"{each.before} {each.after}" for each in differences)
+            how = f"jnp.asarray({name}, dtype=...)" if is_number else f"{name}.astype(...)"
+            return f"Convert {name} to one dtype before the call: {how}."
+        case "weak type":
+            dtypes = {leaf.name: leaf.dtype for call in calls for leaf in call.leaves}
+            dtype = dtypes.get(name, "float32")
+            return f"Give {name} a dtype in every call: jnp.asarray({name}, dtype=jnp.{dtype})."
+        case "static value":
+            return _fixes_of_names(differences, lambda same: _fix_static_value(same, calls))
+        case "structure":
+            return _fixes_of_names(differences, _fix_structure)
+        case "metadata":
+            return (
+                f"JAX compiles a program for each value that {names} holds besides arrays: create "
+                "such values (an optimizer, a function) once, before the loop, and make numbers "
+                "arrays."
+            )
+        case "closure" if all(each.where == "self" for each in differences):
+            return (
+                "Jit one function outside the class that takes the object's arrays as an argument."
+            )
+        case "closure":
+            return f"Pass {names} as an argument, and define the function once, {_OUTSIDE}."
+        case "function":
+            return _fix_function(calls[0])
+        case "sharding":
+            return f"Place {name} once before the loop: jax.device_put({name}, sharding)."
+    if all(each.where.startswith("jax.jit's") for each in differences):
+        return "Jit the function once, with one set of options."
+    return f"Set {names} once, before the first call: every program depends on it."
+
+
+_OUTSIDE = "outside the loop"
 
 
 def _names(differences: Sequence[CallDifference]) -> str:
     return join(dict.fromkeys(each.where for each in differences))
-
-
-def _fix_shape(differences: Sequence[CallDifference], calls: Sequence[JitCall]) -> str:
-    pairs = [(_dimensions(each.before), _dimensions(each.after)) for each in differences]
-    if any(len(before) != len(after) for before, after in pairs):
-        return f"Give {_names(differences)} the same number of dimensions in every call."
-    pad = f"Pad {_names(differences)} to one size, or to a few, so that calls share programs."
-    return f"{pad} {mask_padding(calls[0])}"
 
 
 def mask_padding(call: JitCall) -> str:
@@ -178,42 +210,23 @@ def _is_smaller_batch(before: list[str], after: list[str]) -> bool:
     return before[1:] == after[1:] and len(sizes) == 2 and int(sizes[0]) > int(sizes[1])
 
 
-def _fix_dtype(differences: Sequence[CallDifference], calls: Sequence[JitCall]) -> str:
-    name = differences[0].where
-    is_number = any(
-        "a Python" in text for each in differences for text in (each.before, each.after)
-    )
-    how = f"jnp.asarray({name}, dtype=...)" if is_number else f"{name}.astype(...)"
-    return f"Convert {name} to one dtype before the call: {how}."
-
-
-def _fix_weak_type(differences: Sequence[CallDifference], calls: Sequence[JitCall]) -> str:
-    leaves = {leaf.name: leaf for call in calls for leaf in call.leaves}
-    name = differences[0].where
-    dtype = leaves[name].dtype if name in leaves else "float32"
-    return f"Give {name} a dtype in every call: jnp.asarray({name}, dtype=jnp.{dtype})."
+def _fixes_of_names(
+    differences: Sequence[CallDifference], fix_of: Callable[[list[CallDifference]], str]
+) -> str:
+    """The fix for each argument, with {} for its name; arguments that share one are listed."""
+    names: dict[str, list[str]] = {}
+    for name in dict.fromkeys(each.where for each in differences):
+        fix = fix_of([each for each in differences if each.where == name])
+        names.setdefault(fix, []).append(name)
+    return " ".join(fix.replace("{}", join(where)) for fix, where in names.items())
 
 
 def _fix_static_value(differences: Sequence[CallDifference], calls: Sequence[JitCall]) -> str:
-    """One fix for all arguments that share it."""
-    names: dict[str, list[str]] = {}
-    for name in dict.fromkeys(each.where for each in differences):
-        found = [each for each in differences if each.where == name]
-        names.setdefault(_fix_static_argument(name, found, calls), []).append(name)
-    return " ".join(fix.replace(_NAMES, join(where)) for fix, where in names.items())
-
-
-_NAMES = "\0"
-"""The position of the arguments' names in a fix that several may share."""
-
-
-def _fix_static_argument(
-    name: str, differences: Sequence[CallDifference], calls: Sequence[JitCall]
-) -> str:
     if all(each.before == each.after and "the function " in each.after for each in differences):
         if calls[0].function.owner == "library":
             return _fix_in_library(calls[0])
-        return f"Pass the same function object as {_NAMES} each time: create it once, {_OUTSIDE}."
+        return f"Pass the same function object as {{}} each time: create it once, {_OUTSIDE}."
+    name, suffix = differences[0].where, " by default"
     known = [call.static[name] for call in calls if name in call.static]
     if known and all(each.by_identity for each in known):
         kind = known[0].text.removeprefix("an ").removeprefix("a ").removesuffix(" object")
@@ -221,56 +234,29 @@ def _fix_static_argument(
             f"Define equality and a hash by value for {kind} (@dataclass(frozen=True)), or pass "
             "the same object each time: as it is, each object equals only itself."
         )
-    if all(_is_only_default(each) for each in differences):
-        return f"Pass {_NAMES} in every call or in none: to JAX, a default is a different value."
+    if all(
+        each.before != each.after
+        and each.before.removesuffix(suffix) == each.after.removesuffix(suffix)
+        for each in differences
+    ):
+        return "Pass {} in every call or in none: to JAX, a default is a different value."
     return (
-        f"Pass {_NAMES} as a non-static argument if no shape and no Python 'if' depends on it; "
+        "Pass {} as a non-static argument if no shape and no Python 'if' depends on it; "
         "otherwise use few different values."
     )
 
 
-_OUTSIDE = "outside the loop"
+def _fix_structure(differences: Sequence[CallDifference]) -> str:
+    texts = {text for each in differences for text in (each.before, each.after)}
+    if "given by keyword" in texts:
+        return "Pass {} in the same way in every call, by position or by keyword."
+    if "left out" in texts:
+        return "Pass {} in every call, or jit a separate function for calls without it."
+    return "Pass {} with the same keys and types in every call; fill in missing entries."
 
 
-def _is_only_default(difference: CallDifference) -> bool:
-    """Whether the value is the same, once as the default and once given."""
-    pair, suffix = (difference.before, difference.after), " by default"
-    is_default = any(each.endswith(suffix) for each in pair)
-    return is_default and len({each.removesuffix(suffix) for each in pair}) == 1
-
-
-def _fix_structure(differences: Sequence[CallDifference], calls: Sequence[JitCall]) -> str:
-    names: dict[str, dict[str, None]] = {}
-    for each in differences:
-        texts = (each.before, each.after)
-        fix = next((fix for text, fix in _STRUCTURE_FIXES.items() if text in texts), _SAME_TREE)
-        names.setdefault(fix, {})[each.where] = None
-    return " ".join(fix.format(join(where)) for fix, where in names.items())
-
-
-_SAME_TREE = "Pass {} with the same keys and types in every call; fill in missing entries."
-_STRUCTURE_FIXES = {
-    "given by keyword": "Pass {} in the same way in every call, by position or by keyword.",
-    "left out": "Pass {} in every call, or jit a separate function for calls without it.",
-}
-
-
-def _fix_metadata(differences: Sequence[CallDifference], calls: Sequence[JitCall]) -> str:
-    return (
-        f"JAX compiles a program for each value that {_names(differences)} holds besides arrays: "
-        "create such values (an optimizer, a function) once, before the loop, and make numbers "
-        "arrays."
-    )
-
-
-def _fix_closure(differences: Sequence[CallDifference], calls: Sequence[JitCall]) -> str:
-    if all(each.where == "self" for each in differences):
-        return "Jit one function outside the class that takes the object's arrays as an argument."
-    return f"Pass {_names(differences)} as an argument, and define the function once, {_OUTSIDE}."
-
-
-def _fix_function(differences: Sequence[CallDifference], calls: Sequence[JitCall]) -> str:
-    call, function = calls[0], calls[0].function
+def _fix_function(call: JitCall) -> str:
+    function = call.function
     if function.owner == "library":
         return _fix_in_library(call)
     if function.owner == "compiler":
@@ -278,13 +264,11 @@ def _fix_function(differences: Sequence[CallDifference], calls: Sequence[JitCall
             f"Call lax.{function.name} under jax.jit, or define the function passed to it once, "
             f"{_OUTSIDE}."
         )
-    if function.wrappers:
-        what = _wrapped_name(call)
-    elif function.form == "method":
+    if function.form == "method" and not function.wrappers:
         return f"Call jax.jit on the method once, for example in __init__, {_OUTSIDE}."
-    else:
-        forms = {"lambda": "the lambda", "partial": "the partial"}
-        what = forms.get(function.form, "the function")
+    forms = {"lambda": "the lambda", "partial": "the partial"}
+    what = forms.get(function.form, "the function")
+    what = _wrapped_name(call) if function.wrappers else what
     return f"Create {what} and its jax.jit once, {_OUTSIDE}."
 
 
@@ -294,31 +278,6 @@ def _fix_in_library(call: JitCall) -> str:
         f"{call.function.name} belongs to a library: create the object that has it, and functions "
         f"that are passed to it, once, {_OUTSIDE} {_BY_OBJECT}."
     )
-
-
-def _fix_sharding(differences: Sequence[CallDifference], calls: Sequence[JitCall]) -> str:
-    name = differences[0].where
-    return f"Place {name} once before the loop: jax.device_put({name}, sharding)."
-
-
-def _fix_configuration(differences: Sequence[CallDifference], calls: Sequence[JitCall]) -> str:
-    if all(each.where.startswith("jax.jit's") for each in differences):
-        return "Jit the function once, with one set of options."
-    return f"Set {_names(differences)} once, before the first call: every program depends on it."
-
-
-_FIXES: dict[str, Callable[[Sequence[CallDifference], Sequence[JitCall]], str]] = {
-    "shape": _fix_shape,
-    "dtype": _fix_dtype,
-    "weak type": _fix_weak_type,
-    "static value": _fix_static_value,
-    "structure": _fix_structure,
-    "metadata": _fix_metadata,
-    "closure": _fix_closure,
-    "function": _fix_function,
-    "sharding": _fix_sharding,
-    "configuration": _fix_configuration,
-}
 
 
 def join(parts: Iterable[str], most: int = 4) -> str:
