@@ -7,6 +7,7 @@ two of them can be compared after the program has ended (`differences.py`).
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import jax
 
 from ...backend import _private, hook
-from ...source import SourceLine
+from ...source import SourceLine, owner_of
 from .functions import ConstantValue, JitFunction, describe, describe_function
 from .recorder import LoweringEvent, TraceEvent
 
@@ -97,16 +98,16 @@ class JitCall:
 def call_of(event: TraceEvent) -> JitCall:
     """The call for which JAX traces a function."""
     options = event.options
-    bound = _bind(options.fun_signature, event.args, event.kwargs)
-    static = _static_names(options, bound)
+    static = static_values(event)
+    given = _bind(options.fun_signature, event.args, event.kwargs)
     function = describe_function(event.function)
     return JitCall(
         function=function,
         leaves=_array_arguments(event.names, event.avals, _array_values(event)),
-        trees={name: jax.tree.structure(v) for name, v in bound.items() if name not in static},
+        trees={name: jax.tree.structure(v) for name, v in given.items() if name not in static},
         by_keyword=frozenset(event.kwargs),
         static=_static_defaults(options)
-        | {name: describe(bound[name], by_identity=True) for name in static},
+        | {name: describe(value, by_identity=True) for name, value in static.items()},
         options={name: str(getattr(options, field, "")) for field, name in _OPTIONS.items()},
         context=_context(),
         mesh="" if getattr(event.mesh, "empty", True) else str(event.mesh),
@@ -132,29 +133,42 @@ _OPTIONS = {
 
 def static_values(event: TraceEvent) -> dict[str, Any]:
     """The static arguments themselves, by name. Do not keep them alive."""
-    bound = _bind(event.options.fun_signature, event.args, event.kwargs)
-    return {name: bound[name] for name in _static_names(event.options, bound)}
+    options = event.options
+    given = _bind(options.fun_signature, event.args, event.kwargs)
+    return {
+        name: value
+        for position, (name, value) in enumerate(given.items())
+        if position in options.static_argnums or name in options.static_argnames
+    }
 
 
 def derived_call(event: LoweringEvent, call: JitCall) -> JitCall:
     """The call of a program that JAX made out of a jitted function, such as its derivative."""
-    leaves = _array_arguments(_argument_names(event, call), event.avals, ())
+    leaves = _array_arguments(_argument_names(event, call.leaves), event.avals, ())
     part = (len(event.layout["result_shardings"]), *(len(leaf.shape) for leaf in leaves))
     return replace(call, leaves=leaves, trees={}, layout=event.layout, part=part)
 
 
-def lowered_call(event: LoweringEvent, function: JitFunction) -> JitCall:
-    """The call of a function whose trace was not recorded."""
+def lowered_call(event: LoweringEvent) -> JitCall:
+    """The call of a function whose trace was not recorded.
+
+    JAX's text for it gives its name and line: "step at train.py:3".
+    """
+    if found := re.fullmatch(r"(.+?) at (.+):(\d+)", event.source):
+        line, owner = SourceLine(found[2], int(found[3]), found[1]), owner_of(found[2])
+        function = replace(JitFunction.unknown(found[1]), defined=line, owner=owner)
+    else:
+        function = JitFunction.unknown(re.sub(r"^\w+\((.*)\)$", r"\1", event.name))
     site = event.called if function.owner == "compiler" else None
-    leaves = _array_arguments(_argument_names(event, None), event.avals, ())
+    leaves = _array_arguments(_argument_names(event, ()), event.avals, ())
     return JitCall(function, leaves, context=_context(), layout=event.layout, site=site)
 
 
-def _argument_names(event: LoweringEvent, call: JitCall | None) -> Sequence[str]:
-    if any(event.names):
-        return event.names
-    if call is not None and len(call.leaves) == len(event.avals):
-        return [leaf.name for leaf in call.leaves]
+def _argument_names(event: LoweringEvent, leaves: Sequence[ArrayArgument]) -> Sequence[str]:
+    if any(event.layout["arg_names"]):
+        return event.layout["arg_names"]
+    if len(leaves) == len(event.avals):
+        return [leaf.name for leaf in leaves]
     return [f"argument {index}" for index in range(len(event.avals))]
 
 
@@ -163,20 +177,11 @@ def _bind(
 ) -> dict[str, Any]:
     """The arguments by name; each of those in `*args` and `**kwargs` has its own."""
     parameters = list(signature.parameters.values()) if signature else []
-    positional = [
-        parameter.name
-        for parameter in parameters
-        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
-    ]
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    positional = [parameter.name for parameter in parameters if parameter.kind in kinds]
     rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "args")
     extra = [f"{rest}[{index}]" for index in range(len(args) - len(positional))]
     return dict(zip([*positional, *extra], args, strict=False)) | dict(kwargs)
-
-
-def _static_names(options: Any, bound: Mapping[str, Any]) -> frozenset[str]:
-    order = list(bound)
-    by_position = {order[i] for i in options.static_argnums if i < len(order)}
-    return frozenset(by_position | (set(options.static_argnames) & set(order)))
 
 
 _DEFAULT = ("by default",)
@@ -185,13 +190,10 @@ _DEFAULT = ("by default",)
 
 def _static_defaults(options: Any) -> dict[str, ConstantValue]:
     parameters = options.fun_signature.parameters if options.fun_signature else {}
-    found = {
-        name: parameters[name].default for name in options.static_argnames if name in parameters
-    }
     return {
-        name: ConstantValue(f"{describe(value).text} by default", _DEFAULT)
-        for name, value in found.items()
-        if value is not inspect.Parameter.empty
+        name: ConstantValue(f"{describe(parameters[name].default).text} by default", _DEFAULT)
+        for name in options.static_argnames
+        if name in parameters and parameters[name].default is not inspect.Parameter.empty
     }
 
 

@@ -16,14 +16,12 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from time import perf_counter
 from typing import Any, Protocol
 
 from jaxlib.mlir import ir
 
 from ...backend import _private, hook, interception, log
-from ...ir import count_ops
 from ...source import JxcWarning, SourceLine, current_user_line
 
 _private.hide_from_tracebacks(__file__)
@@ -71,9 +69,9 @@ class LoweringEvent:
         name: of the module, such as "jit(step)".
         jaxpr: JAX's value.
         source: the function as JAX's messages name it.
-        names: of the arguments; empty strings where JAX has none.
         avals: abstract values of the arguments.
-        layout: what else the program depends on, as text by name: shardings, donation, platforms.
+        layout: what else the program depends on, as text by name: the names of the arguments (empty
+            where JAX has none), shardings, donation, platforms.
         module: the result.
         called: the user's line.
         seconds: of the lowering.
@@ -82,17 +80,11 @@ class LoweringEvent:
     name: str
     jaxpr: Any
     source: str
-    names: Sequence[str]
     avals: Sequence[Any]
     layout: dict[str, tuple[str, ...]]
     module: ir.Module
     called: SourceLine | None
     seconds: float
-
-    @cached_property
-    def ops(self) -> int:
-        """The number of StableHLO ops in the module."""
-        return count_ops(self.module)
 
 
 @dataclass(eq=False)
@@ -188,10 +180,11 @@ def _send(send: Callable[[EventListener], None]) -> None:
 
 @dataclass
 class _JaxCall:
-    """A call of an intercepted function on a thread's stack.
+    """A call of an intercepted function. While it is entered, it is on its thread's stack.
 
     Attributes:
         kind: "trace", "lower" or "compile".
+        seconds: without those that other programs took; set on exit.
         other_seconds: seconds within the call that other programs took.
         jaxpr: in a lowering, the traced jaxpr.
         lowering: in a lowering, its event.
@@ -200,12 +193,21 @@ class _JaxCall:
     """
 
     kind: str
+    seconds: float = 0.0
     other_seconds: float = 0.0
     jaxpr: Any = None
     lowering: LoweringEvent | None = None
     passes: log.PassTexts | None = None
     key: str = ""
     is_loaded: bool = False
+
+    def __enter__(self) -> None:
+        _stack.calls.append(self)
+        self.seconds = -perf_counter()
+
+    def __exit__(self, *exc: object) -> None:
+        self.seconds += perf_counter() - self.other_seconds
+        _stack.calls.pop()
 
 
 class _CallStack(threading.local):
@@ -225,16 +227,6 @@ def is_tracing() -> bool:
     return any(call.kind == "trace" for call in _stack.calls)
 
 
-def _timed(call: _JaxCall, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """The function's result, and the seconds it took without other programs."""
-    _stack.calls.append(call)
-    start = perf_counter()
-    try:
-        return function(*args, **kwargs), perf_counter() - start - call.other_seconds
-    finally:
-        _stack.calls.pop()
-
-
 def _subtract_from_outer(seconds: float) -> None:
     if outer := _stack.innermost:
         outer.other_seconds += seconds
@@ -248,16 +240,16 @@ def _trace(proceed: Callable[..., Any], *given: Any) -> Any:
     event = _trace_event(*given)
     _send(lambda listener: listener.trace_begins(event))
     call = _JaxCall("trace")
-    began = perf_counter()
     try:
-        result, event.seconds = _timed(call, proceed, *given)
+        with call:
+            result = proceed(*given)
         event.jaxpr = result.params["jaxpr"]
         return result
     except BaseException as error:
-        event.seconds = perf_counter() - began - call.other_seconds
         event.error = error
         raise
     finally:
+        event.seconds = call.seconds
         _send(lambda listener: listener.trace_ends(event))
         # A trace within a trace belongs to the outer program: only what it interrupted it for is
         # passed on.
@@ -277,9 +269,10 @@ def _trace_event(
 def _lower_traced(proceed: Callable[..., Any], jaxpr: Any, *args: Any, **kwargs: Any) -> Any:
     """From a traced jaxpr to a module, by way of `_lower_jaxpr` unless JAX has the module."""
     start, call = perf_counter(), _JaxCall("lower", jaxpr=jaxpr)
-    result, seconds = _timed(call, proceed, jaxpr, *args, **kwargs)
+    with call:
+        result = proceed(jaxpr, *args, **kwargs)
     if (event := call.lowering) is not None:
-        event.seconds = seconds
+        event.seconds = call.seconds
         _send(lambda listener: listener.lowered(event))
     _subtract_from_outer(perf_counter() - start)
     return result
@@ -314,16 +307,16 @@ def _lowering_event(
     source = getattr(getattr(jaxpr, "debug_info", None), "func_src_info", None) or ""
     avals = tuple(given.get("in_avals") or ())[own]
     called = current_user_line()
-    return LoweringEvent(
-        name, jaxpr, source, layout["arg_names"], avals, layout, module, called, seconds
-    )
+    return LoweringEvent(name, jaxpr, source, avals, layout, module, called, seconds)
 
 
 def _compile(
     proceed: Callable[..., Any], backend: Any, module: ir.Module, *args: Any, **kwargs: Any
 ) -> Any:
     start, call = perf_counter(), _JaxCall("compile")
-    executable, seconds = _timed(call, proceed, backend, module, *args, **kwargs)
+    with call:
+        executable = proceed(backend, module, *args, **kwargs)
+    seconds = call.seconds
     if call.passes:
         seconds -= call.passes.seconds + call.passes.seconds_writing
     event = CompileEvent(

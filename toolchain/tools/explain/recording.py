@@ -9,7 +9,6 @@ was; JAX gives both the same source.
 from __future__ import annotations
 
 import contextlib
-import re
 import threading
 import weakref
 from collections import Counter
@@ -17,14 +16,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...backend import _private
 from ...backend.log import ProgramTexts, text_to_read
 from ...errors import JxcError
 from ...hlo import parse_hlo
 from ...hlo.work import executed, totals_of
-from ...source import SourceLine, owner_of
+from ...ir import count_ops
+from ...source import SourceLine
 from ..report.memory import peak_bytes
 from .calls import JitCall, call_of, derived_call, lowered_call, static_values
 from .functions import JitFunction, describe_function, is_users, name_of, unwrapped
@@ -153,8 +153,7 @@ class _TracedProgram:
     is_lowered: bool = False
 
 
-@dataclass
-class _OpenTrace:
+class _OpenTrace(NamedTuple):
     """A trace that has begun: its program, and variables that it may change."""
 
     event: TraceEvent
@@ -253,8 +252,7 @@ class Recording:
 
     def _program_of_jaxpr(self, jaxpr: Any) -> _TracedProgram | None:
         found = self._by_jaxpr.get(id(jaxpr))
-        is_alive = found is not None and found.jaxpr is not None and found.jaxpr() is jaxpr
-        return found if is_alive else None
+        return found if found and found.jaxpr and found.jaxpr() is jaxpr else None
 
     def failed(
         self,
@@ -279,17 +277,16 @@ class Recording:
         """Find the functions that were traced with values that have changed since."""
         latest = [(call.function.find(), call.function) for call in self.calls.values()]
         for function, then in {id(f): (f, then) for f, then in latest if f is not None}.values():
-            if then.owner in ("user", "typed"):
-                self._find_stale_values(then, describe_function(function))
-
-    def _find_stale_values(self, then: JitFunction, now: JitFunction) -> None:
-        changed_by_trace = {each.name for each in self.effects.found.values()}
-        for name, value in then.captured.items():
-            current = now.captured.get(name, value)
-            is_changed = value.is_data and current.token != value.token
-            if is_changed and name not in changed_by_trace:
-                values = (value.text, current.text)
-                self.effects.add(SideEffect("stale", then.name, name, then.defined, values=values))
+            if then.owner not in ("user", "typed"):
+                continue
+            changed_by_trace = {each.name for each in self.effects.found.values()}
+            now = describe_function(function).captured
+            for name, value in then.captured.items():
+                current = now.get(name, value)
+                if value.is_data and current.token != value.token and name not in changed_by_trace:
+                    effect = SideEffect("stale", then.name, name, then.defined)
+                    effect.values = value.text, current.text
+                    self.effects.add(effect)
 
     # Lowering and compiling
 
@@ -297,7 +294,7 @@ class Recording:
         program = self._program_of_lowering(event)
         compilation = program.compilation
         compilation.seconds["lower"] = event.seconds
-        compilation.ops = event.ops
+        compilation.ops = count_ops(event.module)
         compilation.called = compilation.called or event.called
         program.is_lowered = True
         program.call.layout = event.layout
@@ -317,15 +314,9 @@ class Recording:
             return self._begin(call, event.called, traced.source)
         origin = self._thread.latest.get(event.source)
         if origin is None:
-            call = lowered_call(event, _untraced_function(event))
-            return self._begin(call, event.called, "")
-        return self._transformed_program(event, origin)
-
-    def _transformed_program(self, event: LoweringEvent, origin: _TracedProgram) -> _TracedProgram:
-        """A program that a transformation outside of jit made of a jitted function.
-
-        The first one replaces the function's own program, which was traced for it alone.
-        """
+            return self._begin(lowered_call(event), event.called, "")
+        # A transformation outside of jit made this program of a jitted function. The first one
+        # replaces the function's own program, which was traced for it alone.
         call = derived_call(event, origin.latest_call or origin.call)
         made = self._begin(call, event.called, event.source)
         if not call.function.is_operation:
@@ -345,7 +336,14 @@ class Recording:
         with self._lock:
             program = self._by_module.get(id(event.module))
         if program is None or program.compilation.is_compiled:
-            program = self._program_without_lowering(event, program)
+            # The module was compiled before, or lowered before recording began.
+            symbol = event.module.operation.attributes["sym_name"]
+            name = str(symbol).strip('"').removeprefix("jit_")
+            call = JitCall(JitFunction.unknown(name), ())
+            if program is not None and program.call.function.name == name:
+                call = replace(program.call)
+            program = self._begin(call, event.called, name)
+            self._enter(program)
         compilation = program.compilation
         if event.passes is not None:
             compilation.seconds["passes"] = event.passes.seconds
@@ -364,25 +362,3 @@ class Recording:
                 passes=tuple(event.passes.texts) if event.passes else (),
                 hlo=compilation.hlo,
             )
-
-    def _program_without_lowering(
-        self, event: CompileEvent, same_module: _TracedProgram | None
-    ) -> _TracedProgram:
-        """A module that was compiled before, or that was lowered before recording began."""
-        name = str(event.module.operation.attributes["sym_name"]).strip('"').removeprefix("jit_")
-        if same_module is not None and same_module.call.function.name == name:
-            call = replace(same_module.call)
-        else:
-            call = JitCall(JitFunction.unknown(name), ())
-        program = self._begin(call, event.called, name)
-        self._enter(program)
-        return program
-
-
-def _untraced_function(event: LoweringEvent) -> JitFunction:
-    """A function that was traced before recording, by JAX's text for it: "step at train.py:3"."""
-    found = re.fullmatch(r"(.+?) at (.+):(\d+)", event.source)
-    if found is None:
-        return JitFunction.unknown(re.sub(r"^\w+\((.*)\)$", r"\1", event.name))
-    line = SourceLine(found[2], int(found[3]), found[1])
-    return replace(JitFunction.unknown(found[1]), defined=line, owner=owner_of(found[2]))
