@@ -101,15 +101,13 @@ class Instrumented(Executable):
             )
         finding, op_number = found
         if finding.cause and finding.cause.kind == "carried" and not infs:
-            finding = replace(finding, cause=self._first_infinity(args, kwargs) or finding.cause)
+            # The op that made the first infinity, if it comes before the first NaN.
+            first = find_first(self._recording(True).record(args, kwargs))
+            if first and first[0].what == "infinity":
+                finding = replace(finding, cause=first[0])
         if op_number < 0:
             return finding
         return with_statistics(finding, self._recording(infs, op_number).record(args, kwargs))
-
-    def _first_infinity(self, args: Any, kwargs: Any) -> NanFinding | None:
-        """The op that made the first infinity, if it comes before the first NaN."""
-        found = find_first(self._recording(True).record(args, kwargs))
-        return found[0] if found and found[0].what == "infinity" else None
 
     def record(self, args: Any, kwargs: Any) -> NanRecord:
         """Run the program and return the record that the last pass added."""

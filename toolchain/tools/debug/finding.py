@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +11,7 @@ from typing import Any
 from ...errors import JxcError
 from ...ir.locations import scopes_of
 from ...source import SourceLine, innermost_library_line
-from .origin import IsBad, NanRecord, is_infinite, is_nan, is_not_finite
+from .origin import IsBad, NanRecord, is_not_finite
 from .values import COUNT, Statistics, line_of_stack
 
 _MAX_RESULTS = 3  # named in a sentence
@@ -108,18 +109,24 @@ class NanFinding:
 
     def _where(self) -> list[str]:
         """The text of the line; the part of a network, and the line in a library that it calls."""
-        quote = (
-            [f"  {self.place.line} |   {self.place.text}"] if self.place and self.place.text else []
-        )
+        place = self.place
+        lines = [f"  {place.line} |   {place.text}"] if place and place.text else []
         inside = ", ".join(filter(None, ("/".join(scopes_of(self.path)), self.library)))
-        return [*quote, f"  within    {inside}"] if inside else quote
+        return lines + [f"  within    {inside}"] * bool(inside)
 
     def _sentence(self) -> str:
         at = f" at {self.place}" if self.place else ""
         if self.place and self.place.function:
             at += f" ({self.place.function.rpartition('<locals>.')[2]})"
         at += ", in the gradient" if "transpose(" in self.path else ""
-        at += _iterations(self.iterations)
+        if self.iterations:
+            numbers = ", ".join(map(str, self.iterations))
+            is_one = len(self.iterations) == 1
+            at += (
+                f", in iteration {numbers} (from 0) of its loop"
+                if is_one
+                else (f", in iterations {numbers} (from 0) of its loops, the outermost first")
+            )
         match self.kind:
             case "argument":
                 return f"the argument {self.op} already holds {_a(self.what)}"
@@ -157,7 +164,7 @@ class NanError(JxcError):
 
 def bad_results(table: dict[str, Any], numbers: Sequence[float]) -> list[str]:
     """The names of the results that hold a NaN, or an infinity if the table asks for them."""
-    is_bad = is_not_finite if table["infs"] else is_nan
+    is_bad = is_not_finite if table["infs"] else math.isnan
     return [
         name for (name, _), number in zip(table["results"], numbers, strict=True) if is_bad(number)
     ]
@@ -166,7 +173,7 @@ def bad_results(table: dict[str, Any], numbers: Sequence[float]) -> list[str]:
 def find_first(record: NanRecord) -> tuple[NanFinding, int] | None:
     """Where the first NaN in a record comes from, and the number of the op; None without a NaN."""
     table = record.table
-    is_bad = is_not_finite if table["infs"] else is_nan
+    is_bad = is_not_finite if table["infs"] else math.isnan
     returned = [(name, at) for name, at in table["results"] if record.holds_bad(at, is_bad)]
     origins = record.origins((at for _, at in returned), is_bad)
     if not origins and table["watch"] == "masked":
@@ -176,12 +183,12 @@ def find_first(record: NanRecord) -> tuple[NanFinding, int] | None:
     computed = (at for at in origins if record.sites[at]["kind"] != "constant")
     first = next(computed, origins[0])
     number = record.numbers[first]
-    what = "infinity" if is_bad(number) and not is_nan(number) else "NaN"
+    what = "infinity" if is_bad(number) and not math.isnan(number) else "NaN"
     cause = None
     if what == "NaN":
         operands = (at for _, at in record.sites[first]["operands"])
-        infinite = record.origins(operands, is_infinite)
-        cause = _described(record, infinite[0], "infinity", is_infinite) if infinite else None
+        infinite = record.origins(operands, math.isinf)
+        cause = _described(record, infinite[0], "infinity", math.isinf) if infinite else None
     found = replace(
         _described(record, first, what, is_bad),
         reaches=tuple(name for name, _ in returned),
@@ -241,15 +248,6 @@ _FAILURES = {
     "svd": "did not converge",
 }
 """Why a routine fails, by the name of its primitive."""
-
-
-def _iterations(iterations: Sequence[int]) -> str:
-    if not iterations:
-        return ""
-    numbers = ", ".join(map(str, iterations))
-    if len(iterations) == 1:
-        return f", in iteration {numbers} (from 0) of its loop"
-    return f", in iterations {numbers} (from 0) of its loops, the outermost first"
 
 
 def _a(what: str) -> str:

@@ -91,25 +91,19 @@ class LocatedFunction(Generic[P, R]):
             return self._run(*args, **kwargs)
         call, self.calls = self.calls, self.calls + 1
         key, given, named = self._signature.split(args, kwargs)
-        program = self._programs.get(key)
-        if program is None:
-            program = self._programs[key] = self._compiled(args, kwargs)
+        if key not in self._programs:
+            compiled = lower(self._jitted, *args, **kwargs).opt(self._pipeline).compile()
+            assert isinstance(compiled, Instrumented)
+            self._programs[key] = compiled
         outputs: R
-        outputs, observations = program.run(*given, **named)
+        outputs, observations = self._programs[key].run(*given, **named)
         if observations.nans:
-            self._report(NanError(replace(observations.nans, call=call), outputs))
+            error = NanError(replace(observations.nans, call=call), outputs)
+            if self._on_nan == "raise":
+                raise error
+            self._has_warned = True
+            warn_user(str(error))
         return outputs
-
-    def _compiled(self, args: Any, kwargs: Any) -> Instrumented:
-        compiled = lower(self._jitted, *args, **kwargs).opt(self._pipeline).compile()
-        assert isinstance(compiled, Instrumented)
-        return compiled
-
-    def _report(self, error: NanError) -> None:
-        if self._on_nan == "raise":
-            raise error
-        self._has_warned = True
-        warn_user(str(error))
 
     if TYPE_CHECKING:
 

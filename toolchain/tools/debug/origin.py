@@ -80,7 +80,7 @@ class NanRecord:
     def _failed_routine(self, site: int) -> int | None:
         """The routine that failed, if a site is the constant that JAX returns instead."""
         constant = self.sites[site]
-        if constant["kind"] != "constant" or not is_nan(self.numbers[site]):
+        if constant["kind"] != "constant" or not math.isnan(self.numbers[site]):
             return None
         for at, entry in enumerate(self.sites):
             is_call = entry.get("op") == "custom_call"
@@ -113,11 +113,9 @@ class NanRecord:
         return next((at for at in later if self.sites[at]["kind"] == "iteration"), len(self.sites))
 
     def _is_in(self, site: int, loop: int) -> bool:
-        while site >= 0:
-            if site == loop:
-                return True
+        while site not in (loop, -1):
             site = self.sites[site].get("within", -1)
-        return False
+        return site == loop
 
     def _is_origin(self, site: int, is_bad: IsBad) -> bool:
         return self.holds_bad(site, is_bad) and not self.bad_operands(site, is_bad)
@@ -134,16 +132,6 @@ class NanRecord:
         return [at for at in range(len(self.sites)) if self._is_origin(at, is_bad)]
 
 
-def is_nan(number: float) -> bool:
-    """Whether a value holds a NaN, by its number in the record."""
-    return math.isnan(number)
-
-
-def is_infinite(number: float) -> bool:
-    """Whether a value holds an infinity and no NaN."""
-    return math.isinf(number)
-
-
 def is_not_finite(number: float) -> bool:
-    """Whether a value holds an infinity or a NaN."""
+    """Whether a value holds an infinity or a NaN, by its number in the record."""
     return not math.isfinite(number)

@@ -52,17 +52,9 @@ class Statistics:
         """The statistics that `COUNT` numbers of a record stand for."""
         least, most, mean = map(float, numbers[:3])
         nan, inf, zeros = map(int, numbers[3:COUNT])
-        is_empty = least > most
-        return Statistics(
-            type_,
-            None if is_empty else least,
-            None if is_empty else most,
-            None if is_empty and not nan else mean,
-            nan,
-            inf,
-            zeros,
-            runs,
-        )
+        if least > most:  # no element is left
+            return Statistics(type_, None, None, mean if nan else None, nan, inf, zeros, runs)
+        return Statistics(type_, least, most, mean, nan, inf, zeros, runs)
 
     def as_json(self) -> dict[str, Any]:
         """The statistics as an object; NaN and infinities as strings."""
