@@ -43,7 +43,9 @@ def page(tmp_path_factory):
         Compilation(1, "wave", seconds=seconds, texts=texts, ops=5),
         Compilation(2, "cheap", seconds={"compile": 0.25}, started=2.0),
     ]
-    return write_page(tmp_path_factory.mktemp("page") / "page.html", made, title="A page").path
+    path = tmp_path_factory.mktemp("page") / "page.html"
+    write_page(path, made, "A page")
+    return path
 
 
 @pytest.fixture(scope="module")

@@ -14,14 +14,10 @@ import click
 
 from ..errors import JxcError, UsageError
 from ..files import write_output
-from ..tools.diff.sides import DiffSide, make_sides
+from ..tools.diff.sides import LOWERING_OPTIONS, DiffSide, make_sides
 from .lower import lowering_options
 from .process import in_child, stay_on_cpu
 
-_LOWERING_OPTIONS = (
-    *("args_from", "static", "transform", "device", "host_devices", "x64"),
-    *("mesh", "in_sharding", "out_sharding", "sharding"),
-)
 _SAME, _DIFFERENT, _ERROR = 0, 1, 2
 
 
@@ -126,10 +122,9 @@ def _check(sides: tuple[DiffSide, DiffSide], flags: Mapping[str, Any]) -> None:
         raise UsageError("--stage hlo needs the compiler: leave out --no-compile")
     if flags["platform"]:
         raise UsageError("--platform: `jxc diff` lowers for its --target; leave --platform out")
-    given = [name for name in _LOWERING_OPTIONS if flags[name]]
+    given = [option for name, option in LOWERING_OPTIONS.items() if flags[name]]
     if given and all(side.is_module for side in sides):
-        option = given[0].removesuffix("_from").replace("_", "-")
-        raise UsageError(f"--{option} applies to functions, and both programs are modules")
+        raise UsageError(f"{given[0]} applies to functions, and both programs are modules")
     if all(side.source == "-" for side in sides) and sides[0] == sides[1]:
         raise UsageError("both programs are '-': standard input can be read only once")
     if flags["html"]:  # before anything is compiled for it
@@ -155,7 +150,7 @@ def _compare(sides: Any, sources: Any, flags: dict[str, Any], report: Any) -> in
     if flags["html"]:
         from ..tools.page import write_comparison_page
 
-        for note in write_comparison_page(flags["html"], found).notes:
+        for note in write_comparison_page(flags["html"], found):
             click.echo(f"jxc: note: {note}", err=True)
     if flags["as_json"]:
         write_output(json.dumps({"schema_version": 1, **found.as_json()}, indent=2) + "\n", "-")

@@ -160,7 +160,7 @@ def _write(log: ExplainLog | None, outputs: _Outputs, own_stdout: int | None) ->
     if outputs.html and log is not None:
         from ..tools.page import write_page
 
-        for note in write_page(outputs.html, log.compilations, outputs.script).notes:
+        for note in write_page(outputs.html, log.compilations, outputs.script):
             click.echo(f"jxc: note: {note}", err=True)
 
 

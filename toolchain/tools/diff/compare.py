@@ -242,17 +242,15 @@ def metrics_of(
     """
     ops = [sum(counts.values()) for counts in difference.ops]
     found = [Metric("ops", "ops", "", ops[0], ops[1])]
-    for name, label, unit, read in _METRICS if one or other else ():
-        metric = Metric(name, label, unit, _read(read, one), _read(read, other))
-        if metric.before is not None or metric.after is not None:
-            found.append(metric)
-    return found
-
-
-def _read(read: _Read, side: Compiled | Refused | None) -> float | None:
+    if one is None and other is None:
+        return found
     from ..report.compiled import Compiled
 
-    return read(side) if isinstance(side, Compiled) else None
+    for name, label, unit, read in _METRICS:
+        before, after = (read(s) if isinstance(s, Compiled) else None for s in (one, other))
+        if before is not None or after is not None:
+            found.append(Metric(name, label, unit, before, after))
+    return found
 
 
 def _fusions(compiled: Compiled) -> int:

@@ -7,8 +7,8 @@ pair that reads other ops, is in another region, or has its effect in another or
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from itertools import groupby, starmap
 from typing import Any, Literal
 
@@ -44,18 +44,9 @@ class DifferenceGroup:
 
     def as_json(self) -> dict[str, Any]:
         """The group as an object."""
-        return {
-            "kind": self.kind,
-            "op": self.op,
-            "count": self.count,
-            "site": _site(self.site),
-            "before": _site(self.before),
-            "changes": [
-                {"what": what, "before": before, "after": after}
-                for what, before, after in self.changes
-            ],
-            "example": self.example,
-        }
+        names = ("what", "before", "after")
+        changes = [dict(zip(names, change, strict=True)) for change in self.changes]
+        return asdict(self) | {"changes": changes}
 
     @property
     def changes_text(self) -> str:
@@ -73,10 +64,6 @@ def _change_text(what: str, before: str, after: str) -> str:
     if before and after:
         return f"{what} {before} → {after}"
     return f"{what} {before and f'was {before}'}{after and f'is now {after}'}"
-
-
-def _site(site: QuotedLine | None) -> dict[str, Any] | None:
-    return dict(vars(site)) if site else None
 
 
 @dataclass(frozen=True)
@@ -115,24 +102,23 @@ class GraphDifference:
 def differ(one: Graph, other: Graph) -> GraphDifference:
     """The differences between two programs."""
     matching = Matching(one, other)
-    ops = _count(one), _count(other)
-    if matching.is_same:
-        return GraphDifference(True, ops, [])
-    return GraphDifference(
-        False, ops, _groups(matching) or [DifferenceGroup("rewired", PROGRAM, 1, None)]
-    )
-
-
-def _count(graph: Graph) -> Mapping[str, int]:
-    return Counter(node.op for node in graph.walk() if node.is_op)
+    ops, other_ops = (Counter(n.op for n in graph.walk() if n.is_op) for graph in (one, other))
+    groups: list[DifferenceGroup] = []
+    if not matching.is_same:
+        groups = _groups(matching) or [DifferenceGroup("rewired", PROGRAM, 1, None)]
+    return GraphDifference(matching.is_same, (ops, other_ops), groups)
 
 
 def _groups(matching: Matching) -> list[DifferenceGroup]:
-    alone = [
+    pairs = Counter((*_changed(matching), *_rewired(matching)))
+    found = [
         *_alone("fewer", matching.one, matching),
         *_alone("more", matching.other, matching),
+        *(
+            DifferenceGroup(kind, op, count, site, before, changes)
+            for (kind, op, site, before, changes), count in pairs.items()
+        ),
     ]
-    found = [*alone, *_changed(matching), *_rewired(matching)]
     weights: Counter[str] = Counter()
     for group in found:
         weights[str(group.site)] += group.count if group.kind != "rewired" else 0
@@ -159,15 +145,15 @@ def _alone(kind: Kind, graph: Graph, matching: Matching) -> Iterable[DifferenceG
         yield DifferenceGroup(kind, op, len(nodes), site, example=example)
 
 
-def _changed(matching: Matching) -> Iterable[DifferenceGroup]:
-    gathered: Counter[Any] = Counter()
+_Pair = tuple[Kind, str, QuotedLine | None, QuotedLine | None, tuple[tuple[str, str, str], ...]]
+"""What equal differences of pairs share: the fields of a `DifferenceGroup` but their number."""
+
+
+def _changed(matching: Matching) -> Iterator[_Pair]:
     for one, other in matching.pairs():
         is_inside = one.op == ARGUMENT and one.owner is not None  # its owner has the type
         if one.signature != other.signature and not is_inside:
-            changes = _changes(one, other)
-            gathered[(other.op, other.site, one.site, changes)] += 1
-    for (op, site, before, changes), count in gathered.items():
-        yield DifferenceGroup("changed", op, count, site, before, changes)
+            yield "changed", other.op, other.site, one.site, _changes(one, other)
 
 
 def _changes(one: Node, other: Node) -> tuple[tuple[str, str, str], ...]:
@@ -178,15 +164,18 @@ def _changes(one: Node, other: Node) -> tuple[tuple[str, str, str], ...]:
     return tuple(each for each in pairs if each[1] != each[2]) or (("elements", "", ""),)
 
 
-def _rewired(matching: Matching) -> Iterable[DifferenceGroup]:
-    gathered: Counter[Any] = Counter()
+def _rewired(matching: Matching) -> Iterator[_Pair]:
     for one, other in matching.pairs():
         if one.op != PROGRAM and _is_rewired(one, other, matching.partner):
-            gathered[(other.op, other.site, one.site)] += 1
-    for node in _reordered(matching):
-        gathered[(node.op, node.site, matching.partner[node].site)] += 1
-    for (op, site, before), count in gathered.items():
-        yield DifferenceGroup("rewired", op, count, site, before)
+            yield "rewired", other.op, other.site, one.site, ()
+    # The nodes of the second program whose effects come later than in the first.
+    order = {node: index for index, node in enumerate(matching.one.walk()) if node.is_ordered}
+    last = -1
+    for node in matching.other.walk():
+        index = order.get(matching.partner.get(node, node), last)
+        if index < last:
+            yield "rewired", node.op, node.site, matching.partner[node].site, ()
+        last = max(last, index)
 
 
 def _is_rewired(one: Node, other: Node, partner: Mapping[Node, Node]) -> bool:
@@ -207,14 +196,3 @@ def _is_rewired(one: Node, other: Node, partner: Mapping[Node, Node]) -> bool:
         return known and reads != {*other.operands}
     known_pairs = [each for each in pairs if each[0][0] in partner and each[1][0] in partner]
     return any(partner[a] is not b or x != y for (a, x), (b, y) in known_pairs)
-
-
-def _reordered(matching: Matching) -> Iterable[Node]:
-    """The nodes of the second program whose effects come later than in the first."""
-    order = {node: index for index, node in enumerate(matching.one.walk()) if node.is_ordered}
-    last = -1
-    for node in matching.other.walk():
-        index = order.get(matching.partner.get(node, node), last)
-        if index < last:
-            yield node
-        last = max(last, index)

@@ -28,13 +28,7 @@ from ...pipeline import Library, make_pipeline, run_pipeline
 from ...rewrite import PassContext, promises
 from ...source import is_user_file
 from .compare import ComparedProgram
-from .sides import DiffSide
-
-_OPTIONS = (
-    *("args_from", "static", "transform", "device", "host_devices", "mesh"),
-    *("in_sharding", "out_sharding", "sharding"),
-)
-"""The names of the options of `jxc lower` that are passed on."""
+from .sides import LOWERING_OPTIONS, DiffSide
 
 
 @dataclass(frozen=True)
@@ -128,11 +122,10 @@ def _lower_arguments(side: DiffSide, flags: Mapping[str, Any], output: Path) -> 
     """The arguments of `jxc lower`."""
     words = ["lower", "--emit", "bytecode", "--debug-info", "-o", str(output), "--json"]
     words += ["--platform", side.target.platform]
-    for name in _OPTIONS:
-        option = f"--{name.removesuffix('_from').replace('_', '-')}"
+    for name, option in LOWERING_OPTIONS.items():
         values = flags[name] if isinstance(flags[name], tuple) else (flags[name],)
-        words += [f"{option}={value}" for value in values if value is not None]
-    words += ["--x64"] if flags["x64"] else []
+        given = (value for value in values if value not in (None, False))
+        words += [option if value is True else f"{option}={value}" for value in given]
     words += ["--", side.source]
     for spec in side.specs:
         if side.revision and spec.startswith("@"):  # a file of data, which is seldom in git

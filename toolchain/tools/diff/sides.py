@@ -18,6 +18,15 @@ _FUNCTION = re.compile(
     r"(?:(?P<revision>[^:\s]+):)?(?P<where>[^:\s][^:]*\.py|[A-Za-z_][\w.]*):(?P<name>[A-Za-z_][\w.]*)$"
 )
 
+LOWERING_OPTIONS = {
+    name: f"--{name.removesuffix('_from').replace('_', '-')}"
+    for name in (
+        *("args_from", "static", "transform", "device", "host_devices", "x64"),
+        *("mesh", "in_sharding", "out_sharding", "sharding"),
+    )
+}
+"""Options of `jxc lower` that `jxc diff` has, too, by the name of the parameter."""
+
 
 @dataclass(frozen=True)
 class DiffSide:
@@ -98,7 +107,7 @@ def _sources(words: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
     """Each source with its specs."""
     found: list[tuple[str, list[str]]] = [(words[0], [])]
     for word in words[1:]:
-        if _is_source(word):
+        if _is_module(word) or _FUNCTION.match(word):
             found.append((word, []))
         else:
             found[-1][1].append(word)
@@ -106,10 +115,6 @@ def _sources(words: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
         names = ", ".join(name for name, _ in found)
         raise UsageError(f"expected two programs to compare, found {len(found)}: {names}")
     return [(name, tuple(specs)) for name, specs in found]
-
-
-def _is_source(word: str) -> bool:
-    return _is_module(word) or bool(_FUNCTION.match(word))
 
 
 def _is_module(word: str) -> bool:

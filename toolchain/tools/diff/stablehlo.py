@@ -184,12 +184,12 @@ class _StablehloReader:
         if name not in self.digests:
             self.digests[name] = ""  # MLIR functions of JAX do not recurse
             text = self.functions[name].operation.get_asm(enable_debug_info=False)
-            text = _SYMBOL.sub(self._digest_of_symbol, text.replace(f"@{name}(", "(", 1))
+            text = _SYMBOL.sub(
+                lambda found: self._digest(found[1]) if found[1] in self.functions else found[0],
+                text.replace(f"@{name}(", "(", 1),
+            )
             self.digests[name] = hashlib.sha256(text.encode()).hexdigest()
         return self.digests[name]
-
-    def _digest_of_symbol(self, found: re.Match[str]) -> str:
-        return self._digest(found[1]) if found[1] in self.functions else found[0]
 
     def _location(self, location: ir.Location) -> tuple[QuotedLine | None, str]:
         """The user's innermost line and the path of an op; read once, since ops share locations."""

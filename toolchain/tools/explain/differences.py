@@ -6,13 +6,14 @@ of arguments. `most_similar` picks the earlier call that a message should compar
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import jax
 
-from .calls import JAX_KEY, PIPELINE, ArrayArgument, JitCall
+from .calls import JAX_KEY, PIPELINE, JitCall
 from .functions import ConstantValue, describe, with_article
 
 
@@ -56,15 +57,11 @@ def most_similar(
 
 def compare(before: JitCall, after: JitCall) -> tuple[CallDifference, ...]:
     """The differences, the most important first; empty if none is found."""
-    found = [
-        *_of_context(before, after),
-        *_of_function(before, after),
-        *_of_structure(before, after),
-        *_of_static_values(before, after),
-        *_of_arrays(before, after),
-        *_of_layout(before, after),
-    ]
-    return tuple(found)
+    checks = (
+        *(_of_context, _of_function, _of_structure),
+        *(_of_static_values, _of_arrays, _of_layout),
+    )
+    return tuple(found for check in checks for found in check(before, after))
 
 
 def _of_context(before: JitCall, after: JitCall) -> Iterator[CallDifference]:
@@ -145,7 +142,8 @@ def _tree_texts(name: str, old: Any, new: Any, before: JitCall, after: JitCall) 
     one, other = _class_of(old), _class_of(new)
     if one and other and one is not other and not (one in _BUILTIN and other in _BUILTIN):
         return with_article(one), with_article(other)
-    paths = [[leaf.name for leaf in call.leaves if _is_in(leaf, name)] for call in (before, after)]
+    inside = re.compile(rf"{re.escape(name)}([.\[].*)?", re.DOTALL)
+    paths = [[x.name for x in call.leaves if inside.fullmatch(x.name)] for call in (before, after)]
     lost = [path for path in paths[0] if path not in paths[1]]
     gained = [path for path in paths[1] if path not in paths[0]]
     if lost or gained:
@@ -154,11 +152,6 @@ def _tree_texts(name: str, old: Any, new: Any, before: JitCall, after: JitCall) 
         return old_text, new_text
     old, new = _first_differing(old, new)
     return _outline(old), _outline(new)
-
-
-def _is_in(leaf: ArrayArgument, name: str) -> bool:
-    rest = leaf.name.removeprefix(name)
-    return leaf.name.startswith(name) and (not rest or rest[0] in ".[")
 
 
 def _first(names: Sequence[str], most: int = 3) -> str:
@@ -172,7 +165,11 @@ def _metadata_texts(old: Any, new: Any) -> tuple[str, str] | None:
     kind = _class_of(one)
     if kind is None or kind in _BUILTIN or kind is not _class_of(other):
         return None
-    held = [_metadata(tree) for tree in (one, other)]
+    data = (tree.node_data()[1] for tree in (one, other))
+    held = [
+        [describe(item, by_identity=True) for item in (each if type(each) is tuple else (each,))]
+        for each in data
+    ]
     if len(held[0]) != len(held[1]):
         return None
     differing = [pair for pair in zip(*held, strict=True) if pair[0].token != pair[1].token]
@@ -180,21 +177,12 @@ def _metadata_texts(old: Any, new: Any) -> tuple[str, str] | None:
     return (texts[0], texts[1]) if differing else (f"{with_article(kind)}'s",) * 2
 
 
-def _metadata(tree: Any) -> Sequence[ConstantValue]:
-    data = tree.node_data()[1]
-    items = data if type(data) is tuple else (data,)
-    return [describe(item, by_identity=True) for item in items]
-
-
 def _first_differing(old: Any, new: Any) -> tuple[Any, Any]:
     """The first two corresponding nodes that differ themselves, not only in their children."""
-    pairs = list(zip(old.children(), new.children(), strict=False))
     is_same_node = _class_of(old) is _class_of(new) and len(old.children()) == len(new.children())
-    if old.num_nodes and is_same_node:
-        for one, other in pairs:
-            if one != other:
-                return _first_differing(one, other)
-    return old, new
+    pairs = zip(old.children(), new.children(), strict=True) if is_same_node else ()
+    differing = next(((one, other) for one, other in pairs if one != other), None)
+    return _first_differing(*differing) if differing else (old, new)
 
 
 def _class_of(tree: Any) -> type | None:

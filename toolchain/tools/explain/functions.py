@@ -149,16 +149,14 @@ def _layers(function: Any) -> Iterator[Any]:
             function = function.__func__
         elif getattr(function, "__wrapped__", None) is not None:
             function = function.__wrapped__
-        elif code_of(function) is None and inspect.isfunction(_call_method(function)):
-            function = _call_method(function)
+        elif code_of(function) is None and inspect.isfunction(
+            call := vars(type(function)).get("__call__")
+        ):
+            function = call
         elif (captured := _function_within(function)) is not None:
             function = captured
         else:
             return
-
-
-def _call_method(function: Any) -> Any:
-    return vars(type(function)).get("__call__")
 
 
 def _function_within(function: Any) -> Any:
@@ -257,12 +255,8 @@ def _values_of_globals(function: Any) -> dict[str, ConstantValue]:
     if code is None or owner_of(code.co_filename) not in ("user", "typed"):
         return {}
     found = {name: scope[name] for name in _globals_read(code) if name in scope}
-    is_data = (bool, int, float, complex, str)
-    return {
-        name: describe(value)
-        for name, value in found.items()
-        if _is_array(value) or isinstance(value, is_data)
-    }
+    data = (bool, int, float, complex, str)
+    return {n: describe(v) for n, v in found.items() if _is_array(v) or isinstance(v, data)}
 
 
 @functools.cache
@@ -291,7 +285,9 @@ def describe(value: Any, depth: int = 0, *, by_identity: bool = False) -> Consta
         token = ("class", value.__module__, value.__qualname__)
         return ConstantValue(_short(value.__qualname__), token)
     if _is_array(value):
-        text = _array_text(value)
+        text = type(value).__qualname__
+        with contextlib.suppress(Exception):  # raised where it is not an array after all
+            text = f"{value.dtype}[{','.join(map(str, value.shape))}]"
         return ConstantValue(text, ("array", text, id(value)), is_data=True)
     if isinstance(value, tuple | list | dict) and len(value) <= _MAX_ITEMS and depth < _MAX_DEPTH:
         return _describe_container(value, depth, by_identity)
@@ -304,25 +300,16 @@ def _is_array(value: Any) -> bool:
     return hasattr(value, "shape") and hasattr(value, "dtype")
 
 
-def _array_text(value: Any) -> str:
-    try:
-        return f"{value.dtype}[{','.join(map(str, value.shape))}]"
-    except Exception:  # not an array after all
-        return type(value).__qualname__
-
-
 def _describe_container(value: Any, depth: int, by_identity: bool) -> ConstantValue:
-    inner = functools.partial(describe, depth=depth + 1, by_identity=by_identity)
-    if isinstance(value, dict):
-        pairs = {str(key): inner(item) for key, item in value.items()}
-        text = ", ".join(f"{key}: {item.text}" for key, item in pairs.items())
-        token = tuple((key, item.token) for key, item in pairs.items())
-        return ConstantValue(_short(f"{{{text}}}"), ("dict", token), parts=tuple(pairs.values()))
-    items = [inner(item) for item in value]
-    opening, closing = "()" if isinstance(value, tuple) else "[]"
-    text = f"{opening}{', '.join(item.text for item in items)}{closing}"
-    tokens = tuple(item.token for item in items)
-    return ConstantValue(_short(text), (type(value), tokens), parts=tuple(items))
+    is_dict = isinstance(value, dict)
+    items = value.values() if is_dict else value
+    parts = tuple(describe(item, depth + 1, by_identity=by_identity) for item in items)
+    keys = [f"{key}: " for key in value] if is_dict else [""] * len(parts)
+    text = ", ".join(key + part.text for key, part in zip(keys, parts, strict=True))
+    opening, closing = "()" if isinstance(value, tuple) else "{}" if is_dict else "[]"
+    tokens = tuple((key, part.token) for key, part in zip(keys, parts, strict=True))
+    token = ("dict" if is_dict else type(value), tokens)
+    return ConstantValue(_short(f"{opening}{text}{closing}"), token, parts=parts)
 
 
 def _describe_callable(value: Any, depth: int, by_identity: bool) -> ConstantValue:
@@ -344,20 +331,17 @@ def _describe_hashable(value: Any) -> ConstantValue | None:
     kind = type(value)
     if _is_compared_by_identity(kind) or getattr(kind, "__hash__", None) is None:
         return None
-    try:
-        return ConstantValue(
-            _short(repr(value)), (kind.__qualname__, hash(value), repr(value)[:1000])
-        )
-    except Exception:  # raised by the user's class, or by a value in it
-        return None
+    with contextlib.suppress(Exception):  # raised by the user's class, or by a value in it
+        token = (kind.__qualname__, hash(value), repr(value)[:1000])
+        return ConstantValue(_short(repr(value)), token)
+    return None
 
 
 def _describe_pytree(value: Any) -> ConstantValue | None:
     """A pytree: equal to those of the same class with the same leaf objects."""
-    leaves = jax.tree.leaves(value)
+    leaves, kind = jax.tree.leaves(value), type(value)
     if len(leaves) == 1 and leaves[0] is value:
         return None
-    kind = type(value)
     token = ("tree", kind.__qualname__, tuple(map(id, leaves)))
     return ConstantValue(_short(f"{with_article(kind)} object"), token)
 

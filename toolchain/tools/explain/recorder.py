@@ -214,9 +214,10 @@ class _CallStack(threading.local):
     def __init__(self) -> None:
         self.calls: list[_JaxCall] = []
 
-    @property
-    def innermost(self) -> _JaxCall | None:
-        return self.calls[-1] if self.calls else None
+    def innermost(self, kind: str = "") -> _JaxCall | None:
+        """The innermost call; with `kind`, None if that is of another kind."""
+        found = self.calls[-1] if self.calls else None
+        return found if found and kind in ("", found.kind) else None
 
 
 _stack = _CallStack()
@@ -228,7 +229,7 @@ def is_tracing() -> bool:
 
 
 def _subtract_from_outer(seconds: float) -> None:
-    if outer := _stack.innermost:
+    if outer := _stack.innermost():
         outer.other_seconds += seconds
 
 
@@ -259,7 +260,7 @@ def _trace(proceed: Callable[..., Any], *given: Any) -> Any:
 def _trace_event(
     function: Any, options: Any, mesh: Any, debug: Any, avals: Any, args: Any, kwargs: Any
 ) -> TraceEvent:
-    outer = _stack.innermost
+    outer = _stack.innermost()
     is_own = outer is None or (outer.kind == "trace" and _private.is_outermost_trace())
     names, source = debug.safe_arg_names(len(avals)), debug.func_src_info or ""
     called = current_user_line() if is_own else None
@@ -283,9 +284,9 @@ def _lower_jaxpr(
 ) -> Any:
     start = perf_counter()
     result = proceed(name, jaxpr, *args, **kwargs)
-    outer = _stack.innermost
     seconds = perf_counter() - start
-    if outer is not None and outer.kind == "lower" and outer.lowering is None:
+    outer = _stack.innermost("lower")
+    if outer is not None and outer.lowering is None:
         outer.lowering = _lowering_event(name, outer.jaxpr, kwargs, result.module, seconds)
     else:  # called directly, as jax.export does
         event = _lowering_event(name, jaxpr, kwargs, result.module, seconds)
@@ -329,13 +330,13 @@ def _compile(
 
 def _read_cache(proceed: Callable[..., Any], name: str, key: str, *args: Any, **kwargs: Any) -> Any:
     found = proceed(name, key, *args, **kwargs)
-    if (call := _stack.innermost) and call.kind == "compile":
+    if call := _stack.innermost("compile"):
         call.key, call.is_loaded = key, found[0] is not None
     return found
 
 
 def _note_passes(passes: log.PassTexts) -> None:
-    if (call := _stack.innermost) and call.kind == "compile":
+    if call := _stack.innermost("compile"):
         call.passes = passes
 
 

@@ -61,43 +61,38 @@ class SideEffect:
                 "the old value"
             )
         times = "once" if self.times == 1 else f"{self.times} times"
-        what = {
-            "print": "print() ran",
-            "grew": f"{self.name} got new items",
-            "shrank": f"{self.name} lost items",
-            "changed": f"{self.name} was assigned",
-        }[self.kind]
         stored = ". It stores a traced value, which raises an error when it is used"
         return (
-            f"{what} while {self.function} was traced ({times}); this is not repeated when the "
-            f"compiled program runs{stored if self.holds_tracer else ''}"
+            f"{_DONE[self.kind].format(self.name)} while {self.function} was traced ({times}); "
+            "this is not repeated when the compiled program runs"
+            f"{stored if self.holds_tracer else ''}"
         )
 
     @property
     def fix(self) -> str:
         """What the user can do about it."""
-        if self.kind == "print":
-            return "Use jax.debug.print to print in each call."
-        if self.kind == "stale":
-            return f"Pass {self.name} to {self.function} as an argument."
-        keep = {
-            "grew": f"add it to {self.name}",
-            "shrank": f"remove it from {self.name}",
-            "changed": f"assign {self.name}",
-        }[self.kind]
-        return f"Return the value from {self.function}, and {keep} in the code that calls it."
+        return _FIXES[self.kind].format(name=self.name, function=self.function)
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "kind": self.kind,
-            "function": self.function,
-            "name": self.name,
-            "place": str(self.place) if self.place else None,
-            "times": self.times,
-            "holds_tracer": self.holds_tracer,
-            "sentence": self.sentence,
-            "fix": self.fix,
-        }
+        fields = {name: value for name, value in vars(self).items() if name != "values"}
+        place = str(self.place) if self.place else None
+        return fields | {"place": place, "sentence": self.sentence, "fix": self.fix}
+
+
+_DONE = {
+    "print": "{}() ran",
+    "grew": "{} got new items",
+    "shrank": "{} lost items",
+    "changed": "{} was assigned",
+}
+_RETURN = "Return the value from {function}, and "
+_FIXES = {
+    "print": "Use jax.debug.print to print in each call.",
+    "stale": "Pass {name} to {function} as an argument.",
+    "grew": f"{_RETURN}add it to {{name}} in the code that calls it.",
+    "shrank": f"{_RETURN}remove it from {{name}} in the code that calls it.",
+    "changed": f"{_RETURN}assign {{name}} in the code that calls it.",
+}
 
 
 class SideEffects:
@@ -194,7 +189,11 @@ def changes(function: str, variables: Iterable[WatchedVariable]) -> Iterator[Sid
         except Exception:  # deleted meanwhile
             continue
         if (mark := _mark(value)) != variable.mark:
-            kind = _kind_of_change(variable.mark, mark)
+            match variable.mark, mark:
+                case ("items", was, int(old_length)), ("items", now, int(length)) if was == now:
+                    kind = "grew" if length > old_length else "shrank"
+                case _:
+                    kind = "changed"
             line = _changing_line(variable)
             yield SideEffect(kind, function, variable.name, line, holds_tracer=_holds_tracer(value))
 
@@ -251,13 +250,6 @@ def _mark(value: Any) -> Hashable:
     return id(value)
 
 
-def _kind_of_change(before: Hashable, after: Hashable) -> str:
-    match before, after:
-        case ("items", was, int(old_length)), ("items", now, int(length)) if was == now:
-            return "grew" if length > old_length else "shrank"
-    return "changed"
-
-
 def _holds_tracer(value: Any) -> bool:
     if isinstance(value, jax.core.Tracer):
         return True
@@ -270,11 +262,8 @@ def _changing_line(variable: WatchedVariable) -> SourceLine:
     code, last = variable.code, variable.name.rpartition(".")[2]
     named = [each for each in dis.get_instructions(code) if each.argval == last]
     stores = [each for each in named if each.opname.startswith("STORE")]
-    line = code.co_firstlineno
-    if chosen := (stores or named)[:1]:
-        offset = chosen[0].offset
-        lines = [at for start, end, at in code.co_lines() if start <= offset < end and at]
-        line = lines[0] if lines else line
+    positions = (each.positions for each in (stores or named)[:1])
+    line = next((each.lineno for each in positions if each and each.lineno), code.co_firstlineno)
     return SourceLine(code.co_filename, line, code.co_name)
 
 
@@ -328,9 +317,6 @@ def failure_of(
         return None
     call = diagnose.TracedCall(function, function, args, kwargs)
     line, (sentence, advice) = diagnose.problem(error, call)
-    return FailedTrace(call.name, line, sentence, " ".join(map(_for_scripts, advice)))
-
-
-def _for_scripts(advice: str) -> str:
-    """Advice that names an option of the command line, as arguments of `jax.jit`."""
-    return re.sub(r"--static (\w+)=VALUE", r"jax.jit(..., static_argnames='\1')", advice)
+    # In a script, arguments of `jax.jit` do what options of the command line do.
+    fix = re.sub(r"--static (\w+)=VALUE", r"jax.jit(..., static_argnames='\1')", " ".join(advice))
+    return FailedTrace(call.name, line, sentence, fix)

@@ -6,6 +6,6 @@
 fills in the templates.
 """
 
-from .write import WrittenPage, require_packages, write_comparison_page, write_page
+from .write import require_packages, write_comparison_page, write_page
 
-__all__ = ["WrittenPage", "require_packages", "write_comparison_page", "write_page"]
+__all__ = ["require_packages", "write_comparison_page", "write_page"]

@@ -149,7 +149,9 @@ class ValueNames:
     def keep(self, before: StageText, after: StageText) -> tuple[StageText, list[int]]:
         """`after` with the names of `before`, and for each of its lines the matched one, or -1."""
         pairs = _match_lines(before, after)
-        function_of = _function_numbers(before)
+        # For each line the number of the function that it is in; -1 outside of any.
+        starts = (bool(_FUNCTION.match(line)) for line in before.lines)
+        function_of = [count - 1 for count in accumulate(starts)]
         renamed: dict[str, str] = {}
         lines, function = [], -1
         for line, old in zip(after.lines, pairs, strict=True):
@@ -157,15 +159,11 @@ class ValueNames:
                 renamed, function = {}, function_of[old] if old != NEW else -1
             # Values keep their names within a function only: an inlined op is new to its caller.
             is_kept = old != NEW and function_of[old] == function
-            self._name_results(line, before.lines[old] if is_kept else "", renamed)
+            known = _DEFINED.findall(before.lines[old]) if is_kept else []
+            for index, name in enumerate(_DEFINED.findall(line)):
+                renamed[name] = known[index] if index < len(known) else self._fresh(name)
             lines.append(_VALUE.sub(lambda found: renamed.get(found[0], found[0]), line))  # noqa: B023
         return replace(after, lines=tuple(lines)), pairs
-
-    def _name_results(self, line: str, matched: str, renamed: dict[str, str]) -> None:
-        """Give the values that a line defines the names that the matched line gives them."""
-        old = _DEFINED.findall(matched)
-        for index, name in enumerate(_DEFINED.findall(line)):
-            renamed[name] = old[index] if index < len(old) else self._fresh(name)
 
     def _fresh(self, name: str) -> str:
         found = _NUMBERED.match(name)
@@ -188,11 +186,6 @@ def _match_lines(before: StageText, after: StageText) -> list[int]:
             pairs[b:j] = [NEW if k == NEW else a + k for k in found]
         a, b = i + 1, j + 1
     return pairs
-
-
-def _function_numbers(stage: StageText) -> list[int]:
-    """For each line the number of the function that it is in; -1 outside of any."""
-    return [n - 1 for n in accumulate(bool(_FUNCTION.match(line)) for line in stage.lines)]
 
 
 # Hunks

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import html
 import linecache
-from collections.abc import Iterator
 from itertools import groupby
-from typing import Any
 
 from ...source import short_path
 from .links import PythonFiles, owner_on_page
@@ -66,25 +64,21 @@ _CLASSES = (  # by the first prefix of a pygments token
 )
 
 
-def sources_as_json(files: PythonFiles) -> list[dict[str, Any]]:
+def sources_as_json(files: PythonFiles) -> list[dict[str, str]]:
     """The name, path, owner and highlighted text of each file, by its number.
 
     A file that cannot be read, that has more than 400,000 characters, or that only outer frames lie
     in, has no text.
     """
-    return [
-        {"name": short_name(path), "path": path, "owner": owner_on_page(path)}
-        | (_text_as_json(path) if number in files.reached else {})
-        for number, path in enumerate(files.paths)
-    ]
-
-
-def _text_as_json(path: str) -> dict[str, Any]:
-    linecache.checkcache(path)
-    text = "".join(linecache.getlines(path))
-    if not text or len(text) > MAX_CHARACTERS:
-        return {}
-    return {"html": "\n".join(python_lines(text.rstrip("\n")))}
+    found = []
+    for number, path in enumerate(files.paths):
+        entry = {"name": short_name(path), "path": path, "owner": owner_on_page(path)}
+        linecache.checkcache(path)
+        text = "".join(linecache.getlines(path)) if number in files.reached else ""
+        if 0 < len(text) <= MAX_CHARACTERS:
+            entry["html"] = "\n".join(python_lines(text.rstrip("\n")))
+        found.append(entry)
+    return found
 
 
 def short_name(path: str) -> str:
@@ -104,19 +98,14 @@ def python_lines(text: str) -> list[str]:
     tokens = ((_class_of(str(kind)), value) for kind, value in lexer.get_tokens(text))
     lines = [""]
     for name, group in groupby(tokens, key=lambda token: token[0]):
-        first, *others = _token_lines("".join(value for _, value in group), name)
-        lines[-1] += first
-        lines.extend(others)
+        # A string in triple quotes can have several lines.
+        for number, part in enumerate("".join(value for _, value in group).split("\n")):
+            escaped = html.escape(part, quote=False)
+            lines += [""] * bool(number)
+            lines[-1] += f"<i class={name}>{escaped}</i>" if name and part.strip() else escaped
     return lines
 
 
 def _class_of(token: str) -> str:
     name = token.removeprefix("Token.")
     return next((short for prefix, short in _CLASSES if name.startswith(prefix)), "")
-
-
-def _token_lines(value: str, name: str) -> Iterator[str]:
-    """The lines of a token: a string in triple quotes can have several."""
-    for line in value.split("\n"):
-        escaped = html.escape(line, quote=False)
-        yield f"<i class={name}>{escaped}</i>" if name and line.strip() else escaped

@@ -103,15 +103,13 @@ def shortened(line: str) -> str:
     if len(line) <= 120:
         return line
     if "dense" in line:
-        line = _CONSTANT.sub(_elided_constant, line)
+        line = _CONSTANT.sub(
+            lambda c: f"{c[1]}{c[2][:24]}\u2026{len(c[2]) - 24} characters\u2026{c[3]}", line
+        )
     if len(line) <= MAX_LINE_LENGTH:
         return line
     head, tail = line[: MAX_LINE_LENGTH - _KEPT_TAIL], line[-_KEPT_TAIL:]
     return f"{head} \u2026{len(line) - MAX_LINE_LENGTH} characters\u2026 {tail}"
-
-
-def _elided_constant(found: re.Match[str]) -> str:
-    return f"{found[1]}{found[2][:24]}\u2026{len(found[2]) - 24} characters\u2026{found[3]}"
 
 
 # Jaxprs
@@ -149,6 +147,7 @@ def read_jaxpr(jaxpr: Any, links: Links) -> StageText:
 
 # StableHLO
 
+_LOCATION = re.compile(r"(.*) loc\((.*)\)")
 _ALIAS_DEFINITION = re.compile(r"#loc\d* = loc\(")
 _ARGUMENT_LOCATION = re.compile(rf" loc\((?:[^()\"]|{_QUOTED}|\([^()]*\))*\)")
 _CALL = re.compile(r"\bcall @([\w.$-]+|" + _QUOTED + r")\(")
@@ -160,7 +159,8 @@ def read_stablehlo(title: str, module: str, links: Links) -> StageText:
     lines = [line for line in module.partition("\n{-#")[0].splitlines() if line]
     aliases = [line for line in lines if _ALIAS_DEFINITION.match(line)]
     shown = [line for line in lines if not _ALIAS_DEFINITION.match(line)]
-    split = [_split_location(line) for line in shown]
+    matches = ((line, _LOCATION.fullmatch(line)) for line in shown)
+    split = [(found[1], found[2]) if found else (line, "") for line, found in matches]
     known = _links_of_locations((location for _, location in split), aliases, links)
     read = _LinkedLines(links)
     function = ""
@@ -184,14 +184,6 @@ def read_stablehlo(title: str, module: str, links: Links) -> StageText:
         text = _ARGUMENT_LOCATION.sub("", line) if " loc(" in line else line
         read.add(text, link, function, _CALL.findall(line))
     return read.stage(title, "stablehlo")
-
-
-def _split_location(line: str) -> tuple[str, str]:
-    """A line without the location at its end, and that location without `loc()`, or ""."""
-    start = line.rfind(" loc(")
-    if start < 0 or not line.endswith(")"):
-        return line, ""
-    return line[:start], line[start + 5 : -1]
 
 
 def _links_of_locations(

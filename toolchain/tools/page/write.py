@@ -31,21 +31,6 @@ MAX_BYTES = 24_000_000
 _BYTES_WITHOUT_TEXTS = 200_000
 
 
-@dataclass(frozen=True)
-class WrittenPage:
-    """A page that was written.
-
-    Attributes:
-        path: the file.
-        bytes: its size.
-        notes: sentences on what was left out; empty if nothing was.
-    """
-
-    path: Path
-    bytes: int
-    notes: tuple[str, ...] = ()
-
-
 def require_packages() -> None:
     """Check that pages can be written, before a program runs in order to write one.
 
@@ -63,12 +48,8 @@ def require_packages() -> None:
 
 
 def write_page(
-    path: str | Path,
-    compilations: Sequence[Compilation],
-    title: str = "Compilations",
-    *,
-    max_bytes: int = MAX_BYTES,
-) -> WrittenPage:
+    path: str | Path, compilations: Sequence[Compilation], title: str
+) -> tuple[str, ...]:
     """Write one HTML file that shows programs, with their texts where they were recorded.
 
     Without JavaScript it shows everything but the texts.
@@ -77,15 +58,17 @@ def write_page(
         path: the file; an existing one is replaced.
         compilations: the programs, in any order.
         title: the heading, such as the command that was run.
-        max_bytes: the largest size of the file. Beyond it, the texts of the programs that took the
-            least time are left out, which the page and `WrittenPage.notes` say.
+
+    Returns:
+        Sentences on what was left out, which the page has, too: beyond `MAX_BYTES`, the texts of
+        the programs that took the least time.
 
     Raises:
         MissingTargetError: jinja2 or pygments is not installed.
         UsageError: the file cannot be written.
     """
     require_packages()
-    texts = _PackedTexts(max_bytes - _BYTES_WITHOUT_TEXTS)
+    texts = _PackedTexts()
     ordered = sorted(compilations, key=lambda each: each.total, reverse=True)
     for each in ordered:
         if each.texts:
@@ -96,13 +79,13 @@ def write_page(
     return _write(path, texts, title=title, compilations=ordered, comparison=None, **values)
 
 
-def write_comparison_page(path: str | Path, comparison: ProgramComparison) -> WrittenPage:
+def write_comparison_page(path: str | Path, comparison: ProgramComparison) -> tuple[str, ...]:
     """Write one HTML file that shows two programs side by side, and what differs between them.
 
-    Errors: as for `write_page`.
+    Result and errors: as for `write_page`.
     """
     require_packages()
-    texts = _PackedTexts(MAX_BYTES - _BYTES_WITHOUT_TEXTS)
+    texts = _PackedTexts()
     one, other = map(_texts_of, comparison.programs, comparison.compiled)
     labels = [
         f"{letter}: {' '.join(filter(None, (each.name, each.pipeline, each.target_name)))}"
@@ -124,7 +107,7 @@ def _texts_of(program: ComparedProgram, compiled: Any) -> ProgramTexts:
 class _PackedTexts:
     """Texts of programs by key, as long as `bytes_left` allows, and the labels of the others."""
 
-    bytes_left: int
+    bytes_left: int = field(default_factory=lambda: MAX_BYTES - _BYTES_WITHOUT_TEXTS)
     files: PythonFiles = field(default_factory=PythonFiles)
     packed: dict[str, str] = field(default_factory=dict)
     omitted: list[str] = field(default_factory=list)
@@ -149,7 +132,7 @@ class _PackedTexts:
         )
 
 
-def _write(path: str | Path, texts: _PackedTexts, **values: Any) -> WrittenPage:
+def _write(path: str | Path, texts: _PackedTexts, **values: Any) -> tuple[str, ...]:
     import jinja2
 
     environment = jinja2.Environment(
@@ -168,7 +151,7 @@ def _write(path: str | Path, texts: _PackedTexts, **values: Any) -> WrittenPage:
         **values,
     )
     write_output(page, str(path))
-    return WrittenPage(Path(path), len(page.encode()), texts.notes)
+    return texts.notes
 
 
 # The head of the page: totals, and the timeline
