@@ -94,40 +94,37 @@ class Instrumented(Executable):
         if not names:
             return None
         infs = table["infs"]
-        found = find_first(self._recording(infs).record(args, kwargs))
+        found = find_first(self._record(args, kwargs, infs))
         if found is None:
-            return NanFinding(
-                "NaN or infinity" if infs else "NaN", "unknown", "", reaches=tuple(names)
-            )
+            what = "NaN or infinity" if infs else "NaN"
+            return NanFinding(what, "unknown", "", reaches=tuple(names))
         finding, op_number = found
         if finding.cause and finding.cause.kind == "carried" and not infs:
             # The op that made the first infinity, if it comes before the first NaN.
-            first = find_first(self._recording(True).record(args, kwargs))
+            first = find_first(self._record(args, kwargs, infs=True))
             if first and first[0].what == "infinity":
                 finding = replace(finding, cause=first[0])
         if op_number < 0:
             return finding
-        return with_statistics(finding, self._recording(infs, op_number).record(args, kwargs))
+        return with_statistics(finding, self._record(args, kwargs, infs, op_number))
 
-    def record(self, args: Any, kwargs: Any) -> NanRecord:
-        """Run the program and return the record that the last pass added."""
-        _, added_outputs = self.compiled(*args, **kwargs)
-        numbers = np.asarray(added_outputs[-1], np.float64).tolist()
-        return NanRecord(self.added[-1].table, numbers)
-
-    def _recording(self, infs: bool, detail: int = -1) -> Instrumented:
-        """The program that records every value, and statistics of the op with number `detail`."""
-        known = self._recording_programs
-        if (infs, detail) not in known:
-            if len(known) > _MAX_PROGRAMS:
-                known.clear()
+    def _record(self, args: Any, kwargs: Any, infs: bool, detail: int = -1) -> NanRecord:
+        """Run a program that records every value, and statistics of the op with number `detail`."""
+        programs = self._recording_programs
+        if (infs, detail) not in programs:
+            if len(programs) > _MAX_PROGRAMS:
+                programs.clear()
             module = clone_module(self.lowered.module)
             drop_extra_results(module.operation)
             text = f"locate-nans{{watch=values infs={str(infs).lower()} detail={detail}}}"
             kind = hook.kind_of_platform(self.lowered.platform)
             run_pipeline(module, make_pipeline(text), PassContext(kind))
-            known[infs, detail] = compiled(self.lowered, module, self.xla_options)
-        return known[infs, detail]
+            programs[infs, detail] = compiled(self.lowered, module, self.xla_options)
+        program = programs[infs, detail]
+        _, added_outputs = program.compiled(*args, **kwargs)
+        return NanRecord(
+            program.added[-1].table, np.asarray(added_outputs[-1], np.float64).tolist()
+        )
 
     @cached_property
     def _recording_programs(self) -> dict[tuple[bool, int], Instrumented]:

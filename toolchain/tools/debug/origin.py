@@ -1,4 +1,4 @@
-"""From a record of which values hold a NaN back to the op that made the first one.
+"""The search for the op that made the first NaN, in a record of which values hold one.
 
 `locate-nans` writes one number for each value of a program: its largest absolute value, NaN if an
 element is NaN, 0 if the value was not computed. Each number belongs to a site, which lists the

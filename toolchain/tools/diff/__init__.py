@@ -1,4 +1,4 @@
-"""`jxc diff`: how two programs differ, by op and line, and in what a compiler makes of them."""
+"""`jxc diff`: the differences of two programs, by op and line, and in their optimized HLO."""
 
 from .compare import ComparedProgram, Metric, ProgramComparison, compare
 from .difference import DifferenceGroup, GraphDifference

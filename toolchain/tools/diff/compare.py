@@ -1,4 +1,4 @@
-"""Comparing two programs: their ops, then numbers of what a compiler makes of each."""
+"""Comparing two programs: first their ops, then metrics of their optimized HLO."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ class Metric:
     def differs(self) -> bool:
         """Whether the number shows that the programs differ.
 
-        Seconds always differ, ops are compared one by one, and a number of one program alone shows
-        nothing.
+        Seconds differ in each run, and ops are compared one by one. A number that only one program
+        has is not a difference.
         """
         if self.unit == "seconds" or self.name == "ops":
             return False
@@ -109,7 +109,7 @@ class ProgramComparison:
         programs: the two.
         difference: op by op.
         metrics: numbers of both.
-        compiled: what the compiler made of each; None if it did not run.
+        compiled: each as the compiler left it; None if it was not compiled.
         stage: which ops are compared: "stablehlo", or "hlo" after XLA has optimized them.
     """
 
@@ -238,7 +238,7 @@ def metrics_of(
 
     Args:
         difference: has the number of ops, calls followed.
-        one, other: what a compiler made of each program; None if it did not run.
+        one, other: the compiled programs; None if they were not compiled.
     """
     ops = [sum(counts.values()) for counts in difference.ops]
     found = [Metric("ops", "ops", "", ops[0], ops[1])]

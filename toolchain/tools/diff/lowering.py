@@ -1,4 +1,4 @@
-"""From two sides to two programs: reading and lowering them, and running their pipelines.
+"""The two programs of a comparison: reading or lowering them, and running their pipelines.
 
 Each function is lowered in a process of its own, since both revisions have modules of one name. The
 files of a git revision are written to a temporary folder; the user's checkout stays untouched.

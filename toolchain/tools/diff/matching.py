@@ -1,4 +1,4 @@
-"""Which op of one program is which op of the other.
+"""Pairs of corresponding ops in two programs.
 
 1. Number the nodes of both programs, as compilers number values (`NodeNumbers`). `down` stands for
    what a node computes: its op, types and attributes, and the numbers of its operands. `up` stands

@@ -108,27 +108,22 @@ def call_of(event: TraceEvent) -> JitCall:
         by_keyword=frozenset(event.kwargs),
         static=_static_defaults(options)
         | {name: describe(value, by_identity=True) for name, value in static.items()},
-        options={name: str(getattr(options, field, "")) for field, name in _OPTIONS.items()},
+        options={
+            name.removesuffix("_leaves").removesuffix("_kvs"): str(getattr(options, name, ""))
+            for name in _OPTIONS
+        },
         context=_context(),
         mesh="" if getattr(event.mesh, "empty", True) else str(event.mesh),
         site=event.called if function.owner == "compiler" else None,
     )
 
 
-_OPTIONS = {
-    "in_shardings_leaves": "in_shardings",
-    "out_shardings_leaves": "out_shardings",
-    "donate_argnums": "donate_argnums",
-    "donate_argnames": "donate_argnames",
-    "static_argnums": "static_argnums",
-    "static_argnames": "static_argnames",
-    "keep_unused": "keep_unused",
-    "inline": "inline",
-    "compiler_options_kvs": "compiler_options",
-    "backend": "backend",
-    "device": "device",
-}
-"""JAX's fields for the options of `jax.jit`, and the users' names for them."""
+_OPTIONS = (
+    *("in_shardings_leaves", "out_shardings_leaves", "donate_argnums", "donate_argnames"),
+    *("static_argnums", "static_argnames", "keep_unused", "inline", "compiler_options_kvs"),
+    *("backend", "device"),
+)
+"""JAX's fields for the options of `jax.jit`: the users' names, some with a suffix."""
 
 
 def static_values(event: TraceEvent) -> dict[str, Any]:

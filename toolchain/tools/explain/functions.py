@@ -13,7 +13,7 @@ import functools
 import inspect
 import re
 import weakref
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
@@ -63,7 +63,7 @@ class JitFunction:
         wrappers: the functions around it, such as "grad.<locals>.grad_f", outermost first.
         captured: values from outside by name: of closures, partials, defaults and `self`, and
             global numbers and arrays.
-        identity: a reference to the object, or its `id` where it cannot be weakly referenced.
+        identity: returns the object; None if it no longer exists.
     """
 
     name: str
@@ -72,12 +72,12 @@ class JitFunction:
     form: str
     wrappers: tuple[str, ...]
     captured: Mapping[str, ConstantValue]
-    identity: weakref.ref[Any] | int = field(compare=False, repr=False)
+    identity: Callable[[], Any] = field(compare=False, repr=False)
 
     @classmethod
     def unknown(cls, name: str) -> JitFunction:
         """A function that was not traced here; only its name is known."""
-        return cls(name, None, "user", "function", (), {}, 0)
+        return cls(name, None, "user", "function", (), {}, lambda: None)
 
     @property
     def key(self) -> Hashable:
@@ -91,15 +91,8 @@ class JitFunction:
 
     def is_same_object(self, other: JitFunction) -> bool:
         """Whether JAX would treat both as one function."""
-        mine, theirs = (
-            each() if isinstance(each, weakref.ref) else each
-            for each in (self.identity, other.identity)
-        )
-        return mine is not None and mine is theirs
-
-    def find(self) -> Any:
-        """The object; None if it no longer exists."""
-        return self.identity() if isinstance(self.identity, weakref.ref) else None
+        mine = self.identity()
+        return mine is not None and mine is other.identity()
 
 
 def describe_function(function: Any) -> JitFunction:
@@ -109,14 +102,10 @@ def describe_function(function: Any) -> JitFunction:
     defined = definition_line(inner)
     owner = owner_of(defined.file) if defined else "compiler"
     captured: dict[str, ConstantValue] = {}
-    if owner != "compiler":  # users know nothing of what JAX's own functions capture
+    if owner != "compiler":  # messages name no variables of JAX's own functions
         for layer in layers:
             captured |= _values_of_partial(layer)
         captured |= _values_of_globals(inner) | _values_of_closure(inner)
-    try:
-        identity: weakref.ref[Any] | int = weakref.ref(function)
-    except TypeError:
-        identity = id(function)
     return JitFunction(
         name=name_of(inner),
         defined=defined,
@@ -124,7 +113,7 @@ def describe_function(function: Any) -> JitFunction:
         form=_form(layers),
         wrappers=tuple(filter(None, map(_wrapper_name, layers[:-1]))),
         captured=captured,
-        identity=identity,
+        identity=weakref.ref(function),
     )
 
 

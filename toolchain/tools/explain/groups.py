@@ -1,8 +1,8 @@
-"""Many compilations in few lines: rows by function and line, groups by the reason they share.
+"""Summaries of compilations: rows by function and line, and groups by reason.
 
-A row says where time went. A group gathers compilations of one function that happened again for the
-same kinds of differences, and words them as one sentence: what varied, over which values, and what
-to do about it. For a dimension that varied, it proposes sizes to pad to.
+A row has the time of one function at one line. A group has the recompilations of one function that
+have the same kinds of differences. Its sentence says what varied and over which values, and its fix
+what to do about it. For a dimension that varied, the fix proposes sizes to pad to.
 """
 
 from __future__ import annotations

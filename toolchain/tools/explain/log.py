@@ -71,7 +71,7 @@ class ExplainLog:
     @property
     def effects(self) -> list[SideEffect]:
         """Side effects of tracing, which do not happen when compiled programs run."""
-        return list(self._recording.effects.found.values())
+        return list(self._recording.effects.values())
 
     @property
     def failures(self) -> list[FailedTrace]:

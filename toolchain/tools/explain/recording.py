@@ -1,4 +1,4 @@
-"""From the events of JAX to compilations: which trace a lowering and an executable belong to.
+"""Compilations from the events of JAX: each lowering and executable is matched to its trace.
 
 JAX does not say which function a module or an executable came from. A lowering is matched to its
 trace by the identity of the jaxpr, and an executable to its lowering by the identity of the module.
@@ -12,7 +12,7 @@ import contextlib
 import threading
 import weakref
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from time import perf_counter
@@ -32,7 +32,6 @@ from .recorder import CompileEvent, LoweringEvent, TraceEvent
 from .tracing import (
     FailedTrace,
     SideEffect,
-    SideEffects,
     WatchedVariable,
     changes,
     failure_of,
@@ -176,7 +175,7 @@ class Recording:
         self.keep_texts = keep_texts
         self.compilations: list[Compilation] = []
         self.calls: dict[int, JitCall] = {}
-        self.effects = SideEffects()
+        self.effects: dict[Hashable, SideEffect] = {}
         self.failures: list[FailedTrace] = []
         self.hits: Counter[str] = Counter()
         self._start = perf_counter()
@@ -209,6 +208,15 @@ class Recording:
                 self.compilations.append(program.compilation)
             self.calls[program.compilation.number] = program.call
 
+    def _add_effect(self, effect: SideEffect) -> None:
+        """Count the side effects of one line together."""
+        key = (effect.kind, effect.function, effect.name, effect.place)
+        with self._lock:
+            known = self.effects.setdefault(key, effect)
+            if known is not effect:
+                known.times += 1
+                known.holds_tracer |= effect.holds_tracer
+
     # Tracing
 
     def trace_begins(self, event: TraceEvent) -> None:
@@ -226,7 +234,7 @@ class Recording:
             return
         trace = open_traces.pop()
         for effect in changes(name_of(unwrapped(event.function)), trace.variables):
-            self.effects.add(effect)
+            self._add_effect(effect)
         if event.error is not None:
             self.failed(event.error, event.function, tuple(event.args), event.kwargs)
         elif trace.program is not None:
@@ -271,22 +279,22 @@ class Recording:
         """Record a `print` of the user's while a function is traced."""
         users = [t.event.function for t in self._thread.open if is_users(t.event.function)]
         if users:
-            self.effects.add(SideEffect("print", name_of(unwrapped(users[-1])), "print", line))
+            self._add_effect(SideEffect("print", name_of(unwrapped(users[-1])), "print", line))
 
     def finish(self) -> None:
         """Find the functions that were traced with values that have changed since."""
-        latest = [(call.function.find(), call.function) for call in self.calls.values()]
+        latest = [(call.function.identity(), call.function) for call in self.calls.values()]
         for function, then in {id(f): (f, then) for f, then in latest if f is not None}.values():
             if then.owner not in ("user", "typed"):
                 continue
-            changed_by_trace = {each.name for each in self.effects.found.values()}
+            changed_by_trace = {each.name for each in self.effects.values()}
             now = describe_function(function).captured
             for name, value in then.captured.items():
                 current = now.get(name, value)
                 if value.is_data and current.token != value.token and name not in changed_by_trace:
                     effect = SideEffect("stale", then.name, name, then.defined)
                     effect.values = value.text, current.text
-                    self.effects.add(effect)
+                    self._add_effect(effect)
 
     # Lowering and compiling
 

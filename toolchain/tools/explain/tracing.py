@@ -1,8 +1,8 @@
-"""What Python did while a function was traced, and what it could not do.
+"""Side effects of tracing, and traces that failed.
 
-Side effects of a traced function happen once a trace, not once a call. They are found by comparing
-the variables that the function can reach before and after the trace, and by replacing `print`.
-Errors about traced values are worded by `frontend.diagnose`, as for `jxc lower`.
+A side effect in a traced function happens at each trace, not at each call. Such effects are found
+by comparing the variables that the function can reach before and after the trace, and by replacing
+`print`. `frontend.diagnose` words errors about traced values, as it does for `jxc lower`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import contextlib
 import dis
 import re
 import sys
-import threading
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import CodeType, ModuleType
@@ -93,22 +92,6 @@ _FIXES = {
     "shrank": f"{_RETURN}remove it from {{name}} in the code that calls it.",
     "changed": f"{_RETURN}assign {{name}} in the code that calls it.",
 }
-
-
-class SideEffects:
-    """The side effects of all traces, those of one line counted together."""
-
-    def __init__(self) -> None:
-        self.found: dict[Hashable, SideEffect] = {}
-        self._lock = threading.Lock()
-
-    def add(self, effect: SideEffect) -> None:
-        key = (effect.kind, effect.function, effect.name, effect.place)
-        with self._lock:
-            known = self.found.setdefault(key, effect)
-            if known is not effect:
-                known.times += 1
-                known.holds_tracer |= effect.holds_tracer
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""What a pass changed in a program's text, as edits of the text before it.
+"""The changes that a pass makes to a program's text, as edits of the text before it.
 
 MLIR numbers the values of each text anew, so that removing one op renames all values after it. To
 show only what a pass changed, lines are first matched without the names of values (`align`), then

@@ -1,4 +1,4 @@
-"""From a line of a program at some stage to the lines of Python that it comes from.
+"""The lines of Python that each line of a program, at each stage, comes from.
 
 Many lines of a program share their origin, and many origins share frames. `Links` keeps each frame,
 each stack of frames and each origin once and numbers them; the page's script looks them up.
