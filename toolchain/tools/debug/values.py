@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 from typing import Any
 
 from ...source import SourceLine, innermost_user_line
@@ -140,28 +141,23 @@ def traced_values(table: dict[str, Any], numbers: Sequence[float]) -> list[Trace
         table: what the numbers mean, as the pass writes it.
         numbers: the record.
     """
-    found, start = [], 0
+    rest = iter(numbers)
+    found = []
     for entry in table["values"]:
-        width = COUNT + entry["depth"]
-        end = start + 1 + COUNT + entry["rows"] * width
-        found.append(_traced_value(entry, numbers[start:end], width, table["stacks"]))
-        start = end
+        type_ = entry["type"]
+        runs, *whole = islice(rest, 1 + COUNT)
+        rows = [list(islice(rest, COUNT + entry["depth"])) for _ in range(entry["rows"])]
+        total = None
+        if runs:
+            least, most, sum_of_means, *counts = whole
+            total = Statistics.of(type_, [least, most, sum_of_means / runs, *counts], int(runs))
+        each = tuple(
+            (tuple(map(int, row[COUNT:])), Statistics.of(type_, row[:COUNT]))
+            for row in rows[: int(runs)]
+        )
+        line = line_of_stack(table["stacks"][entry["stack"]])
+        found.append(TracedValue(entry["op"], entry["path"], line, type_, int(runs), total, each))
     return found
-
-
-def _traced_value(
-    entry: dict[str, Any], numbers: Sequence[float], width: int, stacks: Sequence[Any]
-) -> TracedValue:
-    runs, type_ = int(numbers[0]), entry["type"]
-    total = None
-    if runs:
-        least, most, sum_of_means, *counts = numbers[1 : 1 + COUNT]
-        total = Statistics.of(type_, [least, most, sum_of_means / runs, *counts], runs)
-    starts = (1 + COUNT + row * width for row in range(min(runs, entry["rows"])))
-    rows = [numbers[start : start + width] for start in starts]
-    each = tuple((tuple(map(int, row[COUNT:])), Statistics.of(type_, row[:COUNT])) for row in rows)
-    line = line_of_stack(stacks[entry["stack"]])
-    return TracedValue(entry["op"], entry["path"], line, type_, runs, total, each)
 
 
 def line_of_stack(stack: Iterable[Sequence[Any]]) -> SourceLine | None:

@@ -13,7 +13,7 @@ from ...hlo import parse_hlo
 from ...ir import count_ops
 from ...units import show_bytes, show_count, show_seconds
 from .difference import GraphDifference, differ
-from .graph import Graph, graph_of_hlo, line_reader
+from .graph import Graph, ToQuotedLine, graph_of_hlo, line_reader
 from .stablehlo import graph_of_module
 
 if TYPE_CHECKING:
@@ -31,8 +31,7 @@ class ComparedProgram:
         hlo: the text, if the program is HLO text.
         pipeline: the pipeline that ran on it, as text.
         target: what it is compiled for; None if it is not compiled.
-        root: the folder with the files that it was lowered from, if that is not `home`.
-        home: the folder of these files in the user's checkout.
+        to_line: quotes the lines of Python that it was lowered from.
         rules: how often each rule of the pipeline applied.
         seconds: by stage.
     """
@@ -42,8 +41,7 @@ class ComparedProgram:
     hlo: str = field(default="", repr=False)
     pipeline: str = ""
     target: Target | None = None
-    root: str = ""
-    home: str = ""
+    to_line: ToQuotedLine = field(default_factory=line_reader, repr=False)
     rules: Mapping[str, int] = field(default_factory=dict)
     seconds: Mapping[str, float] = field(default_factory=dict)
 
@@ -192,10 +190,9 @@ def compare(
 
 
 def _graph(program: ComparedProgram) -> Graph:
-    to_line = line_reader(program.root, program.home)
     if program.module is None:
-        return graph_of_hlo(parse_hlo(program.hlo), to_line)
-    return graph_of_module(program.module, to_line)
+        return graph_of_hlo(parse_hlo(program.hlo), program.to_line)
+    return graph_of_module(program.module, program.to_line)
 
 
 def _optimized(program: ComparedProgram, compiled: Any) -> Graph:
@@ -205,7 +202,7 @@ def _optimized(program: ComparedProgram, compiled: Any) -> Graph:
     if not hasattr(compiled, "module"):
         reason = getattr(compiled, "message", "") or "it is not compiled (--no-compile)"
         raise JxcError(f"{program.name} has no optimized HLO to compare: {reason}")
-    return graph_of_hlo(compiled.module, line_reader(program.root, program.home))
+    return graph_of_hlo(compiled.module, program.to_line)
 
 
 def _compiled(

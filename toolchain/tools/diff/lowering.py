@@ -28,6 +28,7 @@ from ...pipeline import Library, make_pipeline, run_pipeline
 from ...rewrite import PassContext, promises
 from ...source import is_user_file
 from .compare import ComparedProgram
+from .graph import ToQuotedLine, line_reader
 from .sides import LOWERING_OPTIONS, DiffSide
 
 
@@ -38,14 +39,12 @@ class LoweredSource:
     Attributes:
         data: MLIR text or bytecode, or HLO text.
         seconds: of "trace" and "lower", if it was a function.
-        root: the folder with the files of a revision; empty for the working tree.
-        home: the top folder of the checkout, if it was a revision.
+        to_line: quotes the lines of Python that it was lowered from.
     """
 
     data: bytes = field(repr=False)
     seconds: Mapping[str, float] = field(default_factory=dict)
-    root: str = ""
-    home: str = ""
+    to_line: ToQuotedLine = field(default_factory=line_reader, repr=False)
 
 
 def sources_of(
@@ -99,7 +98,8 @@ def _source(side: DiffSide, flags: Mapping[str, Any], folder: Path) -> LoweredSo
     if tree is None:
         return LoweredSource(data, summary["seconds"])
     _warn_of_other_files(side, tree, data)
-    return LoweredSource(data, summary["seconds"], str(tree.root), str(tree.home))
+    to_line = line_reader(str(tree.root), str(tree.home))
+    return LoweredSource(data, summary["seconds"], to_line)
 
 
 def _warn_of_other_files(side: DiffSide, tree: RevisionTree, data: bytes) -> None:
@@ -258,8 +258,7 @@ def _program(
         module,
         pipeline=side.pipeline,
         target=target,
-        root=source.root,
-        home=source.home,
+        to_line=source.to_line,
         rules=report.hits,
         seconds={**source.seconds, "passes": perf_counter() - start},
     )

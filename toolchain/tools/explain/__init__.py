@@ -1,10 +1,10 @@
-"""What a running program makes JAX trace, lower and compile, and why it does so again.
+"""What JAX traces, lowers and compiles while a program runs, and why it does so again.
 
 `recorder.py` intercepts JAX and sends events; `recording.py` matches them to compilations.
 `calls.py` and `functions.py` describe what a call depends on, `differences.py` compares two calls,
 `reasons.py` and `groups.py` word the result, and `tracing.py` finds side effects of tracing and
-explains its errors. `log.py` is the Python API, `presentation.py` the table and the page, and
-`script.py` runs a program for `jxc explain`.
+explains its errors. `log.py` is the Python API, `presentation.py` prints the table, and `script.py`
+runs a program for `jxc explain`.
 """
 
 from __future__ import annotations

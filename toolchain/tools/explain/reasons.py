@@ -195,19 +195,18 @@ def _full_batch(differences: Sequence[CallDifference], calls: Sequence[JitCall])
     pairs = [(_dimensions(each.before), _dimensions(each.after)) for each in differences]
     names = {each.where for each in differences}
     sizes = {leaf.shape[:1] for call in calls for leaf in call.leaves if leaf.name in names}
-    is_last = len(sizes) == 2 and all(_is_smaller_batch(*pair) for pair in pairs)
-    return pairs[0][0][0] if is_last else ""
+    if len(sizes) != 2:
+        return ""
+    for before, after in pairs:  # only the first dimension may differ, and be smaller
+        batches = [each[0] for each in (before, after) if each and each[0].isdigit()]
+        if before[1:] != after[1:] or len(batches) < 2 or int(batches[0]) <= int(batches[1]):
+            return ""
+    return pairs[0][0][0]
 
 
 def _dimensions(type_: str) -> list[str]:
     """The dimensions in a type such as "f32[8,128]"."""
     return [each for each in type_.partition("[")[2].partition("]")[0].split(",") if each]
-
-
-def _is_smaller_batch(before: list[str], after: list[str]) -> bool:
-    """Whether only the first dimension differs, and is smaller."""
-    sizes = [each[0] for each in (before, after) if each and each[0].isdigit()]
-    return before[1:] == after[1:] and len(sizes) == 2 and int(sizes[0]) > int(sizes[1])
 
 
 def _fixes_of_names(

@@ -65,11 +65,11 @@ class UserProgram:
             code = _exit_code(ended)
         except KeyboardInterrupt as error:
             self._is_interrupted = True
-            _print_traceback(error, self.file)
+            _print_traceback(error)
             code = 130
         except BaseException as error:
             self.error = error
-            _print_traceback(error, self.file)
+            _print_traceback(error)
             code = 1
         for thread in threading.enumerate():
             if thread is not threading.current_thread() and not thread.daemon:
@@ -135,16 +135,14 @@ def _module_spec(name: str) -> ModuleSpec:
 
 def _exit_code(ended: SystemExit) -> int:
     """The exit code of Python: 0 for None, a number itself; anything else is printed, and 1."""
-    if ended.code is None:
-        return 0
-    if isinstance(ended.code, int):
-        return ended.code
+    if ended.code is None or isinstance(ended.code, int):
+        return ended.code or 0
     flush()
     print(ended.code, file=sys.stderr)
     return 1
 
 
-def _print_traceback(error: BaseException, file: str) -> None:
+def _print_traceback(error: BaseException) -> None:
     """Print an exception as Python does, without the frames of jxc."""
     trace: TracebackType | None = error.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename == __file__:

@@ -59,7 +59,9 @@ class Links:
             return self._intern(name, ())
         shown = (f.file for i, f in enumerate(known) if not i or owner_on_page(f.file) == "user")
         self._files.reached.update(map(self._files.number, shown))
-        stack = tuple(dict.fromkeys(map(self._frame, known)))  # inlining repeats some frames
+        keys = ((self._files.number(f.file), f.line, f.function) for f in known)
+        numbers = (self._frames.setdefault(key, len(self._frames)) for key in keys)
+        stack = tuple(dict.fromkeys(numbers))  # inlining repeats some frames
         number = self._stacks.setdefault(stack, len(self._stacks))
         return self._intern(name, (number,))
 
@@ -82,10 +84,6 @@ class Links:
             "stacks": [list(stack) for stack in self._stacks],
             "links": [[name, list(stacks)] for name, stacks in self._table],
         }
-
-    def _frame(self, line: SourceLine) -> int:
-        key = (self._files.number(line.file), line.line, line.function)
-        return self._frames.setdefault(key, len(self._frames))
 
     def _intern(self, name: str, stacks: tuple[int, ...]) -> int:
         known = self._links.setdefault((name, stacks), len(self._table))
