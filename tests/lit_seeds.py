@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from jaxlib.mlir import ir
+
 from jxc.check.modules import entry_names, with_main
 from jxc.ir import make_context, read_module
 from jxc.pipeline import our_passes
@@ -48,16 +50,17 @@ def all_rules() -> dict[str, Rule]:
 def all_seeds() -> tuple[Seed, ...]:
     """Every function of the lit files, in their order; each file and target once."""
     found: dict[tuple[Path, str, PassContext], Seed] = {}
+    shared = make_context()
     for file in FILES:
         for run in runs(file):
             for piece in run.pieces():
-                for seed in _seeds(file, piece, run.context):
+                for seed in _seeds(file, piece, run.context, shared):
                     found.setdefault((file, seed.name, seed.context), seed)
     return tuple(found.values())
 
 
-def _seeds(file: Path, piece: str, context: PassContext) -> list[Seed]:
-    module = read_module(piece, make_context(), name=str(file))
+def _seeds(file: Path, piece: str, context: PassContext, shared: ir.Context) -> list[Seed]:
+    module = read_module(piece, shared, name=str(file))
     found: list[Seed] = []
     for name in entry_names(module):
         rule = rule_of(name) or (found[-1].rule if found else "")
@@ -69,9 +72,9 @@ def _seeds(file: Path, piece: str, context: PassContext) -> list[Seed]:
 
 def rule_of(function: str) -> str:
     """The rule that a function is named after; empty where there is none."""
-    stems = {name.replace("-", "_"): name for name in all_rules()}
-    fitting = [stem for stem in stems if re.match(rf"{stem}(_|$)", function)]
-    return stems[max(fitting, key=len)] if fitting else ""
+    words = function.split("_")
+    names = ("-".join(words[:count]) for count in range(len(words), 0, -1))
+    return next((name for name in names if name in all_rules()), "")
 
 
 def seeds_for(rule: Rule) -> Sequence[Seed]:

@@ -54,12 +54,12 @@ class Mismatch:
 
     def __str__(self) -> str:
         element = f"output {self.output}{list(self.index) if self.index else ''}"
-        lines = [
+        head = (
             f"{element}: expected {self.expected!r}, found {self.found!r} "
             f"({self.count} of {self.size} elements differ), on {self.kind} arguments:"
-        ]
-        lines += [f"  argument {i}: {_short(array)}" for i, array in enumerate(self.inputs)]
-        return "\n".join(lines)
+        )
+        lines = [f"  argument {i}: {_short(array)}" for i, array in enumerate(self.inputs)]
+        return "\n".join([head, *lines])
 
 
 @dataclass(frozen=True)

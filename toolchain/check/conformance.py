@@ -79,56 +79,42 @@ class Summary:
             if outcome.is_ours
         ]
 
-    def at(self, level: str, status: str) -> dict[str, ProgramOutcome]:
-        """The programs that have a status at a level."""
-        every = {name: outcomes[level] for name, outcomes in self.outcomes.items()}
-        return {name: outcome for name, outcome in every.items() if outcome.status == status}
-
     def counts(self, level: str) -> dict[str, int]:
         """How many programs have each status at a level."""
-        names = ("passed", "failed", "unsupported", "error")
-        return {status: len(self.at(level, status)) for status in names}
-
-    def reasons(self) -> Counter[str]:
-        """Why programs did not run on XLA as written, and how many for each reason.
-
-        Text in parentheses, mostly an op or a constant, is left out.
-        """
-        bases = [outcomes[BASE] for outcomes in self.outcomes.values()]
-        return Counter(o.reason.partition(" (")[0] for o in bases if o.by != "xla")
+        count = Counter(outcomes[level].status for outcomes in self.outcomes.values())
+        return {name: count[name] for name in ("passed", "failed", "unsupported", "error")}
 
     def __str__(self) -> str:
-        return "\n".join([*self._table(), *self._why(), *self._wrong(), self._verdict()])
+        return "\n".join(self._lines())
 
-    def _table(self) -> Iterator[str]:
+    def _lines(self) -> Iterator[str]:
         width = max(len(level) for level in (*self.levels, "level"))
         yield f"{'level':{width}}  passed  failed  unsupported  error"
         for level in self.levels:
             passed, failed, unsupported, error = self.counts(level).values()
             yield f"{level:{width}}  {passed:6}  {failed:6}  {unsupported:11}  {error:5}"
-
-    def _why(self) -> Iterator[str]:
-        by = Counter(outcomes[BASE].by for outcomes in self.outcomes.values())
+        bases = {name: outcomes[BASE] for name, outcomes in self.outcomes.items()}
+        by = Counter(base.by for base in bases.values())
         if by["interpreter"] or by[""]:
             yield f"on the interpreter {by['interpreter']}, not run {by['']}, because:"
-        for reason, count in self.reasons().most_common():
-            yield f"  {count:4}  {reason}"
-
-    def _wrong(self) -> Iterator[str]:
-        if wrong := self.at(BASE, "failed"):
+        # Text in parentheses, mostly an op or a constant, is left out.
+        reasons = Counter(o.reason.partition(" (")[0] for o in bases.values() if o.by != "xla")
+        yield from (f"  {count:4}  {reason}" for reason, count in reasons.most_common())
+        if wrong := {name: o for name, o in bases.items() if o.status == "failed"}:
             yield f"wrong at {BASE}, before any pass:"
-        for name, outcome in wrong.items():
-            yield f"  {name} ({outcome.by}): {outcome.reason}"
+        yield from (f"  {name} ({o.by}): {o.reason}" for name, o in wrong.items())
         if self.regressions:
             yield "broken by passes:"
         for name, level, outcome in self.regressions:
             yield f"  {name} at {level} ({outcome.by or 'not run'}): {outcome.reason}"
-
-    def _verdict(self) -> str:
         broken = {name for name, _, _ in self.regressions}
-        if not self.holds and not broken:
-            return f"{len(self.outcomes)} programs, none of which could be run"
-        return f"{len(self.outcomes)} programs, {len(broken) or 'none'} broken by passes"
+        none_ran = not self.holds and not broken
+        end = (
+            "none of which could be run"
+            if none_ran
+            else f"{len(broken) or 'none'} broken by passes"
+        )
+        yield f"{len(self.outcomes)} programs, {end}"
 
     def as_object(self) -> dict[str, Any]:
         """The same for `--json`: every outcome that is not a pass through XLA, and the counts."""
@@ -177,22 +163,16 @@ def run_programs(
     """
     summary = Summary((BASE, *(name for name in pipelines if name != BASE)))
     for file in files:
-        summary.outcomes[file.name] = _run_file(
-            file, pipelines, context or PassContext(), summary.levels
-        )
+        try:
+            program = read_program(file.read_bytes(), file.name)
+        except (CannotRun, ModuleSyntaxError) as error:
+            outcome = ProgramOutcome("unsupported", str(error).splitlines()[0])
+            summary.outcomes[file.name] = dict.fromkeys(summary.levels, outcome)
+            continue
+        trial = _Trial(program, context or PassContext())
+        others = {level: trial.after(pipelines[level]) for level in summary.levels[1:]}
+        summary.outcomes[file.name] = {BASE: trial.base, **others}
     return summary
-
-
-def _run_file(
-    file: Path, pipelines: Mapping[str, Pipeline], context: PassContext, levels: tuple[str, ...]
-) -> dict[str, ProgramOutcome]:
-    try:
-        program = read_program(file.read_bytes(), file.name)
-    except (CannotRun, ModuleSyntaxError) as error:
-        return dict.fromkeys(levels, ProgramOutcome("unsupported", str(error).splitlines()[0]))
-    trial = _Trial(program, context)
-    others = {level: trial.after(pipelines[level]) for level in levels if level != BASE}
-    return {BASE: trial.base, **others}
 
 
 _ENGINES = {"xla": run_xla, "interpreter": lambda *a: shared_interpreter().run(*a)}
@@ -240,17 +220,17 @@ class _Trial:
         return self.known[text]
 
     def _rewritten(self, module: ir.Module) -> ProgramOutcome:
+        """The outcome on the engine that ran the original, or on one that ran it rightly."""
         if not self.base.by:
             return self.base
-        outcome = self._against(self.base.by, module)
+        outcome = self._rewritten_on(self.base.by, module)
         right = next((by for by, o in self.originals.items() if o.passed), self.base.by)
         if right != self.base.by and not outcome.is_ours:
-            second = self._against(right, module)
+            second = self._rewritten_on(right, module)
             return second if second.is_ours else outcome
         return outcome
 
-    def _against(self, engine: str, module: ir.Module) -> ProgramOutcome:
-        """The outcome of a rewritten module, where the original ran on that engine."""
+    def _rewritten_on(self, engine: str, module: ir.Module) -> ProgramOutcome:
         outcome = self._on(engine, module)
         if outcome.status == "unsupported":
             reason = f"cannot be run after the pipeline: {outcome.reason}"

@@ -14,17 +14,19 @@ folds the program away.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func
-from jaxlib.mlir.passmanager import PassManager
 
-from ..ir import _private, clone_module, functions, make_context, read_module
-from .inputs import CannotRun, Spec, is_float, specs_of
-from .modules import main_type
+from ..ir import clone_module, functions, make_context, read_module
+from ..ir.module import main_of, terminator
+from ..ir.values import is_used
+from ..pipeline.native import run_native
+from .inputs import CannotRun, complex_array, is_float, specs_of
+from .modules import main_type, sync_type
 from .run import Interpreter, run_xla, shared_interpreter
 
 Run = Callable[[ir.Module, Sequence[np.ndarray]], list[np.ndarray]]
@@ -48,14 +50,23 @@ class OutputCheck:
 
     def complaint(self, expected: np.ndarray, found: np.ndarray) -> str | None:
         """Why `found` breaks the condition, an array like `expected`; None if it does not."""
-        for want, got in zip(_parts(expected), _parts(found), strict=True):
+
+        def parts(array: np.ndarray) -> list[np.ndarray]:
+            return [array.real, array.imag] if array.dtype.kind == "c" else [array]
+
+        for want, got in zip(parts(expected), parts(found), strict=True):
             wrong = self._wrong(want, got)
             if wrong.any():
                 index = np.unravel_index(int(wrong.argmax()), wrong.shape)
                 place = f"element {[int(i) for i in index]}: " if index else ""
+                allowed = {
+                    "eq": "",
+                    "close": f", {self.low} to {self.high} ulps allowed",
+                    "almost_eq": f", {self.tolerance:g} allowed",
+                }[self.name]
                 return (
                     f"{place}expected {expected[index]}, found {found[index]} "
-                    f"({int(wrong.sum())} of {wrong.size} elements{self._asked()})"
+                    f"({int(wrong.sum())} of {wrong.size} elements{allowed})"
                 )
         return None
 
@@ -72,11 +83,6 @@ class OutputCheck:
         with np.errstate(invalid="ignore"):
             near = np.abs(wide - other) <= self.tolerance
         return np.asarray(~(near | (wide == other) | (np.isnan(wide) & np.isnan(other))))
-
-    def _asked(self) -> str:
-        if self.name == "close":
-            return f", {self.low} to {self.high} ulps allowed"
-        return f", {self.tolerance:g} allowed" if self.name == "almost_eq" else ""
 
 
 def ulps_apart(a: np.ndarray, b: np.ndarray, *, signed_zeros: bool = False) -> np.ndarray:
@@ -108,10 +114,6 @@ def _magnitude(array: np.ndarray) -> np.ndarray:
     """The bits of the absolute values as integers: neighbours among floats differ by one."""
     bits = np.dtype(f"u{array.dtype.itemsize}")
     return np.ascontiguousarray(np.abs(array)).view(bits).astype(np.uint64).reshape(array.shape)
-
-
-def _parts(array: np.ndarray) -> list[np.ndarray]:
-    return [array.real, array.imag] if array.dtype.kind == "c" else [array]
 
 
 @dataclass(frozen=True)
@@ -169,26 +171,23 @@ def read_program(
     checks = [_check_of(op) for op in _checks(_main_block(source))]
     if not checks:
         raise CannotRun("nothing to check: expected custom calls @check.expect_* in @main")
-    expected = _values(_returning(source, lambda block: _operands(block, 1)), run)
-    tested = _returning(source, lambda block: _operands(block, 0))
-    if not _calls_inputs(tested):
-        _private.register_inliner(tested.context)
-        _run_native(tested, "inline{default-pipeline=}")
-    inputs = _values(_returning(tested, _given), run)
-    _lift(tested)
+    expected = _values(_returning(source, lambda b: [op.operands[1] for op in _checks(b)]), run)
+    tested = _returning(source, lambda block: [op.operands[0] for op in _checks(block)])
+    block = _main_block(tested)
+    if not any(_target(op) == "inputs" for op in block.operations):
+        run_native("inline{default-pipeline=},symbol-dce", tested)
+    inputs = _values(_returning(tested, _inputs), run)
+    for value in _inputs(block):
+        value.replace_all_uses_with(block.add_argument(value.type, value.location))
+    _tidy(tested)
     return ConformanceProgram(tested, inputs, expected, checks)
 
 
 def _main_block(module: ir.Module) -> ir.Block:
-    main = functions(module).get("main")
+    main = main_of(module)
     if main is None:
         raise CannotRun("no function @main")
     return main.regions[0].blocks[0]
-
-
-def _run_native(module: ir.Module, passes: str) -> None:
-    with module.context, ir.Location.unknown():
-        PassManager.parse(f"builtin.module({passes},symbol-dce)").run(module.operation)
 
 
 def _target(op: ir.OpView) -> str:
@@ -215,19 +214,11 @@ def _check_of(op: ir.OpView) -> OutputCheck:
     return OutputCheck(name, **given)
 
 
-def _operands(block: ir.Block, index: int) -> list[ir.Value]:
-    return [op.operands[index] for op in _checks(block)]
-
-
-def _given(block: ir.Block) -> list[ir.Value]:
-    """The values that become arguments: what @inputs returns, or else the constants."""
+def _inputs(block: ir.Block) -> list[ir.Value]:
+    """The values that become arguments: the results of @inputs, or else the constants."""
     calls = [op for op in block.operations if _target(op) == "inputs"]
     constants = [op for op in block.operations if op.operation.name == "stablehlo.constant"]
     return [result for op in calls or constants for result in op.results]
-
-
-def _calls_inputs(module: ir.Module) -> bool:
-    return any(_target(op) == "inputs" for op in _main_block(module).operations)
 
 
 def _returning(module: ir.Module, pick: Callable[[ir.Block], list[ir.Value]]) -> ir.Module:
@@ -236,43 +227,27 @@ def _returning(module: ir.Module, pick: Callable[[ir.Block], list[ir.Value]]) ->
     block = _main_block(copy)
     values = pick(block)
     with copy.context, ir.Location.unknown():
-        block.operations[len(block.operations) - 1].operation.erase()
+        terminator(block).operation.erase()
         with ir.InsertionPoint(block):
             func.ReturnOp(values)
-        _set_type(copy, [argument.type for argument in block.arguments], [v.type for v in values])
     for op in _checks(block):
         op.operation.erase()
-    _erase_unused(block)
-    _run_native(copy, "symbol-dce")
+    _tidy(copy)
     return copy
 
 
-def _set_type(module: ir.Module, inputs: list[ir.Type], results: list[ir.Type]) -> None:
-    main = functions(module).get("main")
-    assert main is not None
-    main.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, results))
-    for name in ("arg_attrs", "res_attrs"):
-        if name in main.attributes:
-            del main.attributes[name]
-
-
-def _erase_unused(block: ir.Block) -> None:
-    for op in list(reversed(list(block.operations)[:-1])):
-        is_used = any(True for result in op.results for _ in result.uses)
-        if not is_used and op.operation.name != "stablehlo.custom_call":
+def _tidy(module: ir.Module) -> None:
+    """Erase unused ops of @main and unused functions, and set @main's type from its block."""
+    main = functions(module)["main"]
+    block = main.regions[0].blocks[0]
+    for op in reversed(list(block.operations)[:-1]):
+        if not any(map(is_used, op.results)) and op.operation.name != "stablehlo.custom_call":
             op.operation.erase()
-
-
-def _lift(module: ir.Module) -> None:
-    """Make arguments of the inputs, in place."""
-    block = _main_block(module)
-    with module.context, ir.Location.unknown():
-        for value in _given(block):
-            value.replace_all_uses_with(block.add_argument(value.type, ir.Location.unknown()))
-        results = list(main_type(module).results)
-        _set_type(module, [argument.type for argument in block.arguments], results)
-    _erase_unused(block)
-    _run_native(module, "symbol-dce")
+    with module.context:
+        sync_type(main)
+    for name in {"arg_attrs", "res_attrs"} & {*main.attributes}:
+        del main.attributes[name]
+    run_native("symbol-dce", module)
 
 
 def _values(module: ir.Module, run: Run) -> list[np.ndarray]:
@@ -286,16 +261,13 @@ def _values(module: ir.Module, run: Run) -> list[np.ndarray]:
 
 
 def _results(module: ir.Module, inputs: Sequence[np.ndarray], run: Run) -> list[np.ndarray]:
-    specs = specs_of(main_type(module).results)
+    """The results of @main in their own dtypes, from what `run.widen` made of them."""
     parts = iter(run(module, inputs))
-    return [_narrow(parts, spec) for spec in specs]
-
-
-def _narrow(parts: Iterator[np.ndarray], spec: Spec) -> np.ndarray:
-    """An array of the spec's dtype from what `run.widen` made of it."""
-    first = np.asarray(next(parts))
-    if spec.dtype.kind != "c":
-        return first.astype(spec.dtype)
-    joined = np.empty(spec.shape, spec.dtype)
-    joined.real, joined.imag = first, next(parts)
-    return joined
+    results = []
+    for spec in specs_of(main_type(module).results):
+        first = np.asarray(next(parts))
+        is_complex = spec.dtype.kind == "c"
+        results.append(
+            complex_array(spec, first, next(parts)) if is_complex else first.astype(spec.dtype)
+        )
+    return results

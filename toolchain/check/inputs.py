@@ -51,19 +51,17 @@ def specs_of(types: Sequence[ir.Type]) -> list[Spec]:
         CannotRun: a type is not a ranked tensor of static shape and of numbers, or the arguments
             are too large for this machine.
     """
-    specs = [_spec(each) for each in types]
+    specs = []
+    for kind in types:
+        if not isinstance(kind, ir.RankedTensorType):
+            raise CannotRun(f"an argument of type {kind}: expected ranked tensors")
+        dtype = numpy_dtype(kind.element_type)
+        if dtype is None or not kind.has_static_shape:
+            raise CannotRun(f"an argument of type {kind}: expected static shapes and numbers")
+        specs.append(Spec(tuple(kind.shape), dtype))
     if (size := sum(8 * math.prod(spec.shape) for spec in specs)) > _MOST_BYTES:
         raise CannotRun(f"the arguments need {size / 2**30:,.0f} GiB as float64")
     return specs
-
-
-def _spec(kind: ir.Type) -> Spec:
-    if not isinstance(kind, ir.RankedTensorType):
-        raise CannotRun(f"an argument of type {kind}: expected ranked tensors")
-    dtype = numpy_dtype(kind.element_type)
-    if dtype is None or not kind.has_static_shape:
-        raise CannotRun(f"an argument of type {kind}: expected static shapes and numbers")
-    return Spec(tuple(kind.shape), dtype)
 
 
 def make_inputs(
@@ -78,11 +76,18 @@ def make_inputs(
         bound: small integers are less than this.
     """
     generator = np.random.default_rng(seed)
+    return [_drawn(spec, kind, generator, bound) for spec in specs]
+
+
+def _drawn(spec: Spec, kind: str, generator: np.random.Generator, bound: int) -> np.ndarray:
+    if spec.dtype.kind == "c":
+        parts = (_drawn(part_of(spec), kind, generator, bound) for _ in range(2))
+        return complex_array(spec, *parts)
     if kind == "small":
-        return [_small(spec, generator, bound) for spec in specs]
+        return _small(spec, generator, bound)
     if kind == "normal":
-        return [_normal(spec, generator) for spec in specs]
-    return [_edge(spec, generator, mild=kind == "mild") for spec in specs]
+        return _normal(spec, generator)
+    return _edge(spec, generator, mild=kind == "mild")
 
 
 def is_float(dtype: np.dtype) -> bool:
@@ -99,19 +104,19 @@ def _cast(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
         return np.asarray(values).astype(dtype)
 
 
-def _parts(spec: Spec) -> Spec:
+def part_of(spec: Spec) -> Spec:
+    """The real or imaginary part of a complex argument."""
     return Spec(spec.shape, np.dtype(np.float32 if spec.dtype.itemsize == 8 else np.float64))
 
 
-def _complex(spec: Spec, real: np.ndarray, imag: np.ndarray) -> np.ndarray:
+def complex_array(spec: Spec, real: np.ndarray, imag: np.ndarray) -> np.ndarray:
+    """The array with these parts: `real + 1j * imag` would make NaN of an infinite `imag`."""
     joined = np.empty(spec.shape, spec.dtype)
     joined.real, joined.imag = real, imag
     return joined
 
 
 def _normal(spec: Spec, generator: np.random.Generator) -> np.ndarray:
-    if spec.dtype.kind == "c":
-        return _complex(spec, *(_normal(_parts(spec), generator) for _ in range(2)))
     if is_float(spec.dtype):
         return _cast(generator.standard_normal(spec.shape), spec.dtype)
     if spec.dtype.kind == "b":
@@ -122,29 +127,21 @@ def _normal(spec: Spec, generator: np.random.Generator) -> np.ndarray:
 
 
 def _small(spec: Spec, generator: np.random.Generator, bound: int) -> np.ndarray:
-    if spec.dtype.kind == "c":
-        return _complex(spec, *(_small(_parts(spec), generator, bound) for _ in range(2)))
     if is_float(spec.dtype):
         return _cast(generator.integers(-3, 4, spec.shape), spec.dtype)
     high = 2 if spec.dtype.kind == "b" else min(bound, _range(spec.dtype)[1] + 1)
     return _cast(generator.integers(0, high, spec.shape), spec.dtype)
 
 
-def _edge(spec: Spec, generator: np.random.Generator, *, mild: bool = False) -> np.ndarray:
-    if spec.dtype.kind == "c":
-        parts = (_edge(_parts(spec), generator, mild=mild) for _ in range(2))
-        return _complex(spec, *parts)
+def _edge(spec: Spec, generator: np.random.Generator, *, mild: bool) -> np.ndarray:
     values = edge_values(spec.dtype)
     if mild and is_float(spec.dtype):
-        values = values[[_is_mild(value, spec.dtype) for value in values.astype(np.float64)]]
+        info, magnitudes = finfo(spec.dtype), np.abs(values.astype(np.float64))
+        is_denormal = (magnitudes > 0) & (magnitudes < float(info.tiny))
+        values = values[(magnitudes != float(info.max)) & ~is_denormal]
     size = int(np.prod(spec.shape))
     chosen = generator.permutation(np.arange(max(size, len(values))) % len(values))[:size]
     return np.asarray(values[chosen].reshape(spec.shape))
-
-
-def _is_mild(value: float, dtype: np.dtype) -> bool:
-    info, magnitude = finfo(dtype), abs(value)
-    return magnitude != float(info.max) and not 0 < magnitude < float(info.tiny)
 
 
 def edge_values(dtype: np.dtype) -> np.ndarray:
@@ -152,20 +149,15 @@ def edge_values(dtype: np.dtype) -> np.ndarray:
     if dtype.kind == "b":
         return np.array([False, True])
     if is_float(dtype):
-        return _float_edges(dtype)
+        info = finfo(dtype)
+        tiny, small, most = (float(x) for x in (info.smallest_subnormal, info.tiny, info.max))
+        positive = [0.0, tiny, small, 0.5, 1.0, 1 + float(info.eps), 2.0, most, np.inf]
+        return _cast(np.array([np.nan, *positive, *(-value for value in positive)]), dtype)
     low, high = _range(dtype)
     ones = [-1] if _is_signed(dtype) else []
     values = [low, low + 1, *ones, 0, 1, high // 2, high // 2 + 1, high - 1, high]
     wide = np.int64 if _is_signed(dtype) else np.uint64
     return _cast(np.array(values, wide), dtype)
-
-
-def _float_edges(dtype: np.dtype) -> np.ndarray:
-    info = finfo(dtype)
-    tiny, small, most = (float(x) for x in (info.smallest_subnormal, info.tiny, info.max))
-    above_one = 1 + float(info.eps)
-    positive = [0.0, tiny, small, 0.5, 1.0, above_one, 2.0, most, np.inf]
-    return _cast(np.array([np.nan, *positive, *(-value for value in positive)]), dtype)
 
 
 def _range(dtype: np.dtype) -> tuple[int, int]:

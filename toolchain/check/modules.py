@@ -8,6 +8,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.passmanager import PassManager
 
 from ..ir import clone_module, functions
+from ..ir.module import terminator
 from ..pipeline.native import run_native
 from .inputs import CannotRun
 
@@ -43,6 +44,14 @@ def main_type(module: ir.Module) -> ir.FunctionType:
     """The signature of @main; KeyError where there is none."""
     main = functions(module)["main"]
     return ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
+
+
+def sync_type(function: ir.OpView) -> None:
+    """Set a function's type from its one block. Needs a context in scope."""
+    block = function.regions[0].blocks[0]
+    results = [value.type for value in terminator(block).operands]
+    kind = ir.FunctionType.get([value.type for value in block.arguments], results)
+    function.attributes["function_type"] = ir.TypeAttr.get(kind)
 
 
 def function_text(module: ir.Module, name: str) -> str:
@@ -90,7 +99,8 @@ def at_size(module: ir.Module, size: int) -> ir.Module:
             run_native(_MAKE_STATIC.format(types=types), copy)
         except ir.MLIRError as error:
             raise CannotRun(f"not valid at size {size}: {str(error).splitlines()[0]}") from None
-    if any(not _has_static_shape(kind) for kind in main_type(copy).results):
+    results = main_type(copy).results
+    if not all(isinstance(k, ir.RankedTensorType) and k.has_static_shape for k in results):
         raise CannotRun(f"at size {size} its results are still dynamic")
     return copy
 
@@ -111,7 +121,3 @@ def _static(kind: ir.Type, size: int) -> ir.Type:
     dynamic = ir.ShapedType.get_dynamic_size()
     shape = [size if n == dynamic else n for n in kind.shape]
     return ir.RankedTensorType.get(shape, kind.element_type)
-
-
-def _has_static_shape(kind: ir.Type) -> bool:
-    return isinstance(kind, ir.RankedTensorType) and kind.has_static_shape

@@ -7,8 +7,9 @@ see `interpreter_seconds`; XLA evaluates the rest.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property, partial
 
 import numpy as np
@@ -21,8 +22,7 @@ from ..ir import walk
 from ..ir.bounds import trip_count
 from ..ir.module import functions
 from ..ir.retype import retype
-from ..ir.values import element_type
-from .inputs import CannotRun, Spec, specs_of
+from .inputs import CannotRun, part_of, specs_of
 from .judge import Reference, moved_by_ulp, precision_of_type, widest
 from .modules import main_type
 from .run import Interpreter, XlaProgram
@@ -34,28 +34,15 @@ INTERPRETER_SECONDS = 1.0
 """Above this estimate for one run the interpreter is not tried: a check takes 30 runs or more."""
 
 _SECONDS_PER_ELEMENT = 0.3e-6  # of the interpreter, for each flop and each element of a result
+_SECONDS_PER_REGION_FLOP = 1.8e-6  # a reduction, sort or scatter runs its region for each
 _SECONDS_PER_OP = 10e-6
 
 _TRIANGULAR_SOLVE = re.compile(r"lapack_[sdcz]trsm_ffi")
 _OPAQUE = frozenset({"stablehlo.custom_call", "stablehlo.bitcast_convert"})
-_NOT_ROUNDING = MOVEMENT | frozenset(
-    [
-        "abs",
-        "and",
-        "clamp",
-        "compare",
-        "constant",
-        "is_finite",
-        "maximum",
-        "minimum",
-        "negate",
-        "not",
-        "or",
-        "select",
-        "sign",
-        "xor",
-    ]
-)
+_NOT_ROUNDING = MOVEMENT | {
+    *("abs", "and", "clamp", "compare", "constant", "is_finite", "maximum", "minimum", "negate"),
+    *("not", "or", "select", "sign", "xor"),
+}
 
 
 class Float64Evaluation:
@@ -93,7 +80,13 @@ class Float64Evaluation:
             is_wide, own = False, XlaProgram(self._module)
             narrow = [a.astype(b.dtype) for a, b in zip(moved, inputs, strict=True)]
             exact, near = ([widest(a) for a in own(draw)] for draw in (inputs, narrow))
-        kinds = _part_types(specs_of(main_type(self._module).results))
+        outputs = specs_of(main_type(self._module).results)
+        # Two parts of a complex output, or the output itself.
+        kinds = [
+            kind
+            for spec in outputs
+            for kind in ([part_of(spec).dtype] * 2 if spec.dtype.kind == "c" else [spec.dtype])
+        ]
         rounds = is_wide and rounds_once(self._module)
         is_lapack = _solves_triangular_system(self._module)
         return [
@@ -156,8 +149,11 @@ def interpreter_seconds(module: ir.Module) -> float:
             return of_function(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
         cost = cost_of(op)
         flops = cost.flops or 0 if cost is not None else 0
-        elements = sum(_elements(value.type) for value in op.results)
-        return _SECONDS_PER_OP + _SECONDS_PER_ELEMENT * (flops + elements)
+        kinds = [value.type for value in op.results]
+        ranked = [kind for kind in kinds if isinstance(kind, ir.RankedTensorType)]
+        elements = sum(math.prod(kind.shape) for kind in ranked if kind.has_static_shape)
+        each = _SECONDS_PER_REGION_FLOP if op.regions else _SECONDS_PER_ELEMENT
+        return _SECONDS_PER_OP + each * flops + _SECONDS_PER_ELEMENT * float(elements)
 
     return of_function("main")
 
@@ -165,12 +161,6 @@ def interpreter_seconds(module: ir.Module) -> float:
 def too_slow(seconds: float) -> str:
     """Why the interpreter is not tried, as a reason for a report."""
     return f"the interpreter would take about {seconds:,.0f} s"
-
-
-def _elements(kind: ir.Type) -> int:
-    if not isinstance(kind, ir.RankedTensorType) or not kind.has_static_shape:
-        return 0
-    return int(np.prod(kind.shape, dtype=object))
 
 
 def rounds_once(module: ir.Module) -> bool:
@@ -184,13 +174,10 @@ def _rounds(op: ir.OpView) -> bool:
     name = op.operation.name.removeprefix("stablehlo.").removeprefix("chlo.")
     if name in _NOT_ROUNDING or name == "func.return":
         return False
-    return name == "func.call" or any(_is_inexact(value) for value in (*op.results, *op.operands))
-
-
-def _is_inexact(value: ir.Value) -> bool:
-    if not isinstance(value.type, ir.RankedTensorType):
-        return False
-    return isinstance(element_type(value), ir.FloatType | ir.ComplexType)
+    kinds = [value.type for value in (*op.results, *op.operands)]
+    elements = [kind.element_type for kind in kinds if isinstance(kind, ir.RankedTensorType)]
+    inexact = (ir.FloatType, ir.ComplexType)
+    return name == "func.call" or any(isinstance(each, inexact) for each in elements)
 
 
 def _solves_triangular_system(module: ir.Module) -> bool:
@@ -220,16 +207,12 @@ def in_float64(module: ir.Module) -> ir.Module:
 def _wide_type(kind: ir.Type) -> ir.Type:
     if not isinstance(kind, ir.RankedTensorType):
         return kind
-    element = _wide_element(kind.element_type)
-    return ir.RankedTensorType.get(kind.shape, element, kind.encoding)
-
-
-def _wide_element(element: ir.Type) -> ir.Type:
+    element = kind.element_type
     if isinstance(element, ir.FloatType):
-        return ir.F64Type.get()
-    if isinstance(element, ir.ComplexType):
-        return ir.ComplexType.get(ir.F64Type.get())
-    return element
+        element = ir.F64Type.get()
+    elif isinstance(element, ir.ComplexType):
+        element = ir.ComplexType.get(ir.F64Type.get())
+    return ir.RankedTensorType.get(kind.shape, element, kind.encoding)
 
 
 def _wide_op(op: ir.OpView, operands: list[ir.Value]) -> list[ir.Value] | None:
@@ -247,12 +230,3 @@ def _wide_op(op: ir.OpView, operands: list[ir.Value]) -> list[ir.Value] | None:
         kind = _wide_type(op.result.type)
         return [hlo.dot_general(kind, *operands, op.dot_dimension_numbers)]
     return None
-
-
-def _part_types(specs: Iterable[Spec]) -> list[np.dtype]:
-    """The dtypes of the outputs' parts: two for complex numbers."""
-    found: list[np.dtype] = []
-    for spec in specs:
-        part = np.dtype(np.float32 if spec.dtype.itemsize == 8 else np.float64)
-        found += [part] * 2 if spec.dtype.kind == "c" else [spec.dtype]
-    return found

@@ -85,11 +85,7 @@ def contract_of(pipeline: Pipeline, report: PipelineReport) -> Contract:
     """
     rules = [rule for step in pipeline.steps if step.python for rule in step.python.rules]
     fired = [rule.contract for rule in rules if rule.name in report.hits]
-    return max(fired, key=_looseness, default=exact)
-
-
-def _looseness(contract: Contract) -> float:
-    return MARGIN if contract == reassociates else contract.ulps
+    return max(fired, key=lambda c: MARGIN if c == reassociates else c.ulps, default=exact)
 
 
 def verify_modules(
@@ -116,11 +112,7 @@ def verify_modules(
     if not names:
         raise JxcError("the modules have no public function in common: nothing to compare")
     deadline = deadline or Deadline()
-    verdicts = []
-    for name in names:
-        deadline.doing = f"@{name}"
-        verdicts.append(_verdict(before, after, name, contract, seeds, deadline))
-    return verdicts
+    return [_verdict(before, after, name, contract, seeds, deadline) for name in names]
 
 
 def _verdict(
@@ -131,23 +123,23 @@ def _verdict(
     seeds: int,
     deadline: Deadline,
 ) -> Verdict:
-    verdict = Verdict(name, Comparison(contract, {}, {}), 0)
+    deadline.doing = f"@{name}"
+    last, draws = Comparison(contract, {}, {}), 0
     try:
         for pair in static_pairs(with_main(before, name), with_main(after, name)):
             for seed in range(seeds):
                 report = compare_modules(*pair, contract=contract, seed=seed, deadline=deadline)
+                last = report if report.ran or not last.ran else last
+                draws += len(report.runs)
                 if report.was_stopped:
-                    verdict = replace(verdict, unfinished=str(deadline))
-                if report.ran or not verdict.report.ran:
-                    verdict = replace(verdict, report=report)
-                verdict = replace(verdict, draws=verdict.draws + len(report.runs))
-                if report.difference is not None or verdict.unfinished:
-                    return verdict
+                    return Verdict(name, last, draws, unfinished=str(deadline))
+                if report.difference is not None:
+                    return Verdict(name, last, draws)
     except CannotRun as error:
-        verdict = replace(verdict, report=Comparison(contract, {}, {"any": str(error)}))
+        last = Comparison(contract, {}, {"any": str(error)})
     except ValueError as error:
         raise JxcError(f"@{name}: {error}") from error
-    return verdict
+    return Verdict(name, last, draws)
 
 
 def verify_pipeline(
@@ -163,37 +155,28 @@ def verify_pipeline(
     A program that agrees is compared again with each of its dimensions at size 1 and 0, which
     finds rules that rely on larger sizes.
     """
-    steps, known = make_pipeline(pipeline), context or PassContext()
+    steps, context = make_pipeline(pipeline), context or PassContext()
     deadline = deadline or Deadline()
-    verdicts = _compared(module, steps, known, seeds, deadline)
+
+    def compared(program: ir.Module, seeds: int) -> list[Verdict]:
+        after, contract = _after(program, steps, context)
+        return verify_modules(program, after, contract=contract, seeds=seeds, deadline=deadline)
+
+    def with_other_sizes(verdict: Verdict) -> Verdict:
+        for program in programs_of_other_sizes(with_main(module, verdict.function)):
+            if verdict.unfinished:
+                break
+            [found] = compared(program, 1)
+            if found.report.difference is not None:
+                return replace(found, function=verdict.function, program=program)
+            elsewhere = verdict.elsewhere + found.draws
+            verdict = replace(verdict, elsewhere=elsewhere, unfinished=found.unfinished)
+        return verdict
+
+    verdicts = compared(module, seeds)
     if not all(verdict.agrees for verdict in verdicts):
         return verdicts
-    return [_at_other_sizes(module, verdict, steps, known, deadline) for verdict in verdicts]
-
-
-def _compared(
-    module: ir.Module, steps: Pipeline, context: PassContext, seeds: int, deadline: Deadline
-) -> list[Verdict]:
-    after, contract = _after(module, steps, context)
-    return verify_modules(module, after, contract=contract, seeds=seeds, deadline=deadline)
-
-
-def _at_other_sizes(
-    module: ir.Module,
-    verdict: Verdict,
-    steps: Pipeline,
-    context: PassContext,
-    deadline: Deadline,
-) -> Verdict:
-    for program in programs_of_other_sizes(with_main(module, verdict.function)):
-        if verdict.unfinished:
-            break
-        [found] = _compared(program, steps, context, 1, deadline)
-        if found.report.difference is not None:
-            return replace(found, function=verdict.function, program=program)
-        draws = verdict.elsewhere + found.draws
-        verdict = replace(verdict, elsewhere=draws, unfinished=found.unfinished)
-    return verdict
+    return [with_other_sizes(verdict) for verdict in verdicts]
 
 
 def programs_of_other_sizes(module: ir.Module) -> Iterator[ir.Module]:
@@ -249,14 +232,14 @@ def blame(
     module: ir.Module, pipeline: PipelineLike, *, context: PassContext | None = None, seeds: int = 3
 ) -> Culprit | None:
     """The first pass and rewrite of a pipeline that breaks a module; None if none does."""
-    steps = make_pipeline(pipeline)
-    _, contract = _after(module, steps, context or PassContext())
+    steps, context = make_pipeline(pipeline), context or PassContext()
+    _, contract = _after(module, steps, context)
 
     def is_wrong(after: ir.Module) -> bool:
         verdicts = verify_modules(module, after, contract=contract, seeds=seeds)
         return any(v.report.difference is not None for v in verdicts)
 
-    return bisect(module, steps, context or PassContext(), is_wrong)
+    return bisect(module, steps, context, is_wrong)
 
 
 def bisect(
@@ -287,11 +270,8 @@ def bisect(
     before, step = pipeline.steps[: count - 1], pipeline.steps[count - 1]
     culprit = Culprit(count - 1, step)
     rewrites = sum(rule.hits for rule in after(pipeline.steps[:count])[1].steps[-1].rules)
-    if (
-        step.python is None
-        or _REWRITE_LIMIT not in step.python.options_by_parameter
-        or not rewrites
-    ):
+    options = step.python.options_by_parameter if step.python is not None else ()
+    if _REWRITE_LIMIT not in options or not rewrites:
         return culprit
 
     def limited(limit: int) -> tuple[PipelineStep, ...]:

@@ -18,8 +18,9 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func, stablehlo as hlo
 from jaxlib.mlir.passmanager import PassManager
 
-from ..ir import _private, make_context, read_module, register_native_passes
+from ..ir import _private, functions, make_context, read_module, register_native_passes
 from .interpreter_fixes import apply_interpreter_fixes
+from .modules import main_type
 
 _MODULES_PER_CONTEXT = 200  # a context is slow to make, but keeps every constant in memory
 _PREPARE = "builtin.module(inline,func.func(chlo-legalize-to-stablehlo))"
@@ -48,7 +49,7 @@ def evaluate(
     Args:
         module_text: the module, in any form that `read_module` takes.
         inputs: @main's arguments as `run.widen` makes them.
-        context: made by `_make_context`.
+        context: with MLIR's inliner.
 
     Returns:
         The results in the same form.
@@ -58,24 +59,15 @@ def evaluate(
         _wrap_main(module)
         PassManager.parse(_PREPARE).run(module.operation)
         apply_interpreter_fixes(module)
-        arguments = [_attribute(array) for array in inputs]
+        arguments = [
+            ir.DenseElementsAttr.get(array, signless=array.dtype.kind != "u") for array in inputs
+        ]
         return [np.array(result) for result in hlo.eval_module(module, arguments)]
-
-
-def _make_context() -> ir.Context:
-    context = make_context()
-    _private.register_inliner(context)
-    return context
-
-
-def _attribute(array: np.ndarray) -> ir.DenseElementsAttr:
-    return ir.DenseElementsAttr.get(array, signless=array.dtype.kind != "u")
 
 
 def _wrap_main(module: ir.Module) -> None:
     """Add a @main that calls the old one, and takes and returns only numpy's own types."""
-    main = next(op for op in module.body.operations if _name(op) == "main")
-    signature = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
+    main, signature = functions(module)["main"], main_type(module)
     main.attributes["sym_name"] = ir.StringAttr.get("jxc_wrapped")
     main.attributes["sym_visibility"] = ir.StringAttr.get("private")
     inputs = [_wide_types(each) for each in signature.inputs]
@@ -90,10 +82,6 @@ def _wrap_main(module: ir.Module) -> None:
         ]
         results = func.CallOp(signature.results, "jxc_wrapped", arguments).results
         func.return_([each for value in results for each in _widen(value)])
-
-
-def _name(op: ir.OpView) -> str:
-    return op.attributes["sym_name"].value if "sym_name" in op.attributes else ""
 
 
 def _wide_types(kind: ir.Type) -> list[ir.Type]:
@@ -129,7 +117,8 @@ def main() -> None:
     register_native_passes()
     for number in count():
         if number % _MODULES_PER_CONTEXT == 0:
-            context = _make_context()
+            context = make_context()
+            _private.register_inliner(context)
         try:
             module, inputs = read_message(sys.stdin.buffer)
         except EOFError:

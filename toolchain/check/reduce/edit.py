@@ -13,9 +13,10 @@ from jaxlib.mlir.dialects import func, stablehlo as hlo
 
 from ...ir import functions, walk
 from ...ir.build import splat
-from ...ir.module import has_side_effect
+from ...ir.module import has_side_effect, terminator
 from ...ir.values import is_complex, is_used, splat_of
 from ...pipeline.native import run_native
+from ..modules import sync_type
 
 _ALIAS = "tf.aliasing_output"
 _KEPT = ("func.call", "sdy.mesh")
@@ -42,11 +43,6 @@ def body(function: ir.OpView) -> ir.Block:
 def ops_of(block: ir.Block) -> list[ir.OpView]:
     """The block's ops without its terminator."""
     return list(block.operations)[:-1]
-
-
-def terminator(block: ir.Block) -> ir.OpView:
-    """The block's last op."""
-    return block.operations[len(block.operations) - 1]
 
 
 def zero(kind: ir.Type, number: int = 0) -> ir.Value:
@@ -95,14 +91,6 @@ def set_outputs(function: ir.OpView, kept: Sequence[int], added: Sequence[ir.Val
         _append(function, "res_attrs")
     _renumber_aliases(function, kept)
     sync_type(function)
-
-
-def sync_type(function: ir.OpView) -> None:
-    """Set the function's type from its block."""
-    block = body(function)
-    results = [value.type for value in terminator(block).operands]
-    kind = ir.FunctionType.get([value.type for value in block.arguments], results)
-    function.attributes["function_type"] = ir.TypeAttr.get(kind)
 
 
 def remove_dead(module: ir.Module) -> None:

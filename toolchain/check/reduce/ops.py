@@ -8,6 +8,7 @@ from functools import partial
 from jaxlib.mlir import ir
 
 from ...ir import walk
+from ...ir.module import terminator
 from ...ir.values import is_used
 from .edit import (
     NotApplicable,
@@ -16,7 +17,6 @@ from .edit import (
     entry,
     ops_of,
     set_outputs,
-    terminator,
     values_used_by,
     zero,
 )

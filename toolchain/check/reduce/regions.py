@@ -13,6 +13,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from ...ir import functions, walk
+from ...ir.module import terminator
 from ...ir.values import is_used
 from ...pipeline.native import run_native
 from ..modules import with_main
@@ -25,7 +26,6 @@ from .edit import (
     ops_of,
     remove_dead,
     set_outputs,
-    terminator,
     zero,
 )
 from .search import Search, shrink
