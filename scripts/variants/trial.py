@@ -75,8 +75,8 @@ def compare_interpreted(
 
 @cache
 def _quick_interpreter() -> Interpreter:
-    """An interpreter with a short limit: variants are small, and some are loops without end."""
-    interpreter = Interpreter(limit_s=0.7)
+    """An interpreter with a short limit: variants are small, and some are endless loops."""
+    interpreter = Interpreter(limit_s=2.0)
     atexit.register(interpreter.close)
     return interpreter
 
