@@ -28,10 +28,12 @@ from jxc.hlo import Module, parse_hlo
 from jxc.tools.report.collectives import (
     Collective,
     Replicated,
+    axes_of_groups,
+    axes_of_pairs,
     collectives_of,
+    parse_groups,
     replicated_arguments,
 )
-from jxc.tools.report.device_groups import axes_of_groups, axes_of_pairs, parse_groups
 
 PROGRAMS = Path(__file__).parent / "programs"
 MESH = {"data": 2, "model": 4}

@@ -11,9 +11,8 @@ import pytest
 
 from jxc.hlo import Module, parse_hlo
 from jxc.hlo.work import Access
-from jxc.tools.report.kernels import Kernel, kernels_of, least_seconds
+from jxc.tools.report.kernels import Kernel, kernels_of, least_seconds, peak_of, roofline
 from jxc.tools.report.neighbours import unfused_neighbours
-from jxc.tools.report.roofline import peak_of, roofline
 
 PROGRAMS = Path(__file__).parent / "programs"
 

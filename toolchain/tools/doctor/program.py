@@ -22,8 +22,8 @@ from ...hlo.work import Access
 from ...ir import argument_names, functions
 from ...source import SourceLine, definition_line, home_of
 from ..report.compiled import Compiled, Refused
+from ..report.kernels import roofline
 from ..report.report import report
-from ..report.roofline import roofline
 from .jaxpr import TracedEquation, bytes_of, equations_of
 from .rule_hits import RuleHit, rule_hits
 from .source_code import parameters_of, return_place

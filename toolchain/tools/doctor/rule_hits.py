@@ -99,7 +99,7 @@ def _hit(rule: Rule, pass_name: str, op: ir.OpView, home: str | None) -> RuleHit
         times,
         times * (cost.flops or 0),
         times * cost.bytes,
-        times * sum(_static_bytes(value.type) for value in op.results),
+        times * sum(bytes_of(each.type) for each in op.results if _is_static(each.type)),
         rule.doc.partition("\n")[0],
         library_line([SourceLine(*frame) for frame in frames], home),
     )
@@ -115,6 +115,5 @@ def _times_of(op: ir.OpView) -> int:
     return times
 
 
-def _static_bytes(kind: ir.Type) -> int:
-    is_static = isinstance(kind, ir.RankedTensorType) and kind.has_static_shape
-    return bytes_of(kind) if is_static else 0
+def _is_static(kind: ir.Type) -> bool:
+    return isinstance(kind, ir.RankedTensorType) and kind.has_static_shape

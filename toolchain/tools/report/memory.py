@@ -120,8 +120,7 @@ class Memory:
 
     def as_json(self) -> dict[str, Any]:
         """All sizes in bytes, and the buffers."""
-        names = ("arguments", "outputs", "temporaries", "aliases", "generated_code", "constants")
-        sizes = {f"{name}_bytes": getattr(self, name) for name in names}
+        sizes = {f"{name}_bytes": getattr(self, name) for name in (*_NAMES, "constants")}
         return {
             "peak_bytes": self.peak,
             "needed_bytes": self.needed,
@@ -163,7 +162,10 @@ def measure_memory(
     spaces = (0, 1) if kind == "gpu" else (0,)
     allocations = [each for each in parse_assignment(assignment) if each.space in spaces]
     ranges = parse_live_ranges(live_ranges)
-    sizes = _added_up(allocations) if stats is None else _stated(stats)
+    if stats is None:
+        sizes = _added_up(allocations)
+    else:
+        sizes = {ours: max(0, stats[f"{xla}_size_in_bytes"]) for ours, xla in _NAMES.items()}
     builder = _BufferBuilder(Origins(module), ranges)
     constants = [each for each in allocations if each.kind == "constant"]
     return Memory(
@@ -175,10 +177,14 @@ def measure_memory(
     )
 
 
-def _stated(stats: Mapping[str, int]) -> dict[str, int]:
-    names = {"argument": "arguments", "output": "outputs", "temp": "temporaries"}
-    names |= {"alias": "aliases", "generated_code": "generated_code"}
-    return {ours: max(0, stats[f"{xla}_size_in_bytes"]) for xla, ours in names.items()}
+_NAMES = {
+    "arguments": "argument",
+    "outputs": "output",
+    "temporaries": "temp",
+    "aliases": "alias",
+    "generated_code": "generated_code",
+}
+"""The sizes of `Memory`, and XLA's names for them."""
 
 
 def _added_up(allocations: Iterable[Allocation]) -> dict[str, int]:

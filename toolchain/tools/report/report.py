@@ -149,17 +149,14 @@ def report(
     if with_plain:
         progress(f"compiling for {hardware.name}, without passes")
         before = compile_module(plain.module, hardware, options, mesh)
-    if before and not hlo_pass and _is_same(plain.module, optimised.module):
+    modules = (each.module for each in (plain, optimised))
+    if before and not hlo_pass and len(set(map(write_bytecode, modules))) == 1:
         after = before
     else:
         progress(f"compiling for {hardware.name}")
         after = compile_module(optimised.module, hardware, options, mesh, hlo_pass)
     rules = optimised.report.hits if optimised.report else {}
     return Report(hardware, before, after, rules, seconds, plain.module)
-
-
-def _is_same(one: ir.Module, other: ir.Module) -> bool:
-    return write_bytecode(one) == write_bytecode(other)
 
 
 # -- as text --------------------------------------------------------------------------------------

@@ -16,10 +16,12 @@ from ..finding import Finding, FindingCost, check
 from ..jaxpr import def_use_of, inner_jaxprs, is_variable, open_jaxpr, origin_of
 from ..program import ExaminedProgram
 from ..source_code import parameters_of, returned_names
-from ..thresholds import MIN_BYTES, MIN_MEMORY_SHARE, MIN_OUTPUT_BYTES
+from ..thresholds import MIN_BYTES
 
 _UPDATES = ("dynamic_update_slice", "scatter", "scatter-add", "scatter-mul", "scatter_add")
 _MAX_EQUATIONS = 200  # that a search goes back
+_MIN_OUTPUT_BYTES = 1 << 16  # of an output that carries no information, or of a donated argument
+_MIN_MEMORY_SHARE = 0.05  # of the program's peak memory
 _ALIASED = ("tf.aliasing_output", "jax.buffer_donor")
 
 
@@ -53,7 +55,7 @@ def donation_unused(program: ExaminedProgram) -> Iterator[Finding]:
     """
     reasons: dict[str, list[int]] = {}
     for number, array in enumerate(program.arguments):
-        is_large = array.donated and array.bytes >= MIN_OUTPUT_BYTES
+        is_large = array.donated and array.bytes >= _MIN_OUTPUT_BYTES
         if is_large and (reason := _why_unused(program, number)):
             reasons.setdefault(reason, []).append(number)
     for reason, numbers in reasons.items():
@@ -107,7 +109,7 @@ def donation_possible(program: ExaminedProgram) -> Iterator[Finding]:
     peak = compiled.memory.peak if compiled else 0
     for name, numbers in by_name.items():
         size = sum(program.arguments[number].bytes for number in numbers)
-        if size < max(MIN_BYTES, MIN_MEMORY_SHARE * peak):
+        if size < max(MIN_BYTES, _MIN_MEMORY_SHARE * peak):
             continue
         arrays = f"{len(numbers)} arrays" if len(numbers) > 1 else "an array"
         yield Finding(
@@ -261,7 +263,7 @@ def _output_kinds(program: ExaminedProgram) -> list[str]:
     for array, variable in zip(program.results, jaxpr.outvars, strict=True):
         origin = origin_of(jaxpr, variable)
         kind = ""
-        if array.bytes >= MIN_OUTPUT_BYTES:
+        if array.bytes >= _MIN_OUTPUT_BYTES:
             if not all(map(is_variable, (variable, origin.variable))) or variable not in varying:
                 kind = "constant"
             elif origin.variable in arguments:

@@ -23,14 +23,14 @@ from ..finding import Finding, FindingCost, check
 from ..jaxpr import count_equations, inner_jaxprs, is_variable, library_line, open_jaxpr
 from ..program import ExaminedProgram
 from ..source_code import loop_around
-from ..thresholds import (
-    MIN_LIBRARY_COMPILE_SECONDS,
-    MIN_LIBRARY_SHARE,
-    MIN_REPEATED_EQUATIONS,
-    MIN_REPEATS,
-)
 
+_MIN_REPEATS = 4  # for fewer, a loop saves little and is harder to read
+_MIN_REPEATED_EQUATIONS = 100  # that a loop would leave out; XLA:CPU compiles one in about 1.3 ms
 _MAX_PERIOD = 2000  # equations in a layer
+
+# A library's loop, which the user cannot change, is reported from these sizes on.
+_MIN_LIBRARY_SHARE = 0.5  # of the program's equations
+_MIN_LIBRARY_COMPILE_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -74,13 +74,13 @@ def unrolled_layers(program: ExaminedProgram) -> Iterator[Finding]:
         by_place.setdefault(place, []).append(found)
     for place, group in by_place.items():
         saved = sum(each.saved for each in group)
-        if saved < MIN_REPEATED_EQUATIONS:
+        if saved < _MIN_REPEATED_EQUATIONS:
             continue
         share = saved / max(count_equations(program.jaxpr), 1)
         seconds = None if program.compile_seconds is None else program.compile_seconds * share
         if any(_library(each, program.home) for each in group) and (
-            share < MIN_LIBRARY_SHARE
-            or (seconds is not None and seconds < MIN_LIBRARY_COMPILE_SECONDS)
+            share < _MIN_LIBRARY_SHARE
+            or (seconds is not None and seconds < _MIN_LIBRARY_COMPILE_SECONDS)
         ):
             continue
         largest = max(group, key=lambda each: each.saved)
@@ -155,7 +155,7 @@ def repeats_in(jaxpr: Any) -> Iterator[Repeats]:
 def _repeats_in(jaxpr: Any, number: Callable[[str], int]) -> Iterator[Repeats]:
     equations = list(jaxpr.eqns)
     covered: set[int] = set()
-    if len(equations) >= MIN_REPEATS:
+    if len(equations) >= _MIN_REPEATS:
         for start, end, period in _runs(np.array([number(signature(e)) for e in equations])):
             found = _chained(equations, start, end, period)
             if found is not None:
@@ -182,11 +182,11 @@ def _longest_repeat(signatures: np.ndarray) -> tuple[int, int, int] | None:
     """The stretch that saves the most equations; among equals, the one of the shortest period."""
     best, most = None, 0
     size = len(signatures)
-    for period in range(1, min(size // MIN_REPEATS, _MAX_PERIOD) + 1):
+    for period in range(1, min(size // _MIN_REPEATS, _MAX_PERIOD) + 1):
         start, length = _longest_true(signatures[:-period] == signatures[period:])
         count = length // period + 1
         saved = (count - 1) * period
-        if count >= MIN_REPEATS and saved > most:
+        if count >= _MIN_REPEATS and saved > most:
             best, most = (start, start + count * period, period), saved
     return best
 

@@ -13,8 +13,11 @@ from ...report.kernels import Kernel
 from ..finding import Finding, FindingCost, check, compiled_check
 from ..jaxpr import bytes_of, is_variable
 from ..program import ExaminedProgram
-from ..thresholds import MIN_ITERATIONS, MIN_OVERHEAD_RATIO, MIN_OVERHEAD_SECONDS, MIN_TIME_SHARE
+from ..thresholds import MIN_TIME_SHARE
 
+_MIN_ITERATIONS = 64
+_MIN_OVERHEAD_RATIO = 4  # of kernel launch time to kernel work in an iteration
+_MIN_OVERHEAD_SECONDS = 1e-4  # of kernel launches in one run
 _CALLBACKS = ("pure_callback", "io_callback", "debug_callback", "debug_print")
 
 
@@ -74,10 +77,10 @@ def tiny_loop_body(program: ExaminedProgram) -> Iterator[Finding]:
     by_line: dict[SourceLine | None, _CompiledLoop] = {}
     for loop in _loops(program) if launch else ():
         overhead = loop.iterations * loop.launches * launch
-        if overhead < max(MIN_OVERHEAD_SECONDS, MIN_TIME_SHARE * whole):
+        if overhead < max(_MIN_OVERHEAD_SECONDS, MIN_TIME_SHARE * whole):
             continue
-        is_tiny = loop.launches * launch >= MIN_OVERHEAD_RATIO * loop.work
-        if is_tiny and loop.iterations >= MIN_ITERATIONS:
+        is_tiny = loop.launches * launch >= _MIN_OVERHEAD_RATIO * loop.work
+        if is_tiny and loop.iterations >= _MIN_ITERATIONS:
             by_line.setdefault(loop.instruction.place, loop)
     for place, loop in by_line.items():
         overhead = loop.launches * launch

@@ -17,10 +17,11 @@ from ...report.dataflow import Dataflow
 from ...report.kernels import Kernel, counted_ops
 from ..finding import Finding, FindingCost, check, compiled_check
 from ..program import ExaminedProgram
-from ..thresholds import MIN_BYTES, MIN_GATHER_TIME_SHARE, MIN_TIME_SHARE, MIN_WIDENED_BYTES
+from ..thresholds import MIN_BYTES, MIN_TIME_SHARE, MIN_WIDENED_BYTES
 
 _RENAMES = ("bitcast", "reshape", "convert", "copy", "transpose")
 _IN_PLACE = ("while", "tuple", "conditional", "call", "dynamic-update-slice", "scatter")
+_MIN_GATHER_TIME_SHARE = 0.01  # gathers run far below the roofline, one element at a time
 _MIN_GROWTH = 4  # times as many elements as before the broadcast
 
 
@@ -162,7 +163,7 @@ def gather_as_slice(program: ExaminedProgram) -> Iterator[Finding]:
             key = hit.place, hit.library
             found[key] = found.get(key, 0) + hit.bytes
     compiled = program.compiled_or_none
-    least = MIN_GATHER_TIME_SHARE * compiled.roofline_seconds if compiled else 0.0
+    least = _MIN_GATHER_TIME_SHARE * compiled.roofline_seconds if compiled else 0.0
     for (place, library), moved in found.items():
         seconds = program.seconds_of(moved)
         if (seconds or 0.0) >= least:

@@ -2,7 +2,7 @@
 
 If rules of O2 replace ops of the program, the program is compiled with and without O2. If the
 target is this machine's CPU, both are timed; elsewhere both are estimated. Findings are reported
-only if O2 gains `MIN_GAIN` of a run.
+only if O2 gains `_MIN_GAIN` of a run.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ...report.compiled import Compiled
 from ...report.report import report
 from ..finding import Finding, FindingCost, compiled_check
 from ..program import ExaminedProgram
-from ..thresholds import MIN_GAIN, MIN_WIDENED_BYTES
+from ..thresholds import MIN_WIDENED_BYTES
 
 _PASSES = (
     "convolution",
@@ -38,6 +38,7 @@ _PASSES = (
 )
 """The passes whose rules replace an op that is slow on the target, not those that simplify."""
 
+_MIN_GAIN = 0.1  # of a run
 _SLOW_F64 = 8  # times slower than f32: then f64 has few units
 _MAX_SECONDS = 2.0  # of timing, without three calls of each program
 _MIN_ROUNDS, _MAX_ROUNDS = 2, 5
@@ -55,7 +56,7 @@ def slow_on_target(program: ExaminedProgram) -> Iterator[Finding]:
     yield from _doubles(program)
     hits = [hit for hit in program.hits if hit.pass_name in _PASSES]
     gain = _gain(program) if hits else None
-    if gain is None or gain[0] - gain[1] < MIN_GAIN * gain[0]:
+    if gain is None or gain[0] - gain[1] < _MIN_GAIN * gain[0]:
         return
     before, after, how = gain
     work: Counter[SourceLine | None] = Counter()
@@ -117,7 +118,7 @@ def measured(program: ExaminedProgram) -> tuple[float, float, str] | None:
         return None
     is_donating = any(array.donated for array in program.arguments)
     before, after = _times(*(_caller(made, args, kwargs, is_donating) for made in both))
-    if any(ours > (1 - MIN_GAIN) * plain for ours, plain in zip(after, before, strict=True)):
+    if any(ours > (1 - _MIN_GAIN) * plain for ours, plain in zip(after, before, strict=True)):
         return None  # a gain that is not in every round may be other load on the machine
     arguments = "the arguments given" if program.given else "random arguments"
     return statistics.median(before), statistics.median(after), f"measured on {arguments}"
