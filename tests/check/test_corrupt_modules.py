@@ -1,4 +1,4 @@
-"""`jxc verify` and `jxc reduce` on corrupt modules: a sentence, never a signal or a traceback."""
+"""Corrupt modules: a sentence, never a signal or a traceback, and 4 if native code crashes."""
 
 import subprocess
 import sys
@@ -43,6 +43,28 @@ def test_corrupt_module_ends_in_a_sentence(name, tmp_path):
         ["reduce", str(file), "--check=true"],
     ):
         done = subprocess.run([*JXC, *command], capture_output=True, text=True)
-        told = done.stdout + done.stderr
-        assert done.returncode in (0, 1, 2), told
-        assert "Traceback" not in told and "jxc:" in told + "jxc:" * bool(done.stdout)
+        output = done.stdout + done.stderr
+        is_crash = "native code crashed" in output
+        assert done.returncode == 4 if is_crash else done.returncode in (0, 1, 2), output
+        assert is_crash or name != "crashes MLIR"
+        assert "Traceback" not in output and "jxc:" in output + "jxc:" * bool(done.stdout)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["opt", "-p", "cse"],
+        ["compile"],
+        ["report"],
+        ["verify", "-O1"],
+        ["reduce", "--check=true"],
+    ],
+)
+def test_crash_of_native_code_exits_with_4_and_a_reproducer(options):
+    done = subprocess.run([*JXC, *options, str(CRASHING)], capture_output=True, text=True)
+    assert done.returncode == 4, done.stderr
+    first, second = done.stderr.splitlines()[-2:]
+    assert first.startswith("jxc: error: native code crashed (SIG")
+    assert first.endswith(f"while reading {CRASHING}")
+    verb = "compile" if options[0] == "report" else options[0]
+    assert second.startswith(f"  reproducer: jxc {verb} ")

@@ -11,9 +11,10 @@ import pytest
 from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec as P
 
 from jxc.errors import MissingTargetError, UsageError
+from jxc.frontend import LowerRequest
 from jxc.frontend.diagnose import TraceError
 from jxc.frontend.lowering import lower
-from jxc.frontend.request import LowerRequest, run_request
+from jxc.frontend.request import run_request
 from jxc.frontend.shardings import parse_rules, split_shardings
 
 MESH = {"data": 2, "model": 2}

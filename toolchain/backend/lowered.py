@@ -17,9 +17,10 @@ import jax
 from jaxlib.mlir import ir
 
 from ..errors import MissingTargetError, UsageError
+from ..frontend import LowerRequest
 from ..frontend.arguments import read_specs
 from ..frontend.lowering import LoweredFunction, is_jitted, lower as _lower
-from ..frontend.request import LowerRequest, run_request
+from ..frontend.request import run_request
 from ..ir import clone_module, count_ops, write_bytecode, write_text
 from ..ir.extra_results import EXTRA_RESULTS
 from ..pipeline import Pipeline, PipelineLike, PipelineReport, make_pipeline, run_pipeline

@@ -75,6 +75,14 @@ def cli() -> None:
 
     \b
     jxc lower f.py:step 'f32[8,128]' | jxc opt -O2 | jxc compile --run
+
+    \b
+    Exit codes, where the help of a verb states no others:
+      0  success
+      1  the work or a check failed
+      2  the command line is invalid, or a file cannot be read
+      3  a target, a device or its compiler is missing
+      4  a bug in jxc, MLIR or XLA, such as a crash of native code
     """
 
 

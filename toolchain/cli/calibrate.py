@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
-import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import click
 
-from ..cost.rates import SCHEMA_VERSION, Rate, Rates, rates_file, rates_of
+from ..cost.rates import SCHEMA_VERSION, Rates, rates_file, rates_of
 from ..errors import UsageError
+from ..files import write_json
+from .options import json_option
+from .progress import progress
 
 
 @click.command(short_help="Measure this machine once, so that passes decide by its speed.")
@@ -34,7 +32,7 @@ from ..errors import UsageError
 @click.option("-o", "output", metavar="FILE", help="The rates file to write.")
 @click.option("--show", is_flag=True, help="Show the rates in use instead of measuring.")
 @click.option("--reset", is_flag=True, help="Delete the rates file; shipped rates are used again.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 def calibrate_command(
     target: str, seconds: float, output: str | None, show: bool, reset: bool, as_json: bool
 ) -> None:
@@ -77,37 +75,27 @@ def _reset(file: Path) -> None:
 def _measure(target: str, seconds: float, file: Path) -> None:
     from ..tools.calibrate.calibrate import calibrate, save_rates
 
-    with _progress() as progress:
-        rates = calibrate(target, seconds=seconds, progress=progress)
+    with progress() as show:
+        rates = calibrate(
+            target,
+            seconds=seconds,
+            progress=lambda doing, done, of: show(f"{done}/{of}  {doing}"),
+        )
     save_rates(file, target, rates)
     click.echo(f"{len(rates)} rates written to {file}", err=True)
 
 
-@contextlib.contextmanager
-def _progress() -> Iterator[Any]:
-    """A progress bar on stderr if it is a terminal."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield lambda doing, done, of: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
-
-    columns = (BarColumn(20), TextColumn("{task.completed}/{task.total}  {task.description}"))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
-        task = shown.add_task("")
-        yield lambda doing, done, of: shown.update(
-            task, description=doing, completed=done, total=of
-        )
-
-
 def _print(rates: Rates, *, as_json: bool) -> None:
+    from ..tools.calibrate.probes import all_rates
+
+    rows = [(name, rate, rates.measured.get(name)) for name, rate in sorted(all_rates().items())]
     if as_json:
-        head = {"schema_version": SCHEMA_VERSION, "target": rates.target, "source": rates.source}
-        rows = [
+        listed = [
             {"rate": name, "doc": rate.doc, "here": here, "shipped": rate.shipped}
-            for name, rate, here in _rows(rates)
+            for name, rate, here in rows
         ]
-        click.echo(json.dumps(head | {"rates": rows}, indent=2))
+        head = {"schema_version": SCHEMA_VERSION, "target": rates.target, "source": rates.source}
+        write_json(head | {"rates": listed}, "-")
         return
     from rich import box
     from rich.console import Console
@@ -118,15 +106,9 @@ def _print(rates: Rates, *, as_json: bool) -> None:
     table.add_column("here", justify="right", no_wrap=True)
     table.add_column("shipped", justify="right", no_wrap=True)
     table.add_column("what it is")
-    for name, rate, here in _rows(rates):
+    for name, rate, here in rows:
         measured = "" if here is None else f"{here:.3g}"
         table.add_row(name, measured, f"{rate.shipped:.3g}", rate.doc)
     console = Console(highlight=False)
     console.print(table)
     console.print(f"target {rates.target}: " + (rates.source or "shipped rates"), soft_wrap=True)
-
-
-def _rows(rates: Rates) -> list[tuple[str, Rate, float | None]]:
-    from ..tools.calibrate.probes import all_rates
-
-    return [(name, rate, rates.measured.get(name)) for name, rate in sorted(all_rates().items())]

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from tempfile import mkdtemp
 from typing import Any
 
 import click
 
 from ..errors import JxcError, UsageError
-from ..files import write_output
+from ..files import write_json
 from ..tools.diff.sides import LOWERING_OPTIONS, DiffSide, make_sides
-from .lower import lowering_options
+from .options import lowering_options
 from .process import in_child, stay_on_cpu
+from .progress import progress
 
 _SAME, _DIFFERENT, _ERROR = 0, 1, 2
 
@@ -111,7 +109,7 @@ def _diff(first: str, pipelines: list[str], flags: dict[str, Any]) -> int:
     stage.enter(f"while comparing {sides[0].spelling} and {sides[1].spelling}")
     from ..tools.diff.lowering import sources_of
 
-    with _progress() as report:
+    with progress() as report:
         report("lowering")
         return _compare(sides, sources_of(sides, flags, folder), flags, report)
 
@@ -153,21 +151,9 @@ def _compare(sides: Any, sources: Any, flags: dict[str, Any], report: Any) -> in
         for note in write_comparison_page(flags["html"], found):
             click.echo(f"jxc: note: {note}", err=True)
     if flags["as_json"]:
-        write_output(json.dumps({"schema_version": 1, **found.as_json()}, indent=2) + "\n", "-")
+        write_json({"schema_version": 1, **found.as_json()}, "-")
     else:
         from ..tools.diff.output import print_comparison
 
         print_comparison(found, whole=flags["whole"])
     return _SAME if found.is_same else _DIFFERENT
-
-
-@contextmanager
-def _progress() -> Iterator[Any]:
-    """A function that shows the current step on a terminal, and otherwise does nothing."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("starting") as shown:
-        yield lambda step: shown.update(step) if step else shown.stop()

@@ -2,90 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from ..errors import UsageError
-from ..files import write_output
-from ..frontend import BINARY_FORMS, FORMS, PLATFORMS
+from ..files import write_json, write_output
+from ..frontend import BINARY_FORMS, FORMS, LowerRequest
+from .options import lowering_options, read_options
 from .process import leave_out_absent_hardware
 
-if TYPE_CHECKING:
-    from ..frontend.request import LoweredTarget
-
 _SHORT_CONSTANT = 16  # elements; longer constants fill screens
-
-
-def lowering_options(command: Any) -> Any:
-    """A decorator: the SPECs and options of lowering a function, the fields of `LowerRequest`."""
-    options = [
-        click.argument("specs", nargs=-1, metavar="[SPEC]..."),
-        click.option(
-            "--args",
-            "args_from",
-            metavar="FILE.py:FN",
-            help="Call FN for the arguments, in place of SPECs: a tuple, or (tuple, dict).",
-        ),
-        click.option(
-            "--static",
-            multiple=True,
-            metavar="NAME=VALUE",
-            help="Fix an argument while tracing, by name or by position from 0.",
-        ),
-        click.option(
-            "--transform",
-            metavar="NEST",
-            help="Apply transforms first: jit, grad, value_and_grad, vmap, jvp, vjp, checkpoint, "
-            "pmap, jacfwd, jacrev, hessian; e.g. 'vmap(grad(argnums=0), in_axes=(None, 0))'. The "
-            "SPECs of a jvp are (primals, tangents), of a vjp (primals, cotangents).",
-        ),
-        click.option("--device", metavar="NAME[:N]", help="Lower for a device, such as cpu:0."),
-        click.option(
-            "--platform",
-            type=click.Choice(PLATFORMS),
-            help="Lower for a platform; the hardware need not be present.",
-        ),
-        click.option(
-            "--host-devices",
-            type=click.IntRange(min=1),
-            metavar="N",
-            help="Split the CPU into N devices. By default as many as pmap maps over.",
-        ),
-        click.option(
-            "--mesh",
-            metavar="AXIS=SIZE,...",
-            help="Lower over a mesh such as data=4,model=2; its devices need not be present.",
-        ),
-        click.option(
-            "--in-sharding",
-            multiple=True,
-            metavar="NAME=SPEC",
-            help="Shard an argument. x=data,None splits its first dimension over the axis data, "
-            "x=data+model over two axes; x= replicates it. NAME is a parameter, a position from 0 "
-            "or a path such as \"params['w']\", in which * matches any key; the most specific one "
-            "counts. XLA chooses the shardings of the other arguments.",
-        ),
-        click.option(
-            "--out-sharding",
-            multiple=True,
-            metavar="NAME=SPEC",
-            help="Shard a result: NAME is a position or a path such as \"result['loss']\".",
-        ),
-        click.option(
-            "--sharding",
-            metavar="FILE.py:FN",
-            help="Call FN on the mesh for in_shardings, or (in_shardings, out_shardings).",
-        ),
-        click.option("--x64", is_flag=True, help="Keep 64-bit types, which JAX narrows otherwise."),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
 
 
 @click.command()
@@ -125,7 +55,7 @@ def lower_command(
     elide_constants: bool,
     elide: int | None,
     as_json: bool,
-    **request: Any,
+    **flags: Any,
 ) -> None:
     """Trace the function TARGET with arguments like the SPECs, and print its module.
 
@@ -152,33 +82,35 @@ def lower_command(
     # The module is JAX's alone: a pipeline for running programs would mark it.
     os.environ.pop("JXC_PIPELINE", None)
     leave_out_absent_hardware()
-    from ..frontend.emit import EmitOptions, emit
-    from ..frontend.request import LowerRequest, run_request
+    from ..frontend.constants import warn_large
+    from ..frontend.emit import EmitOptions, emit, summarize
+    from ..frontend.request import run_request
 
     warnings.showwarning = _show_warning
-    lowered = run_request(LowerRequest(**request))
+    lowered = run_request(read_options(LowerRequest, flags))
     data = emit(lowered.lowering, form, EmitOptions(debug_info, elide))
-    _warn(lowered)
-    if as_json:
-        _write_json(lowered, form, data, output)
+    for warning in warn_large(lowered.lowering.constants):
+        click.echo(f"jxc: warning: {warning}", err=True)
+    if not as_json:
+        write_output(data, output)
+        return
+    summary = {**summarize(lowered), "emit": form}
+    if output == "-":
+        summary["text"] = data
     else:
         write_output(data, output)
+        summary["output"] = output
+    write_json(summary, "-")
 
 
 def _check(form: str, output: str, as_json: bool) -> None:
     """Refuse what cannot be written before anything is traced."""
-    is_binary = form in BINARY_FORMS
-    if is_binary and as_json and output == "-":
+    if form not in BINARY_FORMS or output != "-":
+        return
+    if as_json:
         raise UsageError(f"--json cannot hold {form}, which is binary: add -o FILE")
-    if is_binary and output == "-" and sys.stdout.isatty():
+    if sys.stdout.isatty():
         raise UsageError(f"{form} is not written to a terminal: use -o FILE, or a pipe")
-
-
-def _warn(lowered: LoweredTarget) -> None:
-    from ..frontend.constants import warn_large
-
-    for warning in warn_large(lowered.lowering.constants):
-        click.echo(f"jxc: warning: {warning}", err=True)
 
 
 def _show_warning(
@@ -194,15 +126,3 @@ def _show_warning(
 
     where = f"{SourceLine(filename, lineno)}: " if is_user_file(filename) else ""
     click.echo(f"jxc: warning: {where}{message}", err=True)
-
-
-def _write_json(lowered: LoweredTarget, form: str, data: str | bytes, output: str) -> None:
-    from ..frontend.emit import summarize
-
-    summary = {**summarize(lowered), "emit": form}
-    if output == "-":
-        summary["text"] = data
-    else:
-        write_output(data, output)
-        summary["output"] = output
-    write_output(json.dumps(summary, indent=2) + "\n", "-")

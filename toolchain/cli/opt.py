@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ import click
 from ..errors import UsageError
 from ..files import input_name, read_input, write_output
 from . import ModuleCommand
+from .options import PassOptions, flag, option, options_of, read_options
 from .pass_help import help_pass, list_passes
 from .process import ChildStage, in_child, leave
 
@@ -25,135 +26,59 @@ if TYPE_CHECKING:
     from jaxlib.mlir import ir
 
     from ..pipeline import Pipeline, PipelineReport
-    from ..rewrite import PassContext
 
-_LEVEL = click.Choice(["0", "1", "2", "3"])
 _SEPARATOR = "// -----"
 
 
-def pipeline_options(command: Any) -> Any:
-    """A decorator: the options that choose passes and what rules may assume."""
-    options = [
-        click.option(
-            "-p",
-            "--passes",
-            metavar="PIPELINE",
-            help="Run these passes, rules and levels: 'O1,my-rule,cse{k=v}'.",
-        ),
-        click.option("--pass-pipeline", metavar="PIPELINE", help="The same in mlir-opt's syntax."),
-        click.option("-O", "level", type=_LEVEL, help="Run the passes of a level."),
-        click.option(
-            "--load-pass",
-            multiple=True,
-            metavar="FILE.py[:NAME]",
-            help="Make the rules and passes of a Python file available by name.",
-        ),
-        click.option(
-            "--target",
-            default="cpu",
-            show_default=True,
-            metavar="NAME[,NAME]...",
-            help="The hardware: cpu, gpu:h100, tpu:v5e:2x2; see `jxc targets`.",
-        ),
-        click.option(
-            "--assume",
-            multiple=True,
-            metavar="PROMISE",
-            help="Promise that values have no-nans, no-infs or no-signed-zeros.",
-        ),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
 @dataclass(frozen=True)
-class OptOptions:
+class OptOptions(PassOptions):
     """The options of `jxc opt`, under the names of their flags."""
 
-    passes: str | None
-    pass_pipeline: str | None
-    level: str | None
-    load_pass: tuple[str, ...]
-    target: str
-    assume: tuple[str, ...]
-    list_passes: bool
-    help_pass: str | None
-    dump_pass_pipeline: bool
-    split_input_file: bool
-    verify_each: bool
-    mlir_print_ir_before: tuple[str, ...]
-    mlir_print_ir_after: tuple[str, ...]
-    mlir_print_ir_before_all: bool
-    mlir_print_ir_after_all: bool
-    mlir_print_ir_after_change: bool
-    mlir_timing: bool
-    mlir_pass_statistics: bool
-    mlir_print_op_generic: bool
-    mlir_print_debuginfo: bool
-    elide: int | None
-    emit_bytecode: bool
-    emit_portable: bool
-    reproducer: str | None
-    allow_unregistered_dialect: bool
-    as_json: bool
+    list_passes: bool = flag(help="List every pass and level, then exit.")
+    help_pass: str | None = option(metavar="NAME", help="Explain a pass or rule, then exit.")
+    dump_pass_pipeline: bool = flag(help="Print the pipeline to stderr first.")
+    split_input_file: bool = flag(
+        help=f"Process the modules between lines '{_SEPARATOR}' one by one."
+    )
+    verify_each: bool = option(
+        "--verify-each/--no-verify-each",
+        default=True,
+        help="Verify the module after each pass (default), or after the last.",
+    )
+    mlir_print_ir_before: tuple[str, ...] = option(
+        multiple=True, metavar="PASS", help="Print the module before PASS."
+    )
+    mlir_print_ir_after: tuple[str, ...] = option(
+        multiple=True, metavar="PASS", help="Print the module after PASS."
+    )
+    mlir_print_ir_before_all: bool = flag(help="Print before each pass.")
+    mlir_print_ir_after_all: bool = flag(help="Print after each pass.")
+    mlir_print_ir_after_change: bool = flag(help="Print after each pass that changes it.")
+    mlir_timing: bool = flag(help="Print the time of each pass to stderr.")
+    mlir_pass_statistics: bool = flag(help="Print hits, attempts and time of each rule to stderr.")
+    mlir_print_op_generic: bool = flag(help="Print ops in their generic form.")
+    mlir_print_debuginfo: bool = flag(help="Print locations.")
+    elide: int | None = option(
+        "--mlir-elide-elementsattrs-if-larger",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="Omit constants of more than N elements; such a module cannot be compiled.",
+    )
+    emit_bytecode: bool = flag(help="Write MLIR bytecode.")
+    emit_portable: bool = flag(help="Write a StableHLO portable artifact.")
+    reproducer: str | None = option(
+        "--mlir-pass-pipeline-crash-reproducer",
+        metavar="FILE",
+        help="If a pass fails, save the module to FILE, not to a temporary file.",
+    )
+    allow_unregistered_dialect: bool = flag(help="Accept ops of unregistered dialects.")
+    as_json: bool = flag("--json", help="Print one JSON object with the module.")
 
 
 @click.command(short_help="Run passes on a module.", cls=ModuleCommand)
 @click.argument("file", default="-")
-@pipeline_options
 @click.option("-o", "output", default="-", metavar="FILE", help="Write to FILE, not to stdout.")
-@click.option("--list-passes", is_flag=True, help="List every pass and level, then exit.")
-@click.option("--help-pass", metavar="NAME", help="Explain a pass or rule, then exit.")
-@click.option("--dump-pass-pipeline", is_flag=True, help="Print the pipeline to stderr first.")
-@click.option(
-    "--split-input-file",
-    is_flag=True,
-    help=f"Process the modules between lines '{_SEPARATOR}' one by one.",
-)
-@click.option(
-    "--verify-each/--no-verify-each",
-    default=True,
-    help="Verify the module after each pass (default), or after the last.",
-)
-@click.option(
-    "--mlir-print-ir-before", multiple=True, metavar="PASS", help="Print the module before PASS."
-)
-@click.option(
-    "--mlir-print-ir-after", multiple=True, metavar="PASS", help="Print the module after PASS."
-)
-@click.option("--mlir-print-ir-before-all", is_flag=True, help="Print before each pass.")
-@click.option("--mlir-print-ir-after-all", is_flag=True, help="Print after each pass.")
-@click.option(
-    "--mlir-print-ir-after-change", is_flag=True, help="Print after each pass that changes it."
-)
-@click.option("--mlir-timing", is_flag=True, help="Print the time of each pass to stderr.")
-@click.option(
-    "--mlir-pass-statistics",
-    is_flag=True,
-    help="Print hits, attempts and time of each rule to stderr.",
-)
-@click.option("--mlir-print-op-generic", is_flag=True, help="Print ops in their generic form.")
-@click.option("--mlir-print-debuginfo", is_flag=True, help="Print locations.")
-@click.option(
-    "--mlir-elide-elementsattrs-if-larger",
-    "elide",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="Omit constants of more than N elements; such a module cannot be compiled.",
-)
-@click.option("--emit-bytecode", is_flag=True, help="Write MLIR bytecode.")
-@click.option("--emit-portable", is_flag=True, help="Write a StableHLO portable artifact.")
-@click.option(
-    "--mlir-pass-pipeline-crash-reproducer",
-    "reproducer",
-    metavar="FILE",
-    help="If a pass fails, save the module to FILE, not to a temporary file.",
-)
-@click.option(
-    "--allow-unregistered-dialect", is_flag=True, help="Accept ops of unregistered dialects."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object with the module.")
+@options_of(OptOptions)
 def opt_command(file: str, output: str, **flags: Any) -> None:
     """Run passes on the module in FILE ('-' for stdin) and print the result.
 
@@ -164,16 +89,16 @@ def opt_command(file: str, output: str, **flags: Any) -> None:
     jxc opt -O2 step.mlir
     jxc opt -p 'inline,simplify{max-num-rewrites=3},cse' step.mlir -o small.mlir
     """
-    options = OptOptions(**flags)
-    spec = chosen_pipeline(flags, default="O0")
-    is_question = options.list_passes or options.help_pass
-    data = b"" if is_question else read_input(file)
-    stage = in_child(data, lambda saved: _command_on(saved, spec, options))
+    options = read_options(OptOptions, flags)
+    spec = options.pipeline_text(default="O0")
+    data = b"" if options.list_passes or options.help_pass else read_input(file)
+    split = ["--split-input-file"] * options.split_input_file
+    stage = in_child(data, lambda saved: ["opt", str(saved), *split, *options.again(spec)])
     stage.enter(f"while reading {input_name(file)}")
-    from ..pipeline import Library, make_pipeline
+    from ..pipeline import make_pipeline
 
     with contextlib.redirect_stdout(sys.stderr):
-        library = Library.of_files(options.load_pass)
+        library = options.library()
     if options.list_passes:
         list_passes(library)
     elif options.help_pass:
@@ -183,51 +108,18 @@ def opt_command(file: str, output: str, **flags: Any) -> None:
         _check(pipeline, options)
         if options.dump_pass_pipeline:
             click.echo(str(pipeline), err=True)
-        run = _OptRun(input_name(file), pipeline, pass_context_of(flags), stage, options)
+        run = _OptRun(input_name(file), pipeline, stage, options)
         write_output(_optimized(run, data), output)
     leave(0)
-
-
-def chosen_pipeline(flags: Mapping[str, Any], default: str) -> str:
-    """The pipeline that `-p`, `--pass-pipeline` or `-O` names.
-
-    Raises:
-        UsageError: more than one of them is given.
-    """
-    texts = [text for text in (flags["passes"], flags["pass_pipeline"]) if text is not None]
-    texts += [f"O{flags['level']}"] if flags["level"] is not None else []
-    if len(texts) > 1:
-        raise UsageError(
-            "give one of -O, --passes and --pass-pipeline; a pipeline may contain levels: "
-            "-p 'O2,annotate-cost'"
-        )
-    return texts[0] if texts else default
-
-
-def pass_context_of(flags: Mapping[str, Any]) -> PassContext:
-    """The context of passes for `--target` and `--assume`."""
-    from ..rewrite import PassContext, promises
-
-    return PassContext(flags["target"].partition(":")[0], promises(flags["assume"]))
-
-
-def _command_on(saved: Path, spec: str, options: OptOptions) -> list[str]:
-    """The arguments of `jxc` that run the same passes on a saved input."""
-    loads = [f"--load-pass={file}" for file in options.load_pass]
-    split = ["--split-input-file"] if options.split_input_file else []
-    return ["opt", str(saved), *loads, *split, "-p", spec]
 
 
 def _check(pipeline: Pipeline, options: OptOptions) -> None:
     """Refuse options that would have no effect or contradict each other."""
     names = {step.name for step in pipeline.steps}
-    printed = {
-        "--mlir-print-ir-before": options.mlir_print_ir_before,
-        "--mlir-print-ir-after": options.mlir_print_ir_after,
-    }
-    for flag, passes in printed.items():
-        if unknown := [name for name in passes if name not in names]:
-            raise UsageError(f"{flag} {unknown[0]}: no such pass in {pipeline}")
+    for printing in ("mlir_print_ir_before", "mlir_print_ir_after"):
+        if unknown := [name for name in getattr(options, printing) if name not in names]:
+            spelled = printing.replace("_", "-")
+            raise UsageError(f"--{spelled} {unknown[0]}: no such pass in {pipeline}")
     if options.as_json + options.emit_bytecode + options.emit_portable > 1:
         raise UsageError("give one of --json, --emit-bytecode and --emit-portable")
 
@@ -241,31 +133,34 @@ class _OptRun:
 
     name: str
     pipeline: Pipeline
-    context: PassContext
     stage: ChildStage
     options: OptOptions
 
 
 def _optimized(run: _OptRun, data: bytes) -> str | bytes:
     """What to write for the modules in `data`; prints reports to stderr."""
-    from ..ir import write_bytecode, write_portable
+    from ..ir import write_bytecode, write_portable, write_text
+    from ..pipeline.report import statistics_table, timing_table
 
-    options, done = run.options, []
+    options = run.options
     with contextlib.redirect_stdout(sys.stderr):  # stdout is for IR, not for what passes print
-        for text in _split(data) if options.split_input_file else [data]:
-            done.append(_run_pipeline(run, text))
+        texts = _split(data) if options.split_input_file else [data]
+        done = [_run_pipeline(run, text) for text in texts]
     modules, reports = [module for module, _ in done], [report for _, report in done]
     result: str | bytes
-    if options.as_json:
-        result = _as_json(run, done)
-    elif options.emit_bytecode or options.emit_portable:
+    if options.emit_bytecode or options.emit_portable:
         if len(modules) > 1:
             raise UsageError("bytecode holds one module: give --split-input-file or it, not both")
-        write = write_bytecode if options.emit_bytecode else write_portable
-        result = write(modules[0])
+        result = (write_bytecode if options.emit_bytecode else write_portable)(modules[0])
     else:
-        result = f"{_SEPARATOR}\n".join(_text(module, options) for module in modules)
-    _print_reports(options, reports)
+        printed = [write_text(module, **_text_options(options)) for module in modules]
+        result = f"{_SEPARATOR}\n".join(printed)
+        if options.as_json:
+            result = _as_json(run, done, printed)
+    if options.mlir_pass_statistics:
+        _to_stderr(statistics_table(reports))
+    if options.mlir_timing:
+        _to_stderr(timing_table(reports))
     return result
 
 
@@ -296,7 +191,7 @@ def _run_pipeline(run: _OptRun, data: bytes) -> tuple[ir.Module, PipelineReport]
         report = run_pipeline(
             module,
             run.pipeline,
-            run.context,
+            options.context(),
             instruments=[run.stage, *_instruments(options)],
             verify_each=options.verify_each,
             name=run.name,
@@ -323,12 +218,6 @@ def _text_options(options: OptOptions) -> dict[str, Any]:
     }
 
 
-def _text(module: ir.Module, options: OptOptions) -> str:
-    from ..ir import write_text
-
-    return write_text(module, **_text_options(options))
-
-
 def _instruments(options: OptOptions) -> list[Any]:
     from ..pipeline.instruments import PrintIR
 
@@ -344,28 +233,21 @@ def _to_stderr(text: str) -> None:
     click.echo(text, err=True, nl=False)
 
 
-def _print_reports(options: OptOptions, reports: Sequence[PipelineReport]) -> None:
-    from ..pipeline.report import statistics_table, timing_table
-
-    if options.mlir_pass_statistics:
-        _to_stderr(statistics_table(reports))
-    if options.mlir_timing:
-        _to_stderr(timing_table(reports))
-
-
-def _as_json(run: _OptRun, done: Sequence[tuple[ir.Module, PipelineReport]]) -> str:
+def _as_json(
+    run: _OptRun, done: Sequence[tuple[ir.Module, PipelineReport]], texts: Sequence[str]
+) -> str:
     from ..ir import count_ops
 
     modules = [
         {
-            "module": _text(module, run.options),
+            "module": text,
             "ops": count_ops(module),
             "steps": [
                 {"name": s.name, "seconds": s.seconds, "rules": [vars(r) for r in s.rules]}
                 for s in report.steps
             ],
         }
-        for module, report in done
+        for (module, report), text in zip(done, texts, strict=True)
     ]
     head = {"schema_version": 1, "pipeline": str(run.pipeline), "modules": modules}
     return json.dumps(head, indent=2) + "\n"

@@ -20,7 +20,7 @@ from ..errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from ..pipeline import Library
-    from ..rewrite import Pass, Rule
+    from ..rewrite import Rule
 
 
 def list_passes(library: Library) -> None:
@@ -31,23 +31,26 @@ def list_passes(library: Library) -> None:
     _section("Loaded", {p.name: p.doc for p in library.loaded.values()})
     _section("Passes of jxc", {p.name: p.doc for p in our_passes()})
     _section("Native passes", NATIVE_PASSES)
-    _section("Levels", {name: ",".join(passes) or "nothing" for name, passes in LEVELS.items()})
+    levels: dict[tuple[str, ...], str] = {}
+    for name, passes in LEVELS.items():
+        levels.setdefault(passes, name)
+    shown = {
+        name: f"an alias of {first}" if (first := levels[passes]) != name else ",".join(passes)
+        for name, passes in LEVELS.items()
+    }
+    _section("Levels", {name: text or "nothing" for name, text in shown.items()})
 
 
 def _section(title: str, rows: dict[str, str]) -> None:
+    """Print a table; its lines are cut to the width of a terminal, and whole for a pipe."""
     if not rows:
         return
     click.echo(f"{title}:")
     width = max(map(len, rows))
+    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
     for name, doc in rows.items():
-        summary = doc.strip().split("\n", 1)[0]
-        click.echo(_fit(f"  {name:{width}}  {summary}"))
-
-
-def _fit(line: str) -> str:
-    """The line, cut to the width of a terminal; whole for a pipe or a file."""
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else len(line)
-    return line if len(line) <= width else line[: width - 1] + "…"
+        line = f"  {name:{width}}  {doc.strip().splitlines()[0]}"
+        click.echo(line if len(line) <= columns else line[: columns - 1] + "…")
 
 
 def help_pass(name: str, library: Library) -> None:
@@ -59,16 +62,12 @@ def help_pass(name: str, library: Library) -> None:
     from ..pipeline.native import NATIVE_PASSES
 
     found = library.find(name) or library.find_slowly(name)
-    if found is not None:
-        _explain(found)
-    elif name in NATIVE_PASSES:
+    if found is None and name in NATIVE_PASSES:
         click.echo(f"{name} (native, MLIR's own): {NATIVE_PASSES[name]}")
-    else:
+        return
+    if found is None:
         known = [*library.names(), *NATIVE_PASSES]
         raise UsageError(f"no pass or rule {name!r}.{did_you_mean(name, known)}")
-
-
-def _explain(found: Pass) -> None:
     click.echo(_wrapped(f"{found.name}: {found.doc}"))
     if found.options:
         click.echo("\nOptions:")
@@ -87,15 +86,14 @@ def _explain(found: Pass) -> None:
 def _wrapped(text: str, indent: str = "") -> str:
     """Paragraphs filled to the width of the terminal, 80 columns for a pipe; lists unchanged."""
     width = min(shutil.get_terminal_size((80, 24)).columns, 100)
-    paragraphs = [_fill(each, width, indent) for each in text.split("\n\n")]
-    return "\n\n".join(paragraphs)
-
-
-def _fill(paragraph: str, width: int, indent: str) -> str:
-    if "\n- " in f"\n{paragraph}" or "\n  " in paragraph:  # a list or an example
-        return textwrap.indent(paragraph, indent)
-    return textwrap.fill(
-        paragraph, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+    filler = textwrap.TextWrapper(
+        width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+    )
+    return "\n\n".join(
+        textwrap.indent(paragraph, indent)
+        if "\n- " in f"\n{paragraph}" or "\n  " in paragraph  # a list or an example
+        else filler.fill(paragraph)
+        for paragraph in text.split("\n\n")
     )
 
 
@@ -123,17 +121,11 @@ def phrase(record: dict[str, Any] | None) -> str:
         return f"{checked}; WRONG on {wrong} more"
     if proved := record.get("proved"):
         how = "proved in part" if record.get("status") == "in part" else "proved"
-        return f"{checked}; {how} for {_types(proved)}"
+        types = [name for name in proved if "," not in name]
+        if mixed := len(proved) - len(types):  # of types such as "i1, f32"
+            types.append(f"{mixed} mixture{'s' * (mixed > 1)} of types")
+        return f"{checked}; {how} for {', '.join(types)}"
     return checked
-
-
-def _types(names: list[str]) -> str:
-    """The single types by name, and the number of mixtures such as "i1, f32"."""
-    single = [name for name in names if "," not in name]
-    mixed = len(names) - len(single)
-    return ", ".join(
-        [*single, *([f"{mixed} mixture{'s' * (mixed > 1)} of types"] if mixed else [])]
-    )
 
 
 @cache

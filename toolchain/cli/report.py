@@ -7,17 +7,14 @@ from typing import Any
 import click
 
 from .compile import compile_source
-from .compile.options import CompileOptions, GroupedCommand, budget_flags, xla_flags
-from .lower import lowering_options
-from .opt import pipeline_options
+from .compile.options import BudgetOptions, CompileOptions, GroupedCommand, XlaOptions
+from .options import PassOptions, lowering_options, options_of
 
 
 @click.command(cls=GroupedCommand, short_help="Report memory, kernels and collectives.")
 @click.argument("source", default="-", metavar="[FILE|-|TARGET]")
 @lowering_options
-@pipeline_options
-@xla_flags
-@budget_flags
+@options_of(PassOptions, XlaOptions, BudgetOptions)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with all kernels.")
 @click.option("-o", "output", default="-", metavar="FILE", help="Write the JSON object to FILE.")
 def report_command(source: str, **flags: Any) -> None:
@@ -33,4 +30,4 @@ def report_command(source: str, **flags: Any) -> None:
     lists it. The exit code is 1 if the program does not fit into memory or exceeds a budget; 3 if a
     target's compiler is not installed.
     """
-    compile_source(source, CompileOptions(**flags, report=True))
+    compile_source(CompileOptions.read(source, flags, report=True))

@@ -7,68 +7,69 @@ outputs (`--conformance`). All of it runs in a child process: corrupt modules cr
 
 from __future__ import annotations
 
-import contextlib
-import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
 from ..errors import UsageError
-from ..files import input_name, read_input, write_output
-from .lower import lowering_options
-from .opt import chosen_pipeline, pass_context_of, pipeline_options
-from .process import ChildStage, CrashError, in_child, leave, leave_out_absent_hardware
+from ..files import input_name, read_input, write_json, write_output
+from ..frontend import LowerRequest
+from .options import (
+    PassOptions,
+    flag,
+    given_lowering,
+    lowering_options,
+    option,
+    options_of,
+    read_options,
+)
+from .process import ChildStage, in_child, leave, leave_out_absent_hardware
+from .progress import progress
 
-_CONFORMANCE_LEVELS = ("O1", "O2")  # beside the programs as written
-_OF_FUNCTIONS = {
-    "args_from": "--args",
-    "static": "--static",
-    "transform": "--transform",
-    "device": "--device",
-    "platform": "--platform",
-    "host_devices": "--host-devices",
-    "mesh": "--mesh",
-    "in_sharding": "--in-sharding",
-    "out_sharding": "--out-sharding",
-    "sharding": "--sharding",
-    "x64": "--x64",
-}
+_CONFORMANCE_LEVELS = ("O1", "O2")  # in addition to the programs as written
+
+
+@dataclass(frozen=True)
+class VerifyOptions(PassOptions):
+    """The options of `jxc verify`, under the names of their flags."""
+
+    contract: str | None = option(
+        type=click.Choice(["exact", "reassociates"]),
+        help="How far B may be from A: bit for bit (default), or by rounding.",
+    )
+    draws: int = option(default=3, show_default=True, help="Times to draw arguments of each kind.")
+    seconds: float | None = option(
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="N",
+        help="Stop drawing arguments after N seconds; the verdict says what was not checked.",
+    )
+    bisect: bool = flag(help="Name the pass, and the rewrite, that breaks it.")
+    xla_bisect: bool = flag(help="Compare A on XLA with the interpreter; name the XLA pass.")
+    save_inputs: str | None = option(
+        metavar="FILE.npz", help="Save arguments that show a difference."
+    )
+    conformance: str | None = option(
+        metavar="DIR", help="Run programs that carry expected outputs."
+    )
+    save_reduced: str | None = option(metavar="FILE.mlir", help="Save the small counterexample.")
+    reduce: bool = option(
+        "--reduce/--no-reduce",
+        default=True,
+        envvar="JXC_REDUCE",
+        help="Look for a small counterexample where a pipeline makes a difference (default).",
+    )
+    as_json: bool = flag("--json", help="Print one object.")
 
 
 @click.command(short_help="Check that a rewrite keeps a program's meaning.")
 @click.argument("before", metavar="[A|TARGET]", required=False)
 @lowering_options
-@pipeline_options
-@click.option(
-    "--contract",
-    type=click.Choice(["exact", "reassociates"]),
-    help="How far B may be from A: bit for bit (default), or by rounding.",
-)
-@click.option("--draws", default=3, show_default=True, help="Times to draw arguments of each kind.")
-@click.option(
-    "--seconds",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="N",
-    help="Stop drawing arguments after N seconds; the verdict says what was not checked.",
-)
-@click.option("--bisect", is_flag=True, help="Name the pass, and the rewrite, that breaks it.")
-@click.option(
-    "--xla-bisect", is_flag=True, help="Compare A on XLA with the interpreter; name the XLA pass."
-)
-@click.option("--save-inputs", metavar="FILE.npz", help="Save arguments that show a difference.")
-@click.option("--conformance", metavar="DIR", help="Run programs that carry expected outputs.")
-@click.option("--save-reduced", metavar="FILE.mlir", help="Save the small counterexample.")
-@click.option(
-    "--reduce/--no-reduce",
-    default=True,
-    envvar="JXC_REDUCE",
-    help="Look for a small counterexample where a pipeline makes a difference (default).",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one object.")
-def verify_command(before: str | None, specs: tuple[str, ...], **flags: Any) -> None:
+@options_of(VerifyOptions)
+def verify_command(before: str | None, **flags: Any) -> None:
     """Compare module A with module B, or a program before and after a pipeline.
 
     The program is a module A, or the function TARGET with arguments like SPECs as `jxc lower` takes
@@ -96,164 +97,148 @@ def verify_command(before: str | None, specs: tuple[str, ...], **flags: Any) -> 
     jxc verify step.mlir --xla-bisect
     jxc verify --conformance programs/
     """
-    if flags["conformance"] is not None:
-        _run_conformance(before, flags)
+    options = read_options(VerifyOptions, flags)
+    if options.conformance is not None:
+        _run_conformance(before, options)
     if before is None:
         raise UsageError("expected a module A, a TARGET, or --conformance DIR; found none of them")
+    request = read_options(LowerRequest, flags, target=before)
     is_target = before.endswith(".py") or (":" in before and not Path(before).is_file())
-    after = _second_module(before, specs, flags) if not is_target else None
-    _check(before, after, flags)
+    after = None if is_target else _second_module(request)
+    _check(after, options)
     data = None if is_target else read_input(before)
-    again = [*([after] if after else []), *_pipeline_arguments(flags)]
-    try:
-        stage = in_child(data, lambda saved: ["verify", str(saved), *again])
-    except CrashError as error:
-        if " while reading " in str(error):
-            error.exit_code = 1  # a corrupt module, not a bug of a pass
-        raise
+    again = [after] if after else options.again(options.pipeline_text(default=""))
+    stage = in_child(data, lambda saved: ["verify", str(saved), *again])
     stage.enter(f"while reading {input_name(before)}")
-    module = _read(before, data) if data is not None else _lower(before, specs, flags)
-    if flags["xla_bisect"]:
-        _run_xla_bisect(module, flags, stage)
-    _compare(module, after, flags, stage)
+    module = _lower(request) if data is None else _read(before, data)
+    if options.xla_bisect:
+        _run_xla_bisect(module, options, stage)
+    _compare(module, after, options, stage)
 
 
-def _second_module(before: str, specs: tuple[str, ...], flags: dict[str, Any]) -> str | None:
+def _second_module(request: LowerRequest) -> str | None:
     """The file of module B, which stands where a function has its first SPEC."""
-    if given := [spelling for name, spelling in _OF_FUNCTIONS.items() if flags[name]]:
-        raise UsageError(f"{given[0]} is about lowering a function, and {before} is a module")
-    if len(specs) > 1:
-        raise UsageError(f"expected at most two modules; found a third: {specs[1]}")
-    return specs[0] if specs else None
+    if given := given_lowering(request):
+        raise UsageError(
+            f"{given[0]} is about lowering a function, and {request.target} is a module"
+        )
+    if len(request.specs) > 1:
+        raise UsageError(f"expected at most two modules; found a third: {request.specs[1]}")
+    return request.specs[0] if request.specs else None
 
 
-def _check(before: str, after: str | None, flags: dict[str, Any]) -> None:
+def _check(after: str | None, options: VerifyOptions) -> None:
     """Refuse options that contradict each other or would have no effect."""
-    has_pipeline = any(flags[name] is not None for name in ("passes", "pass_pipeline", "level"))
-    if flags["xla_bisect"]:
-        others = {"a second module": after, "--bisect": flags["bisect"], "a pipeline": has_pipeline}
-        others["--seconds"] = flags["seconds"]
-        if given := [name for name, value in others.items() if value]:
-            raise UsageError(f"--xla-bisect looks for a pass of XLA: drop {given[0]}")
+    if options.xla_bisect:
+        _refuse(
+            "--xla-bisect looks for a pass of XLA",
+            {
+                "a second module": after,
+                "--bisect": options.bisect,
+                "a pipeline": options.has_pipeline,
+                "--seconds": options.seconds,
+            },
+        )
         return
-    if (after is None) != has_pipeline:
+    if (after is None) != options.has_pipeline:
         raise UsageError("give a second module, or a pipeline (-O, -p): one of the two")
-    if flags["bisect"] and after is not None:
+    if options.bisect and after is not None:
         raise UsageError("--bisect looks for a pass: give a pipeline instead of a second module")
-    if flags["save_reduced"] and (after is not None or not flags["reduce"]):
-        other = "a second module" if after is not None else "--no-reduce"
-        raise UsageError(f"--save-reduced saves what a pipeline breaks: drop {other}")
+    if options.save_reduced:
+        others = {"a second module": after, "--no-reduce": not options.reduce}
+        _refuse("--save-reduced saves what a pipeline breaks", others)
 
 
-def _pipeline_arguments(flags: dict[str, Any]) -> list[str]:
-    """The options that choose the same pipeline again."""
-    spec = chosen_pipeline(flags, default="")
-    loads = [f"--load-pass={file}" for file in flags["load_pass"]]
-    return [*loads, "-p", spec] if spec else loads
+def _refuse(why: str, others: Mapping[str, object]) -> None:
+    if given := [name for name, value in others.items() if value]:
+        raise UsageError(f"{why}: drop {given[0]}")
 
 
-def _read(file: str, data: bytes) -> Any:
+def _read(file: str, data: bytes, context: Any = None) -> Any:
     from ..ir import make_context, read_module
 
-    return read_module(data, make_context(), name=input_name(file))
+    return read_module(data, context or make_context(), name=input_name(file))
 
 
-def _lower(target: str, specs: tuple[str, ...], flags: dict[str, Any]) -> Any:
+def _lower(request: LowerRequest) -> Any:
     leave_out_absent_hardware()
     from ..backend.lowered import lowered_from_request
-    from ..frontend.request import LowerRequest
 
-    options = {name: flags[name] for name in _OF_FUNCTIONS}
-    request = LowerRequest(target=target, specs=specs, concrete=False, **options)
     return lowered_from_request(request)[0].module
 
 
-def _compare(module: Any, after: str | None, flags: dict[str, Any], stage: ChildStage) -> None:
+def _compare(module: Any, after: str | None, options: VerifyOptions, stage: ChildStage) -> None:
     """Compare, print the verdicts, and leave with the exit code."""
     from ..check.compare import Deadline
     from ..check.verify import CONTRACTS, blame, save_inputs, verify_modules, verify_pipeline
-    from ..ir import read_module
-    from ..pipeline import Library, make_pipeline
 
-    context, pipeline, seeds = pass_context_of(flags), None, flags["draws"]
+    context, pipeline, seeds = options.context(), None, options.draws
     if after is not None:
         stage.enter(f"while reading {input_name(after)}")
-        second = read_module(read_input(after), module.context, name=input_name(after))
+        second = _read(after, read_input(after), module.context)
     else:
-        library = Library.of_files(flags["load_pass"])
-        pipeline = make_pipeline(chosen_pipeline(flags, default="O0"), library)
+        pipeline = options.pipeline(default="O0")
     stage.enter("while comparing")
-    with _progress() as progress:
-        deadline = Deadline(flags["seconds"], progress)
+    with progress("preparing") as show:
+        deadline = Deadline(
+            options.seconds, lambda doing, draws: show(f"{doing}: {draws} draws compared")
+        )
         if pipeline is not None:
             verdicts = verify_pipeline(
                 module, pipeline, context=context, seeds=seeds, deadline=deadline
             )
         else:
-            contract = CONTRACTS[flags["contract"] or "exact"]
+            contract = CONTRACTS[options.contract or "exact"]
             verdicts = verify_modules(
                 module, second, contract=contract, seeds=seeds, deadline=deadline
             )
     differing = [verdict for verdict in verdicts if verdict.report.difference is not None]
     broken = next((v.program for v in verdicts if v.program is not None), module)
     culprit = None
-    if flags["bisect"] and differing and pipeline is not None:
+    if options.bisect and differing and pipeline is not None:
         culprit = blame(broken, pipeline, context=context, seeds=seeds)
 
-    def small() -> Any:
-        return _counterexample(broken, pipeline, differing, flags)
+    def find_small() -> Any:
+        if pipeline is None or not differing or not options.reduce:
+            return None
+        return _counterexample(broken, pipeline, differing[0], options)
 
-    _print(verdicts, culprit, small, flags)
-    if flags["save_inputs"] and differing:
-        save_inputs(differing[0], Path(flags["save_inputs"]))
-        click.echo(f"arguments saved to {flags['save_inputs']}", err=True)
+    _print(verdicts, culprit, find_small, options.as_json)
+    if options.save_inputs and differing:
+        save_inputs(differing[0], Path(options.save_inputs))
+        click.echo(f"arguments saved to {options.save_inputs}", err=True)
     leave(0 if all(verdict.agrees for verdict in verdicts) else 1)
 
 
-@contextlib.contextmanager
-def _progress() -> Iterator[Callable[[str, int], None] | None]:
-    """A line on a terminal: the function, the sets of arguments compared, the seconds."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("preparing")
-        yield lambda doing, draws: bar.update(task, description=f"{doing}: {draws} draws compared")
-
-
-def _counterexample(module: Any, pipeline: Any, differing: list[Any], flags: dict[str, Any]) -> Any:
-    """The first difference on a small program, saved if asked for; None where there is none."""
-    if pipeline is None or not differing or not flags["reduce"]:
-        return None
+def _counterexample(module: Any, pipeline: Any, differing: Any, options: VerifyOptions) -> Any:
+    """The difference on a small program, saved if asked for; None if none was found."""
     from ..check.reduce import find_counterexample, module_text
 
-    status: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
-    if sys.stderr.isatty():
-        from rich.console import Console
-
-        status = Console(stderr=True).status("looking for a small counterexample")
-    context, seeds = pass_context_of(flags), flags["draws"]
-    with status:
-        found = find_counterexample(module, pipeline, differing[0], context=context, seeds=seeds)
-    if found is not None and flags["save_reduced"]:
-        write_output(module_text(found.reduction.module), flags["save_reduced"])
-        click.echo(f"counterexample saved to {flags['save_reduced']}", err=True)
+    with progress("looking for a small counterexample"):
+        found = find_counterexample(
+            module, pipeline, differing, context=options.context(), seeds=options.draws
+        )
+    if found is not None and options.save_reduced:
+        write_output(module_text(found.reduction.module), options.save_reduced)
+        click.echo(f"counterexample saved to {options.save_reduced}", err=True)
     return found
 
 
-def _print(
-    verdicts: list[Any], culprit: Any, small: Callable[[], Any], flags: dict[str, Any]
-) -> None:
-    if flags["as_json"]:
+def _print(verdicts: list[Any], culprit: Any, find_small: Callable[[], Any], as_json: bool) -> None:
+    if as_json:
+        from ..check.reduce import module_text
+
+        small = find_small()
+        reduced = small and {
+            "module": module_text(small.reduction.module),
+            "ops": small.reduction.after.ops,
+            "difference": str(small.verdict.report.difference),
+        }
         _write_json(
             {
                 "functions": [_verdict_as_object(verdict) for verdict in verdicts],
                 "broken_by": None if culprit is None else str(culprit),
-                "reduced": _counterexample_as_object(small()),
+                "reduced": reduced,
             }
         )
         return
@@ -262,8 +247,8 @@ def _print(
     if culprit is not None:
         click.echo(f"broken by {culprit}")
     sys.stdout.flush()  # the search for a small program takes seconds
-    if (found := small()) is not None:
-        click.echo(str(found))
+    if (small := find_small()) is not None:
+        click.echo(str(small))
 
 
 def _verdict_as_object(verdict: Any) -> dict[str, Any]:
@@ -280,25 +265,13 @@ def _verdict_as_object(verdict: Any) -> dict[str, Any]:
     }
 
 
-def _counterexample_as_object(found: Any) -> dict[str, Any] | None:
-    if found is None:
-        return None
-    from ..check.reduce import module_text
-
-    return {
-        "module": module_text(found.reduction.module),
-        "ops": found.reduction.after.ops,
-        "difference": str(found.verdict.report.difference),
-    }
-
-
-def _run_xla_bisect(module: Any, flags: dict[str, Any], stage: ChildStage) -> NoReturn:
+def _run_xla_bisect(module: Any, options: VerifyOptions, stage: ChildStage) -> NoReturn:
     """Compare each function on the interpreter with itself on XLA, and leave."""
     stage.enter("while comparing XLA with the interpreter")
     from ..check.xla_bisect import verify_xla
 
-    verdicts = verify_xla(module, seeds=flags["draws"])
-    if flags["as_json"]:
+    verdicts = verify_xla(module, seeds=options.draws)
+    if options.as_json:
         _write_json({"functions": [verdict.as_object() for verdict in verdicts]})
     else:
         for verdict in verdicts:
@@ -306,34 +279,37 @@ def _run_xla_bisect(module: Any, flags: dict[str, Any], stage: ChildStage) -> No
     leave(0 if all(verdict.report.agrees for verdict in verdicts) else 1)
 
 
-def _run_conformance(before: str | None, flags: dict[str, Any]) -> NoReturn:
+def _run_conformance(before: str | None, options: VerifyOptions) -> NoReturn:
     """Run the programs in `--conformance DIR`, print the table, and leave."""
-    others = {"a program": before, "--contract": flags["contract"], "--bisect": flags["bisect"]}
-    others |= {"--save-inputs": flags["save_inputs"], "--seconds": flags["seconds"]}
-    if given := [name for name, value in others.items() if value]:
-        raise UsageError(f"--conformance runs the programs of a folder: drop {given[0]}")
+    _refuse(
+        "--conformance runs the programs of a folder",
+        {
+            "a program": before,
+            "--contract": options.contract,
+            "--bisect": options.bisect,
+            "--save-inputs": options.save_inputs,
+            "--seconds": options.seconds,
+        },
+    )
     stage = in_child(None, lambda saved: [])
     stage.enter("while starting")
-    from rich.console import Console
-    from rich.progress import track
-
     from ..check.conformance import program_files, run_programs
-    from ..pipeline import Library, make_pipeline
+    from ..pipeline import make_pipeline
 
-    files = program_files(Path(flags["conformance"]))
-    library = Library.of_files(flags["load_pass"])
-    asked = chosen_pipeline(flags, default="")
-    names = [asked] if asked else _CONFORMANCE_LEVELS
-
-    def shown() -> Iterator[Path]:
-        quiet = not sys.stderr.isatty()
-        for file in track(files, "Running", console=Console(stderr=True), disable=quiet):
-            stage.enter(f"while running {file}")
-            yield file
-
+    files, library = program_files(Path(options.conformance or "")), options.library()
+    chosen = options.pipeline_text(default="")
+    names = [chosen] if chosen else _CONFORMANCE_LEVELS
     pipelines = {name: make_pipeline(name, library) for name in names}
-    summary = run_programs(shown(), pipelines, pass_context_of(flags))
-    if flags["as_json"]:
+    with progress() as show:
+
+        def shown() -> Iterator[Path]:
+            for number, file in enumerate(files):
+                stage.enter(f"while running {file}")
+                show(f"running {file}, {number} of {len(files)} done")
+                yield file
+
+        summary = run_programs(shown(), pipelines, options.context())
+    if options.as_json:
         _write_json(summary.as_object())
     else:
         click.echo(str(summary))
@@ -341,4 +317,4 @@ def _run_conformance(before: str | None, flags: dict[str, Any]) -> NoReturn:
 
 
 def _write_json(fields: dict[str, Any]) -> None:
-    write_output(json.dumps({"schema_version": 1, **fields}, indent=2) + "\n", "-")
+    write_json({"schema_version": 1, **fields}, "-")

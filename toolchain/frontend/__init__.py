@@ -1,7 +1,12 @@
 """From Python to a module: find the function, read its arguments, trace and lower it.
 
-Importing this package imports neither jax nor MLIR: the command line lists these names in its help.
+Importing this package imports neither jax nor MLIR: the command line reads its names for `--help`,
+and makes a request before it forks.
 """
+
+from __future__ import annotations
+
+from dataclasses import dataclass
 
 FORMS = ("jaxpr", "stablehlo", "bytecode", "portable", "hlo")
 """What `jxc lower --emit` writes: JAX's jaxpr, the module as text or bytecode, a StableHLO portable
@@ -11,3 +16,30 @@ BINARY_FORMS = ("bytecode", "portable")
 
 PLATFORMS = ("cpu", "tpu", "cuda", "rocm")
 """The platforms that JAX lowers for, by its own names."""
+
+
+@dataclass(frozen=True)
+class LowerRequest:
+    """A function, its arguments and the hardware to lower for, as the user spelled them.
+
+    `target` is `file.py:fn` or `pkg.mod:fn`; `specs` are argument specs; `args_from` names a
+    function that returns the arguments; `static` holds `NAME=VALUE`s; `host_devices` is how many
+    devices the CPU is split into; `mesh` is `AXIS=SIZE,...`, `in_sharding` and `out_sharding` hold
+    `NAME=SPEC`s, and `sharding` names a function that makes both of a mesh. The rest is as for
+    `lower`.
+    """
+
+    target: str
+    specs: tuple[str, ...] = ()
+    args_from: str | None = None
+    static: tuple[str, ...] = ()
+    transform: str | None = None
+    device: str | None = None
+    platform: str | None = None
+    host_devices: int | None = None
+    x64: bool = False
+    mesh: str | None = None
+    in_sharding: tuple[str, ...] = ()
+    out_sharding: tuple[str, ...] = ()
+    sharding: str | None = None
+    concrete: bool = False

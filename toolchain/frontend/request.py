@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
+from . import LowerRequest
 from .mesh import split_host
 from .specs import ArgumentSpec, ArraySpec, parse_argument
 from .target import FunctionTarget, resolve_target, resolve_value
@@ -23,33 +24,6 @@ from .transform import Transform, parse_transform
 if TYPE_CHECKING:
     from ..ir.shardings import Spec
     from .lowering import LoweredFunction
-
-
-@dataclass(frozen=True)
-class LowerRequest:
-    """A function, its arguments and the hardware to lower for, as the user spelled them.
-
-    `target` is `file.py:fn` or `pkg.mod:fn`; `specs` are argument specs; `args_from` names a
-    function that returns the arguments; `static` holds `NAME=VALUE`s; `host_devices` is how many
-    devices the CPU is split into; `mesh` is `AXIS=SIZE,...`, `in_sharding` and `out_sharding` hold
-    `NAME=SPEC`s, and `sharding` names a function that makes both of a mesh. The rest is as for
-    `lower`.
-    """
-
-    target: str
-    specs: tuple[str, ...] = ()
-    args_from: str | None = None
-    static: tuple[str, ...] = ()
-    transform: str | None = None
-    device: str | None = None
-    platform: str | None = None
-    host_devices: int | None = None
-    x64: bool = False
-    mesh: str | None = None
-    in_sharding: tuple[str, ...] = ()
-    out_sharding: tuple[str, ...] = ()
-    sharding: str | None = None
-    concrete: bool = False
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,17 +16,16 @@ import click
 
 from ...errors import UsageError
 from ...files import input_name, read_input
-from ..lower import lowering_options
-from ..opt import chosen_pipeline, pipeline_options
+from ..options import PassOptions, json_option, lowering_options, options_of
 from ..process import in_child, stay_on_cpu
 from .artifacts import check_artifacts, write_artifacts
 from .options import (
+    BudgetOptions,
     CompileOptions,
+    FileOptions,
     GroupedCommand,
-    artifact_flags,
-    budget_flags,
-    running_flags,
-    xla_flags,
+    RunOptions,
+    XlaOptions,
 )
 
 if TYPE_CHECKING:
@@ -37,15 +35,12 @@ if TYPE_CHECKING:
 @click.command(cls=GroupedCommand, short_help="Compile with XLA; run, time, write stages, report.")
 @click.argument("source", default="-", metavar="[FILE|-|TARGET]")
 @lowering_options
-@pipeline_options
-@xla_flags
-@artifact_flags
-@running_flags
+@options_of(PassOptions, XlaOptions, FileOptions, RunOptions)
 @click.option(
     "--report", is_flag=True, help="Print the report of `jxc report` on the compiled program."
 )
-@budget_flags
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@options_of(BudgetOptions)
+@json_option
 def compile_command(source: str, **flags: Any) -> None:
     """Compile a module from FILE ('-' for stdin), or the function TARGET with arguments like SPECs
     as `jxc lower` takes them. The passes of -O2 run unless others are named.
@@ -60,20 +55,21 @@ def compile_command(source: str, **flags: Any) -> None:
     the program does not fit into memory or exceeds a budget, and with --diff-plain if the results
     differ by more than rounding; 3 if a target's compiler is not installed.
     """
-    compile_source(source, CompileOptions(**flags))
+    compile_source(CompileOptions.read(source, flags))
 
 
-def compile_source(source: str, options: CompileOptions) -> None:
+def compile_source(options: CompileOptions) -> None:
     """Read or lower a program, compile it, and do what the options ask for."""
     targets = _checked_targets(options)
     os.environ.pop("JXC_PIPELINE", None)  # only the passes that are named here run
     if not any(target.is_present and target.kind != "cpu" for target in targets):
         stay_on_cpu()
+    source = options.request.target
     is_file = source == "-" or (Path(source).is_file() and not source.endswith(".py"))
     data = read_input(source) if is_file else None
-    spec = chosen_pipeline(asdict(options), default="" if options.compile_from else "O2")
-    stage = in_child(data, lambda saved: ["compile", str(saved), "-p", spec])
-    stage.enter(f"while compiling {input_name(source)}")
+    spec = options.pipeline_text(default="" if options.compile_from else "O2")
+    stage = in_child(data, lambda saved: ["compile", str(saved), *options.again(spec)])
+    stage.enter(f"while reading {input_name(source)}")
     from .job import prepare
     from .report import print_report, read_budgets
 
@@ -81,7 +77,8 @@ def compile_source(source: str, options: CompileOptions) -> None:
     if is_reported:
         read_budgets(options)  # raises before anything slow
     traced_for = next((target for target in targets if target.is_present), targets[0])
-    job = prepare(source, data, spec, options, traced_for.platform if is_reported else None)
+    job = prepare(data, spec, options, traced_for.platform if is_reported else None)
+    stage.enter(f"while compiling {job.name}")
     with contextlib.ExitStack() as stack:
         if job.x64:
             import jax
@@ -109,9 +106,8 @@ def _checked_targets(options: CompileOptions) -> list[Target]:
             f"--{runs[0].replace('_', '-')} runs the program on this machine's cpu: leave out "
             "--report, the budgets and other targets"
         )
-    if options.platform not in (None, "cpu"):
+    if (platform := options.request.platform) not in (None, "cpu"):
         raise UsageError(
-            f"--platform {options.platform} is for `jxc lower`: this command lowers for its "
-            "--target"
+            f"--platform {platform} is for `jxc lower`: this command lowers for its --target"
         )
     return targets

@@ -35,9 +35,9 @@ def check_artifacts(options: CompileOptions, targets: list[Target]) -> None:
     stages = _stages(options)
     for target in targets:
         stages_of(stages, target)
-    if options.compile_from and options.specs:
+    if options.compile_from and (specs := options.request.specs):
         raise UsageError(
-            f"--compile-from reads a file, whose arguments are fixed; found {options.specs[0]!r}"
+            f"--compile-from reads a file, whose arguments are fixed; found {specs[0]!r}"
         )
     _check_reach(options, stages, targets)
     _check_output(options, stages, targets)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import UsageError
 from ...files import input_name
+from ..options import given_lowering
 from .options import CompileOptions
 
 
@@ -33,12 +34,11 @@ class CompileJob:
 
 
 def prepare(
-    source: str, data: bytes | None, spec: str, options: CompileOptions, platform: str | None
+    data: bytes | None, spec: str, options: CompileOptions, platform: str | None
 ) -> CompileJob:
-    """Read or lower what `source` names.
+    """Read or lower the program of a command line.
 
     Args:
-        source: a file, "-", or the name of a function.
         data: what is in the file; None for a function.
         spec: the pipeline.
         options: the command line's.
@@ -47,26 +47,37 @@ def prepare(
     Raises:
         UsageError, JxcError: it cannot be found, read, traced or lowered.
     """
-    from ...pipeline import Library, make_pipeline
+    from ...pipeline import make_pipeline
 
-    pipeline = make_pipeline(spec, Library.of_files(options.load_pass))
-    if data is None:
-        return _from_target(source, options, pipeline, platform)
-    return _from_file(source, data, options, pipeline, platform)
+    pipeline = make_pipeline(spec, options.library())
+    if data is not None:
+        return _from_file(data, options, pipeline, platform)
+    source = options.request.target
+    if not source.endswith(".py") and ":" not in source:
+        raise UsageError(
+            f"{source}: no such file, and not a TARGET such as file.py:function or module:function"
+        )
+    from ...backend.lowered import lowered_from_request
+
+    request = replace(options.request, platform=platform, concrete=platform is None)
+    plain, args, kwargs = lowered_from_request(request)
+    return CompileJob(source, plain, args, kwargs, request.x64, pipeline, options.assume)
 
 
 def _from_file(
-    source: str, data: bytes, options: CompileOptions, pipeline: Any, platform: str | None
+    data: bytes, options: CompileOptions, pipeline: Any, platform: str | None
 ) -> CompileJob:
-    if options.specs:
+    request, source = options.request, options.request.target
+    if request.specs:
         raise UsageError(
-            f"{source} is a module, whose arguments are fixed; found {options.specs[0]!r}"
+            f"{source} is a module, whose arguments are fixed; found {request.specs[0]!r}"
         )
-    if given := [name for name in _OF_FUNCTIONS if getattr(options, name)]:
-        more = "; the pass annotate-sharding shards a module" if given[0] in _SHARDING else ""
+    if given := given_lowering(request, but=("platform", "host_devices")):
+        is_sharding = given[0] == "--mesh" or given[0].endswith("sharding")
+        more = "; the pass annotate-sharding shards a module" if is_sharding else ""
         raise UsageError(
-            f"--{given[0].removesuffix('_from').replace('_', '-')} is about lowering a function, "
-            f"and {source} is a module, which is already lowered{more}"
+            f"{given[0]} is about lowering a function, and {source} is a module, which is already "
+            f"lowered{more}"
         )
     from ...backend.from_module import lowered_from_module, uncallable_from_module
     from ...frontend.mesh import split_host
@@ -75,41 +86,16 @@ def _from_file(
     from ...ir.shardings import module_device_count
 
     name = input_name(source)
-    edited = _resumed(options.compile_from, data, name)
-    if edited is not None:
-        return CompileJob(name, edited, edited.arguments, {}, True, pipeline, options.assume)
-    module = read_module(data, make_context(), name=name)
-    name_file(module, name)  # so that kernels have lines of this file
-    if platform:
-        return CompileJob(
-            name, uncallable_from_module(module), (), {}, True, pipeline, options.assume
-        )
-    split_host(module_device_count(module), options.host_devices)
-    plain = lowered_from_module(module)
+    plain = _resumed(options.compile_from, data, name)
+    if plain is None:
+        module = read_module(data, make_context(), name=name)
+        name_file(module, name)  # so that kernels have lines of this file
+        if platform:
+            uncallable = uncallable_from_module(module)
+            return CompileJob(name, uncallable, (), {}, True, pipeline, options.assume)
+        split_host(module_device_count(module), request.host_devices)
+        plain = lowered_from_module(module)
     return CompileJob(name, plain, plain.arguments, {}, True, pipeline, options.assume)
-
-
-_SHARDING = ("mesh", "in_sharding", "out_sharding", "sharding")
-_OF_FUNCTIONS = (*_SHARDING, "args_from", "static", "transform", "device", "x64")
-
-
-def _from_target(
-    source: str, options: CompileOptions, pipeline: Any, platform: str | None
-) -> CompileJob:
-    if not source.endswith(".py") and ":" not in source:
-        raise UsageError(
-            f"{source}: no such file, and not a TARGET such as file.py:function or module:function"
-        )
-    from ...backend.lowered import lowered_from_request
-    from ...frontend.request import LowerRequest
-
-    ours: dict[str, Any] = {"target": source, "platform": platform, "concrete": platform is None}
-    names = (LowerRequest.__dataclass_fields__.keys() - ours.keys()) & set(
-        CompileOptions.__dataclass_fields__
-    )
-    request = LowerRequest(**ours, **{name: getattr(options, name) for name in names})
-    plain, args, kwargs = lowered_from_request(request)
-    return CompileJob(source, plain, args, kwargs, options.x64, pipeline, options.assume)
 
 
 def _resumed(stage: str | None, data: bytes, name: str) -> Any:

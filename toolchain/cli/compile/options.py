@@ -1,19 +1,21 @@
 """The options of `jxc compile` and `jxc report`: their types, their flags, and the grouped help.
 
-`CompileOptions` holds them under the names of their flags. `jxc report` takes some of them; the
-others keep their defaults.
+Each dataclass is a group of options under a heading of `--help`; `CompileOptions` holds them all.
+`jxc report` takes some of the groups; the options of the others keep their defaults.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ...backend.artifacts.stages import STAGES
 from ...errors import UsageError
+from ...frontend import LowerRequest
+from ..options import PassOptions, flag, option, read_options
 
 if TYPE_CHECKING:
     from ...backend.targets import Target
@@ -21,59 +23,115 @@ if TYPE_CHECKING:
 STAGES_TO_RESUME = ("stablehlo", "hlo-before", "hlo")
 """The stages that `--compile-from` reads."""
 
+
+@dataclass(frozen=True)
+class XlaOptions:
+    """Options of XLA's compilation."""
+
+    xla_option: tuple[str, ...] = option(
+        multiple=True, metavar="NAME=VALUE", help="Set an option of XLA for this compilation."
+    )
+    hlo_pass: str | None = option(
+        metavar="FILE.py:FN",
+        help="Run FN(hlo_text, context), which returns HLO or None, in this compilation. FN.stage "
+        "is before (XLA's passes; the default), pre-scheduler or post-scheduler.",
+    )
+
+
+@dataclass(frozen=True)
+class FileOptions:
+    """Files to write, and where compilation starts and stops."""
+
+    emit: str | None = option(
+        metavar="STAGE[,STAGE]...",
+        help=f"Write stages of the program: {', '.join(STAGES)}; not every target has all. "
+        "Several go into a folder, -o DIR.",
+    )
+    output: str = option(
+        "-o",
+        default="-",
+        metavar="FILE|DIR",
+        help="Write to this file or folder; stdout by default.",
+    )
+    dump_hlo_passes: str | None = option(
+        metavar="DIR",
+        help="Write the module after each of XLA's passes that changed it, and print how many ran "
+        "and how long they took.",
+    )
+    save: str | None = option(metavar="FILE", help="Write an executable for `jxc run`.")
+    compile_to: str | None = option(
+        type=click.Choice(("jaxpr", *STAGES_TO_RESUME)),
+        help="Stop at a stage and write it whole, so that it can be edited and compiled.",
+    )
+    compile_from: str | None = option(
+        type=click.Choice(STAGES_TO_RESUME),
+        help="Continue from a file of --compile-to. jxc's passes run only if they are named. "
+        "Optimized HLO (hlo) is compiled to code without XLA's passes, on cpu.",
+    )
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Running and timing on this machine."""
+
+    run: bool = flag(help="Run it once and print its results.")
+    inputs: str = option(
+        "--input",
+        default="random",
+        metavar="random|zeros|@FILE",
+        help="The arguments to run it with.",
+    )
+    seed: int = option(default=0, show_default=True, help="The seed of random inputs.")
+    bench: int | None = option(
+        type=click.IntRange(min=1), metavar="N", help="Time N rounds of calls."
+    )
+    diff_plain: bool = flag(help="Compare results and times with plain jax.jit.")
+
+
+@dataclass(frozen=True)
+class BudgetOptions:
+    """Budgets, and how much of the report is printed."""
+
+    top: int | None = option(
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Print N rows of each section of the report; 8 by default.",
+    )
+    all_rows: bool = flag("--all", help="Print all rows.")
+    max_memory: str | None = option(
+        metavar="BYTES", help="Fail above this peak memory of a device, such as 12GiB."
+    )
+    max_flops: str | None = option(
+        metavar="N",
+        help="Fail above this many flops, such as 2e12; an exponential or a sine is ten.",
+    )
+    max_compile_seconds: float | None = option(
+        type=float, metavar="S", help="Fail if XLA takes longer."
+    )
+    forbid: str | None = option(
+        metavar="WORDS",
+        help="Fail where one of these occurs: opcodes of the optimized HLO, element types, "
+        "`collectives`, ops of the program: all-gather,f64,stablehlo.sort.",
+    )
+
+
 BUDGETS = ("max_memory", "max_flops", "max_compile_seconds", "forbid")
 """The flags that are budgets."""
 
 
 @dataclass(frozen=True)
-class CompileOptions:
-    """What a command line asks for, under the names of its flags."""
+class CompileOptions(BudgetOptions, RunOptions, FileOptions, XlaOptions, PassOptions):
+    """What a command line asks for, under the names of its flags; `request` is about a function."""
 
-    # What to compile: the fields of `LowerRequest`.
-    specs: tuple[str, ...] = ()
-    args_from: str | None = None
-    static: tuple[str, ...] = ()
-    transform: str | None = None
-    device: str | None = None
-    platform: str | None = None
-    host_devices: int | None = None
-    mesh: str | None = None
-    in_sharding: tuple[str, ...] = ()
-    out_sharding: tuple[str, ...] = ()
-    sharding: str | None = None
-    x64: bool = False
-    # The passes, and what they may assume.
-    passes: str | None = None
-    pass_pipeline: str | None = None
-    level: str | None = None
-    load_pass: tuple[str, ...] = ()
-    target: str = "cpu"
-    assume: tuple[str, ...] = ()
-    # XLA.
-    xla_option: tuple[str, ...] = ()
-    hlo_pass: str | None = None
-    # Files to write.
-    emit: str | None = None
-    output: str = "-"
-    dump_hlo_passes: str | None = None
-    save: str | None = None
-    compile_to: str | None = None
-    compile_from: str | None = None
-    # Running it here.
-    run: bool = False
-    inputs: str = "random"
-    seed: int = 0
-    bench: int | None = None
-    diff_plain: bool = False
-    # The report and its budgets.
+    request: LowerRequest = field(kw_only=True)
     report: bool = False
-    top: int | None = None
-    all_rows: bool = False
-    max_memory: str | None = None
-    max_flops: str | None = None
-    max_compile_seconds: float | None = None
-    forbid: str | None = None
     as_json: bool = False
+
+    @classmethod
+    def read(cls, source: str, flags: Mapping[str, Any], **more: Any) -> CompileOptions:
+        """The options in the flags of a command on `source`."""
+        request = read_options(LowerRequest, flags, target=source)
+        return read_options(cls, flags, request=request, **more)
 
     def is_given(self, name: str) -> bool:
         """Whether a flag was given."""
@@ -124,148 +182,15 @@ def _literal(text: str) -> bool | int | str:
     return int(text) if text.lstrip("-").isdecimal() else text
 
 
-# -- flags ----------------------------------------------------------------------------------------
+# Help
 
-
-def _added(command: Any, options: Sequence[Callable[[Any], Any]]) -> Any:
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-def xla_flags(command: Any) -> Any:
-    """A decorator: options of XLA's compilation."""
-    return _added(
-        command,
-        [
-            click.option(
-                "--xla-option",
-                multiple=True,
-                metavar="NAME=VALUE",
-                help="Set an option of XLA for this compilation.",
-            ),
-            click.option(
-                "--hlo-pass",
-                metavar="FILE.py:FN",
-                help="Run FN(hlo_text, context), which returns HLO or None, in this compilation. "
-                "FN.stage is before (XLA's passes; the default), pre-scheduler or post-scheduler.",
-            ),
-        ],
-    )
-
-
-def artifact_flags(command: Any) -> Any:
-    """A decorator: files to write, and where compilation starts and stops."""
-    return _added(
-        command,
-        [
-            click.option(
-                "--emit",
-                metavar="STAGE[,STAGE]...",
-                help=f"Write stages of the program: {', '.join(STAGES)}; not every target has all. "
-                "Several go into a folder, -o DIR.",
-            ),
-            click.option(
-                "-o",
-                "output",
-                default="-",
-                metavar="FILE|DIR",
-                help="Write to this file or folder; stdout by default.",
-            ),
-            click.option(
-                "--dump-hlo-passes",
-                metavar="DIR",
-                help="Write the module after each of XLA's passes that changed it, and print how "
-                "many ran and how long they took.",
-            ),
-            click.option("--save", metavar="FILE", help="Write an executable for `jxc run`."),
-            click.option(
-                "--compile-to",
-                type=click.Choice(("jaxpr", *STAGES_TO_RESUME)),
-                help="Stop at a stage and write it whole, so that it can be edited and compiled.",
-            ),
-            click.option(
-                "--compile-from",
-                type=click.Choice(STAGES_TO_RESUME),
-                help="Continue from a file of --compile-to. jxc's passes run only if they are "
-                "named. Optimized HLO (hlo) is compiled to code without XLA's passes, on cpu.",
-            ),
-        ],
-    )
-
-
-def running_flags(command: Any) -> Any:
-    """A decorator: running and timing on this machine."""
-    return _added(
-        command,
-        [
-            click.option("--run", is_flag=True, help="Run it once and print its results."),
-            click.option(
-                "--input",
-                "inputs",
-                default="random",
-                metavar="random|zeros|@FILE",
-                help="The arguments to run it with.",
-            ),
-            click.option("--seed", default=0, show_default=True, help="The seed of random inputs."),
-            click.option(
-                "--bench", type=click.IntRange(min=1), metavar="N", help="Time N rounds of calls."
-            ),
-            click.option(
-                "--diff-plain", is_flag=True, help="Compare results and times with plain jax.jit."
-            ),
-        ],
-    )
-
-
-def budget_flags(command: Any) -> Any:
-    """A decorator: budgets, and how much of the report is printed."""
-    return _added(
-        command,
-        [
-            click.option(
-                "--top",
-                type=click.IntRange(min=1),
-                metavar="N",
-                help="Print N rows of each section of the report; 8 by default.",
-            ),
-            click.option("--all", "all_rows", is_flag=True, help="Print all rows."),
-            click.option(
-                "--max-memory",
-                metavar="BYTES",
-                help="Fail above this peak memory of a device, such as 12GiB.",
-            ),
-            click.option(
-                "--max-flops",
-                metavar="N",
-                help="Fail above this many flops, such as 2e12; an exponential or a sine is ten.",
-            ),
-            click.option(
-                "--max-compile-seconds",
-                type=float,
-                metavar="S",
-                help="Fail if XLA takes longer.",
-            ),
-            click.option(
-                "--forbid",
-                metavar="WORDS",
-                help="Fail where one of these occurs: opcodes of the optimized HLO, element types, "
-                "`collectives`, ops of the program: all-gather,f64,stablehlo.sort.",
-            ),
-        ],
-    )
-
-
-# -- help -----------------------------------------------------------------------------------------
-
-_HEADINGS: Mapping[str, str] = {
-    "Function": "args_from static transform device platform host_devices mesh in_sharding "
-    "out_sharding sharding x64",
-    "Passes and target": "passes pass_pipeline level load_pass target assume",
-    "XLA": "xla_option hlo_pass",
-    "Run on this machine": "run inputs seed bench diff_plain",
-    "Report and budgets": "report top all_rows max_memory max_flops max_compile_seconds forbid",
-    "Files to write": "emit output dump_hlo_passes save compile_to compile_from",
+_HEADINGS = {
+    "Function": LowerRequest,
+    "Passes and target": PassOptions,
+    "XLA": XlaOptions,
+    "Run on this machine": RunOptions,
+    "Report and budgets": BudgetOptions,
+    "Files to write": FileOptions,
 }
 
 
@@ -274,10 +199,13 @@ class GroupedCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options by heading; those without one come last."""
-        heading_of = {name: title for title, names in _HEADINGS.items() for name in names.split()}
+        heading_of = {"report": "Report and budgets", "target": "Passes and target"}
+        for title, cls in _HEADINGS.items():
+            heading_of = {each.name: title for each in fields(cls)} | heading_of
         groups: dict[str, list[tuple[str, str]]] = {title: [] for title in _HEADINGS}
         for parameter in self.get_params(ctx):
-            if (record := parameter.get_help_record(ctx)) is not None:
+            record = parameter.get_help_record(ctx)
+            if record is not None and isinstance(parameter, click.Option):
                 title = heading_of.get(parameter.name or "", "Output and help")
                 groups.setdefault(title, []).append(record)
         for title, records in groups.items():

@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,6 +16,7 @@ from ...files import write_json
 from ...tools.report.budgets import Budgets, Measured, Violation, check
 from ...tools.report.compiled import Compiled, Refused
 from ...tools.report.report import ROWS, Report, as_text, report
+from ..progress import progress
 from .job import CompileJob
 from .options import BUDGETS, CompileOptions
 
@@ -36,7 +36,7 @@ def print_report(job: CompileJob, targets: list[Target], options: CompileOptions
         if target.missing:
             missing.append(target)
             continue
-        with _progress() as tell:
+        with progress() as tell:
             try:
                 reports.append(_report_on(job, target, budgets, options, tell))
             except JxcError as error:
@@ -125,18 +125,3 @@ def _write_json(
         "targets": by_target,
     }
     write_json(whole, output)
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
-    """Show each step on a terminal; elsewhere nothing."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
-        task = shown.add_task("starting")
-        yield lambda doing: shown.reset(task, description=doing)

@@ -1,0 +1,230 @@
+"""Options of the command line as the fields of dataclasses, and those that several verbs share.
+
+A field made by `option` declares an option, its type and its default once. `options_of` adds the
+options of a dataclass to a command, and `read_options` makes an instance of its flags.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from ..errors import UsageError
+from ..frontend import PLATFORMS, LowerRequest
+
+if TYPE_CHECKING:
+    from ..pipeline import Library, Pipeline
+    from ..rewrite import PassContext
+
+_T = TypeVar("_T", bound=Any)
+
+
+def option(*flags: str, default: Any = None, **settings: Any) -> Any:
+    """A field that is also an option, as `click.option` makes it of the same arguments.
+
+    Without `flags` it is spelled as the field. One that may be repeated is () by default.
+    """
+    if settings.get("multiple"):
+        default = ()
+    metadata = {"flags": flags, "settings": {"default": default, **settings}}
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+def flag(*flags: str, help: str) -> Any:
+    """A field that is also an option without a value; it is False by default."""
+    return option(*flags, default=False, is_flag=True, help=help)
+
+
+def options_of(*classes: type) -> Callable[[Any], Any]:
+    """A decorator that adds the options of dataclasses to a command, in this order."""
+    declared = [
+        click.option(
+            *(field.metadata["flags"] or [f"--{field.name.replace('_', '-')}"]),
+            field.name,
+            **field.metadata["settings"],
+        )
+        for each in classes
+        for field in dataclasses.fields(each)
+        if field.metadata
+    ]
+    return added(*declared)
+
+
+def added(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A decorator that adds click's options to a command, in this order."""
+
+    def add(command: Any) -> Any:
+        for each in reversed(options):
+            command = each(command)
+        return command
+
+    return add
+
+
+def read_options(cls: type[_T], flags: Mapping[str, Any], **more: Any) -> _T:
+    """An instance of a dataclass from the flags of a command that are fields of it."""
+    names = {field.name for field in dataclasses.fields(cls)} - more.keys()
+    made: _T = cls(**{name: value for name, value in flags.items() if name in names}, **more)
+    return made
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+
+
+# Passes
+
+
+@dataclasses.dataclass(frozen=True)
+class PassOptions:
+    """The options that choose passes, their target, and what rules may assume."""
+
+    passes: str | None = option(
+        "-p",
+        "--passes",
+        metavar="PIPELINE",
+        help="Run these passes, rules and levels: 'O1,my-rule,cse{k=v}'.",
+    )
+    pass_pipeline: str | None = option(metavar="PIPELINE", help="The same in mlir-opt's syntax.")
+    level: str | None = option(
+        "-O",
+        type=click.Choice(["0", "1", "2", "3"]),
+        help="Run the passes of a level; -O3 is an alias of -O2.",
+    )
+    load_pass: tuple[str, ...] = option(
+        multiple=True,
+        metavar="FILE.py[:NAME]",
+        help="Make the rules and passes of a Python file available by name.",
+    )
+    target: str = option(
+        default="cpu",
+        show_default=True,
+        metavar="NAME[,NAME]...",
+        help="The hardware: cpu, gpu:h100, tpu:v5e:2x2; see `jxc targets`.",
+    )
+    assume: tuple[str, ...] = option(
+        multiple=True,
+        metavar="PROMISE",
+        help="Promise that values have no-nans, no-infs or no-signed-zeros.",
+    )
+
+    @property
+    def has_pipeline(self) -> bool:
+        """Whether a pipeline is named."""
+        return any(each is not None for each in (self.passes, self.pass_pipeline, self.level))
+
+    def pipeline_text(self, default: str) -> str:
+        """The pipeline that `-p`, `--pass-pipeline` or `-O` names.
+
+        Raises:
+            UsageError: more than one of them is given.
+        """
+        level = None if self.level is None else f"O{self.level}"
+        texts = [text for text in (self.passes, self.pass_pipeline, level) if text is not None]
+        if len(texts) > 1:
+            raise UsageError(
+                "give one of -O, --passes and --pass-pipeline; a pipeline may contain levels: "
+                "-p 'O2,annotate-cost'"
+            )
+        return texts[0] if texts else default
+
+    def library(self) -> Library:
+        """The passes of jxc and of the files of `--load-pass`."""
+        from ..pipeline import Library
+
+        return Library.of_files(self.load_pass)
+
+    def pipeline(self, default: str) -> Pipeline:
+        """The parsed pipeline; raises as `pipeline_text` and `make_pipeline`."""
+        from ..pipeline import make_pipeline
+
+        return make_pipeline(self.pipeline_text(default), self.library())
+
+    def context(self) -> PassContext:
+        """The context of passes for `--target` and `--assume`."""
+        from ..rewrite import PassContext, promises
+
+        return PassContext(self.target.partition(":")[0], promises(self.assume))
+
+    def again(self, spec: str) -> list[str]:
+        """The arguments of `jxc` that choose a pipeline and load the same files."""
+        return [*(f"--load-pass={file}" for file in self.load_pass), "-p", spec]
+
+
+# Lowering
+
+lowering_options = added(
+    click.argument("specs", nargs=-1, metavar="[SPEC]..."),
+    click.option(
+        "--args",
+        "args_from",
+        metavar="FILE.py:FN",
+        help="Call FN for the arguments, in place of SPECs: a tuple, or (tuple, dict).",
+    ),
+    click.option(
+        "--static",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Fix an argument while tracing, by name or by position from 0.",
+    ),
+    click.option(
+        "--transform",
+        metavar="NEST",
+        help="Apply transforms first: jit, grad, value_and_grad, vmap, jvp, vjp, checkpoint, pmap, "
+        "jacfwd, jacrev, hessian; e.g. 'vmap(grad(argnums=0), in_axes=(None, 0))'. The SPECs of a "
+        "jvp are (primals, tangents), of a vjp (primals, cotangents).",
+    ),
+    click.option("--device", metavar="NAME[:N]", help="Lower for a device, such as cpu:0."),
+    click.option(
+        "--platform",
+        type=click.Choice(PLATFORMS),
+        help="Lower for a platform; the hardware need not be present.",
+    ),
+    click.option(
+        "--host-devices",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Split the CPU into N devices. By default as many as pmap maps over.",
+    ),
+    click.option(
+        "--mesh",
+        metavar="AXIS=SIZE,...",
+        help="Lower over a mesh such as data=4,model=2; its devices need not be present.",
+    ),
+    click.option(
+        "--in-sharding",
+        multiple=True,
+        metavar="NAME=SPEC",
+        help="Shard an argument. x=data,None splits its first dimension over the axis data, "
+        "x=data+model over two axes; x= replicates it. NAME is a parameter, a position from 0 or a "
+        "path such as \"params['w']\", in which * matches any key; the most specific one counts. "
+        "XLA chooses the shardings of the other arguments.",
+    ),
+    click.option(
+        "--out-sharding",
+        multiple=True,
+        metavar="NAME=SPEC",
+        help="Shard a result: NAME is a position or a path such as \"result['loss']\".",
+    ),
+    click.option(
+        "--sharding",
+        metavar="FILE.py:FN",
+        help="Call FN on the mesh for in_shardings, or (in_shardings, out_shardings).",
+    ),
+    click.option("--x64", is_flag=True, help="Keep 64-bit types, which JAX narrows otherwise."),
+)
+"""A decorator: the SPECs and options of lowering a function, the fields of `LowerRequest`."""
+
+
+def given_lowering(request: LowerRequest, *, but: tuple[str, ...] = ()) -> list[str]:
+    """The options of lowering that are given, such as "--args", without those in `but`."""
+    values = {name: value for name, value in vars(request).items() if name not in but}
+    for name in ("target", "specs", "concrete"):  # these are no options
+        values.pop(name, None)
+    return [
+        f"--{name.removesuffix('_from').replace('_', '-')}"
+        for name, value in values.items()
+        if value
+    ]
