@@ -108,8 +108,8 @@ def nonzero(x):
     return jnp.nonzero(x)
 
 
-# NONZERO: how many results jnp.nonzero has depends on a traced i32[]
-# NONZERO: Say how many there can be with size=N, or use jnp.where(mask, x, other).
+# NONZERO: the number of results of jnp.nonzero depends on a traced i32[]
+# NONZERO: State an upper bound with size=N, or use jnp.where(mask, x, other).
 
 KEPT = []
 

@@ -12,8 +12,8 @@ import pytest
 
 import jxc
 from jxc.errors import UsageError
-from jxc.frontend.arguments import build_arguments, describe, parse_static, split_arguments
-from jxc.frontend.specs import SpecError, parse_argument
+from jxc.frontend.arguments import build_arguments, parse_static, split_arguments
+from jxc.frontend.specs import SpecError, describe, parse_argument
 
 
 def build(*texts):

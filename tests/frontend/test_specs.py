@@ -11,7 +11,7 @@ from jxc.frontend.specs import (
     FileSpec,
     KeySpec,
     SpecError,
-    format_spec,
+    describe,
     parse_argument,
 )
 from jxc.ir.dtypes import canonical_dtype, known_dtypes, numpy_dtype, short_dtype
@@ -56,7 +56,7 @@ trees = st.recursive(
 
 @given(trees)
 def test_what_is_printed_is_read_back(tree):
-    assert read(format_spec(tree)) == tree
+    assert read(describe(tree)) == tree
 
 
 @given(st.text(max_size=20) | st.text("f32[](){}@,x:'\"key<>8 =", max_size=20))

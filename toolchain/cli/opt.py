@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from jaxlib.mlir import ir
 
     from ..pipeline import Pipeline, PipelineReport
+    from ..rewrite import PassContext
 
 _SEPARATOR = "// -----"
 
@@ -108,7 +109,7 @@ def opt_command(file: str, output: str, **flags: Any) -> None:
         _check(pipeline, options)
         if options.dump_pass_pipeline:
             click.echo(str(pipeline), err=True)
-        run = _OptRun(input_name(file), pipeline, stage, options)
+        run = _OptRun(input_name(file), pipeline, options.context(), stage, options)
         write_output(_optimized(run, data), output)
     leave(0)
 
@@ -133,6 +134,7 @@ class _OptRun:
 
     name: str
     pipeline: Pipeline
+    context: PassContext
     stage: ChildStage
     options: OptOptions
 
@@ -191,7 +193,7 @@ def _run_pipeline(run: _OptRun, data: bytes) -> tuple[ir.Module, PipelineReport]
         report = run_pipeline(
             module,
             run.pipeline,
-            options.context(),
+            run.context,
             instruments=[run.stage, *_instruments(options)],
             verify_each=options.verify_each,
             name=run.name,

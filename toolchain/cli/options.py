@@ -27,10 +27,11 @@ def option(*flags: str, default: Any = None, **settings: Any) -> Any:
 
     Without `flags` it is spelled as the field. One that may be repeated is () by default.
     """
-    if settings.get("multiple"):
+    if default is not None:
+        settings["default"] = default
+    elif settings.get("multiple"):
         default = ()
-    metadata = {"flags": flags, "settings": {"default": default, **settings}}
-    return dataclasses.field(default=default, metadata=metadata)
+    return dataclasses.field(default=default, metadata={"flags": flags, "settings": settings})
 
 
 def flag(*flags: str, help: str) -> Any:

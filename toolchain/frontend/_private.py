@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 
@@ -85,14 +86,7 @@ def print_numbered(jaxpr: Any) -> tuple[str, list[Any]]:
         text: str = jaxpr.pretty_print(source_info=True, use_color=False)
     finally:
         source_info_util.summarize = plain
-    return text, [frames_of(_Equation(info)) for info in infos]
-
-
-class _Equation:
-    """The part of an equation that `frames_of` reads."""
-
-    def __init__(self, source_info: Any) -> None:
-        self.source_info = source_info
+    return text, [frames_of(SimpleNamespace(source_info=info)) for info in infos]
 
 
 def traced_file(jaxpr: Any) -> str:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..errors import UsageError
 from ..files import read_arrays
-from ..ir.dtypes import NEEDS_X64, numpy_dtype, short_dtype
+from ..ir.dtypes import NEEDS_X64, numpy_dtype
 from .specs import (
     KEY_KINDS,
     ArgumentSpec,
@@ -21,7 +22,7 @@ from .specs import (
     FileSpec,
     KeySpec,
     SpecError,
-    format_spec,
+    describe,
     parse_argument,
 )
 
@@ -42,7 +43,10 @@ def build_arguments(specs: Sequence[ArgumentSpec]) -> tuple[tuple[Any, ...], dic
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
     for spec in specs:
-        _check_order(spec, kwargs)
+        if spec.name is None and kwargs:
+            raise spec.error(1, "a positional argument follows a keyword argument")
+        if spec.name in kwargs:
+            raise spec.error(1, f"the keyword argument '{spec.name}' is given twice")
         value = _build(spec, spec.value, scope)
         if spec.name is None:
             args.append(value)
@@ -93,21 +97,27 @@ def read_specs(
     return tuple(built[: len(args)]), dict(zip(kwargs, built[len(args) :], strict=True))
 
 
-def _check_order(spec: ArgumentSpec, kwargs: dict[str, Any]) -> None:
-    if spec.name is None and kwargs:
-        raise spec.error(1, "a positional argument follows a keyword argument")
-    if spec.name in kwargs:
-        raise spec.error(1, f"the keyword argument '{spec.name}' is given twice")
-
-
 def _build(spec: ArgumentSpec, value: Any, scope: Any) -> Any:
+    """The value that a part of a spec describes."""
+    import jax
+
     match value:
         case ArraySpec():
-            return _array(spec, value, scope)
+            if value.dtype in NEEDS_X64 and not jax.config.jax_enable_x64:
+                problem = (
+                    f"{value.dtype} needs 64-bit mode, which is off: add --x64 (in Python, set "
+                    f"jax_enable_x64), or write {replace(value, dtype=NEEDS_X64[value.dtype])}"
+                )
+                raise spec.error(value.column, problem)
+            return jax.ShapeDtypeStruct(_shape(spec, value, scope), numpy_dtype(value.dtype))
         case KeySpec():
-            return _key(spec, value, scope)
+            key = jax.eval_shape(lambda: jax.random.key(0, impl=KEY_KINDS[value.kind]))
+            return jax.ShapeDtypeStruct(_shape(spec, value, scope), key.dtype)
         case FileSpec():
-            return _load(spec, value)
+            try:
+                return read_arrays(value.path, value.member)
+            except UsageError as error:
+                raise spec.error(value.column, str(error)) from error
         case dict():
             return {key: _build(spec, item, scope) for key, item in value.items()}
         case list() | tuple():
@@ -115,49 +125,18 @@ def _build(spec: ArgumentSpec, value: Any, scope: Any) -> Any:
     return value
 
 
-def _array(spec: ArgumentSpec, value: ArraySpec, scope: Any) -> Any:
-    import jax
-
-    if value.dtype in NEEDS_X64 and not jax.config.jax_enable_x64:
-        narrow = format_spec(ArraySpec(NEEDS_X64[value.dtype], value.dims))
-        problem = (
-            f"{value.dtype} needs 64-bit mode, which is off: add --x64 (in Python, set "
-            f"jax_enable_x64), or write {narrow}"
-        )
-        raise spec.error(value.column, problem)
-    return jax.ShapeDtypeStruct(_shape(spec, value, scope), numpy_dtype(value.dtype))
-
-
-def _key(spec: ArgumentSpec, value: KeySpec, scope: Any) -> Any:
-    import jax
-
-    one = jax.eval_shape(lambda: jax.random.key(0, impl=KEY_KINDS[value.kind]))
-    return jax.ShapeDtypeStruct(_shape(spec, value, scope), one.dtype)
-
-
 def _shape(spec: ArgumentSpec, value: ArraySpec | KeySpec, scope: Any) -> tuple[Any, ...]:
-    return tuple(
-        dim if isinstance(dim, int) else _symbol(spec, value.column, dim, scope)
-        for dim in value.dims
-    )
-
-
-def _symbol(spec: ArgumentSpec, column: int, dim: str, scope: Any) -> Any:
     from jax import export
 
-    try:
-        return export.symbolic_shape(dim, scope=scope)[0]
-    except ValueError as error:
-        reason = str(error).splitlines()[0]
-        at = spec.text.find(dim, column - 1) + 1
-        raise spec.error(at, f"expected a dimension, found '{dim}': {reason}") from error
-
-
-def _load(spec: ArgumentSpec, value: FileSpec) -> Any:
-    try:
-        return read_arrays(value.path, value.member)
-    except UsageError as error:
-        raise spec.error(value.column, str(error)) from error
+    shape: list[Any] = []
+    for dim in value.dims:
+        try:
+            shape.append(export.symbolic_shape(dim, scope=scope)[0] if type(dim) is str else dim)
+        except ValueError as error:
+            reason = str(error).splitlines()[0]
+            at = spec.text.find(str(dim), value.column - 1) + 1
+            raise spec.error(at, f"expected a dimension, found '{dim}': {reason}") from error
+    return tuple(shape)
 
 
 # Arguments from a function, and static ones
@@ -190,26 +169,6 @@ def parse_static(text: str) -> tuple[str | int, Any]:
     except (ValueError, SyntaxError):
         literal = value
     return int(name) if name.isdecimal() else name, literal
-
-
-# Printing
-
-
-def describe(value: Any) -> str:
-    """The spec of a pytree: types in place of arrays."""
-    if hasattr(value, "shape") and hasattr(value, "dtype"):
-        return f"{short_dtype(value.dtype)}[{','.join(map(str, value.shape))}]"
-    match value:
-        case dict():
-            return "{" + ", ".join(f"{key!r}: {describe(v)}" for key, v in value.items()) + "}"
-        case list():
-            return "[" + ", ".join(map(describe, value)) + "]"
-        case tuple():
-            inner = ", ".join(map(describe, value))
-            return f"({inner},)" if len(value) == 1 else f"({inner})"
-        case None | bool() | int() | float() | complex() | str():
-            return repr(value)
-    return type(value).__name__
 
 
 def describe_call(name: str, args: Sequence[Any], kwargs: dict[str, Any], width: int = 400) -> str:

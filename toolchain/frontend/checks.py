@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..errors import MissingTargetError, UsageError, did_you_mean
-from ..source import SourceLine, definition_line, home_of, innermost_user_line
+from ..source import definition_line, home_of
 from . import _private
-from .diagnose import LEAKED, ArgumentError, Explanation, TracedCall, indented, trace_error
+from .constants import user_line_of_equation
+from .diagnose import LEAKED, ArgumentError, Explanation, TracedCall, trace_error
 from .mesh import platform_of
 from .transform import Transform, TransformStep
 
@@ -33,28 +34,22 @@ def check_arguments(call: TracedCall) -> None:
     try:
         signature.bind(*call.args, **call.kwargs)
     except TypeError as error:
-        raise _misfit(call, signature, str(error)) from error
-
-
-def _misfit(call: TracedCall, signature: inspect.Signature, reason: str) -> ArgumentError:
-    line = definition_line(call.function)
-    names = list(signature.parameters)
-    unknown = [name for name in call.kwargs if name not in names]
-    if unknown and "unexpected" not in reason:
-        reason = f"got an unexpected keyword argument '{unknown[0]}'"
-    head = f"{call.name}{signature} does not take these arguments: {reason}"
-    if unknown and (offer := did_you_mean(unknown[0], names)):
-        head += f".{offer}"
-    lines = [f"{line}: {head}" if line else head, f"  found {call}"]
-    return ArgumentError("\n".join([*lines, *indented(_remedy(names, reason))]))
-
-
-def _remedy(names: list[str], reason: str) -> list[str]:
-    if names[:1] == ["self"]:
-        return ["It is a method: name an instance of its class, as in file.py:model.method"]
-    if "missing" in reason:
-        return ["Give each argument a spec, in order or as name=SPEC, e.g. f32[8,128]"]
-    return []
+        names, reason = list(signature.parameters), str(error)
+        unknown = [name for name in call.kwargs if name not in names]
+        if unknown and "unexpected" not in reason:
+            reason = f"got an unexpected keyword argument '{unknown[0]}'"
+        head = f"{call.name}{signature} does not take these arguments: {reason}"
+        if unknown and (offer := did_you_mean(unknown[0], names)):
+            head += f".{offer}"
+        place = definition_line(call.function)
+        lines = [f"{place}: {head}" if place else head, f"  found {call}"]
+        if names[:1] == ["self"]:
+            lines.append(
+                "  It is a method: name an instance of its class, as in file.py:model.method"
+            )
+        elif "missing" in reason:
+            lines.append("  Give each argument a spec, in order or as name=SPEC, e.g. f32[8,128]")
+        raise ArgumentError("\n".join(lines)) from error
 
 
 def check_devices(transform: Transform | None, args: tuple[Any, ...]) -> None:
@@ -152,8 +147,7 @@ def check_callbacks(traced: Any, platform: str, call: TracedCall) -> None:
 
 def _error_at(equation: Any, explanation: Explanation, call: TracedCall) -> Exception:
     """The error about an equation, at the user's line that it was traced from."""
-    frames = (SourceLine(*frame) for frame in _private.frames_of(equation))
-    return trace_error(explanation, innermost_user_line(frames, home_of(call.function)), call)
+    return trace_error(explanation, user_line_of_equation(equation, home_of(call.function)), call)
 
 
 def _all_equations(jaxpr: Any) -> Iterator[Any]:

@@ -6,6 +6,7 @@ and the line that uses it.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 from collections.abc import Callable, Iterator
@@ -48,59 +49,61 @@ def captured_constants(jaxpr: Any, fn: Callable[..., Any]) -> tuple[CapturedCons
     """
     found: dict[int, tuple[Any, SourceLine | None]] = {}
     _collect(jaxpr, home_of(fn), found)
-    owners = list(_variables(fn)) if found else []
-    captured = [_describe(value, place, owners) for value, place in found.values()]
+    seen: set[int] = set()
+    owners = [
+        pair
+        for name, value in (_outer_values(fn, set()) if found else ())
+        for pair in _arrays(name, value, seen)
+    ]
+    captured = [
+        CapturedConstant(
+            shape=tuple(int(dim) for dim in value.shape),
+            dtype=short_dtype(value.dtype),
+            nbytes=int(getattr(value, "nbytes", 0)),
+            name=next((name for name, held in owners if _same_array(value, held)), ""),
+            place=place,
+        )
+        for value, place in found.values()
+    ]
     return tuple(sorted(captured, key=lambda constant: -constant.nbytes))
 
 
 def warn_large(constants: tuple[CapturedConstant, ...], limit: int = LARGE) -> list[str]:
     """A warning for each constant of more than `limit` bytes: its size, line and remedy."""
-    return [_warning(constant) for constant in constants if constant.nbytes > limit]
-
-
-def _warning(constant: CapturedConstant) -> str:
-    place = f"{constant.place}: " if constant.place else ""
-    size = f"{constant.nbytes / LARGE:.1f} MiB"
-    lines = [f"{place}a captured {constant} of {size} becomes part of the module"]
-    if constant.place and constant.place.text:
-        lines.append(constant.place.quote())
-    owner = f"It is {constant.name}. " if constant.name else ""
-    lines.append(f"  {owner}Pass it as an argument: one copy then serves every call.")
-    return "\n".join(lines)
+    warnings = []
+    for constant in constants:
+        if constant.nbytes > limit:
+            place = f"{constant.place}: " if constant.place else ""
+            size = f"{constant.nbytes / LARGE:.1f} MiB"
+            lines = [f"{place}a captured {constant} of {size} becomes part of the module"]
+            if constant.place and constant.place.text:
+                lines.append(constant.place.quote())
+            owner = f"It is {constant.name}. " if constant.name else ""
+            lines.append(f"  {owner}Pass it as an argument: one copy then serves every call.")
+            warnings.append("\n".join(lines))
+    return warnings
 
 
 def _collect(jaxpr: Any, home: str | None, found: dict[int, tuple[Any, SourceLine | None]]) -> None:
+    """Add each captured array of a jaxpr and the first line that uses it to `found`, by id."""
     constants = dict(_private.constants_of(jaxpr))
     for equation in _private.equations_of(jaxpr):
         for operand in equation.invars:
-            value = _literal_or_constant(operand, constants)
+            is_literal = hasattr(operand, "val")
+            value = operand.val if is_literal else constants.get(operand)
+            if is_literal and not getattr(value, "shape", ()):
+                continue  # a scalar of the program text
             if value is not None and id(value) not in found:
-                found[id(value)] = (value, _place(equation, home))
+                found[id(value)] = (value, user_line_of_equation(equation, home))
         for inner in _private.inner_jaxprs(equation):
             _collect(inner, home, found)
     for value in constants.values():  # returned without being used
         found.setdefault(id(value), (value, None))
 
 
-def _literal_or_constant(operand: Any, constants: dict[Any, Any]) -> Any:
-    """The array that an operand stands for: a captured one, not a scalar of the program text."""
-    if hasattr(operand, "val"):
-        return operand.val if getattr(operand.val, "shape", ()) else None
-    return constants.get(operand)
-
-
-def _place(equation: Any, home: str | None) -> SourceLine | None:
+def user_line_of_equation(equation: Any, home: str | None) -> SourceLine | None:
+    """The innermost line of the user's that an equation was traced from."""
     return innermost_user_line((SourceLine(*frame) for frame in _private.frames_of(equation)), home)
-
-
-def _describe(
-    value: Any, place: SourceLine | None, owners: list[tuple[str, Any]]
-) -> CapturedConstant:
-    name = next((name for name, held in owners if _same_array(value, held)), "")
-    shape = tuple(int(dim) for dim in value.shape)
-    return CapturedConstant(
-        shape, short_dtype(value.dtype), int(getattr(value, "nbytes", 0)), name, place
-    )
 
 
 def _same_array(value: Any, held: Any) -> bool:
@@ -120,21 +123,20 @@ def _same_array(value: Any, held: Any) -> bool:
 # The variables in reach of a function
 
 
-def _variables(fn: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
-    """Pairs (who holds it, array) for the arrays that a function can see without being passed."""
-    seen: set[int] = set()
-    for name, value in _outer_values(fn, set()):
-        yield from _arrays(name, value, seen)
-
-
 def _outer_values(fn: Any, seen: set[int], depth: int = 4) -> Iterator[tuple[str, Any]]:
     """What a function finds without being passed it, and what the functions it names find."""
     if isinstance(fn, functools.partial):
-        yield from _partial_values(fn)
+        yield from ((f"the partial's {name}", value) for name, value in fn.keywords.items())
+        for position, value in enumerate(fn.args, start=1):
+            yield f"the partial's argument {position}", value
         fn = fn.func
-    fn, owner = _function_and_self(fn)
-    if owner is not None:
-        yield "self", owner
+    fn = inspect.unwrap(fn)
+    if isinstance(fn, MethodType):
+        yield "self", fn.__self__
+        fn = inspect.unwrap(fn.__func__)
+    elif not isinstance(fn, FunctionType):
+        yield "self", fn
+        fn = type(fn).__call__
     code = getattr(fn, "__code__", None)
     if code is None or id(code) in seen or depth == 0:
         return
@@ -145,27 +147,10 @@ def _outer_values(fn: Any, seen: set[int], depth: int = 4) -> Iterator[tuple[str
             yield from _outer_values(value, seen, depth - 1)
 
 
-def _partial_values(fn: functools.partial[Any]) -> Iterator[tuple[str, Any]]:
-    for name, value in fn.keywords.items():
-        yield f"the partial's {name}", value
-    for position, value in enumerate(fn.args):
-        yield f"the partial's argument {position + 1}", value
-
-
-def _function_and_self(fn: Any) -> tuple[Any, Any]:
-    """The function in Python that runs, and the object that it is a method of, or None."""
-    fn = inspect.unwrap(fn)
-    if isinstance(fn, MethodType):
-        return inspect.unwrap(fn.__func__), fn.__self__
-    return (fn, None) if isinstance(fn, FunctionType) else (type(fn).__call__, fn)
-
-
 def _names_of(fn: Any, code: Any) -> Iterator[tuple[str, Any]]:
     for name, cell in zip(code.co_freevars, fn.__closure__ or (), strict=False):
-        try:
+        with contextlib.suppress(ValueError):  # not assigned yet
             yield f"the enclosing function's {name}", cell.cell_contents
-        except ValueError:  # not assigned yet
-            continue
     names = set(code.co_names)
     for nested in code.co_consts:
         names.update(getattr(nested, "co_names", ()))

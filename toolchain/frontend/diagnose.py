@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -71,25 +71,6 @@ def explaining(call: TracedCall) -> Iterator[None]:
         raise explain(error, call) from error
 
 
-@dataclass(frozen=True)
-class TraceFailure:
-    """An exception, the user's line that raised it, and the call that was being traced."""
-
-    error: Exception
-    place: SourceLine | None
-    call: TracedCall
-
-    @property
-    def text(self) -> str:
-        """The message of the exception."""
-        return str(self.error)
-
-    def find(self, pattern: str) -> str:
-        """The first group of `pattern` in the exception's message, or an empty string."""
-        found = re.search(pattern, self.text)
-        return found[1] if found else ""
-
-
 def explain(error: Exception, call: TracedCall) -> TraceError:
     """The message for an exception that tracing or lowering `call` raised."""
     place, explained = problem(error, call)
@@ -100,7 +81,11 @@ def problem(error: Exception, call: TracedCall) -> tuple[SourceLine | None, Expl
     """The line, the problem and the remedies of an exception from tracing or lowering `call`."""
     home = home_of(call.function)
     place = user_line_of_traceback(error.__traceback__, home) or definition_line(call.function)
-    return place, _problem(TraceFailure(error, place, call))
+    failure = _Failure(error, place, call)
+    for explainer in (_needs_value, _bad_result, _untraceable, _leaked, _incomparable, _known_text):
+        if explained := explainer(failure):
+            return place, explained
+    return place, _own_message(failure)
 
 
 def trace_error(explained: Explanation, place: SourceLine | None, call: TracedCall) -> TraceError:
@@ -109,24 +94,32 @@ def trace_error(explained: Explanation, place: SourceLine | None, call: TracedCa
     lines = [f"{place}: {problem}" if place else problem]
     if place and place.text:
         lines.append(place.quote())
-    error = TraceError("\n".join([*lines, *indented(remedy), f"  while tracing {call}"]))
+    error = TraceError(
+        "\n".join([*lines, *(f"  {line}" for line in remedy), f"  while tracing {call}"])
+    )
     error.place = place
     return error
 
 
-def indented(lines: Sequence[str]) -> list[str]:
-    """The lines below the first line of a message."""
-    return [f"  {line}" for line in lines]
+@dataclass(frozen=True)
+class _Failure:
+    """An exception, the user's line that raised it, and the call that was being traced."""
+
+    error: Exception
+    place: SourceLine | None
+    call: TracedCall
+
+    @property
+    def text(self) -> str:
+        return str(self.error)
+
+    def find(self, pattern: str) -> str:
+        """The first group of `pattern` in the exception's message, or an empty string."""
+        found = re.search(pattern, self.text)
+        return found[1] if found else ""
 
 
-def _problem(failure: TraceFailure) -> Explanation:
-    for explainer in (_needs_value, _bad_result, _untraceable, _leaked, _incomparable, _known_text):
-        if explained := explainer(failure):
-            return explained
-    return _own_message(failure)
-
-
-def _own_message(failure: TraceFailure) -> Explanation:
+def _own_message(failure: _Failure) -> Explanation:
     """The first eight lines of the exception's message, without JAX's links and advice."""
     text = re.split(r"\n?-{20}|See https?://|For simplicity, JAX", failure.text)[0]
     first, *rest = [line.rstrip() for line in text.splitlines() if line.strip()] or [""]
@@ -136,18 +129,7 @@ def _own_message(failure: TraceFailure) -> Explanation:
 # Python needs a value that tracing does not have
 
 
-def _needs_value(failure: TraceFailure) -> Explanation | None:
-    kind = _kind_of_need(failure)
-    if kind is None:
-        return None
-    problem, remedies = kind(failure)
-    names = _arguments_behind(failure)
-    unknown = "While tracing, an array has a shape and a dtype but no value."
-    because = f"It depends on {' and '.join(names)}. {unknown}" if names else unknown
-    return problem, [because, *remedies, *_static(names, failure.call)]
-
-
-def _kind_of_need(failure: TraceFailure) -> Callable[[TraceFailure], Explanation] | None:
+def _needs_value(failure: _Failure) -> Explanation | None:
     from jax import errors
 
     kinds = {
@@ -157,24 +139,36 @@ def _kind_of_need(failure: TraceFailure) -> Callable[[TraceFailure], Explanation
         errors.TracerArrayConversionError: _numpy,
         errors.ConcretizationTypeError: _number,
     }
-    for error_type, kind in kinds.items():
-        if isinstance(failure.error, error_type):
-            return kind
-    return _shape if "Shapes must be 1D sequences of concrete values" in failure.text else None
+    explain = next((kinds[each] for each in kinds if isinstance(failure.error, each)), None)
+    if explain is not None:
+        problem, remedy = explain(failure)
+    elif "Shapes must be 1D sequences of concrete values" in failure.text:
+        problem, remedy = "a shape depends on the value of a traced array", _SHAPES
+    else:
+        return None
+    found = failure.find(r"depends on the values? of the arguments? ([^\n]*?)\.(?=\s|$)")
+    names = re.findall(r"[^\s,]+", found.replace(" and ", " "))
+    unknown = "While tracing, an array has a shape and a dtype but no value."
+    because = f"It depends on {' and '.join(names)}. {unknown}" if names else unknown
+    remedies = [because, remedy]
+    if len(names) == 1 and getattr(failure.call.argument(names[0]), "shape", ()) == ():
+        static = _as_static(names[0])
+        remedies.append(f"Or fix it, if it is a setting rather than data: {static}.")
+    return problem, remedies
 
 
-def _traced_type(failure: TraceFailure, pattern: str = r"with shape (\w+\[[^\]]*\])") -> str:
+def _traced_type(failure: _Failure, pattern: str = r"with shape (\w+\[[^\]]*\])") -> str:
     """`a traced f32[8]`, which JAX writes as float32[8]."""
     dtype, bracket, dims = failure.find(pattern).partition("[")
     return f"a traced {canonical_dtype(dtype) or dtype}{bracket}{dims}".replace("  ", " value")
 
 
-def _control_flow(failure: TraceFailure) -> Explanation:
+def _control_flow(failure: _Failure) -> tuple[str, str]:
     word = re.match(r"\w*", failure.place.text if failure.place else "")
     statement = word[0] if word else ""
     asks = f"'{statement}' asks" if statement in _INSTEAD else "Python asks"
     remedy = _INSTEAD.get(statement, _INSTEAD["if"])
-    return f"{asks} whether {_traced_type(failure)} is true", [remedy]
+    return f"{asks} whether {_traced_type(failure)} is true", remedy
 
 
 _INSTEAD = {
@@ -185,56 +179,39 @@ _INSTEAD = {
 }
 
 
-def _integer(failure: TraceFailure) -> Explanation:
+def _integer(failure: _Failure) -> tuple[str, str]:
     problem = f"Python needs {_traced_type(failure)} as an integer"
     if failure.place and "range(" in failure.place.text:
-        return problem, ["Use jax.lax.fori_loop or jax.lax.scan in place of 'for'."]
-    return problem, ["For an index, use jnp.take or jax.lax.dynamic_slice."]
+        return problem, "Use jax.lax.fori_loop or jax.lax.scan in place of 'for'."
+    return problem, "For an index, use jnp.take or jax.lax.dynamic_slice."
 
 
-def _shape(failure: TraceFailure) -> Explanation:
-    return "a shape depends on the value of a traced array", ["Compute shapes from x.shape."]
+_SHAPES = "Compute shapes from x.shape."
 
 
-def _number(failure: TraceFailure) -> Explanation:
+def _number(failure: _Failure) -> tuple[str, str]:
     value = _traced_type(failure)
     if caller := failure.find(r"size argument of (jnp\.\w+)"):
-        return f"how many results {caller} has depends on {value}", [_SIZE]
+        remedy = "State an upper bound with size=N, or use jnp.where(mask, x, other)."
+        return f"the number of results of {caller} depends on {value}", remedy
     if argument := failure.find(r"arose in the (jnp\.\w+ argument '\w+')"):
-        return f"{argument} needs the value of {value}", ["Compute shapes from x.shape."]
+        return f"{argument} needs the value of {value}", _SHAPES
     function = failure.find(r"arose with the `(\w+)` function")
     method = failure.find(r"occurred in the (\w+)\(\) method")
     asks = f"{function}()" if function else f".{method}()" if method else "Python"
     remedy = "Keep it an array: x.astype(dtype) converts, jax.debug.print prints."
-    return f"{asks} needs the value of {value}", [remedy]
+    return f"{asks} needs the value of {value}", remedy
 
 
-_SIZE = "Say how many there can be with size=N, or use jnp.where(mask, x, other)."
-
-
-def _numpy(failure: TraceFailure) -> Explanation:
+def _numpy(failure: _Failure) -> tuple[str, str]:
     remedy = "Use jax.numpy in place of numpy; jax.pure_callback where it has no such function."
-    return f"numpy needs the value of {_traced_type(failure)}", [remedy]
+    return f"numpy needs the value of {_traced_type(failure)}", remedy
 
 
-def _boolean_index(failure: TraceFailure) -> Explanation:
+def _boolean_index(failure: _Failure) -> tuple[str, str]:
     mask = _traced_type(failure, r"got (\w+\[[^\]]*\])")
-    return f"the shape of the result depends on the values of the index, {mask}", [
-        "Use jnp.where(mask, x, other), or index with jnp.nonzero(mask, size=N)."
-    ]
-
-
-def _arguments_behind(failure: TraceFailure) -> list[str]:
-    found = failure.find(r"depends on the values? of the arguments? ([^\n]*?)\.(?=\s|$)")
-    return re.findall(r"[^\s,]+", found.replace(" and ", " "))
-
-
-def _static(names: Sequence[str], call: TracedCall) -> list[str]:
-    """The remedy of a static argument, where the value depends on one scalar argument alone."""
-    if len(names) != 1 or getattr(call.argument(names[0]), "shape", ()) != ():
-        return []
-    name = names[0]
-    return [f"Or fix it, if it is a setting rather than data: {_as_static(name)}."]
+    remedy = "Use jnp.where(mask, x, other), or index with jnp.nonzero(mask, size=N)."
+    return f"the shape of the result depends on the values of the index, {mask}", remedy
 
 
 def _as_static(name: str) -> str:
@@ -244,7 +221,7 @@ def _as_static(name: str) -> str:
 # Other errors of JAX
 
 
-def _bad_result(failure: TraceFailure) -> Explanation | None:
+def _bad_result(failure: _Failure) -> Explanation | None:
     found = failure.find(r"returned a value of type <class '(.*?)'>")
     if not found or "not a valid JAX type" not in failure.text:
         return None
@@ -254,7 +231,7 @@ def _bad_result(failure: TraceFailure) -> Explanation | None:
     return f"{result} is of type {found}, which is no array", [remedy]
 
 
-def _untraceable(failure: TraceFailure) -> Explanation | None:
+def _untraceable(failure: _Failure) -> Explanation | None:
     kind = failure.find(r"problematic value is of type <class '(.*?)'>")
     if not kind:
         return None
@@ -278,15 +255,13 @@ LEAKED: Explanation = (
 )
 
 
-def _leaked(failure: TraceFailure) -> Explanation | None:
+def _leaked(failure: _Failure) -> Explanation | None:
     from jax import errors
 
-    if not isinstance(failure.error, errors.UnexpectedTracerError):
-        return None
-    return LEAKED
+    return LEAKED if isinstance(failure.error, errors.UnexpectedTracerError) else None
 
 
-def _incomparable(failure: TraceFailure) -> Explanation | None:
+def _incomparable(failure: _Failure) -> Explanation | None:
     if type(failure.error).__name__ != "InconclusiveDimensionOperation":
         return None
     problem, more = _own_message(failure)
@@ -325,7 +300,7 @@ _KNOWN = {
 }
 
 
-def _known_text(failure: TraceFailure) -> Explanation | None:
+def _known_text(failure: _Failure) -> Explanation | None:
     for pattern, remedy in _KNOWN.items():
         if re.search(pattern, failure.text):
             problem, more = _own_message(failure)

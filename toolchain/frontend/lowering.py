@@ -126,6 +126,8 @@ def lower(
         MissingTargetError: there are fewer devices than a concrete mesh has.
         TraceError: the function cannot be traced or lowered; the message names its line.
     """
+    import jax
+
     args, kwargs = tuple(args), dict(kwargs or {})
     transform = parse_transform(transform) if isinstance(transform, str) else transform
     bound = _bind_static(fn, dict(static)) if static else fn
@@ -135,7 +137,8 @@ def lower(
     check_devices(transform, args)
     over = make_mesh(mesh, platform=platform, device=device, concrete=concrete)
     sharded = TracedCall(fn, transformed, *shard_arguments(call, over, in_shardings))
-    with _on(device), within(over), explaining(call):
+    on_device = nullcontext() if device is None else jax.default_device(device)
+    with on_device, within(over), explaining(call):
         jitted, args = _jitted(sharded, jit_kwargs, over, out_shardings)
         lowering = _lower(sharded, jitted, args, platform_for(over, platform))
     lowering = replace(lowering, _call=call, _over=over)
@@ -145,14 +148,19 @@ def lower(
 
 
 def _lower(call: TracedCall, jitted: Any, args: Any, platform: str | None) -> LoweredFunction:
-    kwargs = call.kwargs
-    platforms = (platform,) if platform else None
+    import jax
+    from jax import export
+
+    kwargs, platforms = call.kwargs, (platform,) if platform else None
     start = time.perf_counter()
     traced = jitted.trace(*args, **kwargs)
     traced_at = time.perf_counter()
     check_leaks(traced, call)
     lowered = _lowered(traced, platforms, call)
-    exported = _export(jitted, args, kwargs, platforms) if _has_symbols(args, kwargs) else None
+    shapes = [getattr(leaf, "shape", ()) for leaf in jax.tree.leaves((args, kwargs))]
+    exported = None
+    if any(export.is_symbolic_dim(dim) for shape in shapes for dim in shape):
+        exported = export.export(jitted, platforms=platforms)(*args, **kwargs)
     end = time.perf_counter()
     times = (traced_at - start, end - traced_at)
     return LoweredFunction(call.function, traced, lowered, *times, _exported=exported)
@@ -167,26 +175,6 @@ def _lowered(traced: Any, platforms: tuple[str, ...] | None, call: TracedCall) -
         raise
 
 
-def _has_symbols(args: Any, kwargs: Any) -> bool:
-    import jax
-    from jax import export
-
-    shapes = [getattr(leaf, "shape", ()) for leaf in jax.tree.leaves((args, kwargs))]
-    return any(export.is_symbolic_dim(dim) for shape in shapes for dim in shape)
-
-
-def _export(jitted: Any, args: Any, kwargs: Any, platforms: tuple[str, ...] | None) -> Any:
-    from jax import export
-
-    return export.export(jitted, platforms=platforms)(*args, **kwargs)
-
-
-def _on(device: Any) -> Any:
-    import jax
-
-    return jax.default_device(device) if device is not None else nullcontext()
-
-
 # jax.jit
 
 
@@ -199,6 +187,8 @@ def _jitted(
     call: TracedCall, jit_kwargs: Mapping[str, Any] | None, mesh: Any, out_shardings: Any
 ) -> tuple[Any, Any]:
     """A jitted function, and the arguments to trace it with."""
+    import jax
+
     fn, args = call.traced, call.args
     if inspect.isgeneratorfunction(fn) or inspect.iscoroutinefunction(fn):
         raise UsageError(
@@ -206,7 +196,11 @@ def _jitted(
             "Wrap it in a function that collects what it yields."
         )
     if not is_jitted(fn):
-        return _jit(call, dict(jit_kwargs or {}), mesh, out_shardings), args
+        jit = functools.partial(jax.jit, fn, **(jit_kwargs or {}))
+        if out_shardings is None:
+            return jit(), args
+        results = jit().trace(*args, **call.kwargs).out_info
+        return jit(out_shardings=result_shardings(out_shardings, mesh, results)), args
     if out_shardings is not None:
         raise UsageError(
             f"{_name(fn)} is already jitted, with its own out_shardings.\n"
@@ -219,17 +213,6 @@ def _jitted(
     if isinstance(fn, MethodType):  # its .trace is that of the function, without self
         return fn.__func__, (fn.__self__, *args)
     return fn, args
-
-
-def _jit(call: TracedCall, jit_kwargs: dict[str, Any], mesh: Any, out_shardings: Any) -> Any:
-    import jax
-
-    jitted = jax.jit(call.traced, **jit_kwargs)
-    if out_shardings is None:
-        return jitted
-    results = jitted.trace(*call.args, **call.kwargs).out_info
-    chosen = result_shardings(out_shardings, mesh, results)
-    return jax.jit(call.traced, **jit_kwargs, out_shardings=chosen)
 
 
 def _name(fn: Any) -> str:
@@ -247,13 +230,18 @@ def _bind_static(fn: Callable[..., Any], static: dict[str | int, Any]) -> Callab
             f"{_name(fn)} is already jitted, with its own static arguments.\n"
             f"  Give the value as an argument instead: {name}={next(iter(static.values()))!r}"
         )
-    parameters = _parameters(fn)
+    try:
+        parameters = list(inspect.signature(fn).parameters.values())
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{_name(fn)} has no signature to find static arguments in") from error
     fixed = {_static_name(fn, key, parameters): value for key, value in static.items()}
     order = [p.name for p in parameters if p.kind in _POSITIONAL]
 
     @functools.wraps(fn)
     def bound(*args: Any, **kwargs: Any) -> Any:
-        return fn(*_weave(order, fixed, args), **_by_name(order, fixed, args), **kwargs)
+        woven = _weave(order, fixed, args)
+        beyond = {name: value for name, value in fixed.items() if name not in order[: len(woven)]}
+        return fn(*woven, **beyond, **kwargs)
 
     left = [p for p in parameters if p.name not in fixed]
     bound.__signature__ = inspect.Signature(left)  # type: ignore[attr-defined]
@@ -273,22 +261,10 @@ def _weave(order: list[str], fixed: dict[str, Any], args: tuple[Any, ...]) -> li
     return woven + given
 
 
-def _by_name(order: list[str], fixed: dict[str, Any], args: tuple[Any, ...]) -> dict[str, Any]:
-    """The static arguments beyond those that `_weave` inserted."""
-    reached = order[: len(_weave(order, fixed, args))]
-    return {name: value for name, value in fixed.items() if name not in reached}
-
-
-def _parameters(fn: Callable[..., Any]) -> list[inspect.Parameter]:
-    try:
-        return list(inspect.signature(fn).parameters.values())
-    except (TypeError, ValueError) as error:
-        raise UsageError(f"{_name(fn)} has no signature to find static arguments in") from error
-
-
 def _static_name(
     fn: Callable[..., Any], key: str | int, parameters: list[inspect.Parameter]
 ) -> str:
+    """The parameter that a name or a position means."""
     names = [p.name for p in parameters if p.kind is not inspect.Parameter.VAR_KEYWORD]
     takes_any = len(names) < len(parameters)
     if isinstance(key, int) and key < len(names):

@@ -35,22 +35,18 @@ def make_mesh(
 
     if mesh is None or isinstance(mesh, (Mesh, AbstractMesh)):
         return mesh
+    from jax.sharding import AxisType
+
     from ..ir.shardings import format_mesh, parse_mesh
 
     sizes = parse_mesh(mesh if isinstance(mesh, str) else format_mesh(mesh))
     if device is not None:
         raise UsageError(f"expected a device or a mesh, found both: {device} is one device")
     names, shape = tuple(sizes), tuple(sizes.values())
+    automatic = (AxisType.Auto,) * len(names)  # from jax 0.11 on the default is explicit
     if not concrete:
-        return AbstractMesh(shape, names, axis_types=_auto(names))
-    return Mesh(_devices(sizes, platform).reshape(shape), names, axis_types=_auto(names))
-
-
-def _auto(names: tuple[str, ...]) -> tuple[Any, ...]:
-    """Automatic axes: from jax 0.11 on the default is explicit."""
-    from jax.sharding import AxisType
-
-    return (AxisType.Auto,) * len(names)
+        return AbstractMesh(shape, names, axis_types=automatic)
+    return Mesh(_devices(sizes, platform).reshape(shape), names, axis_types=automatic)
 
 
 def _devices(sizes: Mapping[str, int], platform: str | None) -> Any:
@@ -81,11 +77,9 @@ def within(mesh: Any) -> AbstractContextManager[Any]:
 
     if mesh is None:
         return nullcontext()
-    if isinstance(mesh, Mesh):
-        concrete: AbstractContextManager[Any] = jax.set_mesh(mesh)
-        return concrete
-    abstract: AbstractContextManager[Any] = jax.sharding.use_abstract_mesh(mesh)
-    return abstract
+    enter: Any = jax.set_mesh if isinstance(mesh, Mesh) else jax.sharding.use_abstract_mesh
+    context: AbstractContextManager[Any] = enter(mesh)
+    return context
 
 
 def platform_for(mesh: Any, platform: str | None) -> str | None:
@@ -160,14 +154,15 @@ def axes_of(sharding: Any) -> Spec:
         return ()
     if isinstance(sharding, tuple) and all(isinstance(each, tuple) for each in sharding):
         return sharding
-    spec = getattr(sharding, "spec", sharding)
-    return tuple(_axes_of_entry(entry) for entry in spec)
-
-
-def _axes_of_entry(entry: Any) -> tuple[str, ...]:
-    if isinstance(entry, str):
-        return (entry,)
-    return tuple(entry) if isinstance(entry, tuple) else ()  # None, or P.UNCONSTRAINED
+    return tuple(
+        (entry,)
+        if isinstance(entry, str)
+        # the other entries are None and P.UNCONSTRAINED
+        else tuple(entry)
+        if isinstance(entry, tuple)
+        else ()
+        for entry in getattr(sharding, "spec", sharding)
+    )
 
 
 def spec_of(sharding: Any) -> Spec | None:

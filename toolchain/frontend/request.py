@@ -7,10 +7,11 @@ imported, then imports the user's code, traces and lowers.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +52,11 @@ def run_request(request: LowerRequest) -> LoweredTarget:
 
     specs = [parse_argument(text, position) for position, text in enumerate(request.specs, 1)]
     transform = parse_transform(request.transform) if request.transform else None
-    static = _unique([parse_static(text) for text in request.static])
+    static: dict[str | int, Any] = {}
+    for name, value in map(parse_static, request.static):
+        if name in static:
+            raise UsageError(f"--static {name} is given twice")
+        static[name] = value
     _check(request)
     over = _read_mesh(request, transform)
     _prepare_environment(request, transform, specs, over)
@@ -66,9 +71,17 @@ def _run(
     transform: Transform | None,
     over: _MeshRequest,
 ) -> LoweredTarget:
+    from .arguments import build_arguments, split_arguments
+
     target = resolve_target(request.target)
-    _enable_x64(request)
-    args, kwargs = _arguments(request, specs)
+    if request.x64:  # again: importing the user's file may have turned it off
+        import jax
+
+        jax.config.update("jax_enable_x64", True)
+    if request.args_from:
+        args, kwargs = split_arguments(_made(resolve_value(request.args_from)))
+    else:
+        args, kwargs = build_arguments(specs)
     from .checks import find_device
     from .lowering import lower
 
@@ -88,27 +101,15 @@ def _run(
     return LoweredTarget(target, args, kwargs, lowering)
 
 
-def _unique(pairs: list[tuple[str | int, Any]]) -> dict[str | int, Any]:
-    values: dict[str | int, Any] = {}
-    for name, value in pairs:
-        if name in values:
-            raise UsageError(f"--static {name} is given twice")
-        values[name] = value
-    return values
-
-
 def _check(request: LowerRequest) -> None:
     if request.args_from and request.specs:
         raise UsageError("expected argument specs or --args, found both: --args gives them all")
-    if request.device and request.platform:
+    if request.device and (platform := request.platform):
         kind = request.device.partition(":")[0]
-        if kind != request.platform and (kind, request.platform) not in _GPUS:
-            raise UsageError(f"--device {request.device} is not of --platform {request.platform}")
+        if kind != platform and (kind != "gpu" or platform not in ("cuda", "rocm")):
+            raise UsageError(f"--device {request.device} is not of --platform {platform}")
     if request.device and request.mesh:
         raise UsageError("expected --device or --mesh, found both: --device is one device")
-
-
-_GPUS = {("gpu", "cuda"), ("gpu", "rocm")}
 
 
 # Meshes
@@ -159,16 +160,6 @@ def _shardings(
     return mesh, *split_shardings(_made(resolve_value(request.sharding), mesh), args)
 
 
-def _arguments(
-    request: LowerRequest, specs: list[ArgumentSpec]
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    from .arguments import build_arguments, split_arguments
-
-    if not request.args_from:
-        return build_arguments(specs)
-    return split_arguments(_made(resolve_value(request.args_from)))
-
-
 def _made(source: Any, *args: Any) -> Any:
     """The value that `--args` or `--sharding` names; the result if it is a function."""
     if not callable(source):
@@ -179,11 +170,7 @@ def _made(source: Any, *args: Any) -> Any:
     call = TracedCall(source, source, args, {})
     check_arguments(call)
     with explaining(call):
-        return _call(source, *args)
-
-
-def _call(source: Callable[..., Any], *args: Any) -> Any:
-    return source(*args)
+        return source(*args)
 
 
 # The environment of JAX
@@ -198,33 +185,18 @@ def _prepare_environment(
     """Set the variables that JAX reads when it is imported or lists its devices."""
     if request.x64:
         os.environ["JAX_ENABLE_X64"] = "1"
-    needed = _leading_dimension(specs) if transform and transform.has("pmap") else None
-    if needed is None and request.concrete and over.mesh:
+    needed = 1
+    if transform and transform.has("pmap"):  # maps over the first dimension of an array
+        arrays = itertools.chain.from_iterable(_arrays(spec.value) for spec in specs)
+        needed = next((n for a in arrays if a.dims and isinstance(n := a.dims[0], int)), 1)
+    elif request.concrete:
         needed = math.prod(over.mesh.values())
-    split_host(needed or 1, request.host_devices)
+    split_host(needed, request.host_devices)
 
 
-def _leading_dimension(specs: list[ArgumentSpec]) -> int | None:
-    """The first dimension of the first array, which pmap maps over by default."""
-    for spec in specs:
-        for array in _arrays(spec.value):
-            if array.dims and isinstance(array.dims[0], int):
-                return array.dims[0]
-    return None
-
-
-def _arrays(value: Any) -> list[ArraySpec]:
+def _arrays(value: Any) -> Iterator[ArraySpec]:
     if isinstance(value, ArraySpec):
-        return [value]
-    if isinstance(value, (dict, list, tuple)):
-        items = value.values() if isinstance(value, dict) else value
-        return [array for item in items for array in _arrays(item)]
-    return []
-
-
-def _enable_x64(request: LowerRequest) -> None:
-    """Turn on 64-bit mode again, as importing the user's file may have turned it off."""
-    if request.x64:
-        import jax
-
-        jax.config.update("jax_enable_x64", True)
+        yield value
+    elif isinstance(value, (dict, list, tuple)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _arrays(item)

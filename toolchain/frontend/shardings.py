@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,9 +24,9 @@ from ..ir.shardings import (
     without_trailing,
 )
 from . import _private
-from .arguments import describe
 from .diagnose import TracedCall
 from .mesh import axes_of, sharding_over, sizes_of
+from .specs import describe
 
 
 def parse_rules(flag: str, texts: Sequence[str]) -> dict[str, Spec]:
@@ -84,8 +84,6 @@ def shard_arguments(
         UsageError: a name matches nothing, a spec does not fit its array, the function has
             shardings of its own, or there is no mesh.
     """
-    import jax
-
     _check_mesh(mesh, shardings)
     if mesh is None:
         return call.args, call.kwargs
@@ -94,22 +92,17 @@ def shard_arguments(
             f"{call.name} is already jitted with its own in_shardings.\n  "
             "Omit yours, or add .__wrapped__ to its name for the function inside."
         )
-    leaves = list(_argument_leaves(call))
-    chosen = _choose("in-sharding", _as_tuple(shardings), leaves, mesh, call.args)
-    values = [_with_sharding(leaf, sharding) for leaf, sharding in zip(leaves, chosen, strict=True)]
-    structure = jax.tree.structure((call.args, call.kwargs))
-    args, kwargs = jax.tree.unflatten(structure, values)
-    return args, kwargs
-
-
-def _argument_leaves(call: TracedCall) -> Iterator[_Leaf]:
     from jax import tree_util
 
-    names = _names(call)
-    for path, value in tree_util.tree_flatten_with_path((call.args, call.kwargs))[0]:
+    flat, structure = tree_util.tree_flatten_with_path((call.args, call.kwargs))
+    names, leaves = _names(call), []
+    for path, value in flat:
         heads = names[path[0].idx, getattr(path[1], "idx", getattr(path[1], "key", None))]
         rest = tree_util.keystr(path[2:])
-        yield _Leaf(tuple(head + rest for head in heads), value)
+        leaves.append(_Leaf(tuple(head + rest for head in heads), value))
+    chosen = _choose("in-sharding", _as_tuple(shardings), leaves, mesh, call.args)
+    args, kwargs = structure.unflatten(map(_with_sharding, leaves, chosen))
+    return args, kwargs
 
 
 def _names(call: TracedCall) -> dict[tuple[int, Any], tuple[str, ...]]:
@@ -121,13 +114,12 @@ def _names(call: TracedCall) -> dict[tuple[int, Any], tuple[str, ...]]:
     kinds = {parameter.kind: parameter.name for parameter in parameters}
     positional = [p.name for p in parameters if p.kind in _POSITIONAL]
     more = kinds.get(inspect.Parameter.VAR_POSITIONAL, "args")
+    positional += [f"{more}[{index}]" for index in range(len(call.args) - len(positional))]
     named = {p.name for p in parameters}
     any_name = kinds.get(inspect.Parameter.VAR_KEYWORD, "kwargs")
-    names: dict[tuple[int, Any], tuple[str, ...]] = {}
-    for index in range(len(call.args)):
-        beyond = index - len(positional)
-        name = positional[index] if beyond < 0 else f"{more}[{beyond}]"
-        names[0, index] = (name, str(index))
+    names: dict[tuple[int, Any], tuple[str, ...]] = {
+        (0, index): (positional[index], str(index)) for index in range(len(call.args))
+    }
     for key in call.kwargs:
         names[1, key] = (key,) if key in named else (f"{any_name}[{key!r}]", key)
     return names
@@ -165,28 +157,22 @@ def result_shardings(shardings: Any, mesh: Any, results: Any) -> Any:
     Raises:
         UsageError: a name matches nothing, or a spec does not fit its array.
     """
-    import jax
+    from jax import tree_util
 
     _check_mesh(mesh, shardings)
-    leaves = list(_result_leaves(results))
-    chosen = _choose("out-sharding", shardings, leaves, mesh, results)
-    return jax.tree.unflatten(jax.tree.structure(results), chosen)
+    flat, structure = tree_util.tree_flatten_with_path(results)
+    tops = list(dict.fromkeys(path[:1] for path, _ in flat))
+    leaves = []
+    for path, value in flat:
+        text = tree_util.keystr(path)
+        at = str(tops.index(path[:1])) + tree_util.keystr(path[1:])
+        leaves.append(_Leaf(tuple(filter(None, (f"result{text}", text, at))), value))
+    return structure.unflatten(_choose("out-sharding", shardings, leaves, mesh, results))
 
 
 def _check_mesh(mesh: Any, shardings: Any) -> None:
     if mesh is None and shardings is not None:
         raise UsageError("a sharding needs a mesh: --mesh AXIS=SIZE,..., such as --mesh data=4")
-
-
-def _result_leaves(tree: Any) -> Iterator[_Leaf]:
-    from jax import tree_util
-
-    flat = tree_util.tree_flatten_with_path(tree)[0]
-    tops = list(dict.fromkeys(path[:1] for path, _ in flat))
-    for path, value in flat:
-        text = tree_util.keystr(path)
-        at = str(tops.index(path[:1])) + tree_util.keystr(path[1:])
-        yield _Leaf(tuple(filter(None, (f"result{text}", text, at))), value)
 
 
 # What a function of `--sharding` returns
@@ -241,10 +227,8 @@ def _choose(flag: str, shardings: Any, leaves: list[_Leaf], mesh: Any, tree: Any
     if _is_by_name(shardings, tree):
         chosen = _by_name(flag, shardings, leaves)
     else:
-        chosen = _by_prefix(flag, shardings, tree, len(leaves))
-    for (label, sharding), leaf in zip(chosen, leaves, strict=True):
-        _check_fit(label, sharding, leaf, mesh)
-    return [None if s is None else _named(s, mesh) for _, s in chosen]
+        chosen = _by_prefix(f"{flag.replace('-', '_')}s", shardings, tree, len(leaves))
+    return [_named(*each, leaf, mesh) for each, leaf in zip(chosen, leaves, strict=True)]
 
 
 def _is_by_name(shardings: Any, tree: Any) -> bool:
@@ -259,15 +243,15 @@ _Choice = tuple[str, Any]
 
 
 def _by_name(flag: str, rules: Mapping[str, Any], leaves: list[_Leaf]) -> list[_Choice]:
-    labels = {name: f"--{flag} {name}={_written(rule)}" for name, rule in rules.items()}
-    for name in rules:
+    labels = {}
+    for name, rule in rules.items():
+        _check_kind("", rule)
+        labels[name] = f"--{flag} {name}={format_spec(axes_of(rule))}"
         if all(levels_above(name, leaf.paths) is None for leaf in leaves):
             known = suggest_paths(name, [leaf.paths[0] for leaf in leaves])
-            raise UsageError(f"{labels[name]}: no {_KINDS[flag]} '{name}'.{known}")
+            kind = "argument" if flag == "in-sharding" else "result"
+            raise UsageError(f"{labels[name]}: no {kind} '{name}'.{known}")
     return [_most_specific(rules, labels, leaf) for leaf in leaves]
-
-
-_KINDS = {"in-sharding": "argument", "out-sharding": "result"}
 
 
 def _most_specific(rules: Mapping[str, Any], labels: Mapping[str, str], leaf: _Leaf) -> _Choice:
@@ -284,13 +268,16 @@ def _most_specific(rules: Mapping[str, Any], labels: Mapping[str, str], leaf: _L
     return labels[best], rules[best]
 
 
-def _by_prefix(flag: str, shardings: Any, tree: Any, count: int) -> list[_Choice]:
+def _by_prefix(label: str, shardings: Any, tree: Any, count: int) -> list[_Choice]:
     """The choices of a pytree prefix; keyword arguments have none."""
-    label = flag.replace("-", "_") + "s"
     try:
         chosen = _broadcast_prefix(shardings, tree)
     except ValueError as error:
-        raise UsageError(_no_prefix(label, tree, str(error))) from None
+        found = re.search(r"broadcast_prefix prefix_tree(\S*)", str(error))
+        where = f"{label}{found[1].rstrip(':') if found else ''}"
+        raise UsageError(
+            f"{where} has another structure than the arrays it is for: {describe(tree)}"
+        ) from None
     rest = [None] * (count - len(chosen))
     return [(label, sharding) for sharding in (*chosen, *rest)]
 
@@ -299,55 +286,43 @@ def _broadcast_prefix(prefix: Any, tree: Any) -> list[Any]:
     """The leaf of a prefix for each leaf of a tree; ValueError if it is no prefix of it."""
     import jax
 
-    broadcast = jax.tree.broadcast(prefix, tree, is_leaf=_is_none)
-    return list(jax.tree.leaves(broadcast, is_leaf=_is_none))
+    def is_none(value: Any) -> bool:
+        return value is None
 
-
-def _is_none(value: Any) -> bool:
-    return value is None
-
-
-def _no_prefix(label: str, tree: Any, reason: str) -> str:
-    found = re.search(r"broadcast_prefix prefix_tree(\S*)", reason)
-    where = f"{label}{found[1].rstrip(':') if found else ''}"
-    return f"{where} has another structure than the arrays it is for: {describe(tree)}"
+    return list(jax.tree.leaves(jax.tree.broadcast(prefix, tree, is_leaf=is_none), is_leaf=is_none))
 
 
 # One sharding and one array
 
 
-def _written(sharding: Any) -> str:
-    return format_spec(axes_of(_checked_kind("", sharding)))
-
-
-def _checked_kind(label: str, sharding: Any) -> Any:
+def _check_kind(label: str, sharding: Any) -> None:
     from jax.sharding import NamedSharding, PartitionSpec
 
-    if sharding is None or isinstance(sharding, (PartitionSpec, NamedSharding, tuple)):
-        return sharding
-    where = f"{label}: " if label else ""
-    kind = type(sharding).__name__
-    raise UsageError(f"{where}expected a PartitionSpec or a NamedSharding, found {kind}")
+    if sharding is not None and not isinstance(sharding, (PartitionSpec, NamedSharding, tuple)):
+        where = f"{label}: " if label else ""
+        kind = type(sharding).__name__
+        raise UsageError(f"{where}expected a PartitionSpec or a NamedSharding, found {kind}")
 
 
-def _check_fit(label: str, sharding: Any, leaf: _Leaf, mesh: Any) -> None:
-    _checked_kind(label, sharding)
-    sizes = sizes_of(mesh)
+def _named(label: str, sharding: Any, leaf: _Leaf, mesh: Any) -> Any:
+    """The `NamedSharding` of an array over `mesh`; a replicated one fits arrays of any rank.
+
+    Raises:
+        UsageError: the sharding is of another kind or over another mesh, or does not fit the array.
+    """
+    from jax.sharding import NamedSharding, PartitionSpec
+
+    if sharding is None:
+        return None
+    _check_kind(label, sharding)
+    sizes, name = sizes_of(mesh), leaf.paths[0]
     other = getattr(sharding, "mesh", None)
     if other is not None and sizes_of(other) != sizes:
-        raise UsageError(f"{label}: {leaf.paths[0]} is sharded over another mesh, {other}")
+        raise UsageError(f"{label}: {name} is sharded over another mesh, {other}")
     if why := sharding_problem(axes_of(sharding), sizes, leaf.shape):
-        what = describe(leaf.value)
-        raise UsageError(f"{label}: {leaf.paths[0]} is {what}: {why}")
-
-
-def _named(sharding: Any, mesh: Any) -> Any:
-    """The `NamedSharding` over `mesh`; a replicated one fits arrays of any rank."""
-    from jax.sharding import NamedSharding, PartitionSpec
-
+        raise UsageError(f"{label}: {name} is {describe(leaf.value)}: {why}")
     if isinstance(sharding, tuple):
         return sharding_over(mesh, without_trailing(sharding))
     spec = getattr(sharding, "spec", sharding)
-    if not any(spec):
-        spec = PartitionSpec()
-    return NamedSharding(mesh, spec, memory_kind=getattr(sharding, "memory_kind", None))
+    kind = getattr(sharding, "memory_kind", None)
+    return NamedSharding(mesh, spec if any(spec) else PartitionSpec(), memory_kind=kind)

@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from ..errors import UsageError, did_you_mean
-from ..ir.dtypes import canonical_dtype, known_dtypes
+from ..ir.dtypes import canonical_dtype, known_dtypes, short_dtype
 
 KEY_KINDS = {"fry": "threefry2x32", "rbg": "rbg", "urbg": "unsafe_rbg"}
 """The kinds of random keys: the name in a spec, and that of `jax.random.key`."""
@@ -37,6 +38,9 @@ class ArraySpec:
     dims: tuple[int | str, ...]
     column: int = field(default=1, compare=False)
 
+    def __str__(self) -> str:
+        return f"{self.dtype}[{','.join(map(str, self.dims))}]"
+
 
 @dataclass(frozen=True)
 class KeySpec:
@@ -46,6 +50,9 @@ class KeySpec:
     dims: tuple[int | str, ...]
     column: int = field(default=1, compare=False)
 
+    def __str__(self) -> str:
+        return f"key<{self.kind}>[{','.join(map(str, self.dims))}]"
+
 
 @dataclass(frozen=True)
 class FileSpec:
@@ -54,6 +61,9 @@ class FileSpec:
     path: str
     member: str | None
     column: int = field(default=1, compare=False)
+
+    def __str__(self) -> str:
+        return f"@{self.path!r}" + (f"[{self.member}]" if self.member is not None else "")
 
 
 @dataclass(frozen=True)
@@ -71,7 +81,9 @@ class ArgumentSpec:
 
     def error(self, column: int, problem: str) -> SpecError:
         """A `SpecError` about `column` (from 1) of this argument."""
-        return _error(self.text, self.position, column, problem)
+        caret = " " * (column - 1) + "^"
+        where = f"argument {self.position}, column {column}"
+        return SpecError(f"{where}: {problem}\n    {self.text}\n    {caret}")
 
 
 def parse_argument(text: str, position: int = 1) -> ArgumentSpec:
@@ -91,27 +103,24 @@ def parse_argument(text: str, position: int = 1) -> ArgumentSpec:
     return ArgumentSpec(named[1] if named else None, value, text, position)
 
 
-def _error(text: str, position: int, column: int, problem: str) -> SpecError:
-    caret = " " * (column - 1) + "^"
-    return SpecError(f"argument {position}, column {column}: {problem}\n    {text}\n    {caret}")
-
-
 _NAME_EQUALS = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?(inf|nan)\b")
 _INTEGER = re.compile(r"[-+]?\d+")
 _TIMES_SHAPE = re.compile(r"((?:\d+x)+)([A-Za-z]\w*)")
 _STRING = re.compile(r"""'(\\.|[^'\\])*'|"(\\.|[^"\\])*\"""")
+_MEMBER = re.compile(r"[^\]]+")
 _PATH = re.compile(r"[^\s,\[\](){}]+")
-_CONSTANTS = {"True": True, "true": True, "False": False, "false": False, "None": None}
-_CONSTANTS["null"] = None
+_CONSTANTS = {
+    "True": True,
+    "true": True,
+    "False": False,
+    "false": False,
+    "None": None,
+    "null": None,
+}
 _LIKE = "write e.g. f32[8,128]"
-
-
-def _dtype_hint(name: str) -> str:
-    if canonical_dtype(name.rpartition("x")[2]):
-        return "; a dimension with a name goes in brackets: f32[b,128]"
-    return did_you_mean(name.lower(), known_dtypes()).replace(" Did", "; did") or f"; {_LIKE}"
+_NEEDS_NAME = "an unknown dimension needs a name; write e.g. f32[b,128]"
 
 
 _DIM_NODES = (ast.Expression, ast.BinOp, ast.operator, ast.Call, ast.Name, ast.expr_context)
@@ -120,14 +129,11 @@ _DIM_NODES = (ast.Expression, ast.BinOp, ast.operator, ast.Call, ast.Name, ast.e
 def _is_expression(dim: str) -> bool:
     """Whether a dimension is arithmetic over names that JAX accepts: `2*b`, `floordiv(b, 2)`."""
     try:
-        tree = ast.parse(dim, mode="eval")
+        nodes = list(ast.walk(ast.parse(dim, mode="eval")))
     except (SyntaxError, ValueError):
         return False
-    if not any(isinstance(node, ast.Name) for node in ast.walk(tree)):
-        return False
-    return all(
-        isinstance(node, _DIM_NODES) or type(getattr(node, "value", None)) is int
-        for node in ast.walk(tree)
+    return any(isinstance(node, ast.Name) for node in nodes) and all(
+        isinstance(node, _DIM_NODES) or type(getattr(node, "value", None)) is int for node in nodes
     )
 
 
@@ -150,15 +156,13 @@ class _Parser:
 
     def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         found = pattern.match(self.text, self.offset)
-        if found:
-            self.offset = found.end()
+        self.offset = found.end() if found else self.offset
         return found
 
     def accept(self, token: str) -> bool:
         self.skip_space()
         found = self.text.startswith(token, self.offset)
-        if found:
-            self.offset += len(token)
+        self.offset += len(token) * found
         return found
 
     def expect(self, token: str, after: str) -> None:
@@ -172,7 +176,7 @@ class _Parser:
     def fail(self, problem: str, at: int | None = None) -> NoReturn:
         self.skip_space()
         column = (self.offset if at is None else at) + 1
-        raise _error(self.text, self.position, column, problem)
+        raise ArgumentSpec(None, None, self.text, self.position).error(column, problem)
 
     def end(self) -> None:
         if self.peek() == "{":
@@ -183,27 +187,35 @@ class _Parser:
     # Values
 
     def value(self) -> Any:
-        first = self.peek()
-        if first in _OPENERS and first:
-            return _OPENERS[first](self)
+        match self.peek():
+            case "{":
+                return self.dictionary()
+            case "[":
+                self.accept("[")
+                return self.items(self.value, "]")
+            case "(":
+                self.accept("(")
+                values = self.items(self.value, ")")
+                has_comma = self.text[: self.offset - 1].rstrip().endswith(",")
+                return values[0] if len(values) == 1 and not has_comma else tuple(values)
+            case "@":
+                return self.file()
+            case "'" | '"':
+                return self.string()
+            case "?":
+                self.fail(_NEEDS_NAME)
         if found := self.match(_TIMES_SHAPE):
             return self.times_array(found)
         if found := self.match(_NUMBER):
-            return self.number(found)
-        if first == "?":
-            self.fail("an unknown dimension needs a name; write e.g. f32[b,128]")
+            if self.text[self.offset : self.offset + 1].isalnum():
+                rest = self.text[found.start() :]
+                self.fail(f"expected an array, found '{rest}'; {_LIKE}", found.start())
+            return int(found[0]) if _INTEGER.fullmatch(found[0]) else float(found[0])
         if found := self.match(_WORD):
-            return self.word(found)
+            return self.word(found[0], found.start())
         return self.fail(f"expected an array, found {self.found()}; {_LIKE}")
 
-    def number(self, found: re.Match[str]) -> int | float:
-        if self.text[self.offset : self.offset + 1].isalnum():
-            rest = self.text[found.start() :]
-            self.fail(f"expected an array, found '{rest}'; {_LIKE}", found.start())
-        return int(found[0]) if _INTEGER.fullmatch(found[0]) else float(found[0])
-
-    def word(self, found: re.Match[str]) -> Any:
-        word, start = found[0], found.start()
+    def word(self, word: str, start: int) -> Any:
         if word in _CONSTANTS and self.peek() != "[":
             return _CONSTANTS[word]
         if word == "tensor" and self.accept("<"):
@@ -216,10 +228,14 @@ class _Parser:
         return ArraySpec(dtype, self.dims(word), start + 1)
 
     def dtype(self, name: str, start: int) -> str:
-        short = canonical_dtype(name)
-        if short is None:
-            self.fail(f"expected a dtype, found '{name}'{_dtype_hint(name)}", start)
-        return short or ""
+        if short := canonical_dtype(name):
+            return short
+        if canonical_dtype(name.rpartition("x")[2]):
+            hint = "; a dimension with a name goes in brackets: f32[b,128]"
+        else:
+            offer = did_you_mean(name.lower(), known_dtypes())
+            hint = offer.replace(" Did", "; did") or f"; {_LIKE}"
+        return self.fail(f"expected a dtype, found '{name}'{hint}", start)
 
     def times_array(self, found: re.Match[str]) -> ArraySpec:
         dims = tuple(int(dim) for dim in found[1].split("x")[:-1])
@@ -253,74 +269,49 @@ class _Parser:
 
     def dims(self, what: str) -> tuple[int | str, ...]:
         self.expect("[", f"'{what}'")
-        dims: list[int | str] = []
-        if self.accept("]"):
-            return ()
-        while True:
-            dims.append(self.dim())
-            if self.accept("]"):
-                return tuple(dims)
-            if not self.accept(","):
-                self.fail(f"expected ',' or ']', found {self.found()}; {_LIKE}")
+        return tuple(self.items(self.dim, "]"))
 
     def dim(self) -> int | str:
         self.skip_space()
-        start = self.offset
-        text = self.dim_text()
+        start, depth = self.offset, 0
+        while (char := self.text[self.offset : self.offset + 1]) and (depth or char not in ",]"):
+            depth += {"(": 1, ")": -1}.get(char, 0)
+            self.offset += 1
+        text = self.text[start : self.offset].strip()
         if text.isdecimal():
             return int(text)
         if text == "?":
-            self.fail("an unknown dimension needs a name; write e.g. f32[b,128]", start)
+            self.fail(_NEEDS_NAME, start)
         if not _is_expression(text):
             found = f"'{text}'" if text else self.found()
             self.fail(f"expected a dimension, found {found}; {_LIKE}", start)
         return text
 
-    def dim_text(self) -> str:
-        """The text up to the comma or bracket that ends the dimension."""
-        start, depth = self.offset, 0
-        while self.offset < len(self.text):
-            char = self.text[self.offset]
-            if depth == 0 and char in ",]":
-                break
-            depth += {"(": 1, ")": -1}.get(char, 0)
-            self.offset += 1
-        return self.text[start : self.offset].strip()
-
     # Trees
 
-    def items(self, close: str, item: Any) -> list[Any]:
+    def items(self, item: Callable[[], Any], closing: str) -> list[Any]:
         found: list[Any] = []
-        while not self.accept(close):
+        while not self.accept(closing):
             found.append(item())
-            if not self.accept(",") and self.peek() != close:
-                self.fail(f"expected ',' or '{close}', found {self.found()}")
+            if not self.accept(",") and self.peek() != closing:
+                self.fail(f"expected ',' or '{closing}', found {self.found()}")
         return found
 
-    def read_list(self) -> list[Any]:
-        self.accept("[")
-        return self.items("]", self.value)
-
-    def read_tuple(self) -> Any:
-        self.accept("(")
-        values = self.items(")", self.value)
-        comma = self.text[: self.offset - 1].rstrip().endswith(",")
-        return values[0] if len(values) == 1 and not comma else tuple(values)
-
-    def read_dict(self) -> dict[Any, Any]:
-        self.accept("{")
+    def dictionary(self) -> dict[Any, Any]:
         found: dict[Any, Any] = {}
-        self.items("}", lambda: self.entry(found))
-        return found
 
-    def entry(self, into: dict[Any, Any]) -> None:
-        self.skip_space()
-        start = self.offset
-        name = self.dict_key()
-        if name in into:
-            self.fail(f"the key {name!r} is given twice", start)
-        self.expect(":", f"the key {name!r}")
-        into[name] = self.value()
+        def entry() -> None:
+            self.skip_space()
+            start = self.offset
+            name = self.dict_key()
+            if name in found:
+                self.fail(f"the key {name!r} is given twice", start)
+            self.expect(":", f"the key {name!r}")
+            found[name] = self.value()
+
+        self.accept("{")
+        self.items(entry, "}")
+        return found
 
     def dict_key(self) -> str | int:
         if found := self.match(_STRING):
@@ -331,54 +322,46 @@ class _Parser:
             return int(found[0])
         return self.fail(f"expected a key, found {self.found()}; write e.g. {{'w': f32[8,128]}}")
 
-    def read_string(self) -> str:
+    def string(self) -> str:
         if found := self.match(_STRING):
             return str(ast.literal_eval(found[0]))
         return self.fail("expected a closing quote, found the end")
 
-    def read_file(self) -> FileSpec:
+    def file(self) -> FileSpec:
         start = self.offset
         self.accept("@")
-        quoted = self.peek() in ("'", '"')
-        path = self.match(_PATH) if not quoted else None
-        if not quoted and not path:
+        if self.peek() in ("'", '"'):
+            path = self.string()
+        elif found := self.match(_PATH):
+            path = found[0]
+        else:
             self.fail(f"expected a file after '@', found {self.found()}; write e.g. @x.npy")
-        name = self.read_string() if quoted else path[0]  # type: ignore[index]
-        return FileSpec(name, self.member(name), start + 1)
-
-    def member(self, path: str) -> str | None:
-        if not path.endswith(".npz") or not self.accept("["):
-            return None
-        self.skip_space()
-        found = self.match(re.compile(r"[^\]]+"))
-        self.expect("]", "the array's name")
-        return found[0].strip().strip("'\"") if found else None
+        member = None
+        if path.endswith(".npz") and self.accept("["):
+            self.skip_space()
+            name = self.match(_MEMBER)
+            self.expect("]", "the array's name")
+            member = name[0].strip().strip("'\"") if name else None
+        return FileSpec(path, member, start + 1)
 
 
-_OPENERS = {
-    "{": _Parser.read_dict,
-    "[": _Parser.read_list,
-    "(": _Parser.read_tuple,
-    "@": _Parser.read_file,
-    "'": _Parser.read_string,
-    '"': _Parser.read_string,
-}
+def describe(value: Any) -> str:
+    """The spec of a pytree, with the types of arrays; `parse_argument` reads it back.
 
-
-def format_spec(value: Any) -> str:
-    """The text of a spec, such that `parse_argument(format_spec(v)).value == v`."""
+    A leaf that no spec describes is shown as the name of its type.
+    """
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        return f"{short_dtype(value.dtype)}[{','.join(map(str, value.shape))}]"
     match value:
-        case ArraySpec(dtype, dims):
-            return f"{dtype}[{','.join(map(str, dims))}]"
-        case KeySpec(kind, dims):
-            return f"key<{kind}>[{','.join(map(str, dims))}]"
-        case FileSpec(path, member):
-            return f"@{path!r}" + (f"[{member}]" if member is not None else "")
+        case ArraySpec() | KeySpec() | FileSpec():
+            return str(value)
         case dict():
-            return "{" + ", ".join(f"{k!r}: {format_spec(v)}" for k, v in value.items()) + "}"
+            return "{" + ", ".join(f"{key!r}: {describe(v)}" for key, v in value.items()) + "}"
         case list():
-            return "[" + ", ".join(map(format_spec, value)) + "]"
+            return "[" + ", ".join(map(describe, value)) + "]"
         case tuple():
-            inner = ", ".join(map(format_spec, value))
+            inner = ", ".join(map(describe, value))
             return f"({inner},)" if len(value) == 1 else f"({inner})"
-    return repr(value)
+        case None | bool() | int() | float() | complex() | str():
+            return repr(value)
+    return type(value).__name__

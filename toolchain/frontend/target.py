@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import inspect
 import os
+import re
 import sys
 import textwrap
 from collections.abc import Callable
@@ -67,31 +68,12 @@ def resolve_value(spelling: str) -> Any:
 def _resolve(spelling: str) -> tuple[ModuleType, Any, str]:
     where, colon, chain = spelling.rpartition(":")
     if not colon or not where or not chain:
-        raise TargetError(f"{_EXPECTED}, found '{spelling}'.{_offer(where or chain)}")
+        path = Path(where or chain)
+        offer = _listing(_defined_names(path)) if path.is_file() else " Write e.g. model.py:predict"
+        raise TargetError(f"{_EXPECTED}, found '{spelling}'.{offer}")
     module = load_module(where)
-    return module, _follow(module, chain.split(".")), chain
-
-
-def _offer(where: str) -> str:
-    """What a file that was named without a function has to offer, read without running it."""
-    path = Path(where)
-    if not path.is_file():
-        return " Write e.g. model.py:predict"
-    return _listing(_defined_names(path))
-
-
-def _defined_names(path: Path) -> list[str]:
-    try:
-        tree = ast.parse(path.read_bytes())
-    except (SyntaxError, ValueError):
-        return []
-    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
-    names = [node.name for node in tree.body if isinstance(node, functions)]
-    return [name for name in names if not name.startswith("_")]
-
-
-def _follow(module: ModuleType, names: list[str]) -> Any:
     value: Any = module
+    names = chain.split(".")
     for depth, name in enumerate(names):
         found = getattr(value, name, _MISSING)
         if found is _MISSING:
@@ -101,7 +83,18 @@ def _follow(module: ModuleType, names: list[str]) -> Any:
             offer = _candidates(value, f"{owner}." if owner else "")
             raise TargetError(f"no '{name}' in {holder}.{close}{offer}")
         value = found
-    return value
+    return module, value, chain
+
+
+def _defined_names(path: Path) -> list[str]:
+    """The public functions of a file, read without running it."""
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError):
+        return []
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    names = [node.name for node in tree.body if isinstance(node, functions)]
+    return [name for name in names if not name.startswith("_")]
 
 
 _MISSING = object()
@@ -130,11 +123,11 @@ def public_callables(owner: Any) -> list[str]:
     module = owner.__name__ if isinstance(owner, ModuleType) else None
     names = vars(owner) if module else dir(owner)
     found = {name: getattr(owner, name, None) for name in names if not name.startswith("_")}
-    return [name for name, value in found.items() if _is_candidate(value, module)]
-
-
-def _is_candidate(value: Any, module: str | None) -> bool:
-    return callable(value) and (module is None or getattr(value, "__module__", None) == module)
+    return [
+        name
+        for name, value in found.items()
+        if callable(value) and module in (None, getattr(value, "__module__", None))
+    ]
 
 
 # Importing
@@ -150,7 +143,20 @@ def load_module(where: str) -> ModuleType:
     _make_importable(os.getcwd())
     if where.endswith(".py") or os.sep in where or Path(where).is_file():
         return _load_file(Path(where))
-    return _load_dotted(where)
+    if not all(part.isidentifier() for part in where.split(".")):
+        raise TargetError(f"{_EXPECTED}, found '{where}', which is neither")
+    with _naming_the_line(None):
+        try:
+            return importlib.import_module(where)
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{where}.".startswith(f"{error.name}."):
+                raise
+            path = where.replace(".", os.sep) + ".py"
+            hint = f" There is a file {path}: write {path}:function" * Path(path).is_file()
+            raise TargetError(
+                f"no module '{error.name}' in the current directory and this Python's packages "
+                f"({sys.executable}).{hint}"
+            ) from None
 
 
 def _make_importable(folder: str) -> None:
@@ -162,7 +168,9 @@ def _make_importable(folder: str) -> None:
 def _load_file(path: Path) -> ModuleType:
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "no such file"
-        raise TargetError(f"{path}: {what}; {_EXPECTED}.{_similar_files(path)}")
+        stems = [entry.stem for entry in path.parent.glob("*.py")] if path.parent.is_dir() else []
+        offer = re.sub(r"'( or |\?)", r".py'\1", did_you_mean(path.stem, stems))
+        raise TargetError(f"{path}: {what}; {_EXPECTED}.{offer}")
     path = path.resolve()
     root, name = _package_root(path)
     _make_importable(str(root))
@@ -172,12 +180,6 @@ def _load_file(path: Path) -> ModuleType:
         if root != path.parent:
             return importlib.import_module(name)
         return _execute(path, name)
-
-
-def _similar_files(path: Path) -> str:
-    stems = [entry.stem for entry in path.parent.glob("*.py")] if path.parent.is_dir() else []
-    close = did_you_mean(path.stem, stems)
-    return close.replace(".py", "").replace("'?", ".py'?").replace("' or '", ".py' or '")
 
 
 def _package_root(path: Path) -> tuple[Path, str]:
@@ -210,26 +212,6 @@ def _execute(path: Path, name: str) -> ModuleType:
     return module
 
 
-def _load_dotted(name: str) -> ModuleType:
-    parts = name.split(".")
-    if not all(part.isidentifier() for part in parts):
-        raise TargetError(f"{_EXPECTED}, found '{name}', which is neither")
-    with _naming_the_line(None):
-        try:
-            return importlib.import_module(name)
-        except ModuleNotFoundError as error:
-            if error.name is None or not f"{name}.".startswith(f"{error.name}."):
-                raise
-            raise TargetError(_no_module(name, error.name)) from None
-
-
-def _no_module(name: str, missing: str) -> str:
-    path = name.replace(".", os.sep) + ".py"
-    hint = f" There is a file {path}: write {path}:function" if Path(path).is_file() else ""
-    looked = "the current directory and this Python's packages"
-    return f"no module '{missing}' in {looked} ({sys.executable}).{hint}"
-
-
 @contextmanager
 def _naming_the_line(path: Path | None) -> Any:
     try:
@@ -241,7 +223,8 @@ def _naming_the_line(path: Path | None) -> Any:
     except SystemExit as error:
         raise _import_failure(error, path, _MAIN_GUARD) from error
     except ModuleNotFoundError as error:
-        raise _import_failure(error, path, _install(error)) from error
+        remedy = f"Install what provides '{error.name}' for the Python that runs jxc"
+        raise _import_failure(error, path, f"{remedy}: {sys.executable}") from error
     except Exception as error:
         raise _import_failure(error, path, _shadowed_modules(path)) from error
 
@@ -262,10 +245,6 @@ def _shadowed_modules(path: Path | None) -> str:
     return f"{hides} Python's own module of that name: rename it, if that is the cause"
 
 
-def _install(error: ModuleNotFoundError) -> str:
-    return f"Install what provides '{error.name}' for the Python that runs jxc: {sys.executable}"
-
-
 def _syntax_failure(error: SyntaxError) -> ImportFailure:
     line = (error.text or "").rstrip()
     indent = len(line) - len(line.lstrip())
@@ -281,5 +260,5 @@ def _import_failure(error: BaseException, path: Path | None, remedy: str) -> Imp
     if place is None:
         where = f"{short_path(str(path))}: " if path else ""
         return ImportFailure(f"{where}cannot be imported: {what}")
-    lines = [f"{place}: cannot be imported: {what}", place.quote(), f"  {remedy}" if remedy else ""]
-    return ImportFailure("\n".join(line for line in lines if line))
+    lines = [f"{place}: cannot be imported: {what}", place.quote(), remedy and f"  {remedy}"]
+    return ImportFailure("\n".join(filter(None, lines)))

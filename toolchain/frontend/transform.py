@@ -15,7 +15,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from ..errors import UsageError, did_you_mean
 
@@ -42,9 +42,6 @@ KEYWORDS: dict[str, set[str]] = {
 _ALIASES = {"remat": "checkpoint"}
 
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
-
-
 class TransformError(UsageError):
     """A malformed transform; the message gives the column."""
 
@@ -62,9 +59,12 @@ class TransformStep:
         keywords = dict(self.keywords)
         if self.name == "checkpoint" and "policy" in keywords:
             keywords["policy"] = _policy(keywords["policy"])
-        apply = _CALLED_DIFFERENTLY.get(self.name) or getattr(jax, self.name)
-        transformed: Callable[..., Any] = apply(fn, **keywords)
-        return transformed
+        if apply := _CALLED_DIFFERENTLY.get(self.name):
+            transformed = apply(fn, **keywords)  # keeps its own signature; jax.grad renames as well
+            transformed.__name__ = f"{self.name}_{getattr(fn, '__name__', 'function')}"
+            return transformed
+        jax_transformed: Callable[..., Any] = getattr(jax, self.name)(fn, **keywords)
+        return jax_transformed
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,6 @@ def _parse_keyword(text: str, transform: str, node: ast.keyword) -> tuple[str, A
 def _jvp(fn: Callable[..., Any], *, has_aux: bool = False) -> Callable[..., Any]:
     import jax
 
-    @_renamed("jvp", fn)
     def forward(primals: Any, tangents: Any) -> Any:
         return jax.jvp(fn, tuple(primals), tuple(tangents), has_aux=has_aux)
 
@@ -172,7 +171,6 @@ def _jvp(fn: Callable[..., Any], *, has_aux: bool = False) -> Callable[..., Any]
 def _vjp(fn: Callable[..., Any], *, has_aux: bool = False) -> Callable[..., Any]:
     import jax
 
-    @_renamed("vjp", fn)
     def backward(primals: Any, cotangents: Any) -> Any:
         outputs, pull_back, *aux = jax.vjp(fn, *primals, has_aux=has_aux)
         return (outputs, pull_back(cotangents), *aux)
@@ -181,16 +179,6 @@ def _vjp(fn: Callable[..., Any], *, has_aux: bool = False) -> Callable[..., Any]
 
 
 _CALLED_DIFFERENTLY = {"jvp": _jvp, "vjp": _vjp}
-
-
-def _renamed(transform: str, fn: Callable[..., Any]) -> Callable[[_Function], _Function]:
-    """Name a wrapper after its function, as jax.grad does; it keeps its own signature."""
-
-    def decorate(wrapper: _Function) -> _Function:
-        wrapper.__name__ = f"{transform}_{getattr(fn, '__name__', 'function')}"
-        return wrapper
-
-    return decorate
 
 
 def _policy(name: Any) -> Any:
