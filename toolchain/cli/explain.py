@@ -72,7 +72,11 @@ def explain_command(
         require_packages()
     program = UserProgram(script, args, is_module=is_module)
     recorder = _ProgramRecorder(keep_texts=bool(html_file))
-    own_stdout = _redirect_stdout() if json_file == "-" else None
+    own_stdout = None
+    if json_file == "-":  # stdout is for JSON: the program's, also its children's, goes to stderr
+        flush()
+        own_stdout = os.dup(1)
+        os.dup2(2, 1)
     when_imported("jax", lambda: recorder.start(program))
     process = os.getpid()
     code = program.run()
@@ -134,18 +138,6 @@ class _ProgramRecorder:
             self.log.failed(error)
 
 
-def _redirect_stdout() -> int:
-    """Redirect standard output, that of child processes too, to standard error.
-
-    Returns:
-        A file descriptor of the original standard output.
-    """
-    flush()
-    kept = os.dup(1)
-    os.dup2(2, 1)
-    return kept
-
-
 def _write(log: ExplainLog | None, outputs: _Outputs, own_stdout: int | None) -> None:
     if outputs.json != "-" or outputs.table:
         text = "jxc explain: the program did not import jax\n"
@@ -156,21 +148,17 @@ def _write(log: ExplainLog | None, outputs: _Outputs, own_stdout: int | None) ->
         else:
             click.echo(text, err=True, nl=False)
     if outputs.json:
-        _write_json(log, outputs.script, outputs.json, own_stdout)
+        lists = ("compilations", "rows", "reasons", "effects", "failures")
+        empty = {"schema_version": SCHEMA_VERSION, "compiled": 0, "seconds": 0.0, "hits": {}}
+        found = log.as_json() if log is not None else empty | {name: [] for name in lists}
+        text = json.dumps({"script": outputs.script, **found}, indent=2) + "\n"
+        if own_stdout is None:
+            write_output(text, outputs.json)
+        else:
+            with os.fdopen(own_stdout, "w") as stdout:
+                stdout.write(text)
     if outputs.html and log is not None:
         from ..tools.page import write_page
 
         for note in write_page(outputs.html, log.compilations, outputs.script):
             click.echo(f"jxc: note: {note}", err=True)
-
-
-def _write_json(log: ExplainLog | None, script: str, file: str, own_stdout: int | None) -> None:
-    lists = ("compilations", "rows", "reasons", "effects", "failures")
-    empty = {"schema_version": SCHEMA_VERSION, "compiled": 0, "seconds": 0.0, "hits": {}}
-    found = log.as_json() if log is not None else empty | {name: [] for name in lists}
-    text = json.dumps({"script": script, **found}, indent=2) + "\n"
-    if own_stdout is None:
-        write_output(text, file)
-        return
-    with os.fdopen(own_stdout, "w") as stdout:
-        stdout.write(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import Any
 
@@ -9,6 +10,7 @@ import click
 
 from ..errors import JxcError
 from ..files import write_json
+from .options import json_option
 from .process import in_child
 
 
@@ -25,8 +27,10 @@ from .process import in_child
 @click.option("--seed", default=0, show_default=True, help="Seed of the random inputs.")
 @click.option("--bench", type=click.IntRange(min=1), metavar="N", help="Time N rounds.")
 @click.option("--trust", is_flag=True, help="Do not warn that FILE holds machine code.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def run_command(file: str, **flags: Any) -> None:
+@json_option
+def run_command(
+    file: str, inputs: str, seed: int, bench: int | None, trust: bool, as_json: bool
+) -> None:
     """Run the executable in FILE and print its results. Nothing is compiled.
 
     \b
@@ -44,7 +48,7 @@ def run_command(file: str, **flags: Any) -> None:
     if header.platform == "cpu":
         os.environ.setdefault("JAX_PLATFORMS", "cpu")
         split_host(header.devices)
-    if not flags["trust"]:
+    if not trust:
         click.echo(
             f"jxc: warning: {file} holds machine code, which can do anything on this machine: run "
             "only files that you trust (--trust says that you do)",
@@ -52,12 +56,6 @@ def run_command(file: str, **flags: Any) -> None:
         )
     stage = in_child(None, lambda _: [])
     stage.enter(f"while running {file}: it is damaged, or was made for another machine")
-    _run(file, flags)
-
-
-def _run(file: str, flags: dict[str, Any]) -> None:
-    import contextlib
-
     import jax
 
     from ..backend.artifacts.loading import load
@@ -65,27 +63,17 @@ def _run(file: str, flags: dict[str, Any]) -> None:
     from .compile.run import print_bench, print_outputs
 
     program = load(file)
-    header = program.header
     summary: dict[str, Any] = {"schema_version": 1, "file": file, "target": header.target}
-    with contextlib.ExitStack() as stack:
-        if header.x64:
-            stack.enter_context(jax.enable_x64(True))
-        args, kwargs = fill(program.arguments, flags["inputs"], flags["seed"])
-        outputs = _ran(program, args, kwargs)
-        print_outputs(outputs, summary, quiet=flags["as_json"])
-        if flags["bench"]:
-            programs = {header.name: program}
-            print_bench(programs, args, kwargs, flags["bench"], summary, quiet=flags["as_json"])
-    if flags["as_json"]:
+    with jax.enable_x64(True) if header.x64 else contextlib.nullcontext():
+        args, kwargs = fill(program.arguments, inputs, seed)
+        try:
+            outputs = jax.block_until_ready(program(*args, **kwargs))
+        except JxcError:
+            raise
+        except Exception as error:  # XLA's own, such as too little memory
+            raise JxcError(f"the program failed: {type(error).__name__}: {error}") from error
+        print_outputs(outputs, summary, quiet=as_json)
+        if bench:
+            print_bench({header.name: program}, args, kwargs, bench, summary, quiet=as_json)
+    if as_json:
         write_json(summary, "-")
-
-
-def _ran(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    import jax
-
-    try:
-        return jax.block_until_ready(program(*args, **kwargs))
-    except JxcError:
-        raise
-    except Exception as error:  # XLA's own, such as too little memory
-        raise JxcError(f"the program failed: {type(error).__name__}: {error}") from error

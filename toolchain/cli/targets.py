@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 import click
 
 from ..files import write_json
-
-if TYPE_CHECKING:
-    from ..backend.targets import Offer
+from .options import json_option
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 def targets_command(as_json: bool) -> None:
     """List the values of `jxc compile --target`, and what to install for those that need more.
 
@@ -24,23 +19,16 @@ def targets_command(as_json: bool) -> None:
 
     offers = all_offers()
     if as_json:
-        targets = [vars(offer) for offer in offers]
-        write_json({"schema_version": 1, "targets": targets}, "-")
+        write_json({"schema_version": 1, "targets": [vars(offer) for offer in offers]}, "-")
         return
-    _print_table(offers)
-
-
-_READY = ("present", "compiles")
-
-
-def _print_table(offers: Sequence[Offer]) -> None:
-    """One line for each target; the commands that install missing compilers as footnotes."""
     name_width = max(len(offer.name) for offer in offers) + 2
     what_width = max(len(offer.what) for offer in offers) + 2
-    commands = list(dict.fromkeys(o.state for o in offers if o.state not in _READY))
+    commands: list[str] = []  # which install missing compilers: footnotes
     for offer in offers:
         state = offer.state
-        if state not in _READY:
+        if state not in ("present", "compiles"):
+            if state not in commands:
+                commands.append(state)
             state = f"needs [{commands.index(state) + 1}]"
         click.echo(f"{offer.name:{name_width}}{offer.what:{what_width}}{state}")
     for number, command in enumerate(commands, start=1):

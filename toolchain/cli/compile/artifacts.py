@@ -6,6 +6,7 @@ for each target and writes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,12 +56,12 @@ def check_artifacts(options: CompileOptions, targets: list[Target]) -> None:
         )
     if options.save and len(targets) > 1:
         raise UsageError("--save writes one file, for one --target")
-    if options.as_json and not _is_silent(options, stages, targets):
+    if options.as_json and options.output == "-" and not set(stages) <= set(_METRICS):
         raise UsageError(
             f"--emit {','.join(stages)} prints a text, not JSON: leave out --json, or write "
             "the stage to a file with -o"
         )
-    if _is_many(stages, targets) and options.output == "-":
+    if len(stages) * len(targets) > 1 and options.output == "-":
         raise UsageError(f"--emit {','.join(stages)} writes several files: name a folder, -o DIR")
 
 
@@ -70,7 +71,7 @@ def _check_output(options: CompileOptions, stages: list[str], targets: list[Targ
     if output != "-" and not stages and not (is_report and options.as_json):
         offer = ": give --json, or redirect stdout" if is_report else ""
         raise UsageError(f"-o is the output of --emit, which is not given{offer}")
-    if stages and (_is_many(stages, targets) or _is_folder(output)):
+    if stages and (len(stages) * len(targets) > 1 or _is_folder(output)):
         require_folder(output)
     else:
         require_file(output)
@@ -79,7 +80,8 @@ def _check_output(options: CompileOptions, stages: list[str], targets: list[Targ
     for target in targets if options.dump_hlo_passes else ():
         place = Path(options.dump_hlo_passes or "", _folder_of(target, targets))
         require_folder(str(place))
-        _refuse_old(place)
+        if (place / "0000-before.txt").exists():
+            raise UsageError(f"{place} holds the passes of an earlier run: name another folder")
 
 
 def _check_reach(options: CompileOptions, stages: list[str], targets: list[Target]) -> None:
@@ -110,15 +112,6 @@ def _stages(options: CompileOptions) -> list[str]:
     return words if named else []
 
 
-def _is_many(stages: list[str], targets: list[Target]) -> bool:
-    return len(stages) * len(targets) > 1
-
-
-def _is_silent(options: CompileOptions, stages: list[str], targets: list[Target]) -> bool:
-    """Whether stdout stays free for `--json`."""
-    return not stages or options.output != "-" or set(stages) <= set(_METRICS)
-
-
 def write_artifacts(job: CompileJob, targets: list[Target], options: CompileOptions) -> None:
     """Compile a program for each target and write the requested files.
 
@@ -127,29 +120,19 @@ def write_artifacts(job: CompileJob, targets: list[Target], options: CompileOpti
     """
     from ...backend.targets import require
 
-    stages, settings = _stages(options), options.xla_options()
+    stages = _stages(options)
     written: dict[str, dict[str, Any]] = {}
     for target in targets:
         if options.save or options.dump_hlo_passes or not set(stages) <= set(UNCOMPILED):
             require(target)
-        lowered = _lowered_for(job, target)
-        summary: dict[str, Any] = {}
-        written[target.name] = summary
+        plain: Lowered = job.plain
+        if plain.platform != target.platform:
+            plain = plain.for_target(target.name)
+        lowered = plain.opt(job.pipeline, target=target.name, assume=job.assume)
         folder = _folder_of(target, targets)
-        if stages:
-            had = stages_of(stages, target)
-            summary["files"] = _emit(lowered, target, had, settings, options, folder)
-            if lacking := [stage for stage in stages if stage not in had]:
-                summary["lacking"] = lacking
-                click.echo(f"jxc: {target.name} has no {', '.join(lacking)}", err=True)
-        if options.dump_hlo_passes:
-            place = Path(options.dump_hlo_passes, folder)
-            summary["xla_passes"] = _dump_passes(lowered, target, settings, options, place)
-        if options.save:
-            summary["saved"] = _save(lowered, target, settings, options)
+        written[target.name] = _write(lowered, target, stages, options, folder)
     if options.as_json and not (stages and options.output == "-"):
-        whole = {"schema_version": 1, "program": job.name, "targets": written}
-        write_json(whole, "-")
+        write_json({"schema_version": 1, "program": job.name, "targets": written}, "-")
 
 
 def _folder_of(target: Target, targets: list[Target]) -> str:
@@ -157,28 +140,44 @@ def _folder_of(target: Target, targets: list[Target]) -> str:
     return target.name.replace(":", "-").replace("/", "-") if len(targets) > 1 else ""
 
 
-def _lowered_for(job: CompileJob, target: Target) -> Lowered:
-    plain: Lowered = job.plain
-    if plain.platform != target.platform:
-        plain = plain.for_target(target.name)
-    return plain.opt(job.pipeline, target=target.name, assume=job.assume)
+def _write(
+    lowered: Lowered, target: Target, stages: list[str], options: CompileOptions, folder: str
+) -> dict[str, Any]:
+    """Write the files of one target; returns what was written, for JSON."""
+    from ...backend.artifacts.hlo_pass import compile_with
+    from ...backend.artifacts.saving import save
+
+    summary: dict[str, Any] = {}
+    if stages:
+        had = stages_of(stages, target)
+        summary["files"] = _emit(lowered, target, had, options, folder)
+        if lacking := [stage for stage in stages if stage not in had]:
+            summary["lacking"] = lacking
+            click.echo(f"jxc: {target.name} has no {', '.join(lacking)}", err=True)
+    if options.dump_hlo_passes:
+        place = Path(options.dump_hlo_passes, folder)
+        summary["xla_passes"] = _dump_passes(lowered, target, options, place)
+    if options.save:
+        made = compile_with(
+            lowered, target, xla_options=options.xla_options(), hlo_pass=options.hlo_pass
+        )
+        header = save(made, options.save)
+        versions = dict(header.versions)
+        summary["saved"] = {"file": options.save, "target": header.target, "versions": versions}
+    return summary
 
 
 def _emit(
-    lowered: Lowered,
-    target: Target,
-    stages: list[str],
-    settings: dict[str, Any],
-    options: CompileOptions,
-    folder: str,
+    lowered: Lowered, target: Target, stages: list[str], options: CompileOptions, folder: str
 ) -> list[str]:
+    """Write stages; returns the files."""
     from ...backend.artifacts.stages import emit
 
     made = emit(
         lowered,
         stages,
         target,
-        xla_options=settings,
+        xla_options=options.xla_options(),
         hlo_pass=options.hlo_pass,
         whole_constants=bool(options.compile_to),
     )
@@ -186,33 +185,35 @@ def _emit(
     if alone and not _is_folder(options.output):
         write_output(made[0].data, options.output)
         return [options.output]
-    place = _made(Path(options.output, folder))
-    for artifact in made:
-        write_output(artifact.data, str(place / artifact.file))
-    return [str(place / artifact.file) for artifact in made]
+    return _write_files(Path(options.output, folder), {each.file: each.data for each in made})
 
 
 def _is_folder(output: str) -> bool:
     return output != "-" and (output.endswith("/") or Path(output).is_dir())
 
 
-def _made(place: Path) -> Path:
+def _write_files(place: Path, files: Mapping[str, str | bytes]) -> list[str]:
+    """Write files into a folder, which is created; returns their paths."""
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"{place}: cannot create this folder: {error.strerror}") from None
-    return place
+    for name, data in files.items():
+        write_output(data, str(place / name))
+    return [str(place / name) for name in files]
 
 
 def _dump_passes(
-    lowered: Lowered, target: Target, settings: dict[str, Any], options: CompileOptions, place: Path
+    lowered: Lowered, target: Target, options: CompileOptions, place: Path
 ) -> dict[str, Any]:
+    """Write the module after each XLA pass, and print how many ran; returns the same for JSON."""
     from ...backend.artifacts.xla_passes import trace_passes
 
-    found = trace_passes(lowered.module, target, xla_options=settings, hlo_pass=options.hlo_pass)
+    found = trace_passes(
+        lowered.module, target, xla_options=options.xla_options(), hlo_pass=options.hlo_pass
+    )
     files = found.files()
-    for name, text in files.items():
-        write_output(text, str(_made(place) / name))
+    _write_files(place, files)
     if not options.as_json:
         to_stderr = bool(_stages(options)) and options.output == "-"
         click.echo("\n".join(_pass_lines(target.name, found, place)), err=to_stderr)
@@ -228,12 +229,6 @@ def _dump_passes(
     }
 
 
-def _refuse_old(place: Path) -> None:
-    """Refuse a folder with files of an earlier run."""
-    if (place / "0000-before.txt").exists():
-        raise UsageError(f"{place} holds the passes of an earlier run: name another folder")
-
-
 def _pass_lines(name: str, found: Any, place: Path) -> list[str]:
     changed, seconds = len(found.changes), found.seconds
     if not seconds:
@@ -246,14 +241,3 @@ def _pass_lines(name: str, found: Any, place: Path) -> list[str]:
     ]
     longest = list(seconds.items())[:8]
     return [*lines, *(f"{'':4}{took * 1e3:8.2f} ms  {each}" for each, took in longest)]
-
-
-def _save(
-    lowered: Lowered, target: Target, settings: dict[str, Any], options: CompileOptions
-) -> dict[str, Any]:
-    from ...backend.artifacts.hlo_pass import compile_with
-    from ...backend.artifacts.saving import save
-
-    made = compile_with(lowered, target, xla_options=settings, hlo_pass=options.hlo_pass)
-    header = save(made, options.save or "")
-    return {"file": options.save, "target": header.target, "versions": dict(header.versions)}

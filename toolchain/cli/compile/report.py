@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -30,6 +29,9 @@ def print_report(job: CompileJob, targets: list[Target], options: CompileOptions
     Exits with 1 if it does not fit on a target or exceeds a budget, with 3 if a target's compiler
     is not installed.
     """
+    from ...backend.targets import require
+    from ...tools.report.table import ROWS, as_text
+
     budgets = read_budgets(options)
     reports, missing = [], []
     for target in targets:
@@ -38,40 +40,41 @@ def print_report(job: CompileJob, targets: list[Target], options: CompileOptions
             continue
         with progress() as tell:
             try:
-                reports.append(_report_on(job, target, budgets, options, tell))
+                found = report(
+                    job.plain,
+                    target=target,
+                    pipeline=job.pipeline,
+                    assume=job.assume,
+                    with_plain=options.report or budgets.forbids_types,
+                    xla_options=options.xla_options(),
+                    hlo_pass=options.hlo_pass,
+                    progress=tell,
+                )
             except JxcError as error:
                 if len(targets) == 1:
                     raise
-                failed = Refused(0, str(error), None)
-                reports.append(Report(target, None, failed, {}, job.plain.seconds))
+                found = Report(target, None, Refused(0, str(error), None), {}, job.plain.seconds)
+            reports.append(found)
     findings = {each.target.name: _findings(each, budgets) for each in reports}
     if options.as_json:
-        _write_json(job, reports, findings, missing, options.output)
+        by_target: dict[str, Any] = {
+            each.target.name: {
+                **each.as_json(),
+                "findings": [finding.as_json() for finding in findings[each.target.name]],
+            }
+            for each in reports
+        }
+        by_target |= {target.name: {"missing": target.missing} for target in missing}
+        mesh = dict(job.plain.mesh)
+        whole = {"schema_version": 1, "program": job.name, "mesh": mesh, "targets": by_target}
+        write_json(whole, options.output)
     else:
         rows = None if options.all_rows else options.top or ROWS
         click.echo(as_text(reports, findings, whole=options.report, rows=rows))
-    _raise_missing(missing)
+    for target in missing:
+        require(target)
     if any(findings.values()):
         sys.exit(1)
-
-
-def _report_on(
-    job: CompileJob,
-    target: Target,
-    budgets: Budgets,
-    options: CompileOptions,
-    tell: Callable[[str], None],
-) -> Report:
-    return report(
-        job.plain,
-        target=target,
-        pipeline=job.pipeline,
-        assume=job.assume,
-        with_plain=options.report or budgets.forbids_types,
-        xla_options=options.xla_options(),
-        hlo_pass=options.hlo_pass,
-        progress=tell,
-    )
 
 
 def read_budgets(options: CompileOptions) -> Budgets:
@@ -94,34 +97,3 @@ def _findings(found: Report, budgets: Budgets) -> list[Violation]:
     elif found.fit is not None and found.fit.fits is False:
         wrong.append(Violation("memory", str(found.fit)))
     return wrong
-
-
-def _raise_missing(missing: list[Target]) -> None:
-    from ...backend.targets import require
-
-    for target in missing:
-        require(target)
-
-
-def _write_json(
-    job: CompileJob,
-    reports: list[Report],
-    findings: dict[str, list[Violation]],
-    missing: list[Target],
-    output: str,
-) -> None:
-    by_target: dict[str, Any] = {
-        each.target.name: {
-            **each.as_json(),
-            "findings": [finding.as_json() for finding in findings[each.target.name]],
-        }
-        for each in reports
-    }
-    by_target |= {target.name: {"missing": target.missing} for target in missing}
-    whole = {
-        "schema_version": 1,
-        "program": job.name,
-        "mesh": dict(job.plain.mesh),
-        "targets": by_target,
-    }
-    write_json(whole, output)

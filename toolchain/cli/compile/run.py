@@ -16,7 +16,7 @@ import click
 import numpy as np
 
 from ...backend.timing import interleave, show_milliseconds, time_ratio
-from ...check.deviation import compare_calls
+from ...check.deviation import Deviation, compare_calls
 from ...errors import JxcError
 from ...files import write_json
 from ...hlo import parse_hlo
@@ -30,77 +30,72 @@ _SHOWN = 8  # elements up to which a result is printed whole
 
 def compile_and_run(job: CompileJob, options: CompileOptions) -> None:
     """Compile a program for this machine, and run it, time it or print a summary."""
-    start = perf_counter()
-    optimised = job.plain.opt(job.pipeline, assume=job.assume)
-    passes_seconds = perf_counter() - start
-    settings = options.xla_options()
-    start = perf_counter()
-    executable = _compiled(optimised, settings, job.name, options.hlo_pass)
-    xla_seconds = perf_counter() - start
-    summary = _summary(job, optimised, executable, passes_seconds, xla_seconds)
-    return _run(job, executable, summary, options, settings)
-
-
-def _compiled(
-    lowered: Any, settings: dict[str, Any], name: str = "-", hlo_pass: str | None = None
-) -> Any:
-    from ...backend.artifacts.hlo_pass import compile_with
-    from ...backend.targets import find_target
-
-    here = find_target("cpu")
-    return compile_with(lowered, here, xla_options=settings, hlo_pass=hlo_pass, name=name)
-
-
-def _summary(
-    job: CompileJob, optimised: Any, executable: Any, passes_seconds: float, xla_seconds: float
-) -> dict[str, Any]:
     from ...ir import count_ops
 
+    start = perf_counter()
+    optimised = job.plain.opt(job.pipeline, assume=job.assume)
+    passed = perf_counter()
+    executable = _compiled(optimised, options, job.name, options.hlo_pass)
+    seconds = {"passes": passed - start, "xla": perf_counter() - passed}
     totals = totals_of(executed(parse_hlo(executable.as_text("hlo"))))
-    return {
+    summary = {
         "ops": {"before": count_ops(job.plain.module), "after": count_ops(optimised.module)},
         "rules": optimised.report.hits,
-        "seconds": {"passes": passes_seconds, "xla": xla_seconds},
+        "seconds": seconds,
         "flops": totals.flops,
         "bytes_accessed": totals.bytes_in + totals.bytes_out,
         "memory": executable.memory(),
     }
-
-
-def _run(
-    job: CompileJob,
-    executable: Any,
-    summary: dict[str, Any],
-    options: CompileOptions,
-    settings: dict[str, Any],
-) -> None:
-    if not (options.run or options.bench or options.diff_plain):
-        if options.as_json:
-            return write_json({"schema_version": 1, **summary}, options.output)
-        return print_summary(summary)
-    from ...check.fill import fill
-
-    args, kwargs = fill((job.args, job.kwargs), options.inputs, options.seed)
     agrees = True
-    if options.run:
-        outputs, recorded = _ran(executable, args, kwargs)
-        print_outputs(outputs, summary, quiet=options.as_json)
-        if recorded is not None:
-            _print_instrumented(recorded, summary, quiet=options.as_json)
-            agrees = recorded.nans is None
-    if options.bench or options.diff_plain:
-        programs = {"jxc": executable}
-        if options.diff_plain:
-            programs = {"jax.jit": _compiled(job.plain, settings), **programs}
-        print_bench(programs, args, kwargs, options.bench or 20, summary, quiet=options.as_json)
-    if options.diff_plain:
-        is_same = print_difference(programs, args, kwargs, summary, quiet=options.as_json)
-        agrees = agrees and is_same
+    if options.run or options.bench or options.diff_plain:
+        agrees = _run(job, executable, summary, options)
+    elif not options.as_json:
+        _print_summary(summary)
     if options.as_json:
         write_json({"schema_version": 1, **summary}, options.output)
     if not agrees:
         sys.exit(1)
-    return None
+
+
+def _compiled(
+    lowered: Any, options: CompileOptions, name: str = "-", hlo_pass: str | None = None
+) -> Any:
+    from ...backend.artifacts.hlo_pass import compile_with
+    from ...backend.targets import find_target
+
+    settings = options.xla_options()
+    return compile_with(
+        lowered, find_target("cpu"), xla_options=settings, hlo_pass=hlo_pass, name=name
+    )
+
+
+def _run(
+    job: CompileJob, executable: Any, summary: dict[str, Any], options: CompileOptions
+) -> bool:
+    """Run, time and compare a program; returns whether its results are right as far as checked."""
+    from ...check.fill import fill
+
+    args, kwargs = fill((job.args, job.kwargs), options.inputs, options.seed)
+    agrees, quiet = True, options.as_json
+    if options.run:
+        outputs, recorded = _ran(executable, args, kwargs)
+        print_outputs(outputs, summary, quiet=quiet)
+        if recorded is not None:
+            _print_instrumented(recorded, summary, quiet=quiet)
+            agrees = recorded.nans is None
+    if options.bench or options.diff_plain:
+        programs = {"jxc": executable}
+        if options.diff_plain:
+            programs = {"jax.jit": _compiled(job.plain, options), **programs}
+        print_bench(programs, args, kwargs, options.bench or 20, summary, quiet=quiet)
+        if options.diff_plain:
+            plain, ours = programs.values()
+            found = compare_calls(plain, ours, args, kwargs)
+            summary["difference"] = {**vars(found), "agrees": found.agrees}
+            agrees = agrees and found.agrees
+            if not quiet:
+                _print_difference(found)
+    return agrees
 
 
 def _ran(executable: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
@@ -134,12 +129,12 @@ def _print_instrumented(recorded: Any, summary: dict[str, Any], *, quiet: bool) 
         click.echo(str(recorded.nans))
 
 
-def print_summary(summary: dict[str, Any]) -> None:
+def _print_summary(summary: dict[str, Any]) -> None:
     """Print ops, rules, seconds, flops, bytes and memory, a line each."""
     ops, seconds, memory = summary["ops"], summary["seconds"], summary["memory"]
     rows = {
         "ops": f"{ops['before']} -> {ops['after']}",
-        "rules": _rules(summary["rules"]),
+        "rules": ", ".join(f"{name} {n}" for name, n in summary["rules"].items()) or "none fired",
         "passes": f"{seconds['passes'] * 1e3:.1f} ms",
         "XLA": f"{seconds['xla'] * 1e3:.0f} ms",
         "flops": show_count(summary["flops"]),
@@ -150,25 +145,19 @@ def print_summary(summary: dict[str, Any]) -> None:
         click.echo(f"{name:8}{value}")
 
 
-def _rules(hits: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} {n}" for name, n in hits.items()) or "none fired"
-
-
 def print_outputs(outputs: Any, summary: dict[str, Any], *, quiet: bool) -> None:
     """Print each result: its path, type, and values or their statistics."""
     import jax
 
-    rows = [
-        (jax.tree_util.keystr(path), x) for path, x in jax.tree_util.tree_leaves_with_path(outputs)
+    summary["outputs"] = [
+        _output(jax.tree_util.keystr(path), leaf)
+        for path, leaf in jax.tree_util.tree_leaves_with_path(outputs)
     ]
-    summary["outputs"] = [_output(path, x) for path, x in rows]
-    if not quiet:
-        for row in summary["outputs"]:
-            values = (
-                row.get("values")
-                or f"min {row['min']:.6g}  mean {row['mean']:.6g}  max {row['max']:.6g}"
-            )
-            click.echo(f"{row['path'] or 'result'}: {row['type']}  {values}")
+    for row in summary["outputs"] if not quiet else ():
+        values = row.get("values")
+        if values is None:
+            values = f"min {row['min']:.6g}  mean {row['mean']:.6g}  max {row['max']:.6g}"
+        click.echo(f"{row['path'] or 'result'}: {row['type']}  {values}")
 
 
 def _output(path: str, leaf: Any) -> dict[str, Any]:
@@ -231,29 +220,16 @@ def _caller(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return call
 
 
-def print_difference(
-    programs: Mapping[str, Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    summary: dict[str, Any],
-    *,
-    quiet: bool,
-) -> bool:
-    """Print how much the results differ; returns whether that is rounding."""
-    plain, ours = programs.values()
-    found = compare_calls(plain, ours, args, kwargs)
-    summary["difference"] = {**vars(found), "agrees": found.agrees}
-    verdict = "agree" if found.agrees else "DIFFER"
-    detail = (
-        "bit for bit"
-        if found.equal_bits
-        else f"within {found.error:.2g} relative; one ulp of input moves plain jax.jit by "
-        f"{found.sensitivity:.2g}"
-    )
+def _print_difference(found: Deviation) -> None:
+    """Print how much the results differ, and whether that is rounding."""
+    detail = "bit for bit"
+    if not found.equal_bits:
+        detail = (
+            f"within {found.error:.2g} relative; one ulp of input moves plain jax.jit by "
+            f"{found.sensitivity:.2g}"
+        )
     if found.misplaced:
         detail += f"; {found.misplaced} elements are NaN or infinite in one only"
-    if not quiet:
-        click.echo(
-            f"results {verdict} {detail}" + ("" if found.agrees else f" (output {found.output})")
-        )
-    return found.agrees
+    verdict = "agree" if found.agrees else "DIFFER"
+    where = "" if found.agrees else f" (output {found.output})"
+    click.echo(f"results {verdict} {detail}{where}")
