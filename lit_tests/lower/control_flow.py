@@ -1,4 +1,4 @@
-"""Python that asks for a value where there is none yet: the line, and what to write instead.
+"""Python code that needs the value of a traced array: the message has the line and a remedy.
 
 No message shows a line of JAX's, or a traceback.
 """

@@ -1,4 +1,4 @@
-// What a failing pass prints: the pass, the rule, the op and its place, and a reproducer.
+// A failing pass prints the pass, the rule, the op and its location, and a reproducer.
 // RUN: rm -rf %t && mkdir -p %t
 // RUN: not %jxc opt %s --load-pass %S/Inputs/user_rules.py -p 'cse,raising' --mlir-pass-pipeline-crash-reproducer=%t/r.mlir 2>&1 | FileCheck %s --check-prefix=RAISE
 // RUN: not %jxc opt %s --load-pass %S/Inputs/user_rules.py -p mistyped --mlir-pass-pipeline-crash-reproducer=%t/m.mlir 2>&1 | FileCheck %s --check-prefix=TYPE

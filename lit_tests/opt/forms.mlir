@@ -1,4 +1,4 @@
-// Text, bytecode, portable artifacts and HLO in and out, told apart by content.
+// Text, bytecode, portable artifacts and HLO as input and output; the content decides which it is.
 // RUN: rm -rf %t && mkdir -p %t
 // RUN: %jxc opt %s --emit-bytecode -o %t/m.bc
 // RUN: %jxc opt %t/m.bc | FileCheck %s

@@ -1,5 +1,5 @@
-// `inline` leaves no call, in a loop's body neither; without the extension that jxc registers, it is
-// silently nothing. Counted, so that a call that stays cannot hide.
+// `inline` leaves no call, also in the body of a loop; without the extension that jxc registers, it
+// does nothing and raises no error. The calls are counted, so that none is missed.
 // RUN: %jxc opt %s -p 'inline{default-pipeline=},symbol-dce' | FileCheck %s
 // RUN: %jxc opt %s | FileCheck %s --check-prefix=BEFORE
 

@@ -1,4 +1,4 @@
-// What is left of a module while a command fails on it.
+// The smallest module on which a command still fails.
 // RUN: rm -rf %t && mkdir -p %t
 // RUN: %jxc reduce %s --check 'sh %S/Inputs/fails.sh {}' > %t/out.mlir 2> %t/told
 // RUN: FileCheck %s < %t/out.mlir

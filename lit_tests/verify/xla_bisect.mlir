@@ -1,4 +1,4 @@
-// Plain XLA against the interpreter: rounding is forgiven, and there is nothing to blame.
+// XLA compared with the interpreter: differences by rounding are allowed, and no pass is named.
 // RUN: %jxc verify %s --xla-bisect --draws 1 | FileCheck %s
 // RUN: %jxc verify %s --xla-bisect --draws 1 --json | FileCheck %s --check-prefix=JSON
 // RUN: not %jxc verify %s --xla-bisect -O1 2>&1 | FileCheck %s --check-prefix=PIPELINE

@@ -1,4 +1,4 @@
-"""From specs to values."""
+"""Arguments as values, made from specs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_arrays_become_their_types():
     assert kwargs == {"scale": 2.5}
 
 
-def test_a_name_is_one_size_in_all_arguments():
+def test_a_dimension_name_has_one_size_in_all_arguments():
     (x, y), _ = build("f32[b,2*b]", "f32[b]")
     assert x.shape[0] == y.shape[0]
     assert x.shape[1] == 2 * y.shape[0]
@@ -44,7 +44,7 @@ def test_files(tmp_path):
     np.testing.assert_array_equal(one, np.arange(3))
 
 
-def test_a_name_that_a_file_does_not_hold(tmp_path):
+def test_an_array_that_a_file_lacks(tmp_path):
     np.savez(tmp_path / "x.npz", weight=np.arange(3))
     with pytest.raises(SpecError, match=r"has no array 'weigh'\. Did you mean 'weight'"):
         build(f"@{tmp_path}/x.npz[weigh]")

@@ -1,4 +1,4 @@
-"""What only a process or a terminal can show of `jxc lower`."""
+"""`jxc lower` in a process of its own or on a terminal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ JXC = [sys.executable, "-c", "from jxc.cli import main; main()"]
 SEED = Path(__file__).parents[2] / "lit_tests/lower/Inputs/seed.py"
 
 
-def test_help_and_bad_specs_do_not_wait_for_jax():
+def test_help_and_bad_specs_do_not_import_jax():
     for command in (["lower", "--help"], ["lower", "f.py:f", "f33[2]"]):
         script = f"import sys; sys.argv[1:] = {command}\nfrom jxc.cli import main\n"
         script += "try:\n  main()\nfinally:\n  sys.exit(40 + ('jax' in sys.modules))"
@@ -51,7 +51,7 @@ def test_exit_codes(code, arguments):
     assert found.stdout == ""
 
 
-def test_a_pipeline_for_running_programs_leaves_the_module_alone():
+def test_jxc_pipeline_does_not_change_what_lower_prints():
     command = [*JXC, "lower", f"{SEED}:loss", "f32[4]"]
     plain, under = (
         subprocess.run(command, capture_output=True, env={**os.environ, **extra}, text=True).stdout
@@ -95,7 +95,7 @@ def test_relative_imports_in_a_package(written):
     assert resolve_target(f"{path}:f").function(2) == 6
 
 
-def test_a_folder_is_no_file(tmp_path):
+def test_a_folder_is_not_a_target(tmp_path):
     with pytest.raises(TargetError, match=r"is a folder; expected file\.py:function"):
         resolve_target(f"{tmp_path}:f")
 

@@ -1,4 +1,4 @@
-"""Lowering from Python: jitted functions, methods, static values, symbolic dimensions, causes."""
+"""Lowering from Python: jitted functions, methods, static values, symbolic dimensions, errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def run(lowering, *args, **kwargs):
     return lowering.lowered.compile()(*args, **kwargs)
 
 
-def test_a_lowering_holds_jaxs_stages():
+def test_lowered_function_has_the_stages_of_jax():
     lowering = lower(jnp.tanh, (SPEC,))
     assert isinstance(lowering.traced, jax.stages.Traced)
     assert isinstance(lowering.lowered, jax.stages.Lowered)
@@ -71,7 +71,7 @@ def test_static_names_must_exist():
         lower(power, (X,), static={"m": 3})
 
 
-def test_a_jitted_function_keeps_what_it_was_jitted_with():
+def test_a_jitted_function_keeps_its_jit_options():
     jitted = jax.jit(power, static_argnames=("n", "act"), donate_argnums=0)
     lowering = lower(jitted, (SPEC,), {"n": 2})
     assert len(lowering.jaxpr.in_avals) == 1
@@ -79,7 +79,7 @@ def test_a_jitted_function_keeps_what_it_was_jitted_with():
 
 
 @pytest.mark.parametrize("options", [{"static": {"n": 3}}, {"jit_kwargs": {"inline": True}}])
-def test_a_jitted_function_takes_no_second_opinion(options):
+def test_options_for_a_jitted_function_are_refused(options):
     with pytest.raises(UsageError, match="power is already jitted"):
         lower(jax.jit(power), (SPEC, 2), **options)
 
@@ -133,7 +133,7 @@ def test_devices():
         find_device("cpu:first")
 
 
-def test_captured_constants_are_told_apart():
+def test_captured_constants_have_names_and_lines():
     table, few = np.ones((8, 4), np.float32), jnp.ones(4)
     lowering = lower(lambda x: jax.jit(lambda y: y + table)(x) + few, (SPEC,))
     names = {str(constant): constant.name for constant in lowering.constants}
@@ -217,5 +217,5 @@ held = Held()
         (lambda x: x @ np.ones((4, 2)), ""),
     ],
 )
-def test_whose_a_captured_constant_is(fn, name):
+def test_captured_constant_names_its_variable(fn, name):
     assert [constant.name for constant in lower(fn, (SPEC,)).constants] == [name]

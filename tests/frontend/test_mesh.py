@@ -58,7 +58,7 @@ def test_the_module_is_what_jax_lowers_for_these_shardings(platform, shardings):
     assert partitions(ours) == 4
 
 
-def test_what_is_not_named_is_left_open():
+def test_unnamed_arguments_are_left_open():
     text = str(lower(step, (PARAMS, X), mesh="data=4", in_shardings={"x": P("data")}).module)
     assert text.count("sdy.sharding =") == 1
 
@@ -146,7 +146,7 @@ def test_a_mesh_alone_gives_the_function_its_axes():
     assert partitions(lower(jnp.sin, (X,), mesh=MESH)) == 4
 
 
-def test_the_mesh_that_a_function_brings_is_told():
+def test_the_mesh_of_a_function_is_reported():
     mesh = jax.make_mesh((4,), ("d",), axis_types=(AxisType.Auto,))
     own = jax.jit(jnp.sin, in_shardings=NamedSharding(mesh, P("d")))
     assert dict(lower(own, (X,)).mesh) == {"d": 4}
@@ -170,7 +170,7 @@ def test_a_concrete_mesh_needs_its_devices():
         lower(jnp.sin, (X,), mesh="data=64", concrete=True)
 
 
-def test_a_request_is_carried_out_over_its_mesh(tmp_path):
+def test_a_request_is_lowered_over_its_mesh(tmp_path):
     file = tmp_path / "sharded_model.py"
     file.write_text(
         "import jax, jax.numpy as jnp\n"
@@ -220,7 +220,7 @@ def test_a_sharding_that_does_not_fit_is_refused(rules, message):
         lower(step, (PARAMS, X), mesh={"data": 4, "model": 2}, in_shardings=rules)
 
 
-def test_a_mesh_against_what_the_function_brings():
+def test_a_mesh_that_differs_from_the_functions_own_is_refused():
     mesh = jax.make_mesh((4,), ("d",), axis_types=(AxisType.Auto,))
     own = jax.jit(jnp.sin, in_shardings=NamedSharding(mesh, P("d")))
     with pytest.raises(UsageError, match="a mesh of its own, d=4, which is not --mesh data=4"):
@@ -241,7 +241,7 @@ def test_a_mesh_against_what_the_function_brings():
     assert partitions(left_out) == 4
 
 
-def test_how_a_function_of_shardings_is_read():
+def test_split_shardings_of_each_form():
     a, b = P("data"), P()
     args = (PARAMS, X)
     assert split_shardings((a, b), args) == ((a, b), None)
@@ -253,7 +253,7 @@ def test_how_a_function_of_shardings_is_read():
         split_shardings(((a, b), b), ((X, X), X))
 
 
-def test_a_dimension_without_a_number_cannot_be_split():
+def test_a_symbolic_dimension_cannot_be_sharded():
     symbolic = jax.ShapeDtypeStruct(jax.export.symbolic_shape("b, 8"), "float32")
     with pytest.raises(UsageError, match="of size b, is not divisible by the 4 devices of 'data'"):
         lower(jnp.sin, (symbolic,), mesh="data=4", in_shardings={"0": P("data")})

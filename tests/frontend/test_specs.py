@@ -1,4 +1,4 @@
-"""Argument specs: what is read, what is printed, and where a mistake is."""
+"""Argument specs: parsing, printing, and the columns of errors."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ trees = st.recursive(
 
 
 @given(trees)
-def test_what_is_printed_is_read_back(tree):
+def test_describe_is_read_back(tree):
     assert read(describe(tree)) == tree
 
 
 @given(st.text(max_size=20) | st.text("f32[](){}@,x:'\"key<>8 =", max_size=20))
-def test_no_text_does_worse_than_a_spec_error(text):
+def test_any_text_is_parsed_or_raises_spec_error(text):
     try:
         parse_argument(text)
     except SpecError as error:
@@ -139,7 +139,7 @@ def test_mistakes_name_their_column(text, column, expected):
     assert caret == " " * (4 + column - 1) + "^"
 
 
-def test_every_dtype_is_numpys_and_prints_as_it_is_written():
+def test_every_dtype_has_a_numpy_dtype_with_the_same_name():
     for name in known_dtypes():
         short = canonical_dtype(name)
         assert short_dtype(numpy_dtype(short)) == short

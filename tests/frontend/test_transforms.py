@@ -1,4 +1,4 @@
-"""Transforms: what they print as, and that the lowered function computes what JAX's own does."""
+"""Transforms: their text, and the lowered function compared with JAX's own transform."""
 
 from __future__ import annotations
 

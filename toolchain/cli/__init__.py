@@ -98,25 +98,21 @@ class ModuleCommand(click.Command):
         values, rest, _ = self.make_parser(ctx).parse_args(args=list(args))
         given = [values.get(each.name) for each in self.params if isinstance(each, click.Argument)]
         words = [each for each in (*given, *rest) if isinstance(each, str)]
-        if words and _FUNCTION.fullmatch(words[0]) and not os.path.exists(words[0]):
-            raise UsageError(_lower_first(str(ctx.info_name), words, args))
-        return super().parse_args(ctx, args)
+        if not words or not _FUNCTION.fullmatch(words[0]) or os.path.exists(words[0]):
+            return super().parse_args(ctx, args)
+        options = list(args)
+        for word in words:
+            options.remove(word)
+        verb = ctx.info_name
+        specs = shlex.join(words[1:]) or "SPEC..."
+        rest = [*(options or ["-O2"] * (verb == "opt")), "-"]
+        raise UsageError(
+            f"{words[0]} is a function, and `jxc {verb}` takes a module: lower it first\n"
+            f"  jxc lower {shlex.quote(words[0])} {specs} | jxc {verb} {shlex.join(rest)}"
+        )
 
 
 _FUNCTION = re.compile(r"[^:]+\.py:[\w.]+|[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
-
-
-def _lower_first(verb: str, words: list[str], args: list[str]) -> str:
-    """The error for a function in place of a module, with the user's own words in the remedy."""
-    options = list(args)
-    for word in words:
-        options.remove(word)
-    specs = shlex.join(words[1:]) or "SPEC..."
-    rest = shlex.join([*(options or ["-O2"] * (verb == "opt")), "-"])
-    return (
-        f"{words[0]} is a function, and `jxc {verb}` takes a module: lower it first\n"
-        f"  jxc lower {shlex.quote(words[0])} {specs} | jxc {verb} {rest}"
-    )
 
 
 def print_error(error: JxcError) -> None:

@@ -85,7 +85,16 @@ def in_child(
         leave(os.WEXITSTATUS(status))
     if os.WTERMSIG(status) in _ENDED_BY_OTHERS:
         leave(128 + os.WTERMSIG(status))
-    raise _crash(signal.Signals(os.WTERMSIG(status)).name, str(stage), data, command)
+    import shlex
+    import tempfile  # takes 8 ms
+
+    name = signal.Signals(os.WTERMSIG(status)).name
+    error = CrashError(f"native code crashed ({name}) {stage}")
+    if data is not None:
+        with tempfile.NamedTemporaryFile(prefix="jxc-crash-", suffix=".mlir", delete=False) as file:
+            file.write(data)
+        error.add_note(f"reproducer: {shlex.join(['jxc', *command(Path(file.name))])}")
+    raise error
 
 
 def _wait(child: int) -> int:
@@ -101,21 +110,6 @@ def leave(code: int) -> NoReturn:
         if stream is not None:  # None where the shell closed it: `>&-`
             stream.flush()
     os._exit(code)
-
-
-def _crash(
-    name: str, stage: str, data: bytes | None, command: Callable[[Path], list[str]]
-) -> CrashError:
-    import shlex
-    import tempfile
-
-    error = CrashError(f"native code crashed ({name}) {stage}")
-    if data is None:
-        return error
-    with tempfile.NamedTemporaryFile(prefix="jxc-crash-", suffix=".mlir", delete=False) as file:
-        file.write(data)
-    error.add_note(f"reproducer: {shlex.join(['jxc', *command(Path(file.name))])}")
-    return error
 
 
 # The environment, which must be set before jax is imported

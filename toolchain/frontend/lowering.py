@@ -108,15 +108,15 @@ def lower(
         static: values by name, or by position from 0, that are fixed while tracing. They are bound
             before `transform`, whose argnums and in_axes count the other arguments only.
         transform: see `parse_transform`; applied to `fn` from the inside out.
-        platform: one of `forms.PLATFORMS`, to lower for it though it may not be present.
+        platform: one of `frontend.PLATFORMS`; its hardware need not be present.
         device: a `jax.Device` to lower for.
         jit_kwargs: for jax.jit, when `fn` is not jitted yet.
         mesh: what to lower over: sizes by axis such as {"data": 4}, the same as text, or a JAX
             mesh. It is abstract, and needs no devices, unless `concrete`. Unnamed shardings are
             left to XLA.
-        in_shardings: a dict from names to `PartitionSpec`s, a name being an argument, a position
-            or a path into one, `*` within brackets a wildcard, the most specific one counting; or,
-            as for jax.jit, a prefix of the positional arguments.
+        in_shardings: a dict from names to `PartitionSpec`s, or, as for jax.jit, a prefix of the
+            positional arguments. A name is an argument, a position, or a path into one, in which
+            `*` within brackets matches any key. The most specific name counts.
         out_shardings: the same for results, which are `result` or positions.
         concrete: lower over the devices of this machine, so that the result can run here.
 

@@ -48,6 +48,27 @@ def run_request(request: LowerRequest) -> LoweredTarget:
         MissingTargetError: this machine lacks the device, or enough devices for a concrete mesh.
         ImportFailure, TraceError: the user's code failed; the message names its line.
     """
+    parsed = _parse(request)
+    if request.x64:
+        os.environ["JAX_ENABLE_X64"] = "1"
+    split_host(_devices_needed(parsed, concrete=request.concrete), request.host_devices)
+    with contextlib.redirect_stdout(sys.stderr):
+        return _run(request, parsed)
+
+
+@dataclass(frozen=True)
+class _Parsed:
+    """The parts of a request as values; they need no jax."""
+
+    specs: list[ArgumentSpec]
+    static: dict[str | int, Any]
+    transform: Transform | None
+    mesh: dict[str, int]
+    inputs: dict[str, Spec]
+    outputs: dict[str, Spec]
+
+
+def _parse(request: LowerRequest) -> _Parsed:
     from .arguments import parse_static
 
     specs = [parse_argument(text, position) for position, text in enumerate(request.specs, 1)]
@@ -57,20 +78,50 @@ def run_request(request: LowerRequest) -> LoweredTarget:
         if name in static:
             raise UsageError(f"--static {name} is given twice")
         static[name] = value
-    _check(request)
-    over = _read_mesh(request, transform)
-    _prepare_environment(request, transform, specs, over)
-    with contextlib.redirect_stdout(sys.stderr):
-        return _run(request, specs, static, transform, over)
+    if request.args_from and request.specs:
+        raise UsageError("expected argument specs or --args, found both: --args gives them all")
+    if request.device and (platform := request.platform):
+        kind = request.device.partition(":")[0]
+        if kind != platform and (kind != "gpu" or platform not in ("cuda", "rocm")):
+            raise UsageError(f"--device {request.device} is not of --platform {platform}")
+    if request.device and request.mesh:
+        raise UsageError("expected --device or --mesh, found both: --device is one device")
+    rules = {"--in-sharding": request.in_sharding, "--out-sharding": request.out_sharding}
+    given = [flag for flag, texts in rules.items() if texts]
+    if not (request.mesh or given or request.sharding):
+        return _Parsed(specs, static, transform, {}, {}, {})
+    from ..ir.shardings import parse_mesh
+    from .shardings import parse_rules
+
+    if not request.mesh:
+        flag = "--sharding" if request.sharding else given[0]
+        raise UsageError(f"{flag} needs a mesh: --mesh AXIS=SIZE,..., such as --mesh data=4")
+    if request.sharding and given:
+        raise UsageError("--sharding gives all shardings: omit --in-sharding and --out-sharding")
+    if transform and transform.has("pmap"):
+        raise UsageError("expected --mesh or pmap, found both: pmap makes a mesh of its own")
+    mesh = parse_mesh(request.mesh)
+    shardings = [parse_rules(flag, texts) for flag, texts in rules.items()]
+    return _Parsed(specs, static, transform, mesh, *shardings)
 
 
-def _run(
-    request: LowerRequest,
-    specs: list[ArgumentSpec],
-    static: dict[str | int, Any],
-    transform: Transform | None,
-    over: _MeshRequest,
-) -> LoweredTarget:
+def _devices_needed(parsed: _Parsed, *, concrete: bool) -> int:
+    """The number of devices that a pmap or a concrete mesh needs."""
+    if parsed.transform and parsed.transform.has("pmap"):  # maps over an array's first dimension
+        arrays = itertools.chain.from_iterable(_arrays(spec.value) for spec in parsed.specs)
+        return next((n for a in arrays if a.dims and isinstance(n := a.dims[0], int)), 1)
+    return math.prod(parsed.mesh.values()) if concrete else 1
+
+
+def _arrays(value: Any) -> Iterator[ArraySpec]:
+    if isinstance(value, ArraySpec):
+        yield value
+    elif isinstance(value, (dict, list, tuple)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _arrays(item)
+
+
+def _run(request: LowerRequest, parsed: _Parsed) -> LoweredTarget:
     from .arguments import build_arguments, split_arguments
 
     target = resolve_target(request.target)
@@ -81,83 +132,29 @@ def _run(
     if request.args_from:
         args, kwargs = split_arguments(_made(resolve_value(request.args_from)))
     else:
-        args, kwargs = build_arguments(specs)
+        args, kwargs = build_arguments(parsed.specs)
     from .checks import find_device
     from .lowering import lower
+    from .mesh import make_mesh
+    from .shardings import split_shardings
 
-    mesh, in_shardings, out_shardings = _shardings(request, over, args)
+    mesh = make_mesh(parsed.mesh or None, platform=request.platform, concrete=request.concrete)
+    shardings: tuple[Any, Any] = (parsed.inputs or None, parsed.outputs or None)
+    if request.sharding:
+        shardings = split_shardings(_made(resolve_value(request.sharding), mesh), args)
     lowering = lower(
         target.function,
         args,
         kwargs,
-        static=static,
-        transform=transform,
+        static=parsed.static,
+        transform=parsed.transform,
         platform=request.platform,
         device=find_device(request.device) if request.device else None,
         mesh=mesh,
-        in_shardings=in_shardings,
-        out_shardings=out_shardings,
+        in_shardings=shardings[0],
+        out_shardings=shardings[1],
     )
     return LoweredTarget(target, args, kwargs, lowering)
-
-
-def _check(request: LowerRequest) -> None:
-    if request.args_from and request.specs:
-        raise UsageError("expected argument specs or --args, found both: --args gives them all")
-    if request.device and (platform := request.platform):
-        kind = request.device.partition(":")[0]
-        if kind != platform and (kind != "gpu" or platform not in ("cuda", "rocm")):
-            raise UsageError(f"--device {request.device} is not of --platform {platform}")
-    if request.device and request.mesh:
-        raise UsageError("expected --device or --mesh, found both: --device is one device")
-
-
-# Meshes
-
-
-@dataclass(frozen=True)
-class _MeshRequest:
-    """The mesh and the shardings by name of a request."""
-
-    mesh: dict[str, int]
-    inputs: dict[str, Spec]
-    outputs: dict[str, Spec]
-
-
-def _read_mesh(request: LowerRequest, transform: Transform | None) -> _MeshRequest:
-    if not (request.mesh or request.in_sharding or request.out_sharding or request.sharding):
-        return _MeshRequest({}, {}, {})
-    from ..ir.shardings import parse_mesh
-    from .shardings import parse_rules
-
-    if not request.mesh:
-        given = "in" if request.in_sharding else "out"
-        flag = "--sharding" if request.sharding else f"--{given}-sharding"
-        raise UsageError(f"{flag} needs a mesh: --mesh AXIS=SIZE,..., such as --mesh data=4")
-    if request.sharding and (request.in_sharding or request.out_sharding):
-        raise UsageError("--sharding gives all shardings: omit --in-sharding and --out-sharding")
-    if transform and transform.has("pmap"):
-        raise UsageError("expected --mesh or pmap, found both: pmap makes a mesh of its own")
-    return _MeshRequest(
-        parse_mesh(request.mesh),
-        parse_rules("--in-sharding", request.in_sharding),
-        parse_rules("--out-sharding", request.out_sharding),
-    )
-
-
-def _shardings(
-    request: LowerRequest, over: _MeshRequest, args: tuple[Any, ...]
-) -> tuple[Any, Any, Any]:
-    """The JAX mesh, in_shardings and out_shardings."""
-    if not over.mesh:
-        return None, None, None
-    from .mesh import make_mesh
-    from .shardings import split_shardings
-
-    mesh = make_mesh(over.mesh, platform=request.platform, concrete=request.concrete)
-    if not request.sharding:
-        return mesh, over.inputs or None, over.outputs or None
-    return mesh, *split_shardings(_made(resolve_value(request.sharding), mesh), args)
 
 
 def _made(source: Any, *args: Any) -> Any:
@@ -171,32 +168,3 @@ def _made(source: Any, *args: Any) -> Any:
     check_arguments(call)
     with explaining(call):
         return source(*args)
-
-
-# The environment of JAX
-
-
-def _prepare_environment(
-    request: LowerRequest,
-    transform: Transform | None,
-    specs: list[ArgumentSpec],
-    over: _MeshRequest,
-) -> None:
-    """Set the variables that JAX reads when it is imported or lists its devices."""
-    if request.x64:
-        os.environ["JAX_ENABLE_X64"] = "1"
-    needed = 1
-    if transform and transform.has("pmap"):  # maps over the first dimension of an array
-        arrays = itertools.chain.from_iterable(_arrays(spec.value) for spec in specs)
-        needed = next((n for a in arrays if a.dims and isinstance(n := a.dims[0], int)), 1)
-    elif request.concrete:
-        needed = math.prod(over.mesh.values())
-    split_host(needed, request.host_devices)
-
-
-def _arrays(value: Any) -> Iterator[ArraySpec]:
-    if isinstance(value, ArraySpec):
-        yield value
-    elif isinstance(value, (dict, list, tuple)):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _arrays(item)
