@@ -270,8 +270,8 @@ def bisect(
     before, step = pipeline.steps[: count - 1], pipeline.steps[count - 1]
     culprit = Culprit(count - 1, step)
     rewrites = sum(rule.hits for rule in after(pipeline.steps[:count])[1].steps[-1].rules)
-    options = step.python.options_by_parameter if step.python is not None else ()
-    if _REWRITE_LIMIT not in options or not rewrites:
+    options = step.python.options if step.python is not None else ()
+    if _REWRITE_LIMIT.replace("_", "-") not in options or not rewrites:
         return culprit
 
     def limited(limit: int) -> tuple[PipelineStep, ...]:

@@ -1,4 +1,4 @@
-"""What a StableHLO op costs on any machine: flops and memory traffic.
+"""The cost of a StableHLO op on any machine: flops and memory traffic.
 
 Used to rank ops and to decide how a program is checked, not to predict its time: fusion saves
 traffic that is counted here. `cost.formulas` has the formulas; this file reads what they need from
@@ -8,9 +8,9 @@ an op, and adds up regions. A `while` counts as often as it runs where its trip 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
+import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
@@ -19,7 +19,7 @@ from .formulas import ConvolutionDims, Dimensions, OpDescription, Window, flops_
 
 
 class OpCost(NamedTuple):
-    """What an op costs once.
+    """The cost of running an op once.
 
     Attributes:
         flops: additions, multiplications and comparisons; None where they are not known.
@@ -48,9 +48,11 @@ def cost_of(op: ir.OpView) -> OpCost | None:
         return _loop(op)
     if name in ("if", "case"):
         return max(map(total_of, op.regions), key=lambda cost: (cost.flops or 0, cost.bytes))
-    if not op.results or name in ("func.call", "constant") or not _is_static(op):
+    types = [value.type for value in (*op.operands, *op.results)]
+    is_static = all(t.has_static_shape for t in types if isinstance(t, ir.RankedTensorType))
+    if not op.results or name in ("func.call", "constant") or not is_static:
         return None
-    return OpCost(flops_of_op(_described(name, op)), _TRAFFIC.get(name, _all_of_it)(op))
+    return OpCost(flops_of_op(_described(name, op)), _traffic(name, op))
 
 
 def total_of(region: ir.Region) -> OpCost:
@@ -88,60 +90,40 @@ def _bits(element: ir.Type) -> int:
     return max(8, width) if width == 1 else width
 
 
-def _is_static(op: ir.OpView) -> bool:
-    kinds = [value.type for value in (*op.operands, *op.results)]
-    return all(k.has_static_shape for k in kinds if isinstance(k, ir.RankedTensorType))
+def _traffic(name: str, op: ir.OpView) -> int:
+    """The bytes that an op reads and writes."""
+    operands = [bytes_of(value.type) for value in op.operands]
+    results = sum(bytes_of(value.type) for value in op.results)
+    match name:
+        case "slice" | "dynamic_slice":  # reads only the elements of its result
+            return 2 * results
+        case "gather":  # reads its indices too
+            return 2 * results + operands[1]
+        case "dynamic_update_slice":  # XLA updates the operand in place where it can
+            return 2 * operands[1]
+        case "scatter":  # reads and writes as many elements of its inputs as there are updates
+            inputs = len(op.results)
+            return operands[inputs] + 3 * sum(operands[inputs + 1 :])
+    return sum(operands) + results
 
 
-# -- bytes ----------------------------------------------------------------------------------------
-
-
-def _all_of_it(op: ir.OpView) -> int:
-    return sum(bytes_of(value.type) for value in (*op.operands, *op.results))
-
-
-def _result_twice(op: ir.OpView) -> int:
-    """A slice reads only the elements of its result."""
-    return 2 * sum(bytes_of(value.type) for value in op.results)
-
-
-def _result_twice_and_indices(op: ir.OpView) -> int:
-    """A gather reads its indices and the elements of its result."""
-    return _result_twice(op) + bytes_of(op.operands[1].type)
-
-
-def _update_twice(op: ir.OpView) -> int:
-    """XLA writes the update into its operand, in place where it can."""
-    return 2 * bytes_of(op.operands[1].type)
-
-
-def _scattered(op: ir.OpView) -> int:
-    """A scatter reads indices and updates, and reads and writes as many elements of its operand."""
-    inputs = len(op.results)
-    updates = [value.type for value in op.operands[inputs + 1 :]]
-    return bytes_of(op.operands[inputs].type) + 3 * sum(bytes_of(kind) for kind in updates)
-
-
-_TRAFFIC: dict[str, Callable[[ir.OpView], int]] = {
-    "slice": _result_twice,
-    "dynamic_slice": _result_twice,
-    "gather": _result_twice_and_indices,
-    "dynamic_update_slice": _update_twice,
-    "scatter": _scattered,
-}
-
-
-# -- flops: the description of an op --------------------------------------------------------------
+# The description of an op
 
 
 def _described(name: str, op: ir.OpView) -> OpDescription:
-    """What the formulas need of an op."""
+    """The description of an op for the formulas of flops."""
+    dimensions: list[int] = []
+    if name == "dot_general":
+        numbers = hlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
+        dimensions = list(numbers.lhs_contracting_dimensions)
+    elif name == "sort":
+        dimensions = [op.attributes["dimension"].value if "dimension" in op.attributes else -1]
     return OpDescription(
         name,
         [_dimensions(value.type) for value in op.operands],
         [_dimensions(value.type) for value in op.results],
         body_ops=_body_ops(op),
-        dimensions=_DIMENSIONS.get(name, _no_dimensions)(op),
+        dimensions=dimensions,
         lengths=_numbers(op, "fft_length"),
         window=_window(name, op),
         convolution=_convolution_dims(op) if name == "convolution" else None,
@@ -161,25 +143,6 @@ def _body_ops(op: ir.OpView) -> int:
     return max(sum(str(name) != "stablehlo.constant" for name in names), 1)
 
 
-def _no_dimensions(_: ir.OpView) -> list[int]:
-    return []
-
-
-def _contracted(op: ir.OpView) -> list[int]:
-    numbers = hlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
-    return list(numbers.lhs_contracting_dimensions)
-
-
-def _sorted_dimension(op: ir.OpView) -> list[int]:
-    return [op.attributes["dimension"].value if "dimension" in op.attributes else -1]
-
-
-_DIMENSIONS: dict[str, Callable[[ir.OpView], list[int]]] = {
-    "dot_general": _contracted,
-    "sort": _sorted_dimension,
-}
-
-
 def _numbers(op: ir.OpView, name: str) -> list[int]:
     return list(ir.DenseI64ArrayAttr(op.attributes[name])) if name in op.attributes else []
 
@@ -194,18 +157,13 @@ def _window(name: str, op: ir.OpView) -> list[Window]:
     ones = [1] * len(sizes)
     low = [0] * len(sizes)
     if "padding" in op.attributes and sizes:
-        low = [int(pair[0]) for pair in _pairs(op.attributes["padding"])]
+        padding = np.array(ir.DenseIntElementsAttr(op.attributes["padding"]))
+        low = padding.reshape(-1, 2)[:, 0].tolist()
     base, window = ("lhs_dilation", "rhs_dilation")
     if name == "reduce_window":
         base, window = ("base_dilations", "window_dilations")
     rows = (_numbers(op, "window_strides") or ones, low, _numbers(op, base) or ones)
     return [Window(*row) for row in zip(sizes, *rows, _numbers(op, window) or ones, strict=True)]
-
-
-def _pairs(padding: ir.Attribute) -> list[list[int]]:
-    import numpy as np
-
-    return np.array(ir.DenseIntElementsAttr(padding)).reshape(-1, 2).tolist()
 
 
 def _convolution_dims(op: ir.OpView) -> ConvolutionDims:

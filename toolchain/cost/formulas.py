@@ -157,7 +157,7 @@ class ConvolutionDims:
 
 @dataclass(frozen=True)
 class OpDescription:
-    """An op with what its flops depend on.
+    """An op, described by what its flops depend on.
 
     Attributes:
         name: StableHLO's, without the dialect: "dot_general".
@@ -246,16 +246,6 @@ def _reduce_window(op: OpDescription) -> int:
     return outputs * (taps - 1) * op.body_ops
 
 
-def _select_and_scatter(op: OpDescription) -> int:
-    """Elements of the source * (window comparisons + one combination)."""
-    return op.operands[1].elements * math.prod(window.size for window in op.window)
-
-
-def _scatter(op: OpDescription) -> int:
-    """Elements of the updates * ops in the body."""
-    return op.operands[-1].elements * op.body_ops
-
-
 def _sort(op: OpDescription) -> int:
     """n * log2(n) comparisons for each line of n, * ops in the comparator."""
     array = op.operands[0]
@@ -283,31 +273,24 @@ def _triangular_solve(op: OpDescription) -> int:
     return product_factor(array) // 2 * array.dims[-1] * right.elements
 
 
-def _batch_norm(op: OpDescription) -> int:
-    """About 5 for each element of the operand: subtract, scale, shift, and two running sums."""
-    return 5 * op.operands[0].elements
-
-
-def _map(op: OpDescription) -> int:
-    """Elements of the result * ops in the body."""
-    return op.results[0].elements * op.body_ops
-
-
 _FORMULAS: dict[str, Callable[[OpDescription], int]] = {
-    "dot": _dot,
-    "dot_general": _dot,
-    "ragged_dot": _dot,
+    **dict.fromkeys(("dot", "dot_general", "ragged_dot"), _dot),
     "convolution": _convolution,
     "reduce": _reduce,
     "reduce_window": _reduce_window,
-    "select_and_scatter": _select_and_scatter,
-    "scatter": _scatter,
+    # The comparisons of each window, and one combination.
+    "select_and_scatter": lambda op: (
+        op.operands[1].elements * math.prod(window.size for window in op.window)
+    ),
+    "scatter": lambda op: op.operands[-1].elements * op.body_ops,
     "sort": _sort,
     "fft": _fft,
     "cholesky": _cholesky,
     "triangular_solve": _triangular_solve,
-    "batch_norm_training": _batch_norm,
-    "batch_norm_inference": _batch_norm,
-    "batch_norm_grad": _batch_norm,
-    "map": _map,
+    "map": lambda op: op.results[0].elements * op.body_ops,
+    # About five for each element: subtract, scale, shift, and two running sums.
+    **dict.fromkeys(
+        ("batch_norm_training", "batch_norm_inference", "batch_norm_grad"),
+        lambda op: 5 * op.operands[0].elements,
+    ),
 }

@@ -71,16 +71,13 @@ def rates_file() -> Path | None:
     named = os.environ.get("JXC_RATES", "")
     if named == "shipped":
         return None
-    return Path(named) if named else config_directory() / "rates.json"
-
-
-def config_directory() -> Path:
-    """The directory of the user's settings, by the convention of the platform."""
-    if named := os.environ.get("JXC_CONFIG_DIR"):
+    if named:
         return Path(named)
+    if directory := os.environ.get("JXC_CONFIG_DIR"):
+        return Path(directory) / "rates.json"
     from platformdirs import user_config_path
 
-    return user_config_path("jxc", appauthor=False)
+    return user_config_path("jxc", appauthor=False) / "rates.json"
 
 
 def rates_of(target: str) -> Rates:

@@ -11,6 +11,7 @@ from jaxlib.mlir import ir
 
 from ..ir import walk
 from ..ir.values import is_unsigned
+from .formulas import names
 
 TINY_MODULE_OPS = 8
 """Modules of up to this many ops are not worth a level: JAX compiles one for each eager op.
@@ -19,20 +20,15 @@ A small script compiles about twenty of them. The passes would take about a mill
 and find nothing to combine. The exceptions are ops that pay alone, see `_PAY_ALONE`.
 """
 
-_PAY_ALONE = frozenset(
-    f"stablehlo.{name}"
-    for name in (
-        *("convolution", "reduce_window", "select_and_scatter", "sort", "while", "scatter"),
-        "custom_call",
-    )
+_PAY_ALONE = names(
+    "stablehlo.convolution stablehlo.custom_call stablehlo.reduce_window stablehlo.scatter "
+    "stablehlo.select_and_scatter stablehlo.sort stablehlo.while"
 )
 
-_PAY_WHEN_LARGE = frozenset(
-    (
-        *(f"stablehlo.{name}" for name in ("atan2", "cbrt", "cosine", "dot_general", "power")),
-        *(f"stablehlo.{name}" for name in ("reduce", "remainder", "sine", "tan")),
-        *(f"chlo.{name}" for name in ("acos", "asin", "atan", "tan", "top_k")),
-    )
+_PAY_WHEN_LARGE = names(
+    "chlo.acos chlo.asin chlo.atan chlo.tan chlo.top_k stablehlo.atan2 stablehlo.cbrt "
+    "stablehlo.cosine stablehlo.dot_general stablehlo.power stablehlo.reduce "
+    "stablehlo.remainder stablehlo.sine stablehlo.tan"
 )
 
 _LARGE_ELEMENTS = 4096  # below this size none of these gains anything

@@ -40,25 +40,21 @@ class PrintIR:
     _last: str = ""
 
     def before(self, step: PipelineStep, module: ir.Module) -> None:
-        if _chosen(step.name, self.before_names):
-            self._print(f"IR Dump Before {step}", self._text(module))
+        if not self.before_names.isdisjoint((step.name, "*")):
+            self._print("Before", step, module)
         if self.only_changes:
             self._last = self._text(module)
 
     def after(self, step: PipelineStep, module: ir.Module, report: StepReport) -> None:
         if self.only_changes:
-            text = self._text(module)
-            if text != self._last:
-                self._print(f"IR Dump After {step}", text)
-        elif _chosen(step.name, self.after_names):
-            self._print(f"IR Dump After {step}", self._text(module))
+            is_chosen = self._text(module) != self._last
+        else:
+            is_chosen = not self.after_names.isdisjoint((step.name, "*"))
+        if is_chosen:
+            self._print("After", step, module)
 
     def _text(self, module: ir.Module) -> str:
         return write_text(module, **self.text_options)  # type: ignore[arg-type]
 
-    def _print(self, title: str, text: str) -> None:
-        self.emit(f"// -----// {title} //----- //\n{text}\n")
-
-
-def _chosen(name: str, names: frozenset[str]) -> bool:
-    return name in names or "*" in names
+    def _print(self, when: str, step: PipelineStep, module: ir.Module) -> None:
+        self.emit(f"// -----// IR Dump {when} {step} //----- //\n{self._text(module)}\n")

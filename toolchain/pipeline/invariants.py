@@ -70,16 +70,19 @@ def _main(module: ir.Module) -> dict[str, ir.Attribute] | None:
 def _check_main(
     before: dict[str, ir.Attribute], now: dict[str, ir.Attribute], *, may_add_results: bool
 ) -> None:
-    types = [ir.FunctionType(ir.TypeAttr(each["function_type"]).value) for each in (before, now)]
-    kept = len(types[0].results) if may_add_results else None
-    if types[0].inputs != types[1].inputs or types[0].results != types[1].results[:kept]:
-        raise BrokenInvariant(f"@main had type {_type(before)}, now {_type(now)}")
+    old, new = (ir.FunctionType(ir.TypeAttr(m["function_type"]).value) for m in (before, now))
+    kept = len(old.results) if may_add_results else None
+    if old.inputs != new.inputs or old.results != new.results[:kept]:
+        raise BrokenInvariant(f"@main had type {old}, now {new}")
     for what, key in (("argument", "arg_attrs"), ("result", "res_attrs")):
-        _check_attributes(what, _attribute_dicts(before, key), _attribute_dicts(now, key))
-
-
-def _type(main: dict[str, ir.Attribute]) -> str:
-    return str(ir.TypeAttr(main["function_type"]).value)
+        after = _attribute_dicts(now, key)
+        for index, attributes in enumerate(_attribute_dicts(before, key)):
+            found = after[index] if index < len(after) else {}
+            for name, value in attributes.items():
+                if (other := found.get(name, "none")) != value:
+                    raise BrokenInvariant(
+                        f"@main's {what} {index} had {name} = {value}, now {other}"
+                    )
 
 
 def verify(module: ir.Module, name: str) -> None:
@@ -110,13 +113,3 @@ def _effects(module: ir.Module) -> Iterator[str]:
             yield f"custom_call @{op.attributes['call_target_name'].value} {config}"
         elif name == "stablehlo.optimization_barrier" or has_side_effect(op):
             yield name
-
-
-def _check_attributes(what: str, before: list[dict[str, str]], after: list[dict[str, str]]) -> None:
-    for index, attributes in enumerate(before):
-        now = after[index] if index < len(after) else {}
-        for key, value in attributes.items():
-            if now.get(key) != value:
-                raise BrokenInvariant(
-                    f"@main's {what} {index} had {key} = {value}, now {now.get(key, 'none')}"
-                )

@@ -20,8 +20,7 @@ from ..errors import JxcError, UsageError
 from ..rewrite import Pass, Rule, kebab, rule_pass
 from ..rewrite.former_names import current_name
 
-_OURS = "jxc.passes"
-_ENTRY_POINTS = "jxc.passes"
+_OURS = "jxc.passes"  # the package, and the group of entry points of other packages
 
 
 @dataclass(frozen=True)
@@ -54,8 +53,12 @@ class Library:
             return self.find(current) or self.find_slowly(current)
         rules = {rule.name: rule for found in our_passes() for rule in found.rules}
         if name in rules:
-            return rule_as_pass(rules[name])
-        return _from_entry_points(name)
+            return as_pass(rules[name])
+        from importlib.metadata import entry_points  # 20 ms, for an unknown name only
+
+        for entry in entry_points(group=_OURS, name=name):
+            return as_pass(entry.load())
+        return None
 
     def names(self) -> list[str]:
         """The name of every Python pass and rule, to suggest close ones."""
@@ -63,9 +66,9 @@ class Library:
         return [p.name for p in passes] + [rule.name for p in passes for rule in p.rules]
 
 
-def rule_as_pass(rule: Rule) -> Pass:
-    """A pass of one rule, with its name."""
-    return rule_pass(rule.name, rule.doc, [rule])
+def as_pass(given: Pass | Rule) -> Pass:
+    """A pass as it is, or a pass of one rule, with its name."""
+    return rule_pass(given.name, given.doc, [given]) if isinstance(given, Rule) else given
 
 
 def our_passes() -> list[Pass]:
@@ -88,7 +91,12 @@ def _pass_of(module: ModuleType, name: str) -> Pass | None:
     own = getattr(module, name.replace("-", "_"), None)
     if isinstance(own, Pass):
         return own
-    rules = [rule for part in _parts(module) for rule in _rules_in(part)]
+    rules = [
+        value
+        for part in _parts(module)
+        for value in vars(part).values()
+        if isinstance(value, Rule) and value.function.__module__ == part.__name__
+    ]
     return rule_pass(name, (module.__doc__ or "").strip(), rules) if rules else None
 
 
@@ -97,24 +105,6 @@ def _parts(module: ModuleType) -> Iterable[ModuleType]:
     yield module
     for info in sorted(pkgutil.iter_modules(getattr(module, "__path__", ())), key=lambda i: i.name):
         yield importlib.import_module(f"{module.__name__}.{info.name}")
-
-
-def _rules_in(module: ModuleType) -> list[Rule]:
-    return [
-        value
-        for value in vars(module).values()
-        if isinstance(value, Rule) and value.function.__module__ == module.__name__
-    ]
-
-
-def _from_entry_points(name: str) -> Pass | None:
-    from importlib.metadata import entry_points  # 20 ms, for an unknown name only
-
-    for entry in entry_points(group=_ENTRY_POINTS):
-        if entry.name == name:
-            value = entry.load()
-            return rule_as_pass(value) if isinstance(value, Rule) else value
-    return None
 
 
 def load_passes(argument: str) -> dict[str, Pass]:
@@ -129,12 +119,8 @@ def load_passes(argument: str) -> dict[str, Pass]:
     """
     path, _, wanted = argument.partition(":")
     module = _import_file(Path(path))
-    found: dict[str, Pass] = {}
-    for value in vars(module).values():
-        if isinstance(value, Pass):
-            found[value.name] = value
-        elif isinstance(value, Rule):
-            found[value.name] = rule_as_pass(value)
+    values = [value for value in vars(module).values() if isinstance(value, Pass | Rule)]
+    found = {value.name: as_pass(value) for value in values}
     if not found:
         raise UsageError(
             f"{path} has no pass and no rule: decorate a function on the module with "
@@ -157,13 +143,10 @@ def _import_file(path: Path) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        raise JxcError(f"{_line_of(error, path)}: {type(error).__name__}: {error}") from error
+        frames = traceback.extract_tb(error.__traceback__)
+        lines = [frame.lineno for frame in frames if frame.filename == str(path)]
+        if isinstance(error, SyntaxError) and error.filename == str(path):
+            lines = [error.lineno]
+        at = f"{path}:{lines[-1]}" if lines else path
+        raise JxcError(f"{at}: {type(error).__name__}: {error}") from error
     return module
-
-
-def _line_of(error: Exception, path: Path) -> str:
-    """`file:line` of the innermost line in the user's file that raised `error`."""
-    if isinstance(error, SyntaxError) and error.filename == str(path):
-        return f"{path}:{error.lineno}"
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
-    return f"{path}:{frames[-1].lineno}" if frames else str(path)

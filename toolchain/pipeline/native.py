@@ -58,23 +58,23 @@ def converts(name: str) -> bool:
 
 def is_native(name: str, context: ir.Context) -> bool:
     """Whether MLIR has a pass of this name, also one that is not listed above."""
-    register_native_passes()
-    try:
-        passmanager.PassManager.parse(f"builtin.module({name})", context)
-    except ValueError as error:
-        return "does not refer to a registered pass" not in str(error)
-    return True
+    return "does not refer to a registered pass" not in _objection(name, context)
 
 
 def check_native(element: str, context: ir.Context) -> str | None:
     """MLIR's objection to `element` of a pipeline (an unknown option, say), or None."""
+    found = _objection(element, context).strip()
+    return found.splitlines()[0].removeprefix("<Pass-Options-Parser>: ") if found else None
+
+
+def _objection(element: str, context: ir.Context) -> str:
+    """The error with which MLIR rejects an element of a pipeline; empty if it accepts it."""
     register_native_passes()
     try:
         passmanager.PassManager.parse(f"builtin.module({element})", context)
     except ValueError as error:
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        return lines[0].removeprefix("<Pass-Options-Parser>: ") if lines else "not a pipeline"
-    return None
+        return str(error) or "not a pipeline"
+    return ""
 
 
 def run_native(element: str, module: ir.Module) -> None:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from jaxlib.mlir import ir
 
 from ..errors import UsageError, did_you_mean
 from ..ir import make_context
-from ..rewrite import Option, Pass, Rule
+from ..rewrite import Pass, Rule
 from ..rewrite.former_names import current_name
 from .levels import LEVELS
-from .library import Library, rule_as_pass
+from .library import Library, as_pass
 from .native import NATIVE_PASSES, check_native, is_native
 from .text import Element, parse_options, parse_pipeline
 
@@ -89,28 +89,24 @@ def _pipeline_of(spec: PipelineLike, library: Library) -> Pipeline:
     if not isinstance(specs, Iterable):
         raise UsageError(
             f"expected a level, a textual pipeline, a pass, a rule or a sequence of these, got "
-            f"{type(spec).__name__}. @jxc.rule(...) and @jxc.module_pass make a rule or a pass of "
-            "a function."
+            f"{type(spec).__name__}. {_DECORATORS}"
         )
-    given = {p.name: p for p in map(_as_pass, specs) if p is not None}
-    library = Library({**library.loaded, **given}, library.files)
-    names = (s if isinstance(s, str) else getattr(s, "name", repr(s)) for s in specs)
+    given, names = dict(library.loaded), []
+    for each in specs:
+        if not isinstance(each, str | Pass | Rule):
+            raise UsageError(
+                f"{getattr(each, '__name__', each)!r} in a pipeline is not a name, a pass or a "
+                f"rule. {_DECORATORS}"
+            )
+        if not isinstance(each, str):
+            given[each.name] = as_pass(each)
+        names.append(each if isinstance(each, str) else each.name)
+    finder = _StepFinder(Library(given, library.files))
     elements = [element for name in names for element in parse_pipeline(name)]
-    finder = _StepFinder(library)
-    return Pipeline(tuple(s for e in elements for s in finder.steps(e)), library)
+    return Pipeline(tuple(s for e in elements for s in finder.steps(e)), finder.library)
 
 
-def _as_pass(spec: Any) -> Pass | None:
-    if isinstance(spec, Rule):
-        return rule_as_pass(spec)
-    if isinstance(spec, Pass):
-        return spec
-    if isinstance(spec, str):
-        return None
-    raise UsageError(
-        f"{getattr(spec, '__name__', spec)!r} in a pipeline is not a name, a pass or a rule. "
-        "@jxc.rule(...) and @jxc.module_pass make a rule or a pass of a function."
-    )
+_DECORATORS = "@jxc.rule(...) and @jxc.module_pass make a rule or a pass of a function."
 
 
 class _StepFinder:
@@ -118,26 +114,22 @@ class _StepFinder:
 
     def __init__(self, library: Library) -> None:
         self.library = library
-        self._context: ir.Context | None = None
 
-    @property
+    @cached_property
     def context(self) -> ir.Context:
-        if self._context is None:
-            self._context = make_context()
-        return self._context
+        return make_context()
 
     def steps(self, element: Element) -> list[PipelineStep]:
         if element.nested is not None:
             return [self._native(element)]
         level = LEVELS.get(element.name.removeprefix("-"))
-        if level is not None and element.options:
+        if level is None:
+            return [self._step(element)]
+        if element.options:
             raise UsageError(
                 f"{element.name} is a level and takes no options: {{{element.options}}}"
             )
-        if level is not None:
-            texts = ",".join(level)
-            return [step for inner in parse_pipeline(texts) for step in self.steps(inner)]
-        return [self._step(element)]
+        return [step for each in parse_pipeline(",".join(level)) for step in self.steps(each)]
 
     def _step(self, element: Element) -> PipelineStep:
         name = element.name
@@ -148,9 +140,8 @@ class _StepFinder:
         if found := self.library.find_slowly(name):
             return _python_step(replace(element, name=current_name(name)), found)
         known = [*self.library.names(), *NATIVE_PASSES, *LEVELS]
-        offer = did_you_mean(name, known)
-        if name.upper() in LEVELS:
-            offer = f" Did you mean {name.upper()!r}?"
+        is_level = name.upper() in LEVELS
+        offer = f" Did you mean {name.upper()!r}?" if is_level else did_you_mean(name, known)
         raise UsageError(
             f"unknown pass or level {name!r}.{offer} The levels are {', '.join(LEVELS)}; "
             "`jxc opt --list-passes` lists the passes."
@@ -162,40 +153,33 @@ class _StepFinder:
                 raise UsageError(
                     f"{inner.name!r} works on whole modules: write it outside {element.name}(...)"
                 )
-        if element.options or element.nested is not None:
-            why = check_native(str(element), self.context)
-            if why is not None:
-                raise UsageError(f"pass {element.name!r}: {why}")
+        is_plain = not element.options and element.nested is None
+        if not is_plain and (why := check_native(str(element), self.context)) is not None:
+            raise UsageError(f"pass {element.name!r}: {why}")
         return PipelineStep(element)
 
 
 def _python_step(element: Element, found: Pass) -> PipelineStep:
-    return PipelineStep(element, found, read_options(found, element.options))
+    return PipelineStep(element, found, _read_options(found, element.options))
 
 
-def read_options(found: Pass, text: str) -> dict[str, Any]:
-    """The options in `text` by parameter name, parsed as `found` declares them.
-
-    Raises:
-        UsageError: an option is unknown or its value is of another type.
-    """
+def _read_options(found: Pass, text: str) -> dict[str, Any]:
+    """The options in `text` by parameter name, parsed as `found` declares them."""
     options = {}
     for key, value in parse_options(text).items():
         if key not in found.options:
             known = ", ".join(found.options) or "none"
             raise UsageError(f"pass {found.name!r} has no option {key!r}; it has: {known}")
-        options[key.replace("-", "_")] = _read_value(found, found.options[key], value)
+        kind = found.options[key].type
+        try:
+            parsed = _BOOLS[value.lower()] if kind is bool else kind(value)
+        except (KeyError, ValueError):
+            expected = {bool: "true or false", int: "an integer", float: "a number"}[kind]
+            raise UsageError(
+                f"pass {found.name!r}: option {key!r} expects {expected}, got {value!r}"
+            ) from None
+        options[key.replace("-", "_")] = parsed
     return options
 
 
 _BOOLS = {"true": True, "1": True, "false": False, "0": False}
-
-
-def _read_value(found: Pass, option: Option, text: str) -> Any:
-    try:
-        return _BOOLS[text.lower()] if option.type is bool else option.type(text)
-    except (KeyError, ValueError):
-        kind = {bool: "true or false", int: "an integer", float: "a number"}[option.type]
-        raise UsageError(
-            f"pass {found.name!r}: option {option.name!r} expects {kind}, got {text!r}"
-        ) from None

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import html
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -41,10 +42,10 @@ class PipelineReport:
     @property
     def hits(self) -> dict[str, int]:
         """The number of rewrites by each rule that fired, over all passes."""
-        totals: dict[str, int] = {}
+        totals: Counter[str] = Counter()
         for count in (count for step in self.steps for count in step.rules if count.hits):
-            totals[count.name] = totals.get(count.name, 0) + count.hits
-        return totals
+            totals[count.name] += count.hits
+        return dict(totals)
 
     def __repr__(self) -> str:
         rewrites = sum(self.hits.values())
@@ -75,10 +76,10 @@ def statistics_table(reports: Iterable[PipelineReport]) -> str:
     counts: dict[tuple[str, str], RuleCount] = {}
     for step in (step for report in reports for step in report.steps):
         for rule in step.rules:
-            sum_ = counts.setdefault((step.name, rule.name), RuleCount(rule.name))
-            sum_.hits += rule.hits
-            sum_.tries += rule.tries
-            sum_.seconds += rule.seconds
+            total = counts.setdefault((step.name, rule.name), RuleCount(rule.name))
+            total.hits += rule.hits
+            total.tries += rule.tries
+            total.seconds += rule.seconds
     rows = [
         (f"{c.hits:6d}  {c.tries:8d}  {c.seconds * 1e3:9.3f}", f"{name}: {c.name}")
         for (name, _), c in counts.items()

@@ -12,6 +12,7 @@ import tempfile
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from time import perf_counter
 
@@ -65,8 +66,29 @@ def run_pipeline(
     Raises:
         PassError: a pass failed, or broke an invariant of the module.
     """
+    report = PipelineReport()
+    invariants = Invariants.of(module)
+    names: frozenset[str] | None = None  # of the ops in the module; None after a change
     with _no_collection():
-        return _run_steps(module, pipeline, context, instruments, verify_each, name)
+        for index, step in enumerate(pipeline.steps):
+            try:
+                roots = step.python.roots if step.python and not step.options else None
+                if roots is not None and names is None:
+                    names = op_names(module)
+                is_idle = roots is not None and names is not None and names.isdisjoint(roots)
+                done = _run_step(step, module, context, instruments, is_idle=is_idle)
+                is_of_rules = step.python is not None and step.python.roots is not None
+                may_differ = not is_of_rules or any(count.hits for count in done.rules)
+                names = None if may_differ else names
+                is_due = (verify_each and may_differ) or index == len(pipeline.steps) - 1
+                invariants = _checked(step, module, invariants, name, is_due=is_due)
+            except UsageError:
+                raise
+            except Exception as error:
+                prefix = Pipeline(pipeline.steps[: index + 1], pipeline.library)
+                raise _pass_error(error, step, prefix, name) from error
+            report.steps.append(done)
+    return report
 
 
 @contextmanager
@@ -84,36 +106,6 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _run_steps(
-    module: ir.Module,
-    pipeline: Pipeline,
-    context: PassContext,
-    instruments: Sequence[Instrument],
-    verify_each: bool,
-    name: str,
-) -> PipelineReport:
-    report = PipelineReport()
-    invariants = Invariants.of(module)
-    present = _OpNames(module)
-    for index, step in enumerate(pipeline.steps):
-        is_last = index == len(pipeline.steps) - 1
-        try:
-            is_idle = present.leaves_idle(step)
-            done = _run_step(step, module, context, instruments, is_idle=is_idle)
-            may_differ = not _is_unchanged(step, done)
-            if may_differ:
-                present.forget()
-            is_due = (verify_each and may_differ) or is_last
-            invariants = _checked(step, module, invariants, name, is_due=is_due)
-        except UsageError:
-            raise
-        except Exception as error:
-            prefix = Pipeline(pipeline.steps[: index + 1], pipeline.library)
-            raise _pass_error(error, step, prefix, name) from error
-        report.steps.append(done)
-    return report
-
-
 def _checked(
     step: PipelineStep, module: ir.Module, invariants: Invariants, name: str, *, is_due: bool
 ) -> Invariants:
@@ -129,32 +121,6 @@ def _checked(
         verify(module, name)
         invariants.without(changes).check(module, may_add_results=adds_results)
     return Invariants.of(module) if changes or adds_results else invariants
-
-
-def _is_unchanged(step: PipelineStep, done: StepReport) -> bool:
-    """Whether the step was a pass of rules, and none of them fired."""
-    is_of_rules = step.python is not None and step.python.roots is not None
-    return is_of_rules and not any(count.hits for count in done.rules)
-
-
-class _OpNames:
-    """The names of the ops in a module, cached between the steps that change it."""
-
-    def __init__(self, module: ir.Module) -> None:
-        self._module = module
-        self._names: frozenset[str] | None = None
-
-    def forget(self) -> None:
-        """Drop the cache: the module may have changed."""
-        self._names = None
-
-    def leaves_idle(self, step: PipelineStep) -> bool:
-        """Whether the module has no op that a rule of `step` rewrites; False if it has options."""
-        if step.python is None or step.python.roots is None or step.options:
-            return False
-        if self._names is None:
-            self._names = op_names(self._module)
-        return self._names.isdisjoint(step.python.roots)
 
 
 def _run_step(
@@ -183,18 +149,16 @@ def _run_step(
 
 
 def _pass_error(error: Exception, step: PipelineStep, prefix: Pipeline, name: str) -> PassError:
-    ours = step.python is not None and step.name not in prefix.library.loaded
+    is_bug = not isinstance(error, ir.MLIRError | JxcError)
+    message = f"{type(error).__name__}: {error}" if is_bug else str(error)
     if isinstance(error, ir.MLIRError):
         message = format_diagnostics(error, name)
-    elif isinstance(error, JxcError):
-        message = str(error)
-        ours = False
-    else:
-        message = f"{type(error).__name__}: {error}"
+    is_own = step.python is not None and step.name not in prefix.library.loaded
+    ours = is_own and not isinstance(error, JxcError)
     wrapped = PassError(f"pass {step.name!r} failed: {message}", step, prefix, ours=ours)
     for note in getattr(error, "__notes__", ()):
         wrapped.add_note(note.replace(" -:", f" {name}:"))
-    if not isinstance(error, ir.MLIRError | JxcError):
+    if is_bug:
         frame = traceback.extract_tb(error.__traceback__)[-1]
         wrapped.add_note(f"raised at {Path(frame.filename).name}:{frame.lineno}: {frame.line}")
     return wrapped
@@ -242,8 +206,8 @@ def write_reproducer(module_text: str, error: PassError, path: Path | None = Non
 
     if path is None:
         directory = Path(tempfile.gettempdir())
-        number = next(n for n in range(10**6) if not _candidate(directory, n).exists())
-        path = _candidate(directory, number)
+        names = (directory / f"jxc-reproducer-{number}.mlir" for number in count())
+        path = next(name for name in names if not name.exists())
     files = [f"--load-pass={file}" for file in error.prefix.library.files]
     pipeline = f"--pass-pipeline={error.prefix}"
     command = shlex.join(["jxc", "opt", *files, pipeline, str(path)])
@@ -251,7 +215,3 @@ def write_reproducer(module_text: str, error: PassError, path: Path | None = Non
     header = [command, first_line, f"jxc {version('jxc')}, jaxlib {version('jaxlib')}"]
     path.write_text("".join(f"// {line}\n" for line in header) + module_text)
     return path
-
-
-def _candidate(directory: Path, number: int) -> Path:
-    return directory / f"jxc-reproducer-{number}.mlir"

@@ -4,45 +4,29 @@ from __future__ import annotations
 
 from typing import Any
 
-from .context import TARGETS, PassContext, promises
-from .driver import apply_rules, rule_pass
+from .driver import apply_rules as apply_rules, rule_pass as rule_pass
 from .former_names import warn_renamed
-from .module_pass import File, Option, Pass, module_pass
-from .rule import (
-    Contract,
-    Replacement,
-    Rule,
-    RuleCount,
-    approximates,
-    exact,
-    kebab,
-    reassociates,
-    rule,
+from .module_pass import (
+    File as File,
+    Option as Option,
+    Pass as Pass,
+    module_pass as module_pass,
 )
-from .worklist import ConvergenceError, RuleError
-
-__all__ = [
-    "TARGETS",
-    "Contract",
-    "ConvergenceError",
-    "File",
-    "Option",
-    "Pass",
-    "PassContext",
-    "Replacement",
-    "Rule",
-    "RuleCount",
-    "RuleError",
-    "apply_rules",
-    "approximates",
-    "exact",
-    "kebab",
-    "module_pass",
-    "promises",
-    "reassociates",
-    "rule",
-    "rule_pass",
-]
+from .rule import (
+    TARGETS as TARGETS,
+    Contract as Contract,
+    PassContext as PassContext,
+    Replacement as Replacement,
+    Rule as Rule,
+    RuleCount as RuleCount,
+    approximates as approximates,
+    exact as exact,
+    kebab as kebab,
+    promises as promises,
+    reassociates as reassociates,
+    rule as rule,
+)
+from .worklist import ConvergenceError as ConvergenceError, RuleError as RuleError
 
 
 def __getattr__(name: str) -> Any:

@@ -10,10 +10,9 @@ from jaxlib.mlir import ir
 from ..cost.rates import SHIPPED_TARGET
 from ..errors import UsageError, did_you_mean
 from ..ir.shardings import is_local, is_partitioned
-from .context import PassContext
 from .former_names import current_name
 from .module_pass import Option, Pass
-from .rule import Replacement, Rule, RuleCount
+from .rule import PassContext, Replacement, Rule, RuleCount
 from .worklist import Worklist
 
 

@@ -33,24 +33,24 @@ FORMER_NAMES: dict[str, str] = {
 }
 """The current name of each renamed pass or rule, by its former name, both in kebab-case."""
 
+_UNTIL = "the next version will not accept the old name"
+
 
 def current_name(name: str) -> str:
     """The name that replaced `name`, with a note on stderr; `name` itself if it was not renamed."""
     new = FORMER_NAMES.get(name)
     if new is None:
         return name
-    _print_note(name, new)
+    _print_once(f"note: {name!r} is now called {new!r}; {_UNTIL}")
     return new
 
 
 @cache
-def _print_note(old: str, new: str) -> None:
-    """Print the note once in a process."""
-    note = f"note: {old!r} is now called {new!r}; the next version will not accept the old name"
+def _print_once(note: str) -> None:
     print(note, file=sys.stderr)
 
 
 def warn_renamed(old: str, new: str, *, stacklevel: int = 3) -> None:
     """Warn the author of a rule or pass that Python name `old` is now called `new`."""
-    text = f"{old} is now called {new}; the next version will not accept the old name"
+    text = f"{old} is now called {new}; {_UNTIL}"
     warnings.warn(text, DeprecationWarning, stacklevel=stacklevel)

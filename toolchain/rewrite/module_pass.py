@@ -11,9 +11,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from ..errors import UsageError
-from .context import PassContext
-from .former_names import warn_renamed
-from .rule import Rule, RuleCount, kebab
+from .rule import PassContext, Rule, RuleCount, check_parameters, kebab
 
 
 @dataclass(frozen=True)
@@ -90,11 +88,6 @@ class Pass:
             return None
         return frozenset(root for rule in self.rules for root in rule.roots)
 
-    @property
-    def options_by_parameter(self) -> dict[str, Option]:
-        """The options by the parameter names of `function`."""
-        return {name.replace("-", "_"): option for name, option in self.options.items()}
-
     def __repr__(self) -> str:
         made_of = f", {len(self.rules)} rules" if self.rules else ""
         return f"<jxc pass {self.name}{made_of}: {self.doc.partition(chr(10))[0]}>"
@@ -147,26 +140,18 @@ def module_pass(
 
 def _pass_of(function: Callable[..., None], changes: frozenset[str], adds_results: str) -> Pass:
     where = f"pass {function.__name__!r}"
-    parameters = list(inspect.signature(function).parameters.values())
-    positional = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
-    if positional[1:] == ["facts"]:
-        warn_renamed(f"{where}: the parameter `facts`", "`context`", stacklevel=4)
-    elif not positional or positional[1:] not in ([], ["context"]):
-        raise TypeError(
-            f"{where}: expected the parameters (module) or (module, context), then its options "
-            "after a *: keyword-only, with defaults"
-        )
+    expected = "(module) or (module, context), then options after a *: keyword-only, with defaults"
+    positional = check_parameters(function, where, expected)
     if not inspect.getdoc(function):
         raise TypeError(f"{where}: it needs a docstring, which is its help")
-    wants_context = len(positional) == 2
 
     def call(module: Any, context: PassContext, **options: Any) -> None:
-        function(module, *([context] if wants_context else []), **options)
+        function(*[module, context][: len(positional)], **options)
 
     return Pass(
         name=kebab(function.__name__),
         doc=inspect.getdoc(function) or "",
-        options=_options(function, parameters, where),
+        options=_options(function, where),
         function=call,
         changes=changes,
         adds_results=adds_results,
@@ -177,12 +162,10 @@ def _pass_of(function: Callable[..., None], changes: frozenset[str], adds_result
 _OPTION_TYPES = (bool, int, float, str, File)
 
 
-def _options(
-    function: Callable[..., Any], parameters: list[inspect.Parameter], where: str
-) -> dict[str, Option]:
+def _options(function: Callable[..., Any], where: str) -> dict[str, Option]:
     hints = typing.get_type_hints(function)
     options = {}
-    for parameter in parameters:
+    for parameter in inspect.signature(function).parameters.values():
         if parameter.kind is not parameter.KEYWORD_ONLY:
             continue
         kind = hints.get(parameter.name)

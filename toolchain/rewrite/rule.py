@@ -1,4 +1,4 @@
-"""Rules: one rewrite of one op, with a contract on what it may change.
+"""Rules: one rewrite of one op, with a contract on what it may change; and the context of a run.
 
 `@rule(exact)` makes a `Rule` of a function from an op to its replacement. The annotation of the
 first parameter says which ops it is tried on, the docstring states the equation. `driver` decides
@@ -9,19 +9,59 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Callable, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from types import UnionType
 from typing import Any, TypeAlias
 
 from jaxlib.mlir import ir
 
+from ..cost.rates import Rates, rates_of
+from ..errors import UsageError
 from .former_names import warn_renamed
 
 Replacement: TypeAlias = ir.Value | ir.OpView | Sequence[ir.Value] | None
 
+TARGETS = ("cpu", "gpu", "tpu")
+"""The kinds of hardware that a pipeline can be run for."""
+
 ASSUMPTIONS = ("no-nans", "no-infs", "no-signed-zeros")
 """The promises that a user can give, and a rule can need. They are named as in LLVM."""
+
+
+@dataclass(frozen=True)
+class PassContext:
+    """The settings of one run of a pipeline; every pass and rule of the run sees the same.
+
+    Attributes:
+        target: the kind of hardware to compile for: "cpu", "gpu" or "tpu".
+        assumptions: the promises that the user gave: "no-nans", "no-infs", "no-signed-zeros".
+        rates: the measured speeds of the target; those measured on this machine, or the shipped
+            ones, unless given.
+    """
+
+    target: str = "cpu"
+    assumptions: frozenset[str] = frozenset()
+    rates: Rates = field(default=None, repr=False)  # type: ignore[assignment]  # see __post_init__
+
+    def __post_init__(self) -> None:
+        if self.target not in TARGETS:
+            raise UsageError(f"target {self.target!r}: expected {', '.join(TARGETS)}")
+        if self.rates is None:
+            object.__setattr__(self, "rates", rates_of(self.target))
+
+
+def promises(assume: str | Sequence[str]) -> frozenset[str]:
+    """The promises in `assume`: names separated by commas, in one text or several.
+
+    Raises:
+        UsageError: a promise is unknown.
+    """
+    texts = [assume] if isinstance(assume, str) else assume
+    names = {name.strip() for text in texts for name in text.split(",")} - {""}
+    if unknown := sorted(names - set(ASSUMPTIONS)):
+        raise UsageError(f"promise {unknown[0]!r}: expected {', '.join(ASSUMPTIONS)}")
+    return frozenset(names)
 
 
 @dataclass(frozen=True)
@@ -110,10 +150,6 @@ class Rule:
         devices = "" if self.partitioned else ", not across devices"
         return f"{self.contract}{promise}{targets}{devices}"
 
-    def may_fire_on(self, producers: Set[type]) -> bool:
-        """Whether it can fire on an op whose operands are produced by ops of these classes."""
-        return self.producer is None or not self.producer.isdisjoint(producers)
-
     def __call__(self, *args: Any) -> Replacement:
         return self.function(*args)
 
@@ -192,31 +228,37 @@ def kebab(name: str) -> str:
 
 
 def _roots(function: Callable[..., Replacement]) -> tuple[str, ...]:
-    parameters = list(inspect.signature(function).parameters)
     where = f"rule {function.__name__!r}"
-    if parameters[1:] == ["facts"]:
-        warn_renamed(f"{where}: the parameter `facts`", "`context`", stacklevel=4)
-    elif not parameters or parameters[1:] not in ([], ["context"]):
-        raise TypeError(f"{where}: expected the parameters (op) or (op, context), got {parameters}")
+    op, *_ = check_parameters(function, where, "(op) or (op, context)")
     if not inspect.getdoc(function):
         raise TypeError(f"{where}: its docstring must state the equation it applies")
-    annotation = _annotations(function).get(parameters[0])
+    try:
+        annotation = typing.get_type_hints(function).get(op)
+    except NameError as error:
+        raise TypeError(
+            f"{where}: its annotations name {error.name!r}, which its module does not import"
+        ) from None
     is_union = isinstance(annotation, UnionType) or typing.get_origin(annotation) is typing.Union
     classes = typing.get_args(annotation) if is_union else (annotation,)
     names = tuple(getattr(cls, "OPERATION_NAME", None) for cls in classes)
     if not all(isinstance(name, str) for name in names):
         raise TypeError(
-            f"{where}: annotate {parameters[0]!r} with the class of the ops to rewrite, such as "
+            f"{where}: annotate {op!r} with the class of the ops to rewrite, such as "
             "jaxlib.mlir.dialects.stablehlo.AddOp, or a union of classes"
         )
     return typing.cast("tuple[str, ...]", names)
 
 
-def _annotations(function: Callable[..., Any]) -> dict[str, Any]:
-    try:
-        return typing.get_type_hints(function)
-    except NameError as error:
-        raise TypeError(
-            f"rule {function.__name__!r}: its annotations name {error.name!r}, which its module "
-            "does not import"
-        ) from None
+def check_parameters(function: Callable[..., Any], where: str, expected: str) -> list[str]:
+    """The positional parameters of a rule or pass: an op or a module, and perhaps the context.
+
+    Raises:
+        TypeError: there are others.
+    """
+    parameters = inspect.signature(function).parameters.values()
+    names = [each.name for each in parameters if each.kind is not each.KEYWORD_ONLY]
+    if names[1:] == ["facts"]:
+        warn_renamed(f"{where}: the parameter `facts`", "`context`", stacklevel=5)
+    elif not names or names[1:] not in ([], ["context"]):
+        raise TypeError(f"{where}: expected the parameters {expected}, got {names}")
+    return names

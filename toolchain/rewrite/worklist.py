@@ -26,9 +26,9 @@ from jaxlib.mlir.passmanager import PassManager
 from ..errors import JxcError
 from ..ir import format_location, has_regions, register_native_passes, walk
 from ..ir.module import is_pure
+from ..ir.values import is_used
 from .annotations import has_annotation, is_near_annotation
-from .context import PassContext
-from .rule import Replacement, Rule, RuleCount
+from .rule import PassContext, Replacement, Rule, RuleCount
 
 REWRITES_PER_OP = 16
 """A pass that rewrites more often than this, for each op of the module, does not converge."""
@@ -151,7 +151,7 @@ class Worklist:
                     break
             else:
                 return ()
-        if self._is_annotated(op):
+        if self._has_annotations and is_near_annotation(op, _PRODUCERS_SEEN):
             return ()
         self._live.register()
         tally.hits += 1
@@ -165,15 +165,8 @@ class Worklist:
 
     @cached_property
     def _has_annotations(self) -> bool:
+        """Whether any op is annotated; few modules have one."""
         return any(has_annotation(op) for op in walk(self._module))
-
-    def _is_annotated(self, op: ir.OpView) -> bool:
-        """Whether `op`, or an op that a rule may have inspected, carries an annotation.
-
-        A discardable attribute (`mhlo.sharding`, `mhlo.frontend_attributes`, ...) belongs to
-        another tool: such an op is neither replaced nor inspected. Few modules have any.
-        """
-        return self._has_annotations and is_near_annotation(op, _PRODUCERS_SEEN)
 
     def _try(self, rule: Rule, tally: RuleCount, op: ir.OpView) -> list[ir.Value] | None:
         tally.tries += 1
@@ -211,7 +204,8 @@ class Worklist:
             self._live.erase(handle)
             for owner in owners:
                 if not isinstance(owner, ir.Block):
-                    if _is_dead(owner):
+                    is_unused = not any(map(is_used, owner.results))
+                    if is_unused and not has_regions(owner) and is_pure(owner):
                         pending.append(self._live.handle(owner))
                     else:
                         self._visit_last_user(owner)
@@ -339,7 +333,11 @@ class _RulesByOp:
         producers = frozenset([type(value.owner) for value in op.operands])
         if producers not in by_producers:
             tried = self._by_name[kind.OPERATION_NAME]
-            by_producers[producers] = [t for t in tried if t[0].may_fire_on(producers)]
+            by_producers[producers] = [
+                each
+                for each in tried
+                if each[0].producer is None or not each[0].producer.isdisjoint(producers)
+            ]
         return by_producers[producers]
 
 
@@ -347,13 +345,6 @@ def _users(op: ir.OpView, depth: int) -> list[ir.OpView]:
     """The users of the results of `op`, and their users, up to `depth` ops away."""
     users = [use.owner for result in op.results for use in islice(result.uses, _USERS_SEEN)]
     return users + [far for user in users for far in _users(user, depth - 1)] if depth else []
-
-
-def _is_dead(op: ir.OpView) -> bool:
-    """Whether `op` has no uses and no effects."""
-    if any(next(iter(result.uses), None) is not None for result in op.results):
-        return False
-    return not has_regions(op) and is_pure(op)
 
 
 def _rewrite_at(rule: str, op: str, location: ir.Location) -> str:
