@@ -171,16 +171,11 @@ def _replace_file(path: Path, raw: bytes) -> None:
         if path.exists() and not path.is_file():  # /dev/null, a named pipe: written in place
             path.write_bytes(raw)
             return
-        mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
+        os.umask(umask := os.umask(0))  # the only way to read it
+        mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~umask
         with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as temporary:
             temporary.write(raw)
         os.chmod(temporary.name, mode)
         os.replace(temporary.name, path)
     except OSError as error:
         raise UsageError(f"{path}: cannot write: {error.strerror}") from None
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current

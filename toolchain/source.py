@@ -1,8 +1,8 @@
-"""The user's line: which line of Python something belongs to, and whose code that line is.
+"""Source locations: the line of Python behind a frame or an op, and the owner of its file.
 
 Stack frames, tracebacks, MLIR locations and the metadata of HLO all name files and lines; the rooms
-that read them make `SourceLine`s. This module decides whose each file is, from the folders in which
-jax, jxc, Python and installed packages lie, and picks the line that a message should name.
+that read them make `SourceLine`s. This module decides who owns each file, from the folders of jax,
+jxc, Python and installed packages, and picks the line that a message should name.
 
 Sequences of lines run as in a traceback: the outermost call first, the innermost last.
 Nothing here imports jax.
@@ -175,32 +175,17 @@ def _as_prefixes(folders: Iterable[str]) -> tuple[str, ...]:
 
 
 def innermost_user_line(lines: Iterable[SourceLine], home: str | None = None) -> SourceLine | None:
-    """The last of `lines` that is the user's, or None.
-
-    Args:
-        lines: the outermost first.
-        home: a folder whose files are the user's even if it is an installed package.
-    """
-    found = None
-    for line in lines:
-        if is_user_file(line.file, home):
-            found = line
-    return found
+    """The last of `lines`, outermost first, that is the user's; `home` is as in `owner_of`."""
+    return next((each for each in reversed([*lines]) if is_user_file(each.file, home)), None)
 
 
 def innermost_library_line(lines: Iterable[SourceLine], home: str | None = None) -> str:
     """Where in a library something happens, as "flax/linen/linear.py:210".
 
-    Empty where the last of `lines`, jax's and jxc's left out, is the user's.
-
-    Args:
-        lines: the outermost first.
-        home: a folder whose files are the user's even if it is an installed package.
+    Empty if the last of `lines`, without those of jax and jxc, is the user's. `lines` start with
+    the outermost; `home` is as in `owner_of`.
     """
-    last = None
-    for line in lines:
-        if not is_compiler_file(line.file):
-            last = line
+    last = next((each for each in reversed([*lines]) if not is_compiler_file(each.file)), None)
     if last is None or is_user_file(last.file, home):
         return ""
     path = os.path.realpath(last.file)
@@ -213,12 +198,7 @@ def innermost_library_line(lines: Iterable[SourceLine], home: str | None = None)
 def user_line_of_traceback(
     trace: TracebackType | None, home: str | None = None
 ) -> SourceLine | None:
-    """The innermost line of an exception's `__traceback__` that is the user's, or None.
-
-    Args:
-        trace: the traceback.
-        home: a folder whose files are the user's even if it is an installed package.
-    """
+    """The innermost line of a traceback that is the user's, or None; `home` as in `owner_of`."""
     frames = traceback.extract_tb(trace)
     return innermost_user_line(
         (SourceLine(f.filename, f.lineno or 0, f.name) for f in frames), home
@@ -228,8 +208,8 @@ def user_line_of_traceback(
 def current_user_line() -> SourceLine | None:
     """The innermost line on this thread's stack that is the user's.
 
-    Without one, the innermost that was typed in; without that, the innermost library's; None where
-    the stack holds jax and jxc alone.
+    If there is none, the innermost that was typed in, else the innermost of a library; None if the
+    stack has only frames of jax and jxc.
     """
     frame: FrameType | None = sys._getframe(1)
     others: dict[Owner, FrameType] = {}
@@ -266,13 +246,10 @@ def definition_line(fn: Any) -> SourceLine | None:
 
 def _def_line(code: CodeType) -> int:
     """The line of `def`: the code of a decorated function starts at its first decorator."""
-    if not linecache.getline(code.co_filename, code.co_firstlineno).lstrip().startswith("@"):
-        return code.co_firstlineno
-    for line in range(code.co_firstlineno, code.co_firstlineno + 40):
-        text = linecache.getline(code.co_filename, line).lstrip()
-        if text.startswith(("def ", "async def ")):
-            return line
-    return code.co_firstlineno
+    first = code.co_firstlineno
+    lines = [linecache.getline(code.co_filename, first + at).lstrip() for at in range(40)]
+    starts = (at for at, text in enumerate(lines) if text.startswith(("def ", "async def ")))
+    return first + next(starts, 0) if lines[0].startswith("@") else first
 
 
 def home_of(fn: Callable[..., Any]) -> str | None:
@@ -281,10 +258,9 @@ def home_of(fn: Callable[..., Any]) -> str | None:
     if defined is None:
         return None
     path = os.path.realpath(defined.file)
-    for folder in _library_folders():
-        if path.startswith(folder):
-            return os.path.join(folder, path[len(folder) :].split(os.sep)[0])
-    return None
+    folder = next((each for each in _library_folders() if path.startswith(each)), None)
+    own = path.removeprefix(folder or "").split(os.sep)[0]
+    return os.path.join(folder, own) if folder else None
 
 
 # Warnings

@@ -1,4 +1,4 @@
-"""Sizes, counts and times as people write them: "12GiB", "2e12", "3T", "1.24 ms"."""
+"""Sizes, counts and times as text: "12GiB", "2e12", "3T", "1.24 ms"."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _COUNTS = {"": 1} | _DECIMAL
 
 
 def parse_bytes(text: str) -> int:
-    """A size in bytes: "12GiB" (of 1024), "12GB" (of 1000), or a plain number.
+    """A size in bytes: "12GiB" (powers of 1024), "12GB" (powers of 1000), or a plain number.
 
     Raises:
-        UsageError: it is none of these.
+        UsageError: the text is not a size.
     """
     return round(_parse(text, _BYTES, "a size in bytes, such as 12GiB, 500MB or 4096"))
 
@@ -26,7 +26,7 @@ def parse_count(text: str) -> float:
     """A count, such as "2e12", "3T" or "10G"; the letters stand for powers of 1000.
 
     Raises:
-        UsageError: it is none.
+        UsageError: the text is not a count.
     """
     return _parse(text, _COUNTS, "a count, such as 2e12, 3T or 10G")
 
@@ -39,17 +39,17 @@ def _parse(text: str, units: dict[str, int], expected: str) -> float:
 
 
 def show_bytes(size: float) -> str:
-    """A size in words, with four digits: "1.406 GiB"."""
+    """A size with four significant digits: "1.406 GiB"."""
     return _show(size, 1024, ("B", "KiB", "MiB", "GiB", "TiB", "PiB"), " ")
 
 
 def show_count(count: float) -> str:
-    """A count in words, with four digits: "2.5T"."""
+    """A count with four significant digits: "2.5T"."""
     return _show(count, 1000, ("", "K", "M", "G", "T", "P"), "")
 
 
 def show_seconds(seconds: float) -> str:
-    """A time in words, with three digits: "1.24 ms"."""
+    """A time with three significant digits: "1.24 ms"."""
     if seconds >= 1000 or seconds == 0:
         return f"{seconds:.0f} s"
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):

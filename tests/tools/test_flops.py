@@ -1,4 +1,4 @@
-"""Flops of instructions: real HLO, the figures worked out by hand."""
+"""Flops of instructions of real HLO, compared with numbers computed by hand."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_sin_multiply_add(target: str) -> None:
     assert traffic_of(fusion.instruction) == Traffic(3 * 4 << 20, 4 << 20, 16 << 20)
 
 
-def test_a_program_of_products_on_a_cpu_adds_up() -> None:
+def test_totals_of_matrix_products_on_a_cpu() -> None:
     found = totals_of(executed(program("predict.cpu")))
     products = 2 * 128 * (784 * 512 + 512 * 512 + 512 * 10)
     hidden, last_layer = 2 * 128 * 512, 128 * 10
@@ -35,7 +35,7 @@ def test_a_program_of_products_on_a_cpu_adds_up() -> None:
     assert found.unknown == {}
 
 
-def test_a_batched_product_that_a_tpu_runs_as_a_convolution_counts_as_the_product() -> None:
+def test_batched_product_as_a_tpu_convolution_has_the_flops_of_the_product() -> None:
     """'bthd,bshd->bhts': the window of 8 x 8 over holes meets one element for each output."""
     fusion = runs("batched_product.tpu")["fusion"].instruction
     assert flops_of(fusion).by_type == {"tf32": 2 * (8 * 8 * 128 * 128) * 64}
@@ -43,13 +43,13 @@ def test_a_batched_product_that_a_tpu_runs_as_a_convolution_counts_as_the_produc
     assert (inner.opcode, stablehlo_name(inner)) == ("convolution", "dot_general")
 
 
-def test_products_in_loops_count_as_often_as_they_turn() -> None:
+def test_products_in_loops_count_once_per_iteration() -> None:
     total = totals_of(executed(program("counting_down.tpu")))
     scalars = 7 + 8  # i - 3, and i > 0 once more
     assert total.flops == 7 * (2 * 256**3 + 10 * N) + scalars
 
 
-def test_convolutions_of_a_library() -> None:
+def test_convolutions_by_library_calls() -> None:
     found = runs("convolutions.gpu")
     outputs = 8 * 32 * 32 * 64
     first = found["cudnn-conv-bias-activation.1"].instruction
@@ -60,14 +60,14 @@ def test_convolutions_of_a_library() -> None:
     assert flops_of(pooled).total == 8 * 7 * 7 * 64 * 3
 
 
-def test_gradients_of_convolutions_cost_what_the_convolution_does() -> None:
+def test_gradients_of_a_convolution_have_its_flops() -> None:
     found = runs("convolution_gradients.gpu")
     forward = 8 * 16 * 16 * 64 * 2 * 3 * 3 * 16
     for name in ("cudnn-conv-bw-input.2", "cudnn-conv-bw-filter.2"):
         assert flops_of(found[name].instruction).total == forward
 
 
-def test_convolutions_of_a_tpu() -> None:
+def test_convolutions_on_a_tpu() -> None:
     found = runs("convolutions.tpu")
     assert flops_of(found["fusion.4"].instruction).total == 8 * 32 * 32 * 64 * 2 * 3 * 3 * 16
     grouped = flops_of(found["fusion"].instruction)
@@ -76,20 +76,20 @@ def test_convolutions_of_a_tpu() -> None:
     assert grouped.by_type["bf16"] == 8 * 15 * 15 * 64 * 2 * 3 * 3
 
 
-def test_a_product_of_cublas_with_a_bias() -> None:
+def test_cublas_product_with_a_bias() -> None:
     call = runs("product_and_bias.gpu")["cublas-lt-matmul.1"].instruction
     assert flops_of(call).total == 128 * 512 * (2 * 784 + 1)
     read = 4 * (128 * 784 + 784 * 512 + 512)
     assert traffic_of(call) == Traffic(read, 4 * 128 * 512, read + 4 * 128 * 512)
 
 
-def test_lapack() -> None:
+def test_lapack_calls() -> None:
     found = runs("cholesky.cpu")
     assert flops_of(found["cholesky.0"].instruction).total == -(-(64**3) // 3)
     assert flops_of(found["triangular_solve.0"].instruction).total == 64 * 64 * 8
 
 
-def test_transforms_complex_and_real() -> None:
+def test_complex_and_real_fourier_transforms() -> None:
     found = runs("fft.gpu")
     assert flops_of(found["fft.0.0"].instruction).total == 5 * 16 * 256 * 8
     assert flops_of(found["fft.2.0"].instruction).total == 5 * 16 * 256 * 8 // 2
@@ -153,7 +153,7 @@ def test_flops_of_opcodes(body: str, others: str, flops: int) -> None:
     assert not flops_of(instruction).unknown
 
 
-def test_products_are_told_apart_by_type_and_precision() -> None:
+def test_products_are_counted_by_type_and_precision() -> None:
     text = (
         "  %a = {0}[4,8]{{1,0}} parameter(0)\n  %b = {0}[8,4]{{1,0}} parameter(1)\n"
         "  ROOT %d = f32[4,4]{{1,0}} dot(%a, %b), lhs_contracting_dims={{1}}{1}"
@@ -169,7 +169,7 @@ def test_products_are_told_apart_by_type_and_precision() -> None:
         assert list(flops_of(last(text.format(kind, precision))).by_type) == [rate]
 
 
-def test_what_nobody_knows_is_named_and_not_guessed() -> None:
+def test_unknown_custom_calls_are_listed_without_flops() -> None:
     module = entry(
         "  %p = f32[4]{0} parameter(0)\n"
         '  %a = f32[4]{0} custom-call(%p), custom_call_target="mine"\n'
@@ -191,7 +191,9 @@ def test_what_nobody_knows_is_named_and_not_guessed() -> None:
         (Window(1), 128, 128, 128),
     ],
 )
-def test_holes_are_not_multiplied(window: Window, inputs: int, outputs: int, pairs: int) -> None:
+def test_holes_of_dilated_inputs_have_no_flops(
+    window: Window, inputs: int, outputs: int, pairs: int
+) -> None:
     assert window.meetings(inputs, outputs) == pairs
     if window.base_dilation > 1:
         assert pairs == counted_one_by_one(window, inputs, outputs)
@@ -208,7 +210,7 @@ def counted_one_by_one(window: Window, inputs: int, outputs: int) -> int:
     return found
 
 
-def test_holes_of_any_window() -> None:
+def test_window_meetings_equal_a_count_by_enumeration() -> None:
     import itertools
 
     choices = itertools.product(
@@ -221,7 +223,7 @@ def test_holes_of_any_window() -> None:
         )
 
 
-def test_the_padding_of_a_batch_is_not_multiplied() -> None:
+def test_padding_of_a_batch_dimension_has_no_flops() -> None:
     """As a TPU writes the batch of a product of bf16; every output meets one input."""
     window = Window(8, stride=8, low=7, base_dilation=7)
     assert window.is_batch(8, 8) and window.meetings(8, 8) == 8

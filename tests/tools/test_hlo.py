@@ -22,7 +22,7 @@ def small() -> Module:
     return parse_hlo(SMALL)
 
 
-def test_a_module_has_its_header(small: Module) -> None:
+def test_module_has_the_attributes_of_the_header(small: Module) -> None:
     assert (small.name, small.is_scheduled) == ("jit_f", True)
     assert (small.num_partitions, small.num_replicas) == (4, 2)
     assert small.aliases == {(0,): 1, (2, 1): 0}
@@ -30,7 +30,7 @@ def test_a_module_has_its_header(small: Module) -> None:
     assert small.entry.name == "main"
 
 
-def test_operands_callees_and_users_are_the_instructions_themselves(small: Module) -> None:
+def test_operands_callees_and_users_refer_to_instructions(small: Module) -> None:
     by_name = {each.name: each for each in small.entry.instructions}
     red = by_name["red"]
     assert red.operands == (by_name["old"], by_name["c"])
@@ -44,13 +44,13 @@ def test_operands_callees_and_users_are_the_instructions_themselves(small: Modul
     assert by_name["c"].literal == "-inf"
 
 
-def test_parameters_come_by_number_and_instructions_by_schedule(small: Module) -> None:
+def test_parameters_are_in_order_of_number_and_instructions_in_order_of_text(small: Module) -> None:
     add = small.computations["add"]
     assert [each.name for each in add.instructions] == ["b", "a", "sum"]
     assert [each.name for each in add.parameters] == ["a", "b"]
 
 
-def test_a_place_is_the_innermost_line_of_the_users_code(small: Module) -> None:
+def test_source_line_is_the_innermost_of_the_user(small: Module) -> None:
     places = {each.name: each.place for each in small.entry.instructions}
     assert (places["neg"].file, places["neg"].line) == ("/home/user/train.py", 7)
     assert places["neg"].function == "step", "two libraries lie inside it"
@@ -58,7 +58,7 @@ def test_a_place_is_the_innermost_line_of_the_users_code(small: Module) -> None:
     assert places["p"] is None
 
 
-def test_a_library_stands_in_where_the_user_has_no_line(small: Module) -> None:
+def test_source_line_without_user_code_is_that_of_a_library(small: Module) -> None:
     places = {each.name: each.place for each in small.entry.instructions}
     assert (Path(places["flax"].file).name, places["flax"].line) == ("linen.py", 100)
     assert (Path(places["jax"].file).name, places["jax"].line) == ("lax.py", 900)
@@ -101,22 +101,22 @@ def test_op_names_are_unescaped(small: Module) -> None:
         ),
     ],
 )
-def test_shapes(text: str, shape: Shape, size: int) -> None:
+def test_parse_shape(text: str, shape: Shape, size: int) -> None:
     assert parse_shape(text) == shape
     assert shape.bytes == size
 
 
-def test_a_shape_is_written_without_its_layout() -> None:
+def test_shape_prints_without_its_layout() -> None:
     assert str(parse_shape("(f32[2,3]{1,0:T(8,128)}, s32[])")) == "(f32[2,3], s32[])"
 
 
-def test_lists_split_outside_brackets_and_quotes() -> None:
+def test_split_top_level_ignores_commas_in_brackets_and_quotes() -> None:
     assert split_top_level('a={1,2}, b="x,\\"{", c[3,4]')[0] == ["a={1,2}", 'b="x,\\"{"', "c[3,4]"]
     assert split_top_level("%a, f(%b, %c)), x=1", closed=True) == (["%a", "f(%b, %c)"], 14)
 
 
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: str(path.relative_to(PROGRAMS)))
-def test_every_instruction_of_a_text_is_found(path: Path) -> None:
+def test_parse_hlo_reads_every_instruction(path: Path) -> None:
     text = path.read_text()
     module = parse_hlo(text)
     found = sum(len(each.instructions) for each in module.computations.values())

@@ -1,4 +1,4 @@
-"""Bytes that instructions read and write: real HLO, worked out by hand."""
+"""Bytes that instructions of real HLO read and write, compared with numbers computed by hand."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from jxc.hlo.work import Traffic, executed, reads_of, totals_of, traffic_of
 from .small_hlo import N, last, program, runs
 
 
-def test_a_fusion_reads_the_slice_that_it_wants() -> None:
+def test_fusion_reads_only_the_slice_that_it_uses() -> None:
     found = runs("slices.cpu")
     sliced = traffic_of(found["wrapped_slice"].instruction)
     assert (sliced.read, sliced.written) == (10 * 512 * 4, 10 * 512 * 4)
@@ -17,7 +17,7 @@ def test_a_fusion_reads_the_slice_that_it_wants() -> None:
     assert (shifted.read, shifted.written) == (8 * 512 * 4 + 4, 8 * 512 * 4)
 
 
-def test_gathers_read_what_they_give_and_scatters_touch_what_they_update() -> None:
+def test_gather_and_scatter_access_only_the_indexed_elements() -> None:
     found = runs("gather_scatter.gpu")
     rows, indices = 50 * 64 * 4, 50 * 4
     gathered = traffic_of(found["loop_multiply_fusion"].instruction)
@@ -88,7 +88,7 @@ def test_updates_in_place(inside: str, read: int, written: int) -> None:
 
 
 @pytest.mark.parametrize("order", ["%p, %q", "%q, %p"])
-def test_an_operand_that_is_two_parameters_is_read_whole_if_one_needs_it(order: str) -> None:
+def test_operand_of_two_parameters_is_read_whole_if_either_needs_all(order: str) -> None:
     fused = f"""
 %fused (p: f32[8,64], q: f32[8,64]) -> f32[8,64] {{
   %p = f32[8,64]{{1,0}} parameter(0)
@@ -103,13 +103,13 @@ def test_an_operand_that_is_two_parameters_is_read_whole_if_one_needs_it(order: 
     assert traffic_of(last(call, fused)).read == 8 * 64 * 4
 
 
-def test_an_operand_is_read_once_however_often_it_is_named() -> None:
+def test_repeated_operand_is_read_once() -> None:
     square = last("  %p = f32[100]{0} parameter(0)\n  ROOT %m = f32[100]{0} multiply(%p, %p)")
     assert [size for _, size in reads_of(square)] == [400]
     assert traffic_of(square) == Traffic(400, 400, 800)
 
 
-def test_memory_on_the_chip_is_told_from_the_main_memory() -> None:
+def test_bytes_in_on_chip_memory_are_not_main_memory_bytes() -> None:
     found = runs("softmax.tpu")
     whole = 1024 * 4096 * 4
     moved = traffic_of(found["copy-start"].instruction)
@@ -120,7 +120,7 @@ def test_memory_on_the_chip_is_told_from_the_main_memory() -> None:
     assert given == Traffic(whole + 8192, whole, whole)
 
 
-def test_totals_multiply_by_the_turns() -> None:
+def test_totals_count_each_iteration() -> None:
     body = traffic_of(runs("nested_loops.tpu")["fusion.2"].instruction)
     assert body.total == 2 * 4 * N + 4
     total = totals_of(executed(program("nested_loops.tpu")))

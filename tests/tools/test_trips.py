@@ -1,4 +1,4 @@
-"""How often instructions run, loops and branches counted."""
+"""How often instructions run in loops and branches."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from jxc.hlo.work.trips import trip_count
 from .small_hlo import PROGRAMS, entry, program, runs
 
 
-def test_a_tpu_says_no_trip_counts_and_they_are_read_from_the_conditions() -> None:
+def test_trip_counts_of_tpu_loops_are_computed_from_conditions() -> None:
     """`fori_loop(0, 5, ...)` around `fori_loop(2, 20, ...)`, which XLA made `0 .. 18`."""
     found = runs("nested_loops.tpu")
     assert found["fusion.2"].times == 5 * 18
     assert found["copy.4"].times == 5
-    assert found["lt.5"].times == 5 + 1, "the condition is asked once more"
+    assert found["lt.5"].times == 5 + 1, "the condition runs once more than the body"
     assert found["lt.4"].times == 5 * (18 + 1)
     assert found["copy.1"].times == 1
     assert not any(each.assumed for each in found.values())
 
 
-def test_a_gpu_states_trip_counts_and_its_conditions_are_not_asked() -> None:
+def test_trip_counts_of_gpu_loops_are_stated_and_conditions_are_not_run() -> None:
     module = program("nested_loops.gpu")
     found = executed(module)
     assert "known_trip_count" in (PROGRAMS / "nested_loops.gpu.hlo").read_text()
@@ -33,7 +33,7 @@ def test_a_gpu_states_trip_counts_and_its_conditions_are_not_asked() -> None:
     assert [each.times for each in stated] == [90.0]
 
 
-def test_a_stated_count_is_believed_and_one_left_out_is_counted() -> None:
+def test_stated_trip_count_takes_precedence_over_the_condition() -> None:
     text = (PROGRAMS / "nested_loops.gpu.hlo").read_text()
     assert '"n":"18"' in text
     stated = parse_hlo(text.replace('"n":"18"', '"n":"7"'))
@@ -42,23 +42,23 @@ def test_a_stated_count_is_believed_and_one_left_out_is_counted() -> None:
     assert max(each.times for each in executed(silent)) == 5 * (18 + 1)
 
 
-def test_a_loop_that_counts_down_by_threes() -> None:
+def test_trip_count_with_a_negative_step() -> None:
     """20, 17, 14, 11, 8, 5, 2 are above 0."""
     found = runs("counting_down.tpu")
     assert found["fusion.8"].times == 7
     assert found["gt.0"].times == 8
 
 
-def test_a_length_that_depends_on_an_argument_is_one_turn_and_said_to_be() -> None:
+def test_unknown_trip_count_is_one_and_marked_as_assumed() -> None:
     found = runs("unknown_length.tpu")
     inside = [each for each in found.values() if each.assumed]
     assert {each.instruction.opcode for each in inside} >= {"fusion", "compare"}
-    assert max(each.times for each in inside) == 2, "a condition around one turn"
+    assert max(each.times for each in inside) == 2, "the condition of a loop with one iteration"
     assert found["copy-start"].assumed is False
     assert totals_of(found.values()).assumed
 
 
-def test_the_costliest_branch_is_taken_and_said_to_be() -> None:
+def test_costliest_branch_is_counted_and_marked() -> None:
     """One branch multiplies matrices, the other adds one."""
     found = runs("branches.gpu")
     assert set(found) == {"gemm_fusion_dot", "loop_reduce_fusion"}
@@ -66,7 +66,7 @@ def test_the_costliest_branch_is_taken_and_said_to_be() -> None:
     assert totals_of(found.values()).branches == 2
 
 
-def test_the_costliest_branch_is_taken_wherever_it_stands() -> None:
+def test_costliest_branch_is_counted_in_any_position() -> None:
     text = (PROGRAMS / "branches.gpu.hlo").read_text()
     one, other = "true_computation=%region_1.2", "false_computation=%region_0.1"
     assert f"{one}, {other}" in text
@@ -114,13 +114,15 @@ START = """  %zero = s32[] constant(2)
         ("n", "%j, %nine", "EQ", None),
     ],
 )
-def test_conditions(kept: str, compared: str, direction: str, times: int | None) -> None:
+def test_trip_counts_by_condition(
+    kept: str, compared: str, direction: str, times: int | None
+) -> None:
     found = executed(entry(START, LOOP.format(kept=kept, compared=compared, direction=direction)))
     (turn,) = [each for each in found if each.instruction.name == "next"]
     assert (turn.times, turn.assumed) == ((times or 1), times is None)
 
 
-def test_an_outer_loops_element_counts_where_it_never_changes() -> None:
+def test_unchanged_element_of_an_outer_loop_is_a_constant() -> None:
     """The inner loop runs to an element that the outer one carries along."""
     inner = LOOP.format(kept="n", compared="%j, %m", direction="LT")
     outer = """
@@ -150,7 +152,7 @@ def test_an_outer_loops_element_counts_where_it_never_changes() -> None:
         assert (turn.times, turn.assumed) == (times, kept == "moved")
 
 
-def test_nothing_is_launched_for_what_only_renames() -> None:
+def test_renaming_instructions_are_not_launched() -> None:
     found = runs("softmax.tpu")
     assert list(found) == ["copy-start", "fusion", "fusion.2", "fusion.1"]
 
@@ -175,5 +177,7 @@ def test_nothing_is_launched_for_what_only_renames() -> None:
         (0, 0, 12, "LT", None),
     ],
 )
-def test_turns(start: int, step: int, end: int, direction: str, expected: int | None) -> None:
+def test_trip_count_of_a_counted_loop(
+    start: int, step: int, end: int, direction: str, expected: int | None
+) -> None:
     assert trip_count(start, step, end, direction) == expected

@@ -112,6 +112,8 @@ def _traffic(name: str, op: ir.OpView) -> int:
 
 def _described(name: str, op: ir.OpView) -> OpDescription:
     """The description of an op for the formulas of flops."""
+    blocks = op.regions[0].blocks if len(op.regions) else ()
+    body = [each.operation.name for block in blocks for each in list(block.operations)[:-1]]
     dimensions: list[int] = []
     if name == "dot_general":
         numbers = hlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
@@ -122,7 +124,7 @@ def _described(name: str, op: ir.OpView) -> OpDescription:
         name,
         [_dimensions(value.type) for value in op.operands],
         [_dimensions(value.type) for value in op.results],
-        body_ops=_body_ops(op),
+        body_ops=max(sum(each != "stablehlo.constant" for each in body), 1),
         dimensions=dimensions,
         lengths=_numbers(op, "fft_length"),
         window=_window(name, op),
@@ -134,13 +136,6 @@ def _dimensions(kind: ir.Type) -> Dimensions:
     if not isinstance(kind, ir.RankedTensorType):
         return Dimensions(())
     return Dimensions(tuple(kind.shape), isinstance(kind.element_type, ir.ComplexType))
-
-
-def _body_ops(op: ir.OpView) -> int:
-    """The ops in the first region that compute something; at least one."""
-    blocks = op.regions[0].blocks if len(op.regions) else ()
-    names = [each.operation.name for block in blocks for each in list(block.operations)[:-1]]
-    return max(sum(str(name) != "stablehlo.constant" for name in names), 1)
 
 
 def _numbers(op: ir.OpView, name: str) -> list[int]:

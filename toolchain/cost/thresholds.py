@@ -37,19 +37,13 @@ _LARGE_ELEMENTS = 4096  # below this size none of these gains anything
 def is_tiny(module: ir.Module) -> bool:
     """Whether a module is so small that no pass of a level gains anything on it."""
     for ops, op in enumerate(walk(module.operation), start=1):
-        if ops > TINY_MODULE_OPS or _pays_alone(op) or _is_folded_wrongly(op):
+        name = op.operation.name
+        if ops > TINY_MODULE_OPS or name in _PAY_ALONE or _is_folded_wrongly(op):
+            return False
+        kinds = [ir.ShapedType(v.type) for v in op.operands] if name in _PAY_WHEN_LARGE else []
+        if any(kind.has_static_shape and prod(kind.shape) >= _LARGE_ELEMENTS for kind in kinds):
             return False
     return True
-
-
-def _pays_alone(op: ir.OpView) -> bool:
-    name = op.operation.name
-    if name in _PAY_ALONE:
-        return True
-    return name in _PAY_WHEN_LARGE and any(
-        kind.has_static_shape and prod(kind.shape) >= _LARGE_ELEMENTS
-        for kind in (ir.ShapedType(value.type) for value in op.operands)
-    )
 
 
 def _is_folded_wrongly(op: ir.OpView) -> bool:

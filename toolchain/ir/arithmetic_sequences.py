@@ -70,8 +70,11 @@ def sequence_in(elements: np.ndarray) -> ArithmeticSequence | None:
 
 def _of_op(op: ir.OpView | ir.Block, depth: int) -> ArithmeticSequence | None:
     match op:
+        case hlo.ConstantOp() if (number := splat_of(op.result)) is not None:
+            return ArithmeticSequence(int(number), (0,) * len(shape_of(op.result)))
         case hlo.ConstantOp():
-            return _of_constant(op)
+            elements = few_elements(op.result)
+            return None if elements is None else sequence_in(elements)
         case hlo.IotaOp(iota_dimension=dim):
             shape = shape_of(op.result)
             steps = [int(i == dim.value and size > 1) for i, size in enumerate(shape)]
@@ -93,14 +96,6 @@ def _of_op(op: ir.OpView | ir.Block, depth: int) -> ArithmeticSequence | None:
             found = sequence_of(op.operand, depth)
             return None if found is None else _rearranged(op, found, shape_of(op.operand))
     return None
-
-
-def _of_constant(op: hlo.ConstantOp) -> ArithmeticSequence | None:
-    number = splat_of(op.result)
-    if number is not None:
-        return ArithmeticSequence(int(number), (0,) * len(shape_of(op.result)))
-    elements = few_elements(op.result)
-    return None if elements is None else sequence_in(elements)
 
 
 def _of_arithmetic(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -68,11 +69,9 @@ def bounds_of(
         found = _of_result(value, depth - 1, implied)
     if found is None or not kind.contains(found):
         found = kind  # it may wrap around
-    return _meet(found, implied.bounds) if implied and implied.value == value else found
-
-
-def _meet(found: Bounds, other: Bounds) -> Bounds:
-    low, high = max(found.low, other.low), min(found.high, other.high)
+    if implied is None or implied.value != value:
+        return found
+    low, high = max(found.low, implied.bounds.low), min(found.high, implied.bounds.high)
     return Bounds(low, high) if low <= high else found
 
 
@@ -201,20 +200,19 @@ def few_elements(value: ir.Value) -> np.ndarray | None:
 
 def _union(parts: Iterable[Bounds | None]) -> Bounds | None:
     found = list(parts)
-    if not found or None in found:
-        return None
-    low, high = zip(*(each for each in found if each is not None), strict=True)
-    return Bounds(min(low), max(high))
+    known = [each for each in found if each is not None]
+    return _hull(chain.from_iterable(known)) if known and len(known) == len(found) else None
+
+
+def _hull(numbers: Iterable[int]) -> Bounds:
+    """The bounds of these numbers."""
+    ordered = sorted(numbers)
+    return Bounds(ordered[0], ordered[-1])
 
 
 def _of_clamp(least: Bounds, x: Bounds, most: Bounds) -> Bounds:
     low, high = max(least.low, x.low), max(least.high, x.high)
     return Bounds(min(low, most.low), min(high, most.high))
-
-
-def _of_product(x: Bounds, y: Bounds) -> Bounds:
-    corners = [a * b for a in x for b in y]
-    return Bounds(min(corners), max(corners))
 
 
 def _of_and(x: Bounds, y: Bounds) -> Bounds | None:
@@ -227,8 +225,7 @@ def _of_quotient(x: Bounds, y: Bounds) -> Bounds | None:
     """The quotient, truncated towards 0, by a positive divisor."""
     if y.low <= 0:
         return None
-    corners = [_truncated(a, b) for a in x for b in y]
-    return Bounds(min(corners), max(corners))
+    return _hull(a // b if a >= 0 else -(-a // b) for a in x for b in y)
 
 
 def _of_remainder(x: Bounds, y: Bounds) -> Bounds | None:
@@ -239,10 +236,6 @@ def _of_remainder(x: Bounds, y: Bounds) -> Bounds | None:
     return Bounds(max(min(x.low, 0), -most), min(max(x.high, 0), most))
 
 
-def _truncated(a: int, b: int) -> int:
-    return a // b if a >= 0 else -(-a // b)
-
-
 _ARITHMETIC: dict[type[ir.OpView], Callable[..., Bounds | None]] = {
     hlo.AbsOp: lambda x: Bounds(max(0, x.low, -x.high), max(-x.low, x.high)),
     hlo.AddOp: lambda x, y: Bounds(x.low + y.low, x.high + y.high),
@@ -251,7 +244,7 @@ _ARITHMETIC: dict[type[ir.OpView], Callable[..., Bounds | None]] = {
     hlo.DivOp: _of_quotient,
     hlo.MaxOp: lambda x, y: Bounds(max(x.low, y.low), max(x.high, y.high)),
     hlo.MinOp: lambda x, y: Bounds(min(x.low, y.low), min(x.high, y.high)),
-    hlo.MulOp: _of_product,
+    hlo.MulOp: lambda x, y: _hull(a * b for a in x for b in y),
     hlo.RemOp: _of_remainder,
     hlo.SubtractOp: lambda x, y: Bounds(x.low - y.high, x.high - y.low),
 }
@@ -273,13 +266,13 @@ def _implied_by(predicate: ir.Value) -> tuple[_Implied | None, _Implied | None]:
             kind, number = type_bounds(element_type(x)), splat_of(y)
             if kind is None or number is None:
                 return None, None
-            below, above = Bounds(kind.low, int(number)), Bounds(int(number), kind.high)
-            under, over = below._replace(high=below.high - 1), above._replace(low=above.low + 1)
-            pair = {"LT": (under, above), "LE": (below, over), "GT": (over, below)}
-            pair |= {"GE": (above, under)}
-            if (found := pair.get(direction_of(op))) is not None:
-                holds, fails = found
-                return _Implied(x, holds), _Implied(x, fails)
+            limit = int(number)
+            at_most, at_least = Bounds(kind.low, limit), Bounds(limit, kind.high)
+            less, more = Bounds(kind.low, limit - 1), Bounds(limit + 1, kind.high)
+            pairs = {"LT": (less, at_least), "LE": (at_most, more)}
+            pairs |= {"GT": (more, at_most), "GE": (at_least, less)}
+            if (found := pairs.get(direction_of(op))) is not None:
+                return _Implied(x, found[0]), _Implied(x, found[1])
     return None, None
 
 

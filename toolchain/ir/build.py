@@ -25,18 +25,15 @@ def splat(element: float | ir.Attribute, kind: ir.Type) -> ir.Value:
 
     `kind` is a ranked tensor type, such as `value.type`.
     """
-    if not isinstance(element, ir.Attribute):
-        element = _attribute(element, ir.RankedTensorType(kind).element_type)
-    return hlo.constant(ir.DenseElementsAttr.get_splat(kind, element))
-
-
-def _attribute(number: float, element: ir.Type) -> ir.Attribute:
-    if not isinstance(element, ir.IntegerType):
-        return ir.FloatAttr.get(element, number)
-    bits = int(number)
-    if bits >= 2**63:  # the bindings take signed numbers of 64 bits
-        bits -= 2**64
-    return ir.IntegerAttr.get(element, bits)
+    of = ir.RankedTensorType(kind).element_type
+    if isinstance(element, ir.Attribute):
+        attr = element
+    elif isinstance(of, ir.IntegerType):
+        bits = int(element)  # the bindings take signed numbers of 64 bits
+        attr = ir.IntegerAttr.get(of, bits if bits < 2**63 else bits - 2**64)
+    else:
+        attr = ir.FloatAttr.get(of, element)
+    return hlo.constant(ir.DenseElementsAttr.get_splat(kind, attr))
 
 
 def dense(array: np.ndarray, kind: ir.Type) -> ir.Value:

@@ -34,9 +34,12 @@ def array_of(value: ir.Value) -> np.ndarray | None:
         return _complex(op, kind, dtype)
     if dtype.isbuiltin == 1:  # a type of numpy's own
         return np.asarray(op.value).reshape(kind.shape)
-    if op.value.is_splat and kind.shape:
-        return np.broadcast_to(_interpreted(_scalar(op), dtype), kind.shape)
-    return _interpreted(op, dtype)
+    if not op.value.is_splat or not kind.shape:
+        return _interpreted(op, dtype)
+    element = ir.RankedTensorType.get((), kind.element_type, loc=op.location)
+    attr = ir.DenseElementsAttr.get_splat(element, op.value.get_splat_value())
+    scalar = hlo.ConstantOp(attr, loc=op.location, ip=False)  # in no block
+    return np.broadcast_to(_interpreted(scalar, dtype), kind.shape)
 
 
 def _is_dense(op: hlo.ConstantOp) -> bool:
@@ -45,15 +48,6 @@ def _is_dense(op: hlo.ConstantOp) -> bool:
         return isinstance(op.value, ir.DenseElementsAttr)
     except TypeError:  # complex numbers, whose attribute the bindings cannot hold
         return True
-
-
-def _scalar(op: hlo.ConstantOp) -> hlo.ConstantOp:
-    """The element that a splat repeats, as a constant of its own, in no block."""
-    kind = ir.RankedTensorType.get(
-        (), ir.RankedTensorType(op.result.type).element_type, loc=op.location
-    )
-    attr = ir.DenseElementsAttr.get_splat(kind, op.value.get_splat_value())
-    return hlo.ConstantOp(attr, loc=op.location, ip=False)
 
 
 def _interpreted(op: hlo.ConstantOp, dtype: np.dtype) -> np.ndarray:

@@ -13,6 +13,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 _WIDTHS = (2, 4, 8, 16, 32, 64)
+_FLOAT8 = ("E3M4", "E4M3", "E4M3B11FNUZ", "E4M3FN", "E4M3FNUZ", "E5M2", "E5M2FNUZ", "E8M0FNU")
 _NUMPY_NAMES = {
     "i1": "bool",
     **{f"i{bits}": f"int{bits}" for bits in _WIDTHS},
@@ -22,14 +23,7 @@ _NUMPY_NAMES = {
     "complex<f32>": "complex64",
     "complex<f64>": "complex128",
     "f4E2M1FN": "float4_e2m1fn",
-    "f8E3M4": "float8_e3m4",
-    "f8E4M3": "float8_e4m3",
-    "f8E4M3B11FNUZ": "float8_e4m3b11fnuz",
-    "f8E4M3FN": "float8_e4m3fn",
-    "f8E4M3FNUZ": "float8_e4m3fnuz",
-    "f8E5M2": "float8_e5m2",
-    "f8E5M2FNUZ": "float8_e5m2fnuz",
-    "f8E8M0FNU": "float8_e8m0fnu",
+    **{f"f8{kind}": f"float8_{kind.lower()}" for kind in _FLOAT8},
 }
 """MLIR's spelling of each element type, and the name of the dtype in numpy or `ml_dtypes`."""
 

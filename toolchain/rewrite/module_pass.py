@@ -141,7 +141,9 @@ def module_pass(
 def _pass_of(function: Callable[..., None], changes: frozenset[str], adds_results: str) -> Pass:
     where = f"pass {function.__name__!r}"
     expected = "(module) or (module, context), then options after a *: keyword-only, with defaults"
-    positional = check_parameters(function, where, expected)
+    parameters = inspect.signature(function).parameters.values()
+    positional = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
+    check_parameters(positional, where, expected)
     if not inspect.getdoc(function):
         raise TypeError(f"{where}: it needs a docstring, which is its help")
 

@@ -229,11 +229,12 @@ def kebab(name: str) -> str:
 
 def _roots(function: Callable[..., Replacement]) -> tuple[str, ...]:
     where = f"rule {function.__name__!r}"
-    op, *_ = check_parameters(function, where, "(op) or (op, context)")
+    parameters = list(inspect.signature(function).parameters)
+    check_parameters(parameters, where, "(op) or (op, context)")
     if not inspect.getdoc(function):
         raise TypeError(f"{where}: its docstring must state the equation it applies")
     try:
-        annotation = typing.get_type_hints(function).get(op)
+        annotation = typing.get_type_hints(function).get(parameters[0])
     except NameError as error:
         raise TypeError(
             f"{where}: its annotations name {error.name!r}, which its module does not import"
@@ -243,22 +244,19 @@ def _roots(function: Callable[..., Replacement]) -> tuple[str, ...]:
     names = tuple(getattr(cls, "OPERATION_NAME", None) for cls in classes)
     if not all(isinstance(name, str) for name in names):
         raise TypeError(
-            f"{where}: annotate {op!r} with the class of the ops to rewrite, such as "
+            f"{where}: annotate {parameters[0]!r} with the class of the ops to rewrite, such as "
             "jaxlib.mlir.dialects.stablehlo.AddOp, or a union of classes"
         )
     return typing.cast("tuple[str, ...]", names)
 
 
-def check_parameters(function: Callable[..., Any], where: str, expected: str) -> list[str]:
-    """The positional parameters of a rule or pass: an op or a module, and perhaps the context.
+def check_parameters(names: Sequence[str], where: str, expected: str) -> None:
+    """Check the parameters of a rule or pass: an op or a module, and perhaps the context.
 
     Raises:
         TypeError: there are others.
     """
-    parameters = inspect.signature(function).parameters.values()
-    names = [each.name for each in parameters if each.kind is not each.KEYWORD_ONLY]
     if names[1:] == ["facts"]:
         warn_renamed(f"{where}: the parameter `facts`", "`context`", stacklevel=5)
     elif not names or names[1:] not in ([], ["context"]):
         raise TypeError(f"{where}: expected the parameters {expected}, got {names}")
-    return names

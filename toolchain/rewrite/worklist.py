@@ -55,14 +55,7 @@ class ConvergenceError(JxcError):
 class Worklist:
     """The state of one run: the ops to visit again, the counts of the rules, the budget.
 
-    Args:
-        module: the operation of a module.
-        rules: tried in this order on each op.
-        context: passed to the rules that have a parameter for it.
-        max_num_rewrites: stop without an error after this many rewrites; no limit when negative.
-
-    Attributes:
-        counts: the counts of each rule so far, by name.
+    The arguments are those of `apply_rules`; `counts` has the counts of each rule so far, by name.
     """
 
     def __init__(
@@ -84,13 +77,7 @@ class Worklist:
         self._is_first = True  # in the pass over the module: the users of an op come later
 
     def run(self) -> None:
-        """Apply the rules until none applies.
-
-        Raises:
-            ConvergenceError: the budget of rewrites is spent and rules still apply.
-            RuleError: a replacement does not fit.
-            Exception: what a rule raised, with a note that names the rule, the op and its location.
-        """
+        """Apply the rules until none applies; raises as `apply_rules` does."""
         register_native_passes()
         drop_dead = PassManager.parse("builtin.module(trivial-dce)")
         drop_dead.enable_verifier(False)  # the pipeline verifies after each pass
@@ -192,7 +179,7 @@ class Worklist:
         return built
 
     def _replace(self, op: ir.OpView, values: Sequence[ir.Value]) -> None:
-        """Replace the results of `op` by `values`; erase it, and the producers that die with it."""
+        """Replace the results of `op` by `values`; erase it and the producers that only it used."""
         for result, value in zip(op.results, values, strict=True):
             result.replace_all_uses_with(value)
         pending = [self._live.handle(op)]
@@ -211,7 +198,7 @@ class Worklist:
                         self._visit_last_user(owner)
 
     def _visit_last_user(self, op: ir.OpView) -> None:
-        """Visit `op` and its user again if only one is left: some rules ask for a single user."""
+        """Visit `op` and its user again if only one is left: some rules require a single user."""
         for result in op.results:
             users = {use.owner for use in islice(result.uses, 4)}  # a user may have several uses
             if len(users) == 1:
@@ -237,9 +224,9 @@ class Worklist:
 
 
 class _LiveOps:
-    """The ops that exist: the only way to tell whether a handle may still be used.
+    """The ops that exist: they decide whether a handle may still be used.
 
-    An op is known by the address of its results. After it is erased, another op may get that
+    An op is identified by the address of its results. After it is erased, another op may get that
     address, so each op also has a number.
     """
 
@@ -249,7 +236,7 @@ class _LiveOps:
         self._added: list[Sequence[ir.OpView]] = []
 
     def add(self, ops: Sequence[ir.OpView]) -> None:
-        """Remember `ops` for `register`, which few passes need: most change nothing."""
+        """Add ops for `register` to register, which few passes need: most change nothing."""
         self._added.append(ops)
 
     def register(self) -> None:
@@ -306,39 +293,32 @@ class _RulesByOp:
         for each in tried:
             for root in each[0].roots:
                 self._by_name.setdefault(root, []).append(each)
-        self._by_kind: dict[type, dict[frozenset[type], list[_Tried]] | None] = {}
+        self._by_producers: dict[tuple[type, frozenset[type]], list[_Tried]] = {}
         self._wanted: dict[type, bool] = {}
 
     def among(self, ops: Sequence[ir.OpView]) -> list[ir.OpView]:
         """The ops to visit: those for whose class there are rules, and those with regions."""
         for op in {type(op): op for op in ops}.values():
             if type(op) not in self._wanted:
-                is_root = self._of_kind(type(op)) is not None
+                is_root = getattr(op, "OPERATION_NAME", "") in self._by_name
                 self._wanted[type(op)] = is_root or type(op) in _GENERIC or has_regions(op)
         wanted = self._wanted
         return [op for op in ops if wanted[type(op)]]
 
-    def _of_kind(self, kind: type) -> dict[frozenset[type], list[_Tried]] | None:
-        if kind not in self._by_kind:
-            is_root = getattr(kind, "OPERATION_NAME", "") in self._by_name
-            self._by_kind[kind] = {} if is_root else None
-        return self._by_kind[kind]
-
     def of(self, op: ir.OpView) -> Sequence[_Tried]:
         """The rules to try on `op`, with their counts, in order."""
-        kind = type(op)
-        by_producers = self._of_kind(kind)
-        if by_producers is None:
+        tried = self._by_name.get(getattr(op, "OPERATION_NAME", ""))
+        if tried is None:
             return ()
         producers = frozenset([type(value.owner) for value in op.operands])
-        if producers not in by_producers:
-            tried = self._by_name[kind.OPERATION_NAME]
-            by_producers[producers] = [
+        key = type(op), producers
+        if key not in self._by_producers:
+            self._by_producers[key] = [
                 each
                 for each in tried
                 if each[0].producer is None or not each[0].producer.isdisjoint(producers)
             ]
-        return by_producers[producers]
+        return self._by_producers[key]
 
 
 def _users(op: ir.OpView, depth: int) -> list[ir.OpView]:

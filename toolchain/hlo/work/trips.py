@@ -137,8 +137,12 @@ def scalar_of(value: Instruction, site: CallSite, path: tuple[int, ...] = ()) ->
         case "fusion" | "call":
             inside = value.callee("calls") or value.callee("to_apply")
             return scalar_of(inside.root, CallSite(inside, value, site), path) if inside else None
-        case "parameter":
-            return _parameter(value, site, path)
+        case "parameter" if (caller := site.caller) is not None and site.outer is not None:
+            if caller.opcode == "while":
+                return Scalar(0, path[0]) if len(path) == 1 else None
+            is_branch = caller.opcode == "conditional"
+            number = int(value.literal)
+            return None if is_branch else scalar_of(caller.operands[number], site.outer, path)
         case "while" if len(path) == 1 and _is_carried_through(value, path[0], site):
             return scalar_of(value.operands[0], site, path)  # as before the loop
     return None
@@ -155,15 +159,6 @@ def _sum(value: Instruction, site: CallSite) -> Scalar | None:
         return Scalar(one.offset + sign * other.offset, one.element)
     is_plain = one.element is None and sign == 1
     return Scalar(one.offset + other.offset, other.element) if is_plain else None
-
-
-def _parameter(value: Instruction, site: CallSite, path: tuple[int, ...]) -> Scalar | None:
-    caller, outer = site.caller, site.outer
-    if caller is None or outer is None or caller.opcode == "conditional":
-        return None
-    if caller.opcode == "while":
-        return Scalar(0, path[0]) if len(path) == 1 else None
-    return scalar_of(caller.operands[int(value.literal)], outer, path)
 
 
 def _after_iteration(loop: Instruction, element: int, site: CallSite) -> Scalar | None:
