@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 TRANSCENDENTAL = 10
 """Flops of one exponential, logarithm, sine, tanh, power, ...
@@ -56,24 +56,8 @@ MOVEMENT = names(
 """Ops that move data and compute nothing."""
 
 
-class ArrayType(Protocol):
-    """The type of an operand or a result: `Dimensions`, or a `Shape` of HLO."""
-
-    @property
-    def dims(self) -> Sequence[int]:
-        """The sizes of the dimensions."""
-
-    @property
-    def elements(self) -> int:
-        """The product of the sizes."""
-
-    @property
-    def is_complex(self) -> bool:
-        """Whether the elements are complex numbers."""
-
-
 class Dimensions(NamedTuple):
-    """An array type by its sizes alone."""
+    """The type of an operand or a result: the sizes of its dimensions."""
 
     dims: tuple[int, ...]
     is_complex: bool = False
@@ -82,6 +66,11 @@ class Dimensions(NamedTuple):
     def elements(self) -> int:
         """The product of the sizes."""
         return math.prod(self.dims)
+
+    @property
+    def product_flops(self) -> int:
+        """Flops of one multiply-add of its elements: 2, or 8 on complex numbers."""
+        return 8 if self.is_complex else 2
 
 
 @dataclass(frozen=True)
@@ -171,8 +160,8 @@ class OpDescription:
     """
 
     name: str
-    operands: Sequence[ArrayType]
-    results: Sequence[ArrayType]
+    operands: Sequence[Dimensions]
+    results: Sequence[Dimensions]
     body_ops: int = 1
     dimensions: Sequence[int] = ()
     lengths: Sequence[int] = ()
@@ -200,16 +189,11 @@ def _complex_factor(op: OpDescription) -> int:
     return {"multiply": 6, "divide": 11}.get(op.name, 2)
 
 
-def product_factor(array: ArrayType) -> int:
-    """Flops of one multiply-add: 2, or 8 on complex numbers."""
-    return 8 if array.is_complex else 2
-
-
 def _dot(op: OpDescription) -> int:
     """2 * elements of the result * contracted extents (8 * on complex numbers)."""
     left = op.operands[0]
     contracted = math.prod(left.dims[dim] for dim in op.dimensions)
-    return product_factor(left) * op.results[0].elements * contracted
+    return left.product_flops * op.results[0].elements * contracted
 
 
 def _convolution(op: OpDescription) -> int:
@@ -223,7 +207,7 @@ def _convolution(op: OpDescription) -> int:
         )
     )
     outer = result.dims[dims.output_batch] * result.dims[dims.output_features]
-    return product_factor(left) * outer * right.dims[dims.kernel_input_features] * pairs
+    return left.product_flops * outer * right.dims[dims.kernel_input_features] * pairs
 
 
 def _reduce(op: OpDescription) -> int:
@@ -264,13 +248,13 @@ def _fft(op: OpDescription) -> int:
 def _cholesky(op: OpDescription) -> int:
     """n^3 / 3 for each matrix (Golub and Van Loan, 4.2); four times that on complex numbers."""
     array = op.operands[0]
-    return math.ceil(product_factor(array) / 2 * array.elements * array.dims[-1] / 3)
+    return math.ceil(array.product_flops / 2 * array.elements * array.dims[-1] / 3)
 
 
 def _triangular_solve(op: OpDescription) -> int:
     """n^2 for each right-hand side of n (Golub and Van Loan, 3.1); four times that on complex."""
     array, right = op.operands[:2]
-    return product_factor(array) // 2 * array.dims[-1] * right.elements
+    return array.product_flops // 2 * array.dims[-1] * right.elements
 
 
 _FORMULAS: dict[str, Callable[[OpDescription], int]] = {

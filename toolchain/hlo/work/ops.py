@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 
 from ...cost.formulas import (
     ConvolutionDims,
+    Dimensions,
     OpDescription,
     Window,
     flops_of_op,
     names,
-    product_factor,
 )
-from .. import Computation, Instruction
+from .. import Computation, Instruction, Shape
 
 COLLECTIVES = names(
     "all-gather all-reduce all-to-all collective-broadcast collective-permute ragged-all-to-all "
@@ -93,8 +93,8 @@ def describe(instruction: Instruction) -> OpDescription:
     labels = attributes.get("dim_labels")
     return OpDescription(
         opcode.replace("-", "_"),
-        [operand.shape for operand in instruction.operands],
-        instruction.shape.leaves,
+        [_dimensions(operand.shape) for operand in instruction.operands],
+        [_dimensions(leaf) for leaf in instruction.shape.leaves],
         body_ops=max(sum(not is_free(op) for op in body.instructions), 1) if body else 1,
         dimensions=_numbers(
             attributes.get("lhs_contracting_dims" if "dot" in opcode else "dimensions", "")
@@ -103,6 +103,10 @@ def describe(instruction: Instruction) -> OpDescription:
         window=_windows(attributes.get("window", "")),
         convolution=_convolution_dims(labels) if labels else None,
     )
+
+
+def _dimensions(shape: Shape) -> Dimensions:
+    return Dimensions(shape.dims, shape.is_complex)
 
 
 def _numbers(text: str) -> list[int]:
@@ -196,12 +200,13 @@ def _cublas(call: Instruction) -> int | None:
 
 def _onednn(call: Instruction) -> int | None:
     """A product. Its contracted extent follows from the three sizes, whatever the layouts are."""
-    left, right, result = (*(each.shape for each in call.operands[:2]), call.shape.leaves[0])
+    op = describe(call)
+    (left, right), result = op.operands[:2], op.results[0]
     batch = math.prod(result.dims[:-2]) if len(right.dims) > 2 else 1
     if not result.elements or not batch:
         return 0
     contracted = math.isqrt(left.elements * right.elements // result.elements // batch)
-    return product_factor(left) * result.elements * contracted
+    return left.product_flops * result.elements * contracted
 
 
 def _cudnn(call: Instruction) -> int | None:
