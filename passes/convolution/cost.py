@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .geometry import Convolution
+
 UNROLLED_TAPS = 64
 """The most taps of a window that is unrolled: 5 to 100 times faster, 30 to 100 ms more to compile.
 
@@ -61,6 +63,11 @@ MOST_POSITIONS = 512
 Images smaller than the window gain most, since XLA iterates over the positions too: 7x7 on 2x2 with
 768 channels ran 320 times faster, on 4x4 with 384 channels 86 times, 21x21 on 2x2 with 32 channels
 3 to 11 times.
+
+For grouped convolutions XLA goes through all pairs of channels in a plain loop: 27 to 660 times
+slower than batched products for 64 to 512 channels in 2 to 64 groups, 3x3, images of 6 to 24.
+Compile time 0.14 -> 0.24 s; one convolution for each group would take 0.14 (2 groups) to 2.5 s (64)
+and be as fast. Images of 1x1 to 4x4 under windows of 3x3 to 15x15: 1.3 to 40 times slower.
 """
 
 
@@ -125,41 +132,17 @@ def rows_at_once(*, rows: int, taps: int, steps: Sequence[int]) -> int:
     return 1 if taps > FEW_TAPS and row in ROW_TAPS and max(steps) == 1 else rows
 
 
-def multiply_add_pays(*, taps: int, positions: int) -> bool:
-    """Whether one product for each of the window's `taps` is faster than XLA's convolution."""
-    return taps <= UNROLLED_TAPS or positions >= LEAST_POSITIONS
+def multiply_add_pays(conv: Convolution) -> bool:
+    """Whether one product for each of the window's taps is faster than XLA's convolution."""
+    return conv.taps <= UNROLLED_TAPS or conv.positions >= LEAST_POSITIONS
 
 
-def slices_beat_reduce(members: int) -> bool:
-    """Whether adding `members` neighbors as slices is faster than a reduce."""
-    return members <= SLICED_MEMBERS
+def weight_gradient_pays(conv: Convolution) -> bool:
+    """Whether a sum for each of the result's positions is faster than XLA's weight gradient."""
+    return conv.groups >= LEAST_GROUPS and conv.positions <= MOST_POSITIONS
 
 
-def weight_gradient_pays(*, groups: int, positions: int) -> bool:
-    """Whether a sum for each of the result's positions is faster than XLA's weight gradient.
-
-    Args:
-        groups: channels, each a group.
-        positions: spatial positions in the result.
-    """
-    return groups >= LEAST_GROUPS and positions <= MOST_POSITIONS
-
-
-def grouped_gradient_pays(*, positions: int) -> bool:
-    """Whether a batched matrix product for each of the result's positions is faster than XLA.
-
-    XLA goes through all pairs of channels in a plain loop: 27 to 660 times slower for 64 to 512
-    channels in 2 to 64 groups, 3x3, images of 6 to 24. Compile time 0.14 -> 0.24 s; one convolution
-    for each group would take 0.14 (2 groups) to 2.5 s (64) and be as fast. Images of 1x1 to 4x4
-    under windows of 3x3 to 15x15: 1.3 to 40 times slower.
-
-    Args:
-        positions: spatial positions in the result.
-    """
-    return positions <= MOST_POSITIONS
-
-
-def grouped_loop_pays(*, axes: int, bits: int, inputs: int, outputs: int, products: int) -> bool:
+def grouped_loop_pays(conv: Convolution) -> bool:
     """Whether a loop over the groups is faster than XLA's grouped convolution.
 
     XLA has a fast library for the convolution of one group. 1.2 to 2.5 times faster for one image,
@@ -169,66 +152,38 @@ def grouped_loop_pays(*, axes: int, bits: int, inputs: int, outputs: int, produc
     Compile time +70 ms for a shape whose result has the image's shape, else +110, none for NCHW,
     +16 for each further convolution of a shape: fewer than `LOOPED_PRODUCTS` save less than 0.1 ms
     for that.
-
-    Args:
-        axes: spatial dimensions.
-        bits: width of the floats in which products are summed.
-        inputs, outputs: channels in a group.
-        products: products that the convolution sums in all.
     """
-    enough = min(inputs, outputs) >= LOOPED_CHANNELS and products >= LOOPED_PRODUCTS
-    return axes == 2 and bits == 32 and enough
+    if len(conv.axes) != 2 or conv.accumulator.width != 32:
+        return False
+    products = conv.positions * conv.taps * conv.inputs * conv.outputs * conv.batch * conv.groups
+    return min(conv.inputs, conv.outputs) >= LOOPED_CHANNELS and products >= LOOPED_PRODUCTS
 
 
-def wide_window_pays(*, taps: int, pixels: int, positions: int) -> bool:
+def wide_window_pays(conv: Convolution) -> bool:
     """Whether a matrix product of patches is faster than XLA's convolution.
 
     XLA swaps the operands where the window is the larger one, and then finds no library for them.
     3x3 on 2x2 ran 3 to 100 times faster as a product for 8 to 512 channels and batches of 1 to 32,
     3x3 on 1x1 1.2 to 2.7 times. Input gradients, which are such convolutions too, gained 3 to 37
     times: the kernel is not copied to be reversed and transposed.
-
-    Args:
-        taps: elements of the window.
-        pixels: spatial elements of the image.
-        positions: spatial positions in the result.
     """
-    return pixels < taps and positions <= MOST_PATCHES
+    return conv.pixels < conv.taps and conv.positions <= MOST_PATCHES
 
 
-def wide_gradient_pays(*, bits: int, positions: int, products: int, elements: int) -> bool:
+def wide_gradient_pays(conv: Convolution) -> bool:
     """Whether one matrix product for all positions is faster than XLA's weight gradient.
 
     Windows of 3 and 5 on images of 1 to 4, in one and two dimensions, 256 to 1024 channels, batches
     1 to 16, channels last: 1.6 to 4.5 times. Channels first, where the product would have to be
     transposed: 0.3 to 0.8. Compile time 0.10 -> 0.22 s, for images of one element 0.06 -> 0.05.
-
-    Args:
-        bits: width of the floats in which products are summed.
-        positions: spatial positions in the result.
-        products: products that each element sums.
-        elements: elements of the result.
     """
-    few = 1 < positions <= MOST_TAPS_AT_ONCE and products <= MOST_SUMMED
-    return bits == 32 and few and elements >= WIDE_GRADIENT
+    if conv.accumulator.width != 32 or conv.taps * conv.inputs > MOST_SUMMED:
+        return False
+    elements = conv.positions * conv.batch * conv.outputs
+    return 1 < conv.positions <= MOST_TAPS_AT_ONCE and elements >= WIDE_GRADIENT
 
 
-def library_takes(*, dimensions: int, bits: int) -> bool:
-    """Whether XLA runs a convolution of one group by a library.
-
-    Without a library, swapped operands made no difference: 0.8 to 1.5 for three dimensions, 0.9 to
-    1.1 for one dimension of f64.
-
-    Args:
-        dimensions: spatial dimensions.
-        bits: width of the floats in which products are summed.
-    """
-    return dimensions == 2 or (dimensions == 1 and bits == 32)
-
-
-def swapped_operands_pay(
-    *, taps: int, pixels: int, positions: int, batch: int, inputs: int, outputs: int
-) -> bool:
+def swapped_operands_pay(conv: Convolution) -> bool:
     """Whether a convolution of the window by the image is faster than of the image by the window.
 
     XLA swaps the operands itself where the window is the larger one, but reverses the image, which
@@ -239,46 +194,40 @@ def swapped_operands_pay(
     on smaller images 1.0 to 38 times. Compile time 0.17 -> 0.28 s alone; that of a whole training
     step does not change.
 
-    Args:
-        taps: elements of the window.
-        pixels: spatial elements of the image.
-        positions: spatial positions in the result.
-        batch, inputs, outputs: extents of the batch, input features and output features.
+    Where XLA has no library even for one group, there was no difference: 0.8 to 1.5 for three
+    dimensions, 0.9 to 1.1 for one dimension of f64.
     """
-    summed = pixels * inputs
-    if taps <= pixels or summed < LEAST_SUMMED:
+    dimensions, summed = len(conv.axes), conv.pixels * conv.inputs
+    if dimensions != 2 and not (dimensions == 1 and conv.accumulator.width == 32):
         return False
-    if batch == 1 or batch * inputs < LEAST_FEATURES:
+    if conv.taps <= conv.pixels or summed < LEAST_SUMMED:
         return False
-    if positions <= MOST_PATCHES and batch * taps <= outputs * pixels:
+    if conv.batch == 1 or conv.batch * conv.inputs < LEAST_FEATURES:
+        return False
+    if conv.positions <= MOST_PATCHES and conv.batch * conv.taps <= conv.outputs * conv.pixels:
         return False  # patches of the image are copied then, fewer than those of the window
-    return batch * outputs * positions * summed >= SWAPPED_PRODUCTS
+    return conv.batch * conv.outputs * conv.positions * summed >= SWAPPED_PRODUCTS
 
 
-def point_product_pays(*, kernel_last: bool, image_last: bool) -> bool:
+def point_product_pays(conv: Convolution) -> bool:
     """Whether a matrix product is faster than XLA's convolution by a window of one position.
 
     XLA's library wants the image's features last and the kernel's inputs before its outputs, and
-    XLA copies other layouts; its matrix product takes the kernel in any layout. As gradients have
-    it: 1.0 to 1.9 times as fast for 1 to 32 images of 1x1 to 28x28 and 8 to 2048 features;
-    ResNet50's training step spent half of its time copying kernels. Images with features first gave
-    0.5 to 3 and are left alone.
-
-    Args:
-        kernel_last: whether the kernel's inputs come after its outputs, as in an input gradient.
-        image_last: whether the image's features are its last dimension.
+    XLA copies other layouts; its matrix product takes the kernel in any layout. With the kernel's
+    inputs last, as in gradients: 1.0 to 1.9 times as fast for 1 to 32 images of 1x1 to 28x28 and 8
+    to 2048 features; ResNet50's training step spent half of its time copying kernels. Images with
+    features first gave 0.5 to 3 and are left alone.
     """
-    return kernel_last and image_last
+    d = conv.dims
+    if d.kernel_input_feature_dimension < d.kernel_output_feature_dimension:
+        return False
+    return bool(d.input_feature_dimension == len(conv.axes) + 1)
 
 
-def whole_product_pays(*, kept: int, rank: int) -> bool:
+def whole_product_pays(conv: Convolution) -> bool:
     """Whether a matrix product is faster than XLA's convolution by a window as large as the image.
 
-    As weight gradients of 1x1 kernels have it: 1.1 to 2.7 times as fast over the same shapes; as a
-    last layer 1.2 to 1.5. Where the kept dimension lies between summed ones: 0.5 to 2.
-
-    Args:
-        kept: the dimension of the image that is not summed over.
-        rank: dimensions of the image.
+    Weight gradients of 1x1 kernels: 1.1 to 2.7 times as fast over the same shapes; last layers 1.2
+    to 1.5. Where the batch, which is not summed over, lies between summed dimensions: 0.5 to 2.
     """
-    return kept in (0, rank - 1)
+    return conv.dims.input_batch_dimension in (0, len(conv.axes) + 1)

@@ -19,12 +19,13 @@ from jxc.ir import build
 from jxc.ir.materialize import fuses_into_reduce, materialize
 from jxc.ir.values import element_type, shape_of
 from jxc.passes._shared.signed_zero import sum_from_zero
+from jxc.passes._shared.window import pad
 from jxc.passes.convolution import cost as cost
 from jxc.rewrite import reassociates, rule
 
 from . import geometry
 from .geometry import Convolution
-from .window import Walk, as_result, backwards, pad, result_walk, window_walk
+from .window import Walk, as_result, backwards, result_walk, window_walk
 
 
 @rule(reassociates, targets=("cpu",), partitioned=False)
@@ -35,31 +36,24 @@ def depthwise_to_multiply_add(op: hlo.ConvolutionOp) -> ir.Value | None:
     or NaN weight that meets padding gives NaN.
     """
     conv = geometry.read(op)
-    if conv is None or not _is_depthwise(conv):
+    if conv is None or conv.by_batch or min(conv.inputs, conv.outputs) > 1:
         return None
-    if not cost.multiply_add_pays(taps=conv.taps, positions=conv.positions):
+    if not cost.multiply_add_pays(conv):
         return None
-    image = build.convert(_image_as_result(op.lhs, conv), conv.accumulator)
-    walk = window_walk(conv, conv.dims.output_spatial_dimensions)
-    image = pad(image, walk.spatial, conv.axes)
-    total = _sum(_Terms(image, _taps_first(op.rhs, conv), walk, conv))
-    result = build.convert(_joined(total, conv, shape_of(op.result)), element_type(op.result))
-    return materialize(result) if fuses_into_reduce(op.result) else result
-
-
-def _is_depthwise(conv: Convolution) -> bool:
-    return not conv.by_batch and min(conv.inputs, conv.outputs) == 1
-
-
-def _image_as_result(lhs: ir.Value, conv: Convolution) -> ir.Value:
     d = conv.dims
-    return as_result(
-        lhs,
+    image = as_result(
+        op.lhs,
         conv,
         batch=d.input_batch_dimension,
         spatial=d.input_spatial_dimensions,
         feature=d.input_feature_dimension,
     )
+    image = build.convert(image, conv.accumulator)
+    walk = window_walk(conv, conv.dims.output_spatial_dimensions)
+    image = pad(image, conv.axes, walk.spatial)
+    total = _sum(_Terms(image, _taps_first(op.rhs, conv), walk, conv))
+    result = build.convert(_joined(total, conv, shape_of(op.result)), element_type(op.result))
+    return materialize(result) if fuses_into_reduce(op.result) else result
 
 
 def _taps_first(rhs: ir.Value, conv: Convolution) -> ir.Value:
@@ -101,11 +95,11 @@ class _Terms:
         """
         walk = self.walk.cut(axis, count)
         slab = self.walk.slab(self.image, axis, start, count)
-        row, jump = walk.parts // count, walk.jump[axis]
+        row, jump = walk.parts // count, walk.axes[axis].jump
         table = self._table(row, jump)
         sizes = [(count - 1) * jump + 1, shape_of(table)[1]]
-        zero = build.scalar(0, element_type(start))
-        flat = build.reshape(hlo.dynamic_slice(table, [start, zero], sizes), [prod(sizes)])
+        rows = hlo.dynamic_slice(table, build.starts_along(table, {0: start}), sizes)
+        flat = build.reshape(rows, [prod(sizes)])
         for part in range(walk.parts):
             place = part // row * jump * row + part % row
             yield self._term(walk.part(slab, part), self._row(flat, place))
@@ -126,7 +120,7 @@ class _Terms:
 
     def _row(self, taps: ir.Value, tap: int) -> ir.Value:
         length = prod(self.features)
-        row = hlo.slice(taps, [tap * length], [(tap + 1) * length], [1])
+        row = build.slice_along(taps, {0: range(tap * length, (tap + 1) * length)})
         return build.reshape(row, self.features)
 
     def _term(self, part: ir.Value, row: ir.Value) -> ir.Value:
@@ -142,9 +136,11 @@ class _Terms:
 def _sum(terms: _Terms) -> ir.Value:
     """The sum of all terms, from 0.0 on: unrolled, or by a loop over a few rows at a time."""
     walk = terms.walk
-    axis = next((i for i, count in enumerate(walk.count) if count > 1), 0)
-    rows = cost.rows_at_once(rows=walk.count[axis], taps=walk.parts, steps=walk.step)
-    iterations = walk.count[axis] // rows
+    axis = next((i for i, each in enumerate(walk.axes) if each.count > 1), 0)
+    count = walk.axes[axis].count
+    steps = [each.step for each in walk.axes]
+    rows = cost.rows_at_once(rows=count, taps=walk.parts, steps=steps)
+    iterations = count // rows
     if iterations == 1:
         return sum_from_zero(terms.fixed(range(walk.parts)))
 
@@ -152,10 +148,10 @@ def _sum(terms: _Terms) -> ir.Value:
         row = reduce(hlo.add, terms.rows(axis, start, rows))
         return [hlo.add(*carried, row)]
 
-    looped = iterations * rows * (walk.parts // walk.count[axis])
+    looped = iterations * rows * (walk.parts // count)
     rest = terms.fixed(range(looped, walk.parts))
     initial = sum_from_zero(rest) if looped < walk.parts else terms.zeros()
-    [total] = build.fori_loop(iterations, [initial], body, step=rows * walk.jump[axis])
+    [total] = build.fori_loop(iterations, [initial], body, step=rows * walk.axes[axis].jump)
     return total
 
 
@@ -164,18 +160,10 @@ def _joined(total: ir.Value, conv: Convolution, shape: Sequence[int]) -> ir.Valu
     member = conv.dims.output_feature_dimension + 1
     if conv.inputs == 1:
         return build.reshape(total, shape)
-    if not cost.slices_beat_reduce(conv.inputs):
+    if conv.inputs > cost.SLICED_MEMBERS:
         return build.reduce_sum(total, [member])
-    members = (build.reshape(each, shape) for each in _slices(total, member))
-    return reduce(hlo.add, members)
-
-
-def _slices(value: ir.Value, dimension: int) -> Iterator[ir.Value]:
-    shape = shape_of(value)
-    for i in range(shape[dimension]):
-        start, limit = [0] * len(shape), list(shape)
-        start[dimension], limit[dimension] = i, i + 1
-        yield hlo.slice(value, start, limit, [1] * len(shape))
+    slices = (build.slice_along(total, {member: range(i, i + 1)}) for i in range(conv.inputs))
+    return reduce(hlo.add, (build.reshape(each, shape) for each in slices))
 
 
 @rule(reassociates, targets=("cpu",), partitioned=False)
@@ -188,15 +176,18 @@ def depthwise_weight_gradient_to_sums(op: hlo.ConvolutionOp) -> ir.Value | None:
     conv = geometry.read(op)
     if conv is None or not conv.by_batch or conv.batch > 1:
         return None
-    if not cost.weight_gradient_pays(groups=conv.groups, positions=conv.positions):
+    if not cost.weight_gradient_pays(conv):
         return None
     image, dy = channels_last(op, conv)
     if conv.outputs > 1:
         dy = build.reshape(dy, [*shape_of(dy)[:-1], conv.groups, conv.outputs])
     walk = result_walk(conv, range(1, len(conv.axes) + 1))
-    padded = pad(build.convert(image, conv.accumulator), walk.spatial, conv.axes)
+    padded = pad(build.convert(image, conv.accumulator), conv.axes, walk.spatial)
     sums = _sums(padded, build.convert(dy, conv.accumulator), walk)
-    return build.convert(_as_result(sums, conv), element_type(op.result))
+    rank = len(conv.axes)
+    sums = build.reshape(sums, [*conv.extents, conv.groups * conv.outputs, 1])
+    result = as_result(sums, conv, batch=rank + 1, spatial=range(rank), feature=rank)
+    return build.convert(result, element_type(op.result))
 
 
 def channels_last(op: hlo.ConvolutionOp, conv: Convolution) -> tuple[ir.Value, ir.Value]:
@@ -216,8 +207,7 @@ def _sums(image: ir.Value, dy: ir.Value, walk: Walk) -> ir.Value:
 
     def body(number: ir.Value, starts: Sequence[ir.Value], sums: ir.Value) -> ir.Value:
         row = _row(walk.part_at(image, starts), dy)
-        zero = build.scalar(0, element_type(number))
-        return hlo.dynamic_update_slice(sums, row, [number, zero])
+        return hlo.dynamic_update_slice(sums, row, build.starts_along(sums, {0: number}))
 
     features = prod(shape_of(dy)[1 + len(walk.spatial) :])
     zero = build.scalar(0, element_type(dy))
@@ -225,23 +215,14 @@ def _sums(image: ir.Value, dy: ir.Value, walk: Walk) -> ir.Value:
 
 
 def _row(part: ir.Value, dy: ir.Value) -> ir.Value:
-    """[1, features]: the products summed over images and space."""
+    """[1, features]: the products summed over images and space.
+
+    The sum is a product with ones, as XLA:CPU's dot is up to 3 times faster here.
+    """
     shape = shape_of(dy)
     kept = len(shape_of(part)) - 1
+    rows, features = prod(shape[:kept]), prod(shape[kept:])
     products = hlo.multiply(build.broadcast(part, shape, range(kept + 1)), dy)
-    products = build.reshape(products, [prod(shape[:kept]), prod(shape[kept:])])
-    return _column_sums(products)
-
-
-def _column_sums(table: ir.Value) -> ir.Value:
-    """[1, n] from [m, n], as a product with ones: XLA:CPU's dot runs up to 3 times faster here."""
-    rows, _ = shape_of(table)
-    ones = build.broadcast(build.scalar(1, element_type(table)), [1, rows], [])
-    return build.dot(ones, table, ([1], [0]))
-
-
-def _as_result(sums: ir.Value, conv: Convolution) -> ir.Value:
-    """[positions, features] in the result's layout."""
-    rank = len(conv.axes)
-    sums = build.reshape(sums, [*conv.extents, conv.groups * conv.outputs, 1])
-    return as_result(sums, conv, batch=rank + 1, spatial=range(rank), feature=rank)
+    products = build.reshape(products, [rows, features])
+    ones = build.broadcast(build.scalar(1, element_type(products)), [1, rows], [])
+    return build.dot(ones, products, ([1], [0]))

@@ -10,13 +10,14 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of
+from jxc.passes._shared.window import pad
 from jxc.passes.convolution import cost as cost
 from jxc.rewrite import reassociates, rule
 
 from . import geometry
 from .depthwise import channels_last
 from .geometry import Convolution
-from .window import Walk, as_result, backwards, pad, result_walk
+from .window import Walk, as_result, backwards, result_walk
 
 
 @rule(reassociates, targets=("cpu",))
@@ -25,16 +26,9 @@ def grouped_to_loop(op: hlo.ConvolutionOp) -> ir.Value | None:
     conv = geometry.read(op)
     if conv is None or conv.by_batch:
         return None
-    products = conv.batch * conv.positions * conv.taps * conv.inputs * conv.outputs * conv.groups
-    if not cost.grouped_loop_pays(
-        axes=len(conv.axes),
-        bits=conv.accumulator.width,
-        inputs=conv.inputs,
-        outputs=conv.outputs,
-        products=products,
-    ):
+    if not cost.grouped_loop_pays(conv):
         return None
-    # Outside of the loop: XLA's library takes f32 there, and what it does with bf16 is slow.
+    # Converted outside of the loop: XLA's library takes f32 there, and XLA is slow on bf16.
     lhs, rhs = (build.convert(each, conv.accumulator) for each in (op.lhs, op.rhs))
     return build.convert(_loop(lhs, rhs, conv, op), element_type(op.result))
 
@@ -47,7 +41,13 @@ def _loop(lhs: ir.Value, rhs: ir.Value, conv: Convolution, op: hlo.ConvolutionOp
     """
     d = conv.dims
     result = ir.RankedTensorType.get(shape_of(op.result), conv.accumulator)
-    in_place = conv.inputs == conv.outputs and lhs.type == result and _result_lies_as_image(conv)
+    image_layout = [d.input_batch_dimension, d.input_feature_dimension, *d.input_spatial_dimensions]
+    in_place = conv.inputs == conv.outputs and lhs.type == result
+    in_place = in_place and image_layout == [
+        d.output_batch_dimension,
+        d.output_feature_dimension,
+        *d.output_spatial_dimensions,
+    ]
     index = ir.IntegerType.get_signless(32)
 
     def body(start: ir.Value, given: Sequence[ir.Value]) -> list[ir.Value]:
@@ -55,38 +55,20 @@ def _loop(lhs: ir.Value, rhs: ir.Value, conv: Convolution, op: hlo.ConvolutionOp
         image = _part(all_ if in_place else lhs, d.input_feature_dimension, start, conv.inputs)
         kernel = _part(rhs, d.kernel_output_feature_dimension, to, conv.outputs)
         made = _group(image, kernel, conv, op)
-        put = hlo.dynamic_update_slice(
-            all_, made, _at(to, d.output_feature_dimension, len(result.shape))
-        )
+        at = build.starts_along(all_, {d.output_feature_dimension: to})
+        put = hlo.dynamic_update_slice(all_, made, at)
         return [hlo.add(to, build.scalar(conv.outputs, index)), put]
 
     initial = lhs if in_place else build.splat(0, result)
-    return build.fori_loop(conv.groups, [build.scalar(0, index), initial], body, step=conv.inputs)[
-        -1
-    ]
-
-
-def _result_lies_as_image(conv: Convolution) -> bool:
-    d = conv.dims
-    image = [d.input_batch_dimension, d.input_feature_dimension, *d.input_spatial_dimensions]
-    return image == [
-        d.output_batch_dimension,
-        d.output_feature_dimension,
-        *d.output_spatial_dimensions,
-    ]
+    carried = [build.scalar(0, index), initial]
+    return build.fori_loop(conv.groups, carried, body, step=conv.inputs)[-1]
 
 
 def _part(value: ir.Value, dimension: int, start: ir.Value, count: int) -> ir.Value:
     """`count` elements from `start` along a dimension."""
     sizes = list(shape_of(value))
     sizes[dimension] = count
-    return hlo.dynamic_slice(value, _at(start, dimension, len(sizes)), sizes)
-
-
-def _at(start: ir.Value, dimension: int, rank: int) -> list[ir.Value]:
-    starts = [build.scalar(0, element_type(start))] * rank
-    starts[dimension] = start
-    return starts
+    return hlo.dynamic_slice(value, build.starts_along(value, {dimension: start}), sizes)
 
 
 def _group(image: ir.Value, kernel: ir.Value, conv: Convolution, op: hlo.ConvolutionOp) -> ir.Value:
@@ -94,32 +76,26 @@ def _group(image: ir.Value, kernel: ir.Value, conv: Convolution, op: hlo.Convolu
 
     Inside a loop XLA finds no library for other layouts: ten times slower than the grouped one.
     """
-    d = conv.dims
+    d, rank = conv.dims, len(conv.axes)
     order = [d.input_batch_dimension, *d.input_spatial_dimensions, d.input_feature_dimension]
+    spatial = list(range(1, rank + 1))
+    numbers = (0, rank + 1, spatial, rank, rank + 1, list(range(rank)), 0, rank + 1, spatial)
     kernel = backwards(kernel, d.kernel_spatial_dimensions, conv.axes)
     features = [d.kernel_input_feature_dimension, d.kernel_output_feature_dimension]
     made = hlo.convolution(
         ir.RankedTensorType.get([conv.batch, *conv.extents, conv.outputs], conv.accumulator),
         build.transpose(image, order),
         build.transpose(kernel, [*d.kernel_spatial_dimensions, *features]),
-        _features_last(len(conv.axes)),
+        hlo.ConvDimensionNumbers.get(*numbers),
         1,
         1,
         window_strides=[axis.stride for axis in conv.axes],
         padding=op.padding,
-        lhs_dilation=[axis.lhs_dilation for axis in conv.axes],
-        rhs_dilation=[axis.rhs_dilation for axis in conv.axes],
+        lhs_dilation=[axis.base_dilation for axis in conv.axes],
+        rhs_dilation=[axis.window_dilation for axis in conv.axes],
         precision_config=op.precision_config,
     )
-    rank = len(conv.axes)
-    return as_result(made, conv, batch=0, spatial=range(1, rank + 1), feature=rank + 1)
-
-
-def _features_last(rank: int) -> ir.Attribute:
-    spatial, window = list(range(1, rank + 1)), list(range(rank))
-    return hlo.ConvDimensionNumbers.get(
-        0, rank + 1, spatial, rank, rank + 1, window, 0, rank + 1, spatial
-    )
+    return as_result(made, conv, batch=0, spatial=spatial, feature=rank + 1)
 
 
 @rule(reassociates, targets=("cpu",), partitioned=False)
@@ -132,13 +108,17 @@ def grouped_weight_gradient_to_products(op: hlo.ConvolutionOp) -> ir.Value | Non
     conv = geometry.read(op)
     if conv is None or not conv.by_batch or conv.batch == 1:
         return None
-    if not cost.grouped_gradient_pays(positions=conv.positions):
+    if conv.positions > cost.MOST_POSITIONS:
         return None
     image, dy = (build.convert(each, conv.accumulator) for each in channels_last(op, conv))
     dy = build.reshape(dy, [prod(shape_of(dy)[:-1]), conv.groups, conv.outputs])
     walk = result_walk(conv, range(1, len(conv.axes) + 1))
-    image = pad(image, walk.spatial, conv.axes)
-    return build.convert(_as_result(_products(image, dy, walk), conv), element_type(op.result))
+    products = _products(pad(image, conv.axes, walk.spatial), dy, walk)
+    rank = len(conv.axes)
+    together = build.transpose(products, [0, 2, 1, 3])
+    together = build.reshape(together, [*conv.extents, conv.batch, conv.groups * conv.outputs])
+    result = as_result(together, conv, batch=rank, spatial=range(rank), feature=rank + 1)
+    return build.convert(result, element_type(op.result))
 
 
 def _products(image: ir.Value, dy: ir.Value, walk: Walk) -> ir.Value:
@@ -147,9 +127,8 @@ def _products(image: ir.Value, dy: ir.Value, walk: Walk) -> ir.Value:
         return _product(walk.part(image, 0), dy)
 
     def body(number: ir.Value, starts: Sequence[ir.Value], all_: ir.Value) -> ir.Value:
-        zero = build.scalar(0, element_type(number))
-        product = _product(walk.part_at(image, starts), dy)
-        return hlo.dynamic_update_slice(all_, product, [number, zero, zero, zero])
+        at = build.starts_along(all_, {0: number})
+        return hlo.dynamic_update_slice(all_, _product(walk.part_at(image, starts), dy), at)
 
     _, groups, outputs = shape_of(dy)
     shape = [walk.parts, groups, shape_of(image)[-1] // groups, outputs]
@@ -163,11 +142,3 @@ def _product(part: ir.Value, dy: ir.Value) -> ir.Value:
     part = build.reshape(part, [rows, groups, batch])
     product = build.dot(part, dy, ([0], [0]), ([1], [1]))
     return build.reshape(product, [1, groups, batch, outputs])
-
-
-def _as_result(products: ir.Value, conv: Convolution) -> ir.Value:
-    """[positions, groups, batch, outputs] in the result's layout."""
-    rank = len(conv.axes)
-    together = build.transpose(products, [0, 2, 1, 3])
-    together = build.reshape(together, [*conv.extents, conv.batch, conv.groups * conv.outputs])
-    return as_result(together, conv, batch=rank, spatial=range(rank), feature=rank + 1)

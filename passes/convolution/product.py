@@ -7,12 +7,13 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of
+from jxc.passes._shared.window import pad
 from jxc.passes.convolution import cost as cost
 from jxc.rewrite import reassociates, rule
 
 from . import geometry
 from .geometry import Convolution
-from .window import as_result, backwards, pad, result_walk, window_walk
+from .window import as_result, backwards, result_walk, window_walk
 
 
 @rule(reassociates, targets=("cpu",), partitioned=False)
@@ -26,11 +27,13 @@ def convolution_to_product(op: hlo.ConvolutionOp) -> ir.Value | None:
     if conv is None or not _meets_no_zeros(conv):
         return None
     whole = conv.positions == 1
-    if not (_whole_pays(conv) if whole else _point_pays(conv)):
+    if not whole and conv.taps > 1:
+        return None
+    if not (cost.whole_product_pays if whole else cost.point_product_pays)(conv):
         return None
     spatial = conv.dims.input_spatial_dimensions
     walk = (result_walk if whole else window_walk)(conv, spatial)  # of a single part
-    image = walk.part(pad(op.lhs, spatial, conv.axes), 0)
+    image = walk.part(pad(op.lhs, conv.axes, spatial), 0)
     kernel = backwards(op.rhs, conv.dims.kernel_spatial_dimensions, conv.axes)
     image, kernel = (build.convert(each, conv.accumulator) for each in (image, kernel))
     product = _whole_product(image, kernel, conv) if whole else _point_product(image, kernel, conv)
@@ -39,23 +42,8 @@ def convolution_to_product(op: hlo.ConvolutionOp) -> ir.Value | None:
 
 def _meets_no_zeros(conv: Convolution) -> bool:
     return all(
-        max(axis.low, axis.high) <= 0 and (axis.lhs_dilation == 1 or axis.size == 1)
+        max(axis.low, axis.high) <= 0 and (axis.base_dilation == 1 or axis.size == 1)
         for axis in conv.axes
-    )
-
-
-def _whole_pays(conv: Convolution) -> bool:
-    return cost.whole_product_pays(
-        kept=conv.dims.input_batch_dimension,
-        rank=len(conv.axes) + 2,
-    )
-
-
-def _point_pays(conv: Convolution) -> bool:
-    d = conv.dims
-    return conv.taps == 1 and cost.point_product_pays(
-        kernel_last=d.kernel_input_feature_dimension > d.kernel_output_feature_dimension,
-        image_last=d.input_feature_dimension == len(conv.axes) + 1,
     )
 
 

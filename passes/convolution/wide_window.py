@@ -7,7 +7,6 @@ patches with the kernel.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,13 +15,14 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of
+from jxc.passes._shared.window import WindowAxis, pad
 from jxc.passes.convolution import cost as cost
 from jxc.rewrite import reassociates, rule
 
 from . import geometry
 from .depthwise import channels_last
-from .geometry import Convolution, SpatialAxis
-from .window import as_result, backwards, pad, result_walk
+from .geometry import Convolution
+from .window import as_result, backwards, result_walk
 
 
 @rule(reassociates, targets=("cpu",), partitioned=False)
@@ -34,7 +34,7 @@ def wide_window_to_swapped_operands(op: hlo.ConvolutionOp) -> ir.Value | None:
     finite, and all are finite if y is.
     """
     conv = geometry.read(op, grouped=False)
-    if conv is None or not _pays(conv):
+    if conv is None or not cost.swapped_operands_pay(conv):
         return None
     if not all(axis.stride == 1 and _is_met(axis) for axis in conv.axes):
         return None
@@ -50,23 +50,11 @@ def wide_window_to_swapped_operands(op: hlo.ConvolutionOp) -> ir.Value | None:
     return chosen.result
 
 
-def _pays(conv: Convolution) -> bool:
-    bits = conv.accumulator.width
-    return cost.library_takes(dimensions=len(conv.axes), bits=bits) and cost.swapped_operands_pay(
-        taps=conv.taps,
-        pixels=conv.pixels,
-        positions=conv.positions,
-        batch=conv.batch,
-        inputs=conv.inputs,
-        outputs=conv.outputs,
-    )
-
-
-def _is_met(axis: SpatialAxis) -> bool:
+def _is_met(axis: WindowAxis) -> bool:
     """Whether each element of a window of stride 1 meets an image element at some position."""
-    place = np.arange(axis.window) * axis.rhs_dilation - axis.low
-    first = np.clip(-(-place // axis.lhs_dilation), 0, axis.size - 1)
-    position = first * axis.lhs_dilation - place
+    place = np.arange(axis.window) * axis.window_dilation - axis.low
+    first = np.clip(-(-place // axis.base_dilation), 0, axis.size - 1)
+    position = first * axis.base_dilation - place
     return bool(np.all((position >= 0) & (position < axis.out)))
 
 
@@ -92,30 +80,26 @@ def _swapped(op: hlo.ConvolutionOp, conv: Convolution) -> ir.Value:
         numbers,
         1,
         1,
-        padding=_pairs([_edges(axis) for axis in axes]),
-        lhs_dilation=[axis.rhs_dilation for axis in axes],
-        rhs_dilation=[axis.lhs_dilation for axis in axes],
+        padding=ir.DenseElementsAttr.get(np.array([_edges(axis) for axis in axes], np.int64)),
+        lhs_dilation=[axis.window_dilation for axis in axes],
+        rhs_dilation=[axis.base_dilation for axis in axes],
         precision_config=None if precision is None else ir.ArrayAttr.get([*precision][::-1]),
     )
     return hlo.reverse(made, d.output_spatial_dimensions)
 
 
-def _edges(axis: SpatialAxis) -> tuple[int, int]:
+def _edges(axis: WindowAxis) -> tuple[int, int]:
     """The padding of the window such that the image slides over it from the last position on."""
-    image = (axis.size - 1) * axis.lhs_dilation
-    window = (axis.window - 1) * axis.rhs_dilation
+    image = (axis.size - 1) * axis.base_dilation
+    window = (axis.window - 1) * axis.window_dilation
     return axis.out - 1 - axis.low, axis.low + image - window
-
-
-def _pairs(numbers: Sequence[tuple[int, int]]) -> ir.Attribute:
-    return ir.DenseElementsAttr.get(np.array(numbers, np.int64))
 
 
 def _padded_before(op: hlo.ConvolutionOp, conv: Convolution) -> ir.Value:
     """The same convolution of an image padded beforehand: no rule takes its window as wide."""
     return hlo.convolution(
         op.result.type,
-        pad(op.lhs, conv.dims.input_spatial_dimensions, conv.axes),
+        pad(op.lhs, conv.axes, conv.dims.input_spatial_dimensions),
         op.rhs,
         op.dimension_numbers,
         1,
@@ -136,15 +120,20 @@ def wide_gradient_to_product(op: hlo.ConvolutionOp) -> ir.Value | None:
     conv = geometry.read(op, grouped=False)
     if conv is None or not _lies_channels_last(conv):
         return None
-    if not cost.wide_gradient_pays(
-        bits=conv.accumulator.width,
-        positions=conv.positions,
-        products=conv.taps * conv.inputs,
-        elements=conv.positions * conv.batch * conv.outputs,
-    ):
+    if not cost.wide_gradient_pays(conv):
         return None
     image, dy = (build.convert(each, conv.accumulator) for each in channels_last(op, conv))
-    return build.convert(_in_order(_products(image, dy, conv), conv), element_type(op.result))
+    walk = result_walk(conv, range(1, len(conv.axes) + 1))
+    image = pad(image, conv.axes, walk.spatial)
+    rows, rank = conv.taps * conv.inputs, len(conv.axes)
+    parts = [
+        build.reshape(walk.part(image, index), [1, rows, conv.batch]) for index in range(walk.parts)
+    ]
+    dy = build.reshape(dy, [rows, conv.outputs])
+    products = build.dot(hlo.concatenate(parts, 0), dy, ([1], [0]))
+    products = build.reshape(products, [*conv.extents, conv.batch, conv.outputs])
+    result = as_result(products, conv, batch=rank, spatial=range(rank), feature=rank + 1)
+    return build.convert(result, element_type(op.result))
 
 
 def _lies_channels_last(conv: Convolution) -> bool:
@@ -154,25 +143,6 @@ def _lies_channels_last(conv: Convolution) -> bool:
     return image and (d.output_batch_dimension, d.output_feature_dimension) == (rank, rank + 1)
 
 
-def _products(image: ir.Value, dy: ir.Value, conv: Convolution) -> ir.Value:
-    """[positions, batch, outputs]."""
-    walk = result_walk(conv, range(1, len(conv.axes) + 1))
-    image = pad(image, walk.spatial, conv.axes)
-    rows = conv.taps * conv.inputs
-    parts = [
-        build.reshape(walk.part(image, index), [1, rows, conv.batch]) for index in range(walk.parts)
-    ]
-    dy = build.reshape(dy, [rows, conv.outputs])
-    return build.dot(hlo.concatenate(parts, 0), dy, ([1], [0]))
-
-
-def _in_order(products: ir.Value, conv: Convolution) -> ir.Value:
-    """[positions, batch, outputs] with the positions in the result's order of dimensions."""
-    rank = len(conv.axes)
-    products = build.reshape(products, [*conv.extents, conv.batch, conv.outputs])
-    return as_result(products, conv, batch=rank, spatial=range(rank), feature=rank + 1)
-
-
 @rule(reassociates, targets=("cpu",), partitioned=False)
 def wide_window_to_product(op: hlo.ConvolutionOp) -> ir.Value | None:
     """conv(x, w) -> patches(pad(x)) w, a matrix product, if w has more spatial elements than x.
@@ -180,14 +150,16 @@ def wide_window_to_product(op: hlo.ConvolutionOp) -> ir.Value | None:
     For example a window of 3x3 on an image of 2x2. Padding zeros are multiplied, as in StableHLO.
     """
     conv = geometry.read(op, grouped=False)
-    if conv is None or not cost.wide_window_pays(
-        taps=conv.taps, pixels=conv.pixels, positions=conv.positions
-    ):
+    if conv is None or not cost.wide_window_pays(conv):
         return None
     kernel, conv = _below_reverse(op.rhs, conv)
     patches = _patches(op.lhs, conv)
     multiply = _product_by_tap if _lies_transposed(conv) else _product
-    return build.convert(_as_result(multiply(patches, kernel, conv), conv), element_type(op.result))
+    rank = len(conv.axes)
+    product = multiply(patches, kernel, conv)
+    product = build.reshape(product, [conv.batch, *conv.extents, conv.outputs])
+    result = as_result(product, conv, batch=0, spatial=range(1, rank + 1), feature=rank + 1)
+    return build.convert(result, element_type(op.result))
 
 
 def _below_reverse(kernel: ir.Value, conv: Convolution) -> tuple[ir.Value, Convolution]:
@@ -195,18 +167,15 @@ def _below_reverse(kernel: ir.Value, conv: Convolution) -> tuple[ir.Value, Convo
 
     Reversing the patches copies less than reversing the kernel.
     """
+    dims = conv.dims.kernel_spatial_dimensions
     match kernel.owner:
-        case hlo.ReverseOp(operand=below, dimensions=reversed_dims):
-            dims = conv.dims.kernel_spatial_dimensions
-        case _:
-            return kernel, conv
-    if not set(reversed_dims) <= set(dims):
-        return kernel, conv
-    axes = (
-        replace(axis, reverse=axis.reverse != (dim in reversed_dims))
-        for dim, axis in zip(dims, conv.axes, strict=True)
-    )
-    return below, replace(conv, axes=tuple(axes))
+        case hlo.ReverseOp(operand=below, dimensions=reversed_dims) if {*reversed_dims} <= {*dims}:
+            axes = (
+                replace(axis, reverse=axis.reverse != (dim in reversed_dims))
+                for dim, axis in zip(dims, conv.axes, strict=True)
+            )
+            return below, replace(conv, axes=tuple(axes))
+    return kernel, conv
 
 
 def _lies_transposed(conv: Convolution) -> bool:
@@ -222,14 +191,11 @@ def _patches(lhs: ir.Value, conv: Convolution) -> ir.Value:
     order = [d.input_batch_dimension, *d.input_spatial_dimensions, d.input_feature_dimension]
     image = build.convert(build.transpose(lhs, order), conv.accumulator)
     walk = result_walk(conv, range(1, len(conv.axes) + 1))
-    image = pad(image, walk.spatial, conv.axes)
-    parts = (walk.part(image, index) for index in range(walk.parts))
-    seen = [
-        build.reshape(
-            backwards(part, walk.spatial, conv.axes), [conv.batch, 1, conv.taps, conv.inputs]
-        )
-        for part in parts
-    ]
+    image = pad(image, conv.axes, walk.spatial)
+    parts = (
+        backwards(walk.part(image, index), walk.spatial, conv.axes) for index in range(walk.parts)
+    )
+    seen = [build.reshape(part, [conv.batch, 1, conv.taps, conv.inputs]) for part in parts]
     together = seen[0] if walk.parts == 1 else hlo.concatenate(seen, 1)
     return build.reshape(together, [conv.batch * walk.parts, conv.taps, conv.inputs])
 
@@ -251,10 +217,3 @@ def _product_by_tap(patches: ir.Value, kernel: ir.Value, conv: Convolution) -> i
     kernel = build.reshape(kernel, [conv.taps, conv.outputs, conv.inputs])
     kernel = build.convert(kernel, conv.accumulator)
     return build.reduce_sum(build.dot(by_tap, kernel, ([2], [2]), ([0], [0])), [0])
-
-
-def _as_result(product: ir.Value, conv: Convolution) -> ir.Value:
-    """[batch * positions, outputs] in the result's layout."""
-    rank = len(conv.axes)
-    product = build.reshape(product, [conv.batch, *conv.extents, conv.outputs])
-    return as_result(product, conv, batch=0, spatial=range(1, rank + 1), feature=rank + 1)

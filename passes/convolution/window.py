@@ -14,21 +14,12 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of
+from jxc.passes._shared.window import WindowAxis
 
-from .geometry import Convolution, SpatialAxis
-
-
-def pad(image: ir.Value, spatial: Sequence[int], axes: Sequence[SpatialAxis]) -> ir.Value:
-    """`image` with zeros around it and between dilated elements."""
-    low, high, interior = ([0] * len(shape_of(image)) for _ in range(3))
-    for dim, axis in zip(spatial, axes, strict=True):
-        low[dim], high[dim], interior[dim] = axis.low, axis.high, axis.lhs_dilation - 1
-    if not any((*low, *high, *interior)):
-        return image
-    return hlo.pad(image, build.scalar(0, element_type(image)), low, high, interior)
+from .geometry import Convolution
 
 
-def backwards(kernel: ir.Value, spatial: Sequence[int], axes: Sequence[SpatialAxis]) -> ir.Value:
+def backwards(kernel: ir.Value, spatial: Sequence[int], axes: Sequence[WindowAxis]) -> ir.Value:
     """`kernel` in the order in which it meets the image: reversed along the reversed dimensions."""
     reversed_dims = [dim for dim, axis in zip(spatial, axes, strict=True) if axis.reverse]
     return hlo.reverse(kernel, reversed_dims) if reversed_dims else kernel
@@ -47,58 +38,70 @@ def as_result(
 
 
 @dataclass(frozen=True)
-class Walk:
-    """Equally shaped parts of a padded image, numbered row-major along `spatial`.
-
-    Along each dimension a part starts `jump` elements after the one before it, and has `size`
-    elements that are `step` apart.
+class WalkAxis:
+    """The parts of a `Walk` along one dimension of the image; lengths in elements of the image.
 
     Attributes:
-        spatial: the image's spatial dimensions.
-        count: number of parts along each.
-        jump, size, step: for each, in elements of the padded image.
+        dim: the dimension.
+        count: number of parts.
+        jump: distance between the starts of two parts.
+        size: number of elements of a part.
+        step: distance between two of them.
     """
 
-    spatial: tuple[int, ...]
-    count: tuple[int, ...]
-    jump: tuple[int, ...]
-    size: tuple[int, ...]
-    step: tuple[int, ...]
+    dim: int
+    count: int
+    jump: int
+    size: int
+    step: int
+
+    @property
+    def span(self) -> int:
+        """The extent from the first element of a part to its last one."""
+        return (self.size - 1) * self.step + 1
+
+
+@dataclass(frozen=True)
+class Walk:
+    """Equally shaped parts of a padded image, numbered row-major along its spatial dimensions."""
+
+    axes: tuple[WalkAxis, ...]
+
+    @property
+    def spatial(self) -> list[int]:
+        """The image's spatial dimensions."""
+        return [axis.dim for axis in self.axes]
 
     @property
     def parts(self) -> int:
-        """How many parts there are in all."""
-        return prod(self.count)
+        """The number of parts."""
+        return prod(axis.count for axis in self.axes)
 
     def part(self, image: ir.Value, index: int) -> ir.Value:
         """Part number `index` of `image`."""
-        starts = []
-        for count, jump in zip(reversed(self.count), reversed(self.jump), strict=True):
-            index, place = divmod(index, count)
-            starts.append(place * jump)
-        return self._strided(image, starts[::-1])
+        kept = {}
+        for axis in reversed(self.axes):
+            index, position = divmod(index, axis.count)
+            start = position * axis.jump
+            kept[axis.dim] = range(start, start + axis.span, axis.step)
+        return build.slice_along(image, kept)
 
     def cut(self, axis: int, count: int) -> Walk:
-        """The same walk with `count` parts along `axis`, the others left out."""
-        return replace(self, count=(*self.count[:axis], count, *self.count[axis + 1 :]))
+        """The same walk with only the first `count` parts along `axis`."""
+        cut = replace(self.axes[axis], count=count)
+        return Walk((*self.axes[:axis], cut, *self.axes[axis + 1 :]))
 
     def shape(self, image: ir.Value) -> list[int]:
         """The shape of a part of `image`."""
-        shape = list(shape_of(image))
-        for dim, size in zip(self.spatial, self.size, strict=True):
-            shape[dim] = size
-        return shape
+        sizes = {axis.dim: axis.size for axis in self.axes}
+        return [sizes.get(dim, size) for dim, size in enumerate(shape_of(image))]
 
     def slab(self, image: ir.Value, axis: int, start: ir.Value, count: int) -> ir.Value:
         """The elements of `count` consecutive parts along `axis`, from element `start`, an i32."""
-        starts = [build.scalar(0, element_type(start))] * len(shape_of(image))
+        along = self.axes[axis]
         sizes = list(shape_of(image))
-        dim, jump, size, step = (
-            each[axis] for each in (self.spatial, self.jump, self.size, self.step)
-        )
-        starts[dim] = start
-        sizes[dim] = (count - 1) * jump + (size - 1) * step + 1
-        return hlo.dynamic_slice(image, starts, sizes)
+        sizes[along.dim] = (count - 1) * along.jump + along.span
+        return hlo.dynamic_slice(image, build.starts_along(image, {along.dim: start}), sizes)
 
     def repeat(
         self, initial: ir.Value, step: Callable[[ir.Value, Sequence[ir.Value], ir.Value], ir.Value]
@@ -114,7 +117,7 @@ class Walk:
                 scalars) and the accumulator; returns the accumulator's next value, of the same
                 type.
         """
-        starts = [build.scalar(0, ir.IntegerType.get_signless(32))] * len(self.spatial)
+        starts = [build.scalar(0, ir.IntegerType.get_signless(32))] * len(self.axes)
 
         def body(number: ir.Value, given: Sequence[ir.Value]) -> list[ir.Value]:
             *starts, carried = given
@@ -127,10 +130,10 @@ class Walk:
         """The starts of the next part: the last start moves; where it wraps, the one before it."""
         moved = []
         wraps = None
-        for start, count, jump in reversed(list(zip(starts, self.count, self.jump, strict=True))):
+        for start, axis in zip(reversed(starts), reversed(self.axes), strict=True):
             element = element_type(start)
-            after = hlo.add(start, build.scalar(jump, element))
-            end = build.scalar(count * jump, element)
+            after = hlo.add(start, build.scalar(axis.jump, element))
+            end = build.scalar(axis.count * axis.jump, element)
             at_end = build.compare("GE", after, end)
             here = hlo.select(at_end, build.scalar(0, element), after)
             moved.append(here if wraps is None else hlo.select(wraps, here, start))
@@ -139,43 +142,31 @@ class Walk:
 
     def part_at(self, image: ir.Value, starts: Sequence[ir.Value]) -> ir.Value:
         """The part of `image` with these starts along `spatial`, scalars, i32."""
-        corner = [build.scalar(0, element_type(starts[0]))] * len(shape_of(image))
+        corner = build.starts_along(image, dict(zip(self.spatial, starts, strict=True)))
         sizes = list(shape_of(image))
-        for start, (dim, _, _, size, step) in zip(starts, self._dimensions(), strict=True):
-            corner[dim], sizes[dim] = start, (size - 1) * step + 1
-        return self._strided(hlo.dynamic_slice(image, corner, sizes), [0] * len(self.size))
-
-    def _dimensions(self) -> zip[tuple[int, int, int, int, int]]:
-        return zip(self.spatial, self.count, self.jump, self.size, self.step, strict=True)
-
-    def _strided(self, image: ir.Value, starts: Sequence[int]) -> ir.Value:
-        """The elements of a part: `dynamic_slice` alone cannot skip elements."""
-        shape = shape_of(image)
-        first, limit, stride = [0] * len(shape), list(shape), [1] * len(shape)
-        for start, (dim, _, _, size, step) in zip(starts, self._dimensions(), strict=True):
-            first[dim], limit[dim], stride[dim] = start, start + (size - 1) * step + 1, step
-        if not any(first) and limit == list(shape) and set(stride) == {1}:
-            return image
-        return hlo.slice(image, first, limit, stride)
+        for axis in self.axes:
+            sizes[axis.dim] = axis.span
+        block = hlo.dynamic_slice(image, corner, sizes)
+        return build.slice_along(
+            block, {axis.dim: range(0, axis.span, axis.step) for axis in self.axes}
+        )
 
 
 def result_walk(conv: Convolution, spatial: Iterable[int]) -> Walk:
     """The walk whose parts are the image elements under the window at each result position."""
     return Walk(
-        spatial=tuple(spatial),
-        count=tuple(axis.out for axis in conv.axes),
-        jump=tuple(axis.stride for axis in conv.axes),
-        size=tuple(axis.window for axis in conv.axes),
-        step=tuple(axis.rhs_dilation for axis in conv.axes),
+        tuple(
+            WalkAxis(dim, axis.out, axis.stride, axis.window, axis.window_dilation)
+            for dim, axis in zip(spatial, conv.axes, strict=True)
+        )
     )
 
 
 def window_walk(conv: Convolution, spatial: Iterable[int]) -> Walk:
     """The walk whose parts are the image elements that each tap of the window meets."""
     return Walk(
-        spatial=tuple(spatial),
-        count=tuple(axis.window for axis in conv.axes),
-        jump=tuple(axis.rhs_dilation for axis in conv.axes),
-        size=tuple(axis.out for axis in conv.axes),
-        step=tuple(axis.stride for axis in conv.axes),
+        tuple(
+            WalkAxis(dim, axis.window, axis.window_dilation, axis.out, axis.stride)
+            for dim, axis in zip(spatial, conv.axes, strict=True)
+        )
     )

@@ -142,5 +142,5 @@ def with_sign_of(size: Tensor, other: Tensor) -> Tensor:
     """`size`, whose sign bits are 0, with the sign bits of `other`: also at zeros and NaNs."""
     bits, signs = size.bits(), other.bits()
     width: int = element_type(bits.value).width
-    signed = bits | (signs & -(2 ** (width - 1)))
+    signed = bits | (signs & (-1 << width - 1))
     return signed.bitcast(element_type(size.value))

@@ -18,11 +18,11 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of, splat_of
 from jxc.passes._shared.signed_zero import add_to_initial
+from jxc.passes._shared.window import WindowAxis, pad
 from jxc.passes.pooling import cost as cost
 from jxc.rewrite import PassContext, exact, reassociates, rule
 
 from . import geometry
-from .geometry import WindowAxis
 
 
 @rule(exact, targets=("cpu", "gpu"))
@@ -159,14 +159,16 @@ def _summed(op: hlo.SelectAndScatterOp, chosen: ir.Value, axes: Sequence[WindowA
     shape = shape_of(op.operand)
     outside = build.scalar(-1, element_type(chosen))
     dilated = _dilated(axes)
-    chosen = geometry.pad(chosen, outside, dilated)
-    source = geometry.pad(op.source, op.init_value, dilated)
+    dims = range(len(dilated))
+    chosen = pad(chosen, dilated, dims, outside)
+    source = pad(op.source, dilated, dims, op.init_value)
     start = build.broadcast(op.init_value, shape, [])
     terms = []
     for number, tap in enumerate(geometry.taps(axes)):
         # The window that has its position `tap` here began so many elements before.
         first = [axis.window - 1 - at for axis, at in zip(axes, tap, strict=True)]
-        here, values = (_from(each, first, shape) for each in (chosen, source))
+        kept = {dim: range(start, start + shape[dim]) for dim, start in enumerate(first)}
+        here, values = (build.slice_along(each, kept) for each in (chosen, source))
         is_selected = build.compare("EQ", here, _numbers(number, shape))
         terms.append(hlo.select(is_selected, values, start))
     return reduce(hlo.add, [add_to_initial(op.init_value, terms[0]), *terms[1:]])
@@ -179,17 +181,9 @@ def _dilated(axes: Sequence[WindowAxis]) -> list[WindowAxis]:
             size=axis.out,
             window=1,
             out=axis.size,
-            stride=1,
             low=axis.window - 1,
             high=axis.size - (axis.out - 1) * axis.stride - 1,
-            interior=axis.stride - 1,
+            base_dilation=axis.stride,
         )
         for axis in axes
     ]
-
-
-def _from(value: ir.Value, first: Sequence[int], shape: Sequence[int]) -> ir.Value:
-    if shape_of(value) == tuple(shape):
-        return value
-    limits = [start + size for start, size in zip(first, shape, strict=True)]
-    return hlo.slice(value, first, limits, [1] * len(limits))

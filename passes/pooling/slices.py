@@ -23,11 +23,11 @@ from jxc.passes._shared.reduce_body import (
     is_neutral,
 )
 from jxc.passes._shared.signed_zero import add_to_initial
+from jxc.passes._shared.window import WindowAxis, pad
 from jxc.passes.pooling import cost as cost
 from jxc.rewrite import exact, reassociates, rule
 
 from . import geometry
-from .geometry import WindowAxis
 
 
 @rule(exact, targets=("cpu",), producer=hlo.PadOp)
@@ -55,7 +55,9 @@ def _added(op: hlo.ReduceWindowOp) -> tuple[WindowAxis, ...] | None:
     axes = geometry.read(op, op.inputs[0], op.results[0])
     if axes is None or not any(axis.window > 1 for axis in axes):
         return None
-    is_simple = all(axis.stride == axis.dilation == 1 and not axis.is_padded for axis in axes)
+    is_simple = all(
+        axis.stride == axis.window_dilation == 1 and not axis.is_padded for axis in axes
+    )
     return axes if is_simple else None
 
 
@@ -122,7 +124,7 @@ def window_sum_to_slices(op: hlo.ReduceWindowOp) -> ir.Value | None:
     axes = _worthwhile(op)
     if name is None or axes is None or not cost.keeps_order([axis.window for axis in axes]):
         return None
-    image = geometry.pad(op.inputs[0], op.init_values[0], axes)
+    image = pad(op.inputs[0], axes, range(len(axes)), op.init_values[0])
     shape = shape_of(op.results[0])
     first, *rest = (geometry.tapped(image, axes, tap) for tap in geometry.taps(axes))
     if name == "add":
@@ -159,8 +161,8 @@ def _combined(op: hlo.ReduceWindowOp, name: str) -> ir.Value | None:
     if axes is None:
         return None
     (x,), (start,) = op.inputs, op.init_values
-    image = geometry.pad(x, start, axes)
-    for dim in _order(axes):
+    image = pad(x, axes, range(len(axes)), start)
+    for dim in (dim for dim, axis in enumerate(axes) if axis.window > 1 or axis.stride > 1):
         image = _along(op, image, axes, dim)
     if is_neutral(name, start):
         return image
@@ -196,22 +198,19 @@ def _pays(axes: Sequence[WindowAxis]) -> bool:
     moved = [axis for axis in axes if axis.window > 1]
     return cost.slices_pay(
         windows=[axis.window for axis in moved],
-        overlaps=[axis.out > 1 and axis.stride < axis.window * axis.dilation for axis in moved],
+        overlaps=[
+            axis.out > 1 and axis.stride < axis.window * axis.window_dilation for axis in moved
+        ],
         runs=any(axis.is_running for axis in moved),
         whole=all(axis.out == 1 for axis in moved),
     )
-
-
-def _order(axes: Sequence[WindowAxis]) -> list[int]:
-    """The dimensions along which the window moves."""
-    return [dim for dim, axis in enumerate(axes) if axis.is_moved]
 
 
 def _along(
     op: hlo.ReduceWindowOp, image: ir.Value, axes: Sequence[WindowAxis], dim: int
 ) -> ir.Value:
     """The window's elements along one dimension, combined."""
-    still = [WindowAxis(size=size, window=1, out=size, stride=1) for size in shape_of(image)]
+    still = [WindowAxis(size, 1, size) for size in shape_of(image)]
     walk = [*still[:dim], replace(axes[dim], size=still[dim].size), *still[dim + 1 :]]
     parts = [geometry.tapped(image, walk, tap) for tap in geometry.taps(walk)]
     total = parts[0]
@@ -235,7 +234,9 @@ def general_window_to_slices(op: hlo.ReduceWindowOp) -> Sequence[ir.Value] | Non
     if any(axis.is_running for axis in axes) or not all(map(_is_plain, op.inputs)):
         return None
     shape = shape_of(op.results[0])
-    padded = [geometry.pad(x, v, axes) for x, v in zip(op.inputs, op.init_values, strict=True)]
+    dims = range(len(axes))
+    operands = zip(op.inputs, op.init_values, strict=True)
+    padded = [pad(x, axes, dims, value) for x, value in operands]
     found = [build.broadcast(value, shape, []) for value in op.init_values]
     for tap in geometry.taps(axes):
         parts = [geometry.tapped(x, axes, tap) for x in padded]

@@ -12,8 +12,8 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from jxc.ir import build
 from jxc.ir.values import direction_of, element_type, is_float, shape_of, splat_of
 from jxc.passes._shared.reduce_body import combiner_of, is_exact_in_any_order, is_neutral
+from jxc.passes._shared.window import WindowAxis
 from jxc.passes.pooling import geometry
-from jxc.passes.pooling.geometry import WindowAxis
 from jxc.passes.scans import cost as cost
 from jxc.passes.scans.cost import Scan
 from jxc.rewrite import PassContext, exact, reassociates, rule
@@ -136,16 +136,12 @@ def _is_neutral(name: str, start: ir.Value) -> bool:
 
 def _dimension(axes: Sequence[WindowAxis]) -> int | None:
     """The one dimension along which windows hold all elements up to each, or all from each on."""
-    moved = [dim for dim, axis in enumerate(axes) if axis != _still(axis.size)]
+    moved = [dim for dim, axis in enumerate(axes) if axis != WindowAxis(axis.size, 1, axis.size)]
     if len(moved) != 1 or (axis := axes[moved[0]]).size < cost.SHORTEST:
         return None
-    whole = WindowAxis(size=axis.size, window=axis.size, out=axis.size, stride=1)
+    whole = WindowAxis(axis.size, axis.size, axis.size)
     runs = (replace(whole, low=axis.size - 1), replace(whole, high=axis.size - 1))
     return moved[0] if axis in runs else None
-
-
-def _still(size: int) -> WindowAxis:
-    return WindowAxis(size=size, window=1, out=size, stride=1)
 
 
 def _scan(x: ir.Value, dim: int, name: str) -> Scan:

@@ -111,7 +111,7 @@ def rewritten(function, args, hits, *, rows_at_once=None):
         return min(rows, rows_at_once)
 
     with (
-        patch.object(cost, "weight_gradient_pays", lambda **_: True),
+        patch.object(cost, "weight_gradient_pays", lambda conv: True),
         patch.object(cost, "rows_at_once", loop if rows_at_once else cost.rows_at_once),
     ):
         lowered = jxc.lower(function, *args).opt("convolution")

@@ -96,9 +96,12 @@ def slice_along(value: ir.Value, kept: Mapping[int, range]) -> ir.Value:
 
     Negative dimensions count from the end.
     """
-    along = [range(size) for size in shape_of(value)]
+    whole = [range(size) for size in shape_of(value)]
+    along = whole.copy()
     for dim, positions in kept.items():
         along[dim] = positions
+    if along == whole:
+        return value
     bounds = ([getattr(each, name) for each in along] for name in ("start", "stop", "step"))
     return hlo.slice(value, *bounds)
 

@@ -1,0 +1,101 @@
+"""The windows of convolutions and poolings: plain numbers for each dimension, and padding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo as hlo
+
+from jxc.ir import build
+from jxc.ir.values import element_type, shape_of
+
+
+@dataclass(frozen=True)
+class WindowAxis:
+    """How a window moves along one dimension; extents in elements.
+
+    Attributes:
+        size: extent of the operand.
+        window: extent of the window before dilation.
+        out: number of positions of the window.
+        stride: distance between two positions.
+        low: elements of padding before the operand; negative where it is cropped.
+        high: the same after it.
+        base_dilation: distance between neighbors of the operand; padding lies between them.
+        window_dilation: distance between neighbors of the window.
+        reverse: whether the window is reversed.
+    """
+
+    size: int
+    window: int
+    out: int
+    stride: int = 1
+    low: int = 0
+    high: int = 0
+    base_dilation: int = 1
+    window_dilation: int = 1
+    reverse: bool = False
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether the window meets padding."""
+        return bool(self.low or self.high or self.base_dilation > 1)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the window holds all elements up to each, or from each on: a scan."""
+        whole = self.window == self.size == self.out > 1
+        return whole and self.window - 1 in (self.low, self.high)
+
+
+def window_axes(
+    sizes: Sequence[int],
+    windows: Sequence[int],
+    outs: Sequence[int],
+    padding: ir.Attribute | None,
+    **attributes: ir.Attribute | None,
+) -> tuple[WindowAxis, ...]:
+    """The axes of a window, from extents and an op's attributes, of which any may be absent.
+
+    Args:
+        sizes, windows, outs: extents of operand, window and result along each dimension.
+        padding: the attribute of that name.
+        attributes: arrays with a number for each dimension, by the name in `WindowAxis`.
+    """
+    rank = len(sizes)
+    pairs = np.zeros((rank, 2), int) if padding is None else np.asarray(padding)
+    given = {name: list(each) for name, each in attributes.items() if each is not None}
+    return tuple(
+        WindowAxis(
+            *(sizes[i], windows[i], outs[i]),
+            low=int(pairs[i, 0]),
+            high=int(pairs[i, 1]),
+            **{name: each[i] for name, each in given.items()},
+        )
+        for i in range(rank)
+    )
+
+
+def is_solid(value: ir.Value) -> bool:
+    """Whether a tensor has a static shape without zeros, and no encoding."""
+    kind = ir.RankedTensorType(value.type)
+    return kind.has_static_shape and kind.encoding is None and 0 not in kind.shape
+
+
+def pad(
+    operand: ir.Value,
+    axes: Sequence[WindowAxis],
+    dims: Sequence[int],
+    padding_value: ir.Value | None = None,
+) -> ir.Value:
+    """`operand` with the padding of `axes` along `dims`: of a scalar, or of zeros."""
+    low, high, interior = ([0] * len(shape_of(operand)) for _ in range(3))
+    for dim, axis in zip(dims, axes, strict=True):
+        low[dim], high[dim], interior[dim] = axis.low, axis.high, axis.base_dilation - 1
+    if not any((*low, *high, *interior)):
+        return operand
+    value = padding_value or build.scalar(0, element_type(operand))
+    return hlo.pad(operand, value, low, high, interior)
