@@ -97,10 +97,9 @@ def _scattered_of(op: hlo.ScatterOp) -> list[int]:
 def _with_block(
     x: ir.Value, u: ir.Value, axes: Sequence[_ScatteredAxis], combine: _Combine
 ) -> ir.Value:
-    first = [axis.low for axis in axes]
-    limit = [axis.low + axis.size for axis in axes]
-    there = hlo.slice(x, first, limit, [1] * len(axes))
-    starts = [build.scalar(start, ir.IntegerType.get_signless(32)) for start in first]
+    kept = {dim: range(axis.low, axis.low + axis.size) for dim, axis in enumerate(axes)}
+    there = build.slice_along(x, kept)
+    starts = [build.scalar(axis.low, ir.IntegerType.get_signless(32)) for axis in axes]
     return hlo.dynamic_update_slice(x, combine(there, u), starts)
 
 
@@ -203,11 +202,8 @@ def _axis(maps: _IndexMaps, dim: int, extent: int, updates: Sequence[int]) -> _S
         return None
     led = [(at, step) for at, step in zip(maps.scattered, start.steps, strict=True) if step]
     if not led:
-        return (
-            _ScatteredAxis(source, size, start.first, 1, extent)
-            if _fits(start, size, extent)
-            else None
-        )
+        is_inside = 0 <= start.first <= extent - size
+        return _ScatteredAxis(source, size, start.first, 1, extent) if is_inside else None
     if len(led) > 1 or size != 1:
         return None
     at, step = led[0]
@@ -215,10 +211,6 @@ def _axis(maps: _IndexMaps, dim: int, extent: int, updates: Sequence[int]) -> _S
     if min(start.first, last) < 0 or max(start.first, last) >= extent:
         return None
     return _ScatteredAxis(at, updates[at], min(start.first, last), step, extent)
-
-
-def _fits(start: ArithmeticSequence, size: int, extent: int) -> bool:
-    return 0 <= start.first <= extent - size
 
 
 def _arranged(updates: ir.Value, axes: Sequence[_ScatteredAxis]) -> ir.Value:

@@ -74,17 +74,13 @@ def one_hot_product_to_scatter(op: hlo.DotGeneralOp) -> ir.Value | None:
     hot, hot_dims, other_dims = found
     if hot.dimension in hot_dims or len(hot_dims) != len(hot.shape) or not hot_dims:
         return None
-    if not cost.table_pays(rows=hot.extent) or not _adds_up(op.rhs):
+    is_summed_alike = isinstance(element_type(op.rhs), ir.F32Type | ir.F64Type)  # others in f32
+    if not cost.table_pays(rows=hot.extent) or not is_summed_alike:
         return None
     own = [dim for dim in range(len(shape_of(op.rhs))) if dim not in other_dims]
     order = [dim for _, dim in sorted(zip(hot_dims, other_dims, strict=True))]
     updates = build.transpose(op.rhs, [*order, *own])
     return _added(build.splat(0, op.result.type), hot.indices(), updates)
-
-
-def _adds_up(value: ir.Value) -> bool:
-    """Whether sums are kept in the type itself; a product sums 16-bit floats in f32."""
-    return isinstance(element_type(value), ir.F32Type | ir.F64Type)
 
 
 def _factors(op: hlo.DotGeneralOp) -> tuple[_OneHot, tuple[int, ...], tuple[int, ...]] | None:

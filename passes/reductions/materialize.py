@@ -98,12 +98,9 @@ def _transposing_pays(x: ir.Value, over: Sequence[int]) -> bool:
     shape = static_shape(x)
     if shape is None or not is_elementwise(x.owner) or not isinstance(element_type(x), ir.F32Type):
         return False
-    return cost.transposing_pays(shape, over) and _is_long(x)
-
-
-def _is_long(x: ir.Value) -> bool:
-    """Whether at least `LEAST_WORK` elementwise ops compute `x`."""
-    pending, found = [x], 0
+    if not cost.transposing_pays(shape, over):
+        return False
+    pending, found = [x], 0  # do at least `LEAST_WORK` elementwise ops compute it?
     while pending and found < cost.LEAST_WORK:
         owner = pending.pop().owner
         if not isinstance(owner, ir.Block) and is_elementwise(owner):

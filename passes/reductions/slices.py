@@ -62,7 +62,5 @@ def _slices(value: ir.Value, dims: Sequence[int]) -> Iterator[ir.Value]:
     """Yield a slice for each position in `dims`, of extent 1 there."""
     shape = shape_of(value)
     for positions in product(*(range(shape[dim]) for dim in dims)):
-        starts, limits = [0] * len(shape), list(shape)
-        for dim, place in zip(dims, positions, strict=True):
-            starts[dim], limits[dim] = place, place + 1
-        yield hlo.slice(value, starts, limits, [1] * len(shape))
+        at = zip(dims, positions, strict=True)
+        yield build.slice_along(value, {dim: range(i, i + 1) for dim, i in at})

@@ -49,9 +49,9 @@ def by_rows(x: ir.Value, axis: int, fold: Fold, plan: ScanPlan) -> ir.Value:
     rows = build.reshape(x, [outer, shape[axis], *([inner] if inner > 1 else [])])
 
     def body(number: ir.Value, carried: Sequence[ir.Value]) -> list[ir.Value]:
-        # The last start is moved back, by StableHLO, to where all rows are there: the same again.
+        # StableHLO clamps the last start, so that some rows are computed twice.
         first = hlo.multiply(number, build.scalar(plan.rows, element_type(number)))
-        starts = _starts(first, 0, rows)
+        starts = build.starts_along(rows, {0: first})
         some = hlo.dynamic_slice(rows, starts, [plan.rows, *shape_of(rows)[1:]])
         done = scanned(some, 1, fold, plan.blocks)
         return [hlo.dynamic_update_slice(*carried, done, starts)]
@@ -68,16 +68,23 @@ def scanned(x: ir.Value, axis: int, fold: Fold, blocks: Sequence[int]) -> ir.Val
     if not rest:
         return _loop(x, axis, fold)[1]
     count = -(-shape[axis] // block)
-    padded = _extended(x, axis, fold, count * block)
+    missing = count * block - shape[axis]
+    padded = x
+    if missing:  # neutral elements at the end where the loop finishes
+        neutral = build.convert(fold.start, element_type(x))
+        padded = _padded(x, axis, neutral, *((missing, 0) if fold.is_reverse else (0, missing)))
     split = [*before, count, block, *after]
     totals, within = _loop(build.reshape(padded, split), axis + 1, fold)
     totals = build.reshape(totals, [*before, count, *after])
-    previous = _moved(scanned(totals, axis, fold, rest), axis, fold)
+    # The total of everything before each block: the totals shifted by one.
+    totals = scanned(totals, axis, fold, rest)
+    previous = _padded(totals, axis, fold.start, *((-1, 1) if fold.is_reverse else (1, -1)))
     others = [dim for dim in range(len(split)) if dim != axis + 1]
     wide = build.convert(within, element_type(fold.start))
     whole = fold.combine(build.broadcast(previous, split, others), wide)
     whole = build.reshape(build.convert(whole, element_type(x)), shape_of(padded))
-    return _cut(whole, axis, fold, shape)
+    first = missing if fold.is_reverse else 0
+    return build.slice_along(whole, {axis: range(first, first + shape[axis])})
 
 
 def _loop(x: ir.Value, axis: int, fold: Fold) -> tuple[ir.Value, ir.Value]:
@@ -89,7 +96,7 @@ def _loop(x: ir.Value, axis: int, fold: Fold) -> tuple[ir.Value, ir.Value]:
         total, done = carried
         last = build.scalar(length - 1, element_type(number))
         at = hlo.subtract(last, number) if fold.is_reverse else number
-        starts = _starts(at, axis, x)
+        starts = build.starts_along(x, {axis: at})
         found = build.convert(hlo.dynamic_slice(x, starts, one), element_type(total))
         total = fold.combine(total, found)
         given = build.convert(total, element_type(x))
@@ -100,40 +107,8 @@ def _loop(x: ir.Value, axis: int, fold: Fold) -> tuple[ir.Value, ir.Value]:
     return total, done
 
 
-def _starts(start: ir.Value, axis: int, x: ir.Value) -> list[ir.Value]:
-    """Where a slice of `x` starts that starts at `start` along `axis`."""
-    starts = [build.scalar(0, element_type(start))] * len(shape_of(x))
-    starts[axis] = start
-    return starts
-
-
-def _extended(x: ir.Value, axis: int, fold: Fold, length: int) -> ir.Value:
-    """`x` padded with neutral elements at the end where the loop finishes."""
-    missing = length - shape_of(x)[axis]
-    if not missing:
-        return x
-    start = build.convert(fold.start, element_type(x))
-    return _padded(x, axis, start, *((missing, 0) if fold.is_reverse else (0, missing)))
-
-
-def _moved(totals: ir.Value, axis: int, fold: Fold) -> ir.Value:
-    """The total of everything before each block: the totals shifted by one."""
-    return _padded(totals, axis, fold.start, *((-1, 1) if fold.is_reverse else (1, -1)))
-
-
 def _padded(x: ir.Value, axis: int, value: ir.Value, low: int, high: int) -> ir.Value:
     none = [0] * len(shape_of(x))
     lows, highs = none.copy(), none.copy()
     lows[axis], highs[axis] = low, high
     return hlo.pad(x, value, lows, highs, none)
-
-
-def _cut(x: ir.Value, axis: int, fold: Fold, shape: Sequence[int]) -> ir.Value:
-    """`x` without the padding of `_extended`."""
-    missing = shape_of(x)[axis] - shape[axis]
-    if not missing:
-        return x
-    first = [0] * len(shape)
-    first[axis] = missing if fold.is_reverse else 0
-    limit = [start + size for start, size in zip(first, shape, strict=True)]
-    return hlo.slice(x, first, limit, [1] * len(shape))

@@ -45,14 +45,15 @@ def _is_masked(op: hlo.CustomCallOp) -> bool:
     for user in users(op.results[0]):
         match user:
             case hlo.SelectOp(pred=pred, on_true=x, on_false=y) if x == op.results[0] != y:
-                if not _says_done(pred, op.results[1]):
+                if not _tests_success(pred, op.results[1]):
                     return False
             case _:
                 return False
     return True
 
 
-def _says_done(pred: ir.Value, info: ir.Value) -> bool:
+def _tests_success(pred: ir.Value, info: ir.Value) -> bool:
+    """Whether `pred` is info == 0, broadcast."""
     while isinstance(pred.owner, hlo.BroadcastInDimOp | hlo.ReshapeOp):
         pred = pred.owner.operand
     match pred.owner:
@@ -70,17 +71,12 @@ def _factored(x: ir.Value, size: int) -> tuple[list[ir.Value], list[ir.Value]]:
         for before in columns:
             factor = repeat_along(elements_at(before, {-1: j}), before)
             column = hlo.subtract(column, hlo.multiply(before, factor))
-        roots.append(_root(elements_at(column, {-1: j})))
+        # The root of a pivot above 0; 0 for another pivot, NaN for NaN. Users test the root, not
+        # the pivot, which XLA would compute again for each test.
+        pivot = elements_at(column, {-1: j})
+        roots.append(hlo.sqrt(hlo.maximum(pivot, build.splat(0, pivot.type))))
         columns.append(hlo.divide(column, repeat_along(roots[-1], column)))
     return columns, roots
-
-
-def _root(pivot: ir.Value) -> ir.Value:
-    """The root of a pivot above 0; 0 for another pivot, NaN for NaN.
-
-    Its users test the root, not the pivot, which XLA would compute again for each test.
-    """
-    return hlo.sqrt(hlo.maximum(pivot, build.splat(0, pivot.type)))
 
 
 def _assembled(below: ir.Value, diagonal: ir.Value, above: ir.Value) -> ir.Value:
@@ -119,7 +115,9 @@ def small_triangular_solve_to_substitution(
     is unspecified, as it is in BLAS, whose kernels differ between processors.
     """
     call = call_of(op, "trsm")
-    if call is None or not _is_known(call):
+    if call is None or call.options.keys() != _LETTERS.keys():
+        return None
+    if not all(call.options[name] in letters for name, letters in _LETTERS.items()):
         return None
     side = -2 if call.options["side"] == "L" else -1
     extents = shape_of(op.operands[1])
@@ -130,12 +128,6 @@ def small_triangular_solve_to_substitution(
     if not cost.solve_pays(context.rates, **size, is_repeated=is_in_loop(op)):
         return None
     return stack(_solved(op.operands[0], op.operands[1], call, side), side)
-
-
-def _is_known(call: LapackCall) -> bool:
-    if call.options.keys() != _LETTERS.keys():
-        return False
-    return all(call.options[name] in letters for name, letters in _LETTERS.items())
 
 
 def _solved(a: ir.Value, b: ir.Value, call: LapackCall, side: int) -> list[ir.Value]:
@@ -149,17 +141,15 @@ def _solved(a: ir.Value, b: ir.Value, call: LapackCall, side: int) -> list[ir.Va
         line = elements_at(b, {side: i})
         for k, known in solved.items():
             row, column = (k, i) if is_transposed else (i, k)
-            factor = element(a, row, column, line)
+            factor = repeat_along(elements_at(a, {-2: row, -1: column}), line)
             line = hlo.subtract(line, hlo.multiply(factor, known))
         if options["diag"] == "N":
-            line = hlo.multiply(line, repeat_along(_inverse(elements_at(a, {-2: i, -1: i})), line))
+            # One division for a whole row, which is then multiplied by it, as in BLAS.
+            pivot = elements_at(a, {-2: i, -1: i})
+            inverse = hlo.divide(build.splat(1, pivot.type), pivot)
+            line = hlo.multiply(line, repeat_along(inverse, line))
         solved[i] = line
     return [solved[i] for i in range(call.size)]
-
-
-def _inverse(pivot: ir.Value) -> ir.Value:
-    """1 / pivot: one division for a whole row, which is then multiplied by it, as in BLAS."""
-    return hlo.divide(build.splat(1, pivot.type), pivot)
 
 
 def elements_at(value: ir.Value, positions: dict[int, int]) -> ir.Value:
@@ -168,17 +158,9 @@ def elements_at(value: ir.Value, positions: dict[int, int]) -> ir.Value:
     Negative dimensions count from the end.
     """
     extents = shape_of(value)
-    start, limit = [0] * len(extents), list(extents)
-    for dim, at in positions.items():
-        start[dim], limit[dim] = at, at + 1
     gone = {dim % len(extents) for dim in positions}
-    part = hlo.slice(value, start, limit, [1] * len(extents))
+    part = build.slice_along(value, {dim: range(at, at + 1) for dim, at in positions.items()})
     return build.reshape(part, [size for dim, size in enumerate(extents) if dim not in gone])
-
-
-def element(value: ir.Value, row: int, column: int, like: ir.Value) -> ir.Value:
-    """One element of each matrix, broadcast along the last dimension of `like`."""
-    return repeat_along(elements_at(value, {-2: row, -1: column}), like)
 
 
 def repeat_along(value: ir.Value, like: ir.Value) -> ir.Value:

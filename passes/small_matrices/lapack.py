@@ -20,13 +20,11 @@ class LapackCall(NamedTuple):
     """A LAPACK call for a batch of square real matrices in column-major layout.
 
     Attributes:
-        routine: "potrf", "trsm" or "getrf".
         options: LAPACK's option letters by name: {"uplo": "L"}.
         batch: the extents before those of the matrices.
         size: rows and columns of each matrix, at least 1.
     """
 
-    routine: str
     options: Mapping[str, str]
     batch: tuple[int, ...]
     size: int
@@ -47,7 +45,10 @@ def call_of(op: hlo.CustomCallOp, routine: str) -> LapackCall | None:
         return None
     if not _has_types(op, found[1]) or not _lies_by_columns(op):
         return None
-    return LapackCall(routine, _options(op), shape[:-2], shape[-1])
+    config = "mhlo.backend_config"
+    given = op.attributes.get(config, ())
+    options = {each.name: chr(each.attr.value) for each in given}
+    return LapackCall(options, shape[:-2], shape[-1])
 
 
 def _has_types(op: hlo.CustomCallOp, precision: str) -> bool:
@@ -58,19 +59,9 @@ def _has_types(op: hlo.CustomCallOp, precision: str) -> bool:
             return False
         kind = element_type(value)
         is_matrix = len(shape_of(value)) == rank
-        if not isinstance(kind, matrices) if is_matrix else kind != _i32():
+        if not isinstance(kind, matrices) if is_matrix else str(kind) != "i32":
             return False
     return True
-
-
-def _i32() -> ir.Type:
-    return ir.IntegerType.get_signless(32)
-
-
-def _options(op: hlo.CustomCallOp) -> dict[str, str]:
-    if "mhlo.backend_config" not in op.attributes:
-        return {}
-    return {each.name: chr(each.attr.value) for each in op.attributes["mhlo.backend_config"]}
 
 
 def _lies_by_columns(op: hlo.CustomCallOp) -> bool:

@@ -111,7 +111,10 @@ def transposed_matrix_by_vector(op: hlo.DotGeneralOp) -> ir.Value | None:
 
 def _product_of(op: hlo.DotGeneralOp) -> _Product | None:
     shape = static_shape(op.result, op.lhs, op.rhs)
-    if shape is None or op.algorithm is not None or not _is_real(op):
+    if shape is None or op.algorithm is not None:
+        return None
+    kinds = {element_type(value) for value in (op.lhs, op.rhs, op.result)}
+    if len(kinds) > 1 or not isinstance(kinds.pop(), ir.F32Type | ir.F64Type):
         return None
     elements = [prod(shape_of(value)) for value in (op.lhs, op.rhs)]
     if 0 in elements:
@@ -121,11 +124,6 @@ def _product_of(op: hlo.DotGeneralOp) -> _Product | None:
     batch = prod(shape[: len(dims.lhs_batching_dimensions)])
     rows, columns = (count // (batch * prod(terms)) for count in elements)
     return _Product(shape, _operands(op, dims), terms, batch, rows, columns)
-
-
-def _is_real(op: hlo.DotGeneralOp) -> bool:
-    kinds = {element_type(value) for value in (op.lhs, op.rhs, op.result)}
-    return len(kinds) == 1 and isinstance(kinds.pop(), ir.F32Type | ir.F64Type)
 
 
 def _operands(op: hlo.DotGeneralOp, dims: hlo.DotDimensionNumbers) -> tuple[_Operand, _Operand]:
@@ -161,32 +159,25 @@ def _part(operand: _Operand, index: Sequence[int], shape: Sequence[int]) -> ir.V
     """An operand at `index` of the summed dimensions, broadcast to the result's shape."""
     value, summed, positions = operand
     extents = shape_of(value)
-    start, limit = [0] * len(extents), list(extents)
-    for dim, at in zip(summed, index, strict=True):
-        start[dim], limit[dim] = at, at + 1
     kept = [dim for dim in range(len(extents)) if dim not in summed]
-    part = hlo.slice(value, start, limit, [1] * len(extents))
+    at = {dim: range(i, i + 1) for dim, i in zip(summed, index, strict=True)}
+    part = build.slice_along(value, at)
     part = build.reshape(part, [extents[dim] for dim in kept])
     return build.broadcast(part, shape, [positions[dim] for dim in kept])
 
 
-_USERS_SEEN = 8  # of one value
-_STEPS_SEEN = 4  # how many ops after a product a reduction is looked for
+_USERS_VISITED = 8  # of one value
+_STEPS_VISITED = 4  # ops between the product and the reduction
 
 
-def _is_reduced(value: ir.Value, steps: int = _STEPS_SEEN) -> bool:
+def _is_reduced(value: ir.Value, steps: int = _STEPS_VISITED) -> bool:
     """Whether a reduction follows, with which XLA would fuse the product."""
-    for use in islice(value.uses, _USERS_SEEN) if steps else ():
+    for use in islice(value.uses, _USERS_VISITED) if steps else ():
         user = use.owner
         if isinstance(user, hlo.ReduceOp):
             return True
-        if _is_fused(user) and _is_reduced(user.results[0], steps - 1):
+        is_fused = len(user.results) == 1 and not len(user.regions)
+        is_fused = is_fused and not isinstance(user, hlo.DotGeneralOp | hlo.CustomCallOp)
+        if is_fused and _is_reduced(user.results[0], steps - 1):
             return True
     return False
-
-
-def _is_fused(op: ir.OpView) -> bool:
-    """Whether XLA may fuse what comes before `op` into it."""
-    if len(op.results) != 1 or len(op.regions):
-        return False
-    return op.operation.name not in ("stablehlo.dot_general", "stablehlo.custom_call")

@@ -52,7 +52,10 @@ class _PackedSort:
 
     def results(self) -> list[ir.Value]:
         """The results of `op`."""
-        return [self._result(each) for each in self.inputs]
+        return [
+            self._keys() if each == self.key else take_along_axis(each, self.position, self.dim)
+            for each in self.inputs
+        ]
 
     def _constant(self, number: int) -> ir.Value:
         return build.splat(number, self.type)
@@ -71,13 +74,6 @@ class _PackedSort:
         position = hlo.shift_right_logical(below, self._constant(1))
         return build.convert(position, ir.IntegerType.get_signless(32))
 
-    def _result(self, operand: ir.Value) -> ir.Value:
-        return (
-            self._keys()
-            if operand == self.key
-            else take_along_axis(operand, self.position, self.dim)
-        )
-
     def _keys(self) -> ir.Value:
         element = element_type(self.key)
         is_signed = not is_unsigned(self.key)
@@ -91,7 +87,7 @@ class _PackedSort:
 
 
 def _plain_sort(value: ir.Value, dim: int) -> ir.Value:
-    """Sorted ascending, by the comparison for which XLA:CPU has a sort of its own."""
+    """`value` sorted ascending, in the form for which XLA:CPU has a fast sort."""
     op = hlo.SortOp([value.type], [value], dimension=dim, is_stable=False)
     scalar = ir.RankedTensorType.get((), element_type(value))
     build.append_combiner(op.comparator, scalar, partial(build.compare, "LT"))

@@ -108,7 +108,7 @@ def _taken(part: _SortedPart) -> ir.Value:
     """The elements from the part's end of the axis, as many as it reaches."""
     sort, dim, reach = part.sort, axis_of(part.sort), part.reach
     raw = keys.folded_bits(sort.inputs[0])
-    raw = reverse(raw, dim) if part.is_largest else keys.negated(raw)
+    raw = hlo.reverse(raw, [dim]) if part.is_largest else keys.negated(raw)
     shape, element = shape_of(raw), element_type(sort.inputs[0])
     table = build.reshape(keys.floats(raw, element), [prod(shape[:-1]), shape[-1]])
     _, found = chlo.top_k(table, reach)
@@ -116,7 +116,7 @@ def _taken(part: _SortedPart) -> ir.Value:
     if part.is_largest:
         positions = from_end(positions, part.size)
     if part.is_reversed != part.is_largest:
-        positions = reverse(positions, dim)
+        positions = hlo.reverse(positions, [dim])
     return take_along_axis(sort.inputs[part.number], positions, dim)
 
 
@@ -145,11 +145,6 @@ def take_along_axis(operand: ir.Value, positions: ir.Value, dim: int) -> ir.Valu
 def from_end(positions: ir.Value, size: int) -> ir.Value:
     """The same positions along an axis of `size`, counted from its other end."""
     return hlo.subtract(build.splat(size - 1, positions.type), positions)
-
-
-def reverse(value: ir.Value, dim: int) -> ir.Value:
-    """The elements in the opposite order along `dim`."""
-    return hlo.reverse(value, [dim])
 
 
 def _is_along(value: ir.Value, dim: int) -> bool:
