@@ -15,7 +15,7 @@ f32[512,1024], split over both axes, so that each device has f32[256,256]:
 
 `collectives_fsdp` (TPU) and `_joined` (GPU) are a gradient step, weights f32[1024,4096] split over
 both axes and f32[512,1024] over data; `collectives_loop` (GPU) has a psum over model and a ppermute
-over data in a loop of five turns.
+over data in a loop of five iterations.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def test_every_kind_has_its_bytes_axes_and_line(target: str) -> None:
     ]
 
 
-def test_a_reduce_scatter_that_the_tpu_compiler_fused_is_one() -> None:
+def test_collectives_of_counts_a_fused_reduce_scatter_on_tpu() -> None:
     first, second, third = _found("fsdp")
     whole = 1024 * 1024 * 4
     assert (first.kind, first.payload, first.axes) == ("reduce-scatter", whole, ("data",))
@@ -80,13 +80,13 @@ def test_a_reduce_scatter_that_the_tpu_compiler_fused_is_one() -> None:
     assert (third.kind, third.group_size) == ("all-reduce", 8)
 
 
-def test_one_without_a_line_has_that_of_what_it_sends() -> None:
+def test_collective_without_a_line_has_that_of_its_operand() -> None:
     scattered = next(each for each in _found("joined") if each.kind == "reduce-scatter")
     assert scattered.op_name == "jit(grad)/transpose(jvp())/transpose"
     assert scattered.place is not None and scattered.place.line == 38
 
 
-def test_in_a_loop_it_runs_as_often_as_the_loop_turns() -> None:
+def test_collective_in_a_loop_counts_each_iteration() -> None:
     found = {each.kind: each for each in _found("loop")}
     assert {kind: (each.times, each.axes) for kind, each in found.items()} == {
         "all-reduce": (5, ("model",)),
@@ -118,10 +118,10 @@ ENTRY %main (x: f32[8], to: f32[8]) -> (f32[8], f32[8]) {
 """
 
 
-def test_inside_an_asynchronous_wrapper_it_counts_once() -> None:
+def test_collective_inside_an_asynchronous_wrapper_counts_once() -> None:
     found = collectives_of(parse_hlo(ASYNC), {"x": 2, "y": 2})
-    told = [(each.kind, each.payload, each.group_size, each.axes) for each in found]
-    assert told == [
+    found = [(each.kind, each.payload, each.group_size, each.axes) for each in found]
+    assert found == [
         ("collective-broadcast", 32, 2, ("y",)),
         ("collective-permute", 32, 2, ("y",)),
     ]
@@ -143,17 +143,17 @@ def test_inside_an_asynchronous_wrapper_it_counts_once() -> None:
         ("mesh['x'=2,'y'=2], device_ids=(3,2,1,0) {'y'}", ((3, 2), (1, 0))),
     ],
 )
-def test_groups_are_read_in_every_form(text: str, groups: tuple[tuple[int, ...], ...]) -> None:
+def test_parse_groups_reads_every_form(text: str, groups: tuple[tuple[int, ...], ...]) -> None:
     assert parse_groups(text, 4) == groups
 
 
 @pytest.mark.parametrize("text", ["mesh", "[2,2]", "all of them"])
-def test_other_texts_are_no_groups(text: str) -> None:
+def test_parse_groups_refuses_other_texts(text: str) -> None:
     with pytest.raises(ValueError, match="not a list of device groups"):
         parse_groups(text, 4)
 
 
-def test_groups_that_are_no_whole_axes_have_none() -> None:
+def test_axes_of_groups_that_are_not_whole_axes_are_none() -> None:
     mesh = {"a": 2, "b": 2, "c": 1}
     assert axes_of_groups(((0, 1), (2, 3)), mesh) == ("b",)
     assert axes_of_groups(((2, 0), (3, 1)), mesh) == ("a",)
@@ -183,9 +183,9 @@ def test_replicated_arguments_on_one_device_are_none() -> None:
     assert replicated_arguments(alone, [("x", 32)]) == []
 
 
-def test_json_has_every_figure() -> None:
-    told = _found("gpu")[0].as_json()
-    assert (told["kind"], told["bytes"], told["axes"], told["line"]) == (
+def test_collectives_as_json() -> None:
+    found = _found("gpu")[0].as_json()
+    assert (found["kind"], found["bytes"], found["axes"], found["line"]) == (
         "all-gather",
         4 * BLOCK,
         ["model"],

@@ -138,8 +138,7 @@ WEIGHTS = jnp.full((4, 2), 0.1)
 
 
 def test_locate_nans_counts_calls():
-    located = jxc.locate_nans(step, donate_argnums=0)
-    w = WEIGHTS
+    located, w = jxc.locate_nans(step, donate_argnums=0), WEIGHTS
     with pytest.raises(jxc.NanError, match=r"^call 30 \(from 0\): the first NaN is made by log"):
         for number in range(100):
             w, _ = located(w, X, number)
@@ -196,7 +195,7 @@ def test_locate_nans_reports_infinity_as_cause_or_itself():
         return grown - grown
 
     finding = find(overflow, X)
-    assert finding.op == "subtract (sub)" and finding.cause.op == "exponential (exp)"
+    assert (finding.op, finding.cause.op) == ("subtract (sub)", "exponential (exp)")
     assert "it comes from an infinity: the first infinity is made by exponential" in str(finding)
     assert find(overflow, X, options="{infs=true}").op == "exponential (exp)"
     assert find(lambda x: jnp.exp(x * 1000), X, options="{infs=true}").what == "infinity"
@@ -311,14 +310,11 @@ def test_locate_nans_warns_once_on_request():
         jxc.locate_nans(jnp.log, on_nan="ignore")
 
 
-@pytest.mark.parametrize("enter", [jxc.use, partial(jxc.jit, jnp.sin, pipeline=None)])
-def test_pipelines_of_jit_refuse_passes_that_add_results(enter):
-    if enter is jxc.use:
-        with pytest.raises(UsageError, match=r"locate-nans adds results .* jxc.locate_nans\(fn\)"):
-            jxc.use("locate-nans")
-    else:
-        with pytest.raises(UsageError, match=r"trace-values adds results"):
-            jxc.jit(jnp.sin, pipeline="trace-values{match=sine}")
+def test_use_and_jit_refuse_passes_that_add_results():
+    with pytest.raises(UsageError, match=r"locate-nans adds results .* jxc.locate_nans\(fn\)"):
+        jxc.use("locate-nans")
+    with pytest.raises(UsageError, match=r"trace-values adds results"):
+        jxc.jit(jnp.sin, pipeline="trace-values{match=sine}")
 
 
 # trace-values

@@ -1,4 +1,4 @@
-"""One report of what a compiler made: the figures of real programs, on the CPU that is here."""
+"""`jxc.report` on programs that are compiled for this machine's CPU."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def of_wave():
     return jxc.report(jxc.lower(wave, SQUARE, SQUARE, SQUARE), "cpu", "O2")
 
 
-def test_each_figure_is_there_without_our_passes_and_with_them(of_wave):
+def test_report_measures_without_passes_and_with_them(of_wave):
     assert isinstance(of_wave.plain, Compiled) and isinstance(of_wave.optimised, Compiled)
     assert of_wave.plain.ops == 3 < of_wave.optimised.ops
     assert of_wave.rules == {"sine-to-polynomial": 1}
@@ -37,7 +37,7 @@ def test_each_figure_is_there_without_our_passes_and_with_them(of_wave):
     assert set(of_wave.seconds) == {"trace", "lower", "passes"}
 
 
-def test_three_ops_are_one_kernel_that_moves_what_it_must(of_wave):
+def test_report_has_one_kernel_for_three_fused_ops(of_wave):
     (kernel,) = of_wave.plain.kernels
     assert dict(kernel.ops) == {"sine": 1, "multiply": 1, "add": 1}
     assert kernel.traffic.read + kernel.traffic.written == 4 * 4 * 256 * 256
@@ -45,7 +45,7 @@ def test_three_ops_are_one_kernel_that_moves_what_it_must(of_wave):
     assert [place.line for place in kernel.lines] == [wave.__code__.co_firstlineno + 1]
 
 
-def test_memory_at_the_peak_is_what_goes_in_and_out(of_wave):
+def test_report_peak_memory_is_arguments_and_outputs(of_wave):
     memory = of_wave.plain.memory
     assert memory.peak == 4 * 4 * 256 * 256
     assert {buffer.kind for buffer in memory.buffers} == {"argument", "output"}
@@ -53,25 +53,25 @@ def test_memory_at_the_peak_is_what_goes_in_and_out(of_wave):
     assert of_wave.fit.fits
 
 
-def test_a_loop_counts_as_often_as_it_turns():
+def test_report_counts_each_iteration_of_a_loop():
     made = jxc.report(jxc.lower(repeated, SQUARE, SQUARE), find_target("cpu"), "O0").optimised
     assert made.totals.flops == pytest.approx(10 * (2 * 256**3 + 10 * 256**2), rel=1e-3)
     assert not made.totals.assumed
 
 
-def test_what_no_pass_changes_is_compiled_once(monkeypatch):
+def test_report_compiles_an_unchanged_program_once():
     found = jxc.report(jxc.lower(jnp.matmul, SQUARE, SQUARE), find_target("cpu"), "O2")
     assert found.plain is found.optimised
 
 
-def test_a_report_is_one_object(of_wave):
-    told = json.loads(json.dumps(of_wave.as_json()))
-    assert told["target"] == "cpu"
-    assert told["after"]["memory"]["peak_bytes"] == 4 * 4 * 256 * 256
-    assert told["before"]["kernels"][0]["ops"] == {"sine": 1, "multiply": 1, "add": 1}
+def test_report_as_json(of_wave):
+    found = json.loads(json.dumps(of_wave.as_json()))
+    assert found["target"] == "cpu"
+    assert found["after"]["memory"]["peak_bytes"] == 4 * 4 * 256 * 256
+    assert found["before"]["kernels"][0]["ops"] == {"sine": 1, "multiply": 1, "add": 1}
 
 
-def test_what_is_refused_says_why():
+def test_report_of_a_refused_program_has_the_message():
     low = jxc.lower(wave, SQUARE, SQUARE, SQUARE)
     found = jxc.report(
         low, find_target("cpu"), "O0", xla_options={"xla_no_such": 1}, with_plain=False
@@ -86,7 +86,7 @@ def test_report_takes_a_function_with_its_arguments():
     assert found.optimised.totals.flops == 12 * 64 * 64
 
 
-def test_report_refuses_what_is_no_program():
+def test_report_refuses_arguments_that_are_no_program():
     with pytest.raises(UsageError, match="expected a function with its arguments"):
         jxc.report(3)
     low = jxc.lower(wave, SQUARE, SQUARE, SQUARE)

@@ -1,4 +1,4 @@
-"""Budgets: how they are read, and what is said of a program that exceeds them.
+"""Budgets: how they are parsed, and the messages for a program that exceeds them.
 
 The programs are those of `test_memory` and `test_collectives`.
 """
@@ -51,7 +51,7 @@ def _check(name: str, **budgets: Any) -> list[Violation]:
     return check(Budgets.parse(budgets), Measured.of(_read(name)))
 
 
-def test_within_its_budgets_nothing_is_found() -> None:
+def test_check_within_budgets_finds_nothing() -> None:
     generous: dict[str, Any] = {
         "max_memory": "2GiB",
         "max_flops": "1e13",
@@ -61,7 +61,7 @@ def test_within_its_budgets_nothing_is_found() -> None:
     assert _check("memory_gpu") == []
 
 
-def test_too_much_memory_is_told_with_the_largest_buffer() -> None:
+def test_check_of_memory_names_the_largest_buffer() -> None:
     (found,) = _check("memory_gpu", max_memory="1GiB")
     peak = sum(SIZES.values()) - 2 * SIZES["alias"]
     assert (found.kind, found.found, found.allowed) == ("memory", peak, 2**30)
@@ -74,7 +74,7 @@ def test_too_much_memory_is_told_with_the_largest_buffer() -> None:
     assert _check("memory_gpu", max_memory=str(peak)) == []
 
 
-def test_too_many_flops_are_told_with_the_costliest_kernel() -> None:
+def test_check_of_flops_names_the_costliest_kernel() -> None:
     (found,) = _check("memory_gpu", max_flops="1T")
     product = 2 * 16384 * 4096 * 4096
     elementwise = 20 * 16384 * 4096  # tanh and a few sums, less than a hundredth of a product
@@ -85,7 +85,7 @@ def test_too_many_flops_are_told_with_the_costliest_kernel() -> None:
     assert " at /home/user/train.py:" in str(found)
 
 
-def test_compiling_too_long() -> None:
+def test_check_of_compile_seconds() -> None:
     (found,) = _check("memory_gpu", max_compile_seconds=10)
     assert str(found) == "expected at most 10 seconds to compile, found 12.5"
 
@@ -103,16 +103,21 @@ def test_compiling_too_long() -> None:
         ("memory_tpu", "dot,convolution", [5]),  # a TPU convolves where there is a product
     ],
 )
-def test_forbidden_words_are_counted(name: str, words: str, counts: list[int]) -> None:
+def test_forbid_counts_occurrences(name: str, words: str, counts: list[int]) -> None:
     assert [each.found for each in _check(name, forbid=words)] == counts
 
 
-def test_what_is_forbidden_has_a_line() -> None:
+def test_forbid_names_the_line() -> None:
     (found,) = _check("collectives_gpu", forbid="all-gather")
     assert str(found).startswith("forbidden all-gather occurs once; the largest: ")
     assert str(found).endswith("at /home/user/main.py:29 (jit(manual)/shard_map/all_gather)")
-    told = found.as_json()
-    assert (told["kind"], told["found"], told["allowed"], told["line"]) == ("forbid", 1, 0, 29)
+    as_json = found.as_json()
+    assert (as_json["kind"], as_json["found"], as_json["allowed"], as_json["line"]) == (
+        "forbid",
+        1,
+        0,
+        29,
+    )
 
 
 @pytest.mark.parametrize(
@@ -127,7 +132,7 @@ def test_what_is_forbidden_has_a_line() -> None:
     ],
 )
 @pytest.mark.parametrize("has_names", [True, False])
-def test_products_and_convolutions_are_told_apart(
+def test_forbid_distinguishes_products_and_convolutions(
     name: str, word: str, count: int, has_names: bool
 ) -> None:
     text = (PROGRAMS / f"{name}.hlo").read_text()
@@ -154,7 +159,7 @@ module @m {
 """
 
 
-def test_ops_of_the_program_are_forbidden_by_their_names() -> None:
+def test_forbid_takes_ops_of_the_program() -> None:
     module = read_module(SORTING, make_context())
     budgets = Budgets.parse({"forbid": "stablehlo.sort,chlo.tan"})
     (found,) = check(budgets, Measured(_read("memory_gpu"), stablehlo=module))
@@ -164,7 +169,7 @@ def test_ops_of_the_program_are_forbidden_by_their_names() -> None:
     assert (found.found, found.allowed, found.place and found.place.line) == (1, 0, 7)
 
 
-def test_custom_calls_that_only_name_memory_are_not_meant() -> None:
+def test_forbid_leaves_out_custom_calls_that_only_name_memory() -> None:
     text = (
         "HloModule m\n\nENTRY %e (x: f64[8]) -> f64[8] {\n  %x = f64[8]{0} parameter(0)\n"
         '  %a = f64[8]{0} custom-call(), custom_call_target="AllocateBuffer"\n'
@@ -186,24 +191,24 @@ def test_custom_calls_that_only_name_memory_are_not_meant() -> None:
         ("7B", 7),
     ],
 )
-def test_sizes_are_read(text: str, size: int) -> None:
+def test_parse_bytes(text: str, size: int) -> None:
     assert parse_bytes(text) == size
 
 
 @pytest.mark.parametrize(("text", "count"), [("2e12", 2e12), ("3T", 3e12), ("10G", 1e10), ("5", 5)])
-def test_counts_are_read(text: str, count: float) -> None:
+def test_parse_count(text: str, count: float) -> None:
     assert parse_count(text) == count
 
 
 @pytest.mark.parametrize("text", ["", "much", "12GBit", "-1", "1,000", "GiB", "0x10", "nan"])
-def test_other_sizes_are_refused_in_a_sentence(text: str) -> None:
+def test_parse_bytes_and_count_refuse_other_texts(text: str) -> None:
     with pytest.raises(UsageError, match="expected a size in bytes, such as 12GiB"):
         parse_bytes(text)
     with pytest.raises(UsageError, match="expected a count, such as 2e12"):
         parse_count(text)
 
 
-def test_sizes_and_counts_in_words() -> None:
+def test_show_bytes_and_count() -> None:
     assert [show_bytes(size) for size in (0, 1023, 1536, 15.75 * 2**30)] == [
         "0 B",
         "1023 B",
@@ -213,7 +218,7 @@ def test_sizes_and_counts_in_words() -> None:
     assert [show_count(count) for count in (0, 999, 2.5e12)] == ["0", "999", "2.5T"]
 
 
-def test_words_that_hlo_does_not_have_are_refused() -> None:
+def test_forbid_refuses_unknown_words() -> None:
     with pytest.raises(UsageError, match=r"does not know 'allgather'.* Did you mean 'all-gather'"):
         Budgets.parse({"forbid": "f64, allgather"})
     with pytest.raises(UsageError, match="Did you mean 'f64'"):
@@ -225,12 +230,12 @@ def test_words_that_hlo_does_not_have_are_refused() -> None:
     assert Budgets.parse({"forbid": "f64, sort,,f64"}).forbid == ("f64", "sort")
 
 
-def test_no_time_at_all_is_no_budget() -> None:
+def test_max_compile_seconds_must_be_positive() -> None:
     with pytest.raises(UsageError, match="more than 0 seconds, found -1"):
         Budgets.parse({"max_compile_seconds": -1})
 
 
-def test_element_types_are_looked_for_in_the_program_without_our_passes():
+def test_forbid_checks_element_types_without_our_passes():
     after, before = _read("memory_loop"), _read("memory_gpu")
     words = Budgets.parse({"forbid": "bf16"})
     assert check(words, Measured.of(after))

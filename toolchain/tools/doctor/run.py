@@ -12,7 +12,7 @@ import pkgutil
 import shutil
 import textwrap
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -39,15 +39,13 @@ class DoctorResult(list[Finding]):
         findings: Iterable[Finding],
         *,
         target: str,
-        silenced: Sequence[Finding] = (),
-        ran: Sequence[str] = (),
-        skipped: Mapping[str, str] | None = None,
+        silenced: Sequence[Finding],
+        ran: Sequence[str],
+        skipped: dict[str, str],
     ) -> None:
         super().__init__(findings)
-        self.target = target
+        self.target, self.ran, self.skipped = target, tuple(ran), skipped
         self.silenced = tuple(silenced)
-        self.ran = tuple(ran)
-        self.skipped = dict(skipped or {})
 
     def __repr__(self) -> str:
         names = ": " + ", ".join(dict.fromkeys(each.name for each in self)) if self else ""
@@ -164,12 +162,10 @@ def examine(program: ExaminedProgram, checks: Sequence[DoctorCheck]) -> DoctorRe
 
 def _skipped(program: ExaminedProgram, checks: Sequence[DoctorCheck]) -> dict[str, str]:
     names = [each.name for each in checks if each.needs_compiler]
-    if not names:
-        return {}
     if not program.may_compile:
         return dict.fromkeys(names, "they read the compiled program")
     try:
-        program.compiled  # noqa: B018 - compiles, and raises what the compiler says
+        _ = program.compiled if names else None  # raises the compiler's error
     except JxcError as error:
         return dict.fromkeys(names, str(error).partition("\n")[0])
     return {}

@@ -14,7 +14,6 @@ from typing import Any
 
 from ...backend.targets.target import Device
 from ...units import show_bytes
-from .buffers import LAYOUT
 from .memory import Buffer, Memory
 
 _SHOWN = 3  # buffers that an advice names
@@ -26,14 +25,6 @@ _TOTAL = re.compile(rf"HLO temporaries \({_SIZE}\) exceeds available HBM \({_SIZ
 _USED = re.compile(rf"memory space hbm\. +Used {_SIZE} of {_SIZE} hbm")
 _EXCESS = re.compile(rf"Exceeded hbm capacity by {_SIZE}")
 _ALLOCATING = re.compile(r"Out of memory (?:while trying to allocate|allocating) (\d+) bytes")
-_ENTRY = re.compile(rf"^ *\d+\. Size: {_SIZE} *$", re.MULTILINE)
-_FIELDS = {
-    "op_name": re.compile(r'op_name="((?:[^"\\]|\\.)*)"'),
-    "shape": re.compile(r"Shape: (.*\S)"),
-    "label": re.compile(r"XLA label: %?(.*?)(?: = .*)?$", re.MULTILINE),
-    "kind": re.compile(r"Allocation type: (.*\S)"),
-}
-_SOURCE = re.compile(r'source_file="([^"]*)" source_line=(\d+)')
 
 
 @dataclass(frozen=True)
@@ -97,8 +88,8 @@ def parse_out_of_memory(message: str) -> Refusal | None:
     """The verdict in a compiler's error message; None if it is about something else.
 
     XLA's TPU compiler refuses a program that does not fit into a device's main memory ("E1000:
-    CompileTimeHbmOom"); one form of its message lists the largest allocations. Its GPU and CPU
-    compilers never refuse; the message of an allocation that fails at run time is parsed too.
+    CompileTimeHbmOom"). Its GPU and CPU compilers never refuse; the message of an allocation that
+    fails at run time is parsed too. The largest allocations are those of the dumps, see `fits`.
 
     Args:
         message: the text of the exception.
@@ -110,30 +101,11 @@ def parse_out_of_memory(message: str) -> Refusal | None:
     needed, available = _size(found[1], found[2]), _size(found[3], found[4])
     excess = _EXCESS.search(message)  # more precise: three digits of a smaller number
     needed = available + _size(excess[1], excess[2]) if excess else needed
-    return Refusal(needed, available, tuple(_entries(message)))
+    return Refusal(needed, available)
 
 
 def _size(number: str, unit: str) -> int:
     return round(float(number) * float(_UNITS[unit]))
-
-
-def _entries(message: str) -> list[str]:
-    """Descriptions of "Largest program allocations in hbm", the largest first."""
-    heads = list(_ENTRY.finditer(message))
-    ends = [head.start() for head in heads] + [len(message)]
-    texts = (message[head.end() : end] for head, end in zip(heads, ends[1:], strict=True))
-    found = zip((_size(head[1], head[2]) for head in heads), texts, strict=True)
-    return [_entry(*each) for each in sorted(found, key=lambda each: -each[0])]
-
-
-def _entry(size: int, text: str) -> str:
-    fields = {name: found[1] for name, field in _FIELDS.items() if (found := field.search(text))}
-    shape = LAYOUT.sub("", fields.get("shape", ""))
-    source = _SOURCE.search(text)
-    where = f"at {source[1]}:{source[2]}" if source else ""
-    name = f"({fields.get('op_name') or fields.get('label', 'unnamed')})"
-    words = (show_bytes(size), shape, fields.get("kind", ""), where, name)
-    return " ".join(word for word in words if word)
 
 
 # -- the measured memory --------------------------------------------------------------------------
