@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,42 +16,57 @@ from ..files import require_file, write_output
 from ..tools.explain import SCHEMA_VERSION
 from ..tools.explain.script import UserProgram, flush, when_imported
 from . import print_error
+from .options import flag, option, options_of
 
 if TYPE_CHECKING:
     from ..tools.explain.log import ExplainLog
+
+
+def _absolute(_context: click.Context, _option: click.Parameter, file: str | None) -> str | None:
+    """The absolute path of an output file, since the program may change the directory.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+    if not file or file == "-":
+        return file
+    require_file(file)
+    return os.path.abspath(file)
+
+
+@dataclass(frozen=True)
+class ExplainOptions:
+    """The options of `jxc explain`; the absolute paths of files, or "-" for stdout."""
+
+    is_module: bool = flag("-m", help="SCRIPT is a module, as for `python -m`.")
+    output: str | None = option(
+        "-o",
+        metavar="FILE",
+        callback=_absolute,
+        help="Write the table to FILE instead of stderr.",
+    )
+    json: str | None = option(
+        metavar="FILE",
+        callback=_absolute,
+        help="Write a JSON object to FILE. With '-' it goes to stdout, and the program's own "
+        "output to stderr.",
+    )
+    html: str | None = option(
+        metavar="FILE",
+        callback=_absolute,
+        help="Write an HTML page with the text of every program at each stage.",
+    )
+    all_rows: bool = flag("--all", help="Print every line of the table.")
 
 
 @click.command(
     short_help="Run a program, and explain what JAX compiled for it.",
     context_settings={"allow_interspersed_args": False},
 )
-@click.option("-m", "is_module", is_flag=True, help="SCRIPT is a module, as for `python -m`.")
-@click.option("-o", "output", metavar="FILE", help="Write the table to FILE instead of stderr.")
-@click.option(
-    "--json",
-    "json_file",
-    metavar="FILE",
-    help="Write a JSON object to FILE. With '-' it goes to stdout, and the program's own output to "
-    "stderr.",
-)
-@click.option(
-    "--html",
-    "html_file",
-    metavar="FILE",
-    help="Write an HTML page with the text of every program at each stage.",
-)
-@click.option("--all", "all_rows", is_flag=True, help="Print every line of the table.")
+@options_of(ExplainOptions)
 @click.argument("script")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
-def explain_command(
-    script: str,
-    args: tuple[str, ...],
-    is_module: bool,
-    output: str | None,
-    json_file: str | None,
-    html_file: str | None,
-    all_rows: bool,
-) -> None:
+def explain_command(script: str, args: tuple[str, ...], **flags: Any) -> None:
     """Run SCRIPT with ARGS as `python` would, and explain what JAX compiled.
 
     \b
@@ -65,15 +80,15 @@ def explain_command(
 
     The program keeps its own output and exit code. Options of jxc go before SCRIPT.
     """
-    outputs = _Outputs(script, _checked(output), _checked(json_file), _checked(html_file), all_rows)
-    if html_file:
+    options = ExplainOptions(**flags)
+    if options.html:
         from ..tools.page import require_packages
 
         require_packages()
-    program = UserProgram(script, args, is_module=is_module)
-    recorder = _ProgramRecorder(keep_texts=bool(html_file))
+    program = UserProgram(script, args, is_module=options.is_module)
+    recorder = _ProgramRecorder(keep_texts=bool(options.html))
     own_stdout = None
-    if json_file == "-":  # stdout is for JSON: the program's, also its children's, goes to stderr
+    if options.json == "-":  # the output of the program and its children goes to stderr
         flush()
         own_stdout = os.dup(1)
         os.dup2(2, 1)
@@ -84,31 +99,8 @@ def explain_command(
         sys.exit(code)
     recorder.stop(program.error)
     flush()
-    _write(recorder.log, outputs, own_stdout)
+    _write(recorder.log, script, options, own_stdout)
     sys.exit(code)
-
-
-@dataclass(frozen=True)
-class _Outputs:
-    """What to write after the program: files, None where there is none; "-" is stdout."""
-
-    script: str
-    table: str | None
-    json: str | None
-    html: str | None
-    all_rows: bool
-
-
-def _checked(file: str | None) -> str | None:
-    """The absolute path of an output file, since the program may change the directory.
-
-    Raises:
-        UsageError: the file cannot be written.
-    """
-    if not file or file == "-":
-        return file
-    require_file(file)
-    return os.path.abspath(file)
 
 
 class _ProgramRecorder:
@@ -138,27 +130,29 @@ class _ProgramRecorder:
             self.log.failed(error)
 
 
-def _write(log: ExplainLog | None, outputs: _Outputs, own_stdout: int | None) -> None:
-    if outputs.json != "-" or outputs.table:
+def _write(
+    log: ExplainLog | None, script: str, options: ExplainOptions, own_stdout: int | None
+) -> None:
+    if options.json != "-" or options.output:
         text = "jxc explain: the program did not import jax\n"
         if log is not None:
-            text = log.table(all_rows=outputs.all_rows, plain=bool(outputs.table))
-        if outputs.table:
-            write_output(text, outputs.table)
+            text = log.table(all_rows=options.all_rows, plain=bool(options.output))
+        if options.output:
+            write_output(text, options.output)
         else:
             click.echo(text, err=True, nl=False)
-    if outputs.json:
+    if options.json:
         lists = ("compilations", "rows", "reasons", "effects", "failures")
         empty = {"schema_version": SCHEMA_VERSION, "compiled": 0, "seconds": 0.0, "hits": {}}
         found = log.as_json() if log is not None else empty | {name: [] for name in lists}
-        text = json.dumps({"script": outputs.script, **found}, indent=2) + "\n"
+        text = json.dumps({"script": script, **found}, indent=2) + "\n"
         if own_stdout is None:
-            write_output(text, outputs.json)
+            write_output(text, options.json)
         else:
             with os.fdopen(own_stdout, "w") as stdout:
                 stdout.write(text)
-    if outputs.html and log is not None:
+    if options.html and log is not None:
         from ..tools.page import write_page
 
-        for note in write_page(outputs.html, log.compilations, outputs.script):
+        for note in write_page(options.html, log.compilations, script):
             click.echo(f"jxc: note: {note}", err=True)
