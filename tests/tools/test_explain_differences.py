@@ -155,6 +155,16 @@ def test_static_argument_lists_its_values():
     )
 
 
+def test_static_arguments_are_in_the_order_of_the_call():
+    @functools.partial(jax.jit, static_argnames=("zeta", "alpha", "mid"))
+    def scaled(x, zeta, alpha, mid):
+        return x * zeta
+
+    with jxc.explain() as log:
+        scaled(ones(2), 1, 2, 3)
+    assert list(log.compilations[0].static) == ["zeta", "alpha", "mid"]
+
+
 def test_static_argument_left_out_differs_from_its_default():
     @functools.partial(jax.jit, static_argnames="n")
     def power(x, n=2):

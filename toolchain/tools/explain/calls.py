@@ -6,6 +6,7 @@ two of them can be compared after the program has ended (`differences.py`).
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 from collections.abc import Hashable, Mapping, Sequence
@@ -112,7 +113,7 @@ def call_of(event: TraceEvent) -> JitCall:
             name.removesuffix("_leaves").removesuffix("_kvs"): str(getattr(options, name, ""))
             for name in _OPTIONS
         },
-        context=_context(),
+        context=_context(_private.trace_context()),
         mesh="" if getattr(event.mesh, "empty", True) else str(event.mesh),
         site=event.called if function.owner == "compiler" else None,
     )
@@ -156,7 +157,9 @@ def lowered_call(event: LoweringEvent) -> JitCall:
         function = JitFunction.unknown(re.sub(r"^\w+\((.*)\)$", r"\1", event.name))
     site = event.called if function.owner == "compiler" else None
     leaves = _array_arguments(_argument_names(event, ()), event.avals, ())
-    return JitCall(function, leaves, context=_context(), layout=event.layout, site=site)
+    return JitCall(
+        function, leaves, context=_context(_private.trace_context()), layout=event.layout, site=site
+    )
 
 
 def _argument_names(event: LoweringEvent, leaves: Sequence[ArrayArgument]) -> Sequence[str]:
@@ -225,13 +228,8 @@ def _type_text(aval: Any) -> str:
         return str(aval)
 
 
-_known_contexts: dict[tuple[Any, ...], dict[str, Any]] = {}
-
-
-def _context() -> Mapping[str, Any]:
-    """JAX's configuration by name; calls under equal configuration share one object."""
-    key = _private.trace_context()
-    if key not in _known_contexts:
-        pipeline = hook.effective_pipeline()
-        _known_contexts[key] = {**_private.config_values(), PIPELINE: pipeline, JAX_KEY: key}
-    return _known_contexts[key]
+@functools.cache
+def _context(key: Hashable) -> Mapping[str, Any]:
+    """JAX's configuration by name, now that its trace context is `key`."""
+    pipeline = hook.effective_pipeline()
+    return {**_private.config_values(), PIPELINE: pipeline, JAX_KEY: key}
