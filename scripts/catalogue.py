@@ -1,8 +1,8 @@
 """Write `passes/README.md`: every pass and rule, with an example and how it was checked.
 
-What it says comes from the docstrings, the lit cases and `passes/checked.json`. With --check it
-writes nothing: exit code 1 where the file does not say what they say, or where a rule was checked
-on no program in the last full run (`make rules`).
+The contents come from docstrings, lit cases and `passes/checked.json`. With --check, nothing is
+written; the exit code is 1 if the file is out of date, or if a rule was checked on no program in
+the last full run (`make rules`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tests.lit_seeds import seeds_for  # noqa: E402
 README = ROOT / "passes" / "README.md"
 CHECKED = ROOT / "passes" / "checked.json"
 
-_LINES = 12  # of an example; a longer one loses its middle
+_LINES = 12  # of an example; the middle of a longer one is left out
 _HEAD = """\
 # The passes
 
@@ -41,15 +41,16 @@ Made by `scripts/catalogue.py` from the rules, their lit cases and the last full
 
 
 def catalogue(recorded: dict[str, Any]) -> str:
-    """The whole file."""
+    """The text of the file."""
     run = recorded["run"]
     about = (
-        "Each rule was tried alone on programs generated from lit cases, mostly its own, varied in "
-        "element types, extents, constants, attributes and operands. Where it fired, the program "
-        f"was run before and after and compared by the rule's contract: jax {run['jax']}, jaxlib "
-        f"{run['jaxlib']}, seed {run['seed']}. Where a rule is called proved, z3 showed for the "
-        "element types named that no input tells before from after, on the programs of its lit "
-        "cases; in part where some of these move elements, which z3 is not asked about."
+        "Each rule was tried alone on programs generated from lit cases, mostly its own, with "
+        "other element types, sizes, constants, attributes and operands. Where it fired, the "
+        f"program was run before and after, and compared by the rule's contract: jax {run['jax']}, "
+        f"jaxlib {run['jaxlib']}, seed {run['seed']}. A rule is proved for an element type if z3 showed "
+        "that the programs of its lit cases have the same results before and after for every "
+        "input. It is proved in part if some of these programs move elements, which the proofs "
+        "do not cover."
     )
     parts = [_HEAD, _filled(about)]
     for found in our_passes():
@@ -86,7 +87,7 @@ def _rule(rule: Rule, record: dict[str, Any] | None) -> Iterator[str]:
 
 
 def _escaped(text: str) -> str:
-    """The equation with its stars and angles kept from Markdown."""
+    """The equation with the characters escaped that Markdown interprets."""
     return text.replace("*", "\\*").replace("<", "&lt;").replace("|", "\\|")
 
 
@@ -94,7 +95,7 @@ def example(rule: Rule) -> tuple[str, str]:
     """The ops of the first lit case on which the rule fires, before and after it.
 
     Raises:
-        SystemExit: there is no such case.
+        SystemExit: the rule fires in no lit case.
     """
     for seed in seeds_for(rule):
         after = clone_module(seed.program.module)
@@ -113,7 +114,7 @@ def body(module: ir.Module) -> str:
 
 
 def stale(text: str, recorded: dict[str, Any]) -> list[str]:
-    """What is wrong with the file in the repository, in sentences."""
+    """Why the file in the repository is out of date; empty if it is not."""
     rules = [rule.name for found in our_passes() for rule in found.rules]
     idle = [name for name in rules if not recorded["rules"].get(name, {}).get("checked")]
     found = [f"{name} was checked on no program: run `make rules`" for name in idle]
@@ -123,9 +124,11 @@ def stale(text: str, recorded: dict[str, Any]) -> list[str]:
 
 
 def main() -> int:
-    """Run what the command line asks for."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; is it up to date?")
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; fail if the file is out of date"
+    )
     options = parser.parse_args()
     if not CHECKED.is_file():
         sys.exit("catalogue.py: passes/checked.json is not there: run `make rules`")

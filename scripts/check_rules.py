@@ -1,10 +1,10 @@
-"""Try every rule on generated programs, some hundred of them, and write how many checked it.
+"""Check every rule on about a hundred generated programs, and record the numbers.
 
-The programs are variants of the rule's lit cases: other element types, extents, constants,
-attributes and operands. Each on which the rule, alone, fires is run before and after. The same seed
-gives the same programs and arguments. What is found goes to `passes/checked.json`, which
-`jxc opt --help-pass` and `passes/README.md` show. Exit code 1 where a program means something else
-afterwards, where a rule raised, or where one was checked on no program.
+The programs are variants of the rule's lit cases: other element types, sizes, constants,
+attributes and operands. Where the rule alone fires, the program is run before and after. The same
+seed gives the same programs and arguments. The results are written to `passes/checked.json`, which
+`jxc opt --help-pass` and `passes/README.md` show. The exit code is 1 if a program's results differ,
+if a rule raised an exception, or if a rule was checked on no program.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CHECKED = ROOT / "passes" / "checked.json"
 
 
 def child(options: argparse.Namespace) -> None:
-    """Answer each rule's name on stdin with a line of JSON. A crash in MLIR or XLA ends us."""
+    """Answer each rule's name on stdin with a line of JSON. A crash of MLIR ends this process."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     for name in map(str.strip, sys.stdin):
@@ -46,7 +46,7 @@ def child(options: argparse.Namespace) -> None:
 def tallies(
     names: Sequence[str], options: argparse.Namespace, tell: Callable[[Tally], None]
 ) -> list[Tally]:
-    """What came of each rule, from children that share the work."""
+    """The results for each rule, from child processes that share the work."""
     queue: Queue[str] = Queue()
     for name in names:
         queue.put(name)
@@ -60,8 +60,8 @@ def tallies(
             except Empty:
                 break
             if process is None or process.poll() is not None:
-                process = _started(options)
-            found[name] = _asked(process, name)
+                process = _start(options)
+            found[name] = _ask(process, name)
             tell(found[name])
         if process is not None:
             process.communicate()
@@ -74,7 +74,7 @@ def tallies(
     return [found[name] for name in names]
 
 
-def _started(options: argparse.Namespace) -> subprocess.Popen[str]:
+def _start(options: argparse.Namespace) -> subprocess.Popen[str]:
     command = [sys.executable, __file__, "--child", f"--count={options.count}"]
     return subprocess.Popen(
         [*command, f"--seed={options.seed}"],
@@ -85,7 +85,7 @@ def _started(options: argparse.Namespace) -> subprocess.Popen[str]:
     )
 
 
-def _asked(process: subprocess.Popen[str], name: str) -> Tally:
+def _ask(process: subprocess.Popen[str], name: str) -> Tally:
     assert process.stdin is not None and process.stdout is not None
     process.stdin.write(f"{name}\n")
     process.stdin.flush()
@@ -93,18 +93,18 @@ def _asked(process: subprocess.Popen[str], name: str) -> Tally:
     if answer:
         return Tally.from_json(json.loads(answer))
     tally = Tally(name, failures=1)
-    tally.wrong.append(f"{name}: a child died (exit code {process.wait()}) trying it")
+    tally.wrong.append(f"{name}: the child process died (exit code {process.wait()})")
     return tally
 
 
 def record(found: Sequence[Tally], options: argparse.Namespace) -> dict[str, Any]:
-    """What `passes/checked.json` holds: of what run, and for each rule how many programs.
+    """The new contents of `passes/checked.json`: versions and seed, and numbers for each rule.
 
-    Rules that were not asked for keep what the file says of them. Proofs are those of `--proofs`:
-    a rule that was asked for and whose proof is not in that file is not proved.
+    Rules that are not named on the command line keep their entries. Proofs come from `--proofs`;
+    a checked rule without an entry in that file counts as not proved.
 
     Raises:
-        SystemExit: some rules of a run with other versions or another seed were asked for.
+        SystemExit: only some rules are named, and the file is from other versions or another seed.
     """
     run = {name: version(name) for name in ("jax", "jaxlib")} | {"seed": options.seed}
     rules = _kept(run) if options.rules else {}
@@ -148,13 +148,13 @@ def report(found: Sequence[Tally], seconds: float) -> int:
 
 
 def main() -> int:
-    """Run what the command line asks for."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("rules", nargs="*", help="only these; all when none is named")
-    parser.add_argument("--count", type=int, default=100, help="programs to check each rule on")
+    parser.add_argument("rules", nargs="*", help="names of rules; all by default")
+    parser.add_argument("--count", type=int, default=100, help="number of programs for each rule")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at once")
-    parser.add_argument("--proofs", type=Path, help="what `scripts/prove.py --json` wrote")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="number of processes")
+    parser.add_argument("--proofs", type=Path, help="the output of `scripts/prove.py --json`")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
@@ -170,7 +170,7 @@ def main() -> int:
 
 
 class _progress:
-    """A bar on a terminal's stderr; nothing elsewhere."""
+    """A progress bar, if stderr is a terminal."""
 
     def __init__(self, total: int) -> None:
         from rich.console import Console

@@ -1,7 +1,7 @@
-"""Random programs and spoiled inputs through jxc: `fuzz.py programs`, `fuzz.py inputs`.
+"""Fuzz jxc with random programs (`fuzz.py programs`) and corrupted inputs (`fuzz.py inputs`).
 
-Deterministic from --seed: the same programs, pipelines, arguments and mutants, whatever the time
-limit cuts off. Exit code 1 where anything was found.
+The same --seed gives the same programs, pipelines, arguments and mutants; the time limit decides
+how many of them run. The exit code is 1 if anything was found.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from time import perf_counter
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
-_SHOWN = 20  # finds that are printed; --out has them all
+_SHOWN = 20  # failures that are printed; --out saves all of them
 
 
 def programs(options: argparse.Namespace) -> int:
-    """Random programs through the levels, random orders of passes and single rules."""
+    """Run the levels, random orders of passes and single rules on random programs."""
     from fuzzing.programs import Campaign
     from fuzzing.report import campaign_report
 
@@ -39,7 +39,7 @@ def programs(options: argparse.Namespace) -> int:
 
 
 def inputs(options: argparse.Namespace) -> int:
-    """Spoiled texts and bytecodes through what `jxc opt` does."""
+    """Run what `jxc opt` does on corrupted text and bytecode."""
     from fuzzing.inputs import run
     from fuzzing.report import inputs_report
 
@@ -56,20 +56,33 @@ def _parser() -> argparse.ArgumentParser:
         child = verbs.add_parser(verb.__name__, help=verb.__doc__)
         child.set_defaults(verb=verb)
         child.add_argument("--seed", type=int, default=0)
-        child.add_argument("--count", type=int, default=count, help="how many of them")
-        child.add_argument("--seconds", type=float, default=600.0, help="stop after this long")
-        child.add_argument("--out", type=Path, help="where to save what was found")
+        child.add_argument("--count", type=int, default=count, help="number of programs or inputs")
+        child.add_argument("--seconds", type=float, default=600.0, help="time limit")
+        child.add_argument("--out", type=Path, help="folder for failing programs and inputs")
         if verb is programs:
-            child.add_argument("--ops", type=int, default=100, help="about how many at most")
-            child.add_argument("--draws", type=int, default=2, help="of arguments, of each kind")
-            child.add_argument("--few", action="store_true", help="fewer pipelines for each")
-            child.add_argument("--about", metavar="RULE", help="only cases of this rule")
-            child.add_argument("--xla", type=int, default=2, help="most runs on XLA for each")
+            child.add_argument(
+                "--ops", type=int, default=100, help="approximate maximum size of a program"
+            )
+            child.add_argument(
+                "--draws", type=int, default=2, help="sets of arguments of each kind"
+            )
+            child.add_argument(
+                "--few", action="store_true", help="fewer pipelines for each program"
+            )
+            child.add_argument(
+                "--about", metavar="RULE", help="only programs from cases of this rule"
+            )
+            child.add_argument(
+                "--xla",
+                type=int,
+                default=2,
+                help="maximum number of comparisons on XLA for each program",
+            )
     return parser
 
 
 def main() -> int:
-    """Run what the command line asks for."""
+    """Run the command line."""
     options = _parser().parse_args()
     return options.verb(options)
 

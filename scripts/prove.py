@@ -1,10 +1,10 @@
-"""Prove the scalar rules: for every input, on every type where z3 manages within its time.
+"""Prove elementwise rules for every input, on every type that z3 decides within its time limit.
 
-Each lit case that is named after a rule is a program on which the rule fires. It is tried on other
-element types and with other constants too, and wherever the rule fires z3 is asked for an input on
-which the program before and after differ: none, and the rewrite is proved for that type. A rule
-that moves elements about is checked by the suite, and not proved. Exit code 1 where a rule is
-refuted.
+Each lit case that is named after a rule is a program on which the rule fires. The case is also
+tried on other element types and with other constants. Where the rule fires, z3 searches for an
+input on which the program before and after differ. If there is none, the rewrite is proved for
+those types. Rules that move elements are not proved; the test suite checks them. The exit code is
+1 if a rule is refuted.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from jxc.rewrite import Rule  # noqa: E402
 from scripts.proof import ProofResult, ProofStatus, prove_rule  # noqa: E402
 from tests.lit_cases import FILES, runs  # noqa: E402
 
-_SHOWN = 3  # of what is refuted or undecided, of one rule
+_SHOWN = 3  # refuted or undecided rewrites that are printed for each rule
 _WORST_FIRST = (
     ProofStatus.REFUTED,
     ProofStatus.UNDECIDED,
@@ -56,24 +56,24 @@ class Case:
 
 @dataclass
 class Findings:
-    """What is known of one rule.
+    """The results for one rule.
 
     Attributes:
-        verdicts: of each tuple of types, with the case that it comes from.
-        seconds: how long it took.
+        verdicts: for each tuple of types, the names of cases and their results.
+        seconds: the time for all of them.
     """
 
     verdicts: dict[str, list[tuple[str, ProofResult]]] = field(default_factory=dict)
     seconds: float = 0.0
 
     def types(self, outcome: ProofStatus) -> list[str]:
-        """The types of which this is the worst that came up."""
+        """The types whose worst outcome this is."""
         worst = {types: _worst(found) for types, found in self.verdicts.items()}
         return [types for types, found in worst.items() if found is outcome]
 
     @property
     def status(self) -> str:
-        """ "proved" where some type is, none is refuted and every case is scalar."""
+        """ "proved" if some type is proved, none is refuted and every case is elementwise."""
         if any(self.of(ProofStatus.REFUTED)):
             return "refuted"
         if not any(self.of(ProofStatus.PROVED)):
@@ -81,7 +81,7 @@ class Findings:
         return "in part" if any(self.of(ProofStatus.NOT_SCALAR)) else "proved"
 
     def of(self, outcome: ProofStatus) -> Iterator[tuple[str, str, ProofResult]]:
-        """Case, types and verdict, where this came up."""
+        """Case, types and result of each rewrite with this outcome."""
         for types, found in self.verdicts.items():
             yield from ((case, types, each) for case, each in found if each.outcome is outcome)
 
@@ -115,7 +115,7 @@ def cases() -> Iterator[Case]:
 
 
 def examine(case: Case, limit_s: float) -> tuple[list[tuple[str, ProofResult]], float]:
-    """What comes of one case, by types, and how long it took. Runs in a child process."""
+    """The results of one case, by types, and the time in seconds. Runs in a child process."""
     start = perf_counter()
     program = read_module(case.program, _context())
     found = list(prove_rule(_rules()[case.rule], program, limit_s))
@@ -123,7 +123,7 @@ def examine(case: Case, limit_s: float) -> tuple[list[tuple[str, ProofResult]], 
 
 
 def findings(limit_s: float, jobs: int, only: list[str]) -> dict[str, Findings]:
-    """Every rule of ours, or those named in `only`."""
+    """The results for every rule of jxc, or for those named in `only`."""
     chosen = {name: Findings() for name in _rules() if not only or name in only}
     wanted = list(dict.fromkeys(case for case in cases() if case.rule in chosen))
     for case, verdicts, seconds in _examined(wanted, limit_s, jobs):
@@ -149,34 +149,34 @@ def _examined(
 
 
 def table(found: dict[str, Findings]) -> Iterator[str]:
-    """A line for each rule that was not only checked, then why others are not proved."""
-    asked = {name: each for name, each in found.items() if each.status != "checked"}
-    width = max(map(len, asked), default=0)
-    for name, each in asked.items():
+    """A line for each rule with proofs, then why other rewrites are not proved."""
+    proved = {name: each for name, each in found.items() if each.status != "checked"}
+    width = max(map(len, proved), default=0)
+    for name, each in proved.items():
         lists = {outcome: each.types(outcome) for outcome in ProofStatus}
-        told = [f"{outcome.value} {_short(types)}" for outcome, types in lists.items() if types]
+        parts = [f"{outcome.value} {_short(types)}" for outcome, types in lists.items() if types]
         head = [] if each.status == "proved" else [each.status]
-        yield f"{name:{width}}  {each.seconds:5.1f} s  {'; '.join(head + told)}"
+        yield f"{name:{width}}  {each.seconds:5.1f} s  {'; '.join(head + parts)}"
     for outcome in (ProofStatus.UNDECIDED, ProofStatus.REFUTED):
         for name, each in found.items():
-            yield from _told(name, outcome, list(each.of(outcome)))
+            yield from _examples(name, outcome, list(each.of(outcome)))
 
 
-def _told(
+def _examples(
     rule: str, outcome: ProofStatus, found: list[tuple[str, str, ProofResult]]
 ) -> Iterator[str]:
-    """The first few of what came up."""
+    """The first few rewrites with an outcome."""
     for case, types, verdict in found[:_SHOWN]:
         yield f"{outcome.value.upper()} {rule} on {types}, @{case}: {_why(verdict)}"
     if len(found) > _SHOWN:
-        yield f"  and {len(found) - _SHOWN} times more"
+        yield f"  and {len(found) - _SHOWN} more"
 
 
 def _short(types: list[str]) -> str:
-    """Single types in full, and how many mixtures."""
+    """Single types by name, and the number of combinations."""
     single = [name for name in types if "," not in name]
     mixed = len(types) - len(single)
-    return " ".join([*single, *([f"({mixed} mixtures)"] if mixed else [])])
+    return " ".join([*single, *([f"({mixed} combinations)"] if mixed else [])])
 
 
 def _why(verdict: ProofResult) -> str:
@@ -186,8 +186,8 @@ def _why(verdict: ProofResult) -> str:
 def as_json(found: dict[str, Findings]) -> dict[str, dict[str, object]]:
     """For each rule its status and its types by outcome.
 
-    The status is "proved", "in part" (proved, but for the cases in which elements move), "checked"
-    or "refuted".
+    The status is "proved", "in part" (proved, except for cases that move elements), "checked" (no
+    proof) or "refuted".
     """
     return {
         name: {"status": each.status, **{o.value: each.types(o) for o in ProofStatus}}
@@ -196,24 +196,26 @@ def as_json(found: dict[str, Findings]) -> dict[str, dict[str, object]]:
 
 
 def summary(found: dict[str, Findings], seconds: float) -> str:
-    """How many rules are what."""
+    """The number of rules with each status."""
     count = Counter(each.status for each in found.values())
     silent = [name for name, each in found.items() if not each.verdicts]
     rewrites = sum(len(v) for each in found.values() for v in each.verdicts.values())
     return (
         f"{count['proved']} rules proved, {count['in part']} in part, {count['refuted']} refuted; "
-        f"{count['checked']} checked, not proved, of which {len(silent)} fire alone in no lit "
-        f"case of theirs; {rewrites} rewrites in {seconds:.0f} s"
+        f"{count['checked']} checked, not proved, of which {len(silent)} fire in no lit case "
+        f"of their own; {rewrites} rewrites in {seconds:.0f} s"
     )
 
 
 def main() -> int:
-    """Run what the command line asks for."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("rules", nargs="*", help="only these; all when none is named")
-    parser.add_argument("--limit", type=float, default=5.0, help="seconds for z3, per rewrite")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes at once")
-    parser.add_argument("--json", type=Path, help="a file for the types by rule and outcome")
+    parser.add_argument("rules", nargs="*", help="names of rules; all by default")
+    parser.add_argument("--limit", type=float, default=5.0, help="seconds for z3 for each rewrite")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="number of processes")
+    parser.add_argument(
+        "--json", type=Path, help="write the types by rule and outcome to this file"
+    )
     options = parser.parse_args()
     if unknown := sorted(set(options.rules) - set(_rules())):
         parser.error(f"no rule {unknown[0]!r}; `jxc opt --help-pass simplify` lists them")

@@ -1,9 +1,10 @@
-"""Measure the errors of elementary functions, as XLA has them and as `passes/elementary` does.
+"""Measure the errors of elementary functions: XLA's own, and those of `passes/elementary`.
 
-Functions of one argument run on all 2^32 f32, those of two on special values of each against a
-selection of the other and on random pairs; XLA's own on one of 16. The truth is numpy's in float64.
-A denormal argument may count as zero and a denormal result be flushed, as XLA:CPU does. What is
-found goes to `passes/elementary/bounds.json`, by version of jaxlib. Minutes for each function.
+Functions of one argument run on all 2^32 values of f32. Functions of two arguments run on special
+values of each with a selection of the other, and on random pairs. XLA's own functions run on every
+16th argument. The reference is numpy's result in float64. Denormal arguments and results may be
+flushed to zero, as on XLA:CPU. The results are written to `passes/elementary/bounds.json`, by
+version of jaxlib. Each function takes minutes.
 """
 
 from __future__ import annotations
@@ -27,28 +28,28 @@ BOUNDS = ROOT / "passes" / "elementary" / "bounds.json"
 
 
 def record(name: str, found: dict[str, object]) -> None:
-    """Write what was found of one function; the rest of the file stays."""
+    """Replace the entry of one function in the file."""
     known = json.loads(BOUNDS.read_text()) if BOUNDS.exists() else {}
     known.setdefault(version("jaxlib"), {})[name] = found
     BOUNDS.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
 
 
 def main() -> int:
-    """Measure what the command line names."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("functions", nargs="*", help=f"of {', '.join(FUNCTIONS)}; all without any")
     names = parser.parse_args().functions or list(FUNCTIONS)
     if unknown := sorted(set(names) - set(FUNCTIONS)):
         parser.error(f"no function {unknown[0]!r}: expected {', '.join(FUNCTIONS)}")
     for name in names:
-        found = measure(FUNCTIONS[name], lambda text, of=name: _tell(f"{of}: {text}"))
+        found = measure(FUNCTIONS[name], lambda text, of=name: _show_progress(f"{of}: {text}"))
         record(name, found)
-        _tell("")
+        _show_progress("")
         print(name, json.dumps(found))
     return 0
 
 
-def _tell(text: str) -> None:
+def _show_progress(text: str) -> None:
     if sys.stderr.isatty():
         print(f"\r{text:100}", end="", file=sys.stderr)
 

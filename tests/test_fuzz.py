@@ -40,7 +40,7 @@ def test_programs_keep_their_meaning() -> None:
     assert "interpreter" in told
 
 
-def test_spoiled_inputs_are_refused_in_a_sentence() -> None:
+def test_corrupted_inputs_are_refused_with_a_message() -> None:
     told = _fuzz("inputs", "--count=300")
     assert "300 mutants" in told
     assert "refused" in told

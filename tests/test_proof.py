@@ -1,4 +1,4 @@
-"""Proofs by z3: what is wrong is refuted with its counterexample, what is ours is proved."""
+"""Proofs by z3: wrong rules are refuted with a counterexample, rules of jxc are proved."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def program(text: str, kind: str = "", op: str = ""):
 
 
 def outcomes(tried, text: str) -> dict[str, set[ProofStatus]]:
-    """What comes of a rule, by types."""
+    """The outcomes of a rule, by types."""
     found: dict[str, set[ProofStatus]] = {}
     for types, verdict in prove_rule(tried, program(text), limit_s=60):  # a busy machine is slow
         found.setdefault(types, set()).add(verdict.outcome)
@@ -130,7 +130,7 @@ def no_rounding(op: ConvertOp):
     ],
     ids=lambda value: getattr(value, "name", None),
 )
-def test_what_is_wrong_is_refuted(wrong, text, types, counterexample):
+def test_prove_rule_refutes_wrong_rules(wrong, text, types, counterexample):
     op = "subtract" if wrong is nothing_of_itself else "divide"
     start = program(text, types.split(",")[0], op)
     tried, verdict = next(prove_rule(wrong, start))
@@ -140,14 +140,14 @@ def test_what_is_wrong_is_refuted(wrong, text, types, counterexample):
     assert verdict.reason == "so on the interpreter"
 
 
-def test_a_rule_may_be_wrong_on_some_types_only():
+def test_prove_rule_refutes_a_rule_on_some_types_only():
     start = SELF.replace("TYPE", "i8").replace("OP", "subtract")
     found = outcomes(nothing_of_itself, start)
     assert {t for t, o in found.items() if o == {ProofStatus.PROVED}} > {"i4", "ui8", "i64"}
     assert found["f16"] == found["f64"] == {ProofStatus.REFUTED}
 
 
-def test_a_rule_that_fails_is_refuted():
+def test_prove_rule_refutes_a_rule_that_raises():
     @rule(exact)
     def raises(op: AddOp):
         """x + 0 -> what is not there."""
@@ -157,7 +157,7 @@ def test_a_rule_that_fails_is_refuted():
     assert str(verdict).startswith("refuted: it raised LookupError: nothing")
 
 
-def test_a_rule_that_rounds_otherwise_is_asked_about_integers_only():
+def test_prove_rule_checks_a_rule_that_reassociates_on_integers_only():
     @rule(reassociates)
     def turned_round(op: AddOp):
         """x + y -> -(-x - y), but for the sign of zero."""
@@ -178,7 +178,7 @@ func.func @main(%x: tensor<4xf16>, %y: tensor<4xf16>) -> tensor<4xf16> {
 }"""
 
 
-def test_unknown_functions_give_the_same_for_the_same():
+def test_prove_treats_equal_calls_of_unknown_functions_as_equal():
     minus = "stablehlo.negate %y : tensor<4xf16>"
     other = TANH.replace("%a = stablehlo.add", f"%b = {minus}\n%a = stablehlo.subtract")
     other = other.replace("%x, %y :", "%x, %b :")
@@ -192,8 +192,8 @@ def test_unknown_functions_give_the_same_for_the_same():
     assert verdict.reason == "it depends on what stablehlo.tanh is"
 
 
-def test_an_unknown_function_may_be_known_to_differ():
-    """The interpreter says what tanh is, for the arguments that z3 came up with."""
+def test_prove_rule_evaluates_unknown_functions_on_the_interpreter():
+    """On the arguments that z3 found."""
 
     @rule(exact)
     def no_tanh(op: TanhOp):
@@ -228,7 +228,7 @@ func.func @main(%x: tensor<4xf16>) -> tensor<4xf16> {
         (("no-nans", "no-signed-zeros"), ProofStatus.PROVED),
     ],
 )
-def test_promises(assumptions, outcome):
+def test_prove_uses_assumptions(assumptions, outcome):
     verdict = prove(program(TIMES_ZERO), program(ZERO), assumptions=assumptions)
     assert verdict.outcome is outcome
 
@@ -240,14 +240,14 @@ def test_promises(assumptions, outcome):
         ("%r = stablehlo.add %x, %x : T", ProofStatus.PROVED, ""),
     ],
 )
-def test_what_moves_elements_is_not_proved(line, outcome, reason):
+def test_prove_declines_ops_that_move_elements(line, outcome, reason):
     text = "func.func @main(%x: T) -> T {\nLINE\nreturn %r : T\n}".replace("LINE", line)
     same = program(text.replace("T", "tensor<4xf32>"))
     verdict = prove(same, same)
     assert (verdict.outcome, verdict.reason) == (outcome, reason)
 
 
-def test_what_is_not_modelled_is_said():
+def test_prove_names_an_op_without_a_z3_term():
     text = BINARY.replace("TYPE", "complex<f32>").replace("OP", "multiply")
     verdict = prove(program(text), program(text))
     assert str(verdict) == "unmodelled: multiply of complex numbers"
@@ -268,15 +268,15 @@ func.func @main(%x: tensor<4xf16>, %y: tensor<4xf16>) -> tensor<4xf16> {
 
 
 @pytest.mark.parametrize("name", OURS)
-def test_ours_are_proved(name):
+def test_rules_of_jxc_are_proved(name):
     ours = next(r for found in our_passes() for r in found.rules if r.name == name)
     found = outcomes(ours, OURS[name])
     assert len(found) > 10
     assert {outcome for each in found.values() for outcome in each} == {ProofStatus.PROVED}
 
 
-def test_the_script(tmp_path):
-    """Two rules by name: one that is proved, one that moves elements."""
+def test_prove_script(tmp_path):
+    """On a rule that is proved, and on one that moves elements."""
     out = tmp_path / "proofs.json"
     command = [sys.executable, str(ROOT / "scripts/prove.py"), "select-same", "identity-reverse"]
     done = subprocess.run(
@@ -288,7 +288,7 @@ def test_the_script(tmp_path):
     assert found["identity-reverse"]["status"] == "checked"
 
 
-def test_the_script_fails_where_a_rule_is_refuted(monkeypatch, capsys):
+def test_prove_script_fails_if_a_rule_is_refuted(monkeypatch, capsys):
     spec = importlib.util.spec_from_file_location("prove_script", ROOT / "scripts/prove.py")
     script = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, spec.name, script)
@@ -300,6 +300,6 @@ def test_the_script_fails_where_a_rule_is_refuted(monkeypatch, capsys):
     monkeypatch.setattr(script, "findings", lambda *_: found)
     monkeypatch.setattr(sys, "argv", ["prove.py"])
     assert script.main() == 1
-    told = capsys.readouterr().out
-    assert "REFUTED a-rule on i8, @a_rule: (i8 0) gives 1 before and 2 after; so on" in told
-    assert "0 rules proved, 0 in part, 1 refuted" in told
+    printed = capsys.readouterr().out
+    assert "REFUTED a-rule on i8, @a_rule: (i8 0) gives 1 before and 2 after; so on" in printed
+    assert "0 rules proved, 0 in part, 1 refuted" in printed

@@ -1,4 +1,4 @@
-"""What z3 is told of each op, against the reference interpreter on edge values of every type."""
+"""The z3 term of each op against the reference interpreter, on edge values of every type."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ def module_of(kinds: Sequence[str], ops: Sequence[tuple[str, str]], count: int) 
 def disagreements(
     interpreter: Interpreter, module: ir.Module, columns: Sequence[np.ndarray]
 ) -> Iterator[str]:
-    """Arguments, one row each, on which a result of @main is not what the interpreter gives.
+    """The results of @main that differ from the interpreter's on some row of arguments.
 
-    z3 is asked, not only made to compute: that is what a proof relies on.
+    z3 decides by its solver, not only by simplification, as in a proof.
     """
     function = functions(module)["main"]
     exercised.update(op.operation.name.removeprefix("stablehlo.") for op in walk(function))
@@ -117,7 +117,7 @@ def compares(kind: str) -> list[tuple[str, str]]:
 
 
 def binary(kind: str) -> list[tuple[str, str]]:
-    """What two numbers of a type can be given to."""
+    """The ops on two numbers of a type, with their result types."""
     names = ["add", "multiply", "maximum", "minimum"]
     if kind != "i1":
         names += ["subtract", "divide"]
@@ -129,7 +129,7 @@ def binary(kind: str) -> list[tuple[str, str]]:
 
 
 def unary(kind: str) -> list[tuple[str, str]]:
-    """What one number of a type can be given to."""
+    """The ops on one number of a type, with their result types."""
     names = [] if kind == "i1" else ["negate"]
     if kind in FLOATS:
         names += ["real", "imag", *(ROUNDING if kind != ROUNDS_TO_NAN else ())]
@@ -160,14 +160,14 @@ def check(interpreter, kinds, ops, columns):
 
 
 @pytest.mark.parametrize("kind", EVERY)
-def test_of_one_and_of_two(interpreter, kind):
+def test_unary_and_binary_ops(interpreter, kind):
     edges = edge_values(DTYPES[kind])
     check(interpreter, [kind], unary(kind), [edges])
     check(interpreter, [kind, kind], binary(kind), rows_of(edges, edges))
 
 
 @pytest.mark.parametrize("kind", ["i1", "i8", "ui4", "f8E4M3", "bf16"])
-def test_of_three(interpreter, kind):
+def test_ternary_ops(interpreter, kind):
     edges, both = edge_values(DTYPES[kind]), np.array([False, True])
     check(interpreter, [kind] * 3, [("clamp", kind)], rows_of(edges, edges, edges))
     check(interpreter, ["i1", kind, kind], [("select", kind)], rows_of(both, edges, edges))
@@ -194,7 +194,7 @@ func.func @main(%a: tensor<Nxf32>, %b: tensor<Nxf32>, %c: tensor<Nxf32>, %d: ten
 """
 
 
-def test_of_complex_numbers(interpreter):
+def test_complex_numbers(interpreter):
     edges = np.array([0.0, -0.0, 1.0, -1.5, np.inf, np.nan], np.float32)
     columns = rows_of(*[edges] * 4)
     module = read_module(COMPLEX.replace("N", str(len(columns[0]))), make_context())
@@ -216,8 +216,8 @@ func.func @main(%x: tensor<6xi8>, %s: tensor<i8>) -> (tensor<6xi8>, tensor<6xf32
 """
 
 
-def test_of_constants_and_of_what_is_the_same_everywhere(interpreter):
-    """Place by place, as constants of several elements are."""
+def test_constants_and_splats(interpreter):
+    """At each index, as for constants of several elements."""
     module = read_module(MOVED, make_context())
     function = functions(module)["main"]
     x, s = np.array([5, 6, 7, 8, 9, 10], np.int8), np.array(3, np.int8)
@@ -231,8 +231,8 @@ def test_of_constants_and_of_what_is_the_same_everywhere(interpreter):
 
 
 @pytest.mark.parametrize("kind", FLOATS)
-def test_of_remainders_of_constants(interpreter, kind):
-    """Which z3 is quick on; of what is not constant it is told nothing."""
+def test_remainders_of_constants(interpreter, kind):
+    """Other remainders are uninterpreted."""
     edges = edge_values(DTYPES[kind])
     columns = rows_of(edges, edges)
     module = module_of([kind, kind], [("remainder", kind)], len(columns[0]))
@@ -246,7 +246,7 @@ def test_of_remainders_of_constants(interpreter, kind):
 
 
 @pytest.mark.parametrize("kind", ["f8E4M3FN", "f16", "f32", "i8", "ui4"])
-def test_of_what_is_known_of_powers(interpreter, kind):
+def test_known_values_of_powers(interpreter, kind):
     edges = edge_values(DTYPES[kind])
     zero, one = np.zeros_like(edges), np.ones_like(edges)
     columns = [np.concatenate([edges, edges, one]), np.concatenate([zero, one, edges])]
@@ -254,7 +254,7 @@ def test_of_what_is_known_of_powers(interpreter, kind):
 
 
 @pytest.mark.parametrize("kind", ["f8E5M2", "f16", "f32"])
-def test_of_what_is_never_negative_and_of_what_is_not_reduced(interpreter, kind):
+def test_known_facts_of_exponentials_and_reduce_precision(interpreter, kind):
     edges = edge_values(DTYPES[kind])
     module = module_of([kind], [("exponential", kind), ("logistic", kind)], len(edges))
     for found in interpreter.run(module, [edges]):
@@ -263,8 +263,8 @@ def test_of_what_is_never_negative_and_of_what_is_not_reduced(interpreter, kind)
     check(interpreter, [kind], [same], [edges])
 
 
-def test_of_an_iota(interpreter):
-    """Its element is the index, in the iota's type: whatever index it is."""
+def test_iota(interpreter):
+    """Its element is the index in the iota's type, for every index."""
     text = """func.func @main() -> (tensor<3x9xi4>, tensor<3x9xbf16>) {
       %a = stablehlo.iota dim = 1 : tensor<3x9xi4>
       %b = stablehlo.iota dim = 0 : tensor<3x9xbf16>
@@ -284,6 +284,6 @@ def test_of_an_iota(interpreter):
         assert solver.check() == z3.unsat
 
 
-def test_every_op_that_has_a_meaning_was_here():
+def test_every_modelled_op_is_tested():
     """Runs last."""
     assert set(modelled_ops()) - exercised == set(), "run the whole file"

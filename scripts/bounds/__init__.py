@@ -1,1 +1,1 @@
-"""What `scripts/ulps.py` measures, and how."""
+"""The measurements of `scripts/ulps.py`."""

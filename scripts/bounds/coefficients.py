@@ -1,8 +1,8 @@
 """Print the coefficients of the polynomials in `passes/elementary`, and their relative errors.
 
-Each is the polynomial of its degree whose largest relative error is least, found by weighted least
-squares whose weights grow where the error is large (Lawson's iteration), in float64. Those of
-`passes/elementary/tables.py` are what this printed.
+Each polynomial minimizes the largest relative error among those of its degree. It is found in
+float64 by Lawson's iteration: weighted least squares whose weights grow where the error is large.
+The coefficients in `passes/elementary/tables.py` are the output of this script.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 NODES = 4001
-TURNS = 400
+ITERATIONS = 400
 
 
 def fit(
@@ -26,7 +26,7 @@ def fit(
     columns = np.stack([scaled**k for k in range(count)], 1) / wanted[:, None]
     weights = np.full(NODES, 1.0 / NODES)
     best, least = np.zeros(count), np.inf
-    for _ in range(TURNS):
+    for _ in range(ITERATIONS):
         root = np.sqrt(weights)
         found = np.linalg.lstsq(columns * root[:, None], root, rcond=None)[0]
         errors = np.abs(columns @ found - 1)

@@ -1,4 +1,4 @@
-"""The functions whose errors are measured: as JAX has them, and in float64."""
+"""The functions whose errors are measured: in JAX, and in float64."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Function:
     Attributes:
         rule: the rule that rewrites it.
         program: in JAX, of one array or two.
-        exact: the same in float64, which is what errors are measured from.
-        arguments: how many there are.
+        exact: the same in float64, the reference for errors.
+        arguments: the number of arguments.
         parity: -1 where f(-x) = -f(x), 1 where f(-x) = f(x): half the reference is enough; else 0.
-        pairs: for two arguments, how many pairs to draw, in all.
+        pairs: for two arguments, the number of pairs to draw.
     """
 
     rule: str
@@ -114,4 +114,4 @@ FUNCTIONS = {
     "remainder": Function("remainder-to-long-division", lax.rem, np.fmod, 2, pairs=2**24),
     "remainder-by-12": _by(12.0),
 }  # fmt: skip
-"""By the name that `passes/elementary/bounds.json` has for them."""
+"""By their names in `passes/elementary/bounds.json`."""

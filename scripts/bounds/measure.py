@@ -18,7 +18,7 @@ import jxc
 from .functions import Function
 
 CHUNK = 2**18
-"""Arguments at a time: few enough for a cache."""
+"""The number of arguments at a time, which fits into a cache."""
 
 SPARSE = 16
 """XLA's own function, which may be slow, is measured on one argument of so many."""
@@ -38,15 +38,15 @@ SPECIAL = np.array(
 
 @dataclass
 class Error:
-    """The worst that was seen of a program.
+    """The largest error of a program so far.
 
     Attributes:
-        ulps: the greatest distance to the true value, in units in the last place of that.
-        at: the arguments, as hexadecimal floats.
-        misplaced: on how many arguments NaN, infinity or the sign was not where it should be.
-        denormals: on how many denormal arguments it was more than an ulp off, or misplaced; they
-            count in nothing else.
-        inputs: on how many arguments it ran.
+        ulps: the largest distance to the true value, in units in its last place.
+        at: the arguments with that distance, as hexadecimal floats.
+        misplaced: the number of arguments with a wrong NaN, infinity or sign.
+        denormals: the number of denormal arguments with an error of more than an ulp, or
+            misplaced; they count nowhere else.
+        inputs: the number of arguments.
     """
 
     ulps: float = 0.0
@@ -56,7 +56,7 @@ class Error:
     inputs: int = 0
 
     def note(self, found: np.ndarray, wanted: list[np.ndarray], args: list[np.ndarray]) -> None:
-        """Count `found` in, given what would be right: any of `wanted`."""
+        """Add the errors of `found`, where any of `wanted` is right."""
         wide = found.astype(np.float64)
         errors = reduce(np.minimum, [np.asarray(_errors(wide, each)) for each in wanted])
         self.inputs += errors.size
@@ -94,7 +94,7 @@ def _errors(found: jax.Array, wanted: jax.Array) -> jax.Array:
 
 
 def measure(function: Function, tell: Callable[[str], None]) -> dict[str, Any]:
-    """What `passes/elementary/bounds.json` says of a function on this jaxlib."""
+    """The entry of a function in `passes/elementary/bounds.json` for this jaxlib."""
     with jax.enable_x64(False):
         new, old, is_rewritten = _programs(function)
     start, ours, plain = perf_counter(), Error(), Error()
@@ -125,7 +125,7 @@ def _programs(function: Function) -> tuple[Callable[..., Any], Callable[..., Any
 
 
 def _cases(function: Function) -> Iterator[tuple[list[np.ndarray], list[np.ndarray]]]:
-    """Arguments, chunk by chunk, and the results that are right for them."""
+    """Chunks of arguments, and the right results for each."""
     if function.arguments == 2:
         for args in _pairs(function.pairs):
             yield args, _wanted(function, args)

@@ -1,1 +1,1 @@
-"""Random programs and spoiled inputs, and what to do with them. Run by `scripts/fuzz.py`."""
+"""Random programs and corrupted inputs for `scripts/fuzz.py`."""

@@ -1,7 +1,7 @@
-"""Spoiled inputs through what `jxc opt` does: a sentence is right, anything else is found.
+"""Corrupted inputs: `jxc opt` must accept each, or refuse it with a message.
 
-A child process reads and rewrites one mutant after the other. Where it dies, the mutant goes
-through the real command, which may turn a crash of native code into a sentence, and nothing else.
+A child process reads and rewrites one mutant after the other. If it dies, the mutant is given to
+the command `jxc opt`, which must report the crash of native code in a message.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _FORKS.set_forkserver_preload(["fuzzing.preload"])
 
 @dataclass(frozen=True)
 class Found:
-    """A mutant that ends in something else than a sentence."""
+    """A mutant that neither is accepted nor ends in a message."""
 
     number: int
     source: str
@@ -42,7 +42,7 @@ class Found:
 
 @dataclass
 class Tally:
-    """What a run did so far."""
+    """The results of a run so far."""
 
     mutants: int = 0
     sources: int = 0
@@ -74,7 +74,7 @@ class Child:
             return "died", f"exit code {code}"
 
     def _answer(self) -> tuple[str, str]:
-        """What the child says last; it says too when MLIR has read the input."""
+        """The last answer of the child, which also reports when MLIR has read the input."""
         word = "never read to its end by MLIR"
         while self._pipe.poll(LIMIT_S):
             answer = self._pipe.recv()
@@ -94,7 +94,7 @@ class Child:
 
 def serve(pipe: Connection) -> None:
     """Answer inputs until there are no more."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # MLIR prints some of what it finds wrong
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # MLIR prints some of its errors
     while True:
         try:
             data = pipe.recv()
@@ -104,7 +104,7 @@ def serve(pipe: Connection) -> None:
 
 
 def outcome(data: bytes, pipe: Connection) -> tuple[str, str]:
-    """What `jxc opt` makes of an input: a word, and a traceback where it is a bug."""
+    """The outcome of `jxc opt` on an input, and a traceback if it is a bug."""
     from jxc.errors import JxcError
     from jxc.ir import ModuleSyntaxError, make_context, read_module, write_text
     from jxc.pipeline import PassError, make_pipeline, run_pipeline
@@ -118,15 +118,15 @@ def outcome(data: bytes, pipe: Connection) -> tuple[str, str]:
     except ModuleSyntaxError:
         return "refused", ""
     except PassError as error:
-        return ("bug", _told(error)) if error.ours else ("a pass of MLIR failed", "")
+        return ("bug", _traceback(error)) if error.ours else ("a pass of MLIR failed", "")
     except JxcError:
         return "refused by a pass", ""
     except Exception as error:
-        return "bug", _told(error)
+        return "bug", _traceback(error)
     return "accepted", ""
 
 
-def _told(error: Exception) -> str:
+def _traceback(error: Exception) -> str:
     return "".join(traceback.format_exception(error))
 
 
@@ -146,13 +146,13 @@ def _send_sources(seed: int, pipe: Connection) -> None:
 
 
 def run(seed: int, count: int, seconds: float, out: Path | None = None) -> Tally:
-    """Spoil inputs and look what becomes of them.
+    """Corrupt inputs, and count the outcomes.
 
     Args:
-        seed: of every choice.
-        count: how many mutants.
-        seconds: stop after this long.
-        out: where to save what was found, and what native code died of; nowhere when None.
+        seed: determines every choice.
+        count: the number of mutants.
+        seconds: the time limit.
+        out: a folder for failing mutants and those that crash native code; none are saved if None.
     """
     end, given = perf_counter() + seconds, sources_in_child(seed)
     tally, child = Tally(sources=len(given)), Child()
@@ -182,11 +182,11 @@ def _deaths(tally: Tally) -> int:
 
 _FINE = ("accepted", "refused", "refused by a pass", "a pass of MLIR failed")
 _BAD = ("bug", "slow")
-_TELLING = ("Traceback", "internal error")
+_SIGNS_OF_A_BUG = ("Traceback", "internal error")
 
 
 def confirm(data: bytes) -> tuple[str, str]:
-    """The outcome of the real command on an input that the child died of."""
+    """The outcome of the command on an input that ended the child."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "mutant.mlir"
         path.write_bytes(data)
@@ -197,12 +197,12 @@ def confirm(data: bytes) -> tuple[str, str]:
         except subprocess.TimeoutExpired:
             return "slow", f"{' '.join(command)}: no answer in {LIMIT_S:g} s"
     told = done.stderr.decode(errors="replace")
-    if done.returncode == 4 and "native code crashed" in told and not _is_telling(told):
-        return "native crash, told in a sentence", told
-    if done.returncode in (0, 1, 2) and not _is_telling(told):
+    if done.returncode == 4 and "native code crashed" in told and not _shows_a_bug(told):
+        return "native crash, reported in a message", told
+    if done.returncode in (0, 1, 2) and not _shows_a_bug(told):
         return "native crash, not again", told
     return "bug", f"exit code {done.returncode}\n{told}"
 
 
-def _is_telling(text: str) -> bool:
-    return any(word in text for word in _TELLING)
+def _shows_a_bug(text: str) -> bool:
+    return any(word in text for word in _SIGNS_OF_A_BUG)

@@ -1,4 +1,4 @@
-"""Spoiling an input: bytes, tokens, lines, types and numbers."""
+"""Random changes to an input: to bytes, tokens, lines, types and numbers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Mutation = Callable[[random.Random, bytes], bytes]
 
 
 def mutant(generator: random.Random, data: bytes) -> bytes:
-    """The input with one to four things wrong."""
+    """The input with one to four random changes."""
     is_text = b"\0" not in data[:64] and not data.startswith(b"ML\xef")
     menu = _OF_TEXT if is_text and generator.random() < 0.85 else _OF_BYTES
     for _ in range(generator.choice((1, 1, 1, 2, 4))):
@@ -42,7 +42,7 @@ def _cut_points(generator: random.Random, data: bytes) -> tuple[int, int]:
 
 
 def flip(generator: random.Random, data: bytes) -> bytes:
-    """One bit, or one byte, another."""
+    """Change one bit or one byte."""
     if not data:
         return data
     at = generator.randrange(len(data))
@@ -51,24 +51,24 @@ def flip(generator: random.Random, data: bytes) -> bytes:
 
 
 def truncate(generator: random.Random, data: bytes) -> bytes:
-    """The beginning."""
+    """Keep only the beginning."""
     return data[: generator.randrange(len(data) + 1)]
 
 
 def delete(generator: random.Random, data: bytes) -> bytes:
-    """Without a few bytes."""
+    """Delete a few bytes."""
     first, end = _cut_points(generator, data)
     return data[:first] + data[end:]
 
 
 def repeat(generator: random.Random, data: bytes) -> bytes:
-    """A few bytes twice."""
+    """Repeat a few bytes."""
     first, end = _cut_points(generator, data)
     return data[:end] + data[first:]
 
 
 def insert(generator: random.Random, data: bytes) -> bytes:
-    """A few bytes more."""
+    """Insert a few random bytes."""
     at = generator.randrange(len(data) + 1)
     return data[:at] + generator.randbytes(generator.randint(1, 8)) + data[at:]
 
@@ -95,7 +95,7 @@ def _swap_tokens(generator: random.Random, text: str) -> str:
 
 
 def _replace_token(generator: random.Random, text: str) -> str:
-    """A token by another one of its first letter: a name by a name, a value by a value."""
+    """Replace a token by another with the same first letter: a value by a value."""
     tokens = list(_TOKEN.finditer(text))
     if not tokens:
         return text
@@ -105,7 +105,7 @@ def _replace_token(generator: random.Random, text: str) -> str:
 
 
 def _change(pattern: re.Pattern[str], by: tuple[str, ...]) -> Callable[[random.Random, str], str]:
-    """Another of a kind: one from elsewhere in the text, or one that is seldom seen."""
+    """Replace a match by another from the text, or by a rare one."""
 
     def change(generator: random.Random, text: str) -> str:
         found = list(pattern.finditer(text))
@@ -118,7 +118,7 @@ def _change(pattern: re.Pattern[str], by: tuple[str, ...]) -> Callable[[random.R
 
 
 def _lines(generator: random.Random, text: str) -> str:
-    """A line twice, left out, or somewhere else."""
+    """Repeat, drop or move a line."""
     lines = text.splitlines(keepends=True)
     if not lines:
         return text

@@ -1,4 +1,4 @@
-"""Which pipelines a program goes through: levels, random orders of passes, some rules, one."""
+"""The pipelines for a program: levels, random orders of passes, some rules, one rule."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cache
 from jxc.pipeline import Pipeline, make_pipeline, our_passes
 from jxc.rewrite import File, Pass
 
-# MLIR's own, as far as the levels use them: its canonicalizer carries no contract of ours.
+# The native passes that the levels use: MLIR's canonicalizer has no contract of jxc.
 _NATIVE = ("inline{default-pipeline=}", "symbol-dce", "cse")
 _LONGEST = 6
 _INLINED = "inline{default-pipeline=}"  # rules see through no call
@@ -17,7 +17,7 @@ _INLINED = "inline{default-pipeline=}"  # rules see through no call
 
 @cache
 def rules() -> dict[str, str]:
-    """Every rule that runs unasked, with the pass that it belongs to."""
+    """The pass of each rule that needs no assumption, by the name of the rule."""
     return {
         rule.name: found.name
         for found in our_passes()
@@ -28,7 +28,7 @@ def rules() -> dict[str, str]:
 
 @cache
 def pipeline(text: str) -> Pipeline:
-    """The pipeline of this spelling, looked up once."""
+    """The pipeline with this text, parsed once."""
     return make_pipeline(text)
 
 
@@ -36,12 +36,12 @@ LEVELS = ("O1", "O2")
 
 
 def choose(generator: random.Random, fired: Collection[str], few: bool) -> list[str]:
-    """The pipelines for one program, beside the levels.
+    """The pipelines for one program, in addition to the levels.
 
     Args:
-        generator: where every choice comes from.
+        generator: the source of every choice.
         fired: the rules that the levels applied to it.
-        few: two or three of each kind are fewer.
+        few: whether to choose one of each kind, not three.
     """
     count = 1 if few else 3
     ours = sorted(name for name in fired if name in rules())
@@ -62,14 +62,14 @@ def _order(generator: random.Random) -> str:
 
 
 def _keeps_results(found: Pass) -> bool:
-    """Whether a pass gives what the program gives, and needs no file of anybody's."""
+    """Whether a pass adds no results, and takes no file."""
     return not found.adds_results and all(
         option.type is not File for option in found.options.values()
     )
 
 
 def _alone(name: str) -> str:
-    """One rule, on what the others leave alone."""
+    """One rule alone."""
     return f"{_INLINED},{name}"
 
 
@@ -79,10 +79,7 @@ def _simplify(option: str, names: Sequence[str]) -> str:
 
 
 def _subset(generator: random.Random, fired: Sequence[str]) -> str:
-    """Some rules of `simplify`, which then meet what the others would remove.
-
-    From two of those that apply, which are alone with each other, to half of all.
-    """
+    """Some rules of `simplify`, which then see ops that the other rules would remove."""
     share, others = generator.choice(((0.3, 0.0), (0.6, 0.0), (0.6, 0.1), (0.5, 0.5)))
     chosen = [name for name in fired if generator.random() < share]
     return _simplify(
@@ -91,5 +88,5 @@ def _subset(generator: random.Random, fired: Sequence[str]) -> str:
 
 
 def _without(generator: random.Random, fired: Sequence[str]) -> str:
-    """`simplify` without one or two rules that apply: others meet what they would remove."""
+    """`simplify` without one or two rules that apply: the others see what these would remove."""
     return _simplify("disable-patterns", generator.sample(fired, min(len(fired), 2)))

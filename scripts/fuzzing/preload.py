@@ -1,4 +1,4 @@
-"""What a child of the fuzzer needs, imported once: no MLIR context may exist before it forks."""
+"""Modules that each child of the fuzzer needs, imported before it forks. Creates no context."""
 
 import jxc.ir
 import jxc.passes.simplify

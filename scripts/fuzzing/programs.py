@@ -1,4 +1,4 @@
-"""Random programs through random pipelines: does every one keep its meaning?"""
+"""Random programs through random pipelines, each of which must keep the results."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from .pipelines import LEVELS, choose, pipeline, rules
 from .program import random_program
 
 
-class Remembering(Interpreter):
-    """An interpreter that runs a module once on the same arguments."""
+class CachingInterpreter(Interpreter):
+    """An interpreter that runs each module once on the same arguments."""
 
     def __init__(self) -> None:
         super().__init__()
         self._answers: dict[bytes, list[np.ndarray] | CannotRun] = {}
 
     def run(self, module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """As `Interpreter.run`; a refusal is remembered too."""
+        """As `Interpreter.run`; a refusal is cached too."""
         digest = hashlib.sha1(write_text(module).encode())
         for array in inputs:
             digest.update(array.tobytes())
@@ -50,14 +50,14 @@ class Remembering(Interpreter):
             raise answer
         return answer
 
-    def forget(self) -> None:
-        """Before another program."""
+    def clear(self) -> None:
+        """Empty the cache."""
         self._answers.clear()
 
 
 @dataclass
 class Found:
-    """A program that a pipeline breaks, or that breaks a pipeline."""
+    """A program whose results a pipeline changes, or on which a pipeline fails."""
 
     seed: str
     pipeline: str
@@ -67,7 +67,7 @@ class Found:
 
 @dataclass
 class Tally:
-    """What a campaign did so far."""
+    """The results of a campaign so far."""
 
     programs: int = 0
     ops: int = 0
@@ -85,16 +85,16 @@ class Campaign:
     """Programs from one seed, each through several pipelines.
 
     Attributes:
-        seed: of everything.
-        most_ops: about how large a program may get.
-        draws: how many sets of arguments of each kind.
-        few: fewer pipelines a program.
-        most_on_xla: how many comparisons of a program XLA may make; each compiles two programs.
+        seed: determines every choice.
+        most_ops: the approximate maximum size of a program.
+        draws: the number of sets of arguments of each kind.
+        few: whether to run fewer pipelines for each program.
+        most_on_xla: the maximum number of comparisons of a program on XLA; each compiles two.
         about: the rule whose cases all programs are made of; any rules when None.
-        out: where programs that were found are saved; nowhere when None.
-        text: the program at hand, as it was written.
-        on_xla: how many comparisons of it XLA has made.
-        is_interpreted: whether the interpreter can run it, as far as is known.
+        out: a folder for failing programs; none are saved if None.
+        text: the current program as text.
+        on_xla: the number of comparisons of it on XLA so far.
+        is_interpreted: whether the interpreter has run it so far.
     """
 
     seed: int
@@ -105,7 +105,7 @@ class Campaign:
     about: str | None = None
     out: Path | None = None
     tally: Tally = field(default_factory=Tally)
-    interpreter: Remembering = field(default_factory=Remembering)
+    interpreter: CachingInterpreter = field(default_factory=CachingInterpreter)
     text: str = ""
     on_xla: int = 0
     is_interpreted: bool = True
@@ -122,7 +122,7 @@ class Campaign:
 
     def check(self, seed: str) -> None:
         """Check one program."""
-        self.interpreter.forget()
+        self.interpreter.clear()
         text = random_program(seed, self.most_ops, about=self.about)
         before = read_module(text, make_context(), name=seed)
         self.text, self.on_xla, self.is_interpreted = text, 0, True
@@ -141,7 +141,7 @@ class Campaign:
         try:
             report = run_pipeline(after, steps, PassContext(), name=seed)
         except Exception as error:
-            self._found(seed, chosen, before, _told(error))
+            self._found(seed, chosen, before, _error_text(error))
             return set()
         self.tally.hits.update(report.hits)
         text = write_text(after)
@@ -198,8 +198,8 @@ class Campaign:
         if self.out is not None:
             self.out.mkdir(parents=True, exist_ok=True)
             name = f"{seed.replace('/', '-')}-{len(self.tally.finds)}.mlir"
-            told = "".join(f"// {line}\n" for line in (chosen, found.culprit, *what.splitlines()))
-            (self.out / name).write_text(told + self.text)
+            header = "".join(f"// {line}\n" for line in (chosen, found.culprit, *what.splitlines()))
+            (self.out / name).write_text(header + self.text)
 
     def _blame(self, before: ir.Module, chosen: str, contract: Contract) -> str:
         def is_wrong(after: ir.Module) -> bool:
@@ -211,7 +211,7 @@ class Campaign:
             return f"bisection failed: {error}"
 
 
-def _told(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     notes = getattr(error, "__notes__", ())
     if isinstance(error, JxcError):
         return "\n".join([str(error), *notes])
@@ -219,7 +219,7 @@ def _told(error: Exception) -> str:
 
 
 def _short(reason: str) -> str:
-    """A reason without the numbers and names that are one program's own."""
+    """A reason without numbers and names that are specific to one program."""
     words = [word for word in reason.split() if not any(c.isdigit() or c in "%<" for c in word)]
     return " ".join(words)[:90]
 

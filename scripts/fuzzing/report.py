@@ -1,4 +1,4 @@
-"""What a run of the fuzzer did, in text."""
+"""The results of a run of the fuzzer as text."""
 
 from __future__ import annotations
 

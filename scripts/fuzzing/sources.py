@@ -1,4 +1,4 @@
-"""Good inputs to spoil: lit files, random programs, what JAX lowers; text, bytecode, HLO."""
+"""Valid inputs to corrupt: lit files, random programs and programs lowered by JAX."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ import re
 from pathlib import Path
 
 LIT_TESTS = Path(__file__).parent.parent.parent / "lit_tests"
-_DEADLY = {LIT_TESTS / "opt/Inputs/crashes_mlir.mlir"}  # so are nearly all that it is spoiled to
+_DEADLY = {LIT_TESTS / "opt/Inputs/crashes_mlir.mlir"}  # nearly all of its mutants crash, too
 _RANDOM = 24
 
 
 def sources(seed: int) -> list[tuple[str, bytes]]:
-    """Inputs by name. To be called in a process of its own: it loads MLIR and JAX."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # MLIR says what has no portable form
+    """Names and contents of inputs. Call it in a separate process: it loads MLIR and JAX."""
+    os.dup2(
+        os.open(os.devnull, os.O_WRONLY), 2
+    )  # MLIR prints errors for ops without a portable form
     found = [*_from_lit_tests(), *_lowered()]
     for number in range(_RANDOM):
         found += _random_program(f"{seed}/{number}")
@@ -34,7 +36,7 @@ def _from_lit_tests() -> list[tuple[str, bytes]]:
 
 
 def _random_program(seed: str) -> list[tuple[str, bytes]]:
-    """A program as text, as bytecode and, where it can be, as a portable artifact."""
+    """A program as text, as bytecode and, if possible, as a portable artifact."""
     from jxc.errors import JxcError
     from jxc.ir import make_context, read_module, write_bytecode, write_portable, write_text
 
@@ -48,7 +50,7 @@ def _random_program(seed: str) -> list[tuple[str, bytes]]:
 
 
 def _lowered() -> list[tuple[str, bytes]]:
-    """What people write with JAX, and an exported function."""
+    """Typical JAX programs, and an exported function."""
     import jax
     import jax.numpy as jnp
 
@@ -63,7 +65,9 @@ def _lowered() -> list[tuple[str, bytes]]:
     for name, function in functions.items():
         jitted = jax.jit(function)
         found.append((f"jax {name}", jitted.lower(x).as_text().encode()))
-        found.append((f"jax {name} with places", jitted.lower(x).as_text(debug_info=True).encode()))
+        found.append(
+            (f"jax {name} with locations", jitted.lower(x).as_text(debug_info=True).encode())
+        )
     exported = jax.export.export(jax.jit(functions["softmax"]))(x)
     found.append(("jax exported", bytes(exported.mlir_module_serialized)))
     found.append(("jax as HLO", jax.jit(functions["sort"]).lower(x).as_text("hlo").encode()))

@@ -1,7 +1,7 @@
-"""Proofs that a rewrite keeps the meaning of elementwise programs, for every input, by z3.
+"""Proofs by z3 that a rule keeps the results of elementwise programs for every input.
 
 No proof is written by hand. A program on which a rule fires is evaluated for one element, before
-and after, as z3 terms, and z3 searches for an input on which the two differ.
+and after the rule, as z3 terms. z3 then searches for an input on which the two differ.
 """
 
 from __future__ import annotations

@@ -10,36 +10,38 @@ import z3
 from .elements import FiniteFloat, Float, Integer, Real, Term
 
 EVEN = z3.RNE()
-"""How StableHLO rounds."""
+"""The rounding mode of StableHLO: to nearest, ties to even."""
 
 
 def _add(x: Term, y: Term, of: Real) -> Term:
     if isinstance(of, Float):
-        return _widely(z3.fpAdd, x, y, of)
+        return _rounded_twice(z3.fpAdd, x, y, of)
     return x | y if of.width == 1 else x + y
 
 
 def _subtract(x: Term, y: Term, of: Real) -> Term:
-    """On floats x + (-y), as IEEE 754 defines it."""
-    return _widely(z3.fpAdd, x, z3.fpNeg(y), of) if isinstance(of, Float) else x - y
+    """On floats x + (-y), the definition of IEEE 754."""
+    return _rounded_twice(z3.fpAdd, x, z3.fpNeg(y), of) if isinstance(of, Float) else x - y
 
 
-def _widely(compute: Callable[[Term, Term, Term], Term], x: Term, y: Term, of: Float) -> Term:
-    """Rounded to 2p + 2 bits, with room for the exponent, then to p: the same as to p at once."""
+def _rounded_twice(
+    compute: Callable[[Term, Term, Term], Term], x: Term, y: Term, of: Float
+) -> Term:
+    """Rounded to 2p + 2 bits and then to p, which gives the same result as rounding to p once."""
     wide = _wide(of).sort
     exact = compute(EVEN, *(z3.fpFPToFP(EVEN, each, wide) for each in (x, y)))
     return of.rounded(exact)
 
 
 def _signed(compute: Callable[[Term, Term, Term], Term], x: Term, y: Term, of: Float) -> Term:
-    """Of the magnitudes, and then the sign: z3 sees more easily that two products are one."""
-    magnitude = _widely(compute, z3.fpAbs(x), z3.fpAbs(y), of)
+    """Compute magnitude and sign apart: z3 then proves faster that two products are equal."""
+    magnitude = _rounded_twice(compute, z3.fpAbs(x), z3.fpAbs(y), of)
     differ = z3.Xor(z3.fpIsNegative(x), z3.fpIsNegative(y))
     return z3.If(differ, z3.fpNeg(magnitude), magnitude)
 
 
 def _wide(of: Float) -> Float:
-    """z3 adds, divides and rounds only where a significand has no fewer bits than the exponent."""
+    """The type for arithmetic: z3 needs a significand of no fewer bits than the exponent."""
     if of.significand >= of.exponent and not isinstance(of, FiniteFloat):
         return of
     return Float(of.exponent + 3, 2 * of.significand + 2)
@@ -61,7 +63,7 @@ def _divide(x: Term, y: Term, of: Real) -> Term:
 
 
 def _remainder(x: Term, y: Term, of: Integer) -> Term:
-    """On integers, where z3 leaves the dividend of what is divided by zero."""
+    """On integers; z3's remainder of a division by zero is the dividend."""
     return z3.SRem(x, y) if of.is_signed else z3.URem(x, y)
 
 
@@ -75,7 +77,7 @@ def less(x: Term, y: Term, of: Real) -> Term:
 
 
 def maximum(x: Term, y: Term, of: Real) -> Term:
-    """NaN where either is; 0.0 is greater than -0.0."""
+    """NaN if either is NaN; 0.0 is greater than -0.0."""
     if isinstance(of, Integer):
         return z3.If(less(x, y, of), y, x)
     zeros = z3.And(z3.fpIsZero(x), z3.fpIsZero(y))
@@ -85,7 +87,7 @@ def maximum(x: Term, y: Term, of: Real) -> Term:
 
 
 def minimum(x: Term, y: Term, of: Real) -> Term:
-    """NaN where either is; -0.0 is less than 0.0."""
+    """NaN if either is NaN; -0.0 is less than 0.0."""
     if isinstance(of, Integer):
         return z3.If(less(x, y, of), x, y)
     zeros = z3.And(z3.fpIsZero(x), z3.fpIsZero(y))
@@ -99,14 +101,14 @@ def _negate(x: Term, of: Real) -> Term:
 
 
 def _abs(x: Term, of: Real) -> Term:
-    """The least integer is its own."""
+    """The absolute value; that of the least integer is itself."""
     if isinstance(of, Float):
         return z3.fpAbs(x)
     return z3.If(x < 0, -x, x)
 
 
 def _sign(x: Term, of: Real) -> Term:
-    """-1, 0 or 1; a zero and a NaN stay what they are."""
+    """-1, 0 or 1; zeros and NaN stay the same."""
     if isinstance(of, Integer):
         return z3.If(x == 0, x, z3.If(x < 0, of.value(-1), of.value(1)))
     one = z3.If(z3.fpIsNegative(x), of.value(-1.0), of.value(1.0))
@@ -126,7 +128,7 @@ def _count_leading_zeros(x: Term, of: Integer) -> Term:
 
 
 def _rounded(mode: Term) -> Callable[[Term, Float], Term]:
-    """An integer near x, which is there in every type that has x."""
+    """Round to an integer, which every type that contains x contains too."""
 
     def rounded(x: Term, of: Float) -> Term:
         wide = z3.fpFPToFP(EVEN, x, _wide(of).sort)

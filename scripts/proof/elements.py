@@ -1,7 +1,7 @@
 """Element types in z3: integers are bit-vectors, floats are IEEE 754 numbers.
 
-Arguments are made of bits, so that a bitcast sees their bits. Computed floats are numbers, in which
-all NaNs are one value.
+Arguments are bit-vectors, so that a bitcast can read their bits. Computed floats are z3's floats,
+in which all NaNs are one value.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Float:
 class FiniteFloat(Float):
     """f8E4M3FN: no infinities, one NaN of each sign, and 448 where 2 ** 9 would be infinite.
 
-    Its numbers are held as those of f16, which has them all.
+    Its numbers are represented in f16, which contains all of them.
     """
 
     @property
@@ -111,7 +111,7 @@ class FiniteFloat(Float):
         return z3.If(is_nan, z3.fpNaN(self.sort), z3.If(exponent == 0, small, normal))
 
     def rounded(self, number: Term) -> Term:
-        """Below 2 ** -6 to a multiple of 2 ** -9; beyond 448 there is only NaN."""
+        """The number rounded: below 2 ** -6 to a multiple of 2 ** -9, and beyond 448 to NaN."""
         nearest, of = z3.RNE(), number.sort()
         sort = z3.FPSort(max(of.ebits(), 8), max(of.sbits(), 11))
         x = z3.fpFPToFP(nearest, number, sort)
@@ -121,8 +121,8 @@ class FiniteFloat(Float):
         is_small = z3.fpLT(z3.fpAbs(x), Float(sort.ebits(), sort.sbits()).value(2.0**-6))
         found = z3.If(is_small, z3.fpMul(nearest, steps, back), z3.fpFPToFP(nearest, short, sort))
         is_beyond = z3.fpGT(z3.fpAbs(found), Float(sort.ebits(), sort.sbits()).value(448.0))
-        held = z3.fpFPToFP(nearest, found, self.sort)
-        return z3.If(is_beyond, z3.fpNaN(self.sort), held)
+        in_f16 = z3.fpFPToFP(nearest, found, self.sort)
+        return z3.If(is_beyond, z3.fpNaN(self.sort), in_f16)
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ def element_of(kind: ir.Type) -> Element:
     """The element type of a ranked tensor, or an element type itself.
 
     Raises:
-        Unmodelled: z3 has no numbers like these.
+        Unmodelled: z3 has no such numbers.
     """
     if isinstance(kind, ir.RankedTensorType):
         kind = kind.element_type
@@ -168,10 +168,10 @@ def element_of(kind: ir.Type) -> Element:
 
 
 def bits_of(number: Term) -> Term:
-    """The bits of a float that no arithmetic has touched; negate and abs touch the sign alone.
+    """The bits of a float that is not a result of arithmetic; negate and abs change the sign only.
 
     Raises:
-        Unmodelled: it was computed, and which NaN comes out is not laid down.
+        Unmodelled: it was computed, so that the bits of a NaN are unspecified.
     """
     parts, width = number.children(), number.sort().ebits() + number.sort().sbits()
     match number.decl().kind():
@@ -183,7 +183,7 @@ def bits_of(number: Term) -> Term:
             return bits_of(parts[0]) ^ z3.BitVecVal(1 << width - 1, width)
         case z3.Z3_OP_FPA_ABS:
             return bits_of(parts[0]) & z3.BitVecVal((1 << width - 1) - 1, width)
-    raise Unmodelled("the bits of a computed float, which may be any NaN's")
+    raise Unmodelled("the bits of a computed float, where those of NaN are unspecified")
 
 
 def bits_of_array(array: np.ndarray, element: Element) -> list[int]:

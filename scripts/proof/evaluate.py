@@ -59,10 +59,10 @@ class Evaluation:
 
 
 def symbols(function: ir.OpView) -> list[Term]:
-    """For each argument of a `func.func` the bits of one element, free.
+    """For each argument of a `func.func`, a free bit-vector for one element.
 
     Raises:
-        Unmodelled: z3 has no numbers like these.
+        Unmodelled: z3 has no such numbers.
     """
     return [
         z3.BitVec(f"argument {argument.arg_number}", element_of(argument.type).width)
@@ -71,14 +71,14 @@ def symbols(function: ir.OpView) -> list[Term]:
 
 
 Place: TypeAlias = tuple[int, ...] | None
-"""The indices of an element; None stands for any."""
+"""The indices of an element; None for any element."""
 
 
 def places(*functions: ir.OpView) -> Sequence[Place]:
     """The indices to evaluate: None for any, or each one where constants have several elements.
 
     Raises:
-        NotScalar: they are many, or of several shapes.
+        NotScalar: there are too many, or constants of several shapes.
     """
     constants = [
         op
@@ -99,12 +99,12 @@ def evaluate(function: ir.OpView, bits: Sequence[Term], place: Place = None) -> 
 
     Args:
         function: not a declaration.
-        bits: of one element of each argument.
-        place: where the element is, one of `places`.
+        bits: one element of each argument.
+        place: the indices of the element, one of `places`.
 
     Raises:
-        NotScalar: it is not elementwise.
-        Unmodelled: an op or a type has no meaning here.
+        NotScalar: the function is not elementwise.
+        Unmodelled: an op or a type has no z3 term.
     """
     body, scope = _body(function), _Scope(place)
     for argument, each in zip(body.arguments, bits, strict=True):
@@ -187,11 +187,11 @@ def _body(function: ir.OpView) -> ir.Block:
 
 
 def _elements(op: hlo.ConstantOp) -> list[Term]:
-    """The elements in row-major order, or the one that they all are."""
+    """The elements in row-major order; one element for a splat."""
     kind = element_type(op.result)
     element = element_of(kind)
     number = splat_of(op.result)
-    if number is None or math.isnan(number):  # as floats of Python's, NaNs lose their bits
+    if number is None or math.isnan(number):  # Python's floats do not keep the bits of NaN
         array = array_of(op.result)
     else:
         array = np.array(number).astype(numpy_dtype(kind))
@@ -209,7 +209,7 @@ def _is_same(x: Term, y: Term) -> bool:
 
 
 def _changes_shape(op: ir.OpView) -> bool:
-    """A bitcast between types of different widths does."""
+    """Whether an op is a bitcast between types of different widths."""
     if not isinstance(op, hlo.BitcastConvertOp):
         return False
     return element_of(op.operand.type).width != element_of(op.result.type).width

@@ -1,4 +1,4 @@
-"""Whether two programs give the same for every input: z3 searches for an input that differs.
+"""Whether two programs have the same results for every input.
 
 `prove` compares two programs. `prove_rule` compares a program before and after a rule, on other
 element types and with other constants.
@@ -41,11 +41,11 @@ class ProofResult:
     """What z3 found about two programs.
 
     Attributes:
-        outcome: proved; refuted; undecided where z3 ran out of time, or where it depends on what
-            functions like tanh return; unmodelled where an op or a type has no meaning in z3's
-            terms; not scalar where elements are moved.
+        outcome: proved; refuted; undecided if z3 ran out of time, or if the result depends on the
+            values of functions like tanh; unmodelled if an op or a type has no z3 term; not scalar
+            if elements are moved.
         reason: why it is neither proved nor refuted.
-        counterexample: arguments on which the two differ, and what each gives there.
+        counterexample: arguments on which the two differ, and both results.
         inputs: these arguments, one element of each.
     """
 
@@ -67,14 +67,14 @@ def prove(
 ) -> ProofResult:
     """Whether one element of each result of @main is the same, bit for bit, for every input.
 
-    All NaNs are one; 0.0 and -0.0 are two.
+    All NaNs count as one value; 0.0 and -0.0 differ.
 
     Args:
         before: the module that is right.
-        after: the one in question; @main has the same type.
-        assumptions: promises: "no-nans" and "no-infs" of every float that comes up in `before`,
-            "no-signed-zeros" of the results.
-        limit_s: how long z3 may take.
+        after: the module to check; @main has the same type.
+        assumptions: "no-nans" and "no-infs" hold for every float value in `before`,
+            "no-signed-zeros" for the results.
+        limit_s: the time limit for z3.
     """
     mains = [functions(module)["main"] for module in (before, after)]
     try:
@@ -86,12 +86,12 @@ def prove(
         return ProofResult(ProofStatus.UNMODELLED, str(why))
     for expected, found in at:
         conditions = [
-            *_promised(expected, assumptions),
+            *_assumed(expected, assumptions),
             *expected.conditions,
             *found.conditions,
             z3.Or(_differences(expected, found, "no-signed-zeros" in assumptions)),
         ]
-        model, reason = _asked(conditions, limit_s)
+        model, reason = _solve(conditions, limit_s)
         if model is not None:
             return _refuted(model, bits, expected, found)
         if reason:
@@ -99,10 +99,10 @@ def prove(
     return ProofResult(ProofStatus.PROVED)
 
 
-def _asked(conditions: list[Term], limit_s: float) -> tuple[z3.ModelRef | None, str]:
-    """A model of the conditions, or why it is not known whether there is one.
+def _solve(conditions: list[Term], limit_s: float) -> tuple[z3.ModelRef | None, str]:
+    """A model of the conditions, or why z3 did not decide whether there is one.
 
-    The first solver is faster on most; the second proves that equal inputs give equal quotients.
+    The first solver is mostly faster; the second proves that equal inputs give equal quotients.
     """
     for make, share in ((z3.Solver, 0.3), (z3.SimpleSolver, 0.7)):
         solver = make()
@@ -114,7 +114,7 @@ def _asked(conditions: list[Term], limit_s: float) -> tuple[z3.ModelRef | None, 
     return None, f"z3 found no answer within {limit_s:g} s"
 
 
-def _promised(evaluation: Evaluation, assumptions: Collection[str]) -> list[Term]:
+def _assumed(evaluation: Evaluation, assumptions: Collection[str]) -> list[Term]:
     tests = {"no-nans": z3.fpIsNaN, "no-infs": z3.fpIsInf}
     return [
         z3.Not(test(number))
@@ -179,17 +179,17 @@ def _text(model: z3.ModelRef, term: Term, kind: ir.Type) -> str:
 def prove_rule(
     rule: Rule, program: ir.Module, limit_s: float = 5.0
 ) -> Iterator[tuple[str, ProofResult]]:
-    """Prove or refute what a rule does to variants of a program.
+    """Prove or refute the rewrites of a rule on variants of a program.
 
-    A rule that is not exact may round differently: only its integer variants are checked.
+    A rule that is not exact may round differently, so only its integer variants are checked.
 
     Args:
         rule: applied alone, with the assumption it needs, for the first of its targets.
         program: a module with @main.
-        limit_s: how long z3 may take for one variant.
+        limit_s: the time limit of z3 for one variant.
 
     Yields:
-        The element types of a variant on which the rule fires, and the verdict.
+        The element types of each variant on which the rule fires, and the result.
     """
     promised = frozenset([rule.assumes] if rule.assumes else [])
     context = PassContext((rule.targets or TARGETS)[0], promised)
@@ -212,7 +212,7 @@ def prove_rule(
 
 
 def _confirmed(before: ir.Module, after: ir.Module, verdict: ProofResult) -> ProofResult:
-    """The verdict, with what the reference interpreter says of a counterexample."""
+    """The result, with the counterexample checked on the reference interpreter."""
     if (
         verdict.outcome not in (ProofStatus.REFUTED, ProofStatus.UNDECIDED)
         or not verdict.counterexample

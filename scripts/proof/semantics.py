@@ -1,9 +1,9 @@
 """StableHLO's elementwise ops for one element, as z3 terms.
 
-They follow the specification; where it leaves a choice, they follow XLA: division by zero gives
-all ones and the dividend as remainder, a conversion to integers saturates and makes NaN zero.
-Functions that IEEE 754 does not define are uninterpreted: equal inputs give equal outputs, and
-little else is known. `tests/test_proof_semantics.py` compares all this with the reference
+They follow the specification. Where it leaves a choice, they follow XLA: an integer division by
+zero gives all ones, with the dividend as remainder; a conversion to integers saturates, and maps
+NaN to zero. Functions that IEEE 754 does not define are uninterpreted: equal inputs give equal outputs,
+and little else is known. `tests/test_proof_semantics.py` compares all this with the reference
 interpreter.
 """
 
@@ -28,7 +28,7 @@ def _boolean(condition: Term) -> Term:
 
 
 def _compare(op: ir.OpView, operands: Sequence[_Operand], result: Element) -> Term:
-    """With NaN all but NE are false."""
+    """A comparison: with a NaN, all directions but NE are false."""
     assert isinstance(op, hlo.CompareOp)
     (x, of), (y, _) = operands
     direction = direction_of(op)
@@ -46,7 +46,7 @@ def _compare(op: ir.OpView, operands: Sequence[_Operand], result: Element) -> Te
 
 
 def _ordered(x: Term, of: Float) -> Term:
-    """Integers in the total order of the floats: of negative ones all but the sign flips."""
+    """Integers in the total order of the floats: all bits but the sign of negative ones flip."""
     bits = bits_of(x)
     return bits ^ z3.LShR(bits >> of.width - 1, 1)
 
@@ -102,7 +102,7 @@ def converted(x: Term, of: Element, result: Element) -> Term:
 
 
 def _from_integer(convert: Callable[..., Term], x: Term, result: Float) -> Term:
-    """Integers that f64 does not hold are far beyond what a finite float of 8 bits does."""
+    """Rounding to f64 first is exact enough: floats of 8 bits only reach 448."""
     if isinstance(result, FiniteFloat):
         return result.rounded(convert(EVEN, x, z3.Float64()))
     return convert(EVEN, x, result.sort)
@@ -155,7 +155,7 @@ def _complex(op: ir.OpView, operands: Sequence[_Operand], result: Element) -> Te
     return operands[0][0], operands[1][0]
 
 
-# Of operands and results of several types.
+# Ops whose operands and results differ in type.
 _OTHERS: dict[str, Callable[[ir.OpView, Sequence[_Operand], Element], Term]] = {
     "bitcast_convert": _bitcast,
     "clamp": _clamp,
@@ -169,7 +169,7 @@ _OTHERS: dict[str, Callable[[ir.OpView, Sequence[_Operand], Element], Term]] = {
 }
 
 _BY_PARTS = ("add", "negate", "subtract")
-"""Ops that work on complex numbers part by part."""
+"""Ops on complex numbers that act on each part."""
 
 _UNINTERPRETED = frozenset(
     {
@@ -192,16 +192,16 @@ _UNINTERPRETED = frozenset(
     }
 )
 UNKNOWN = "unknown "
-"""What the names of uninterpreted functions begin with."""
+"""The prefix of the names of uninterpreted functions."""
 
 
 def modelled_ops() -> list[str]:
-    """The names of the ops that have a meaning of their own here, without their dialect."""
+    """The names, without dialect, of the ops that are not uninterpreted."""
     return sorted([*ARITHMETIC, *_OTHERS])
 
 
 def is_elementwise(op: ir.OpView) -> bool:
-    """Whether an element of the result comes from the elements at its place alone."""
+    """Whether an element of the result depends only on the elements at the same index."""
     dialect, _, name = op.operation.name.partition(".")
     return dialect == "stablehlo" and name in ARITHMETIC.keys() | _OTHERS.keys() | _UNINTERPRETED
 
@@ -215,7 +215,7 @@ def meaning(op: ir.OpView, operands: Sequence[_Operand], result: Element) -> Ter
         result: the element type of the result.
 
     Raises:
-        Unmodelled: the op has no meaning here on these types.
+        Unmodelled: the op has no z3 term on these types.
     """
     name = op.operation.name.removeprefix("stablehlo.")
     is_float = not isinstance(result, Integer)
@@ -269,9 +269,10 @@ def _power(x: Term, y: Term, of: Real, unknown: Term) -> Term:
 
 
 def _remainder(x: Term, y: Term, of: Float, unknown: Term) -> Term:
-    """That of a division that truncates; z3 has the one that rounds, and is quick on numbers only.
+    """The remainder of a truncating division, where x and y are constants; `unknown` elsewhere.
 
-    Of zeros it has the sign of x.
+    z3 has the remainder of a rounding division, which is fast on constants only. A zero has the
+    sign of x.
     """
     a, b = (z3.simplify(z3.fpAbs(each)) for each in (x, y))
     if not (z3.is_fp_value(a) and z3.is_fp_value(b)):

@@ -22,10 +22,10 @@ INTEGERS = ("i1", "i4", "ui4", "i8", "ui8", "i16", "ui16", "i32", "ui32", "i64",
 FLOATS = ("f8E3M4", "f8E4M3", "f8E4M3FN", "f8E5M2", "f16", "bf16", "f32", "f64")
 _PAIRED = ("i1", "i4", "ui4", "i8", "ui8", "f8E4M3", "f8E5M2", "f16", "bf16", "f32")
 _IN_THREES = ("i1", "i4", "ui8", "f8E4M3", "f16", "bf16")
-"""The types that are combined where a program has two or three element types."""
+"""The types that are combined if a program has two or three element types."""
 
-_MOST_CONSTANTS = 2  # that are varied together
-_MOST_ELEMENTS = 32  # of a constant that is given another type
+_MOST_CONSTANTS = 2  # that are varied at the same time
+_MOST_ELEMENTS = 32  # of a constant whose type changes
 _VARIED = ("i1", "i4", "ui4", "f8E4M3")
 """The types on which other constants are tried: small ones, on which z3 is fast."""
 
@@ -40,7 +40,7 @@ def variants(program: ir.Module) -> Iterator[tuple[str, ir.Module]]:
     """The program as it is, on other types, and on small types with other constants.
 
     Args:
-        program: a module whose @main is what matters.
+        program: a module with @main.
 
     Yields:
         The types, and the variant in the same context.
@@ -57,7 +57,7 @@ def variants(program: ir.Module) -> Iterator[tuple[str, ir.Module]]:
 
 
 def element_types(program: ir.Module) -> tuple[str, ...]:
-    """The types of the elements in @main, in order; `i1` only where there are no others."""
+    """The element types in @main, in order; `i1` only if there are no others."""
     (block,) = functions(program)["main"].regions[0].blocks
     values = [*block.arguments, *(value for op in block.operations for value in op.results)]
     kinds = (v.type.element_type for v in values if isinstance(v.type, ir.RankedTensorType))
@@ -77,7 +77,7 @@ def _choices(count: int) -> Iterator[tuple[str, ...]]:
 def _other_constants(
     program: ir.Module, mapping: Mapping[str, str]
 ) -> Iterator[Mapping[ir.Value, float]]:
-    """Replacements for constants; none at first."""
+    """Replacements for constants; the first is empty."""
     yield {}
     places = {
         op.result: mapping.get(name := str(element_type(op.result)), name)
@@ -93,7 +93,7 @@ def _other_constants(
 
 
 def _edge_numbers(name: str) -> Sequence[float]:
-    """Constants that rules look for, and some others."""
+    """Numbers that rules match, and some others."""
     element = element_of(ir.Type.parse(name))
     if not isinstance(element, Integer):
         return _EDGE_FLOATS
@@ -107,10 +107,10 @@ def variant(
     """The program on other types.
 
     Args:
-        program: is left as it is.
-        mapping: names of element types, and what they become.
+        program: the program, which stays as it is.
+        mapping: the new name for each element type.
         numbers: new splat numbers for constants of `program`. Other constants keep their number or
-            its role: the least of its type, the greatest, all bits set.
+            its role: the least or greatest number of its type, or all bits set.
 
     Raises:
         DoesNotExist: the result would not be valid.
@@ -130,7 +130,9 @@ def variant(
         if isinstance(op, hlo.BitcastConvertOp) and _bits(operands[0].type) != _bits(
             map_type(op.result.type)
         ):
-            raise DoesNotExist("a bitcast between types of different sizes")  # MLIR lets it pass
+            raise DoesNotExist(
+                "a bitcast between types of different sizes"
+            )  # MLIR does not check this
         return None
 
     try:
@@ -140,7 +142,7 @@ def variant(
 
 
 def _bits(kind: ir.Type) -> int:
-    """Of all elements; 0 where the shape is dynamic."""
+    """The number of bits of all elements; 0 if the shape is dynamic."""
     tensor = ir.RankedTensorType(kind)
     count = math.prod(tensor.shape) if tensor.has_static_shape else 0
     return count * element_of(tensor).width
@@ -173,7 +175,7 @@ def _translated(number: float, old: ir.Type, new: ir.Type) -> float:
 
 
 def _extreme(number: float, kind: ir.Type) -> int | None:
-    """0 where a number is the least of its type, 1 where it is the greatest; 0 and 1 are not."""
+    """0 for the least number of a type, 1 for the greatest; None for others, and for 0 and 1."""
     element = element_of(kind) if isinstance(kind, ir.IntegerType) else None
     if not isinstance(element, Integer):
         return int(number > 0) if math.isinf(number) else None
@@ -181,7 +183,7 @@ def _extreme(number: float, kind: ir.Type) -> int | None:
 
 
 def _held(number: float, kind: ir.Type) -> float:
-    """The number, which `kind` must have."""
+    """The number, if `kind` has it; raises `DoesNotExist` otherwise."""
     element = element_of(kind)
     if isinstance(element, Integer):
         low, high = element.range

@@ -1,4 +1,4 @@
-"""One rule on many generated programs: how often it fired, what was compared, what went wrong."""
+"""One rule on many generated programs: how often it fired, and the results of comparing."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from jxc.rewrite import Rule, exact
 from scripts.variants import NotValid, context_for, try_rule, vary
 from tests.lit_seeds import Seed, all_seeds, seeds_for
 
-_OTHERS = 6  # one program of so many comes from a case about another rule
-_XLA_COSTS = 6  # times what the interpreter does
-_PATIENCE = 8
-_KEPT = 3  # findings of a rule that are shown
+_OTHERS = 6  # every sixth program comes from a case of another rule
+_XLA_COSTS = 6  # a run on XLA takes six times as long as one on the interpreter
+_PATIENCE = 8  # programs generated at most for each one wanted
+_KEPT = 3  # failures of a rule that are shown
 
 
 @dataclass
 class Tally:
-    """What came of one rule.
+    """The results for one rule.
 
     Attributes:
-        rule: its name.
-        generated: programs, valid or not.
-        invalid: of these, what MLIR refused.
-        fired: programs that the rule changed.
-        checked: of these, those that ran before and after, by what ran them.
-        not_run: why the others did not, with how many.
-        wrong: programs that differ, do not verify or raise: at most a few in full.
-        failures: how many of those there are.
+        rule: the name of the rule.
+        generated: the number of programs, valid or not.
+        invalid: how many of them MLIR rejected.
+        fired: how many the rule changed.
+        checked: how many of those ran before and after, by engine.
+        not_run: how many did not run, by reason.
+        wrong: the first few programs that differ, do not verify or raise, in full.
+        failures: the number of all such programs.
     """
 
     rule: str
@@ -46,26 +46,26 @@ class Tally:
     failures: int = 0
 
     def fail(self, what: str, seed: Seed, variant: ir.Module) -> None:
-        """Note a finding."""
+        """Record a failure."""
         self.failures += 1
         if len(self.wrong) < _KEPT:
             self.wrong.append(f"{self.rule}, from @{seed.name}: {what}\n{variant}")
 
     def as_json(self) -> dict[str, Any]:
-        """As `from_json` takes it."""
+        """The tally as `from_json` reads it."""
         return dict(vars(self))
 
     @staticmethod
     def from_json(found: dict[str, Any]) -> Tally:
-        """The tally that a child told."""
+        """The tally that a child process sent."""
         counters = {name: Counter(found[name]) for name in ("checked", "not_run")}
         return Tally(**{**found, **counters})
 
 
 def run_campaign(rule: Rule, count: int, seed: int) -> Tally:
-    """Try a rule on generated programs, the same for the same seed, until `count` checked it.
+    """Try a rule on generated programs until `count` programs checked it.
 
-    Where few programs fit the rule, it is given up after `_PATIENCE` times as many.
+    The same seed gives the same programs. At most `_PATIENCE * count` programs are generated.
     """
     tally = Tally(rule.name)
     own, others = seeds_for(rule), _others(rule)
@@ -82,7 +82,7 @@ def run_campaign(rule: Rule, count: int, seed: int) -> Tally:
 
 
 def _others(rule: Rule) -> Sequence[Seed]:
-    """Cases about other rules that hold an op which this one is tried on."""
+    """Cases of other rules that contain an op which the rule is tried on."""
     return [seed for seed in all_seeds() if seed.rule != rule.name and _holds(seed, rule.roots)]
 
 
@@ -101,7 +101,7 @@ def _try(rule: Rule, seed: Seed, random: Random, tally: Tally) -> None:
         trial = try_rule(
             rule, variant, context_for(rule, seed.context), seed=random.randrange(1000)
         )
-    except Exception as error:  # whatever a rule raises is a finding
+    except Exception as error:  # an exception of a rule is a failure
         tally.fired += 1
         tally.fail(f"{type(error).__name__}: {error}", seed, variant)
         return
@@ -115,5 +115,5 @@ def _try(rule: Rule, seed: Seed, random: Random, tally: Tally) -> None:
 
 
 def _kind_of(reason: str) -> str:
-    """A reason without the parts that differ from program to program."""
+    """A reason without the parts that are specific to one program."""
     return reason.split("%")[0].split(" : ")[0].strip()[:100]
