@@ -48,8 +48,8 @@ def catalogue(recorded: dict[str, Any]) -> str:
         "other element types, sizes, constants, attributes and operands. Where it fired, the "
         f"program was run before and after, and compared by the rule's contract: jax {run['jax']}, "
         f"jaxlib {run['jaxlib']}, seed {run['seed']}. A rule is proved for an element type if "
-        "z3 showed that the programs of its lit cases have the same results before and after for every "
-        "input. It is proved in part if some of these programs move elements, which the proofs "
+        "z3 showed that the programs of its lit cases have the same results before and after "
+        "for every input. It is proved in part if some of these programs move elements, which the proofs "
         "do not cover."
     )
     parts = [_HEAD, _filled(about)]

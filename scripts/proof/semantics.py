@@ -3,8 +3,8 @@
 They follow the specification. Where it leaves a choice, they follow XLA: an integer division by
 zero gives all ones, with the dividend as remainder; a conversion to integers saturates, and maps
 NaN to zero. Functions that IEEE 754 does not define are uninterpreted: equal inputs give equal
-outputs, and little else is known. `tests/test_proof_semantics.py` compares all this with the reference
-interpreter.
+outputs, and little else is known. `tests/test_proof_semantics.py` compares all this with the
+reference interpreter.
 """
 
 from __future__ import annotations
