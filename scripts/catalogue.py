@@ -49,8 +49,8 @@ def catalogue(recorded: dict[str, Any]) -> str:
         f"program was run before and after, and compared by the rule's contract: jax {run['jax']}, "
         f"jaxlib {run['jaxlib']}, seed {run['seed']}. A rule is proved for an element type if "
         "z3 showed that the programs of its lit cases have the same results before and after "
-        "for every input. It is proved in part if some of these programs move elements, which the proofs "
-        "do not cover."
+        "for every input. It is proved in part if some of these programs move elements, "
+        "which the proofs do not cover."
     )
     parts = [_HEAD, _filled(about)]
     for found in our_passes():
