@@ -267,7 +267,7 @@ def home_of(fn: Callable[..., Any]) -> str | None:
 
 
 class JxcWarning(UserWarning):
-    """jxc could not do something that it was asked for, and the program runs without it."""
+    """jxc could not do what was requested; the program runs without it."""
 
 
 _warned: set[Hashable] = set()

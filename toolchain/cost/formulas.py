@@ -117,7 +117,7 @@ class Window:
         for tap in range(self.size):
             shift = tap * self.dilation - self.low
             last = (inputs - 1) * self.base_dilation
-            first = max(0, -(shift // self.stride))  # the first output at or behind the start
+            first = max(0, -(shift // self.stride))  # the first output at or after the start
             behind = min(outputs, max(first, (last - shift) // self.stride + 1))
             padding = first + outputs - behind if first < outputs else outputs
             yield self._solutions(shift, min(first, outputs), behind), padding
@@ -135,7 +135,7 @@ class Window:
 
 @dataclass(frozen=True)
 class ConvolutionDims:
-    """Which dimension of a convolution's arrays means what, by number."""
+    """The numbers of the dimensions of a convolution's arrays, by their meaning."""
 
     input_spatial: Sequence[int]
     kernel_input_features: int

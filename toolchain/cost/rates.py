@@ -1,4 +1,4 @@
-"""Rates: how fast a target runs what a rewrite replaces, and what it puts in its place.
+"""Rates: measured speeds of a target, by which passes decide whether a rewrite pays.
 
 A `Rate` is declared in the `cost` module of the pass family that reads it, or in `roofline`, with
 its value on the machine that jxc was developed on. `jxc calibrate` measures rates on another

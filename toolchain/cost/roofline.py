@@ -1,4 +1,4 @@
-"""What bounds the kernels of a CPU: memory, caches, arithmetic, and starting them.
+"""The roofline of a CPU: the speeds of memory, caches, arithmetic, and kernel launches.
 
 Reports draw the roofline of this machine with these rates; no rule decides by them.
 `jxc calibrate` measures them. `benchmarks/roofline.py` compares predictions with measurements.
@@ -31,7 +31,7 @@ def cache_bandwidth(rates: Rates) -> float:
 
 
 def launch_seconds(rates: Rates) -> float:
-    """What starting a kernel costs, one that is not compiled into its caller."""
+    """Seconds to launch a kernel; a kernel that is compiled into its caller is not launched."""
     return 1e-9 * rates[LAUNCH]
 
 

@@ -1,7 +1,7 @@
 """Modules, ops and values of MLIR: what passes and rules are written with. Never imports jax.
 
 The names below are public. A rule matches ops by the classes of
-`jaxlib.mlir.dialects.stablehlo`, asks about their operands, and builds its replacement:
+`jaxlib.mlir.dialects.stablehlo`, queries their operands, and builds its replacement:
 
     from jaxlib.mlir.dialects import stablehlo
     from jaxlib.mlir.ir import Value
@@ -19,7 +19,7 @@ The names below are public. A rule matches ops by the classes of
 Types and shapes: `shape_of`, `static_shape`, `element_type`, `is_integer`, `is_unsigned`,
 `is_boolean`, `is_float`, `is_complex`, `numpy_dtype`.
 
-Constants: `splat_of` (the number that a constant repeats), `splat_attr` (the same as an
+Constants: `splat_of` (the number in a splat constant), `splat_attr` (the same as an
 attribute), `is_splat`, `is_same_splat`, `is_same`, `is_all_ones`, `array_of` (all elements as
 numpy's), and `SPLATS`, the ops that produce what these recognise, for the `producer` of a rule.
 

@@ -1,4 +1,4 @@
-"""The optimisation levels: lists of passes, with a reason beside each that is not obvious."""
+"""The optimisation levels: lists of passes, with a comment on each that is not obvious."""
 
 from __future__ import annotations
 

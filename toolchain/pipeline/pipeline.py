@@ -110,7 +110,7 @@ _DECORATORS = "@jxc.rule(...) and @jxc.module_pass make a rule or a pass of a fu
 
 
 class _StepFinder:
-    """Turns names into steps; owns the context in which MLIR looks up native passes."""
+    """Finds the steps that names stand for; `context` is where MLIR looks up native passes."""
 
     def __init__(self, library: Library) -> None:
         self.library = library

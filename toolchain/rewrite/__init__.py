@@ -1,4 +1,4 @@
-"""Rules and passes, and the driver that applies them: what `jxc.rule` and its like are made of."""
+"""Rules and passes, and the driver that applies them: `jxc.rule` and `jxc.module_pass`."""
 
 from __future__ import annotations
 

@@ -173,7 +173,7 @@ class Worklist:
         pending = [value.owner for value in values]
         while pending:
             op = pending.pop()
-            if not isinstance(op, ir.Block) and not self._live.knows(op):
+            if not isinstance(op, ir.Block) and not self._live.is_registered(op):
                 built.append(self._live.handle(op))
                 pending += [operand.owner for operand in op.operands]
         return built
@@ -246,7 +246,7 @@ class _LiveOps:
                 self.handle(op)
         self._added.clear()
 
-    def knows(self, op: ir.OpView) -> bool:
+    def is_registered(self, op: ir.OpView) -> bool:
         """Whether `op` is registered, or has a handle."""
         return _address(op) in self._numbers
 

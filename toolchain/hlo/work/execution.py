@@ -1,8 +1,8 @@
-"""Which instructions run, in which order and how often, and what a run costs in all.
+"""Which instructions run, in which order and how often, and the total cost of a run.
 
 `executed` walks the entry computation in the order of the schedule. It enters loops, whose bodies
 count as often as their trip count says (see `trips`), called computations, and of a conditional the
-branch with the most flops. A trip count that is not known is taken to be 1, and marked.
+branch with the most flops. An unknown trip count is assumed to be 1, and marked.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Executed:
     Attributes:
         instruction: of the entry, of a loop, of a branch; a fusion counts as one.
         times: how often it runs.
-        assumed: whether it is in a loop of unknown trip count, which is taken to be 1.
+        assumed: whether it is in a loop of unknown trip count, which is assumed to be 1.
         branch: for an instruction in a conditional, which branch is counted, such as "the
             costliest of 2 branches"; empty otherwise.
         loops: the loops around it, the outermost first.
@@ -107,7 +107,7 @@ class Totals:
         main_bytes: those of both in main memory; on a TPU much stays in memory on the chip.
         launches: how many kernels run.
         unknown: custom calls and ops of unknown flops, and how often each runs.
-        assumed: whether a loop of unknown trip count was taken to run once.
+        assumed: whether a loop of unknown trip count was assumed to run once.
         branches: how many instructions are in a branch of a conditional.
     """
 

@@ -4,8 +4,8 @@ A cache of N bytes that evicts the least recently used data serves an access if 
 bytes have been touched since the last access to the same buffer. That distance depends on the
 program alone, so one walk over the schedule serves caches of every size (Mattson et al., 1970).
 
-The walk sees a program that is called again and again: the body of each loop, and the whole
-program, are walked twice, and the second time counts. Values that share memory are one buffer:
+The program is assumed to be called repeatedly: the body of each loop, and the whole program, are
+walked twice, and the second walk counts. Values that share memory are one buffer:
 what a loop carries before, in and after it, and what is updated in place.
 """
 
@@ -58,7 +58,7 @@ def accesses_of(run: Sequence[Executed]) -> list[tuple[Access, ...]]:
 
 
 def _steady(run: list[tuple[int, Executed]], depth: int) -> Iterator[int]:
-    """The numbers of what runs, those of a loop twice."""
+    """The positions in `run`; those of instructions in a loop occur twice."""
     for loop, group in groupby(run, lambda each: each[1].loops[depth : depth + 1]):
         inside = list(group)
         if not loop:
@@ -116,7 +116,7 @@ class _Distances:
 
 
 class _Buffers:
-    """Which values share memory.
+    """The buffers of values: which values share memory.
 
     A value is named by the instruction that makes it. The parts of a loop's state are named by the
     loop; a union-find joins each with what the loop starts from and what its body returns.
