@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
@@ -26,7 +27,7 @@ from jxc.rewrite import exact, rule
 _Shift: TypeAlias = hlo.ShiftLeftOp | hlo.ShiftRightArithmeticOp | hlo.ShiftRightLogicalOp
 
 
-class _Offset(NamedTuple):
+class Offset(NamedTuple):
     """An integer value x + constant, or -x + constant if `is_negated`."""
 
     x: ir.Value
@@ -34,17 +35,17 @@ class _Offset(NamedTuple):
     constant: int
 
 
-def _offset(value: ir.Value) -> _Offset | None:
+def offset_of(value: ir.Value) -> Offset | None:
     """The form of `value` if it is x + c, c + x, x - c or c - x."""
     match value.owner:
         case hlo.AddOp(lhs=x, rhs=c) if (number := splat_of(c)) is not None:
-            return _Offset(x, False, int(number))
+            return Offset(x, False, int(number))
         case hlo.AddOp(lhs=c, rhs=x) if (number := splat_of(c)) is not None:
-            return _Offset(x, False, int(number))
+            return Offset(x, False, int(number))
         case hlo.SubtractOp(lhs=x, rhs=c) if (number := splat_of(c)) is not None:
-            return _Offset(x, False, -int(number))
+            return Offset(x, False, -int(number))
         case hlo.SubtractOp(lhs=c, rhs=x) if (number := splat_of(c)) is not None:
-            return _Offset(x, True, int(number))
+            return Offset(x, True, int(number))
     return None
 
 
@@ -53,9 +54,7 @@ def offset_of_offset(op: hlo.AddOp | hlo.SubtractOp) -> ir.Value | None:
     """(x + c) + d -> x + (c + d), on integers, which wrap around; also for subtractions."""
     if not is_integer(op.result) or static_shape(op.result) is None:
         return None
-    outer = _offset(op.result)
-    inner = _offset(outer.x) if outer is not None else None
-    if outer is None or inner is None:
+    if (outer := offset_of(op.result)) is None or (inner := offset_of(outer.x)) is None:
         return None
     total = outer.constant + (-inner.constant if outer.is_negated else inner.constant)
     constant = wrapped_splat(total, op.result)
@@ -74,16 +73,16 @@ def wrapped_splat(number: int, like: ir.Value) -> ir.Value:
 
 
 _COMBINED: dict[type[ir.OpView], Callable[[int, int], int]] = {
-    hlo.MulOp: lambda c, d: c * d,
-    hlo.AndOp: lambda c, d: c & d,
-    hlo.OrOp: lambda c, d: c | d,
-    hlo.XorOp: lambda c, d: c ^ d,
+    hlo.MulOp: operator.mul,
+    hlo.AndOp: operator.and_,
+    hlo.OrOp: operator.or_,
+    hlo.XorOp: operator.xor,
     hlo.MaxOp: max,
     hlo.MinOp: min,
 }
 
 
-@rule(exact, producer=(hlo.MulOp, hlo.AndOp, hlo.OrOp, hlo.XorOp, hlo.MaxOp, hlo.MinOp))
+@rule(exact, producer=tuple(_COMBINED))
 def constants_of_chain(
     op: hlo.MulOp | hlo.AndOp | hlo.OrOp | hlo.XorOp | hlo.MaxOp | hlo.MinOp,
 ) -> ir.Value | None:
@@ -93,8 +92,7 @@ def constants_of_chain(
     outer = _with_constant(op)
     if outer is None or type(outer[0].owner) is not type(op):
         return None
-    inner = _with_constant(outer[0].owner)
-    if inner is None:
+    if (inner := _with_constant(outer[0].owner)) is None:
         return None
     constant = wrapped_splat(_COMBINED[type(op)](inner[1], outer[1]), op.result)
     return type(op)(inner[0], constant, results=[op.result.type]).result
@@ -115,13 +113,11 @@ def subtract_of_sum(op: hlo.SubtractOp) -> ir.Value | None:
     if not is_integer(op.result):
         return None
     match op.lhs.owner:
-        case hlo.AddOp(lhs=x, rhs=y):
-            if op.rhs in (x, y):
-                return as_result(x if op.rhs == y else y, op)
+        case hlo.AddOp(lhs=x, rhs=y) if op.rhs in (x, y):
+            return as_result(x if op.rhs == y else y, op)
     match op.rhs.owner:
-        case hlo.AddOp(lhs=x, rhs=y):
-            if op.lhs in (x, y):
-                return hlo.negate(y if op.lhs == x else x, results=[op.result.type])
+        case hlo.AddOp(lhs=x, rhs=y) if op.lhs in (x, y):
+            return hlo.negate(y if op.lhs == x else x, results=[op.result.type])
     return None
 
 
@@ -223,9 +219,8 @@ def shift_of_shift(op: _Shift) -> ir.Value | None:
 @rule(exact, producer=SPLATS)
 def remainder_by_one(op: hlo.RemOp) -> ir.Value | None:
     """x % 1 -> 0, on integers: floats have fractions."""
-    if not is_integer(op.result) or not is_splat(op.rhs, 1) or static_shape(op.result) is None:
-        return None
-    return build.splat(0, op.result.type)
+    is_zero = is_integer(op.result) and is_splat(op.rhs, 1)
+    return build.splat_result(0, op) if is_zero else None
 
 
 @rule(exact, producer=SPLATS)
@@ -237,6 +232,4 @@ def power_of_one(op: hlo.PowOp) -> ir.Value | None:
 @rule(exact, producer=SPLATS)
 def power_of_zero(op: hlo.PowOp) -> ir.Value | None:
     """x ** 0 -> 1, on real numbers; NaN ** 0 is 1 as well."""
-    if splat_of(op.rhs) != 0 or static_shape(op.result) is None:
-        return None
-    return build.splat(1, op.result.type)
+    return build.splat_result(1, op) if splat_of(op.rhs) == 0 else None

@@ -26,10 +26,7 @@ def compare_of_bounds(op: hlo.CompareOp) -> ir.Value | None:
     On integers with bounds: an iota, a loop counter, a clamped value, an unsigned number.
     """
     found = _both(op.lhs, op.rhs)
-    if found is None or static_shape(op.result) is None:
-        return None
-    outcome = _outcome(direction_of(op), *found)
-    return None if outcome is None else build.splat(outcome, op.result.type)
+    return build.splat_result(_outcome(direction_of(op), *found), op) if found else None
 
 
 def _outcome(direction: str, x: Bounds, y: Bounds) -> bool | None:
@@ -61,8 +58,7 @@ def min_of_bounds(op: hlo.MinOp) -> ir.Value | None:
 
 def _never_less(op: hlo.MaxOp | hlo.MinOp, x: ir.Value, y: ir.Value) -> ir.Value | None:
     """`x` if the left operand is never less than the right one, `y` if it is never greater."""
-    found = _both(op.lhs, op.rhs)
-    if found is None:
+    if (found := _both(op.lhs, op.rhs)) is None:
         return None
     left, right = found
     if left.low >= right.high:
@@ -96,35 +92,32 @@ def _broadcast(bound: ir.Value, op: hlo.ClampOp) -> ir.Value | None:
         return bound
     if static_shape(op.result) is None or shape_of(bound):
         return None
-    if (element := splat_attr(bound)) is not None:
-        return build.splat(element, op.result.type)
-    return hlo.broadcast_in_dim(op.result.type, bound, [])
+    splat = build.splat_result(splat_attr(bound), op)
+    return splat or hlo.broadcast_in_dim(op.result.type, bound, [])
 
 
 @rule(exact)
 def remainder_of_bounds(op: hlo.RemOp) -> ir.Value | None:
     """x % y -> x, on integers, if y > 0 and -y < x < y always."""
-    found = _both(op.lhs, op.rhs)
-    if found is None or found[1].low <= 0:
-        return None
-    x, y = found
-    return as_result(op.lhs, op) if -y.low < x.low and x.high < y.low else None
+    return as_result(op.lhs, op) if _is_less_in_magnitude(op.lhs, op.rhs) else None
 
 
 @rule(exact)
 def divide_of_bounds(op: hlo.DivOp) -> ir.Value | None:
     """x / y -> 0, on integers, if y > 0 and -y < x < y always."""
-    found = _both(op.lhs, op.rhs)
-    if found is None or found[1].low <= 0 or static_shape(op.result) is None:
-        return None
-    x, y = found
-    return build.splat(0, op.result.type) if -y.low < x.low and x.high < y.low else None
+    return build.splat_result(0, op) if _is_less_in_magnitude(op.lhs, op.rhs) else None
+
+
+def _is_less_in_magnitude(x: ir.Value, y: ir.Value) -> bool:
+    """Whether y > 0 and -y < x < y always, for integers."""
+    if (found := _both(x, y)) is None:
+        return False
+    left, right = found
+    return right.low > 0 and -right.low < left.low and left.high < right.low
 
 
 @rule(exact)
 def abs_of_bounds(op: hlo.AbsOp) -> ir.Value | None:
     """|x| -> x, on integers, if x is never negative."""
-    if not is_integer(op.operand):
-        return None
-    found = bounds_of(op.operand)
+    found = bounds_of(op.operand) if is_integer(op.operand) else None
     return as_result(op.operand, op) if found is not None and found.low >= 0 else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from typing import Any
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
@@ -21,16 +22,14 @@ from jxc.ir.values import (
 )
 from jxc.rewrite import exact, rule
 
+from .algebra import offset_of
+
 INVERSE = {"EQ": "NE", "NE": "EQ", "LT": "GE", "GE": "LT", "GT": "LE", "LE": "GT"}
 _FLIPPED = {"EQ": "EQ", "NE": "NE", "LT": "GT", "GE": "LE", "GT": "LT", "LE": "GE"}
-_OUTCOME: dict[str, Callable[[float, float], bool]] = {
-    "EQ": operator.eq,
-    "NE": operator.ne,
-    "LT": operator.lt,
-    "LE": operator.le,
-    "GT": operator.gt,
-    "GE": operator.ge,
+OUTCOME: dict[str, Callable[..., Any]] = {
+    name: getattr(operator, name.lower()) for name in _FLIPPED
 }
+"""The function of each direction on numbers and on arrays."""
 
 
 def compare(
@@ -50,20 +49,16 @@ def compare_self(op: hlo.CompareOp) -> ir.Value | None:
     """x == x, x <= x, x >= x -> true, the others -> false; not on floats, as NaN != NaN."""
     if op.lhs != op.rhs or not (is_integer(op.lhs) or is_boolean(op.lhs)):
         return None
-    if static_shape(op.result) is None:
-        return None
-    return build.splat(direction_of(op) in ("EQ", "LE", "GE"), op.result.type)
+    return build.splat_result(direction_of(op) in ("EQ", "LE", "GE"), op)
 
 
 @rule(exact, producer=SPLATS)
 def compare_of_splats(op: hlo.CompareOp) -> ir.Value | None:
     """dense<c> < dense<d> -> dense<c < d>; not in the total order, where -0.0 < 0.0."""
     x, y = splat_of(op.lhs), splat_of(op.rhs)
-    if x is None or y is None or static_shape(op.result) is None:
+    if x is None or y is None or "TOTALORDER" in str(op.compare_type):
         return None
-    if "TOTALORDER" in str(op.compare_type):
-        return None
-    return build.splat(_OUTCOME[direction_of(op)](x, y), op.result.type)
+    return build.splat_result(OUTCOME[direction_of(op)](x, y), op)
 
 
 @rule(exact, producer=SPLATS)
@@ -104,37 +99,21 @@ def compare_of_add(op: hlo.CompareOp) -> ir.Value | None:
     == and != always, as both sides wrap around. The other directions only if no side can wrap.
     """
     limit = splat_of(op.rhs) if is_integer(op.rhs) else None
-    if limit is None or static_shape(op.rhs) is None:
+    if limit is None or static_shape(op.rhs) is None or (offset := offset_of(op.lhs)) is None:
         return None
-    match op.lhs.owner:
-        case hlo.AddOp(lhs=x, rhs=y) if (number := splat_of(y)) is not None:
-            return _shifted(op, x, 1, int(number), int(limit))
-        case hlo.AddOp(lhs=y, rhs=x) if (number := splat_of(y)) is not None:
-            return _shifted(op, x, 1, int(number), int(limit))
-        case hlo.SubtractOp(lhs=x, rhs=y) if (number := splat_of(y)) is not None:
-            return _shifted(op, x, 1, -int(number), int(limit))
-        case hlo.SubtractOp(lhs=y, rhs=x) if (number := splat_of(y)) is not None:
-            return _shifted(op, x, -1, int(number), int(limit))
-    return None
-
-
-def _shifted(op: hlo.CompareOp, x: ir.Value, sign: int, shift: int, limit: int) -> ir.Value | None:
-    """The comparison of sign * x + shift with limit, as a comparison of x."""
+    x, sign, shift = offset.x, -1 if offset.is_negated else 1, offset.constant
     kind, found, direction = type_bounds(element_type(x)), bounds_of(x), direction_of(op)
     if kind is None or found is None or splat_of(x) is not None:
         return None
-    number = (limit - shift) * sign
+    number = (int(limit) - shift) * sign
     if direction in ("EQ", "NE"):
         number = (number - kind.low) % (kind.high - kind.low + 1) + kind.low
-    elif not kind.contains(_scaled(found, sign, shift)) or not kind.low <= number <= kind.high:
+    elif not kind.low <= number <= kind.high or not kind.contains(
+        Bounds(*sorted(sign * each + shift for each in found))
+    ):
         return None
     direction = direction if sign == 1 else _FLIPPED[direction]
     return compare(x, build.splat(number, op.rhs.type), direction, op)
-
-
-def _scaled(found: Bounds, sign: int, shift: int) -> Bounds:
-    low, high = sorted(sign * each + shift for each in found)
-    return Bounds(low, high)
 
 
 @rule(exact, producer=hlo.ConvertOp)
@@ -176,10 +155,9 @@ def compare_of_select(op: hlo.CompareOp) -> ir.Value | None:
             a, b, c = splat_of(x), splat_of(y), splat_of(op.rhs)
             if a is None or b is None or c is None or "TOTALORDER" in str(op.compare_type):
                 return None
-            holds = _OUTCOME[direction_of(op)]
+            holds = OUTCOME[direction_of(op)]
             if holds(a, c) == holds(b, c):
-                is_static = static_shape(op.result) is not None
-                return build.splat(holds(a, c), op.result.type) if is_static else None
+                return build.splat_result(holds(a, c), op)
             if p.type == op.result.type:
                 return p if holds(a, c) else hlo.not_(p)
     return None

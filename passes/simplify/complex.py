@@ -6,7 +6,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
-from jxc.ir.values import as_result, is_complex, is_float, static_shape
+from jxc.ir.values import as_result, is_complex, is_float
 from jxc.rewrite import exact, rule
 
 from .._shared.elementwise import is_used_once
@@ -49,9 +49,8 @@ def part_of_real(op: hlo.RealOp | hlo.ImagOp) -> ir.Value | None:
     """real(x) -> x, imag(x) -> 0, of real numbers."""
     if is_complex(op.operand):
         return None
-    if isinstance(op, hlo.RealOp):
-        return as_result(op.operand, op)
-    return None if static_shape(op.result) is None else build.splat(0.0, op.result.type)
+    is_real = isinstance(op, hlo.RealOp)
+    return as_result(op.operand, op) if is_real else build.splat_result(0.0, op)
 
 
 @rule(exact, producer=(hlo.AddOp, hlo.SubtractOp))
@@ -62,12 +61,14 @@ def part_of_sum(op: hlo.RealOp | hlo.ImagOp) -> ir.Value | None:
     """
     match op.operand.owner:
         case hlo.AddOp(lhs=z, rhs=w) | hlo.SubtractOp(lhs=z, rhs=w) as producer if is_complex(z):
-            is_apart = isinstance(z.owner, hlo.ComplexOp) or isinstance(w.owner, hlo.ComplexOp)
-            if not is_apart and not is_used_once(op.operand):
-                return None
-            build_op = hlo.add if isinstance(producer, hlo.AddOp) else hlo.subtract
-            return build_op(_part(op, z), _part(op, w), results=[op.result.type])
+            if _is_apart(z) or _is_apart(w) or is_used_once(op.operand):
+                build_op = hlo.add if isinstance(producer, hlo.AddOp) else hlo.subtract
+                return build_op(_part(op, z), _part(op, w), results=[op.result.type])
     return None
+
+
+def _is_apart(z: ir.Value) -> bool:
+    return isinstance(z.owner, hlo.ComplexOp)
 
 
 @rule(exact, producer=hlo.NegOp)
@@ -75,7 +76,7 @@ def part_of_negate(op: hlo.RealOp | hlo.ImagOp) -> ir.Value | None:
     """real(-z) -> -real(z), also for imag, if z is made of parts or nothing else uses -z."""
     match op.operand.owner:
         case hlo.NegOp(operand=z) if is_complex(z):
-            if isinstance(z.owner, hlo.ComplexOp) or is_used_once(op.operand):
+            if _is_apart(z) or is_used_once(op.operand):
                 return hlo.negate(_part(op, z), results=[op.result.type])
     return None
 
@@ -85,7 +86,7 @@ def part_of_select(op: hlo.RealOp | hlo.ImagOp) -> ir.Value | None:
     """real(select(p, z, w)) -> select(p, real(z), real(w)), also for imag, if both have parts."""
     match op.operand.owner:
         case hlo.SelectOp(pred=p, on_true=z, on_false=w):
-            if isinstance(z.owner, hlo.ComplexOp) and isinstance(w.owner, hlo.ComplexOp):
+            if _is_apart(z) and _is_apart(w):
                 return hlo.select(p, _part(op, z), _part(op, w), results=[op.result.type])
     return None
 
@@ -100,12 +101,11 @@ def part_of_convert(op: hlo.RealOp | hlo.ImagOp) -> ir.Value | None:
     match op.operand.owner:
         case hlo.ConvertOp(operand=z) if is_complex(op.operand):
             if is_complex(z):
-                is_apart = isinstance(z.owner, hlo.ComplexOp) or is_used_once(op.operand)
-                return hlo.convert(op.result.type, _part(op, z)) if is_apart else None
-            if isinstance(op, hlo.RealOp):
-                return _converted(z, op.result.type)
-            if static_shape(op.result) is not None:
-                return build.splat(0.0, op.result.type)
+                if not _is_apart(z) and not is_used_once(op.operand):
+                    return None
+                return hlo.convert(op.result.type, _part(op, z))
+            is_real = isinstance(op, hlo.RealOp)
+            return _converted(z, op.result.type) if is_real else build.splat_result(0.0, op)
     return None
 
 

@@ -6,6 +6,7 @@ They move in front of elementwise ops, transposes and broadcasts.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
@@ -31,7 +32,7 @@ from .._shared.elementwise import (
     with_shape,
 )
 from .pad import NO_EDGE, Edge, pad
-from .slice import Cut, cuts_of, take
+from .slice import cuts_of, is_contiguous, take
 
 
 @rule(exact)
@@ -79,15 +80,16 @@ def concatenate_of_slices(op: hlo.ConcatenateOp) -> ir.Value | None:
     return None
 
 
-def _joined(left: Sequence[Cut] | None, right: Sequence[Cut] | None, dim: int) -> list[Cut] | None:
+def _joined(
+    left: Sequence[range] | None, right: Sequence[range] | None, dim: int
+) -> list[range] | None:
     """The cuts of both slices as one, if the second starts along `dim` where the first ends."""
     if left is None or right is None:
         return None
     before, after = left[dim], right[dim]
-    if (before.step, after.step, before.last + 1) != (1, 1, after.first):
-        return None
-    joined = [*left[:dim], Cut(before.first, after.last, 1), *left[dim + 1 :]]
-    return joined if [*joined[:dim], after, *joined[dim + 1 :]] == list(right) else None
+    is_next = is_contiguous(before) and is_contiguous(after) and before[-1] + 1 == after[0]
+    joined = [*left[:dim], range(before[0], after[-1] + 1), *left[dim + 1 :]]
+    return joined if is_next and [*joined[:dim], after, *joined[dim + 1 :]] == list(right) else None
 
 
 @rule(exact)
@@ -109,8 +111,8 @@ def concatenate_of_broadcasts(op: hlo.ConcatenateOp) -> ir.Value | None:
     If x and y have the dimension in full. Or -> broadcast_in_dim(x), for broadcasts of one x that
     lacks the dimension or has extent 1 along it.
     """
-    owners = [value.owner for value in op.inputs]
-    if len(owners) < 2 or not all(isinstance(each, hlo.BroadcastInDimOp) for each in owners):
+    owners = _owners_of(op, hlo.BroadcastInDimOp)
+    if owners is None:
         return None
     operands, dims = [each.operand for each in owners], list(owners[0].broadcast_dimensions)
     if any(list(each.broadcast_dimensions) != dims for each in owners):
@@ -121,24 +123,20 @@ def concatenate_of_broadcasts(op: hlo.ConcatenateOp) -> ir.Value | None:
     if dim not in dims or all(shape_of(each)[dims.index(dim)] == 1 for each in operands):
         same = all(each == x for each in operands)
         return hlo.broadcast_in_dim(op.result.type, x, dims) if same else None
-    return _joined_before(op, operands, dims)
-
-
-def _joined_before(
-    op: hlo.ConcatenateOp, operands: Sequence[ir.Value], dims: list[int]
-) -> ir.Value | None:
-    """The broadcast of the concatenation of `operands`, if the other extents are equal."""
-    dim = op.dimension.value
     own_dim = dims.index(dim)
     shapes = [list(shape_of(each)) for each in operands]
-    others = [shape[:own_dim] + shape[own_dim + 1 :] for shape in shapes]
-    if any(each != others[0] for each in others) or not all(map(is_used_once, op.inputs)):
+    sizes = [shape.pop(own_dim) for shape in shapes]
+    if any(shape != shapes[0] for shape in shapes) or not all(map(is_used_once, op.inputs)):
         return None
-    pairs = zip(shapes, op.inputs, strict=True)
-    if any(shape[own_dim] != shape_of(value)[dim] for shape, value in pairs):
+    if sizes != [shape_of(value)[dim] for value in op.inputs]:
         return None
-    joined = hlo.concatenate(operands, own_dim)
-    return hlo.broadcast_in_dim(op.result.type, joined, dims)
+    return hlo.broadcast_in_dim(op.result.type, hlo.concatenate(operands, own_dim), dims)
+
+
+def _owners_of(op: hlo.ConcatenateOp, kind: type[ir.OpView]) -> list[Any] | None:
+    """The ops that produce the operands, if there are several, and all are of one kind."""
+    owners = [value.owner for value in op.inputs]
+    return owners if len(owners) > 1 and all(type(each) is kind for each in owners) else None
 
 
 @rule(exact, producer=SPLATS)
@@ -154,18 +152,15 @@ def concatenate_of_adjacent_splats(op: hlo.ConcatenateOp) -> ir.Value | None:
             runs.append([value])
     if len(runs) in (1, len(op.inputs)):
         return None
-    dim = op.dimension.value
-    return hlo.concatenate([_as_one(run, dim) for run in runs], dim)
-
-
-def _as_one(run: Sequence[ir.Value], dim: int) -> ir.Value:
-    if len(run) == 1:
-        return run[0]
-    element = splat_attr(run[0])
-    assert element is not None
-    shape = list(shape_of(run[0]))
-    shape[dim] = sum(shape_of(value)[dim] for value in run)
-    return build.splat(element, with_shape(run[0], shape))
+    dim, joined = op.dimension.value, []
+    for first, *others in runs:
+        if others and (element := splat_attr(first)) is not None:
+            shape = list(shape_of(first))
+            shape[dim] += sum(shape_of(value)[dim] for value in others)
+            joined.append(build.splat(element, with_shape(first, shape)))
+        else:
+            joined.append(first)
+    return hlo.concatenate(joined, dim)
 
 
 @rule(exact, producer=SPLATS)
@@ -176,26 +171,17 @@ def concatenate_to_pad(op: hlo.ConcatenateOp) -> ir.Value | None:
     """
     if not 2 <= len(op.inputs) <= 3 or not is_float(op.result):
         return None
-    splats = [value for value in op.inputs if splat_attr(value) is not None]
+    splats = [found for value in op.inputs if (found := splat_attr(value)) is not None]
     others = [i for i, value in enumerate(op.inputs) if splat_attr(value) is None]
     if len(others) != 1 or numeric_shape(*op.inputs, op.result) is None:
         return None
-    if not all(is_same_splat(splats[0], each) for each in splats):
+    if any(element != splats[0] for element in splats):
         return None
-    return _padded(op, others[0], splats[0])
-
-
-def _padded(op: hlo.ConcatenateOp, index: int, splat: ir.Value) -> ir.Value:
-    """Operand `index` of a concatenation, padded instead of the others, which equal `splat`."""
-    dim, x, element = op.dimension.value, op.inputs[index], splat_attr(splat)
-    assert element is not None
-    low, high = (
-        sum(shape_of(value)[dim] for value in part)
-        for part in (op.inputs[:index], op.inputs[index + 1 :])
-    )
+    dim, (index,) = op.dimension.value, others
+    x, sizes = op.inputs[index], [shape_of(value)[dim] for value in op.inputs]
     edges = [NO_EDGE] * len(shape_of(x))
-    edges[dim] = Edge(low, high, 0)
-    return pad(x, build.splat(element, with_shape(x, ())), edges)
+    edges[dim] = Edge(sum(sizes[:index]), sum(sizes[index + 1 :]), 0)
+    return pad(x, build.splat(splats[0], with_shape(x, ())), edges)
 
 
 @rule(exact, producer=ELEMENTWISE)
@@ -204,11 +190,11 @@ def concatenate_of_elementwise(op: hlo.ConcatenateOp) -> ir.Value | None:
 
     If f(x) and f(y) have no other use.
     """
-    owners = [value.owner for value in op.inputs]
-    first = owners[0]
-    if len(owners) < 2 or not is_elementwise(first) or len(first.operands) != 1:
+    first = op.inputs[0].owner
+    owners = _owners_of(op, type(first)) if is_elementwise(first) else None
+    if owners is None or len(first.operands) != 1:
         return None
-    if not all(type(each) is type(first) and _is_alike(each, first) for each in owners):
+    if not all(_is_alike(each, first) for each in owners):
         return None
     if not all(map(is_used_once, op.inputs)) or numeric_shape(op.result, *op.inputs) is None:
         return None
@@ -218,18 +204,17 @@ def concatenate_of_elementwise(op: hlo.ConcatenateOp) -> ir.Value | None:
 
 def _is_alike(op: ir.OpView, other: ir.OpView) -> bool:
     """Whether two ops of one kind have equal attributes and operands of one element type."""
-    if element_type(op.operands[0]) != element_type(other.operands[0]):
-        return False
-    if set(op.attributes) != set(other.attributes):
-        return False
-    return all(op.attributes[name] == other.attributes[name] for name in op.attributes)
+    mine, theirs = (
+        {name: each.attributes[name] for name in each.attributes} for each in (op, other)
+    )
+    return mine == theirs and element_type(op.operands[0]) == element_type(other.operands[0])
 
 
 @rule(exact, producer=hlo.TransposeOp)
 def concatenate_of_transposes(op: hlo.ConcatenateOp) -> ir.Value | None:
     """concatenate(transpose(x), transpose(y)) -> transpose(concatenate(x, y))."""
-    owners = [value.owner for value in op.inputs]
-    if len(owners) < 2 or not all(isinstance(each, hlo.TransposeOp) for each in owners):
+    owners = _owners_of(op, hlo.TransposeOp)
+    if owners is None:
         return None
     order = list(owners[0].permutation)
     if any(list(each.permutation) != order for each in owners):

@@ -14,7 +14,6 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import (
-    direction_of,
     element_type,
     is_same_splat,
     is_used,
@@ -38,7 +37,7 @@ from .._shared.region import (
     with_placeholders,
 )
 from .fold import LITERALS, literal
-from .fold_arithmetic import compare, evaluate
+from .fold_arithmetic import compared, evaluate
 
 
 @rule(exact, producer=LITERALS)
@@ -117,7 +116,7 @@ def if_equal_results(op: hlo.IfOp | hlo.CaseOp) -> Sequence[ir.Value] | None:
 @rule(exact)
 def if_unused(op: hlo.IfOp | hlo.CaseOp) -> Sequence[ir.Value] | None:
     """if(p, {x, y}, {z, w}) -> if(p, {x}, {z}), if the second result has no use."""
-    kept = [index for index, result in enumerate(op.results) if is_used(result)]
+    kept = sorted(_used(op))
     left = [result for index, result in enumerate(op.results) if index not in kept]
     if not left or not all(map(has_placeholder, left)):
         return None
@@ -126,15 +125,20 @@ def if_unused(op: hlo.IfOp | hlo.CaseOp) -> Sequence[ir.Value] | None:
     return with_placeholders(op, dict(zip(kept, _narrowed(op, kept), strict=True)))
 
 
+def _used(op: ir.OpView) -> set[int]:
+    """The indices of the used results."""
+    return {index for index, result in enumerate(op.results) if is_used(result)}
+
+
 def _narrowed(op: hlo.IfOp | hlo.CaseOp, kept: Sequence[int]) -> list[ir.Value]:
     """The results of a copy that returns only those at `kept`; no copy if it would be dead."""
     if not kept and not has_effects(op):
         return []
     kinds = [op.results[index].type for index in kept]
-    count = len(op.regions)
-    made = (
-        hlo.IfOp(kinds, op.pred) if isinstance(op, hlo.IfOp) else hlo.CaseOp(kinds, op.index, count)
-    )
+    if isinstance(op, hlo.IfOp):
+        made: hlo.IfOp | hlo.CaseOp = hlo.IfOp(kinds, op.pred)
+    else:
+        made = hlo.CaseOp(kinds, op.index, len(op.regions))
     copy_regions(op, made)
     for region in made.regions:
         return_only(region.blocks[0], kept)
@@ -145,34 +149,34 @@ def _narrowed(op: hlo.IfOp | hlo.CaseOp, kept: Sequence[int]) -> list[ir.Value]:
 def while_of_no_iterations(op: hlo.WhileOp) -> Sequence[ir.Value] | None:
     """while(x, cond, body) -> x, if cond(x) is false."""
     inits = list(op.operand)
-    if not _has_types(inits, op) or _first_outcome(op) is not False:
+    first = dict(zip(op.cond.blocks[0].arguments, inits, strict=True))
+    if not _has_types(inits, op) or _condition(op, first) is not False or has_effects(op):
         return None
-    return None if has_effects(op) else inits
+    return inits
 
 
 @rule(exact)
 def while_of_one_iteration(op: hlo.WhileOp) -> Sequence[ir.Value] | None:
     """while(x, cond, body) -> body(x), if cond(x) is true and cond(body(x)) is false."""
-    inits = list(op.operand)
-    if not _has_types(inits, op) or _first_outcome(op) is not True:
+    inits, test, body = list(op.operand), op.cond.blocks[0], op.body.blocks[0]
+    if not _has_types(inits, op):
         return None
-    test, body, ends = op.cond.blocks[0], op.body.blocks[0], end_of(op.body).operands
+    if _condition(op, dict(zip(test.arguments, inits, strict=True))) is not True:
+        return None
     first = dict(zip(body.arguments, inits, strict=True))
-    then = dict(zip(test.arguments, ends, strict=True))
-    outcome = _evaluated(end_of(op.cond).operands[0], {**first, **then})
-    if outcome is None or outcome or any(map(has_effects, test.operations)):
+    then = dict(zip(test.arguments, end_of(op.body).operands, strict=True))
+    if _condition(op, {**first, **then}) is not False or any(map(has_effects, test.operations)):
         return None
     return inline_block(op, 1, inits)
 
 
-def _first_outcome(op: hlo.WhileOp) -> bool | None:
-    """The condition on the initial values; None if it is not known."""
-    first = dict(zip(op.cond.blocks[0].arguments, op.operand, strict=True))
-    outcome = _evaluated(end_of(op.cond).operands[0], first)
+def _condition(op: hlo.WhileOp, stands_for: Mapping[ir.Value, ir.Value]) -> bool | None:
+    """The condition, given the values of block arguments; None if it is not known."""
+    outcome = _evaluated(end_of(op.cond).operands[0], stands_for)
     return None if outcome is None else bool(outcome)
 
 
-_EVALUATED = (hlo.AddOp, hlo.AndOp, hlo.NotOp, hlo.OrOp, hlo.SubtractOp)
+_EVALUATED = (hlo.AddOp, hlo.AndOp, hlo.CompareOp, hlo.NotOp, hlo.OrOp, hlo.SubtractOp)
 
 
 def _evaluated(
@@ -191,15 +195,14 @@ def _evaluated(
     if isinstance(op, ir.Block):
         other = stands_for.get(value)
         return _evaluated(other, stands_for, depth - 1) if other is not None and depth else None
-    if not depth or not isinstance(op, (*_EVALUATED, hlo.CompareOp)):
+    if not depth or not isinstance(op, _EVALUATED):
         return None
-    operands = [_evaluated(each, stands_for, depth - 1) for each in op.operands]
+    operands = (_evaluated(each, stands_for, depth - 1) for each in op.operands)
     found = [each for each in operands if each is not None]
-    if len(found) < len(operands):
+    if len(found) < len(op.operands):
         return None
     if isinstance(op, hlo.CompareOp):
-        is_total = "TOTALORDER" in str(op.compare_type)
-        return compare(direction_of(op), *found, in_total_order=is_total)
+        return compared(op, *found)
     return evaluate(op.operation.name.removeprefix("stablehlo."), found, element_type(value))
 
 
@@ -219,24 +222,19 @@ def while_unchanged(op: hlo.WhileOp) -> Sequence[ir.Value] | None:
 @rule(exact)
 def while_unused(op: hlo.WhileOp) -> Sequence[ir.Value] | None:
     """while((x, y), cond, body) -> while(x, ..), if no used value is computed from y."""
-    used = {index for index, result in enumerate(op.results) if is_used(result)}
-    if len(used) == len(op.results) or not _has_types(list(op.operand), op):
+    needed = _used(op)
+    if len(needed) == len(op.results) or not _has_types(list(op.operand), op):
         return None
     if any(not isinstance(result.type, ir.RankedTensorType) for result in op.results):
         return None
-    needed = _needed(op, used)
+    # the condition and effects are computed from carried values too
+    test, body, ends = op.cond.blocks[0], op.body.blocks[0], list(end_of(op.body).operands)
+    needed |= needed_arguments(test, [*end_of(op.cond).operands, *effect_operands(test)])
+    if len(needed) < len(ends):
+        made_from = [*(ends[index] for index in needed), *effect_operands(body)]
+        needed |= needed_arguments(body, made_from, ends)
     left = {i: init for i, init in enumerate(op.operand) if i not in needed}
     return _carrying_less(op, left) if 0 < len(left) < len(op.results) else None
-
-
-def _needed(op: hlo.WhileOp, used: set[int]) -> set[int]:
-    """The carried values from which the used ones, the condition and effects are computed."""
-    test, body, ends = op.cond.blocks[0], op.body.blocks[0], list(end_of(op.body).operands)
-    needed = used | needed_arguments(test, [*end_of(op.cond).operands, *effect_operands(test)])
-    if len(needed) == len(ends):
-        return needed
-    made_from = [*(ends[index] for index in needed), *effect_operands(body)]
-    return needed | needed_arguments(body, made_from, ends)
 
 
 def _carrying_less(op: hlo.WhileOp, left: Mapping[int, ir.Value]) -> list[ir.Value]:
@@ -262,12 +260,12 @@ def sort_of_one(op: hlo.SortOp) -> Sequence[ir.Value] | None:
 @rule(exact)
 def sort_unused(op: hlo.SortOp) -> Sequence[ir.Value] | None:
     """sort(x, y) -> sort(x), if the sorted y is not used and the comparator does not read y."""
-    used = _used(op)
-    if used is None:
+    used, block = _used(op), op.comparator.blocks[0]
+    if not 0 < len(used) < len(op.inputs):
         return None
-    read = needed_arguments(op.comparator.blocks[0], end_of(op.comparator).operands)
+    read = needed_arguments(block, end_of(op.comparator).operands)
     kept = sorted(used | {index // 2 for index in read})
-    if not _can_drop(op, kept, list(op.comparator.blocks[0].arguments)):
+    if not _can_drop(op, kept, block):
         return None
     made = hlo.SortOp(
         [op.results[i].type for i in kept],
@@ -276,20 +274,23 @@ def sort_unused(op: hlo.SortOp) -> Sequence[ir.Value] | None:
         is_stable=op.is_stable,
     )
     copy_regions(op, made)
-    left = [i for i in range(len(op.inputs)) if i not in kept]
-    both = [argument for i in left for argument in (2 * i, 2 * i + 1)]
-    drop_arguments(made.comparator.blocks[0], dict.fromkeys(both))
+    unread = [i for i in range(len(block.arguments)) if i // 2 not in kept]
+    drop_arguments(made.comparator.blocks[0], dict.fromkeys(unread))
     return with_placeholders(op, dict(zip(kept, made.results, strict=True)))
 
 
 @rule(exact)
 def reduce_unused(op: hlo.ReduceOp) -> Sequence[ir.Value] | None:
     """reduce(x, y) -> reduce(x), if no used result is computed from y."""
-    used = _used(op)
-    if used is None:
+    needed, block, count = _used(op), op.body.blocks[0], len(op.inputs)
+    if not 0 < len(needed) < count:
         return None
-    kept, block, count = _closed(op, used), op.body.blocks[0], len(op.inputs)
-    if not _can_drop(op, kept, list(block.arguments)):
+    ends, before = end_of(op.body).operands, 0
+    while len(needed) > before:  # until they are computed from each other only
+        before = len(needed)
+        needed |= {i % count for i in needed_arguments(block, [ends[i] for i in needed])}
+    kept = sorted(needed)
+    if not _can_drop(op, kept, block):
         return None
     made = hlo.ReduceOp(
         [op.results[i].type for i in kept],
@@ -298,29 +299,13 @@ def reduce_unused(op: hlo.ReduceOp) -> Sequence[ir.Value] | None:
         op.dimensions,
     )
     copy_regions(op, made)
-    left = [i for i in range(count) if i not in kept]
     body = made.body.blocks[0]
     return_only(body, kept)
-    drop_arguments(body, dict.fromkeys([*left, *(count + i for i in left)]))
+    drop_arguments(body, dict.fromkeys(i for i in range(2 * count) if i % count not in kept))
     return with_placeholders(op, dict(zip(kept, made.results, strict=True)))
 
 
-def _used(op: hlo.SortOp | hlo.ReduceOp) -> set[int] | None:
-    """The indices of the used results; None if all are used, or none."""
-    used = {index for index, result in enumerate(op.results) if is_used(result)}
-    return used if 0 < len(used) < len(op.inputs) else None
-
-
-def _closed(op: hlo.ReduceOp, used: set[int]) -> list[int]:
-    """The results from which the used ones are computed, and those."""
-    block, ends, count = op.body.blocks[0], end_of(op.body).operands, len(op.inputs)
-    kept, before = set(used), -1
-    while len(kept) > before:
-        before = len(kept)
-        kept |= {index % count for index in needed_arguments(block, [ends[i] for i in kept])}
-    return sorted(kept)
-
-
-def _can_drop(op: hlo.SortOp | hlo.ReduceOp, kept: list[int], arguments: list[ir.Value]) -> bool:
+def _can_drop(op: hlo.SortOp | hlo.ReduceOp, kept: list[int], block: ir.Block) -> bool:
     """Whether some results are not kept, and zeros can replace each result and each argument."""
-    return len(kept) < len(op.inputs) and all(map(has_placeholder, [*op.results, *arguments]))
+    values = [*op.results, *block.arguments]
+    return len(kept) < len(op.inputs) and all(map(has_placeholder, values))

@@ -9,21 +9,15 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.bounds import type_bounds
-from jxc.ir.values import (
-    SPLATS,
-    as_result,
-    element_type,
-    splat_of,
-    static_shape,
-)
+from jxc.ir.values import SPLATS, as_result, element_type, splat_of, static_shape
 from jxc.rewrite import exact, rule
 
 from .._shared.elementwise import is_used_once
 
-# The integers that a float type represents, in bits, and the types whose values it all represents.
-_PRECISION = {"bf16": 8, "f16": 11, "f32": 24, "f64": 53}
+# The stored bits of the exponent and of the mantissa, in IEEE 754's formats and bfloat16.
+_FORMATS = {"bf16": (8, 7), "f16": (5, 10), "f32": (8, 23), "f64": (11, 52)}
 
-
+# The float types of which a type represents every value.
 _SMALL = frozenset({"f8E4M3", "f8E4M3FN", "f8E4M3B11FNUZ", "f8E4M3FNUZ", "f8E5M2", "f8E5M2FNUZ"})
 
 
@@ -66,28 +60,37 @@ def _is_same_directly(first: ir.Type, middle: ir.Type, last: ir.Type) -> bool:
 
 def _holds(wide: ir.Type, narrow: ir.Type) -> bool:
     """Whether every value of `narrow`, NaN and -0.0 included, is a value of `wide`."""
-    if (own := type_bounds(narrow)) is not None:
-        low, high = own
-        if (wide_bounds := type_bounds(wide)) is not None:
-            return wide_bounds.contains(own)
-        return max(-low, high).bit_length() <= _PRECISION.get(str(wide), 0) and high < 2**16
-    return str(narrow) in _HOLDS.get(str(wide), ())
+    if (own := type_bounds(narrow)) is None:
+        return str(narrow) in _HOLDS.get(str(wide), ())
+    if (others := type_bounds(wide)) is not None:
+        return others.contains(own)
+    return own.high < 2**16 and max(-own.low, own.high) <= exact_to(wide)
+
+
+def exact_to(element: ir.Type) -> int:
+    """The last integer up to which a type represents all; -1 for types without integers."""
+    if (kind := type_bounds(element)) is not None:
+        return kind.high
+    found = _FORMATS.get(str(element))
+    return -1 if found is None else 2 << found[1]
 
 
 @rule(exact, producer=SPLATS)
 def convert_of_splat(op: hlo.ConvertOp) -> ir.Value | None:
     """convert(dense<c>) -> dense<c>, if the type can represent c."""
     number = splat_of(op.operand)
-    if number is None or static_shape(op.result) is None or not math.isfinite(number):
-        return None
-    return build.splat(number, op.result.type) if _has(element_type(op.result), number) else None
+    is_exact = number is not None and _has(element_type(op.result), number)
+    return build.splat_result(number, op) if is_exact else None
 
 
 def _has(element: ir.Type, number: float) -> bool:
+    """Whether a type has this number, which is not NaN or infinite."""
+    if not math.isfinite(number):
+        return False
     if (kind := type_bounds(element)) is not None:
-        low, high = kind
-        is_zero = number == 0 and math.copysign(1, number) > 0
-        return is_zero if number == 0 else number == int(number) and low <= number <= high
+        if number == 0:
+            return math.copysign(1, number) > 0
+        return number == int(number) and kind.low <= number <= kind.high
     if not isinstance(element, ir.FloatType):
         return False
     try:
@@ -105,19 +108,14 @@ def convert_of_select(op: hlo.ConvertOp) -> ir.Value | None:
     """
     match op.operand.owner:
         case hlo.SelectOp(pred=p, on_true=x, on_false=y) if is_used_once(op.operand):
-            numbers = splat_of(x), splat_of(y)
-            if static_shape(op.result) is None:
+            c, d, element = splat_of(x), splat_of(y), element_type(op.result)
+            if c is None or d is None or static_shape(op.result) is None:
                 return None
-            element = element_type(op.result)
-            if not all(n is not None and math.isfinite(n) and _has(element, n) for n in numbers):
+            if not _has(element, c) or not _has(element, d):
                 return None
-            either = [build.splat(n, op.result.type) for n in numbers if n is not None]
+            either = [build.splat(number, op.result.type) for number in (c, d)]
             return hlo.select(p, *either, results=[op.result.type])
     return None
-
-
-# The stored bits of the exponent and of the mantissa, in IEEE 754's formats and bfloat16.
-_FORMATS = {"bf16": (8, 7), "f16": (5, 10), "f32": (8, 23), "f64": (11, 52)}
 
 
 @rule(exact)

@@ -5,6 +5,7 @@ Start indices are read in their signedness and clamped, so that the slice lies w
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 
 from jaxlib.mlir import ir
@@ -24,7 +25,8 @@ from jxc.ir.values import (
 )
 from jxc.rewrite import exact, rule
 
-from .slice import Cut, cuts_of, take
+from .._shared.elementwise import with_shape
+from .slice import cuts_of, is_contiguous, shifted, take
 
 
 def _are_equal(starts: Sequence[ir.Value], others: Sequence[ir.Value]) -> bool:
@@ -35,13 +37,8 @@ def _are_equal(starts: Sequence[ir.Value], others: Sequence[ir.Value]) -> bool:
 
 def _taken(op: ir.OpView, x: ir.Value, starts: Sequence[ir.Value]) -> ir.Value:
     """A dynamic slice of `x` with the type of the result of `op`."""
-    sizes, results = shape_of(op.results[0]), [op.results[0].type]
-    return hlo.dynamic_slice(x, starts, sizes, results=results)
-
-
-def _updated(op: hlo.DynamicUpdateSliceOp, x: ir.Value, starts: Sequence[ir.Value]) -> ir.Value:
-    """A dynamic update of `x` with the update of `op`."""
-    return hlo.dynamic_update_slice(x, op.update, starts, results=[op.result.type])
+    result = op.results[0]
+    return hlo.dynamic_slice(x, starts, shape_of(result), results=[result.type])
 
 
 def _at(start: ir.Value, most: int) -> int | None:
@@ -74,7 +71,9 @@ def update_of_update(op: hlo.DynamicUpdateSliceOp) -> ir.Value | None:
             if sizes is None or sizes != shape_of(op.update):
                 return None
             if _are_equal(starts, op.start_indices) and x.type == op.result.type:
-                return _updated(op, x, op.start_indices)
+                return hlo.dynamic_update_slice(
+                    x, op.update, op.start_indices, results=[op.result.type]
+                )
     return None
 
 
@@ -84,14 +83,14 @@ def update_of_splat(op: hlo.DynamicUpdateSliceOp) -> ir.Value | None:
     element, shape = splat_attr(op.operand), static_shape(op.operand, op.update, op.result)
     if element is None or shape is None or 0 in shape_of(op.update):
         return None
-    room = [extent - size for extent, size in zip(shape, shape_of(op.update), strict=True)]
-    clamped = [_at(start, most) for start, most in zip(op.start_indices, room, strict=True)]
-    low = [start for start in clamped if start is not None]
-    if len(low) < len(clamped) or not any(room):
+    room = list(map(operator.sub, shape, shape_of(op.update)))
+    low = [start for start in map(_at, op.start_indices, room) if start is not None]
+    if len(low) < len(room) or not any(room):
         return None
-    value = build.splat(element, ir.RankedTensorType.get((), element_type(op.operand)))
-    high = [most - start for most, start in zip(room, low, strict=True)]
-    return hlo.pad(op.update, value, low, high, [0] * len(low))
+    high = list(map(operator.sub, room, low))
+    return hlo.pad(
+        op.update, build.splat(element, with_shape(op.operand, ())), low, high, [0] * len(low)
+    )
 
 
 @rule(exact, producer=hlo.DynamicUpdateSliceOp)
@@ -111,35 +110,26 @@ def slice_of_update(op: hlo.SliceOp) -> ir.Value | None:
     """
     match op.operand.owner:
         case hlo.DynamicUpdateSliceOp(operand=x, update=u, start_indices=starts):
-            cuts, shape = cuts_of(op), static_shape(x, u)
-            if cuts is None or shape is None or 0 in shape_of(u):
+            cuts, shape, sizes = cuts_of(op), static_shape(x, u), shape_of(u)
+            if cuts is None or shape is None or 0 in sizes:
                 return None
-            sizes = shape_of(u)
-            room = [extent - size for extent, size in zip(shape, sizes, strict=True)]
-            first = [_at(start, most) for start, most in zip(starts, room, strict=True)]
-            for start, cut, size in zip(first, cuts, sizes, strict=True):
-                if start is not None and (cut.last < start or start + size <= cut.first):
-                    return take(x, cuts)
-            own = [_within(*each) for each in zip(cuts, first, sizes, strict=True)]
-            inner = [cut for cut in own if cut is not None]
-            return take(u, inner) if len(inner) == len(own) else None
+            first = map(_at, starts, map(operator.sub, shape, sizes))
+            inner = [  # the same elements, counted from the start of the update
+                None if start is None else shifted(cut, -start)
+                for start, cut in zip(first, cuts, strict=True)
+            ]
+            known = [(cut, size) for cut, size in zip(inner, sizes, strict=True) if cut is not None]
+            if any(cut[-1] < 0 or cut[0] >= size for cut, size in known):
+                return take(x, cuts)
+            if len(known) == len(cuts) and all(c[0] >= 0 and c[-1] < size for c, size in known):
+                return take(u, [cut for cut, _ in known])
     return None
-
-
-def _within(cut: Cut, start: int | None, size: int) -> Cut | None:
-    """The cut of an update of extent `size` at `start`; None if the cut takes other elements."""
-    if start is None or cut.first < start or start + size <= cut.last:
-        return None
-    return Cut(cut.first - start, cut.last - start, cut.step)
 
 
 @rule(exact, producer=SPLATS)
 def dynamic_slice_of_splat(op: hlo.DynamicSliceOp) -> ir.Value | None:
     """dynamic_slice(dense<c>) -> dense<c>."""
-    element = splat_attr(op.operand)
-    if element is None or static_shape(op.result) is None:
-        return None
-    return build.splat(element, op.result.type)
+    return build.splat_result(splat_attr(op.operand), op)
 
 
 @rule(exact, producer=hlo.BroadcastInDimOp)
@@ -217,7 +207,7 @@ def _merged_slices(
     op: hlo.DynamicSliceOp | hlo.SliceOp,
     x: ir.Value,
     starts: Sequence[ir.Value],
-    cuts: Sequence[Cut] | None,
+    cuts: Sequence[range] | None,
     sliced: ir.Value,
 ) -> ir.Value | None:
     """A dynamic slice of x instead of a static and a dynamic one, in either order.
@@ -230,7 +220,7 @@ def _merged_slices(
         sliced: the result of the static slice.
     """
     shape = static_shape(x, op.operand, op.result)
-    if cuts is None or not shape or any(cut.step != 1 for cut in cuts):
+    if cuts is None or not shape or not all(map(is_contiguous, cuts)):
         return None
     fixed: list[int | None] = []  # the start of each dimension that the static slice cuts
     middle, last = shape_of(op.operand), shape_of(op.result)
@@ -238,7 +228,7 @@ def _merged_slices(
         if sizes[1] not in (sizes[0], sizes[2]):
             return None
         is_cut = size != (sizes[1] if sliced == op.result else sizes[0])
-        fixed.append(cut.first if is_cut else None)
+        fixed.append(cut[0] if is_cut else None)
     kind, element = type_bounds(element_type(starts[0])), element_type(starts[0])
     if kind is None or any(first is not None and first > kind.high for first in fixed):
         return None
@@ -266,17 +256,16 @@ def start_of_clamp(op: hlo.DynamicSliceOp | hlo.DynamicUpdateSliceOp) -> ir.Valu
 
     Also for max(i, 0) and min(i, most), and for dynamic_update_slice.
     """
-    sizes = shape_of(op.result if isinstance(op, hlo.DynamicSliceOp) else op.update)
-    shape = static_shape(op.operand)
+    is_update = isinstance(op, hlo.DynamicUpdateSliceOp)
+    sizes, shape = shape_of(op.update if is_update else op.result), static_shape(op.operand)
     if shape is None or any(size < 0 for size in sizes):
         return None
-    room = [extent - size for extent, size in zip(shape, sizes, strict=True)]
-    starts = [unclamped(x, most) for x, most in zip(op.start_indices, room, strict=True)]
+    starts = list(map(unclamped, op.start_indices, map(operator.sub, shape, sizes)))
     if starts == list(op.start_indices):
         return None
     if isinstance(op, hlo.DynamicSliceOp):
         return _taken(op, op.operand, starts)
-    return _updated(op, op.operand, starts)
+    return hlo.dynamic_update_slice(op.operand, op.update, starts, results=[op.result.type])
 
 
 def unclamped(start: ir.Value, most: int) -> ir.Value:

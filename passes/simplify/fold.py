@@ -7,7 +7,7 @@ is written out only if it takes the place of as many elements (`may_fold`).
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
@@ -18,10 +18,11 @@ from jxc.cost import thresholds
 from jxc.ir import build
 from jxc.ir.constants import array_of
 from jxc.ir.dtypes import numpy_dtype
-from jxc.ir.values import direction_of, element_type, shape_of, splat_attr, static_shape, users
+from jxc.ir.values import element_type, is_complex, shape_of, splat_attr
 from jxc.rewrite import exact, rule
 
-from .fold_arithmetic import compare, converted, evaluate, joined
+from .._shared.elementwise import is_used_once, size_of
+from .fold_arithmetic import compared, converted, evaluate, joined
 
 LITERALS = (hlo.ConstantOp, hlo.BroadcastInDimOp, hlo.IotaOp)
 """The ops whose result may be known: the `producer` of rules that fold."""
@@ -38,9 +39,8 @@ def literals(op: ir.OpView) -> list[np.ndarray] | None:
         return None
     if any(splat_attr(value) is None for value in op.operands) and not may_fold(op):
         return None
-    arrays = [literal(value) for value in op.operands]
-    found = [array for array in arrays if array is not None]
-    return found if len(found) == len(arrays) else None
+    found = [array for value in op.operands if (array := literal(value)) is not None]
+    return found if len(found) == len(op.operands) else None
 
 
 def _is_known(value: ir.Value) -> bool:
@@ -53,9 +53,7 @@ def _is_known(value: ir.Value) -> bool:
 def is_plain(value: ir.Value) -> bool:
     """Whether a value is a tensor of static shape without an encoding."""
     kind = value.type
-    if not isinstance(kind, ir.RankedTensorType) or static_shape(value) is None:
-        return False
-    return ir.RankedTensorType(kind).encoding is None
+    return isinstance(kind, ir.RankedTensorType) and kind.has_static_shape and kind.encoding is None
 
 
 def may_fold(op: ir.OpView) -> bool:
@@ -63,44 +61,35 @@ def may_fold(op: ir.OpView) -> bool:
 
     It may have as many elements as the constants that are dead without the op, or very few.
     """
-    size = math.prod(shape_of(op.results[0]))
-    dense = [value for value in op.operands if _is_dense(value)]
+    size = size_of(op.results[0])
+    dense = [
+        value
+        for value in op.operands
+        if isinstance(value.owner, hlo.ConstantOp) and splat_attr(value) is None
+    ]
     if size <= thresholds.FOLDED_FREELY:
         return bool(dense)
-    freed = sum(math.prod(shape_of(v)) for v in dense if len(users(v)) == 1)
+    freed = sum(size_of(value) for value in dense if is_used_once(value))
     return size <= min(freed, thresholds.FOLDED_ELEMENTS)
-
-
-def _is_dense(value: ir.Value) -> bool:
-    return isinstance(value.owner, hlo.ConstantOp) and splat_attr(value) is None
 
 
 def literal(value: ir.Value) -> np.ndarray | None:
     """The elements of a constant, a broadcast of one or an iota; of rank 0 for a splat."""
-    op = value.owner
+    op, is_small = value.owner, size_of(value) <= thresholds.FOLDED_ELEMENTS
     if isinstance(op, hlo.BroadcastInDimOp) and is_plain(value):
         array = literal(op.operand)
         if array is None or not array.ndim:
             return array
         dims = list(op.broadcast_dimensions)
-        return expanded(array, shape_of(value), dims) if _is_small(value) else None
-    if isinstance(op, hlo.IotaOp) and is_plain(value) and _is_small(value):
+        return expanded(array, shape_of(value), dims) if is_small else None
+    if isinstance(op, hlo.IotaOp) and is_plain(value) and is_small:
         return _positions(op)
-    return _elements(value) if isinstance(op, hlo.ConstantOp) else None
-
-
-def _is_small(value: ir.Value) -> bool:
-    return math.prod(shape_of(value)) <= thresholds.FOLDED_ELEMENTS
-
-
-def _elements(value: ir.Value) -> np.ndarray | None:
-    element = ir.RankedTensorType(value.type).element_type
-    if isinstance(element, ir.ComplexType) and not _is_small(value):
-        return None  # reading them is slow
+    if not isinstance(op, hlo.ConstantOp) or (is_complex(value) and not is_small):
+        return None  # reading complex elements is slow
     array = array_of(value)
     if array is not None and array.size and (array.size == 1 or not any(array.strides)):
         return array[tuple(slice(1) for _ in array.shape)].reshape(())
-    return array if _is_small(value) else None
+    return array if is_small else None
 
 
 def _positions(op: hlo.IotaOp) -> np.ndarray | None:
@@ -153,76 +142,65 @@ _OfTwo: TypeAlias = (
 )
 
 
-def _constant(array: np.ndarray | None, op: ir.OpView) -> ir.Value | None:
+def _folded(op: ir.OpView, compute: Callable[..., np.ndarray | None]) -> ir.Value | None:
+    """The result of `compute` on the operands as a constant, if `op` may be folded."""
+    operands = literals(op)
+    array = None if operands is None else compute(*operands)
     return None if array is None else build.dense(array, op.results[0].type)
 
 
 @rule(exact, producer=LITERALS)
 def fold_arithmetic(op: _OfOne | _OfTwo | hlo.ClampOp) -> ir.Value | None:
     """f(c, d) -> dense<f(c, d)>: integers wrap around, floats are rounded correctly."""
-    operands = literals(op)
-    if operands is None:
-        return None
     name = op.operation.name.removeprefix("stablehlo.")
-    return _constant(evaluate(name, operands, element_type(op.operands[-1])), op)
+    return _folded(op, lambda *x: evaluate(name, x, element_type(op.operands[-1])))
 
 
 @rule(exact, producer=LITERALS)
 def fold_compare(op: hlo.CompareOp) -> ir.Value | None:
     """c < d -> dense<c < d>; booleans are unsigned; in the total order -0.0 < 0.0."""
-    operands = literals(op)
-    if operands is None:
-        return None
-    is_total = "TOTALORDER" in str(op.compare_type)
-    return _constant(compare(direction_of(op), *operands, in_total_order=is_total), op)
+    return _folded(op, lambda x, y: compared(op, x, y))
 
 
 @rule(exact, producer=LITERALS)
 def fold_select(op: hlo.SelectOp) -> ir.Value | None:
     """select(c, d, e) -> dense<..>."""
-    operands = literals(op)
-    return None if operands is None else _constant(np.where(*operands), op)
+    return _folded(op, np.where)
 
 
 @rule(exact, producer=LITERALS)
 def fold_convert(op: hlo.ConvertOp) -> ir.Value | None:
     """convert(dense<c>) -> dense<c>, if every implementation gives the same number."""
-    operands = literals(op)
     dtype = numpy_dtype(element_type(op.result))
-    if operands is None or dtype is None:
-        return None
-    return _constant(converted(operands[0], dtype), op)
+    return None if dtype is None else _folded(op, lambda x: converted(x, dtype))
 
 
 @rule(exact, producer=LITERALS)
 def fold_complex(op: hlo.ComplexOp) -> ir.Value | None:
     """complex(c, d) -> dense<(c, d)>."""
-    operands = literals(op)
-    return None if operands is None else _constant(joined(*operands), op)
+    return _folded(op, joined)
 
 
 @rule(exact, producer=LITERALS)
 def fold_part(op: hlo.RealOp | hlo.ImagOp) -> ir.Value | None:
     """real(dense<(c, d)>) -> dense<c>, imag(dense<(c, d)>) -> dense<d>."""
-    operands = literals(op)
-    if operands is None or operands[0].dtype.kind != "c":
+    if not is_complex(op.operand):
         return None
-    return _constant(operands[0].real if isinstance(op, hlo.RealOp) else operands[0].imag, op)
+    return _folded(op, lambda x: x.real if isinstance(op, hlo.RealOp) else x.imag)
 
 
 @rule(exact, producer=LITERALS)
 def fold_bitcast(op: hlo.BitcastConvertOp) -> ir.Value | None:
     """bitcast_convert(dense<c>) -> dense<..>, between types of the same number of bytes."""
-    operands = literals(op)
     dtype = numpy_dtype(element_type(op.result))
-    if operands is None or dtype is None or operands[0].dtype.itemsize != dtype.itemsize:
-        return None
-    if not _are_bytes(operands[0].dtype) or not _are_bytes(dtype):
-        return None
-    if operands[0].shape != shape_of(op.result):
-        return None
-    (x,) = operands
-    return _constant(np.ascontiguousarray(x).view(dtype).reshape(x.shape), op)
+
+    def bits(x: np.ndarray) -> np.ndarray | None:
+        if dtype is None or x.dtype.itemsize != dtype.itemsize or x.shape != shape_of(op.result):
+            return None
+        is_whole = _are_bytes(x.dtype) and _are_bytes(dtype)
+        return np.ascontiguousarray(x).view(dtype).reshape(x.shape) if is_whole else None
+
+    return _folded(op, bits)
 
 
 def _are_bytes(dtype: np.dtype) -> bool:

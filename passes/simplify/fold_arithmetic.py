@@ -9,13 +9,18 @@ operands. Integers are computed as Python's, then wrapped around.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo as hlo
+
+from jxc.ir.values import direction_of
+
+from .compare import OUTCOME
 
 _SMALL = ("e4m3fn", "e5m2", "e4m3", "e4m3b11fnuz", "e4m3fnuz", "e5m2fnuz")
 
@@ -34,65 +39,63 @@ def evaluate(name: str, operands: Sequence[np.ndarray], element: ir.Type) -> np.
         The result in its own dtype; None if this module does not define the op.
     """
     dtype = operands[0].dtype
-    if dtype.kind == "b":
-        return _apply(_BOOLEAN.get(name), operands)
-    if dtype.kind == "c":
-        return _apply(_COMPLEX.get(name), operands)
+    if dtype.kind in "bc":
+        defined = _OF_BOOLEANS if dtype.kind == "b" else _OF_COMPLEX
+        return np.asarray(_UFUNCS[name](*operands)) if name in defined else None
     if isinstance(element, ir.IntegerType):
         return _integers(name, operands, element)
     return _floats(name, operands) if dtype.name in FLOATS else None
 
 
-def _apply(
-    compute: Callable[..., np.ndarray] | None, operands: Sequence[np.ndarray]
-) -> np.ndarray | None:
-    return None if compute is None else np.asarray(compute(*operands))
-
-
-_BOOLEAN: dict[str, Callable[..., np.ndarray]] = {
-    "add": np.logical_or,
-    "multiply": np.logical_and,
-    "maximum": np.logical_or,
-    "minimum": np.logical_and,
-    "or": np.logical_or,
-    "and": np.logical_and,
-    "xor": np.logical_xor,
-    "not": np.logical_not,
-    "clamp": lambda low, x, high: (x | low) & high,
-}
-
-
-_COMPLEX: dict[str, Callable[..., np.ndarray]] = {
+_UFUNCS: dict[str, Callable[..., Any]] = {
     "add": np.add,
     "subtract": np.subtract,
+    "multiply": np.multiply,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "clamp": lambda low, x, high: np.minimum(np.maximum(x, low), high),
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "not": np.invert,
     "negate": np.negative,
+    "abs": np.abs,
 }
+_OF_BOOLEANS = frozenset(
+    ["add", "multiply", "maximum", "minimum", "clamp", "and", "or", "xor", "not"]
+)
+_OF_COMPLEX = frozenset(["add", "subtract", "negate"])
 
 
 def _integers(
     name: str, operands: Sequence[np.ndarray], element: ir.IntegerType
 ) -> np.ndarray | None:
     """The op on Python's integers, wrapped around to the width of `element`."""
-    compute = _INTEGER.get(name)
-    if compute is None or (name in ("divide", "remainder") and (operands[1] == 0).any()):
+    if name in ("divide", "remainder") and (operands[1] == 0).any():
         return None
     width, wide = element.width, np.dtype(np.uint64 if element.is_unsigned else np.int64)
-
-    def wrapped(*numbers: int) -> int:
-        number = compute(width, *numbers) & _mask(width)
-        return number if element.is_unsigned else _signed(number, width)
-
-    numbers = [each.astype(wide).astype(object) for each in operands]
-    found = np.asarray(np.frompyfunc(wrapped, len(numbers), 1)(*numbers), object)
-    return found.astype(wide).astype(operands[0].dtype)
+    # in arrays of rank 1 or more: numpy turns those of rank 0 into numbers of fixed width
+    numbers = [np.atleast_1d(each).astype(wide).astype(object) for each in operands]
+    if name in _UFUNCS:
+        found = _UFUNCS[name](*numbers)
+    elif name in _INTEGER:
+        found = np.frompyfunc(partial(_INTEGER[name], width), len(numbers), 1)(*numbers)
+    else:
+        return None
+    found &= _mask(width)
+    found = found if element.is_unsigned else _signed(found, width)
+    shape = np.broadcast_shapes(*(each.shape for each in operands))
+    return np.asarray(found.astype(wide).astype(operands[0].dtype).reshape(shape))
 
 
 def _mask(width: int) -> int:
     return (1 << width) - 1
 
 
-def _signed(bits: int, width: int) -> int:
-    return bits - (1 << width) if bits >> width - 1 else bits
+def _signed(bits: Any, width: int) -> Any:
+    """Unsigned numbers of `width` bits, read in two's complement."""
+    sign = 1 << width - 1
+    return (bits ^ sign) - sign
 
 
 def _quotient(x: int, y: int) -> int:
@@ -103,24 +106,12 @@ def _quotient(x: int, y: int) -> int:
 
 def _shift_right(width: int, x: int, y: int) -> int:
     """An arithmetic shift, by an unsigned amount, also of unsigned numbers."""
-    return _signed(x & _mask(width), width) >> min(y & _mask(width), width)
+    return int(_signed(x & _mask(width), width)) >> min(y & _mask(width), width)
 
 
 _INTEGER: dict[str, Callable[..., int]] = {
-    "add": lambda _, x, y: x + y,
-    "subtract": lambda _, x, y: x - y,
-    "multiply": lambda _, x, y: x * y,
     "divide": lambda _, x, y: _quotient(x, y),
     "remainder": lambda _, x, y: x - y * _quotient(x, y),
-    "maximum": lambda _, x, y: max(x, y),
-    "minimum": lambda _, x, y: min(x, y),
-    "clamp": lambda _, low, x, high: min(max(x, low), high),
-    "and": lambda _, x, y: x & y,
-    "or": lambda _, x, y: x | y,
-    "xor": lambda _, x, y: x ^ y,
-    "not": lambda _, x: ~x,
-    "negate": lambda _, x: -x,
-    "abs": lambda _, x: abs(x),
     "sign": lambda _, x: (x > 0) - (x < 0),
     "popcnt": lambda width, x: (x & _mask(width)).bit_count(),
     "count_leading_zeros": lambda width, x: width - (x & _mask(width)).bit_length(),
@@ -134,26 +125,22 @@ def _floats(name: str, operands: Sequence[np.ndarray]) -> np.ndarray | None:
     wide = [each.astype(np.float64) for each in operands]
     if name == "is_finite":
         return np.asarray(np.isfinite(wide[0]))
-    found = _apply(_FLOAT.get(name), wide)
-    return None if found is None else rounded(found, operands[0].dtype)
+    return rounded(np.asarray(_FLOAT[name](*wide)), operands[0].dtype) if name in _FLOAT else None
 
 
 def rounded(exact: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """float64 numbers rounded to another float dtype, to nearest even, in one step."""
+    """float64 numbers rounded to another float dtype, to nearest even, in one step.
+
+    For small types they first become float32, rounded to odd: an inexact one to the neighbour whose
+    last bit is set. The rounding to fewer bits then sees that the number was not exact.
+    """
     if dtype in (np.float32, np.float64):
         return exact.astype(dtype)
-    return _rounded_to_odd(exact).astype(dtype)
-
-
-def _rounded_to_odd(exact: np.ndarray) -> np.ndarray:
-    """The numbers as float32, rounded to odd: if inexact, to the neighbour whose last bit is set.
-
-    A later rounding to fewer bits then sees that the number was not exact.
-    """
     near = np.asarray(exact.astype(np.float32))
     back, bits = near.astype(np.float64), near.view(np.uint32)
     below = bits - (np.abs(back) > np.abs(exact))  # the neighbour next to zero
-    return np.where((back == exact) | np.isnan(exact), bits, below | 1).view(np.float32)
+    odd = np.where((back == exact) | np.isnan(exact), bits, below | 1)
+    return odd.view(np.float32).astype(dtype)
 
 
 def _maximum(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -166,28 +153,19 @@ def _minimum(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.asarray(np.negative(_maximum(np.negative(x), np.negative(y))))
 
 
-def _sign(x: np.ndarray) -> np.ndarray:
-    return np.where((x == 0) | np.isnan(x), x, np.copysign(1, x))
-
-
 def _away_from_zero(x: np.ndarray) -> np.ndarray:
     whole = np.trunc(x)
-    found: np.ndarray = np.where(np.abs(x - whole) >= 0.5, whole + np.copysign(1, x), whole)
-    return found
+    return np.asarray(np.where(np.abs(x - whole) >= 0.5, whole + np.copysign(1, x), whole))
 
 
-_FLOAT: dict[str, Callable[..., np.ndarray]] = {
-    "add": np.add,
-    "subtract": np.subtract,
-    "multiply": np.multiply,
+_FLOAT: dict[str, Callable[..., Any]] = {
+    **{name: _UFUNCS[name] for name in ("add", "subtract", "multiply", "negate", "abs")},
     "divide": np.divide,
     "remainder": np.fmod,
     "maximum": _maximum,
     "minimum": _minimum,
     "clamp": lambda low, x, high: _minimum(_maximum(x, low), high),
-    "negate": np.negative,
-    "abs": np.abs,
-    "sign": _sign,
+    "sign": lambda x: np.where((x == 0) | np.isnan(x), x, np.copysign(1, x)),
     "floor": np.floor,
     "ceil": np.ceil,
     "round_nearest_afz": _away_from_zero,
@@ -196,28 +174,17 @@ _FLOAT: dict[str, Callable[..., np.ndarray]] = {
 }
 
 
-_DIRECTIONS: dict[str, Callable[..., np.ndarray]] = {
-    "EQ": operator.eq,
-    "NE": operator.ne,
-    "LT": operator.lt,
-    "LE": operator.le,
-    "GT": operator.gt,
-    "GE": operator.ge,
-}
-
-
 @np.errstate(all="ignore")
-def compare(
-    direction: str, x: np.ndarray, y: np.ndarray, *, in_total_order: bool
-) -> np.ndarray | None:
-    """The comparison of x and y; None for complex numbers, and for NaN in the total order."""
+def compared(op: hlo.CompareOp, x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
+    """The result of `op` on x and y; None for orders of complex numbers, and NaN in total order."""
+    direction = direction_of(op)
     if x.dtype.kind == "c" and direction not in ("EQ", "NE"):
         return None
-    if in_total_order:
+    if "TOTALORDER" in str(op.compare_type):
         if np.isnan(x.astype(np.float64)).any() or np.isnan(y.astype(np.float64)).any():
             return None
         x, y = _in_total_order(x), _in_total_order(y)
-    return np.asarray(_DIRECTIONS[direction](x, y))
+    return np.asarray(OUTCOME[direction](x, y))
 
 
 def _in_total_order(x: np.ndarray) -> np.ndarray:
@@ -234,27 +201,31 @@ def converted(array: np.ndarray, dtype: np.dtype) -> np.ndarray | None:
     implementation converts by way of float32 or float16.
     """
     if dtype.kind == "c":
-        return _to_complex(array, dtype)
+        part = np.dtype(np.float32 if dtype.itemsize == 8 else np.float64)
+        is_real = array.dtype.kind != "c"
+        real = converted(array if is_real else array.real, part)
+        imag = np.zeros(array.shape, part) if is_real else converted(array.imag, part)
+        return None if real is None or imag is None else joined(real, imag)
     if array.dtype.kind == "c":
         return None if dtype.kind == "b" else converted(array.real, dtype)
+    is_whole = _is_integer(array.dtype)
+    if is_whole:
+        is_unsigned = array.dtype.name.startswith(("u", "bool"))
+        numbers = array.astype(np.uint64 if is_unsigned else np.int64)
+    else:
+        numbers = array.astype(np.float64)
     if dtype.kind == "b":
-        return np.asarray(_numbers(array) != 0)
-    if array.dtype.name in FLOATS:
-        wide = array.astype(np.float64)
-        return _to_float(wide, dtype) if dtype.name in FLOATS else _to_integer(wide, dtype)
-    if _is_integer(array.dtype):
-        whole = _numbers(array)
-        return _whole_to_float(whole, dtype) if dtype.name in FLOATS else _in_range(whole, dtype)
-    return None
-
-
-def _to_complex(array: np.ndarray, dtype: np.dtype) -> np.ndarray | None:
-    part = np.dtype(np.float32 if dtype.itemsize == 8 else np.float64)
-    real = converted(array.real if array.dtype.kind == "c" else array, part)
-    imag = converted(array.imag, part) if array.dtype.kind == "c" else np.zeros(array.shape, part)
-    if real is None or imag is None:
+        return np.asarray(numbers != 0)
+    if not is_whole and array.dtype.name not in FLOATS:
         return None
-    return joined(real, imag)
+    if dtype.name not in FLOATS:
+        return _to_integer(numbers, dtype)
+    if not is_whole:
+        return _to_float(numbers, dtype)
+    if dtype in (np.float32, np.float64):
+        return numbers.astype(dtype)
+    wide = numbers.astype(np.float64)
+    return _to_float(wide, dtype) if (wide.astype(numbers.dtype) == numbers).all() else None
 
 
 def joined(real: np.ndarray, imag: np.ndarray) -> np.ndarray:
@@ -269,13 +240,6 @@ def _is_integer(dtype: np.dtype) -> bool:
     return dtype.kind in "iub" or dtype.name.lstrip("u") in ("int2", "int4")
 
 
-def _numbers(array: np.ndarray) -> np.ndarray:
-    """Integers as 64-bit integers of the same signedness, floats as float64."""
-    if not _is_integer(array.dtype):
-        return array.astype(np.float64)
-    return array.astype(np.uint64 if array.dtype.name.startswith(("u", "bool")) else np.int64)
-
-
 def _to_float(wide: np.ndarray, dtype: np.dtype) -> np.ndarray | None:
     found = np.asarray(rounded(wide, dtype))
     back = found.astype(np.float64)
@@ -288,29 +252,15 @@ def _to_float(wide: np.ndarray, dtype: np.dtype) -> np.ndarray | None:
     return found if all(same) else None
 
 
-def _to_integer(wide: np.ndarray, dtype: np.dtype) -> np.ndarray | None:
-    if not _is_integer(dtype) or not np.isfinite(wide).all():
+def _to_integer(numbers: np.ndarray, dtype: np.dtype) -> np.ndarray | None:
+    """Numbers without their fraction as integers; None if one is out of range or not finite."""
+    if not _is_integer(dtype) or not np.isfinite(numbers).all():
         return None
-    whole = np.frompyfunc(int, 1, 1)(np.trunc(wide))
-    return _in_range(np.asarray(whole, object), dtype)
-
-
-_integer_limits: Callable[[np.dtype], Any] = ml_dtypes.iinfo
-
-
-def _in_range(whole: np.ndarray, dtype: np.dtype) -> np.ndarray | None:
-    """Integers as another integer type; None if one is out of range."""
-    if not _is_integer(dtype):
-        return None
+    whole = np.asarray(np.frompyfunc(int, 1, 1)(numbers), object)
     info = _integer_limits(dtype)
     if not ((whole >= int(info.min)) & (whole <= int(info.max))).all():
         return None
-    wide = np.dtype(np.uint64 if dtype.name.startswith("u") else np.int64)
-    return whole.astype(wide).astype(dtype)
+    return whole.astype(np.uint64 if dtype.name.startswith("u") else np.int64).astype(dtype)
 
 
-def _whole_to_float(whole: np.ndarray, dtype: np.dtype) -> np.ndarray | None:
-    wide = whole.astype(np.float64)
-    if dtype in (np.float32, np.float64):
-        return whole.astype(dtype)
-    return _to_float(wide, dtype) if (wide.astype(whole.dtype) == whole).all() else None
+_integer_limits: Callable[[np.dtype], Any] = ml_dtypes.iinfo

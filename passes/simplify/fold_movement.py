@@ -5,9 +5,8 @@ Splats of any size are folded by `rearrange`.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
-from itertools import product
+import operator
+from collections.abc import Callable
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -19,6 +18,7 @@ from jxc.ir.constants import array_of
 from jxc.ir.values import shape_of
 from jxc.rewrite import exact, rule
 
+from .._shared.elementwise import size_of
 from .fold import expanded, is_plain, may_fold
 
 
@@ -28,10 +28,10 @@ def _folded(op: ir.OpView, compute: Callable[..., np.ndarray]) -> ir.Value | Non
         return None
     if not is_plain(op.results[0]) or not may_fold(op):
         return None
-    if any(math.prod(shape_of(v)) > thresholds.FOLDED_ELEMENTS for v in op.operands):
+    if any(size_of(value) > thresholds.FOLDED_ELEMENTS for value in op.operands):
         return None
-    arrays = [array for v in op.operands if (array := array_of(v)) is not None]
-    if len(arrays) < len(op.operands):
+    arrays = [array_of(value) for value in op.operands]
+    if any(array is None for array in arrays):
         return None
     return build.dense(compute(*arrays), op.results[0].type)
 
@@ -92,17 +92,10 @@ def fold_dynamic_update_slice(op: hlo.DynamicUpdateSliceOp) -> ir.Value | None:
 
 def _updated(x: np.ndarray, update: np.ndarray, *starts: np.ndarray) -> np.ndarray:
     found = np.array(x)
-    found[_window([int(start) for start in starts], update.shape, x.shape)] = update
+    sizes = zip(starts, update.shape, x.shape, strict=True)
+    first = [min(max(int(start), 0), extent - size) for start, size, extent in sizes]
+    found[tuple(map(slice, first, map(operator.add, first, update.shape)))] = update
     return found
-
-
-def _window(starts: Sequence[int], sizes: Sequence[int], shape: Sequence[int]) -> tuple[slice, ...]:
-    """The window of these sizes at `starts`, clamped to lie within `shape`."""
-    first = [
-        min(max(start, 0), extent - size)
-        for start, size, extent in zip(starts, sizes, shape, strict=True)
-    ]
-    return tuple(slice(start, start + size) for start, size in zip(first, sizes, strict=True))
 
 
 @rule(exact, targets=("cpu", "tpu"), producer=hlo.ConstantOp)
@@ -112,34 +105,28 @@ def fold_gather(op: hlo.GatherOp) -> ir.Value | None:
     Not for GPU: in the simulation of a humanoid XLA fused less around such constants, with 13 more
     kernels of 235, together with `gather-of-affine-indices`.
     """
-    if 0 in op.slice_sizes:
+    if 0 in op.slice_sizes or not shape_of(op.operand):
         return None
     return _folded(op, lambda x, indices: _gathered(op, x, indices))
 
 
 def _gathered(op: hlo.GatherOp, x: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    """The windows of x at the clamped starts, with their dimensions where the result has them."""
     numbers = hlo.GatherDimensionNumbers(op.dimension_numbers)
-    sizes, offset_dims = list(op.slice_sizes), list(numbers.offset_dims)
+    vector = numbers.index_vector_dim
+    rows = np.moveaxis(indices, vector, -1) if vector < indices.ndim else indices[..., None]
+    batch = rows.shape[:-1]
+    starts = [np.zeros(batch, int)] * x.ndim
+    for number, dim in enumerate(numbers.start_index_map):
+        starts[dim] = rows[..., number]
+    pairs = zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims, strict=True)
+    for dim, of in pairs:
+        starts[dim] = np.indices(batch)[of - (of > vector)]
+    windows = np.lib.stride_tricks.sliding_window_view(x, tuple(op.slice_sizes))
+    first = [  # as Python's integers, which hold every index
+        np.asarray(np.clip(start.astype(object), 0, count - 1), int)
+        for start, count in zip(starts, windows.shape, strict=False)
+    ]
     left_out = [*numbers.collapsed_slice_dims, *numbers.operand_batching_dims]
-    rows = _rows(indices, numbers.index_vector_dim)
-    result = np.empty(shape_of(op.result), x.dtype)
-    batch_dims = [dim for dim in range(result.ndim) if dim not in offset_dims]
-    for batch in product(*(range(result.shape[dim]) for dim in batch_dims)):
-        starts = [0] * x.ndim
-        for dim, index in zip(numbers.start_index_map, rows[batch], strict=True):
-            starts[dim] = int(index)
-        for dim, of in zip(
-            numbers.operand_batching_dims, numbers.start_indices_batching_dims, strict=True
-        ):
-            starts[dim] = batch[of - (of > numbers.index_vector_dim)]
-        window = x[_window(starts, sizes, x.shape)].squeeze(tuple(left_out))
-        target: list[slice | int] = [slice(None)] * result.ndim
-        for dim, index in zip(batch_dims, batch, strict=True):
-            target[dim] = index
-        result[tuple(target)] = window
-    return result
-
-
-def _rows(indices: np.ndarray, dim: int) -> np.ndarray:
-    """The index vectors, along the last dimension; of one component if `dim` is the rank."""
-    return np.moveaxis(indices, dim, -1) if dim < indices.ndim else indices[..., None]
+    found = windows[tuple(first)].squeeze(tuple(len(batch) + dim for dim in left_out))
+    return np.moveaxis(found, range(len(batch), found.ndim), list(numbers.offset_dims))

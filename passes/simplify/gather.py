@@ -5,6 +5,7 @@ An index is read in its signedness and clamped, so that its slice lies within th
 
 from __future__ import annotations
 
+import operator
 from typing import NamedTuple
 
 from jaxlib.mlir import ir
@@ -17,7 +18,7 @@ from jxc.ir.values import SPLATS, element_type, is_integer, shape_of, splat_attr
 from jxc.rewrite import exact, rule
 
 from .dynamic import unclamped
-from .slice import Cut, take
+from .slice import take
 
 
 class GatherDims(NamedTuple):
@@ -69,10 +70,7 @@ def gather_dims(op: hlo.GatherOp) -> GatherDims | None:
 @rule(exact, producer=SPLATS)
 def gather_of_splat(op: hlo.GatherOp) -> ir.Value | None:
     """gather(dense<c>) -> dense<c>."""
-    element = splat_attr(op.operand)
-    if element is None or static_shape(op.result) is None:
-        return None
-    return build.splat(element, op.result.type)
+    return build.splat_result(splat_attr(op.operand), op)
 
 
 @rule(exact, targets=("cpu",), partitioned=False)
@@ -86,26 +84,20 @@ def gather_of_affine_indices(op: hlo.GatherOp) -> ir.Value | None:
     humanoid became 13 more kernels of 235, together with `fold-gather`, and no model gained.
     """
     layout = gather_dims(op)
-    if layout is None:
+    if layout is None or (found := _walk(op, layout)) is None:
         return None
-    follows, cuts, backwards = _walk(op, layout) or ({}, None, [])
-    if cuts is None:
-        return None
-    targets = [follows.get(dim, layout.offset.get(dim)) for dim in range(len(cuts))]
+    follows, cuts, backwards = found
     x = take(op.operand, cuts)
     x = hlo.reverse(x, backwards) if backwards else x
-    kept = [
-        (size, target)
-        for size, target in zip(shape_of(x), targets, strict=True)
-        if target is not None
-    ]
-    x = build.reshape(x, [size for size, _ in kept])
-    return hlo.broadcast_in_dim(op.result.type, x, [target for _, target in kept])
+    result_dims = {**layout.offset, **follows}
+    kept = [dim for dim in range(len(cuts)) if dim in result_dims]
+    x = build.reshape(x, [shape_of(x)[dim] for dim in kept])
+    return hlo.broadcast_in_dim(op.result.type, x, [result_dims[dim] for dim in kept])
 
 
 def _walk(
     op: hlo.GatherOp, layout: GatherDims
-) -> tuple[dict[int, int], list[Cut], list[int]] | None:
+) -> tuple[dict[int, int], list[range], list[int]] | None:
     """The result dimension along which each operand dimension varies, the cuts, the reversals."""
     follows: dict[int, int] = {}
     cuts, backwards = [], []
@@ -117,14 +109,14 @@ def _walk(
         led = [target for step, target in zip(start.steps, layout.batch, strict=True) if step]
         if not led:
             first = max(0, min(start.first, extent - size))
-            cuts.append(Cut(first, first + size - 1, 1))
+            cuts.append(range(first, first + size))
             continue
         low, high = start.bounds(extents)
         if len(led) > 1 or led[0] in follows.values() or size != 1 or low < 0 or high >= extent:
             return None
         (step,) = filter(None, start.steps)
         follows[dim] = led[0]
-        cuts.append(Cut(low, high, abs(step)))
+        cuts.append(range(low, high + 1, abs(step)))
         if step < 0:
             backwards.append(dim)
     return follows, cuts, backwards
@@ -134,11 +126,9 @@ def _start_along(op: hlo.GatherOp, layout: GatherDims, dim: int) -> ArithmeticSe
     """The starts of the slices along an operand dimension, by the dimensions of the indices."""
     if dim in layout.component:
         return component_of(op.start_indices, layout.vector, layout.component[dim])
-    target = layout.batching.get(dim)
-    extents = shape_of(op.result)
-    return ArithmeticSequence(
-        0, tuple(int(each == target and extents[each] > 1) for each in layout.batch)
-    )
+    target, extents = layout.batching.get(dim), shape_of(op.result)
+    steps = (int(each == target and extents[each] > 1) for each in layout.batch)
+    return ArithmeticSequence(0, tuple(steps))
 
 
 def component_of(indices: ir.Value, vector: int, number: int) -> ArithmeticSequence | None:
@@ -170,12 +160,12 @@ def gather_to_dynamic_slice(op: hlo.GatherOp) -> ir.Value | None:
     starts = components_of(op.start_indices, layout.vector)
     if starts is None:
         return None
-    first = []
-    for number in map(layout.component.get, range(len(layout.sizes))):
-        if number is None:
-            first.append(build.scalar(0, element_type(op.start_indices)))
-        else:
-            first.append(build.reshape(starts[number], ()))
+    first = [
+        build.reshape(starts[layout.component[dim]], ())
+        if dim in layout.component
+        else build.scalar(0, element_type(op.start_indices))
+        for dim in range(len(layout.sizes))
+    ]
     x = hlo.dynamic_slice(op.operand, first, layout.sizes)
     return build.reshape(x, shape_of(op.result))
 
@@ -196,15 +186,13 @@ def gather_of_broadcast(op: hlo.GatherOp) -> ir.Value | None:
     """gather(broadcast_in_dim(x)) -> broadcast_in_dim(x), if the slices take all elements of x."""
     match op.operand.owner:
         case hlo.BroadcastInDimOp(operand=x, broadcast_dimensions=dims):
-            layout = gather_dims(op)
-            if layout is None or static_shape(x) is None:
+            layout, shape = gather_dims(op), static_shape(x)
+            if layout is None or shape is None:
                 return None
-            sizes = zip(shape_of(x), dims, strict=True)
-            own = [(i, dim) for i, (size, dim) in enumerate(sizes) if size != 1]
-            for i, dim in own:
-                if layout.sizes[dim] != shape_of(x)[i] or dim not in layout.offset:
-                    return None
-            narrow = build.reshape(x, [shape_of(x)[i] for i, _ in own])
+            own = [(size, dim) for size, dim in zip(shape, dims, strict=True) if size != 1]
+            if any(layout.sizes[dim] != size or dim not in layout.offset for size, dim in own):
+                return None
+            narrow = build.reshape(x, [size for size, _ in own])
             targets = [layout.offset[dim] for _, dim in own]
             return hlo.broadcast_in_dim(op.result.type, narrow, targets)
     return None
@@ -216,26 +204,16 @@ def gather_of_iota(op: hlo.GatherOp) -> ir.Value | None:
 
     Without the clamp if the indices are known to be in range.
     """
-    match op.operand.owner:
-        case hlo.IotaOp():
-            layout = gather_dims(op)
-            if layout is None or layout.sizes != (1,) or len(layout.component) != 1:
-                return None
-            if element_type(op.operand) != element_type(op.start_indices):
-                return None
-            return _clamped(op, shape_of(op.operand)[0] - 1)
-    return None
-
-
-def _clamped(op: hlo.GatherOp, most: int) -> ir.Value | None:
-    """The indices, clamped to 0 and `most`, in the shape of the result."""
-    indices, found = op.start_indices, bounds_of(op.start_indices)
-    kind = type_bounds(element_type(indices))
-    if found is None or kind is None or most > kind.high:
+    x, indices = op.operand, op.start_indices
+    layout = gather_dims(op) if isinstance(x.owner, hlo.IotaOp) else None
+    if layout is None or layout.sizes != (1,) or len(layout.component) != 1:
+        return None
+    element, most = element_type(indices), shape_of(x)[0] - 1
+    found, kind = bounds_of(indices), type_bounds(element)
+    if element_type(x) != element or found is None or kind is None or most > kind.high:
         return None
     if found.low < 0 or found.high > most:
-        low, high = (build.scalar(number, element_type(indices)) for number in (0, most))
-        indices = hlo.clamp(low, indices, high)
+        indices = hlo.clamp(build.scalar(0, element), indices, build.scalar(most, element))
     return build.reshape(indices, shape_of(op.result))
 
 
@@ -246,13 +224,9 @@ def gather_of_clamp(op: hlo.GatherOp) -> ir.Value | None:
     if shape is None:
         return None
     numbers = hlo.GatherDimensionNumbers(op.dimension_numbers)
-    room = [extent - size for extent, size in zip(shape, op.slice_sizes, strict=True)]
+    room = list(map(operator.sub, shape, op.slice_sizes))
     most = max((room[dim] for dim in numbers.start_index_map), default=0)
-    match indices.owner:
-        case hlo.ReshapeOp(operand=clamped):
-            pass
-        case _:
-            clamped = indices
+    clamped = indices.owner.operand if isinstance(indices.owner, hlo.ReshapeOp) else indices
     x = unclamped(clamped, most)
     if x == clamped or x.type != clamped.type or static_shape(indices) is None:
         return None

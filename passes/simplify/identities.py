@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import TypeAlias
 
 from jaxlib.mlir import ir
@@ -20,10 +21,8 @@ from jxc.ir.values import (
     is_integer,
     is_same,
     is_splat,
-    shape_of,
     splat_attr,
     splat_of,
-    static_shape,
 )
 from jxc.rewrite import exact, rule
 
@@ -32,7 +31,7 @@ _Binary: TypeAlias = (
 )
 
 
-def _other_than(op: _Binary, is_neutral: Callable[[ir.Value], bool]) -> ir.Value | None:
+def other_than(op: _Binary, is_neutral: Callable[[ir.Value], bool]) -> ir.Value | None:
     """The other operand, if one is neutral."""
     if is_neutral(op.rhs):
         return as_result(op.lhs, op)
@@ -41,29 +40,23 @@ def _other_than(op: _Binary, is_neutral: Callable[[ir.Value], bool]) -> ir.Value
 
 def _operand_that(op: _Binary, is_absorbing: Callable[[ir.Value], bool]) -> ir.Value | None:
     """The absorbing operand, if there is one."""
-    for operand in (op.rhs, op.lhs):
-        if is_absorbing(operand):
-            return as_result(operand, op)
-    return None
+    found = next(filter(is_absorbing, (op.rhs, op.lhs)), None)
+    return None if found is None else as_result(found, op)
 
 
-def _is_zero(value: ir.Value) -> bool:
-    return is_splat(value, 0)
+_is_zero = partial(is_splat, number=0)
 
 
-def _is_neutral_to_add(value: ir.Value) -> bool:
+def is_neutral_to_add(value: ir.Value) -> bool:
+    """Whether `value` is a splat of 0, or of -0.0 on floats."""
     number = splat_of(value)
     return number == 0 and (not isinstance(number, float) or math.copysign(1, number) < 0)
-
-
-def _is_one(value: ir.Value) -> bool:
-    return is_splat(value, 1)
 
 
 @rule(exact, producer=SPLATS)
 def add_zero(op: hlo.AddOp) -> ir.Value | None:
     """x + 0 -> x, and on floats x + -0.0 -> x: 0.0 is not neutral, as -0.0 + 0.0 is 0.0."""
-    return _other_than(op, _is_neutral_to_add)
+    return other_than(op, is_neutral_to_add)
 
 
 @rule(exact, producer=SPLATS)
@@ -75,15 +68,14 @@ def subtract_zero(op: hlo.SubtractOp) -> ir.Value | None:
 @rule(exact)
 def subtract_self(op: hlo.SubtractOp) -> ir.Value | None:
     """x - x -> 0, on integers: an infinite or NaN float gives NaN."""
-    if op.lhs == op.rhs and is_integer(op.result) and static_shape(op.result) is not None:
-        return build.splat(0, op.result.type)
-    return None
+    is_zero = op.lhs == op.rhs and is_integer(op.result)
+    return build.splat_result(0, op) if is_zero else None
 
 
 @rule(exact, producer=SPLATS)
 def multiply_by_one(op: hlo.MulOp) -> ir.Value | None:
     """x * 1 -> x, not on complex numbers: (a + bi) * (1 + 0i) has NaN where b is infinite."""
-    return _other_than(op, _is_one)
+    return other_than(op, partial(is_splat, number=1))
 
 
 @rule(exact, producer=SPLATS)
@@ -95,7 +87,7 @@ def multiply_by_zero(op: hlo.MulOp) -> ir.Value | None:
 @rule(exact, producer=SPLATS)
 def divide_by_one(op: hlo.DivOp) -> ir.Value | None:
     """x / 1 -> x."""
-    return as_result(op.lhs, op) if _is_one(op.rhs) else None
+    return as_result(op.lhs, op) if is_splat(op.rhs, 1) else None
 
 
 @rule(exact)
@@ -107,7 +99,7 @@ def and_or_self(op: hlo.AndOp | hlo.OrOp) -> ir.Value | None:
 @rule(exact, producer=SPLATS)
 def and_all_ones(op: hlo.AndOp) -> ir.Value | None:
     """x & -1 -> x: every bit of the constant is set."""
-    return _other_than(op, is_all_ones)
+    return other_than(op, is_all_ones)
 
 
 @rule(exact, producer=SPLATS)
@@ -119,7 +111,7 @@ def and_zero(op: hlo.AndOp) -> ir.Value | None:
 @rule(exact, producer=SPLATS)
 def or_zero(op: hlo.OrOp) -> ir.Value | None:
     """x | 0 -> x."""
-    return _other_than(op, _is_zero)
+    return other_than(op, _is_zero)
 
 
 @rule(exact, producer=SPLATS)
@@ -131,15 +123,13 @@ def or_all_ones(op: hlo.OrOp) -> ir.Value | None:
 @rule(exact, producer=SPLATS)
 def xor_zero(op: hlo.XorOp) -> ir.Value | None:
     """x ^ 0 -> x."""
-    return _other_than(op, _is_zero)
+    return other_than(op, _is_zero)
 
 
 @rule(exact)
 def xor_self(op: hlo.XorOp) -> ir.Value | None:
     """x ^ x -> 0."""
-    if op.lhs == op.rhs and static_shape(op.result) is not None:
-        return build.splat(0, op.result.type)
-    return None
+    return build.splat_result(0, op) if op.lhs == op.rhs else None
 
 
 @rule(exact, producer=SPLATS)
@@ -159,13 +149,13 @@ def max_min_self(op: hlo.MaxOp | hlo.MinOp) -> ir.Value | None:
 @rule(exact, producer=SPLATS)
 def max_of_least(op: hlo.MaxOp) -> ir.Value | None:
     """max(x, c) -> x, where c is the least value of the type: -inf on floats; NaN stays NaN."""
-    return _other_than(op, lambda value: is_extreme(value, least=True))
+    return other_than(op, partial(is_extreme, least=True))
 
 
 @rule(exact, producer=SPLATS)
 def min_of_greatest(op: hlo.MinOp) -> ir.Value | None:
     """min(x, c) -> x, where c is the greatest value of the type: inf on floats; NaN stays NaN."""
-    return _other_than(op, lambda value: is_extreme(value, least=False))
+    return other_than(op, partial(is_extreme, least=False))
 
 
 def is_extreme(value: ir.Value, *, least: bool) -> bool:
@@ -178,31 +168,24 @@ def is_extreme(value: ir.Value, *, least: bool) -> bool:
 @rule(exact, producer=SPLATS)
 def clamp_to_minimum(op: hlo.ClampOp) -> ir.Value | None:
     """clamp(c, x, b) -> min(x, b), where c is the least value of the type: -inf on floats."""
-    if not is_extreme(op.min, least=True) or not _fits(op.max, op):
+    if not is_extreme(op.min, least=True) or (bound := _widened(op.max, op)) is None:
         return None
-    return hlo.minimum(op.operand, _widened(op.max, op), results=[op.result.type])
+    return hlo.minimum(op.operand, bound, results=[op.result.type])
 
 
 @rule(exact, producer=SPLATS)
 def clamp_to_maximum(op: hlo.ClampOp) -> ir.Value | None:
     """clamp(a, x, c) -> max(x, a), where c is the greatest value of the type: inf on floats."""
-    if not is_extreme(op.max, least=False) or not _fits(op.min, op):
+    if not is_extreme(op.max, least=False) or (bound := _widened(op.min, op)) is None:
         return None
-    return hlo.maximum(op.operand, _widened(op.min, op), results=[op.result.type])
+    return hlo.maximum(op.operand, bound, results=[op.result.type])
 
 
-def _fits(bound: ir.Value, op: hlo.ClampOp) -> bool:
-    """Whether a bound has the shape of the result, or is a splat that can get it."""
+def _widened(bound: ir.Value, op: hlo.ClampOp) -> ir.Value | None:
+    """A bound that has the shape of the result, or is a splat that can get it."""
     if bound.type == op.operand.type == op.result.type:
-        return True
-    return splat_attr(bound) is not None and static_shape(op.result) is not None
-
-
-def _widened(bound: ir.Value, op: hlo.ClampOp) -> ir.Value:
-    element = splat_attr(bound)
-    if shape_of(bound) == shape_of(op.result) or element is None:
         return bound
-    return build.splat(element, op.result.type)
+    return build.splat_result(splat_attr(bound), op)
 
 
 @rule(exact, producer=hlo.ClampOp)

@@ -10,9 +10,8 @@ from jxc.ir.bounds import type_bounds
 from jxc.ir.values import element_type, is_boolean, is_integer, shape_of, static_shape
 from jxc.rewrite import exact, rule
 
+from .convert import exact_to
 from .slice import cuts_of
-
-_EXACT_TO = {"bf16": 1 << 8, "f16": 1 << 11, "f32": 1 << 24, "f64": 1 << 53}  # all integers up to
 
 
 @rule(exact, producer=hlo.IotaOp)
@@ -24,15 +23,9 @@ def convert_of_iota(op: hlo.ConvertOp) -> ir.Value | None:
             if shape is None or is_boolean(op.result):
                 return None
             last = shape[dim.value] - 1
-            if last <= min(_exact_to(element_type(each)) for each in (op.operand, op.result)):
+            if last <= min(exact_to(element_type(each)) for each in (op.operand, op.result)):
                 return hlo.iota(op.result.type, dim)
     return None
-
-
-def _exact_to(element: ir.Type) -> int:
-    """The last integer up to which a type represents all; -1 for types without integers."""
-    kind = type_bounds(element)
-    return _EXACT_TO.get(str(element), -1) if kind is None else kind.high
 
 
 @rule(exact, producer=hlo.IotaOp)
@@ -43,12 +36,11 @@ def slice_of_iota(op: hlo.SliceOp) -> ir.Value | None:
             cuts = cuts_of(op)
             if cuts is None:
                 return None
-            first, last, step = cuts[dim.value]
-            if first == 0 and step == 1:
+            cut, kind = cuts[dim.value], type_bounds(element_type(op.result))
+            if cut == range(len(cut)):
                 return hlo.iota(op.result.type, dim)
-            kind = type_bounds(element_type(op.result))
-            if first == last and kind is not None and kind.high >= first:
-                return build.splat(first, op.result.type)
+            if len(cut) == 1 and kind is not None and kind.high >= cut[0]:
+                return build.splat(cut[0], op.result.type)
     return None
 
 

@@ -17,7 +17,6 @@ from jxc.ir.values import (
     is_interchangeable,
     is_splat,
     splat_of,
-    static_shape,
     users,
 )
 from jxc.rewrite import exact, rule
@@ -82,16 +81,14 @@ def _as_one(op: hlo.AndOp | hlo.OrOp, wanted: frozenset[str]) -> ir.Value | None
     first, second = op.lhs.owner, op.rhs.owner
     possible = _possible(first)
     if wanted in (frozenset(), possible):
-        known = static_shape(op.result) is not None
-        return build.splat(bool(wanted), op.result.type) if known else None
+        return build.splat_result(bool(wanted), op)
     named = [name for name, true_if in _TRUE_IF.items() if true_if & possible == wanted]
     if not named:
         return None
-    direction = named[0]
     for inner in (first, second):
-        if inner.lhs == first.lhs and direction_of(inner) == direction:
+        if inner.lhs == first.lhs and direction_of(inner) == named[0]:
             return as_result(inner.result, op)
-    return compare(first.lhs, first.rhs, direction, first, op)
+    return compare(first.lhs, first.rhs, named[0], first, op)
 
 
 @rule(exact, producer=hlo.CompareOp)
@@ -137,34 +134,31 @@ def and_or_of_complement(op: hlo.AndOp | hlo.OrOp) -> ir.Value | None:
     """p & not(p) -> 0, p | not(p) -> -1, with every bit set."""
     for p, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
         match other.owner:
-            case hlo.NotOp(operand=q) if p == q and static_shape(op.result) is not None:
-                kind = type_bounds(element_type(p))
-                if kind is None:
-                    return None
+            case hlo.NotOp(operand=q) if p == q and (kind := type_bounds(element_type(p))):
                 every = kind.high if kind.low == 0 else -1
-                return build.splat(0 if isinstance(op, hlo.AndOp) else every, op.result.type)
+                return build.splat_result(0 if isinstance(op, hlo.AndOp) else every, op)
     return None
 
 
 @rule(exact, producer=(hlo.AndOp, hlo.OrOp))
 def and_or_absorbed(op: hlo.AndOp | hlo.OrOp) -> ir.Value | None:
     """p & (p | q) -> p, p | (p & q) -> p."""
-    for p, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
-        match other.owner:
-            case hlo.AndOp(lhs=x, rhs=y) | hlo.OrOp(lhs=x, rhs=y) as inner if p in (x, y):
-                if isinstance(inner, hlo.AndOp) != isinstance(op, hlo.AndOp):
-                    return as_result(p, op)
-    return None
+    p, _ = _nested(op, hlo.OrOp if isinstance(op, hlo.AndOp) else hlo.AndOp) or (None, None)
+    return None if p is None else as_result(p, op)
 
 
 @rule(exact, producer=(hlo.AndOp, hlo.OrOp))
 def and_or_repeated(op: hlo.AndOp | hlo.OrOp) -> ir.Value | None:
     """p & (p & q) -> p & q, p | (p | q) -> p | q."""
+    _, inner = _nested(op, type(op)) or (None, None)
+    return None if inner is None else as_result(inner, op)
+
+
+def _nested(op: hlo.AndOp | hlo.OrOp, kind: type[ir.OpView]) -> tuple[ir.Value, ir.Value] | None:
+    """The operands p and f(p, q) of `op`, in either order, for an f of that kind."""
     for p, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
-        match other.owner:
-            case hlo.AndOp(lhs=x, rhs=y) | hlo.OrOp(lhs=x, rhs=y) as inner if p in (x, y):
-                if isinstance(inner, hlo.AndOp) == isinstance(op, hlo.AndOp):
-                    return as_result(other, op)
+        if isinstance(other.owner, kind) and p in tuple(other.owner.operands):
+            return p, other
     return None
 
 

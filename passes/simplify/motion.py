@@ -16,7 +16,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
-from jxc.ir.values import shape_of, splat_attr, static_shape
+from jxc.ir.values import shape_of, splat_attr, static_shape, users
 from jxc.rewrite import exact, rule
 
 from .._shared.elementwise import (
@@ -56,15 +56,11 @@ def elementwise_of_broadcasts(op: Elementwise) -> ir.Value | None:
     if numeric_shape(op.result, *op.operands, *sources) is None:
         return None
     widest = max(broadcasts, key=lambda each: size_of(each.operand))
-    builds = [_narrowed(value, widest) for value in op.operands]
-    if None in builds or size_of(widest.operand) >= size_of(op.result):
+    builds = [found for value in op.operands if (found := _narrowed(value, widest))]
+    if len(builds) < len(op.operands) or size_of(widest.operand) >= size_of(op.result):
         return None
-    small = rebuilt(op, _built(builds), shape_of(widest.operand))
+    small = rebuilt(op, [each() for each in builds], shape_of(widest.operand))
     return hlo.broadcast_in_dim(op.result.type, small, widest.broadcast_dimensions)
-
-
-def _built(builds: Sequence[_Build | None]) -> list[ir.Value]:
-    return [each() for each in builds if each is not None]
 
 
 def _narrowed(value: ir.Value, widest: hlo.BroadcastInDimOp) -> _Build | None:
@@ -75,11 +71,10 @@ def _narrowed(value: ir.Value, widest: hlo.BroadcastInDimOp) -> _Build | None:
     match value.owner:
         case hlo.BroadcastInDimOp(operand=y, broadcast_dimensions=dims):
             inner_dim = {dim: i for i, dim in enumerate(widest.broadcast_dimensions)}
-            if all(dim in inner_dim for dim in dims):
-                inner = [inner_dim[dim] for dim in dims]
-                sizes = zip(shape_of(y), inner, strict=True)
-                if all(size in (1, shape[i]) for size, i in sizes):
-                    return partial(build.broadcast, y, shape, inner)
+            inner = [inner_dim[dim] for dim in dims if dim in inner_dim]
+            sizes = zip(shape_of(y), inner, strict=False)
+            if len(inner) == len(dims) and all(size in (1, shape[i]) for size, i in sizes):
+                return partial(build.broadcast, y, shape, inner)
     return None
 
 
@@ -136,24 +131,23 @@ def elementwise_of_rearranged(op: Elementwise) -> ir.Value | None:
     stays, unless it can be merged with a reshape that follows. An operand with other uses is moved
     only to a reduction, into which a transpose is merged.
     """
-    owners = [value.owner for value in op.operands]
-    movers = [owner for owner in owners if isinstance(owner, _Moving)]
+    movers = [each for value in op.operands if isinstance(each := value.owner, _Moving)]
     if not movers:
         return None
-    if not any(is_used_only_by(each.result, op) for each in movers) and not _vanishes(
-        movers[0], op
-    ):
+    is_free = any(is_used_only_by(each.result, op) for each in movers)
+    if not is_free and not _vanishes(movers[0], op):
         return None
-    if len(movers) == 1 and _is_of_ones(movers[0]) and not _meets_reshape(op):
+    meets_reshape = any(isinstance(user, hlo.ReshapeOp) for user in users(op.results[0]))
+    if len(movers) == 1 and _is_of_ones(movers[0]) and not meets_reshape:
         return None
     if not numeric_shape(op.result, *op.operands):
         return None
     move = move_of(movers[0])
     undo = move.inverse()
-    builds = [_moved_freely(value, undo) for value in op.operands]
-    if None in builds:
+    builds = [found for value in op.operands if (found := _moved_freely(value, undo))]
+    if len(builds) < len(op.operands):
         return None
-    return move.build(rebuilt(op, _built(builds), move.before))
+    return move.build(rebuilt(op, [each() for each in builds], move.before))
 
 
 def _vanishes(mover: _Moving, op: ir.OpView) -> bool:
@@ -169,29 +163,26 @@ def _vanishes(mover: _Moving, op: ir.OpView) -> bool:
 
 def _is_of_ones(mover: _Moving) -> bool:
     """Whether `mover` is a reshape that only adds extents of 1, which costs nothing anywhere."""
-    if not isinstance(mover, hlo.ReshapeOp):
-        return False
     before, after = shape_of(mover.operand), shape_of(mover.result)
-    return len(before) < len(after) and without_ones(before) == without_ones(after)
-
-
-def _meets_reshape(op: ir.OpView) -> bool:
-    return any(isinstance(use.owner, hlo.ReshapeOp) for use in op.results[0].uses)
+    is_wider = isinstance(mover, hlo.ReshapeOp) and len(before) < len(after)
+    return is_wider and without_ones(before) == without_ones(after)
 
 
 def _moved_freely(value: ir.Value, move: Move) -> _Build | None:
     """How to build `value` after `move` without an op for the move; None if it needs one."""
     if (constant := _as_shaped(value, move.before, move.after)) is not None:
         return constant
-    owner = value.owner
-    if isinstance(owner, _Moving):
-        is_undone = type(owner) is move.kind and move_of(owner) == move.inverse()
-        return (lambda: owner.operand) if is_undone else None
-    match owner:
+    match value.owner:
+        case hlo.ReshapeOp() | hlo.ReverseOp() | hlo.TransposeOp() as owner:
+            return (lambda: owner.operand) if move_of(owner) == move.inverse() else None
         case hlo.BroadcastInDimOp(operand=x, broadcast_dimensions=dims):
             return _moved_broadcast(value, x, list(dims), move)
         case hlo.IotaOp(iota_dimension=dim):
-            return _moved_iota(value, dim.value, move)
+            if move.kind is hlo.TransposeOp:
+                kind = with_shape(value, move.after)
+                return lambda: hlo.iota(kind, move.dims.index(dim.value))
+            if move.kind is hlo.ReverseOp and dim.value not in move.dims:
+                return lambda: value
     return None
 
 
@@ -208,15 +199,6 @@ def _moved_broadcast(value: ir.Value, x: ir.Value, dims: list[int], move: Move) 
     return lambda: broadcast_as(result, x, dims, move.before)
 
 
-def _moved_iota(value: ir.Value, dim: int, move: Move) -> _Build | None:
-    if move.kind is hlo.TransposeOp:
-        kind = with_shape(value, move.after)
-        return lambda: hlo.iota(kind, move.dims.index(dim))
-    if move.kind is hlo.ReverseOp:
-        return None if dim in move.dims else lambda: value
-    return None
-
-
 @rule(exact, producer=ELEMENTWISE)
 def rearranged_elementwise(op: _Moving) -> ir.Value | None:
     """transpose(f(transpose(x), y)) -> f(x, transpose(y)), also for reshape and reverse.
@@ -226,29 +208,17 @@ def rearranged_elementwise(op: _Moving) -> ir.Value | None:
     producer = op.operand.owner
     if not is_elementwise(producer) or not is_used_once(op.operand):
         return None
-    if not any(isinstance(value.owner, type(op)) for value in producer.operands):
+    operands = list(producer.operands)
+    inner = [value for value in operands if isinstance(value.owner, type(op))]
+    if not inner or not numeric_shape(op.result, *operands):
         return None
-    if not numeric_shape(op.result, *producer.operands):
-        return None
-    move, operands = move_of(op), list(producer.operands)
+    move = move_of(op)
     builds = [_moved_freely(value, move) for value in operands]
-    if not _leaves_fewer(producer, operands, builds, move):
+    is_undone = any(free for value, free in zip(operands, builds, strict=True) if value in inner)
+    if not is_undone or 1 + sum(map(is_used_once, inner)) <= builds.count(None):
         return None
     moved = [free() if free else move.build(v) for v, free in zip(operands, builds, strict=True)]
     return rebuilt(producer, moved, move.after)
-
-
-def _leaves_fewer(
-    producer: ir.OpView, operands: Sequence[ir.Value], builds: Sequence[_Build | None], move: Move
-) -> bool:
-    """Whether more rearrangements vanish, `move` included, than operands need a new one."""
-    dying, cost, undone = 1, 0, 0
-    for value, free in zip(operands, builds, strict=True):
-        is_move = isinstance(value.owner, move.kind)
-        undone += is_move and free is not None
-        dying += is_move and is_used_once(value)
-        cost += free is None
-    return undone > 0 and dying > cost
 
 
 @rule(exact, targets=("cpu", "tpu"), producer=hlo.TransposeOp)

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from jxc.ir.values import (
-    as_result,
-    is_float,
-    is_same,
-    is_same_splat,
-    is_splat,
-    shape_of,
-    splat_of,
-    static_shape,
-)
+from jxc.ir.values import as_result, is_same, shape_of, static_shape
 from jxc.rewrite import exact, rule
 
 from .._shared.elementwise import is_used_once, numeric_shape
+from .identities import is_neutral_to_add
 
 
 class Edge(NamedTuple):
@@ -83,9 +75,8 @@ def negative_pad_to_slice(op: hlo.PadOp) -> ir.Value | None:
     edges, shape = edges_of(op), static_shape(op.operand, op.result)
     if shape is None or any(edge.low > 0 or edge.high > 0 or edge.interior for edge in edges):
         return None
-    first = [-edge.low for edge in edges]
-    last = [size + edge.high for size, edge in zip(shape, edges, strict=True)]
-    return hlo.slice(op.operand, first, last, [1] * len(shape))
+    limits = [size + edge.high for size, edge in zip(shape, edges, strict=True)]
+    return hlo.slice(op.operand, [-edge.low for edge in edges], limits, [1] * len(shape))
 
 
 @rule(exact)
@@ -120,13 +111,12 @@ def pad_of_broadcast(op: hlo.PadOp) -> ir.Value | None:
         case hlo.BroadcastInDimOp(operand=x, broadcast_dimensions=dims) if is_used_once(op.operand):
             if numeric_shape(x, op.operand, op.result) is None or not dims:
                 return None
-            edges, outer = edges_of(op), list(dims)
-            padded = [dim for dim, edge in enumerate(edges) if edge != NO_EDGE]
-            sizes = shape_of(op.operand)
-            if any(d not in outer or shape_of(x)[outer.index(d)] != sizes[d] for d in padded):
+            edges, sizes = edges_of(op), shape_of(op.operand)
+            own = dict(zip(dims, shape_of(x), strict=True))
+            if any(e != NO_EDGE and own.get(dim) != sizes[dim] for dim, e in enumerate(edges)):
                 return None
-            own = pad(x, op.padding_value, [edges[dim] for dim in outer])
-            return hlo.broadcast_in_dim(op.result.type, own, outer)
+            padded = pad(x, op.padding_value, [edges[dim] for dim in dims])
+            return hlo.broadcast_in_dim(op.result.type, padded, dims)
     return None
 
 
@@ -136,33 +126,30 @@ def add_of_pads(op: hlo.AddOp) -> ir.Value | None:
 
     On integers, and on floats padded with -0.0: -0.0 + 0.0 is 0.0.
     """
-    match op.lhs.owner, op.rhs.owner:
-        case hlo.PadOp(padding_value=c) as left, hlo.PadOp(padding_value=d) as right:
-            if splat_of(c) != 0 or not is_same_splat(c, d):
-                return None
-            if is_float(c) and is_splat(c, 0.0):
-                return None
-            return joined_pads(op, left, right)
-    return None
+    return joined_pads(op, is_neutral_to_add)
 
 
-def joined_pads(op: hlo.AddOp, left: hlo.PadOp, right: hlo.PadOp) -> ir.Value | None:
+def joined_pads(op: hlo.AddOp, is_neutral: Callable[[ir.Value], bool]) -> ir.Value | None:
     """The sum of two pads as a pad of a concatenation, if each lies in the other's padding."""
-    operands = [left.operand, right.operand]
-    if numeric_shape(op.result, *operands) is None:
-        return None
-    if not is_used_once(op.lhs) or not is_used_once(op.rhs):
-        return None
-    edges = [edges_of(each) for each in (left, right)]
-    dims = [dim for dim, both in enumerate(zip(*edges, strict=True)) if both != (NO_EDGE, NO_EDGE)]
-    if len(dims) != 1:
-        return None
-    pairs = [(own[dims[0]], x) for own, x in zip(edges, operands, strict=True)]
-    (first, x), (second, y) = sorted(pairs, key=lambda pair: pair[0].low)
-    if first.low < 0 or second.high < 0 or first.interior or second.interior:
-        return None
-    if first.low + shape_of(x)[dims[0]] != second.low:
-        return None
-    around = [NO_EDGE] * len(edges[0])
-    around[dims[0]] = Edge(first.low, second.high, 0)
-    return pad(hlo.concatenate([x, y], dims[0]), left.padding_value, around)
+    match op.lhs.owner, op.rhs.owner:
+        case hlo.PadOp(operand=x) as left, hlo.PadOp(operand=y) as right:
+            if not is_neutral(left.padding_value) or not is_neutral(right.padding_value):
+                return None
+            if numeric_shape(op.result, x, y) is None:
+                return None
+            if not is_used_once(op.lhs) or not is_used_once(op.rhs):
+                return None
+            axes = list(zip(edges_of(left), edges_of(right), strict=True))
+            dims = [dim for dim, both in enumerate(axes) if both != (NO_EDGE, NO_EDGE)]
+            if len(dims) != 1:
+                return None
+            pairs = zip(axes[dims[0]], (x, y), strict=True)
+            (first, x), (second, y) = sorted(pairs, key=lambda pair: pair[0].low)
+            if first.low < 0 or second.high < 0 or first.interior or second.interior:
+                return None
+            if first.low + shape_of(x)[dims[0]] != second.low:
+                return None
+            around = [NO_EDGE] * len(axes)
+            around[dims[0]] = Edge(first.low, second.high, 0)
+            return pad(hlo.concatenate([x, y], dims[0]), left.padding_value, around)
+    return None

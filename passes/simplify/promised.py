@@ -20,44 +20,39 @@ from jxc.ir.values import (
     is_float,
     is_same,
     splat_of,
-    static_shape,
 )
 from jxc.rewrite import exact, rule
 
 from .compare import INVERSE, compare
+from .identities import other_than
 from .pad import joined_pads
 
 _WITHOUT_NAN = ("f4E2M1FN", "f6E2M3FN", "f6E3M2FN")  # types without NaN, where 0 / 0 is a number
 
 
-def _is_known_float(op: ir.OpView, value: ir.Value) -> bool:
-    if not is_float(value) or str(element_type(value)) in _WITHOUT_NAN:
-        return False
-    return static_shape(op.results[0]) is not None
+def _is_of_same_float(op: hlo.SubtractOp | hlo.DivOp | hlo.CompareOp) -> bool:
+    """Whether both operands are one value, of a float type with NaN."""
+    x = op.lhs
+    return x == op.rhs and is_float(x) and str(element_type(x)) not in _WITHOUT_NAN
 
 
 @rule(exact, assumes="no-nans")
 def subtract_same_float(op: hlo.SubtractOp) -> ir.Value | None:
     """x - x -> 0.0, on floats: of infinities it is NaN."""
-    if op.lhs != op.rhs or not _is_known_float(op, op.lhs):
-        return None
-    return build.splat(0.0, op.result.type)
+    return build.splat_result(0.0, op) if _is_of_same_float(op) else None
 
 
 @rule(exact, assumes="no-nans")
 def divide_same_float(op: hlo.DivOp) -> ir.Value | None:
     """x / x -> 1.0, on floats: of zeros and infinities it is NaN."""
-    if op.lhs != op.rhs or not _is_known_float(op, op.lhs):
-        return None
-    return build.splat(1.0, op.result.type)
+    return build.splat_result(1.0, op) if _is_of_same_float(op) else None
 
 
 @rule(exact, assumes="no-nans")
 def compare_same_float(op: hlo.CompareOp) -> ir.Value | None:
     """x == x, x <= x, x >= x -> true, the others -> false, on floats."""
-    if op.lhs != op.rhs or not _is_known_float(op, op.lhs):
-        return None
-    return build.splat(direction_of(op) in ("EQ", "LE", "GE"), op.result.type)
+    is_true = direction_of(op) in ("EQ", "LE", "GE")
+    return build.splat_result(is_true, op) if _is_of_same_float(op) else None
 
 
 @rule(exact, assumes="no-nans", producer=hlo.CompareOp)
@@ -114,10 +109,7 @@ def _is_zero(value: ir.Value) -> bool:
 @rule(exact, assumes="no-signed-zeros", producer=SPLATS)
 def add_float_zero(op: hlo.AddOp) -> ir.Value | None:
     """x + 0.0 -> x, on floats: -0.0 + 0.0 is 0.0."""
-    for x, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
-        if _is_zero(other):
-            return as_result(x, op)
-    return None
+    return other_than(op, _is_zero)
 
 
 @rule(exact, assumes="no-signed-zeros", producer=SPLATS)
@@ -134,7 +126,4 @@ def add_of_float_pads(op: hlo.AddOp) -> ir.Value | None:
 
     JAX writes gradients of concatenations so. The sum turns -0.0 into 0.0.
     """
-    match op.lhs.owner, op.rhs.owner:
-        case hlo.PadOp(padding_value=c) as left, hlo.PadOp(padding_value=d) as right:
-            return joined_pads(op, left, right) if _is_zero(c) and _is_zero(d) else None
-    return None
+    return joined_pads(op, _is_zero)

@@ -146,28 +146,19 @@ def rearranged_splat(
     op: hlo.BroadcastInDimOp | hlo.ReshapeOp | hlo.ReverseOp | hlo.SliceOp | hlo.TransposeOp,
 ) -> ir.Value | None:
     """broadcast_in_dim, reshape, reverse, slice, transpose of dense<c> -> dense<c>."""
-    element = splat_attr(op.operand)
-    if element is None or static_shape(op.result) is None:
-        return None
-    return build.splat(element, op.result.type)
+    return build.splat_result(splat_attr(op.operand), op)
 
 
 @rule(exact, producer=SPLATS)
 def pad_of_splat(op: hlo.PadOp) -> ir.Value | None:
     """pad(dense<c>, c) -> dense<c>, if the padding value has the same bits."""
-    element = splat_attr(op.operand)
-    if element is None or static_shape(op.result) is None:
-        return None
-    same = is_same_splat(op.operand, op.padding_value)
-    return build.splat(element, op.result.type) if same else None
+    is_same = is_same_splat(op.operand, op.padding_value)
+    return build.splat_result(splat_attr(op.operand), op) if is_same else None
 
 
 @rule(exact, producer=SPLATS)
 def concatenate_of_splats(op: hlo.ConcatenateOp) -> ir.Value | None:
     """concatenate(dense<c>, dense<c>, ..) -> dense<c>, if all have the same bits."""
-    first, element = op.inputs[0], splat_attr(op.inputs[0])
-    if element is None or static_shape(op.result) is None:
-        return None
-    if not all(is_same_splat(first, value) for value in op.inputs):
-        return None
-    return build.splat(element, op.result.type)
+    first = op.inputs[0]
+    is_same = all(is_same_splat(first, value) for value in op.inputs)
+    return build.splat_result(splat_attr(first), op) if is_same else None

@@ -8,7 +8,7 @@ is combined, if the result could differ: sums of floats keep theirs.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import ml_dtypes
@@ -18,9 +18,10 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.cost import thresholds
 from jxc.ir import build
-from jxc.ir.values import element_type, is_same, shape_of, static_shape, users
+from jxc.ir.values import element_type, is_same, shape_of, static_shape
 from jxc.rewrite import exact, rule
 
+from .._shared.elementwise import is_used_once, size_of
 from .._shared.reduce_body import (
     can_inline,
     combiner_of,
@@ -45,24 +46,28 @@ def _reduced(op: hlo.ReduceOp) -> list[int] | None:
 @rule(exact)
 def reduce_over_nothing(op: hlo.ReduceOp) -> Sequence[ir.Value] | None:
     """reduce(x, init, []) -> f(init, x): the initial value is combined with each element."""
-    if len(op.dimensions):
-        return None
     shape = static_shape(*op.inputs, *op.results)
-    if shape is None or not can_inline(op, _INLINED_OPS):
+    if len(op.dimensions) or shape is None or not can_inline(op, _INLINED_OPS):
         return None
+    return _combined_once(op, op.inputs, shape)
+
+
+def _combined_once(
+    op: hlo.ReduceOp | hlo.ReduceWindowOp, inputs: Iterable[ir.Value], shape: Sequence[int]
+) -> Sequence[ir.Value]:
+    """The body of `op`, in place, on the initial values and `inputs` of that shape."""
     starts = [build.broadcast(value, shape, []) for value in op.init_values]
-    return inline(op, [*starts, *op.inputs], shape)
+    return inline(op, [*starts, *inputs], shape)
 
 
 @rule(exact)
 def reduce_over_ones(op: hlo.ReduceOp) -> Sequence[ir.Value] | None:
     """reduce(x, init) -> f(init, reshape(x)), over extents of 1, for a body of one op."""
     reduced = _reduced(op)
-    if not reduced or max(reduced) != 1 or min(reduced) != 1 or not can_inline(op, 1):
+    if not reduced or set(reduced) != {1} or not can_inline(op, 1):
         return None
     shape = shape_of(op.results[0])
-    starts = [build.broadcast(value, shape, []) for value in op.init_values]
-    return inline(op, [*starts, *(build.reshape(x, shape) for x in op.inputs)], shape)
+    return _combined_once(op, (build.reshape(x, shape) for x in op.inputs), shape)
 
 
 @rule(exact)
@@ -83,36 +88,27 @@ def reduce_of_broadcast(op: hlo.ReduceOp) -> ir.OpView | None:
 
     For bodies with f(a, a) = a: max, min, and, or.
     """
-    if len(op.inputs) != 1:
-        return None
-    match op.inputs[0].owner:
-        case hlo.BroadcastInDimOp(operand=x, broadcast_dimensions=dims):
+    match [value.owner for value in op.inputs]:
+        case [hlo.BroadcastInDimOp(operand=x, broadcast_dimensions=dims, result=wide)]:
             name, reduced = combiner_of(op), _reduced(op)
             if name is None or not reduced or 0 in reduced or not is_idempotent(name, x):
                 return None
             repeated = set(op.dimensions) - set(dims)
             if not repeated or static_shape(x) is None:
                 return None
-            return _without(op, x, list(dims), repeated)
+            left = [dim for dim in range(len(shape_of(wide))) if dim not in repeated]
+            own = [left.index(dim) for dim in dims]
+            inner = build.broadcast(x, [shape_of(wide)[dim] for dim in left], own)
+            rest = [left.index(dim) for dim in op.dimensions if dim in left]
+            return with_body_of(op, [inner], op.init_values, rest)
     return None
-
-
-def _without(op: hlo.ReduceOp, x: ir.Value, dims: list[int], repeated: set[int]) -> ir.OpView:
-    """The reduction of a broadcast of x by `dims`, without the dimensions `repeated`."""
-    shape = shape_of(op.inputs[0])
-    left = [dim for dim in range(len(shape)) if dim not in repeated]
-    inner = build.broadcast(x, [shape[dim] for dim in left], [left.index(dim) for dim in dims])
-    reduced = [left.index(dim) for dim in op.dimensions if dim in left]
-    return with_body_of(op, [inner], op.init_values, reduced)
 
 
 @rule(exact, producer=hlo.ReshapeOp)
 def reduce_of_reshape(op: hlo.ReduceOp) -> ir.OpView | None:
     """reduce(reshape(x)) -> reduce(x), if only extents of 1 come or go, which the result lacks."""
-    if len(op.inputs) != 1:
-        return None
-    match op.inputs[0].owner:
-        case hlo.ReshapeOp(operand=x, result=wide) if static_shape(x, wide) is not None:
+    match [value.owner for value in op.inputs]:
+        case [hlo.ReshapeOp(operand=x, result=wide)] if static_shape(x, wide) is not None:
             dims = _dimensions_before(shape_of(x), shape_of(wide), list(op.dimensions))
             if dims is not None and len(op.dimensions):
                 return with_body_of(op, [x], op.init_values, dims)
@@ -145,10 +141,8 @@ def reduce_of_transpose(op: hlo.ReduceOp) -> ir.OpView | None:
 
     The reduced ones may change their order on integers, and for max, min, and, or.
     """
-    if len(op.inputs) != 1:
-        return None
-    match op.inputs[0].owner:
-        case hlo.TransposeOp(operand=x, permutation=order):
+    match [value.owner for value in op.inputs]:
+        case [hlo.TransposeOp(operand=x, permutation=order)]:
             dims = dimensions_before_transpose(op, list(order))
             return with_body_of(op, [x], op.init_values, dims) if dims else None
     return None
@@ -176,10 +170,8 @@ def reduce_of_reduce(op: hlo.ReduceOp) -> ir.OpView | None:
     On integers, and for max, min, and, or, if the inner initial value is neutral, or the same and
     combined twice gives the same. The inner reduction has no other use.
     """
-    if len(op.inputs) != 1:
-        return None
-    match op.inputs[0].owner:
-        case hlo.ReduceOp() as inner if len(users(op.inputs[0])) == 1:
+    match [value.owner for value in op.inputs]:
+        case [hlo.ReduceOp() as inner] if is_used_once(op.inputs[0]):
             name, reduced = combiner_of(op), _reduced(op)
             if name is None or name != combiner_of(inner) or not reduced or 0 in reduced:
                 return None
@@ -189,9 +181,8 @@ def reduce_of_reduce(op: hlo.ReduceOp) -> ir.OpView | None:
             starts_alike = is_same(start, op.init_values[0])
             if not is_neutral(name, start) and not (starts_alike and is_idempotent(name, x)):
                 return None
-            first = set(inner.dimensions)
-            left = [dim for dim in range(len(shape_of(x))) if dim not in first]
-            dims = sorted(first | {left[dim] for dim in op.dimensions})
+            left = [dim for dim in range(len(shape_of(x))) if dim not in inner.dimensions]
+            dims = sorted([*inner.dimensions, *(left[dim] for dim in op.dimensions)])
             return with_body_of(op, [x], op.init_values, dims)
     return None
 
@@ -208,7 +199,10 @@ def fold_reduce(op: hlo.ReduceOp) -> ir.Value | None:
     if name is None or not reduced or 0 in reduced:
         return None
     init, array = literal(op.init_values[0]), literal(op.inputs[0])
-    if init is None or init.ndim or array is None or (array.ndim and not _is_short(op)):
+    if init is None or init.ndim or array is None:
+        return None
+    is_short = size_of(op.results[0]) <= thresholds.FOLDED_FREELY
+    if array.ndim and not is_short and not may_fold(op):
         return None
     element, is_free = element_type(op.inputs[0]), is_exact_in_any_order(name, op.inputs[0])
 
@@ -226,11 +220,6 @@ def fold_reduce(op: hlo.ReduceOp) -> ir.Value | None:
     else:
         total = _exact_sum(name, array, init, math.prod(reduced))
     return None if total is None else build.dense(combine(init, total), op.results[0].type)
-
-
-def _is_short(op: hlo.ReduceOp) -> bool:
-    size = math.prod(shape_of(op.results[0]))
-    return size <= thresholds.FOLDED_FREELY or may_fold(op)
 
 
 _Combine = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -280,21 +269,15 @@ def reduce_window_of_one(op: hlo.ReduceWindowOp) -> Sequence[ir.Value] | None:
     Not for TPU, where strided windows are faster than strided slices: NASNet took 1.7% longer on
     v5e by the compiler's estimate.
     """
-    if any(size != 1 for size in op.window_dimensions) or static_shape(*op.inputs) is None:
-        return None
-    if any(size != 1 for size in op.base_dilations or ()) or not can_inline(op, 1):
+    if any(size != 1 for size in (*op.window_dimensions, *(op.base_dilations or ()))):
         return None
     if op.padding is not None and np.asarray(op.padding).any():
         return None
-    shape = static_shape(*op.results)
-    if shape is None or 0 in shape:
+    shape = static_shape(*op.results, *op.inputs)
+    if shape is None or 0 in shape or not can_inline(op, 1):
         return None
-    strides = list(op.window_strides or [1] * len(shape))
-    starts = [build.broadcast(value, shape, []) for value in op.init_values]
-    return inline(op, [*starts, *(_every(x, strides) for x in op.inputs)], shape)
-
-
-def _every(x: ir.Value, strides: list[int]) -> ir.Value:
+    strides = list(op.window_strides or [1])
     if all(step == 1 for step in strides):
-        return x
-    return hlo.slice(x, [0] * len(strides), shape_of(x), strides)
+        return _combined_once(op, op.inputs, shape)
+    sliced = (hlo.slice(x, [0] * len(shape), shape_of(x), strides) for x in op.inputs)
+    return _combined_once(op, sliced, shape)

@@ -6,7 +6,7 @@ start. So one becomes the other only if the index is known to be in range.
 
 from __future__ import annotations
 
-import math
+import operator
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
-from jxc.ir.bounds import bounds_of, few_elements
+from jxc.ir.bounds import Bounds, bounds_of, few_elements
 from jxc.ir.values import (
     SPLATS,
     element_type,
@@ -62,10 +62,10 @@ def scatter_of_neutral(op: hlo.ScatterOp) -> list[ir.Value] | None:
     On floats -0.0 is the neutral element of +, and 0.0 that of -.
     """
     body, update = op.update_computation.blocks[0], op.updates[0]
-    if len(op.inputs) != 1 or len(list(body.operations)) != 2 or is_complex(update):
+    if len(op.inputs) != 1 or len(body.operations) != 2 or is_complex(update):
         return None
-    combine, (x, u) = body.operations[0], body.arguments
-    if body.operations[-1].operands[0] != combine.results[0]:
+    (combine, end), (x, u) = body.operations, body.arguments
+    if end.operands[0] != combine.results[0]:
         return None
     taken = list(combine.operands)
     if taken != [x, u] and (isinstance(combine, hlo.SubtractOp) or taken != [u, x]):
@@ -81,16 +81,14 @@ def _is_neutral(combine: ir.OpView, update: ir.Value) -> bool:
             return is_splat(update, 0)
         case hlo.MulOp():
             return is_splat(update, 1)
-        case hlo.AndOp():
-            return is_all_ones(update)
-    return False
+    return isinstance(combine, hlo.AndOp) and is_all_ones(update)
 
 
 class _Window(NamedTuple):
-    """The one window of a scatter: its extents, its starts (None for 0), its greatest starts."""
+    """The one window of a scatter: its extents, its starts, its greatest starts."""
 
     sizes: list[int]
-    starts: list[ir.Value | int | None]
+    starts: list[ir.Value | int]
     most: list[int]
 
 
@@ -98,32 +96,29 @@ def _window_of(op: hlo.ScatterOp) -> _Window | None:
     """The window of a scatter of one operand with a single index, or None."""
     if len(op.inputs) != 1:
         return None
-    x, indices, update = op.inputs[0], op.scatter_indices, op.updates[0]
-    shape = static_shape(x, indices, update, op.results[0])
+    indices, update = op.scatter_indices, op.updates[0]
+    shape = static_shape(op.inputs[0], indices, update, op.results[0])
     if shape is None or 0 in shape_of(update) or not is_integer(indices):
         return None
     numbers = hlo.ScatterDimensionNumbers(op.scatter_dimension_numbers)
-    extents, windows = shape_of(update), set(numbers.update_window_dims)
+    extents, windows = shape_of(update), numbers.update_window_dims
     if any(size != 1 for dim, size in enumerate(extents) if dim not in windows):
         return None
     gone = {*numbers.inserted_window_dims, *numbers.input_batching_dims}
-    left = iter(numbers.update_window_dims)
+    left = iter(windows)
     sizes = [1 if dim in gone else extents[next(left)] for dim in range(len(shape))]
-    components = _components(indices, numbers.index_vector_dim)
+    components: Sequence[ir.Value | int] | None
+    if 0 in shape_of(indices):
+        components = []
+    elif isinstance(indices.owner, hlo.ConstantOp) and (known := few_elements(indices)) is not None:
+        components = [int(number) for number in known.flat]
+    else:
+        components = components_of(indices, numbers.index_vector_dim)
     if components is None:
         return None
     starts = dict(zip(numbers.scattered_dims_to_operand_dims, components, strict=True))
-    most = [extent - size for extent, size in zip(shape, sizes, strict=True)]
-    return _Window(sizes, [starts.get(dim) for dim in range(len(shape))], most)
-
-
-def _components(indices: ir.Value, vector: int) -> Sequence[ir.Value | int] | None:
-    """The components of a single index: values, or numbers if it is a constant."""
-    if math.prod(shape_of(indices)) == 0:
-        return []
-    if isinstance(indices.owner, hlo.ConstantOp) and (found := few_elements(indices)) is not None:
-        return [int(number) for number in found.flat]
-    return components_of(indices, vector)
+    most = list(map(operator.sub, shape, sizes))
+    return _Window(sizes, [starts.get(dim, 0) for dim in range(len(shape))], most)
 
 
 @rule(exact)
@@ -133,15 +128,19 @@ def scatter_out_of_range(op: hlo.ScatterOp) -> list[ir.Value] | None:
     if window is None:
         return None
     for start, size, most in zip(window.starts, window.sizes, window.most, strict=True):
-        if isinstance(start, int):
-            low = high = start
-        elif start is None or (found := bounds_of(start)) is None:
-            continue
-        else:
-            low, high = found
-        if low >= most + size or high <= -size:
+        found = _bounds(start)
+        if found is not None and (found.low >= most + size or found.high <= -size):
             return _unchanged(op)
     return None
+
+
+def _bounds(start: ir.Value | int) -> Bounds | None:
+    return bounds_of(start) if isinstance(start, ir.Value) else Bounds(start, start)
+
+
+def _is_in_range(start: ir.Value | int, most: int) -> bool:
+    found = _bounds(start)
+    return found is not None and found.low >= 0 and found.high <= most
 
 
 @rule(exact)
@@ -158,40 +157,27 @@ def scatter_to_dynamic_update_slice(op: hlo.ScatterOp) -> ir.Value | None:
         return None
     element = element_type(op.scatter_indices)
     starts = [
-        build.reshape(start, ())
-        if isinstance(start, ir.Value)
-        else build.scalar(start or 0, element)
+        build.reshape(start, ()) if isinstance(start, ir.Value) else build.scalar(start, element)
         for start in window.starts
     ]
     return hlo.dynamic_update_slice(x, build.reshape(update, window.sizes), starts)
-
-
-def _is_in_range(start: ir.Value | int | None, most: int) -> bool:
-    if not isinstance(start, ir.Value):
-        return 0 <= (start or 0) <= most
-    found = bounds_of(start)
-    return found is not None and found.low >= 0 and found.high <= most
 
 
 @rule(exact)
 def scatter_of_whole(op: hlo.ScatterOp) -> ir.Value | None:
     """scatter(x, index, u) -> f(x, u), for one window that is all of x and a body f of one op."""
     body = op.update_computation.blocks[0]
-    if len(op.inputs) != 1 or len(list(body.operations)) != 2:
+    if len(op.inputs) != 1 or len(body.operations) != 2:
         return None
-    combine, (mine, theirs) = body.operations[0], body.arguments
-    kinds = {x.type for x in (mine, theirs, combine.results[0])}
-    if not is_elementwise(combine) or len(kinds) > 1:
+    (combine, end), (mine, theirs) = body.operations, body.arguments
+    if not is_elementwise(combine) or not mine.type == theirs.type == combine.results[0].type:
         return None
-    if not set(combine.operands) <= {mine, theirs}:
+    if not {*combine.operands} <= {mine, theirs} or end.operands[0] != combine.results[0]:
         return None
-    if body.operations[-1].operands[0] != combine.results[0]:
-        return None
-    x, update = op.inputs[0], op.updates[0]
-    window = _window_of(op)
+    x, update, window = op.inputs[0], op.updates[0], _window_of(op)
     if window is None or any(window.most) or x.type != op.results[0].type:
         return None
-    if element_type(x) != element_type(mine) or element_type(update) != element_type(mine):
+    if not element_type(x) == element_type(update) == element_type(mine):
         return None
     if not all(map(_is_in_range, window.starts, window.most)):
         return None

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import chlo, stablehlo as hlo
 
@@ -24,6 +21,7 @@ from jxc.rewrite import exact, rule
 
 from .._shared.elementwise import is_used_once
 from .algebra import wrapped_splat
+from .identities import is_neutral_to_add
 
 _SIGNED = frozenset({"bf16", "f16", "f32", "f64"})  # small floats may lack -0.0, or any sign
 
@@ -113,8 +111,7 @@ def abs_of_abs(op: hlo.AbsOp) -> ir.Value | None:
 @rule(exact, producer=SPLATS)
 def subtract_from_zero(op: hlo.SubtractOp) -> ir.Value | None:
     """0 - x -> -x, and -0.0 - x -> -x on floats: 0.0 - 0.0 is 0.0."""
-    zero = splat_of(op.lhs)
-    if zero != 0 or (isinstance(zero, float) and math.copysign(1, zero) > 0):
+    if not is_neutral_to_add(op.lhs):
         return None
     return hlo.negate(op.rhs, results=[op.result.type])
 
@@ -136,16 +133,14 @@ def divide_by_minus_one(op: hlo.DivOp) -> ir.Value | None:
     return hlo.negate(op.lhs, results=[op.result.type])
 
 
-def _negative(value: ir.Value) -> Callable[[], ir.Value] | None:
-    """How to build the negative of a splat of integers, or of floats of a type with -0.0."""
+def _negative(value: ir.Value) -> ir.Value | None:
+    """The negative of a splat of integers, or of floats of a type with -0.0."""
     number = splat_of(value)
     if number is None or static_shape(value) is None or number != number:
         return None
     if is_integer(value):
-        return lambda: wrapped_splat(-int(number), value)
-    if not _is_signed(value):
-        return None
-    return lambda: build.splat(-number, value.type)
+        return wrapped_splat(-int(number), value)
+    return build.splat(-number, value.type) if _is_signed(value) else None
 
 
 @rule(exact, targets=("cpu", "gpu"), producer=hlo.NegOp)
@@ -158,7 +153,7 @@ def multiply_of_negate(op: hlo.MulOp) -> ir.Value | None:
     for negated, constant in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
         match negated.owner:
             case hlo.NegOp(operand=x) if (negative := _negative(constant)) is not None:
-                return hlo.multiply(x, negative(), results=[op.result.type])
+                return hlo.multiply(x, negative, results=[op.result.type])
     return None
 
 
@@ -169,7 +164,7 @@ def negate_of_multiply(op: hlo.NegOp) -> ir.Value | None:
         case hlo.MulOp(lhs=x, rhs=y) if is_used_once(op.operand):
             for value, constant in ((x, y), (y, x)):
                 if (negative := _negative(constant)) is not None:
-                    return hlo.multiply(value, negative(), results=[op.result.type])
+                    return hlo.multiply(value, negative, results=[op.result.type])
     return None
 
 
@@ -180,10 +175,10 @@ def divide_of_negate(op: hlo.DivOp) -> ir.Value | None:
         return None
     match op.lhs.owner:
         case hlo.NegOp(operand=x) if (negative := _negative(op.rhs)) is not None:
-            return hlo.divide(x, negative(), results=[op.result.type])
+            return hlo.divide(x, negative, results=[op.result.type])
     match op.rhs.owner:
         case hlo.NegOp(operand=x) if (negative := _negative(op.lhs)) is not None:
-            return hlo.divide(negative(), x, results=[op.result.type])
+            return hlo.divide(negative, x, results=[op.result.type])
     return None
 
 
@@ -193,9 +188,9 @@ def negate_of_divide(op: hlo.NegOp) -> ir.Value | None:
     match op.operand.owner:
         case hlo.DivOp(lhs=x, rhs=y) if is_float(op.result) and is_used_once(op.operand):
             if (negative := _negative(y)) is not None:
-                return hlo.divide(x, negative(), results=[op.result.type])
+                return hlo.divide(x, negative, results=[op.result.type])
             if (negative := _negative(x)) is not None:
-                return hlo.divide(negative(), y, results=[op.result.type])
+                return hlo.divide(negative, y, results=[op.result.type])
     return None
 
 

@@ -1,10 +1,13 @@
-"""Slices: merged, and moved in front of the op that produces the operand: less is computed."""
+"""Slices: merged, and moved in front of the op that produces the operand: less is computed.
+
+A cut is a `range`: the indices that a slice takes along one dimension. Python slices ranges, and
+compares them by the indices in them.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
@@ -21,42 +24,35 @@ from .._shared.elementwise import (
     rebuilt,
     with_shape,
 )
-from .pad import NO_EDGE, Edge, edges_of, pad
+from .pad import NO_EDGE, edges_of, pad
 from .rearrange import groups_of
 
 
-class Cut(NamedTuple):
-    """The indices that a slice takes along one dimension: `first` to `last`, by `step`."""
-
-    first: int
-    last: int
-    step: int
-
-
-def cuts_of(op: hlo.SliceOp) -> list[Cut] | None:
+def cuts_of(op: hlo.SliceOp) -> list[range] | None:
     """The cut of each dimension; None if extents are dynamic or the result is empty."""
     shape = static_shape(op.result, op.operand)
     if shape is None or 0 in shape:
         return None
-    steps = zip(op.start_indices, op.strides, shape, strict=True)
-    return [_cut(first, first + (size - 1) * step, step) for first, step, size in steps]
+    return list(map(range, op.start_indices, op.limit_indices, op.strides))
 
 
-def _cut(first: int, last: int, step: int) -> Cut:
-    """A cut, with a step of 1 if it takes one element."""
-    return Cut(first, last, step if first != last else 1)
-
-
-def take(value: ir.Value, cuts: Sequence[Cut]) -> ir.Value:
+def take(value: ir.Value, cuts: Sequence[range]) -> ir.Value:
     """The slice of `value` by these cuts; `value` itself if they take all of it."""
-    if all(cut == _whole(size) for cut, size in zip(cuts, shape_of(value), strict=True)):
+    if list(cuts) == list(map(range, shape_of(value))):
         return value
-    first, last, step = zip(*cuts, strict=True)
-    return hlo.slice(value, first, [end + 1 for end in last], step)
+    limits = [cut.start + (len(cut) - 1) * cut.step + 1 for cut in cuts]
+    steps = [cut.step if len(cut) > 1 else 1 for cut in cuts]
+    return hlo.slice(value, [cut.start for cut in cuts], limits, steps)
 
 
-def _whole(size: int) -> Cut:
-    return Cut(0, size - 1, 1)
+def is_contiguous(cut: range) -> bool:
+    """Whether a cut takes every index from its first to its last."""
+    return cut == range(cut[0], cut[-1] + 1)
+
+
+def shifted(cut: range, offset: int) -> range:
+    """The indices of `cut`, each increased by `offset`."""
+    return range(cut.start + offset, cut.stop + offset, cut.step)
 
 
 @rule(exact)
@@ -73,27 +69,20 @@ def slice_of_slice(op: hlo.SliceOp) -> ir.Value | None:
             outer, inner = cuts_of(op), cuts_of(producer)
             if outer is not None and inner is not None:
                 pairs = zip(outer, inner, strict=True)
-                return take(x, [_compose(taken, of) for taken, of in pairs])
+                return take(x, [of[cut.start : cut.stop : cut.step] for cut, of in pairs])
     return None
-
-
-def _compose(taken: Cut, of: Cut) -> Cut:
-    first, last = (of.first + index * of.step for index in (taken.first, taken.last))
-    return _cut(first, last, taken.step * of.step)
 
 
 @rule(exact, producer=hlo.BroadcastInDimOp)
 def slice_of_broadcast(op: hlo.SliceOp) -> ir.Value | None:
     """slice(broadcast_in_dim(x)) -> broadcast_in_dim(slice(x)), or -> broadcast_in_dim(x)."""
     match op.operand.owner:
-        case hlo.BroadcastInDimOp(operand=x, broadcast_dimensions=dims) if (
-            static_shape(x) is not None
-        ):
-            cuts = cuts_of(op)
-            if cuts is None:
+        case hlo.BroadcastInDimOp(operand=x, broadcast_dimensions=dims):
+            cuts, sizes = cuts_of(op), static_shape(x)
+            if cuts is None or sizes is None:
                 return None
-            sizes = zip(dims, shape_of(x), strict=True)
-            own = [cuts[dim] if size != 1 else _whole(1) for dim, size in sizes]
+            pairs = zip(dims, sizes, strict=True)
+            own = [cuts[dim] if size != 1 else range(1) for dim, size in pairs]
             return hlo.broadcast_in_dim(op.result.type, take(x, own), dims)
     return None
 
@@ -106,12 +95,8 @@ def slice_of_concatenate(op: hlo.SliceOp) -> ir.Value | None:
             cuts, dim = cuts_of(op), dimension.value
             if cuts is None or static_shape(*inputs) is None:
                 return None
-            offset = 0
-            for value in inputs:
-                size = shape_of(value)[dim]
-                if offset <= cuts[dim].first and cuts[dim].last < offset + size:
-                    return take(value, _shifted(cuts, dim, offset))
-                offset += size
+            offset, kept = _reached(inputs, dim, cuts[dim])
+            return take(kept[0], _in_part(cuts, dim, offset)) if len(kept) == 1 else None
     return None
 
 
@@ -128,25 +113,25 @@ def slice_of_some_concatenated(op: hlo.SliceOp) -> ir.Value | None:
                 return None
             offset, kept = _reached(inputs, dim, cuts[dim])
             if 1 < len(kept) < len(inputs):
-                return take(hlo.concatenate(kept, dim), _shifted(cuts, dim, offset))
+                return take(hlo.concatenate(kept, dim), _in_part(cuts, dim, offset))
     return None
 
 
-def _reached(inputs: Sequence[ir.Value], dim: int, cut: Cut) -> tuple[int, list[ir.Value]]:
-    """The inputs of which a cut takes elements, and the offset of the first of them."""
+def _reached(inputs: Sequence[ir.Value], dim: int, cut: range) -> tuple[int, list[ir.Value]]:
+    """The inputs between the first and the last index of a cut, and the offset of the first one."""
     start, end, kept = 0, 0, []
     for value in inputs:
         begin, end = end, end + shape_of(value)[dim]
-        if end <= cut.first:
+        if end <= cut[0]:
             start = end
-        elif begin <= cut.last:
+        elif begin <= cut[-1]:
             kept.append(value)
     return start, kept
 
 
-def _shifted(cuts: Sequence[Cut], dim: int, offset: int) -> list[Cut]:
-    """The same cuts, in a value that starts at `offset` along `dim`."""
-    return [*cuts[:dim], _moved(cuts[dim], offset), *cuts[dim + 1 :]]
+def _in_part(cuts: Sequence[range], dim: int, offset: int) -> list[range]:
+    """The same cuts, of a part of the value that starts at `offset` along `dim`."""
+    return [*cuts[:dim], shifted(cuts[dim], -offset), *cuts[dim + 1 :]]
 
 
 @rule(exact, producer=hlo.PadOp)
@@ -161,27 +146,16 @@ def slice_of_pad(op: hlo.SliceOp) -> ir.Value | None:
             sizes = static_shape(x)
             if cuts is None or sizes is None or len(users(padded)) > 1:
                 return None
-            axes = edges_of(producer)
-            is_cut = [c != _whole(n) for c, n in zip(cuts, shape_of(padded), strict=True)]
-            for dim in (dim for dim, cut in enumerate(is_cut) if cut):
-                if not _is_within(cuts[dim], axes[dim], sizes[dim]):
+            own, left = list(map(range, sizes)), edges_of(producer)
+            for dim, (cut, extent) in enumerate(zip(cuts, shape_of(padded), strict=True)):
+                if cut == range(extent):
+                    continue
+                own[dim] = shifted(cut, -left[dim].low)
+                if left[dim].interior or own[dim][0] < 0 or own[dim][-1] >= sizes[dim]:
                     return None
-            own = [
-                _moved(cut, edge.low) if moved else _whole(size)
-                for cut, edge, size, moved in zip(cuts, axes, sizes, is_cut, strict=True)
-            ]
-            left = [NO_EDGE if cut else edge for cut, edge in zip(is_cut, axes, strict=True)]
+                left[dim] = NO_EDGE
             return pad(take(x, own), value, left)
     return None
-
-
-def _is_within(cut: Cut, edge: Edge, size: int) -> bool:
-    """Whether a cut of a padded dimension takes no padding."""
-    return edge.interior == 0 and edge.low <= cut.first and cut.last < edge.low + size
-
-
-def _moved(cut: Cut, offset: int) -> Cut:
-    return Cut(cut.first - offset, cut.last - offset, cut.step)
 
 
 @rule(exact, producer=hlo.PadOp)
@@ -194,7 +168,7 @@ def slice_of_padding(op: hlo.SliceOp) -> ir.Value | None:
                 return None
             for cut, edge, size in zip(cuts, edges_of(producer), shape_of(x), strict=True):
                 dilated = size + max(size - 1, 0) * edge.interior
-                if cut.last < edge.low or cut.first >= edge.low + dilated:
+                if cut[-1] < edge.low or cut[0] >= edge.low + dilated:
                     return hlo.broadcast_in_dim(op.result.type, value, [])
     return None
 
@@ -215,13 +189,12 @@ def full_dynamic_update_slice(op: hlo.DynamicUpdateSliceOp) -> ir.Value | None:
 def dynamic_slice_to_slice(op: hlo.DynamicSliceOp) -> ir.Value | None:
     """dynamic_slice(x, constants) -> slice(x): starts are clamped, read in their signedness."""
     shape = static_shape(op.operand)
-    sizes = list(op.slice_sizes)
     starts = [splat_of(index) for index in op.start_indices]
     if shape is None or None in starts:
         return None
-    room = [extent - size for extent, size in zip(shape, sizes, strict=True)]
-    first = [max(0, min(int(i or 0), most)) for i, most in zip(starts, room, strict=True)]
-    last = [start + size for start, size in zip(first, sizes, strict=True)]
+    sizes = zip(starts, op.slice_sizes, shape, strict=True)
+    first = [max(0, min(int(start or 0), extent - size)) for start, size, extent in sizes]
+    last = [start + size for start, size in zip(first, op.slice_sizes, strict=True)]
     return hlo.slice(op.operand, first, last, [1] * len(shape))
 
 
@@ -237,16 +210,15 @@ def slice_of_elementwise(op: hlo.SliceOp) -> ir.Value | None:
         return None
     taken: dict[ir.Value, ir.Value] = {}
     for value in producer.operands:
-        taken[value] = taken.get(value) or _taken(value, cuts, shape)
+        if value in taken:
+            continue
+        if not shape_of(value):
+            taken[value] = value
+        elif (element := splat_attr(value)) is not None:
+            taken[value] = build.splat(element, with_shape(value, shape))
+        else:
+            taken[value] = take(value, cuts)
     return rebuilt(producer, [taken[value] for value in producer.operands], shape)
-
-
-def _taken(value: ir.Value, cuts: Sequence[Cut], shape: Sequence[int]) -> ir.Value:
-    if not shape_of(value):
-        return value
-    if (element := splat_attr(value)) is not None:
-        return build.splat(element, with_shape(value, shape))
-    return take(value, cuts)
 
 
 @rule(exact, producer=hlo.TransposeOp)
@@ -271,17 +243,11 @@ def slice_of_reverse(op: hlo.SliceOp) -> ir.Value | None:
             cuts = cuts_of(op)
             if cuts is None or numeric_shape(x) is None:
                 return None
-            sizes = shape_of(x)
-            own = [
-                _from_other_end(cut, sizes[dim]) if dim in dims else cut
-                for dim, cut in enumerate(cuts)
-            ]
-            return hlo.reverse(take(x, own), dims)
+            for dim in dims:
+                # position -1 is the last element of the cut, which becomes its first one
+                cuts[dim] = shifted(cuts[dim], shape_of(x)[dim] - 1 - cuts[dim][0] - cuts[dim][-1])
+            return hlo.reverse(take(x, cuts), dims)
     return None
-
-
-def _from_other_end(cut: Cut, size: int) -> Cut:
-    return Cut(size - 1 - cut.last, size - 1 - cut.first, cut.step)
 
 
 @rule(exact, targets=("cpu",), producer=hlo.ReshapeOp)
@@ -296,7 +262,7 @@ def slice_of_reshape(op: hlo.SliceOp) -> ir.Value | None:
             cuts = cuts_of(op)
             if cuts is None or numeric_shape(x, op.result) is None:
                 return None
-            own: list[Cut] = []
+            own: list[range] = []
             for inner, outer in groups_of(shape_of(x), shape_of(wide)):
                 found = _regrouped(cuts[outer], shape_of(wide)[outer], shape_of(x)[inner])
                 if found is None:
@@ -307,24 +273,24 @@ def slice_of_reshape(op: hlo.SliceOp) -> ir.Value | None:
 
 
 def _regrouped(
-    cuts: Sequence[Cut], sizes: Sequence[int], wanted: Sequence[int]
-) -> list[Cut] | None:
+    cuts: Sequence[range], sizes: Sequence[int], wanted: Sequence[int]
+) -> list[range] | None:
     """The cuts of a group of extents `wanted` that take the same elements as `cuts` of `sizes`."""
     large = [i for i, size in enumerate(wanted) if size != 1]
-    own = [Cut(0, size - 1, 1) for size in wanted]
+    own = list(map(range, wanted))
     pairs = [(cut, size) for cut, size in zip(cuts, sizes, strict=True) if size != 1]
-    if all(cut == Cut(0, size - 1, 1) for cut, size in pairs):
+    if all(cut == range(size) for cut, size in pairs):
         return own
     (cut, _), rest = pairs[0], pairs[1:]
     if not rest and len(large) == 1:
         own[large[0]] = cut
         return own
-    if cut.step != 1 or any(each != Cut(0, size - 1, 1) for each, size in rest):
+    if not is_contiguous(cut) or any(each != range(size) for each, size in rest):
         return None
     inner = math.prod(size for _, size in rest)
-    start, end = cut.first * inner, (cut.last + 1) * inner
+    start, end = cut[0] * inner, (cut[-1] + 1) * inner
     step = math.prod(wanted[i] for i in large[1:])
     if start % step or end % step:
         return None
-    own[large[0]] = Cut(start // step, end // step - 1, 1)
+    own[large[0]] = range(start // step, end // step)
     return own

@@ -12,7 +12,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from .dtypes import numpy_dtype
-from .values import element_type, shape_of
+from .values import element_type, shape_of, static_shape
 
 
 def scalar(number: float, element: ir.Type) -> ir.Value:
@@ -34,6 +34,15 @@ def splat(element: float | ir.Attribute, kind: ir.Type) -> ir.Value:
     else:
         attr = ir.FloatAttr.get(of, element)
     return hlo.constant(ir.DenseElementsAttr.get_splat(kind, attr))
+
+
+def splat_result(element: float | ir.Attribute | None, op: ir.OpView) -> ir.Value | None:
+    """A splat of the type of the result of `op`, which it can replace.
+
+    None if `element` is None, or if the result has a dynamic extent.
+    """
+    result = op.results[0]
+    return None if element is None or static_shape(result) is None else splat(element, result.type)
 
 
 def dense(array: np.ndarray, kind: ir.Type) -> ir.Value:
