@@ -10,6 +10,8 @@ from jxc.ir.bounds import Bounds, bounds_of
 from jxc.ir.values import as_result, direction_of, is_integer, shape_of, splat_attr, static_shape
 from jxc.rewrite import exact, rule
 
+from .compare import OUTCOME
+
 
 def _both(x: ir.Value, y: ir.Value) -> tuple[Bounds, Bounds] | None:
     """The bounds of two integer values; None for other types."""
@@ -31,17 +33,12 @@ def compare_of_bounds(op: hlo.CompareOp) -> ir.Value | None:
 
 def _outcome(direction: str, x: Bounds, y: Bounds) -> bool | None:
     """True if the comparison holds for all numbers in bounds, False if for none, else None."""
-    match direction:
-        case "LT":
-            return True if x.high < y.low else False if x.low >= y.high else None
-        case "LE":
-            return True if x.high <= y.low else False if x.low > y.high else None
-        case "GT" | "GE":
-            opposite = _outcome("LE" if direction == "GT" else "LT", x, y)
-            return None if opposite is None else not opposite
-    if x.high < y.low or y.high < x.low:
-        return direction == "NE"
-    return direction == "EQ" if x == y and x.low == x.high else None
+    if direction in ("EQ", "NE"):
+        if x.high < y.low or y.high < x.low:
+            return direction == "NE"
+        return direction == "EQ" if x == y and x.low == x.high else None
+    least, most = OUTCOME[direction](x.low, y.high), OUTCOME[direction](x.high, y.low)
+    return bool(least) if least == most else None
 
 
 @rule(exact)

@@ -85,7 +85,9 @@ def if_same_results(op: hlo.IfOp | hlo.CaseOp) -> Sequence[ir.Value] | None:
             continue
         if all(other == first for other in others):
             same[index] = first
-        elif all(is_same_splat(first, other) for other in others) and _is_constant(first):
+            continue
+        is_constant = isinstance(first.owner, hlo.ConstantOp) and has_placeholder(first)
+        if is_constant and all(is_same_splat(first, other) for other in others):
             constants[index] = splat_attr(first)
     if not same and not constants:
         return None
@@ -93,10 +95,6 @@ def if_same_results(op: hlo.IfOp | hlo.CaseOp) -> Sequence[ir.Value] | None:
         same[index] = build.splat(attribute, op.results[index].type)
     kept = [index for index in range(len(op.results)) if index not in same]
     return with_placeholders(op, {**same, **dict(zip(kept, _narrowed(op, kept), strict=True))})
-
-
-def _is_constant(value: ir.Value) -> bool:
-    return isinstance(value.owner, hlo.ConstantOp) and has_placeholder(value)
 
 
 @rule(exact)

@@ -35,11 +35,10 @@ def convert_of_convert(op: hlo.ConvertOp) -> ir.Value | None:
     """convert(convert(x)) -> convert(x), if the intermediate type has every value of x."""
     match op.operand.owner:
         case hlo.ConvertOp(operand=x):
+            first, middle, last = map(element_type, (x, op.operand, op.result))
             if x.type == op.result.type:
-                return x if _holds(element_type(op.operand), element_type(x)) else None
-            if _is_same_directly(
-                element_type(x), element_type(op.operand), element_type(op.result)
-            ):
+                return x if _holds(middle, first) else None
+            if _is_same_directly(first, middle, last):
                 return hlo.convert(op.result.type, x)
     return None
 
@@ -151,11 +150,9 @@ def bitcast_of_bitcast(op: hlo.BitcastConvertOp) -> ir.Value | None:
         case hlo.BitcastConvertOp(operand=x):
             if x.type == op.result.type:
                 return x
-            widths = {_width(element_type(each)) for each in (x, op.operand, op.result)}
-            if len(widths) == 1 and None not in widths:
+            kinds = [element_type(each) for each in (x, op.operand, op.result)]
+            if not all(isinstance(kind, ir.IntegerType | ir.FloatType) for kind in kinds):
+                return None
+            if len({kind.width for kind in kinds}) == 1:
                 return hlo.bitcast_convert(op.result.type, x)
     return None
-
-
-def _width(element: ir.Type) -> int | None:
-    return int(element.width) if isinstance(element, ir.IntegerType | ir.FloatType) else None

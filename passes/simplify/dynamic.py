@@ -17,7 +17,7 @@ from jxc.ir.values import (
     SPLATS,
     as_result,
     element_type,
-    is_same_splat,
+    is_interchangeable,
     shape_of,
     splat_attr,
     splat_of,
@@ -27,12 +27,6 @@ from jxc.rewrite import exact, rule
 
 from .._shared.elementwise import with_shape
 from .slice import cuts_of, is_contiguous, shifted, take
-
-
-def _are_equal(starts: Sequence[ir.Value], others: Sequence[ir.Value]) -> bool:
-    """Whether two lists of start indices are known to be equal."""
-    pairs = zip(starts, others, strict=True)
-    return all(x == y or (x.type == y.type and is_same_splat(x, y)) for x, y in pairs)
 
 
 def _taken(op: ir.OpView, x: ir.Value, starts: Sequence[ir.Value]) -> ir.Value:
@@ -58,7 +52,9 @@ def update_with_own_slice(op: hlo.DynamicUpdateSliceOp) -> ir.Value | None:
     """dynamic_update_slice(x, dynamic_slice(x, i), i) -> x: both clamp i in the same way."""
     match op.update.owner:
         case hlo.DynamicSliceOp(operand=x, start_indices=starts) if x == op.operand:
-            return as_result(x, op) if _are_equal(starts, op.start_indices) else None
+            return (
+                as_result(x, op) if all(map(is_interchangeable, starts, op.start_indices)) else None
+            )
     return None
 
 
@@ -70,7 +66,7 @@ def update_of_update(op: hlo.DynamicUpdateSliceOp) -> ir.Value | None:
             sizes = static_shape(u, op.update)
             if sizes is None or sizes != shape_of(op.update):
                 return None
-            if _are_equal(starts, op.start_indices) and x.type == op.result.type:
+            if all(map(is_interchangeable, starts, op.start_indices)) and x.type == op.result.type:
                 return hlo.dynamic_update_slice(
                     x, op.update, op.start_indices, results=[op.result.type]
                 )
@@ -98,7 +94,9 @@ def dynamic_slice_of_update(op: hlo.DynamicSliceOp) -> ir.Value | None:
     """dynamic_slice(dynamic_update_slice(x, u, i), i) -> u, if the slice has the shape of u."""
     match op.operand.owner:
         case hlo.DynamicUpdateSliceOp(update=u, start_indices=starts):
-            return as_result(u, op) if _are_equal(starts, op.start_indices) else None
+            return (
+                as_result(u, op) if all(map(is_interchangeable, starts, op.start_indices)) else None
+            )
     return None
 
 
