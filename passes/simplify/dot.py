@@ -162,45 +162,33 @@ def dot_of_broadcast_batch(op: hlo.DotGeneralOp) -> ir.Value | None:
 
     That becomes a free dimension of x; the dimensions of the result must keep their order.
     """
-    sides = _sides_of(op)
-    if not sides[0].batch or numeric_shape(op.lhs, op.rhs, op.result) is None:
+    if not _sides_of(op)[0].batch or numeric_shape(op.lhs, op.rhs, op.result) is None:
         return None
     for i, value in enumerate((op.lhs, op.rhs)):
         match value.owner:
             case hlo.BroadcastInDimOp(operand=y, broadcast_dimensions=dims):
-                repeated = [dim for dim in sides[i].batch if dim not in dims]
-                if repeated and _keeps_order(op, i, repeated):
-                    return _without_batch(op, i, y, list(dims), repeated)
+                if (product := _without_batch(op, i, y, list(dims))) is not None:
+                    return product
     return None
 
 
-def _keeps_order(op: hlo.DotGeneralOp, i: int, repeated: Sequence[int]) -> bool:
-    """Whether the result keeps its order if the dimensions `repeated` of operand i are removed."""
-    sides, other = _sides_of(op), 1 - i
-    freed = [sides[other].batch[sides[i].batch.index(dim)] for dim in repeated]
-    batch = [dim for dim in sides[other].batch if dim not in freed]
-    ranks = [len(shape_of(value)) for value in (op.lhs, op.rhs)]
-    own, others = sides[i].free(ranks[i]), sides[other].free(ranks[other])
-    if [*batch, *freed] != list(sides[other].batch) or (i == 0 and own):
-        return False
-    return [*freed, *others] == sorted([*freed, *others])
-
-
-def _without_batch(
-    op: hlo.DotGeneralOp, i: int, y: ir.Value, dims: list[int], repeated: Sequence[int]
-) -> ir.Value:
-    """The product of y, broadcast to the dimensions of operand i without `repeated`."""
+def _without_batch(op: hlo.DotGeneralOp, i: int, y: ir.Value, dims: list[int]) -> ir.Value | None:
+    """The product if operand i, a broadcast of y by `dims`, loses the dimensions that y lacks."""
     values, sides = [op.lhs, op.rhs], _sides_of(op)
-    pairs = [
-        (mine, theirs)
-        for mine, theirs in zip(sides[i].batch, sides[1 - i].batch, strict=True)
-        if mine not in repeated
-    ]
-    narrow, new_dims = _left_out(shape_of(values[i]), repeated)
+    mine, theirs = sides[i], sides[1 - i]
+    pairs = list(zip(mine.batch, theirs.batch, strict=True))
+    kept = [pair for pair in pairs if pair[0] in dims]
+    if kept == pairs or kept != pairs[: len(kept)]:
+        return None
+    # the freed dimensions of the other operand follow the batching ones in the result
+    following = [dim for _, dim in pairs[len(kept) :]] + theirs.free(len(shape_of(values[1 - i])))
+    if following != sorted(following) or (i == 0 and mine.free(len(shape_of(values[i])))):
+        return None
+    narrow, new_dims = _left_out(shape_of(values[i]), [dim for dim, _ in pairs[len(kept) :]])
     values[i] = build.broadcast(y, narrow, [new_dims[dim] for dim in dims])
-    own = _OperandDims(tuple(mine for mine, _ in pairs), sides[i].summed)
-    sides[i] = own.renumbered(new_dims)
-    sides[1 - i] = _OperandDims(tuple(theirs for _, theirs in pairs), sides[1 - i].summed)
+    batch, others = tuple(dim for dim, _ in kept), tuple(dim for _, dim in kept)
+    sides[i] = _OperandDims(batch, mine.summed).renumbered(new_dims)
+    sides[1 - i] = _OperandDims(others, theirs.summed)
     return _dot(op, values, sides, op.result.type)
 
 

@@ -1,9 +1,9 @@
-"""Ops on constants: elementwise ones, evaluated exactly as StableHLO defines them, and moves.
+"""Ops on constants: elementwise ones, evaluated as StableHLO defines them, and rearrangements.
 
 Not folded: transcendental functions, whose last bit differs between libraries; integer divisions by
 zero; conversions whose result StableHLO leaves to the implementation. A result that is not a splat
-is written out only if it takes the place of as many elements (`may_fold`). Ops that move elements
-of splats of any size are folded by `rearrange`.
+is written out only if it takes the place of as many elements (`may_fold`). Splats of any
+size are rearranged by `rearrange`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Rearrangements and broadcasts move behind elementwise ops, where they can meet and cancel.
 
-A rearrangement is a reshape, reverse or transpose. It moves past an elementwise op if every other
-operand can be had in the form before it without an op: splats, other rearrangements of the same
-kind, broadcasts and iotas that can be built that way (`_moved_freely`). Everything is decided
-before anything is built: a `_Build` builds an operand later.
+A rearrangement is a reshape, reverse or transpose. It moves past an elementwise op if no other
+operand needs an op to undo the rearrangement: splats, other rearrangements of the same kind, and
+some broadcasts and iotas do not (`_moved_freely`). A rule must decide before it builds an op, so
+operands are first found as a `_Build`, a function that builds the operand later.
 """
 
 from __future__ import annotations

@@ -91,12 +91,9 @@ def slice_of_broadcast(op: hlo.SliceOp) -> ir.Value | None:
 def slice_of_concatenate(op: hlo.SliceOp) -> ir.Value | None:
     """slice(concatenate(.., x, ..)) -> slice(x), if it takes elements of x only."""
     match op.operand.owner:
-        case hlo.ConcatenateOp(inputs=inputs, dimension=dimension):
-            cuts, dim = cuts_of(op), dimension.value
-            if cuts is None or static_shape(*inputs) is None:
-                return None
-            offset, kept = _reached(inputs, dim, cuts[dim])
-            return take(kept[0], _in_part(cuts, dim, offset)) if len(kept) == 1 else None
+        case hlo.ConcatenateOp() as producer if (found := _reached(op, producer)) is not None:
+            kept, cuts = found
+            return take(kept[0], cuts) if len(kept) == 1 else None
     return None
 
 
@@ -107,31 +104,34 @@ def slice_of_some_concatenated(op: hlo.SliceOp) -> ir.Value | None:
     And is the only user of the concatenation.
     """
     match op.operand.owner:
-        case hlo.ConcatenateOp(inputs=inputs, dimension=dimension, result=joined):
-            cuts, dim = cuts_of(op), dimension.value
-            if cuts is None or static_shape(*inputs) is None or len(users(joined)) > 1:
+        case hlo.ConcatenateOp(inputs=inputs, dimension=dim) as producer:
+            if len(users(op.operand)) > 1 or (found := _reached(op, producer)) is None:
                 return None
-            offset, kept = _reached(inputs, dim, cuts[dim])
+            kept, cuts = found
             if 1 < len(kept) < len(inputs):
-                return take(hlo.concatenate(kept, dim), _in_part(cuts, dim, offset))
+                return take(hlo.concatenate(kept, dim.value), cuts)
     return None
 
 
-def _reached(inputs: Sequence[ir.Value], dim: int, cut: range) -> tuple[int, list[ir.Value]]:
-    """The inputs between the first and the last index of a cut, and the offset of the first one."""
+def _reached(
+    op: hlo.SliceOp, producer: hlo.ConcatenateOp
+) -> tuple[list[ir.Value], list[range]] | None:
+    """The operands of a concatenation between the first and the last that `op` takes elements of.
+
+    And the cuts of `op` in the concatenation of these operands.
+    """
+    cuts, dim = cuts_of(op), producer.dimension.value
+    if cuts is None or static_shape(*producer.inputs) is None:
+        return None
     start, end, kept = 0, 0, []
-    for value in inputs:
+    for value in producer.inputs:
         begin, end = end, end + shape_of(value)[dim]
-        if end <= cut[0]:
+        if end <= cuts[dim][0]:
             start = end
-        elif begin <= cut[-1]:
+        elif begin <= cuts[dim][-1]:
             kept.append(value)
-    return start, kept
-
-
-def _in_part(cuts: Sequence[range], dim: int, offset: int) -> list[range]:
-    """The same cuts, of a part of the value that starts at `offset` along `dim`."""
-    return [*cuts[:dim], shifted(cuts[dim], -offset), *cuts[dim + 1 :]]
+    cuts[dim] = shifted(cuts[dim], -start)
+    return kept, cuts
 
 
 @rule(exact, producer=hlo.PadOp)

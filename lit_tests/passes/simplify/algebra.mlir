@@ -41,7 +41,7 @@ func.func @offset_of_offset_as_scans_count_down(%x: tensor<i32>) -> tensor<i32> 
   return %r : tensor<i32>
 }
 
-// Floats round after each.
+// Floats round after each addition.
 // CHECK-LABEL: func.func @offset_of_offset_not_on_floats(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK: stablehlo.add
@@ -115,7 +115,7 @@ func.func @subtract_of_sum_to_negate(%x: tensor<4xi32>, %y: tensor<4xi32>) -> te
   return %r : tensor<4xi32>
 }
 
-// What y has more digits for than x is lost.
+// The sum of floats loses digits of y.
 // CHECK-LABEL: func.func @subtract_of_sum_not_on_floats(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xf32>
@@ -203,7 +203,7 @@ func.func @max_min_absorbed_of_floats(%x: tensor<4xf32>, %y: tensor<4xf32>) -> t
   return %r : tensor<4xf32>
 }
 
-// Where y is NaN, so is the minimum.
+// If y is NaN, the minimum is NaN.
 // CHECK-LABEL: func.func @max_min_absorbed_not_of_floats(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xf32>
@@ -215,7 +215,7 @@ func.func @max_min_absorbed_not_of_floats(%x: tensor<4xf32>, %y: tensor<4xf32>) 
   return %r : tensor<4xf32>
 }
 
-// A complex number with a NaN part is neither less than another nor greater: order matters.
+// If a part is NaN, the maximum depends on the order of the operands.
 // CHECK-LABEL: func.func @max_min_absorbed_not_of_complex(
 // CHECK: stablehlo.maximum
 // CHECK: stablehlo.maximum
@@ -235,7 +235,7 @@ func.func @xor_of_xor(%x: tensor<4xi32>, %y: tensor<4xi32>) -> tensor<4xi32> {
   return %r : tensor<4xi32>
 }
 
-// Nothing is met twice.
+// The operands are different values.
 // CHECK-LABEL: func.func @xor_of_xor_not_of_another(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xi32>
@@ -260,7 +260,7 @@ func.func @xor_of_nots(%x: tensor<4xi32>, %y: tensor<4xi32>) -> tensor<4xi32> {
   return %r : tensor<4xi32>
 }
 
-// Every bit is changed once more.
+// not(x) ^ y is not(x ^ y).
 // CHECK-LABEL: func.func @xor_of_nots_not_of_one(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xi32>
@@ -328,7 +328,7 @@ func.func @shift_of_shift(%x: tensor<4xi32>) -> tensor<4xi32> {
   return %r : tensor<4xi32>
 }
 
-// One shift by 32 is another matter.
+// A shift by 32, the width of the type, gives 0.
 // CHECK-LABEL: func.func @shift_of_shift_not_beyond_the_width(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi32>
 // CHECK: stablehlo.shift_left
@@ -341,7 +341,7 @@ func.func @shift_of_shift_not_beyond_the_width(%x: tensor<4xi32>) -> tensor<4xi3
   return %r : tensor<4xi32>
 }
 
-// What was shifted out is lost.
+// The first shift drops bits.
 // CHECK-LABEL: func.func @shift_of_shift_not_of_two_kinds(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi32>
 // CHECK: stablehlo.shift_left
@@ -363,7 +363,7 @@ func.func @remainder_by_one(%x: tensor<4xi32>) -> tensor<4xi32> {
   return %r : tensor<4xi32>
 }
 
-// That is the fraction.
+// x % 1 is the fraction of a float.
 // CHECK-LABEL: func.func @remainder_by_one_not_of_floats(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK: stablehlo.remainder
@@ -392,7 +392,7 @@ func.func @power_of_one_not_of_two(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
-// Of NaN as well.
+// NaN ** 0 is 1 too.
 // CHECK-LABEL: func.func @power_of_zero(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.constant dense<1.000000e+00>

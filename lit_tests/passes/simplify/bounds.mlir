@@ -40,7 +40,7 @@ func.func @compare_of_bounds_not_wrapping(%x: tensor<9xi8>) -> tensor<9xi1> {
   return %r : tensor<9xi1>
 }
 
-// What JAX makes of x % 5 is never negative: a negative index needs no second look.
+// JAX's x % 5 is never negative, so the test for a negative index is false.
 // CHECK-LABEL: func.func @compare_of_bounds_of_modulo(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<9xi8>
 // CHECK: stablehlo.compare LT
@@ -59,7 +59,7 @@ func.func @compare_of_bounds_of_modulo(%x: tensor<9xi8>) -> tensor<9xi8> {
   return %s : tensor<9xi8>
 }
 
-// The condition holds where %x is, not where it is moved to.
+// The comparison bounds the elements of %x, not those of the reversed value.
 // CHECK-LABEL: func.func @compare_of_bounds_not_of_moved(
 // CHECK: stablehlo.compare LT
 // CHECK: stablehlo.compare LT
@@ -73,7 +73,7 @@ func.func @compare_of_bounds_not_of_moved(%x: tensor<9xi8>) -> tensor<9xi1> {
   return %r : tensor<9xi1>
 }
 
-// A loop's counter is never negative in its body, nor what counts along with it.
+// The counter of a loop is never negative in its body, and a second counter neither.
 // CHECK-LABEL: func.func @compare_of_bounds_of_counter(
 // CHECK: stablehlo.while
 // CHECK: do
@@ -104,7 +104,7 @@ func.func @compare_of_bounds_of_counter(%x: tensor<8xf32>) -> tensor<f32> {
   return %0#2 : tensor<f32>
 }
 
-// Here the second counter may start below 0.
+// The second counter may start below 0.
 // CHECK-LABEL: func.func @compare_of_bounds_not_of_any_counter(
 // CHECK: do
 // CHECK: stablehlo.compare LT
@@ -155,7 +155,7 @@ func.func @min_of_bounds() -> tensor<8xi32> {
   return %r : tensor<8xi32>
 }
 
-// An iota of floats is not looked at: NaN makes floats another matter.
+// Bounds are computed for integers only.
 // CHECK-LABEL: func.func @min_of_bounds_not_on_floats(
 // CHECK: stablehlo.minimum
 func.func @min_of_bounds_not_on_floats() -> tensor<8xf32> {
@@ -187,7 +187,7 @@ func.func @clamp_of_bounds_from_above() -> tensor<8xi32> {
   return %r : tensor<8xi32>
 }
 
-// The least is above the most: the most wins, not the least that %i never reaches.
+// The minimum is greater than the maximum: the result is the maximum.
 // CHECK-LABEL: func.func @clamp_of_bounds_crossed(
 // CHECK-NEXT: %[[C:[a-z0-9_]+]] = stablehlo.constant dense<10> : tensor<8xi32>
 // CHECK-NEXT: return %[[C]]
@@ -238,7 +238,7 @@ func.func @divide_of_bounds(%x: tensor<8xi32>) -> tensor<8xi32> {
   return %r : tensor<8xi32>
 }
 
-// A divisor that may be 0 is not looked at.
+// The divisor may be 0.
 // CHECK-LABEL: func.func @divide_of_bounds_not_by_zero(
 // CHECK: stablehlo.divide
 func.func @divide_of_bounds_not_by_zero(%x: tensor<8xui8>) -> tensor<8xui8> {

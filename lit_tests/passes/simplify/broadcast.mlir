@@ -40,7 +40,7 @@ func.func @broadcast_of_broadcast_not_of_sum(%x: tensor<2xf32>, %y: tensor<2x3xf
   return %r : tensor<5x2x3xf32>
 }
 
-// A mean that keeps its dimension, spread again.
+// A mean with keepdims, broadcast to the shape of its operand.
 // CHECK-LABEL: func.func @broadcast_of_reshape(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %[[X]], dims = [0]
@@ -51,7 +51,7 @@ func.func @broadcast_of_reshape(%x: tensor<4xf32>) -> tensor<4x8xf32> {
   return %r : tensor<4x8xf32>
 }
 
-// Extents of 1 that were there before.
+// The operand has extents of 1 too.
 // CHECK-LABEL: func.func @broadcast_of_reshape_with_ones(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<1x4xf32>
 // CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %[[X]], dims = [0, 2]
@@ -98,7 +98,7 @@ func.func @broadcast_of_iota() -> tensor<2x4x3xi32> {
   return %r : tensor<2x4x3xi32>
 }
 
-// An iota over an extent of 1 counts 0 only; it is a constant.
+// An iota over an extent of 1 is the constant 0.
 // CHECK-LABEL: func.func @broadcast_of_iota_not_repeating_it(
 // CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.constant dense<0>
 // CHECK-NEXT: return %[[R]]

@@ -44,7 +44,7 @@ func.func @compare_of_splats_unsigned() -> tensor<i1> {
   return %r : tensor<i1>
 }
 
-// There -0.0 is less than 0.0: other rules know that, this one leaves it.
+// In the total order -0.0 is less than 0.0; `fold-compare` handles that.
 // ALONE-LABEL: func.func @compare_of_splats_not_in_total_order(
 // ALONE: stablehlo.compare
 func.func @compare_of_splats_not_in_total_order() -> tensor<i1> {
@@ -66,7 +66,7 @@ func.func @compare_to_boolean(%p: tensor<4xi1>, %q: tensor<4xi1>) -> (tensor<4xi
   return %r, %s : tensor<4xi1>, tensor<4xi1>
 }
 
-// p < true is not(p), and left to those who meet it.
+// Only == and != are rewritten.
 // CHECK-LABEL: func.func @compare_to_boolean_not_ordered(
 // CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<4xi1>
 // CHECK: stablehlo.compare
@@ -121,7 +121,7 @@ func.func @compare_constant_to_rhs_not_twice(%x: tensor<17xf32>) -> tensor<17xi1
   return %r : tensor<17xi1>
 }
 
-// Both sides wrap around: x + 100 == -100 where x is 56.
+// Both sides wrap around: x + 100 == -100 if x is 56.
 // CHECK-LABEL: func.func @compare_of_add(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<256xi8>
 // CHECK-NEXT: %[[C:[a-z0-9_]+]] = stablehlo.constant dense<56>

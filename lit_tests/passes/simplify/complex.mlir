@@ -10,7 +10,7 @@ func.func @part_of_real(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   return %a, %b : tensor<4xf32>, tensor<4xf32>
 }
 
-// It has an imaginary part.
+// The operand is complex.
 // CHECK-LABEL: func.func @part_of_real_not_of_complex(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xcomplex<f32>>
 // CHECK: stablehlo.imag
@@ -49,7 +49,7 @@ func.func @part_of_sum_of_which_one_is_used(%x: tensor<4xcomplex<f32>>, %y: tens
   return %r : tensor<4xf32>
 }
 
-// Two sums instead of one.
+// Both parts are used: there would be two sums.
 // CHECK-LABEL: func.func @part_of_sum_not_of_both(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xcomplex<f32>>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xcomplex<f32>>
@@ -61,7 +61,7 @@ func.func @part_of_sum_not_of_both(%x: tensor<4xcomplex<f32>>, %y: tensor<4xcomp
   return %b, %c : tensor<4xf32>, tensor<4xf32>
 }
 
-// Both parts of x meet both parts of y.
+// Each part of a product needs both parts of x and y.
 // CHECK-LABEL: func.func @part_of_sum_not_of_product(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xcomplex<f32>>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xcomplex<f32>>
@@ -85,7 +85,7 @@ func.func @part_of_negate(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32>
   return %r : tensor<4xf32>
 }
 
-// Two negations instead of one.
+// Both parts are used: there would be two negations.
 // CHECK-LABEL: func.func @part_of_negate_not_of_both(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xcomplex<f32>>
 // CHECK: stablehlo.negate
@@ -111,7 +111,7 @@ func.func @part_of_select(%p: tensor<4xi1>, %x: tensor<4xf32>, %y: tensor<4xf32>
   return %r : tensor<4xf32>
 }
 
-// Neither operand is made of parts: two more ops would take its part.
+// Neither operand is made of parts: two more ops would be needed.
 // CHECK-LABEL: func.func @part_of_select_not_of_others(
 // CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<4xi1>
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xcomplex<f32>>
@@ -181,7 +181,7 @@ func.func @convert_of_complex_not_to_complex(%x: tensor<4xf32>, %y: tensor<4xf32
   return %r : tensor<4xcomplex<f64>>
 }
 
-// As JAX writes it: the parts meet what they are made of.
+// JAX writes the conjugate of a complex number this way.
 // CHECK-LABEL: func.func @complex_of_parts_of_conjugates(
 // CHECK-SAME: %[[Z:[a-z0-9]+]]: tensor<4xcomplex<f32>>
 // CHECK-NEXT: return %[[Z]]

@@ -27,7 +27,7 @@ func.func @concatenate_of_empty(%x: tensor<4xf32>, %y: tensor<0xf32>, %z: tensor
   return %r : tensor<6xf32>
 }
 
-// Empty, but not along the dimension that grows.
+// The operands are empty along another dimension.
 // CHECK-LABEL: func.func @concatenate_of_empty_not_across(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<0x2xf32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<0x3xf32>
@@ -59,7 +59,7 @@ func.func @concatenate_of_concatenate_not_across(%x: tensor<2x2xf32>) -> tensor<
   return %r : tensor<4x4xf32>
 }
 
-// Split and joined again.
+// A split followed by a concatenation.
 // CHECK-LABEL: func.func @concatenate_of_slices(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<6x2xf32>
 // CHECK-NEXT: return %[[X]]
@@ -84,7 +84,7 @@ func.func @concatenate_of_slices_in_part(%x: tensor<6x4xf32>, %y: tensor<1x2xf32
   return %r : tensor<5x2xf32>
 }
 
-// roll: the second part is not where the first one ends.
+// jnp.roll: the second slice does not start where the first one ends.
 // CHECK-LABEL: func.func @concatenate_of_slices_not_rolled(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<6xf32>
 // CHECK: stablehlo.concatenate
@@ -135,7 +135,7 @@ func.func @concatenate_of_broadcasts(%x: tensor<4xf32>) -> tensor<5x4xf32> {
   return %r : tensor<5x4xf32>
 }
 
-// Along its own dimension x is tiled, which a broadcast cannot do.
+// x has the dimension in full, so the concatenation tiles it. A broadcast cannot.
 // CHECK-LABEL: func.func @concatenate_of_broadcasts_not_along_its_own(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK: stablehlo.broadcast_in_dim
@@ -158,7 +158,7 @@ func.func @concatenate_of_adjacent_splats(%x: tensor<2xi32>) -> tensor<7xi32> {
   return %r : tensor<7xi32>
 }
 
-// x lies between them.
+// x is between the two constants.
 // CHECK-LABEL: func.func @concatenate_of_adjacent_splats_not_apart(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2xi32>
 // CHECK: stablehlo.concatenate
@@ -169,7 +169,7 @@ func.func @concatenate_of_adjacent_splats_not_apart(%x: tensor<2xi32>) -> tensor
   return %r : tensor<7xi32>
 }
 
-// As gradients of jnp.split are written.
+// The form of gradients of jnp.split.
 // CHECK-LABEL: func.func @concatenate_to_pad(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x4xf32>
 // CHECK-NEXT: %[[C:[a-z0-9_]+]] = stablehlo.constant dense<0.000000e+00> : tensor<f32>
@@ -182,7 +182,7 @@ func.func @concatenate_to_pad(%x: tensor<2x4xf32>) -> tensor<2x9xf32> {
   return %r : tensor<2x9xf32>
 }
 
-// 0.0 and -0.0 are equal, and not the same.
+// 0.0 and -0.0 have different bits.
 // CHECK-LABEL: func.func @concatenate_to_pad_not_with_two_values(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK: stablehlo.concatenate
@@ -193,7 +193,7 @@ func.func @concatenate_to_pad_not_with_two_values(%x: tensor<4xf32>) -> tensor<6
   return %r : tensor<6xf32>
 }
 
-// Indices are built so.
+// Rules for gathers and scatters recognise indices as a concatenation.
 // CHECK-LABEL: func.func @concatenate_to_pad_not_on_integers(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x1xi32>
 // CHECK: stablehlo.concatenate
@@ -268,7 +268,7 @@ func.func @concatenate_of_transposes(%x: tensor<2x3xf32>, %y: tensor<4x3xf32>) -
   return %r : tensor<3x6xf32>
 }
 
-// The other would have to be transposed.
+// Another transpose would be needed for y.
 // CHECK-LABEL: func.func @concatenate_of_transposes_not_of_one(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x3xf32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<3x4xf32>

@@ -39,7 +39,7 @@ func.func @if_of_constant_false_and_nested(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
-// A callback is not dropped, though it would never be called.
+// A branch with a callback is not removed, even if it is never taken.
 // CHECK-LABEL: func.func @if_of_constant_not_with_effects(
 // CHECK: stablehlo.if
 // CHECK: stablehlo.custom_call @callback
@@ -130,7 +130,7 @@ func.func @case_of_constant_not_of_argument(%x: tensor<4xf32>, %i: tensor<i32>) 
   return %r : tensor<4xf32>
 }
 
-// One is from outside, one a constant, one is computed.
+// The results are a value from outside, a constant, and a computed value.
 // CHECK-LABEL: func.func @if_same_results(
 // CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<i1>
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
@@ -150,7 +150,7 @@ func.func @if_same_results(%p: tensor<i1>, %x: tensor<4xf32>) -> (tensor<4xf32>,
   return %r#0, %r#1, %r#2 : tensor<4xf32>, tensor<2xf32>, tensor<4xf32>
 }
 
-// All results are known, and the branches stay for what else they do.
+// All results are known. The branches stay because of their effects.
 // CHECK-LABEL: func.func @if_same_results_keeps_effects(
 // CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<i1>
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
@@ -168,7 +168,7 @@ func.func @if_same_results_keeps_effects(%p: tensor<i1>, %x: tensor<4xf32>) -> t
   return %r : tensor<4xf32>
 }
 
-// 0.0 and -0.0 are equal, and not the same.
+// 0.0 and -0.0 have different bits.
 // CHECK-LABEL: func.func @if_same_results_not_of_other_zeros(
 // CHECK: stablehlo.if
 func.func @if_same_results_not_of_other_zeros(%p: tensor<i1>) -> tensor<f32> {
@@ -199,7 +199,7 @@ func.func @if_equal_results(%p: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> 
   return %s : tensor<4xf32>
 }
 
-// They are equal on one side only.
+// The results are equal in one branch only.
 // CHECK-LABEL: func.func @if_equal_results_not_on_one_side(
 // CHECK: (tensor<i1>) -> (tensor<4xf32>, tensor<4xf32>)
 func.func @if_equal_results_not_on_one_side(%p: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
@@ -231,7 +231,7 @@ func.func @if_unused(%p: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
   return %r#1 : tensor<4xf32>
 }
 
-// A token that nobody waits for is left alone.
+// No constant can replace an unused token.
 // CHECK-LABEL: func.func @if_unused_not_of_tokens(
 // CHECK: (tensor<i1>) -> (tensor<4xf32>, !stablehlo.token)
 func.func @if_unused_not_of_tokens(%p: tensor<i1>, %x: tensor<4xf32>, %t: !stablehlo.token) -> tensor<4xf32> {
@@ -279,7 +279,7 @@ func.func @while_of_no_iterations_as_said_so(%x: tensor<4xf32>) -> tensor<4xf32>
   return %r : tensor<4xf32>
 }
 
-// -1 is less than 0, as it is signed.
+// -1 is less than 0: the comparison is signed.
 // CHECK-LABEL: func.func @while_of_no_iterations_not_of_some(
 // CHECK: stablehlo.while
 func.func @while_of_no_iterations_not_of_some(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -360,7 +360,7 @@ func.func @while_unchanged(%x: tensor<4xf32>, %y: tensor<4xf32>, %n: tensor<i8>)
   return %s : tensor<4xf32>
 }
 
-// They change places.
+// The body swaps the two values.
 // CHECK-LABEL: func.func @while_unchanged_not_swapped(
 // CHECK: stablehlo.while
 // CHECK: tensor<i8>, tensor<4xf32>, tensor<4xf32>
@@ -378,7 +378,7 @@ func.func @while_unchanged_not_swapped(%x: tensor<4xf32>, %y: tensor<4xf32>, %n:
   return %r#1 : tensor<4xf32>
 }
 
-// Two that are made from each other, and from nothing else that is used.
+// The two unused values are computed from each other only.
 // CHECK-LABEL: func.func @while_unused(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK: stablehlo.while(%{{[a-zA-Z0-9_]+}} = %{{[a-z0-9_]+}}, %{{[a-zA-Z0-9_]+}} = %[[X]]) : tensor<i8>, tensor<4xf32>
@@ -403,7 +403,7 @@ func.func @while_unused(%x: tensor<4xf32>, %y: tensor<4xf32>, %n: tensor<i8>) ->
   return %r#1 : tensor<4xf32>
 }
 
-// The condition looks at it, in an op of its own with a region.
+// The condition reads the value, in the region of another op.
 // CHECK-LABEL: func.func @while_unused_not_where_asked_for(
 // CHECK: stablehlo.while
 // CHECK-SAME: tensor<i8>, tensor<4xf32>
@@ -431,7 +431,7 @@ func.func @while_unused_not_where_asked_for(%x: tensor<4xf32>, %n: tensor<i8>) -
   return %r#1 : tensor<4xf32>
 }
 
-// What a callback is told stays.
+// The argument of a callback is needed.
 // CHECK-LABEL: func.func @while_unused_not_where_told(
 // CHECK: stablehlo.while
 // CHECK-SAME: tensor<i8>, tensor<4xf32>
@@ -509,7 +509,7 @@ func.func @sort_unused_not_keys(%x: tensor<5xf32>, %y: tensor<5xi32>) -> tensor<
   return %r#1 : tensor<5xf32>
 }
 
-// The maximum without its index.
+// Only the maximum of an argmax is used.
 // CHECK-LABEL: func.func @reduce_unused(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<5xf32>
 // CHECK-SAME: %[[C:[a-z0-9]+]]: tensor<f32>

@@ -39,7 +39,7 @@ func.func @convert_of_convert_to_a_third(%x: tensor<4xi8>, %y: tensor<4xbf16>) -
   return %r, %s : tensor<4xf16>, tensor<4xi8>
 }
 
-// Rounding to eight bits and back is what is meant.
+// The conversion to eight bits rounds.
 // CHECK-LABEL: func.func @convert_of_convert_not_quantising(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK: stablehlo.convert
@@ -50,7 +50,7 @@ func.func @convert_of_convert_not_quantising(%x: tensor<4xf32>) -> tensor<4xf32>
   return %r : tensor<4xf32>
 }
 
-// Not every int32 is a float32.
+// float32 does not represent every int32.
 // CHECK-LABEL: func.func @convert_of_convert_not_rounding(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi32>
 // CHECK: stablehlo.convert
@@ -61,7 +61,7 @@ func.func @convert_of_convert_not_rounding(%x: tensor<4xi32>) -> tensor<4xi32> {
   return %r : tensor<4xi32>
 }
 
-// -1 becomes 0 by way of a float, and 255 without.
+// -1 becomes 0 with the conversion to float, and 255 without it.
 // CHECK-LABEL: func.func @convert_of_convert_not_saturating(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi8>
 // CHECK: stablehlo.convert
@@ -72,7 +72,7 @@ func.func @convert_of_convert_not_saturating(%x: tensor<4xi8>) -> tensor<4xui8> 
   return %r : tensor<4xui8>
 }
 
-// float16 has fewer exponents than bfloat16.
+// float16 has a smaller exponent than bfloat16.
 // CHECK-LABEL: func.func @convert_of_convert_not_wider_exponent(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xbf16>
 // CHECK: stablehlo.convert
@@ -98,7 +98,7 @@ func.func @convert_of_splat() -> (tensor<4xbf16>, tensor<4xf32>, tensor<4xi8>) {
   return %r, %s, %t : tensor<4xbf16>, tensor<4xf32>, tensor<4xi8>
 }
 
-// NaN and 300.0 are no int8: what they become is left to implementations.
+// An int8 cannot represent NaN and 300.0: the result is implementation-defined.
 // CHECK-LABEL: func.func @convert_of_splat_not_out_of_range(
 // CHECK: stablehlo.convert
 // CHECK-NEXT: stablehlo.convert
@@ -148,7 +148,7 @@ func.func @convert_of_convert_keeping_low_bits(%x: tensor<4xi64>) -> tensor<4xui
   return %r : tensor<4xui8>
 }
 
-// 256 is true, and its low byte is not.
+// 256 converts to true, but its low byte to false.
 // CHECK-LABEL: func.func @convert_of_convert_not_to_boolean(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi64>
 // CHECK: stablehlo.convert
@@ -186,7 +186,7 @@ func.func @bitcast_of_bitcast(%x: tensor<4xf32>) -> tensor<4xui32> {
   return %r : tensor<4xui32>
 }
 
-// Each adds a dimension.
+// Each bitcast adds a dimension.
 // CHECK-LABEL: func.func @bitcast_of_bitcast_not_of_other_widths(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK: stablehlo.bitcast_convert

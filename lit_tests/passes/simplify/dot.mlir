@@ -23,7 +23,7 @@ func.func @dot_of_transpose_of_a_batch(%x: tensor<4x2x8xf32>, %y: tensor<2x8x3xf
   return %r : tensor<2x4x3xf32>
 }
 
-// Its dimensions come in that order.
+// The result has the free dimensions in the order of the transpose.
 // CHECK-LABEL: func.func @dot_of_transpose_not_of_the_result(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x2x8xf32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<8x3xf32>
@@ -35,7 +35,7 @@ func.func @dot_of_transpose_not_of_the_result(%x: tensor<4x2x8xf32>, %y: tensor<
   return %r : tensor<2x4x3xf32>
 }
 
-// As gradients of weights are written.
+// The form of gradients of weights.
 // CHECK-LABEL: func.func @transpose_of_dot(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x4x8xf32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<2x8x3xf32>
@@ -47,7 +47,7 @@ func.func @transpose_of_dot(%x: tensor<2x4x8xf32>, %y: tensor<2x8x3xf32>) -> ten
   return %r : tensor<2x3x4xf32>
 }
 
-// Both dimensions are of x.
+// The transpose swaps two dimensions of x.
 // CHECK-LABEL: func.func @transpose_of_dot_not_of_one_side(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<5x4x8xf32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<8x3xf32>
@@ -59,7 +59,7 @@ func.func @transpose_of_dot_not_of_one_side(%x: tensor<5x4x8xf32>, %y: tensor<8x
   return %r : tensor<4x5x3xf32>
 }
 
-// The order of factors may show in infinities.
+// The order of complex factors affects rounding.
 // CHECK-LABEL: func.func @transpose_of_dot_not_of_complex(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xcomplex<f32>>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<8x3xcomplex<f32>>
@@ -100,7 +100,7 @@ func.func @slice_of_dot_of_a_batch(%x: tensor<8x4x16xf32>, %y: tensor<8x16x3xf32
   return %r : tensor<1x4x3xf32>
 }
 
-// Most of y would be copied, to be read once.
+// The slice would copy most of y.
 // CHECK-LABEL: func.func @slice_of_dot_not_of_most(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<8xf32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<8x12xf32>
@@ -112,7 +112,7 @@ func.func @slice_of_dot_not_of_most(%x: tensor<8xf32>, %y: tensor<8x12xf32>) -> 
   return %r : tensor<10xf32>
 }
 
-// The whole product is used as well.
+// The product has another use.
 // CHECK-LABEL: func.func @slice_of_dot_not_with_others(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<8x12xf32>
@@ -146,7 +146,7 @@ func.func @dot_of_broadcast_batch_along_one_of_two(%x: tensor<5x2x4x8xf32>, %y: 
   return %r : tensor<5x2x4x3xf32>
 }
 
-// The dimension of the batch would come after the free dimension of x.
+// The batching dimension would come after the free dimension of x.
 // CHECK-LABEL: func.func @dot_of_broadcast_batch_not_on_the_left(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<2x8x3xf32>
@@ -170,7 +170,7 @@ func.func @dot_of_broadcast_free(%x: tensor<4x8xf32>, %y: tensor<8xf32>) -> tens
   return %r : tensor<4x3xf32>
 }
 
-// As gradients of sums are written.
+// The form of gradients of sums.
 // CHECK-LABEL: func.func @dot_of_broadcast_free_constant(
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<2x8x3xf32>
 // CHECK-NEXT: %[[C:[a-z0-9_]+]] = stablehlo.constant dense<2.500000e-01> : tensor<2x8xf32>
@@ -183,7 +183,7 @@ func.func @dot_of_broadcast_free_constant(%y: tensor<2x8x3xf32>) -> tensor<2x4x3
   return %r : tensor<2x4x3xf32>
 }
 
-// What repeats is summed: that rounds after each product.
+// The broadcast dimension is summed, and each addition rounds.
 // CHECK-LABEL: func.func @dot_of_broadcast_free_not_summed(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<3xf32>

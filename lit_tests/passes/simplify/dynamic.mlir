@@ -46,7 +46,7 @@ func.func @update_of_update(%x: tensor<8xf32>, %u: tensor<3xf32>, %v: tensor<3xf
   return %r : tensor<8xf32>
 }
 
-// The smaller one leaves something of the larger.
+// The second update is smaller, and does not overwrite all of the first.
 // CHECK-LABEL: func.func @update_of_update_not_of_larger(
 // CHECK: stablehlo.dynamic_update_slice
 // CHECK-NEXT: stablehlo.dynamic_update_slice
@@ -68,7 +68,7 @@ func.func @update_of_splat(%u: tensor<2x8xf32>, %i: tensor<i32>) -> tensor<4x8xf
   return %r : tensor<4x8xf32>
 }
 
-// A pad has no place for %i.
+// The start is not a constant.
 // CHECK-LABEL: func.func @update_of_splat_not_anywhere(
 // CHECK: stablehlo.dynamic_update_slice
 func.func @update_of_splat_not_anywhere(%u: tensor<2xf32>, %i: tensor<i32>) -> tensor<4xf32> {
@@ -86,7 +86,7 @@ func.func @dynamic_slice_of_update(%x: tensor<8xf32>, %u: tensor<3xf32>, %i: ten
   return %r : tensor<3xf32>
 }
 
-// Near the end a larger slice begins earlier.
+// Near the end the start of a larger slice is clamped to less.
 // CHECK-LABEL: func.func @dynamic_slice_of_update_not_of_another_size(
 // CHECK: stablehlo.dynamic_update_slice
 // CHECK-NEXT: stablehlo.dynamic_slice
@@ -180,7 +180,7 @@ func.func @dynamic_slice_of_iota_of_one(%i: tensor<i32>) -> tensor<1xi32> {
   return %r : tensor<1xi32>
 }
 
-// %i is clamped: it may be out of range.
+// %i may be out of range, and is clamped.
 // CHECK-LABEL: func.func @dynamic_slice_of_iota_not_of_any_one(
 // CHECK: stablehlo.dynamic_slice
 func.func @dynamic_slice_of_iota_not_of_any_one(%i: tensor<i32>) -> tensor<1xi32> {
@@ -199,7 +199,7 @@ func.func @dynamic_slice_of_dynamic_slice(%x: tensor<4x8xf32>, %i: tensor<i32>, 
   return %r : tensor<1x3xf32>
 }
 
-// Each start is clamped to its own bound: their sum is not.
+// Each start is clamped to its own bound, so they cannot be added.
 // CHECK-LABEL: func.func @dynamic_slice_of_dynamic_slice_not_of_one_dimension(
 // CHECK: stablehlo.dynamic_slice
 // CHECK-NEXT: stablehlo.dynamic_slice
@@ -220,7 +220,7 @@ func.func @dynamic_slice_of_slice(%x: tensor<4x8xf32>, %i: tensor<i32>) -> tenso
   return %r : tensor<1x5xf32>
 }
 
-// The slice has fewer elements, so that %i is clamped to less.
+// The slice has fewer elements than x, so %i is clamped to less.
 // CHECK-LABEL: func.func @dynamic_slice_of_slice_not_of_one_dimension(
 // CHECK: stablehlo.slice
 // CHECK-NEXT: stablehlo.dynamic_slice
@@ -274,7 +274,7 @@ func.func @dynamic_slice_of_concatenate(%x: tensor<8xf32>, %y: tensor<4xf32>, %i
   return %r : tensor<2xf32>
 }
 
-// [7:9] reaches into y.
+// The slice [7:9] takes an element of y.
 // CHECK-LABEL: func.func @dynamic_slice_of_concatenate_not_beyond(
 // CHECK: stablehlo.concatenate
 // CHECK-NEXT: stablehlo.dynamic_slice

@@ -1,6 +1,6 @@
 // RUN: %jxc opt %s -p simplify --split-input-file | FileCheck %s
 
-// Integers wrap around, the least divided by -1 too, and amounts of a shift are unsigned.
+// Integers wrap around, also the least one divided by -1; shift amounts are unsigned.
 // CHECK-LABEL: func.func @fold_arithmetic(
 // CHECK-DAG: %[[A:[a-z0-9_]+]] = stablehlo.constant dense<[-126, 1, -128]> : tensor<3xi8>
 // CHECK-DAG: %[[B:[a-z0-9_]+]] = stablehlo.constant dense<[-128, -63, 1]> : tensor<3xi8>
@@ -65,7 +65,7 @@ func.func @fold_arithmetic_on_floats() -> (tensor<f32>, tensor<3xf32>, tensor<f3
   return %a, %b, %c, %d, %e : tensor<f32>, tensor<3xf32>, tensor<f32>, tensor<2xbf16>, tensor<100000xf32>
 }
 
-// Positions only where a constant makes room for what comes out.
+// An iota is folded only if a dense constant of that size becomes dead.
 // CHECK-LABEL: func.func @fold_arithmetic_with_iota(
 // CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.constant dense<[5, 7, 9]> : tensor<3xi32>
 // CHECK-NEXT: return %[[R]]
@@ -76,7 +76,7 @@ func.func @fold_arithmetic_with_iota() -> tensor<3xi32> {
   return %r : tensor<3xi32>
 }
 
-// A host's library gives other last bits than XLA.
+// The last bit differs between libraries.
 // CHECK-LABEL: func.func @fold_arithmetic_not_transcendental(
 // CHECK: stablehlo.sine
 // CHECK: stablehlo.exponential
@@ -87,7 +87,7 @@ func.func @fold_arithmetic_not_transcendental() -> (tensor<f32>, tensor<f32>) {
   return %a, %b : tensor<f32>, tensor<f32>
 }
 
-// Whoever divides by zero is told by whoever runs it.
+// The result of an integer division by zero is implementation-defined.
 // CHECK-LABEL: func.func @fold_arithmetic_not_by_zero(
 // CHECK: stablehlo.divide
 // CHECK: stablehlo.remainder
@@ -99,7 +99,7 @@ func.func @fold_arithmetic_not_by_zero() -> (tensor<2xi32>, tensor<2xi32>) {
   return %a, %b : tensor<2xi32>, tensor<2xi32>
 }
 
-// 5000 elements are not written out.
+// The result would be a constant of 5000 elements.
 // CHECK-LABEL: func.func @fold_arithmetic_not_of_many(
 // CHECK: stablehlo.iota
 // CHECK: stablehlo.add
@@ -129,7 +129,7 @@ func.func @fold_compare() -> (tensor<i1>, tensor<3xi1>, tensor<2xi1>) {
   return %a, %b, %c : tensor<i1>, tensor<3xi1>, tensor<2xi1>
 }
 
-// In the total order NaNs are told apart by bits that constants may lose.
+// The total order of NaNs depends on bits that constants may lose.
 // CHECK-LABEL: func.func @fold_compare_not_of_nan_in_total_order(
 // CHECK: stablehlo.compare
 func.func @fold_compare_not_of_nan_in_total_order() -> tensor<2xi1> {
@@ -176,7 +176,7 @@ func.func @fold_convert() -> (tensor<bf16>, tensor<3xi8>, tensor<3xi1>, tensor<3
   return %a, %b, %c, %d : tensor<bf16>, tensor<3xi8>, tensor<3xi1>, tensor<3xcomplex<f32>>
 }
 
-// Out of range, NaN, and a number between two of bf16 that float32 rounds onto their middle.
+// An integer out of range, NaN, and a number that rounds differently by way of float32.
 // CHECK-LABEL: func.func @fold_convert_not_where_it_is_open(
 // CHECK-COUNT-4: stablehlo.convert
 func.func @fold_convert_not_where_it_is_open() -> (tensor<2xi8>, tensor<i32>, tensor<i8>, tensor<bf16>) {
@@ -228,7 +228,7 @@ func.func @fold_part_not_of_argument(%x: tensor<2xcomplex<f32>>) -> tensor<2xf32
   return %a : tensor<2xf32>
 }
 
-// A NaN keeps what it carries.
+// A NaN keeps its payload.
 // CHECK-LABEL: func.func @fold_bitcast(
 // CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.constant dense<[1065353216, 2143289345]> : tensor<2xi32>
 // CHECK-NEXT: return %[[R]]
@@ -238,7 +238,7 @@ func.func @fold_bitcast() -> tensor<2xi32> {
   return %r : tensor<2xi32>
 }
 
-// One element becomes four: which is first differs between machines.
+// One element becomes four, in an order that depends on the machine.
 // CHECK-LABEL: func.func @fold_bitcast_not_of_other_widths(
 // CHECK: stablehlo.bitcast_convert
 func.func @fold_bitcast_not_of_other_widths() -> tensor<2x4xi8> {
@@ -262,7 +262,7 @@ func.func @fold_rearrangement() -> tensor<2x2x2xi8> {
   return %r : tensor<2x2x2xi8>
 }
 
-// What comes out equal everywhere is a splat.
+// If all elements are equal, the result is a splat.
 // CHECK-LABEL: func.func @fold_rearrangement_to_splat(
 // CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.constant dense<7.000000e+00> : tensor<2xf32>
 // CHECK-NEXT: return %[[R]]
@@ -272,7 +272,7 @@ func.func @fold_rearrangement_to_splat() -> tensor<2xf32> {
   return %r : tensor<2xf32>
 }
 
-// The constant would be written out twice.
+// The constant has another use, so there would be two.
 // CHECK-LABEL: func.func @fold_rearrangement_not_where_shared(
 // CHECK: stablehlo.transpose
 func.func @fold_rearrangement_not_where_shared() -> (tensor<2x9xi8>, tensor<9x2xi8>) {
@@ -281,7 +281,7 @@ func.func @fold_rearrangement_not_where_shared() -> (tensor<2x9xi8>, tensor<9x2x
   return %x, %r : tensor<2x9xi8>, tensor<9x2xi8>
 }
 
-// 20 elements of 2.
+// The result has 20 elements, the constant 2.
 // CHECK-LABEL: func.func @fold_rearrangement_not_growing(
 // CHECK: stablehlo.broadcast_in_dim
 func.func @fold_rearrangement_not_growing() -> tensor<2x10xi8> {
@@ -300,7 +300,7 @@ func.func @fold_concatenate() -> tensor<4xbf16> {
   return %r : tensor<4xbf16>
 }
 
-// Two splats say in two words what 40 elements say.
+// Two splats are smaller than a constant of 40 elements.
 // CHECK-LABEL: func.func @fold_concatenate_not_of_splats(
 // CHECK: stablehlo.concatenate
 func.func @fold_concatenate_not_of_splats() -> tensor<40xi8> {
@@ -320,7 +320,7 @@ func.func @fold_pad() -> tensor<5xi32> {
   return %r : tensor<5xi32>
 }
 
-// The padding is an argument.
+// The padding value is an argument.
 // CHECK-LABEL: func.func @fold_pad_not_with_argument(
 // CHECK: stablehlo.pad
 func.func @fold_pad_not_with_argument(%c: tensor<i32>) -> tensor<5xi32> {

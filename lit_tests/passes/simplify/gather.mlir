@@ -30,7 +30,7 @@ func.func @gather_of_affine_indices(%x: tensor<4x8xf32>) -> tensor<3x2xf32> {
   return %r : tensor<3x2xf32>
 }
 
-// All rows at columns 2 and 5: the batching dimension counts by itself.
+// Columns 2 and 5 of all rows: the start along the batching dimension is the batch index.
 // CHECK-LABEL: func.func @gather_of_affine_indices_in_batches(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>
 // CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.slice %[[X]] [0:4, 2:6:3]
@@ -77,7 +77,7 @@ func.func @gather_of_affine_indices_not_beyond(%x: tensor<8xf32>) -> tensor<3xf3
   return %r : tensor<3xf32>
 }
 
-// Two dimensions follow one: a diagonal is no slice.
+// Two operand dimensions vary along one of the indices: a diagonal is not a slice.
 // CHECK-LABEL: func.func @gather_of_affine_indices_not_of_diagonal(
 // CHECK: stablehlo.gather
 func.func @gather_of_affine_indices_not_of_diagonal(%x: tensor<4x4xf32>) -> tensor<4xf32> {

@@ -76,7 +76,7 @@ func.func @fold_gather_not_on_gpu() -> tensor<2xi32> {
   return %r : tensor<2xi32>
 }
 
-// The others are on.
+// The other rules are tried.
 // CHECK-LABEL: func.func @select_to_convert(
 // CHECK-NEXT: stablehlo.convert
 // CHECK-NEXT: return

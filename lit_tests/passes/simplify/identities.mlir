@@ -19,7 +19,7 @@ func.func @add_zero_on_integers(%x: tensor<4xui8>) -> tensor<4xui8> {
   return %r : tensor<4xui8>
 }
 
-// add is OR.
+// On booleans add is OR.
 // CHECK-LABEL: func.func @add_zero_on_booleans(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi1>
 // CHECK-NEXT: return %[[X]]
@@ -29,7 +29,7 @@ func.func @add_zero_on_booleans(%x: tensor<4xi1>) -> tensor<4xi1> {
   return %r : tensor<4xi1>
 }
 
-// The scalar is broadcast.
+// JAX broadcasts the scalar.
 // CHECK-LABEL: func.func @add_zero_as_jax_writes_it(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x4xbf16>
 // CHECK-NEXT: return %[[X]]
@@ -60,7 +60,7 @@ func.func @add_true_not_zero(%x: tensor<4xi1>) -> tensor<4xi1> {
   return %r : tensor<4xi1>
 }
 
-// A complex zero has two signs to look at.
+// A complex zero has two signs, which are not compared.
 // CHECK-LABEL: func.func @add_zero_not_complex(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xcomplex<f32>>
 // CHECK: stablehlo.add
@@ -126,7 +126,7 @@ func.func @multiply_by_one(%x: tensor<4xf8E4M3FN>) -> tensor<4xf8E4M3FN> {
   return %r : tensor<4xf8E4M3FN>
 }
 
-// multiply is AND.
+// On booleans multiply is AND.
 // CHECK-LABEL: func.func @multiply_by_one_on_booleans(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi1>
 // CHECK-NEXT: return %[[X]]
@@ -136,7 +136,7 @@ func.func @multiply_by_one_on_booleans(%x: tensor<4xi1>) -> tensor<4xi1> {
   return %r : tensor<4xi1>
 }
 
-// The parts meet 0.0: an infinite imaginary part makes the real one NaN.
+// An infinite imaginary part times 0.0 makes the real part NaN.
 // CHECK-LABEL: func.func @multiply_by_one_not_complex(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xcomplex<f32>>
 // CHECK: stablehlo.multiply
@@ -218,7 +218,7 @@ func.func @and_all_ones(%x: tensor<4xui8>, %p: tensor<2xi1>, %z: tensor<3xi16>) 
   return %r, %s, %t : tensor<4xui8>, tensor<2xi1>, tensor<3xi16>
 }
 
-// 1 keeps one bit of eight.
+// Only one bit of the constant is set.
 // CHECK-LABEL: func.func @and_one_not_all_ones(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi8>
 // CHECK: stablehlo.and
@@ -362,7 +362,7 @@ func.func @max_min_self_not_of_two(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tens
   return %r : tensor<4xf32>
 }
 
-// As softmax writes it.
+// The form of jax.nn.softmax.
 // CHECK-LABEL: func.func @max_of_least(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK-NEXT: return %[[X]]
@@ -426,7 +426,7 @@ func.func @min_of_greatest(%x: tensor<4xf16>, %y: tensor<4xi16>, %z: tensor<4xui
   return %r, %s, %t, %u : tensor<4xf16>, tensor<4xi16>, tensor<4xui8>, tensor<4xi1>
 }
 
-// NaN wins over everything.
+// min(x, NaN) is NaN.
 // CHECK-LABEL: func.func @min_of_greatest_not_nan(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK: stablehlo.minimum
@@ -509,7 +509,7 @@ func.func @clamp_of_clamp(%x: tensor<4xf32>, %a: tensor<f32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
-// The bounds have changed places.
+// The bounds are swapped.
 // CHECK-LABEL: func.func @clamp_of_clamp_not_to_others(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK-SAME: %[[A:[a-z0-9]+]]: tensor<f32>

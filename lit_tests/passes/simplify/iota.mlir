@@ -9,7 +9,7 @@ func.func @convert_of_iota() -> tensor<2x8xf32> {
   return %r : tensor<2x8xf32>
 }
 
-// The indices wrap around in 8 bits, and would not in 32.
+// The indices wrap around in 8 bits, but not in 32.
 // CHECK-LABEL: func.func @convert_of_iota_not_wrapping(
 // CHECK: stablehlo.convert
 func.func @convert_of_iota_not_wrapping() -> tensor<300xi32> {
@@ -18,7 +18,7 @@ func.func @convert_of_iota_not_wrapping() -> tensor<300xi32> {
   return %r : tensor<300xi32>
 }
 
-// 257 is no bf16.
+// bf16 cannot represent 257.
 // CHECK-LABEL: func.func @convert_of_iota_not_rounded(
 // CHECK: stablehlo.convert
 func.func @convert_of_iota_not_rounded() -> tensor<300xbf16> {
@@ -45,7 +45,7 @@ func.func @slice_of_iota_of_one() -> tensor<4x1xi32> {
   return %r : tensor<4x1xi32>
 }
 
-// It would be an iota and an addition: more ops, not fewer.
+// An iota and an addition would be more ops.
 // CHECK-LABEL: func.func @slice_of_iota_not_from_the_middle(
 // CHECK: stablehlo.slice
 func.func @slice_of_iota_not_from_the_middle() -> tensor<1500xi32> {

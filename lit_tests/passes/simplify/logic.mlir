@@ -33,7 +33,7 @@ func.func @and_of_compares_with_a_constant(%x: tensor<9xi8>) -> tensor<9xi1> {
   return %r : tensor<9xi1>
 }
 
-// In the total order -0.0 is below 0.0; the other comparison takes them for equal.
+// In the total order -0.0 is below 0.0; in the other comparison they are equal.
 // CHECK-LABEL: func.func @and_of_compares_not_in_two_orders(
 // CHECK: stablehlo.and
 func.func @and_of_compares_not_in_two_orders(%x: tensor<9xf32>, %y: tensor<9xf32>) -> tensor<9xi1> {
@@ -54,7 +54,7 @@ func.func @or_of_compares(%x: tensor<9xi8>, %y: tensor<9xi8>) -> tensor<9xi1> {
   return %r : tensor<9xi1>
 }
 
-// NaN is neither less than a number, nor greater, nor equal, and yet different.
+// NaN is not equal to x, but neither less nor greater.
 // CHECK-LABEL: func.func @or_of_compares_not_on_floats(
 // CHECK: stablehlo.or
 func.func @or_of_compares_not_on_floats(%x: tensor<9xf32>, %y: tensor<9xf32>) -> tensor<9xi1> {
@@ -64,7 +64,7 @@ func.func @or_of_compares_not_on_floats(%x: tensor<9xf32>, %y: tensor<9xf32>) ->
   return %r : tensor<9xi1>
 }
 
-// NaN makes both false: not always true.
+// Both are false for NaN.
 // CHECK-LABEL: func.func @or_of_compares_not_of_all_floats(
 // CHECK: stablehlo.or
 func.func @or_of_compares_not_of_all_floats(%x: tensor<9xf32>, %y: tensor<9xf32>) -> tensor<9xi1> {
@@ -96,7 +96,7 @@ func.func @and_or_of_nots(%p: tensor<9xi8>, %q: tensor<9xi8>) -> tensor<9xi8> {
   return %r : tensor<9xi8>
 }
 
-// One of them is needed anyway: nothing is gained.
+// One of the nots has another use: no op would be saved.
 // CHECK-LABEL: func.func @and_or_of_nots_not_with_other_uses(
 // CHECK: stablehlo.not
 // CHECK-NEXT: stablehlo.not
@@ -197,7 +197,7 @@ func.func @and_of_sign_and_remainder_of_negative(%x: tensor<256xi8>) -> tensor<2
   return %r : tensor<256xi1>
 }
 
-// The remainder is that of another number.
+// The sign is that of another number.
 // CHECK-LABEL: func.func @and_of_sign_and_remainder_not_of_another(
 // CHECK: stablehlo.and
 func.func @and_of_sign_and_remainder_not_of_another(%x: tensor<256xi8>, %z: tensor<256xi8>) -> tensor<256xi1> {

@@ -1,6 +1,6 @@
 // RUN: %jxc opt %s -p simplify --split-input-file | FileCheck %s
 
-// Each is computed on what it varies over.
+// Each op is computed on the dimensions along which it varies.
 // CHECK-LABEL: func.func @elementwise_of_broadcasts(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<8xf32>
@@ -33,7 +33,7 @@ func.func @elementwise_of_broadcasts_beside_a_scalar(%p: tensor<i1>, %x: tensor<
   return %r : tensor<4x8xf32>
 }
 
-// Together the two vary over all of the result.
+// Together the operands vary along all dimensions of the result.
 // CHECK-LABEL: func.func @elementwise_of_broadcasts_not_over_all(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<8xf32>
@@ -47,7 +47,7 @@ func.func @elementwise_of_broadcasts_not_over_all(%x: tensor<4xf32>, %y: tensor<
   return %r : tensor<4x8xf32>
 }
 
-// It would leave two broadcasts.
+// There would be two broadcasts.
 // CHECK-LABEL: func.func @elementwise_of_broadcasts_not_used_elsewhere(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<8xf32>
 // CHECK: stablehlo.broadcast_in_dim
@@ -75,7 +75,7 @@ func.func @elementwise_of_rearranged(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -
   return %r : tensor<8x4xf32>
 }
 
-// A broadcast has its dimensions in any order for nothing.
+// The transpose of a broadcast needs no op.
 // CHECK-LABEL: func.func @elementwise_of_rearranged_beside_a_bias(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xf32>
@@ -117,7 +117,7 @@ func.func @elementwise_of_rearranged_reverse(%x: tensor<4x8xf32>, %y: tensor<8xf
   return %r : tensor<4x8xf32>
 }
 
-// The transpose has another user, but none behind it once the reduction has taken it up.
+// The transpose has another user, but it is merged into the reduction.
 // CHECK-LABEL: func.func @elementwise_of_rearranged_in_front_of_a_reduction(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<8xf32>
@@ -135,7 +135,7 @@ func.func @elementwise_of_rearranged_in_front_of_a_reduction(%x: tensor<4x8xf32>
   return %r, %t : tensor<4xf32>, tensor<8x4xf32>
 }
 
-// What is kept would come in another order: the result would have to be transposed.
+// The kept dimensions have another order, so the result would be transposed.
 // CHECK-LABEL: func.func @elementwise_of_rearranged_not_in_front_of_any_reduction(
 // CHECK: stablehlo.transpose
 // CHECK: stablehlo.multiply %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} : tensor<8x4x2xf32>
@@ -149,7 +149,7 @@ func.func @elementwise_of_rearranged_not_in_front_of_any_reduction(%x: tensor<4x
   return %r, %t : tensor<8x4xf32>, tensor<8x4x2xf32>
 }
 
-// The other would have to be transposed back.
+// The other operand would have to be transposed back.
 // CHECK-LABEL: func.func @elementwise_of_rearranged_not_beside_another(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<8x4xf32>
@@ -161,7 +161,7 @@ func.func @elementwise_of_rearranged_not_beside_another(%x: tensor<4x8xf32>, %y:
   return %r : tensor<8x4xf32>
 }
 
-// Scalars are arithmetic on indices: constants would have to be written in two shapes.
+// A scalar stays a scalar: its constants would be needed in two shapes.
 // CHECK-LABEL: func.func @elementwise_of_rearranged_not_scalars(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<1xf32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<f32>
@@ -173,7 +173,7 @@ func.func @elementwise_of_rearranged_not_scalars(%x: tensor<1xf32>, %y: tensor<f
   return %r : tensor<f32>
 }
 
-// Adding an extent of 1 costs nothing where it stands: as what was summed with keepdims.
+// A reshape that adds an extent of 1 costs nothing, such as that of a sum with keepdims.
 // CHECK-LABEL: func.func @elementwise_of_rearranged_not_ones(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK-NEXT: %[[A:[a-z0-9_]+]] = stablehlo.reshape %[[X]]
@@ -187,7 +187,7 @@ func.func @elementwise_of_rearranged_not_ones(%x: tensor<4xf32>) -> tensor<4x8xf
   return %r : tensor<4x8xf32>
 }
 
-// Where it meets what takes the extent away again, neither is left.
+// The reshape meets one that removes the extent: both are removed.
 // CHECK-LABEL: func.func @elementwise_of_rearranged_ones(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.exponential %[[X]]
@@ -199,7 +199,7 @@ func.func @elementwise_of_rearranged_ones(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
-// It would leave two reshapes, and more dimensions.
+// There would be two reshapes, and more dimensions.
 // CHECK-LABEL: func.func @elementwise_of_rearranged_not_for_others(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x1xf32>
 // CHECK: stablehlo.reshape
@@ -236,7 +236,7 @@ func.func @rearranged_elementwise_reshape(%x: tensor<4x8xf32>, %y: tensor<32xf32
   return %r : tensor<4x8xf32>
 }
 
-// Two would be transposed in the place of one.
+// Two operands would be transposed instead of one.
 // CHECK-LABEL: func.func @rearranged_elementwise_not_of_two_others(
 // CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<8x4xi1>
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>
@@ -251,7 +251,7 @@ func.func @rearranged_elementwise_not_of_two_others(%p: tensor<8x4xi1>, %x: tens
   return %r, %a : tensor<4x8xf32>, tensor<8x4xf32>
 }
 
-// A product can take up the transpose then.
+// The transpose can then be merged into a product.
 // CHECK-LABEL: func.func @reshape_of_transpose(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x3x1x4xf32>
 // CHECK-NEXT: %[[A:[a-z0-9_]+]] = stablehlo.reshape %[[X]] : (tensor<2x3x1x4xf32>) -> tensor<2x1x3x4xf32>
@@ -263,7 +263,7 @@ func.func @reshape_of_transpose(%x: tensor<2x3x1x4xf32>) -> tensor<4x1x3x2xf32> 
   return %r : tensor<4x1x3x2xf32>
 }
 
-// The two that become one are in another order in x.
+// The two dimensions that are joined have another order in x.
 // CHECK-LABEL: func.func @reshape_of_transpose_not_joining(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x3x4xf32>
 // CHECK: stablehlo.transpose
@@ -296,7 +296,7 @@ func.func @reverse_of_transpose(%x: tensor<2x3x4xf32>) -> tensor<4x2x3xf32> {
   return %r : tensor<4x2x3xf32>
 }
 
-// The transpose stays.
+// The transpose has another use.
 // CHECK-LABEL: func.func @reverse_of_transpose_not_with_others(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>
 // CHECK: stablehlo.transpose
@@ -317,7 +317,7 @@ func.func @broadcast_of_transpose(%x: tensor<4x8xf32>) -> tensor<8x3x4xf32> {
   return %r : tensor<8x3x4xf32>
 }
 
-// The dimensions do not say so.
+// A reverse does not permute dimensions.
 // CHECK-LABEL: func.func @broadcast_of_transpose_not_of_reverse(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>
 // CHECK: stablehlo.reverse
@@ -328,7 +328,7 @@ func.func @broadcast_of_transpose_not_of_reverse(%x: tensor<4x8xf32>) -> tensor<
   return %r : tensor<3x4x8xf32>
 }
 
-// What is spread has an extent that only the running program knows.
+// The operand of the broadcast has a dynamic extent.
 // CHECK-LABEL: func.func @elementwise_of_broadcasts_not_of_dynamic(
 // CHECK: stablehlo.broadcast_in_dim
 // CHECK: stablehlo.multiply

@@ -9,7 +9,7 @@ func.func @identity_pad(%x: tensor<4xf32>, %v: tensor<f32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
-// As long as before, and not the same.
+// The result has the shape of x, but other elements.
 // CHECK-LABEL: func.func @identity_pad_not_shifting(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK-SAME: %[[V:[a-z0-9]+]]: tensor<f32>
@@ -32,7 +32,7 @@ func.func @pad_of_pad(%x: tensor<2xf32>, %v: tensor<f32>) -> tensor<16xf32> {
   return %s : tensor<16xf32>
 }
 
-// x[1:3, ::2][:, 1], backwards.
+// The gradient of x[1:3, ::2][:, 1].
 // CHECK-LABEL: func.func @pad_of_pad_as_index_gradients_do(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x1xf32>
 // CHECK-NEXT: %[[V:[a-z0-9_]+]] = stablehlo.constant
@@ -46,7 +46,7 @@ func.func @pad_of_pad_as_index_gradients_do(%x: tensor<2x1xf32>) -> tensor<4x8xf
   return %r : tensor<4x8xf32>
 }
 
-// 0.0 and -0.0 are equal, and not the same.
+// 0.0 and -0.0 have different bits.
 // CHECK-LABEL: func.func @pad_of_pad_not_with_other_values(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2xf32>
 // CHECK: stablehlo.pad
@@ -59,7 +59,7 @@ func.func @pad_of_pad_not_with_other_values(%x: tensor<2xf32>) -> tensor<4xf32> 
   return %r : tensor<4xf32>
 }
 
-// What the first takes away does not come back.
+// The first pad removes elements.
 // CHECK-LABEL: func.func @pad_of_pad_not_of_a_cut(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK-SAME: %[[V:[a-z0-9]+]]: tensor<f32>
@@ -158,7 +158,7 @@ func.func @pad_of_broadcast_not_where_it_repeats(%x: tensor<3xf32>, %v: tensor<f
   return %r : tensor<3x5xf32>
 }
 
-// As gradients of jnp.roll are written.
+// The form of gradients of jnp.roll.
 // CHECK-LABEL: func.func @add_of_pads(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<3xi32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xi32>
@@ -173,7 +173,7 @@ func.func @add_of_pads(%x: tensor<3xi32>, %y: tensor<4xi32>) -> tensor<8xi32> {
   return %r : tensor<8xi32>
 }
 
-// Element 3 is a sum of both.
+// Element 3 is a sum of elements of both.
 // CHECK-LABEL: func.func @add_of_pads_not_overlapping(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<3xi32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xi32>
@@ -188,7 +188,7 @@ func.func @add_of_pads_not_overlapping(%x: tensor<3xi32>, %y: tensor<4xi32>) -> 
   return %r : tensor<8xi32>
 }
 
-// -0.0 becomes 0.0 by adding 0.0.
+// -0.0 + 0.0 is 0.0.
 // CHECK-LABEL: func.func @add_of_pads_not_on_floats(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<3xf32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xf32>

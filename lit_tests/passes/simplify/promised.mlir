@@ -9,7 +9,7 @@ func.func @subtract_same_float(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
-// The promise is about real numbers.
+// The promise covers real numbers only.
 // CHECK-LABEL: func.func @subtract_same_float_not_of_complex(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xcomplex<f32>>
 // CHECK: stablehlo.subtract
@@ -36,7 +36,7 @@ func.func @divide_same_float_not_of_integers(%x: tensor<4xi32>) -> tensor<4xi32>
   return %r : tensor<4xi32>
 }
 
-// A type without NaN: 0 / 0 is 0 there, and the promise says nothing.
+// The type has no NaN: 0 / 0 is 0, which the promise does not exclude.
 // CHECK-LABEL: func.func @divide_same_float_not_without_nan(
 // CHECK: stablehlo.divide
 func.func @divide_same_float_not_without_nan(%x: tensor<4xf4E2M1FN>) -> tensor<4xf4E2M1FN> {
@@ -53,7 +53,7 @@ func.func @compare_same_float(%x: tensor<4xf32>) -> tensor<4xi1> {
   return %r : tensor<4xi1>
 }
 
-// Two arguments.
+// The operands are different values.
 // CHECK-LABEL: func.func @compare_same_float_not_of_others(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xf32>
@@ -74,7 +74,7 @@ func.func @not_of_float_compare(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<
   return %r : tensor<4xi1>
 }
 
-// Another op lies between.
+// There is another op between them.
 // CHECK-LABEL: func.func @not_of_float_compare_not_of_and(
 // CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<4xi1>
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
@@ -87,7 +87,7 @@ func.func @not_of_float_compare_not_of_and(%p: tensor<4xi1>, %x: tensor<4xf32>, 
   return %r : tensor<4xi1>
 }
 
-// As jnp.where(x > 0, x, 0).
+// The form of jnp.where(x > 0, x, 0).
 // CHECK-LABEL: func.func @select_to_maximum(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK-NEXT: %[[C:[a-z0-9_]+]] = stablehlo.constant

@@ -9,7 +9,7 @@ func.func @add_float_zero(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
-// One is not neutral.
+// 1 is not neutral.
 // CHECK-LABEL: func.func @add_float_zero_not_one(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK: stablehlo.add
@@ -31,7 +31,7 @@ func.func @subtract_float_zero(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf3
   return %a, %b : tensor<4xf32>, tensor<4xf32>
 }
 
-// Of infinities it is NaN, and nothing is promised about these.
+// inf - inf is NaN, and no-nans is not promised.
 // CHECK-LABEL: func.func @subtract_float_zero_not_of_the_same(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK: stablehlo.subtract
@@ -40,7 +40,7 @@ func.func @subtract_float_zero_not_of_the_same(%x: tensor<4xf32>) -> tensor<4xf3
   return %r : tensor<4xf32>
 }
 
-// As gradients of jnp.roll are written.
+// The form of gradients of jnp.roll.
 // CHECK-LABEL: func.func @add_of_float_pads(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<3xf32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xf32>
@@ -55,7 +55,7 @@ func.func @add_of_float_pads(%x: tensor<3xf32>, %y: tensor<4xf32>) -> tensor<8xf
   return %r : tensor<8xf32>
 }
 
-// What is added is 1.
+// The padding value is 1.
 // CHECK-LABEL: func.func @add_of_float_pads_not_of_ones(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<3xf32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xf32>

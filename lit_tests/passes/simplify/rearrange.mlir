@@ -36,7 +36,7 @@ func.func @reshape_of_reshape_not_through_a_transpose(%x: tensor<2x6xf32>) -> te
   return %r : tensor<12xf32>
 }
 
-// keepdims, as JAX writes it.
+// The form of keepdims in JAX.
 // CHECK-LABEL: func.func @broadcast_to_reshape(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.reshape %[[X]]
@@ -63,7 +63,7 @@ func.func @transpose_to_reshape(%x: tensor<4x1x3xf32>) -> tensor<1x4x3xf32> {
   return %r : tensor<1x4x3xf32>
 }
 
-// 4 and 3 change places.
+// The extents 4 and 3 are swapped.
 // CHECK-LABEL: func.func @transpose_to_reshape_not_moving(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x1x3xf32>
 // CHECK: stablehlo.transpose
@@ -152,7 +152,7 @@ func.func @reverse_of_broadcast_not_of_iota() -> tensor<4xi32> {
 
 // -----
 
-// Of static extents it is a reshape first; this one is not.
+// With static extents the transpose would first become a reshape.
 // CHECK-LABEL: func.func @identity_transpose(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?x3xf32>
 // CHECK-NEXT: return %[[X]]
@@ -189,7 +189,7 @@ func.func @transpose_of_transpose_to_nothing(%x: tensor<2x3x4xf32>) -> tensor<2x
   return %r : tensor<2x3x4xf32>
 }
 
-// The product is used as it is, too.
+// The product has another use.
 // CHECK-LABEL: func.func @transpose_of_transpose_not_through_a_product(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<3x3xf32>
 // CHECK: stablehlo.transpose
@@ -212,7 +212,7 @@ func.func @transpose_of_broadcast(%x: tensor<2x3xf32>) -> tensor<3x4x2xf32> {
   return %r : tensor<3x4x2xf32>
 }
 
-// The reshape joins what the transpose would part.
+// The reshape joins dimensions that the transpose separates.
 // CHECK-LABEL: func.func @transpose_of_broadcast_not_of_reshape(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x3x4xf32>
 // CHECK: stablehlo.transpose
@@ -276,7 +276,7 @@ func.func @pad_of_splat() -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
-// 0.0 and -0.0 are equal, and not the same.
+// 0.0 and -0.0 have different bits.
 // CHECK-LABEL: func.func @pad_of_splat_not_negative_zero(
 // CHECK: stablehlo.pad
 func.func @pad_of_splat_not_negative_zero() -> tensor<5002xf32> {

@@ -1,6 +1,6 @@
 // RUN: %jxc opt %s -p simplify --split-input-file | FileCheck %s
 
-// The initial value counts: XLA leaves it out.
+// StableHLO combines the initial value; XLA does not.
 // CHECK-LABEL: func.func @reduce_over_nothing(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2xi32>
 // CHECK-NEXT: %[[C:[a-z0-9_]+]] = stablehlo.constant dense<1> : tensor<2xi32>
@@ -12,7 +12,7 @@ func.func @reduce_over_nothing(%x: tensor<2xi32>) -> tensor<2xi32> {
   return %r : tensor<2xi32>
 }
 
-// A body that also takes a constant and a value from outside, and two operands.
+// The body uses a constant and a value from outside, and there are two operands.
 // CHECK-LABEL: func.func @reduce_over_nothing_of_two(
 // CHECK-NOT: stablehlo.reduce
 // CHECK: return
@@ -50,7 +50,7 @@ func.func @reduce_over_nothing_not_with_regions(%x: tensor<2xi32>, %c: tensor<i3
   return %r : tensor<2xi32>
 }
 
-// 0.0 is not left out: -0.0 + 0.0 is 0.0.
+// 0.0 is not neutral: -0.0 + 0.0 is 0.0.
 // CHECK-LABEL: func.func @reduce_over_ones(
 // CHECK-NOT: stablehlo.reduce
 // CHECK: stablehlo.constant dense<0.000000e+00>
@@ -80,7 +80,7 @@ func.func @reduce_over_ones_not_twos(%x: tensor<1x3x2xf32>, %c: tensor<f32>) -> 
   return %r : tensor<3xf32>
 }
 
-// Whatever the body returns: it is never asked.
+// The body is never executed.
 // CHECK-LABEL: func.func @reduce_over_empty(
 // CHECK-SAME: %{{[a-z0-9]+}}: tensor<0xi32>
 // CHECK-SAME: %[[C:[a-z0-9]+]]: tensor<i32>
@@ -104,7 +104,7 @@ func.func @reduce_over_empty_of_many(%x: tensor<3x0xf32>, %c: tensor<f32>) -> te
   return %r : tensor<3xf32>
 }
 
-// It may be empty, or not.
+// The extent is dynamic, and may be 0.
 // CHECK-LABEL: func.func @reduce_over_empty_not_of_dynamic(
 // CHECK: stablehlo.reduce
 func.func @reduce_over_empty_not_of_dynamic(%x: tensor<?xf32>, %c: tensor<f32>) -> tensor<f32> {
@@ -155,7 +155,7 @@ func.func @reduce_of_reshape(%x: tensor<2x1x3x4xf32>, %c: tensor<f32>) -> tensor
   return %r : tensor<2x4xf32>
 }
 
-// The extent of 1 that the reshape adds is there in the result.
+// The result has the extent of 1 that the reshape adds.
 // CHECK-LABEL: func.func @reduce_of_reshape_not_adding(
 // CHECK: stablehlo.reshape
 // CHECK: stablehlo.reduce
@@ -165,7 +165,7 @@ func.func @reduce_of_reshape_not_adding(%x: tensor<2x3x4xf32>, %c: tensor<f32>) 
   return %r : tensor<2x1x4xf32>
 }
 
-// Sums of floats too: the order is what it was.
+// Also for sums of floats: the order of the elements stays the same.
 // CHECK-LABEL: func.func @reduce_of_transpose(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x3x4xf32>
 // CHECK-SAME: %[[C:[a-z0-9]+]]: tensor<f32>
@@ -188,7 +188,7 @@ func.func @reduce_of_transpose_in_any_order(%x: tensor<2x3xi32>, %c: tensor<i32>
   return %r : tensor<i32>
 }
 
-// Floats would be summed up in another order.
+// Floats would be added in another order.
 // CHECK-LABEL: func.func @reduce_of_transpose_not_of_float_sums(
 // CHECK: stablehlo.transpose
 func.func @reduce_of_transpose_not_of_float_sums(%x: tensor<2x3xf32>, %c: tensor<f32>) -> tensor<f32> {
@@ -230,7 +230,7 @@ func.func @reduce_of_reduce_not_from_any_value(%x: tensor<2x3xi8>, %c: tensor<i8
   return %r : tensor<i8>
 }
 
-// Sums of floats round in the order that they are taken in.
+// The rounding of sums of floats depends on the order.
 // CHECK-LABEL: func.func @reduce_of_reduce_not_of_float_sums(
 // CHECK: stablehlo.reduce
 // CHECK: stablehlo.reduce
@@ -241,7 +241,7 @@ func.func @reduce_of_reduce_not_of_float_sums(%x: tensor<2x3xf32>) -> tensor<f32
   return %r : tensor<f32>
 }
 
-// A complex number with a NaN part is neither less than another nor greater: order matters.
+// If a part is NaN, the maximum depends on the order of the operands.
 // CHECK-LABEL: func.func @reduce_of_reduce_not_of_complex(
 // CHECK: stablehlo.reduce
 // CHECK: stablehlo.reduce
@@ -251,7 +251,7 @@ func.func @reduce_of_reduce_not_of_complex(%x: tensor<2x3xcomplex<f32>>, %c: ten
   return %r : tensor<complex<f32>>
 }
 
-// 100 times 7, and 3, in eight bits.
+// 3 + 100 * 7, in eight bits.
 // CHECK-LABEL: func.func @fold_reduce(
 // CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.constant dense<-65> : tensor<2xi8>
 // CHECK-NEXT: return %[[R]]
@@ -287,7 +287,7 @@ func.func @fold_reduce_of_iota() -> tensor<i32> {
   return %r : tensor<i32>
 }
 
-// A count: every sum of fewer is exact, so the order does not matter.
+// Every partial sum is exact, so the order does not matter.
 // CHECK-LABEL: func.func @fold_reduce_of_counted(
 // CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.constant dense<1.500000e+03> : tensor<f32>
 // CHECK-NEXT: return %[[R]]
@@ -298,7 +298,7 @@ func.func @fold_reduce_of_counted() -> tensor<f32> {
   return %r : tensor<f32>
 }
 
-// 0.1 is no round number, 300 is more than eight bits count, and floats have an order.
+// Sums of 0.1 are rounded, bf16 counts to 256 only, and sums of other floats depend on the order.
 // CHECK-LABEL: func.func @fold_reduce_not_where_it_rounds(
 // CHECK: stablehlo.reduce
 // CHECK: stablehlo.reduce
@@ -329,7 +329,7 @@ func.func @reduce_window_of_one(%x: tensor<4x6xf32>) -> tensor<4x3xf32> {
   return %r : tensor<4x3xf32>
 }
 
-// Where it is padded, the result is the initial value.
+// The result is the initial value at the padding.
 // CHECK-LABEL: func.func @reduce_window_of_one_not_padded(
 // CHECK: stablehlo.reduce_window
 func.func @reduce_window_of_one_not_padded(%x: tensor<4xf32>, %c: tensor<f32>) -> tensor<6xf32> {

@@ -94,7 +94,7 @@ func.func @scatter_out_of_range(%x: tensor<8xf32>, %u: tensor<3xf32>) -> tensor<
   return %r : tensor<8xf32>
 }
 
-// 200 is 200 where it is unsigned.
+// The index 200 is unsigned.
 // CHECK-LABEL: func.func @scatter_out_of_range_not_of_unsigned(
 // CHECK: stablehlo.dynamic_update_slice
 func.func @scatter_out_of_range_not_of_unsigned(%x: tensor<256xf32>, %u: tensor<f32>) -> tensor<256xf32> {
@@ -134,7 +134,7 @@ func.func @scatter_to_dynamic_update_slice_of_whole(%x: tensor<8xf32>, %u: tenso
   return %r : tensor<8xf32>
 }
 
-// %m is 0 to 7: in range.
+// %m is between 0 and 7, so it is in range.
 // CHECK-LABEL: func.func @scatter_to_dynamic_update_slice_in_bounds(
 // CHECK: stablehlo.dynamic_update_slice
 func.func @scatter_to_dynamic_update_slice_in_bounds(%x: tensor<8xf32>, %u: tensor<f32>, %i: tensor<1xi32>) -> tensor<8xf32> {
@@ -147,7 +147,7 @@ func.func @scatter_to_dynamic_update_slice_in_bounds(%x: tensor<8xf32>, %u: tens
   return %r : tensor<8xf32>
 }
 
-// Out of range, a scatter drops what a dynamic_update_slice would move.
+// A scatter drops a window out of range; a dynamic_update_slice clamps its start.
 // CHECK-LABEL: func.func @scatter_to_dynamic_update_slice_not_anywhere(
 // CHECK: stablehlo.scatter
 func.func @scatter_to_dynamic_update_slice_not_anywhere(%x: tensor<8xf32>, %u: tensor<f32>, %i: tensor<1xi32>) -> tensor<8xf32> {
@@ -184,7 +184,7 @@ func.func @scatter_of_whole(%x: tensor<2x8xf32>, %u: tensor<2x8xf32>) -> tensor<
   return %r : tensor<2x8xf32>
 }
 
-// Unless the index is 0 the window does not fit, and nothing is written.
+// The window is in range only if the index is 0.
 // CHECK-LABEL: func.func @scatter_of_whole_not_anywhere(
 // CHECK: stablehlo.scatter
 func.func @scatter_of_whole_not_anywhere(%x: tensor<1xf32>, %u: tensor<f32>, %i: tensor<1xi32>) -> tensor<1xf32> {

@@ -53,7 +53,7 @@ func.func @select_of_not(%p: tensor<4xi1>, %x: tensor<4xf32>, %y: tensor<4xf32>)
   return %r : tensor<4xf32>
 }
 
-// It is a branch that is negated.
+// An operand is negated, not the predicate.
 // CHECK-LABEL: func.func @select_of_not_not_a_branch(
 // CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<4xi1>
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi32>
@@ -100,7 +100,7 @@ func.func @select_of_booleans(%p: tensor<4xi1>) -> (tensor<4xi1>, tensor<4xi1>) 
   return %r, %s : tensor<4xi1>, tensor<4xi1>
 }
 
-// The choice would have to be broadcast.
+// The predicate would have to be broadcast.
 // CHECK-LABEL: func.func @select_of_booleans_not_of_scalar(
 // CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<i1>
 // CHECK: stablehlo.select
@@ -122,7 +122,7 @@ func.func @select_to_or(%p: tensor<4xi1>, %q: tensor<4xi1>) -> tensor<4xi1> {
   return %r : tensor<4xi1>
 }
 
-// 1 in eight bits is not all of them.
+// The result is an integer, not a boolean.
 // CHECK-LABEL: func.func @select_to_or_not_on_integers(
 // CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<4xi1>
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi8>
@@ -133,7 +133,7 @@ func.func @select_to_or_not_on_integers(%p: tensor<4xi1>, %x: tensor<4xi8>) -> t
   return %r : tensor<4xi8>
 }
 
-// Causal masks, as jnp.tril writes them.
+// The form of causal masks made with jnp.tril.
 // CHECK-LABEL: func.func @select_to_and(
 // CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<4xi1>
 // CHECK-SAME: %[[Q:[a-z0-9]+]]: tensor<4xi1>
@@ -204,7 +204,7 @@ func.func @select_of_nested_or(%p: tensor<4xi1>, %q: tensor<4xi1>, %x: tensor<4x
   return %r : tensor<4xf32>
 }
 
-// 0.0 on one side, -0.0 on the other.
+// 0.0 and -0.0 have different bits.
 // CHECK-LABEL: func.func @select_of_nested_not_of_another(
 // CHECK: stablehlo.select
 // CHECK-NEXT: stablehlo.select
@@ -264,7 +264,7 @@ func.func @select_of_equal(%x: tensor<256xi8>, %y: tensor<256xi8>) -> tensor<256
   return %r : tensor<256xi8>
 }
 
-// -0.0 equals 0.0, which is chosen.
+// -0.0 equals 0.0.
 // CHECK-LABEL: func.func @select_of_equal_not_on_floats(
 // CHECK: stablehlo.select
 func.func @select_of_equal_not_on_floats(%x: tensor<17xf32>) -> tensor<17xf32> {

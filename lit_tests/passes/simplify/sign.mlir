@@ -20,7 +20,7 @@ func.func @subtract_from_zero_of_floats(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
-// 0.0 - 0.0 is 0.0, and its negative is not.
+// 0.0 - 0.0 is 0.0, but -(0.0) is -0.0.
 // CHECK-LABEL: func.func @subtract_from_zero_not_from_positive(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK: stablehlo.subtract
@@ -60,7 +60,7 @@ func.func @divide_by_minus_one(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
-// The least integer has no quotient.
+// The least integer divided by -1 overflows.
 // CHECK-LABEL: func.func @divide_by_minus_one_not_of_integers(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi32>
 // CHECK: stablehlo.divide
@@ -94,7 +94,7 @@ func.func @multiply_of_negate_of_the_least(%x: tensor<4xi32>) -> tensor<4xi32> {
   return %r : tensor<4xi32>
 }
 
-// One of the two has to be negated.
+// Neither factor is a constant.
 // CHECK-LABEL: func.func @multiply_of_negate_not_by_a_variable(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xf32>
@@ -118,7 +118,7 @@ func.func @negate_of_multiply(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
-// Two products instead of one.
+// The product has another use, so there would be two.
 // CHECK-LABEL: func.func @negate_of_multiply_not_with_others(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK: stablehlo.multiply
@@ -142,7 +142,7 @@ func.func @divide_of_negate(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
-// The least integer is its own negative.
+// -x overflows if x is the least integer.
 // CHECK-LABEL: func.func @divide_of_negate_not_of_integers(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi32>
 // CHECK: stablehlo.negate
@@ -166,7 +166,7 @@ func.func @negate_of_divide(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
-// Whether a quotient overflows depends on its signs.
+// Whether the quotient overflows depends on the signs.
 // CHECK-LABEL: func.func @negate_of_divide_not_of_integers(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi32>
 // CHECK: stablehlo.divide
@@ -188,7 +188,7 @@ func.func @square_of_abs(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
-// The square of a complex number is another one.
+// |z| * |z| is not z * z.
 // CHECK-LABEL: func.func @square_of_abs_not_of_complex(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xcomplex<f32>>
 // CHECK: stablehlo.abs
@@ -240,7 +240,7 @@ func.func @abs_of_positive(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
-// The root of -0.0 is -0.0.
+// sqrt(-0.0) is -0.0.
 // CHECK-LABEL: func.func @abs_of_positive_not_of_a_root(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK: stablehlo.sqrt
@@ -300,7 +300,7 @@ func.func @negate_of_subtract(%x: tensor<4xi32>, %y: tensor<4xi32>) -> tensor<4x
   return %r : tensor<4xi32>
 }
 
-// x - x is 0.0 on both sides, and its negative -0.0.
+// If x equals y, -(x - y) is -0.0, and y - x is 0.0.
 // CHECK-LABEL: func.func @negate_of_subtract_not_on_floats(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xf32>
@@ -322,7 +322,7 @@ func.func @add_of_negate(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> 
   return %r : tensor<4xf32>
 }
 
-// -(x + y) stays: it is not -x - y where both are 0.0.
+// -(x + y) is not -x - y if x and y are 0.0 and -0.0.
 // CHECK-LABEL: func.func @add_of_negate_not_outer(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xf32>
@@ -344,7 +344,7 @@ func.func @subtract_of_negate(%x: tensor<4xcomplex<f32>>, %y: tensor<4xcomplex<f
   return %r : tensor<4xcomplex<f32>>
 }
 
-// (-x) - y is -(x + y) but for the sign of zero.
+// (-x) - y differs from -(x + y) in the sign of zero.
 // CHECK-LABEL: func.func @subtract_from_negate_not(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xf32>
@@ -389,7 +389,7 @@ func.func @divide_of_negates(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf
   return %r : tensor<4xf32>
 }
 
-// (-x) / (-1) overflows where x is the least integer, x / 1 does not.
+// (-x) / (-1) overflows if x is the least integer; x / 1 does not.
 // CHECK-LABEL: func.func @divide_of_negates_not_on_integers(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xi32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xi32>
@@ -486,7 +486,7 @@ func.func @complex_of_parts(%x: tensor<4xcomplex<f64>>) -> tensor<4xcomplex<f64>
   return %r : tensor<4xcomplex<f64>>
 }
 
-// The parts are those of two numbers.
+// The parts are of two different numbers.
 // CHECK-LABEL: func.func @complex_of_parts_not_of_two(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xcomplex<f32>>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4xcomplex<f32>>

@@ -26,7 +26,7 @@ func.func @slice_of_slice(%x: tensor<4x20xf32>) -> tensor<2x2xf32> {
   return %r : tensor<2x2xf32>
 }
 
-// A step over one element is 1.
+// A slice of one element has a stride of 1.
 // CHECK-LABEL: func.func @slice_of_slice_of_one(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<8xf32>
 // CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.slice %[[X]] [2:3]
@@ -37,7 +37,7 @@ func.func @slice_of_slice_of_one(%x: tensor<8xf32>) -> tensor<1xf32> {
   return %r : tensor<1xf32>
 }
 
-// Nothing is taken: left alone.
+// The slice is empty.
 // CHECK-LABEL: func.func @slice_of_slice_not_empty(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<8xf32>
 // CHECK: stablehlo.slice
@@ -116,7 +116,7 @@ func.func @slice_of_some_concatenated(%x: tensor<2xf32>, %y: tensor<3xf32>, %z: 
   return %r : tensor<4xf32>
 }
 
-// The whole is needed as well: two concatenations would copy more.
+// The concatenation has another use: two concatenations would copy more.
 // CHECK-LABEL: func.func @slice_of_some_concatenated_not_with_others(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2xf32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<3xf32>
@@ -141,7 +141,7 @@ func.func @slice_of_pad(%x: tensor<4x4xf32>, %v: tensor<f32>) -> tensor<2x7xf32>
   return %r : tensor<2x7xf32>
 }
 
-// What a pad adds, cut off.
+// The slice removes the padding.
 // CHECK-LABEL: func.func @slice_of_pad_undone(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK-SAME: %[[V:[a-z0-9]+]]: tensor<f32>
@@ -152,7 +152,7 @@ func.func @slice_of_pad_undone(%x: tensor<4xf32>, %v: tensor<f32>) -> tensor<4xf
   return %r : tensor<4xf32>
 }
 
-// The pad has taken away two elements before.
+// The pad removes two elements.
 // CHECK-LABEL: func.func @slice_of_negative_pad(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<6xf32>
 // CHECK-SAME: %[[V:[a-z0-9]+]]: tensor<f32>
@@ -176,7 +176,7 @@ func.func @slice_of_pad_not_within(%x: tensor<4xf32>, %v: tensor<f32>) -> tensor
   return %r : tensor<4xf32>
 }
 
-// The pad has another user, and stays: x would have to stay beside it.
+// The pad has another use, so both x and the padded value would stay in memory.
 // CHECK-LABEL: func.func @slice_of_pad_not_alone(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK-SAME: %[[V:[a-z0-9]+]]: tensor<f32>
@@ -188,7 +188,7 @@ func.func @slice_of_pad_not_alone(%x: tensor<4xf32>, %v: tensor<f32>) -> (tensor
   return %r, %a : tensor<4xf32>, tensor<9xf32>
 }
 
-// Padding lies between the elements too.
+// There is padding between the elements.
 // CHECK-LABEL: func.func @slice_of_pad_not_dilated(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK-SAME: %[[V:[a-z0-9]+]]: tensor<f32>
@@ -222,7 +222,7 @@ func.func @slice_of_padding_not_all(%x: tensor<2x4xf32>, %v: tensor<f32>) -> ten
   return %r : tensor<2x3xf32>
 }
 
-// Whatever the start is: it is clamped to 0.
+// Every start is clamped to 0.
 // CHECK-LABEL: func.func @full_dynamic_slice(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32>
 // CHECK-SAME: %[[I:[a-z0-9]+]]: tensor<i32>
@@ -314,7 +314,7 @@ func.func @slice_of_elementwise(%x: tensor<4x8xf32>, %y: tensor<8xf32>) -> tenso
   return %r : tensor<1x8xf32>
 }
 
-// All of it is needed.
+// The exponential has two uses, which take all of its elements.
 // CHECK-LABEL: func.func @slice_of_elementwise_not_of_many(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>
 // CHECK: stablehlo.exponential
@@ -338,7 +338,7 @@ func.func @slice_of_transpose(%x: tensor<2x3x4xf32>) -> tensor<2x2x3xf32> {
   return %r : tensor<2x2x3xf32>
 }
 
-// The transpose stays.
+// The transpose has another use.
 // CHECK-LABEL: func.func @slice_of_transpose_not_with_others(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>
 // CHECK: stablehlo.transpose
@@ -360,7 +360,7 @@ func.func @slice_of_reverse(%x: tensor<4x8xf32>) -> tensor<4x3xf32> {
   return %r : tensor<4x3xf32>
 }
 
-// There is no last element to count from.
+// The slice is empty, so there is no last element.
 // CHECK-LABEL: func.func @slice_of_reverse_not_of_nothing(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>
 // CHECK: stablehlo.reverse
@@ -394,7 +394,7 @@ func.func @slice_of_reshape_to_less(%x: tensor<3x2x4xf32>) -> tensor<2x4xf32> {
   return %r : tensor<2x4xf32>
 }
 
-// Half of one pair, and half of the next.
+// The slice takes half of one pair and half of the next.
 // CHECK-LABEL: func.func @slice_of_reshape_not_across(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<3x2x4xf32>
 // CHECK: stablehlo.reshape

@@ -58,7 +58,7 @@ func.func @multiply_of_negate_not_on_tpu(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
-// The others are on.
+// The other rules are tried.
 // CHECK-LABEL: func.func @transpose_of_dot(
 // CHECK-NEXT: stablehlo.dot_general
 // CHECK-NEXT: return
