@@ -206,9 +206,9 @@ class Recorder:
             after = self._numbers(yielded)
             sites, now = _whole([(_padded(carried), before), *pieces])
             kept = body.add_argument(self._vector_type(1 + len(sites)), location)
-            turned = self._turned(before, after, stored, pieces)
+            is_first = self._is_to_keep(before, after, stored, pieces)
             following = hlo.add(number, scalar(1, _i32()))
-            first = _first(following, now, kept, turned)
+            first = _first(following, now, kept, is_first)
         with ir.InsertionPoint(op):
             start = self._numbers([given[index] for index in floats])
             initial = [start, scalar(0, _i32()), self._zeros(1 + len(sites))]
@@ -226,7 +226,7 @@ class Recorder:
         stored, self._stored = self._stored, outer
         return pieces, stored
 
-    def _turned(
+    def _is_to_keep(
         self,
         before: ir.Value,
         after: ir.Value,
@@ -238,17 +238,17 @@ class Recorder:
         True if a carried value became bad, or something bad was stored in an array, which may have
         been full of NaNs from the start.
         """
-        turned = hlo.and_(self._bad(after), hlo.not_(self._bad(before)))
+        bad = hlo.and_(self._bad(after), hlo.not_(self._bad(before)))
         if stored:
-            turned = joined([turned, self._bad(vector(stored))])
+            bad = joined([bad, self._bad(vector(stored))])
         if self.masked and pieces:
             seen = self._bad(joined([values for _, values in pieces]))
-            turned = joined([turned, seen])
-        ones = convert(turned, self.element)
+            bad = joined([bad, seen])
+        ones = convert(bad, self.element)
         return compare("GT", largest(ones), scalar(0.0, self.element))
 
     def _bad(self, numbers: ir.Value) -> ir.Value:
-        """Which of a vector of numbers say that something is wrong."""
+        """Which numbers of a vector are NaN, or infinite where `infs` counts these."""
         if not self.infs:
             return compare("NE", numbers, numbers)
         infinite = splat(float("inf"), numbers.type)
@@ -264,7 +264,7 @@ class Recorder:
         blocks = [region.blocks[0] for region in op.regions]
         stored, pieces = self._stored, []
         for block in blocks:
-            self._stored = []  # its values cannot be seen from outside
+            self._stored = []  # values of a branch cannot be used outside of it
             pieces.append(self._ops(_ops_of(block), within))
         self._stored = stored
         yields = [[terminator(block).operands[index] for index in floats] for block in blocks]
@@ -323,12 +323,12 @@ class Recorder:
         return ir.RankedTensorType.get((), _i32())
 
 
-def _first(number: ir.Value, now: ir.Value, kept: ir.Value, turned: ir.Value) -> ir.Value:
+def _first(number: ir.Value, now: ir.Value, kept: ir.Value, is_first: ir.Value) -> ir.Value:
     """The record of this iteration with its number, from 1, if it is the first to keep."""
     element = element_type(kept)
     is_open = compare("EQ", item(kept, 0), scalar(0.0, element))
     row = joined([vector([convert(number, element)]), now])
-    return hlo.select(hlo.and_(turned, is_open), row, kept)
+    return hlo.select(hlo.and_(is_first, is_open), row, kept)
 
 
 def _whole(pieces: Sequence[Piece]) -> Piece:

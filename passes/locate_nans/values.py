@@ -1,4 +1,4 @@
-"""Values as the record sees them: magnitudes, types, and the table of its entries."""
+"""Magnitudes and type names of values, and the table that describes a record."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def largest(value: ir.Value) -> ir.Value:
 
 
 def record_type(module: ir.Operation) -> ir.Type:
-    """What magnitudes are written as: f32, or f64 where the program has numbers of it."""
+    """The element type of magnitudes: f32, or f64 if the program has values of f64."""
     for op in walk(module):
         if any("f64" in str(result.type) for result in op.results):
             return ir.F64Type.get()

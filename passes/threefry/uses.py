@@ -14,7 +14,7 @@ from jaxlib.mlir.dialects import chlo, func, stablehlo as hlo
 from jxc.ir.values import is_integer, shape_of, users
 from jxc.passes._shared.elementwise import is_elementwise
 
-_MOST_VISITED = 100  # users that are looked at
+_MOST_VISITED = 100  # users
 _EXPENSIVE = (
     hlo.CosineOp,
     hlo.ExpOp,

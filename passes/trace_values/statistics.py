@@ -1,4 +1,4 @@
-"""Six numbers about a value: least, largest, mean, and how many are NaN, infinite, zero."""
+"""Statistics of a value: minimum, maximum, mean, and the numbers of NaNs, infinities, zeros."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def is_numeric(value: ir.Value) -> bool:
 def statistics(value: ir.Value, element: ir.Type) -> ir.Value:
     """The six numbers as a vector of `element`.
 
-    NaNs are left out of the least and the largest, which are +inf and -inf where nothing is left;
-    the mean is over all. Of complex numbers it is their absolute values that count, of booleans 0
-    and 1. The mean of nothing is NaN.
+    The minimum and maximum ignore NaNs, and are +inf and -inf if there are no other elements. The
+    mean is over all elements, and NaN if there are none. Complex numbers count by their absolute
+    values, booleans as 0 and 1.
     """
     numbers = _real(value, element)
     infinity = float("inf")

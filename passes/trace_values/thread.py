@@ -18,7 +18,7 @@ from .statistics import COUNT, statistics
 
 _INFINITY = float("inf")
 State = list[ir.Value]
-"""Of one value: how often it was produced, statistics over all times, those of the first times."""
+"""Of one value: its count, statistics over all iterations, and those of the first iterations."""
 
 
 @dataclass
@@ -152,7 +152,7 @@ class Tracer:
 
 
 def _size(block: ir.Block) -> int:
-    """How many ops `Tracer` meets in a block."""
+    """The number of ops that `Tracer` visits in a block."""
     ops = ops_of(block)
     inner = (op for op in ops if isinstance(op, TRACED_REGIONS))
     return len(ops) + sum(_size(r.blocks[0]) for op in inner for r in regions_of(op))

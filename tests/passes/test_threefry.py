@@ -97,12 +97,12 @@ def test_not_where_rounds_would_be_computed_again(function, loops):
     assert lowered.report.hits == ({RULE: 1} if loops else {})
 
 
-@pytest.mark.parametrize("turns", [1, 3, 8, 9])
-def test_any_loop_of_enough_work(turns):
+@pytest.mark.parametrize("iterations", [1, 3, 8, 9])
+def test_any_loop_of_enough_work(iterations):
     """Counting by 2 from 5; a value of the outside, and one that changes places with another."""
     outside = jnp.arange(6, dtype=jnp.int32)
 
-    def turn(carried):
+    def step(carried):
         i, x, y = carried
         for shift in range(1, 5):
             x, y = y + outside, (x << shift) ^ (y >> shift) ^ x - i
@@ -110,23 +110,23 @@ def test_any_loop_of_enough_work(turns):
 
     def loop(x):
         start = jnp.int32(5)
-        return jax.lax.while_loop(lambda c: c[0] < 5 + 2 * turns, turn, (start, x, x ^ 3))
+        return jax.lax.while_loop(lambda c: c[0] < 5 + 2 * iterations, step, (start, x, x ^ 3))
 
-    left = int(turns > cost.MOST_ITERATIONS)
+    left = int(iterations > cost.MOST_ITERATIONS)
     check(loop, outside * 12345, loops=1 - left, left=left)
 
 
 def test_a_loop_that_wraps_around_stays():
-    """The counter passes its type's end: how many turns is not what the limits say."""
+    """The counter passes its type's end: the limits do not give the trip count."""
 
-    def turn(carried):
+    def step(carried):
         i, x = carried
         for shift in range(1, 6):
             x = (x << shift) ^ (x >> shift) ^ x + shift
         return i + jnp.int8(100), x
 
     def loop(x):
-        return jax.lax.while_loop(lambda c: c[0] < jnp.int8(120), turn, (jnp.int8(0), x))
+        return jax.lax.while_loop(lambda c: c[0] < jnp.int8(120), step, (jnp.int8(0), x))
 
     lowered = jxc.lower(loop, jnp.arange(4)).opt("threefry")
     assert not lowered.report.hits

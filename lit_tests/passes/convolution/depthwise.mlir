@@ -89,7 +89,7 @@ func.func @depthwise_to_multiply_add_input_gradient(%dy: tensor<1x4x6xf32>, %w: 
   return %y : tensor<1x8x3xf32>
 }
 
-// 70 taps: four turns of 16, and what is left spelled out before them.
+// 70 taps: four iterations of 16 taps; the other six are unrolled before the loop.
 // CHECK-LABEL: func.func @depthwise_to_multiply_add_loop(
 // CHECK: %[[IMAGE:[a-z0-9_]+]] = stablehlo.pad
 // CHECK: stablehlo.slice %[[IMAGE]] [0:1, 64:134, 0:2]
@@ -104,7 +104,7 @@ func.func @depthwise_to_multiply_add_loop(%x: tensor<1x70x2xf32>, %w: tensor<70x
   return %y : tensor<1x70x2xf32>
 }
 
-// 25 taps: a turn of the loop for each row of the window, every other row of the image.
+// 25 taps: one iteration for each row of the window, every other row of the image.
 // CHECK-LABEL: func.func @depthwise_to_multiply_add_rows(
 // CHECK: %[[IMAGE:[a-z0-9_]+]] = stablehlo.pad
 // CHECK: %[[LOOP:[a-z0-9_]+]]:2 = stablehlo.while({{.*}}) : tensor<i32>, tensor<1x8x8x3xf32>
@@ -169,7 +169,7 @@ func.func @depthwise_to_multiply_add_not_empty(%x: tensor<0x6x2xf32>, %w: tensor
 
 // -----
 
-// As JAX writes the gradient by the kernel, stride 2: a turn of the loop for each of three taps.
+// As JAX writes the gradient by the kernel, stride 2: one iteration for each of three taps.
 // CHECK-LABEL: func.func @depthwise_weight_gradient_to_sums(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x8x32xf32>
 // CHECK-SAME: %[[DY:[a-z0-9]+]]: tensor<2x4x32xf32>
@@ -208,7 +208,7 @@ func.func @depthwise_weight_gradient_to_sums_not_few_channels(%x: tensor<2x6x16x
   return %dw : tensor<3x1x16xf32>
 }
 
-// A small window on a large image: a turn of the loop for each position.
+// A small window on a large image: one iteration for each position.
 // CHECK-LABEL: func.func @depthwise_weight_gradient_to_sums_not_many_positions(
 // CHECK-NEXT: stablehlo.convolution
 func.func @depthwise_weight_gradient_to_sums_not_many_positions(%x: tensor<1x600x32xf32>, %w: tensor<1x2x32xf32>) -> tensor<599x1x32xf32> {

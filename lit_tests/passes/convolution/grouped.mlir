@@ -1,6 +1,6 @@
 // RUN: %jxc opt %s -p convolution --split-input-file | FileCheck %s
 
-// As JAX writes the gradient by the kernel, stride 2: a turn of the loop for each of three taps.
+// As JAX writes the gradient by the kernel, stride 2: one iteration for each of three taps.
 // CHECK-LABEL: func.func @grouped_weight_gradient_to_products(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x8x6xf32>
 // CHECK-SAME: %[[DY:[a-z0-9]+]]: tensor<2x4x3xf32>
@@ -39,7 +39,7 @@ func.func @grouped_weight_gradient_to_products_plain(%x: tensor<2x4x4xf32>, %dy:
   return %dw : tensor<2x2x4xf32>
 }
 
-// A small window on a larger image: a turn of the loop for each position.
+// A small window on a larger image: one iteration for each position.
 // CHECK-LABEL: func.func @grouped_weight_gradient_to_products_not_many_positions(
 // CHECK-NEXT: stablehlo.convolution
 func.func @grouped_weight_gradient_to_products_not_many_positions(%x: tensor<1x600x4xf32>, %w: tensor<1x2x2xf32>) -> tensor<599x2x2xf32> {
@@ -55,7 +55,7 @@ func.func @grouped_weight_gradient_to_products_not_integers(%x: tensor<2x8x6xi32
   return %dw : tensor<3x2x3xi32>
 }
 
-// A result of the image's shape: a turn overwrites the group that it read.
+// A result of the image's shape: an iteration overwrites the group that it has read.
 // CHECK-LABEL: func.func @grouped_to_loop(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x19x19x38xf32>
 // CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<3x3x19x38xf32>
@@ -69,7 +69,7 @@ func.func @grouped_to_loop(%x: tensor<2x19x19x38xf32>, %w: tensor<3x3x19x38xf32>
   return %y : tensor<2x19x19x38xf32>
 }
 
-// Channels first, 16 bits, stride 2: within a turn they come last, summed in f32.
+// Channels first, 16 bits, stride 2: within an iteration they come last, summed in f32.
 // CHECK-LABEL: func.func @grouped_to_loop_channels_first(
 // CHECK: %[[X:[a-z0-9_]+]] = stablehlo.convert %{{.*}} -> tensor<7x38x17x17xf32>
 // CHECK: %[[W:[a-z0-9_]+]] = stablehlo.convert %{{.*}} -> tensor<46x19x3x3xf32>

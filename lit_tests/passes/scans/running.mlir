@@ -5,11 +5,11 @@
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<16x600xf32>
 // CHECK: %[[LEAST:[a-z0-9_]+]] = stablehlo.constant dense<0xFF800000> : tensor<f32>
 // CHECK: %[[START:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %[[LEAST]], dims = [] : (tensor<f32>) -> tensor<1x600xf32>
-// CHECK: %[[LOOP:[a-z0-9_]+]]:3 = stablehlo.while(%[[TURN:[a-z0-9_A-Z]+]] = %{{.*}}, %[[TOTAL:[a-z0-9_A-Z]+]] = %[[START]], %[[DONE:[a-z0-9_A-Z]+]] = %{{.*}})
+// CHECK: %[[LOOP:[a-z0-9_]+]]:3 = stablehlo.while(%[[ITERATION:[a-z0-9_A-Z]+]] = %{{.*}}, %[[TOTAL:[a-z0-9_A-Z]+]] = %[[START]], %[[DONE:[a-z0-9_A-Z]+]] = %{{.*}})
 // CHECK: stablehlo.constant dense<16> : tensor<i32>
-// CHECK: %[[ROW:[a-z0-9_]+]] = stablehlo.dynamic_slice %[[X]], %[[TURN]], %{{.*}}, sizes = [1, 600]
+// CHECK: %[[ROW:[a-z0-9_]+]] = stablehlo.dynamic_slice %[[X]], %[[ITERATION]], %{{.*}}, sizes = [1, 600]
 // CHECK: %[[MOST:[a-z0-9_]+]] = stablehlo.maximum %[[TOTAL]], %[[ROW]]
-// CHECK: stablehlo.dynamic_update_slice %[[DONE]], %[[MOST]], %[[TURN]], %{{.*}}
+// CHECK: stablehlo.dynamic_update_slice %[[DONE]], %[[MOST]], %[[ITERATION]], %{{.*}}
 // CHECK: return %[[LOOP]]#2
 func.func @running_reduction_to_loop(%x: tensor<16x600xf32>) -> tensor<16x600xf32> {
   %least = stablehlo.constant dense<0xFF800000> : tensor<f32>

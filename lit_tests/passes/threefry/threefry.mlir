@@ -1,6 +1,6 @@
 // RUN: %jxc opt %s -p threefry --split-input-file | FileCheck %s
 
-// The constants of the rotations are carried and change places: each turn has its own.
+// The constants of the rotations are carried and change places: each iteration has its own.
 // CHECK-LABEL: func.func @unroll_integer_loop(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x3xui32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<2x3xui32>
@@ -67,7 +67,7 @@ func.func @unroll_integer_loop(%key: tensor<2x3xui32>, %words: tensor<2x3xui32>)
   return %w#2 : tensor<2x3xui32>
 }
 
-// How many turns is known only when it runs.
+// The trip count is known only at run time.
 // CHECK-LABEL: func.func @unroll_integer_loop_not_unknown_turns(
 // CHECK: stablehlo.while
 func.func @unroll_integer_loop_not_unknown_turns(%key: tensor<2x3xui32>, %words: tensor<2x3xui32>, %n: tensor<i32>) -> tensor<2x3xui32> {
@@ -118,7 +118,7 @@ func.func @unroll_integer_loop_not_unknown_turns(%key: tensor<2x3xui32>, %words:
   return %w#2 : tensor<2x3xui32>
 }
 
-// As many copies of the body as turns.
+// One copy of the body for each iteration.
 // CHECK-LABEL: func.func @unroll_integer_loop_not_many_turns(
 // CHECK: stablehlo.while
 func.func @unroll_integer_loop_not_many_turns(%key: tensor<2x3xui32>, %words: tensor<2x3xui32>) -> tensor<2x3xui32> {
@@ -170,7 +170,7 @@ func.func @unroll_integer_loop_not_many_turns(%key: tensor<2x3xui32>, %words: te
   return %w#2 : tensor<2x3xui32>
 }
 
-// A turn that does little is as fast in a loop.
+// Few arithmetic ops in an iteration: the loop is as fast.
 // CHECK-LABEL: func.func @unroll_integer_loop_not_little_work(
 // CHECK: stablehlo.while
 func.func @unroll_integer_loop_not_little_work(%key: tensor<2x3xui32>, %words: tensor<2x3xui32>) -> tensor<2x3xui32> {
