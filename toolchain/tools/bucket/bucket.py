@@ -22,7 +22,7 @@ from ...errors import UsageError
 from ...ir import clone_module
 from ...ir.locations import inline_calls
 from ..debug.locate import CallSignature
-from .rows import Lengths, check_rows
+from .rows import check_rows
 from .sizes import POWERS, bucket_of, propose, read_sizes
 
 P = ParamSpec("P")
@@ -174,10 +174,10 @@ class BucketedFunction(Generic[P, R]):
             return []
         key = (length, self._signature.split(padded, kwargs)[0])
         if key not in self._proven:
-            self._proven[key] = self._prove(args, padded, kwargs, Lengths(length, size))
+            self._proven[key] = self._prove(args, padded, kwargs, (length, size))
         return self._proven[key]
 
-    def _prove(self, args: Any, padded: Any, kwargs: Any, lengths: Lengths) -> list[bool]:
+    def _prove(self, args: Any, padded: Any, kwargs: Any, lengths: tuple[int, int]) -> list[bool]:
         if self._is_mapped:
             shape = jax.eval_shape(self._jitted, *padded, **kwargs)
             return [True] * len(jax.tree.leaves(shape))

@@ -8,8 +8,8 @@ together:
    somewhere, as in `x / x.shape[0]`.
 2. The dimension whose size differs between the two is where a value has its rows (`RowLayout`). A
    value without such a dimension has none.
-3. Each op with rows must compute row i of its results from row i of its operands alone;
-   `row_ops.KEEPS_ROWS` decides that for each kind of op.
+3. Each op with rows must compute row i of its results from row i of its operands alone, as
+   `row_ops.keeps_rows` decides.
 
 `check_rows` returns which results have rows, or raises an error that names the op and its line.
 """
@@ -17,9 +17,7 @@ together:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 
-import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
@@ -27,24 +25,17 @@ from ...errors import JxcError
 from ...ir import functions, walk
 from ...ir.constants import array_of
 from ...ir.locations import frames_of, path_of
+from ...ir.values import shape_of
 from ..debug.values import line_of_stack
-from .row_ops import KEEPS_ROWS, RowLayout
+from .row_ops import RowLayout, keeps_rows
 
 
 class MixedRows(JxcError):
     """Padding the axis would change the results: an op computes something from several rows."""
 
 
-@dataclass(frozen=True)
-class Lengths:
-    """The two lengths at which a program was lowered."""
-
-    short: int
-    long: int
-
-
 def check_rows(
-    short: ir.Module, long: ir.Module, lengths: Lengths, out_axes: Sequence[int]
+    short: ir.Module, long: ir.Module, lengths: tuple[int, int], out_axes: Sequence[int]
 ) -> list[bool]:
     """Check that a program keeps rows apart.
 
@@ -62,19 +53,25 @@ def check_rows(
     mains = [functions(module)["main"].regions[0].blocks[0] for module in (short, long)]
     if len(mains[0].arguments) != len(mains[1].arguments):
         raise MixedRows("jxc.bucket: at another length of the axis, other arguments are used")
-    known = _KnownRows(lengths)
-    known.add(mains[0].arguments, mains[1].arguments, None)
-    pairs = list(_pairs(short, long))
-    for one, other in pairs:
+    layouts: dict[ir.Value, RowLayout | None] = {}  # of the values of the longer module
+    counterparts: dict[ir.Value, ir.Value] = {}  # the value there for each of the shorter module
+
+    def add(ones: Iterable[ir.Value], others: Iterable[ir.Value], op: ir.OpView | None) -> None:
+        for one, other in zip(ones, others, strict=True):
+            counterparts[one] = other
+            layouts[other] = _layout_of(one, other, lengths, op)
+
+    add(mains[0].arguments, mains[1].arguments, None)
+    for one, other in list(_pairs(short, long)):  # reports an op that one of them lacks first
         _check_same(one, other)
-        if [known.counterparts[value] for value in one.operands] != list(other.operands):
+        if [counterparts[value] for value in one.operands] != list(other.operands):
             raise MixedRows(_message(other, "reads other values at another length"))
         for region_one, region_other in zip(one.regions, other.regions, strict=True):
             for block_one, block_other in zip(region_one, region_other, strict=True):
-                known.add(block_one.arguments, block_other.arguments, other)
-        known.add(one.results, other.results, other)
-        _check_op(other, known.layouts)
-    return _results(pairs[-1][1], known.layouts, out_axes)
+                add(block_one.arguments, block_other.arguments, other)
+        add(one.results, other.results, other)
+        _check_op(other, layouts)
+    return _results(other, layouts, out_axes)
 
 
 def _pairs(short: ir.Module, long: ir.Module) -> Iterator[tuple[ir.OpView, ir.OpView]]:
@@ -89,36 +86,13 @@ def _pairs(short: ir.Module, long: ir.Module) -> Iterator[tuple[ir.OpView, ir.Op
         raise MixedRows(_message(max(bodies, key=len)[min(map(len, bodies))], message))
 
 
-@dataclass
-class _KnownRows:
-    """What is known about the values of both modules.
-
-    Attributes:
-        lengths: at which the program was lowered.
-        layouts: where the rows are in each value of the longer module; None without rows.
-        counterparts: the value of the longer module for each one of the shorter.
-    """
-
-    lengths: Lengths
-    layouts: dict[ir.Value, RowLayout | None] = field(default_factory=dict)
-    counterparts: dict[ir.Value, ir.Value] = field(default_factory=dict)
-
-    def add(
-        self, ones: Iterable[ir.Value], others: Iterable[ir.Value], op: ir.OpView | None
-    ) -> None:
-        """Add the results or block arguments of an op, or those of @main."""
-        for one, other in zip(ones, others, strict=True):
-            self.counterparts[one] = other
-            self.layouts[other] = _layout_of(one, other, self.lengths, op)
-
-
 def _layout_of(
-    one: ir.Value, other: ir.Value, lengths: Lengths, op: ir.OpView | None
+    one: ir.Value, other: ir.Value, lengths: tuple[int, int], op: ir.OpView | None
 ) -> RowLayout | None:
     """The layout of the rows in a value: in the dimension whose size differs."""
     if not isinstance(one.type, ir.RankedTensorType):
         return None
-    shapes = [tuple(ir.RankedTensorType(value.type).shape) for value in (one, other)]
+    shapes = [shape_of(value) for value in (one, other)]
     if len(shapes[0]) != len(shapes[1]):
         raise MixedRows(_message(op, "has another rank at another length of the axis"))
     differing = [dim for dim, (a, b) in enumerate(zip(*shapes, strict=True)) if a != b]
@@ -126,21 +100,19 @@ def _layout_of(
         return None
     if len(differing) > 1:
         raise MixedRows(_message(op, "combines each row with each other row"))
-    dim = differing[0]
-    width, remainder = divmod(shapes[1][dim], lengths.long)
-    if remainder or width * lengths.short != shapes[0][dim]:
+    (dim,) = differing
+    width = shapes[1][dim] // lengths[1]
+    if [shape[dim] for shape in shapes] != [width * length for length in lengths]:
         raise MixedRows(_message(op, "takes some of the rows, or appends something to them"))
-    return RowLayout(dim, width, shapes[1])
-
-
-# The same program at both lengths
+    return RowLayout(dim, width)
 
 
 _SIZES = frozenset(("limit_indices", "slice_sizes"))
-"""Attributes that may differ: they are sizes of results, which `KEEPS_ROWS` checks."""
+"""Attributes that may differ: they are sizes of results, which `_layout_of` checks."""
 
 
 def _check_same(one: ir.OpView, other: ir.OpView) -> None:
+    """Check that an op has the same attributes at both lengths."""
     if isinstance(one, hlo.ConstantOp):
         if not _is_same_constant(one, other):
             raise MixedRows(_message(other, "has another value at another length of the axis"))
@@ -154,6 +126,7 @@ def _check_same(one: ir.OpView, other: ir.OpView) -> None:
 
 
 def _is_same_constant(one: hlo.ConstantOp, other: hlo.ConstantOp) -> bool:
+    """Whether two constants are equal, or broadcast the same number."""
     short, long = array_of(one.result), array_of(other.result)
     if short is None or long is None:
         return False
@@ -161,29 +134,7 @@ def _is_same_constant(one: hlo.ConstantOp, other: hlo.ConstantOp) -> bool:
         return short.tobytes() == long.tobytes()
     if not short.size or not long.size:
         return False
-    return _is_splat(short) and _is_splat(long) and bool(short.flat[0] == long.flat[0])
-
-
-def _is_splat(array: np.ndarray) -> bool:
-    return bool((array == array.flat[0]).all())
-
-
-# One op
-
-
-def _check_op(op: ir.OpView, rows: dict[ir.Value, RowLayout | None]) -> None:
-    operands = [rows.get(value) for value in op.operands]
-    results = [rows.get(value) for value in op.results]
-    name = op.operation.name
-    if name in _FORWARDING or not any((*operands, *results)):
-        return
-    if any(operands) and not all(results):
-        raise MixedRows(_message(op, "combines all rows"))
-    keeps = KEEPS_ROWS.get(name.removeprefix("stablehlo.").removeprefix("chlo."))
-    if keeps is None:
-        raise MixedRows(_message(op, "is not known to keep rows apart"))
-    if not keeps(op, operands, results):
-        raise MixedRows(_message(op, "mixes rows"))
+    return all(bool((array == short.flat[0]).all()) for array in (short, long))
 
 
 _FORWARDING = frozenset(
@@ -195,12 +146,25 @@ _FORWARDING = frozenset(
 """Ops that forward values of other ops. Their conditions have no rows, or were refused."""
 
 
+def _check_op(op: ir.OpView, rows: dict[ir.Value, RowLayout | None]) -> None:
+    operands = [rows.get(value) for value in op.operands]
+    results = [rows.get(value) for value in op.results]
+    if op.operation.name in _FORWARDING or not any((*operands, *results)):
+        return
+    if any(operands) and not all(results):
+        raise MixedRows(_message(op, "combines all rows"))
+    is_kept = keeps_rows(op, operands, results)
+    if not is_kept:
+        unknown = "is not known to keep rows apart"
+        raise MixedRows(_message(op, unknown if is_kept is None else "mixes rows"))
+
+
 def _results(
     last: ir.OpView, rows: dict[ir.Value, RowLayout | None], out_axes: Sequence[int]
 ) -> list[bool]:
     found = [rows.get(value) for value in last.operands]
-    for index, (each, axis) in enumerate(zip(found, out_axes, strict=True)):
-        if each is not None and (each.dim, each.width) != (axis % len(each.shape), 1):
+    for index, (each, axis, value) in enumerate(zip(found, out_axes, last.operands, strict=True)):
+        if each and each != RowLayout(axis % len(shape_of(value)), 1):
             raise MixedRows(
                 f"jxc.bucket: result {index} has the rows in axis {each.dim}, not in axis {axis}: "
                 "set out_axes"
