@@ -110,9 +110,16 @@ class BucketedFunction(Generic[P, R]):
         """Run the function at the next size, and cut the results to the length."""
         length = self._length(args)
         size = bucket_of(length, self._sizes)
-        if not length:
-            return cast(R, self._empty(args, kwargs))
-        padded = self._resized(args, lambda leaf, axis: _pad(leaf, axis, size))
+        if not length:  # the program is not run: without rows it might not end
+            shape = jax.eval_shape(self._jitted, *args, **kwargs)
+            empty = jax.tree.map(lambda each: jnp.zeros(each.shape, each.dtype), shape)
+            return cast(R, empty)
+        padded = tuple(
+            arg
+            if axis is None
+            else jax.tree.map(functools.partial(_pad, axis=axis, size=size), arg)
+            for arg, axis in zip(args, self._axes(args), strict=True)
+        )
         has_rows = self._has_rows(args, padded, kwargs, length, size)
         self.lengths[length] += 1
         self._padded[size] += 1
@@ -160,14 +167,6 @@ class BucketedFunction(Generic[P, R]):
             f"{self._in_axes}), found {found or 'no arrays'}: pass None for arguments without it"
         )
 
-    def _resized(self, args: tuple[Any, ...], resize: Callable[[Any, int], Any]) -> tuple[Any, ...]:
-        return tuple(
-            arg
-            if axis is None
-            else jax.tree.map(functools.partial(_on_axis, resize=resize, axis=axis), arg)
-            for arg, axis in zip(args, self._axes(args), strict=True)
-        )
-
     def _has_rows(self, args: Any, padded: Any, kwargs: Any, length: int, size: int) -> list[bool]:
         """For each result, whether it has rows; proves first that rows are kept apart."""
         if length == size:
@@ -190,26 +189,17 @@ class BucketedFunction(Generic[P, R]):
         count = len(jax.tree.leaves(lowered.jax_lowered.out_info))
         return check_rows(modules[0], modules[1], lengths, [self._out_axes] * count)
 
-    def _empty(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The results for no rows, without running the program: it might not end without rows."""
-        shape = jax.eval_shape(self._jitted, *args, **kwargs)
-        return jax.tree.map(lambda each: jnp.zeros(each.shape, each.dtype), shape)
-
 
 def _shapes(arg: Any) -> Any:
     """An argument with shapes in place of tracers, as under `jax.grad`."""
-    return jax.tree.map(_shape, arg)
 
+    def shape(leaf: Any) -> Any:
+        if not isinstance(leaf, jax.core.Tracer):
+            return leaf
+        aval = jax.typeof(leaf)
+        return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)
 
-def _shape(leaf: Any) -> Any:
-    if not isinstance(leaf, jax.core.Tracer):
-        return leaf
-    aval = jax.typeof(leaf)
-    return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)
-
-
-def _on_axis(leaf: Any, resize: Callable[[Any, int], Any], axis: int) -> Any:
-    return resize(leaf, axis)
+    return jax.tree.map(shape, arg)
 
 
 def _pad(leaf: Any, axis: int, size: int) -> Any:
@@ -217,21 +207,19 @@ def _pad(leaf: Any, axis: int, size: int) -> Any:
     more = size - np.shape(leaf)[axis]
     if not more:
         return leaf
-    index = [slice(None)] * np.ndim(leaf)
-    index[axis] = slice(-1, None)
-    numbers: Any = np if _is_on_host(leaf) else jnp
-    whole = np.asarray(leaf) if numbers is np else leaf
-    return numbers.concatenate(
-        [whole, numbers.repeat(whole[tuple(index)], more, axis=axis)], axis=axis
-    )
+    numbers, whole = (np, np.asarray(leaf)) if _is_on_host(leaf) else (jnp, leaf)
+    last = _rows(whole, axis, slice(-1, None))
+    return numbers.concatenate([whole, numbers.repeat(last, more, axis=axis)], axis=axis)
 
 
 def _cut(leaf: Any, axis: int, length: int) -> Any:
-    index = [slice(None)] * np.ndim(leaf)
-    index[axis] = slice(length)
-    if not _is_on_host(leaf):
-        return leaf[tuple(index)]
-    return jnp.asarray(np.asarray(leaf)[tuple(index)])
+    if _is_on_host(leaf):
+        return jnp.asarray(_rows(np.asarray(leaf), axis, slice(length)))
+    return _rows(leaf, axis, slice(length))
+
+
+def _rows(array: Any, axis: int, rows: slice) -> Any:
+    return array[(slice(None),) * (axis % array.ndim) + (rows,)]
 
 
 def _is_on_host(leaf: Any) -> bool:

@@ -7,7 +7,7 @@ the best choice of n sizes up to a length extends one of n - 1 sizes up to a sho
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -67,8 +67,7 @@ def propose(
     Raises:
         UsageError: there are no lengths, or an option is out of range.
     """
-    counts = Counter(lengths)
-    counts = Counter({length: count for length, count in counts.items() if length and count})
+    counts = {length: count for length, count in Counter(lengths).items() if length and count}
     if not counts or min(counts) < 1:
         raise UsageError("propose: expected lengths from 1, at least one")
     if (buckets is not None and buckets < 1) or (max_waste is not None and max_waste < 0):
@@ -89,33 +88,23 @@ def best_sizes(counts: Mapping[int, int], most: int) -> Iterator[tuple[int, tupl
         counts: how often each length occurs; not empty.
         most: the maximum number of sizes.
     """
+    # `cost[j]` is the least padding of the lengths up to the j-th if the j-th is the last size. One
+    # more size lowers it to the minimum over i < j: the cost of the lengths up to the i-th, plus
+    # the padding of those after it to the j-th.
     known = np.array(sorted(counts))
     often = np.array([counts[length] for length in known.tolist()])
-    for padded, chosen in _best(known, often, most):
-        yield padded, tuple(known[each].item() for each in chosen)
-
-
-def _best(known: np.ndarray, often: np.ndarray, most: int) -> Iterator[tuple[int, Sequence[int]]]:
-    """The same, by positions in the sorted lengths `known`.
-
-    `cost[j]` is the least padding of the lengths up to the j-th if the j-th is the last size. One
-    more size lowers it to the minimum over i < j: the cost of the lengths up to the i-th, plus the
-    padding of those after it to the j-th.
-    """
-    count = len(known)
     calls = np.concatenate([[0], np.cumsum(often)])
     rows = np.concatenate([[0], np.cumsum(known * often)])
-    last = np.arange(count)
-    cost = known * calls[last + 1] - rows[last + 1]
-    chosen = [[each] for each in range(count)]
+    cost = known * calls[1:] - rows[1:]
+    chosen: list[tuple[int, ...]] = [(length,) for length in known.tolist()]
     yield int(cost[-1]), chosen[-1]
-    for _ in range(1, min(most, count)):
+    for _ in range(1, min(most, len(known))):
         following, choices = cost.copy(), list(chosen)
-        for j in range(1, count):
-            firsts = np.arange(j)
-            extra = known[j] * (calls[j + 1] - calls[firsts + 1]) - (rows[j + 1] - rows[firsts + 1])
+        for j in range(1, len(known)):
+            extra = known[j] * (calls[j + 1] - calls[1 : j + 1]) - (rows[j + 1] - rows[1 : j + 1])
             i = int(np.argmin(cost[:j] + extra))
             if cost[i] + extra[i] < following[j]:
-                following[j], choices[j] = cost[i] + extra[i], [*chosen[i], j]
+                following[j] = cost[i] + extra[i]
+                choices[j] = (*chosen[i], known[j].item())
         cost, chosen = following, choices
         yield int(cost[-1]), chosen[-1]
