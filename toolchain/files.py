@@ -175,7 +175,10 @@ def _replace_file(path: Path, raw: bytes) -> None:
         mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~umask
         with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as temporary:
             temporary.write(raw)
-        os.chmod(temporary.name, mode)
-        os.replace(temporary.name, path)
+        try:
+            os.chmod(temporary.name, mode)
+            os.replace(temporary.name, path)
+        finally:
+            Path(temporary.name).unlink(missing_ok=True)
     except OSError as error:
         raise UsageError(f"{path}: cannot write: {error.strerror}") from None

@@ -14,7 +14,7 @@ from jxc.backend import targets as finding
 from jxc.backend.lowered import CrossExecutable
 from jxc.backend.targets import Target, all_offers, find_target, find_targets, gpu, require
 from jxc.backend.targets.build import BuildError, build
-from jxc.backend.targets.target import device_names, known_device
+from jxc.backend.targets.target import known_devices
 from jxc.errors import JxcError, MissingTargetError, UsageError
 from jxc.ir import make_context, read_module
 
@@ -65,14 +65,13 @@ def test_a_target_named_twice_counts_once():
 
 @pytest.mark.parametrize("kind", ["gpu", "tpu"])
 def test_every_device_file_has_all_numbers(kind):
-    for name in device_names(kind):
-        device = known_device(kind, name)
+    for name, device in known_devices(kind).items():
         assert device.memory_bytes > 2**33 and device.bandwidth > 1e11, name
         assert device.peak_flops["f32"] > 1e12 and device.source and device.device_kind, name
 
 
 def test_gpu_description_reads_back(tmp_path):
-    h200 = known_device("gpu", "h200")
+    h200 = known_devices("gpu")["h200"]
     file = tmp_path / "ours.pbtxt"
     file.write_text(find_target("gpu:h200").topology["target_config"])
     described = find_target(f"gpu:@{file}").device
@@ -104,7 +103,7 @@ def test_gpu_plugin_must_have_the_version_of_jaxlib(monkeypatch):
 
 
 def test_build_names_a_missing_compiler():
-    missing = Target("gpu:x", "gpu", "cuda", known_device("gpu", "h100"), missing="pip install x")
+    missing = Target("gpu:x", "gpu", "cuda", known_devices("gpu")["h100"], missing="pip install x")
     with pytest.raises(MissingTargetError, match="not installed here: pip install x"):
         require(missing)
     with pytest.raises(MissingTargetError):

@@ -191,11 +191,6 @@ def loaded(serialised: bytes, devices: Sequence[Any]) -> Any:
     return devices[0].client.deserialize_executable(serialised, executable_devices=device_list)
 
 
-def runtime_executable(compiled: jax.stages.Compiled) -> Any:
-    """jaxlib's executable inside JAX's."""
-    return compiled.runtime_executable()
-
-
 def compile_uncached(backend: Any, module: Any, devices: Any, options: Any, callbacks: Any) -> Any:
     """jaxlib's executable of a module, compiled as JAX does but for its persistent cache."""
     return _compiler.backend_compile_and_load(backend, module, devices, options, callbacks)

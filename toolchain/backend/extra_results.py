@@ -1,16 +1,15 @@
 """Compiling a program to which passes added results, such as `locate-nans`.
 
-JAX settles how many results a program returns when it traces it; here JAX's calling convention is
-widened, so that what is compiled returns the program's own results and the added ones. Who
-interprets the added ones is named by the pass (`@module_pass(adds_results="module:function")`): the
-backend knows no tool that does.
+JAX fixes the number of results of a program when it traces it. This module extends JAX's calling
+convention, so that the executable returns the program's own results and the added ones. The pass
+names the function that interprets the added ones (`@module_pass(adds_results="module:function")`).
 """
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import jax
 from jaxlib.mlir import ir
@@ -23,11 +22,9 @@ from ..pipeline import Pipeline
 from ..pipeline.library import Library
 from . import _private
 
-if TYPE_CHECKING:
-    from .lowered import Executable, Lowered
-
-Reader = Callable[["Lowered", ir.Module, Mapping[str, Any] | None], "Executable"]
-"""Compiles a module with added results: called with the program, the module, and XLA's options."""
+Reader = Callable[[Any, ir.Module, Mapping[str, Any] | None], Any]
+"""Compiles a module with added results: called with the `lowered.Lowered` of the program, the
+module, and XLA's options. Returns an `Executable`."""
 
 _DONATION = ("tf.aliasing_output", "jax.buffer_donor")
 
@@ -37,11 +34,11 @@ def reader_of(module: ir.Module, ran: Iterable[Pipeline]) -> Reader:
 
     Args:
         module: has added results.
-        ran: the pipelines that it went through in this process; where none of them has the pass,
-            as for a module from a file, ours are searched.
+        ran: the pipelines that ran on it in this process. If none of them has the pass that added
+            the results, as for a module from a file, jxc's own passes are searched.
 
     Raises:
-        JxcError: the pass that added them is not known, or names no reader.
+        JxcError: the pass is not known, or names no reader.
     """
     name = extra_results(module)[-1].by
     libraries = [*(pipeline.library for pipeline in ran), Library()]
@@ -57,25 +54,24 @@ def reader_of(module: ir.Module, ran: Iterable[Pipeline]) -> Reader:
 
 
 def compile_with_extra_results(
-    lowered: Lowered, module: ir.Module, xla_options: Mapping[str, Any] | None = None
+    lowered: jax.stages.Lowered, module: ir.Module, xla_options: Mapping[str, Any] | None = None
 ) -> jax.stages.Compiled:
     """JAX's executable of `module`, which is `lowered` with added results.
 
-    It returns a pair: what the program returns, and a tuple of the added results. Donated arguments
-    are kept, so that the program can run on them again.
+    It returns a pair: the program's results, and a tuple of the added ones. Donated arguments stay
+    valid, so that the program can run on them again.
 
     Raises:
-        UsageError: the program changes arguments in place, and so cannot run twice.
+        UsageError: the program changes arguments in place, so it cannot run twice.
     """
-    if _private.changes_references(lowered.jax_lowered):
+    if _private.changes_references(lowered):
         raise UsageError(
             "a program that changes a jax.Ref in place cannot be instrumented: pass the array, "
             "and return the new one"
         )
-    types = [type_ for added in extra_results(module) for type_ in added.types]
-    widened = _private.with_results(
-        lowered.jax_lowered, _without_donation(module), [_struct(type_) for type_ in types]
-    )
+    types = [ir.RankedTensorType(type_) for each in extra_results(module) for type_ in each.types]
+    added = [jax.ShapeDtypeStruct(t.shape, numpy_dtype(t.element_type)) for t in types]
+    widened = _private.with_results(lowered, _without_donation(module), added)
     return widened.compile(dict(xla_options) if xla_options else None)
 
 
@@ -86,17 +82,11 @@ def _without_donation(module: ir.Module) -> ir.Module:
     main = functions(copy)["main"]
     if "arg_attrs" in main.attributes:
         with copy.context:
-            each = [_undonated(ir.DictAttr(a)) for a in ir.ArrayAttr(main.attributes["arg_attrs"])]
-            main.attributes["arg_attrs"] = ir.ArrayAttr.get(each)
+            kept = [
+                ir.DictAttr.get(
+                    {a.name: a.attr for a in ir.DictAttr(each) if a.name not in _DONATION}
+                )
+                for each in ir.ArrayAttr(main.attributes["arg_attrs"])
+            ]
+            main.attributes["arg_attrs"] = ir.ArrayAttr.get(kept)
     return copy
-
-
-def _undonated(attributes: ir.DictAttr) -> ir.DictAttr:
-    return ir.DictAttr.get({a.name: a.attr for a in attributes if a.name not in _DONATION})
-
-
-def _struct(type_: ir.Type) -> jax.ShapeDtypeStruct:
-    tensor = ir.RankedTensorType(type_)
-    dtype = numpy_dtype(tensor.element_type)
-    assert dtype is not None, "passes add numbers"
-    return jax.ShapeDtypeStruct(tuple(tensor.shape), dtype)

@@ -1,13 +1,13 @@
 """A module from a file as a `Lowered` value, which is called like any other once it is compiled.
 
-JAX supplies the calling convention: a stand-in function of the same signature is lowered, and its
-module replaced. For a module of several devices, JAX needs the mesh and the sharding of each
-argument; both are read from the module's own `sdy` attributes.
+JAX supplies the calling convention: a function of the same signature is lowered, and the module
+takes the place of its module. For a module of several devices, JAX needs the mesh and the sharding
+of each argument; both are read from the module's `sdy` attributes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -24,7 +24,7 @@ from . import hook
 from ._private import load_lapack
 from .lowered import Lowered, Origin
 
-_WHERE = "compile the Python function itself (`jxc compile file.py:fn ...`)"
+_INSTEAD = "compile the Python function itself (`jxc compile file.py:fn ...`)"
 
 
 def lowered_from_module(module: ir.Module) -> Lowered:
@@ -39,7 +39,8 @@ def lowered_from_module(module: ir.Module) -> Lowered:
         MissingTargetError: it is for more devices than are here.
     """
     main = _main_of(module)
-    _refuse_replicas(module)
+    if (count := replica_count(module)) > 1:
+        raise JxcError(f"the module is for {count} devices ({REPLICAS} = {count}): {_INSTEAD}")
     _refuse_callbacks(module)
     load_libraries(module)
     _refuse_elided(module)
@@ -47,16 +48,22 @@ def lowered_from_module(module: ir.Module) -> Lowered:
     arguments = [_struct(t, f"@main's argument {i}") for i, t in enumerate(signature.inputs)]
     results = [_struct(t, f"@main's result {i}") for i, t in enumerate(signature.results)]
 
-    def stand_in(*_: object) -> tuple[jax.Array, ...]:
-        return tuple(jnp.zeros(r.shape, r.dtype) for r in results)
-
     mesh, arguments = _over_mesh(module, arguments)
     with jax.enable_x64(True), hook.context(None), within(mesh):
-        traced = jax.jit(stand_in, keep_unused=True).trace(*arguments)
+        traced = jax.jit(stand_in(results), keep_unused=True).trace(*arguments)
         lowered = traced.lower()
     named = _named(module)
     origin = Origin(traced, lowered, named)
     return Lowered(named, "", None, jax.default_backend(), origin, mesh=sizes_of(mesh))
+
+
+def stand_in(results: Sequence[jax.ShapeDtypeStruct]) -> Callable[..., tuple[jax.Array, ...]]:
+    """A function of any arguments that returns zeros of the given types."""
+
+    def stand_in(*_: object) -> tuple[jax.Array, ...]:
+        return tuple(jnp.zeros(each.shape, each.dtype) for each in results)
+
+    return stand_in
 
 
 def _over_mesh(module: ir.Module, arguments: list[Any]) -> tuple[Any, list[Any]]:
@@ -102,25 +109,25 @@ def _main_of(module: ir.Module) -> ir.OpView:
     )
 
 
-def _refuse_replicas(module: ir.Module) -> None:
-    if (count := replica_count(module)) > 1:
-        raise JxcError(f"the module is for {count} devices ({REPLICAS} = {count}): {_WHERE}")
-
-
 def _refuse_callbacks(module: ir.Module) -> None:
     """Refuse host callbacks: they are addresses in the process that lowered the module."""
     for target in call_targets(module):
         if "callback" in target:
             raise JxcError(
                 f"the module calls back into Python (custom_call @{target}), and the function "
-                f"it calls lives in the process that lowered it: {_WHERE}"
+                f"it calls lives in the process that lowered it: {_INSTEAD}"
             )
 
 
 def load_libraries(module: ir.Module) -> None:
     """Load LAPACK if the module calls it, as JAX does in lowering; else the process would crash."""
-    if any(target.startswith("lapack_") for target in call_targets(module)):
+    if calls_lapack(call_targets(module)):
         load_lapack()
+
+
+def calls_lapack(targets: Iterable[str]) -> bool:
+    """Whether one of these external functions is LAPACK's."""
+    return any(target.startswith("lapack_") for target in targets)
 
 
 def call_targets(module: ir.Module) -> Iterator[str]:
@@ -133,19 +140,17 @@ def call_targets(module: ir.Module) -> Iterator[str]:
 def _refuse_elided(module: ir.Module) -> None:
     """Refuse constants that were elided in printing: they read back as arbitrary memory."""
     for op in walk(module.operation):
-        if op.operation.name == "stablehlo.constant" and _is_elided(op):
+        if op.operation.name != "stablehlo.constant":
+            continue
+        try:
+            value = op.attributes["value"]
+        except TypeError:  # a complex constant, which the bindings cannot represent
+            continue
+        if not isinstance(value, ir.DenseElementsAttr) and "__elided__" in str(value):
             raise JxcError(
                 "a constant of the module was elided when it was printed "
                 "(dense_resource<__elided__>): print it whole, or as bytecode"
             )
-
-
-def _is_elided(op: ir.OpView) -> bool:
-    try:
-        value = op.attributes["value"]
-    except TypeError:  # a complex constant, which the bindings cannot represent
-        return False
-    return not isinstance(value, ir.DenseElementsAttr) and "__elided__" in str(value)
 
 
 def _struct(type_: ir.Type, where: str) -> jax.ShapeDtypeStruct:

@@ -325,17 +325,19 @@ def _rewritten(plain: ir.Module, name: str, target: str, passes: log.PassTexts) 
             _report_failure(error, plain)
             return plain
         before, after = count_ops(plain), count_ops(copy)
-        log.record(RewrittenProgram(_name_of(plain), name, report, before, after))
+        log.record(RewrittenProgram(name_of(plain), name, report, before, after))
     return copy
 
 
-def _name_of(module: ir.Module) -> str:
-    return str(ir.StringAttr(module.operation.attributes["sym_name"]).value)
+def name_of(module: ir.Module) -> str:
+    """The module's name, such as "jit_step"; "module" if it has none."""
+    name = module.operation.attributes.get("sym_name")
+    return "module" if name is None else str(ir.StringAttr(name).value)
 
 
 def _report_failure(error: Exception, original: ir.Module, what: str = "") -> None:
     step = error.step.name if isinstance(error, PassError) else what
-    program = _name_of(original)
+    program = name_of(original)
     if not first_time((step, program)):
         return
     saved = ""

@@ -51,13 +51,6 @@ class Origin:
     plain: ir.Module | None = None
     lowering: LoweredFunction | None = None
 
-    def lowered_for(self, platform: str) -> Lowered:
-        """The program before any pass, lowered for another platform."""
-        if self.lowering is None:
-            assert self.plain is not None
-            return Lowered(self.plain, "", None, platform, self)
-        return _of_lowering(self.lowering.for_platform(platform), platform)
-
 
 @dataclass(frozen=True, repr=False)
 class Lowered:
@@ -84,8 +77,7 @@ class Lowered:
     @property
     def name(self) -> str:
         """The module's name, such as "jit_step"."""
-        name = self.module.operation.attributes.get("sym_name")
-        return "module" if name is None else str(ir.StringAttr(name).value)
+        return hook.name_of(self.module)
 
     @property
     def has_jaxpr(self) -> bool:
@@ -174,7 +166,12 @@ class Lowered:
             target: such as "gpu:h100" or "tpu:v5e:2x2".
         """
         found = find_target(target)
-        lowered = self._origin.lowered_for(found.platform)
+        origin, platform = self._origin, found.platform
+        if origin.lowering is not None:
+            lowered = _of_lowering(origin.lowering.for_platform(platform), platform)
+        else:
+            assert origin.plain is not None
+            lowered = Lowered(origin.plain, "", None, platform, origin)
         for steps, assumptions in self._ran:
             lowered = lowered._after(steps, found.kind, assumptions)
         return lowered
@@ -213,7 +210,8 @@ class Lowered:
         if found is None or (found.is_present and found.platform == jax.default_backend()):
             if EXTRA_RESULTS in self.module.operation.attributes:
                 compile_ = reader_of(self.module, [pipeline for pipeline, _ in self._ran])
-                return compile_(self, self.module, options)
+                executable: Executable = compile_(self, self.module, options)
+                return executable
             return Executable(self._carrying().compile(options), self)
         lowered = self if self.platform == found.platform else self.for_target(found.name)
         return CrossExecutable(build(lowered.module, found, xla_options=options), lowered)
@@ -221,6 +219,33 @@ class Lowered:
     def _carrying(self) -> jax.stages.Lowered:
         """JAX's `Lowered` with this module in place of its own."""
         return _private.with_module(self._origin.lowered, self.module)
+
+
+def _describe(executable: Executable | CrossExecutable) -> str:
+    cost, memory = executable.cost(), executable.memory()
+    return (
+        f"<jxc.{type(executable).__name__} {executable.lowered.name} for {_where(executable)}: "
+        f"{show_count(cost.get('flops', 0))} flops, "
+        f"{show_bytes(cost.get('bytes accessed', 0))} accessed, "
+        f"{show_bytes(memory['temp'])} temporaries>"
+    )
+
+
+def _table(executable: Executable | CrossExecutable) -> str:
+    """XLA's counts, a line each, as `jxc compile` prints them."""
+    cost, memory = executable.cost(), executable.memory()
+    rows = {
+        "program": executable.lowered.name,
+        "target": _where(executable),
+        "flops": show_count(cost.get("flops", 0)),
+        "bytes": f"{show_bytes(cost.get('bytes accessed', 0))} accessed",
+        "memory": ", ".join(f"{name} {show_bytes(n)}" for name, n in memory.items() if n),
+    }
+    return "\n".join(f"{name:8}{value}" for name, value in rows.items())
+
+
+def _where(executable: Executable | CrossExecutable) -> str:
+    return executable.target.name if isinstance(executable, CrossExecutable) else "this machine"
 
 
 @dataclass(frozen=True, repr=False)
@@ -234,6 +259,9 @@ class Executable:
 
     compiled: jax.stages.Compiled
     lowered: Lowered
+
+    __repr__ = _describe
+    __str__ = _table
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run it. Static arguments are omitted, as with `jax.jit(...).lower().compile()`."""
@@ -255,12 +283,6 @@ class Executable:
         """XLA's count in bytes: "argument", "output", "temp", "alias", "generated_code"."""
         return memory_sizes(self.compiled.memory_analysis())
 
-    def __repr__(self) -> str:
-        return _describe(self, "this machine")
-
-    def __str__(self) -> str:
-        return _table(self, "this machine")
-
 
 @dataclass(frozen=True, repr=False)
 class CrossExecutable:
@@ -273,6 +295,9 @@ class CrossExecutable:
 
     build: Build
     lowered: Lowered
+
+    __repr__ = _describe
+    __str__ = _table
 
     @property
     def target(self) -> Target:
@@ -319,39 +344,10 @@ class CrossExecutable:
         """The compiler's count in bytes of one device, by the names of `Executable.memory`."""
         return {name: self.build.memory.get(f"{name}_size_in_bytes", 0) for name in _MEMORY}
 
-    def __repr__(self) -> str:
-        return _describe(self, self.target.name)
-
-    def __str__(self) -> str:
-        return _table(self, self.target.name)
-
 
 def memory_sizes(analysis: Any) -> dict[str, int]:
     """The sizes in JAX's memory analysis in bytes, by the names of `Executable.memory`."""
     return {name: int(getattr(analysis, f"{name}_size_in_bytes", 0)) for name in _MEMORY}
-
-
-def _describe(executable: Executable | CrossExecutable, where: str) -> str:
-    cost, memory = executable.cost(), executable.memory()
-    return (
-        f"<jxc.{type(executable).__name__} {executable.lowered.name} for {where}: "
-        f"{show_count(cost.get('flops', 0))} flops, "
-        f"{show_bytes(cost.get('bytes accessed', 0))} accessed, "
-        f"{show_bytes(memory['temp'])} temporaries>"
-    )
-
-
-def _table(executable: Executable | CrossExecutable, where: str) -> str:
-    """XLA's counts, a line each, as `jxc compile` prints them."""
-    cost, memory = executable.cost(), executable.memory()
-    rows = {
-        "program": executable.lowered.name,
-        "target": where,
-        "flops": show_count(cost.get("flops", 0)),
-        "bytes": f"{show_bytes(cost.get('bytes accessed', 0))} accessed",
-        "memory": ", ".join(f"{name} {show_bytes(n)}" for name, n in memory.items() if n),
-    }
-    return "\n".join(f"{name:8}{value}" for name, value in rows.items())
 
 
 def lower(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Lowered:

@@ -114,8 +114,7 @@ def _text_of_stage(
         return lowered.as_text(stage)
     if stage == "hlo":
         return lowered.compile(target).as_text()
-    (artifact, *_) = emit(lowered, [stage], find_target(target or "cpu"))
-    data = artifact.data
+    data = emit(lowered, [stage], find_target(target or "cpu"))[stage]
     if isinstance(data, bytes):
         raise UsageError(f"expected a stage that is text, found stage={stage!r}, which is binary")
     return data

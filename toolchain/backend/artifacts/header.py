@@ -2,10 +2,10 @@
 
     magic, 8 bytes | length of the header, 4 bytes, little-endian | header, JSON | the executable
 
-XLA's bytes do not record what they were compiled by or for; jaxlib would load those of another
-version or processor without an error. The header holds that, and how to call the program: its
-argument and result leaves, and how they nest, so that loading needs no class of the user's.
-Importing this imports neither jax nor MLIR.
+XLA's bytes record neither the compiler nor the processor they are for, and jaxlib loads those of
+another version or processor without an error. So the header records both. It also describes how to
+call the program: the argument and result leaves, and how they nest, so that loading needs no class
+of the user's. Importing this imports neither jax nor MLIR.
 """
 
 from __future__ import annotations
@@ -98,11 +98,7 @@ class Header:
 
 def write_artifact(header: Header, executable: bytes) -> bytes:
     """The bytes of a file."""
-    record = {
-        "schema_version": SCHEMA_VERSION,
-        **asdict(header),
-        "bytes": len(executable),
-    }
+    record = {"schema_version": SCHEMA_VERSION, **asdict(header)}
     raw = json.dumps({**record, "sha256": checksum(record, executable)}).encode()
     return b"".join([MAGIC, len(raw).to_bytes(_LENGTH, "little"), raw, executable])
 
@@ -138,38 +134,26 @@ def read_artifact(path: str | Path) -> tuple[Header, bytes]:
         )
     start = len(MAGIC) + _LENGTH
     end = start + int.from_bytes(data[len(MAGIC) : start], "little")
-    record, executable = _parsed(data[start:end], path), data[end:]
-    if record.get("bytes") != len(executable):
+    executable = data[end:]
+    try:
+        record = json.loads(data[start:end])
+        version = record.get("schema_version")
+    except (ValueError, AttributeError):
         raise ArtifactError(
-            f"{path} is damaged: its executable has {len(executable)} bytes, and its header says "
-            f"{record.get('bytes')}; save it again"
+            f"{path} is damaged: its header ends too early, or is no JSON"
+        ) from None
+    if version != SCHEMA_VERSION:
+        raise ArtifactError(
+            f"{path} is of schema version {version}, and this jxc reads {SCHEMA_VERSION}: save it "
+            "again with this jxc"
         )
     if record.pop("sha256", None) != checksum(record, executable):
         raise ArtifactError(f"{path} is damaged: its checksum is not that of its contents")
-    return _header(record, path), executable
-
-
-def _parsed(raw: bytes, path: str | Path) -> dict[str, Any]:
     try:
-        record = json.loads(raw)
-    except ValueError:
-        record = None
-    if not isinstance(record, dict):
-        raise ArtifactError(f"{path} is damaged: its header ends too early, or is no JSON")
-    if record.get("schema_version") != SCHEMA_VERSION:
-        raise ArtifactError(
-            f"{path} is of schema version {record.get('schema_version')}, and this jxc reads "
-            f"{SCHEMA_VERSION}: save it again with this jxc"
-        )
-    return record
-
-
-def _header(record: dict[str, Any], path: str | Path) -> Header:
-    try:
-        record["arguments"] = tuple(map(_leaf, record["arguments"]))
-        record["results"] = tuple(map(_leaf, record["results"]))
+        for name in ("arguments", "results"):
+            record[name] = tuple(map(_leaf, record[name]))
         record["libraries"] = tuple(record["libraries"])
-        return Header(**{field.name: record[field.name] for field in fields(Header)})
+        return Header(**{field.name: record[field.name] for field in fields(Header)}), executable
     except (KeyError, TypeError, ValueError) as error:
         raise ArtifactError(f"{path} is damaged: its header lacks {error}") from None
 
@@ -239,17 +223,12 @@ def encode_tree(tree: Any) -> Any:
         return {"dict": [[key, encode_tree(tree[key])] for key in sorted(tree)]}
     if type(tree) is list:
         return {"list": [encode_tree(child) for child in tree]}
-    children = _children(tree)
-    return _LEAF if children is None else {"tuple": [encode_tree(child) for child in children]}
-
-
-def _children(tree: Any) -> list[Any] | None:
-    """The children of a container in JAX's order; None for a leaf."""
     import jax
 
-    leaves, structure = jax.tree.flatten(tree, is_leaf=lambda x: x is not tree)
-    is_leaf = jax.tree_util.treedef_is_leaf(structure) and structure.num_leaves  # () is none
-    return None if is_leaf else leaves
+    children, structure = jax.tree.flatten(tree, is_leaf=lambda x: x is not tree)
+    if jax.tree_util.treedef_is_leaf(structure) and structure.num_leaves:  # an empty tuple has none
+        return _LEAF
+    return {"tuple": [encode_tree(child) for child in children]}
 
 
 def decode_tree(record: Any, leaves: Iterator[Any]) -> Any:

@@ -12,12 +12,12 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import jax
 import ml_dtypes
-import numpy as np
 
 from ...errors import JxcError, MissingTargetError, UsageError
 from ...frontend.mesh import HOST_DEVICES, make_mesh, sharding_over, within
@@ -61,16 +61,22 @@ class LoadedProgram:
             UsageError: an argument is missing, or has a type the program was not compiled for.
         """
         rows = jax.tree_util.tree_leaves_with_path((args, kwargs))
-        with self._precision():
-            given = [(argument_path(path), leaf, _leaf_type(leaf)) for path, leaf in rows]
+        leaves = [leaf for _, leaf in rows]
+        with _precision(self.header):
+            given = [(argument_path(path), _show_type(jax.typeof(leaf))) for path, leaf in rows]
             _check_arguments(self.header, encode_tree((args, kwargs)), given)
-            results = self.compiled(*self._placed([leaf for _, leaf, _ in given]))
+            if self.header.devices > 1:
+                leaves = [
+                    leaf if sharding is None else jax.device_put(leaf, sharding)
+                    for leaf, sharding in zip(leaves, self.compiled.input_shardings[0], strict=True)
+                ]
+            results = self.compiled(*leaves)
         return decode_tree(self.header.result_tree, iter(results))
 
     @property
     def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Its args and kwargs, with a `jax.ShapeDtypeStruct` for each array."""
-        with self._precision():
+        with _precision(self.header):
             args, kwargs = decode_tree(
                 self.header.argument_tree, map(_struct, self.header.arguments)
             )
@@ -83,18 +89,9 @@ class LoadedProgram:
     def __repr__(self) -> str:
         return repr(self.header).replace("Header", "LoadedProgram", 1)
 
-    def _placed(self, leaves: list[Any]) -> list[Any]:
-        """The leaves, each split as the executable expects; as they are for one device."""
-        shardings = self.compiled.input_shardings[0]
-        if self.header.devices == 1:
-            return leaves
-        return [
-            leaf if sharding is None else jax.device_put(leaf, sharding)
-            for leaf, sharding in zip(leaves, shardings, strict=True)
-        ]
 
-    def _precision(self) -> Any:
-        return jax.enable_x64(True) if self.header.x64 else contextlib.nullcontext()
+def _precision(header: Header) -> Any:
+    return jax.enable_x64(True) if header.x64 else contextlib.nullcontext()
 
 
 def load(path: str | Path) -> LoadedProgram:
@@ -111,7 +108,11 @@ def load(path: str | Path) -> LoadedProgram:
         MissingTargetError: it is for hardware that is not here, or for more devices than are here.
     """
     header, raw = read_artifact(path)
-    _check_versions(header, path)
+    if (made_by := header.versions.get("jaxlib")) != (here := version("jaxlib")):
+        raise ArtifactError(
+            f"{path} was made by jaxlib {made_by}, and this is {here}: executables of one version "
+            "do not run in another; save it again"
+        )
     devices = _devices(header, path)
     if header.platform == "cpu":
         check_machine(header.machine, path)
@@ -146,15 +147,6 @@ def callable_here(lowered: Lowered, build: Build) -> jax.stages.Compiled:
         return twin.compile()
 
 
-def _check_versions(header: Header, path: str | Path) -> None:
-    here = version("jaxlib")
-    if header.versions.get("jaxlib") != here:
-        raise ArtifactError(
-            f"{path} was made by jaxlib {header.versions.get('jaxlib')}, and this is {here}: "
-            "executables of one version do not run in another; save it again"
-        )
-
-
 def _devices(header: Header, path: str | Path) -> list[Any]:
     try:
         here = jax.devices(header.platform)
@@ -182,13 +174,12 @@ def _devices(header: Header, path: str | Path) -> list[Any]:
 def _callable(header: Header, executable: Any, devices: list[Any]) -> jax.stages.Compiled:
     """An executable under JAX's calling convention."""
     donated = tuple(i for i, leaf in enumerate(header.arguments) if leaf.donated)
-    precision = jax.enable_x64(True) if header.x64 else contextlib.nullcontext()
     mesh = make_mesh(header.mesh or None, platform=header.platform, concrete=True)
     where = within(mesh) if mesh else jax.default_device(devices[0])
-    with precision, where, warnings.catch_warnings():
+    with _precision(header), where, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that the stand-in cannot use a donated argument
         jitted = jax.jit(_stand_in(header), donate_argnums=donated)
-        lowered = jitted.lower(*(_placed_struct(leaf, mesh) for leaf in header.arguments))
+        lowered = jitted.lower(*(_struct(leaf, mesh) for leaf in header.arguments))
         module = lowered.compiler_ir("stablehlo")
         with compiled_by(module, lambda _: executable):
             return lowered.compile()
@@ -208,51 +199,41 @@ def _stand_in(header: Header) -> Any:
 
 
 def _plain(leaf: Any) -> Any:
-    is_key = jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
-    return jax.random.key_data(leaf) if is_key else leaf
+    return jax.random.key_data(leaf) if _is_key(leaf.dtype) else leaf
 
 
 def _of_type(made: Any, like: jax.ShapeDtypeStruct) -> Any:
-    if not jax.dtypes.issubdtype(like.dtype, jax.dtypes.prng_key):
+    if not _is_key(like.dtype):
         return made
     return jax.random.wrap_key_data(made, impl=_implementation(str(like.dtype)))
+
+
+def _is_key(dtype: Any) -> bool:
+    return bool(jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key))
 
 
 def _implementation(dtype: str) -> str:
     return KEYS[dtype.removeprefix("key<").removesuffix(">")]
 
 
-def _struct(leaf: SavedLeaf) -> jax.ShapeDtypeStruct:
+def _struct(leaf: SavedLeaf, mesh: Any = None) -> jax.ShapeDtypeStruct:
+    dtype: Any = getattr(ml_dtypes, leaf.dtype, leaf.dtype)
     if leaf.dtype.startswith("key<"):
         dtype = jax.eval_shape(lambda: jax.random.key(0, impl=_implementation(leaf.dtype))).dtype
-        return jax.ShapeDtypeStruct(leaf.shape, dtype)
-    return jax.ShapeDtypeStruct(
-        leaf.shape, np.dtype(getattr(ml_dtypes, leaf.dtype, None) or leaf.dtype)
-    )
+    sharding = sharding_over(mesh, leaf.spec) if mesh else None
+    return jax.ShapeDtypeStruct(leaf.shape, dtype, sharding=sharding)
 
 
-def _placed_struct(leaf: SavedLeaf, mesh: Any) -> jax.ShapeDtypeStruct:
-    plain = _struct(leaf)
-    return plain.update(sharding=sharding_over(mesh, leaf.spec)) if mesh else plain
+def _show_type(array: Any) -> str:
+    return f"{array.dtype}[{','.join(map(str, array.shape))}]"
 
 
-def _leaf_type(leaf: Any) -> str:
-    aval = jax.typeof(leaf)
-    return f"{aval.dtype}[{','.join(map(str, aval.shape))}]"
-
-
-def _check_arguments(header: Header, nesting: Any, given: Sequence[tuple[str, Any, str]]) -> None:
+def _check_arguments(header: Header, nesting: Any, given: Sequence[tuple[str, str]]) -> None:
     """Refuse other types than it was compiled for; a named tuple may be given as a tuple."""
     wanted = [(leaf.path, str(leaf)) for leaf in header.arguments]
-    found = [(path, type_) for path, _, type_ in given]
-    if nesting == header.argument_tree:
-        found = [(path, type_) for (path, _), (_, type_) in zip(wanted, found, strict=True)]
-    for want, have in zip(wanted, found, strict=False):
-        if want != have:
-            raise UsageError(
-                f"expected {want[0]} of type {want[1]}, found {have[0]} of type {have[1]}"
-            )
-    if missing := wanted[len(found) :]:
-        raise UsageError(f"missing {missing[0][0]} of type {missing[0][1]}")
-    if extra := found[len(wanted) :]:
-        raise UsageError(f"not expected: {extra[0][0]} of type {extra[0][1]}")
+    if nesting == header.argument_tree:  # then only the types can differ
+        given = [(path, type_) for (path, _), (_, type_) in zip(wanted, given, strict=True)]
+    for pair in zip_longest(wanted, given):
+        if pair[0] != pair[1]:
+            want, have = (f"{each[0]} of type {each[1]}" if each else "nothing" for each in pair)
+            raise UsageError(f"expected {want}, found {have}")

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 from jax.extend import xla
 from jaxlib.mlir import ir
 
@@ -25,7 +24,7 @@ from ...ir.hlo import hlo_name, hlo_signature, read_hlo, without_entry_layout, w
 from ...ir.io import hlo_of_module
 from ...pipeline import PipelineLike, make_pipeline
 from .. import _private
-from ..from_module import lowered_from_module
+from ..from_module import calls_lapack, lowered_from_module, stand_in
 from ..lowered import Executable, Lowered
 from .hlo_pass import compile_here, registered
 
@@ -107,10 +106,9 @@ def lowered_from_hlo(text: str, name: str = "<stdin>") -> OptimisedProgram:
     if result.is_tuple() and len(results) == 1:
         raise JxcError(f"{name}: the entry returns a tuple of one: expected the array itself")
     lowered = lowered_from_module(_module_of(hlo_name(proto), parameters, results, name))
-    if any(target.startswith("lapack_") for target in _TARGETS.findall(text)):
+    if calls_lapack(_TARGETS.findall(text)):
         _private.load_lapack()
-    fields = {field: getattr(lowered, field) for field in Lowered.__dataclass_fields__}
-    return OptimisedProgram(**fields, proto=proto, text=text)
+    return OptimisedProgram(**vars(lowered), proto=proto, text=text)
 
 
 def _check(text: str, name: str) -> None:
@@ -133,12 +131,8 @@ def _module_of(called: str, parameters: list[Any], results: list[Any], name: str
     """A StableHLO module of the same name and signature that returns zeros."""
     inputs = [_struct(shape, f"{name}: parameter {i}") for i, shape in enumerate(parameters)]
     outputs = [_struct(shape, f"{name}: result {i}") for i, shape in enumerate(results)]
-
-    def stand_in(*_: object) -> tuple[jax.Array, ...]:
-        return tuple(jnp.zeros(out.shape, out.dtype) for out in outputs)
-
     with jax.enable_x64(True):
-        lowered = jax.jit(stand_in, keep_unused=True).lower(*inputs)
+        lowered = jax.jit(stand_in(outputs), keep_unused=True).lower(*inputs)
     module = clone_module(lowered.compiler_ir("stablehlo"))
     with module.context:
         module.operation.attributes["sym_name"] = ir.StringAttr.get(called)

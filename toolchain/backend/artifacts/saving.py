@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -13,13 +12,14 @@ import numpy as np
 from jax.sharding import NamedSharding
 from jaxlib.mlir import ir
 
-from ...errors import JxcError
+from ...errors import JxcError, UsageError
+from ...files import write_output
 from ...frontend.mesh import spec_of
 from ...ir import functions, walk
 from ...ir.extra_results import EXTRA_RESULTS
 from ...ir.shardings import Spec, module_device_count
 from .. import _private
-from ..from_module import call_targets, lowered_from_module
+from ..from_module import call_targets, calls_lapack, lowered_from_module
 from ..lowered import CrossExecutable, Executable, Lowered
 from .header import (
     ArtifactError,
@@ -33,6 +33,7 @@ from .header import (
 KEYS = {"fry": "threefry2x32", "rbg": "rbg", "urbg": "unsafe_rbg"}
 """JAX's names for its kinds of random keys, by how their types are printed."""
 
+_WIDE = ("int64", "uint64", "float64", "complex128")
 _INSTRUMENTED = (
     "cannot be saved: locate-nans and trace-values add results, which only the process that "
     "compiled the program can interpret; leave these passes out"
@@ -52,28 +53,15 @@ def save(executable: Executable | CrossExecutable, path: str | Path) -> Header:
 
     Raises:
         ArtifactError: the program calls back into Python, its compiler cannot serialise it, it has
-            arguments that the format cannot describe, or it is for several devices of hardware
-            that is not here; or the file cannot be written.
+            arguments that the format cannot describe, it is for several devices of hardware that
+            is not here, or the file cannot be written.
     """
     header, raw = describe(executable), _serialised(executable)
     try:
-        _replace(Path(os.path.realpath(path)), write_artifact(header, raw))
-    except OSError as error:
-        raise ArtifactError(f"{path}: {error.strerror}") from None
+        write_output(write_artifact(header, raw), str(path))
+    except UsageError as error:
+        raise ArtifactError(str(error)) from None
     return header
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Replace a file at once: until the new one is complete, the old one stays."""
-    if path.exists() and not path.is_file():  # /dev/null, a named pipe
-        path.write_bytes(data)
-        return
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    try:
-        partial.write_bytes(data)
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def describe(executable: Executable | CrossExecutable) -> Header:
@@ -95,13 +83,13 @@ def describe(executable: Executable | CrossExecutable) -> Header:
         machine=this_machine() if platform == "cpu" else {},
         devices=devices,
         mesh=mesh,
-        libraries=_libraries(lowered.module),
+        libraries=("lapack",) if calls_lapack(call_targets(lowered.module)) else (),
         arguments=arguments,
         results=results,
         argument_tree=encode_tree(called.args_info),
         result_tree=encode_tree(called.out_info),
-        x64=any(_is_wide(leaf.dtype) for leaf in (*arguments, *results)),
-        name=_name(lowered.module),
+        x64=any(leaf.dtype in _WIDE for leaf in (*arguments, *results)),
+        name=lowered.name,
     )
 
 
@@ -109,7 +97,7 @@ def _serialised(executable: Executable | CrossExecutable) -> bytes:
     raw = (
         executable.build.executable
         if isinstance(executable, CrossExecutable)
-        else _private.serialised(_private.runtime_executable(executable.compiled))
+        else _private.serialised(executable.compiled.runtime_executable())
     )
     if not raw:
         raise ArtifactError("cannot be saved: its compiler does not serialise executables")
@@ -122,7 +110,8 @@ def _made_for(executable: Executable | CrossExecutable) -> tuple[str, str, str, 
         target = executable.target
         count = module_device_count(executable.lowered.module)
         return target.name, target.kind, target.device.device_kind, count
-    devices = _private.runtime_executable(executable.compiled).local_devices()
+    runtime: Any = executable.compiled.runtime_executable()
+    devices = runtime.local_devices()
     platform = devices[0].platform
     return platform, platform, devices[0].device_kind, len(devices)
 
@@ -171,11 +160,6 @@ def _refuse_callbacks(module: ir.Module) -> None:
     ]
     if names:
         raise ArtifactError(_NO_CALLBACK.format(names[0]))
-
-
-def _libraries(module: ir.Module) -> tuple[str, ...]:
-    needs_lapack = any(name.startswith("lapack_") for name in call_targets(module))
-    return ("lapack",) if needs_lapack else ()
 
 
 def _arguments(called: Any, specs: Sequence[Spec] | None) -> tuple[SavedLeaf, ...]:
@@ -235,12 +219,3 @@ def _check_counts(
             f"signature has {expected[0]} and {expected[1]}: tokens of ordered effects, or "
             "constants that JAX passes as arguments"
         )
-
-
-def _is_wide(dtype: str) -> bool:
-    return dtype in ("int64", "uint64", "float64", "complex128")
-
-
-def _name(module: ir.Module) -> str:
-    name = module.operation.attributes.get("sym_name")
-    return "main" if name is None else str(ir.StringAttr(name).value)

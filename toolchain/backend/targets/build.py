@@ -158,10 +158,12 @@ def build(
 def _compile_in_child(
     folder: Path, target: Target, count: int, environment: Mapping[str, str]
 ) -> str:
+    others = ("JXC_PIPELINE", "JAX_COMPILATION_CACHE_DIR")  # would change the compilation
+    inherited = {name: value for name, value in os.environ.items() if name not in others}
     split = environment_of_host(count) if target.kind == "cpu" else {}
     done = subprocess.run(
         [sys.executable, "-m", f"{__package__}.worker", str(folder)],
-        env={**_clean_environment(), **target.environment, **split, **environment},
+        env={**inherited, **target.environment, **split, **environment},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -187,12 +189,6 @@ def _last_output(output: str) -> str:
     lines = [line for line in output.splitlines() if line.strip() and not _STACK_LINE.match(line)]
     last = "\n".join(lines)[-_LAST_CHARACTERS:]
     return f"; the end of its output:\n{last}" if last else " without output"
-
-
-def _clean_environment() -> dict[str, str]:
-    """This process's environment without the variables that would change a compilation."""
-    ours = ("JXC_PIPELINE", "JAX_COMPILATION_CACHE_DIR")
-    return {name: value for name, value in os.environ.items() if name not in ours}
 
 
 def _collect(folder: Path, target: Target, patterns: Sequence[str], log: str) -> Build:

@@ -6,7 +6,6 @@ import contextlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from ...cost import roofline
@@ -20,7 +19,7 @@ def find(rest: str) -> Target:
     if rest:
         raise UsageError(f"--target cpu:{rest}: expected cpu; --mesh says how many devices")
     environment = {"JAX_PLATFORMS": "cpu"}
-    return Target("cpu", "cpu", "cpu", _device(), None, True, "", MappingProxyType(environment))
+    return Target("cpu", "cpu", "cpu", _device(), None, True, "", environment)
 
 
 def offers() -> Sequence[Offer]:
@@ -44,11 +43,9 @@ def _device() -> Device:
         device_kind="cpu",
         memory_bytes=_memory(),
         bandwidth=roofline.bandwidth(rates),
-        peak_flops=MappingProxyType(roofline.peak_flops(rates)),
-        clock_hz=None,
+        peak_flops=roofline.peak_flops(rates),
         launch_seconds=roofline.launch_seconds(rates),
         source=rates.source or "shipped rates: `jxc calibrate` measures this machine",
-        settings=MappingProxyType({}),
         cache_bytes=_cache_bytes(),
         cache_bandwidth=roofline.cache_bandwidth(rates),
     )

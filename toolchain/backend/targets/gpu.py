@@ -15,17 +15,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from itertools import pairwise
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
-from ...errors import UsageError, did_you_mean
-from .target import Device, Offer, Target, device_names, known_device, present_target
+from ...errors import UsageError
+from .target import Device, Offer, Target, find_device, known_devices, present_target
 
-_INSTALL = "pip install jax-cuda13-plugin=={}"
-_INSTALL_PTXAS = "pip install nvidia-cuda-nvcc"
-_INSTALL_OLD_PTXAS = "pip install nvidia-cuda-nvcc-cu12"
 _HINT = "To compile for one that is not here, name it, such as gpu:h100; see `jxc targets`."
 
 
@@ -33,7 +28,12 @@ def find(rest: str) -> Target:
     """The target "gpu:NAME", "gpu:@FILE" with XLA's description, or "gpu" for one present."""
     if not rest:
         return present_target("gpu", "cuda", _HINT)
-    device, description = _described_in(rest[1:]) if rest.startswith("@") else _known(rest)
+    if rest.startswith("@"):
+        device, description = _described_in(rest[1:])
+    else:
+        others = ", and gpu:@FILE for XLA's description of any other"
+        device = find_device("gpu", rest, f"gpu:{rest}", others)
+        description = _description(device)
     return Target(
         f"gpu:{rest}",
         "gpu",
@@ -41,19 +41,17 @@ def find(rest: str) -> Target:
         device,
         None,
         missing=_missing(device),
-        environment=MappingProxyType(_environment(device)),
-        topology=MappingProxyType({"topology_name": device.name, "target_config": description}),
+        environment=_environment(device),
+        topology={"topology_name": device.name, "target_config": description},
     )
 
 
 def offers() -> Sequence[Offer]:
     """A GPU of this machine, and each GPU with a data file."""
     there = [Offer("gpu", "the GPU of this machine", "present")] if is_here() else []
-    named = [known_device("gpu", name) for name in device_names("gpu")]
     found = [
-        Offer(f"gpu:{d.name}", d.settings["description"], _missing(d) or "compiles")
-        for d in named
-        if d is not None
+        Offer(f"gpu:{name}", device.settings["description"], _missing(device) or "compiles")
+        for name, device in known_devices("gpu").items()
     ]
     any_other = "a GPU that XLA's target config describes"
     return [*there, *found, Offer("gpu:@FILE", any_other, _missing() or "compiles")]
@@ -70,17 +68,6 @@ def devices(target: Target, count: int) -> Sequence[Any]:
         platform="cuda", topology=f"1x1x{count}", **target.topology
     )
     return list(described.devices)
-
-
-def _known(name: str) -> tuple[Device, str]:
-    device = known_device("gpu", name)
-    if device is None:
-        names = device_names("gpu")
-        raise UsageError(
-            f"--target gpu:{name}: no such GPU is known; known are {', '.join(names)}, and "
-            f"gpu:@FILE for XLA's description of any other.{did_you_mean(name, names)}"
-        )
-    return device, _description(device)
 
 
 def _described_in(file: str) -> tuple[Device, str]:
@@ -103,7 +90,7 @@ def _described_in(file: str) -> tuple[Device, str]:
         name=Path(file).stem,
         memory_bytes=int(fields["device_memory_size"]),
         bandwidth=fields["memory_bandwidth"],
-        peak_flops=MappingProxyType({kind: f * share for kind, f in like.peak_flops.items()}),
+        peak_flops={kind: flops * share for kind, flops in like.peak_flops.items()},
         source=f"{file}; peak by its cores, from {like.name}",
     )
     return device, text
@@ -117,18 +104,17 @@ def _most_like(fields: Mapping[str, float]) -> Device:
         apart = abs(10 * major + minor - 10 * fields["major"] - fields.get("minor", 0))
         return apart, abs(device.settings["core_count"] - fields["core_count"])
 
-    known = (known_device("gpu", name) for name in device_names("gpu"))
-    return min((device for device in known if device), key=distance)
+    return min(known_devices("gpu").values(), key=distance)
 
 
 def _fields(text: str) -> dict[str, float]:
     """The numbers in the text form of a protocol buffer, by field name; the first of each name."""
-    found: dict[str, float] = {}
-    words = text.replace("{", " ").replace("}", " ").split()
-    for name, value in pairwise(words):
-        if name.endswith(":") and value.replace(".", "", 1).isdecimal():
-            found.setdefault(name[:-1], float(value))
-    return found
+    found = re.findall(r"(\w+): *(\d+\.?\d*)(?![\w.])", text)
+    return {name: float(value) for name, value in reversed(found)}
+
+
+_NOT_DESCRIBED = ("description", "compute_capability", "newest_ptxas")
+"""The settings of a device that are no numbers in XLA's description."""
 
 
 def _description(device: Device) -> str:
@@ -139,11 +125,6 @@ def _description(device: Device) -> str:
         "threads_per_block_limit": 1024,
         "threads_per_warp": 32,
         "shared_memory_per_block": 49152,
-        "shared_memory_per_core": settings["shared_memory_per_core"],
-        "shared_memory_per_block_optin": settings["shared_memory_per_block_optin"],
-        "threads_per_core_limit": settings["threads_per_core_limit"],
-        "core_count": settings["core_count"],
-        "fpus_per_core": settings["fpus_per_core"],
         "block_dim_limit_x": 2**31 - 1,
         "block_dim_limit_y": 65535,
         "block_dim_limit_z": 65535,
@@ -151,8 +132,7 @@ def _description(device: Device) -> str:
         "registers_per_block_limit": 65536,
         "memory_bandwidth": int(device.bandwidth),
         "device_memory_size": device.memory_bytes,
-        "l2_cache_size": settings["l2_cache_size"],
-        "clock_rate_ghz": settings["clock_rate_ghz"],
+        **{name: value for name, value in settings.items() if name not in _NOT_DESCRIBED},
     }
     lines = "\n".join(f"  {name}: {value}" for name, value in info.items())
     return (
@@ -170,10 +150,11 @@ def _missing(device: Device | None = None) -> str:
     """The command that installs what is missing; the plugin must have jaxlib's version."""
     jaxlib = version("jaxlib")
     if not any(_version_of(f"jax-{cuda}-plugin") == jaxlib for cuda in ("cuda13", "cuda12")):
-        return _INSTALL.format(jaxlib)
+        return f"pip install jax-cuda13-plugin=={jaxlib}"
     if _ptxas(device):
         return ""
-    return _INSTALL_OLD_PTXAS if device and _newest(device) else _INSTALL_PTXAS
+    is_old = device is not None and "newest_ptxas" in device.settings
+    return "pip install nvidia-cuda-nvcc-cu12" if is_old else "pip install nvidia-cuda-nvcc"
 
 
 def _version_of(package: str) -> str | None:
@@ -183,14 +164,9 @@ def _version_of(package: str) -> str | None:
         return None
 
 
-def _newest(device: Device) -> int | None:
-    """The last version of CUDA that compiles for it; None if all do."""
-    return device.settings.get("newest_ptxas")
-
-
 def _ptxas(device: Device | None) -> str | None:
     """The path of CUDA's assembler for a device: on the PATH, or in its Python package."""
-    newest = _newest(device) if device else None
+    newest = device.settings.get("newest_ptxas") if device else None
     packages = (Path(folder) / "nvidia" for folder in sys.path if folder)
     installed = (str(file) for folder in packages for file in folder.glob("*/bin/ptxas"))
     found = filter(None, (shutil.which("ptxas"), *installed))

@@ -1,8 +1,7 @@
 """What a target is: the device, the numbers known of it, and how a family of targets is defined.
 
 The numbers of each accelerator are in a data file, `devices/NAME.toml`, with their source. An
-accelerator of this machine is inspected in a process of its own, so that this process does not
-occupy it.
+accelerator of this machine is queried in a separate process, so that this one does not occupy it.
 """
 
 from __future__ import annotations
@@ -14,12 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from types import MappingProxyType
 from typing import Any, Protocol
 
-from ...errors import MissingTargetError
-
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
+from ...errors import MissingTargetError, UsageError, did_you_mean
 
 
 @dataclass(frozen=True)
@@ -33,13 +29,13 @@ class Device:
         memory_bytes: of main memory, what a program may use.
         bandwidth: of main memory, bytes per second.
         peak_flops: operations per second by HLO element type, a multiply-add counting as two.
-        clock_hz: of the compiler's cycle estimates; None where it makes none or it is unknown.
         launch_seconds: the cost of starting a kernel.
-        cache_bytes: size of the last cache before main memory; 0 without one.
-        cache_bandwidth: of that cache, bytes per second; 0.0 where it is not published: reports
-            then count all traffic for main memory.
         source: where the numbers are from.
+        clock_hz: of the compiler's cycle estimates; None if it makes none or it is unknown.
         settings: what only its compiler needs.
+        cache_bytes: size of the last cache before main memory; 0 without one.
+        cache_bandwidth: of that cache, bytes per second; 0.0 if it is not published: reports then
+            count all traffic for main memory.
     """
 
     name: str
@@ -48,47 +44,45 @@ class Device:
     memory_bytes: int
     bandwidth: float
     peak_flops: Mapping[str, float] = field(hash=False)
-    clock_hz: float | None
     launch_seconds: float
     source: str
-    settings: Mapping[str, Any] = field(hash=False, repr=False)
+    clock_hz: float | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict, hash=False, repr=False)
     cache_bytes: int = 0
     cache_bandwidth: float = 0.0
 
 
-def device_names(kind: str) -> list[str]:
-    """The devices of a kind that have a data file, in order of their names."""
-    return sorted(name for name, data in _data_files().items() if data["kind"] == kind)
-
-
-def known_device(kind: str, name: str) -> Device | None:
-    """The device of that kind and name; None without a data file for it."""
-    data = _data_files().get(name)
-    if data is None or data["kind"] != kind:
-        return None
-    return Device(
-        name,
-        kind,
-        data["device_kind"],
-        int(data["memory_bytes"]),
-        float(data["bandwidth"]),
-        MappingProxyType({key: float(value) for key, value in data["peak_flops"].items()}),
-        data.get("clock_hz"),
-        float(data["launch_seconds"]),
-        data["source"],
-        MappingProxyType(data.get("settings", {})),
-        int(data.get("cache_bytes", 0)),
-        float(data.get("cache_bandwidth", 0.0)),
-    )
-
-
 @cache
-def _data_files() -> dict[str, dict[str, Any]]:
-    return {
+def known_devices(kind: str) -> dict[str, Device]:
+    """The devices of a kind that have a data file, in order of their names."""
+    folder = files(__package__) / "devices"
+    read = {
         file.name.removesuffix(".toml"): tomllib.loads(file.read_text())
-        for file in (files(__package__) / "devices").iterdir()
+        for file in folder.iterdir()
         if file.name.endswith(".toml")
     }
+    return {name: Device(name, **read[name]) for name in sorted(read) if read[name]["kind"] == kind}
+
+
+def find_device(kind: str, name: str, target: str, more: str = "") -> Device:
+    """The device of a kind and name.
+
+    Args:
+        kind: "gpu" or "tpu".
+        name: the device's name.
+        target: as the user wrote it, for messages.
+        more: what the user can name besides known devices, for messages.
+
+    Raises:
+        UsageError: there is no data file for it.
+    """
+    known = known_devices(kind)
+    if name in known:
+        return known[name]
+    raise UsageError(
+        f"--target {target}: no {kind.upper()} {name!r} is known; known are {', '.join(known)}"
+        f"{more}.{did_you_mean(name, list(known))}"
+    )
 
 
 @dataclass(frozen=True, repr=False)
@@ -100,9 +94,9 @@ class Target:
         kind: the name that rules use: "cpu", "gpu" or "tpu".
         platform: what JAX lowers for: "cpu", "cuda", "rocm" or "tpu".
         device: one of its devices.
-        most_devices: how many devices it has; None where it has as many as a program needs.
+        most_devices: how many devices it has; None if it has as many as a program needs.
         is_present: whether this machine can run what is compiled for it.
-        missing: how to install its compiler, a command; empty where it is installed.
+        missing: the command that installs its compiler; empty if it is installed.
         environment: variables to set before jax is imported in the process that compiles.
         topology: the arguments of the compiler's description of the hardware.
     """
@@ -114,8 +108,8 @@ class Target:
     most_devices: int | None = 1
     is_present: bool = False
     missing: str = ""
-    environment: Mapping[str, str] = field(default_factory=lambda: _NOTHING, hash=False)
-    topology: Mapping[str, Any] = field(default_factory=lambda: _NOTHING, hash=False)
+    environment: Mapping[str, str] = field(default_factory=dict, hash=False)
+    topology: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __repr__(self) -> str:
         state = "present" if self.is_present else self.missing or "compiles"
@@ -128,7 +122,7 @@ class Offer:
     """A line of `jxc targets`.
 
     Attributes:
-        name: what to give to `--target`; in capitals what is to be filled in.
+        name: the value for `--target`, with placeholders in capitals.
         what: the hardware in words.
         state: "present", "compiles" (for hardware that is not here), or what to install.
     """
@@ -182,15 +176,15 @@ def present_target(kind: str, platform: str, hint: str) -> Target:
     if found is None:
         raise MissingTargetError(f"--target {kind}: JAX finds no {kind.upper()} here. {hint}")
     count, device_kind = found
-    known = filter(None, (known_device(kind, name) for name in device_names(kind)))
-    fitting = [device for device in known if device_kind.startswith(device.device_kind)]
+    known = known_devices(kind)
+    fitting = [each for each in known.values() if device_kind.startswith(each.device_kind)]
     if not fitting:
         raise MissingTargetError(
             f"--target {kind}: jxc has no data on this machine's {device_kind}, only on "
-            f"{', '.join(device_names(kind))}. {hint}"
+            f"{', '.join(known)}. {hint}"
         )
     device = max(fitting, key=lambda each: len(each.device_kind))
-    environment = MappingProxyType({"JAX_PLATFORMS": f"{platform},cpu"})
+    environment = {"JAX_PLATFORMS": f"{platform},cpu"}
     return Target(kind, kind, platform, device, count, True, "", environment)
 
 

@@ -7,11 +7,10 @@ import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
-from ...errors import JxcError, UsageError, did_you_mean
-from .target import Device, Offer, Target, device_names, known_device, present_target
+from ...errors import JxcError, UsageError
+from .target import Device, Offer, Target, find_device, known_devices, present_target
 
 _INSTALL = "pip install libtpu"
 _HINT = "To compile for one that is not here, name it, such as tpu:v5e:2x2; see `jxc targets`."
@@ -22,13 +21,7 @@ def find(rest: str) -> Target:
     if not rest:
         return present_target("tpu", "tpu", _HINT)
     generation, _, topology = rest.partition(":")
-    device = known_device("tpu", generation)
-    if device is None:
-        names = device_names("tpu")
-        raise UsageError(
-            f"--target tpu:{rest}: no TPU {generation!r} is known; known are {', '.join(names)}."
-            f"{did_you_mean(generation, names)}"
-        )
+    device = find_device("tpu", generation, f"tpu:{rest}")
     chips = _chips(rest, topology or device.settings["smallest"], device)
     described = {"topology_name": f"{generation}:{'x'.join(map(str, chips))}"}
     if "chip_config_name" in device.settings:
@@ -40,8 +33,8 @@ def find(rest: str) -> Target:
         device,
         math.prod(chips) * device.settings.get("devices_per_chip", 1),
         missing="" if _is_installed() else _INSTALL,
-        environment=MappingProxyType(_environment(device)),
-        topology=MappingProxyType(described),
+        environment={**_ENVIRONMENT, "TPU_ACCELERATOR_TYPE": device.settings["accelerator_type"]},
+        topology=described,
     )
 
 
@@ -51,11 +44,11 @@ def offers() -> Sequence[Offer]:
     there = [Offer("tpu", "the TPU of this machine", "present")] if is_here() else []
     return there + [
         Offer(
-            f"tpu:{name}:{_shape(name)}",
+            f"tpu:{name}:{_smallest_host(device)}",
             f"TPU {name.removeprefix('tpu')}, this or another topology",
             state,
         )
-        for name in device_names("tpu")
+        for name, device in known_devices("tpu").items()
     ]
 
 
@@ -73,49 +66,43 @@ def devices(target: Target, count: int) -> Sequence[Any]:
     return list(described.devices[:count])
 
 
-def _shape(generation: str) -> str:
-    device = known_device("tpu", generation)
-    assert device is not None, "named by device_names"
-    return "x".join(["2", "2", "1"][: device.settings["smallest"].count("x") + 1])
+def _smallest_host(device: Device) -> str:
+    """The topology of one host, 2x2 chips."""
+    return "2x2x1" if device.settings["smallest"].count("x") == 2 else "2x2"
 
 
 def _chips(rest: str, topology: str, device: Device) -> tuple[int, ...]:
-    smallest = device.settings["smallest"]
-    rank = smallest.count("x") + 1
-    form = "x".join("ABC"[:rank])
-    if not re.fullmatch(r"[1-9]\d*(x[1-9]\d*)*", topology) or topology.count("x") + 1 != rank:
+    """The chips of a topology by axis; refuses what libtpu would refuse.
+
+    A host has 2x2 chips, and a pod has a largest size.
+    """
+    rank = device.settings["smallest"].count("x") + 1
+    if not re.fullmatch(rf"[1-9]\d*(x[1-9]\d*){{{rank - 1}}}", topology):
         raise UsageError(
-            f"--target tpu:{rest}: expected a topology such as {_shape(device.name)} ({form} chips "
-            f"of TPU {device.name}), found {topology!r}"
+            f"--target tpu:{rest}: expected a topology such as {_smallest_host(device)} "
+            f"({'x'.join('ABC'[:rank])} chips of TPU {device.name}), found {topology!r}"
         )
     chips = tuple(map(int, topology.split("x")))
-    _check_extents(rest, chips, device)
-    return chips
-
-
-def _check_extents(rest: str, chips: tuple[int, ...], device: Device) -> None:
-    """Refuse what libtpu would refuse: a host has 2x2 chips, and a pod has a largest size."""
     if any(extent > 1 and extent % 2 for extent in chips[:2]):
         raise UsageError(
             f"--target tpu:{rest}: a host of TPU {device.name} has 2x2 chips, so the first two "
-            f"extents of a topology are 1 or even, such as {_shape(device.name)}"
+            f"extents of a topology are 1 or even, such as {_smallest_host(device)}"
         )
     largest = tuple(device.settings.get("largest", chips))
     if any(extent > most for extent, most in zip(chips, largest, strict=True)):
         raise UsageError(
             f"--target tpu:{rest}: TPU {device.name} goes up to {'x'.join(map(str, largest))} chips"
         )
+    return chips
 
 
-def _environment(device: Device) -> dict[str, str]:
-    """Variables that skip the metadata server, and the lock for hardware that is not used."""
-    return {
-        "JAX_PLATFORMS": "cpu",
-        "TPU_SKIP_MDS_QUERY": "1",
-        "TPU_WORKER_HOSTNAMES": "localhost",
-        "TPU_ACCELERATOR_TYPE": device.settings["accelerator_type"],
-        "ALLOW_MULTIPLE_LIBTPU_LOAD": "true",
-    }
+_ENVIRONMENT = {
+    "JAX_PLATFORMS": "cpu",
+    "TPU_SKIP_MDS_QUERY": "1",
+    "TPU_WORKER_HOSTNAMES": "localhost",
+    "ALLOW_MULTIPLE_LIBTPU_LOAD": "true",
+}
+"""Variables that skip the metadata server, and the lock for hardware that is not used."""
 
 
 def _is_installed() -> bool:

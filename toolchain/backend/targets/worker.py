@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -47,57 +46,40 @@ def _compiled(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
         "xla_dump_hlo_as_text": True,
         **request["xla_options"],
     }
+
+    def compile_(each: Any) -> Any:
+        return _private.compile_for(each, devices, options)
+
     start = perf_counter()
-    with _replaced_by(folder / OPTIMISED, module):
-        executable = _through(
-            request["hlo_pass"],
-            module,
-            target.kind,
-            lambda each: _private.compile_for(each, devices, options),
-        )
+    with contextlib.ExitStack() as stack:
+        if (folder / OPTIMISED).exists():
+            from ..artifacts.resume import replaced
+
+            stack.enter_context(replaced(module, (folder / OPTIMISED).read_bytes()))
+        if request["hlo_pass"] is None:
+            executable = compile_(module)
+        else:
+            from ...rewrite import PassContext
+            from ..artifacts.hlo_pass import compile_through, find_hlo_pass
+
+            hlo_pass, context = find_hlo_pass(request["hlo_pass"]), PassContext(target.kind)
+            executable = compile_through(hlo_pass, module, context, compile_)
     seconds = perf_counter() - start
     serialised = _private.serialised(executable)
     if serialised is not None:
         (folder / EXECUTABLE).write_bytes(serialised)
     (folder / HLO).write_bytes(_private.hlo_proto(executable))
+    stats = executable.get_compiled_memory_stats()
+    try:
+        cost: dict[str, float] | None = dict(executable.cost_analysis())
+    except Exception:  # UNIMPLEMENTED, by the GPU's compiler
+        cost = None
     return {
         "hlo": _private.hlo_text(executable, request["whole_constants"]),
-        "memory": _memory(executable),
-        "cost": _cost(executable),
+        "memory": {n: int(getattr(stats, n)) for n in dir(stats) if n.endswith("_in_bytes")},
+        "cost": cost,
         "seconds": seconds,
     }
-
-
-def _replaced_by(file: Path, module: Any) -> Any:
-    """A context in which XLA generates code from the optimised module in `file`, if it exists."""
-    if not file.exists():
-        return contextlib.nullcontext()
-    from ..artifacts.resume import replaced
-
-    return replaced(module, file.read_bytes())
-
-
-def _through(hlo_pass: str | None, module: Any, kind: str, compile_: Callable[[Any], Any]) -> Any:
-    """The executable of the module, after the user's pass on HLO if there is one."""
-    if hlo_pass is None:
-        return compile_(module)
-    from ...rewrite import PassContext
-    from ..artifacts.hlo_pass import compile_through, find_hlo_pass
-
-    return compile_through(find_hlo_pass(hlo_pass), module, PassContext(kind), compile_)
-
-
-def _memory(executable: Any) -> dict[str, int]:
-    stats = executable.get_compiled_memory_stats()
-    names = [name for name in dir(stats) if name.endswith("_in_bytes")]
-    return {name: int(getattr(stats, name)) for name in names}
-
-
-def _cost(executable: Any) -> dict[str, float] | None:
-    try:
-        return dict(executable.cost_analysis())
-    except Exception:  # UNIMPLEMENTED, by the GPU's compiler
-        return None
 
 
 if __name__ == "__main__":

@@ -183,9 +183,10 @@ def _emit(
     )
     alone = len(made) == 1 and "," not in (options.emit or "") and not folder
     if alone and not _is_folder(options.output):
-        write_output(made[0].data, options.output)
+        write_output(next(iter(made.values())), options.output)
         return [options.output]
-    return _write_files(Path(options.output, folder), {each.file: each.data for each in made})
+    files = {STAGES[stage]: data for stage, data in made.items()}
+    return _write_files(Path(options.output, folder), files)
 
 
 def _is_folder(output: str) -> bool:

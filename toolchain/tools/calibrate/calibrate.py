@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -15,7 +14,8 @@ from jaxlib.version import __version__
 
 from ...backend import hook
 from ...cost.rates import read_rates_file
-from ...errors import MissingTargetError, UsageError
+from ...errors import MissingTargetError
+from ...files import require_folder, write_json
 from .probes import PROBES, Probe
 
 LEAST_ROUNDS = 5
@@ -117,10 +117,6 @@ def save_rates(file: Path, target: str, rates: Mapping[str, float]) -> None:
         "jaxlib": __version__,
         "device": jax.devices(target)[0].device_kind,
     }
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        partial = file.with_suffix(".partial")
-        partial.write_text(json.dumps(content, indent=2) + "\n")
-        partial.replace(file)
-    except OSError as error:
-        raise UsageError(f"{file}: cannot write: {error.strerror}") from None
+    require_folder(str(file.parent))
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_json(content, str(file))

@@ -139,5 +139,5 @@ def compiled(
     Raises:
         UsageError: the program changes arguments in place, so it cannot run twice.
     """
-    done = compile_with_extra_results(lowered, module, xla_options)
+    done = compile_with_extra_results(lowered.jax_lowered, module, xla_options)
     return Instrumented(done, lowered, tuple(extra_results(module)), xla_options)
