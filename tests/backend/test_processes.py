@@ -80,8 +80,7 @@ def test_without_jxc_pipeline_nothing_is_imported():
 
 CACHED = """
 import jax, sys
-from tests.backend.passes import sine_to_cosine
-from tests.backend.test_hook import program, X, expected
+from tests.backend.passes import X, expected, program, sine_to_cosine
 import jxc, numpy as np
 jax.config.update("jax_compilation_cache_dir", {directory!r})
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)

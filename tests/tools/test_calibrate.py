@@ -1,4 +1,4 @@
-"""`jxc calibrate`: figures are measured, kept, and used by what decides."""
+"""`jxc calibrate`: rates are measured, saved, and read by the passes that decide by them."""
 
 import json
 import os
@@ -15,8 +15,9 @@ import jxc
 from jxc.cost.rates import Rate, Rates, rates_of
 from jxc.errors import MissingTargetError, UsageError
 from jxc.rewrite import PassContext, apply_rules
+from jxc.tools.calibrate import all_rates
 from jxc.tools.calibrate.calibrate import calibrate, save_rates
-from jxc.tools.calibrate.probes import PROBES, Probe, all_rates
+from jxc.tools.calibrate.probes import PROBES, Probe
 
 ADDITION = Rate("addition", "one addition of two floats, in ns", shipped=1.0)
 

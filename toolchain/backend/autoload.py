@@ -1,7 +1,7 @@
 """Turns `JXC_PIPELINE=O2` in the environment into `jxc.enable("O2")`.
 
 JAX imports this module through the entry-point group `jax_plugins` when it sets up its backends,
-also in programs that do not import jxc. So it must import nothing if the variable is not set.
+also in programs that do not import jxc. So it imports nothing if the variable is not set.
 """
 
 from __future__ import annotations
@@ -20,6 +20,6 @@ def initialize() -> None:
         from .hook import set_process_default
 
         set_process_default(pipeline, strict=os.environ.get("JXC_STRICT", "0") not in ("", "0"))
-    except Exception as error:  # a failure of ours must not end the user's program
+    except Exception as error:  # a bug of jxc must not end the user's program
         message = f"JXC_PIPELINE={pipeline!r} has no effect: {error}"
         warnings.warn(message, stacklevel=2)

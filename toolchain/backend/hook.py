@@ -1,10 +1,10 @@
 """Pipelines inside JAX: chosen while a program is lowered, run before XLA compiles it.
 
-The choice is a value of a user context of JAX's (`jax.make_user_context`), and so part of every
-cache key. While a program is lowered, the name of its pipeline is written on the module as the
-attribute `jxc.pipeline`, the stamp. While it is compiled, the stamp alone decides: JAX caches an
-executable together with its lowering, so what is compiled must not depend on where `.compile()` is
-called. The module that JAX keeps and prints is never changed; a rewritten copy goes to XLA.
+The pipeline is a value of a JAX user context (`jax.make_user_context`), and so part of every cache
+key. When a program is lowered, the name of its pipeline is written on the module as the attribute
+`jxc.pipeline`, the stamp. When it is compiled, only the stamp counts: JAX caches an executable
+together with its lowering, so the executable must not depend on where `.compile()` is called. The
+module that JAX keeps and prints is never changed; a rewritten copy goes to XLA.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class _Registered:
 
     Attributes:
         pipeline: the passes.
-        strict: whether a failing pass raises, instead of leaving the program as it was.
+        strict: whether a failing pass raises; otherwise the program is compiled unchanged.
         assume: the user's promises.
-        is_level: whether it is a built-in level alone, which leaves tiny programs as they are.
+        is_level: whether it is a built-in level alone, which skips tiny programs.
     """
 
     pipeline: Pipeline
@@ -55,11 +55,11 @@ class _Registered:
 
 
 _registered: dict[str, _Registered] = {}
-_lock = threading.RLock()  # Python passes share one interpreter lock anyway; contexts stay safe
+_lock = threading.RLock()  # also while passes run: MLIR contexts are not thread-safe
 
 
 def _register(pipeline: PipelineLike, strict: bool, assume: str | Sequence[str]) -> str:
-    """Name a pipeline: the text as the user wrote it, numbered where that name is taken."""
+    """Name a pipeline: the text as the user wrote it, numbered if that name is taken."""
     made = _Registered(make_pipeline(pipeline), strict, promises(assume), _is_level(pipeline))
     for step in made.pipeline.steps:
         if step.python is not None and step.python.adds_results:
@@ -84,22 +84,22 @@ def _is_level(pipeline: PipelineLike) -> bool:
 
 
 def _find(name: str) -> _Registered:
-    """What a name stands for; one from another process (through jax.export) is read as text."""
+    """The pipeline of a name; a name from another process (by jax.export) is read as text."""
     return _registered.get(name) or _Registered(make_pipeline(name), is_level=_is_level(name))
 
 
-# The choice, as JAX's context holds it
+# The pipeline in JAX's context
 
-_PLAIN = ""  # the context's value for "no pipeline" where the process has one by default
+_PLAIN = ""  # the context's value for "no pipeline" if the process has one by default
 _user_context: Any = None
 _process_default: str | None = None
 
 
 def user_context() -> Any:
-    """JAX's context that holds the choice; created on first use.
+    """JAX's context with the name of the pipeline; created on first use.
 
-    Not sooner: it is part of JAX's cache keys from then on. JAX loads its plugins in the middle of
-    a program's first call, whose key must still be the same at the second.
+    From then on it is part of JAX's cache keys, so it must not be created earlier: JAX loads its
+    plugins during a program's first call, whose key must be the same at the second call.
     """
     global _user_context
     with _lock:
@@ -156,7 +156,7 @@ _block_of_task: ContextVar[_Block | None] = ContextVar("jxc.use", default=None)
 
 
 class use:
-    """Send every program that JAX compiles inside the block, on this thread, through a pipeline.
+    """Run a pipeline on every program that JAX compiles inside the block, on this thread.
 
         with jxc.use("O2") as log:
             model.fit(...)
@@ -166,13 +166,13 @@ class use:
     these ops gains alone: JAX compiles one for each operation outside of `jit`. Passes and rules
     that you name run on every program.
 
-    JAX keeps the choice for each thread, not for each asyncio task or generator: do not `await` or
-    `yield` inside the block, or what other tasks compile meanwhile goes through its pipeline, with
-    a warning. Open the block around the calls alone, or use `jxc.jit`, which has no block.
+    JAX keeps the pipeline for each thread, not for each asyncio task or generator. Do not `await`
+    or `yield` inside the block: programs that other tasks compile meanwhile go through its pipeline
+    too, with a warning. Open the block around the calls only, or use `jxc.jit`, which has no block.
 
     Args:
         pipeline: a level, a textual pipeline, or passes and rules; None for plain JAX.
-        strict: raise where a pass fails, instead of warning and compiling the original.
+        strict: raise if a pass fails, instead of warning and compiling the original.
         assume: promises such as "no-nans".
 
     Raises:
@@ -206,7 +206,7 @@ class use:
             inner = [b for b in _blocks[_blocks.index(block) + 1 :] if b.thread == block.thread]
             _blocks.remove(block)
         _block_of_task.set(_innermost_block())
-        if inner:  # a suspended task or generator left an outer block first
+        if inner:  # a suspended task or generator left this block before one inside it
             inner[0].previous = block.previous
         elif block.thread == threading.get_ident():
             _private.swap_and_set(user_context())[1](block.previous)
@@ -236,14 +236,14 @@ def enable(
     strict: bool = False,
     assume: str | Sequence[str] = (),
 ) -> None:
-    """Send every program that this process compiles from now on, on any thread, through a pipeline.
+    """Run a pipeline on every program that this process compiles from now on, on any thread.
 
-    `JXC_PIPELINE=O2` in the environment does the same without a line of code. As for `jxc.use`, a
-    built-in level leaves tiny programs as they are.
+    `JXC_PIPELINE=O2` in the environment does the same without a change of the code. As for
+    `jxc.use`, a built-in level skips tiny programs.
 
     Args:
         pipeline: a level, a textual pipeline, or passes and rules; None to stop.
-        strict: raise where a pass fails, instead of warning and compiling the original.
+        strict: raise if a pass fails, instead of warning and compiling the original.
         assume: promises such as "no-nans".
 
     Raises:
@@ -257,7 +257,7 @@ def enable(
 
 @cache
 def install() -> None:
-    """Start to intercept what JAX lowers and compiles; programs without a stamp stay as they are.
+    """Start to intercept lowering and compilation; programs without a stamp are not changed.
 
     Raises:
         JxcError: the installed jax lacks the functions to intercept.
@@ -295,7 +295,7 @@ def _rewrite_and_compile(
     except Exception as error:
         if module is plain or _find(name).strict:
             raise
-        executable = compile_(backend, plain, *args, **kwargs)  # raises what is not our fault
+        executable = compile_(backend, plain, *args, **kwargs)  # raises if the program is wrong
         _report_failure(error, plain, "XLA does not compile what the pipeline made: ")
         return executable
 
@@ -306,7 +306,7 @@ def kind_of_platform(platform: str) -> str:
 
 
 def _rewritten(plain: ir.Module, name: str, target: str, passes: log.PassTexts) -> ir.Module:
-    """A rewritten copy of `plain`; `plain` itself where a level skips it, or where a pass fails."""
+    """A rewritten copy of `plain`; `plain` itself if a level skips it or a pass fails."""
     is_strict = False
     with _lock:
         try:
@@ -319,7 +319,7 @@ def _rewritten(plain: ir.Module, name: str, target: str, passes: log.PassTexts) 
             instruments = [passes] if log.pass_observer.keep_texts else []
             pass_context = PassContext(target, found.assume)
             report = run_pipeline(copy, found.pipeline, pass_context, instruments=instruments)
-        except Exception as error:  # a failure of ours must not end the user's program
+        except Exception as error:  # a bug of jxc must not end the user's program
             if is_strict:
                 raise
             _report_failure(error, plain)

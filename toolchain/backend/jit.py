@@ -1,9 +1,9 @@
 """`jxc.jit`: `jax.jit`, with a pipeline between lowering and XLA.
 
-A `Jitted` holds what `jax.jit` returned, and sets JAX's user context to its pipeline around each
-call: what JAX lowers meanwhile is stamped with it (`hook`), and calls that hit JAX's cache run at
-JAX's speed. A call under a transformation that runs eagerly (vmap, jvp, grad) is such a call; one
-that is traced into another program is not.
+A `Jitted` wraps the result of `jax.jit`, and sets JAX's user context to its pipeline around each
+call: programs that JAX lowers meanwhile are stamped with it (`hook`), and calls that hit JAX's
+cache run at JAX's speed. This includes calls under transformations that run eagerly (vmap, jvp,
+grad), but not calls that are traced into another program.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Jitted(Generic[P, R]):
         self._warned = False
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Run it, compiling it first where JAX has not yet."""
+        """Run it, and compile it first if JAX has not done so."""
         if not _is_outermost_trace() and not self._applies_under_transformations():
             return self._run(*args, **kwargs)
         previous = self._swap(self._pipeline)
@@ -81,7 +81,7 @@ class Jitted(Generic[P, R]):
         return self._jitted.eval_shape(*args, **kwargs)
 
     def clear_cache(self) -> None:
-        """Forget every compiled program of this function."""
+        """Delete all compiled programs of this function."""
         self._jitted.clear_cache()
 
     if TYPE_CHECKING:
@@ -119,11 +119,11 @@ class Jitted(Generic[P, R]):
         return f"<jxc.jit of {self.__wrapped__!r}, pipeline {self._pipeline or None!r}>"
 
     def _applies_under_transformations(self) -> bool:
-        """Whether the pipeline applies although a transformation is active; warns of what it omits.
+        """Whether the pipeline applies under the active transformation; warns if only in part.
 
-        Under `vmap` and `jvp` that nobody jits, this call itself makes one program. So does the
-        forward half of `grad`; the backward half runs after this call, under the caller's pipeline.
-        Inside `jit` or `scan` this call is a part of the outer program.
+        Under `vmap` and `jvp` without `jit`, this call makes one program. So does the forward half
+        of `grad`; the backward half runs after this call, under the caller's pipeline. Inside `jit`
+        or `scan` this call is a part of the outer program.
         """
         active = _private.eager_transformations()
         if hook.effective_pipeline():

@@ -1,7 +1,7 @@
 """Records of the programs that pipelines rewrite inside JAX: for the user, and for `jxc explain`.
 
-`hook` writes to the logs here after each program. A `RewriteLog` is what `with jxc.use(...) as log`
-gives the user; the pass observer is the recorder of `jxc explain`, which also wants texts.
+`hook` adds each program to the open logs. `with jxc.use(...) as log` opens a `RewriteLog`. The
+recorder of `jxc explain` sets the pass observer, which also gets the text after each pass.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class RewrittenProgram:
     """One program that a pipeline rewrote on its way to XLA.
 
     Attributes:
-        name: the module's, such as "jit_step".
+        name: of the module, such as "jit_step".
         pipeline: the name under which it was lowered.
         report: what each pass did.
         ops_before: ops in the module that JAX lowered.
@@ -46,8 +46,8 @@ class RewriteLog:
     `print(log)` shows a line for each: its name, its pipeline, its ops and the rules that fired.
 
     Attributes:
-        compilations: the programs, those of blocks inside this one too.
-        skipped: how many programs a built-in level left as they are, because they are tiny.
+        compilations: the programs, including those of blocks inside this one.
+        skipped: the number of programs that a built-in level skipped because they are tiny.
     """
 
     compilations: list[RewrittenProgram] = field(default_factory=list)
@@ -81,9 +81,9 @@ class RewriteLog:
             "  ".join([*(f"{cell:{n}}" for cell, n in zip(row, widths, strict=False)), row[-1]])
             for row in rows
         ]
-        return "\n".join(
-            [*lines, *([f"{self.skipped} tiny programs skipped"] * bool(self.skipped))]
-        )
+        if self.skipped:
+            lines.append(f"{self.skipped} tiny programs skipped")
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
@@ -144,7 +144,7 @@ class ProgramTexts:
 class PassTexts:
     """The passes of one program: their time, and its text after each that changed it.
 
-    Run as an instrument of a pipeline. It is filled as far as the passes came, also if one failed.
+    Run as an instrument of a pipeline. If a pass fails, it has the texts up to that pass.
 
     Attributes:
         seconds: time of all passes, copying and verifying the module included.

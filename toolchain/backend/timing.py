@@ -8,17 +8,17 @@ load on the machine falls on both. Where the interval does not decide, the text 
 
 from __future__ import annotations
 
+import itertools
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
 import jax
 import numpy as np
 
-_ROUND_SECONDS = 0.02  # a round calls each program for at least so long, for the clock's resolution
 _RESAMPLES = 2000
-_WIDE = 1.5  # an interval whose ends differ by more says little about the ratio
+_WIDE = 1.5  # if the ends of the interval differ by more, the ratio means little
 _ALIKE = 0.05  # programs whose interval is this close to 1 are equally fast
 
 
@@ -27,19 +27,28 @@ def interleave(
 ) -> dict[str, list[float]]:
     """Seconds per call of each program, one measurement for each round.
 
-    Each round runs every program in turn, repeatedly if it is short. A first call of each program
-    is not measured.
-
     Args:
         programs: functions of no arguments, by name; their results are waited for.
         rounds: the number of measurements of each program.
     """
-    repeats = {name: _repeats(call) for name, call in programs.items()}
-    seconds: dict[str, list[float]] = {name: [] for name in programs}
-    for _ in range(rounds):
-        for name, call in programs.items():
-            seconds[name].append(_seconds(call, repeats[name]))
-    return seconds
+    measured = list(itertools.islice(timing_rounds(programs), rounds))
+    return {name: [each[name] for each in measured] for name in programs}
+
+
+def timing_rounds(
+    programs: Mapping[str, Callable[[], object]], least_seconds: float = 0.02
+) -> Iterator[dict[str, float]]:
+    """Rounds without end, each with the seconds per call of every program.
+
+    A round runs each program in turn, repeatedly if it is short: for about `least_seconds`, because
+    of the clock's resolution. The first call of each program is not measured.
+    """
+    repeats = {}
+    for name, call in programs.items():
+        jax.block_until_ready(call())
+        repeats[name] = max(1, min(10_000, int(least_seconds / max(_seconds(call, 1), 1e-9))))
+    while True:
+        yield {name: _seconds(call, repeats[name]) for name, call in programs.items()}
 
 
 @dataclass(frozen=True)
@@ -92,11 +101,6 @@ def show_milliseconds(seconds: Sequence[float]) -> str:
     """The median of measurements in ms, and their quartiles: "9.12 ms (8.97 to 9.45)"."""
     low, median, high = np.quantile(seconds, [0.25, 0.5, 0.75]) * 1e3
     return f"{median:.4g} ms ({low:.4g} to {high:.4g})"
-
-
-def _repeats(call: Callable[[], object]) -> int:
-    jax.block_until_ready(call())
-    return max(1, min(1000, int(_ROUND_SECONDS / max(_seconds(call, 1), 1e-9))))
 
 
 def _seconds(call: Callable[[], object], repeats: int) -> float:

@@ -86,7 +86,7 @@ def _measure(target: str, seconds: float, file: Path) -> None:
 
 
 def _print(rates: Rates, *, as_json: bool) -> None:
-    from ..tools.calibrate.probes import all_rates
+    from ..tools.calibrate import all_rates
 
     rows = [(name, rate, rates.measured.get(name)) for name, rate in sorted(all_rates().items())]
     if as_json:

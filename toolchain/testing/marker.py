@@ -1,9 +1,9 @@
-"""The marker `@pytest.mark.jxc(...)`: what a test makes JAX compile, held against its budgets.
+"""The marker `@pytest.mark.jxc(...)`: checks the programs that a test compiles against budgets.
 
-What JAX compiles in a test depends on what its caches hold from earlier tests. So that a test has
-the same verdict alone, after others and on any worker of xdist, it runs under a value of a JAX user
-context that is new for each test. That value is a part of JAX's cache keys: the test finds nothing
-that was compiled outside of it, on any thread, and other tests keep what they have compiled.
+Which programs JAX compiles in a test depends on the entries of its caches from earlier tests. To
+give a test the same result alone, after others, and on any worker of xdist, each test runs under a
+new value of a JAX user context. This value is part of JAX's cache keys: no entry from outside the
+test is a hit in it, on any thread, and the entries of other tests stay.
 """
 
 from __future__ import annotations
@@ -91,9 +91,9 @@ _test_numbers = itertools.count(1)
 
 @cache
 def test_context() -> Any:
-    """The JAX user context whose value is the number of the marked test that runs.
+    """The JAX user context whose value is the number of the running marked test.
 
-    Creating it changes JAX's cache keys: what was compiled before is compiled once more.
+    Creating it changes JAX's cache keys: earlier programs are compiled once more.
     """
     return jax.make_user_context(None)
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import inspect
 import io
+import linecache
 import os
 import re
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 from ..errors import JxcError, MissingTargetError, UsageError
@@ -75,7 +74,11 @@ def check_text(
         JxcError: the function cannot be traced or compiled.
     """
     __tracebackhide__ = True  # pytest shows the line of the test
-    _require_filecheck()
+    if find_spec("filecheck") is None:
+        raise MissingTargetError(
+            "check_text needs the package filecheck, which is not installed: "
+            "pip install 'jxc[testing]'"
+        )
     lines = _CheckLines.find(checks, inspect.currentframe())
     _reject_vacuous_checks(checks, lines)
     if isinstance(fn, str):
@@ -84,16 +87,7 @@ def check_text(
         text = _text_of_stage(fn, args, kwargs, stage, pipeline, target)
         name = f"{name_of(fn)}, {stage}"
     if mismatch := _run_filecheck(text, checks):
-        raise CheckFailed(_message(mismatch, text, name, checks, lines))
-
-
-def _require_filecheck() -> None:
-    __tracebackhide__ = True
-    if find_spec("filecheck") is None:
-        raise MissingTargetError(
-            "check_text needs the package filecheck, which is not installed: "
-            "pip install 'jxc[testing]'"
-        )
+        raise CheckFailed(_message(*mismatch, text, name, checks, lines))
 
 
 def _text_of_stage(
@@ -120,15 +114,8 @@ def _text_of_stage(
     return data
 
 
-@dataclass(frozen=True)
-class _Mismatch:
-    """FileCheck's report on a text, and the offset in the text that it had reached."""
-
-    report: str
-    offset: int
-
-
-def _run_filecheck(text: str, checks: str) -> _Mismatch | None:
+def _run_filecheck(text: str, checks: str) -> tuple[str, int] | None:
+    """FileCheck's report, and the offset in the text that it had reached; None if all match."""
     from filecheck.finput import FInput
     from filecheck.matcher import Matcher
     from filecheck.options import Options
@@ -140,7 +127,7 @@ def _run_filecheck(text: str, checks: str) -> _Mismatch | None:
     matcher.stderr = report = io.StringIO()
     if matcher.run() == 0:
         return None
-    return _Mismatch(_COLOUR.sub("", report.getvalue()), min(matcher.file.range.start, len(text)))
+    return _COLOUR.sub("", report.getvalue()), min(matcher.file.range.start, len(text))
 
 
 def _reject_vacuous_checks(checks: str, lines: _CheckLines) -> None:
@@ -171,8 +158,8 @@ class _CheckLines:
     """Where the lines of `checks` are in the user's file.
 
     Attributes:
-        file: the file that calls `check_text`.
-        first: the line of the file on which `checks` begins; 0 if it is not found there.
+        file: the file that calls `check_text`; "checks" if they are not found there.
+        first: the line of the file on which `checks` begins; 0 if it is not found.
     """
 
     file: str
@@ -183,43 +170,37 @@ class _CheckLines:
         """Find the text of `checks` in the caller's file, the occurrence nearest to the call."""
         while frame is not None and frame.f_globals.get("__name__", "").startswith("jxc."):
             frame = frame.f_back
-        if frame is None:
-            return cls("checks", 0)
-        file = frame.f_code.co_filename
-        try:
-            source = Path(file).read_text().splitlines()
-        except (OSError, UnicodeDecodeError):
-            return cls("checks", 0)
-        starts = list(_occurrences(checks.splitlines(), source))
+        file = frame.f_code.co_filename if frame else ""
+        source, wanted = linecache.getlines(file), [line.strip() for line in checks.splitlines()]
+        starts = [
+            index + 1
+            for index in range(len(source) - len(wanted) + 1)
+            if all(line in source[index + k] for k, line in enumerate(wanted))
+        ]
         first = min(starts, key=lambda line: abs(line - frame.f_lineno), default=0)
         return cls(os.path.relpath(file) if first else "checks", first)
 
     def location(self, number: int) -> str:
         """`file:line` of a line of the checks, counted from 1."""
-        return f"{self.file}:{self.first + number - 1}" if self.first else f"checks:{number}"
+        return f"{self.file}:{max(self.first, 1) + number - 1}"
 
 
-def _occurrences(lines: Sequence[str], source: Sequence[str]) -> Iterator[int]:
-    """The line numbers, from 1, at which `source` contains `lines`."""
-    for index in range(len(source) - len(lines) + 1):
-        if all(line.strip() in source[index + k] for k, line in enumerate(lines)):
-            yield index + 1
-
-
-def _message(mismatch: _Mismatch, text: str, name: str, checks: str, lines: _CheckLines) -> str:
+def _message(
+    report: str, offset: int, text: str, name: str, checks: str, lines: _CheckLines
+) -> str:
     """The failed directive by its line in the test, and the text at the point of failure."""
-    found = _REPORTED.search(mismatch.report)
+    found = _REPORTED.search(report)
     if found is None:
-        return f"{name}: {mismatch.report.strip()}"
+        return f"{name}: {report.strip()}"
     number = int(found[1])
     expected = checks.splitlines()[number - 1].strip()
     parts = [f"{lines.location(number)}: {name}: {found[2]}", f"  expected: {expected}"]
-    if excluded := _EXCLUDED.search(mismatch.report):
+    if excluded := _EXCLUDED.search(report):
         line = _line_number(excluded[1], text, 1)
         return "\n".join([*parts, f"  found at line {line} of the text:", *_excerpt(text, line)])
-    line = text.count("\n", 0, mismatch.offset) + 1
+    line = text.count("\n", 0, offset) + 1
     parts += [f"  no match from line {line} of the text on:", *_excerpt(text, line)]
-    if possible := _POSSIBLE.search(mismatch.report):
+    if possible := _POSSIBLE.search(report):
         line = _line_number(possible[1], text, line)
         parts += [f"  the most similar line is {line}:", *_excerpt(text, line, 1)]
     return "\n".join(parts)

@@ -3,9 +3,9 @@
     def drop_copies(hlo: str, context: jxc.rewrite.PassContext) -> str | None: ...
     drop_copies.stage = "pre-scheduler"
 
-At the stage "before", the function gets the program as HLO before XLA's passes, and what it returns
-is compiled. At the others XLA calls it: a callback registered with XLA sees every module that the
-process compiles, so ours answers for the module of one name only and is unregistered afterwards.
+At the stage "before", the function gets the program as HLO before XLA's passes, and its result is
+compiled. At the other stages XLA calls it: XLA passes every module that the process compiles to a
+registered callback, so ours changes the module of one name only, and is unregistered afterwards.
 JAX's caches are bypassed, because their keys do not include the function.
 """
 
@@ -108,7 +108,11 @@ def compile_through(
     """
     call = _HloPassCall(hlo_pass, context)
     if hlo_pass.stage == "before":
-        _refuse_partitions(hlo_pass, module)
+        if (count := module_device_count(module)) > 1:  # HLO has other shardings than StableHLO
+            raise UsageError(
+                f"--hlo-pass {hlo_pass.name}: stage before is for programs of one device, and this "
+                f"is for {count}: stage pre-scheduler is not"
+            )
         return call.judge(compile_, _rewritten(module, call))
     if context.target != "cpu":
         raise UsageError(
@@ -118,15 +122,6 @@ def compile_through(
     proto = hlo_of_module(module)
     with registered(_XLA_STAGES[hlo_pass.stage], hlo_name(proto), call.on_proto):
         return call.judge(compile_, clone_module(module))
-
-
-def _refuse_partitions(hlo_pass: HloPass, module: ir.Module) -> None:
-    """HLO does not keep shardings in the form that JAX lowers."""
-    if (count := module_device_count(module)) > 1:
-        raise UsageError(
-            f"--hlo-pass {hlo_pass.name}: stage before is for programs of one device, and this is "
-            f"for {count}: stage pre-scheduler is not"
-        )
 
 
 @contextlib.contextmanager
@@ -140,12 +135,13 @@ def registered(
         name: of the HLO module; other modules are not changed.
         callback: from a serialised `HloModuleProto` to another, or to None. Must not raise.
     """
-
-    def only_ours(proto: bytes) -> bytes | None:
-        return callback(proto) if hlo_name(proto) == name else None
-
     with _lock:
-        xla.register_hlo_module_transformation(only_ours, name=_NAME, stage=stage, platforms="cpu")
+        xla.register_hlo_module_transformation(
+            lambda proto: callback(proto) if hlo_name(proto) == name else None,
+            name=_NAME,
+            stage=stage,
+            platforms="cpu",
+        )
         try:
             yield
         finally:
@@ -220,7 +216,7 @@ class _HloPassCall:
             returned = without_stack_frames(returned)
         returned = without_entry_layout(returned)
         made = read_hlo(returned, f"{where} returned HLO that does not parse")
-        before, after = map(_spell_signature, (proto, made))
+        before, after = map(_show_signature, (proto, made))
         if before != after:
             raise JxcError(
                 f"{where} changed the parameters or results, which the caller fixes: "
@@ -245,7 +241,7 @@ class _HloPassCall:
         return str(definition_line(self.hlo_pass.function) or self.hlo_pass.name)
 
 
-def _spell_signature(proto: bytes) -> str:
+def _show_signature(proto: bytes) -> str:
     parameters, result = hlo_signature(proto)
     return f"({', '.join(map(str, parameters))}) -> {result}"
 
@@ -276,30 +272,24 @@ def compile_with(
     if target.name != "cpu":
         made = build(lowered.module, target, xla_options=xla_options, hlo_pass=hlo_pass)
         return CrossExecutable(made, lowered)
+    if hlo_pass and EXTRA_RESULTS in lowered.module.operation.attributes:
+        raise UsageError(
+            "--hlo-pass does not work with passes that add results (locate-nans, trace-values)"
+        )
     try:
-        return _here(lowered, xla_options, hlo_pass)
+        if hlo_pass is None:
+            return lowered.compile(xla_options=xla_options)
+        return compile_through(
+            find_hlo_pass(hlo_pass),
+            lowered.module,
+            PassContext("cpu"),
+            lambda module: compile_here(lowered, module, xla_options),
+        )
     except (RuntimeError, ValueError) as error:
         message = str(error).replace(" -:", f" {name}:")
         if _CPU_CONFIG in message:
             message += "\n  Was it optimised for another target? Only HLO of cpu can be compiled."
         raise JxcError(f"XLA does not compile it: {message}") from error
-
-
-def _here(
-    lowered: Lowered, xla_options: Mapping[str, Any] | None, hlo_pass: str | None
-) -> Executable | CrossExecutable:
-    if hlo_pass is None:
-        return lowered.compile(xla_options=xla_options)
-    if EXTRA_RESULTS in lowered.module.operation.attributes:
-        raise UsageError(
-            "--hlo-pass does not work with passes that add results (locate-nans, trace-values)"
-        )
-    return compile_through(
-        find_hlo_pass(hlo_pass),
-        lowered.module,
-        PassContext("cpu"),
-        lambda module: compile_here(lowered, module, xla_options),
-    )
 
 
 def compile_here(

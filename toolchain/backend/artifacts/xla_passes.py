@@ -9,6 +9,7 @@ the log of the CPU's.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -100,9 +101,9 @@ def trace_passes(
     changes = tuple(_changes(texts, first))
     metadata = made.files.get(f"{first.partition('.')[0]}.metadata.textproto", b"").decode()
     times = list(_times_in_metadata(metadata)) or list(_times_in_log(made.log))
-    seconds: dict[str, float] = {}
+    seconds: defaultdict[str, float] = defaultdict(float)
     for name, each in times:
-        seconds[name] = seconds.get(name, 0.0) + each
+        seconds[name] += each
     longest = dict(sorted(seconds.items(), key=lambda item: -item[1]))
     return XlaPasses(texts[first], changes, len(times) or None, longest, made)
 

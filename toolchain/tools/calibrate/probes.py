@@ -1,21 +1,20 @@
 """Probes: small programs whose run time gives the rates by which passes decide.
 
-Each rate is declared in the `cost` module of the pass family that reads it, or in `cost.roofline`.
 A probe runs what XLA makes of one operation, without passes of jxc, or the form that a pass would
-put in its place. Importing this does not import jax.
+put in its place.
 """
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
-from ... import passes
 from ...cost import roofline
 from ...cost.rates import Rate
 from ...passes.elementary import cost as elementary
@@ -40,35 +39,12 @@ class Probe:
     units: float
 
 
-def all_rates() -> dict[str, Rate]:
-    """Every rate by name: of each pass family's `cost` module, and of the roofline."""
-    modules = [roofline]
-    for info in sorted(pkgutil.iter_modules(passes.__path__), key=lambda info: info.name):
-        package = importlib.import_module(f"{passes.__name__}.{info.name}")
-        if any(
-            part.name == "cost" for part in pkgutil.iter_modules(getattr(package, "__path__", ()))
-        ):
-            modules.append(importlib.import_module(f"{package.__name__}.cost"))
-    found = [each for module in modules for each in vars(module).values() if isinstance(each, Rate)]
-    return {rate.name: rate for rate in found}
-
-
-def _zeros(*shape: int) -> Any:
-    import jax.numpy as jnp
-
+def _zeros(*shape: int) -> jax.Array:
     return jnp.zeros(shape, jnp.float32)
 
 
-def _ones(*shape: int) -> Any:
-    import jax.numpy as jnp
-
+def _ones(*shape: int) -> jax.Array:
     return jnp.ones(shape, jnp.float32)
-
-
-def _numpy(name: str, *arguments: Any) -> _Program:
-    import jax.numpy as jnp
-
-    return getattr(jnp, name), arguments
 
 
 # Elementary functions, and operations on f64
@@ -77,59 +53,31 @@ _ELEMENTS = 2**16
 _STEPS, _CHAINS = 16, 4
 
 
-def _random(count: int = 1) -> list[np.ndarray]:
-    """Random arguments: on equal ones the branches of the C library's functions are predicted."""
-    random = np.random.default_rng(0)
-    return list(random.uniform(0.1, 10, (count, _ELEMENTS)).astype(np.float32))
+def _of_random(function: Callable[..., Any], count: int = 1) -> _Program:
+    """A function of random arrays: on equal elements the C library's branches are predicted."""
+    arrays = np.random.default_rng(0).uniform(0.1, 10, (count, _ELEMENTS)).astype(np.float32)
+    return function, list(arrays)
 
 
-def _summed_sine() -> _Program:
-    import jax.numpy as jnp
-
-    return lambda x: jnp.sin(x).sum(), _random()
-
-
-def _softplus() -> _Program:
-    import jax.numpy as jnp
-
-    return lambda x: jnp.log1p(jnp.exp(-x)), _random()
-
-
-def _f64_formula() -> _Program:
-    import jax
-    import jax.numpy as jnp
-
-    def program(x: Any) -> Any:
-        with jax.enable_x64(True):
-            wide = x.astype(jnp.float64)
-            chains = [wide + i for i in range(_CHAINS)]
-            for _ in range(_STEPS):
-                chains = [chain * wide + 0.5 for chain in chains]
-            return sum(chains).astype(jnp.float32)
-
-    return program, _random()
+def _f64_formula(x: Any) -> Any:
+    with jax.enable_x64(True):
+        wide = x.astype(jnp.float64)
+        chains = [wide + i for i in range(_CHAINS)]
+        for _ in range(_STEPS):
+            chains = [chain * wide + 0.5 for chain in chains]
+        return sum(chains).astype(jnp.float32)
 
 
 # Cumulative operations: XLA's own, and the loops that take their place
 
 
-def _cumulative(name: str, *shape: int) -> _Program:
-    from jax import lax
-
-    return getattr(lax, name), [_zeros(*shape)]
-
-
-def _loop(combine: str, outer: int, length: int, inner: int) -> _Program:
+def _loop(combine: Callable[[Any, Any], Any], outer: int, length: int, inner: int) -> _Program:
     """The loop that the pass writes: each iteration combines a row of shape [outer, 1, inner]."""
-    import jax.numpy as jnp
-    from jax import lax
-
-    function = getattr(jnp, combine)
 
     def program(rows: Any) -> Any:
         def iteration(index: Any, carried: Any) -> Any:
             total, results = carried
-            total = function(total, lax.dynamic_slice_in_dim(rows, index, 1, 1))
+            total = combine(total, lax.dynamic_slice_in_dim(rows, index, 1, 1))
             return total, lax.dynamic_update_slice_in_dim(results, total, index, 1)
 
         start = jnp.zeros((outer, 1, inner), rows.dtype), jnp.zeros(rows.shape, rows.dtype)
@@ -143,6 +91,10 @@ def _loop(combine: str, outer: int, length: int, inner: int) -> _Program:
 _BATCH, _ROWS = 2000, 20000
 
 
+def _product(left: tuple[int, ...], right: tuple[int, ...]) -> _Program:
+    return jnp.matmul, [_ones(*left), _ones(*right)]
+
+
 def _written_product() -> _Program:
     def program(x: Any, y: Any) -> Any:
         return sum(x[:, :, k, None] * y[:, k, None, :] for k in range(4))
@@ -151,16 +103,11 @@ def _written_product() -> _Program:
 
 
 def _cholesky() -> _Program:
-    import jax.numpy as jnp
-    from jax import lax
-
     matrices = jnp.broadcast_to(jnp.eye(4, dtype=jnp.float32), (_BATCH, 4, 4))
     return lambda x: lax.linalg.cholesky(x, symmetrize_input=False), [matrices]
 
 
 def _triangular_solve() -> _Program:
-    from jax import lax
-
     def program(a: Any, b: Any) -> Any:
         return lax.linalg.triangular_solve(a, b, left_side=True, lower=True)
 
@@ -178,11 +125,9 @@ _ITERATIONS = 64
 
 def _repeated(step: Callable[[Any], Any], elements: int) -> _Program:
     """A loop of `_ITERATIONS` over an array, in which a call costs little."""
-    import jax
-    import jax.numpy as jnp
 
     def program(x: Any) -> Any:
-        return jax.lax.fori_loop(0, _ITERATIONS, lambda _, h: step(h), x)
+        return lax.fori_loop(0, _ITERATIONS, lambda _, h: step(h), x)
 
     return program, [jnp.full(elements, 0.5, jnp.float32)]
 
@@ -193,27 +138,14 @@ def _polynomial(h: Any) -> Any:
     return h
 
 
-def _exponential(h: Any) -> Any:
-    import jax.numpy as jnp
-
-    return jnp.exp(h) * 0.5
-
-
-def _chain_of_products() -> _Program:
-    def program(x: Any, w: Any) -> Any:
-        for _ in range(_ITERATIONS):
-            x = x @ w
-        return x
-
-    return program, [_ones(8, 8), _ones(8, 8)]
-
-
-def _product(left: tuple[int, ...], right: tuple[int, ...]) -> _Program:
-    return _numpy("matmul", _ones(*left), _ones(*right))
+def _chain_of_products(x: Any, w: Any) -> Any:
+    for _ in range(_ITERATIONS):
+        x = x @ w
+    return x
 
 
 PROBES = [
-    Probe(roofline.BYTE, lambda: _numpy("sum", _zeros(_BYTES // 4)), _BYTES),
+    Probe(roofline.BYTE, lambda: (jnp.sum, [_zeros(_BYTES // 4)]), _BYTES),
     Probe(roofline.PRODUCT, lambda: _product((_SIZE, _SIZE), (_SIZE, _SIZE)), _SIZE**3),
     Probe(
         roofline.CACHED_BYTE,
@@ -225,25 +157,29 @@ PROBES = [
         lambda: _repeated(_polynomial, _SMALL),
         _ITERATIONS * _STEPS * 2 * _SMALL,
     ),
-    Probe(roofline.FUNCTION, lambda: _repeated(_exponential, _SMALL), _ITERATIONS * _SMALL),
+    Probe(
+        roofline.FUNCTION,
+        lambda: _repeated(lambda h: jnp.exp(h) * 0.5, _SMALL),
+        _ITERATIONS * _SMALL,
+    ),
     Probe(
         roofline.SCALAR_FUNCTION,
         lambda: _repeated(lambda h: h ** (h + 0.5), _SMALL),
         _ITERATIONS * _SMALL,
     ),
-    Probe(roofline.LAUNCH, _chain_of_products, _ITERATIONS),
-    Probe(elementary.SINE, lambda: _numpy("sin", *_random()), _ELEMENTS),
-    Probe(elementary.SUMMED_SINE, _summed_sine, _ELEMENTS),
-    Probe(elementary.POWER, lambda: _numpy("power", *_random(2)), _ELEMENTS),
-    Probe(elementary.ARCTANGENT, lambda: _numpy("arctan", *_random()), _ELEMENTS),
-    Probe(elementary.SOFTPLUS, _softplus, _ELEMENTS),
-    Probe(elementary.OPERATION, _f64_formula, _ELEMENTS * _CHAINS * _STEPS * 2),
-    Probe(scans.XLA_SUM, lambda: _cumulative("cumsum", 512, 256), 512 * 256),
-    Probe(scans.XLA_LOG, lambda: _cumulative("cumlogsumexp", 64, 64), 64 * 64),
-    Probe(scans.ITERATION, lambda: _loop("add", 1, 1000, 16), 1000),
-    Probe(scans.ROW, lambda: _loop("add", 1, 64, 1024), 64 * 1024),
-    Probe(scans.COLUMN, lambda: _loop("add", 1000, 100, 1), 1000 * 100),
-    Probe(scans.LOG, lambda: _loop("logaddexp", 1, 64, 1024), 64 * 1024),
+    Probe(roofline.LAUNCH, lambda: (_chain_of_products, [_ones(8, 8), _ones(8, 8)]), _ITERATIONS),
+    Probe(elementary.SINE, lambda: _of_random(jnp.sin), _ELEMENTS),
+    Probe(elementary.SUMMED_SINE, lambda: _of_random(lambda x: jnp.sin(x).sum()), _ELEMENTS),
+    Probe(elementary.POWER, lambda: _of_random(jnp.power, 2), _ELEMENTS),
+    Probe(elementary.ARCTANGENT, lambda: _of_random(jnp.arctan), _ELEMENTS),
+    Probe(elementary.SOFTPLUS, lambda: _of_random(lambda x: jnp.log1p(jnp.exp(-x))), _ELEMENTS),
+    Probe(elementary.OPERATION, lambda: _of_random(_f64_formula), _ELEMENTS * _CHAINS * _STEPS * 2),
+    Probe(scans.XLA_SUM, lambda: (lax.cumsum, [_zeros(512, 256)]), 512 * 256),
+    Probe(scans.XLA_LOG, lambda: (lax.cumlogsumexp, [_zeros(64, 64)]), 64 * 64),
+    Probe(scans.ITERATION, lambda: _loop(jnp.add, 1, 1000, 16), 1000),
+    Probe(scans.ROW, lambda: _loop(jnp.add, 1, 64, 1024), 64 * 1024),
+    Probe(scans.COLUMN, lambda: _loop(jnp.add, 1000, 100, 1), 1000 * 100),
+    Probe(scans.LOG, lambda: _loop(jnp.logaddexp, 1, 64, 1024), 64 * 1024),
     Probe(small_matrices.TINY_PRODUCT, lambda: _product((_BATCH, 4, 4), (_BATCH, 4, 4)), _BATCH),
     Probe(small_matrices.SHORT_PRODUCT, lambda: _product((_BATCH, 8, 4), (_BATCH, 4, 4)), _BATCH),
     Probe(small_matrices.TALL_PRODUCT, lambda: _product((_ROWS, 3), (3, 16)), _ROWS * 48),
