@@ -132,7 +132,7 @@ def compile_for(module: Any, devices: Sequence[Any], xla_options: Mapping[str, A
         device_assignment=assignment,
         env_options_overrides=dict(xla_options),
     )
-    return _compiler.backend_compile_and_load(
+    return compile_uncached(
         devices[0].client, module, _xla_client.DeviceList(tuple(devices)), options, []
     )
 
@@ -191,9 +191,9 @@ def loaded(serialised: bytes, devices: Sequence[Any]) -> Any:
     return devices[0].client.deserialize_executable(serialised, executable_devices=device_list)
 
 
-def compile_uncached(backend: Any, module: Any, devices: Any, options: Any, callbacks: Any) -> Any:
-    """jaxlib's executable of a module, compiled as JAX does but for its persistent cache."""
-    return _compiler.backend_compile_and_load(backend, module, devices, options, callbacks)
+compile_uncached: Callable[..., Any] = _compiler.backend_compile_and_load
+"""Called with backend, module, devices, options and callbacks: jaxlib's executable of the module,
+compiled as JAX does but without its persistent cache."""
 
 
 def with_results(

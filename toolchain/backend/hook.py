@@ -63,12 +63,11 @@ def _register(pipeline: PipelineLike, strict: bool, assume: str | Sequence[str])
     made = _Registered(make_pipeline(pipeline), strict, promises(assume), _is_level(pipeline))
     for step in made.pipeline.steps:
         if step.python is not None and step.python.adds_results:
-            drop_in = "jxc.locate_nans(fn) in place of jax.jit(fn), "
             raise UsageError(
-                f"{step.name} adds results to a program, but JAX has settled how many a program "
-                "returns before jxc.use, jxc.enable, jxc.jit or JXC_PIPELINE apply. Use "
-                f"{drop_in if step.name == 'locate-nans' else ''}"
-                f"jxc.lower(fn, ...).opt({str(step)!r}).compile(), or `jxc compile --run`"
+                f"{step.name} adds results to a program, and JAX fixes their number before "
+                "jxc.use, jxc.enable, jxc.jit or JXC_PIPELINE apply. Use "
+                f"jxc.lower(fn, ...).opt({str(step)!r}).compile() or `jxc compile --run`; "
+                "jxc.locate_nans(fn) finds NaNs"
             )
     label = pipeline if isinstance(pipeline, str) else ",".join(map(str, made.pipeline.steps))
     label = " ".join([label, *sorted(made.assume), *(["strict"] if strict else [])])
@@ -192,7 +191,6 @@ class use:
     def __enter__(self) -> RewriteLog:
         swap, _ = _private.swap_and_set(user_context())
         block = _Block(self._value, swap(self._value), threading.get_ident(), RewriteLog())
-        log.start(block.log)
         with _lock:
             _blocks.append(block)
         self._open.append(block)
@@ -201,11 +199,10 @@ class use:
 
     def __exit__(self, *exc: object) -> None:
         block = self._open.pop()
-        log.stop(block.log)
         with _lock:
             inner = [b for b in _blocks[_blocks.index(block) + 1 :] if b.thread == block.thread]
             _blocks.remove(block)
-        _block_of_task.set(_innermost_block())
+        _block_of_task.set(next(reversed(_blocks_of_thread()), None))
         if inner:  # a suspended task or generator left this block before one inside it
             inner[0].previous = block.previous
         elif block.thread == threading.get_ident():
@@ -215,13 +212,12 @@ class use:
         return f"<jxc.use, pipeline {self._value or None!r}>"
 
 
-def _innermost_block() -> _Block | None:
-    own = [block for block in _blocks if block.thread == threading.get_ident()]
-    return own[-1] if own else None
+def _blocks_of_thread() -> list[_Block]:
+    return [block for block in list(_blocks) if block.thread == threading.get_ident()]
 
 
 def _warn_of_other_task() -> None:
-    block = _innermost_block()
+    block = next(reversed(_blocks_of_thread()), None)
     if block and block.value and _block_of_task.get() is not block and first_time(id(block)):
         warn_user(
             f"jxc.use({block.value!r}) is open in another asyncio task, and applies to this one "
@@ -313,7 +309,8 @@ def _rewritten(plain: ir.Module, name: str, target: str, passes: log.PassTexts) 
             found = _find(name)
             is_strict = found.strict
             if found.is_level and is_tiny(plain):
-                log.count_skipped()
+                for block in _blocks_of_thread():
+                    block.log.skipped += 1
                 return plain
             copy = clone_module(plain)
             instruments = [passes] if log.pass_observer.keep_texts else []
@@ -325,7 +322,9 @@ def _rewritten(plain: ir.Module, name: str, target: str, passes: log.PassTexts) 
             _report_failure(error, plain)
             return plain
         before, after = count_ops(plain), count_ops(copy)
-        log.record(RewrittenProgram(name_of(plain), name, report, before, after))
+        program = RewrittenProgram(name_of(plain), name, report, before, after)
+        for block in _blocks_of_thread():
+            block.log.compilations.append(program)
     return copy
 
 

@@ -7,7 +7,6 @@ recorder of `jxc explain` sets the pass observer, which also gets the text after
 from __future__ import annotations
 
 import html
-import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -52,7 +51,6 @@ class RewriteLog:
 
     compilations: list[RewrittenProgram] = field(default_factory=list)
     skipped: int = 0
-    _thread: int = field(default_factory=threading.get_ident)
 
     @property
     def hits(self) -> Counter[str]:
@@ -87,35 +85,6 @@ class RewriteLog:
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
-
-
-_open: list[RewriteLog] = []
-
-
-def start(log: RewriteLog) -> None:
-    """Write to `log` what its thread compiles from now on."""
-    _open.append(log)
-
-
-def stop(log: RewriteLog) -> None:
-    """Undo `start`."""
-    _open[:] = [each for each in _open if each is not log]
-
-
-def _logs_of_thread() -> list[RewriteLog]:
-    return [log for log in list(_open) if log._thread == threading.get_ident()]
-
-
-def record(program: RewrittenProgram) -> None:
-    """Write a program to the open logs of this thread."""
-    for log in _logs_of_thread():
-        log.compilations.append(program)
-
-
-def count_skipped() -> None:
-    """Count a tiny program in the open logs of this thread."""
-    for log in _logs_of_thread():
-        log.skipped += 1
 
 
 def text_to_read(module: ir.Module) -> str:

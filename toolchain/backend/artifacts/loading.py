@@ -193,7 +193,12 @@ def _stand_in(header: Header) -> Any:
     def stand_in(*leaves: Any) -> list[Any]:
         used = [_plain(x) for x, leaf in zip(leaves, header.arguments, strict=True) if leaf.is_used]
         made = jax.ffi.ffi_call("jxc_loaded", physical)(*used)
-        return [_of_type(x, like) for x, like in zip(made, results, strict=True)]
+        return [
+            jax.random.wrap_key_data(x, impl=_implementation(like.dtype))
+            if _is_key(like.dtype)
+            else x
+            for x, like in zip(made, results, strict=True)
+        ]
 
     return stand_in
 
@@ -202,18 +207,12 @@ def _plain(leaf: Any) -> Any:
     return jax.random.key_data(leaf) if _is_key(leaf.dtype) else leaf
 
 
-def _of_type(made: Any, like: jax.ShapeDtypeStruct) -> Any:
-    if not _is_key(like.dtype):
-        return made
-    return jax.random.wrap_key_data(made, impl=_implementation(str(like.dtype)))
-
-
 def _is_key(dtype: Any) -> bool:
     return bool(jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key))
 
 
-def _implementation(dtype: str) -> str:
-    return KEYS[dtype.removeprefix("key<").removesuffix(">")]
+def _implementation(dtype: Any) -> str:
+    return KEYS[str(dtype).removeprefix("key<").removesuffix(">")]
 
 
 def _struct(leaf: SavedLeaf, mesh: Any = None) -> jax.ShapeDtypeStruct:

@@ -20,7 +20,7 @@ from ...ir.extra_results import EXTRA_RESULTS
 from ...ir.shardings import Spec, module_device_count
 from .. import _private
 from ..from_module import call_targets, calls_lapack, lowered_from_module
-from ..lowered import CrossExecutable, Executable, Lowered
+from ..lowered import CrossExecutable, Executable
 from .header import (
     ArtifactError,
     Header,
@@ -56,7 +56,13 @@ def save(executable: Executable | CrossExecutable, path: str | Path) -> Header:
             arguments that the format cannot describe, it is for several devices of hardware that
             is not here, or the file cannot be written.
     """
-    header, raw = describe(executable), _serialised(executable)
+    header = describe(executable)
+    if isinstance(executable, CrossExecutable):
+        raw = executable.build.executable
+    else:
+        raw = _private.serialised(executable.compiled.runtime_executable())
+    if not raw:
+        raise ArtifactError("cannot be saved: its compiler does not serialise executables")
     try:
         write_output(write_artifact(header, raw), str(path))
     except UsageError as error:
@@ -69,12 +75,33 @@ def describe(executable: Executable | CrossExecutable) -> Header:
     lowered = executable.lowered
     if EXTRA_RESULTS in lowered.module.operation.attributes:
         raise ArtifactError(_INSTRUMENTED)
-    _refuse_callbacks(lowered.module)
-    called = _called(lowered)
+    for op in walk(lowered.module.operation):
+        name = op.operation.name.removeprefix("stablehlo.")
+        if name == "custom_call":
+            name = ir.StringAttr(op.attributes["call_target_name"]).value
+        if "callback" in name or name in ("send", "recv"):
+            raise ArtifactError(_NO_CALLBACK.format(name))
+    called = lowered.jax_lowered
+    if called is None:  # a module from a file: its arguments are those of @main, in order
+        try:
+            called = lowered_from_module(lowered.module).jax_lowered
+        except JxcError as error:
+            raise ArtifactError(f"cannot be saved: {error}") from error
     target, platform, kind, devices = _made_for(executable)
     mesh, specs = _split(executable, devices)
-    arguments, results = _arguments(called, specs), _results(called)
+    used = set(_private.kept_arguments(called))
+    arguments = tuple(
+        SavedLeaf(
+            argument_path(path), *_type_of(i), bool(i.donated), n in used, specs[n] if specs else ()
+        )
+        for n, (path, i) in enumerate(jax.tree_util.tree_leaves_with_path(called.args_info))
+    )
+    results = tuple(
+        SavedLeaf(f"result{jax.tree_util.keystr(path)}", *_type_of(out))
+        for path, out in jax.tree_util.tree_leaves_with_path(called.out_info)
+    )
     _check_counts(lowered.module, arguments, results)
+    needs_lapack = calls_lapack(call_targets(lowered.module))
     return Header(
         versions={name: version(name) for name in ("jxc", "jax", "jaxlib")},
         target=target,
@@ -83,7 +110,7 @@ def describe(executable: Executable | CrossExecutable) -> Header:
         machine=this_machine() if platform == "cpu" else {},
         devices=devices,
         mesh=mesh,
-        libraries=("lapack",) if calls_lapack(call_targets(lowered.module)) else (),
+        libraries=("lapack",) if needs_lapack else (),
         arguments=arguments,
         results=results,
         argument_tree=encode_tree(called.args_info),
@@ -91,17 +118,6 @@ def describe(executable: Executable | CrossExecutable) -> Header:
         x64=any(leaf.dtype in _WIDE for leaf in (*arguments, *results)),
         name=lowered.name,
     )
-
-
-def _serialised(executable: Executable | CrossExecutable) -> bytes:
-    raw = (
-        executable.build.executable
-        if isinstance(executable, CrossExecutable)
-        else _private.serialised(executable.compiled.runtime_executable())
-    )
-    if not raw:
-        raise ArtifactError("cannot be saved: its compiler does not serialise executables")
-    return raw
 
 
 def _made_for(executable: Executable | CrossExecutable) -> tuple[str, str, str, int]:
@@ -141,69 +157,20 @@ def _split(
     return dict(mesh.shape), [spec for spec in specs if spec is not None]
 
 
-def _called(lowered: Lowered) -> Any:
-    """JAX's value with the calling convention; a module from a file gets one in @main's order."""
-    if lowered.jax_lowered is not None:
-        return lowered.jax_lowered
-    try:
-        return lowered_from_module(lowered.module).jax_lowered
-    except JxcError as error:
-        raise ArtifactError(f"cannot be saved: {error}") from error
-
-
-def _refuse_callbacks(module: ir.Module) -> None:
-    names = [name for name in call_targets(module) if "callback" in name]
-    names += [
-        op.operation.name
-        for op in walk(module.operation)
-        if op.operation.name in ("stablehlo.send", "stablehlo.recv")
-    ]
-    if names:
-        raise ArtifactError(_NO_CALLBACK.format(names[0]))
-
-
-def _arguments(called: Any, specs: Sequence[Spec] | None) -> tuple[SavedLeaf, ...]:
-    used = set(_private.kept_arguments(called))
-    rows = jax.tree_util.tree_leaves_with_path(called.args_info)
-    return tuple(
-        SavedLeaf(
-            argument_path(path),
-            tuple(i.shape),
-            spell_dtype(i.dtype),
-            bool(i.donated),
-            n in used,
-            specs[n] if specs else (),
-        )
-        for n, (path, i) in enumerate(rows)
-    )
-
-
-def _results(called: Any) -> tuple[SavedLeaf, ...]:
-    rows = jax.tree_util.tree_leaves_with_path(called.out_info)
-    return tuple(
-        SavedLeaf(f"result{jax.tree_util.keystr(path)}", tuple(out.shape), spell_dtype(out.dtype))
-        for path, out in rows
-    )
-
-
 def argument_path(path: Sequence[Any]) -> str:
     """The position of a leaf in (args, kwargs), as Python spells it."""
     which = "kwargs" if getattr(path[0], "idx", 0) else "args"
     return f"{which}{jax.tree_util.keystr(tuple(path[1:]))}"
 
 
-def spell_dtype(dtype: Any) -> str:
-    """An element type as `SavedLeaf.dtype` spells it.
-
-    Raises:
-        ArtifactError: it is an extended type other than JAX's random keys.
-    """
+def _type_of(leaf: Any) -> tuple[tuple[int, ...], str]:
+    """The shape of a leaf, and its element type as `SavedLeaf.dtype` spells it."""
+    dtype = leaf.dtype
     if not jax.dtypes.issubdtype(dtype, jax.dtypes.extended):
-        return str(np.dtype(dtype).name)
-    name = str(dtype)
-    if name.removeprefix("key<").removesuffix(">") not in KEYS:
-        raise ArtifactError(f"cannot be saved: the file format cannot describe the type {name}")
-    return name
+        return tuple(leaf.shape), str(np.dtype(dtype).name)
+    if str(dtype).removeprefix("key<").removesuffix(">") not in KEYS:
+        raise ArtifactError(f"cannot be saved: the file format cannot describe the type {dtype}")
+    return tuple(leaf.shape), str(dtype)
 
 
 def _check_counts(

@@ -74,22 +74,6 @@ def _in_memory(value: ir.Value, rows: RowLayout | None) -> tuple[int, int]:
     return prod(shape[: rows.dim]), rows.width * prod(shape[rows.dim + 1 :])
 
 
-def _same(op: Any, index: int, dim: int) -> int | None:
-    return dim
-
-
-def _broadcast(op: hlo.BroadcastInDimOp, index: int, dim: int) -> int | None:
-    return int(op.broadcast_dimensions[dim])
-
-
-def _transpose(op: hlo.TransposeOp, index: int, dim: int) -> int | None:
-    return list(op.permutation).index(dim)
-
-
-def _dynamic_update_slice(op: hlo.DynamicUpdateSliceOp, index: int, dim: int) -> int | None:
-    return dim if shape_of(op.update)[dim] == shape_of(op.operand)[dim] else None
-
-
 def _pad(op: hlo.PadOp, index: int, dim: int) -> int | None:
     sides = (op.edge_padding_low, op.edge_padding_high, op.interior_padding)
     return None if any(side[dim] for side in sides) else dim
@@ -98,15 +82,6 @@ def _pad(op: hlo.PadOp, index: int, dim: int) -> int | None:
 def _other_than_dimension(op: hlo.ConcatenateOp | hlo.SortOp, index: int, dim: int) -> int | None:
     along = -1 if op.dimension is None else int(ir.IntegerAttr(op.dimension).value)
     return None if dim == along % len(shape_of(op.results[0])) else dim
-
-
-def _reverse(op: hlo.ReverseOp, index: int, dim: int) -> int | None:
-    return None if dim in list(op.dimensions) else dim
-
-
-def _reduce(op: hlo.ReduceOp, index: int, dim: int) -> int | None:
-    over = list(op.dimensions)
-    return None if dim in over else dim - sum(each < dim for each in over)
 
 
 def _reduce_window(op: hlo.ReduceWindowOp, index: int, dim: int) -> int | None:
@@ -148,10 +123,6 @@ def _ahead_of_last(count: int, op: Any, index: int, dim: int) -> int | None:
     return dim if dim < len(shape_of(op.operands[index])) - count else None
 
 
-def _fft(op: hlo.FftOp, index: int, dim: int) -> int | None:
-    return _ahead_of_last(len(list(op.fft_length)), op, index, dim)
-
-
 def _gather(op: hlo.GatherOp, index: int, dim: int) -> int | None:
     """Each row of the indices looks up its own row of the results; a table needs no rows.
 
@@ -182,28 +153,32 @@ _UNMOVED = """
     round_nearest_even rsqrt select shift_left shift_right_arithmetic shift_right_logical sign
     sine sinh sqrt square subtract tan tanh xor zeta
 
-    iota slice dynamic_slice
+    iota slice dynamic_slice reshape
 """.split()  # noqa: SIM905 - readable as a text
-"""Elementwise ops, and those whose results have all rows if the dimension has the same size."""
+"""Elementwise ops, and others whose results have all rows if the dimension has the same size. A
+reshape may also move the rows to another dimension: `keeps_rows` decides."""
 
 _RESULT_DIMS: dict[str, ResultDim] = {
-    **dict.fromkeys(_UNMOVED, _same),
-    "broadcast_in_dim": _broadcast,
+    **dict.fromkeys(_UNMOVED, lambda op, index, dim: dim),
+    "broadcast_in_dim": lambda op, index, dim: op.broadcast_dimensions[dim],
     "cholesky": partial(_ahead_of_last, 2),
     "concatenate": _other_than_dimension,
     "convolution": _convolution,
     "dot_general": _dot,
-    "dynamic_update_slice": _dynamic_update_slice,
-    "fft": _fft,
+    "dynamic_update_slice": lambda op, index, dim: (
+        dim if shape_of(op.update)[dim] == shape_of(op.operand)[dim] else None
+    ),
+    "fft": lambda op, index, dim: _ahead_of_last(len(list(op.fft_length)), op, index, dim),
     "gather": _gather,
     "pad": _pad,
-    "reduce": _reduce,
+    "reduce": lambda op, index, dim: (
+        None if dim in list(op.dimensions) else dim - sum(each < dim for each in op.dimensions)
+    ),
     "reduce_window": _reduce_window,
-    "reshape": _same,  # or in another dimension: `keeps_rows` decides
-    "reverse": _reverse,
+    "reverse": lambda op, index, dim: None if dim in list(op.dimensions) else dim,
     "sort": _other_than_dimension,
     "top_k": partial(_ahead_of_last, 1),
-    "transpose": _transpose,
+    "transpose": lambda op, index, dim: list(op.permutation).index(dim),
     "triangular_solve": partial(_ahead_of_last, 2),
 }
 """By the name of the op, without the dialect."""
