@@ -22,7 +22,7 @@ from ..ir.dtypes import numpy_dtype
 from ..ir.shardings import REPLICAS, argument_specs, module_device_count, replica_count
 from . import hook
 from ._private import load_lapack
-from .lowered import Lowered, Origin
+from .lowered import Lowered, ModuleOrigin
 
 _INSTEAD = "compile the Python function itself (`jxc compile file.py:fn ...`)"
 
@@ -53,7 +53,7 @@ def lowered_from_module(module: ir.Module) -> Lowered:
         traced = jax.jit(stand_in(results), keep_unused=True).trace(*arguments)
         lowered = traced.lower()
     named = _named(module)
-    origin = Origin(traced, lowered, named)
+    origin = ModuleOrigin(named, traced, lowered)
     return Lowered(named, "", None, jax.default_backend(), origin, mesh=sizes_of(mesh))
 
 
@@ -96,7 +96,7 @@ def uncallable_from_module(module: ir.Module) -> Lowered:
     _main_of(module)
     _refuse_elided(module)
     named = _named(module)
-    return Lowered(named, "", None, "cpu", Origin(None, None, named))
+    return Lowered(named, "", None, "cpu", ModuleOrigin(named))
 
 
 def _main_of(module: ir.Module) -> ir.OpView:

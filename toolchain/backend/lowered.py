@@ -35,21 +35,18 @@ _MEMORY = ("argument", "output", "temp", "alias", "generated_code")
 
 
 @dataclass(frozen=True)
-class Origin:
-    """Where a `Lowered` came from: a traced function, or a module from a file.
+class ModuleOrigin:
+    """The module from a file that a `Lowered` came from.
 
     Attributes:
-        traced: JAX's `Traced`, of the function or of a stand-in with the module's signature; None
-            for a module that cannot be called.
-        lowered: JAX's `Lowered`, which has the calling convention; None likewise.
-        plain: the module from a file, before any pass; None for a function.
-        lowering: the function's, which can be repeated for other hardware; None for a module.
+        plain: the module before any pass.
+        traced: JAX's `Traced` of a function with the module's signature; None if it has none.
+        lowered: JAX's `Lowered` of that function, which has the calling convention; None likewise.
     """
 
-    traced: Any
-    lowered: Any
-    plain: ir.Module | None = None
-    lowering: LoweredFunction | None = None
+    plain: ir.Module
+    traced: Any = None
+    lowered: Any = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,7 +66,7 @@ class Lowered:
     pipeline: str
     report: PipelineReport | None
     platform: str
-    _origin: Origin
+    _origin: LoweredFunction | ModuleOrigin
     _ran: tuple[tuple[Pipeline, frozenset[str]], ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict, compare=False)
     mesh: Mapping[str, int] = field(default_factory=dict, compare=False)
@@ -82,12 +79,12 @@ class Lowered:
     @property
     def has_jaxpr(self) -> bool:
         """Whether it has a jaxpr: a module from a file has none."""
-        return self._origin.plain is None
+        return isinstance(self._origin, LoweredFunction)
 
     @property
     def function(self) -> Callable[..., Any] | None:
         """The function that was traced; None for a module from a file."""
-        return self._origin.lowering.function if self._origin.lowering else None
+        return self._origin.function if isinstance(self._origin, LoweredFunction) else None
 
     @property
     def jax_lowered(self) -> Any:
@@ -167,11 +164,10 @@ class Lowered:
         """
         found = find_target(target)
         origin, platform = self._origin, found.platform
-        if origin.lowering is not None:
-            lowered = _of_lowering(origin.lowering.for_platform(platform), platform)
-        else:
-            assert origin.plain is not None
+        if isinstance(origin, ModuleOrigin):
             lowered = Lowered(origin.plain, "", None, platform, origin)
+        else:
+            lowered = _of_lowering(origin.for_platform(platform), platform)
         for steps, assumptions in self._ran:
             lowered = lowered._after(steps, found.kind, assumptions)
         return lowered
@@ -385,7 +381,6 @@ def lowered_from_request(
 
 def _of_lowering(lowering: LoweredFunction, platform: str | None = None) -> Lowered:
     module = clone_module(lowering.module)
-    origin = Origin(lowering.traced, lowering.lowered, lowering=lowering)
     seconds = {"trace": lowering.trace_seconds, "lower": lowering.lower_seconds}
     name = platform or jax.default_backend()
-    return Lowered(module, "", None, name, origin, seconds=seconds, mesh=lowering.mesh)
+    return Lowered(module, "", None, name, lowering, seconds=seconds, mesh=lowering.mesh)

@@ -42,8 +42,6 @@ STAGES: Mapping[str, str] = {
 UNCOMPILED = ("jaxpr", "stablehlo", "hlo-before")
 """The stages that need no compiler."""
 
-BINARY = ("hlo-proto", "executable")
-
 _KINDS = {"llvm": ("cpu", "gpu"), "asm": ("cpu",), "ptx": ("gpu",)}
 """The kinds of targets that have a stage, where not all have it."""
 

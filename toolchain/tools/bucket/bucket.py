@@ -172,22 +172,20 @@ class BucketedFunction(Generic[P, R]):
         if length == size:
             return []
         key = (length, self._signature.split(padded, kwargs)[0])
-        if key not in self._proven:
-            self._proven[key] = self._prove(args, padded, kwargs, (length, size))
-        return self._proven[key]
-
-    def _prove(self, args: Any, padded: Any, kwargs: Any, lengths: tuple[int, int]) -> list[bool]:
+        if key in self._proven:
+            return self._proven[key]
         if self._is_mapped:
             shape = jax.eval_shape(self._jitted, *padded, **kwargs)
-            return [True] * len(jax.tree.leaves(shape))
+            self._proven[key] = [True] * len(jax.tree.leaves(shape))
+            return self._proven[key]
         modules = []
         for given in (args, padded):
             lowered = lower(self._jitted, *map(_shapes, given), **_shapes(kwargs))
-            module = clone_module(lowered.module)
-            inline_calls(module.operation)
-            modules.append(module)
-        count = len(jax.tree.leaves(lowered.jax_lowered.out_info))
-        return check_rows(modules[0], modules[1], lengths, [self._out_axes] * count)
+            modules.append(clone_module(lowered.module))
+            inline_calls(modules[-1].operation)
+        axes = [self._out_axes] * len(jax.tree.leaves(lowered.jax_lowered.out_info))
+        self._proven[key] = check_rows(modules[0], modules[1], (length, size), axes)
+        return self._proven[key]
 
 
 def _shapes(arg: Any) -> Any:

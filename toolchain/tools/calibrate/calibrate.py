@@ -1,9 +1,14 @@
-"""Measuring the rates of this machine with probes, and writing them to the user's rates file."""
+"""Measuring the rates of this machine with probes, and writing them to the user's rates file.
+
+A probe runs what XLA makes of one operation, without passes of jxc, or the form that a pass would
+put in its place. The run time gives a rate by which passes decide.
+"""
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -11,14 +16,188 @@ from time import perf_counter
 from typing import Any
 
 import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
 from jaxlib.version import __version__
 
 from ...backend import hook
 from ...backend.timing import timing_rounds
-from ...cost.rates import read_rates_file
+from ...cost import roofline
+from ...cost.rates import Rate, read_rates_file
 from ...errors import MissingTargetError
 from ...files import require_folder, write_json
-from .probes import PROBES, Probe
+from ...passes.elementary import cost as elementary
+from ...passes.scans import cost as scans
+from ...passes.small_matrices import cost as small_matrices
+
+_Program = tuple[Callable[..., Any], Sequence[Any]]  # a function to jit, and its arguments
+
+
+@dataclass(frozen=True)
+class Probe:
+    """How one rate is measured.
+
+    Attributes:
+        rate: what it measures.
+        program: returns a function to jit, and its arguments.
+        units: how many units of the rate's `doc` one call does: the rate is ns a call over this.
+    """
+
+    rate: Rate
+    program: Callable[[], _Program]
+    units: float
+
+
+def _zeros(*shape: int) -> jax.Array:
+    return jnp.zeros(shape, jnp.float32)
+
+
+def _ones(*shape: int) -> jax.Array:
+    return jnp.ones(shape, jnp.float32)
+
+
+# Elementary functions, and operations on f64
+
+_ELEMENTS = 2**16
+_STEPS, _CHAINS = 16, 4
+
+
+def _of_random(function: Callable[..., Any], count: int = 1) -> _Program:
+    """A function of random arrays: on equal elements the C library's branches are predicted."""
+    arrays = np.random.default_rng(0).uniform(0.1, 10, (count, _ELEMENTS)).astype(np.float32)
+    return function, list(arrays)
+
+
+def _f64_formula(x: Any) -> Any:
+    with jax.enable_x64(True):
+        wide = x.astype(jnp.float64)
+        chains = [wide + i for i in range(_CHAINS)]
+        for _ in range(_STEPS):
+            chains = [chain * wide + 0.5 for chain in chains]
+        return sum(chains).astype(jnp.float32)
+
+
+# Cumulative operations: XLA's own, and the loops that take their place
+
+
+def _loop(combine: Callable[[Any, Any], Any], outer: int, length: int, inner: int) -> _Program:
+    """The loop that the pass writes: each iteration combines a row of shape [outer, 1, inner]."""
+
+    def program(rows: Any) -> Any:
+        def iteration(index: Any, carried: Any) -> Any:
+            total, results = carried
+            total = combine(total, lax.dynamic_slice_in_dim(rows, index, 1, 1))
+            return total, lax.dynamic_update_slice_in_dim(results, total, index, 1)
+
+        start = jnp.zeros((outer, 1, inner), rows.dtype), jnp.zeros(rows.shape, rows.dtype)
+        return lax.fori_loop(0, length, iteration, start)[1]
+
+    return program, [_zeros(outer, length, inner)]
+
+
+# Small matrices: XLA's products and factors, and products written out
+
+_BATCH, _ROWS = 2000, 20000
+
+
+def _product(left: tuple[int, ...], right: tuple[int, ...]) -> _Program:
+    return jnp.matmul, [_ones(*left), _ones(*right)]
+
+
+def _written_product() -> _Program:
+    def program(x: Any, y: Any) -> Any:
+        return sum(x[:, :, k, None] * y[:, k, None, :] for k in range(4))
+
+    return program, [_ones(_BATCH, 4, 4), _ones(_BATCH, 4, 4)]
+
+
+def _cholesky() -> _Program:
+    matrices = jnp.broadcast_to(jnp.eye(4, dtype=jnp.float32), (_BATCH, 4, 4))
+    return lambda x: lax.linalg.cholesky(x, symmetrize_input=False), [matrices]
+
+
+def _triangular_solve() -> _Program:
+    def program(a: Any, b: Any) -> Any:
+        return lax.linalg.triangular_solve(a, b, left_side=True, lower=True)
+
+    return program, [_ones(_BATCH, 4, 4), _ones(_BATCH, 4, 1)]
+
+
+# The roofline: main memory, the cache, arithmetic, functions, and launches. Main memory is read
+# only, since the system slows down the first write to a page.
+
+_BYTES, _SIZE = 1 << 26, 1024
+_CACHED = 1 << 18  # elements, of 1 MiB
+_SMALL = 1 << 14  # elements that fit the first caches
+_ITERATIONS = 64
+
+
+def _repeated(step: Callable[[Any], Any], elements: int) -> _Program:
+    """A loop of `_ITERATIONS` over an array, in which a call costs little."""
+
+    def program(x: Any) -> Any:
+        return lax.fori_loop(0, _ITERATIONS, lambda _, h: step(h), x)
+
+    return program, [jnp.full(elements, 0.5, jnp.float32)]
+
+
+def _polynomial(h: Any) -> Any:
+    for _ in range(_STEPS):
+        h = h * 0.5 + 0.25
+    return h
+
+
+def _chain_of_products(x: Any, w: Any) -> Any:
+    for _ in range(_ITERATIONS):
+        x = x @ w
+    return x
+
+
+PROBES = [
+    Probe(roofline.BYTE, lambda: (jnp.sum, [_zeros(_BYTES // 4)]), _BYTES),
+    Probe(roofline.PRODUCT, lambda: _product((_SIZE, _SIZE), (_SIZE, _SIZE)), _SIZE**3),
+    Probe(
+        roofline.CACHED_BYTE,
+        lambda: _repeated(lambda h: h * 0.5 + 0.25, _CACHED),
+        _ITERATIONS * 2 * 4 * _CACHED,
+    ),
+    Probe(
+        roofline.ELEMENTWISE,
+        lambda: _repeated(_polynomial, _SMALL),
+        _ITERATIONS * _STEPS * 2 * _SMALL,
+    ),
+    Probe(
+        roofline.FUNCTION,
+        lambda: _repeated(lambda h: jnp.exp(h) * 0.5, _SMALL),
+        _ITERATIONS * _SMALL,
+    ),
+    Probe(
+        roofline.SCALAR_FUNCTION,
+        lambda: _repeated(lambda h: h ** (h + 0.5), _SMALL),
+        _ITERATIONS * _SMALL,
+    ),
+    Probe(roofline.LAUNCH, lambda: (_chain_of_products, [_ones(8, 8), _ones(8, 8)]), _ITERATIONS),
+    Probe(elementary.SINE, lambda: _of_random(jnp.sin), _ELEMENTS),
+    Probe(elementary.SUMMED_SINE, lambda: _of_random(lambda x: jnp.sin(x).sum()), _ELEMENTS),
+    Probe(elementary.POWER, lambda: _of_random(jnp.power, 2), _ELEMENTS),
+    Probe(elementary.ARCTANGENT, lambda: _of_random(jnp.arctan), _ELEMENTS),
+    Probe(elementary.SOFTPLUS, lambda: _of_random(lambda x: jnp.log1p(jnp.exp(-x))), _ELEMENTS),
+    Probe(elementary.OPERATION, lambda: _of_random(_f64_formula), _ELEMENTS * _CHAINS * _STEPS * 2),
+    Probe(scans.XLA_SUM, lambda: (lax.cumsum, [_zeros(512, 256)]), 512 * 256),
+    Probe(scans.XLA_LOG, lambda: (lax.cumlogsumexp, [_zeros(64, 64)]), 64 * 64),
+    Probe(scans.ITERATION, lambda: _loop(jnp.add, 1, 1000, 16), 1000),
+    Probe(scans.ROW, lambda: _loop(jnp.add, 1, 64, 1024), 64 * 1024),
+    Probe(scans.COLUMN, lambda: _loop(jnp.add, 1000, 100, 1), 1000 * 100),
+    Probe(scans.LOG, lambda: _loop(jnp.logaddexp, 1, 64, 1024), 64 * 1024),
+    Probe(small_matrices.TINY_PRODUCT, lambda: _product((_BATCH, 4, 4), (_BATCH, 4, 4)), _BATCH),
+    Probe(small_matrices.SHORT_PRODUCT, lambda: _product((_BATCH, 8, 4), (_BATCH, 4, 4)), _BATCH),
+    Probe(small_matrices.TALL_PRODUCT, lambda: _product((_ROWS, 3), (3, 16)), _ROWS * 48),
+    Probe(small_matrices.CHOLESKY, _cholesky, _BATCH),
+    Probe(small_matrices.TRIANGULAR_SOLVE, _triangular_solve, _BATCH),
+    Probe(small_matrices.WRITTEN_PRODUCT, _written_product, _BATCH * 64),
+]
+
 
 LEAST_ROUNDS = 5
 """The least number of rounds, however little time there is; a round runs every probe once."""
