@@ -7,7 +7,7 @@ of each argument; both are read from the module's `sdy` attributes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -49,21 +49,22 @@ def lowered_from_module(module: ir.Module) -> Lowered:
     results = [_struct(t, f"@main's result {i}") for i, t in enumerate(signature.results)]
 
     mesh, arguments = _over_mesh(module, arguments)
-    with jax.enable_x64(True), hook.context(None), within(mesh):
-        traced = jax.jit(stand_in(results), keep_unused=True).trace(*arguments)
-        lowered = traced.lower()
     named = _named(module)
-    origin = ModuleOrigin(named, traced, lowered)
+    origin = ModuleOrigin(named, *lower_stand_in(arguments, results, mesh))
     return Lowered(named, "", None, jax.default_backend(), origin, mesh=sizes_of(mesh))
 
 
-def stand_in(results: Sequence[jax.ShapeDtypeStruct]) -> Callable[..., tuple[jax.Array, ...]]:
-    """A function of any arguments that returns zeros of the given types."""
+def lower_stand_in(
+    arguments: Sequence[Any], results: Sequence[jax.ShapeDtypeStruct], mesh: Any = None
+) -> tuple[Any, Any]:
+    """JAX's `Traced` and `Lowered` of a function of this signature, which returns zeros."""
 
     def stand_in(*_: object) -> tuple[jax.Array, ...]:
         return tuple(jnp.zeros(each.shape, each.dtype) for each in results)
 
-    return stand_in
+    with jax.enable_x64(True), hook.context(None), within(mesh):
+        traced = jax.jit(stand_in, keep_unused=True).trace(*arguments)
+        return traced, traced.lower()
 
 
 def _over_mesh(module: ir.Module, arguments: list[Any]) -> tuple[Any, list[Any]]:

@@ -1,14 +1,13 @@
-"""The one mechanism by which jxc stands between JAX and XLA.
+"""Running functions of jxc around JAX's own functions that trace, lower and compile programs.
 
-Every program that JAX compiles passes through the functions of `_private.POINTS`: traced, lowered
-to a module, compiled or read from the persistent cache. Calls that hit JAX's C++ caches reach none
-of them. An interceptor is a function `intercept(proceed, *args, **kwargs)`: it calls `proceed` with
-the arguments of JAX's function, or others, and returns what JAX's function would.
+Every program that JAX compiles passes through the functions of `_private.POINTS`. Calls that hit
+JAX's C++ caches reach none of them. An interceptor is a function
+`intercept(proceed, *args, **kwargs)`: it calls `proceed` with the arguments of JAX's function, or
+with others, and returns a result of the same type.
 
-Three parts of jxc use it: the rewriter (`hook`), the recorder of `jxc explain`, and whatever gives
-JAX an executable of its own for one module (`compiled_by`). JAX's function is replaced once for all
-of them, from the first interceptor until the last is removed. An interceptor that was installed
-later runs outside of those installed before it.
+The rewriter (`hook`), the recorder of `jxc explain`, and `compiled_by` use interceptors. Each of
+JAX's functions is replaced when its first interceptor is installed, and restored when the last is
+removed. The interceptor that was installed last runs outermost.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ class _Point:
 
     def remove(self, interceptor: Interceptor) -> None:
         self.interceptors = tuple(i for i in self.interceptors if i is not interceptor)
-        # Where another package has wrapped our replacement, it stays and passes calls through.
+        # If another package has wrapped our replacement, it stays and passes calls through.
         is_ours = getattr(self.module, self.attribute) is self.replacement
         if is_ours and not self.interceptors:
             setattr(self.module, self.attribute, self.original)
@@ -97,24 +96,17 @@ def compiled_by(module: Any, compile_: Callable[[Callable[[], Any]], Any]) -> It
     """Within the block, JAX gets its executable of `module` from `compile_(plain)`.
 
     Args:
-        module: the object that JAX will compile; other modules are compiled as ever.
-        compile_: returns jaxlib's executable. It is given `plain()`, which compiles the module as
-            JAX does, without the persistent cache.
+        module: the object that JAX will compile; other modules are not affected.
+        compile_: returns jaxlib's executable. Its argument `plain()` compiles the module as JAX
+            does, without the persistent cache.
     """
 
-    def intercept(
-        proceed: Callable[..., Any],
-        backend: Any,
-        computation: Any,
-        devices: Any,
-        options: Any,
-        callbacks: Any,
-        *rest: Any,
-    ) -> Any:
+    def intercept(proceed: Callable[..., Any], *args: Any) -> Any:
+        backend, computation, _, options, callbacks, devices, *_ = args
         if computation is not module:
-            return proceed(backend, computation, devices, options, callbacks, *rest)
+            return proceed(*args)
         return compile_(
-            lambda: _private.compile_uncached(backend, computation, rest[0], options, callbacks)
+            lambda: _private.compile_uncached(backend, computation, devices, options, callbacks)
         )
 
     install({"compile": intercept})

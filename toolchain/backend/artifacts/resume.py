@@ -1,8 +1,8 @@
 """Compiling optimised HLO further, as `jxc compile --compile-from hlo` does after an edit.
 
 XLA does not accept optimised HLO as input: layout assignment fails on it. So a StableHLO program of
-the same name and signature is compiled, and the optimised module takes its place once XLA has
-scheduled it.
+the same name and signature is compiled, and XLA gets the optimised module in its place at the stage
+after scheduling.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from ...ir.hlo import hlo_name, hlo_signature, read_hlo, without_entry_layout, w
 from ...ir.io import hlo_of_module
 from ...pipeline import PipelineLike, make_pipeline
 from .. import _private
-from ..from_module import calls_lapack, lowered_from_module, stand_in
-from ..lowered import Executable, Lowered
+from ..from_module import calls_lapack, lower_stand_in
+from ..lowered import Executable, Lowered, ModuleOrigin
 from .hlo_pass import compile_here, registered
 
 _PARTITIONS = re.compile(r"\b(?:num_partitions|replica_count)=(\d+)")
@@ -105,10 +105,16 @@ def lowered_from_hlo(text: str, name: str = "<stdin>") -> OptimisedProgram:
     results = list(result.tuple_shapes()) if result.is_tuple() else [result]
     if result.is_tuple() and len(results) == 1:
         raise JxcError(f"{name}: the entry returns a tuple of one: expected the array itself")
-    lowered = lowered_from_module(_module_of(hlo_name(proto), parameters, results, name))
+    inputs = [_struct(shape, f"{name}: parameter {i}") for i, shape in enumerate(parameters)]
+    outputs = [_struct(shape, f"{name}: result {i}") for i, shape in enumerate(results)]
+    traced, lowered = lower_stand_in(inputs, outputs)
+    module = clone_module(lowered.compiler_ir("stablehlo"))
+    with module.context:
+        module.operation.attributes["sym_name"] = ir.StringAttr.get(hlo_name(proto))
     if calls_lapack(_TARGETS.findall(text)):
         _private.load_lapack()
-    return OptimisedProgram(**vars(lowered), proto=proto, text=text)
+    origin = ModuleOrigin(module, traced, lowered)
+    return OptimisedProgram(module, "", None, jax.default_backend(), origin, proto=proto, text=text)
 
 
 def _check(text: str, name: str) -> None:
@@ -125,18 +131,6 @@ def _check(text: str, name: str) -> None:
             f"{name}: this HLO calls back into Python ({callbacks[0]}), and the function it calls "
             "lived in the process that made it: compile the Python function itself"
         )
-
-
-def _module_of(called: str, parameters: list[Any], results: list[Any], name: str) -> ir.Module:
-    """A StableHLO module of the same name and signature that returns zeros."""
-    inputs = [_struct(shape, f"{name}: parameter {i}") for i, shape in enumerate(parameters)]
-    outputs = [_struct(shape, f"{name}: result {i}") for i, shape in enumerate(results)]
-    with jax.enable_x64(True):
-        lowered = jax.jit(stand_in(outputs), keep_unused=True).lower(*inputs)
-    module = clone_module(lowered.compiler_ir("stablehlo"))
-    with module.context:
-        module.operation.attributes["sym_name"] = ir.StringAttr.get(called)
-    return module
 
 
 def _struct(shape: Any, where: str) -> jax.ShapeDtypeStruct:

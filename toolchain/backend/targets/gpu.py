@@ -76,7 +76,8 @@ def _described_in(file: str) -> tuple[Device, str]:
         text = Path(file).read_text()
     except OSError as error:
         raise UsageError(f"--target gpu:@{file}: {error.strerror}") from None
-    fields = _fields(text)
+    numbers = re.findall(r"(\w+): *(\d+\.?\d*)(?![\w.])", text)  # the first of each name counts
+    fields = {name: float(value) for name, value in reversed(numbers)}
     needed = ("device_memory_size", "memory_bandwidth", "core_count", "major")
     if absent := [name for name in needed if name not in fields]:
         raise UsageError(
@@ -105,12 +106,6 @@ def _most_like(fields: Mapping[str, float]) -> Device:
         return apart, abs(device.settings["core_count"] - fields["core_count"])
 
     return min(known_devices("gpu").values(), key=distance)
-
-
-def _fields(text: str) -> dict[str, float]:
-    """The numbers in the text form of a protocol buffer, by field name; the first of each name."""
-    found = re.findall(r"(\w+): *(\d+\.?\d*)(?![\w.])", text)
-    return {name: float(value) for name, value in reversed(found)}
 
 
 _NOT_DESCRIBED = ("description", "compute_capability", "newest_ptxas")
