@@ -201,7 +201,7 @@ class Lowered:
             JxcError: the target is unknown or its compiler is not installed, or XLA refuses the
                 module.
         """
-        options = dict(xla_options) if xla_options else None
+        options = dict(xla_options or {}) or None
         found = find_target(target) if target else None
         if found is None or (found.is_present and found.platform == jax.default_backend()):
             if EXTRA_RESULTS in self.module.operation.attributes:

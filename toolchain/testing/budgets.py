@@ -70,30 +70,15 @@ def check_budget(
     lowered = plain if pipeline is None else plain.opt(pipeline, target=target)
     compiled = lowered.compile(target)
     memory = compiled.memory()
-    measured = measurements(
-        compiled.as_text("hlo"),
-        ops=count_ops(lowered.module),
-        peak=peak_bytes(*(memory[name] for name in ("argument", "output", "temp", "alias"))),
-        temporaries=memory["temp"],
+    measured = Measured(
+        read_optimised(compiled.as_text("hlo"), find_target("cpu")),
+        count_ops(lowered.module),
+        peak_bytes(*(memory[name] for name in ("argument", "output", "temp", "alias"))),
+        memory["temp"],
         stablehlo=plain.as_text(),
     )
     if problems := check(budgets, measured):
         raise BudgetExceeded("\n".join(f"{name_of(fn)}: {each}" for each in problems))
-
-
-def measurements(
-    hlo: str, *, ops: int | None, peak: int | None, temporaries: int | None, stablehlo: str
-) -> Measured:
-    """The measurements of a compiled program.
-
-    Args:
-        hlo: after XLA optimized it.
-        ops: StableHLO ops; None if it was not lowered.
-        peak, temporaries: bytes; None if the compiler does not report them.
-        stablehlo: as JAX lowered it.
-    """
-    compiled = read_optimised(hlo, find_target("cpu"))
-    return Measured(compiled, ops, peak, temporaries, stablehlo=stablehlo)
 
 
 def lowered_of(

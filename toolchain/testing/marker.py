@@ -15,11 +15,13 @@ from typing import Any
 
 import jax
 
+from ..backend.targets import find_target
 from ..errors import UsageError
 from ..tools.explain.log import explain, wrong_count
 from ..tools.explain.recording import Compilation
-from ..tools.report.budgets import Budgets, check
-from .budgets import BudgetExceeded, measurements
+from ..tools.report.budgets import Budgets, Measured, check
+from ..tools.report.report import read_optimised
+from .budgets import BudgetExceeded
 
 
 class MarkedTest:
@@ -70,14 +72,18 @@ class MarkedTest:
         """
         problems = wrong_count(self._compiled, self._exactly, self._at_most)
         if not self._compiled and self._exactly != 0:
-            problems = [_NOTHING_COMPILED]
+            problems = [
+                "the test compiled nothing under jax.jit, so its budgets checked nothing. Call the "
+                "jitted function in the test, not in a fixture only; or say compiles=0 if nothing "
+                "should be compiled"
+            ]
         for each in self._compiled:
             called = f" (called at {each.called})" if each.called else ""
-            measured = measurements(
-                each.hlo,
-                ops=each.ops,
-                peak=each.peak_bytes,
-                temporaries=each.temporary_bytes,
+            measured = Measured(
+                read_optimised(each.hlo, find_target("cpu")),
+                each.ops,
+                each.peak_bytes,
+                each.temporary_bytes,
                 stablehlo=each.texts.stablehlo if each.texts else "",
             )
             exceeded = check(self._budgets, measured)
@@ -96,9 +102,3 @@ def test_context() -> Any:
     Creating it changes JAX's cache keys: earlier programs are compiled once more.
     """
     return jax.make_user_context(None)
-
-
-_NOTHING_COMPILED = (
-    "the test compiled nothing under jax.jit, so its budgets checked nothing. Call the jitted "
-    "function in the test, not in a fixture only; or say compiles=0 if nothing should be compiled"
-)

@@ -16,6 +16,9 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
+from ..backend.artifacts.stages import emit
+from ..backend.lowered import Lowered
+from ..backend.targets import find_target
 from ..errors import JxcError, MissingTargetError, UsageError
 from ..pipeline import PipelineLike
 from .budgets import lowered_of, name_of
@@ -84,26 +87,15 @@ def check_text(
     if isinstance(fn, str):
         text, name = fn, "the text"
     else:
-        text = _text_of_stage(fn, args, kwargs, stage, pipeline, target)
-        name = f"{name_of(fn)}, {stage}"
+        lowered = lowered_of(fn, args, kwargs, target)
+        if pipeline is not None:
+            lowered = lowered.opt(pipeline, target=target)
+        text, name = _text_of_stage(lowered, stage, target), f"{name_of(fn)}, {stage}"
     if mismatch := _run_filecheck(text, checks):
         raise CheckFailed(_message(*mismatch, text, name, checks, lines))
 
 
-def _text_of_stage(
-    fn: Any,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    stage: str,
-    pipeline: PipelineLike | None,
-    target: str | None,
-) -> str:
-    from ..backend.artifacts.stages import emit
-    from ..backend.targets import find_target
-
-    lowered = lowered_of(fn, args, kwargs, target)
-    if pipeline is not None:
-        lowered = lowered.opt(pipeline, target=target)
+def _text_of_stage(lowered: Lowered, stage: str, target: str | None) -> str:
     if stage in ("jaxpr", "stablehlo"):
         return lowered.as_text(stage)
     if stage == "hlo":
