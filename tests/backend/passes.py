@@ -24,13 +24,13 @@ def sine_to_tanh(op: SineOp) -> ir.Value | None:
 
 @module_pass
 def failing(module) -> None:
-    """Fail, always."""
+    """Raise an error."""
     raise ValueError("cannot be done")
 
 
 @module_pass
 def breaking(module) -> None:
-    """Erase everything."""
+    """Erase all ops."""
     for op in list(module.regions[0].blocks[0].operations):
         op.operation.erase()
 
@@ -48,7 +48,7 @@ def program(x):
 
 
 def expected(function, x=X):
-    """What `program` computes with `function` in place of the sine."""
+    """The result of `program` with `function` in place of the sine."""
     y = function(np.asarray(x))
     for i in range(TINY_MODULE_OPS):
         y = y * 1.5 + i

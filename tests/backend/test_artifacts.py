@@ -1,4 +1,4 @@
-"""Executables in files, stages written and compiled on from, passes on HLO."""
+"""Saved executables, stages written to files and compiled further, and passes on HLO."""
 
 import collections
 import json
@@ -49,7 +49,7 @@ def factor_arguments():
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
-    """A saved executable, and what it returns."""
+    """A saved executable, and its results."""
     args, kwargs = factor_arguments()
     executable = jxc.lower(jax.jit(factor, donate_argnums=1), *args, **kwargs).opt().compile()
     path = tmp_path_factory.mktemp("saved") / "factor.jxc"
@@ -125,13 +125,13 @@ def test_loaded_program_names_wrong_arguments(saved):
 
 
 def edited_header(path, to, **changes):
-    """The file with other words in its header."""
+    """The file with other fields in its header, and a correct checksum."""
     raw = path.read_bytes()
     start = len(MAGIC) + 4
     end = start + int.from_bytes(raw[start - 4 : start], "little")
-    told = {**json.loads(raw[start:end]), **changes}
-    del told["sha256"]
-    header = json.dumps({**told, "sha256": checksum(told, raw[end:])}).encode()
+    record = {**json.loads(raw[start:end]), **changes}
+    del record["sha256"]
+    header = json.dumps({**record, "sha256": checksum(record, raw[end:])}).encode()
     to.write_bytes(MAGIC + len(header).to_bytes(4, "little") + header + raw[end:])
     return to
 

@@ -1,4 +1,4 @@
-"""The functions of JAX that jxc replaces: in which order interceptors run, and how they go."""
+"""Functions of JAX that jxc replaces: the order of interceptors, and their removal."""
 
 from types import SimpleNamespace
 
@@ -12,7 +12,7 @@ from jxc.errors import JxcError
 
 @pytest.fixture
 def compiler(monkeypatch):
-    """A module of JAX's with one function, which `interception` knows as the point "test"."""
+    """A module of JAX's with one function, registered as the point "test"."""
     module = SimpleNamespace(__name__="compiler", compile_=lambda *args, **kwargs: [args, kwargs])
     monkeypatch.setitem(_private.POINTS, "test", (module, "compile_"))
     yield module

@@ -1,4 +1,4 @@
-"""What only shows in a fresh process: the environment variable, and JAX's persistent cache."""
+"""Behaviour of a new process: the environment variable, and JAX's persistent cache."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The stages as values: what each shows of itself, and the surface of the package."""
+"""The stages as values: the text of each, and the public names of the package."""
 
 import jax.numpy as jnp
 import pytest

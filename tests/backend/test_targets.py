@@ -1,4 +1,4 @@
-"""What can be compiled for: names, data files, and the process that compiles."""
+"""Targets: their names, their data files, and the process that compiles."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_tpu_has_as_many_devices_as_its_topology():
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("xpu", "expected cpu, gpu, tpu"),
         ("tpu:v9:2x2", "no TPU 'v9' is known; known are"),
@@ -53,10 +53,10 @@ def test_a_tpu_has_as_many_devices_as_its_topology():
         ("cpu,,gpu:h100", "names separated by commas"),
     ],
 )
-def test_an_unknown_target_is_refused_with_the_known_ones(name, told):
+def test_an_unknown_target_is_refused_with_the_known_ones(name, message):
     with pytest.raises(UsageError) as caught:
         find_targets(name)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_a_target_named_twice_counts_once():
@@ -124,7 +124,7 @@ module @mixed {
 
 
 class _Family:
-    """A kind of targets as another package would bring it."""
+    """A family of targets as another package would provide it."""
 
     @staticmethod
     def find(rest):

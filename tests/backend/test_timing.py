@@ -1,4 +1,4 @@
-"""The one estimator of times: its numbers agree, and it says where they do not decide."""
+"""The estimator of times: its numbers agree, and it reports when they do not decide."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""`check_text` and `check_budget`: what they accept, and the messages of what they reject."""
+"""`check_text` and `check_budget`: accepted arguments, and the messages for rejected ones."""
 
 from __future__ import annotations
 

@@ -32,9 +32,9 @@ def test_calibrate_gives_nanoseconds_per_unit():
 
 
 def test_calibrate_reports_progress_and_refuses_missing_targets():
-    told = []
-    calibrate(seconds=0, probes=[additions(8)], progress=lambda *what: told.append(what))
-    assert told[0] == ("compiling addition", 0, 1) and told[-1][0] == "measuring"
+    reported = []
+    calibrate(seconds=0, probes=[additions(8)], progress=lambda *what: reported.append(what))
+    assert reported[0] == ("compiling addition", 0, 1) and reported[-1][0] == "measuring"
     with pytest.raises(MissingTargetError, match="target 'gpu': JAX finds none here"):
         calibrate("gpu", probes=[])
 
@@ -50,8 +50,8 @@ def test_saved_rates_are_read_back(tmp_path, monkeypatch):
     monkeypatch.setenv("JXC_RATES", str(file))
     assert PassContext("cpu").rates[ADDITION] == 4.5
     assert rates_of("gpu")[ADDITION] == 1.0 and not rates_of("gpu").decides
-    told = json.loads(file.read_text())
-    assert told["schema_version"] == 1 and told["measured"]["cpu"]["jaxlib"]
+    saved = json.loads(file.read_text())
+    assert saved["schema_version"] == 1 and saved["measured"]["cpu"]["jaxlib"]
 
 
 def test_a_damaged_rates_file_is_refused(tmp_path, monkeypatch):

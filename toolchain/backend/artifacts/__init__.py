@@ -1,1 +1,1 @@
-"""What compiling leaves behind: stages as files, executables for another process, HLO passes."""
+"""The stages of compilation as files, saved executables, and passes on HLO."""

@@ -1,4 +1,4 @@
-"""What a target is: the device, the numbers known of it, and how a family of targets is defined.
+"""Targets and devices as values, and the interface of a family of targets.
 
 The numbers of each accelerator are in a data file, `devices/NAME.toml`, with their source. An
 accelerator of this machine is queried in a separate process, so that this one does not occupy it.
