@@ -35,33 +35,26 @@ class _Point:
         self.original: Any = None
         self.replacement: Any = None
 
-    def add(self, interceptor: Interceptor) -> None:
+    def set(self, interceptors: tuple[Interceptor, ...]) -> None:
+        """Run these interceptors around JAX's function from now on; without any, restore it."""
         if self.replacement is None:
-            original = self.original = getattr(self.module, self.attribute)
+            self.original = getattr(self.module, self.attribute)
+        self.interceptors, composed = interceptors, self.original
+        for interceptor in interceptors:
+            composed = partial(interceptor, composed)
+        self.composed = composed
+        if self.replacement is None:
 
             def replacement(*args: Any, **kwargs: Any) -> Any:
-                return _call(original, self.interceptors, *args, **kwargs)
+                return self.composed(*args, **kwargs)
 
             self.replacement = replacement
             setattr(self.module, self.attribute, replacement)
-        self.interceptors = (*self.interceptors, interceptor)
-
-    def remove(self, interceptor: Interceptor) -> None:
-        self.interceptors = tuple(i for i in self.interceptors if i is not interceptor)
         # If another package has wrapped our replacement, it stays and passes calls through.
         is_ours = getattr(self.module, self.attribute) is self.replacement
-        if is_ours and not self.interceptors:
+        if is_ours and not interceptors:
             setattr(self.module, self.attribute, self.original)
             self.replacement = None
-
-
-def _call(
-    original: Callable[..., Any], interceptors: tuple[Interceptor, ...], *args: Any, **kwargs: Any
-) -> Any:
-    if not interceptors:
-        return original(*args, **kwargs)
-    *inner, outermost = interceptors
-    return outermost(partial(_call, original, tuple(inner)), *args, **kwargs)
 
 
 _points: dict[str, _Point] = {}
@@ -81,14 +74,15 @@ def install(interceptors: Mapping[str, Interceptor]) -> None:
         for name in interceptors.keys() - _points.keys():
             _points[name] = _Point(name)
         for name, interceptor in interceptors.items():
-            _points[name].add(interceptor)
+            _points[name].set((*_points[name].interceptors, interceptor))
 
 
 def uninstall(interceptors: Mapping[str, Interceptor]) -> None:
     """Undo `install`; JAX's own functions are back once no interceptor is left."""
     with _lock:
         for name, interceptor in interceptors.items():
-            _points[name].remove(interceptor)
+            left = (i for i in _points[name].interceptors if i is not interceptor)
+            _points[name].set(tuple(left))
 
 
 @contextlib.contextmanager
