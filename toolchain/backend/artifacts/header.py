@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -172,8 +173,16 @@ _INSTRUCTIONS = (
 
 
 def this_machine() -> dict[str, Any]:
-    """The architecture, and the processor features that the operating system lists."""
-    return {"architecture": platform.machine(), "features": sorted(_features())}
+    """The architecture, and the processor features as Linux lists them; none on other systems."""
+    try:
+        cpuinfo = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        cpuinfo = ""
+    listed = re.search(r"^(?:flags|Features)\s*:(.*)", cpuinfo, re.MULTILINE)
+    features = (
+        {word for word in listed[1].split() if word.startswith(_INSTRUCTIONS)} if listed else ()
+    )
+    return {"architecture": platform.machine(), "features": sorted(features)}
 
 
 def check_machine(machine: Mapping[str, Any], path: object) -> None:
@@ -194,19 +203,6 @@ def check_machine(machine: Mapping[str, Any], path: object) -> None:
             f"{path} was compiled for a CPU with features that this one lacks: "
             f"{', '.join(missing[:8])}{more}; save it again here"
         )
-
-
-def _features() -> set[str]:
-    """As Linux lists them; empty on other systems."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return set()
-    for line in lines:
-        name, _, value = line.partition(":")
-        if name.strip() in ("flags", "Features"):
-            return {word for word in value.split() if word.startswith(_INSTRUCTIONS)}
-    return set()
 
 
 _LEAF = "*"
