@@ -36,7 +36,7 @@ POINTS: dict[str, tuple[ModuleType, str]] = {
     "compile": (_compiler, "compile_or_get_cached"),
     "read": (_compiler, "_cache_read"),
 }
-"""The functions of JAX that programs pass through where no C++ cache has them, by what they do.
+"""The functions of JAX through which each program passes, unless JAX's C++ caches have it.
 
     _trace_for_jit(function, options, mesh, debug, avals, args, kwargs) -> parameters of the call
     lower_sharding_computation(jaxpr, ...)       a traced jaxpr, to be lowered for its devices
@@ -47,7 +47,7 @@ POINTS: dict[str, tuple[ModuleType, str]] = {
 
 
 def point(name: str) -> tuple[ModuleType, str]:
-    """Where JAX looks up the function that `POINTS` calls `name`: a module and an attribute.
+    """The module and the attribute in which JAX looks up the function `name` of `POINTS`.
 
     Raises:
         JxcError: this jax has no such function, or is too old.
@@ -63,7 +63,7 @@ def point(name: str) -> tuple[ModuleType, str]:
 
 
 def trace_context() -> tuple[Any, ...]:
-    """The part of JAX's cache keys that is not in the call: the configuration and the mesh."""
+    """The part of JAX's cache keys that does not come from the call: configuration and mesh."""
     return tuple(_config.trace_context())
 
 
@@ -78,13 +78,13 @@ def hide_from_tracebacks(file: str) -> None:
 
 
 is_outermost_trace: Callable[[], bool] = _core.trace_state_clean
-"""Whether the code that runs now is traced by no transformation."""
+"""Whether no transformation is active."""
 
 
 def eager_transformations() -> set[str] | None:
-    """The kinds of the transformations around the code that runs now, such as "BatchTrace".
+    """The kinds of the active transformations, such as "BatchTrace".
 
-    None inside `jit`, `scan` and whatever else stages a program out, where nothing runs yet.
+    None inside `jit`, `scan` and other functions that trace a program without running it.
     """
     trace: Any = _core.trace_ctx.trace
     kinds: set[str] = set()
@@ -98,9 +98,9 @@ _EAGER = {"JVPTrace", "BatchTrace", "LinearizeTrace", "JaxprTrace"}
 
 
 def swap_and_set(context: Any) -> tuple[Callable[[Any], Any], Callable[[Any], None]]:
-    """The functions that enter and leave a user context of JAX's on this thread.
+    """The functions that enter and leave a JAX user context on this thread.
 
-    Its `with` statement calls them; calling them directly saves a microsecond at each call.
+    Calling them directly saves a microsecond compared with the `with` statement, which calls them.
     """
     return context._obj.swap_local, context._obj.set_local
 
@@ -121,7 +121,7 @@ def load_lapack() -> None:
 
 
 def compile_for(module: Any, devices: Sequence[Any], xla_options: Mapping[str, Any]) -> Any:
-    """jaxlib's executable of a module, for devices that need not be here.
+    """jaxlib's executable of a module, for devices that need not be present.
 
     It has `hlo_modules()`, `get_compiled_memory_stats()`, and on most `cost_analysis()`.
     """

@@ -161,8 +161,8 @@ class use:
             model.fit(...)
         print(log)
 
-    A built-in level ("O1", "O2", "O3") leaves programs of up to 8 ops as they are, unless one of
-    these ops gains alone: JAX compiles one for each operation outside of `jit`. Passes and rules
+    A built-in level ("O1", "O2", "O3") skips programs of up to 8 ops, unless one of these ops
+    gains alone: JAX compiles such a program for each operation outside of `jit`. Passes and rules
     that you name run on every program.
 
     JAX keeps the pipeline for each thread, not for each asyncio task or generator. Do not `await`

@@ -181,20 +181,20 @@ def jit(
     assume: str | Sequence[str] = (),
     **jit_kwargs: Any,
 ) -> Any:
-    """Compile `fn` as `jax.jit` does, through a pipeline. A decorator too, with or without options.
+    """Compile `fn` as `jax.jit` does, with a pipeline between lowering and XLA.
 
-    The pipeline applies to what XLA compiles as one program. `jax.vmap` and `jax.jvp` of the
-    result keep it; of `jax.grad`, only the forward half does: write `jxc.jit(jax.grad(fn))`. Inside
-    another `jit` or `scan` the outer program's pipeline applies. A warning names the line in both
-    cases.
+    It can also be used as a decorator, with or without options. The pipeline applies to each
+    program that XLA compiles. `jax.vmap` and `jax.jvp` of the result keep the pipeline. `jax.grad`
+    keeps it for the forward half only: write `jxc.jit(jax.grad(fn))`. Inside another `jit` or
+    `scan` the outer program's pipeline applies. A warning names the line in both cases.
 
-    A built-in level ("O1", "O2", "O3") leaves programs of up to 8 ops as they are, unless one of
-    these ops gains alone. Passes and rules that you name run on every program.
+    A built-in level ("O1", "O2", "O3") skips programs of up to 8 ops, unless one of these ops
+    gains alone. Passes and rules that you name run on every program.
 
     Args:
         fn: the function; None when called as `@jxc.jit(pipeline=...)`.
         pipeline: a level, a textual pipeline, or passes and rules; None for plain JAX.
-        strict: raise where a pass fails, instead of warning and compiling the original.
+        strict: raise if a pass fails, instead of warning and compiling the original.
         assume: promises such as "no-nans".
         jit_kwargs: passed to `jax.jit`: static_argnames, donate_argnums, in_shardings, ...
 

@@ -284,10 +284,11 @@ def bucket(
     vmap: bool = False,
     **jit_kwargs: Any,
 ) -> Any:
-    """Compile `fn` for a few lengths of an axis, and pad each call to the next. A decorator too.
+    """Compile `fn` for a few sizes of an axis, and pad each call to the next size.
 
-    A call is padded by repeating its last row, and its results are cut to the length. That is right
-    only if each row of the results is computed from one row of the arguments:
+    It can also be used as a decorator. A call is padded by repeating its last row, and its results
+    are cut to the length. That is right only if each row of the results is computed from one row of
+    the arguments:
 
     - With `vmap=True`, `fn` is written for one row, and `jax.vmap` maps it over the rows.
     - Otherwise the program is lowered at the length and at the size, and every op is checked. If an
