@@ -62,11 +62,9 @@ def _compilation_log() -> Any:
     """A log of the programs that jxc rewrites; None in a process without a pipeline."""
     if not os.environ.get("JXC_PIPELINE"):
         return None
-    from jxc.backend import log
+    from jxc.backend import hook
 
-    compilations = log.RewriteLog()
-    log.start(compilations)
-    return compilations
+    return hook.start_log()
 
 
 def in_process(pipeline: str, given: argparse.Namespace, *flags: str) -> dict[str, Any]:

@@ -27,10 +27,8 @@ def run(code, **environment):
 
 
 LISTENING = """
-import threading
-from jxc.backend import hook  # not jxc.use: it would create JAX's user context
-log = hook.RewriteLog()
-hook._blocks.append(hook._Block(None, None, threading.get_ident(), log))
+from jxc.backend import hook
+log = hook.start_log()  # not jxc.use: it would create JAX's user context
 compiled = []
 __import__("jax").monitoring.register_event_duration_secs_listener(
     lambda name, seconds, **kw: compiled.append(name)

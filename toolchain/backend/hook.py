@@ -154,6 +154,14 @@ _blocks: list[_Block] = []  # of all threads, the innermost of each last
 _block_of_task: ContextVar[_Block | None] = ContextVar("jxc.use", default=None)
 
 
+def start_log() -> RewriteLog:
+    """A log of the programs that this thread compiles from now on, without a `with jxc.use`."""
+    block = _Block(None, None, threading.get_ident(), RewriteLog())
+    with _lock:
+        _blocks.append(block)
+    return block.log
+
+
 class use:
     """Run a pipeline on every program that JAX compiles inside the block, on this thread.
 

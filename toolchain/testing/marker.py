@@ -20,7 +20,7 @@ from ..errors import UsageError
 from ..tools.explain.log import explain, wrong_count
 from ..tools.explain.recording import Compilation
 from ..tools.report.budgets import Budgets, Measured, check
-from ..tools.report.report import read_optimised
+from ..tools.report.compiled import read_optimised
 from .budgets import BudgetExceeded
 
 
