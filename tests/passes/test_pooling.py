@@ -221,3 +221,21 @@ def test_running_sums_and_long_windows_stay():
     for window, padding in product([16, 40], [((0, 0), (0, 0)), ((0, 0), (39, 0))]):
         function = pool("sum", (1, window), (1, 1), padding)
         assert not jxc.lower(function, x).opt("pooling").report.hits
+
+
+PADDED_WINDOWS = {
+    "padding": {"padding": ((2, 1), (1, 0))},
+    "base dilation": {"padding": "VALID", "base_dilation": (2, 1)},
+}
+
+
+@pytest.mark.parametrize("window", PADDED_WINDOWS)
+@pytest.mark.parametrize("combine", [lax.add, lax.mul, lax.max, lambda x, y: x + abs(y)])
+def test_padding_counts_as_in_xla(window, combine):
+    """XLA combines no padding; StableHLO combines the initial value with itself for each."""
+    x = jnp.asarray(np.random.default_rng(0).uniform(0.5, 1.5, (9, 8)), jnp.float32)
+
+    def pooled(x):
+        return lax.reduce_window(x, x.dtype.type(1.25), combine, (3, 2), **PADDED_WINDOWS[window])
+
+    np.testing.assert_allclose(jxc.jit(pooled)(x), jax.jit(pooled)(x), rtol=1e-6)
