@@ -15,6 +15,7 @@ from jxc.ir.values import (
     is_all_ones,
     is_boolean,
     is_complex,
+    is_float,
     is_integer,
     is_splat,
     shape_of,
@@ -91,6 +92,19 @@ def is_neutral(name: str, value: ir.Value) -> bool:
     if name == "and":
         return is_all_ones(value)
     return found == {"add": 0, "or": 0, "xor": 0, "multiply": 1}.get(name)
+
+
+def is_neutral_start(name: str, value: ir.Value) -> bool:
+    """Whether combining a total that starts from `value` with `value` again changes nothing.
+
+    Other than `is_neutral`, this holds for sums from 0.0, which are never -0.0.
+    """
+    if is_float(value) and name in _STARTS:
+        return splat_of(value) == _STARTS[name]
+    return is_neutral(name, value)
+
+
+_STARTS = {"add": 0, "multiply": 1, "logaddexp": -np.inf}
 
 
 def can_inline(op: hlo.ReduceOp | hlo.ReduceWindowOp, limit: int) -> bool:

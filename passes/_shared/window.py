@@ -45,6 +45,11 @@ class WindowAxis:
         return bool(self.low or self.high or self.base_dilation > 1)
 
     @property
+    def covers_padding(self) -> bool:
+        """Whether the padded operand has elements that the operand lacks."""
+        return self.low > 0 or self.high > 0 or (self.base_dilation > 1 and self.size > 1)
+
+    @property
     def is_running(self) -> bool:
         """Whether the window holds all elements up to each, or from each on: a scan."""
         whole = self.window == self.size == self.out > 1

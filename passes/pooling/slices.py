@@ -3,6 +3,10 @@
 Where the order does not matter, one dimension after the other: as many ops as the extents' sum.
 Otherwise in StableHLO's order, a slice for each element of the window. Bodies of several ops are
 unrolled over the elements of the window.
+
+In StableHLO, padding has the initial value and is combined like other elements. XLA skips it. Both
+agree if the initial value is neutral or the body idempotent, and the rules require one of these for
+windows that cover padding.
 """
 
 from __future__ import annotations
@@ -20,7 +24,9 @@ from jxc.passes._shared.reduce_body import (
     combiner_of,
     inline,
     is_exact_in_any_order,
+    is_idempotent,
     is_neutral,
+    is_neutral_start,
 )
 from jxc.passes._shared.signed_zero import add_to_initial
 from jxc.passes._shared.window import WindowAxis, pad
@@ -121,8 +127,8 @@ def window_sum_to_slices(op: hlo.ReduceWindowOp) -> ir.Value | None:
     For sums and products of floats over small windows.
     """
     name = _rounding(op)
-    axes = _worthwhile(op)
-    if name is None or axes is None or not cost.keeps_order([axis.window for axis in axes]):
+    axes = None if name is None else _worthwhile(op, name)
+    if axes is None or not cost.keeps_order([axis.window for axis in axes]):
         return None
     image = pad(op.inputs[0], axes, range(len(axes)), op.init_values[0])
     shape = shape_of(op.results[0])
@@ -140,9 +146,8 @@ def window_sum_to_slices(op: hlo.ReduceWindowOp) -> ir.Value | None:
 def large_window_sum_to_slices(op: hlo.ReduceWindowOp) -> ir.Value | None:
     """reduce_window(x, f) -> init + slice(pad(x)) + ..., one dimension after the other.
 
-    For sums of floats. The initial value is added once, and for each element of padding, as in
-    StableHLO. Products are left alone: another order of one that underflows before it overflows
-    gives another result.
+    For sums of floats. Products are left alone: another order of one that underflows before it
+    overflows gives another result.
     """
     name = _rounding(op)
     return _combined(op, name) if name == "add" else None
@@ -157,7 +162,7 @@ def _rounding(op: hlo.ReduceWindowOp) -> str | None:
 
 
 def _combined(op: hlo.ReduceWindowOp, name: str) -> ir.Value | None:
-    axes = _worthwhile(op)
+    axes = _worthwhile(op, name)
     if axes is None:
         return None
     (x,), (start,) = op.inputs, op.init_values
@@ -172,13 +177,14 @@ def _combined(op: hlo.ReduceWindowOp, name: str) -> ir.Value | None:
     return inline(op, [build.broadcast(start, shape, []), image], shape)[0]
 
 
-def _worthwhile(op: hlo.ReduceWindowOp) -> tuple[WindowAxis, ...] | None:
-    """The window of an op with one operand, if slices are faster than XLA's own."""
-    x = op.inputs[0]
+def _worthwhile(op: hlo.ReduceWindowOp, name: str) -> tuple[WindowAxis, ...] | None:
+    """The window of an op with the combiner `name`, if slices are right and faster than XLA's."""
+    (x,), (start,) = op.inputs, op.init_values
     axes = geometry.read(op, x, op.results[0])
     if axes is None or not _is_plain(x) or _is_of_few(x, axes) or not _pays(axes):
         return None
-    return axes
+    has_effect = not is_neutral_start(name, start) and not is_idempotent(name, start)
+    return None if has_effect and any(axis.covers_padding for axis in axes) else axes
 
 
 def _is_plain(x: ir.Value) -> bool:
@@ -224,21 +230,23 @@ def general_window_to_slices(op: hlo.ReduceWindowOp) -> Sequence[ir.Value] | Non
     """reduce_window(x, y, ...) -> f(f(init, slice(x), slice(y)), ...), row-major.
 
     For bodies of a few elementwise ops, such as max pooling's derivative along a direction. The
-    order is that of StableHLO's interpreter.
+    order is that of StableHLO's interpreter. Not if the window covers padding.
     """
     if combiner_of(op) is not None or not can_inline(op, cost.LONGEST_BODY):
         return None
     axes = geometry.read(op, op.inputs[0], op.results[0])
     if axes is None or not cost.steps_pay([axis.window for axis in axes]):
         return None
-    if any(axis.is_running for axis in axes) or not all(map(_is_plain, op.inputs)):
+    if any(axis.is_running or axis.covers_padding for axis in axes):
+        return None
+    if not all(map(_is_plain, op.inputs)):
         return None
     shape = shape_of(op.results[0])
     dims = range(len(axes))
     operands = zip(op.inputs, op.init_values, strict=True)
-    padded = [pad(x, axes, dims, value) for x, value in operands]
+    cropped = [pad(x, axes, dims, value) for x, value in operands]
     found = [build.broadcast(value, shape, []) for value in op.init_values]
     for tap in geometry.taps(axes):
-        parts = [geometry.tapped(x, axes, tap) for x in padded]
+        parts = [geometry.tapped(x, axes, tap) for x in cropped]
         found = inline(op, [*found, *parts], shape, keep_zero=True)
     return found

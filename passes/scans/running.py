@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from math import inf, prod
+from math import prod
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
-from jxc.ir.values import direction_of, element_type, is_float, shape_of, splat_of
-from jxc.passes._shared.reduce_body import combiner_of, is_exact_in_any_order, is_neutral
+from jxc.ir.values import direction_of, element_type, is_float, shape_of
+from jxc.passes._shared.reduce_body import combiner_of, is_exact_in_any_order, is_neutral_start
 from jxc.passes._shared.window import WindowAxis
 from jxc.passes.pooling import geometry
 from jxc.passes.scans import cost as cost
@@ -66,7 +66,7 @@ _COMBINERS: dict[str, Combiner] = {
     "logaddexp": logaddexp,
 }
 
-_NEUTRAL = {"add": 0, "multiply": 1, "logaddexp": -inf}
+_ROUNDED = ("add", "multiply", "logaddexp")
 
 
 @rule(exact, targets=("cpu",))
@@ -91,7 +91,7 @@ def running_sum_to_loop(op: hlo.ReduceWindowOp, context: PassContext) -> ir.Valu
     """
     x = op.inputs[0]
     name = combiner_of(op) or ("logaddexp" if is_logaddexp(op.body.blocks[0]) else None)
-    if name not in _NEUTRAL or not is_float(x) or is_exact_in_any_order(name, x):
+    if name not in _ROUNDED or not is_float(x) or is_exact_in_any_order(name, x):
         return None
     return _looped(op, name, context)
 
@@ -99,7 +99,7 @@ def running_sum_to_loop(op: hlo.ReduceWindowOp, context: PassContext) -> ir.Valu
 def _looped(op: hlo.ReduceWindowOp, name: str, context: PassContext) -> ir.Value | None:
     (x,), (start,) = op.inputs, op.init_values
     axes = geometry.read(op, x, op.results[0])
-    if axes is None or not _is_plain(x) or not _is_neutral(name, start):
+    if axes is None or not _is_plain(x) or not is_neutral_start(name, start):
         return None
     dim = _dimension(axes)
     if dim is None:
@@ -126,12 +126,6 @@ def _is_plain(x: ir.Value) -> bool:
 def _must_keep_order(name: str, x: ir.Value) -> bool:
     """Whether the order shows: a product that underflows before it overflows is NaN."""
     return name == "multiply" and is_float(x)
-
-
-def _is_neutral(name: str, start: ir.Value) -> bool:
-    if name in _NEUTRAL and is_float(start):
-        return splat_of(start) == _NEUTRAL[name]
-    return is_neutral(name, start)
 
 
 def _dimension(axes: Sequence[WindowAxis]) -> int | None:

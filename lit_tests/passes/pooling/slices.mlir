@@ -20,17 +20,29 @@ func.func @window_of_any_order_to_slices(%x: tensor<1x4x6x3xf32>) -> tensor<1x2x
   return %y : tensor<1x2x3x3xf32>
 }
 
-// An initial value that is not neutral: it is padded, and comes in once more.
+// An initial value that is not neutral: for a maximum it may be taken several times.
 // CHECK-LABEL: func.func @window_of_any_order_to_slices_initial_value(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<5xi32>, %[[INIT:[a-z0-9]+]]: tensor<i32>
 // CHECK: %[[P:[a-z0-9_]+]] = stablehlo.pad %[[X]], %[[INIT]], low = [2], high = [1], interior = [1]
 // CHECK: stablehlo.slice %[[P]] [0:9:2]
 // CHECK: stablehlo.slice %[[P]] [3:12:2]
-// CHECK: %[[SUM:[a-z0-9_]+]] = stablehlo.add
+// CHECK: %[[MOST:[a-z0-9_]+]] = stablehlo.maximum
 // CHECK: %[[START:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %[[INIT]], dims = [] : (tensor<i32>) -> tensor<5xi32>
-// CHECK: %[[R:[a-z0-9_]+]] = stablehlo.add %[[START]], %[[SUM]]
+// CHECK: %[[R:[a-z0-9_]+]] = stablehlo.maximum %[[START]], %[[MOST]]
 // CHECK-NEXT: return %[[R]]
 func.func @window_of_any_order_to_slices_initial_value(%x: tensor<5xi32>, %init: tensor<i32>) -> tensor<5xi32> {
+  %y = "stablehlo.reduce_window"(%x, %init) <{base_dilations = array<i64: 2>, padding = dense<[[2, 1]]> : tensor<1x2xi64>, window_dilations = array<i64: 3>, window_dimensions = array<i64: 2>, window_strides = array<i64: 2>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %m = stablehlo.maximum %a, %b : tensor<i32>
+    stablehlo.return %m : tensor<i32>
+  }) : (tensor<5xi32>, tensor<i32>) -> tensor<5xi32>
+  return %y : tensor<5xi32>
+}
+
+// XLA skips padding, and StableHLO adds the initial value for each element of it.
+// CHECK-LABEL: func.func @window_of_any_order_to_slices_not_padded_sum(
+// CHECK: stablehlo.reduce_window
+func.func @window_of_any_order_to_slices_not_padded_sum(%x: tensor<5xi32>, %init: tensor<i32>) -> tensor<5xi32> {
   %y = "stablehlo.reduce_window"(%x, %init) <{base_dilations = array<i64: 2>, padding = dense<[[2, 1]]> : tensor<1x2xi64>, window_dilations = array<i64: 3>, window_dimensions = array<i64: 2>, window_strides = array<i64: 2>}> ({
   ^bb0(%a: tensor<i32>, %b: tensor<i32>):
     %m = stablehlo.add %a, %b : tensor<i32>
@@ -238,14 +250,26 @@ func.func @general_window_to_slices(%x: tensor<4x3xf32>, %t: tensor<4x3xf32>) ->
   return %r#1 : tensor<2x3xf32>
 }
 
-// One operand, several ops; padding meets the body as well.
-// CHECK-LABEL: func.func @general_window_to_slices_padded(
-// CHECK: stablehlo.pad %{{.*}}, low = [1], high = [0]
+// One operand, several ops.
+// CHECK-LABEL: func.func @general_window_to_slices_one_operand(
 // CHECK: stablehlo.abs
 // CHECK: stablehlo.add
 // CHECK: stablehlo.abs
 // CHECK-NOT: reduce_window
-func.func @general_window_to_slices_padded(%x: tensor<5xi32>, %init: tensor<i32>) -> tensor<5xi32> {
+func.func @general_window_to_slices_one_operand(%x: tensor<5xi32>, %init: tensor<i32>) -> tensor<4xi32> {
+  %r = "stablehlo.reduce_window"(%x, %init) <{window_dimensions = array<i64: 2>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %c = stablehlo.abs %b : tensor<i32>
+    %d = stablehlo.add %a, %c : tensor<i32>
+    stablehlo.return %d : tensor<i32>
+  }) : (tensor<5xi32>, tensor<i32>) -> tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
+// XLA skips padding, and StableHLO gives the initial value to the body for each element of it.
+// CHECK-LABEL: func.func @general_window_to_slices_not_padded(
+// CHECK: stablehlo.reduce_window
+func.func @general_window_to_slices_not_padded(%x: tensor<5xi32>, %init: tensor<i32>) -> tensor<5xi32> {
   %r = "stablehlo.reduce_window"(%x, %init) <{padding = dense<[[1, 0]]> : tensor<1x2xi64>, window_dimensions = array<i64: 2>}> ({
   ^bb0(%a: tensor<i32>, %b: tensor<i32>):
     %c = stablehlo.abs %b : tensor<i32>
