@@ -328,6 +328,23 @@ def test_log_prints_the_table_of_the_command(monkeypatch):
     assert "&lt;lambda&gt;" in log._repr_html_()
 
 
+def test_one_explain_records_several_blocks_and_blocks_within_each_other():
+    recorder = jxc.explain()
+    with recorder as outer:
+        jax.jit(lambda x: x * 3)(1.5)
+        with recorder as inner:
+            jax.jit(lambda x: x * 4)(1.5)
+    with recorder as later:
+        pass
+    assert [len(log.compilations) for log in (outer, inner, later)] == [2, 1, 0]
+
+
+def test_repr_of_the_recorders_is_the_call_that_makes_them():
+    assert repr(jxc.explain()) == "jxc.explain(keep_texts=False)"
+    assert repr(jxc.assert_compiles(at_most=2)) == "jxc.assert_compiles(at_most=2, eager=True)"
+    assert repr(jxc.assert_compiles(1, eager=False)) == "jxc.assert_compiles(1, eager=False)"
+
+
 def test_log_repr_is_one_line_with_programs_seconds_and_recompilations():
     step = jax.jit(lambda x: x.sum())
     with jxc.explain() as log:

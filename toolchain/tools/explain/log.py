@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import html
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from ...errors import JxcError, UsageError
@@ -129,8 +129,7 @@ class ExplainLog:
         }
 
 
-@contextlib.contextmanager
-def explain(*, keep_texts: bool = False) -> Iterator[ExplainLog]:
+class explain:
     """Record what JAX traces, lowers and compiles in a block, on all threads, and explain why.
 
         with jxc.explain() as log:
@@ -147,12 +146,25 @@ def explain(*, keep_texts: bool = False) -> Iterator[ExplainLog]:
     Raises:
         JxcError: on entering, if this version of jax cannot be recorded.
     """
-    recording = Recording(keep_texts=keep_texts)
-    with listening(recording), watching_prints(recording.printed):
-        try:
-            yield ExplainLog(recording)
-        finally:
-            recording.finish()
+
+    def __init__(self, *, keep_texts: bool = False) -> None:
+        self._keep_texts = keep_texts
+        self._open: list[contextlib.ExitStack] = []
+
+    def __repr__(self) -> str:
+        return f"jxc.explain(keep_texts={self._keep_texts})"
+
+    def __enter__(self) -> ExplainLog:
+        recording = Recording(keep_texts=self._keep_texts)
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(listening(recording))
+            stack.enter_context(watching_prints(recording.printed))
+            stack.callback(recording.finish)
+            self._open.append(stack.pop_all())
+        return ExplainLog(recording)
+
+    def __exit__(self, *exc: object) -> None:
+        self._open.pop().close()
 
 
 class TooManyCompilations(JxcError, AssertionError):
@@ -185,18 +197,21 @@ class assert_compiles(contextlib.ContextDecorator):
         if (exactly is None) == (at_most is None):
             raise UsageError("expected assert_compiles(N) or assert_compiles(at_most=N)")
         self._exactly, self._at_most, self._eager = exactly, at_most, eager
-        self._open: list[tuple[contextlib.ExitStack, ExplainLog]] = []
+        self._explain = explain()
+        self._logs: list[ExplainLog] = []
+
+    def __repr__(self) -> str:
+        number = str(self._exactly) if self._at_most is None else f"at_most={self._at_most}"
+        return f"jxc.assert_compiles({number}, eager={self._eager})"
 
     def __enter__(self) -> ExplainLog:
-        stack = contextlib.ExitStack()
-        log = stack.enter_context(explain())
-        self._open.append((stack, log))
-        return log
+        self._logs.append(self._explain.__enter__())
+        return self._logs[-1]
 
     def __exit__(self, kind: type[BaseException] | None, *exc: Any) -> None:
         __tracebackhide__ = True  # pytest shows the user's line
-        stack, log = self._open.pop()
-        stack.close()
+        self._explain.__exit__()
+        log = self._logs.pop()
         if kind is not None:
             return
         compiled = [each for each in log.compilations if each.is_compiled]
