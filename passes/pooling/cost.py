@@ -5,6 +5,9 @@ to 112, 1 to 256 channels, NHWC and NCHW, windows of 2 to 24, strides 1 to 3, al
 elementwise ops; f32, bf16, f16, f64 and i32. Both programs ran alternately in one process; the
 ratios are of medians, above 1 where the rewritten program is faster. GPU: rooflines of the kernels
 that XLA makes for an H100, plus 1.5 us for each launch; nothing was run.
+
+`LONGEST_` limits the extent of a window along a dimension, `MOST_` its number of elements. The rules
+in `slices.py` use the first four and the last two, those in `selection.py` the others.
 """
 
 from __future__ import annotations
@@ -12,19 +15,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-LONGEST_WINDOW = 32
-"""The most elements along one of several dimensions of a window: each becomes an op.
+LONGEST_OVERLAPPING = 32
+"""The longest side of an overlapping window of several dimensions; each position along it is an op.
 
 3x3 ran 2 to 14 times faster than XLA, 8x8 4 to 15, 24x24 16 to 80; 0.1 to 0.2 s to compile.
 """
 
-LONGEST_ALONE = 4
-"""The same for windows of one dimension: 2 gave 1.7 to 5, 4 1.1 to 2.5, 8 0.7 to 1.6."""
+LONGEST_ONE_DIMENSIONAL = 4
+"""The longest overlapping window of one dimension.
 
-LONGEST_APART = 8
-"""The same for windows that do not overlap: 4 and 8 gave 1 to 5, 16 gave 0.5 to 2.5.
+2 ran 1.7 to 5 times faster than XLA, 4 1.1 to 2.5, 8 0.7 to 1.6.
+"""
 
-XLA too reads each element once then.
+LONGEST_ADJACENT = 8
+"""The longest side of a window that does not overlap its neighbors: XLA reads elements once too.
+
+4 and 8 ran 1 to 5 times faster than XLA, 16 0.5 to 2.5.
 """
 
 MOST_IN_ORDER = 25
@@ -34,18 +40,18 @@ MOST_IN_ORDER = 25
 ops.
 """
 
-LONGEST_SELECTION = 64
-"""The most elements of a window of which one is selected: each is a comparison.
+MOST_SELECTED = 64
+"""The most elements of a window in the gradient of max pooling, which compares each.
 
 2x2 ran 5 to 80 times faster than XLA and compiled 2 to 10 times as fast, 3x3 3 to 25 and 2 to 3,
-7x7 6 and 0.7: cleanup passes take time for the comparisons too.
+7x7 6 and 0.7: cleanup passes take time for the comparisons too. On GPU this is the limit of windows
+that are selected in blocks: 8x8 gained 1.6.
 """
 
-LONGEST_SHARED_ON_GPU = 9
-"""The same on GPU, for windows that overlap or are not selected in blocks.
+MOST_SELECTED_ON_GPU = 9
+"""The most elements on GPU of a window that overlaps or is not selected in blocks.
 
-2x2 gained 1.7 to 3.0, 3x3 1.9 to 3.4, in training 1.2 to 1.5; 7x7 lost (0.7). In blocks 8x8 gained
-1.6.
+2x2 gained 1.7 to 3.0, 3x3 1.9 to 3.4, in training 1.2 to 1.5; 7x7 lost (0.7).
 """
 
 LONGEST_BODY = 8
@@ -72,8 +78,8 @@ def slices_pay(
     """
     if runs or whole or not windows:
         return False
-    shared = LONGEST_WINDOW if len(windows) > 1 else LONGEST_ALONE
-    limits = [shared if overlap else LONGEST_APART for overlap in overlaps]
+    shared = LONGEST_OVERLAPPING if len(windows) > 1 else LONGEST_ONE_DIMENSIONAL
+    limits = [shared if overlap else LONGEST_ADJACENT for overlap in overlaps]
     return all(window <= limit for window, limit in zip(windows, limits, strict=True))
 
 
@@ -97,8 +103,8 @@ def selection_pays(target: str, *, taps: int, is_apart: bool) -> bool:
         taps: elements of a window.
         is_apart: whether windows do not overlap and are selected in blocks.
     """
-    shared = {"cpu": LONGEST_SELECTION, "gpu": LONGEST_SHARED_ON_GPU}
-    apart = {"cpu": LONGEST_SELECTION, "gpu": LONGEST_SELECTION}
+    shared = {"cpu": MOST_SELECTED, "gpu": MOST_SELECTED_ON_GPU}
+    apart = {"cpu": MOST_SELECTED, "gpu": MOST_SELECTED}
     return taps <= (apart if is_apart else shared).get(target, 0)
 
 

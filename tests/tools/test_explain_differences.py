@@ -217,6 +217,13 @@ def test_dtype_asks_for_a_conversion():
     assert group.fix == "Convert x to one dtype before the call: x.astype(...)."
 
 
+def test_fix_of_dtypes_names_all_arguments():
+    add = jax.jit(lambda x, y: x + y)
+    integers = ones(3, dtype=np.int32)
+    group = explained(lambda: [add(ones(3), ones(3)), add(integers, integers)])
+    assert group.fix == "Convert x and y to one dtype before the call: x.astype(...)."
+
+
 def test_pytree_structure_names_added_leaves_and_types():
     total = jax.jit(lambda batch: sum(jax.tree.leaves(batch)))
     group = explained(lambda: [total({"x": ones(3)}), total({"x": ones(3), "mask": ones(3)})])

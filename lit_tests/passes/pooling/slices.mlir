@@ -51,6 +51,90 @@ func.func @window_of_any_order_to_slices_not_padded_sum(%x: tensor<5xi32>, %init
   return %y : tensor<5xi32>
 }
 
+// The longest overlapping window of two dimensions.
+// CHECK-LABEL: func.func @window_of_any_order_to_slices_longest_overlapping(
+// CHECK-COUNT-62: stablehlo.maximum
+// CHECK-NOT: reduce_window
+// CHECK: return
+func.func @window_of_any_order_to_slices_longest_overlapping(%x: tensor<33x33xf32>) -> tensor<2x2xf32> {
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %y = "stablehlo.reduce_window"(%x, %least) <{window_dimensions = array<i64: 32, 32>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<33x33xf32>, tensor<f32>) -> tensor<2x2xf32>
+  return %y : tensor<2x2xf32>
+}
+
+// One longer in each dimension: more ops to compile.
+// CHECK-LABEL: func.func @window_of_any_order_to_slices_not_longer_overlapping(
+// CHECK: stablehlo.reduce_window
+func.func @window_of_any_order_to_slices_not_longer_overlapping(%x: tensor<34x34xf32>) -> tensor<2x2xf32> {
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %y = "stablehlo.reduce_window"(%x, %least) <{window_dimensions = array<i64: 33, 33>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<34x34xf32>, tensor<f32>) -> tensor<2x2xf32>
+  return %y : tensor<2x2xf32>
+}
+
+// The longest overlapping window of one dimension.
+// CHECK-LABEL: func.func @window_of_any_order_to_slices_longest_one_dimensional(
+// CHECK-COUNT-3: stablehlo.maximum
+// CHECK-NOT: reduce_window
+// CHECK: return
+func.func @window_of_any_order_to_slices_longest_one_dimensional(%x: tensor<9x3xf32>) -> tensor<6x3xf32> {
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %y = "stablehlo.reduce_window"(%x, %least) <{window_dimensions = array<i64: 4, 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<9x3xf32>, tensor<f32>) -> tensor<6x3xf32>
+  return %y : tensor<6x3xf32>
+}
+
+// One longer: XLA is faster.
+// CHECK-LABEL: func.func @window_of_any_order_to_slices_not_longer_one_dimensional(
+// CHECK: stablehlo.reduce_window
+func.func @window_of_any_order_to_slices_not_longer_one_dimensional(%x: tensor<9x3xf32>) -> tensor<5x3xf32> {
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %y = "stablehlo.reduce_window"(%x, %least) <{window_dimensions = array<i64: 5, 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<9x3xf32>, tensor<f32>) -> tensor<5x3xf32>
+  return %y : tensor<5x3xf32>
+}
+
+// The longest window that does not overlap its neighbors.
+// CHECK-LABEL: func.func @window_of_any_order_to_slices_longest_adjacent(
+// CHECK-COUNT-7: stablehlo.maximum
+// CHECK-NOT: reduce_window
+// CHECK: return
+func.func @window_of_any_order_to_slices_longest_adjacent(%x: tensor<16x3xf32>) -> tensor<2x3xf32> {
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %y = "stablehlo.reduce_window"(%x, %least) <{window_dimensions = array<i64: 8, 1>, window_strides = array<i64: 8, 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<16x3xf32>, tensor<f32>) -> tensor<2x3xf32>
+  return %y : tensor<2x3xf32>
+}
+
+// One longer: XLA is faster.
+// CHECK-LABEL: func.func @window_of_any_order_to_slices_not_longer_adjacent(
+// CHECK: stablehlo.reduce_window
+func.func @window_of_any_order_to_slices_not_longer_adjacent(%x: tensor<18x3xf32>) -> tensor<2x3xf32> {
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %y = "stablehlo.reduce_window"(%x, %least) <{window_dimensions = array<i64: 9, 1>, window_strides = array<i64: 9, 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<18x3xf32>, tensor<f32>) -> tensor<2x3xf32>
+  return %y : tensor<2x3xf32>
+}
+
 // A complex number that is neither less nor greater: the order in which they come matters.
 // CHECK-LABEL: func.func @window_of_any_order_to_slices_not_complex(
 // CHECK: stablehlo.reduce_window

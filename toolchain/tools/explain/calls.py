@@ -59,6 +59,9 @@ class ArrayArgument:
 class JitCall:
     """Everything that decides whether a compiled program serves a call.
 
+    Only calls that made JAX trace or compile are recorded: calls that hit JAX's cache have no
+    record, so it is unknown how often a program ran.
+
     Attributes:
         function: the called function.
         leaves: its array arguments, flattened.

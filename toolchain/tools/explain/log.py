@@ -80,7 +80,10 @@ class ExplainLog:
 
     @property
     def hits(self) -> Mapping[str, int]:
-        """How often JAX reused a trace for a function that was jitted anew, by its name."""
+        """How often JAX reused a trace for a function that was jitted anew, by its name.
+
+        These are not all hits of JAX's cache: calls of the same jitted function are not recorded.
+        """
         return Counter(self._recording.hits)
 
     def failed(self, error: BaseException) -> None:

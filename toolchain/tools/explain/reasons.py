@@ -134,7 +134,13 @@ def fix_of_operations(*, is_varied: bool) -> str:
 
 
 def fix_of_kind(kind: str, differences: Sequence[CallDifference], calls: Sequence[JitCall]) -> str:
-    """What to do about differences of one kind, in which `calls` differ from earlier ones."""
+    """What to do about differences of one kind.
+
+    Args:
+        kind: the kind.
+        differences: the differences of that kind.
+        calls: the calls with these differences, without the first one, which they differ from.
+    """
     name, names = differences[0].where, _names(differences)
     match kind:
         case "shape":
@@ -146,11 +152,11 @@ def fix_of_kind(kind: str, differences: Sequence[CallDifference], calls: Sequenc
         case "dtype":
             is_number = any("a Python" in f"{each.before} {each.after}" for each in differences)
             how = f"jnp.asarray({name}, dtype=...)" if is_number else f"{name}.astype(...)"
-            return f"Convert {name} to one dtype before the call: {how}."
+            return f"Convert {names} to one dtype before the call: {how}."
         case "weak type":
             dtypes = {leaf.name: leaf.dtype for call in calls for leaf in call.leaves}
             dtype = dtypes.get(name, "float32")
-            return f"Give {name} a dtype in every call: jnp.asarray({name}, dtype=jnp.{dtype})."
+            return f"Give {names} a dtype in every call: jnp.asarray({name}, dtype=jnp.{dtype})."
         case "static value":
             return _fixes_of_names(differences, lambda same: _fix_static_value(same, calls))
         case "structure":
@@ -170,7 +176,7 @@ def fix_of_kind(kind: str, differences: Sequence[CallDifference], calls: Sequenc
         case "function":
             return _fix_function(calls[0])
         case "sharding":
-            return f"Place {name} once before the loop: jax.device_put({name}, sharding)."
+            return f"Place {names} once before the loop: jax.device_put({name}, sharding)."
     if all(each.where.startswith("jax.jit's") for each in differences):
         return "Jit the function once, with one set of options."
     return f"Set {names} once, before the first call: every program depends on it."
