@@ -6,8 +6,9 @@ elementwise ops; f32, bf16, f16, f64 and i32. Both programs ran alternately in o
 ratios are of medians, above 1 where the rewritten program is faster. GPU: rooflines of the kernels
 that XLA makes for an H100, plus 1.5 us for each launch; nothing was run.
 
-`LONGEST_` limits the extent of a window along a dimension, `MOST_` its number of elements. The rules
-in `slices.py` use the first four and the last two, those in `selection.py` the others.
+`LONGEST_` limits the extent of a window along a dimension, `MOST_` its number of elements. The
+rules in `selection.py` use `MOST_SELECTED` and `MOST_SELECTED_ON_GPU`, those in `slices.py` the
+others.
 """
 
 from __future__ import annotations
