@@ -68,3 +68,9 @@ def test_crash_of_native_code_exits_with_4_and_a_reproducer(options):
     assert first.endswith(f"while reading {CRASHING}")
     verb = "compile" if options[0] == "report" else options[0]
     assert second.startswith(f"  reproducer: jxc {verb} ")
+
+
+def test_reproducer_of_an_xla_bisect_is_an_xla_bisect():
+    command = [*JXC, "verify", "--xla-bisect", str(CRASHING)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.stderr.endswith(".mlir --xla-bisect\n")

@@ -113,6 +113,7 @@ def test_keyword_arguments():
         ("f32[?]", 5, "an unknown dimension needs a name"),
         ("?x8xf32", 1, "an unknown dimension needs a name"),
         ("f32[b.c]", 5, "expected a dimension, found 'b.c'"),
+        ("f32[8", 6, "expected ',' or ']', found the end; write e.g. f32[8,128]"),
         ("float[2]", 1, "expected a dtype, found 'float'; did you mean"),
         ("8x", 1, "expected an array, found '8x'"),
         ("8xq", 3, "expected a dtype, found 'q'"),

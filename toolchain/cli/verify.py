@@ -107,7 +107,10 @@ def verify_command(before: str | None, **flags: Any) -> None:
     after = None if is_target else _second_module(request)
     _check(after, options)
     data = None if is_target else read_input(before)
-    again = [after] if after else options.again(options.pipeline_text(default=""))
+    if options.xla_bisect:
+        again = ["--xla-bisect"]
+    else:
+        again = [after] if after else options.again(options.pipeline_text(default=""))
     stage = in_child(data, lambda saved: ["verify", str(saved), *again])
     stage.enter(f"while reading {input_name(before)}")
     module = _lower(request) if data is None else _read(before, data)

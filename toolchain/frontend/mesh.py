@@ -154,15 +154,16 @@ def axes_of(sharding: Any) -> Spec:
         return ()
     if isinstance(sharding, tuple) and all(isinstance(each, tuple) for each in sharding):
         return sharding
-    return tuple(
-        (entry,)
-        if isinstance(entry, str)
-        # the other entries are None and P.UNCONSTRAINED
-        else tuple(entry)
-        if isinstance(entry, tuple)
-        else ()
-        for entry in getattr(sharding, "spec", sharding)
-    )
+    axes: list[tuple[str, ...]] = []
+    for entry in getattr(sharding, "spec", sharding):
+        match entry:
+            case str():
+                axes.append((entry,))
+            case tuple():
+                axes.append(tuple(entry))
+            case _:  # None, or P.UNCONSTRAINED
+                axes.append(())
+    return tuple(axes)
 
 
 def spec_of(sharding: Any) -> Spec | None:

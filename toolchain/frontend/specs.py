@@ -269,7 +269,7 @@ class _Parser:
 
     def dims(self, what: str) -> tuple[int | str, ...]:
         self.expect("[", f"'{what}'")
-        return tuple(self.items(self.dim, "]"))
+        return tuple(self.items(self.dim, "]", hint=f"; {_LIKE}"))
 
     def dim(self) -> int | str:
         self.skip_space()
@@ -289,12 +289,12 @@ class _Parser:
 
     # Trees
 
-    def items(self, item: Callable[[], Any], closing: str) -> list[Any]:
+    def items(self, item: Callable[[], Any], closing: str, hint: str = "") -> list[Any]:
         found: list[Any] = []
         while not self.accept(closing):
             found.append(item())
             if not self.accept(",") and self.peek() != closing:
-                self.fail(f"expected ',' or '{closing}', found {self.found()}")
+                self.fail(f"expected ',' or '{closing}', found {self.found()}{hint}")
         return found
 
     def dictionary(self) -> dict[Any, Any]:
