@@ -1,4 +1,4 @@
-// A complex constant, whose attribute the bindings cannot hold.
+// The Python bindings cannot represent the attribute of a complex constant.
 // RUN: %jxc compile %s --run --input zeros | FileCheck %s
 // CHECK: [0]: complex64[]  0.+1.j
 func.func public @main(%x: tensor<complex<f32>>) -> tensor<complex<f32>> {

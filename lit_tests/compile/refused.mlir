@@ -1,4 +1,4 @@
-// Modules that cannot be called from here, each with the reason and the remedy.
+// Modules that `jxc compile` cannot run are rejected with the reason and a remedy.
 // RUN: not %jxc compile %S/Inputs/no_main.mlir 2>&1 | FileCheck %s --check-prefix=MAIN
 // RUN: not %jxc compile %S/Inputs/two_devices.mlir --host-devices 1 2>&1 | FileCheck %s --check-prefix=DEVICES
 // RUN: %jxc compile %S/Inputs/two_devices.mlir | FileCheck %s --check-prefix=KEPT

@@ -1,4 +1,4 @@
-// A module from a file or a pipe: compiled, run, timed, compared.
+// A module from a file or a pipe is compiled, run, timed and compared.
 // RUN: %jxc compile %s --run --input zeros | FileCheck %s --check-prefix=ZEROS
 // RUN: %jxc opt %s --emit-bytecode | %jxc compile --run --seed 3 | FileCheck %s --check-prefix=RANDOM
 // RUN: %python -c "import numpy as np; np.savez('%t.npz', np.arange(4, dtype='f4'), np.float64(2))"

@@ -1,4 +1,4 @@
-// XLA's own stages and counts.
+// The stages of XLA and the numbers that XLA reports.
 // RUN: %jxc compile %s --emit hlo | FileCheck %s --check-prefix=HLO
 // RUN: %jxc compile %s --emit hlo-before | FileCheck %s --check-prefix=BEFORE
 // RUN: %jxc compile %s --emit llvm | FileCheck %s --check-prefix=LLVM

@@ -33,7 +33,7 @@ def outer(x):
 # CHECK: jxc: warning: {{.*}}constants.py:17: a captured f32[1000,500] of 1.9 MiB becomes
 # CHECK-NEXT: 17 |   return jax.jit(lambda y: y @ table)(x)
 # CHECK-NEXT: It is the enclosing function's table. Pass it as an argument:
-# One MiB exactly is not above the limit.
+# A constant of exactly 1 MiB is not above the limit.
 # CHECK-NOT: warning
 # CHECK: module @jit_outer
 

@@ -43,7 +43,7 @@ def loop(x):
 
 # LOOP: 'while' asks whether a traced bool[] is true
 # LOOP: Use jax.lax.while_loop in place of 'while'.
-# An array of eight is data: nobody wants it static.
+# The fix suggests no static argument for an array of eight elements: it is data.
 # LOOP-NOT: --static
 
 
@@ -67,7 +67,7 @@ def count(x, n):
 # COUNT: Use jax.lax.fori_loop or jax.lax.scan in place of 'for'.
 # COUNT: --static n=VALUE
 
-# The remedy works: three products.
+# The suggested fix works: the loop is unrolled into three products.
 # REMEDY-COUNT-3: stablehlo.multiply
 
 

@@ -69,7 +69,7 @@ def lookup(params):
 # LOOKUP: program_errors.py:{{[0-9]+}}: KeyError: 'b'
 # LOOKUP: while tracing lookup({'w': f32[3]})
 
-# The function of --args takes none itself.
+# The function given with --args is called without arguments.
 # ARGS: lookup(params) does not take these arguments: missing a required argument: 'params'
 
 

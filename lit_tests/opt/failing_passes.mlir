@@ -1,4 +1,4 @@
-// A failing pass prints the pass, the rule, the op and its location, and a reproducer.
+// A failing pass prints the pass, the rule, the op with its location, and a reproducer.
 // RUN: rm -rf %t && mkdir -p %t
 // RUN: not %jxc opt %s --load-pass %S/Inputs/user_rules.py -p 'cse,raising' --mlir-pass-pipeline-crash-reproducer=%t/r.mlir 2>&1 | FileCheck %s --check-prefix=RAISE
 // RUN: not %jxc opt %s --load-pass %S/Inputs/user_rules.py -p mistyped --mlir-pass-pipeline-crash-reproducer=%t/m.mlir 2>&1 | FileCheck %s --check-prefix=TYPE
@@ -7,7 +7,7 @@
 // RUN: not %jxc opt %s --load-pass %S/Inputs/user_rules.py -p break-types --mlir-pass-pipeline-crash-reproducer=%t/b.mlir 2>&1 | FileCheck %s --check-prefix=INVALID
 // RUN: not %jxc opt %s --load-pass %S/Inputs/user_rules.py -p drop-donation --mlir-pass-pipeline-crash-reproducer=%t/n.mlir 2>&1 | FileCheck %s --check-prefix=DONATE
 // RUN: FileCheck %s --check-prefix=REPRO --input-file %t/r.mlir
-// The reproducer fails the same way, and the module in it is the one before any pass:
+// The reproducer contains the module before any pass, and fails in the same way:
 // RUN: not %jxc opt %t/r.mlir --load-pass %S/Inputs/user_rules.py -p 'cse,raising' --mlir-pass-pipeline-crash-reproducer=%t/again.mlir 2>&1 | FileCheck %s --check-prefix=AGAIN
 
 // RAISE: jxc: error: pass 'raising' failed: ValueError: nothing adds up

@@ -1,4 +1,4 @@
-// Text, bytecode, portable artifacts and HLO as input and output; the content decides which it is.
+// Input is text, bytecode, a portable artifact or HLO. jxc detects the form from the content.
 // RUN: rm -rf %t && mkdir -p %t
 // RUN: %jxc opt %s --emit-bytecode -o %t/m.bc
 // RUN: %jxc opt %t/m.bc | FileCheck %s
@@ -10,7 +10,7 @@
 // RUN: %jxc opt %s --mlir-print-debuginfo | FileCheck %s --check-prefix=LOC
 // RUN: %jxc opt %s --mlir-elide-elementsattrs-if-larger=3 | FileCheck %s --check-prefix=ELIDE
 // RUN: %jxc opt %s --json -O0 | FileCheck %s --check-prefix=JSON
-// A failure leaves the output file as it was:
+// A failed run does not change the output file:
 // RUN: cp %t/m.bc %t/kept.bc
 // RUN: not %jxc opt %s -p no-such-pass --emit-bytecode -o %t/kept.bc
 // RUN: cmp %t/m.bc %t/kept.bc

@@ -1,5 +1,5 @@
-// `inline` leaves no call, also in the body of a loop; without the extension that jxc registers, it
-// does nothing and raises no error. The calls are counted, so that none is missed.
+// `inline` leaves no call, also in the body of a loop. Without the extension that jxc registers, it
+// would do nothing and raise no error. The test counts the calls, so that it cannot miss one.
 // RUN: %jxc opt %s -p 'inline{default-pipeline=},symbol-dce' | FileCheck %s
 // RUN: %jxc opt %s | FileCheck %s --check-prefix=BEFORE
 

@@ -1,4 +1,4 @@
-// MLIR's flags for printing around passes, timing and statistics, which go to stderr.
+// MLIR's flags that print the IR around passes, timing and statistics; their output goes to stderr.
 // RUN: %jxc opt %s -p 'cse,symbol-dce' --mlir-print-ir-before-all 2>&1 >/dev/null | FileCheck %s --check-prefix=BEFORE
 // RUN: %jxc opt %s -p 'cse,symbol-dce' --mlir-print-ir-after-all 2>&1 >/dev/null | FileCheck %s --check-prefix=AFTER
 // RUN: %jxc opt %s -p 'cse,symbol-dce,cse' --mlir-print-ir-after-change 2>&1 >/dev/null | FileCheck %s --check-prefix=CHANGE

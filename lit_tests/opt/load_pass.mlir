@@ -1,4 +1,4 @@
-// A user's rules and passes by name, together with MLIR's.
+// Rules and passes of the user run by name, in one pipeline with MLIR's passes.
 // RUN: %jxc opt %s --load-pass %S/Inputs/user_rules.py -p 'subtract-of-add,count-adds{attribute=left},cse' | FileCheck %s
 // RUN: %jxc opt %s --load-pass %S/Inputs/user_rules.py:count_adds -p count-adds | FileCheck %s --check-prefix=ONE
 // RUN: %jxc opt --list-passes --load-pass %S/Inputs/user_rules.py | FileCheck %s --check-prefix=LIST

@@ -1,4 +1,4 @@
-// Each piece of a file is a module; line numbers count from the top of the file.
+// `--split-input-file`: each piece is a module; line numbers count from the top of the file.
 // RUN: %jxc opt %s --split-input-file -p cse | FileCheck %s
 // RUN: not %jxc opt %S/Inputs/second_is_bad.mlir --split-input-file 2>&1 | FileCheck %s --check-prefix=LINE
 // RUN: not %jxc opt %s --split-input-file --emit-bytecode 2>&1 | FileCheck %s --check-prefix=BYTES

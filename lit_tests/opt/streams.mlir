@@ -1,4 +1,4 @@
-// Standard output holds IR only; it may be closed or full, and files keep their mode and links.
+// Standard output has only IR, and may be closed or full. Output files keep their mode and links.
 // RUN: %jxc opt %s --load-pass %S/Inputs/printing.py -p talkative | %jxc opt | FileCheck %s
 // RUN: %jxc opt %s --load-pass %S/Inputs/printing.py -p talkative 2>&1 >/dev/null | FileCheck %s --check-prefix=ERR
 // RUN: %python %S/Inputs/streams.py %jxc %s %t | FileCheck %s --check-prefix=STREAMS

@@ -1,4 +1,4 @@
-// Where a pipeline makes a difference, `jxc verify` prints a small program that shows it.
+// If a pipeline changes a result, `jxc verify` prints a small program that shows the difference.
 // RUN: rm -rf %t && mkdir -p %t
 // RUN: not %jxc verify %s -p 'simplify,subtract-of-same' --load-pass %S/Inputs/wrong.py --save-reduced %t/small.mlir > %t/told
 // RUN: FileCheck %s < %t/told

@@ -1,15 +1,15 @@
-// The smallest module on which a command still fails.
+// `jxc reduce` prints the smallest module found on which a command still fails.
 // RUN: rm -rf %t && mkdir -p %t
 // RUN: %jxc reduce %s --check 'sh %S/Inputs/fails.sh {}' > %t/out.mlir 2> %t/told
 // RUN: FileCheck %s < %t/out.mlir
 // RUN: FileCheck %s --check-prefix=TOLD < %t/told
-// The path is appended where there is no {}; - is stdin; -o takes the module, stdout the object.
+// Without {}, the path is appended. - reads stdin. -o writes the module, and stdout has the JSON.
 // RUN: cat %s | %jxc reduce - --check 'sh %S/Inputs/fails.sh' --expect i32 -o %t/saved.mlir --json > %t/object
 // RUN: FileCheck %s --check-prefix=EXPECT < %t/saved.mlir
 // RUN: FileCheck %s --check-prefix=JSON < %t/object
-// A signal fails too.
+// A command that is killed by a signal fails, too.
 // RUN: %jxc reduce %s --check 'kill -SEGV $$ #' | FileCheck %s --check-prefix=NOTHING
-// What time is left is enough for the module as given.
+// The time limit always allows one run of the command on the original module.
 // RUN: %jxc reduce %s --check 'sh %S/Inputs/fails.sh' --seconds 0.000001 2>&1 | FileCheck %s --check-prefix=TIME
 
 // CHECK: func.func public @main(%[[X:.+]]: tensor<1xf32>)

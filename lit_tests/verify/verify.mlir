@@ -1,10 +1,10 @@
-// Two modules, or one before and after a pipeline, on generated arguments.
+// Two modules, or one module before and after a pipeline, are compared on generated arguments.
 // RUN: rm -rf %t && mkdir -p %t
 // RUN: %jxc verify %s -O2 | FileCheck %s --check-prefix=SAME
 // RUN: %jxc opt %s -O1 -o %t/after.mlir
 // RUN: %jxc verify %s %t/after.mlir --draws 1 | FileCheck %s --check-prefix=TWO
 // RUN: not %jxc verify %s --load-pass %S/Inputs/wrong.py -p 'simplify,wrong-sine,cse' --bisect --save-inputs %t/in.npz 2>&1 | FileCheck %s --check-prefix=WRONG
-// The saved arguments show the difference again:
+// The saved arguments reproduce the difference:
 // RUN: %jxc compile %s --run --input @%t/in.npz | FileCheck %s --check-prefix=AGAIN
 // RUN: not %jxc verify %s --load-pass %S/Inputs/wrong.py -p wrong-sine --json | FileCheck %s --check-prefix=JSON
 // RUN: %jxc verify %S/Inputs/zero.mlir %S/Inputs/zero_added.mlir --contract reassociates | FileCheck %s --check-prefix=LOOSE

@@ -1,4 +1,4 @@
-// XLA compared with the interpreter: differences by rounding are allowed, and no pass is named.
+// XLA and the interpreter differ by rounding, which is accepted: no XLA pass is reported.
 // RUN: %jxc verify %s --xla-bisect --draws 1 | FileCheck %s
 // RUN: %jxc verify %s --xla-bisect --draws 1 --json | FileCheck %s --check-prefix=JSON
 // RUN: not %jxc verify %s --xla-bisect -O1 2>&1 | FileCheck %s --check-prefix=PIPELINE

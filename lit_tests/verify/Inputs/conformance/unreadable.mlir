@@ -1,2 +1,2 @@
-// Not a module.
+// The text is not a valid module.
 func.func public @main( {

@@ -1,4 +1,4 @@
-// Calls what nobody has.
+// The program calls a custom call that does not exist.
 func.func public @main() -> tensor<i32> {
   %0 = call @inputs() : () -> tensor<i32>
   %1 = call @inputs() : () -> tensor<i32>

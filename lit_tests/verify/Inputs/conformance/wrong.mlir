@@ -1,4 +1,4 @@
-// Expects what no one gives: 1 + 1 is 3.
+// The expected value is wrong: 1 + 1 is not 3.
 func.func public @main() -> tensor<i32> {
   %0 = call @inputs() : () -> tensor<i32>
   %1 = call @expected() : () -> tensor<i32>
