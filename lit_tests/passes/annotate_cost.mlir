@@ -1,6 +1,6 @@
 // RUN: %jxc opt %s -p annotate-cost | FileCheck %s
 
-// 32 multiply-adds of 6 x 5 results; 4 x (48 + 40 + 30) bytes are 472.
+// 6 x 5 results of 8 multiply-adds each: 480 flops. (48 + 40 + 30) elements of 4 bytes: 472 bytes.
 // CHECK-LABEL: func.func @dot_general(
 // CHECK: stablehlo.dot_general
 // CHECK-SAME: jxc.bytes = 472 : i64, jxc.flops = 480 : i64, jxc.intensity = 1.017000e+00 : f64
@@ -9,7 +9,7 @@ func.func @dot_general(%x: tensor<6x8xf32>, %y: tensor<8x5xf32>) -> tensor<6x5xf
   return %r : tensor<6x5xf32>
 }
 
-// A depthwise one: 2 x 8 x 8 x 4 results of a 3 x 3 window of one feature.
+// A depthwise convolution: 2 x 8 x 8 x 4 results, each from a 3 x 3 window of one feature.
 // CHECK-LABEL: func.func @convolution(
 // CHECK: stablehlo.convolution
 // CHECK-SAME: jxc.flops = 9216 : i64
@@ -18,7 +18,7 @@ func.func @convolution(%x: tensor<2x8x8x4xf32>, %w: tensor<3x3x1x4xf32>) -> tens
   return %r : tensor<2x8x8x4xf32>
 }
 
-// No features come out: nothing is computed.
+// A kernel without output features: nothing is computed.
 // CHECK-LABEL: func.func @convolution_without_outputs(
 // CHECK: stablehlo.convolution
 // CHECK-SAME: jxc.flops = 0 : i64
@@ -27,7 +27,8 @@ func.func @convolution_without_outputs(%x: tensor<2x8x8x4xf32>, %w: tensor<3x3x1
   return %r : tensor<2x8x8x0xf32>
 }
 
-// One for each element, ten for a transcendental one, none for moving it; 4-bit integers are packed.
+// One flop for each element, ten for a transcendental op, none for data movement. 4-bit integers
+// are packed.
 // CHECK-LABEL: func.func @elementwise(
 // CHECK-SAME: jxc.bytes = 200 : i64, jxc.flops = 88 : i64
 // CHECK: stablehlo.add
@@ -46,7 +47,7 @@ func.func @elementwise(%x: tensor<8xf32>, %i: tensor<8xi4>) -> (tensor<8xf32>, t
   return %b, %c : tensor<8xf32>, tensor<2x4xi4>
 }
 
-// Six real operations in a complex product.
+// A complex product takes six real operations.
 // CHECK-LABEL: func.func @complex(
 // CHECK: stablehlo.multiply
 // CHECK-SAME: jxc.flops = 48 : i64
@@ -58,7 +59,8 @@ func.func @complex(%x: tensor<8xcomplex<f32>>) -> tensor<8xcomplex<f32>> {
   return %r : tensor<8xcomplex<f32>>
 }
 
-// 28 additions; 32 x 3 comparisons, as log2(8) is 3; 8^3 / 3; 8^2 for each of two right-hand sides.
+// A sum of 28 additions; a sort of 32 x log2(8) comparisons; a Cholesky factor of 8^3 / 3 flops; a
+// triangular solve of 8^2 for each of two right-hand sides.
 // CHECK-LABEL: func.func @others(
 // CHECK: stablehlo.reduce
 // CHECK-SAME: jxc.flops = 28 : i64
@@ -81,7 +83,7 @@ func.func @others(%x: tensor<4x8xf32>, %a: tensor<8x8xf32>, %b: tensor<8x2xf32>)
   return %r, %s, %t : tensor<4xf32>, tensor<4x8xf32>, tensor<8x2xf32>
 }
 
-// Ten iterations: an addition and sixteen products each; and eleven comparisons.
+// Ten iterations of one addition and sixteen products, and eleven comparisons.
 // CHECK-LABEL: func.func @while_costs_its_trip_count(
 // CHECK: stablehlo.while
 // CHECK-SAME: jxc.flops = 181 : i64
@@ -101,7 +103,7 @@ func.func @while_costs_its_trip_count(%x: tensor<16xf32>) -> tensor<16xf32> {
   return %r#1 : tensor<16xf32>
 }
 
-// A trip count that depends on an argument is not known: one iteration is counted.
+// The trip count depends on an argument and is unknown: one iteration is counted.
 // CHECK-LABEL: func.func @while_of_unknown_trip_count_costs_one_iteration(
 // CHECK: stablehlo.while
 // CHECK-SAME: jxc.flops = 18 : i64
@@ -122,7 +124,7 @@ func.func @while_of_unknown_trip_count_costs_one_iteration(%x: tensor<16xf32>, %
   return %r#1 : tensor<16xf32>
 }
 
-// The flops of a custom call are not known; what it reads and writes is.
+// The flops of a custom call are unknown. Its bytes are those of its operands and results.
 // CHECK-LABEL: func.func @custom_call_unknown(
 // CHECK: stablehlo.custom_call
 // CHECK-NOT: jxc.flops
@@ -141,7 +143,7 @@ func.func @dynamic_not(%x: tensor<?xf32>) -> tensor<?xf32> {
   return %r : tensor<?xf32>
 }
 
-// Along the last dimension where none is given: 12 * log2(4) comparisons.
+// The generic form without a dimension sorts along the last one: 12 * log2(4) comparisons.
 // CHECK-LABEL: func.func @sort(
 // CHECK: stablehlo.sort
 // CHECK: jxc.flops = 24 : i64

@@ -21,7 +21,7 @@ func.func @dedup_constants_complex() -> (tensor<2xcomplex<f32>>, tensor<2xcomple
   return %c, %d, %e : tensor<2xcomplex<f32>>, tensor<2xcomplex<f32>>, tensor<2xcomplex<f32>>
 }
 
-// 0.0 and -0.0 are equal, and not the same; nor are 0 and 0.0.
+// 0.0 and -0.0 compare equal and differ in bits. 0 and 0.0 have the same bits and differ in type.
 // CHECK-LABEL: func.func @dedup_constants_not_of_other_bits(
 // CHECK-COUNT-3: stablehlo.constant
 func.func @dedup_constants_not_of_other_bits() -> (tensor<f32>, tensor<f32>, tensor<i32>) {
@@ -31,7 +31,7 @@ func.func @dedup_constants_not_of_other_bits() -> (tensor<f32>, tensor<f32>, ten
   return %c, %d, %e : tensor<f32>, tensor<f32>, tensor<i32>
 }
 
-// What has an attribute of its own means something to somebody.
+// An annotated constant is kept: the attribute may carry meaning.
 // CHECK-LABEL: func.func @dedup_constants_not_annotated(
 // CHECK: stablehlo.constant {mhlo.sharding
 // CHECK: stablehlo.constant
@@ -41,7 +41,7 @@ func.func @dedup_constants_not_annotated() -> (tensor<f32>, tensor<f32>) {
   return %c, %d : tensor<f32>, tensor<f32>
 }
 
-// Each block keeps its own: a loop's body need not carry what is outside.
+// Each block keeps its own constants, so that a loop need not carry one from outside.
 // CHECK-LABEL: func.func @dedup_constants_not_across_blocks(
 // CHECK: stablehlo.constant
 // CHECK: stablehlo.if

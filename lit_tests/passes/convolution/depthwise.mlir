@@ -1,7 +1,7 @@
 // RUN: %jxc opt %s -p convolution --split-input-file | FileCheck %s
 
-// As keras and flax write it. One pad, and a product for each tap,
-// summed from 0.0: the select is the first product plus 0.0, which XLA would fold.
+// As keras and flax write it. The rewrite has one pad, and a product for each tap. The sum starts
+// from 0.0. This addition is written as a select, because XLA would fold x + 0.0 into x.
 // CHECK-LABEL: func.func @depthwise_to_multiply_add(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x5x5x3xf32>
 // CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<1x2x1x3xf32>
@@ -22,7 +22,7 @@ func.func @depthwise_to_multiply_add(%x: tensor<2x5x5x3xf32>, %w: tensor<1x2x1x3
   return %y : tensor<2x5x5x3xf32>
 }
 
-// Channels before space, strides, a dilated window, an edge that is cut; a kernel read backwards.
+// Channels before space, strides, a dilated window, negative padding, and a reversed kernel.
 // CHECK-LABEL: func.func @depthwise_to_multiply_add_channels_first(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x3x7x8xf32>
 // CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<3x1x2x2xf32>
@@ -51,7 +51,7 @@ func.func @depthwise_to_multiply_add_16_bit(%x: tensor<1x6x2xbf16>, %w: tensor<2
   return %y : tensor<1x6x2xbf16>
 }
 
-// `preferred_element_type`: the result keeps its own type.
+// With `preferred_element_type`, the result keeps its wider type.
 // CHECK-LABEL: func.func @depthwise_to_multiply_add_wider_result(
 // CHECK-NOT: stablehlo.convolution
 // CHECK: %[[R:[a-z0-9_]+]] = stablehlo.add %{{.*}} : tensor<1x5x2xf32>
@@ -61,7 +61,7 @@ func.func @depthwise_to_multiply_add_wider_result(%x: tensor<1x6x2xf16>, %w: ten
   return %y : tensor<1x5x2xf32>
 }
 
-// Two outputs per channel: each part is repeated for both.
+// Two outputs per channel: each slice of the image is broadcast to both.
 // CHECK-LABEL: func.func @depthwise_to_multiply_add_multiplier(
 // CHECK: %[[TAPS:[a-z0-9_]+]] = stablehlo.reshape %{{.*}} -> tensor<2x3x2xf32>
 // CHECK: stablehlo.broadcast_in_dim %{{.*}}, dims = [0, 1, 2] : (tensor<1x5x3xf32>) -> tensor<1x5x3x2xf32>
@@ -89,7 +89,7 @@ func.func @depthwise_to_multiply_add_input_gradient(%dy: tensor<1x4x6xf32>, %w: 
   return %y : tensor<1x8x3xf32>
 }
 
-// 70 taps: four iterations of 16 taps; the other six are unrolled before the loop.
+// 70 taps: a loop of four iterations of 16 taps, after six taps that are unrolled before it.
 // CHECK-LABEL: func.func @depthwise_to_multiply_add_loop(
 // CHECK: %[[IMAGE:[a-z0-9_]+]] = stablehlo.pad
 // CHECK: stablehlo.slice %[[IMAGE]] [0:1, 64:134, 0:2]
@@ -104,7 +104,7 @@ func.func @depthwise_to_multiply_add_loop(%x: tensor<1x70x2xf32>, %w: tensor<70x
   return %y : tensor<1x70x2xf32>
 }
 
-// 25 taps: one iteration for each row of the window, every other row of the image.
+// 25 taps: a loop with one iteration for each row of the window. The stride is 2 along the rows.
 // CHECK-LABEL: func.func @depthwise_to_multiply_add_rows(
 // CHECK: %[[IMAGE:[a-z0-9_]+]] = stablehlo.pad
 // CHECK: %[[LOOP:[a-z0-9_]+]]:2 = stablehlo.while({{.*}}) : tensor<i32>, tensor<1x8x8x3xf32>
@@ -119,7 +119,7 @@ func.func @depthwise_to_multiply_add_rows(%x: tensor<1x8x8x3xf32>, %w: tensor<5x
   return %y : tensor<1x8x8x3xf32>
 }
 
-// Two inputs and two outputs a group: a small matrix product each, not a multiple of a slice.
+// Two inputs and two outputs per group: each tap is a small matrix product, not an elementwise one.
 // CHECK-LABEL: func.func @depthwise_to_multiply_add_not_grouped(
 // CHECK-NEXT: stablehlo.convolution
 func.func @depthwise_to_multiply_add_not_grouped(%x: tensor<1x6x4xf32>, %w: tensor<2x2x4xf32>) -> tensor<1x5x4xf32> {
@@ -127,7 +127,7 @@ func.func @depthwise_to_multiply_add_not_grouped(%x: tensor<1x6x4xf32>, %w: tens
   return %y : tensor<1x5x4xf32>
 }
 
-// One channel is an ordinary convolution, which XLA gives to a library.
+// With one channel, it is an ordinary convolution, which XLA gives to a library.
 // CHECK-LABEL: func.func @depthwise_to_multiply_add_not_one_channel(
 // CHECK-NEXT: stablehlo.convolution
 func.func @depthwise_to_multiply_add_not_one_channel(%x: tensor<1x6x1xf32>, %w: tensor<2x1x4xf32>) -> tensor<1x5x4xf32> {
@@ -135,7 +135,7 @@ func.func @depthwise_to_multiply_add_not_one_channel(%x: tensor<1x6x1xf32>, %w: 
   return %y : tensor<1x5x4xf32>
 }
 
-// Integers wrap around, and no library of integers was measured.
+// Not for integers: library convolutions of integers were not measured.
 // CHECK-LABEL: func.func @depthwise_to_multiply_add_not_integers(
 // CHECK-NEXT: stablehlo.convolution
 func.func @depthwise_to_multiply_add_not_integers(%x: tensor<1x6x2xi32>, %w: tensor<2x1x2xi32>) -> tensor<1x5x2xi32> {
@@ -143,7 +143,7 @@ func.func @depthwise_to_multiply_add_not_integers(%x: tensor<1x6x2xi32>, %w: ten
   return %y : tensor<1x5x2xi32>
 }
 
-// A batch that is not known: no slice of it can be written.
+// The batch size is unknown, so no static slice of it can be written.
 // CHECK-LABEL: func.func @depthwise_to_multiply_add_not_dynamic(
 // CHECK-NEXT: stablehlo.convolution
 func.func @depthwise_to_multiply_add_not_dynamic(%x: tensor<?x6x2xf32>, %w: tensor<2x1x2xf32>) -> tensor<?x5x2xf32> {
@@ -151,7 +151,7 @@ func.func @depthwise_to_multiply_add_not_dynamic(%x: tensor<?x6x2xf32>, %w: tens
   return %y : tensor<?x5x2xf32>
 }
 
-// A window as large as a large image: XLA reduces that by itself.
+// The window covers a large image: XLA writes this as a reduction by itself.
 // CHECK-LABEL: func.func @depthwise_to_multiply_add_not_whole_image(
 // CHECK-NEXT: stablehlo.convolution
 func.func @depthwise_to_multiply_add_not_whole_image(%x: tensor<1x80x2xf32>, %w: tensor<80x1x2xf32>) -> tensor<1x1x2xf32> {
@@ -159,7 +159,7 @@ func.func @depthwise_to_multiply_add_not_whole_image(%x: tensor<1x80x2xf32>, %w:
   return %y : tensor<1x1x2xf32>
 }
 
-// Nothing to compute.
+// An empty batch: there is nothing to compute.
 // CHECK-LABEL: func.func @depthwise_to_multiply_add_not_empty(
 // CHECK-NEXT: stablehlo.convolution
 func.func @depthwise_to_multiply_add_not_empty(%x: tensor<0x6x2xf32>, %w: tensor<2x1x2xf32>) -> tensor<0x5x2xf32> {
@@ -169,7 +169,8 @@ func.func @depthwise_to_multiply_add_not_empty(%x: tensor<0x6x2xf32>, %w: tensor
 
 // -----
 
-// As JAX writes the gradient by the kernel, stride 2: one iteration for each of three taps.
+// The kernel's gradient as JAX writes it, with stride 2: a loop with one iteration for each of 3
+// taps.
 // CHECK-LABEL: func.func @depthwise_weight_gradient_to_sums(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x8x32xf32>
 // CHECK-SAME: %[[DY:[a-z0-9]+]]: tensor<2x4x32xf32>
@@ -188,7 +189,7 @@ func.func @depthwise_weight_gradient_to_sums(%x: tensor<2x8x32xf32>, %dy: tensor
   return %dw : tensor<3x1x32xf32>
 }
 
-// Channels first, two outputs per channel; one tap needs no loop.
+// Channels first, two outputs per channel. One tap needs no loop.
 // CHECK-LABEL: func.func @depthwise_weight_gradient_to_sums_multiplier(
 // CHECK-NOT: stablehlo.while
 // CHECK: stablehlo.multiply %{{.*}} : tensor<2x4x32x2xf32>
@@ -200,7 +201,7 @@ func.func @depthwise_weight_gradient_to_sums_multiplier(%x: tensor<2x32x4xf32>, 
   return %dw : tensor<64x1x1xf32>
 }
 
-// Few channels: XLA's detour over all pairs of channels is cheap.
+// With few channels, XLA's computation over all pairs of channels is cheap.
 // CHECK-LABEL: func.func @depthwise_weight_gradient_to_sums_not_few_channels(
 // CHECK-NEXT: stablehlo.convolution
 func.func @depthwise_weight_gradient_to_sums_not_few_channels(%x: tensor<2x6x16xf32>, %dy: tensor<2x4x16xf32>) -> tensor<3x1x16xf32> {
@@ -208,7 +209,7 @@ func.func @depthwise_weight_gradient_to_sums_not_few_channels(%x: tensor<2x6x16x
   return %dw : tensor<3x1x16xf32>
 }
 
-// A small window on a large image: one iteration for each position.
+// A small window on a large image would need one iteration for each position.
 // CHECK-LABEL: func.func @depthwise_weight_gradient_to_sums_not_many_positions(
 // CHECK-NEXT: stablehlo.convolution
 func.func @depthwise_weight_gradient_to_sums_not_many_positions(%x: tensor<1x600x32xf32>, %w: tensor<1x2x32xf32>) -> tensor<599x1x32xf32> {
@@ -216,7 +217,7 @@ func.func @depthwise_weight_gradient_to_sums_not_many_positions(%x: tensor<1x600
   return %y : tensor<599x1x32xf32>
 }
 
-// A window that is larger than the image, as deep layers have it: products with padding mostly.
+// A window larger than the image, as in deep layers: most products are with padding.
 // CHECK-LABEL: func.func @depthwise_weight_gradient_to_sums_small_image(
 // CHECK: stablehlo.while
 // CHECK-NOT: stablehlo.convolution
@@ -227,7 +228,8 @@ func.func @depthwise_weight_gradient_to_sums_small_image(%x: tensor<2x2x32xf32>,
 
 // -----
 
-// A mean follows, by a way through a product: XLA would compute each tap in a kernel of its own.
+// A mean follows, after another convolution. The sum is materialized: XLA would otherwise compute
+// each tap in a kernel of its own.
 // CHECK-LABEL: func.func @depthwise_to_multiply_add_reduced(
 // CHECK: %[[SUM:[a-z0-9_]+]] = stablehlo.add
 // CHECK-NEXT: %[[KEPT:[a-z0-9_]+]] = call @stored_tensor_1x5x2xf32_(%[[SUM]]) {mhlo.frontend_attributes = {inlineable = "false"}}
@@ -242,7 +244,7 @@ func.func @depthwise_to_multiply_add_reduced(%x: tensor<1x6x2xf32>, %w: tensor<2
 
 // -----
 
-// That kernel does not take in a clamp, nor what is before it.
+// XLA does not fuse a clamp and its producers into such a kernel: nothing is materialized.
 // CHECK-LABEL: func.func @depthwise_to_multiply_add_clamped(
 // CHECK-NOT: call
 // CHECK: stablehlo.clamp

@@ -1,6 +1,7 @@
 // RUN: %jxc opt %s -p convolution --split-input-file | FileCheck %s
 
-// As JAX writes the gradient by the kernel, stride 2: one iteration for each of three taps.
+// The kernel's gradient as JAX writes it, with stride 2: a loop with one iteration for each of 3
+// taps.
 // CHECK-LABEL: func.func @grouped_weight_gradient_to_products(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x8x6xf32>
 // CHECK-SAME: %[[DY:[a-z0-9]+]]: tensor<2x4x3xf32>
@@ -20,7 +21,7 @@ func.func @grouped_weight_gradient_to_products(%x: tensor<2x8x6xf32>, %dy: tenso
   return %dw : tensor<3x2x3xf32>
 }
 
-// Channels first, 16 bits, a product of one position: no loop.
+// Channels first, 16 bits, and a product for a single position: no loop.
 // CHECK-LABEL: func.func @grouped_weight_gradient_to_products_one_position(
 // CHECK-NOT: stablehlo.while
 // CHECK: stablehlo.dot_general {{.*}} : (tensor<8x2x2xf32>, tensor<8x2x3xf32>) -> tensor<2x2x3xf32>
@@ -39,7 +40,7 @@ func.func @grouped_weight_gradient_to_products_plain(%x: tensor<2x4x4xf32>, %dy:
   return %dw : tensor<2x2x4xf32>
 }
 
-// A small window on a larger image: one iteration for each position.
+// A small window on a larger image would need one iteration for each position.
 // CHECK-LABEL: func.func @grouped_weight_gradient_to_products_not_many_positions(
 // CHECK-NEXT: stablehlo.convolution
 func.func @grouped_weight_gradient_to_products_not_many_positions(%x: tensor<1x600x4xf32>, %w: tensor<1x2x2xf32>) -> tensor<599x2x2xf32> {
@@ -47,7 +48,7 @@ func.func @grouped_weight_gradient_to_products_not_many_positions(%x: tensor<1x6
   return %y : tensor<599x2x2xf32>
 }
 
-// Integers wrap around, and no library of integers was measured.
+// Not for integers: library convolutions of integers were not measured.
 // CHECK-LABEL: func.func @grouped_weight_gradient_to_products_not_integers(
 // CHECK-NEXT: stablehlo.convolution
 func.func @grouped_weight_gradient_to_products_not_integers(%x: tensor<2x8x6xi32>, %dy: tensor<2x6x3xi32>) -> tensor<3x2x3xi32> {
@@ -55,7 +56,7 @@ func.func @grouped_weight_gradient_to_products_not_integers(%x: tensor<2x8x6xi32
   return %dw : tensor<3x2x3xi32>
 }
 
-// A result of the image's shape: an iteration overwrites the group that it has read.
+// The result has the shape of the image: each iteration overwrites the group that it has read.
 // CHECK-LABEL: func.func @grouped_to_loop(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x19x19x38xf32>
 // CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<3x3x19x38xf32>
@@ -69,7 +70,8 @@ func.func @grouped_to_loop(%x: tensor<2x19x19x38xf32>, %w: tensor<3x3x19x38xf32>
   return %y : tensor<2x19x19x38xf32>
 }
 
-// Channels first, 16 bits, stride 2: within an iteration they come last, summed in f32.
+// Channels first, 16 bits, stride 2. Inside an iteration the channels are last, and the sum is in
+// f32.
 // CHECK-LABEL: func.func @grouped_to_loop_channels_first(
 // CHECK: %[[X:[a-z0-9_]+]] = stablehlo.convert %{{.*}} -> tensor<7x38x17x17xf32>
 // CHECK: %[[W:[a-z0-9_]+]] = stablehlo.convert %{{.*}} -> tensor<46x19x3x3xf32>
@@ -87,7 +89,7 @@ func.func @grouped_to_loop_channels_first(%x: tensor<7x38x17x17xbf16>, %w: tenso
   return %y : tensor<7x46x8x8xbf16>
 }
 
-// The gradient by the image of stride 2: the kernel's inputs are its last dimension but one.
+// The gradient by the image with stride 2. The kernel's inputs are its second-to-last dimension.
 // CHECK-LABEL: func.func @grouped_to_loop_input_gradient(
 // CHECK: stablehlo.dynamic_slice {{.*}} sizes = [3, 3, 17, 19]
 // CHECK: stablehlo.reverse {{.*}} dims = [0]
@@ -98,7 +100,7 @@ func.func @grouped_to_loop_input_gradient(%x: tensor<2x7x7x38xf32>, %w: tensor<3
   return %y : tensor<2x15x15x34xf32>
 }
 
-// So few products take no time.
+// So few products that the convolution takes almost no time.
 // CHECK-LABEL: func.func @grouped_to_loop_not_few_products(
 // CHECK-NEXT: stablehlo.convolution
 func.func @grouped_to_loop_not_few_products(%x: tensor<2x7x7x38xf32>, %w: tensor<3x3x19x38xf32>) -> tensor<2x7x7x38xf32> {
@@ -106,7 +108,7 @@ func.func @grouped_to_loop_not_few_products(%x: tensor<2x7x7x38xf32>, %w: tensor
   return %y : tensor<2x7x7x38xf32>
 }
 
-// Two inputs a group: no faster than the grouped one.
+// With two inputs per group, the loop is no faster than the grouped convolution.
 // CHECK-LABEL: func.func @grouped_to_loop_not_few_channels(
 // CHECK-NEXT: stablehlo.convolution
 func.func @grouped_to_loop_not_few_channels(%x: tensor<8x19x19x34xf32>, %w: tensor<3x3x2x34xf32>) -> tensor<8x19x19x34xf32> {
@@ -114,7 +116,7 @@ func.func @grouped_to_loop_not_few_channels(%x: tensor<8x19x19x34xf32>, %w: tens
   return %y : tensor<8x19x19x34xf32>
 }
 
-// Of one dimension: hardly faster.
+// With one spatial dimension, the loop is hardly faster.
 // CHECK-LABEL: func.func @grouped_to_loop_not_one_dimension(
 // CHECK-NEXT: stablehlo.convolution
 func.func @grouped_to_loop_not_one_dimension(%x: tensor<8x521x38xf32>, %w: tensor<5x19x38xf32>) -> tensor<8x521x38xf32> {
@@ -122,7 +124,7 @@ func.func @grouped_to_loop_not_one_dimension(%x: tensor<8x521x38xf32>, %w: tenso
   return %y : tensor<8x521x38xf32>
 }
 
-// XLA has no library for f64 either.
+// XLA has no library for f64 convolutions, neither grouped nor ordinary.
 // CHECK-LABEL: func.func @grouped_to_loop_not_f64(
 // CHECK-NEXT: stablehlo.convolution
 func.func @grouped_to_loop_not_f64(%x: tensor<2x19x19x38xf64>, %w: tensor<3x3x19x38xf64>) -> tensor<2x19x19x38xf64> {
@@ -130,7 +132,7 @@ func.func @grouped_to_loop_not_f64(%x: tensor<2x19x19x38xf64>, %w: tensor<3x3x19
   return %y : tensor<2x19x19x38xf64>
 }
 
-// Integers wrap around, and no library of integers was measured.
+// Not for integers: library convolutions of integers were not measured.
 // CHECK-LABEL: func.func @grouped_to_loop_not_integers(
 // CHECK-NEXT: stablehlo.convolution
 func.func @grouped_to_loop_not_integers(%x: tensor<2x19x19x38xi32>, %w: tensor<3x3x19x38xi32>) -> tensor<2x19x19x38xi32> {

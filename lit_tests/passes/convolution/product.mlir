@@ -1,6 +1,6 @@
 // RUN: jxc opt %s -p convolution --split-input-file | filecheck %s
 
-// As JAX writes the gradient by the kernel of a 1x1 convolution: the window is the image.
+// The kernel's gradient of a 1x1 convolution as JAX writes it: the window covers the image.
 // CHECK-LABEL: func.func @convolution_to_product(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x4x4x16xf32>, %[[DY:[a-z0-9]+]]: tensor<2x4x4x8xf32>
 // CHECK-NEXT: %[[DW:[a-z0-9]+]] = stablehlo.dot_general %[[X]], %[[DY]], contracting_dims = [1, 2, 0] x [1, 2, 0] : {{.*}} -> tensor<16x8xf32>
@@ -10,7 +10,8 @@ func.func @convolution_to_product(%x: tensor<2x4x4x16xf32>, %dy: tensor<2x4x4x8x
   return %dw : tensor<1x1x16x8xf32>
 }
 
-// Of one with stride 2, 16-bit: the window skips every other pixel, and leaves out the last.
+// The same with stride 2 and 16 bits: the window skips every other pixel and does not reach the
+// last.
 // CHECK-LABEL: func.func @convolution_to_product_stride(
 // CHECK: stablehlo.slice %{{.*}} [0:2, 0:7:2, 0:16] : (tensor<2x7x16xbf16>) -> tensor<2x4x16xbf16>
 // CHECK: %[[DW:[a-z0-9]+]] = stablehlo.dot_general %{{.*}}, %{{.*}}, contracting_dims = [1, 0] x [1, 0] : (tensor<2x4x16xf32>, tensor<2x4x32xf32>) -> tensor<16x32xf32>
@@ -20,7 +21,7 @@ func.func @convolution_to_product_stride(%x: tensor<2x8x16xbf16>, %dy: tensor<2x
   return %dw : tensor<1x16x32xbf16>
 }
 
-// The gradient by the image: the kernel's inputs are its last dimension.
+// The gradient by the image. The kernel's inputs are its last dimension.
 // CHECK-LABEL: func.func @convolution_to_product_point(
 // CHECK-SAME: %[[DY:[a-z0-9]+]]: tensor<2x8x8xf32>, %[[W:[a-z0-9]+]]: tensor<1x32x8xf32>
 // CHECK-NEXT: %[[MATRIX:[a-z0-9]+]] = stablehlo.reshape %[[W]] : (tensor<1x32x8xf32>) -> tensor<32x8xf32>
@@ -30,7 +31,8 @@ func.func @convolution_to_product_point(%dy: tensor<2x8x8xf32>, %w: tensor<1x32x
   return %dx : tensor<2x8x32xf32>
 }
 
-// A last layer over the whole image, read backwards, its result laid out the other way around.
+// A final layer over the whole image, with a reversed kernel and the dimensions of the result
+// reversed.
 // CHECK-LABEL: func.func @convolution_to_product_whole(
 // CHECK: stablehlo.reverse %{{.*}}, dims = [0]
 // CHECK: stablehlo.dot_general
@@ -42,7 +44,7 @@ func.func @convolution_to_product_whole(%x: tensor<8x4x8xf32>, %w: tensor<4x8x16
 
 // -----
 
-// A window of three that meets padding: zeros would have to be put there.
+// The window of three overlaps padding, so the product would need padding with zeros.
 // CHECK-LABEL: func.func @convolution_to_product_not_padded(
 // CHECK-NEXT: stablehlo.convolution
 func.func @convolution_to_product_not_padded(%x: tensor<16x3x8xf32>, %w: tensor<3x8x16xf32>) -> tensor<16x1x16xf32> {
@@ -50,7 +52,7 @@ func.func @convolution_to_product_not_padded(%x: tensor<16x3x8xf32>, %w: tensor<
   return %y : tensor<16x1x16xf32>
 }
 
-// Forward, laid out as the library takes it.
+// A forward convolution in the layout that the library expects.
 // CHECK-LABEL: func.func @convolution_to_product_not_forward(
 // CHECK-NEXT: stablehlo.convolution
 func.func @convolution_to_product_not_forward(%x: tensor<2x8x8xf32>, %w: tensor<1x8x32xf32>) -> tensor<2x8x32xf32> {
@@ -58,7 +60,7 @@ func.func @convolution_to_product_not_forward(%x: tensor<2x8x8xf32>, %w: tensor<
   return %y : tensor<2x8x32xf32>
 }
 
-// Features first: what is kept of the image lies between what is summed.
+// Features first: the dimension that stays lies between the dimensions that are summed.
 // CHECK-LABEL: func.func @convolution_to_product_not_features_first(
 // CHECK-NEXT: stablehlo.convolution
 func.func @convolution_to_product_not_features_first(%x: tensor<2x16x8xf32>, %dy: tensor<2x16x8xf32>) -> tensor<16x16x1xf32> {

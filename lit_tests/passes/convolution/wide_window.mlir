@@ -1,6 +1,6 @@
 // RUN: %jxc opt %s -p convolution | FileCheck %s
 
-// 3x3 on 2x2: a row of patches for each of four positions, times the kernel as a matrix.
+// 3x3 on 2x2: one row of patches for each of four positions, multiplied by the kernel as a matrix.
 // CHECK-LABEL: func.func @wide_window_to_product(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<3x2x2x5xf32>
 // CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<3x3x5x7xf32>
@@ -21,7 +21,7 @@ func.func @wide_window_to_product(%x: tensor<3x2x2x5xf32>, %w: tensor<3x3x5x7xf3
   return %y : tensor<3x2x2x7xf32>
 }
 
-// The gradient by an image of one position, channels first: the patch is turned, not the kernel.
+// The gradient by an image of one position, channels first. The patch is reversed, not the kernel.
 // CHECK-LABEL: func.func @wide_window_to_product_reversed(
 // CHECK-SAME: %[[DY:[a-z0-9]+]]: tensor<3x7x1xf32>
 // CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<7x5x3xf32>
@@ -35,7 +35,7 @@ func.func @wide_window_to_product_reversed(%dy: tensor<3x7x1xf32>, %w: tensor<7x
   return %dx : tensor<3x5x1xf32>
 }
 
-// As JAX writes it channels last: a product for each tap, by the kernel as it lies in memory.
+// Channels last, as JAX writes it: one product for each tap. The kernel keeps its layout in memory.
 // CHECK-LABEL: func.func @wide_window_to_product_transposed(
 // CHECK-SAME: %[[DY:[a-z0-9]+]]: tensor<3x2x7xf32>, %[[W:[a-z0-9]+]]: tensor<3x5x7xf32>
 // CHECK: stablehlo.reverse %{{.*}}, dims = [1] : tensor<3x3x7xf32>
@@ -49,7 +49,7 @@ func.func @wide_window_to_product_transposed(%dy: tensor<3x2x7xf32>, %w: tensor<
   return %dx : tensor<3x2x5xf32>
 }
 
-// Turned twice is not turned; features that are turned stay so.
+// Two reversals of the window cancel. A reversal of the features is kept.
 // CHECK-LABEL: func.func @wide_window_to_product_turned_twice(
 // CHECK: %[[FEATURES:[a-z0-9_]+]] = stablehlo.reverse %{{.*}}, dims = [2] : tensor<3x5x7xf32>
 // CHECK-NOT: stablehlo.reverse
@@ -61,7 +61,7 @@ func.func @wide_window_to_product_turned_twice(%dy: tensor<3x2x7xf32>, %w: tenso
   return %dx : tensor<3x2x5xf32>
 }
 
-// An image as large as the window: XLA's library takes it.
+// The image is as large as the window: the library of XLA is as fast.
 // CHECK-LABEL: func.func @wide_window_to_product_not_as_large(
 // CHECK-NEXT: stablehlo.convolution
 func.func @wide_window_to_product_not_as_large(%x: tensor<3x3x5xf32>, %w: tensor<3x5x7xf32>) -> tensor<3x3x7xf32> {
@@ -69,7 +69,7 @@ func.func @wide_window_to_product_not_as_large(%x: tensor<3x3x5xf32>, %w: tensor
   return %y : tensor<3x3x7xf32>
 }
 
-// Many positions: a slice each takes long to compile.
+// Many positions: the slice for each would take long to compile.
 // CHECK-LABEL: func.func @wide_window_to_product_not_many_positions(
 // CHECK-NEXT: stablehlo.convolution
 func.func @wide_window_to_product_not_many_positions(%x: tensor<3x5x5xf32>, %w: tensor<7x5x7xf32>) -> tensor<3x5x7xf32> {
@@ -77,7 +77,7 @@ func.func @wide_window_to_product_not_many_positions(%x: tensor<3x5x5xf32>, %w: 
   return %y : tensor<3x5x7xf32>
 }
 
-// A gradient by the kernel, 3x3 on an image of 2: each element sums four products.
+// A kernel's gradient, a window of 3 on an image of 2: each element sums four products.
 // CHECK-LABEL: func.func @wide_gradient_to_product(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x2x307xf32>
 // CHECK-SAME: %[[DY:[a-z0-9]+]]: tensor<2x2x311xf32>
@@ -95,7 +95,7 @@ func.func @wide_gradient_to_product(%x: tensor<2x2x307xf32>, %dy: tensor<2x2x311
   return %dw : tensor<3x307x311xf32>
 }
 
-// Channels first: the product would have to be transposed.
+// Channels first: the product would need a transpose.
 // CHECK-LABEL: func.func @wide_gradient_to_product_not_channels_first(
 // CHECK-NEXT: stablehlo.convolution
 func.func @wide_gradient_to_product_not_channels_first(%x: tensor<2x307x2xf32>, %dy: tensor<2x311x2xf32>) -> tensor<311x307x3xf32> {
@@ -103,7 +103,7 @@ func.func @wide_gradient_to_product_not_channels_first(%x: tensor<2x307x2xf32>, 
   return %dw : tensor<311x307x3xf32>
 }
 
-// As many as XLA's library is good at.
+// So many products that the library of XLA is fast.
 // CHECK-LABEL: func.func @wide_gradient_to_product_not_many_products(
 // CHECK-NEXT: stablehlo.convolution
 func.func @wide_gradient_to_product_not_many_products(%x: tensor<11x2x307xf32>, %dy: tensor<11x2x311xf32>) -> tensor<3x307x311xf32> {
@@ -111,7 +111,7 @@ func.func @wide_gradient_to_product_not_many_products(%x: tensor<11x2x307xf32>, 
   return %dw : tensor<3x307x311xf32>
 }
 
-// So few elements take no time.
+// So few elements that the convolution takes almost no time.
 // CHECK-LABEL: func.func @wide_gradient_to_product_not_few_elements(
 // CHECK-NEXT: stablehlo.convolution
 func.func @wide_gradient_to_product_not_few_elements(%x: tensor<2x2x61xf32>, %dy: tensor<2x2x67xf32>) -> tensor<3x61x67xf32> {

@@ -11,7 +11,7 @@ func.func @complex_exponential_to_polynomials(%x: tensor<128xcomplex<f32>>) -> t
   return %y : tensor<128xcomplex<f32>>
 }
 
-// XLA has a fast one of real numbers.
+// XLA has a fast exponential for real numbers.
 // CHECK-LABEL: func.func @complex_exponential_to_polynomials_not_real(
 // CHECK: stablehlo.exponential
 func.func @complex_exponential_to_polynomials_not_real(%x: tensor<128xf32>) -> tensor<128xf32> {

@@ -16,7 +16,7 @@ func.func @softplus_to_polynomials(%x: tensor<32768xf32>) -> tensor<32768xf32> {
   return %3 : tensor<32768xf32>
 }
 
-// The sum 1 + y is between 1 and 2 only where x is not positive.
+// The sum 1 + y is between 1 and 2 only if x is not positive.
 // CHECK-LABEL: func.func @softplus_to_polynomials_not_of_positive(
 // CHECK: stablehlo.log_plus_one
 func.func @softplus_to_polynomials_not_of_positive(%x: tensor<32768xf32>) -> tensor<32768xf32> {
@@ -25,7 +25,7 @@ func.func @softplus_to_polynomials_not_of_positive(%x: tensor<32768xf32>) -> ten
   return %3 : tensor<32768xf32>
 }
 
-// The exponential would be computed twice.
+// The exponential has another user and would be computed twice.
 // CHECK-LABEL: func.func @softplus_to_polynomials_not_if_used(
 // CHECK: stablehlo.log_plus_one
 func.func @softplus_to_polynomials_not_if_used(%x: tensor<32768xf32>) -> (tensor<32768xf32>, tensor<32768xf32>) {
@@ -36,7 +36,7 @@ func.func @softplus_to_polynomials_not_if_used(%x: tensor<32768xf32>) -> (tensor
   return %2, %3 : tensor<32768xf32>, tensor<32768xf32>
 }
 
-// XLA makes one kernel of all this.
+// XLA fuses all of this into one kernel with the sum.
 // CHECK-LABEL: func.func @softplus_to_polynomials_not_if_summed(
 // CHECK: stablehlo.log_plus_one
 func.func @softplus_to_polynomials_not_if_summed(%x: tensor<32768xf32>) -> tensor<f32> {
@@ -50,7 +50,7 @@ func.func @softplus_to_polynomials_not_if_summed(%x: tensor<32768xf32>) -> tenso
   return %5 : tensor<f32>
 }
 
-// A kernel more takes as long.
+// For few elements, the additional kernel costs as much as it saves.
 // CHECK-LABEL: func.func @softplus_to_polynomials_not_of_few(
 // CHECK: stablehlo.log_plus_one
 func.func @softplus_to_polynomials_not_of_few(%x: tensor<4096xf32>) -> tensor<4096xf32> {

@@ -1,6 +1,7 @@
 // RUN: %jxc opt %s -p elementary --split-input-file | FileCheck %s
 
-// The smaller over the larger is at most 1; where the quotient was turned over, so is the angle.
+// The smaller operand is divided by the larger, so that the quotient is at most 1. If the operands
+// were swapped, the angle is adjusted.
 // CHECK-LABEL: func.func @arctangent_to_polynomial(
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<128xf32>, %[[X:[a-z0-9]+]]: tensor<128xf32>
 // CHECK: %[[LEFT:[a-z0-9_]+]] = stablehlo.compare LT, %{{.*}} : (tensor<128xi32>, tensor<128xi32>) -> tensor<128xi1>
@@ -32,7 +33,7 @@ func.func @arcsine_to_polynomial(%x: tensor<128xf32>) -> tensor<128xf32> {
   return %y : tensor<128xf32>
 }
 
-// Too few to be worth the compile time.
+// So few elements that the compile time is not worth it.
 // CHECK-LABEL: func.func @arcsine_to_polynomial_not_few(
 // CHECK: chlo.asin
 func.func @arcsine_to_polynomial_not_few(%x: tensor<9x7xf32>) -> tensor<9x7xf32> {
@@ -51,7 +52,7 @@ func.func @arccosine_to_polynomial(%x: tensor<128xf32>) -> tensor<128xf32> {
   return %y : tensor<128xf32>
 }
 
-// The kernel that XLA makes of the sum ends at the select, which changes nothing.
+// The select changes no value. It ends the kernel that XLA makes of the sum.
 // CHECK-LABEL: func.func @arccosine_to_polynomial_summed(
 // CHECK: %[[ANGLE:[a-z0-9_]+]] = stablehlo.convert %{{.*}} : (tensor<128xf64>) -> tensor<128xf32>
 // CHECK: %[[SAME:[a-z0-9_]+]] = stablehlo.compare EQ, %[[ANGLE]], %[[ANGLE]]

@@ -1,6 +1,6 @@
 // RUN: %jxc opt %s -p elementary --split-input-file | FileCheck %s
 
-// x x sqrt(x), which is not negative; and no NaN at minus infinity.
+// x * x * sqrt(x). The absolute value makes -0.0 positive, and the select avoids NaN for -infinity.
 // CHECK-LABEL: func.func @power_to_products(
 // CHECK: %[[WIDE:[a-z0-9_]+]] = stablehlo.convert %{{.*}} : (tensor<128xf32>) -> tensor<128xf64>
 // CHECK-DAG: %[[SQUARE:[a-z0-9_]+]] = stablehlo.multiply %[[WIDE]], %[[WIDE]]
@@ -27,7 +27,7 @@ func.func @power_to_products_whole(%x: tensor<128xf32>) -> tensor<128xf32> {
   return %y : tensor<128xf32>
 }
 
-// XLA makes x x x of it.
+// XLA computes x * x * x by itself.
 // CHECK-LABEL: func.func @power_to_products_not_three(
 // CHECK: stablehlo.power
 func.func @power_to_products_not_three(%x: tensor<128xf32>) -> tensor<128xf32> {
@@ -36,7 +36,7 @@ func.func @power_to_products_not_three(%x: tensor<128xf32>) -> tensor<128xf32> {
   return %y : tensor<128xf32>
 }
 
-// The exponent from the bits, the logarithm of the rest by a division.
+// The exponent comes from the bits; the logarithm of the significand starts with a division.
 // CHECK-LABEL: func.func @power_to_polynomials(
 // CHECK: stablehlo.bitcast_convert %{{.*}} : (tensor<65536xf64>) -> tensor<65536xi64>
 // CHECK: stablehlo.shift_right_logical
@@ -50,7 +50,7 @@ func.func @power_to_polynomials(%x: tensor<65536xf32>, %y: tensor<65536xf32>) ->
   return %z : tensor<65536xf32>
 }
 
-// Nothing is asked of the sign of a base that is known.
+// The sign of a constant base is not checked at run time.
 // CHECK-LABEL: func.func @power_to_polynomials_of_two(
 // CHECK-NOT: shift_right_logical
 // CHECK: stablehlo.shift_left
@@ -70,7 +70,7 @@ func.func @power_to_polynomials_by_a_third(%x: tensor<256x256xbf16>) -> tensor<2
   return %z : tensor<256x256xbf16>
 }
 
-// XLA runs its own on more cores, and ours gains too little.
+// XLA runs its own power on more cores, and the polynomials gain too little for few elements.
 // CHECK-LABEL: func.func @power_to_polynomials_not_few(
 // CHECK: stablehlo.power
 func.func @power_to_polynomials_not_few(%x: tensor<16384xf32>, %y: tensor<16384xf32>) -> tensor<16384xf32> {
@@ -78,7 +78,7 @@ func.func @power_to_polynomials_not_few(%x: tensor<16384xf32>, %y: tensor<16384x
   return %z : tensor<16384xf32>
 }
 
-// Integers wrap around.
+// Not for integers, which wrap around.
 // CHECK-LABEL: func.func @power_to_polynomials_not_integer(
 // CHECK: stablehlo.power
 func.func @power_to_polynomials_not_integer(%x: tensor<128xi32>, %y: tensor<128xi32>) -> tensor<128xi32> {

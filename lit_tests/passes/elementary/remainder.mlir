@@ -1,6 +1,6 @@
 // RUN: %jxc opt %s -p elementary --split-input-file | FileCheck %s
 
-// Ten digits of 28 bits hold the greatest quotient of two f32.
+// Ten digits of 28 bits hold the largest quotient of two f32 numbers.
 // CHECK-LABEL: func.func @remainder_to_long_division(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<128xf32>, %[[Y:[a-z0-9]+]]: tensor<128xf32>
 // CHECK-COUNT-10: stablehlo.floor %{{.*}} : tensor<128xf64>
@@ -12,7 +12,7 @@ func.func @remainder_to_long_division(%x: tensor<128xf32>, %y: tensor<128xf32>) 
   return %z : tensor<128xf32>
 }
 
-// As `x % 12.0` begins: 2^128 / 12 has 125 bits.
+// `x % 12.0` in JAX starts with this op. 2^128 / 12 has 125 bits: five digits.
 // CHECK-LABEL: func.func @remainder_to_long_division_by_twelve(
 // CHECK-COUNT-5: stablehlo.floor
 // CHECK-NOT: stablehlo.floor
@@ -23,7 +23,7 @@ func.func @remainder_to_long_division_by_twelve(%x: tensor<128xf32>) -> tensor<1
   return %z : tensor<128xf32>
 }
 
-// XLA needs no library for powers of two.
+// XLA calls no library for a power of two.
 // CHECK-LABEL: func.func @remainder_to_long_division_not_power_of_two(
 // CHECK: stablehlo.remainder
 func.func @remainder_to_long_division_not_power_of_two(%x: tensor<128xf32>) -> tensor<128xf32> {
@@ -41,7 +41,7 @@ func.func @remainder_to_long_division_not_integer(%x: tensor<128xi32>, %y: tenso
 
 // -----
 
-// What is stored for two users is one more value to the rules.
+// A value that is materialized for two users is rewritten by the other rules like any other value.
 // CHECK-LABEL: func.func @remainder_to_long_division_used_twice(
 // CHECK: %[[R:[a-z0-9_]+]] = call @stored_tensor_128xf32_(
 // CHECK-NOT: stablehlo.cosine
@@ -54,7 +54,7 @@ func.func @remainder_to_long_division_used_twice(%x: tensor<128xf32>) -> (tensor
 
 // -----
 
-// A program for two devices gets a barrier.
+// In a program for two devices, an optimization barrier is used instead of a call.
 // CHECK-LABEL: func.func @remainder_to_long_division_split(
 // CHECK: stablehlo.optimization_barrier
 // CHECK-NOT: call @

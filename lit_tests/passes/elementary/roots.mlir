@@ -1,6 +1,6 @@
 // RUN: %jxc opt %s -p elementary --split-input-file | FileCheck %s
 
-// The upper half of the bits, divided by 3, gives the first guess.
+// The first guess is the upper half of the bits divided by 3.
 // CHECK-LABEL: func.func @cube_root_to_iteration(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<128xf32>
 // CHECK: %[[WIDE:[a-z0-9_]+]] = stablehlo.convert %[[X]] : (tensor<128xf32>) -> tensor<128xf64>
@@ -14,7 +14,7 @@ func.func @cube_root_to_iteration(%x: tensor<128xf32>) -> tensor<128xf32> {
   return %y : tensor<128xf32>
 }
 
-// Too few to be worth the compile time.
+// So few elements that the compile time is not worth it.
 // CHECK-LABEL: func.func @cube_root_to_iteration_not_few(
 // CHECK: stablehlo.cbrt
 func.func @cube_root_to_iteration_not_few(%x: tensor<16xf32>) -> tensor<16xf32> {

@@ -1,6 +1,7 @@
 // RUN: %jxc opt %s -p elementary --split-input-file | FileCheck %s
 
-// The argument in turns, by seven products; half turns go, and their parity is the sign.
+// Seven products give the argument in revolutions. Half revolutions are subtracted, and their
+// parity gives the sign.
 // CHECK-LABEL: func.func @sine_to_polynomial(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<128xf32>
 // CHECK: %[[ZERO:[a-z0-9_]+]] = stablehlo.compare EQ, %[[X]],
@@ -16,7 +17,7 @@ func.func @sine_to_polynomial(%x: tensor<128xf32>) -> tensor<128xf32> {
   return %y : tensor<128xf32>
 }
 
-// Half precision reaches 2^16 only: three products are enough.
+// f16 ends at 2^16, so three products are enough.
 // CHECK-LABEL: func.func @sine_to_polynomial_16_bit(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<16x16xf16>
 // CHECK: %[[SINGLE:[a-z0-9_]+]] = stablehlo.convert %[[X]] : (tensor<16x16xf16>) -> tensor<16x16xf32>
@@ -30,7 +31,7 @@ func.func @sine_to_polynomial_16_bit(%x: tensor<16x16xf16>) -> tensor<16x16xf16>
   return %y : tensor<16x16xf16>
 }
 
-// Two users, one computation.
+// Two users share one computation.
 // CHECK-LABEL: func.func @sine_to_polynomial_used_twice(
 // CHECK: %[[S:[a-z0-9_]+]] = call @stored_tensor_128xf32_(%{{.*}}) {mhlo.frontend_attributes = {inlineable = "false"}}
 // CHECK: stablehlo.multiply %[[S]], %[[S]]
@@ -40,7 +41,7 @@ func.func @sine_to_polynomial_used_twice(%x: tensor<128xf32>) -> (tensor<128xf32
   return %y, %z : tensor<128xf32>, tensor<128xf32>
 }
 
-// Too few to be worth the compile time.
+// So few elements that the compile time is not worth it.
 // CHECK-LABEL: func.func @sine_to_polynomial_not_few(
 // CHECK: stablehlo.sine
 func.func @sine_to_polynomial_not_few(%x: tensor<63xf32>) -> tensor<63xf32> {
@@ -48,7 +49,7 @@ func.func @sine_to_polynomial_not_few(%x: tensor<63xf32>) -> tensor<63xf32> {
   return %y : tensor<63xf32>
 }
 
-// f64 leaves no room for exact products.
+// f64 has no wider type for exact products.
 // CHECK-LABEL: func.func @sine_to_polynomial_not_f64(
 // CHECK: stablehlo.sine
 func.func @sine_to_polynomial_not_f64(%x: tensor<128xf64>) -> tensor<128xf64> {
@@ -56,7 +57,7 @@ func.func @sine_to_polynomial_not_f64(%x: tensor<128xf64>) -> tensor<128xf64> {
   return %y : tensor<128xf64>
 }
 
-// One sine a row: XLA computes it alone, outside of the vectors.
+// One sine for each row: XLA computes it once, outside of the vectorized loop.
 // CHECK-LABEL: func.func @sine_to_polynomial_not_spread(
 // CHECK: stablehlo.sine
 func.func @sine_to_polynomial_not_spread(%x: tensor<128xf32>) -> tensor<128x64xf32> {
@@ -65,7 +66,7 @@ func.func @sine_to_polynomial_not_spread(%x: tensor<128xf32>) -> tensor<128x64xf
   return %z : tensor<128x64xf32>
 }
 
-// A quarter turn further.
+// A cosine is a sine a quarter of a revolution further.
 // CHECK-LABEL: func.func @cosine_to_polynomial(
 // CHECK: %[[QUARTER:[a-z0-9_]+]] = stablehlo.constant dense<2.500000e-01> : tensor<128xf64>
 // CHECK: stablehlo.add %{{.*}}, %[[QUARTER]]
@@ -83,7 +84,8 @@ func.func @cosine_to_polynomial_not_dynamic(%x: tensor<?xf32>) -> tensor<?xf32> 
   return %y : tensor<?xf32>
 }
 
-// Quarter turns go: after an odd number of them the quotient is turned over, with the other sign.
+// The whole quarter revolutions are subtracted. If their number is odd, the result is the negative
+// inverse of the quotient.
 // CHECK-LABEL: func.func @tangent_to_polynomials(
 // CHECK: %[[OVER:[a-z0-9_]+]] = stablehlo.select %[[ODD:[a-z0-9_]+]], %[[MINUS:[a-z0-9_]+]], %[[SINE:[a-z0-9_]+]] : tensor<128xi1>, tensor<128xf64>
 // CHECK: %[[UNDER:[a-z0-9_]+]] = stablehlo.select %[[ODD]], %[[SINE]], %[[COSINE:[a-z0-9_]+]] :
@@ -93,7 +95,7 @@ func.func @tangent_to_polynomials(%x: tensor<128xf32>) -> tensor<128xf32> {
   return %y : tensor<128xf32>
 }
 
-// Complex tangents are another function.
+// The tangent of complex numbers needs other formulas.
 // CHECK-LABEL: func.func @tangent_to_polynomials_not_complex(
 // CHECK: stablehlo.tan
 func.func @tangent_to_polynomials_not_complex(%x: tensor<128xcomplex<f32>>) -> tensor<128xcomplex<f32>> {
@@ -103,8 +105,8 @@ func.func @tangent_to_polynomials_not_complex(%x: tensor<128xcomplex<f32>>) -> t
 
 // -----
 
-// Angles of positions, side by side: a kernel would look for each in three arrays, and compute it
-// there. What the sine and the cosine are of is found by divisions, unless it is stored.
+// Positional encodings: sines and cosines that are concatenated are materialized, otherwise XLA
+// would compute them inside the concatenation. The same holds for their operand.
 // CHECK-LABEL: func.func @sine_to_polynomial_put_together(
 // CHECK: %[[X:[a-z0-9_]+]] = call @stored_tensor_64x24xf32_(
 // CHECK: %[[S:[a-z0-9_]+]] = call @stored_tensor_64x24xf32_(

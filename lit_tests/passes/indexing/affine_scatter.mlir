@@ -20,7 +20,7 @@ func.func @affine_scatter_to_pad(%x: tensor<32x1024xf32>, %u: tensor<32x512xf32>
   return %r : tensor<32x1024xf32>
 }
 
-// Columns 29, 20, 11, 2 of 32 rows lose the rows of u.
+// Columns 29, 20, 11 and 2 of an array of 32 columns are reduced by the rows of u.
 // CHECK-LABEL: func.func @affine_scatter_to_pad_backwards(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<1024x32xi32>
 // CHECK-SAME: %[[U:[a-z0-9]+]]: tensor<4x1024xi32>
@@ -39,7 +39,7 @@ func.func @affine_scatter_to_pad_backwards(%x: tensor<1024x32xi32>, %u: tensor<4
   return %r : tensor<1024x32xi32>
 }
 
-// x.at[1:3, 2:5].add(u): one block, which stays where it is.
+// x.at[1:3, 2:5].add(u): one block.
 // CHECK-LABEL: func.func @affine_scatter_to_pad_block(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32>
 // CHECK-SAME: %[[U:[a-z0-9]+]]: tensor<2x3xf32>
@@ -69,7 +69,7 @@ func.func @affine_scatter_to_pad_rows(%x: tensor<8x4xf32>, %u: tensor<3x4xf32>) 
   return %r : tensor<8x4xf32>
 }
 
-// The last row is beyond x: its update is dropped.
+// The last row of the update is outside of x, so it is dropped.
 // CHECK-LABEL: func.func @affine_scatter_to_pad_not_beyond(
 // CHECK: stablehlo.scatter
 func.func @affine_scatter_to_pad_not_beyond(%x: tensor<8x4xf32>, %u: tensor<3x4xf32>) -> tensor<8x4xf32> {
@@ -81,7 +81,7 @@ func.func @affine_scatter_to_pad_not_beyond(%x: tensor<8x4xf32>, %u: tensor<3x4x
   return %r : tensor<8x4xf32>
 }
 
-// All updates go to one row, one after the other.
+// All updates go to one row, in order.
 // CHECK-LABEL: func.func @affine_scatter_to_pad_not_repeated(
 // CHECK: stablehlo.scatter
 func.func @affine_scatter_to_pad_not_repeated(%x: tensor<8x4xf32>, %u: tensor<3x4xf32>) -> tensor<8x4xf32> {
@@ -94,7 +94,7 @@ func.func @affine_scatter_to_pad_not_repeated(%x: tensor<8x4xf32>, %u: tensor<3x
   return %r : tensor<8x4xf32>
 }
 
-// A diagonal: both dimensions of x follow one of the updates.
+// A diagonal: the indices of both dimensions of x depend on one dimension of the updates.
 // CHECK-LABEL: func.func @affine_scatter_to_pad_not_diagonal(
 // CHECK: stablehlo.scatter
 func.func @affine_scatter_to_pad_not_diagonal(%x: tensor<4x4xf32>, %u: tensor<4xf32>) -> tensor<4x4xf32> {
@@ -106,7 +106,7 @@ func.func @affine_scatter_to_pad_not_diagonal(%x: tensor<4x4xf32>, %u: tensor<4x
   return %r : tensor<4x4xf32>
 }
 
-// Every 4th row: a scatter leaves most of x alone.
+// Every 4th row of x: a scatter does not touch the other rows.
 // CHECK-LABEL: func.func @affine_scatter_to_pad_not_sparse(
 // CHECK: stablehlo.scatter
 func.func @affine_scatter_to_pad_not_sparse(%x: tensor<16x4096xf32>, %u: tensor<4x4096xf32>) -> tensor<16x4096xf32> {
@@ -118,7 +118,7 @@ func.func @affine_scatter_to_pad_not_sparse(%x: tensor<16x4096xf32>, %u: tensor<
   return %r : tensor<16x4096xf32>
 }
 
-// What is combined by several ops.
+// The combiner consists of several ops.
 // CHECK-LABEL: func.func @affine_scatter_to_pad_not_complicated(
 // CHECK: stablehlo.scatter
 func.func @affine_scatter_to_pad_not_complicated(%x: tensor<8x4xf32>, %u: tensor<3x4xf32>) -> tensor<8x4xf32> {

@@ -1,7 +1,7 @@
 // RUN: %jxc opt %s -p indexing --assume no-nans | FileCheck %s
 
-// jax.nn.one_hot(i, 16) @ e: rows of e; the index may be that of none. A product with
-// -0.0 is summed from 0.0, hence the first select.
+// jax.nn.one_hot(i, 16) @ e: rows of e, or zeros if an index is out of range. A sum of products
+// that are all -0.0 starts from 0.0 and is 0.0, hence the first select.
 // CHECK-LABEL: func.func @one_hot_product_to_gather(
 // CHECK-SAME: %[[I:[a-z0-9]+]]: tensor<5xi32>
 // CHECK-SAME: %[[E:[a-z0-9]+]]: tensor<16x3xf32>
@@ -24,7 +24,7 @@ func.func @one_hot_product_to_gather(%i: tensor<5xi32>, %e: tensor<16x3xf32>) ->
   return %r : tensor<5x3xf32>
 }
 
-// The rows lie along the last dimension of e, the one-hot vectors along the first; two indices.
+// The classes are the last dimension of e and the first of the one-hot array; i has two dimensions.
 // CHECK-LABEL: func.func @one_hot_product_to_gather_columns(
 // CHECK: "stablehlo.gather"(%arg1, %arg0)
 // CHECK-SAME: offset_dims = [2, 3], collapsed_slice_dims = [2], start_index_map = [2], index_vector_dim = 2
@@ -38,7 +38,7 @@ func.func @one_hot_product_to_gather_columns(%i: tensor<5x2xi32>, %e: tensor<3x4
   return %r : tensor<5x2x3x4xf64>
 }
 
-// Few rows: the product is as fast.
+// With few rows, the product is as fast.
 // CHECK-LABEL: func.func @one_hot_product_to_gather_not_few_rows(
 // CHECK: stablehlo.dot_general
 func.func @one_hot_product_to_gather_not_few_rows(%i: tensor<5xi32>, %e: tensor<8x3xf32>) -> tensor<5x3xf32> {
@@ -50,7 +50,7 @@ func.func @one_hot_product_to_gather_not_few_rows(%i: tensor<5xi32>, %e: tensor<
   return %r : tensor<5x3xf32>
 }
 
-// All but the one place.
+// A comparison by NE: ones everywhere but at the index.
 // CHECK-LABEL: func.func @one_hot_product_to_gather_not_cold(
 // CHECK: stablehlo.dot_general
 func.func @one_hot_product_to_gather_not_cold(%i: tensor<5xi32>, %e: tensor<16x3xf32>) -> tensor<5x3xf32> {
@@ -62,7 +62,7 @@ func.func @one_hot_product_to_gather_not_cold(%i: tensor<5xi32>, %e: tensor<16x3
   return %r : tensor<5x3xf32>
 }
 
-// jax.nn.one_hot(i, 16).T @ x, as the gradient by e: what has an index that is no row's is dropped.
+// jax.nn.one_hot(i, 16).T @ x, the gradient by e: rows of x with an index out of range are dropped.
 // CHECK-LABEL: func.func @one_hot_product_to_scatter(
 // CHECK-SAME: %[[I:[a-z0-9]+]]: tensor<5xi32>
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<5x3xf32>
@@ -80,7 +80,7 @@ func.func @one_hot_product_to_scatter(%i: tensor<5xi32>, %x: tensor<5x3xf32>) ->
   return %r : tensor<16x3xf32>
 }
 
-// Two dimensions of indices, summed in another order.
+// i has two dimensions, and both are summed over in another order.
 // CHECK-LABEL: func.func @one_hot_product_to_scatter_several(
 // CHECK: %[[U:[a-z0-9_]+]] = stablehlo.transpose %arg1, dims = [2, 0, 1]
 // CHECK: "stablehlo.scatter"(%{{.*}}, %arg0, %[[U]])
@@ -93,7 +93,8 @@ func.func @one_hot_product_to_scatter_several(%i: tensor<4x5xi32>, %x: tensor<5x
   return %r : tensor<16x3xf32>
 }
 
-// Of two dimensions of indices one is left: a table for each.
+// Only one of the two dimensions of i is summed over: the result is a table for each index of the
+// other.
 // CHECK-LABEL: func.func @one_hot_product_to_scatter_not_part(
 // CHECK: stablehlo.dot_general
 func.func @one_hot_product_to_scatter_not_part(%i: tensor<4x5xi32>, %x: tensor<5x3xf32>) -> tensor<4x16x3xf32> {

@@ -1,7 +1,7 @@
 // RUN: %jxc opt %s -p pooling --target gpu --split-input-file | FileCheck %s
 // RUN: %jxc opt %s -p pooling --target tpu --split-input-file | FileCheck %s --check-prefix=TPU
 
-// The gradient of max pooling gains on GPU, and loses on TPU.
+// The gradient of max pooling is faster with comparisons on GPU, and slower on TPU.
 // CHECK-LABEL: func.func @disjoint_select_and_scatter_to_compare_on_gpu(
 // CHECK-NOT: select_and_scatter
 // CHECK: return
@@ -44,7 +44,8 @@ func.func @select_and_scatter_to_compare_on_gpu(%x: tensor<7xf32>, %dy: tensor<3
 
 // -----
 
-// So many comparisons of windows that share elements cost more memory than they save.
+// Long overlapping windows need so many comparisons that they use more memory bandwidth than they
+// save.
 // CHECK-LABEL: func.func @select_and_scatter_to_compare_not_of_long_windows_on_gpu(
 // CHECK: select_and_scatter
 func.func @select_and_scatter_to_compare_not_of_long_windows_on_gpu(%x: tensor<20xf32>, %dy: tensor<11xf32>) -> tensor<20xf32> {

@@ -1,6 +1,6 @@
 // RUN: %jxc opt %s -p pooling --split-input-file | FileCheck %s
 
-// The gradient of max pooling over windows side by side: blocks, in which one element is chosen.
+// The gradient of max pooling over disjoint windows: in each block, one element is selected.
 // CHECK-LABEL: func.func @disjoint_select_and_scatter_to_compare(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x4x3xf32>, %[[DY:[a-z0-9]+]]: tensor<2x2x3xf32>
 // CHECK: %[[A:[a-z0-9_]+]] = stablehlo.slice %[[X]] [0:2, 0:3:2, 0:3]
@@ -28,7 +28,7 @@ func.func @disjoint_select_and_scatter_to_compare(%x: tensor<2x4x3xf32>, %dy: te
   return %dx : tensor<2x4x3xf32>
 }
 
-// A window along the last dimension: blocks of it would be interleaved element by element.
+// A window along the last dimension: its blocks would be interleaved element by element.
 // CHECK-LABEL: func.func @disjoint_select_and_scatter_to_compare_not_last_dimension(
 // CHECK-NOT: stablehlo.iota
 // CHECK: return
@@ -48,8 +48,8 @@ func.func @disjoint_select_and_scatter_to_compare_not_last_dimension(%x: tensor<
 
 // -----
 
-// Windows of 3, 2 apart: an element may be chosen by two of them. The least one here, as `<=` has
-// it with the other element first.
+// Windows of 3 at stride 2 overlap: two windows may select the same element. Here they select the
+// least: `<=` has the operands in the other order.
 // CHECK-LABEL: func.func @select_and_scatter_to_compare(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<5x3xf32>, %[[DY:[a-z0-9]+]]: tensor<2x3xf32>
 // CHECK: %[[A:[a-z0-9_]+]] = stablehlo.slice %[[X]] [0:3:2, 0:3]
@@ -79,7 +79,7 @@ func.func @select_and_scatter_to_compare(%x: tensor<5x3xf32>, %dy: tensor<2x3xf3
   return %dx : tensor<5x3xf32>
 }
 
-// Padded elements are never chosen, whatever they would compare to. JAX pads beforehand.
+// Padding is never selected, whatever its value would be. JAX pads in an op before this one.
 // CHECK-LABEL: func.func @select_and_scatter_to_compare_not_padded(
 // CHECK: stablehlo.select_and_scatter
 func.func @select_and_scatter_to_compare_not_padded(%x: tensor<4x3xf32>, %dy: tensor<2x3xf32>) -> tensor<4x3xf32> {
@@ -96,7 +96,7 @@ func.func @select_and_scatter_to_compare_not_padded(%x: tensor<4x3xf32>, %dy: te
   return %dx : tensor<4x3xf32>
 }
 
-// A sum that starts from something: nobody writes it.
+// The scatter starts from a value that is not zero, which no known program writes.
 // CHECK-LABEL: func.func @select_and_scatter_to_compare_not_from_one(
 // CHECK: stablehlo.select_and_scatter
 func.func @select_and_scatter_to_compare_not_from_one(%x: tensor<5x3xf32>, %dy: tensor<2x3xf32>) -> tensor<5x3xf32> {
@@ -115,7 +115,7 @@ func.func @select_and_scatter_to_compare_not_from_one(%x: tensor<5x3xf32>, %dy: 
 
 // -----
 
-// Windows of 2x2 that overlap, of bf16; and of integers that leave a last row out.
+// Overlapping 2x2 windows of bf16; then windows of integers that leave out the last row.
 // CHECK-LABEL: func.func @select_and_scatter_to_compare_overlapping(
 // CHECK: stablehlo.compare GE, %{{.*}}, FLOAT : (tensor<2x3x2xbf16>, tensor<2x3x2xbf16>) -> tensor<2x3x2xi1>
 // CHECK: stablehlo.pad %{{.*}}, low = [1, 1, 0], high = [1, 1, 0], interior = [0, 0, 0] : (tensor<2x3x2xi8>, tensor<i8>)

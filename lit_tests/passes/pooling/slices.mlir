@@ -1,6 +1,6 @@
 // RUN: %jxc opt %s -p pooling --split-input-file | FileCheck %s
 
-// Max pooling as flax and keras write it: along each dimension two slices, and nothing else.
+// Max pooling as flax and keras write it: two slices along each dimension, and no other ops.
 // CHECK-LABEL: func.func @window_of_any_order_to_slices(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<1x4x6x3xf32>
 // CHECK: %[[A:[a-z0-9_]+]] = stablehlo.slice %[[X]] [0:1, 0:3:2, 0:6, 0:3]
@@ -135,7 +135,7 @@ func.func @window_of_any_order_to_slices_not_longer_adjacent(%x: tensor<18x3xf32
   return %y : tensor<2x3xf32>
 }
 
-// A complex number that is neither less nor greater: the order in which they come matters.
+// Complex numbers may be unordered, so the order of the operands matters.
 // CHECK-LABEL: func.func @window_of_any_order_to_slices_not_complex(
 // CHECK: stablehlo.reduce_window
 func.func @window_of_any_order_to_slices_not_complex(%x: tensor<6xcomplex<f32>>, %init: tensor<complex<f32>>) -> tensor<5xcomplex<f32>> {
@@ -147,7 +147,7 @@ func.func @window_of_any_order_to_slices_not_complex(%x: tensor<6xcomplex<f32>>,
   return %y : tensor<5xcomplex<f32>>
 }
 
-// A running maximum: another pass's.
+// A running maximum is rewritten by `scans`.
 // CHECK-LABEL: func.func @window_of_any_order_to_slices_not_running(
 // CHECK: stablehlo.reduce_window
 func.func @window_of_any_order_to_slices_not_running(%x: tensor<6xf32>) -> tensor<6xf32> {
@@ -160,7 +160,7 @@ func.func @window_of_any_order_to_slices_not_running(%x: tensor<6xf32>) -> tenso
   return %y : tensor<6xf32>
 }
 
-// A batch that is not known: no slice of it can be written.
+// The batch size is unknown, so no static slice of it can be written.
 // CHECK-LABEL: func.func @window_of_any_order_to_slices_not_dynamic(
 // CHECK: stablehlo.reduce_window
 func.func @window_of_any_order_to_slices_not_dynamic(%x: tensor<?x6xf32>) -> tensor<?x3xf32> {
@@ -175,7 +175,7 @@ func.func @window_of_any_order_to_slices_not_dynamic(%x: tensor<?x6xf32>) -> ten
 
 // -----
 
-// Average pooling. 0.0 is added once to each window: a sum of negative zeros is a positive one.
+// Average pooling. 0.0 is added once to each window: a sum of only negative zeros is positive zero.
 // CHECK-LABEL: func.func @window_sum_to_slices(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<1x5x2xf32>
 // CHECK: %[[ZERO:[a-z0-9_]+]] = stablehlo.constant dense<0.000000e+00> : tensor<f32>
@@ -197,7 +197,7 @@ func.func @window_sum_to_slices(%x: tensor<1x5x2xf32>) -> tensor<1x3x2xf32> {
   return %y : tensor<1x3x2xf32>
 }
 
-// Products over windows of 3x2, channels before space.
+// Products over windows of 3x2, with channels before space.
 // CHECK-LABEL: func.func @window_sum_to_slices_product(
 // CHECK-COUNT-6: stablehlo.multiply %{{.*}} : tensor<2x2x4xf32>
 // CHECK-NOT: reduce_window
@@ -211,7 +211,7 @@ func.func @window_sum_to_slices_product(%x: tensor<2x4x5xf32>) -> tensor<2x2x4xf
   return %y : tensor<2x2x4xf32>
 }
 
-// 36 elements: each dimension by itself takes fewer ops than each element.
+// 36 elements in a window: one dimension after the other takes fewer ops than all at once.
 // CHECK-LABEL: func.func @large_window_sum_to_slices(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<8x8xf32>
 // CHECK: stablehlo.slice %[[X]] [0:3, 0:8]
@@ -229,7 +229,7 @@ func.func @large_window_sum_to_slices(%x: tensor<8x8xf32>) -> tensor<3x3xf32> {
   return %y : tensor<3x3xf32>
 }
 
-// Too long in both dimensions: XLA's loop compiles quicker, and is left.
+// The windows are long in both dimensions: XLA's loop compiles faster and is kept.
 // CHECK-LABEL: func.func @large_window_sum_to_slices_not_very_large(
 // CHECK: stablehlo.reduce_window
 func.func @large_window_sum_to_slices_not_very_large(%x: tensor<40x40xf32>) -> tensor<2x2xf32> {
@@ -242,7 +242,7 @@ func.func @large_window_sum_to_slices_not_very_large(%x: tensor<40x40xf32>) -> t
   return %y : tensor<2x2xf32>
 }
 
-// 5 elements in a row: XLA's own loop is as quick.
+// Windows of 5 in a row: XLA's loop is as fast.
 // CHECK-LABEL: func.func @window_sum_to_slices_not_long(
 // CHECK: stablehlo.reduce_window
 func.func @window_sum_to_slices_not_long(%x: tensor<1x12x2xf32>) -> tensor<1x8x2xf32> {
@@ -255,7 +255,7 @@ func.func @window_sum_to_slices_not_long(%x: tensor<1x12x2xf32>) -> tensor<1x8x2
   return %y : tensor<1x8x2xf32>
 }
 
-// The gradient of a sum over a whole image: one element, repeated by padding. XLA sees that.
+// The gradient of a sum over an image: padding broadcasts one element, which XLA recognizes.
 // CHECK-LABEL: func.func @window_sum_to_slices_not_one_element(
 // CHECK: stablehlo.reduce_window
 func.func @window_sum_to_slices_not_one_element(%y: tensor<2x1xf32>) -> tensor<2x4xf32> {
@@ -272,7 +272,7 @@ func.func @window_sum_to_slices_not_one_element(%y: tensor<2x1xf32>) -> tensor<2
 
 // -----
 
-// The gradient of an average over windows of 2 side by side; the operand had 5 elements.
+// The gradient of an average over disjoint windows of 2. The operand had 5 elements.
 // CHECK-LABEL: func.func @window_of_dilated_to_broadcast(
 // CHECK-SAME: %[[DY:[a-z0-9]+]]: tensor<3x2xf32>
 // CHECK: %[[ZERO:[a-z0-9_]+]] = stablehlo.constant dense<0.000000e+00> : tensor<f32>
@@ -292,7 +292,7 @@ func.func @window_of_dilated_to_broadcast(%dy: tensor<3x2xf32>) -> tensor<3x5xf3
   return %r : tensor<3x5xf32>
 }
 
-// Windows of 3 that are 2 apart share elements: a sum of two of them.
+// Windows of 3 at stride 2 overlap: some elements are sums of two.
 // CHECK-LABEL: func.func @window_of_dilated_to_broadcast_not_overlapping(
 // CHECK-NOT: stablehlo.reshape
 // CHECK: stablehlo.add
@@ -363,7 +363,7 @@ func.func @general_window_to_slices_not_padded(%x: tensor<5xi32>, %init: tensor<
   return %r : tensor<5xi32>
 }
 
-// 26 positions: as many bodies to compile.
+// 26 positions: the body would be compiled as many times.
 // CHECK-LABEL: func.func @general_window_to_slices_not_many(
 // CHECK: stablehlo.reduce_window
 func.func @general_window_to_slices_not_many(%x: tensor<30xi32>, %init: tensor<i32>) -> tensor<5xi32> {

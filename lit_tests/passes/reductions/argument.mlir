@@ -1,6 +1,6 @@
 // RUN: %jxc opt %s -p reductions --split-input-file | FileCheck %s
 
-// JAX's argmax: the least place of what equals the greatest; a NaN wins.
+// The argmax of JAX: the least index of the maximum; NaN counts as the maximum.
 // CHECK-LABEL: func.func @argument_to_two_reductions(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<64x100xf32>
 // CHECK: %[[BEST:[a-z0-9_]+]] = stablehlo.reduce(%[[X]] init: %{{.*}}) applies stablehlo.maximum across dimensions = [1]
@@ -36,7 +36,7 @@ func.func @argument_to_two_reductions(%x: tensor<64x100xf32>) -> tensor<64xi32> 
   return %r#1 : tensor<64xi32>
 }
 
-// And its argmin, along the first axis.
+// The argmin of JAX, along the first axis.
 // CHECK-LABEL: func.func @argument_to_two_reductions_argmin(
 // CHECK: stablehlo.reduce({{.*}} applies stablehlo.minimum across dimensions = [0]
 // CHECK: stablehlo.reduce({{.*}} applies stablehlo.minimum across dimensions = [0]
@@ -62,7 +62,7 @@ func.func @argument_to_two_reductions_argmin(%x: tensor<64x100xf32>) -> tensor<1
   return %r#1 : tensor<100xi32>
 }
 
-// Over few elements the one reduction is faster.
+// Along a short axis, the single reduction is faster.
 // CHECK-LABEL: func.func @argument_to_two_reductions_not_few(
 // CHECK: reducer
 // CHECK: return
@@ -86,7 +86,7 @@ func.func @argument_to_two_reductions_not_few(%x: tensor<500x20xf32>) -> tensor<
   return %r#1 : tensor<500xi32>
 }
 
-// Both take some microseconds.
+// So few elements that both take a few microseconds.
 // CHECK-LABEL: func.func @argument_to_two_reductions_not_small(
 // CHECK: reducer
 // CHECK: return
@@ -110,7 +110,7 @@ func.func @argument_to_two_reductions_not_small(%x: tensor<2x100xf32>) -> tensor
   return %r#1 : tensor<2xi32>
 }
 
-// The greatest is asked for too: of zeros it is the first, whatever its sign.
+// The maximum is a result too. If it is a zero, it must be the first one, with its sign.
 // CHECK-LABEL: func.func @argument_to_two_reductions_not_value(
 // CHECK: reducer
 // CHECK: return
@@ -134,7 +134,7 @@ func.func @argument_to_two_reductions_not_value(%x: tensor<64x100xf32>) -> (tens
   return %r#0, %r#1 : tensor<64xf32>, tensor<64xi32>
 }
 
-// Numbers below 0 would lose to the initial value.
+// Elements below 0 would lose against the initial value.
 // CHECK-LABEL: func.func @argument_to_two_reductions_not_from_zero(
 // CHECK: reducer
 // CHECK: return
@@ -158,7 +158,7 @@ func.func @argument_to_two_reductions_not_from_zero(%x: tensor<64x100xf32>) -> t
   return %r#1 : tensor<64xi32>
 }
 
-// Of equals it takes the last.
+// Among equal elements, this body selects the last.
 // CHECK-LABEL: func.func @argument_to_two_reductions_not_last(
 // CHECK: reducer
 // CHECK: return
@@ -182,7 +182,7 @@ func.func @argument_to_two_reductions_not_last(%x: tensor<64x100xf32>) -> tensor
   return %r#1 : tensor<64xi32>
 }
 
-// A NaN is passed by.
+// This body ignores NaN.
 // CHECK-LABEL: func.func @argument_to_two_reductions_not_other_nan(
 // CHECK: reducer
 // CHECK: return
@@ -206,7 +206,7 @@ func.func @argument_to_two_reductions_not_other_nan(%x: tensor<64x100xf32>) -> t
   return %r#1 : tensor<64xi32>
 }
 
-// What is returned does not count along the axis.
+// The second operand does not count along the reduced axis.
 // CHECK-LABEL: func.func @argument_to_two_reductions_not_other_places(
 // CHECK: reducer
 // CHECK: return

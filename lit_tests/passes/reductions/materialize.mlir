@@ -15,7 +15,7 @@ func.func @sum_of_narrow_to_materialized(%x: tensor<2048x3xf32>) -> tensor<f32> 
 
 // -----
 
-// No scalar; many columns; few points; a maximum.
+// A product of values that are not scalars; many columns; few rows; a maximum.
 // CHECK-LABEL: func.func @sum_of_narrow_to_materialized_not_of_others(
 // CHECK-NOT: call
 // CHECK: return
@@ -37,7 +37,7 @@ func.func @sum_of_narrow_to_materialized_not_of_others(%x: tensor<2048x3xf32>, %
 
 // -----
 
-// As jnp.vdot has it.
+// As `jnp.vdot` writes it.
 // CHECK-LABEL: func.func @dot_of_narrow_to_materialized(
 // CHECK: %[[D:[a-z0-9_]+]] = stablehlo.divide
 // CHECK: %[[S:[a-z0-9_]+]] = call @stored_tensor_2048x3xf32_(%[[D]])
@@ -53,7 +53,7 @@ func.func @dot_of_narrow_to_materialized(%x: tensor<2048x3xf32>) -> tensor<f32> 
 
 // -----
 
-// Two vectors were not measured; nor is a product of columns one sum.
+// A product of two different vectors was not measured. An outer product is not a sum.
 // CHECK-LABEL: func.func @dot_of_narrow_to_materialized_not_of_two(
 // CHECK-NOT: call
 // CHECK: return
@@ -66,7 +66,7 @@ func.func @dot_of_narrow_to_materialized_not_of_two(%x: tensor<2048x3xf32>, %y: 
   return %r, %s : tensor<f32>, tensor<6144x6144xf32>
 }
 
-// The gradient of a layer's weights: what the layer was given is of four ops.
+// The gradient of a layer's weights. The input of the layer is computed by four ops.
 // CHECK-LABEL: func.func @dot_over_rows_to_materialized(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x128x128xf32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<4x128x8xf32>
@@ -84,7 +84,7 @@ func.func @dot_over_rows_to_materialized(%x: tensor<4x128x128xf32>, %y: tensor<4
 
 // -----
 
-// Of two ops; over the last dimensions; over one dimension.
+// An operand of two ops; a sum over the last dimensions; a sum over one dimension.
 // CHECK-LABEL: func.func @dot_over_rows_to_materialized_not_of_others(
 // CHECK-NOT: call
 // CHECK: return

@@ -1,6 +1,6 @@
 // RUN: %jxc opt %s -p reductions --split-input-file | FileCheck %s
 
-// One row of v for each matrix of x.
+// Each matrix of x is multiplied by its own row of v.
 // CHECK-LABEL: func.func @product_to_dot(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<32x3x348xf32>
 // CHECK-SAME: %[[V:[a-z0-9]+]]: tensor<32x348xf32>
@@ -16,7 +16,7 @@ func.func @product_to_dot(%x: tensor<32x3x348xf32>, %v: tensor<32x348xf32>) -> t
 
 // -----
 
-// Two dimensions are summed over, in v the other way round.
+// The sum is over two dimensions, which are transposed in v.
 // CHECK-LABEL: func.func @product_to_dot_of_images(
 // CHECK: stablehlo.dot_general %{{.*}}, %{{.*}}, contracting_dims = [1, 2] x [1, 0]
 func.func @product_to_dot_of_images(%x: tensor<32x16x20xf64>, %v: tensor<20x16xf64>) -> tensor<32xf64> {
@@ -29,7 +29,7 @@ func.func @product_to_dot_of_images(%x: tensor<32x16x20xf64>, %v: tensor<20x16xf
 
 // -----
 
-// A fusion would not store x.
+// x is computed: the fused sum needs no copy of it in memory.
 // CHECK-LABEL: func.func @product_to_dot_not_of_what_is_computed(
 // CHECK: stablehlo.reduce
 func.func @product_to_dot_not_of_what_is_computed(%x: tensor<64x256xf32>, %v: tensor<256xf32>) -> tensor<64xf32> {
@@ -43,7 +43,7 @@ func.func @product_to_dot_not_of_what_is_computed(%x: tensor<64x256xf32>, %v: te
 
 // -----
 
-// Over columns, and over a row that v does not have: a sum is as fast.
+// A sum over columns, and one over a dimension that v lacks: the reduction is as fast.
 // CHECK-LABEL: func.func @product_to_dot_not_over_columns(
 // CHECK-COUNT-2: stablehlo.reduce
 func.func @product_to_dot_not_over_columns(%x: tensor<64x256xf32>, %v: tensor<64xf32>) -> (tensor<256xf32>, tensor<64xf32>) {
@@ -58,7 +58,7 @@ func.func @product_to_dot_not_over_columns(%x: tensor<64x256xf32>, %v: tensor<64
 
 // -----
 
-// From 1.0 on; small; of 16 bits, whose sums XLA keeps in f32; of a product that is used twice.
+// An initial value of 1.0; few elements; 16 bits, which XLA sums in f32; a product with two users.
 // CHECK-LABEL: func.func @product_to_dot_not_of_other_sums(
 // CHECK-COUNT-4: stablehlo.reduce
 func.func @product_to_dot_not_of_other_sums(%x: tensor<64x256xf32>, %v: tensor<256xf32>, %y: tensor<64x16xf32>, %w: tensor<16xf32>, %z: tensor<64x256xbf16>, %u: tensor<256xbf16>) -> (tensor<64xf32>, tensor<64xf32>, tensor<64xbf16>, tensor<64x256xf32>, tensor<64xf32>) {

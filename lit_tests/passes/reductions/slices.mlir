@@ -1,7 +1,7 @@
 // RUN: %jxc opt %s -p reductions --split-input-file | FileCheck %s
 
-// Points in space, as a norm sums them. The sum starts from 0.0: XLA would fold 0.0 + x into x, but
-// not a select.
+// A norm of points in space. The sum starts from 0.0. This addition is written as a select, because
+// XLA would fold x + 0.0 into x.
 // CHECK-LABEL: func.func @reduce_to_slices(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<5600x3xf32>
 // CHECK: %[[S0:[a-z0-9_]+]] = stablehlo.select {{.*}} tensor<5600xf32>
@@ -14,7 +14,7 @@ func.func @reduce_to_slices(%x: tensor<5600x3xf32>) -> tensor<5600xf32> {
   return %r : tensor<5600xf32>
 }
 
-// XLA fuses nothing behind a reduction into several users of it, but would slices.
+// XLA does not fuse a reduction into several users, but it would fuse slices.
 // CHECK-LABEL: func.func @reduce_to_slices_used_twice(
 // CHECK: %[[R:[a-z0-9_]+]] = call @stored_tensor_8400xf32_(
 // CHECK: return %[[R]], %[[R]]
@@ -24,7 +24,7 @@ func.func @reduce_to_slices_used_twice(%x: tensor<8400x2xf32>) -> (tensor<8400xf
   return %r, %r : tensor<8400xf32>, tensor<8400xf32>
 }
 
-// Nothing is less than -inf.
+// No number is less than -inf: the initial value needs no op.
 // CHECK-LABEL: func.func @reduce_to_slices_maximum(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<8400x2xf32>
 // CHECK: %[[A:[a-z0-9_]+]] = stablehlo.slice %[[X]] [0:8400, 0:1]
@@ -39,7 +39,7 @@ func.func @reduce_to_slices_maximum(%x: tensor<8400x2xf32>) -> tensor<8400xf32> 
   return %r : tensor<8400xf32>
 }
 
-// A mean of 2x2 pixels; 16 bits are summed in 32.
+// A mean of 2x2 pixels; 16-bit numbers are summed in f32.
 // CHECK-LABEL: func.func @reduce_to_slices_two_axes(
 // CHECK-NOT: stablehlo.reduce
 // CHECK-COUNT-4: stablehlo.convert %{{.*}} -> tensor<48x48x3xf32>
@@ -51,7 +51,7 @@ func.func @reduce_to_slices_two_axes(%x: tensor<48x2x48x2x3xbf16>) -> tensor<48x
   return %r : tensor<48x48x3xbf16>
 }
 
-// Few rows, however long.
+// Few rows, each of any length.
 // CHECK-LABEL: func.func @reduce_to_slices_leading(
 // CHECK-NOT: stablehlo.reduce
 // CHECK-COUNT-4: stablehlo.slice
@@ -61,7 +61,7 @@ func.func @reduce_to_slices_leading(%x: tensor<4x5000xf64>) -> tensor<5000xf64> 
   return %r : tensor<5000xf64>
 }
 
-// XLA vectorises a reduction of more.
+// XLA vectorizes the reduction of more elements.
 // CHECK-LABEL: func.func @reduce_to_slices_not_many(
 // CHECK: stablehlo.reduce(
 // CHECK-NOT: stablehlo.slice
@@ -72,7 +72,7 @@ func.func @reduce_to_slices_not_many(%x: tensor<2000x9xf32>) -> tensor<2000xf32>
   return %r : tensor<2000xf32>
 }
 
-// Either takes some microseconds.
+// So few elements that both take a few microseconds.
 // CHECK-LABEL: func.func @reduce_to_slices_not_small(
 // CHECK: stablehlo.reduce(
 // CHECK-NOT: stablehlo.slice
@@ -83,7 +83,7 @@ func.func @reduce_to_slices_not_small(%x: tensor<1000x3xf32>) -> tensor<1000xf32
   return %r : tensor<1000xf32>
 }
 
-// XLA vectorises what follows the axis.
+// XLA vectorizes along the dimension after the axis.
 // CHECK-LABEL: func.func @reduce_to_slices_not_before_many(
 // CHECK: stablehlo.reduce(
 // CHECK-NOT: stablehlo.slice
@@ -94,7 +94,7 @@ func.func @reduce_to_slices_not_before_many(%x: tensor<100x3x64xf32>) -> tensor<
   return %r : tensor<100x64xf32>
 }
 
-// XLA vectorises sums of integers.
+// XLA vectorizes sums of integers.
 // CHECK-LABEL: func.func @reduce_to_slices_not_integers(
 // CHECK: stablehlo.reduce(
 // CHECK-NOT: stablehlo.slice
@@ -105,7 +105,7 @@ func.func @reduce_to_slices_not_integers(%x: tensor<5600x3xi32>) -> tensor<5600x
   return %r : tensor<5600xi32>
 }
 
-// XLA is as fast.
+// The reduction of XLA is as fast for products.
 // CHECK-LABEL: func.func @reduce_to_slices_not_products(
 // CHECK: stablehlo.reduce(
 // CHECK-NOT: stablehlo.slice
@@ -116,7 +116,7 @@ func.func @reduce_to_slices_not_products(%x: tensor<5600x3xf32>) -> tensor<5600x
   return %r : tensor<5600xf32>
 }
 
-// How many there are is not known.
+// The number of rows is unknown.
 // CHECK-LABEL: func.func @reduce_to_slices_not_dynamic(
 // CHECK: stablehlo.reduce(
 // CHECK-NOT: stablehlo.slice

@@ -1,6 +1,6 @@
 // RUN: %jxc opt %s -p scans --split-input-file | FileCheck %s
 
-// A running maximum along the first dimension: a row at a time, from the one before.
+// A running maximum along the first dimension: each iteration computes a row from the one before.
 // CHECK-LABEL: func.func @running_reduction_to_loop(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<16x600xf32>
 // CHECK: %[[LEAST:[a-z0-9_]+]] = stablehlo.constant dense<0xFF800000> : tensor<f32>
@@ -21,7 +21,7 @@ func.func @running_reduction_to_loop(%x: tensor<16x600xf32>) -> tensor<16x600xf3
   return %y : tensor<16x600xf32>
 }
 
-// Integers, added from the last one on, along a dimension between two others.
+// A running sum of integers in reverse, along the middle one of three dimensions.
 // CHECK-LABEL: func.func @running_reduction_to_loop_reverse(
 // CHECK: stablehlo.while
 // CHECK: %[[LAST:[a-z0-9_]+]] = stablehlo.constant dense<15> : tensor<i32>
@@ -38,7 +38,7 @@ func.func @running_reduction_to_loop_reverse(%x: tensor<2x16x300xi32>) -> tensor
   return %y : tensor<2x16x300xi32>
 }
 
-// Not neutral: it would come in once, and in the operand's windows once for each padded element.
+// The initial value is not neutral: the loop would combine it once, and the windows several times.
 // CHECK-LABEL: func.func @running_reduction_to_loop_not_from_one(
 // CHECK: stablehlo.reduce_window
 func.func @running_reduction_to_loop_not_from_one(%x: tensor<16x600xi32>) -> tensor<16x600xi32> {
@@ -51,7 +51,7 @@ func.func @running_reduction_to_loop_not_from_one(%x: tensor<16x600xi32>) -> ten
   return %y : tensor<16x600xi32>
 }
 
-// A window of the 15 elements up to each, of 16.
+// A window of 15 elements on an axis of 16.
 // CHECK-LABEL: func.func @running_reduction_to_loop_not_shorter(
 // CHECK: stablehlo.reduce_window
 func.func @running_reduction_to_loop_not_shorter(%x: tensor<16x600xi32>) -> tensor<16x600xi32> {
@@ -66,7 +66,7 @@ func.func @running_reduction_to_loop_not_shorter(%x: tensor<16x600xi32>) -> tens
 
 // -----
 
-// `cumsum`, of bf16: added in f32, as errors would add up.
+// `cumsum` of bf16: the sum is in f32, because errors would accumulate.
 // CHECK-LABEL: func.func @running_sum_to_loop(
 // CHECK: stablehlo.convert %{{.*}} : (tensor<bf16>) -> tensor<f32>
 // CHECK: stablehlo.while
@@ -85,7 +85,7 @@ func.func @running_sum_to_loop(%x: tensor<16x600xbf16>) -> tensor<16x600xbf16> {
   return %y : tensor<16x600xbf16>
 }
 
-// Along the last dimension: a column at a time.
+// Along the last dimension: one column for each iteration.
 // CHECK-LABEL: func.func @running_sum_to_loop_columns(
 // CHECK: stablehlo.dynamic_slice %{{.*}}, sizes = [600, 1]
 // CHECK: stablehlo.add %{{.*}} : tensor<600x1xf32>
@@ -100,7 +100,7 @@ func.func @running_sum_to_loop_columns(%x: tensor<600x16xf32>) -> tensor<600x16x
   return %y : tensor<600x16xf32>
 }
 
-// Columns of many rows: a few rows at a time, so that they stay in the cache.
+// Long columns: the loop runs on groups of a few rows, which stay in the cache.
 // CHECK-LABEL: func.func @running_sum_to_loop_groups(
 // CHECK: stablehlo.while
 // CHECK: %[[ROWS:[a-z0-9_]+]] = stablehlo.dynamic_slice %{{.*}}, sizes = [32, 16]
@@ -118,7 +118,7 @@ func.func @running_sum_to_loop_groups(%x: tensor<2001x16xf32>) -> tensor<2001x16
   return %y : tensor<2001x16xf32>
 }
 
-// `cumprod`, in its own order.
+// `cumprod`, multiplied in its own order.
 // CHECK-LABEL: func.func @running_sum_to_loop_product(
 // CHECK: stablehlo.while
 // CHECK: stablehlo.multiply %{{.*}} : tensor<2x1x300xf64>
@@ -133,7 +133,7 @@ func.func @running_sum_to_loop_product(%x: tensor<2x16x300xf64>) -> tensor<2x16x
   return %y : tensor<2x16x300xf64>
 }
 
-// From the last element on, a product that underflows may meet an infinity before, or after.
+// In reverse, a product that underflows may meet an infinity earlier or later.
 // CHECK-LABEL: func.func @running_sum_to_loop_not_product_backwards(
 // CHECK: stablehlo.reduce_window
 func.func @running_sum_to_loop_not_product_backwards(%x: tensor<2x16x300xf64>) -> tensor<2x16x300xf64> {
@@ -146,7 +146,7 @@ func.func @running_sum_to_loop_not_product_backwards(%x: tensor<2x16x300xf64>) -
   return %y : tensor<2x16x300xf64>
 }
 
-// `cumlogsumexp` of one long row: blocks of 64 at a time, whose totals are scanned the same way.
+// `cumlogsumexp` of one long row: blocks of 64 are scanned, then their totals in the same way.
 // CHECK-LABEL: func.func @running_sum_to_loop_blocks(
 // CHECK: %[[PADDED:[a-z0-9_]+]] = stablehlo.pad %{{.*}}, low = [0], high = [60]
 // CHECK: %[[BLOCKS:[a-z0-9_]+]] = stablehlo.reshape %[[PADDED]] : (tensor<4160xf32>) -> tensor<65x64xf32>
@@ -177,7 +177,7 @@ func.func @running_sum_to_loop_blocks(%x: tensor<4100xf32>) -> tensor<4100xf32> 
   return %y : tensor<4100xf32>
 }
 
-// A few numbers: a loop to compile is not worth it.
+// So few elements that compiling a loop is not worth it.
 // CHECK-LABEL: func.func @running_sum_to_loop_not_few(
 // CHECK: stablehlo.reduce_window
 func.func @running_sum_to_loop_not_few(%x: tensor<16x8xf32>) -> tensor<16x8xf32> {
@@ -190,7 +190,7 @@ func.func @running_sum_to_loop_not_few(%x: tensor<16x8xf32>) -> tensor<16x8xf32>
   return %y : tensor<16x8xf32>
 }
 
-// Rows 8192 bytes apart: their columns compete for the same places in the cache.
+// Rows of 8192 bytes: the elements of a column map to the same cache lines.
 // CHECK-LABEL: func.func @running_sum_to_loop_not_competing_rows(
 // CHECK: stablehlo.reduce_window
 func.func @running_sum_to_loop_not_competing_rows(%x: tensor<64x2048xf32>) -> tensor<64x2048xf32> {
@@ -203,7 +203,7 @@ func.func @running_sum_to_loop_not_competing_rows(%x: tensor<64x2048xf32>) -> te
   return %y : tensor<64x2048xf32>
 }
 
-// A body that is one op short of it.
+// The body lacks one op of `logaddexp`.
 // CHECK-LABEL: func.func @running_sum_to_loop_not_another_body(
 // CHECK: stablehlo.reduce_window
 func.func @running_sum_to_loop_not_another_body(%x: tensor<16x600xf32>) -> tensor<16x600xf32> {

@@ -1,6 +1,6 @@
 // RUN: %jxc opt %s -p small-matrices | FileCheck %s
 
-// As `lax.linalg.cholesky` writes it: the first column, then the second less what the first gives.
+// As `lax.linalg.cholesky` writes it. The second column is reduced by the product of the first.
 // CHECK-LABEL: func.func @small_cholesky_to_columns(
 // CHECK: %[[X:[a-z0-9_]+]] = stablehlo.concatenate {{.*}} -> tensor<64x2x2xf32>
 // CHECK: stablehlo.slice %[[X]] [0:64, 0:2, 0:1]
@@ -42,7 +42,7 @@ func.func @small_cholesky_to_columns(%d: tensor<64x1x1xf32>, %o: tensor<64x1x1xf
   return %r, %l#1 : tensor<64x2x2xf32>, tensor<64xi32>
 }
 
-// A single matrix is worth it in a loop.
+// A single matrix is rewritten if it is in a loop.
 // CHECK-LABEL: func.func @small_cholesky_to_columns_in_loop(
 // CHECK-NOT: lapack
 // CHECK: return
@@ -95,7 +95,7 @@ func.func @small_cholesky_to_columns_batches(%d: tensor<8x9x1x1xf64>, %o: tensor
   return %r, %l#1 : tensor<8x9x2x2xf64>, tensor<8x9xi32>
 }
 
-// As it comes from `jax.vmap`.
+// As `jax.vmap` writes it.
 // CHECK-LABEL: func.func @small_cholesky_to_columns_pairs(
 // CHECK-NOT: lapack
 // CHECK: return
@@ -116,7 +116,7 @@ func.func @small_cholesky_to_columns_pairs(%d: tensor<200x1x1xf32>, %o: tensor<2
   return %r, %l#1 : tensor<200x2x2xf32>, tensor<200xi32>
 }
 
-// As it comes from `jax.vmap`, in f64.
+// As `jax.vmap` writes it, in f64.
 // CHECK-LABEL: func.func @small_cholesky_to_columns_more_pairs(
 // CHECK-NOT: lapack
 // CHECK: return
@@ -137,7 +137,7 @@ func.func @small_cholesky_to_columns_more_pairs(%d: tensor<999x1x1xf64>, %o: ten
   return %r, %l#1 : tensor<999x2x2xf64>, tensor<999xi32>
 }
 
-// Few matrices: the calls are as fast. Large ones: LAPACK catches up.
+// For few matrices, the LAPACK calls are as fast; so they are for large matrices.
 // CHECK-LABEL: func.func @small_cholesky_to_columns_not_worth_it(
 // CHECK-NEXT: stablehlo.custom_call
 // CHECK-NEXT: stablehlo.custom_call
@@ -147,7 +147,8 @@ func.func @small_cholesky_to_columns_not_worth_it(%x: tensor<3x2x2xf32>, %y: ten
   return %l#1, %m#1 : tensor<3xi32>, tensor<64xi32>
 }
 
-// As JAX never calls it: for the upper triangle, row by row, with a wide number of the failure.
+// Calls that JAX never writes: the upper triangle, row-major layout, a 64-bit result for the
+// failure.
 // CHECK-LABEL: func.func @small_cholesky_to_columns_not_as_jax_calls(
 // CHECK-NEXT: stablehlo.custom_call
 // CHECK-NEXT: stablehlo.custom_call
@@ -159,7 +160,7 @@ func.func @small_cholesky_to_columns_not_as_jax_calls(%x: tensor<64x2x2xf32>) ->
   return %l#1, %m#1, %n#1 : tensor<64xi32>, tensor<64xi32>, tensor<64xi64>
 }
 
-// What LAPACK leaves of a matrix that has no factor is looked at.
+// The factor is used without a mask, so the values that LAPACK leaves after a failure are visible.
 // CHECK-LABEL: func.func @small_cholesky_to_columns_not_unmasked(
 // CHECK-NEXT: stablehlo.custom_call
 func.func @small_cholesky_to_columns_not_unmasked(%x: tensor<64x2x2xf32>) -> tensor<64x2x2xf32> {
@@ -167,7 +168,7 @@ func.func @small_cholesky_to_columns_not_unmasked(%x: tensor<64x2x2xf32>) -> ten
   return %l#0 : tensor<64x2x2xf32>
 }
 
-// Somebody else's call.
+// A call with an annotation is kept.
 // CHECK-LABEL: func.func @small_cholesky_to_columns_not_annotated(
 // CHECK-NEXT: stablehlo.custom_call
 func.func @small_cholesky_to_columns_not_annotated(%x: tensor<64x2x2xf32>) -> tensor<64xi32> {
@@ -175,7 +176,7 @@ func.func @small_cholesky_to_columns_not_annotated(%x: tensor<64x2x2xf32>) -> te
   return %l#1 : tensor<64xi32>
 }
 
-// A lower triangle, two right-hand sides.
+// A lower triangle and two right-hand sides.
 // CHECK-LABEL: func.func @small_triangular_solve_to_substitution(
 // CHECK-SAME: %[[B:[a-z0-9]+]]: tensor<64x2x3xf32>
 // CHECK: %[[A:[a-z0-9_]+]] = stablehlo.maximum
@@ -200,7 +201,8 @@ func.func @small_triangular_solve_to_substitution(%a: tensor<64x2x2xf32>, %b: te
   return %x : tensor<64x2x3xf32>
 }
 
-// From the right, transposed, with ones on the diagonal: the last column of the transpose first.
+// A transposed solve from the right with a unit diagonal: the last column of the transpose comes
+// first.
 // CHECK-LABEL: func.func @small_triangular_solve_to_substitution_letters(
 // CHECK-SAME: %[[A:[a-z0-9]+]]: tensor<64x2x2xf64>
 // CHECK-SAME: %[[B:[a-z0-9]+]]: tensor<64x3x2xf64>
@@ -215,7 +217,7 @@ func.func @small_triangular_solve_to_substitution_letters(%a: tensor<64x2x2xf64>
   return %x : tensor<64x3x2xf64>
 }
 
-// Many right-hand sides: trsm is made for them.
+// With many right-hand sides, trsm is faster.
 // CHECK-LABEL: func.func @small_triangular_solve_to_substitution_not_many(
 // CHECK-NEXT: stablehlo.custom_call
 func.func @small_triangular_solve_to_substitution_not_many(%a: tensor<64x4x4xf32>, %b: tensor<64x4x9xf32>) -> tensor<64x4x9xf32> {
@@ -223,7 +225,7 @@ func.func @small_triangular_solve_to_substitution_not_many(%a: tensor<64x4x4xf32
   return %x : tensor<64x4x9xf32>
 }
 
-// Complex matrices, and letters that BLAS has not.
+// Complex matrices, and a flag that BLAS does not define.
 // CHECK-LABEL: func.func @small_triangular_solve_to_substitution_not_unknown(
 // CHECK-NEXT: stablehlo.custom_call @lapack_ctrsm_ffi
 // CHECK-NEXT: stablehlo.custom_call @lapack_strsm_ffi

@@ -1,6 +1,6 @@
 // RUN: %jxc opt %s -p small-matrices | FileCheck %s
 
-// As `jnp.matmul` writes it: a column of x times a row of y, four times, summed from 0.0.
+// As `jnp.matmul` writes it: four columns of x times rows of y, added up from 0.0.
 // CHECK-LABEL: func.func @small_product_to_multiply_add(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<3x2x4xf32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<3x4x5xf32>
@@ -24,7 +24,7 @@ func.func @small_product_to_multiply_add(%x: tensor<3x2x4xf32>, %y: tensor<3x4x5
   return %r : tensor<3x2x5xf32>
 }
 
-// Any dimension numbers: two batches in another order, two dimensions summed over.
+// Any dimension numbers: two batch dimensions in another order, and two contracting dimensions.
 // CHECK-LABEL: func.func @small_product_to_multiply_add_any_dimensions(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x4x2x3x2xf64>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<2x2x3x2x3xf64>
@@ -42,7 +42,7 @@ func.func @small_product_to_multiply_add_any_dimensions(%x: tensor<2x4x2x3x2xf64
   return %r : tensor<2x3x4x3xf64>
 }
 
-// XLA has a fast way for eight rows, but not for many such products.
+// XLA is fast for eight rows, but not for a batch of many such products.
 // CHECK-LABEL: func.func @small_product_to_multiply_add_short(
 // CHECK-NOT: stablehlo.dot_general
 // CHECK: return
@@ -51,7 +51,7 @@ func.func @small_product_to_multiply_add_short(%x: tensor<64x8x2xf32>, %y: tenso
   return %r : tensor<64x8x2xf32>
 }
 
-// XLA's reductions would take the whole product in, and slow down.
+// XLA would fuse the whole product into the reduction, which is slower.
 // CHECK-LABEL: func.func @small_product_to_multiply_add_not_reduced(
 // CHECK-NEXT: stablehlo.dot_general
 func.func @small_product_to_multiply_add_not_reduced(%x: tensor<64x8x2xf32>, %y: tensor<64x2x2xf32>) -> tensor<64x8xf32> {
@@ -62,7 +62,7 @@ func.func @small_product_to_multiply_add_not_reduced(%x: tensor<64x8x2xf32>, %y:
   return %s : tensor<64x8xf32>
 }
 
-// XLA's loops over all products at once are as fast.
+// For a large batch, XLA's loops over all products are as fast.
 // CHECK-LABEL: func.func @small_product_to_multiply_add_not_smaller(
 // CHECK-NEXT: stablehlo.dot_general
 func.func @small_product_to_multiply_add_not_smaller(%x: tensor<900x3x3xf32>, %y: tensor<900x3x3xf32>) -> tensor<900x3x3xf32> {
@@ -70,7 +70,7 @@ func.func @small_product_to_multiply_add_not_smaller(%x: tensor<900x3x3xf32>, %y
   return %r : tensor<900x3x3xf32>
 }
 
-// Matrices by vectors: no gain.
+// Products of a matrix and a vector: no gain.
 // CHECK-LABEL: func.func @small_product_to_multiply_add_not_vectors(
 // CHECK-NEXT: stablehlo.dot_general
 func.func @small_product_to_multiply_add_not_vectors(%x: tensor<3x6x4xf32>, %y: tensor<3x4xf32>) -> tensor<3x6xf32> {
@@ -78,7 +78,7 @@ func.func @small_product_to_multiply_add_not_vectors(%x: tensor<3x6x4xf32>, %y: 
   return %r : tensor<3x6xf32>
 }
 
-// One 4x4 matrix is nothing.
+// A single 4x4 product takes almost no time.
 // CHECK-LABEL: func.func @small_product_to_multiply_add_not_alone(
 // CHECK-NEXT: stablehlo.dot_general
 func.func @small_product_to_multiply_add_not_alone(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>) -> tensor<4x4xf32> {
@@ -94,7 +94,7 @@ func.func @small_product_to_multiply_add_not_16_bit(%x: tensor<3x4x4xbf16>, %y: 
   return %r : tensor<3x4x4xbf16>
 }
 
-// Somebody asked for an algorithm.
+// The product asks for an algorithm.
 // CHECK-LABEL: func.func @small_product_to_multiply_add_not_as_asked(
 // CHECK-NEXT: stablehlo.dot_general
 func.func @small_product_to_multiply_add_not_as_asked(%x: tensor<3x4x4xf32>, %y: tensor<3x4x4xf32>) -> tensor<3x4x4xf32> {
@@ -109,7 +109,7 @@ func.func @small_product_to_multiply_add_not_dynamic(%x: tensor<?x4x4xf32>, %y: 
   return %r : tensor<?x4x4xf32>
 }
 
-// Points of three coordinates, rotated.
+// A rotation of points with three coordinates.
 // CHECK-LABEL: func.func @tall_product_to_multiply_add(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<1000x3xf32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<2x3xf32>
@@ -132,7 +132,7 @@ func.func @tall_product_to_multiply_add_f64(%x: tensor<1024x2xf64>, %y: tensor<2
   return %r : tensor<1024x4xf64>
 }
 
-// XLA reads columns as they lie, many at a time.
+// Each column of x is contiguous, and XLA vectorizes along it.
 // CHECK-LABEL: func.func @tall_product_to_multiply_add_not_columns(
 // CHECK-NEXT: stablehlo.dot_general
 func.func @tall_product_to_multiply_add_not_columns(%x: tensor<3x1000xf32>, %y: tensor<3x2xf32>) -> tensor<1000x2xf32> {
@@ -140,7 +140,7 @@ func.func @tall_product_to_multiply_add_not_columns(%x: tensor<3x1000xf32>, %y: 
   return %r : tensor<1000x2xf32>
 }
 
-// XLA is fast with five terms.
+// With five terms, XLA is fast.
 // CHECK-LABEL: func.func @tall_product_to_multiply_add_not_many_terms(
 // CHECK-NEXT: stablehlo.dot_general
 func.func @tall_product_to_multiply_add_not_many_terms(%x: tensor<1000x5xf32>, %y: tensor<5x2xf32>) -> tensor<1000x2xf32> {
@@ -148,7 +148,7 @@ func.func @tall_product_to_multiply_add_not_many_terms(%x: tensor<1000x5xf32>, %
   return %r : tensor<1000x2xf32>
 }
 
-// Summed at once: XLA's reduction would take the product in.
+// A sum follows: XLA would fuse the product into the reduction.
 // CHECK-LABEL: func.func @tall_product_to_multiply_add_not_reduced(
 // CHECK-NEXT: stablehlo.dot_general
 func.func @tall_product_to_multiply_add_not_reduced(%x: tensor<1000x2xf32>, %y: tensor<2x2xf32>) -> tensor<1000xf32> {
@@ -158,7 +158,7 @@ func.func @tall_product_to_multiply_add_not_reduced(%x: tensor<1000x2xf32>, %y: 
   return %s : tensor<1000xf32>
 }
 
-// `x.T @ y`: the rows of x are added, each times an element of y.
+// `x.T @ y`: the rows of x are added, each multiplied by an element of y.
 // CHECK-LABEL: func.func @transposed_matrix_by_vector(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<1000x16xf32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<1000xf32>
@@ -170,7 +170,7 @@ func.func @transposed_matrix_by_vector(%x: tensor<1000x16xf32>, %y: tensor<1000x
   return %r : tensor<16xf32>
 }
 
-// The matrix lies as XLA likes it.
+// The matrix has the layout that XLA handles well.
 // CHECK-LABEL: func.func @transposed_matrix_by_vector_not_rows(
 // CHECK-NEXT: stablehlo.dot_general %arg0, %arg1
 func.func @transposed_matrix_by_vector_not_rows(%x: tensor<16x1000xf32>, %y: tensor<1000xf32>) -> tensor<16xf32> {
@@ -178,7 +178,7 @@ func.func @transposed_matrix_by_vector_not_rows(%x: tensor<16x1000xf32>, %y: ten
   return %r : tensor<16xf32>
 }
 
-// Few columns: XLA adds them by itself.
+// With few columns, XLA adds the rows by itself.
 // CHECK-LABEL: func.func @transposed_matrix_by_vector_not_few_columns(
 // CHECK-NEXT: stablehlo.dot_general %arg0, %arg1
 func.func @transposed_matrix_by_vector_not_few_columns(%x: tensor<1000x4xf32>, %y: tensor<1000xf32>) -> tensor<4xf32> {

@@ -13,7 +13,7 @@ func.func @small_product_to_multiply_add_on_tpu(%x: tensor<1024x2x2xf32>, %y: te
   return %r : tensor<1024x2x2xf32>
 }
 
-// There are too few of them, though on CPU it pays.
+// A batch that is too small for TPU. It is large enough for CPU.
 // CHECK-LABEL: func.func @small_product_to_multiply_add_not_of_few(
 // CHECK-NEXT: stablehlo.dot_general
 func.func @small_product_to_multiply_add_not_of_few(%x: tensor<256x4x4xf32>, %y: tensor<256x4x4xf32>) -> tensor<256x4x4xf32> {
@@ -21,7 +21,7 @@ func.func @small_product_to_multiply_add_not_of_few(%x: tensor<256x4x4xf32>, %y:
   return %r : tensor<256x4x4xf32>
 }
 
-// One column: it fuses with what is around it as it is.
+// One column: the product already fuses with its neighbours.
 // CHECK-LABEL: func.func @small_product_to_multiply_add_not_of_vectors(
 // CHECK-NEXT: stablehlo.dot_general
 func.func @small_product_to_multiply_add_not_of_vectors(%x: tensor<4096x4x4xf32>, %y: tensor<4096x4xf32>) -> tensor<4096x4xf32> {

@@ -1,6 +1,6 @@
 // RUN: %jxc opt %s -p sorting --split-input-file | FileCheck %s
 
-// The key in the upper half; below it the place, which keeps the sort stable, and a bit for -0.0.
+// The key is the upper half. The lower half holds the index, for stability, and a bit for -0.0.
 // CHECK-LABEL: func.func @sort_to_packed_sort(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<600xf32>
 // CHECK: stablehlo.bitcast_convert %[[X]] : (tensor<600xf32>) -> tensor<600xi32>
@@ -32,7 +32,7 @@ func.func @sort_to_packed_sort(%x: tensor<600xf32>) -> tensor<600xf32> {
   return %s : tensor<600xf32>
 }
 
-// An iota along the axis is the place; something else is taken from there.
+// An iota along the axis is the index; another payload is gathered at the sorted indices.
 // CHECK-LABEL: func.func @sort_to_packed_sort_payload(
 // CHECK-SAME: tensor<2x300xui32>, %[[Y:[a-z0-9]+]]: tensor<2x300xf64>
 // CHECK: "stablehlo.sort"(%{{[a-z0-9_]+}}) <{dimension = 1 : i64, is_stable = false}>
@@ -50,7 +50,7 @@ func.func @sort_to_packed_sort_payload(%x: tensor<2x300xui32>, %y: tensor<2x300x
   return %s#0, %s#1, %s#2 : tensor<2x300xui32>, tensor<2x300xi32>, tensor<2x300xf64>
 }
 
-// As JAX sorts places in descending order: both reversed before.
+// `argsort` in descending order as JAX writes it: key and index are reversed before the sort.
 // CHECK-LABEL: func.func @sort_to_packed_sort_descending_places(
 // CHECK: stablehlo.reverse
 // CHECK: "stablehlo.sort"(%{{[a-z0-9_]+}})
@@ -79,7 +79,7 @@ func.func @sort_to_packed_sort_descending_places(%x: tensor<600xf32>) -> tensor<
   return %s#1 : tensor<600xi32>
 }
 
-// Both take some microseconds.
+// So few elements that both take a few microseconds.
 // CHECK-LABEL: func.func @sort_to_packed_sort_not_few(
 // CHECK-NOT: i64>
 // CHECK: "stablehlo.sort"
@@ -104,7 +104,7 @@ func.func @sort_to_packed_sort_not_few(%x: tensor<500xf32>) -> tensor<500xf32> {
   return %s : tensor<500xf32>
 }
 
-// JAX writes no such comparison.
+// A comparison that JAX does not write.
 // CHECK-LABEL: func.func @sort_to_packed_sort_not_descending(
 // CHECK-NOT: i64>
 // CHECK: "stablehlo.sort"
@@ -154,7 +154,7 @@ func.func @sort_to_packed_sort_not_nan_first(%x: tensor<600xf32>) -> tensor<600x
   return %s : tensor<600xf32>
 }
 
-// Zeros and NaNs of either sign are told apart.
+// The total order distinguishes zeros and NaNs by their signs.
 // CHECK-LABEL: func.func @sort_to_packed_sort_not_total_order(
 // CHECK-NOT: i64>
 // CHECK: "stablehlo.sort"
@@ -169,7 +169,7 @@ func.func @sort_to_packed_sort_not_total_order(%x: tensor<600xf32>) -> tensor<60
   return %s : tensor<600xf32>
 }
 
-// XLA has its own sort for that.
+// XLA has a faster sort for a single operand of integers.
 // CHECK-LABEL: func.func @sort_to_packed_sort_not_integers(
 // CHECK-NOT: i64>
 // CHECK: "stablehlo.sort"
@@ -184,7 +184,7 @@ func.func @sort_to_packed_sort_not_integers(%x: tensor<600xi32>) -> tensor<600xi
   return %s : tensor<600xi32>
 }
 
-// A key of 64 bits leaves no room for the place.
+// A 64-bit key leaves no bits for the index.
 // CHECK-LABEL: func.func @sort_to_packed_sort_not_wide(
 // CHECK: "stablehlo.sort"(%{{[a-z0-9_]+}}, %{{[a-z0-9_]+}})
 func.func @sort_to_packed_sort_not_wide(%x: tensor<600xi64>, %y: tensor<600xi32>) -> tensor<600xi32> {
@@ -196,7 +196,7 @@ func.func @sort_to_packed_sort_not_wide(%x: tensor<600xi64>, %y: tensor<600xi32>
   return %s#1 : tensor<600xi32>
 }
 
-// The second operand decides; JAX never writes that.
+// The comparison uses the second operand, which JAX does not write.
 // CHECK-LABEL: func.func @sort_to_packed_sort_not_by_second(
 // CHECK: "stablehlo.sort"(%{{[a-z0-9_]+}}, %{{[a-z0-9_]+}})
 func.func @sort_to_packed_sort_not_by_second(%x: tensor<600xi32>, %y: tensor<600xi32>) -> tensor<600xi32> {

@@ -1,6 +1,6 @@
 // RUN: %jxc opt %s -p sorting --split-input-file | FileCheck %s
 
-// The first ones: all keys with the other sign.
+// The first elements in ascending order: top_k of the negated keys.
 // CHECK-LABEL: func.func @slice_of_sort_to_top_k(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x64xf32>
 // CHECK-NOT: stablehlo.sort
@@ -30,7 +30,8 @@ func.func @slice_of_sort_to_top_k(%x: tensor<2x64xf32>) -> tensor<2x3xf32> {
   return %r : tensor<2x3xf32>
 }
 
-// The last but one, of three dimensions: of equals the last ones, so counted from the end.
+// The element before the last, in three dimensions. Ties take the last, so the index counts from
+// the end.
 // CHECK-LABEL: func.func @slice_of_sort_to_top_k_last_places(
 // CHECK-NOT: stablehlo.sort
 // CHECK: stablehlo.reverse %{{.*}}, dims = [2]
@@ -61,7 +62,7 @@ func.func @slice_of_sort_to_top_k_last_places(%x: tensor<1x2x64xf32>) -> tensor<
   return %r : tensor<1x2x1xi32>
 }
 
-// Some from each end, from the sorted axis and from the reversed one.
+// Elements from both ends: from the sorted array and from the reversed one.
 // CHECK-LABEL: func.func @slice_of_sort_to_top_k_both_ends(
 // CHECK-NOT: stablehlo.sort
 // CHECK: chlo.top_k(%{{.*}}, k = 1)
@@ -90,7 +91,7 @@ func.func @slice_of_sort_to_top_k_both_ends(%x: tensor<64xf32>) -> (tensor<1xf32
   return %a, %b : tensor<1xf32>, tensor<2xf32>
 }
 
-// A tenth of the axis.
+// So many elements (a tenth of the axis) that the sort is as fast.
 // CHECK-LABEL: func.func @slice_of_sort_to_top_k_not_many(
 // CHECK-NOT: chlo.top_k
 // CHECK: "stablehlo.sort"
@@ -142,7 +143,7 @@ func.func @slice_of_sort_to_top_k_not_middle(%x: tensor<64xf32>) -> tensor<1xf32
   return %a : tensor<1xf32>
 }
 
-// All is sorted anyway.
+// The whole sorted array is used elsewhere.
 // CHECK-LABEL: func.func @slice_of_sort_to_top_k_not_all_used(
 // CHECK-NOT: chlo.top_k
 // CHECK: "stablehlo.sort"
@@ -168,7 +169,7 @@ func.func @slice_of_sort_to_top_k_not_all_used(%x: tensor<64xf32>) -> (tensor<1x
   return %a, %s : tensor<1xf32>, tensor<64xf32>
 }
 
-// The last axis is the one that XLA selects along.
+// top_k selects along the last axis only.
 // CHECK-LABEL: func.func @slice_of_sort_to_top_k_not_another_axis(
 // CHECK-NOT: chlo.top_k
 // CHECK: "stablehlo.sort"

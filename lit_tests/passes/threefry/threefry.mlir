@@ -1,6 +1,6 @@
 // RUN: %jxc opt %s -p threefry --split-input-file | FileCheck %s
 
-// The constants of the rotations are carried and change places: each iteration has its own.
+// The loop carries the rotations and swaps them: each iteration uses its own.
 // CHECK-LABEL: func.func @unroll_integer_loop(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x3xui32>
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<2x3xui32>
@@ -67,7 +67,7 @@ func.func @unroll_integer_loop(%key: tensor<2x3xui32>, %words: tensor<2x3xui32>)
   return %w#2 : tensor<2x3xui32>
 }
 
-// The trip count is known only at run time.
+// The trip count is only known at run time.
 // CHECK-LABEL: func.func @unroll_integer_loop_not_unknown_turns(
 // CHECK: stablehlo.while
 func.func @unroll_integer_loop_not_unknown_turns(%key: tensor<2x3xui32>, %words: tensor<2x3xui32>, %n: tensor<i32>) -> tensor<2x3xui32> {
@@ -118,7 +118,7 @@ func.func @unroll_integer_loop_not_unknown_turns(%key: tensor<2x3xui32>, %words:
   return %w#2 : tensor<2x3xui32>
 }
 
-// One copy of the body for each iteration.
+// Many iterations: unrolling would copy the body for each.
 // CHECK-LABEL: func.func @unroll_integer_loop_not_many_turns(
 // CHECK: stablehlo.while
 func.func @unroll_integer_loop_not_many_turns(%key: tensor<2x3xui32>, %words: tensor<2x3xui32>) -> tensor<2x3xui32> {
@@ -170,7 +170,7 @@ func.func @unroll_integer_loop_not_many_turns(%key: tensor<2x3xui32>, %words: te
   return %w#2 : tensor<2x3xui32>
 }
 
-// Few arithmetic ops in an iteration: the loop is as fast.
+// An iteration has few arithmetic ops: the loop is as fast.
 // CHECK-LABEL: func.func @unroll_integer_loop_not_little_work(
 // CHECK: stablehlo.while
 func.func @unroll_integer_loop_not_little_work(%key: tensor<2x3xui32>, %words: tensor<2x3xui32>) -> tensor<2x3xui32> {
@@ -261,7 +261,7 @@ func.func @unroll_integer_loop_not_floats(%key: tensor<2x3xui32>, %words: tensor
   return %w#2 : tensor<2x3xui32>
 }
 
-// Large results that are joined would be computed inside the concatenation.
+// Large results that are concatenated would be computed inside the concatenation.
 // CHECK-LABEL: func.func @unroll_integer_loop_not_joined(
 // CHECK: stablehlo.while
 func.func @unroll_integer_loop_not_joined(%key: tensor<2x300xui32>, %words: tensor<2x300xui32>) -> tensor<4x300xui32> {
@@ -314,7 +314,7 @@ func.func @unroll_integer_loop_not_joined(%key: tensor<2x300xui32>, %words: tens
   return %both : tensor<4x300xui32>
 }
 
-// Each row of the product would compute the same numbers.
+// The product reads the result again for each row, and would compute the numbers each time.
 // CHECK-LABEL: func.func @unroll_integer_loop_not_read_again(
 // CHECK: stablehlo.while
 func.func @unroll_integer_loop_not_read_again(%key: tensor<2x300xui32>, %words: tensor<2x300xui32>) -> tensor<5x2x300xui32> {
