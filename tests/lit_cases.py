@@ -20,7 +20,7 @@ FILES = sorted(FOLDER.rglob("*.mlir"))
 
 @dataclass(frozen=True)
 class Run:
-    """One RUN line of a lit file: what it asks `jxc opt` to do."""
+    """One RUN line of a lit file: the options that it gives to `jxc opt`."""
 
     file: Path
     pipeline: str
@@ -48,7 +48,7 @@ class Rewritten:
 
 
 def runs(file: Path) -> list[Run]:
-    """The RUN lines of a file that are to succeed, each pipeline once."""
+    """The RUN lines of a file that expect success, each pipeline once."""
     found = {}
     for line in re.findall(r"^// RUN:(.*)$", file.read_text(), flags=re.MULTILINE):
         words = shlex.split(line.split("|")[0])
@@ -74,7 +74,7 @@ def _option(words: list[str], names: tuple[str, ...]) -> str:
 
 
 def rewrite(piece: str, run: Run) -> Rewritten:
-    """What a run makes of one module."""
+    """The result of a run on one module."""
     before = read_module(piece, make_context(), name=str(run.file))
     after = clone_module(before)
     pipeline = make_pipeline(run.pipeline)

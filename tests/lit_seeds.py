@@ -1,4 +1,4 @@
-"""The functions in the lit files of passes, each a program of its own, by the rule it is about."""
+"""The functions in the lit files of passes as separate programs, by the rule that each is for."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Seed:
     """A function of a lit file.
 
     Attributes:
-        name: the function's.
-        rule: the name of the rule that it is about; empty for a pass without rules.
-        is_against: whether it shows the rule leaving something alone.
-        file: where it stands.
-        context: the target and the promises of the file's RUN line.
+        name: the name of the function.
+        rule: the name of the rule that it is for; empty for a pass without rules.
+        is_against: whether the rule must not fire on it.
+        file: the lit file.
+        context: the target and the assumptions of the file's RUN line.
         program: the function as @main, with its callees.
     """
 
@@ -48,7 +48,7 @@ def all_rules() -> dict[str, Rule]:
 
 @cache
 def all_seeds() -> tuple[Seed, ...]:
-    """Every function of the lit files, in their order; each file and target once."""
+    """Every function of the lit files, in order; each file once for each target."""
     found: dict[tuple[Path, str, PassContext], Seed] = {}
     shared = make_context()
     for file in FILES:
@@ -71,13 +71,13 @@ def _seeds(file: Path, piece: str, context: PassContext, shared: ir.Context) -> 
 
 
 def rule_of(function: str) -> str:
-    """The rule that a function is named after; empty where there is none."""
+    """The rule that a function is named after; empty if there is none."""
     words = function.split("_")
     names = ("-".join(words[:count]) for count in range(len(words), 0, -1))
     return next((name for name in names if name in all_rules()), "")
 
 
 def seeds_for(rule: Rule) -> Sequence[Seed]:
-    """The seeds about a rule, those that show it firing first."""
+    """The seeds for a rule; those on which it fires come first."""
     own = [seed for seed in all_seeds() if seed.rule == rule.name]
     return sorted(own, key=lambda seed: seed.is_against)

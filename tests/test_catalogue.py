@@ -1,4 +1,4 @@
-"""`passes/README.md` and what `--help-pass` says of how a rule was checked."""
+"""`passes/README.md`, and the lines of `--help-pass` about how a rule was checked."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ import catalogue  # noqa: E402
         ({"checked": 3, "proved": ["i1, f32", "f32"]}, "for f32, 1 mixture of types"),
     ],
 )
-def test_words(record, words):
+def test_record_as_words(record, words):
     assert words in phrase(record)
 
 
-def test_rules_of_others_have_no_record():
+def test_rules_outside_jxc_have_no_record():
     @rule(exact)
     def add_zero(op: AddOp):
         """x + 0 -> x."""
@@ -48,14 +48,14 @@ def test_rules_of_others_have_no_record():
     assert "generated programs" in how_checked(all_rules()["add-zero"])
 
 
-def test_an_example_shows_the_ops_alone():
+def test_example_shows_only_the_ops():
     before, after = catalogue.example(all_rules()["subtract-self"])
     assert before.startswith("%0 = stablehlo.subtract %arg0, %arg0")
     assert "func.func" not in before + after
     assert "stablehlo.constant dense<0>" in after
 
 
-def test_what_is_behind_is_told():
+def test_stale_names_what_is_out_of_date():
     recorded = json.loads(CHECKED.read_text())
     del recorded["rules"]["add-zero"]
     recorded["rules"]["subtract-zero"]["checked"] = 0
@@ -66,7 +66,7 @@ def test_what_is_behind_is_told():
     assert "passes/README.md is out of date" in told
 
 
-def test_a_single_rule_is_tried_by_name(tmp_path):
+def test_check_rules_runs_a_single_rule_by_name(tmp_path):
     script = ROOT / "scripts" / "check_rules.py"
     done = subprocess.run(
         [sys.executable, script, "no-such-rule"], capture_output=True, text=True, check=False

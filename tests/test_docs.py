@@ -1,7 +1,7 @@
 """Run the commands and programs in the documents.
 
 A `python` block whose first line names a file (`# model.py`) is written to that file. Other
-`python` blocks are run. A `console` block is run line by line and its output compared; `...`
+`python` code_blocks are run. A `console` block is run line by line and its output compared; `...`
 matches any text.
 """
 
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def blocks(document):
+def code_blocks(document):
     return BLOCK.findall((ROOT / document).read_text())
 
 
@@ -48,7 +48,7 @@ def matches(shown, found):
 @pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])
 def test_document_runs(document, tmp_path):
     ran = 0
-    for language, text in blocks(document):
+    for language, text in code_blocks(document):
         named = re.match(r"# (\S+\.py)\n", text)
         if language == "python" and named:
             (tmp_path / named[1]).write_text(text)

@@ -17,12 +17,12 @@ def stderr_of(code: str, **variables: str) -> str:
     return done.stderr
 
 
-def test_a_misspelt_variable_is_named_once_with_its_children():
+def test_misspelt_variable_is_reported_once_for_all_processes():
     code = "import jxc, subprocess, sys; subprocess.run([sys.executable, '-c', 'import jxc'])"
     assert stderr_of(code, JXC_PIPELIN="O2") == (
         "jxc: warning: jxc does not read the variable JXC_PIPELIN. Did you mean 'JXC_PIPELINE'?\n"
     )
 
 
-def test_known_and_foreign_variables_are_silent():
+def test_known_and_foreign_variables_are_not_reported():
     assert stderr_of("import jxc", JXC_PIPELINE="O2", JXC_RATES="shipped", MYJXC_X="1") == ""

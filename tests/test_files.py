@@ -1,4 +1,4 @@
-"""Reading files that users name: damaged ones end in a sentence, whatever the damage."""
+"""Reading files of the user: damaged files are errors with a message."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def saved(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def mutations(raw: bytes, count: int) -> Iterator[bytes]:
-    """The bytes with one to four of them changed, cut off, left out or repeated."""
+    """The bytes with one to four random changes: replaced, cut off, deleted or repeated."""
     rng = random.Random(15)
     for _ in range(count):
         data = bytearray(raw)
@@ -60,7 +60,7 @@ def test_read_arrays_keeps_shape_and_order(array: np.ndarray, tmp_path: Path) ->
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_read_arrays_refuses_damaged_files_in_a_sentence(saved: Path) -> None:
+def test_read_arrays_rejects_damaged_files_with_a_message(saved: Path) -> None:
     refused = 0
     for data in mutations(saved.read_bytes(), 400):
         saved.write_bytes(data)
@@ -70,10 +70,10 @@ def test_read_arrays_refuses_damaged_files_in_a_sentence(saved: Path) -> None:
             refused += 1
             assert str(saved) in str(error)
             assert "\n" not in str(error)
-    assert refused > 50  # the rest changed a number in the data, or nothing
+    assert refused > 50  # the other mutations changed only a number in the data, or nothing
 
 
-def test_read_arrays_allocates_nothing_that_only_the_header_promises(tmp_path: Path) -> None:
+def test_read_arrays_does_not_allocate_by_the_header_alone(tmp_path: Path) -> None:
     path = tmp_path / "x.npy"
     np.save(path, np.ones(4))
     path.write_bytes(path.read_bytes().replace(b"(4,), }" + b" " * 12, b"(4000000000000,), }"))
@@ -81,13 +81,13 @@ def test_read_arrays_allocates_nothing_that_only_the_header_promises(tmp_path: P
         read_arrays(path)
 
 
-def test_read_arrays_names_what_an_archive_has(tmp_path: Path) -> None:
+def test_read_arrays_lists_the_arrays_of_an_archive(tmp_path: Path) -> None:
     np.savez(tmp_path / "x.npz", weight=np.arange(3))
     with pytest.raises(UsageError, match=r"no array 'weigh'\. Did you mean 'weight'\?"):
         read_arrays(tmp_path / "x.npz", "weigh")
 
 
-def test_read_arrays_refuses_objects(tmp_path: Path) -> None:
+def test_read_arrays_rejects_objects(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.array([{}]), allow_pickle=True)
     with pytest.raises(UsageError, match="holds elements of type object"):
         read_arrays(tmp_path / "x.npy")

@@ -1,4 +1,4 @@
-"""A little of `scripts/fuzz.py`, from a fixed seed: small programs, planted faults, bad inputs."""
+"""A short run of `scripts/fuzz.py` with a fixed seed: programs, wrong rules, corrupt inputs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from jxc.pipeline import our_passes
 from jxc.rewrite import Rule
 
 SCRIPT = Path(__file__).parent.parent / "scripts" / "fuzz.py"
-ENOUGH = 100  # programs in which a fault must be found
+ENOUGH = 100  # programs among which a wrong rule must be found
 
 
 def _fuzz(*arguments: str) -> str:
@@ -34,20 +34,20 @@ def _fuzz(*arguments: str) -> str:
     return done.stdout
 
 
-def test_programs_keep_their_meaning() -> None:
+def test_fuzz_programs_keep_their_results() -> None:
     told = _fuzz("programs", "--count=30", "--ops=40", "--draws=1", "--few", "--xla=0")
     assert "30 programs" in told
     assert "interpreter" in told
 
 
-def test_corrupted_inputs_are_refused_with_a_message() -> None:
+def test_fuzz_inputs_are_rejected_with_a_message() -> None:
     told = _fuzz("inputs", "--count=300")
     assert "300 mutants" in told
     assert "refused" in told
     assert "accepted" in told
 
 
-def test_a_name_on_the_module_that_is_not_text() -> None:
+def test_module_name_that_is_not_utf8_is_rejected() -> None:
     text = "module attributes {my.attribute = 1 : i64} { func.func @main() { return } }"
     data = write_bytecode(read_module(text, make_context()))
     with pytest.raises(ModuleSyntaxError, match=r"name.* is not UTF-8"):
@@ -73,7 +73,7 @@ def slice_of_slice(op: SliceOp) -> ir.Value | None:
 
 
 def select_of_not(op: SelectOp) -> ir.Value | None:
-    """Wrong: the two sides have to change places."""
+    """Wrong: the two cases must be swapped."""
     match op.pred.owner:
         case NotOp(operand=p):
             return stablehlo.select(p, op.on_true, op.on_false, results=[op.result.type])
@@ -81,7 +81,7 @@ def select_of_not(op: SelectOp) -> ir.Value | None:
 
 
 def reduce_over_empty(op: ReduceOp) -> Sequence[ir.Value] | None:
-    """Wrong: what is left of nothing is the initial value."""
+    """Wrong: the reduction of no elements is the initial value."""
     if len(op.inputs) != 1 or 0 not in shape_of(op.inputs[0]):
         return None
     zero = build.scalar(0, element_type(op.result))
@@ -89,7 +89,7 @@ def reduce_over_empty(op: ReduceOp) -> Sequence[ir.Value] | None:
 
 
 def dynamic_slice_to_slice(op: DynamicSliceOp) -> ir.Value | None:
-    """Wrong: a start too large is moved back until the slice fits."""
+    """Wrong: a start that is too large is clamped so that the slice fits."""
     starts = [splat_of(index) for index in op.start_indices]
     if any(start is None or start < 0 for start in starts):
         return None
@@ -99,7 +99,7 @@ def dynamic_slice_to_slice(op: DynamicSliceOp) -> ir.Value | None:
     return stablehlo.slice(op.operand, [start for start, _ in cuts], limit, [1] * len(cuts))
 
 
-# Each with a seed of the programs.
+# Each wrong rule, with the seed of the programs.
 WRONG = (
     (add_zero, 3),
     (slice_of_slice, 5),
@@ -115,7 +115,7 @@ def _rule(function: Callable[..., object]) -> Rule:
 
 
 @pytest.mark.parametrize(("wrong", "seed"), WRONG)
-def test_a_planted_fault_is_found(
+def test_fuzz_finds_a_wrong_rule(
     wrong: Callable[..., object], seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(SCRIPT.parent)
@@ -123,7 +123,9 @@ def test_a_planted_fault_is_found(
 
     rule = _rule(wrong)
     right = rule.function
-    monkeypatch.setattr(wrong, "__module__", right.__module__)  # or it is taken for an import
+    monkeypatch.setattr(
+        wrong, "__module__", right.__module__
+    )  # otherwise it is taken for an import
     campaign = Campaign(seed, most_ops=60, draws=1, few=True, most_on_xla=0, about=rule.name)
     object.__setattr__(rule, "function", wrong)
     try:

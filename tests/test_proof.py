@@ -64,35 +64,37 @@ def program(text: str, kind: str = "", op: str = ""):
     return read_module(text.replace("TYPE", kind).replace("OP", op), make_context())
 
 
-def outcomes(tried, text: str) -> dict[str, set[ProofStatus]]:
+def outcomes(proofs_of, text: str) -> dict[str, set[ProofStatus]]:
     """The outcomes of a rule, by types."""
     found: dict[str, set[ProofStatus]] = {}
-    for types, verdict in prove_rule(tried, program(text), limit_s=60):  # a busy machine is slow
+    for types, verdict in prove_rule(
+        proofs_of, program(text), limit_s=60
+    ):  # a busy machine is slow
         found.setdefault(types, set()).add(verdict.outcome)
     return found
 
 
 @rule(exact)
 def drop_any_zero(op: AddOp):
-    """x + 0 -> x, which -0.0 + 0.0 is not."""
+    """x + 0 -> x: wrong for -0.0."""
     return op.lhs if is_splat(op.rhs, 0) else None
 
 
 @rule(exact)
-def nothing_of_itself(op: SubtractOp):
-    """x - x -> 0, which an infinity is not."""
+def difference_with_itself(op: SubtractOp):
+    """x - x -> 0: wrong for infinities."""
     return build.splat(0, op.result.type) if op.lhs == op.rhs else None
 
 
 @rule(exact)
-def one_of_itself(op: DivOp):
-    """x / x -> 1, which 0 / 0 is not."""
+def quotient_with_itself(op: DivOp):
+    """x / x -> 1: wrong for 0."""
     return build.splat(1, op.result.type) if op.lhs == op.rhs else None
 
 
 @rule(exact)
-def divided_again(op: DivOp):
-    """(x * c) / c -> x, where nothing wraps."""
+def product_divided(op: DivOp):
+    """(x * c) / c -> x: wrong if the product wraps around."""
     match op.lhs.owner:
         case MulOp(lhs=x, rhs=c) if c == op.rhs and not is_float(x):
             return x
@@ -101,7 +103,7 @@ def divided_again(op: DivOp):
 
 @rule(exact)
 def not_less(op: NotOp):
-    """not(x < y) -> x >= y, which NaN is not."""
+    """not(x < y) -> x >= y: wrong for NaN."""
     inner = op.operand.owner
     if direction_of(inner) != "LT":
         return None
@@ -110,8 +112,8 @@ def not_less(op: NotOp):
 
 
 @rule(exact)
-def no_rounding(op: ConvertOp):
-    """convert(convert(x)) -> x, which the type between may not hold."""
+def no_conversion(op: ConvertOp):
+    """convert(convert(x)) -> x: wrong if the type in between cannot represent x."""
     match op.operand.owner:
         case ConvertOp(operand=x) if x.type == op.result.type:
             return x
@@ -122,19 +124,19 @@ def no_rounding(op: ConvertOp):
     ("wrong", "text", "types", "counterexample"),
     [
         (drop_any_zero, ADD_ZERO, "f16", "(f16 -0.0) gives 0.0 before and -0.0 after"),
-        (nothing_of_itself, SELF, "f16", "gives nan before and 0.0 after"),
-        (one_of_itself, SELF, "i8", "(i8 0, "),
-        (divided_again, DOUBLED_AND_HALVED, "i8", "gives "),
+        (difference_with_itself, SELF, "f16", "gives nan before and 0.0 after"),
+        (quotient_with_itself, SELF, "i8", "(i8 0, "),
+        (product_divided, DOUBLED_AND_HALVED, "i8", "gives "),
         (not_less, NOT_LESS, "f8E5M2", "nan"),
-        (no_rounding, THERE_AND_BACK, "bf16, f16", "(bf16 "),
+        (no_conversion, THERE_AND_BACK, "bf16, f16", "(bf16 "),
     ],
     ids=lambda value: getattr(value, "name", None),
 )
 def test_prove_rule_refutes_wrong_rules(wrong, text, types, counterexample):
-    op = "subtract" if wrong is nothing_of_itself else "divide"
+    op = "subtract" if wrong is difference_with_itself else "divide"
     start = program(text, types.split(",")[0], op)
-    tried, verdict = next(prove_rule(wrong, start))
-    assert tried == types
+    proofs_of, verdict = next(prove_rule(wrong, start))
+    assert proofs_of == types
     assert verdict.outcome is ProofStatus.REFUTED
     assert counterexample in verdict.counterexample
     assert verdict.reason == "so on the interpreter"
@@ -142,7 +144,7 @@ def test_prove_rule_refutes_wrong_rules(wrong, text, types, counterexample):
 
 def test_prove_rule_refutes_a_rule_on_some_types_only():
     start = SELF.replace("TYPE", "i8").replace("OP", "subtract")
-    found = outcomes(nothing_of_itself, start)
+    found = outcomes(difference_with_itself, start)
     assert {t for t, o in found.items() if o == {ProofStatus.PROVED}} > {"i4", "ui8", "i64"}
     assert found["f16"] == found["f64"] == {ProofStatus.REFUTED}
 
@@ -150,7 +152,7 @@ def test_prove_rule_refutes_a_rule_on_some_types_only():
 def test_prove_rule_refutes_a_rule_that_raises():
     @rule(exact)
     def raises(op: AddOp):
-        """x + 0 -> what is not there."""
+        """x + 0 -> an exception."""
         raise LookupError("nothing")
 
     _, verdict = next(prove_rule(raises, program(ADD_ZERO)))
@@ -159,13 +161,13 @@ def test_prove_rule_refutes_a_rule_that_raises():
 
 def test_prove_rule_checks_a_rule_that_reassociates_on_integers_only():
     @rule(reassociates)
-    def turned_round(op: AddOp):
-        """x + y -> -(-x - y), but for the sign of zero."""
+    def negated_twice(op: AddOp):
+        """x + y -> -(-x - y): wrong for the sign of zero."""
         if is_boolean(op.result):
             return None
         return stablehlo.negate(stablehlo.subtract(stablehlo.negate(op.lhs), op.rhs))
 
-    found = outcomes(turned_round, BINARY.replace("TYPE", "f32").replace("OP", "add"))
+    found = outcomes(negated_twice, BINARY.replace("TYPE", "f32").replace("OP", "add"))
     assert {"i4", "ui64"} <= found.keys() and not [t for t in found if t.startswith(("f", "b"))]
     assert set().union(*found.values()) == {ProofStatus.PROVED}
 
@@ -193,11 +195,11 @@ def test_prove_treats_equal_calls_of_unknown_functions_as_equal():
 
 
 def test_prove_rule_evaluates_unknown_functions_on_the_interpreter():
-    """On the arguments that z3 found."""
+    """The interpreter runs both programs on the arguments that z3 found."""
 
     @rule(exact)
     def no_tanh(op: TanhOp):
-        """tanh(x) -> x, which it is for 0.0 alone."""
+        """tanh(x) -> x: wrong except for 0.0."""
         return op.operand
 
     _, verdict = next(prove_rule(no_tanh, program(TANH)))
@@ -276,7 +278,7 @@ def test_rules_of_jxc_are_proved(name):
 
 
 def test_prove_script(tmp_path):
-    """On a rule that is proved, and on one that moves elements."""
+    """The script runs on a rule that is proved, and on a rule that moves elements."""
     out = tmp_path / "proofs.json"
     command = [sys.executable, str(ROOT / "scripts/prove.py"), "select-same", "identity-reverse"]
     done = subprocess.run(

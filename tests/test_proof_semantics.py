@@ -1,4 +1,4 @@
-"""The z3 term of each op against the reference interpreter, on edge values of every type."""
+"""The z3 term of each op, compared with the reference interpreter on edge values of every type."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ BITWISE = ("and", "or", "xor")
 SHIFTS = ("shift_left", "shift_right_arithmetic", "shift_right_logical")
 ROUNDING = ("floor", "ceil", "round_nearest_afz", "round_nearest_even")
 DIRECTIONS = ("EQ", "NE", "LT", "LE", "GT", "GE")
-WITHOUT_BITS = "f8E4M3FN"  # held as another type
-ROUNDS_TO_NAN = "f8E3M4"  # in the interpreter, wrongly
+WITHOUT_BITS = "f8E4M3FN"  # represented as another type
+ROUNDS_TO_NAN = "f8E3M4"  # wrong in the interpreter
 
 MOST_ROWS = 60
 
@@ -45,12 +45,12 @@ def interpreter() -> Iterator[Interpreter]:
 
 
 def module_of(kinds: Sequence[str], ops: Sequence[tuple[str, str]], count: int) -> ir.Module:
-    """A module whose @main gives all of `ops`, each of them to all of its arguments.
+    """A module whose @main returns all of `ops`, each applied to all arguments.
 
     Args:
         kinds: element types of the arguments.
         ops: each with its attributes, and the element type of its result.
-        count: how many elements there are of everything.
+        count: the number of elements of every value.
     """
     given = [f"tensor<{count}x{kind}>" for kind in kinds]
     names = ", ".join(f"%a{i}" for i in range(len(kinds)))
@@ -147,7 +147,7 @@ def unary(kind: str) -> list[tuple[str, str]]:
 
 
 def rows_of(*columns: np.ndarray) -> list[np.ndarray]:
-    """Some of the combinations of the columns' elements, as columns."""
+    """Some combinations of the elements of the columns, as columns."""
     rows = list(product(*columns))
     chosen = np.random.default_rng(0).permutation(len(rows))[:MOST_ROWS]
     picked = zip(*(rows[i] for i in chosen), strict=True)
@@ -217,7 +217,7 @@ func.func @main(%x: tensor<6xi8>, %s: tensor<i8>) -> (tensor<6xi8>, tensor<6xf32
 
 
 def test_constants_and_splats(interpreter):
-    """At each index, as for constants of several elements."""
+    """Constants are compared at each index, because they have several elements."""
     module = read_module(MOVED, make_context())
     function = functions(module)["main"]
     x, s = np.array([5, 6, 7, 8, 9, 10], np.int8), np.array(3, np.int8)
@@ -232,7 +232,7 @@ def test_constants_and_splats(interpreter):
 
 @pytest.mark.parametrize("kind", FLOATS)
 def test_remainders_of_constants(interpreter, kind):
-    """Other remainders are uninterpreted."""
+    """Remainders with other operands are uninterpreted."""
     edges = edge_values(DTYPES[kind])
     columns = rows_of(edges, edges)
     module = module_of([kind, kind], [("remainder", kind)], len(columns[0]))
@@ -254,7 +254,7 @@ def test_known_values_of_powers(interpreter, kind):
 
 
 @pytest.mark.parametrize("kind", ["f8E5M2", "f16", "f32"])
-def test_known_facts_of_exponentials_and_reduce_precision(interpreter, kind):
+def test_known_values_of_exponentials_and_reduce_precision(interpreter, kind):
     edges = edge_values(DTYPES[kind])
     module = module_of([kind], [("exponential", kind), ("logistic", kind)], len(edges))
     for found in interpreter.run(module, [edges]):
@@ -264,7 +264,7 @@ def test_known_facts_of_exponentials_and_reduce_precision(interpreter, kind):
 
 
 def test_iota(interpreter):
-    """Its element is the index in the iota's type, for every index."""
+    """An element of an iota is the index converted to its type, at every index."""
     text = """func.func @main() -> (tensor<3x9xi4>, tensor<3x9xbf16>) {
       %a = stablehlo.iota dim = 1 : tensor<3x9xi4>
       %b = stablehlo.iota dim = 0 : tensor<3x9xbf16>
@@ -284,6 +284,6 @@ def test_iota(interpreter):
         assert solver.check() == z3.unsat
 
 
-def test_every_modelled_op_is_tested():
+def test_every_modelled_op_has_a_test():
     """Runs last."""
     assert set(modelled_ops()) - exercised == set(), "run the whole file"

@@ -1,4 +1,4 @@
-"""The rooms as CONTRIBUTING draws them: which room may import which, read from the code."""
+"""The layers of CONTRIBUTING.md: which rooms a room may import."""
 
 import ast
 from pathlib import Path
@@ -45,7 +45,7 @@ NEVER_JAX = {"ir", "rewrite", "cost", "pipeline", "passes", "hlo", "source", "un
 
 
 def imported_modules(file, room):
-    """What a file imports, as full names: relative imports resolved against its folder."""
+    """The full names of the modules that a file imports, with relative imports resolved."""
     top = ROOT if room == "passes" else ROOT / "toolchain"
     package = ("jxc", *file.relative_to(top).parent.parts)
     for node in ast.walk(ast.parse(file.read_text())):
@@ -69,7 +69,7 @@ def files_of(room):
 
 
 @pytest.mark.parametrize("room", MAY_IMPORT)
-def test_a_room_imports_only_what_it_may(room):
+def test_room_imports_only_allowed_rooms(room):
     for file in files_of(room):
         names = list(imported_modules(file, room))
         rooms = {room_of(name) for name in names if name.startswith("jxc.")}
@@ -87,5 +87,5 @@ def test_every_folder_is_a_room():
 
 
 @pytest.mark.parametrize("room", MAY_IMPORT)
-def test_no_file_is_too_long_to_open(room):
+def test_files_have_at_most_400_lines(room):
     assert {f.name: n for f in files_of(room) if (n := len(f.read_text().splitlines())) > 400} == {}

@@ -1,4 +1,4 @@
-"""Whose code a file is, and which line of a stack a message names."""
+"""The owner of a file (user, library, JAX or jxc), and the line of a stack that a message names."""
 
 import json
 import os
@@ -63,7 +63,7 @@ def test_packages_whose_name_begins_with_jax_are_libraries(package: str) -> None
 
 
 def test_a_warning_skips_jax_and_libraries_only(tmp_path: Path) -> None:
-    """It is issued in a file `jax_models/train.py`, which is the user's."""
+    """The warning is issued in `jax_models/train.py`, a file of the user."""
     file = tmp_path / "jax_models" / "train.py"
     scope = {"warn_user": warn_user}
     with warnings.catch_warnings(record=True) as caught:
@@ -74,7 +74,7 @@ def test_a_warning_skips_jax_and_libraries_only(tmp_path: Path) -> None:
     assert (warning.filename, warning.lineno) == (str(file), 3)
 
 
-def test_a_home_makes_an_installed_package_the_users(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_installed_package_in_a_home_folder_is_the_users(monkeypatch: pytest.MonkeyPatch) -> None:
     file = f"{SITE}/flax/linen/linear.py"
     assert owner_of(file, home=f"{SITE}/flax/") == "user"
     monkeypatch.setattr(source, "user_folders", [f"{SITE}/flax/"])
@@ -119,7 +119,7 @@ def test_definition_line_looks_through_decorators() -> None:
     assert str(home_of(json.dumps)).endswith("json")
 
 
-def test_current_user_line_is_this_one() -> None:
+def test_current_user_line_is_the_calling_line() -> None:
     found = current_user_line()
     assert found is not None
     assert found.function == sys._getframe().f_code.co_name

@@ -1,4 +1,4 @@
-"""Strict mypy accepts a user's program, and reports the lines of it that are wrong."""
+"""Strict mypy accepts a user's program, except for the lines that are wrong on purpose."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent
 
 def test_strict_mypy_accepts_a_program_that_uses_the_public_api(tmp_path):
     pytest.importorskip("mypy")
-    package = tmp_path / "jxc"  # as it is installed: toolchain/ is jxc, passes/ is jxc.passes
+    package = tmp_path / "jxc"  # the installed layout: toolchain/ is jxc, passes/ is jxc.passes
     package.mkdir()
     for entry in (ROOT / "toolchain").iterdir():
         (package / entry.name).symlink_to(entry)

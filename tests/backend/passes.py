@@ -1,4 +1,4 @@
-"""A program, and passes whose effect on it shows in its results, unlike that of a correct pass."""
+"""A program, and incorrect passes: its results show which of them ran."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -40,7 +40,7 @@ PIPELINE = ["inline{default-pipeline=}", "symbol-dce", sine_to_cosine]
 
 
 def program(x):
-    """More ops than a tiny module has, around one sine."""
+    """A sine among more ops than a tiny module has."""
     y = jnp.sin(x)
     for i in range(TINY_MODULE_OPS):
         y = y * 1.5 + i

@@ -30,13 +30,13 @@ CPU = find_target("cpu")
 
 
 def factor(params, x, unused, *, key):
-    """With LAPACK, random keys, an argument that is donated and one that is not used."""
+    """A program with LAPACK, random keys, a donated argument and an unused one."""
     _, r = jnp.linalg.qr(x @ params["w"])
     out = {"r": jnp.linalg.cholesky(r.T @ r + jnp.eye(4)), "keys": jax.random.split(key, 3)}
     return out, x + 1, Pair([params["pair"].left], None), params["empty"]
 
 
-def factor_arguments():
+def factor_inputs():
     params = {
         "w": jnp.ones((4, 4)),
         "none": None,
@@ -50,7 +50,7 @@ def factor_arguments():
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
     """A saved executable, and its results."""
-    args, kwargs = factor_arguments()
+    args, kwargs = factor_inputs()
     executable = jxc.lower(jax.jit(factor, donate_argnums=1), *args, **kwargs).opt().compile()
     path = tmp_path_factory.mktemp("saved") / "factor.jxc"
     save(executable, path)
@@ -62,8 +62,8 @@ import sys
 import numpy as np, jax
 from jxc import load
 sys.path.insert(0, sys.argv[2])
-from tests.backend.test_artifacts import factor_arguments
-args, kwargs = factor_arguments()
+from tests.backend.test_artifacts import factor_inputs
+args, kwargs = factor_inputs()
 out, x, pair, empty = load(sys.argv[1])(*args, **kwargs)
 assert args[1].is_deleted() and not args[0]["w"].is_deleted()
 assert type(pair) is tuple and type(pair[0]) is list and pair[1] is None
@@ -115,7 +115,7 @@ def test_save_keeps_64_bit_types(tmp_path):
 
 def test_loaded_program_names_wrong_arguments(saved):
     program = load(saved[0])
-    args, kwargs = factor_arguments()
+    args, kwargs = factor_inputs()
     with pytest.raises(
         UsageError, match=r"expected kwargs\['key'\] of type key<fry>\[\], found no"
     ):
@@ -148,12 +148,12 @@ def edited_header(path, to, **changes):
         ({"arguments": None}, ArtifactError, "damaged"),
     ],
 )
-def test_load_refuses_other_versions_machines_and_devices(saved, tmp_path, changes, error, says):
+def test_load_rejects_other_versions_machines_and_devices(saved, tmp_path, changes, error, says):
     with pytest.raises(error, match=says):
         load(edited_header(saved[0], tmp_path / "edited.jxc", **changes))
 
 
-def test_load_refuses_a_processor_with_fewer_features(saved, tmp_path):
+def test_load_rejects_a_processor_with_fewer_features(saved, tmp_path):
     path = tmp_path / "edited.jxc"
     machine = {"architecture": load(saved[0]).header.machine["architecture"], "features": ["sse9"]}
     with pytest.raises(ArtifactError, match="features that this one lacks: sse9"):
@@ -170,14 +170,14 @@ def test_load_refuses_a_processor_with_fewer_features(saved, tmp_path):
         (lambda raw: b"", "does not begin like one"),
     ],
 )
-def test_load_refuses_a_damaged_file(saved, tmp_path, damage, says):
+def test_load_rejects_a_damaged_file(saved, tmp_path, damage, says):
     path = tmp_path / "damaged.jxc"
     path.write_bytes(damage(saved[0].read_bytes()))
     with pytest.raises(ArtifactError, match=says):
         load(path)
 
 
-def test_every_flipped_byte_of_a_header_is_refused(saved, tmp_path):
+def test_load_rejects_every_flipped_byte_of_a_header(saved, tmp_path):
     raw, path = saved[0].read_bytes(), tmp_path / "flipped.jxc"
     end = len(MAGIC) + 4 + int.from_bytes(raw[len(MAGIC) : len(MAGIC) + 4], "little")
     for at in range(0, end, 7):
@@ -186,18 +186,18 @@ def test_every_flipped_byte_of_a_header_is_refused(saved, tmp_path):
             read_artifact(path)
 
 
-def shouting(x):
+def with_callback(x):
     jax.debug.print("x is {}", x)
     return x
 
 
-def test_save_refuses_callbacks(tmp_path):
+def test_save_rejects_callbacks(tmp_path):
     with pytest.raises(ArtifactError, match="calls back into Python"):
-        save(jxc.lower(shouting, 1.0).compile(), tmp_path / "shouting.jxc")
-    assert not (tmp_path / "shouting.jxc").exists()
+        save(jxc.lower(with_callback, 1.0).compile(), tmp_path / "with_callback.jxc")
+    assert not (tmp_path / "with_callback.jxc").exists()
 
 
-# Compiling on
+# Compiling a stage further
 
 
 OFFSETS = np.random.default_rng(0).random(40).astype(np.float32)
@@ -208,24 +208,24 @@ def scaled(x):
 
 
 @pytest.fixture(scope="module")
-def whole():
-    """Optimised HLO with its constants."""
+def optimized():
+    """Optimized HLO with its constants."""
     low = jxc.lower(scaled, jnp.ones(40))
     return emit(low, ["hlo"], CPU, whole_constants=True)["hlo"]
 
 
-def test_optimised_hlo_is_compiled_without_xla_passes(whole):
+def test_optimized_hlo_is_compiled_without_xla_passes(optimized):
     x = jnp.linspace(0, 1, 40)
     expected = jxc.lower(scaled, x).compile()(x)
-    same, total = lowered_from_hlo(whole).compile()(x)
+    same, total = lowered_from_hlo(optimized).compile()(x)
     np.testing.assert_array_equal(same, expected["sin"])
     assert total == expected["sum"]
-    edited, _ = lowered_from_hlo(whole.replace("constant(2.5)", "constant(100)")).compile()(x)
+    edited, _ = lowered_from_hlo(optimized.replace("constant(2.5)", "constant(100)")).compile()(x)
     np.testing.assert_allclose(edited, jnp.sin(x) * 100 + OFFSETS, rtol=1e-5)
     np.testing.assert_array_equal(jxc.lower(scaled, x).compile()(x)["sin"], expected["sin"])
 
 
-def test_hlo_with_an_elided_constant_is_refused(whole):
+def test_lowered_from_hlo_rejects_an_elided_constant(optimized):
     short = jxc.lower(scaled, jnp.ones(40)).compile().as_text()
     assert "constant({...})" in short
     with pytest.raises(JxcError, match=r"x.txt:\d+: a large constant was elided"):
@@ -242,22 +242,22 @@ def test_hlo_with_an_elided_constant_is_refused(whole):
         ("parameter(0)", "parameter(one)", "malformed HLO"),
     ],
 )
-def test_lowered_from_hlo_refuses_other_modules(whole, old, new, says):
-    assert old in whole
+def test_lowered_from_hlo_rejects_other_modules(optimized, old, new, says):
+    assert old in optimized
     with pytest.raises(JxcError, match=says):
-        lowered_from_hlo(whole.replace(old, new, 1))
+        lowered_from_hlo(optimized.replace(old, new, 1))
 
 
-def test_hlo_of_wrong_types_is_refused_by_xla(whole):
-    wrong = whole.replace("f32[40]{0} sine(", "s32[40]{0} sine(")
-    assert wrong != whole
+def test_xla_rejects_hlo_of_wrong_types(optimized):
+    wrong = optimized.replace("f32[40]{0} sine(", "s32[40]{0} sine(")
+    assert wrong != optimized
     with pytest.raises(JxcError, match=r"XLA does not compile it: .*shape"):
         compile_with(lowered_from_hlo(wrong), CPU)
 
 
-def test_lowered_from_hlo_reads_the_signature_of_the_entry(whole):
-    wrong = whole.replace("->(f32[40]{0}, f32[])", "->(s32[40]{0}, f32[])", 1)
-    assert wrong != whole
+def test_lowered_from_hlo_reads_the_signature_of_the_entry(optimized):
+    wrong = optimized.replace("->(f32[40]{0}, f32[])", "->(s32[40]{0}, f32[])", 1)
+    assert wrong != optimized
     assert lowered_from_hlo(wrong).compile()(jnp.ones(40))[0].dtype == "float32"
 
 
@@ -266,7 +266,7 @@ ENTRY e { ROOT p = f32[4,3]{0,1} parameter(0) }
 """
 
 
-def test_lowered_from_hlo_refuses_layouts_that_jax_does_not_pass():
+def test_lowered_from_hlo_rejects_layouts_that_jax_does_not_pass():
     with pytest.raises(JxcError, match=r"parameter 0 has the layout f32\[4,3\]\{0,1\}"):
         lowered_from_hlo(COLUMNS)
 

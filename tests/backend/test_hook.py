@@ -54,7 +54,7 @@ def test_use_with_the_same_pipeline_compiles_nothing_again(pipeline):
 @pytest.mark.parametrize("compile_inside", [True, False])
 @pytest.mark.parametrize("call_inside", [True, False])
 def test_the_pipeline_is_chosen_at_lowering(lower_inside, compile_inside, call_inside):
-    """Neither program may take the other's executable, wherever the stages are called."""
+    """The two programs must not share an executable, wherever the stages are called."""
     f = jax.jit(program)
     f(X)
     with jxc.use(PIPELINE):
@@ -106,7 +106,7 @@ def test_use_on_many_threads_at_once():
             np.testing.assert_allclose(result, expected(np.cos), rtol=1e-3, atol=1e-4)
 
 
-def test_a_level_leaves_tiny_programs_alone_and_the_log_counts_them():
+def test_a_level_skips_tiny_programs_and_the_log_counts_them():
     with jxc.use("O2") as log:
         jax.jit(lambda x: jnp.sin(x) + 3)(X)
     assert not log.compilations and log.skipped == 1
@@ -145,7 +145,7 @@ def test_print_of_a_log_is_a_table_and_repr_one_line():
 # Blocks that overlap: JAX keeps the choice for each thread
 
 
-def test_blocks_left_in_another_order_restore_what_was_before():
+def test_use_blocks_left_in_another_order_restore_the_previous_pipeline():
     def suspended(pipeline):
         with jxc.use(pipeline):
             yield
@@ -158,7 +158,7 @@ def test_blocks_left_in_another_order_restore_what_was_before():
     check(jax.jit(lambda x: program(x))(X), np.sin)
 
 
-def test_another_asyncio_task_is_warned_of_an_open_block():
+def test_use_warns_another_asyncio_task_of_an_open_block():
     async def opens(opened, done):
         with jxc.use(PIPELINE):
             check(jax.jit(lambda x: program(x))(X), np.cos)
@@ -200,7 +200,7 @@ def test_a_failing_pass_leaves_the_program_as_it_is(broken):
     assert "stablehlo.sine" in text
 
 
-def test_what_xla_refuses_is_compiled_without_the_pipeline():
+def test_a_module_that_xla_rejects_is_compiled_without_the_pipeline():
     f = jax.jit(lambda x: program(x) * 3)
     with jxc.use("stablehlo-legalize-to-linalg"), pytest.warns(JxcWarning, match="XLA does not"):
         check(f(X) / 3, np.sin)
@@ -226,7 +226,7 @@ def test_strict_raises_the_error_of_a_pass():
 # What JAX shows and exports
 
 
-def test_the_stamp_is_in_modules_lowered_under_a_pipeline():
+def test_modules_lowered_under_a_pipeline_have_its_stamp():
     with jxc.use("O1"):
         inside = jax.jit(program).lower(X).as_text()
     assert 'jxc.pipeline = "O1"' in inside

@@ -12,14 +12,14 @@ from jxc.errors import JxcError
 
 @pytest.fixture
 def compiler(monkeypatch):
-    """A module of JAX's with one function, registered as the point "test"."""
+    """A module with one function, registered as the interception point "test"."""
     module = SimpleNamespace(__name__="compiler", compile_=lambda *args, **kwargs: [args, kwargs])
     monkeypatch.setitem(_private.POINTS, "test", (module, "compile_"))
     yield module
     interception._points.pop("test", None)
 
 
-def naming(name, calls):
+def recording_name(name, calls):
     def intercept(proceed, *args, **kwargs):
         calls.append(name)
         return proceed(*args, **kwargs)
@@ -29,7 +29,7 @@ def naming(name, calls):
 
 def test_the_last_installed_interceptor_runs_outermost_and_any_order_of_removal_restores(compiler):
     original, calls = compiler.compile_, []
-    first, second = naming("first", calls), naming("second", calls)
+    first, second = recording_name("first", calls), recording_name("second", calls)
     interception.install(first)
     interception.install(second)
     assert compiler.compile_(1, two=2) == [(1,), {"two": 2}]
@@ -43,7 +43,7 @@ def test_the_last_installed_interceptor_runs_outermost_and_any_order_of_removal_
 
 def test_a_wrapper_of_another_package_stays_and_passes_through_afterwards(compiler):
     calls = []
-    interceptor = naming("jxc", calls)
+    interceptor = recording_name("jxc", calls)
     interception.install(interceptor)
     ours = compiler.compile_
     compiler.compile_ = theirs = lambda *args: ours(*args)
@@ -54,7 +54,7 @@ def test_a_wrapper_of_another_package_stays_and_passes_through_afterwards(compil
     assert calls == ["jxc"]
 
 
-def test_install_refuses_a_jax_without_the_function_and_changes_nothing(monkeypatch):
+def test_install_rejects_a_jax_without_the_function_and_changes_nothing(monkeypatch):
     missing = (_private.POINTS["compile"][0], "no_such_function")
     monkeypatch.setitem(_private.POINTS, "missing", missing)
     before = [getattr(*point) for point in _private.POINTS.values() if point != missing]
@@ -63,7 +63,7 @@ def test_install_refuses_a_jax_without_the_function_and_changes_nothing(monkeypa
     assert before == [getattr(*point) for point in _private.POINTS.values() if point != missing]
 
 
-def test_compiled_by_answers_for_one_module_only():
+def test_compiled_by_applies_to_one_module_only():
     lowered = jax.jit(lambda x: x + 1).lower(np.ones(3))
     other = jax.jit(lambda x: x + 2).lower(np.ones(3))
     compiled = []

@@ -117,7 +117,7 @@ def test_jit_decorates_methods():
     check(Model().apply(X), np.cos)
 
 
-def test_a_bound_method_behaves_as_that_of_jax_jit():
+def test_jit_bound_method_behaves_like_one_of_jax_jit():
     class Model:
         scale = 1.0
 
@@ -148,7 +148,7 @@ def documented(x, times: int = 1):
     return x * times
 
 
-def test_a_jitted_function_has_the_attributes_of_that_of_jax_jit():
+def test_jit_result_has_the_attributes_of_a_jax_jit_result():
     plain, fast = jax.jit(documented), jxc.jit(documented)
     assert set(dir(plain)) - set(dir(fast)) == set()
     for name in ("__name__", "__qualname__", "__module__", "__doc__", "__wrapped__"):
@@ -163,7 +163,7 @@ def test_a_jitted_function_has_the_attributes_of_that_of_jax_jit():
         fast.no_such_attribute  # noqa: B018
 
 
-def test_copies_keep_the_pipeline_where_jax_can_copy():
+def test_copies_of_a_jitted_function_keep_its_pipeline():
     fast = jxc.jit(program, pipeline=PIPELINE)
     for copied in (copy.copy(fast), copy.deepcopy(fast), copy.deepcopy({"f": [fast]})["f"][0]):
         check(copied(X), np.cos)
@@ -183,7 +183,7 @@ def test_vmap_and_jvp_of_a_jitted_function_keep_its_pipeline():
             check(jax.vmap(fast)(X.reshape(2, 4)).reshape(8), np.cos)
 
 
-def test_grad_of_a_jitted_function_keeps_its_pipeline_forward_and_warns_of_the_remedy():
+def test_grad_of_a_jitted_function_keeps_its_pipeline_forward_and_warns_with_a_fix():
     fast = jxc.jit(lambda x: program(x).sum(), pipeline=PIPELINE)
     with pytest.warns(JxcWarning, match=r"jxc\.jit\(jax\.grad\(fn\)\)") as caught:
         value, _ = jax.value_and_grad(fast)(X)
@@ -192,7 +192,7 @@ def test_grad_of_a_jitted_function_keeps_its_pipeline_forward_and_warns_of_the_r
     np.testing.assert_allclose(value, expected(np.cos).sum(), rtol=1e-4)
 
 
-def test_inside_another_jit_it_warns_once_and_names_the_line():
+def test_jit_inside_another_jit_warns_once_and_names_the_line():
     fast = jxc.jit(program, pipeline=PIPELINE)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -218,21 +218,21 @@ def test_jit_without_a_pipeline_is_plain_jax():
     check(jxc.jit(program, pipeline=None)(X), np.sin)
 
 
-def test_promises_reach_the_rules():
+def test_jit_passes_assumptions_to_the_rules():
     @jxc.rule(jxc.exact, assumes="no-nans")
-    def promised(op: SineOp) -> ir.Value | None:
-        """sin x -> cos x, where somebody promised."""
+    def assuming(op: SineOp) -> ir.Value | None:
+        """sin x -> cos x, under an assumption."""
         return stablehlo.cosine(op.operand)
 
-    check(jxc.jit(program, pipeline=promised)(X), np.sin)
-    check(jxc.jit(program, pipeline=promised, assume="no-nans")(X), np.cos)
-    with jxc.use(promised, assume=["no-nans", "no-infs"]):
+    check(jxc.jit(program, pipeline=assuming)(X), np.sin)
+    check(jxc.jit(program, pipeline=assuming, assume="no-nans")(X), np.cos)
+    with jxc.use(assuming, assume=["no-nans", "no-infs"]):
         check(jax.jit(lambda x: program(x))(X), np.cos)
     with pytest.raises(jxc.JxcError, match="promise 'sunshine': expected no-nans"):
         jxc.jit(program, assume="sunshine")
 
 
-def test_jit_refuses_an_unknown_pass_at_decoration():
+def test_jit_rejects_an_unknown_pass_at_decoration():
     with pytest.raises(jxc.JxcError, match=r"unknown .* 'simplifi'\. Did you mean 'simplify'"):
         jxc.jit(program, pipeline="simplifi")
 
@@ -244,19 +244,19 @@ def mesh():
     return jax.make_mesh((4,), ("d",))
 
 
-def test_shard_map():
+def test_jit_rewrites_inside_shard_map():
     f = jax.shard_map(program, mesh=mesh(), in_specs=P("d"), out_specs=P("d"))
     x = jax.device_put(X, NamedSharding(mesh(), P("d")))
     check(jxc.jit(f, pipeline=PIPELINE)(x), np.cos)
 
 
-def test_pmap():
+def test_jit_rewrites_inside_pmap():
     with jxc.use(PIPELINE):
         result = jax.pmap(program)(X.reshape(4, 2))
     check(result.reshape(8), np.cos)
 
 
-def test_sharded_inputs_and_outputs():
+def test_jit_keeps_input_and_output_shardings():
     sharding = NamedSharding(mesh(), P("d"))
     f = jxc.jit(program, pipeline=PIPELINE, in_shardings=sharding, out_shardings=sharding)
     result = f(jax.device_put(X, sharding))
@@ -268,7 +268,7 @@ def test_sharded_inputs_and_outputs():
 
 
 @pytest.mark.parametrize("ordered", [False, True])
-def test_debug_print(capfd, ordered):
+def test_jit_keeps_debug_print(capfd, ordered):
     @jxc.jit(pipeline=PIPELINE)
     def f(x):
         y = program(x)
@@ -280,7 +280,7 @@ def test_debug_print(capfd, ordered):
     assert f"sum {expected(np.cos).sum():.2f}"[:8] in capfd.readouterr().out
 
 
-def test_pure_callback_and_ordered_io_callback():
+def test_jit_keeps_pure_and_ordered_io_callbacks():
     seen = []
 
     @jxc.jit(pipeline=PIPELINE)

@@ -1,4 +1,4 @@
-"""Modules for several devices, compiled for those of this process, saved and loaded."""
+"""Modules for several devices, compiled for the devices of this process, saved and loaded."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def product(params, unused, x):
 
 @pytest.fixture(scope="module")
 def text():
-    """The module that JAX lowers it to over four devices, the unused argument left out."""
+    """The text of `product` lowered over four devices, without the unused argument."""
     shapes = ({"w": jax.typeof(WEIGHTS)}, jax.typeof(X), jax.typeof(X))
     given = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), shapes)
     split = {"x": P("data"), "params['w']": P(None, "model")}
@@ -41,7 +41,7 @@ def read(text):
     return lowered_from_module(read_module(text, make_context()))
 
 
-def test_module_of_a_mesh_runs_on_its_devices(text, tmp_path):
+def test_module_with_a_mesh_runs_on_its_devices(text, tmp_path):
     low = read(text)
     assert low.mesh == {"data": 2, "model": 2}
     header = save(low.opt().compile(), tmp_path / "product.jxc")
@@ -73,19 +73,19 @@ def test_module_without_argument_shardings_compiles_for_its_devices():
          "sharded by mhlo.sharding"),
     ],
 )  # fmt: skip
-def test_module_with_several_meshes_or_gspmd_shardings_is_refused(text, old, new, says):
+def test_module_with_several_meshes_or_gspmd_shardings_is_rejected(text, old, new, says):
     assert old in text
     with pytest.raises(JxcError, match=says):
         read(text.replace(old, new))
 
 
-def test_sharding_over_part_of_an_axis_is_refused(text):
+def test_sharding_over_part_of_an_axis_is_rejected(text):
     joined = text.replace('"data"=2, "model"=2', '"data"=4').replace('{"model"}', "{}")
     with pytest.raises(JxcError, match="argument 1 is split over a part of an axis"):
         read(joined.replace('{"data"}', '{"data":(1)2}'))
 
 
-def test_save_refuses_several_devices_of_other_hardware(text, tmp_path):
+def test_save_rejects_several_devices_of_other_hardware(text, tmp_path):
     low = read(text)
     elsewhere = CrossExecutable(build(low.module, find_target("cpu")), low)
     with pytest.raises(

@@ -65,7 +65,7 @@ def test_jxc_pipeline_compiles_the_first_program_once():
     assert out == "['jit_first'] 1\n['jit_first']\n"
 
 
-def test_a_wrong_jxc_pipeline_warns_and_the_program_runs():
+def test_an_invalid_jxc_pipeline_warns_and_the_program_runs():
     out, err = run(PROGRAM, JXC_PIPELINE="simplifi")
     assert out == run(PROGRAM)[0]
     assert "JXC_PIPELINE='simplifi' has no effect: unknown pass or level 'simplifi'" in err
@@ -94,7 +94,7 @@ print("hits", hits.count("/jax/compilation_cache/cache_hits"))
 
 
 def test_the_persistent_cache_keeps_pipelines_apart(tmp_path):
-    """A second process hits; one under another pipeline must not take that executable."""
+    """A second process hits the cache; one with another pipeline must not."""
     rewritten = CACHED.format(directory=str(tmp_path), pipeline="sine_to_cosine")
     plain = CACHED.format(directory=str(tmp_path), pipeline="None")
     assert run(rewritten)[0] == "cosine\nhits 0\n"

@@ -53,7 +53,7 @@ def test_a_tpu_has_as_many_devices_as_its_topology():
         ("cpu,,gpu:h100", "names separated by commas"),
     ],
 )
-def test_an_unknown_target_is_refused_with_the_known_ones(name, message):
+def test_unknown_target_error_lists_the_known_ones(name, message):
     with pytest.raises(UsageError) as caught:
         find_targets(name)
     assert message in str(caught.value)
@@ -81,7 +81,7 @@ def test_gpu_description_reads_back(tmp_path):
     assert described.name == "ours"
 
 
-def test_gpu_file_without_a_description_is_refused(tmp_path):
+def test_gpu_file_without_a_description_is_rejected(tmp_path):
     file = tmp_path / "x.pbtxt"
     file.write_text("platform_name: 'CUDA'")
     with pytest.raises(UsageError, match="found no device_memory_size"):
@@ -163,7 +163,7 @@ def test_build_splits_the_cpu_into_the_devices_of_the_program():
     assert "num_partitions=4" in made.hlo
 
 
-def test_build_refuses_more_devices_than_the_target_has():
+def test_build_rejects_more_devices_than_the_target_has():
     text = ADD.replace("module @add {", "module @add attributes {mhlo.num_partitions = 8 : i32} {")
     tpu = find_target("tpu:v5e:2x2")
     present = Target(tpu.name, tpu.kind, tpu.platform, tpu.device, tpu.most_devices)

@@ -1,4 +1,4 @@
-"""The estimator of times: its numbers agree, and it reports when they do not decide."""
+"""The estimator of times: its numbers are consistent, and it says when they decide nothing."""
 
 import numpy as np
 import pytest

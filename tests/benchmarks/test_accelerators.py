@@ -1,4 +1,4 @@
-"""Models on accelerators: what is worse, what the tables say; no compiler is needed."""
+"""Estimates for models on accelerators: losses, summaries and tables; no compiler is needed."""
 
 import json
 
@@ -19,7 +19,7 @@ TPU, GPU = "tpu:v5e:2x2", "gpu:h100"
 
 
 def metrics(name="plain", seconds=1e-4, peak=10 * 2**20, **others):
-    """What `accelerators_worker.py` tells of one contender."""
+    """The metrics that `accelerators_worker.py` prints for one contender."""
     records = {"name": name, "ops": 50, "xla_seconds": 1.5, "cycles": 1e9 * seconds, "kernels": 12}
     records |= {"without_estimate": {"sort": 2}, "seconds": seconds, "bytes": 3e6, "peak": peak}
     return records | {"temporaries": 2**20, "passes_seconds": 0.01, "rules": {}} | others

@@ -1,4 +1,4 @@
-"""Medians with intervals: what they cover, and what they refuse."""
+"""Medians with intervals: their coverage, and invalid input."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What processes told, put together: ratios, verdicts, summaries, tables."""
+"""The records of several processes combined: ratios, verdicts, summaries, tables."""
 
 import json
 from dataclasses import asdict
@@ -15,7 +15,7 @@ def contender(seconds, *, xla=1.0, passes=0.0, **more):
     return {"ops": 10, "temporaries": 0, "rules": {}, **compiled, "seconds": seconds, **more}
 
 
-def told(ours, *, model="some-model", **more):
+def printed_records(ours, *, model="some-model", **more):
     return {
         "model": model,
         "contenders": {"plain": contender([0.4, 0.5, 0.6]), "O2": contender(ours, **more)},
@@ -23,7 +23,7 @@ def told(ours, *, model="some-model", **more):
 
 
 def result(ours, *, model="some-model", windows=False, **more):
-    return gather(model, windows, [told(ours, model=model, **more)] * 2)
+    return gather(model, windows, [printed_records(ours, model=model, **more)] * 2)
 
 
 def test_ratio_divides_seconds_of_the_same_round():
@@ -38,7 +38,10 @@ def test_verdict_is_slower_if_the_interval_is_below_the_limit():
 
 
 def test_verdict_is_wrong_if_one_process_disagrees():
-    right, wrong = told([0.2] * 3, agrees=True), told([0.2] * 3, agrees=False, error=0.5)
+    right, wrong = (
+        printed_records([0.2] * 3, agrees=True),
+        printed_records([0.2] * 3, agrees=False, error=0.5),
+    )
     found = gather("some-model", False, [right, wrong])
     assert found.contenders["O2"].verdict == "WRONG"
     assert found.contenders["O2"].error == 0.5
@@ -53,16 +56,18 @@ def test_compile_ratio_includes_passes():
 
 
 def test_contender_that_fails_in_one_process_is_failed():
-    broken = {"model": "some-model", "contenders": dict(told([0.2] * 3)["contenders"])}
+    broken = {"model": "some-model", "contenders": dict(printed_records([0.2] * 3)["contenders"])}
     broken["contenders"]["O2"] = {"failed": "ValueError: no"}
-    found = gather("some-model", False, [told([0.2] * 3), broken])
+    found = gather("some-model", False, [printed_records([0.2] * 3), broken])
     assert found.contender("O2") is None
     assert summarise([found], "O2").failed == {"some-model": "ValueError: no"}
 
 
 def test_summary_counts_skipped_and_broken_models_with_reasons():
     skipped = gather("a", False, [{"model": "a", "skipped": "No module named 'x'"}])
-    broken = gather("b", False, [told([0.2] * 3, model="b"), {"model": "b", "broken": "died"}])
+    broken = gather(
+        "b", False, [printed_records([0.2] * 3, model="b"), {"model": "b", "broken": "died"}]
+    )
     lines = summary_lines([skipped, broken], [])
     assert lines == ["1 skipped", "a: No module named 'x'", "1 broken", "b: died"]
 
@@ -76,7 +81,7 @@ def test_summary_has_geometric_means_overall_and_for_windows():
 
 
 def against(enzyme):
-    both = told([0.2, 0.25, 0.3])
+    both = printed_records([0.2, 0.25, 0.3])
     both["contenders"]["enzyme"] = contender(enzyme)
     return gather("some-model", False, [both])
 
@@ -97,7 +102,7 @@ def test_table_lists_losses_after_gains():
 
 def test_table_fits_80_columns():
     names = ["O1", "O2", "O3", "enzyme"]
-    wide = told([0.5, 0.62, 0.75], model="overlapping-max-pool-training")
+    wide = printed_records([0.5, 0.62, 0.75], model="overlapping-max-pool-training")
     for name in names:
         agrees = name != "O2"
         wide["contenders"][name] = contender([0.6, 0.75, 0.9], agrees=agrees)

@@ -1,4 +1,4 @@
-"""The command itself, on the smallest model; what it does where a package is missing."""
+"""The command `run.py` on the smallest model, and with a missing package."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The checker: it sees wrong rewrites that others have shipped, and survives what it cannot run."""
+"""`compare_modules` finds wrong rewrites that other projects shipped, and survives crashes."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def interpreter() -> Iterator[Interpreter]:
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_wrong_rewrites_are_seen(name: str, interpreter: Interpreter) -> None:
+def test_compare_finds_wrong_rewrites(name: str, interpreter: Interpreter) -> None:
     before, after, arguments, result = WRONG[name]
     report = compare_modules(
         _module(before, arguments, result),
@@ -104,7 +104,7 @@ def test_wrong_rewrites_are_seen(name: str, interpreter: Interpreter) -> None:
 
 
 @pytest.mark.parametrize("element", ELEMENTS)
-def test_every_type_goes_in_and_comes_out(element: str, interpreter: Interpreter) -> None:
+def test_interpreter_reads_and_returns_every_type(element: str, interpreter: Interpreter) -> None:
     kind = f"tensor<40x{element}>"
     module = _module(f"%r = stablehlo.reverse %x, dims = [0] : {kind}", f"%x: {kind}", kind)
     with module.context:
@@ -116,7 +116,7 @@ def test_every_type_goes_in_and_comes_out(element: str, interpreter: Interpreter
             np.testing.assert_array_equal(given[::-1], taken)
 
 
-def test_edges_hold_what_goes_wrong() -> None:
+def test_edge_values_have_nan_infinities_and_limits() -> None:
     with make_context():
         bf16 = numpy_dtype(ir.Type.parse("bf16"))
     values = edge_values(bf16).astype(np.float64)
@@ -125,7 +125,7 @@ def test_edges_hold_what_goes_wrong() -> None:
     assert edge_values(np.dtype(np.int8)).tolist() == [-128, -127, -1, 0, 1, 63, 64, 126, 127]
 
 
-def test_interpreter_outlives_a_crash(interpreter: Interpreter) -> None:
+def test_interpreter_runs_again_after_a_crash(interpreter: Interpreter) -> None:
     crash = _module(
         f"%r = stablehlo.custom_call @nobody_has_this(%x) : ({F32}) -> {F32}", f"%x: {F32}", F32
     )
@@ -136,7 +136,7 @@ def test_interpreter_outlives_a_crash(interpreter: Interpreter) -> None:
     assert interpreter.run(fine, ones)[0].tolist() == [-1.0] * 8
 
 
-def test_interpreter_is_stopped_in_time() -> None:
+def test_interpreter_stops_at_its_time_limit() -> None:
     loop = """
       %t = stablehlo.constant dense<true> : tensor<i1>
       %r = stablehlo.while(%i = %x) : tensor<8xf32>
@@ -148,7 +148,7 @@ def test_interpreter_is_stopped_in_time() -> None:
     interpreter.close()
 
 
-def test_rounding_is_forgiven_where_the_contract_says_so(interpreter: Interpreter) -> None:
+def test_compare_accepts_rounding_only_under_its_contract(interpreter: Interpreter) -> None:
     left = f"%a = stablehlo.add %x, %y : {F32}\n%r = stablehlo.add %a, %z : {F32}"
     right = f"%a = stablehlo.add %y, %z : {F32}\n%r = stablehlo.add %x, %a : {F32}"
     arguments = f"%x: {F32}, %y: {F32}, %z: {F32}"
@@ -158,7 +158,7 @@ def test_rounding_is_forgiven_where_the_contract_says_so(interpreter: Interprete
     assert report.agrees and set(report.runs.values()) == {"xla"}, str(report)
 
 
-def test_xla_compiles_each_module_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compare_compiles_each_module_once(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = []
 
     def counted(module: ir.Module) -> Any:
@@ -173,21 +173,23 @@ def test_xla_compiles_each_module_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(compiled) == 2
 
 
-def test_large_programs_are_judged_without_the_interpreter(interpreter: Interpreter) -> None:
+def test_compare_of_large_programs_uses_the_interpreter_only_for_nans(
+    interpreter: Interpreter,
+) -> None:
     kind = "tensor<80x80xf32>"
     contracted = "contracting_dims = [1] x [0]"
     dot = f"%r = stablehlo.dot_general %x, %x, {contracted} : ({kind}, {kind}) -> {kind}"
     module = _module(dot, f"%x: {kind}", kind)
-    asked = []
+    interpreted = []
 
     class Counted(Interpreter):
         def run(self, module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-            asked.append(inputs)
+            interpreted.append(inputs)
             return interpreter.run(module, inputs)
 
     report = compare_modules(module, module, contract=reassociates, interpreter=Counted())
     assert report.agrees and list(report.runs) == ["normal", "mild", "small"], str(report)
-    assert len(asked) == 1, "where there are NaNs it is the judge"
+    assert len(interpreted) == 1, "the interpreter decides about NaNs only"
 
 
 SOLVE = """func.func @main(%a: tensor<3x3xf64>, %b: tensor<3x3xf64>) -> tensor<3x3xf64> {
@@ -213,7 +215,7 @@ def test_judges_of_triangular_solve_ignore_elements_that_are_not_finite(
     assert np.argwhere(judge(expected, found)).tolist() == [[0, 2], [1, 0]]
 
 
-def test_other_signatures_are_refused() -> None:
+def test_compare_rejects_different_signatures() -> None:
     before = _module(f"%r = stablehlo.negate %x : {F32}", f"%x: {F32}", F32)
     after = _module(f"%r = stablehlo.negate %x : {I32}", f"%x: {I32}", I32)
     with pytest.raises(ValueError, match="@main is"):

@@ -1,4 +1,4 @@
-"""Programs that carry expected outputs: the reading, the comparing, and what they say of us."""
+"""Programs with expected outputs: reading them, comparing, and the summary of a run."""
 
 from pathlib import Path
 
@@ -25,23 +25,23 @@ LEVELS = {level: make_pipeline(level) for level in ("O1", "O2")}
 
 @jxc.rule(jxc.exact)
 def wrong_sum(op: AddOp) -> ir.Value | None:
-    """x + y -> x - y, which it is not."""
+    """x + y -> x - y: wrong."""
     return stablehlo.subtract(op.lhs, op.rhs)
 
 
 @jxc.rule(jxc.exact)
 def not_compilable(op: SineOp) -> ir.Value | None:
-    """sin x -> a call of something that is not there."""
+    """sin x -> a custom call that does not exist."""
     return stablehlo.custom_call([op.result.type], [op.operand], "nobody_has_this")
 
 
-def test_our_own_programs_pass_at_every_level():
+def test_programs_of_this_repository_pass_at_every_level():
     summary = run_programs(program_files(PROGRAMS), LEVELS)
     assert summary.holds, str(summary)
     assert all(summary.counts(level)["passed"] == 3 for level in ("O0", "O1", "O2")), str(summary)
 
 
-def test_the_suite_is_broken_by_no_level(capsys):
+def test_no_level_breaks_the_stablehlo_suite(capsys):
     if not SUITE.is_dir():
         reason = f"no folder {SUITE}: only the programs of {PROGRAMS} were run"
         with capsys.disabled():
@@ -56,7 +56,7 @@ def read(name):
     return read_program((PROGRAMS / name).read_bytes(), name)
 
 
-def test_inputs_become_arguments():
+def test_read_program_makes_inputs_arguments():
     program = read("close_f32.mlir")
     assert "@main(%arg0: tensor<4xf32>) -> tensor<4xf32>" in write_text(program.module)
     assert "@inputs" not in write_text(program.module)
@@ -65,7 +65,7 @@ def test_inputs_become_arguments():
     assert program.checks == [OutputCheck("close")]
 
 
-def test_without_inputs_the_constants_become_arguments():
+def test_read_program_without_inputs_makes_constants_arguments():
     program = read("almost_eq_no_inputs.mlir")
     assert "stablehlo.constant" not in write_text(program.module)
     assert [array.dtype for array in program.inputs] == [np.complex64, ml_dtypes.bfloat16]
@@ -75,20 +75,25 @@ def test_without_inputs_the_constants_become_arguments():
     ]
 
 
-def test_every_kind_of_break_is_ours():
+def test_regressions_are_wrong_results_and_errors_after_a_pass():
     pipelines = {"wrong": make_pipeline(wrong_sum), "stuck": make_pipeline(not_compilable)}
     summary = run_programs(program_files(PROGRAMS), pipelines)
-    told = {(name, level): outcome for name, level, outcome in summary.regressions}
-    assert set(told) == {("almost_eq_no_inputs.mlir", "wrong"), ("close_f32.mlir", "stuck")}
-    assert told["close_f32.mlir", "stuck"].status == "error"
-    assert "cannot be run after the pipeline" in told["close_f32.mlir", "stuck"].reason
+    regressions_by_name = {(name, level): outcome for name, level, outcome in summary.regressions}
+    assert set(regressions_by_name) == {
+        ("almost_eq_no_inputs.mlir", "wrong"),
+        ("close_f32.mlir", "stuck"),
+    }
+    assert regressions_by_name["close_f32.mlir", "stuck"].status == "error"
+    assert (
+        "cannot be run after the pipeline" in regressions_by_name["close_f32.mlir", "stuck"].reason
+    )
     assert "2 broken by passes" in str(summary)
 
 
-def test_a_pass_that_raises_is_an_error():
+def test_exception_of_a_pass_is_a_regression():
     @jxc.rule(jxc.exact)
     def raising(op: SineOp) -> ir.Value | None:
-        """sin x -> trouble."""
+        """sin x -> an exception."""
         raise ValueError("trouble")
 
     summary = run_programs([PROGRAMS / "close_f32.mlir"], {"raising": make_pipeline(raising)})
@@ -100,7 +105,7 @@ def test_a_pass_that_raises_is_an_error():
 @pytest.mark.parametrize(
     "dtype", [np.float16, np.float32, np.float64, ml_dtypes.bfloat16, ml_dtypes.float8_e5m2]
 )
-def test_ulps_between_neighbours(dtype):
+def test_ulps_apart_counts_floats_between(dtype):
     tiny = ml_dtypes.finfo(dtype).smallest_subnormal
     a = np.array([1, -1, 0, tiny, np.nan, np.inf, np.inf, -0.0], dtype)
     b = np.array([1 + ml_dtypes.finfo(dtype).eps, -1, tiny, -tiny, np.nan, np.inf, 1, 0], dtype)
@@ -124,12 +129,12 @@ def test_ulps_between_neighbours(dtype):
         (OutputCheck("almost_eq"), [np.inf, np.nan], False),
     ],
 )
-def test_checks(check, found, holds):
+def test_complaint_by_kind_of_check(check, found, holds):
     expected = np.float32([1.0, np.nan])
     assert (check.complaint(expected, np.float32(found)) is None) == holds
 
 
-def test_complex_numbers_and_integers_are_compared_too():
+def test_complaint_of_complex_numbers_and_integers():
     assert OutputCheck("eq").complaint(np.complex64([1 + 2j]), np.complex64([1 + 3j]))
     assert (
         OutputCheck("almost_eq").complaint(np.complex64(1 + 2j), np.complex64(1 + 2.0001j)) is None
@@ -139,6 +144,6 @@ def test_complex_numbers_and_integers_are_compared_too():
     )
 
 
-def test_what_carries_no_check_is_refused():
+def test_read_program_rejects_a_program_without_checks():
     with pytest.raises(CannotRun, match="nothing to check"):
         read_program(b"func.func public @main() { return }", "empty.mlir")

@@ -1,4 +1,4 @@
-"""Corrupt modules: a sentence, never a signal or a traceback, and 4 if native code crashes."""
+"""Corrupt modules end in an error message, not a traceback; exit code 4 if native code crashes."""
 
 import subprocess
 import sys
@@ -17,7 +17,7 @@ CRASHING = Path(__file__).parent.parent.parent / "lit_tests/opt/Inputs/crashes_m
 
 
 def mutants():
-    """Corrupt modules by name, the same at every run."""
+    """Corrupt modules by name, the same in every run."""
     bytecode = write_bytecode(read_module(PROGRAM, make_context()))
     middle = len(bytecode) // 2
     return {
@@ -35,7 +35,7 @@ def mutants():
 
 
 @pytest.mark.parametrize("name", mutants())
-def test_corrupt_module_ends_in_a_sentence(name, tmp_path):
+def test_corrupt_module_ends_in_an_error_message(name, tmp_path):
     file = tmp_path / "mutant.mlir"
     file.write_bytes(mutants()[name])
     for command in (

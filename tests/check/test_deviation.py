@@ -1,4 +1,4 @@
-"""Telling rounding from wrong: two programs on the same arguments."""
+"""`compare_calls` distinguishes rounding from wrong results; `fill` draws arguments."""
 
 import jax
 import jax.numpy as jnp
@@ -12,14 +12,14 @@ from jxc.errors import UsageError
 X = np.linspace(-3, 3, 64, dtype=np.float32)
 
 
-def test_the_same_program_agrees_bit_for_bit():
+def test_compare_calls_of_the_same_program_has_equal_bits():
     found = compare_calls(jnp.sin, jnp.sin, (X,), {})
     assert found.agrees
     assert found.equal_bits
     assert found.error == 0
 
 
-def test_another_order_of_summation_agrees_and_a_wrong_term_does_not():
+def test_compare_calls_accepts_another_order_of_summation_only():
     def forwards(x):
         return jnp.cumsum(x * 1.1)[-1]
 
@@ -31,21 +31,21 @@ def test_another_order_of_summation_agrees_and_a_wrong_term_does_not():
     assert not compare_calls(forwards, lambda x: backwards(x) + 1e-2, (x,), {}).agrees
 
 
-def test_nan_and_infinity_must_be_where_they_were():
+def test_compare_calls_requires_the_same_nans_and_infinities():
     found = compare_calls(jnp.sqrt, lambda x: jnp.sqrt(jnp.abs(x)), (X,), {})
     assert found.misplaced == 32
     assert not found.agrees
     assert not compare_calls(jnp.log, lambda x: -jnp.log(x), (np.zeros(3, np.float32),), {}).agrees
 
 
-def test_a_sign_of_zero_is_a_bit():
+def test_compare_calls_accepts_another_sign_of_zero():
     x = np.zeros(3, np.float32)
     found = compare_calls(lambda x: x, lambda x: -x, (x,), {})
     assert not found.equal_bits
     assert found.agrees
 
 
-def test_integers_and_pytrees():
+def test_compare_calls_of_integers_and_pytrees():
     tree = {"a": np.arange(4), "b": [np.ones(2, bool)]}
     assert compare_calls(lambda t: t, lambda t: t, (tree,), {}).equal_bits
     off = compare_calls(lambda t: t["a"], lambda t: t["a"] + 1, (tree,), {})
@@ -64,12 +64,12 @@ def test_fill_is_deterministic_and_of_the_right_type(dtype):
     assert (fill(struct, "zeros") == 0).all()
 
 
-def test_fill_of_random_keys():
+def test_fill_draws_random_keys():
     keys = fill(jax.eval_shape(lambda: jax.random.split(jax.random.key(0), 3)), "random")
     assert keys.shape == (3,)
 
 
-def test_fill_refuses_what_does_not_fit(tmp_path):
+def test_fill_rejects_arrays_of_another_shape(tmp_path):
     np.save(tmp_path / "x.npy", np.ones(3))
     with pytest.raises(UsageError, match=r"expected arrays float32\[4\], found float64\[3\]"):
         fill(jax.ShapeDtypeStruct((4,), np.float32), f"@{tmp_path}/x.npy")

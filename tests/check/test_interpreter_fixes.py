@@ -1,4 +1,4 @@
-"""Workarounds for the reference interpreter's bugs: its results against numpy's."""
+"""Workarounds for bugs of the reference interpreter: its results compared with numpy's."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _type(dtype):
 
 
 @pytest.mark.parametrize("dtype", INTEGERS)
-def test_integers_divided_by_anything(interpreter, dtype):
+def test_division_of_integers_by_all_edge_values(interpreter, dtype):
     info = np.iinfo(dtype)
     values = sorted({info.min, info.min + 1, -7, -1, 0, 1, 7, info.max} - set(range(-7, info.min)))
     kind = f"tensor<{len(values) ** 2}x{_type(dtype)}>"
@@ -56,7 +56,7 @@ def _remainder(a, b, _):
 
 @pytest.mark.parametrize("dtype", ["uint8", "uint32", "uint64"])
 @pytest.mark.parametrize("high_bit", [False, True])
-def test_unsigned_indices(interpreter, dtype, high_bit):
+def test_dynamic_slice_with_unsigned_indices(interpreter, dtype, high_bit):
     index = np.asarray(np.iinfo(dtype).max - 3 if high_bit else 200, dtype)
     found = _run(
         interpreter,
@@ -70,7 +70,7 @@ def test_unsigned_indices(interpreter, dtype, high_bit):
     assert found.tolist() == [min(int(index), 255)]
 
 
-def test_unsigned_gather(interpreter):
+def test_gather_with_unsigned_indices(interpreter):
     found = _run(
         interpreter,
         """func.func @main(%x: tensor<256xi32>, %i: tensor<2x1xui8>) -> tensor<2xi32> {
@@ -85,7 +85,7 @@ def test_unsigned_gather(interpreter):
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-def test_total_order(interpreter, dtype):
+def test_compare_in_total_order(interpreter, dtype):
     values = np.array([-np.inf, -1.0, -0.0, 0.0, 1.0, np.inf, np.nan], dtype)
     ordered = np.concatenate([np.copysign(values[-1:], -1), values])
     kind = _type(dtype).replace("float", "f")
@@ -118,7 +118,7 @@ func.func @main(%x: tensor<3xi32>, %u: tensor<1xi32>) -> (tensor<3xi32>, tensor<
 """
 
 
-def test_scatter_leaves_its_operand_alone(interpreter):
+def test_scatter_does_not_change_its_operand(interpreter):
     inputs = [np.array([10, 11, 12], np.int32), np.array([77], np.int32)]
     scattered, reverse = interpreter.run(read_module(SCATTER_THEN_READ, make_context()), inputs)
     assert scattered.tolist() == [10, 77, 12]

@@ -1,4 +1,4 @@
-"""What counts as rounding, and what does not; programs of dynamic extents."""
+"""Which differences count as rounding; comparison of programs with dynamic dimensions."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def _compare(after, before=SUM):
     return compare_modules(before, after, contract=reassociates)
 
 
-def test_another_order_is_rounding():
+def test_reassociates_accepts_another_order_of_summation():
     other = _module(f"%a = stablehlo.add %y, %z : {ROW}\n%r = stablehlo.add %x, %a : {ROW}")
     report = _compare(other)
     assert report.agrees and set(report.runs) == {"normal", "mild", "small"}, str(report)
 
 
-def test_an_error_of_a_millionth_is_not():
+def test_reassociates_rejects_a_relative_error_of_a_millionth():
     other = _module(
         f"""%a = stablehlo.add %y, %z : {ROW}
         %s = stablehlo.add %x, %a : {ROW}
@@ -45,7 +45,7 @@ def test_an_error_of_a_millionth_is_not():
     assert "differs (reassociates)" in str(_compare(other))
 
 
-def test_half_the_digits_are_not():
+def test_reassociates_rejects_rounding_to_bf16():
     half = "tensor<64xbf16>"
     other = _module(
         f"""%a = stablehlo.add %y, %z : {ROW}
@@ -56,8 +56,8 @@ def test_half_the_digits_are_not():
     assert not _compare(other).agrees
 
 
-def test_a_lost_nan_is_not():
-    """x * 0.0 is NaN where x is NaN or infinite: found on edge values, whatever the contract."""
+def test_reassociates_rejects_a_lost_nan():
+    """x * 0.0 is NaN if x is NaN or infinite: edge values show this under every contract."""
     zero = f"%c = stablehlo.constant dense<0.0> : {ROW}"
     times = _module(f"{zero}\n%r = stablehlo.multiply %x, %c : {ROW}", f"%x: {ROW}")
     gone = _module(f"{zero}\n%r = stablehlo.add %c, %c : {ROW}", f"%x: {ROW}")
@@ -66,8 +66,8 @@ def test_a_lost_nan_is_not():
     assert np.isnan(report.difference.expected)
 
 
-def test_cancellation_is_judged_by_what_an_ulp_of_input_does():
-    """(x + 1e4) - 1e4 has few digits left; so has x + (1e4 - 1e4), but they are the right ones."""
+def test_reassociates_bounds_errors_by_an_ulp_of_the_inputs():
+    """(x + 1e4) - 1e4 has lost most digits of x, which x + (1e4 - 1e4) keeps."""
     big = f"%c = stablehlo.constant dense<1.0e4> : {ROW}"
     lossy = _module(
         f"{big}\n%a = stablehlo.add %x, %c : {ROW}\n%r = stablehlo.subtract %a, %c : {ROW}",
@@ -81,7 +81,7 @@ def test_cancellation_is_judged_by_what_an_ulp_of_input_does():
     assert not _compare(plain, lossy).agrees
 
 
-def test_integers_that_no_rounding_decides_must_be_equal():
+def test_reassociates_requires_equal_integers_unless_rounding_decides_them():
     kind = "tensor<64xi32>"
     floor = f"%r = stablehlo.convert %x : ({ROW}) -> {kind}"
     before = _module(floor, f"%x: {ROW}", kind)
@@ -96,7 +96,7 @@ def test_integers_that_no_rounding_decides_must_be_equal():
     assert not _compare(off, before).agrees
 
 
-def test_float64_has_no_rounding():
+def test_float64_evaluation_does_not_round_to_f32():
     third = np.full(64, 1 / 3, np.float32)
     [reference] = Float64Evaluation(SUM, shared_interpreter()).references([third, third, -third])
     assert reference.exact.dtype == np.float64
@@ -104,7 +104,7 @@ def test_float64_has_no_rounding():
     assert reference.eps == np.finfo(np.float32).eps
 
 
-def test_bits_of_floats_have_no_float64():
+def test_in_float64_rejects_bitcasts_of_floats():
     kind = "tensor<64xi32>"
     bits = _module(f"%r = stablehlo.bitcast_convert %x : ({ROW}) -> {kind}", f"%x: {ROW}", kind)
     with pytest.raises(CannotRun, match="bitcast_convert of floats"):
@@ -115,7 +115,7 @@ DYNAMIC = "tensor<?xf32>"
 NEGATED = _module(f"%r = stablehlo.negate %x : {DYNAMIC}", f"%x: {DYNAMIC}", DYNAMIC)
 
 
-def test_dynamic_extents_are_drawn():
+def test_verify_draws_sizes_of_dynamic_dimensions():
     twice = _module(
         f"""%a = stablehlo.negate %x : {DYNAMIC}
         %b = stablehlo.negate %a : {DYNAMIC}
@@ -130,7 +130,7 @@ def test_dynamic_extents_are_drawn():
     assert verdict.report.difference.inputs[0].shape == (3,)
 
 
-def test_extents_that_are_not_valid_are_told():
+def test_at_size_rejects_invalid_sizes():
     kind = "tensor<2xf32>"
     cut = _module(f"%r = stablehlo.slice %x [1:3] : ({DYNAMIC}) -> {kind}", f"%x: {DYNAMIC}", kind)
     assert "tensor<3xf32>" in str(at_size(cut, 3))

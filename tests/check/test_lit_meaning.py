@@ -1,4 +1,4 @@
-"""What passes do to the modules in their lit files keeps the meaning: run before and after."""
+"""The modules in the lit files of passes have the same results before and after the passes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _id(run: Run) -> str:
 
 
 @pytest.mark.parametrize("run", RUNS, ids=_id)
-def test_meaning_is_kept(run: Run) -> None:
+def test_lit_modules_keep_their_results(run: Run) -> None:
     kinds = ("normal",) if run.context.assumptions else KINDS  # a promise is about the others
     for piece in run.pieces():
         rewritten = rewrite(piece, run)
@@ -35,7 +35,7 @@ def test_meaning_is_kept(run: Run) -> None:
 
 
 def _changed(rewritten: Rewritten) -> Iterator[tuple[str, ir.Module, ir.Module]]:
-    """The public functions that the pipeline changed, each as @main."""
+    """Each public function that the pipeline changed, as @main."""
     for name in entry_names(rewritten.before):
         if function_text(rewritten.before, name) != function_text(rewritten.after, name):
             yield name, with_main(rewritten.before, name), with_main(rewritten.after, name)
@@ -60,13 +60,13 @@ def _check(
         assert report.agrees, f"{where}: {report}"
 
 
-def test_lit_files_are_found() -> None:
+def test_runs_finds_the_lit_files() -> None:
     assert len(RUNS) > 10
     assert Path(FOLDER) in {file.parent for file in FILES}
 
 
-def test_how_many_were_checked(capsys: pytest.CaptureFixture[str]) -> None:
-    """Runs last: says what was compared, and what was not, and why."""
+def test_most_lit_modules_were_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    """Print how many modules were compared, and why others were not. Runs last."""
     assert checked, "nothing was compared; run the whole file"
     with capsys.disabled():
         print(f"\nchanged functions compared: {dict(checked)}; not run: {len(not_run)}")
@@ -77,7 +77,7 @@ def test_how_many_were_checked(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(not_run) <= sum(checked.values()) // 10, "too much cannot be run"
 
 
-def test_unranked_arguments_are_refused() -> None:
+def test_compare_rejects_unranked_arguments() -> None:
     from jxc.check.inputs import specs_of
     from jxc.ir import make_context
 

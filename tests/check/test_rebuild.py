@@ -45,7 +45,7 @@ def test_rebuild_keeps_a_constant_that_cannot_be_read():
 
 
 def test_rebuild_keeps_a_mesh():
-    """It is beside the functions of the module."""
+    """The mesh is an op next to the functions of the module."""
     text = """sdy.mesh @mesh = <["x"=2]>
     func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
       return %x : tensor<4xf32>

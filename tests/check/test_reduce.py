@@ -1,4 +1,4 @@
-"""Reduction: what is left of large modules, what holds for every candidate, how it may end."""
+"""`reduce_module`: its results on large modules, its candidates, and how it ends."""
 
 import os
 import random
@@ -33,18 +33,18 @@ CONTEXT = make_context()
 
 @jxc.rule(jxc.exact)
 def subtract_of_same(op: SubtractOp) -> ir.Value | None:
-    """x - x -> 0, which is wrong for NaN and infinities."""
+    """x - x -> 0: wrong for NaN and infinities."""
     return splat(0, op.result.type) if op.lhs == op.rhs and is_float(op.result) else None
 
 
 @jxc.rule(jxc.exact)
 def rsqrt_as_sqrt(op: RsqrtOp) -> ir.Value | None:
-    """1 / sqrt x -> sqrt x, which is wrong but for 1."""
+    """1 / sqrt x -> sqrt x: wrong except for 1."""
     return stablehlo.sqrt(op.operand)
 
 
 def large_program():
-    """A random module of 500 ops and more, and in its midst exp (-x - -x)."""
+    """A random module of more than 500 ops that contains exp(-x - -x)."""
     modules = (read_module(random_program(str(n), 900), CONTEXT) for n in range(100))
     module = next(m for m in modules if count_ops(m) > 500)
     function = entry(module)
@@ -60,7 +60,7 @@ def large_program():
     return module
 
 
-def test_a_large_program_is_reduced_to_what_a_wrong_rule_breaks():
+def test_reduce_large_program_to_the_ops_that_a_wrong_rule_breaks():
     module = large_program()
     [verdict] = verify_pipeline(module, subtract_of_same)
     found = find_counterexample(module, subtract_of_same, verdict)
@@ -87,7 +87,7 @@ def step(params, x):
     return jax.tree.map(lambda p, g: p - 0.1 * g, params, jax.grad(loss)(params))
 
 
-def test_a_transformers_training_step_is_reduced_to_what_a_wrong_rule_breaks():
+def test_reduce_transformer_training_step_to_one_op():
     shapes = (8,), (8,), (8, 24), (8, 16), (16, 8)
     params = [[jax.ShapeDtypeStruct(shape, np.float32) for shape in shapes]] * 2
     module = jxc.lower(step, params, jax.ShapeDtypeStruct((2, 6, 8), np.float32)).module
@@ -99,17 +99,17 @@ def test_a_transformers_training_step_is_reduced_to_what_a_wrong_rule_breaks():
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_every_candidate_is_valid_and_none_accepted_is_larger(seed):
+def test_reduce_candidates_are_valid_and_accepted_ones_no_larger(seed):
     module = read_module(random_program(f"reduce {seed}", 120), CONTEXT)
     given = write_text(module)
     names = sorted({op.operation.name for op in walk(module.operation)})
     wanted = set(random.Random(seed).sample(names, 2))
-    asked, sizes = [], []
+    candidates_tried, sizes = [], []
 
     def still_fails(candidate):
         assert candidate.operation.verify()
         text = module_text(candidate)
-        asked.append(text)
+        candidates_tried.append(text)
         again = read_module(text, make_context())
         return wanted <= {op.operation.name for op in walk(again.operation)}
 
@@ -121,7 +121,7 @@ def test_every_candidate_is_valid_and_none_accepted_is_larger(seed):
     assert still_fails(reduction.module)
     assert all(after <= before for before, after in pairwise(sizes))
     assert reduction.after == sizes[-1] <= reduction.before == sizes[0]
-    assert len(asked) - 1 == len(set(asked)) == reduction.candidates
+    assert len(candidates_tried) - 1 == len(set(candidates_tried)) == reduction.candidates
     assert write_text(module) == given
 
 
@@ -135,7 +135,7 @@ PROGRAMS = (
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_each_kind_of_op_can_be_left_alone_and_small(name):
+def test_reduce_to_a_single_small_op_of_each_kind(name):
     module = read_module(lowered_text(name), CONTEXT)
     kinds = {op.operation.name for op in walk(module.operation)}
     kinds = {k for k in kinds if k.startswith("stablehlo.")} - {"stablehlo.return"}
@@ -158,7 +158,7 @@ func.func public @main(%x: tensor<2xf32> {tf.aliasing_output = 1 : i32}) ->
 }"""
 
 
-def test_what_is_said_about_outputs_moves_with_them():
+def test_reduce_renumbers_aliasing_when_outputs_are_removed():
     def still_fails(module):
         text = write_text(module)
         return "stablehlo.cosine" in text and "tf.aliasing_output" in text and '"b"' in text
@@ -168,31 +168,31 @@ def test_what_is_said_about_outputs_moves_with_them():
     assert "sine %" not in text.replace("cosine", "")
 
 
-def test_a_module_that_does_not_fail_is_refused():
+def test_reduce_rejects_a_module_that_does_not_fail():
     with pytest.raises(NotFailing, match="as given, it does not"):
         reduce_module(read_module(ALIASED, CONTEXT), lambda module: False)
 
 
-def test_time_that_is_over_leaves_the_smallest_so_far(monkeypatch):
-    asked = []
+def test_reduce_at_the_time_limit_returns_the_smallest_so_far(monkeypatch):
+    candidates_tried = []
 
-    def one_a_second(module):
-        asked.append(module)
+    def one_per_second(module):
+        candidates_tried.append(module)
         return True
 
-    monkeypatch.setattr(search, "monotonic", lambda: len(asked))
-    reduction = reduce_module(large_program(), one_a_second, seconds=3.5)
+    monkeypatch.setattr(search, "monotonic", lambda: len(candidates_tried))
+    reduction = reduce_module(large_program(), one_per_second, seconds=3.5)
     assert reduction.ended == "time"
     assert reduction.candidates == 4
     assert reduction.after < reduction.before
 
 
-def test_an_interrupt_leaves_the_smallest_so_far():
-    asked = []
+def test_reduce_when_interrupted_returns_the_smallest_so_far():
+    candidates_tried = []
 
     def interrupted(module):
-        asked.append(module)
-        if len(asked) == 4:
+        candidates_tried.append(module)
+        if len(candidates_tried) == 4:
             raise KeyboardInterrupt
         return True
 
@@ -202,20 +202,20 @@ def test_an_interrupt_leaves_the_smallest_so_far():
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
-def test_ctrl_c_on_the_command_line_writes_the_smallest_so_far(tmp_path):
+def test_reduce_command_on_ctrl_c_writes_the_smallest_so_far(tmp_path):
     (tmp_path / "in.mlir").write_text(lowered_text("layer_norm"))
     out = tmp_path / "out.mlir"
     command = ["reduce", str(tmp_path / "in.mlir"), "--check", "sleep 0.3; false", "-o", str(out)]
-    # A shell that starts the suite in the background has its children ignore the signal.
-    heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    jxc_main = [sys.executable, "-c", heard + "from jxc.cli import main; main()"]
+    # Children of a shell ignore SIGINT if it started the suite in the background.
+    restore_handler = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    jxc_main = [sys.executable, "-c", restore_handler + "from jxc.cli import main; main()"]
     child = subprocess.Popen(
         [*jxc_main, *command], stderr=subprocess.PIPE, text=True, start_new_session=True
     )
     while not out.exists() and child.poll() is None:
         time.sleep(0.02)
     os.killpg(child.pid, signal.SIGINT)
-    told = child.communicate(timeout=30)[1]
+    error_text = child.communicate(timeout=30)[1]
     assert child.returncode == 130
-    assert told.endswith(" s, interrupted\n")
+    assert error_text.endswith(" s, interrupted\n")
     assert read_module(out.read_bytes(), make_context()).operation.verify()

@@ -1,4 +1,4 @@
-"""Every rule on element types and extents that it was not written for: it declines or is right.
+"""Every rule on element types and sizes that it was not written for: declined, or correct.
 
 Each lit case is fed with its types exchanged: to the rule that it is about, whose result is
 compared, and to all rules together, none of which may raise or make an op that is not valid.
@@ -22,7 +22,7 @@ from .tokens import with_token
 
 DYNAMIC = ir.ShapedType.get_dynamic_size()
 ELEMENTS = ("i1", "ui8", "f8E4M3FN", "f4E2M1FN", "complex<f32>")
-_SIZES_ALONE = 2  # sizes of a program that are exchanged one at a time
+_SIZES_ALONE = 2  # the number of sizes of a program that are replaced one at a time
 
 
 def _elements(program: SeedProgram) -> list[str]:
@@ -41,7 +41,7 @@ def _with(program: SeedProgram, **changes: dict) -> ir.Module:
 
 
 def _of_element(element: str) -> Callable[[SeedProgram], Iterator[ir.Module]]:
-    """The element type of the first value exchanged: others may be indices."""
+    """Replace the element type of the first value: the other types may be indices."""
 
     def feed(program: SeedProgram) -> Iterator[ir.Module]:
         with suppress(NotValid):
@@ -51,7 +51,7 @@ def _of_element(element: str) -> Callable[[SeedProgram], Iterator[ir.Module]]:
 
 
 def _of_extent(extent: int) -> Callable[[SeedProgram], Iterator[ir.Module]]:
-    """All sizes exchanged, and each of the largest alone."""
+    """Replace all sizes, then each of the largest alone."""
 
     def feed(program: SeedProgram) -> Iterator[ir.Module]:
         found = _extents(program)
@@ -77,7 +77,7 @@ FEEDS = {
 
 
 @pytest.mark.parametrize("name", FEEDS)
-def test_rules_decline_or_are_right(name: str) -> None:
+def test_rules_decline_unexpected_types_or_keep_results(name: str) -> None:
     tally: Counter[str] = Counter()
     wrong = []
     for seed in all_seeds():
@@ -111,8 +111,8 @@ def _difference(seed: Seed, program: ir.Module, tally: Counter[str]) -> Iterator
         yield f"{rule.name} on @{seed.name}: {trial.difference}"
 
 
-def test_quantised_types_do_not_get_in() -> None:
-    """jaxlib has no quant dialect. Where this fails, feed them as the others are fed."""
+def test_quantized_types_are_rejected_by_the_parser() -> None:
+    """jaxlib has no quant dialect. If this fails, add quantized types to `FEEDS`."""
     kind = "tensor<4x!quant.uniform<i8:f32, 2.0:1>>"
     text = f"func.func @main(%x: {kind}) -> {kind} {{ return %x : {kind} }}"
     with pytest.raises(ModuleSyntaxError, match="unregistered dialect"):

@@ -1,4 +1,4 @@
-"""Every rule, alone, on programs generated from its lit cases: it fires, and keeps the meaning.
+"""Every rule, alone, on programs generated from its lit cases: it fires, and keeps the results.
 
 The variants have other element types, sizes, constants, attributes and operands. A full run, of a
 hundred programs for each rule, is `scripts/check_rules.py`.
@@ -33,7 +33,7 @@ def _campaign(
 ) -> Counter[str]:
     """How many generated programs the rule fired on, and on how many it was checked.
 
-    The first program is a case as it is written; where `first` is not 0, all cases come first.
+    The first program is an unchanged case; if `first` is not 0, all unchanged cases come first.
     Every choice comes from the name of the rule and the number of the program.
 
     Raises:
@@ -44,7 +44,7 @@ def _campaign(
         random = Random(f"{rule.name}/{number}")
         program, context = programs[number % len(programs)]
         tally["generated"] += 1
-        is_case = number - first < (len(programs) if first else 1)  # the case itself
+        is_case = number - first < (len(programs) if first else 1)  # unchanged
         try:
             mild = rule.contract != exact
             variant = program.module if is_case else vary(program, random, mild=mild)
@@ -63,7 +63,7 @@ def _campaign(
 
 
 @pytest.mark.parametrize("name", all_rules())
-def test_a_rule_keeps_the_meaning_of_generated_programs(name: str) -> None:
+def test_rule_keeps_the_results_of_generated_programs(name: str) -> None:
     rule = all_rules()[name]
     programs = [(seed.program, seed.context) for seed in seeds_for(rule)]
     assert programs, f"no function in lit_tests/passes is named after the rule {name}"
@@ -75,7 +75,7 @@ def test_a_rule_keeps_the_meaning_of_generated_programs(name: str) -> None:
     assert tally["checked"], f"the rule {name} was checked on none: nothing ran what it fired on"
 
 
-# Wrong rules, each right on the program that it is given and wrong on some variant of it.
+# Wrong rules: each is correct on its program in `WRONG`, and wrong on a variant of it.
 
 
 @rule(exact)
@@ -108,13 +108,13 @@ def any_zero(op: AddOp) -> ir.Value | None:
 
 
 @rule(exact)
-def dimensions_the_wrong_way_round(op: BroadcastInDimOp) -> ir.Value | None:
-    """broadcast(broadcast(x)) -> broadcast(x), its dimensions composed the wrong way round."""
+def dimensions_in_wrong_order(op: BroadcastInDimOp) -> ir.Value | None:
+    """broadcast(broadcast(x)) -> broadcast(x), its dimensions composed in the wrong order."""
     match op.operand.owner:
         case BroadcastInDimOp(operand=x, broadcast_dimensions=inner):
             outer = list(op.broadcast_dimensions)
             if len(set(shape_of(op.result))) > 1 or len(inner) < len(outer):
-                return None  # where sizes tell dimensions apart MLIR would see it
+                return None  # with different sizes, the verifier would reject it
             dims = [list(inner)[dim] for dim in outer]
             return stablehlo.broadcast_in_dim(op.result.type, x, dims)
     return None
@@ -143,7 +143,7 @@ WRONG: dict[Rule, str] = {
       %r = stablehlo.add %x, %c : tensor<4xf32>
       return %r : tensor<4xf32>
     }""",
-    dimensions_the_wrong_way_round: """func.func @main(%x: tensor<4x4x4xf32>) -> tensor<4x4x4xf32> {
+    dimensions_in_wrong_order: """func.func @main(%x: tensor<4x4x4xf32>) -> tensor<4x4x4xf32> {
       %a = stablehlo.broadcast_in_dim %x, dims = [1, 0, 2]
         : (tensor<4x4x4xf32>) -> tensor<4x4x4xf32>
       %r = stablehlo.broadcast_in_dim %a, dims = [0, 1, 2]
@@ -158,8 +158,8 @@ WRONG: dict[Rule, str] = {
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda rule: rule.name)
-def test_a_wrong_rule_is_found(wrong: Rule) -> None:
-    """And not on the program itself: the variants find it."""
+def test_variants_show_that_a_rule_is_wrong(wrong: Rule) -> None:
+    """The rule is correct on the program itself, and wrong on a variant."""
     module = read_module(WRONG[wrong], make_context())
     trial = try_rule(wrong, module, PassContext())
     assert trial.checked
@@ -168,19 +168,19 @@ def test_a_wrong_rule_is_found(wrong: Rule) -> None:
         _campaign(wrong, [(SeedProgram.of(module), PassContext())], 300)
 
 
-def test_a_rule_that_never_fires_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rule_that_never_fires_is_an_error_with_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     @rule(exact)
     def identity_pad(op: SubtractOp) -> ir.Value | None:
-        """Never."""
+        """Never fires."""
         return None
 
     monkeypatch.setitem(all_rules(), "identity-pad", identity_pad)
     with pytest.raises(AssertionError, match="the rule identity-pad fired on none"):
-        test_a_rule_keeps_the_meaning_of_generated_programs("identity-pad")
+        test_rule_keeps_the_results_of_generated_programs("identity-pad")
 
 
-def test_variants_differ_in_every_way() -> None:
-    """In element types, extents, constants and attributes; and the same seed gives the same."""
+def test_vary_changes_types_sizes_constants_and_attributes() -> None:
+    """The same seed gives the same variants."""
     seed = next(seed for seed in seeds_for(all_rules()["pad-of-pad"]) if "index" in seed.name)
     made = [_text_of(seed.program, number) for number in range(100)]
     assert made == [_text_of(seed.program, number) for number in range(100)]

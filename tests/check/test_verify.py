@@ -1,4 +1,4 @@
-"""Verdicts on pipelines, the contracts of their rules, limits of time, and bisection."""
+"""Verdicts on pipelines: contracts of rules, time limits, and bisection."""
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +20,7 @@ X = np.linspace(-1, 1, 8, dtype=np.float32)
 
 @jxc.rule(jxc.exact)
 def wrong_on_the_third(op: AddOp) -> ir.Value | None:
-    """x + x -> x * x, which is right for 2 only."""
+    """x + x -> x * x: wrong except for 0 and 2."""
     if op.lhs == op.rhs:
         return stablehlo.multiply(op.lhs, op.rhs)
     return None
@@ -30,14 +30,14 @@ def program(x):
     return jnp.tanh(x) * 2 + jnp.transpose(jnp.transpose(x))
 
 
-def test_a_right_pipeline_agrees():
+def test_verify_agrees_on_a_correct_pipeline():
     verdict = jxc.verify(program, X, pipeline="O2")
     assert verdict.agrees
     assert str(verdict.report.contract) == "exact"
     assert verdict.draws == 9
 
 
-def test_a_wrong_rule_is_shown_with_arguments():
+def test_verify_shows_arguments_on_which_a_rule_is_wrong():
     verdict = jxc.verify(lambda x: x + x, X, pipeline=["O1", wrong_on_the_third])
     assert not verdict.agrees
     assert "argument 0: float32[8]" in str(verdict)
@@ -45,11 +45,11 @@ def test_a_wrong_rule_is_shown_with_arguments():
 
 @jxc.rule(jxc.exact)
 def wrong_where_one(op: AddOp) -> ir.Value | None:
-    """x + y -> x, wrongly, where there is one element."""
+    """x + y -> x: wrong, if there is one element."""
     return op.lhs if ir.RankedTensorType(op.lhs.type).shape == [1] else None
 
 
-def test_a_rule_that_is_wrong_at_extent_1_is_found_at_extent_8():
+def test_verify_finds_a_rule_that_is_wrong_at_size_1_only():
     verdict = jxc.verify(lambda x, y: x + y, X, X, pipeline=[wrong_where_one])
     assert not verdict.agrees
     assert verdict.report.difference.inputs[0].shape == (1,)
@@ -58,7 +58,7 @@ def test_a_rule_that_is_wrong_at_extent_1_is_found_at_extent_8():
 
 
 def chain(length):
-    """x doubled `length` times, but for sums of different operands between."""
+    """x doubled `length` times, with sums of different operands in between."""
     lines = ["func.func public @main(%v0: tensor<f32>) -> tensor<f32> {"]
     for i in range(length):
         other = i if i == 2 else 0
@@ -67,7 +67,7 @@ def chain(length):
 
 
 @pytest.mark.parametrize("before", [[], ["simplify"], ["cse", "simplify", "cse"]])
-def test_bisecting_names_the_pass_and_the_rewrite(before):
+def test_bisect_names_the_pass_and_the_rewrite(before):
     module = read_module(chain(6), make_context())
     culprit = blame(module, [*before, wrong_on_the_third, "cse"])
     assert culprit.index == len(before)
@@ -75,13 +75,13 @@ def test_bisecting_names_the_pass_and_the_rewrite(before):
     assert culprit.application == 1
 
 
-def test_nobody_is_blamed_for_nothing():
+def test_bisect_names_no_pass_of_a_correct_pipeline():
     module = read_module(chain(6), make_context())
     assert blame(module, "O2") is None
     assert all(v.agrees for v in verify_pipeline(module, "O2"))
 
 
-def test_functions_with_pytrees_and_integers():
+def test_verify_functions_with_pytrees_and_integers():
     def f(tree, n):
         return {"a": tree["x"] @ tree["x"].T, "b": n // 3 + 0}
 
@@ -89,7 +89,7 @@ def test_functions_with_pytrees_and_integers():
 
 
 def sine_off_by(ulps, promised):
-    """A rule that moves sin(x) by `ulps` units in the last place, and promises `promised`."""
+    """A rule that moves sin(x) by `ulps` units in the last place; its contract says `promised`."""
 
     @jxc.rule(jxc.approximates(ulps=promised))
     def sine_plus_ulps(op: SineOp) -> ir.Value | None:
@@ -106,20 +106,20 @@ def sine_off_by(ulps, promised):
     return sine_plus_ulps
 
 
-def test_approximation_beyond_its_ulps_differs():
+def test_verify_rejects_an_approximation_beyond_its_ulps():
     verdict = jxc.verify(jnp.sin, X, pipeline=[sine_off_by(4, promised=1)])
     assert not verdict.agrees
     assert str(verdict.report.contract) == "approximates(ulps=1)"
     assert jxc.verify(jnp.sin, X, pipeline=[sine_off_by(4, promised=5)]).agrees
 
 
-def test_rule_checker_holds_a_rule_to_its_ulps():
+def test_try_rule_rejects_an_approximation_beyond_its_ulps():
     module = jxc.lower(jnp.sin, X).module
     assert try_rule(sine_off_by(4, promised=1), module, PassContext()).difference
     assert not try_rule(sine_off_by(1, promised=2), module, PassContext()).difference
 
 
-def test_loosest_contract_counts():
+def test_verify_uses_the_loosest_contract():
     def program(x):
         return jnp.sin(x) + jnp.sum(x)
 
@@ -128,7 +128,7 @@ def test_loosest_contract_counts():
     assert str(verdict.report.contract) == "approximates(ulps=100)"
 
 
-def test_repr_is_one_line_and_print_is_the_report():
+def test_verdict_repr_is_one_line_and_print_is_the_report():
     verdict = jxc.verify(program, X)
     assert repr(verdict) == "<jxc.verify @main: same (exact), 15 draws>"
     assert str(verdict).startswith("@main: same (exact) on normal (interpreter)")
@@ -139,14 +139,14 @@ def long_loop(x):
     return jax.lax.fori_loop(0, 200, lambda _, y: jnp.tanh(y @ y * 0.1), x)
 
 
-def test_large_loop_is_judged_through_xla():
+def test_verify_runs_a_large_loop_on_xla():
     verdict = jxc.verify(long_loop, np.eye(32, dtype=np.float32))
     assert verdict.agrees
     assert set(verdict.report.runs.values()) == {"xla"}
     assert "the interpreter would take about" in next(iter(verdict.report.reasons.values()))
 
 
-def test_time_limit_says_what_was_not_checked():
+def test_verify_names_the_functions_not_checked_within_the_time_limit():
     shown = []
     module = jxc.lower(program, X).module
     [verdict] = verify_pipeline(

@@ -1,4 +1,4 @@
-"""XLA's own mistakes are found, and the pass that makes them is named."""
+"""`verify_xla` finds bugs of XLA and names the responsible XLA pass."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def _module(text):
     return read_module(text, make_context())
 
 
-def test_a_pass_of_xla_is_named():
-    """XLA folds the leading zeros of -1 to -32; what it computes at run time is 0."""
+def test_verify_xla_names_the_wrong_pass():
+    """XLA folds the leading zeros of -1 to -32; at run time it computes 0."""
     module, zeros = _module(LEADING_ZEROS), np.zeros(4, np.int32)
     if run_xla(module, [zeros])[0].tolist() == [0] * 4:
         pytest.skip("this jaxlib folds count_leading_zeros as it should")
@@ -40,8 +40,8 @@ def test_a_pass_of_xla_is_named():
     assert f"right with xla_disable_hlo_passes={verdict.disable}" in str(verdict)
 
 
-def test_the_importer_is_named():
-    """Before any pass: the importer reads a constant index of ui8 as signed."""
+def test_verify_xla_names_the_importer():
+    """The importer reads a constant ui8 index as signed, before any pass."""
     module = _module(UNSIGNED_INDEX)
     if "[200:201]" in str(imported(module)):
         pytest.skip("this jaxlib imports unsigned indices as it should")
@@ -49,12 +49,12 @@ def test_the_importer_is_named():
     assert verdict.disable is None and "importer of StableHLO" in (verdict.culprit or "")
 
 
-def test_passes_are_read_from_a_dump():
+def test_passes_run_reads_the_dump_of_xla():
     module = _module(LEADING_ZEROS)
     assert "constant_folding" in passes_run(module, [np.zeros(4, np.int32)])
 
 
-def test_the_first_guilty_pass_is_taken():
+def test_bisection_returns_the_first_wrong_pass():
     def is_right_with(options):
         if options["xla_disable_hlo_passes"] == "b":
             raise CannotRun("cannot do without b")

@@ -1,4 +1,4 @@
-"""A token carried through a program, beside the values that its ops carry anyway."""
+"""A token carried through a program as an extra operand and result of its ops."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CARRIERS = ("stablehlo.while", "stablehlo.if", "stablehlo.case", "stablehlo.opt
 
 
 def with_token(module: ir.Module) -> ir.Module | None:
-    """A copy in which @main takes a token and every op that can carries it along; None if none."""
+    """A copy whose @main passes a token through every op that can carry one; None if no op can."""
     copy = clone_module(module)
     main = functions(copy)["main"]
     carriers = [op for op in walk(main.operation) if op.operation.name in _CARRIERS]
@@ -32,7 +32,7 @@ def with_token(module: ir.Module) -> ir.Module | None:
 
 
 def _carry(op: ir.OpView, token: ir.Value) -> None:
-    """Put an op that carries the token too in the place of `op`."""
+    """Replace `op` by an op that also carries the token."""
     is_choice = op.operation.name in ("stablehlo.if", "stablehlo.case")
     with ir.InsertionPoint(op):
         new = ir.Operation.create(
@@ -46,7 +46,7 @@ def _carry(op: ir.OpView, token: ir.Value) -> None:
         block = old.blocks[0]
         block.append_to(region)
         of_block = token if is_choice else block.add_argument(token.type, op.location)
-        if is_choice or place == 1:  # the first region of a loop returns whether to go on
+        if is_choice or place == 1:  # the first region of a loop returns its condition
             _return_also(block, of_block)
     for result, now in zip(op.results, new.results, strict=False):
         result.replace_all_uses_with(now)

@@ -1,4 +1,4 @@
-"""Flops of StableHLO ops, and that HLO's instructions count the same."""
+"""Flops of StableHLO ops, compared with those of HLO instructions."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_stablehlo_and_hlo_count_the_same(fn: Callable[..., Any], args: tuple[An
     assert flops_of_stablehlo(lowered) == pytest.approx(ours, rel=0.05)
 
 
-def test_while_counts_as_often_as_it_runs() -> None:
+def test_while_counts_each_iteration() -> None:
     def repeated(x: Any) -> Any:
         return jax.lax.fori_loop(0, 100, lambda _, h: h @ x, x)
 

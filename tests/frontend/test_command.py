@@ -1,4 +1,4 @@
-"""`jxc lower` in a process of its own or on a terminal."""
+"""`jxc lower` in a separate process or on a terminal."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_help_and_bad_specs_do_not_import_jax():
         assert found.returncode == 40, found.stderr
 
 
-def test_bytecode_does_not_go_to_a_terminal():
+def test_lower_writes_no_bytecode_to_a_terminal():
     ours, theirs = pty.openpty()
     command = [*JXC, "lower", f"{SEED}:loss", "f32[4]", "--emit", "bytecode"]
     found = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, text=True)
@@ -43,7 +43,7 @@ def test_bytecode_does_not_go_to_a_terminal():
         (3, ["loss", "f32[4]", "--device", "tpu"]),
     ],
 )
-def test_exit_codes(code, arguments):
+def test_lower_exit_codes(code, arguments):
     name, *rest = arguments
     found = subprocess.run([*JXC, "lower", f"{SEED}:{name}", *rest], capture_output=True, text=True)
     assert found.returncode == code
@@ -75,19 +75,19 @@ def written(tmp_path, monkeypatch):
     return write
 
 
-def test_a_file_is_imported_once(written):
+def test_lower_imports_a_file_once(written):
     path = written("twice.py", "import twice\ndef f(x): return x\ndef g(x): return twice.f(x)\n")
     assert resolve_target(f"{path}:f").module is resolve_target(f"{path}:g").module
 
 
-def test_a_file_may_have_any_name(written):
+def test_lower_imports_a_file_of_any_name(written):
     assert resolve_target(f"{written('my-model.v2.py', 'def f(x): return x')}:f").function(1) == 1
     path = written("json.py", "def f(x): return x")
     assert resolve_target(f"{path}:f").function(1) == 1
     assert hasattr(sys.modules["json"], "dumps")
 
 
-def test_relative_imports_in_a_package(written):
+def test_lower_supports_relative_imports_in_a_package(written):
     written("pack/__init__.py", "")
     written("pack/util.py", "K = 3")
     path = written("pack/sub/__init__.py", "").parent / "model.py"
@@ -95,12 +95,12 @@ def test_relative_imports_in_a_package(written):
     assert resolve_target(f"{path}:f").function(2) == 6
 
 
-def test_a_folder_is_not_a_target(tmp_path):
+def test_lower_rejects_a_folder(tmp_path):
     with pytest.raises(TargetError, match=r"is a folder; expected file\.py:function"):
         resolve_target(f"{tmp_path}:f")
 
 
-def test_candidates_are_read_without_running_the_file(written):
+def test_lower_suggests_functions_without_running_the_file(written):
     path = written("trains.py", "raise SystemExit('training')\ndef step(): ...\n")
     with pytest.raises(TargetError, match="It has step"):
         resolve_target(str(path))

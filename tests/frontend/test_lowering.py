@@ -51,7 +51,7 @@ def test_static_values_are_bound_by_name_or_position(static, args, kwargs):
     assert len(lowering.jaxpr.in_avals) == 1
 
 
-def test_the_arguments_after_a_static_one_keep_their_order():
+def test_arguments_after_a_static_one_keep_their_order():
     lowering = lower(lambda a, b, c: a - b * c, (X, X + 1), static={"b": 10.0})
     np.testing.assert_array_equal(run(lowering, X, X + 1), X - 10 * (X + 1))
 
@@ -66,7 +66,7 @@ def test_static_values_are_bound_before_transforms():
     np.testing.assert_allclose(run(lowering, X), np.full(4, 2 * X.sum()))
 
 
-def test_static_names_must_exist():
+def test_static_name_that_does_not_exist_is_an_error():
     with pytest.raises(UsageError, match="power has no such argument; it has x, n, act"):
         lower(power, (X,), static={"m": 3})
 
@@ -79,7 +79,7 @@ def test_a_jitted_function_keeps_its_jit_options():
 
 
 @pytest.mark.parametrize("options", [{"static": {"n": 3}}, {"jit_kwargs": {"inline": True}}])
-def test_options_for_a_jitted_function_are_refused(options):
+def test_options_for_a_jitted_function_are_rejected(options):
     with pytest.raises(UsageError, match="power is already jitted"):
         lower(jax.jit(power), (SPEC, 2), **options)
 
@@ -98,7 +98,7 @@ class Model:
 
 
 @pytest.mark.parametrize("fn", [Model().jitted, Model().plain, Model()])
-def test_methods_and_objects(fn):
+def test_lower_accepts_methods_and_callable_objects(fn):
     np.testing.assert_array_equal(run(lower(fn, (SPEC,)), X), X * 3)
 
 
@@ -107,7 +107,7 @@ def test_jit_options_are_passed_on():
     assert jax.tree.leaves(lowering.lowered.args_info)[0].donated
 
 
-def test_a_symbolic_main_takes_the_users_arguments():
+def test_symbolic_main_has_the_arguments_of_the_function():
     (size,) = jax.export.symbolic_shape("b")
     lowering = lower(jnp.sum, (jax.ShapeDtypeStruct((size, 2), jnp.float32),))
     main = str(lowering.module).split("@main", 1)[1]
@@ -115,7 +115,7 @@ def test_a_symbolic_main_takes_the_users_arguments():
     assert lowering.is_symbolic
 
 
-def test_other_platforms():
+def test_lower_for_another_platform():
     def where(x):
         return jax.lax.platform_dependent(x, cpu=jnp.cos, tpu=jnp.sin)
 
@@ -123,7 +123,7 @@ def test_other_platforms():
     assert "cosine" in str(lower(where, (SPEC,)).module)
 
 
-def test_devices():
+def test_find_device_by_name():
     device = find_device("cpu")
     assert find_device("cpu:0") == device
     assert run(lower(jnp.sin, (SPEC,), device=device), X).devices() == {device}
@@ -133,7 +133,7 @@ def test_devices():
         find_device("cpu:first")
 
 
-def test_captured_constants_have_names_and_lines():
+def test_captured_constants_have_names_and_lines_in_order():
     table, few = np.ones((8, 4), np.float32), jnp.ones(4)
     lowering = lower(lambda x: jax.jit(lambda y: y + table)(x) + few, (SPEC,))
     names = {str(constant): constant.name for constant in lowering.constants}
@@ -144,7 +144,7 @@ def test_captured_constants_have_names_and_lines():
     assert all(constant.place.file == __file__ for constant in lowering.constants)
 
 
-def test_the_original_error_is_the_cause():
+def test_lowering_error_has_the_original_error_as_cause():
     def branch(x):
         return x if x.sum() > 0 else -x
 
@@ -156,14 +156,14 @@ def test_the_original_error_is_the_cause():
     assert caught.value.exit_code == 1
 
 
-def test_arguments_that_do_not_fit():
+def test_lower_rejects_arguments_that_do_not_fit_the_signature():
     with pytest.raises(ArgumentError, match="missing a required argument: 'n'") as caught:
         lower(power, (SPEC,))
     assert caught.value.exit_code == 2
     assert "test_lowering.py:" in str(caught.value)
 
 
-def test_an_error_in_a_helper_names_the_helpers_line():
+def test_lowering_error_names_the_line_in_a_helper():
     def helper(x):
         return jnp.reshape(x, (3, 3))
 
@@ -172,14 +172,14 @@ def test_an_error_in_a_helper_names_the_helpers_line():
     assert caught.value.place.text == "return jnp.reshape(x, (3, 3))"
 
 
-def test_a_value_of_another_trace():
+def test_lowering_error_of_a_leaked_tracer():
     kept = []
     jax.make_jaxpr(lambda x: kept.append(x * 2))(X)
     with pytest.raises(TraceError, match="a traced value left the function that made it"):
         lower(lambda x: x + kept[0], (SPEC,))
 
 
-def test_a_callback_for_hardware_that_is_not_here():
+def test_callback_is_lowered_for_missing_hardware():
     def step(x):
         def body(_, y):
             jax.debug.print("{}", y)
@@ -196,7 +196,7 @@ def test_a_callback_for_hardware_that_is_not_here():
         lower(step, (SPEC,)).for_platform("cuda")
 
 
-class Held:
+class WithConstant:
     def __init__(self):
         self.layers = [{"w": np.ones((2, 4), np.float32)}]
 
@@ -204,7 +204,7 @@ class Held:
         return self.layers[0]["w"] @ x
 
 
-held = Held()
+held = WithConstant()
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Lowering over a mesh: what JAX lowers for the same shardings, with and without devices."""
+"""Lowering over a mesh gives the module of JAX, with and without the devices."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ BY_PREFIX = ({"w": P(None, "model"), "b": P()}, P("data"))
 
 @pytest.mark.parametrize("platform", ["tpu", "cuda", "cpu", None])
 @pytest.mark.parametrize("shardings", [BY_NAME, BY_PREFIX, list(BY_PREFIX)])
-def test_the_module_is_what_jax_lowers_for_these_shardings(platform, shardings):
+def test_lower_over_a_mesh_equals_jax_with_these_shardings(platform, shardings):
     ours = lower(
         step,
         (PARAMS, X),
@@ -58,18 +58,18 @@ def test_the_module_is_what_jax_lowers_for_these_shardings(platform, shardings):
     assert partitions(ours) == 4
 
 
-def test_unnamed_arguments_are_left_open():
+def test_arguments_without_a_rule_have_no_sharding():
     text = str(lower(step, (PARAMS, X), mesh="data=4", in_shardings={"x": P("data")}).module)
     assert text.count("sdy.sharding =") == 1
 
 
-def test_two_axes_of_one_dimension():
+def test_dimension_split_over_two_axes():
     rules = parse_rules("--in-sharding", ("x=model+data",))
     text = str(lower(step, (PARAMS, X), mesh=MESH, in_shardings=rules).module)
     assert '#sdy.sharding<@mesh, [{"model", "data"}, {}]>' in text
 
 
-def test_the_most_specific_name_counts():
+def test_most_specific_name_wins():
     def apply(params, x):
         return sum(layer["w"] @ x for layer in params["layers"])
 
@@ -86,7 +86,7 @@ def test_the_most_specific_name_counts():
     assert specs == ['{"data"}, {}', '{"model"}, {}', '{}, {"model"}']
 
 
-def test_results_by_name_and_as_a_prefix():
+def test_out_shardings_by_name_and_prefix():
     def both(x):
         return {"out": x * 2, "more": (jnp.sum(x), x)}
 
@@ -101,7 +101,7 @@ def test_results_by_name_and_as_a_prefix():
     assert str(lower(both, (X,), mesh=MESH, out_shardings=left).module).count("sdy.sharding =") == 2
 
 
-def test_keyword_arguments_rests_and_python_numbers():
+def test_in_shardings_of_keywords_varargs_and_python_numbers():
     def add(a, *rest, scale, **more):
         return (a + rest[0] + rest[1] + more["last"]) * scale
 
@@ -113,14 +113,14 @@ def test_keyword_arguments_rests_and_python_numbers():
     assert lowering.jaxpr.in_avals[-1].weak_type or lowering.jaxpr.in_avals[-2].weak_type
 
 
-def test_a_jitted_function_keeps_its_donation():
+def test_lower_over_a_mesh_keeps_donation():
     jitted = jax.jit(lambda x: x + 1, donate_argnums=0)
     text = str(lower(jitted, (X,), mesh="data=4", in_shardings={"x": P("data")}).module)
     assert "jax.buffer_donor = true" in text
     assert '<@mesh, [{"data"}, {}]>' in text
 
 
-def test_a_jitted_method():
+def test_lower_a_jitted_method_over_a_mesh():
     class Model:
         @functools.partial(jax.jit, static_argnums=0)
         def apply(self, x):
@@ -130,7 +130,7 @@ def test_a_jitted_method():
     assert '<@mesh, [{"data"}, {}]>' in text
 
 
-def test_a_mesh_alone_gives_the_function_its_axes():
+def test_mesh_without_shardings_defines_the_axes():
     def constrained(x):
         return jax.lax.with_sharding_constraint(jnp.sin(x), P("data"))
 
@@ -146,7 +146,7 @@ def test_a_mesh_alone_gives_the_function_its_axes():
     assert partitions(lower(jnp.sin, (X,), mesh=MESH)) == 4
 
 
-def test_the_mesh_of_a_function_is_reported():
+def test_lowering_reports_the_mesh_of_the_function():
     mesh = jax.make_mesh((4,), ("d",), axis_types=(AxisType.Auto,))
     own = jax.jit(jnp.sin, in_shardings=NamedSharding(mesh, P("d")))
     assert dict(lower(own, (X,)).mesh) == {"d": 4}
@@ -154,7 +154,7 @@ def test_the_mesh_of_a_function_is_reported():
     assert not lower(jnp.sin, (X,)).mesh
 
 
-def test_a_concrete_mesh_runs_here():
+def test_program_over_a_concrete_mesh_runs():
     lowering = lower(step, (PARAMS, X), mesh=MESH, in_shardings=BY_NAME, concrete=True)
     abstract = lower(step, (PARAMS, X), mesh=MESH, in_shardings=BY_NAME)
     assert str(lowering.module) == str(abstract.module)
@@ -170,7 +170,7 @@ def test_a_concrete_mesh_needs_its_devices():
         lower(jnp.sin, (X,), mesh="data=64", concrete=True)
 
 
-def test_a_request_is_lowered_over_its_mesh(tmp_path):
+def test_request_with_a_mesh_is_lowered_over_it(tmp_path):
     file = tmp_path / "sharded_model.py"
     file.write_text(
         "import jax, jax.numpy as jnp\n"
@@ -215,12 +215,12 @@ def test_a_request_is_lowered_over_its_mesh(tmp_path):
         ),
     ],
 )
-def test_a_sharding_that_does_not_fit_is_refused(rules, message):
+def test_sharding_that_does_not_fit_is_rejected(rules, message):
     with pytest.raises(UsageError, match=message):
         lower(step, (PARAMS, X), mesh={"data": 4, "model": 2}, in_shardings=rules)
 
 
-def test_a_mesh_that_differs_from_the_functions_own_is_refused():
+def test_mesh_that_contradicts_the_function_is_rejected():
     mesh = jax.make_mesh((4,), ("d",), axis_types=(AxisType.Auto,))
     own = jax.jit(jnp.sin, in_shardings=NamedSharding(mesh, P("d")))
     with pytest.raises(UsageError, match="a mesh of its own, d=4, which is not --mesh data=4"):
@@ -253,7 +253,7 @@ def test_split_shardings_of_each_form():
         split_shardings(((a, b), b), ((X, X), X))
 
 
-def test_a_symbolic_dimension_cannot_be_sharded():
+def test_sharding_of_a_symbolic_dimension_is_rejected():
     symbolic = jax.ShapeDtypeStruct(jax.export.symbolic_shape("b, 8"), "float32")
     with pytest.raises(UsageError, match="of size b, is not divisible by the 4 devices of 'data'"):
         lower(jnp.sin, (symbolic,), mesh="data=4", in_shardings={"0": P("data")})

@@ -55,7 +55,7 @@ trees = st.recursive(
 
 
 @given(trees)
-def test_describe_is_read_back(tree):
+def test_describe_round_trips(tree):
     assert read(describe(tree)) == tree
 
 
@@ -94,11 +94,11 @@ def test_any_text_is_parsed_or_raises_spec_error(text):
         ("()", ()),
     ],
 )
-def test_spellings(text, spec):
+def test_parse_spec_accepts_other_spellings(text, spec):
     assert read(text) == spec
 
 
-def test_keyword_arguments():
+def test_parse_argument_reads_keywords():
     found = parse_argument("params={'w': f32[2]}")
     assert (found.name, found.value) == ("params", {"w": ArraySpec("f32", (2,))})
 
@@ -131,7 +131,7 @@ def test_keyword_arguments():
         ("@x.npz[w", 9, "expected ']' after the array's name, found the end"),
     ],
 )
-def test_mistakes_name_their_column(text, column, expected):
+def test_spec_error_names_the_column(text, column, expected):
     with pytest.raises(SpecError) as caught:
         parse_argument(text, position=3)
     message, shown, caret = str(caught.value).split("\n")

@@ -40,7 +40,7 @@ XS = np.stack([X, Y])
         ("pmap", (XS[:1], XS[:1]), jax.vmap(energy)),
     ],
 )
-def test_values(text, args, reference):
+def test_transformed_function_equals_jax(text, args, reference):
     compiled = lower(energy, args, transform=text).lowered.compile()
     jax.tree.map(
         lambda ours, theirs: np.testing.assert_allclose(ours, theirs, rtol=1e-6),
@@ -59,7 +59,7 @@ def test_vjp_gives_outputs_and_the_cotangents_of_the_primals():
         np.testing.assert_allclose(ours, theirs, rtol=1e-6)
 
 
-def test_donation_of_an_outermost_jit_is_kept():
+def test_outermost_jit_keeps_donation():
     lowering = lower(lambda x: x + 1, (X,), transform="jit(donate_argnums=0)")
     assert jax.tree.leaves(lowering.lowered.args_info)[0].donated
 
@@ -77,7 +77,7 @@ def test_a_transform_prints_as_it_is_written(text):
     assert str(parse_transform(text)) == text
 
 
-def test_other_spellings():
+def test_parse_transform_accepts_other_spellings():
     assert str(parse_transform("jax.vmap(jax.remat())")) == "vmap(checkpoint)"
 
 
@@ -94,7 +94,7 @@ def test_other_spellings():
         ("vmap(in_axes=x)", 14, "expected a number, string, tuple or dict for in_axes, found 'x'"),
     ],
 )
-def test_mistakes_name_their_column(text, column, expected):
+def test_transform_error_names_the_column(text, column, expected):
     with pytest.raises(TransformError) as caught:
         parse_transform(text)
     assert str(caught.value).startswith(f"--transform, column {column}: {expected}")

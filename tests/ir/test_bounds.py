@@ -1,4 +1,4 @@
-"""Bounds and progressions against what random programs compute, every 8-bit number included."""
+"""Bounds and arithmetic sequences, compared with results of random programs on 8-bit numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DIRECTIONS = ("LT", "LE", "GT", "GE", "EQ", "NE")
 
 
 class Writer:
-    """Writes a program op by op, on 256 elements, with the choices of a seeded generator."""
+    """Writes a program op by op, on 256 elements, with a seeded generator."""
 
     def __init__(self, generator: random.Random, element: str) -> None:
         self.random = generator
@@ -37,7 +37,7 @@ class Writer:
         return self.emit(f"constant dense<{self.random.choice(choices)}> : {self.kind}")
 
     def value(self) -> str:
-        """One that is there, mostly a late one, or a constant."""
+        """An existing value, mostly a recent one, or a constant."""
         if self.random.random() < 0.3:
             return self.constant(
                 0, 1, 2, 5, 100, 127, *(() if self.is_unsigned else (-1, -5, -128))
@@ -116,7 +116,7 @@ def test_values_are_within_bounds(element: str) -> None:
 
 
 def _loop(first: int, step: int, limit: int, other: tuple[int, int]) -> Bounds | None:
-    """The bounds of a second counter, `other` being its start and step, in such a loop's body."""
+    """The bounds in the body of a second counter, whose start and step are `other`."""
     text = f"""func.func @main() -> tensor<i8> {{
       %a = stablehlo.constant dense<{first}> : tensor<i8>
       %b = stablehlo.constant dense<{other[0]}> : tensor<i8>
@@ -150,7 +150,10 @@ ALL = Bounds(-128, 127)
         ((0, 3, 8, (5, -2)), Bounds(1, 5)),
         ((2, 1, 2, (4, 1)), Bounds(4, 4)),  # no turn at all
         ((0, 1, 100, (0, 2)), ALL),  # the second counter wraps around
-        ((0, 50, 120, (0, 1)), ALL),  # the first does: 100 + 50 is -106, and it goes on
+        (
+            (0, 50, 120, (0, 1)),
+            ALL,
+        ),  # the first counter wraps around: 100 + 50 is -106, and the loop continues
         ((0, 0, 8, (0, 1)), ALL),  # it never ends
         ((0, -1, 8, (0, 1)), ALL),
         ((0, 1, 8, (3, 0)), Bounds(3, 3)),
@@ -166,7 +169,7 @@ def test_bounds_of_loop_counters(
     ("first", "step", "most", "expected"),
     [
         (3, 1, 127, Bounds(3, 126)),
-        (3, 2, 127, ALL),  # 125 is below 127, and the next is -127
+        (3, 2, 127, ALL),  # 125 is below 127, and the next value is -127
         (3, 2, 50, Bounds(3, 49)),
         (60, 1, 50, Bounds(60, 60)),  # no turn at all
         (3, -1, 50, ALL),

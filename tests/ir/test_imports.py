@@ -1,4 +1,4 @@
-"""What importing jxc does to the process: no jax, and jaxlib's own modules stay whole."""
+"""Importing jxc does not import jax, and does not change the modules of jaxlib."""
 
 import subprocess
 import sys
@@ -26,7 +26,7 @@ print([n for n in dir(extension) if not n.startswith("_") and not hasattr(public
     ("extension", "public"),
     [("_stablehlo", "stablehlo"), ("_chlo", "chlo"), ("_sdy", "sdy"), ("_mlirHlo", "mhlo")],
 )
-def test_make_context_leaves_public_dialect_modules_whole(extension, public):
+def test_make_context_does_not_change_public_dialect_modules(extension, public):
     assert run(WHOLE.format(extension=extension, public=public)) == "[]"
 
 
@@ -40,7 +40,7 @@ def test_every_pass_works_without_jax():
     assert run(code) == "True False"
 
 
-def test_public_names_exist():
+def test_public_names_of_subpackages_exist():
     import jxc
 
     assert all(getattr(jxc, name) is not None for name in jxc.__all__)

@@ -1,4 +1,4 @@
-"""Locations of inlined ops: in the form in which XLA keeps a path and a Python line."""
+"""Locations of inlined ops have the form from which XLA keeps a path and a Python line."""
 
 import jax
 import jax.numpy as jnp

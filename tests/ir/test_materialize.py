@@ -1,4 +1,4 @@
-"""Values that are stored: by a call that XLA does not inline."""
+"""Materialized values: calls that XLA does not inline."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -32,7 +32,7 @@ def test_materialize_makes_one_function_for_a_type():
     module = with_stores(MAIN, 1)
     block = functions(module)["main"].entry_block
     with ir.InsertionPoint.at_block_begin(block), ir.Location.unknown(module.context):
-        materialize(block.arguments[0])  # in front of the other, which is of no use here
+        materialize(block.arguments[0])  # before the other call, which therefore cannot be reused
     assert list(functions(module)) == ["main", "stored_tensor_4xf32_"]
     assert sum(map(is_materialize_call, walk(module.operation))) == 2
 

@@ -1,4 +1,4 @@
-"""Which ops only compute results: what may be erased, moved or left out of a branch."""
+"""Which ops have no effects, and so may be erased, moved or left out of a branch."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What people write with JAX, small: the programs that `simplify` is for."""
+"""Small versions of typical JAX programs, for tests of `simplify` and others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far from float64 a sum of products may lie."""
+"""Bounds on the difference between a sum of products and its float64 value."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import numpy as np
 def assert_within_rounding(
     found: Any, function: Callable[..., Any], args: Sequence[Any], *, least: float = 0.0
 ) -> None:
-    """Each result lies within eight roundings of the sum of magnitudes, compared with float64.
+    """Assert that each result is within eight roundings of the sum of magnitudes of float64's.
 
     Args:
-        found: one array or a tuple of them, finite.
-        function: what gives them, of sums of products of its arguments; run with x64 enabled.
+        found: one array or a tuple of arrays, finite.
+        function: computes them as sums of products of its arguments; run with x64 enabled.
         args: its arguments.
-        least: what is allowed where nothing is summed.
+        least: the allowed difference where nothing is summed.
     """
     wide = [np.asarray(arg, np.float64) for arg in args]
     exact = jax.jit(function)

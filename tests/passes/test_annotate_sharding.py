@@ -1,4 +1,4 @@
-"""`annotate-sharding` against what JAX lowers, on devices, and on files that it must refuse."""
+"""`annotate-sharding` compared with the modules of JAX, on devices, and on invalid files."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ SHARDINGS = {
 
 
 def annotations(module):
-    """The lines that say how a module is sharded: its attributes, its mesh, its signature."""
+    """The lines with shardings of a module: its attributes, its mesh and its signature."""
     lines = write_text(clone_module(module)).splitlines()
     return [line for line in lines if re.match(r"module|  sdy.mesh @mesh |  func.*@main", line)]
 
 
 @pytest.mark.parametrize("platform", ["cpu", "tpu"])
-def test_annotations_are_those_of_jax(tmp_path, platform):
+def test_annotations_equal_those_of_jax(tmp_path, platform):
     theirs = lower(
         train,
         ARGS,
@@ -182,7 +182,7 @@ def test_unreadable_rules_file_is_an_error(tmp_path):
 
 
 def _set_partitions(module: ir.Operation) -> None:
-    """Change what only a pass that says so may change."""
+    """Change an attribute that only a pass that declares this may change."""
     module.attributes["mhlo.num_partitions"] = ir.IntegerAttr.get(
         ir.IntegerType.get_signless(32), 3
     )

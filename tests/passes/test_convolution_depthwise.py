@@ -1,4 +1,4 @@
-"""Depthwise convolutions of every kind, rewritten, against float64; small integers, exactly."""
+"""Depthwise convolutions of every kind after the pass, compared with float64."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SPATIAL = "HWD"
 
 @dataclass(frozen=True)
 class Case:
-    """A depthwise convolution: specs as JAX writes them, one entry per spatial dimension."""
+    """A depthwise convolution, with specs as in JAX and one entry per spatial dimension."""
 
     specs: tuple[str, str, str]
     batch: int
@@ -39,7 +39,7 @@ class Case:
     wide_result: bool = False
 
     def shapes(self):
-        """Of the image and of the kernel."""
+        """The shapes of the image and of the kernel."""
         letters = SPATIAL[: len(self.size)]
         image = {"N": self.batch, "C": self.channels, **dict(zip(letters, self.size, strict=True))}
         kernel = {"I": 1, "O": self.channels * self.multiplier}
@@ -94,7 +94,7 @@ def cases(draw):
 
 
 def _padded(case):
-    """JAX takes the dimensions in the kernel's order: any padding may meet any extent."""
+    """The padded extents of every size with every padding: JAX may combine any two."""
     for n in case.size:
         for (low, high), dilation in zip(case.padding, case.lhs_dilation, strict=True):
             yield (n - 1) * dilation + 1 + min(low, 0) + min(high, 0)
@@ -136,13 +136,13 @@ def check_gradients(case, dtype, make, close, *, rows_at_once=None):
 
 
 def within_rounding(got, want, magnitude):
-    """An ulp or two of the sum of the products' magnitudes."""
+    """Assert that the error is at most two ulps of the sum of the products' magnitudes."""
     bound = 4 * float(jnp.finfo(got.dtype).eps) * magnitude + float(jnp.finfo(got.dtype).tiny)
     np.testing.assert_array_less(np.abs(got.astype(np.float64) - want), bound)
 
 
 def same_bits(got, want, _):
-    """Sums of small integers are exact in any order: only the last rounding is left."""
+    """Assert equal bits: sums of small integers are exact in any order."""
     np.testing.assert_array_equal(got, want.astype(got.dtype))
 
 
@@ -152,14 +152,14 @@ def small_integers(generator, shape):
 
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(case=cases(), dtype=st.sampled_from(DTYPES), rows_at_once=st.sampled_from([1, 2, 64]))
-def test_any_convolution_and_its_gradients(case, dtype, rows_at_once):
+def test_depthwise_convolution_and_gradients_match_float64(case, dtype, rows_at_once):
     normal = np.random.Generator.standard_normal
     check_gradients(case, dtype, normal, within_rounding, rows_at_once=rows_at_once)
 
 
 @settings(max_examples=20, deadline=None, derandomize=True)
 @given(case=cases(), dtype=st.sampled_from(DTYPES), rows_at_once=st.sampled_from([1, 2, 64]))
-def test_integers_come_out_bit_for_bit(case, dtype, rows_at_once):
+def test_depthwise_convolution_of_small_integers_is_exact(case, dtype, rows_at_once):
     check_gradients(case, dtype, small_integers, same_bits, rows_at_once=rows_at_once)
 
 
@@ -183,13 +183,13 @@ def _plain(specs=("NHWC", "HWIO", "NHWC"), **changes):
     ],
     ids=["plain", "nchw-stride-2", "multiplier", "rows", "loop", "wide-result"],
 )
-def test_as_models_use_it(case, dtype):
+def test_depthwise_convolutions_of_models_match_float64(case, dtype):
     check_gradients(case, dtype, np.random.Generator.standard_normal, within_rounding)
 
 
 @pytest.mark.parametrize("dilation", [(1, 1), (2, 2)])
-def test_padding_is_multiplied(dilation):
-    """An infinite weight that meets a padded zero is NaN, as in StableHLO and in XLA."""
+def test_depthwise_padding_is_multiplied(dilation):
+    """An infinite weight times a padded zero is NaN, as in StableHLO and in XLA."""
     case = _plain(lhs_dilation=dilation, channels=2)
     x, w = (jnp.ones(shape, jnp.float32) for shape in case.shapes())
     w = w.at[0, 0].set(jnp.inf)
@@ -199,8 +199,8 @@ def test_padding_is_multiplied(dilation):
     np.testing.assert_array_equal(np.asarray(found), np.asarray(plain))
 
 
-def test_window_reversal():
-    """JAX never writes it: the kernel is read backwards."""
+def test_depthwise_with_reversed_window():
+    """JAX never writes a reversed window."""
     case = _plain(channels=2)
     x, w = (np.arange(np.prod(s), dtype=np.float32).reshape(s) for s in case.shapes())
     plain = jxc.lower(case, x, w).as_text()
@@ -212,14 +212,14 @@ def test_window_reversal():
     assert not np.array_equal(run_xla(after, [x, w])[0], case(x, w))
 
 
-def test_other_targets_keep_their_convolutions():
+def test_depthwise_convolutions_stay_on_other_targets():
     lowered = jxc.lower(case := _plain(), *_structs(case))
     assert lowered.opt("convolution", target="cpu").report.hits
     assert not lowered.opt("convolution", target="gpu").report.hits
 
 
-def test_batched_ordinary_convolutions_become_depthwise():
-    """`vmap` over kernels of one channel writes a depthwise convolution; ours to take as well."""
+def test_vmap_of_one_channel_convolutions_is_rewritten():
+    """`vmap` over kernels of one channel writes a depthwise convolution."""
 
     def conv(x, w):
         return lax.conv_general_dilated(

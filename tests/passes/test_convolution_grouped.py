@@ -1,4 +1,4 @@
-"""Grouped convolutions and their gradients, rewritten, against float64, and group by group."""
+"""Grouped convolutions and gradients after the pass, compared with float64 and by group."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LAST, FIRST = ("NHWC", "HWIO", "NHWC"), ("NCHW", "OIHW", "NCHW")
 
 
 def weight_gradient(specs, groups, stride, padding, dilation=(1, 1)):
-    """What takes x, w and dy to the gradient by w, as JAX derives it."""
+    """A function of x, w and dy that returns JAX's gradient by w."""
 
     def convolve(x, w):
         return lax.conv_general_dilated(
@@ -50,7 +50,7 @@ def operands(case, dtype):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, jnp.bfloat16])
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_within_rounding(case, dtype):
+def test_grouped_weight_gradient_matches_float64(case, dtype):
     gradient = weight_gradient(*case)[1]
     with jax.enable_x64(True):
         args = operands(case, dtype)
@@ -60,8 +60,8 @@ def test_within_rounding(case, dtype):
         assert_within_rounding(found, gradient, args)
 
 
-def test_what_is_not_finite():
-    """As in each group alone; XLA's own detour lets one group's NaN into the others."""
+def test_grouped_weight_gradient_keeps_nan_in_its_group():
+    """NaN stays in its group. In XLA's own rewrite, the NaN of one group reaches the others."""
     specs, groups, *rest = case = CASES["plain"]
     x, w, dy = operands(case, np.float32)
     x[0, 2, 3, 1], dy[1, 3, 3, 5], dy[2, 0, 0, 11] = np.nan, np.inf, -np.inf
@@ -84,7 +84,7 @@ WIDE = {  # specs, shapes of image and kernel, groups, stride, padding, dilation
 
 
 def convolutions(specs, groups, stride, padding, dilation):
-    """A convolution, and one that gives its input gradient too."""
+    """A convolution, and a function that also returns its input gradient."""
 
     def convolve(x, w):
         return lax.conv_general_dilated(
@@ -110,7 +110,7 @@ def wide(case, dtype=np.float32):
 
 @pytest.mark.parametrize("dtype", [np.float32, jnp.bfloat16])
 @pytest.mark.parametrize("case", WIDE.values(), ids=WIDE)
-def test_loop_within_rounding(case, dtype):
+def test_grouped_loop_matches_float64(case, dtype):
     _, both, args = wide(case, dtype)
     lowered = jxc.lower(both, *args).opt("convolution")
     assert lowered.report.hits == {LOOP: 2}
@@ -119,8 +119,8 @@ def test_loop_within_rounding(case, dtype):
 
 
 @pytest.mark.parametrize("case", WIDE.values(), ids=WIDE)
-def test_loop_on_what_is_not_finite(case):
-    """As in each group alone: XLA then multiplies no zeros between dilated elements with NaN."""
+def test_grouped_loop_keeps_nan_in_its_group(case):
+    """NaN stays in its group: XLA does not multiply it by the zeros of a dilation."""
     specs, _, _, groups, *rest = case
     _, both, (x, w, dy) = wide(case)
     generator = np.random.default_rng(1)
@@ -139,7 +139,7 @@ def test_loop_on_what_is_not_finite(case):
         np.testing.assert_allclose(found, want, rtol=1e-4, atol=1e-3)
 
 
-def test_loop_under_vmap():
+def test_grouped_loop_under_vmap():
     convolve, _, (x, w, _) = wide(WIDE["channels first"])
     images = np.stack([x, 2 * x])
     lowered = jxc.lower(jax.vmap(convolve, (0, None)), images, w).opt("convolution")
@@ -148,7 +148,7 @@ def test_loop_under_vmap():
     np.testing.assert_allclose(lowered.compile()(images, w), want, rtol=1e-4, atol=1e-4)
 
 
-def test_other_targets_keep_their_convolutions():
+def test_grouped_convolutions_stay_on_other_targets():
     args = operands(CASES["plain"], np.float32)
     lowered = jxc.lower(weight_gradient(*CASES["plain"])[1], *args)
     assert not lowered.opt("convolution", target="gpu").report.hits

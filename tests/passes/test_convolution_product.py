@@ -1,4 +1,4 @@
-"""Convolutions by one position, and their gradients, rewritten, against float64."""
+"""Convolutions with one window position and their gradients after the pass, against float64."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CASES = {  # size, window, stride, layout, how often the rule fires in both grad
 
 
 def gradients(case):
-    """What takes x, w and dy to both gradients, as JAX derives them, after the result."""
+    """A function of x, w and dy that returns the result and JAX's gradients by x and w."""
     _, _, stride, specs, _ = case
 
     def convolve(x, w):
@@ -51,7 +51,7 @@ def operands(case, dtype):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, jnp.bfloat16])
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_within_rounding(case, dtype):
+def test_convolution_product_matches_float64(case, dtype):
     function = gradients(case)[1]
     with jax.enable_x64(True):
         args = operands(case, dtype)
@@ -62,20 +62,20 @@ def test_within_rounding(case, dtype):
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_what_is_not_finite_stays_where_it_was(value):
-    """One pixel spoils what it is multiplied with, and nothing else."""
+def test_convolution_product_keeps_nan_and_infinity_in_place(value):
+    """A NaN or infinite pixel affects only its own products."""
     case = CASES["1x1, stride 2"]
     function = gradients(case)[1]
     x, w, dy = operands(case, np.float32)
-    x[0, 2, 2, 5] = value  # is seen by the window
-    x[0, 1, 1, 7] = value  # is stepped over
+    x[0, 2, 2, 5] = value  # inside the window
+    x[0, 1, 1, 7] = value  # skipped by the stride
     found = jxc.lower(function, x, w, dy).opt("convolution").compile()(x, w, dy)[2]
     spoilt = ~np.isfinite(np.asarray(found))
     assert spoilt[0, 0, 5].all()
     assert spoilt.sum() == 128
 
 
-def test_other_targets_keep_their_convolutions():
+def test_convolution_product_stays_on_other_targets():
     args = operands(CASES["1x1"], np.float32)
     lowered = jxc.lower(gradients(CASES["1x1"])[1], *args)
     assert not lowered.opt("convolution", target="gpu").report.hits

@@ -1,4 +1,4 @@
-"""Convolutions with operands swapped, on what transposed convolutions derive, against float64."""
+"""Weight gradients of transposed convolutions with swapped operands, against float64."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CASES = {
 
 
 def transposed(case):
-    """A transposed convolution, and what takes x, w and dy to its gradient by w."""
+    """A transposed convolution, and a function of x, w and dy that returns its gradient by w."""
     specs, _, _, strides, padding = case
 
     def grow(x, w):
@@ -41,26 +41,26 @@ def operands(case, dtype):
 
 
 def check(function, args, hits):
-    """Compare with float64: to eight roundings of the sum of magnitudes."""
+    """Assert that the result is within eight roundings of the sum of magnitudes of float64's."""
     lowered = jxc.lower(function, *args).opt("convolution")
     assert lowered.report.hits == hits
     assert_within_rounding(lowered.compile()(*args), function, args)
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_within_rounding(case):
+def test_swapped_operands_match_float64(case):
     with jax.enable_x64(True):
         check(transposed(case)[1], operands(case, np.float32), {RULE: 1})
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float16, jnp.bfloat16])
-def test_within_rounding_of_other_types(dtype):
+def test_swapped_operands_of_other_types_match_float64(dtype):
     with jax.enable_x64(True):
         check(transposed(CASES["stride 2"])[1], operands(CASES["stride 2"], dtype), {RULE: 1})
 
 
-def test_a_window_larger_than_the_image():
-    """Dilated and read backwards: the kernel of a layer, not what a gradient has for one."""
+def test_swapped_operands_with_a_window_larger_than_the_image():
+    """A dilated and reversed kernel of a layer, not of a gradient."""
 
     def convolve(x, w):
         turned = lax.rev(w, (0, 1))
@@ -75,7 +75,7 @@ def test_a_window_larger_than_the_image():
         check(convolve, (x, w), {RULE: 1})
 
 
-# As many inputs as outputs: the interpreter of jaxlib 0.10.2 takes outputs before images only so.
+# As many inputs as outputs, otherwise the interpreter of jaxlib 0.10.2 rejects this layout.
 ROW = (("NHC", "HIO", "NHC"), (12, 20, 14), (8, 14, 14), (2,), ((3, 3),))
 PLACES = {
     "dy, at zeros between elements": ("dy", (1, 9, 2), np.inf),
@@ -100,8 +100,8 @@ def interpreter():
 
 
 @pytest.mark.parametrize(("operand", "place", "number"), PLACES.values(), ids=PLACES)
-def test_what_is_not_finite(lowered, interpreter, operand, place, number):
-    """NaN where StableHLO has it; through XLA, which leaves out zeros, where that has it."""
+def test_swapped_operands_keep_nans(lowered, interpreter, operand, place, number):
+    """NaNs are where StableHLO has them; or where XLA has them, which skips dilation zeros."""
     x, w, dy = operands(ROW, np.float32)
     (x if operand == "x" else dy)[place] = number
     want = by_definition(x, dy, positions=8, low=3)
@@ -113,7 +113,7 @@ def test_what_is_not_finite(lowered, interpreter, operand, place, number):
 
 
 def by_definition(x, dy, *, positions, low):
-    """The gradient by a kernel of `positions` elements in a row, at stride 2, zeros included."""
+    """The gradient by a kernel of `positions` elements at stride 2, with products of zeros."""
     batch, size, inputs = x.shape
     window = dy.shape[1]
     image = np.zeros((batch, window + positions - 1, inputs))
@@ -123,6 +123,6 @@ def by_definition(x, dy, *, positions, low):
         return np.stack([part.sum((0, 1)) for part in parts])
 
 
-def test_other_targets_keep_their_convolutions():
+def test_swapped_operands_stay_on_other_targets():
     lowered = jxc.lower(transposed(ROW)[1], *operands(ROW, np.float32))
     assert not lowered.opt("convolution", target="gpu").report.hits

@@ -1,4 +1,4 @@
-"""Windows of more elements than the image, and their gradients, rewritten, against float64."""
+"""Windows with more elements than the image, and their gradients, against float64."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CASES = {
 
 
 def both(case):
-    """What takes x, w and dy to the result and the gradient by x, as JAX derives it."""
+    """A function of x, w and dy that returns the result and JAX's gradient by x."""
     specs, _, stride, padding = case
 
     def convolve(x, w):
@@ -49,7 +49,7 @@ def operands(case, dtype):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, jnp.bfloat16])
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_within_rounding(case, dtype):
+def test_wide_window_matches_float64(case, dtype):
     function = both(case)[1]
     with jax.enable_x64(True):
         args = operands(case, dtype)
@@ -59,8 +59,8 @@ def test_within_rounding(case, dtype):
         assert_within_rounding(found, function, args, least=1e-30)
 
 
-def test_padding_is_multiplied():
-    """An infinite weight that meets a padded zero is NaN, as in StableHLO."""
+def test_wide_window_padding_is_multiplied():
+    """An infinite weight times a padded zero is NaN, as in StableHLO."""
     x, w, _ = operands(CASES["2x2"], np.float32)
     x[:], w[:], w[0, 0, 0, 0] = 1, 1, np.inf
     lowered = jxc.lower(both(CASES["2x2"])[0], x, w).opt("convolution")
@@ -79,7 +79,7 @@ DEEP = {  # shapes of image and kernel, stride, padding
 
 
 def deep(case, dtype=np.float32):
-    """The gradient by the kernel, as JAX derives it, and arguments."""
+    """JAX's gradient by the kernel, and arguments for it."""
     image, kernel, stride, padding = case
 
     def convolve(x, w):
@@ -96,7 +96,7 @@ def deep(case, dtype=np.float32):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, jnp.bfloat16])
 @pytest.mark.parametrize("case", DEEP.values(), ids=DEEP)
-def test_weight_gradient_within_rounding(case, dtype):
+def test_wide_weight_gradient_matches_float64(case, dtype):
     gradient, args = deep(case, dtype)
     lowered = jxc.lower(gradient, *args).opt("convolution")
     assert lowered.report.hits == {"wide-gradient-to-product": 1}
@@ -106,8 +106,8 @@ def test_weight_gradient_within_rounding(case, dtype):
         assert_within_rounding(found, gradient, args, least=1e-30)
 
 
-def test_weight_gradient_of_what_is_not_finite():
-    """Padding is multiplied: an infinite `dy` is NaN where the window leaves the image."""
+def test_wide_weight_gradient_of_infinity_is_nan_at_padding():
+    """Padding is multiplied: an infinite `dy` gives NaN where the window overlaps padding."""
     gradient, (x, dy) = deep(DEEP["3x3 on 2x2"])
     x[:], dy[:] = 1, 1
     dy[0, 0, 0, 3], x[1, 1, 1, 5] = np.inf, np.nan
@@ -115,15 +115,15 @@ def test_weight_gradient_of_what_is_not_finite():
     assert lowered.report.hits == {"wide-gradient-to-product": 1}
     found = np.asarray(lowered.compile()(x, dy))
     meets_padding = np.ones((3, 3), bool)
-    meets_padding[1:, 1:] = False  # where the first position of dy meets the image
+    meets_padding[1:, 1:] = False  # where the first position of dy is inside the image
     np.testing.assert_array_equal(np.isnan(found[:, :, 0, 3]), meets_padding)
     np.testing.assert_array_equal(np.isposinf(found[:, :, 0, 3]), ~meets_padding)
     assert np.isnan(found[1, 1, 5]).all()
     assert np.isfinite(found[:, :, 0, 0]).all()
 
 
-def test_weight_gradient_of_channels_first_stays():
-    """Its result would have to be transposed."""
+def test_wide_weight_gradient_of_channels_first_stays():
+    """The result would need a transpose."""
 
     def gradient(x, dy):
         def convolve(w):
@@ -135,7 +135,7 @@ def test_weight_gradient_of_channels_first_stays():
     assert not jxc.lower(gradient, *args).opt("convolution").report.hits
 
 
-def test_other_targets_keep_their_convolutions():
+def test_wide_windows_stay_on_other_targets():
     args = operands(CASES["2x2"], np.float32)
     lowered = jxc.lower(both(CASES["2x2"])[1], *args)
     assert not lowered.opt("convolution", target="gpu").report.hits

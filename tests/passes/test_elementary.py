@@ -1,4 +1,4 @@
-"""Elementary functions as formulas of f64: on special values, at random, in gradients, in types."""
+"""Elementary functions as f64 formulas: special and random values, gradients, types."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ EDGES = np.array([*SPECIAL, *(-x for x in SPECIAL)], np.float32)
 
 
 def arguments(count):
-    """Edge values, all with all where there are two arguments; numbers of all sizes and signs."""
+    """Edge values, in all pairs for two arguments, and numbers of all sizes and signs."""
     random = np.random.default_rng(0)
     edges = np.meshgrid(*[EDGES] * count)
     bits = random.integers(0, 2**32, (count, 4000), dtype=np.uint32).view(np.float32)
@@ -49,7 +49,7 @@ def _power_of(base):
 
 
 def _exp(x, y):
-    """In C's way, which numpy's follows: NaN beside infinity, zero beside minus infinity."""
+    """exp of a complex number with the special values of C and numpy."""
     z = np.empty(x.shape, np.complex128)
     z.real, z.imag = x, y
     z[(x == -np.inf) & ~np.isfinite(y)] = -np.inf  # to a zero of any sign
@@ -91,7 +91,7 @@ ALL = [(rule, i) for rule, cases in CASES.items() for i in range(len(cases))]
 
 
 def rewritten(function, args, rule):
-    """What the function gives after the pass; the rule must have fired, and no op be left."""
+    """The results after the pass; the rule must have fired, and no original op may be left."""
     with patch.multiple(cost, PARALLEL_ELEMENTS=64, SOFTPLUS_ELEMENTS=64):
         lowered = jxc.lower(function, *args).opt("elementary")
     assert lowered.report.hits == {rule: 1}
@@ -99,7 +99,7 @@ def rewritten(function, args, rule):
 
 
 def errors(found, function, args):
-    """In ulps, infinite for another NaN, infinity or sign; denormals may count as zero."""
+    """Errors in ulps, infinite for a wrong NaN, infinity or sign; denormals may be flushed."""
     with np.errstate(all="ignore"):
         wanted = [function(*(a.astype(np.float64) for a in each)) for each in (args, flushed(args))]
         each = [_errors(found.astype(np.float64), w) for w in wanted]
@@ -122,7 +122,7 @@ def _errors(found, wanted):
 
 
 @pytest.mark.parametrize(("rule", "case"), ALL, ids=[f"{rule}-{i}" for rule, i in ALL])
-def test_within_the_bound(rule, case):
+def test_elementary_function_is_within_its_bound(rule, case):
     function, exact, count = CASES[rule][case]
     args = arguments(count)
     found = rewritten(function, args, rule)
@@ -140,8 +140,8 @@ def test_within_the_bound(rule, case):
         ("atan", np.arctan, "arctangent-to-polynomial"),
     ],
 )
-def test_functions_that_not_every_jax_writes_so(op, exact, rule):
-    """Newer versions of JAX write asin as atan2, and newer ones of XLA have a fast atan."""
+def test_elementary_op_is_within_its_bound(op, exact, rule):
+    """Ops that newer versions of JAX write differently; newer versions of XLA have a fast atan."""
     [x] = arguments(1)
     kind = f"tensor<{x.size}xf32>"
     body = f"%y = chlo.{op} %x : {kind} -> {kind} return %y : {kind}"
@@ -152,7 +152,7 @@ def test_functions_that_not_every_jax_writes_so(op, exact, rule):
     assert errors(run_xla(after, [x])[0], exact, [x]).max() <= BOUND
 
 
-def test_the_arc_sine_of_this_jax():
+def test_arcsine_of_jax_is_rewritten():
     x = np.linspace(-1, 1, 4097, dtype=np.float32)
     lowered = jxc.lower(jnp.arcsin, x).opt("elementary")
     assert (
@@ -163,8 +163,8 @@ def test_the_arc_sine_of_this_jax():
 
 @pytest.mark.parametrize("dtype", [jnp.float16, jnp.bfloat16])
 @pytest.mark.parametrize("rule", [rule for rule in CASES if CASES[rule][0][2] == 1])
-def test_sixteen_bits_are_those_of_xla(rule, dtype):
-    """All 2^16 of them: f32 is so much finer that XLA rounds to the same, but for the denormals."""
+def test_elementary_functions_of_16_bits_equal_xla(rule, dtype):
+    """All 2^16 values have the bits of XLA, which rounds from f32; denormals are excluded."""
     function, exact, _ = CASES[rule][0]
     x = jnp.arange(2**16, dtype=jnp.uint16).view(dtype)
     found = rewritten(function, [x], rule).astype(np.float32)
@@ -177,7 +177,7 @@ def test_sixteen_bits_are_those_of_xla(rule, dtype):
     assert (is_right | is_denormal).all()
 
 
-def test_gradients():
+def test_elementary_functions_in_gradients():
     x = np.random.default_rng(0).uniform(0.1, 9, (8, 64)).astype(np.float32)
 
     def loss(x):
@@ -193,7 +193,7 @@ def test_gradients():
     np.testing.assert_allclose(slope, steep, rtol=2e-6, atol=1e-6)
 
 
-def test_batches():
+def test_elementary_functions_under_vmap():
     x = np.random.default_rng(0).uniform(-9, 9, (4, 64)).astype(np.float32)
     lowered = jxc.lower(jax.vmap(lambda row: jnp.sin(row) % 0.3), x).opt("elementary")
     assert lowered.report.hits == {"sine-to-polynomial": 1, "remainder-to-long-division": 1}
@@ -201,27 +201,27 @@ def test_batches():
     np.testing.assert_allclose(lowered.compile()(x), np.mod(plain, np.float32(0.3)), atol=2e-7)
 
 
-def test_fused_and_alone_are_the_same_bits():
-    """Fused code contracts other products and sums of f64: that is far below an ulp of f32."""
+def test_elementary_function_has_the_same_bits_fused_and_alone():
+    """Fused code contracts other f64 products and sums, far below an ulp of f32."""
     x = np.random.default_rng(0).uniform(-100, 100, 2**16).astype(np.float32)
     alone = jxc.lower(jnp.sin, x).opt("elementary").compile()(x)
     fused = jxc.lower(lambda x: -jnp.sin(x * 2.0), x).opt("elementary").compile()(x / 2)
     np.testing.assert_array_equal(np.asarray(alone), -np.asarray(fused))
 
 
-def test_a_sum_is_left_to_kernels_that_are_faster():
-    """Newer versions of XLA make one vectorised kernel of a sine and a sum."""
+def test_elementary_function_before_a_sum_depends_on_the_rates():
+    """Newer versions of XLA compile a sine and a sum into one vectorized kernel."""
     lowered = jxc.lower(lambda x: jnp.sin(x).sum(), np.ones(2**12, np.float32))
-    for figure, hits in ((0.1, {}), (100.0, {"sine-to-polynomial": 1})):
-        with patch.object(Rates, "__getitem__", lambda self, rate, f=figure: _figure(rate, f)):
+    for sum_rate, hits in ((0.1, {}), (100.0, {"sine-to-polynomial": 1})):
+        with patch.object(Rates, "__getitem__", lambda self, rate, f=sum_rate: _rate(rate, f)):
             assert lowered.opt("elementary").report.hits == hits
 
 
-def _figure(rate, summed):
+def _rate(rate, summed):
     return summed if rate == cost.SUMMED_SINE else rate.shipped
 
 
-def test_other_targets_keep_their_functions():
+def test_elementary_functions_stay_on_other_targets():
     lowered = jxc.lower(jnp.sin, np.ones(128, np.float32))
     assert lowered.opt("elementary").report.hits
     assert not lowered.opt("elementary", target="gpu").report.hits
@@ -235,7 +235,7 @@ def test_verify_accepts_the_contract():
 
 
 def test_measured_bounds_are_within_the_contract_and_better_than_xla():
-    """What `scripts/ulps.py` found on all f32, on every jaxlib it ran on."""
+    """The errors that `scripts/ulps.py` measured on all f32, for each jaxlib."""
     measured = json.loads(BOUNDS.read_text())
     assert jaxlib.__version__ in measured
     for functions in measured.values():

@@ -1,4 +1,4 @@
-"""Constants are folded to what the reference interpreter computes, bit for bit, in every type."""
+"""Folded constants equal the results of the reference interpreter, bit for bit, in every type."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _dtype(element: str) -> np.dtype:
 
 
 def _literals(element: str) -> st.SearchStrategy[str]:
-    """One element as MLIR spells it: any bits."""
+    """The text of one element with any bits."""
     if element == "i1":
         return st.sampled_from(("true", "false"))
     dtype = _dtype(element)
@@ -73,7 +73,7 @@ def _literals(element: str) -> st.SearchStrategy[str]:
 
 
 class _Writer:
-    """A function of constants alone, which returns all that it computes."""
+    """A function that has only constants and returns every value that it computes."""
 
     def __init__(self, draw: st.DrawFn, element: str, size: int) -> None:
         self.draw, self.element, self.size = draw, element, size
@@ -89,7 +89,7 @@ class _Writer:
         return name
 
     def constant(self, of: str, literals: st.SearchStrategy[str]) -> str:
-        """A constant; a splat now and then."""
+        """A constant, sometimes a splat."""
         count = self.size if self.size < 2 or self.draw(st.integers(0, 3)) else 1
         parts = self.draw(st.lists(literals, min_size=count, max_size=count))
         value = f"[{', '.join(parts)}]" if count == self.size else parts[0]
@@ -116,16 +116,16 @@ class _Writer:
         self.emit(f"compare {direction}, {x}, {y}", self.flags, f"({self.kind}, {self.kind}) -> ")
 
     def compare_in_total_order(self, direction: str) -> None:
-        """Of constants as they stand: which NaN an op gives is open, and this tells NaNs apart."""
+        """Compare constants only: this order distinguishes NaNs, and an op may return any NaN."""
         x, y = (self.draw(st.sampled_from(self.known[self.kind][:4])) for _ in range(2))
         head = f"({self.kind}, {self.kind}) -> "
         self.emit(f"compare {direction}, {x}, {y}, TOTALORDER", self.flags, head)
-        self.unused.append(self.known[self.flags].pop())  # not folded where there are NaNs
+        self.unused.append(self.known[self.flags].pop())  # not folded if there are NaNs
 
 
 @st.composite
 def _programs(draw: st.DrawFn, element: str) -> str:
-    """Each op of the type once, on constants of any bits and on what others gave."""
+    """Each op of the type once, on constants of any bits and on other results."""
     w = _Writer(draw, element, draw(st.sampled_from((9, 4, 0, 1))))
     for _ in range(4):
         w.constant(w.kind, _literals(element))
@@ -152,7 +152,7 @@ def _simplified(before: ir.Module) -> ir.Module:
 
 
 def _left(module: ir.Module) -> set[str]:
-    """The kinds of op that are left, apart from constants."""
+    """The names of the remaining ops other than constants."""
     names = {op.operation.name for op in walk(module.operation)}
     return names - {"func.func", "func.return", "stablehlo.constant"}
 
@@ -175,7 +175,7 @@ def test_fold_arithmetic_on_random_constants(element: str) -> None:
 
 @pytest.mark.parametrize("element", ["i1", *INTEGERS, *FLOATS])
 def test_fold_arithmetic_on_pairs_of_edge_values(element: str) -> None:
-    """Each op on constants of its own, which it alone uses: so they are folded, however many."""
+    """Each op has its own constants: constants with one user are folded at any size."""
     edges, lines, results = _spelled(element), [], []
     for name, count in [(op, n) for n, ops in _ops(element).items() for op in ops]:
         if name == "select":
@@ -202,7 +202,7 @@ def test_fold_arithmetic_on_pairs_of_edge_values(element: str) -> None:
 
 @pytest.mark.parametrize("first", ["i1", *INTEGERS, *FLOATS])
 def test_fold_convert(first: str) -> None:
-    """Each edge value by itself, to every type: what is folded is what the interpreter gives."""
+    """Each edge value, converted to every type, equals the interpreter's result."""
     lines, results = [], []
     for number, value in enumerate(_spelled(first)):
         lines.append(f"%c{number} = stablehlo.constant dense<{value}> : tensor<{first}>")
@@ -287,7 +287,7 @@ UNEXPECTED = {
 
 @pytest.mark.parametrize("name", UNEXPECTED)
 def test_fold_leaves_unusual_constants_valid(name: str) -> None:
-    """No rule raises on it, and what comes out verifies."""
+    """No rule raises an exception, and the result verifies."""
     body = UNEXPECTED[name]
     effect = "stablehlo.custom_call @use({}) {{has_side_effect = true}} : ({}) -> ()"
     for line in body.splitlines():

@@ -1,4 +1,4 @@
-"""What JAX makes of indexing, at O1 and against numpy: indices at every edge, and fewer ops."""
+"""JAX indexing at O1, compared with numpy at indices around every edge, with fewer ops."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ INDICES = np.array(STARTS, np.int32)
 
 
 class Idiom(NamedTuple):
-    """A way to index.
+    """A way to index, and its expected result.
 
     Attributes:
         function: the JAX program.
-        arguments: what it is called with, but for the index.
-        expected: the same in numpy.
-        most_ops: how many ops O1 may leave, constants not counted.
-        without: ops of which it leaves none.
-        indices: what is tried as the last argument; None for no such argument.
+        arguments: the arguments without the index.
+        expected: the same function in numpy.
+        most_ops: the maximum number of ops after O1, without constants.
+        without: ops that must not remain.
+        indices: values for the last argument; None if there is no index argument.
     """
 
     function: Callable[..., Any]
@@ -46,8 +46,8 @@ class Idiom(NamedTuple):
     indices: tuple[Any, ...] | None = STARTS
 
 
-def place(index: int, size: int = 1, extent: int = 8) -> int:
-    """Where a slice begins: counted from the end if negative, then clamped."""
+def begin(index: int, size: int = 1, extent: int = 8) -> int:
+    """The start of a slice: counted from the end if negative, then clamped."""
     return min(max(index + extent if index < 0 else index, 0), extent - size)
 
 
@@ -65,14 +65,14 @@ def fill(x: np.ndarray, indices: np.ndarray) -> np.ndarray:
 
 
 def write(x: np.ndarray, update: np.ndarray, start: int) -> np.ndarray:
-    """`x` with `update` from `start` on."""
+    """`x` with `update` written at `start`."""
     copy = x.copy()
     copy[start : start + len(update)] = update
     return copy
 
 
 def fixed(function, arguments, expected, most_ops, *without: str) -> Idiom:
-    """An idiom whose indices are known."""
+    """An idiom with constant indices."""
     return Idiom(function, arguments, expected, most_ops, without, None)
 
 
@@ -98,7 +98,7 @@ def cached(cache, key, i):
 
 
 IDIOMS: dict[str, Idiom] = {
-    # Known places: slices and their like are left.
+    # Constant indices: slices, pads and the like remain.
     "x[-1]": fixed(lambda x: x[-1], (X,), lambda x: x[-1], 2),
     "x[[1, 2, 3]]": fixed(lambda x: x[jnp.array([1, 2, 3])], (X,), lambda x: x[1:4], 1, "gather"),
     "x[arange]": fixed(lambda x: x[jnp.arange(8)], (X,), lambda x: x, 0),
@@ -145,27 +145,27 @@ IDIOMS: dict[str, Idiom] = {
         lambda x: jnp.nonzero(x, size=7)[0], (X,), lambda x: np.append(np.nonzero(x)[0], 0), 16
     ),
     "x[top_k]": fixed(lambda x: x[lax.top_k(x, 2)[1]], (U,), lambda x: x[[2, 1]], 3, "select"),
-    # Places that an argument says.
+    # Indices from an argument.
     "loop to n": Idiom(
         lambda x, n: lax.fori_loop(0, n, lambda i, total: total + x[i], 0.0), (U,),
         lambda x, n: x[:max(n, 0)].sum() if n < 4 else x.sum() + (n - 3) * 30, 6, ("select",)
     ),
-    "x[i]": Idiom(lambda x, i: x[i], (X,), lambda x, i: x[place(i)], 5, ("gather",)),
+    "x[i]": Idiom(lambda x, i: x[i], (X,), lambda x, i: x[begin(i)], 5, ("gather",)),
     "x[clip(i)]": Idiom(
         lambda x, i: x[jnp.clip(i, 0, 7)], (X,), lambda x, i: x[min(max(i, 0), 7)], 2
     ),
     "x[i % 8]": Idiom(lambda x, i: x[i % 8], (X,), lambda x, i: x[i % 8], 6),
     "x[i // 2]": Idiom(
-        lambda x, i: x[i // 2], (X,), lambda x, i: x[place(i // 2)], 10
+        lambda x, i: x[i // 2], (X,), lambda x, i: x[begin(i // 2)], 10
     ),
     "x[i, i]": Idiom(
-        lambda x, i: x[i, i], (M,), lambda x, i: x[place(i, 1, 4), place(i)], 7, ("gather",)
+        lambda x, i: x[i, i], (M,), lambda x, i: x[begin(i, 1, 4), begin(i)], 7, ("gather",)
     ),
     "dynamic_slice": Idiom(
-        lambda x, i: lax.dynamic_slice_in_dim(x, i, 3), (X,), lambda x, i: x[place(i, 3) :][:3], 4
+        lambda x, i: lax.dynamic_slice_in_dim(x, i, 3), (X,), lambda x, i: x[begin(i, 3) :][:3], 4
     ),
     "update, then slice": Idiom(
-        cached, (X, U), lambda x, u, i: (write(x, u, place(i, 3)), u), 4, ("dynamic_slice",)
+        cached, (X, U), lambda x, u, i: (write(x, u, begin(i, 3)), u), 4, ("dynamic_slice",)
     ),
     "at[i].set": Idiom(lambda x, i: x.at[i].set(5), (X,), lambda x, i: put(x, i, 5), 5),
     "roll by i": Idiom(lambda x, i: jnp.roll(x, i), (X,), np.roll, 7),
@@ -188,7 +188,7 @@ IDIOMS: dict[str, Idiom] = {
     ),
     # Gradients.
     "gradient of x[i]": Idiom(
-        gradient(lambda x, i: x[i]), (X,), lambda x, i: np.eye(8, dtype="f")[place(i)], 4
+        gradient(lambda x, i: x[i]), (X,), lambda x, i: np.eye(8, dtype="f")[begin(i)], 4
     ),
     "gradient of x[2]": fixed(
         gradient(lambda x: x[2]), (X,), lambda x: np.eye(8, dtype="f")[2], 1, "scatter"
@@ -212,7 +212,7 @@ def optimised(function: Callable[..., Any], arguments: tuple[Any, ...]) -> ir.Mo
 
 
 @pytest.mark.parametrize("name", IDIOMS)
-def test_idioms(name: str) -> None:
+def test_indexing_equals_numpy_with_few_ops(name: str) -> None:
     idiom = IDIOMS[name]
     indices = [()] if idiom.indices is None else [(np.asarray(i, _kind(i)),) for i in idiom.indices]
     module = optimised(idiom.function, (*idiom.arguments, *indices[0]))
@@ -240,7 +240,7 @@ def _several(results: Any) -> tuple[Any, ...]:
 
 
 def _kept(module: ir.Module, arguments: tuple[np.ndarray, ...]) -> list[int]:
-    """Which arguments the program has left: JAX drops what is not used."""
+    """The arguments that the program still has: JAX drops unused ones."""
     (main,) = [op for op in module.body.operations if op.operation.name == "func.func"]
     types = [ir.RankedTensorType(each.type) for each in main.regions[0].blocks[0].arguments]
     kept = []
@@ -270,8 +270,8 @@ UNSIGNED: dict[str, Callable[..., Any]] = {
 
 
 @pytest.mark.parametrize("name", UNSIGNED)
-def test_unsigned_constants(name: str) -> None:
-    """XLA reads a constant uint8 of 200 as -56, and so gives element 0; numpy is the judge."""
+def test_indexing_by_unsigned_constants_equals_numpy(name: str) -> None:
+    """XLA reads a constant uint8 of 200 as -56 and returns element 0; numpy is the reference."""
     x = np.arange(256, dtype=np.int32)
     found = jxc.jit(UNSIGNED[name], pipeline="O1", strict=True)(x)
     assert np.asarray(found).tolist() == [200]

@@ -1,4 +1,4 @@
-"""Scatters to evenly spaced places, the same bits as plain JAX; products with one-hot vectors."""
+"""Scatters with affine indices have the bits of plain JAX; products with one-hot arrays."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _slices = st.builds(slice, _ends, _ends, st.sampled_from([None, 1, 2, 3, -1, -2]
     index=st.tuples(_slices, _slices),
     method=st.sampled_from(["set", "add", "multiply", "min", "max", "subtract"]),
 )
-def test_any_slices(index, method):
+def test_affine_scatter_of_any_slices_equals_jax(index, method):
     x = values(7, 6)
     taken = x[index]
     assume(taken.size)
@@ -76,7 +76,7 @@ WRITES = {
 
 
 @pytest.mark.parametrize("name", WRITES)
-def test_as_programs_write_them(name):
+def test_affine_scatter_of_typical_programs_equals_jax(name):
     function, shape = WRITES[name]
     x, u = values(ROWS, COLUMNS), values(*shape, seed=1)
     found, hits = rewritten(function, (x, u))
@@ -96,13 +96,13 @@ KEPT = {
 
 
 @pytest.mark.parametrize("name", KEPT)
-def test_others_are_kept(name):
+def test_other_scatters_stay(name):
     x = np.zeros((ROWS, COLUMNS), np.float32)
     assert not rewritten(KEPT[name], (x,))[1]
 
 
 GATHER, SCATTER = "one-hot-product-to-gather", "one-hot-product-to-scatter"
-INDICES = np.random.default_rng(0).integers(-3, 23, 50).astype(np.int32)  # some are no row's
+INDICES = np.random.default_rng(0).integers(-3, 23, 50).astype(np.int32)  # some are out of range
 
 
 def _embedding(table, x, i):
@@ -127,7 +127,7 @@ PRODUCTS = {
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
-def test_one_hot(name):
+def test_one_hot_products_match_numpy(name):
     function, hits = PRODUCTS[name]
     generator = np.random.default_rng(1)
     table, x = (generator.standard_normal((n, 3)).astype(np.float32) for n in (20, 50))

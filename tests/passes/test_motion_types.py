@@ -1,4 +1,4 @@
-"""Types and extents that rules about arithmetic and motion do not expect: nothing is raised."""
+"""Element types and sizes that rules for moving ops do not expect raise no exception."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ELEMENTS = (
 SHAPES = ("2x4x", "0x4x", "1x1x", "?x4x", "?x?x")
 _PROMISES = frozenset({"no-nans", "no-infs", "no-signed-zeros"})
 
-# Each is made of %a: TYPE, gives %r, and ends in the type of that.
+# Each step takes %a: TYPE, defines %r, and ends with the type of %r.
 _BINARY = ("add", "subtract", "multiply", "divide", "maximum", "power", "xor", "remainder")
 STEPS = {
     **{op: f"stablehlo.{op} %a : TYPE" for op in ("negate", "abs", "not", "exponential", "sign")},
@@ -57,7 +57,7 @@ STEPS = {
 
 
 def _program(first: str, second: str, element: str, shape: str) -> str | None:
-    """The second step after the first, where that leaves the type as it was, or after itself."""
+    """The second step after the first if that keeps the type, otherwise after itself."""
     kind = f"tensor<{shape}{element}>"
     flipped = f"tensor<{'x'.join(reversed(shape[:-1].split('x')))}x{element}>"
     lines, value, of = [], "%x", kind
@@ -82,7 +82,7 @@ def _program(first: str, second: str, element: str, shape: str) -> str | None:
 
 @pytest.mark.parametrize("element", ELEMENTS)
 def test_motion_rules_do_not_raise_on_any_element_type(element: str) -> None:
-    """Which programs are valid is for the dialect to say; most are, and those come through."""
+    """The dialect decides which programs are valid; most are."""
     valid, context, pipeline = set(), make_context(), make_pipeline("simplify")
     generator = random.Random(element)
     pairs = list(itertools.product(STEPS, repeat=2))

@@ -1,4 +1,4 @@
-"""Programs over several devices: no rule makes them tell each other more than XLA has them do.
+"""Programs over several devices: no rule adds communication between the devices.
 
 The programs are those of the lit files, each argument split over two devices along one axis, and
 arguments of one shape together.
@@ -24,7 +24,7 @@ from ..lit_seeds import Seed, all_rules, seeds_for
 
 _MOST = 3  # ways to split a program
 _SEEDS = 2  # programs of a rule
-Split = dict[int, int]  # by the number of an argument, which of its axes
+Split = dict[int, int]  # the axis to split, by the number of the argument
 
 TRIED = {
     name: [seed for seed in seeds_for(rule) if not seed.is_against][:_SEEDS]
@@ -36,7 +36,7 @@ refused: list[str] = []
 
 
 @pytest.mark.parametrize("name", TRIED)
-def test_devices_do_not_send_more(name: str) -> None:
+def test_rule_adds_no_communication(name: str) -> None:
     for seed in TRIED[name]:
         for split in _splits(seed.program.module):
             _compare(all_rules()[name], seed, split)
@@ -51,7 +51,7 @@ def _compare(rule: Rule, seed: Seed, split: Split) -> None:
     where = f"{seed.name}, axes {split} over two devices"
     try:
         wanted = _communication(before)
-    except Exception as error:  # XLA's own, of a program that no rule has touched
+    except Exception as error:  # an error of XLA on the program before the rule
         refused.append(f"{where}: {str(error).splitlines()[0]}")
         return
     found = _communication(after)
@@ -63,7 +63,7 @@ def _compare(rule: Rule, seed: Seed, split: Split) -> None:
 
 
 def _splits(module: ir.Module) -> Iterator[Split]:
-    """Along each axis of even extent: of all arguments of one shape, then of each alone."""
+    """For each axis of even size: all arguments of this shape, then each argument alone."""
     shapes = [tuple(ir.RankedTensorType(kind).shape) for kind in main_type(module).inputs]
     found: list[Split] = []
     for number, shape in enumerate(shapes):
@@ -76,7 +76,7 @@ def _splits(module: ir.Module) -> Iterator[Split]:
 
 
 def _partitioned(module: ir.Module, split: Mapping[int, int]) -> ir.Module:
-    """The program over a mesh of two devices, its arguments split as told."""
+    """The program over a mesh of two devices, with its arguments split."""
     copy = clone_module(module)
     with copy.context, ir.Location.unknown():
         copy.operation.attributes["sym_name"] = ir.StringAttr.get("program")
@@ -107,15 +107,15 @@ def _sharding(rank: int, split: int | None) -> ir.Attribute:
 
 
 def _communication(module: ir.Module) -> tuple[float, float]:
-    """Bytes and number of the collectives that XLA makes."""
+    """The bytes and the number of the collectives in the executable."""
     quick = {"xla_backend_optimization_level": "0"}  # of LLVM, which comes after partitioning
     made = _private.compile_for(module, jax.devices()[:2], quick)
     found = collectives_of(parse_hlo(made.hlo_modules()[0].to_string()))
     return sum(c.payload * c.times for c in found), sum(c.times for c in found)
 
 
-def test_how_many_were_compared(capsys: pytest.CaptureFixture[str]) -> None:
-    """Runs last: says what was compared, and what XLA refuses by itself."""
+def test_most_partitioned_programs_were_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    """Print how many programs were compared, and which XLA rejected. Runs last."""
     assert len(compared) > 10 * len(refused), "run the whole file"
     with capsys.disabled():
         print(f"\npartitioned programs compared: {len(compared)}; XLA refuses {len(refused)}")

@@ -1,4 +1,4 @@
-"""Pooling and its gradients as JAX writes them, rewritten: against jit and the interpreter."""
+"""Pooling and its gradients after the pass, compared with jit and the interpreter."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def pool(kind, window, strides, padding):
 
 
 def rewritten(function, args, *rules):
-    """The function after the pass, in which these rules must have fired, and no others."""
+    """The function after the pass; exactly these rules must have fired."""
     lowered = jxc.lower(function, *args).opt("inline,pooling")
     assert set(lowered.report.hits) == set(rules)
     assert not {"reduce_window", "select_and_scatter"} & _ops(lowered.as_text())
@@ -63,7 +63,7 @@ def _ops(text):
 
 
 def weighted(function, weights):
-    """A function whose gradient gives every place of the window a weight of its own."""
+    """A function whose gradient gives every position of the window its own weight."""
     return jax.grad(lambda x: (function(x) * weights).sum())
 
 
@@ -107,14 +107,14 @@ def test_average_pooling_and_its_gradient(layout):
 
 
 @pytest.mark.parametrize("kind", ["min", "product"])
-def test_other_pooling(kind):
+def test_min_and_product_pooling(kind):
     x = np.random.default_rng(0).standard_normal((2, 6, 6, 3)).astype(np.float32)
     pooled = pool(kind, (1, 3, 2, 1), (1, 1, 2, 1), "SAME")
     found = rewritten(pooled, [x], MAX if kind == "min" else SUM)
     np.testing.assert_allclose(found, pooled(x), rtol=1e-5)
 
 
-def test_batched_by_vmap():
+def test_pooling_under_vmap():
     x = np.random.default_rng(0).standard_normal((3, 2, 6, 6, 3)).astype(np.float32)
     pooled = pool("max", (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
     gradient = jax.vmap(jax.grad(lambda x: (pooled(x) ** 2).sum()))
@@ -123,8 +123,8 @@ def test_batched_by_vmap():
 
 
 @pytest.mark.parametrize("layout", ["nhwc-k2s2", "nhwc-odd-k2s2"])
-def test_derivative_along_a_direction(layout):
-    """`jax.jvp` writes windows of pairs; NaN and equal elements as the interpreter has them."""
+def test_jvp_of_max_pooling(layout):
+    """`jax.jvp` writes windows of pairs; NaN and ties are compared with the interpreter."""
     shape, window, strides, padding = LAYOUTS[layout]
     generator = np.random.default_rng(0)
     x, t = generator.choice(EDGES, shape), generator.standard_normal(shape).astype(np.float32)
@@ -141,7 +141,7 @@ def test_derivative_along_a_direction(layout):
 
 
 @pytest.mark.parametrize("dtype", [jnp.bfloat16, np.float16, np.int32, np.uint8])
-def test_other_element_types(dtype):
+def test_pooling_of_other_element_types(dtype):
     x = jnp.asarray(np.random.default_rng(0).integers(0, 9, (2, 6, 6, 3)), dtype)
     for kind in ("max", "sum"):
         pooled = pool(kind, (1, 3, 3, 1), (1, 2, 2, 1), "SAME")
@@ -166,7 +166,7 @@ def windows(draw):
 
 
 def interpreted(function, x):
-    """Before and after the pass, by the interpreter."""
+    """The interpreter's results before and after the pass."""
     lowered = jxc.lower(function, x).opt("inline")
     after = lowered.opt("pooling")
     run = shared_interpreter().run
@@ -175,8 +175,8 @@ def interpreted(function, x):
 
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(case=windows(), kind=st.sampled_from(["max", "min"]), seed=st.integers(0, 9))
-def test_the_same_element_is_selected(case, kind, seed):
-    """Among equal ones, and next to NaN, to the bit; sums of small integers are exact."""
+def test_max_pooling_gradient_selects_the_same_element(case, kind, seed):
+    """Ties and NaN give the same bits; sums of small integers are exact."""
     shape, window, strides, padding = case
     generator = np.random.default_rng(seed)
     x = generator.choice(EDGES, shape)
@@ -189,7 +189,7 @@ def test_the_same_element_is_selected(case, kind, seed):
 
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(case=windows(), kind=st.sampled_from(["max", "min", "sum"]), seed=st.integers(0, 9))
-def test_edge_values_are_combined_alike(case, kind, seed):
+def test_pooling_of_edge_values_equals_the_interpreter(case, kind, seed):
     shape, window, strides, padding = case
     x = np.random.default_rng(seed).choice(EDGES, shape)
     (before, after), _ = interpreted(pool(kind, window, strides, padding), x)
@@ -198,8 +198,8 @@ def test_edge_values_are_combined_alike(case, kind, seed):
     np.testing.assert_array_equal(*signs)
 
 
-def test_negative_zeros_sum_to_zero():
-    """0.0, with which a sum starts, is not neutral to -0.0; so also in a gradient."""
+def test_sum_pooling_of_negative_zeros_is_zero():
+    """A sum starts with 0.0, which is not neutral for -0.0; the same holds for a gradient."""
     x, w = (np.full((1, size, size, 1), -0.0, np.float32) for size in (4, 2))
     pull = jax.vjp(pool("sum", *SIDE_BY_SIDE), x)[1]
     chosen = weighted(pool("max", *SIDE_BY_SIDE), w)
@@ -209,7 +209,7 @@ def test_negative_zeros_sum_to_zero():
         assert not np.signbit(before).any() and not np.signbit(after).any()
 
 
-def test_other_targets_keep_their_windows():
+def test_pooling_stays_on_other_targets():
     pooled = pool("max", *SIDE_BY_SIDE)
     lowered = jxc.lower(pooled, np.ones((1, 4, 4, 1), np.float32))
     assert lowered.opt("pooling", target="cpu").report.hits

@@ -1,4 +1,4 @@
-"""Rules under a promise: right wherever the promise holds, on edge values too."""
+"""Rules under an assumption: correct wherever it holds, on edge values too."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def _pairs(run: Run) -> Iterator[tuple[str, ir.Module, ir.Module]]:
 
 
 def _is_exact(run: Run) -> bool:
-    """Whether all rules of the pass that need a promise keep every bit where it holds."""
+    """Whether all rules of the pass that need an assumption are exact where it holds."""
     steps = make_pipeline(run.pipeline).steps
     rules = [rule for step in steps if step.python is not None for rule in step.python.rules]
     return all(rule.contract == exact for rule in rules if rule.assumes)
 
 
 def _is_kept(run: Run, values: list[np.ndarray]) -> np.ndarray:
-    """Where none of these is a NaN, of one shape if that was promised; else everywhere."""
+    """The elements at which no value is NaN if NaNs are excluded; otherwise all elements."""
     kept = np.ones((), bool)
     for value in values if "no-nans" in run.context.assumptions else ():
         if value.dtype.kind == "f":
@@ -45,10 +45,10 @@ def _is_kept(run: Run, values: list[np.ndarray]) -> np.ndarray:
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run.file.stem)
-def test_promised_rules_are_exact_if_the_promise_holds(run: Run) -> None:
+def test_rules_with_an_assumption_are_exact_where_it_holds(run: Run) -> None:
     pairs = list(_pairs(run))
     if not _is_exact(run):
-        pytest.skip("it sums in another order: its pass has tests of its own for that")
+        pytest.skip("the pass sums in another order, which its own tests check")
     compared = 0
     for name, before, after in pairs:
         specs = specs_of(main_type(before).inputs)
@@ -65,7 +65,7 @@ def test_promised_rules_are_exact_if_the_promise_holds(run: Run) -> None:
     assert compared > SEEDS
 
 
-def test_lit_cases_have_every_promise() -> None:
+def test_lit_cases_cover_every_assumption() -> None:
     assert {promise for run in RUNS for promise in run.context.assumptions} == {
         "no-nans",
         "no-signed-zeros",

@@ -1,4 +1,4 @@
-"""Reductions of what is rearranged, repeated, constant or reduced: the same simplified."""
+"""Reductions of rearranged, broadcast, constant or reduced values after `simplify`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _CONSTANTS = {
 
 
 class _Writer:
-    """Writes functions of one argument that end in a reduction or two."""
+    """Writes functions of one argument that end in one or two reductions."""
 
     def __init__(self, generator: random.Random, element: str) -> None:
         self.random, self.element = generator, element
@@ -43,7 +43,7 @@ class _Writer:
         return f"%v{len(self.lines) - 1}"
 
     def rearrange(self, x: str, shape: list[int]) -> tuple[str, list[int]]:
-        """A transpose, a repetition, a reshape that adds or drops extents of 1, or nothing."""
+        """A transpose, a broadcast, a reshape that adds or drops sizes of 1, or no op."""
         choice, before = self.random.randrange(5), self.kind(shape)
         if choice == 0:
             order = self.random.sample(range(len(shape)), len(shape))
@@ -141,7 +141,7 @@ UNEXPECTED = {
 
 @pytest.mark.parametrize("name", UNEXPECTED)
 def test_reduce_rules_leave_unusual_reductions_valid(name: str) -> None:
-    """No rule raises on it, and what comes out verifies."""
+    """No rule raises an exception, and the result verifies."""
     arguments = "%s: tensor<f32>, %d: tensor<?xf32>, %x: tensor<2xbf16>, %token: !stablehlo.token"
     text = f"func.func @main({arguments}) {{\n{UNEXPECTED[name]}\nreturn\n}}"
     module = read_module(text, make_context())

@@ -1,4 +1,4 @@
-"""Reductions after the pass, against plain jit and float64."""
+"""Reductions after the pass, compared with plain jit and float64."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def normal(*shape, dtype=np.float32):
 
 @pytest.mark.parametrize("axis", [-1, 0, (1, 2), (0, 2)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, jnp.bfloat16])
-def test_sums_of_any_axes(dtype, axis):
+def test_reduce_to_slices_over_any_axes(dtype, axis):
     with jax.enable_x64(True):
         x = normal(3, 4, 2, dtype=dtype)
         found = rewritten(lambda x: lax.reduce_sum_p.bind(x, **_axes(axis)), x, hits={SLICES: 1})
@@ -48,8 +48,8 @@ def _axes(axis):
 
 
 @pytest.mark.parametrize("combine", [jnp.max, jnp.min, jnp.sum])
-def test_special_numbers(combine):
-    """All pairs. XLA takes 0.0 + x for x, so that a sum of -0.0 alone may keep its sign."""
+def test_reduce_to_slices_of_special_values(combine):
+    """All pairs. XLA folds 0.0 + x to x, so a sum of only -0.0 may keep its sign."""
     pairs = jnp.stack(jnp.meshgrid(SPECIAL, SPECIAL), -1)
     found = rewritten(lambda x: combine(x, -1), pairs, hits={SLICES: 1})
     plain = jax.jit(lambda x: combine(x, -1))(pairs)
@@ -58,7 +58,7 @@ def test_special_numbers(combine):
         np.testing.assert_array_equal(np.signbit(found), np.signbit(plain))
 
 
-def test_an_initial_value_is_combined():
+def test_reduce_to_slices_keeps_the_initial_value():
     def reduce(x):
         return lax.reduce(x, jnp.float32(5), lax.add, [1]), lax.reduce(x, 0.5, lax.max, [1])
 
@@ -79,7 +79,7 @@ def test_an_initial_value_is_combined():
     ],
     ids=["normalise", "softmax", "distances", "vmap", "grad"],
 )
-def test_as_programs_use_it(function, hits):
+def test_reductions_of_typical_programs(function, hits):
     x = normal(20, 3)
     found = rewritten(function, x, hits={SLICES: hits})
     np.testing.assert_allclose(found, jax.jit(function)(x), rtol=2e-6, atol=2e-6)
@@ -96,18 +96,18 @@ def test_as_programs_use_it(function, hits):
     ],
     ids=["integers", "products", "booleans", "complex", "all"],
 )
-def test_what_does_not_pay_stays(function):
+def test_reductions_that_are_no_faster_stay(function):
     rewritten(function, normal(20, 3), hits={})
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
 @pytest.mark.parametrize("function", [jnp.argmax, jnp.argmin, jnp.nanargmax])
-def test_place_of_the_best(function, axis):
-    """Rows of equals, of infinities and NaNs, zeros of either sign: numpy takes the first too."""
+def test_argmax_and_argmin_select_the_first(function, axis):
+    """Rows of ties, infinities, NaNs and zeros of both signs: numpy selects the first too."""
     shape = (33, 32, 34)
     x = SPECIAL[np.random.default_rng(0).integers(0, len(SPECIAL), shape)]
     x[x != x] = np.where(np.random.default_rng(1).random((x != x).sum()) < 0.9, 0.5, np.nan)
-    x[x == np.float32(1e-45)] = 2  # XLA takes a denormal for zero, numpy does not
+    x[x == np.float32(1e-45)] = 2  # XLA treats a denormal as zero, numpy does not
     x[0], x[1], x[2, :5] = -np.inf, np.inf, np.nan
     found = rewritten(lambda x: function(x, axis), x, hits={ARGUMENT: 1})
     if function is jnp.nanargmax:
@@ -129,7 +129,7 @@ def test_place_of_the_best(function, axis):
     ],
     ids=["vmap", "categorical", "nearest", "flat", "taken"],
 )
-def test_places_as_programs_use_them(function):
+def test_argmax_of_typical_programs(function):
     x = normal(40, 50)
     found = rewritten(function, x, hits={ARGUMENT: 1})
     np.testing.assert_array_equal(found, jax.jit(function)(x))
@@ -144,7 +144,7 @@ def test_places_as_programs_use_them(function):
     ],
     ids=["few", "integers", "half"],
 )
-def test_places_that_stay(function):
+def test_other_argument_reductions_stay(function):
     rewritten(function, normal(40, 50), hits={})
 
 
@@ -152,12 +152,12 @@ DOT = "product-to-dot"
 
 
 def sums_of_products(x, v):
-    """Of matrices [batch, m, k] and vectors [batch, k]."""
+    """Products of matrices [batch, m, k] and vectors [batch, k]."""
     return (x * lax.broadcast_in_dim(v, x.shape, (0, 2))).sum(-1)
 
 
 @pytest.mark.parametrize("swap", [False, True])
-def test_products_with_rows(swap):
+def test_product_to_dot_with_rows(swap):
     x, v = normal(5, 3, 40), normal(5, 40)
 
     def function(x, v):
@@ -169,8 +169,8 @@ def test_products_with_rows(swap):
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 
 
-def test_products_in_a_loop():
-    """A loop's operands are in memory, also where they are computed outside of it."""
+def test_product_to_dot_in_a_loop():
+    """The operands of a loop are in memory, even if they are computed before it."""
 
     def function(x, v):
         y = jnp.tanh(x)
@@ -185,8 +185,8 @@ def test_products_in_a_loop():
     np.testing.assert_allclose(found.compile()(x, v), jax.jit(function)(x, v), rtol=1e-4)
 
 
-def test_products_of_special_numbers():
-    """NaN and infinity reach the sums that they are in, and no other."""
+def test_product_to_dot_of_special_values():
+    """NaN and infinity affect only their own sums."""
     x, v = np.ones((64, 2, 16), np.float32), np.ones((64, 16), np.float32)
     x[:, 0, 3], v[:, 3] = np.stack(np.meshgrid(SPECIAL, SPECIAL), -1).reshape(-1, 2).T
     for rows in (x, x[:, :1]):
@@ -198,7 +198,7 @@ POINTS, NORM = "sum-of-narrow-to-materialized", "dot-of-narrow-to-materialized"
 
 
 @pytest.mark.parametrize("special", [0.0, -0.0, np.inf, np.nan])
-def test_sums_of_points(special):
+def test_sums_of_narrow_arrays_are_materialized(special):
     x = np.array(normal(2048, 3))
     x[7, 1] = special
     found = rewritten(lambda x: ((x + 0.5) * x).sum(), x, hits={POINTS: 1})
@@ -207,8 +207,8 @@ def test_sums_of_points(special):
     np.testing.assert_allclose(found, ((np.float64(x) / 3) ** 2).sum(), rtol=1e-5)
 
 
-def test_gradients_of_weights():
-    """Of both layers: what comes in between, and its gradient, are stored."""
+def test_weight_gradients_are_materialized():
+    """Weight gradients of two layers: the hidden values and their gradient are materialized."""
 
     def loss(w, v):
         return (jax.nn.gelu(x @ w) @ v).var()
@@ -225,7 +225,7 @@ def test_gradients_of_weights():
 @pytest.mark.parametrize("is_computed", [False, True])
 @pytest.mark.parametrize("size", [2**16, 2**22])
 def test_argument_to_two_reductions_bounds_temporaries(size, is_computed):
-    """Positions and computed elements take 4 bytes each; large tensors are left alone."""
+    """Positions and computed elements take 4 bytes each; large tensors are not rewritten."""
     function = (lambda x: jnp.argmax(jnp.tanh(x))) if is_computed else jnp.argmax
     x = jax.ShapeDtypeStruct((size,), np.float32)
     lowered = jxc.lower(function, x).opt("O2")

@@ -1,4 +1,4 @@
-"""Running sums and the like as JAX writes them, rewritten: against jit and the interpreter."""
+"""Running reductions after the pass, compared with jit and the interpreter."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ EDGES = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -2.0, 1e-45, 3e38], n
 
 
 def rewritten(function, args, *rules):
-    """The function after the pass, in which these rules must have fired, and no others."""
+    """The function after the pass; exactly these rules must have fired."""
     lowered = jxc.lower(function, *args).opt("inline,scans")
     assert set(lowered.report.hits) == set(rules)
     assert "reduce_window" not in lowered.as_text() and "while" in lowered.as_text()
@@ -37,7 +37,7 @@ def rewritten(function, args, *rules):
 
 
 def planned(lowered, blocks, rows):
-    """After the pass, with these blocks and rows instead of those that are fastest."""
+    """The function after the pass, with these blocks and rows instead of the fastest ones."""
 
     def plan(rates, scan):
         return ScanPlan(fitting(blocks, scan.length), min(rows, scan.outer))
@@ -47,7 +47,7 @@ def planned(lowered, blocks, rows):
 
 
 def fitting(blocks, length):
-    """`blocks`, and one more that takes the totals that are left."""
+    """`blocks`, and one more for the remaining totals."""
     for block in blocks:
         length = -(-length // block)
     return (*blocks, length)
@@ -68,7 +68,7 @@ PLACES = {
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("name", RUNNING)
-def test_as_jax_writes_it(name, place):
+def test_running_reductions_equal_jit(name, place):
     (shape, axis, reverse), (function, rule) = PLACES[place], RUNNING[name]
     reverse = reverse and name != "cumprod"
     x = np.random.default_rng(0).uniform(-1.1, 1.1, shape).astype(np.float32)
@@ -79,7 +79,7 @@ def test_as_jax_writes_it(name, place):
     near(rewritten(running, [x], rule), running(x))
 
 
-def test_long_rows_are_taken_in_blocks():
+def test_long_rows_are_scanned_in_blocks():
     x = np.random.default_rng(0).standard_normal((2000, 40)).astype(np.float32)
     found = rewritten(lambda x: lax.cumsum(x, axis=0), [x], SUM)
     exact = np.cumsum(x.astype(np.float64), 0)
@@ -88,14 +88,14 @@ def test_long_rows_are_taken_in_blocks():
     near(rewritten(lax.cumlogsumexp, [row], SUM), lax.cumlogsumexp(row))
 
 
-def test_gradient_and_vmap():
+def test_running_sum_under_grad_and_vmap():
     x = np.random.default_rng(0).standard_normal((4, 50, 64)).astype(np.float32)
     gradient = jax.vmap(jax.grad(lambda x: (jnp.cumsum(x, axis=0) ** 2).sum()))
     near(rewritten(gradient, [x], SUM), jax.jit(gradient)(x), rtol=1e-4)
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.uint8, np.bool_])
-def test_whole_numbers_are_the_same(dtype):
+def test_running_sum_of_integers_is_exact(dtype):
     x = np.random.default_rng(0).integers(0, 200, (32, 500)).astype(dtype)
     for function in (jnp.cumsum, jnp.cumprod):
         found = rewritten(lambda x, f=function: f(x, axis=0), [x], EXACT)
@@ -104,7 +104,7 @@ def test_whole_numbers_are_the_same(dtype):
 
 @pytest.mark.parametrize("dtype", [jnp.bfloat16, np.float16])
 def test_16_bit_sums_are_rounded_once(dtype):
-    """600 ones: in bf16 itself no sum of ones gets past 256."""
+    """600 ones: a bf16 sum of ones cannot exceed 256."""
     ones = jnp.ones((600, 300), dtype)
     found = rewritten(lambda x: lax.cumsum(x, axis=0), [ones], SUM)
     np.testing.assert_array_equal(found, np.cumsum(np.ones((600, 300)), 0).astype(dtype))
@@ -120,8 +120,8 @@ def runs(draw):
 
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(run=runs(), seed=st.integers(0, 9))
-def test_edge_values_reach_what_follows_them(run, seed):
-    """NaN, infinities and signed zeros are where the interpreter has them, in blocks too."""
+def test_running_reduction_of_edge_values_equals_the_interpreter(run, seed):
+    """NaN, infinities and signed zeros equal the interpreter's, in blocks too."""
     shape, name, reverse, blocks, rows = run
     function, rule = RUNNING[name]
     generator = np.random.default_rng(seed)
@@ -138,14 +138,14 @@ def test_edge_values_reach_what_follows_them(run, seed):
     np.testing.assert_array_equal(np.signbit(got[zeros]), np.signbit(want[zeros]))
 
 
-def test_columns_of_many_rows():
+def test_long_columns_are_scanned_in_groups():
     x = np.random.default_rng(0).integers(-9, 9, (2100, 50)).astype(np.float32)
     found = rewritten(lambda x: lax.cumsum(x, axis=1), [x], SUM)
     np.testing.assert_array_equal(found, np.cumsum(x, 1))
 
 
-def test_loops_that_pay():
-    """One loop where rows are wide, or few; blocks where there is one; a few rows of very many."""
+def test_plan_chooses_loops_and_blocks():
+    """One loop for wide or few rows; blocks for a single row; groups for very long columns."""
 
     def plan(outer, length, inner, is_log=False):
         scan = Scan(outer, length, inner, bytes=4, is_log=is_log, is_rounded=True)
@@ -161,7 +161,7 @@ def test_loops_that_pay():
     assert plan(512, 2048, 1) is None
 
 
-def test_other_targets_keep_their_windows():
+def test_running_reductions_stay_on_other_targets():
     lowered = jxc.lower(lambda x: lax.cumsum(x, axis=0), np.ones((64, 512), np.float32))
     assert lowered.opt("inline,scans", target="cpu").report.hits
     assert not lowered.opt("inline,scans", target="gpu").report.hits

@@ -1,4 +1,4 @@
-"""Sums of -0.0 alone are 0.0, as StableHLO's and XLA's are, in whatever form a rule writes them."""
+"""Sums of only -0.0 are 0.0 in every form that a rule writes, as in StableHLO and XLA."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ CASES = {
 
 
 def _zeros_of(results):
-    """Where the elements are zeros, and which of these are -0.0."""
+    """The positions of zeros, and of those that are -0.0."""
     return [(x == 0, np.signbit(x) & (x == 0)) for x in map(np.asarray, results)]
 
 

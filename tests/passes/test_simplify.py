@@ -1,4 +1,4 @@
-"""`simplify` on lowered JAX programs: it converges, keeps every bit, and leaves fewer ops."""
+"""`simplify` on lowered JAX programs converges, keeps every bit, and removes ops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random chains of ops that rearrange and random trees of arithmetic mean the same simplified."""
+"""`simplify` keeps the results of random chains of data movement and random arithmetic."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ELEMENTS = ("f32", "i8", "ui8", "i1", "bf16", "complex<f32>")
 
 @dataclass
 class Writer:
-    """Writes one module, op by op, with the choices of a seeded generator."""
+    """Writes one module, op by op, with a seeded generator."""
 
     random: random.Random
     element: str
@@ -37,7 +37,7 @@ class Writer:
         self.values.append((name, shape))
 
     def pick(self) -> tuple[str, tuple[int, ...]]:
-        """A value, mostly a late one, so that chains grow."""
+        """A value, mostly a recent one, so that chains become long."""
         return self.values[max(self.random.randrange(len(self.values)) for _ in range(2))]
 
 
@@ -137,7 +137,7 @@ def _select(w: Writer) -> None:
 
 
 def _elementwise(w: Writer) -> None:
-    """A sum of two values of one shape, or of one and a constant, or a negative."""
+    """A sum of two values of one shape or of a value and a constant, or a negation."""
     name, shape = w.pick()
     kind, result = w.type(shape), f"%v{len(w.lines)}"
     if w.element in ("i1", "ui8") or w.random.random() < 0.6:
@@ -155,7 +155,7 @@ def _elementwise(w: Writer) -> None:
 
 
 def _dot(w: Writer) -> None:
-    """A product of two values, over a dimension that they share if there is one."""
+    """A product of two values, over a common dimension if there is one."""
     (x, left), (y, right) = w.pick(), w.pick()
     if w.element == "complex<f32>" or 0 in (*left, *right):
         return

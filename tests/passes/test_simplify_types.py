@@ -1,4 +1,4 @@
-"""`convert` rules over every triple of types that JAX has, and bits that Python cannot hold."""
+"""`convert` rules on every triple of types, and bits that Python's floats do not keep."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TYPES = (*INTEGERS, *FLOATS, "f64")
 
 @pytest.mark.parametrize("first", TYPES)
 def test_chains_of_converts_keep_every_bit(first: str) -> None:
-    """What the rules leave out gives the same numbers; what they keep is not looked at."""
+    """Removed conversions keep the results; chains that no rule changes are not compared."""
     start = f"tensor<40x{first}>"
     lines, results = [], []
     for middle in TYPES:
@@ -38,7 +38,7 @@ def test_chains_of_converts_keep_every_bit(first: str) -> None:
 
 @pytest.mark.parametrize("bits", ["0x7FC00001", "0xFF800001", "0x00000001", "0x80000000"])
 def test_rearranged_splats_keep_their_bits(bits: str) -> None:
-    """A payload of a NaN, a denormal, -0.0: rearranged, and never through Python's floats."""
+    """NaN payloads, denormals and -0.0 are rearranged without conversion to Python floats."""
     body = (
         f"%c = stablehlo.constant dense<{bits}> : tensor<f32>\n"
         "%b = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> tensor<2xf32>\n"

@@ -1,4 +1,4 @@
-"""Factors of small matrices and triangular systems, written out, against LAPACK in float64."""
+"""Unrolled Cholesky factors and triangular solves, compared with LAPACK in float64."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _definite(*batch, size=3):
 
 @pytest.mark.parametrize("size", [1, 2, 6])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_cholesky(size, dtype):
+def test_small_cholesky_matches_lapack(size, dtype):
     with jax.enable_x64(True):
         x = _definite(8, 8, size=size).astype(dtype)
         found = rewritten(jnp.linalg.cholesky, (x,), {FACTOR: 1})
@@ -44,27 +44,27 @@ def test_cholesky(size, dtype):
 
 
 def _entries(x):
-    """What LAPACK is called for, and what it says: nothing is masked."""
+    """The factor and the failure code of the LAPACK call, without JAX's mask."""
     return jsl.cho_factor(x, lower=True)[0]
 
 
 def _odd_matrices():
-    """By name, a matrix that LAPACK cannot factor, or one of infinities."""
+    """By name: matrices that LAPACK cannot factor, and matrices with infinities."""
     eye = np.eye(3, dtype=np.float32)
     x = {name: eye.copy() for name in ("zero", "minus zero", "negative", "late", "nan", "infinite")}
     x["zero"][1, 1] = 0
     x["minus zero"][0, 0] = -0.0
     x["negative"][2, 2] = -4
-    x["late"][2, :2] = 1  # 1 - 1 - 1 is left for the last pivot
+    x["late"][2, :2] = 1  # the last pivot is 1 - 1 - 1
     x["nan"][1, 0] = np.nan
     x["infinite"][0, 0] = np.inf
     x["upper nan"] = eye.copy()
-    x["upper nan"][0, 1] = np.nan  # not read
+    x["upper nan"][0, 1] = np.nan  # the upper triangle is not read
     return x
 
 
 def test_cholesky_of_matrix_that_is_not_definite_is_nan():
-    """What LAPACK gives for NaN and infinite elements depends on its kernel: not compared."""
+    """LAPACK's results for NaN and infinite elements depend on its kernel and are not compared."""
     odd = _odd_matrices()
     x = np.stack([*odd.values(), *([np.eye(3, dtype=np.float32)] * 64)])
     is_same_everywhere = [name not in ("nan", "infinite") for name in odd] + [True] * 64
@@ -79,7 +79,7 @@ def test_cholesky_of_matrix_that_is_not_definite_is_nan():
 @pytest.mark.parametrize(
     ("left", "lower", "transposed", "unit"), itertools.product([True, False], repeat=4)
 )
-def test_triangular_solve(left, lower, transposed, unit):
+def test_small_triangular_solve_matches_lapack(left, lower, transposed, unit):
     a = _normal(64, 3, 3) + 4 * np.eye(3, dtype=np.float32)
     b = _normal(64, 3, 2) if left else _normal(64, 2, 3)
     letters = {"left_side": left, "lower": lower, "transpose_a": transposed}
@@ -144,7 +144,7 @@ MODELS = {
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_as_programs_write_them(name):
+def test_small_factors_of_typical_programs(name):
     function, args, hits = MODELS[name]
     found = rewritten(function, args, hits)
     with jax.enable_x64(True):

@@ -1,4 +1,4 @@
-"""Products of small matrices, written out, against float64; small integers, bit for bit."""
+"""Unrolled products of small matrices, compared with float64; small integers are exact."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def rewritten(function, args, hits):
 
 @st.composite
 def products(draw):
-    """Two shapes and dimension numbers: any order of batches, sums and other dimensions."""
+    """Two shapes with dimension numbers in any order."""
     groups = {kind: draw(st.lists(st.integers(1, 3), max_size=2)) for kind in "bklr"}
     sizes, numbers = [], []
     for own in "lr":
@@ -43,7 +43,7 @@ def products(draw):
 
 @settings(max_examples=20, deadline=None, derandomize=True)
 @given(case=products(), dtype=st.sampled_from([np.float32, np.float64]), seed=st.integers(0, 9))
-def test_any_dimension_numbers(case, dtype, seed):
+def test_small_product_with_any_dimension_numbers(case, dtype, seed):
     shapes, numbers = case
     generator = np.random.default_rng(seed)
     with jax.enable_x64(True):
@@ -83,7 +83,7 @@ MODELS = {
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_as_programs_write_them(name):
+def test_small_products_of_typical_programs(name):
     function, shapes, hits = MODELS[name]
     args = [_normal(*shape, seed=seed) for seed, shape in enumerate(shapes)]
     found = rewritten(function, args, hits)
@@ -96,8 +96,8 @@ def test_as_programs_write_them(name):
 SPECIAL = np.array([0.0, -0.0, 1.0, -2.0, np.inf, -np.inf, np.nan, 1e-40, 1e18], np.float32)
 
 
-def test_special_values():
-    """Each product and sum is IEEE's, as in XLA: only the sign of a sum that is zero may differ."""
+def test_small_product_of_special_values():
+    """Products and sums follow IEEE 754, as in XLA; only the sign of a zero sum may differ."""
     generator = np.random.default_rng(0)
     x, y = (jnp.asarray(generator.choice(SPECIAL, (500, 4, 4), p=_RARELY)) for _ in range(2))
     found = np.asarray(rewritten(jnp.matmul, (x, y), {SMALL: 1}))
@@ -110,6 +110,6 @@ def test_special_values():
 _RARELY = [0.2, 0.2, 0.25, 0.25, 0.02, 0.02, 0.02, 0.02, 0.02]
 
 
-def test_other_targets_keep_their_products():
+def test_small_products_stay_on_other_targets():
     lowered = jxc.lower(jnp.matmul, _normal(9, 4, 4), _normal(9, 4, 4))
     assert not any(lowered.opt("small-matrices", target="gpu").report.hits.values())

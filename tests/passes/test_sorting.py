@@ -1,4 +1,4 @@
-"""Sorts after the pass, against numpy's stable sort: NaNs last, zeros of either sign alike."""
+"""Sorts after the pass equal numpy's stable sort: NaNs last, zeros of both signs equal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SPECIAL = (0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 1.0, -1.0)
 
 
 def numbers(dtype, shape, seed=0):
-    """Many equal ones, any bit pattern, and of floats the special ones."""
+    """Numbers with many ties, random bit patterns, and special floats."""
     generator, dtype = np.random.default_rng(seed), np.dtype(dtype)
     raw = generator.integers(0, 2 ** (8 * dtype.itemsize), shape, np.uint64)
     found = raw.astype(f"u{dtype.itemsize}").view(dtype)
@@ -31,14 +31,14 @@ def numbers(dtype, shape, seed=0):
 
 
 def order(x, axis):
-    """Where a stable ascending sort takes its elements from."""
+    """The permutation of a stable ascending sort."""
     with np.errstate(invalid="ignore"):
         key = x if x.dtype.kind in "iu" else x.astype(np.float64)
     return np.argsort(key, axis=axis, kind="stable")
 
 
 def same(found, want):
-    """Bit for bit, NaNs being alike."""
+    """Assert equal bits; all NaNs are equal."""
     found, want = np.asarray(found), np.asarray(want)
     assert found.dtype == want.dtype and found.shape == want.shape
     both_nan = (found != found) & (want != want)
@@ -56,8 +56,8 @@ def rewritten(function, *args, hits, least=1):
 
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("dtype", FLOATS + INTEGERS)
-def test_any_key(dtype, axis):
-    """Keys, places, another number and the key again, as one sort."""
+def test_packed_sort_of_any_key_type(dtype, axis):
+    """One sort of keys, indices, another operand and the key again."""
     x, y = numbers(dtype, (40, 25)), numbers(np.float32, (40, 25), seed=1)
 
     def sort(x, y):
@@ -79,15 +79,15 @@ def test_sort_of_one_operand(dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int32])
-def test_descending_places(dtype):
-    """JAX reverses what it sorts, and the result: equals stay in their order."""
+def test_packed_argsort_in_descending_order(dtype):
+    """JAX reverses the operand and the result, so that ties keep their order."""
     x = numbers(dtype, (300,))
     found = rewritten(lambda x: jnp.argsort(x, descending=True), x, hits={PACKED: 1})
     same(found, (299 - order(x[::-1], 0))[::-1].astype(np.int32))
 
 
-def test_as_programs_use_it():
-    """What sorts underneath: under `vmap`, `grad`, in a quantile, a permutation, `unique`."""
+def test_packed_sorts_of_typical_programs():
+    """Functions that sort: under `vmap`, `grad`, in a quantile, a permutation, `unique`."""
     x = jnp.asarray(numbers(np.float32, (4, 50)))
     finite = jnp.nan_to_num(x, posinf=3, neginf=-3)
     key = jax.random.PRNGKey(0)
@@ -103,7 +103,7 @@ def test_as_programs_use_it():
 
 
 @pytest.mark.parametrize("shape", [(80,), (3, 80), (2, 3, 80)])
-def test_few_from_the_ends(shape):
+def test_top_k_from_both_ends(shape):
     x = numbers(np.float32, shape)
     places = order(x, -1)
     values = np.take_along_axis(x, places, -1)
@@ -121,7 +121,7 @@ def test_few_from_the_ends(shape):
         same(found, places[..., part].astype(np.int32))
 
 
-def test_few_in_descending_order():
+def test_top_k_in_descending_order():
     x = numbers(np.float32, (3, 80))
     values = np.take_along_axis(x, order(x, -1), -1)[:, ::-1]
 
@@ -134,8 +134,8 @@ def test_few_in_descending_order():
     same(found[1], values[:, 77:])
 
 
-def test_all_alike_keep_their_order():
-    """Only the places tell: NaNs, zeros and equal numbers."""
+def test_packed_sort_keeps_the_order_of_ties():
+    """Arrays of only NaNs, zeros or equal numbers keep their order."""
     x = np.array([np.nan, 0.0, -0.0, -np.nan] * 20, np.float32)
     for part in (slice(0, 5), slice(75, 80)):
         found = rewritten(lambda x, part=part: jnp.argsort(x)[part], x, hits={TOP_K: 1})

@@ -1,4 +1,4 @@
-"""JAX's random functions give the same bits with their rounds spelled out."""
+"""JAX's random functions give the same bits with unrolled rounds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KEY = jax.random.PRNGKey(42)
 
 
 def check(function, *args, loops, left=0):
-    """The same bits after the pass, `loops` loops spelled out and `left` left."""
+    """Assert the same bits after the pass, with `loops` loops unrolled and `left` remaining."""
     lowered = jxc.lower(function, *args).opt("inline{default-pipeline=},symbol-dce,cse,threefry")
     assert lowered.report.hits == ({RULE: loops} if loops else {})
     assert lowered.as_text().count("stablehlo.while") == left
@@ -26,7 +26,7 @@ def check(function, *args, loops, left=0):
 
 @pytest.mark.parametrize("partitionable", [True, False])
 @pytest.mark.parametrize("dtype", ["uint8", "uint32", "uint64"])
-def test_bits(partitionable, dtype):
+def test_random_bits_are_unchanged(partitionable, dtype):
     with jax.enable_x64(True), jax.threefry_partitionable(partitionable):
         check(lambda key: jax.random.bits(key, (3, 5), dtype), KEY, loops=1)
 
@@ -43,23 +43,23 @@ def test_bits(partitionable, dtype):
     ],
     ids=["split", "fold-in", "normal", "uniform", "bernoulli", "categorical"],
 )
-def test_distributions(function):
+def test_random_distributions_are_unchanged(function):
     check(function, KEY, loops=1)
 
 
-def test_under_grad():
+def test_random_numbers_under_grad():
     check(jax.grad(lambda x: (x * jax.random.normal(KEY, x.shape)).sum()), jnp.ones(3), loops=1)
 
 
-def test_permutation_sorts_by_two_draws():
+def test_random_permutation_is_unchanged():
     check(lambda key: jax.random.permutation(key, 9), KEY, loops=2)
 
 
-def test_keys_of_a_batch():
+def test_random_bits_of_batched_keys():
     check(jax.vmap(lambda key: jax.random.bits(key, (3,))), jax.random.split(KEY, 4), loops=1)
 
 
-def test_inside_a_scan():
+def test_random_bits_inside_a_scan():
     def step(key, _):
         key, now = jax.random.split(key)
         return key, jax.random.normal(now, (3,))
@@ -67,7 +67,7 @@ def test_inside_a_scan():
     check(lambda key: jax.lax.scan(step, key, None, length=5), KEY, loops=2, left=1)
 
 
-def test_large_halves_that_are_joined_keep_their_loop():
+def test_loop_stays_before_a_large_concatenation():
     size = 4 * cost.ALWAYS_WORDS
     with jax.threefry_partitionable(False):
         check(lambda key: jax.random.bits(key, (size,)), KEY, loops=0, left=1)
@@ -92,14 +92,14 @@ def uniform(key, *shape):
     ],
     ids=["sum", "dot", "columns", "slice", "log", "cumsum", "rows", "gather", "thrice"],
 )
-def test_not_where_rounds_would_be_computed_again(function, loops):
+def test_loop_stays_if_rounds_would_be_recomputed(function, loops):
     lowered = jxc.lower(function, KEY).opt("inline{default-pipeline=},symbol-dce,cse,threefry")
     assert lowered.report.hits == ({RULE: 1} if loops else {})
 
 
 @pytest.mark.parametrize("iterations", [1, 3, 8, 9])
-def test_any_loop_of_enough_work(iterations):
-    """Counting by 2 from 5; a value of the outside, and one that changes places with another."""
+def test_integer_loop_with_enough_work_is_unrolled(iterations):
+    """A counter from 5 with step 2, a captured value, and two carried values that are swapped."""
     outside = jnp.arange(6, dtype=jnp.int32)
 
     def step(carried):
@@ -116,8 +116,8 @@ def test_any_loop_of_enough_work(iterations):
     check(loop, outside * 12345, loops=1 - left, left=left)
 
 
-def test_a_loop_that_wraps_around_stays():
-    """The counter passes its type's end: the limits do not give the trip count."""
+def test_loop_with_a_wrapping_counter_stays():
+    """The counter overflows its type, so the limits do not determine the trip count."""
 
     def step(carried):
         i, x = carried

@@ -1,7 +1,7 @@
-"""Programs that plain XLA, or another optimiser of StableHLO, gets wrong: right at O1 and O2.
+"""Programs that plain XLA or another StableHLO optimizer miscompiles: correct at O1 and O2.
 
-Each was seen on jax 0.10.2 and 0.12.0.1 on the CPU. `x + 0.0` is the one that cannot be held: XLA's
-importer takes +0.0 for neutral, whatever is written, so that -0.0 stays -0.0 through `jax.jit`.
+Each bug was reproduced with jax 0.10.2 and 0.12.0.1 on the CPU. There is one exception: XLA's
+importer folds `x + 0.0` to x in every form, so that -0.0 stays -0.0 through `jax.jit`.
 """
 
 from __future__ import annotations
@@ -69,15 +69,15 @@ WRONG_IN_XLA = {
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("name", WRONG_IN_XLA)
-def test_what_xla_gets_wrong(name, level):
+def test_bug_of_xla_is_avoided(name, level):
     function, args, expected = WRONG_IN_XLA[name]
     found = np.asarray(jxc.jit(function, pipeline=level)(*args))
     np.testing.assert_array_equal(found, expected)
     assert np.signbit(found).tolist() == np.signbit(expected).tolist()
 
 
-def test_adding_zero_is_right_as_far_as_the_importer():
-    """-0.0 + 0.0 is 0.0: our rules leave the addition, and the interpreter gives 0.0."""
+def test_addition_of_zero_is_kept():
+    """-0.0 + 0.0 is 0.0: the rules of jxc keep the addition, and the interpreter returns 0.0."""
     lowered = jxc.lower(lambda x: x + 0.0, np.float32(-0.0)).opt("O2")
     [found] = shared_interpreter().run(lowered.module, [np.array(-0.0, np.float32)])
     assert not np.signbit(found)
@@ -128,8 +128,8 @@ WRONG_ELSEWHERE = {
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("name", WRONG_ELSEWHERE)
-def test_what_others_get_wrong(name, level):
-    """The answer of plain `jax.jit`, bit for bit, all NaNs being one."""
+def test_bug_of_other_optimizers_is_avoided(name, level):
+    """The result equals that of plain `jax.jit`, bit for bit; all NaNs count as equal."""
     function, args = WRONG_ELSEWHERE[name]
     expected = np.asarray(jax.jit(function)(*args))
     found = np.asarray(jxc.jit(function, pipeline=level)(*args))

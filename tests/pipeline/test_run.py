@@ -1,4 +1,4 @@
-"""Running pipelines from Python: copies, reports, what must hold."""
+"""Pipelines run from Python: copies, reports, invariants."""
 
 import html
 import re
@@ -55,7 +55,7 @@ def test_rule_pass_options_disable_rules_and_limit_rewrites(module):
 
 
 def change(function):
-    """A pass that does `function` to the module's operation."""
+    """A pass that calls `function` on the operation of the module."""
 
     def changing(module):
         function(module)
@@ -73,7 +73,7 @@ def erase_call(module):
     next(op for op in block.operations if op.operation.name == "stablehlo.custom_call").erase()
 
 
-def forget_aliasing(module):
+def drop_aliasing(module):
     main_of(module).attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get({})])
 
 
@@ -89,7 +89,7 @@ def rename_main(module):
     ("function", "message"),
     [
         (erase_call, "an op with side effects was removed: custom_call @log"),
-        (forget_aliasing, "argument 0 had tf.aliasing_output = 0 : i32, now none"),
+        (drop_aliasing, "argument 0 had tf.aliasing_output = 0 : i32, now none"),
         (rename_module, 'attribute sym_name was "m", now "other"'),
         (rename_main, "@main was removed"),
     ],

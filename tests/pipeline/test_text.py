@@ -1,4 +1,4 @@
-"""Textual pipelines: what is printed is read back."""
+"""The text of pipelines: printing, parsing and errors."""
 
 import pytest
 from hypothesis import given, strategies as st
@@ -48,14 +48,14 @@ def test_level_prints_as_its_passes_and_reads_back(level):
     assert str(make_pipeline(str(pipeline))) == str(pipeline)
 
 
-def test_pipeline_may_hold_levels_among_passes():
+def test_pipeline_may_contain_levels_and_passes():
     steps = [step.name for step in make_pipeline("cse,O1,symbol-dce").steps]
     assert steps[0] == "cse"
     assert steps[-1] == "symbol-dce"
     assert len(steps) == len(LEVELS["O1"]) + 2
 
 
-def test_plain_function_in_a_pipeline_is_an_error_with_a_remedy():
+def test_plain_function_in_a_pipeline_is_an_error_with_a_fix():
     with pytest.raises(UsageError, match=r"make a rule or a pass of a function"):
         make_pipeline([print])
     with pytest.raises(UsageError, match="got int"):

@@ -1,4 +1,4 @@
-"""Rules: how they are declared, tried, counted, and kept from doing harm."""
+"""Rules: declaration, matching, hit counts, and errors for incorrect rules."""
 
 import pytest
 from jaxlib.mlir import ir
@@ -35,7 +35,7 @@ def negate_of_negate(op: NegOp) -> ir.Value | None:
 
 @rule(reassociates)
 def double_is_add(op: MulOp | AddOp, context: PassContext) -> ir.Value | None:
-    """x * x -> x + x: wrong, to see that it fires, on the gpu only."""
+    """x * x -> x + x on GPU only: wrong, so that the result shows whether it ran."""
     if context.target == "gpu" and isinstance(op, MulOp):
         return stablehlo.add(op.lhs, op.rhs)
     return None
@@ -101,13 +101,13 @@ def test_rules_are_selected_by_target_and_assumption():
         return op.operand
 
     @rule(exact, assumes="no-nans")
-    def promised(op: NegOp) -> ir.Value | None:
+    def with_assumption(op: NegOp) -> ir.Value | None:
         """-x -> x."""
         return op.operand
 
     for each, context in (
         (on_tpu, PassContext("tpu")),
-        (promised, PassContext(assumptions={"no-nans"})),
+        (with_assumption, PassContext(assumptions={"no-nans"})),
     ):
         module = parsed()
         assert apply_rules(module.operation, [each], PassContext()) == []
@@ -183,7 +183,7 @@ def test_replacement_of_another_type_is_an_error():
 def test_op_that_a_rule_builds_and_does_not_return_is_erased():
     @rule(exact)
     def undecided(op: MulOp) -> ir.Value | None:
-        """x * y -> an op, and then nothing."""
+        """Builds an op and returns None."""
         stablehlo.add(op.lhs, op.rhs)
         return None
 
@@ -197,7 +197,7 @@ def test_op_that_a_rule_builds_and_does_not_return_is_erased():
 def test_rule_with_a_producer_is_tried_only_on_its_users():
     @rule(exact, producer=MulOp)
     def after_multiply(op: NegOp) -> ir.Value | None:
-        """-(x * y) -> x * y: wrong, to see where it is tried."""
+        """-(x * y) -> x * y: wrong, so that the result shows where it ran."""
         return op.operand
 
     module = parsed()
@@ -223,7 +223,7 @@ def test_ops_that_a_rule_builds_are_visited_next():
 def test_rule_for_a_single_user_fires_when_the_other_users_are_erased():
     @rule(exact)
     def last_user(op: NegOp) -> ir.Value | None:
-        """-x -> x, where it has one user."""
+        """-x -> x, if it has one user."""
         return op.operand if len(list(op.result.uses)) == 1 else None
 
     @rule(exact)
@@ -256,7 +256,7 @@ def test_rule_that_returns_a_result_of_its_op_is_an_error():
         apply_rules(parsed().operation, [same], PassContext())
 
 
-def test_pass_context_rejects_unknown_targets_and_promises():
+def test_pass_context_rejects_unknown_targets_and_assumptions():
     with pytest.raises(UsageError, match="target 'CPU': expected cpu, gpu, tpu"):
         PassContext("CPU")
     assert promises("no-nans, no-infs") == {"no-nans", "no-infs"}
@@ -289,7 +289,7 @@ def too_many(op: NegOp, context: PassContext, more):
         (too_many, r"expected the parameters \(op\) or \(op, context\)"),
     ],
 )
-def test_malformed_rule_is_an_error_with_a_remedy(function, message):
+def test_malformed_rule_is_an_error_with_a_fix(function, message):
     with pytest.raises(TypeError, match=message):
         rule(exact)(function)
 
@@ -305,7 +305,7 @@ def test_contracts_print_and_check_their_bound():
         rule(negate_of_negate)
 
 
-def test_malformed_pass_is_an_error_with_a_remedy():
+def test_malformed_pass_is_an_error_with_a_fix():
     def untyped(module, *, option=1):
         """Do."""
 

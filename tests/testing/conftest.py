@@ -1,4 +1,4 @@
-"""Runs a text as a test module under pytest with the plugin of jxc."""
+"""A fixture that runs a text as a test module under pytest with the plugin of jxc."""
 
 from __future__ import annotations
 

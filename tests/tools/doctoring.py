@@ -1,4 +1,4 @@
-"""What the tests of the linter share."""
+"""Helpers for the tests of the linter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arguments to vary, and the only group of recompilations of a block."""
+"""Helpers for the tests of `jxc.explain`."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ def ones(*shape, dtype=np.float32):
 
 
 def explained(block):
-    """The only group of what `block` compiles again."""
+    """The only group of recompilations in `block`."""
     with jxc.explain() as log:
         block()
     [group] = log.groups

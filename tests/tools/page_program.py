@@ -1,4 +1,4 @@
-"""A small program in a file of its own, its texts at every stage, and stages rebuilt from hunks."""
+"""A small program in a separate file, its texts at every stage, and stages rebuilt from hunks."""
 
 import importlib.util
 
@@ -35,7 +35,7 @@ TANH, CALL, RELU, SINE = (
 
 
 def import_program(folder):
-    """The program as a module of the user's own, in a file in `folder`."""
+    """The program, imported from a file in `folder` like a module of the user."""
     file = folder / "model_of_user.py"
     file.write_text(PROGRAM)
     spec = importlib.util.spec_from_file_location("model_of_user", file)

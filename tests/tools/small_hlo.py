@@ -1,4 +1,4 @@
-"""Small HLO modules to measure: from files beside, or of a few lines around a body."""
+"""Small HLO modules to measure: from files, or a few lines around a body."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`jxc.bucket`: the same results from few programs, or an error that names the line."""
+"""`jxc.bucket`: the results of jit from few programs, or an error that names the line."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def centred(x):
     return x - x.mean(0)
 
 
-def beside(x):
+def rows_concatenated(x):
     return x @ x.T
 
 
@@ -140,7 +140,7 @@ def whether_any(x):
 MIXED = {
     divided: "divide|constant|broadcast",
     centred: "reduce",
-    beside: "dot_general",
+    rows_concatenated: "dot_general",
     shifted: "slice|concatenate",
     first: "slice",
     all_but_one: "slice",
@@ -157,7 +157,7 @@ MIXED = {
 
 
 @pytest.mark.parametrize("fn", MIXED, ids=lambda fn: fn.__name__)
-def test_bucket_refuses_mixed_rows_with_op_and_line(fn):
+def test_bucket_rejects_mixed_rows_with_op_and_line(fn):
     with pytest.raises(MixedRows) as caught:
         jxc.bucket(fn, sizes=[8])(rows(4, 4))
     message = str(caught.value)
@@ -218,12 +218,12 @@ def test_bucket_with_pytrees_static_arguments_keys_and_other_axes():
         (lambda: jxc.bucket.propose([3], buckets=0), "buckets from 1"),
     ],
 )
-def test_bucket_refuses_invalid_options(call, message):
+def test_bucket_rejects_invalid_options(call, message):
     with pytest.raises(UsageError, match=message):
         call()
 
 
-def test_bucket_refuses_other_result_axis():
+def test_bucket_rejects_other_result_axis():
     with pytest.raises(MixedRows, match="result 0 has the rows in axis 1, not in axis 0"):
         jxc.bucket(lambda x: x.T, sizes=[8])(rows(4, 3))
 

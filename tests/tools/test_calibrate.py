@@ -1,4 +1,4 @@
-"""`jxc calibrate`: rates are measured, saved, and read by the passes that decide by them."""
+"""`jxc calibrate`: rates are measured, saved, and read by the passes whose guards use them."""
 
 import json
 import os
@@ -28,10 +28,10 @@ def additions(count):
 def test_calibrate_gives_nanoseconds_per_unit():
     large = calibrate(seconds=0, probes=[additions(1 << 20)])["addition"]
     small = calibrate(seconds=0, probes=[additions(1)])["addition"]
-    assert 0.001 < large < 100 < small  # a call of one addition is all overhead
+    assert 0.001 < large < 100 < small  # a call with one addition measures only overhead
 
 
-def test_calibrate_reports_progress_and_refuses_missing_targets():
+def test_calibrate_reports_progress_and_rejects_missing_targets():
     reported = []
     calibrate(seconds=0, probes=[additions(8)], progress=lambda *what: reported.append(what))
     assert reported[0] == ("compiling addition", 0, 1) and reported[-1][0] == "measuring"
@@ -39,7 +39,7 @@ def test_calibrate_reports_progress_and_refuses_missing_targets():
         calibrate("gpu", probes=[])
 
 
-def test_probes_measure_all_rates_and_no_other():
+def test_probes_measure_exactly_the_declared_rates():
     assert {probe.rate.name for probe in PROBES} == set(all_rates()) != set()
 
 
@@ -54,7 +54,7 @@ def test_saved_rates_are_read_back(tmp_path, monkeypatch):
     assert saved["schema_version"] == 1 and saved["measured"]["cpu"]["jaxlib"]
 
 
-def test_a_damaged_rates_file_is_refused(tmp_path, monkeypatch):
+def test_a_damaged_rates_file_is_rejected(tmp_path, monkeypatch):
     file = tmp_path / "rates.json"
     file.write_text('{"targets": 3}')
     monkeypatch.setenv("JXC_RATES", str(file))
@@ -67,7 +67,7 @@ def test_a_damaged_rates_file_is_refused(tmp_path, monkeypatch):
 
 @jxc.rule(jxc.exact, targets=("cpu",))
 def sum_of_same(op: AddOp, context: PassContext) -> Value | None:
-    """x + x -> 2 * x, where additions are slow."""
+    """x + x -> 2 * x, if additions are slow."""
     from jxc.ir import build
 
     if op.lhs != op.rhs or context.rates[ADDITION] < 2:
@@ -85,7 +85,7 @@ def sum_of_same(op: AddOp, context: PassContext) -> Value | None:
         ("gpu", {"addition": 1.0}, 0),
     ],
 )
-def test_rules_decide_by_rates_and_on_other_targets_by_measured_ones(target, measured, fires):
+def test_rules_use_measured_rates_of_their_target(target, measured, fires):
     module = jxc.lower(lambda x: x + x, jnp.ones(4)).module
     context = PassContext(target, rates=Rates(target, measured))
     counts = apply_rules(module.operation, [sum_of_same], context)
@@ -116,7 +116,7 @@ def test_calibrate_shows_and_resets_the_rates_file(tmp_path):
     assert jxc_calibrate("--show", "--reset", JXC_RATES=str(file)).returncode == 2
 
 
-def test_a_rates_file_that_does_not_exist_is_refused_by_name(tmp_path, monkeypatch):
+def test_a_missing_rates_file_is_an_error_with_its_name(tmp_path, monkeypatch):
     monkeypatch.setenv("JXC_RATES", str(tmp_path / "misspelt.json"))
     with pytest.raises(UsageError, match=r"JXC_RATES=.*misspelt\.json: no such file"):
         rates_of("cpu")

@@ -1,4 +1,4 @@
-"""Collectives, on what XLA's compilers made of these programs for a mesh of data=2, model=4.
+"""Collectives in the optimized HLO of these programs, for a mesh of data=2, model=4.
 
 `collectives_cpu`, `_gpu`, `_tpu`, and `_newest` (for CPU, by jax 0.12). The argument is
 f32[512,1024], split over both axes, so that each device has f32[256,256]:
@@ -75,7 +75,7 @@ def test_collectives_of_counts_a_fused_reduce_scatter_on_tpu() -> None:
     first, second, third = _found("fsdp")
     whole = 1024 * 1024 * 4
     assert (first.kind, first.payload, first.axes) == ("reduce-scatter", whole, ("data",))
-    assert first.place is not None and first.place.line == 38  # the fusion's
+    assert first.place is not None and first.place.line == 38  # from the fusion
     assert (second.kind, second.payload) == ("all-gather", whole // 2)  # in bf16
     assert (third.kind, third.group_size) == ("all-reduce", 8)
 
@@ -148,12 +148,12 @@ def test_parse_groups_reads_every_form(text: str, groups: tuple[tuple[int, ...],
 
 
 @pytest.mark.parametrize("text", ["mesh", "[2,2]", "all of them"])
-def test_parse_groups_refuses_other_texts(text: str) -> None:
+def test_parse_groups_rejects_other_texts(text: str) -> None:
     with pytest.raises(ValueError, match="not a list of device groups"):
         parse_groups(text, 4)
 
 
-def test_axes_of_groups_that_are_not_whole_axes_are_none() -> None:
+def test_groups_that_are_not_whole_axes_have_no_axes() -> None:
     mesh = {"a": 2, "b": 2, "c": 1}
     assert axes_of_groups(((0, 1), (2, 3)), mesh) == ("b",)
     assert axes_of_groups(((2, 0), (3, 1)), mesh) == ("a",)
@@ -167,7 +167,7 @@ def test_a_group_of_one_sends_nothing() -> None:
     assert Collective("all-reduce", "r", 100, 1).wire == 0
 
 
-def test_replicated_arguments_are_those_that_each_device_has_whole() -> None:
+def test_replicated_arguments_are_those_that_no_axis_splits() -> None:
     module = _module("cpu")  # each device has f32[256,256]
     assert replicated_arguments(module, [("x", 8 * BLOCK)]) == []
     assert replicated_arguments(module, [("x", BLOCK)]) == [Replicated("x", BLOCK, 8)]

@@ -26,13 +26,15 @@ def git(folder, *words):
 def diff(folder, *words):
     command = [JXC, "diff", *words, "--no-compile"]
     environment = {**os.environ, "COLUMNS": "80", "JAX_PLATFORMS": "cpu"}
-    environment["PYTHONPATH"] = str(folder.parent / "src")  # as if it were installed from there
+    environment["PYTHONPATH"] = str(
+        folder.parent / "src"
+    )  # like an editable install from this folder
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment)
 
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory):
-    """A model that uses a module elsewhere, which the second revision changes; and an edit."""
+    """A model and a module that it imports; the second revision changes the module. And an edit."""
     folder = tmp_path_factory.mktemp("repository") / "models"
     sources = folder.parent / "src"
     folder.mkdir()
@@ -85,7 +87,7 @@ def test_diff_of_uncommitted_changes_leaves_repository_untouched(repository):
         ("HEAD~1:other.py:step", "HEAD~1:other.py:step: other.py: no such file"),
     ],
 )
-def test_diff_refuses_missing_revision(repository, source, said):
+def test_diff_rejects_missing_revision(repository, source, said):
     done = diff(repository, source, "f32[8]", "-O0", "-O2")
     assert done.returncode == 2
     assert done.stderr.startswith(f"jxc: error: {said}")

@@ -51,7 +51,7 @@ def test_rewired_op_prints_its_operands(capsys) -> None:
 
 
 def test_rows_gather_changes_of_one_op_at_one_line() -> None:
-    """As many rows as there are ops, even if groups of other ops are in between."""
+    """One row for each op, even if groups of other ops are in between."""
 
     def changed(op: str, count: int, after: str) -> DifferenceGroup:
         return DifferenceGroup("changed", op, count, None, None, (("dimensions", "0", after),))

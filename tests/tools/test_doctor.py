@@ -1,4 +1,4 @@
-"""The linter as a whole: planted faults, their clean twin, its result, and silencing comments."""
+"""The whole linter: a faulty program, its clean version, the result, and silencing comments."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ def load(name: str) -> Any:
 
 @pytest.fixture
 def no_gain(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Our passes gain nothing, however busy the machine is."""
+    """Times by which the passes of jxc gain nothing, independent of the machine."""
     monkeypatch.setattr(slow_on_target, "_times", lambda plain, ours: ([1.0, 1.0], [1.0, 1.0]))
 
 
-def planted() -> set[tuple[int, str]]:
+def faulty_findings() -> set[tuple[int, str]]:
     lines = (PROGRAMS / "doctor_faulty.py").read_text().splitlines()
     marks = ((n, re.search("# FAULT (.*)", line)) for n, line in enumerate(lines, 1))
     return {(n, name.strip()) for n, mark in marks if mark for name in mark[1].split(",")}
 
 
 @pytest.mark.usefixtures("no_gain")
-def test_doctor_finds_planted_faults_at_their_lines_and_nothing_else() -> None:
+def test_doctor_finds_exactly_the_faults_at_their_lines() -> None:
     program = load("doctor_faulty")
     findings = jxc.doctor(program.step, *program.arguments())
     at = {(each.place.line, each.name) for each in findings if each.place}
-    assert at == planted()
+    assert at == faulty_findings()
     assert len(findings) == len(at)
     assert all(each.fix.endswith(".") for each in findings)
     assert all(str(each.cost) for each in findings)
 
 
 @pytest.mark.usefixtures("no_gain")
-def test_doctor_finds_nothing_in_clean_twin() -> None:
+def test_doctor_finds_nothing_in_clean_program() -> None:
     program = load("doctor_clean")
     assert jxc.doctor(program.step, *program.arguments()) == []
 
@@ -61,14 +61,14 @@ def test_check_is_named_after_its_function_and_documented() -> None:
         assert len(each.doc) > 80
 
 
-def test_doctor_refuses_unknown_names() -> None:
+def test_doctor_rejects_unknown_names() -> None:
     with pytest.raises(UsageError, match="Did you mean 'weak-type'"):
         findings_of(jnp.sin, f32(4), only=["weak-types"])
     with pytest.raises(UsageError, match="expected a list of names"):
         findings_of(jnp.sin, f32(4), ignore="weak-type")
 
 
-def test_program_of_refuses_modules() -> None:
+def test_program_of_rejects_modules() -> None:
     from jxc.backend.from_module import uncallable_from_module
     from jxc.ir import make_context, read_module
 
@@ -99,7 +99,7 @@ def silenced_for_another(x: Any) -> Any:
     return x[jnp.arange(0, 512, 2)]  # jxc: ignore[weak-type]
 
 
-def a_text_is_no_comment(x: Any) -> Any:
+def with_comment_in_a_string(x: Any) -> Any:
     return [x[jnp.arange(0, 512, 2)], "# jxc: ignore[gather-as-slice]"][0]
 
 
@@ -107,7 +107,7 @@ def test_comment_silences_its_finding_on_its_statement_only() -> None:
     assert names_of(doubled, f32(512, 64)) == ["gather-as-slice"]
     assert names_of(silenced, f32(512, 64)) == []
     assert names_of(silenced_for_another, f32(512, 64)) == ["gather-as-slice"]
-    assert names_of(a_text_is_no_comment, f32(512, 64)) == ["gather-as-slice"]
+    assert names_of(with_comment_in_a_string, f32(512, 64)) == ["gather-as-slice"]
     assert names_of(doubled, f32(512, 64), ignore=["gather-as-slice"]) == []
     assert names_of(doubled, f32(512, 64), only=["dead-output"]) == []
 

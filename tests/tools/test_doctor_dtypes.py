@@ -23,7 +23,7 @@ def test_f64_reports_where_f64_begins() -> None:
         assert "linspace" in source_line(each)
         assert each.cost.bytes == pytest.approx(65536 * 4, rel=1e-3)
         doubles = jax.ShapeDtypeStruct((65536,), jnp.float64)
-        assert names_of(widens, doubles) == []  # it is what they want
+        assert names_of(widens, doubles) == []  # f64 is requested
         assert names_of(lambda x: x * jnp.float64(3.0), f32(8)) == []  # too small to matter
     assert names_of(widens, f32(65536)) == []
 

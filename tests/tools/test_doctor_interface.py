@@ -1,4 +1,4 @@
-"""The checks of what goes into a function and comes out: constants, donations, outputs."""
+"""The checks of the inputs and outputs of a function: constants, donations, dead outputs."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def trained(old: Any, x: Any) -> Any:
 
 
 def test_donation_possible_does_not_overstate_savings() -> None:
-    """Where results are written last, XLA keeps temporaries in their memory before."""
+    """XLA uses the memory of results for temporaries until the results are written."""
     square = jax.ShapeDtypeStruct((1024, 1024), jnp.float32)
     weights = {"a": square, "b": square}
     only = ["donation-possible"]

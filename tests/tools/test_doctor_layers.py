@@ -45,13 +45,13 @@ def test_unrolled_layers_reports_python_loop() -> None:
 
 
 def test_unrolled_layers_ignores_dense_connections_vmaps_and_scans() -> None:
-    def sparse(layers: Any, x: Any) -> Any:  # each layer reads all before it
+    def sparse(layers: Any, x: Any) -> Any:  # each layer reads all previous layers
         seen = [x]
         for p in layers:
             seen.append(block(sum(seen), p))
         return seen[-1]
 
-    def apart(layers: Any, x: Any) -> Any:  # a vmap, perhaps, but no chain
+    def apart(layers: Any, x: Any) -> Any:  # independent: could be a vmap, but not a scan
         return [block(x, p) for p in layers]
 
     stacked = jax.tree.map(lambda leaf: f32(12, *leaf.shape), LAYERS[0])
@@ -67,7 +67,7 @@ def norm(x: Any) -> Any:
 
 
 def test_unrolled_layers_reports_gradient_at_loop() -> None:
-    """What is around the loop is alike, so that its equations may count as a part of it."""
+    """The equations around the loop are similar, and may be counted as part of it."""
 
     def loss(layers: Any, x: Any) -> Any:
         for w in layers:
@@ -108,7 +108,7 @@ def network(x):
 
 @pytest.fixture
 def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A module that lies where installed packages do, for as long as a test runs."""
+    """A temporary module in a folder of installed packages."""
     folder = tmp_path / "installed"
     (folder / "nets").mkdir(parents=True)
     file = folder / "nets" / "layers.py"

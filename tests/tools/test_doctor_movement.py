@@ -1,4 +1,4 @@
-"""The check `gather-as-slice`; those that need a compiler are in the planted faults."""
+"""The check `gather-as-slice`; `test_doctor` tests the checks that need a compiler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The check `slow-on-target`: hits of our rules, in loops too, and when timing counts."""
+"""The check `slow-on-target`: hits of rules, in loops too, and when times are a finding."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def pooled(x: Any) -> Any:
 
 
 def set_times(monkeypatch: pytest.MonkeyPatch, plain: list[float], ours: list[float]) -> None:
-    """Let these be the measured seconds of each round."""
+    """Replace the measurement by these seconds of each round."""
     monkeypatch.setattr(slow_on_target, "_times", lambda *calls: (plain, ours))
 
 
@@ -35,10 +35,10 @@ def test_slow_on_target_needs_gain_in_every_round(monkeypatch: pytest.MonkeyPatc
     assert each.cost.seconds == pytest.approx(3.5e-3)
     assert "lax.reduce_window" in source_line(each)
     set_times(monkeypatch, [4e-3, 5e-3], [1e-3, 4.9e-3])
-    assert all_checks()["slow-on-target"].run(program) == []  # not in every round
+    assert all_checks()["slow-on-target"].run(program) == []  # the gain is not in every round
     set_times(monkeypatch, [4e-3, 5e-3], [1e-3, 1e-3])
     monkeypatch.setattr(slow_on_target, "_free_memory", lambda: 1 << 16)
-    assert all_checks()["slow-on-target"].run(program) == []  # it would take what is left
+    assert all_checks()["slow-on-target"].run(program) == []  # would consume the remaining times
 
 
 def test_slow_on_target_reports_f64_without_hardware() -> None:
@@ -68,7 +68,7 @@ def shifted(x: Any, table: Any) -> Any:
 
 
 def test_slow_on_target_times_given_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Random ones may be slower by far: they overflow, or become tiny."""
+    """Random arguments may be much slower: results overflow or become denormal."""
     seen = []
 
     def times(plain: Any, ours: Any) -> Any:
@@ -109,7 +109,7 @@ def test_slow_on_target_finds_small_ops_in_a_long_loop(monkeypatch: pytest.Monke
 
 
 def test_callable_here_runs_executable_of_compiler_process() -> None:
-    """So that plain XLA compiles a program once, to be looked at and to be timed."""
+    """The same executable is inspected and timed, so that XLA compiles the program once."""
     program = program_of(jxc.lower(shifted, *_types()), "cpu", may_compile=True)
     made = slow_on_target.callable_here(program.lowered, program.compiled.build)
     x = np.arange(4 * 64 * 64 * 32, dtype=np.float32).reshape(4, 64, 64, 32)
@@ -121,7 +121,7 @@ def _types() -> list[jax.ShapeDtypeStruct]:
 
 
 def test_times_leaves_out_first_calls() -> None:
-    """The first call sets up much that no other does, and must not count."""
+    """The first call includes one-time setup and must not be counted."""
     calls = {"plain": 0, "ours": 0}
 
     def caller(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Reasons that are easy to get wrong: the call to compare with, whose code it is, the fix."""
+"""Difficult cases of reasons: the call to compare with, the owner of the code, the fix."""
 
 import collections
 import dataclasses
@@ -17,7 +17,7 @@ MASK = "Mask the padding, or use jxc.bucket if no row depends on other rows."
 
 
 def reasons_of(block):
-    """The reasons of the functions that `block` compiles again, operations apart."""
+    """The reasons of the functions that `block` recompiles, without single operations."""
     with jxc.explain() as log:
         block()
     return [each.reason for each in log.compilations if each.reason and not each.is_eager]
@@ -268,7 +268,7 @@ def test_fix_in_a_library_is_about_the_users_objects():
     assert fix.endswith("or pad x to 8. Mask the padding.")
 
 
-def test_line_at_a_prompt_is_the_users():
+def test_line_at_the_interactive_prompt_is_the_users():
     code = compile("step(x)", "<ipython-input-1-0123456789ab>", "exec")
     with jxc.explain() as log:
         exec(code, {"step": jax.jit(lambda x: x + 1), "x": ones(3)})

@@ -1,4 +1,4 @@
-"""Recording: what it records, what it restores, what it must not disturb."""
+"""Recording: the recorded events, and that JAX and the program are unaffected."""
 
 import builtins
 import re
@@ -37,7 +37,7 @@ def intercepted():
 
 
 def deep(x):
-    """A program of more ops than the passes skip."""
+    """A program with enough ops that the passes do not skip it."""
     for i in range(60):
         x = jnp.sin(x) * 1.5 + i
     return x
@@ -49,11 +49,18 @@ def compiled(log):
 
 def test_explain_restores_jax_after_the_block_and_after_an_error():
     with jxc.explain():
-        pass  # installs the way in for pipelines, which stays
+        pass  # installs the interceptors for pipelines, which stay
     before = intercepted()
     with pytest.raises(RuntimeError), jxc.explain():
         changed = [a is not b for a, b in zip(before, intercepted(), strict=True)]
-        assert changed == [True, True, False, False, True, True]  # lower, compile: rewritten, too
+        assert changed == [
+            True,
+            True,
+            False,
+            False,
+            True,
+            True,
+        ]  # `lower` and `compile` use the pipeline, too
         raise RuntimeError
     assert intercepted() == before
 
@@ -138,7 +145,7 @@ def test_compilation_has_the_line_of_the_call_and_of_the_definition():
     assert first.called.text == "outer(X)" and second.called.text == "inner(X)"
     assert first.defined.text == "def outer(x):" and first.defined.file == __file__
     assert first.arguments == {"x": "f32[4]"} == second.arguments
-    assert "trace" in first.seconds and "trace" not in second.seconds  # it was traced in the other
+    assert "trace" in first.seconds and "trace" not in second.seconds  # the other block traced it
 
 
 def test_compilation_in_a_library_has_the_users_line():
@@ -239,7 +246,7 @@ def test_threads_are_recorded_separately():
         try:
             for n in range(1, 6):
                 step(np.ones(n, np.float32))
-        except Exception as error:  # would be lost in the thread
+        except Exception as error:  # the thread would discard the error
             failed.append(error)
 
     with jxc.explain() as log:
@@ -283,7 +290,7 @@ def test_program_compiled_during_a_trace_is_separate():
         step(X)
     elapsed = time.perf_counter() - start
     assert {"step", "deep"} <= {each.function for each in log.compilations}
-    assert sum(each.total for each in log.compilations) <= elapsed  # no second counts twice
+    assert sum(each.total for each in log.compilations) <= elapsed  # no time is counted twice
 
 
 def test_recording_keeps_no_argument_alive():

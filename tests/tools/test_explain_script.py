@@ -1,4 +1,4 @@
-"""A program ends under `jxc explain` as it does under Python, however it ends."""
+"""A program has the same exit code or signal under `jxc explain` as under Python."""
 
 import json
 import os

@@ -14,7 +14,7 @@ from jxc.tools.explain.groups import padding_waste, propose_sizes
 
 from .explaining import ones
 
-# What happens while tracing only
+# Side effects of tracing
 
 
 def test_side_effects_of_a_trace_have_line_sentence_and_fix(capsys):
@@ -36,7 +36,9 @@ def test_side_effects_of_a_trace_have_line_sentence_and_fix(capsys):
     with jxc.explain() as log:
         for _ in range(3):
             step(np.float32(1))
-        jax.jit(lambda x: state.update(steps=1) or x)(np.float32(1))  # as many items as before
+        jax.jit(lambda x: state.update(steps=1) or x)(
+            np.float32(1)
+        )  # the same number of items as before
     assert capsys.readouterr().out == "stepping\n"
     said = {each.name: each for each in log.effects}
     assert set(said) == {"print", "self.calls", "losses"}
@@ -148,7 +150,7 @@ def test_print_outside_a_trace_is_no_side_effect(capsys):
         ),
     ],
 )
-def test_failed_trace_names_what_needs_a_value_and_a_fix(function, sentence, fix):
+def test_failed_trace_names_the_expression_and_a_fix(function, sentence, fix):
     with jxc.explain() as log, pytest.raises((jax.errors.JAXTypeError, TypeError)):
         jax.jit(function)(1.0)
     [failure] = log.failures
@@ -180,7 +182,7 @@ def test_other_exceptions_are_not_recorded():
 
 
 def test_operations_outside_jit_are_one_row_by_line():
-    jax.clear_caches()  # what another test has lowered, and not compiled, is compiled with no trace
+    jax.clear_caches()  # otherwise functions lowered by another test would have no trace
     with jxc.explain() as log:
         for n in (3, 4, 5):
             (jnp.sin(ones(n)) * 2 + jnp.cos(ones(n))).sum()

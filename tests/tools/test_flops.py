@@ -1,4 +1,4 @@
-"""Flops of instructions of real HLO, compared with numbers computed by hand."""
+"""Flops of HLO instructions from real compilers, compared with numbers computed by hand."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_totals_of_matrix_products_on_a_cpu() -> None:
     hidden, last_layer = 2 * 128 * 512, 128 * 10
     assert found.flops == products + hidden * (1 + 10) + last_layer
     assert found.transcendentals == hidden
-    moved = 128 * (784 + 8 * 512 + 3 * 10)  # each value once written, and read by each reader
+    moved = 128 * (784 + 8 * 512 + 3 * 10)  # each value is written once, and read by each user
     weights = 784 * 512 + 512 * 512 + 512 * 10 + 512 + 512 + 10
     assert found.bytes_in + found.bytes_out == 4 * (moved + weights)
     assert found.intensity == found.flops / (4 * (moved + weights))
@@ -36,7 +36,7 @@ def test_totals_of_matrix_products_on_a_cpu() -> None:
 
 
 def test_batched_product_as_a_tpu_convolution_has_the_flops_of_the_product() -> None:
-    """'bthd,bshd->bhts': the window of 8 x 8 over holes meets one element for each output."""
+    """'bthd,bshd->bhts': the dilated 8 x 8 window covers one element for each output."""
     fusion = runs("batched_product.tpu")["fusion"].instruction
     assert flops_of(fusion).by_type == {"tf32": 2 * (8 * 8 * 128 * 128) * 64}
     inner = fusion.called[0].root
@@ -45,7 +45,7 @@ def test_batched_product_as_a_tpu_convolution_has_the_flops_of_the_product() -> 
 
 def test_products_in_loops_count_once_per_iteration() -> None:
     total = totals_of(executed(program("counting_down.tpu")))
-    scalars = 7 + 8  # i - 3, and i > 0 once more
+    scalars = 7 + 8  # i - 3, and one more comparison i > 0
     assert total.flops == 7 * (2 * 256**3 + 10 * N) + scalars
 
 
@@ -103,7 +103,7 @@ def test_complex_and_real_fourier_transforms() -> None:
             "  ROOT %w = f32[8,128,8192]{2,1,0} reduce-window(%p, %c), "
             "window={size=1x1x16383 pad=0_0x0_0x8191_8191}, to_apply=%add",
             ADD,
-            8 * 128 * 8191,  # a sum over the whole line, which a TPU repeats at each element
+            8 * 128 * 8191,  # a sum over the whole row, which a TPU computes for each element
         ),
         (
             "  %p = f32[16]{0} parameter(0)\n  %c = f32[] constant(0)\n"
@@ -191,16 +191,16 @@ def test_unknown_custom_calls_are_listed_without_flops() -> None:
         (Window(1), 128, 128, 128),
     ],
 )
-def test_holes_of_dilated_inputs_have_no_flops(
+def test_dilation_zeros_have_no_flops(
     window: Window, inputs: int, outputs: int, pairs: int
 ) -> None:
     assert window.meetings(inputs, outputs) == pairs
     if window.base_dilation > 1:
-        assert pairs == counted_one_by_one(window, inputs, outputs)
+        assert pairs == enumerated_pairs(window, inputs, outputs)
 
 
-def counted_one_by_one(window: Window, inputs: int, outputs: int) -> int:
-    """Every output with every element of the window."""
+def enumerated_pairs(window: Window, inputs: int, outputs: int) -> int:
+    """Count every output with every element of the window."""
     last_input = (inputs - 1) * window.base_dilation
     found = 0
     for output in range(outputs):
@@ -210,7 +210,7 @@ def counted_one_by_one(window: Window, inputs: int, outputs: int) -> int:
     return found
 
 
-def test_window_meetings_equal_a_count_by_enumeration() -> None:
+def test_pairs_of_windows_equal_a_count_by_enumeration() -> None:
     import itertools
 
     choices = itertools.product(
@@ -218,13 +218,11 @@ def test_window_meetings_equal_a_count_by_enumeration() -> None:
     )
     for size, stride, low, base, dilation, inputs, outputs in choices:
         window = Window(size, stride, low, base, dilation)
-        assert window.meetings(inputs, outputs) == counted_one_by_one(window, inputs, outputs), (
-            window
-        )
+        assert window.meetings(inputs, outputs) == enumerated_pairs(window, inputs, outputs), window
 
 
 def test_padding_of_a_batch_dimension_has_no_flops() -> None:
-    """As a TPU writes the batch of a product of bf16; every output meets one input."""
+    """The batch of a bf16 product on a TPU: every output has one input."""
     window = Window(8, stride=8, low=7, base_dilation=7)
     assert window.is_batch(8, 8) and window.meetings(8, 8) == 8
     assert not Window(3, low=1, base_dilation=2).is_batch(4, 8), "a transposed convolution"

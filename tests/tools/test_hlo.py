@@ -1,4 +1,4 @@
-"""HLO text into values, on what XLA's compilers for CPU, GPU and TPU print."""
+"""Parsing of HLO text that XLA's compilers for CPU, GPU and TPU print."""
 
 from __future__ import annotations
 

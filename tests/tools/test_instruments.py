@@ -102,7 +102,7 @@ def _check_same(found, expected):
 
 @pytest.mark.parametrize("name", sorted(PROGRAMS.keys() - {"inverse", "nothing"}))
 def test_instrumented_program_gives_same_bits_on_interpreter(name):
-    """XLA cannot show this: recording a value changes where it contracts a * b + c."""
+    """XLA's results may differ: recording a value changes where it contracts a * b + c."""
     fn, args = PROGRAMS[name]
     lowered = jxc.lower(fn, *args)
     kinds = [leaf.dtype for leaf in jax.tree.leaves(lowered.arguments)]
@@ -305,7 +305,7 @@ def test_locate_nans_warns_once_on_request():
     f = jxc.locate_nans(jnp.log, on_nan="warn")
     with pytest.warns(UserWarning, match="the first NaN is made by log"):
         assert np.isnan(f(-1.0))
-    assert np.isnan(f(-1.0))  # not checked any more
+    assert np.isnan(f(-1.0))  # no longer checked
     with pytest.raises(UsageError, match="expected 'raise' or 'warn'"):
         jxc.locate_nans(jnp.log, on_nan="ignore")
 

@@ -1,4 +1,4 @@
-"""Kernels of real HLO, what is in them, the least time they take, and what did not fuse."""
+"""Kernels of real HLO: their ops, their roofline, and neighbours that did not fuse."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PROGRAMS = Path(__file__).parent / "programs"
 
 @dataclass(frozen=True)
 class Device:
-    """What the roofline reads of a device."""
+    """The properties of a device that the roofline uses."""
 
     peak_flops: dict[str, float] = field(hash=False)
     bandwidth: float = 1e12
@@ -45,7 +45,7 @@ def pairs(name: str, before: str | None = None) -> dict[tuple[str, str], str]:
     return {(each.producer, each.consumer): each.reason for each in found}
 
 
-# -- what is in a kernel --------------------------------------------------------------------------
+# -- the ops of a kernel ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def pairs(name: str, before: str | None = None) -> dict[tuple[str, str], str]:
     [("cpu", None), ("gpu", None), ("tpu", 51616)],
 )
 def test_sin_multiply_add_is_one_loop_fusion(target: str, cycles: int | None) -> None:
-    """Three ops in one pass; each by itself would read and write memory."""
+    """Three ops in one kernel; without fusion, each would read and write memory."""
     (kernel,) = kernels_of(program(f"sin_multiply_add.{target}"))
     array = 4 << 20
     assert kernel.kind == "loop"
@@ -66,7 +66,7 @@ def test_sin_multiply_add_is_one_loop_fusion(target: str, cycles: int | None) ->
     assert unfused_neighbours(program(f"sin_multiply_add.{target}")) == []
 
 
-def test_kinds_and_engines() -> None:
+def test_kernels_have_kinds_and_engines() -> None:
     found = kernels("predict.cpu")
     assert Counter(each.kind for each in found.values()) == {"library": 3, "loop": 3}
     assert found["ynn_fusion"].engine == "__ynn_fusion"
@@ -87,8 +87,8 @@ def test_kinds_and_engines() -> None:
     assert not product["fusion"].is_asynchronous
 
 
-def test_what_only_repeats_a_number_is_no_pass() -> None:
-    """softmax(2 * x + 1): the 2 and the 1 are repeated, the maximum of a line is broadcast."""
+def test_unfused_bytes_ignore_broadcasts_of_scalars() -> None:
+    """softmax(2 * x + 1): 2 and 1 are broadcast scalars; the maximum of a row is no scalar."""
     found = kernels("softmax.tpu")["fusion.1"]
     assert found.ops == {
         "multiply": 1,
@@ -104,7 +104,7 @@ def test_what_only_repeats_a_number_is_no_pass() -> None:
     assert found.unfused_bytes == scaled_and_shifted + broadcast + (3 + 2 + 3) * whole
 
 
-def test_the_lines_with_the_most_work_come_first() -> None:
+def test_lines_with_the_most_work_come_first() -> None:
     text = (PROGRAMS / "sin_multiply_add.cpu.hlo").read_text()
     moved = text.replace(
         "2 {file_location_id=2 parent_frame_id=2}",
@@ -124,7 +124,7 @@ def test_the_lines_with_the_most_work_come_first() -> None:
     assert [line.line for line in kernel.lines] == [33, 10]
 
 
-def test_times_and_branches_come_from_the_schedule() -> None:
+def test_kernels_have_trip_counts_and_branches() -> None:
     assert kernels("nested_loops.tpu")["fusion.2"].times == 90
     assert kernels("branches.gpu")["gemm_fusion_dot"].branch == "the costliest of 2 branches"
     assert kernels("unknown_length.tpu")["fusion.8"].assumed
@@ -133,7 +133,7 @@ def test_times_and_branches_come_from_the_schedule() -> None:
 # -- the roofline ---------------------------------------------------------------------------------
 
 
-def test_a_kernel_is_bound_by_memory_or_by_arithmetic() -> None:
+def test_roofline_is_bound_by_memory_or_by_arithmetic() -> None:
     (kernel,) = kernels_of(program("sin_multiply_add.gpu"))
     found = kernel.roofline(DEVICE)
     assert found.memory_seconds == pytest.approx((16 << 20) / 1e12)
@@ -145,7 +145,7 @@ def test_a_kernel_is_bound_by_memory_or_by_arithmetic() -> None:
     assert slow.seconds == pytest.approx(12 * 2**20 / 1e11 + 2e-6)
 
 
-def test_products_run_at_the_peak_of_their_type() -> None:
+def test_roofline_of_products_uses_the_peak_of_their_type() -> None:
     grouped = kernels("convolutions.tpu")["fusion"]
     product, rest = 8 * 15 * 15 * 64 * 2 * 3 * 3, 3 * 8 * 32 * 32 * 64
     found = grouped.roofline(DEVICE)
@@ -166,17 +166,17 @@ def test_products_run_at_the_peak_of_their_type() -> None:
         ("s32", 1e12),
     ],
 )
-def test_a_type_without_a_peak_takes_the_nearest(kind: str, peak: float) -> None:
+def test_type_without_a_peak_uses_the_nearest(kind: str, peak: float) -> None:
     assert peak_of(DEVICE, kind) == peak
 
 
-def test_a_device_of_which_nothing_is_known_takes_no_time() -> None:
+def test_roofline_of_an_unknown_device_is_zero() -> None:
     found = roofline({"f32": 10}, [Access(10, 5)], Device({}, bandwidth=0, launch_seconds=0))
     assert found.seconds == 0
 
 
-def test_asynchronous_moves_run_beside_kernels_but_share_the_memory() -> None:
-    """softmax: the argument is moved to the chip while a kernel reads it too; one result leaves."""
+def test_asynchronous_copies_overlap_kernels_and_share_bandwidth() -> None:
+    """softmax: the argument is copied to on-chip memory while a kernel also reads it."""
     found = kernels_of(program("softmax.tpu"))
     whole = 4 * 1024 * 4096
     assert [each.is_asynchronous for each in found] == [True, False, False, False]
@@ -187,13 +187,13 @@ def test_asynchronous_moves_run_beside_kernels_but_share_the_memory() -> None:
     assert least_seconds(found, slow) == pytest.approx(flops / 1e10 + 3 * 1.0)
 
 
-def test_a_kernel_in_a_loop_takes_its_time_at_every_turn() -> None:
+def test_kernel_in_a_loop_counts_each_iteration() -> None:
     found = [each for each in kernels_of(program("nested_loops.tpu")) if each.times == 90]
     once = sum(each.roofline(DEVICE).seconds for each in found)
     assert least_seconds(found, DEVICE) == pytest.approx(90 * once)
 
 
-def test_the_compilers_own_estimate() -> None:
+def test_compiler_seconds_come_from_estimated_cycles() -> None:
     (kernel,) = kernels_of(program("sin_multiply_add.tpu"))
     assert kernel.compiler_seconds(DEVICE) == pytest.approx(51616e-9)
     assert kernel.compiler_seconds(Device({}, clock_hz=None)) is None
@@ -214,7 +214,7 @@ def test_kernels_as_json() -> None:
 # -- neighbours that did not fuse -----------------------------------------------------------------
 
 
-def test_library_calls_stand_between() -> None:
+def test_library_call_prevents_fusion() -> None:
     found = pairs("predict.cpu")
     assert set(found.values()) == {"a library call stands between"}
     assert ("ynn_fusion.2", "add_tanh_fusion.1") in found
@@ -230,8 +230,8 @@ def test_pairs_are_ordered_by_bytes() -> None:
     assert (as_json["bytes"], as_json["on_chip"]) == (128 * 512 * 4, False)
 
 
-def test_reductions_end_fusions_and_moves_between_memories_are_seen_through() -> None:
-    """The argument is moved to the chip and read there: no pair; two reductions are read on."""
+def test_reductions_end_fusions_and_copies_between_memories_do_not() -> None:
+    """The argument is copied to on-chip memory and read there: no pair."""
     found = pairs("softmax.tpu")
     assert found == {
         ("fusion", "fusion.2"): "a reduction ends the fusion",
@@ -241,7 +241,7 @@ def test_reductions_end_fusions_and_moves_between_memories_are_seen_through() ->
     assert all(pair.on_chip for pair in unfused_neighbours(program("softmax.tpu")))
 
 
-def test_loops_have_boundaries() -> None:
+def test_loop_boundary_prevents_fusion() -> None:
     found = pairs("nested_loops.tpu")
     assert found["fusion.2", "fusion.2"] == "a loop's boundary"
     assert found["copy.19", "copy.4"].startswith("a layout change")
@@ -249,20 +249,20 @@ def test_loops_have_boundaries() -> None:
     assert found["copy.1", "fusion.2"] == "a loop's boundary"
 
 
-def test_a_value_from_the_turn_before_is_read_as_often_as_the_loop_turns() -> None:
+def test_value_of_the_previous_iteration_is_read_in_each_iteration() -> None:
     found = {(p.producer, p.consumer): p for p in unfused_neighbours(program("nested_loops.tpu"))}
     assert found["fusion.2", "fusion.2"].bytes == 90 * 4 * 256 * 256
-    assert found["copy.1", "fusion.2"].bytes == 4 * 256 * 256, "the first turn only"
+    assert found["copy.1", "fusion.2"].bytes == 4 * 256 * 256, "the first iteration only"
 
 
-def test_barriers_are_known_from_the_module_before() -> None:
-    """XLA takes a barrier out when it has respected it."""
+def test_optimization_barriers_are_read_from_the_unoptimized_module() -> None:
+    """XLA removes optimization barriers at the end of its pipeline."""
     (pair,) = pairs("barrier.gpu").items()
     assert pair[1] == "the compiler decided so"
     assert pairs("barrier.gpu", "barrier.before") == {pair[0]: "an optimization barrier"}
 
 
-def test_layout_changes() -> None:
+def test_layout_change_prevents_fusion() -> None:
     found = pairs("cholesky.cpu")
     assert found["broadcast_select_fusion", "wrapped_copy"].startswith("a layout change")
     assert found["multiply_copy_fusion", "cholesky.0"] == "a library call stands between"
@@ -289,7 +289,7 @@ def fusion(name: str, operand: str, number: int) -> str:
     return f"  %{name} = f32[64]{{0}} fusion(%{operand}), kind=kLoop, calls=%negate{number}\n"
 
 
-def test_users_and_outputs_are_reasons() -> None:
+def test_several_users_and_outputs_prevent_fusion() -> None:
     start = "  %p = f32[64]{0} parameter(0)\n" + fusion("x", "p", 0)
     two = start + fusion("y", "x", 1) + fusion("z", "x", 2)
     pair = "  ROOT %t = (f32[64]{0}, f32[64]{0}) tuple(%"
@@ -300,7 +300,7 @@ def test_users_and_outputs_are_reasons() -> None:
     assert small(one + pair + "y, %y)", 2) == {("x", "y"): "the compiler decided so"}
 
 
-def test_collectives_are_reasons() -> None:
+def test_collective_prevents_fusion() -> None:
     body = "  %p = f32[64]{0} parameter(0)\n" + fusion("x", "p", 0)
     body += "  %s = f32[64]{0} all-reduce-start(%x), replica_groups={}, to_apply=%add\n"
     body += "  %d = f32[64]{0} all-reduce-done(%s)\n"
@@ -308,13 +308,13 @@ def test_collectives_are_reasons() -> None:
     assert small(body, 2) == {("x", "s"): "a collective", ("s", "y"): "a collective"}
 
 
-def test_a_copy_in_the_same_layout_keeps_a_value() -> None:
+def test_copy_in_the_same_layout_keeps_a_value() -> None:
     body = "  %p = f32[64]{0} parameter(0)\n" + fusion("x", "p", 0)
     body += "  ROOT %c = f32[64]{0} copy(%x)"
     assert small(body, 1) == {("x", "c"): "a copy that keeps a value from being overwritten"}
 
 
-def test_what_is_moved_off_the_chip_and_back_went_through_the_main_memory() -> None:
+def test_copy_to_main_memory_and_back_is_off_chip() -> None:
     chip, main, mark = "f32[64]{0:T(128)S(1)}", "f32[64]{0:T(128)}", "u32[]{:S(2)}"
     there = "  %p = f32[64]{0} parameter(0)\n" + fusion("x", "p", 0).replace("f32[64]{0}", chip)
     moved = f"  %s = ({main}, {chip}, {mark}) copy-start(%x)\n  %d = {main} copy-done(%s)\n"
@@ -329,7 +329,7 @@ def test_what_is_moved_off_the_chip_and_back_went_through_the_main_memory() -> N
 
 
 @pytest.mark.parametrize("way", ["call", "async"])
-def test_what_is_called_is_launched_where_it_is_called_from(way: str) -> None:
+def test_kernels_of_a_called_computation_are_in_call_order(way: str) -> None:
     inner = "%inner (q: f32[64]) -> f32[64] {\n  %q = f32[64]{0} parameter(0)\n"
     inner += fusion("x", "q", 0).replace("  %x", "  ROOT %x") + "}\n\n"
     body = "  %p = f32[64]{0} parameter(0)\n" + fusion("w", "p", 1)
@@ -347,7 +347,7 @@ def test_what_is_called_is_launched_where_it_is_called_from(way: str) -> None:
     assert [(each.producer, each.consumer) for each in found] == [("w", "x"), ("x", "y")]
 
 
-def test_a_single_number_is_no_pair() -> None:
+def test_scalars_are_no_pairs() -> None:
     body = "  %p = f32[] parameter(0)\n  %x = f32[] negate(%p)\n  ROOT %y = f32[] negate(%x)"
     assert small(body, 0, "f32[]") == {}
 

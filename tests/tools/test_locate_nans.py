@@ -24,7 +24,7 @@ def text_of(finding):
 
 
 def test_locate_nans_names_failed_factorization():
-    """JAX then returns NaN, which is a constant of the program."""
+    """JAX returns NaN for a failed factorization; the NaN is a constant of the program."""
 
     def of_kernel(x):
         distance = (x[:, None] - x[None]) ** 2
@@ -59,7 +59,7 @@ def test_locate_nans_reports_iteration_of_failed_factorization():
 
 
 def test_locate_nans_reports_line_that_creates_constant():
-    """The constant's own line is that of the whole call."""
+    """The constant's own location is the line of the whole call."""
 
     def attend(x, mask):
         scores = jnp.where(mask, x @ x.T, -jnp.inf)
@@ -110,7 +110,7 @@ def test_locate_nans_follows_carried_infinity_to_its_iteration():
 def test_locate_nans_names_layer_and_library_line(
     monkeypatch,
 ):
-    """All ops of a network have the one line that calls it."""
+    """All ops of a network have the same user line, the call."""
     monkeypatch.setenv("KERAS_BACKEND", "jax")
     keras = pytest.importorskip("keras")
     if keras.backend.backend() != "jax":

@@ -57,7 +57,7 @@ def test_measure_memory_adds_up_the_assignment(kind: str) -> None:
 def test_measure_memory_on_tpu_counts_padding_and_not_vector_memory() -> None:
     memory = _measure("tpu", "tpu")
     assert memory.outputs == WEIGHTS + 2 * 512
-    # Pointers and the memory on the core: the first in steps of 16 KiB, the second not at all.
+    # Pointers count in steps of 16 KiB; memory on the core does not count.
     assert ARENA < memory.temporaries < ARENA + MIB
     assert sum(buffer.bytes for buffer in memory.buffers) == memory.peak - memory.gaps
     assert 0 < memory.gaps < MIB
@@ -80,7 +80,7 @@ def test_buffers_at_the_peak_have_names_and_lines(kind: str) -> None:
     assert len(buffers) == 6
 
 
-def test_a_table_of_pointers_is_a_tuple() -> None:
+def test_table_of_pointers_is_named_tuple() -> None:
     table = next(each for each in _measure("cpu", "cpu").buffers if each.shape == "tuple")
     assert (table.kind, table.bytes, table.name) == ("output", 16, "tuple of jit(train)/sub")
 
@@ -111,9 +111,11 @@ def test_measure_memory_prefers_the_sizes_that_xla_reports() -> None:
     stats = _stats(argument=1000, output=100, temp=10, alias=1, generated_code=50, peak=1105)
     gpu, tpu = _measure("loop", "gpu", stats), _measure("loop", "tpu", stats)
     assert gpu.peak == tpu.peak == 1109
-    assert gpu.needed == 1109 + 4 * 512  # more constants than code
+    assert gpu.needed == 1109 + 4 * 512  # the constants exceed the code size
     assert (gpu.xla_peak, tpu.xla_peak) == (1105, None)
-    assert not [each for each in tpu.buffers if each.kind == "temporary"]  # none fits into 10
+    assert not [
+        each for each in tpu.buffers if each.kind == "temporary"
+    ]  # no constant fits into 10 bytes
 
 
 def test_measure_memory_on_gpu_counts_memory_of_collectives() -> None:

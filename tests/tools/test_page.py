@@ -47,7 +47,7 @@ def test_page_contains_entries_and_texts_and_loads_nothing(tmp_path, texts):
     page = (tmp_path / "page.html").read_text()
     assert "a &amp; b" in page and "&lt;b&gt;step" in page and "<b>step" not in page
     assert "step was compiled again: x was f32[8]." in page and "Pad x." in page
-    assert "<b>3.5 s</b>" in page  # of both
+    assert "<b>3.5 s</b>" in page  # of both programs
     assert not re.search(r"https?://|(?:src|srcset|action)=|url\(|@import", page)
     packed = re.search(r'id="texts-1">([^<]*)<', page)
     stages = json.loads(zlib.decompress(base64.b64decode(packed[1])))["programs"][0]["stages"]

@@ -25,7 +25,7 @@ def test_value_names_of_new_ops_are_unused_numbers():
 
 
 def test_value_names_do_not_cross_functions():
-    """An op that was inlined lies among others: the callee's %0 must not become theirs."""
+    """The %0 of an inlined callee must not be renamed to a value of the caller."""
     before = _lines(
         "func.func @main(%arg0: tensor<f32>) {",
         "%0 = stablehlo.sine %arg0",

@@ -71,14 +71,14 @@ def shown(page, tmp_path_factory):
             timeout=120,
         )
         said = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
-        assert said == [], said  # errors, and refusals of the page's own security policy
+        assert said == [], said  # errors, and violations of the page's security policy
         return re.sub(r"<script.*?</script>", "", done.stdout, flags=re.DOTALL)
 
     return show
 
 
 def panes_of(html):
-    """For each pane what it shows, and its highlighted lines as text."""
+    """For each pane its title and its highlighted lines as text."""
     found = {}
     for pane in html.split('<section class="pane">')[1:]:
         title = re.search(r'<div class="body"[^>]*aria-label="([^"]*)"', pane)[1]

@@ -1,4 +1,4 @@
-"""Links of a page: from each line of a program, at each stage, to the lines of Python behind it."""
+"""Links of a page: from each line of a program, at each stage, to its Python source lines."""
 
 import re
 
@@ -29,7 +29,7 @@ def user_lines(description, files, link):
     return [line for file, line, _ in places if files.paths[file].endswith("model_of_user.py")]
 
 
-OPS = {  # what an op's line says at each stage, and the Python line that it comes from
+OPS = {  # text in the line of an op at each stage, and its Python source line
     "jaxpr": [(r"= tanh ", TANH), (r"= sin ", SINE), (r"= dot_general", TANH), (r"= max ", RELU)],
     "StableHLO": [
         (r"stablehlo.tanh", TANH),
@@ -80,7 +80,7 @@ def test_stage_texts_have_no_locations_and_no_metadata(described):
 
 
 def test_hunks_rebuild_the_text_after_each_pass_up_to_names(described, texts):
-    """What the page rebuilds from hunks says what the pass left, values renamed one to one."""
+    """The text rebuilt from hunks equals the module after the pass, up to the names of values."""
     stages = [s for t, s in rebuilt(described[0]).items() if t.startswith("after ")]
     assert len(stages) == len(texts.passes)
     for (lines, _, _), (name, text) in zip(stages, texts.passes, strict=True):

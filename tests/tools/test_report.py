@@ -29,7 +29,7 @@ def of_wave():
     return jxc.report(jxc.lower(wave, SQUARE, SQUARE, SQUARE), "cpu", "O2")
 
 
-def test_report_measures_without_passes_and_with_them(of_wave):
+def test_report_measures_with_and_without_passes(of_wave):
     assert isinstance(of_wave.plain, Compiled) and isinstance(of_wave.optimised, Compiled)
     assert of_wave.plain.ops == 3 < of_wave.optimised.ops
     assert of_wave.rules == {"sine-to-polynomial": 1}
@@ -71,7 +71,7 @@ def test_report_as_json(of_wave):
     assert found["before"]["kernels"][0]["ops"] == {"sine": 1, "multiply": 1, "add": 1}
 
 
-def test_report_of_a_refused_program_has_the_message():
+def test_report_of_a_rejected_program_has_the_message():
     low = jxc.lower(wave, SQUARE, SQUARE, SQUARE)
     found = jxc.report(
         low, find_target("cpu"), "O0", xla_options={"xla_no_such": 1}, with_plain=False
@@ -86,7 +86,7 @@ def test_report_takes_a_function_with_its_arguments():
     assert found.optimised.totals.flops == 12 * 64 * 64
 
 
-def test_report_refuses_arguments_that_are_no_program():
+def test_report_rejects_arguments_that_are_no_program():
     with pytest.raises(UsageError, match="expected a function with its arguments"):
         jxc.report(3)
     low = jxc.lower(wave, SQUARE, SQUARE, SQUARE)

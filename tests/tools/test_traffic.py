@@ -53,7 +53,7 @@ CALL = """  %p = f32[12,256]{1,0} parameter(0)
         ),
         (
             "%u = f32[12,256]{1,0} dynamic-update-slice(%p, %q, %i, %z)\n"
-            "  ROOT %n = f32[12,256]{1,0} negate(%u)",  # not in place: all of it is new
+            "  ROOT %n = f32[12,256]{1,0} negate(%u)",  # not in place: the whole array is written
             12 * 1024 + 1024 + 4,
             12 * 1024,
         ),
@@ -76,7 +76,7 @@ CALL = """  %p = f32[12,256]{1,0} parameter(0)
         (
             "%s = f32[1,256]{1,0} slice(%p), slice={[3:4], [0:256]}\n"
             "  %b = f32[12,256]{1,0} broadcast(%s), dimensions={0,1}\n"
-            "  ROOT %a = f32[12,256]{1,0} add(%p, %b)",  # a slice of it, and all of it
+            "  ROOT %a = f32[12,256]{1,0} add(%p, %b)",  # a slice, and the whole array
             12 * 1024,
             12 * 1024,
         ),

@@ -12,7 +12,7 @@ from .small_hlo import PROGRAMS, entry, program, runs
 
 
 def test_trip_counts_of_tpu_loops_are_computed_from_conditions() -> None:
-    """`fori_loop(0, 5, ...)` around `fori_loop(2, 20, ...)`, which XLA made `0 .. 18`."""
+    """`fori_loop(0, 5, ...)` around `fori_loop(2, 20, ...)`, which XLA changes to `0 .. 18`."""
     found = runs("nested_loops.tpu")
     assert found["fusion.2"].times == 5 * 18
     assert found["copy.4"].times == 5
@@ -22,7 +22,7 @@ def test_trip_counts_of_tpu_loops_are_computed_from_conditions() -> None:
     assert not any(each.assumed for each in found.values())
 
 
-def test_trip_counts_of_gpu_loops_are_stated_and_conditions_are_not_run() -> None:
+def test_trip_counts_of_gpu_loops_come_from_their_annotation() -> None:
     module = program("nested_loops.gpu")
     found = executed(module)
     assert "known_trip_count" in (PROGRAMS / "nested_loops.gpu.hlo").read_text()
@@ -107,10 +107,10 @@ START = """  %zero = s32[] constant(2)
     [
         ("n", "%j, %nine", "LT", 7),
         ("n", "%nine, %j", "GT", 7),
-        ("n", "%j, %m", "LT", 5),  # the end is carried along, and stays what it was
+        ("n", "%j, %m", "LT", 5),  # the loop carries the limit unchanged
         ("n", "%m, %j", "GE", 6),
         ("changed", "%j, %m", "LT", None),
-        ("n", "%m, %nine", "LT", None),  # nothing that this compares ever changes
+        ("n", "%m, %nine", "LT", None),  # no operand of the comparison changes
         ("n", "%j, %nine", "EQ", None),
     ],
 )
@@ -123,7 +123,7 @@ def test_trip_counts_by_condition(
 
 
 def test_unchanged_element_of_an_outer_loop_is_a_constant() -> None:
-    """The inner loop runs to an element that the outer one carries along."""
+    """The limit of the inner loop is an element that the outer loop carries unchanged."""
     inner = LOOP.format(kept="n", compared="%j, %m", direction="LT")
     outer = """
 %outer (o: (s32[], s32[])) -> (s32[], s32[]) {{

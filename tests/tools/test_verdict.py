@@ -26,7 +26,7 @@ SIZES = {"argument": 320 * MIB, "output": 64 * MIB + 20, "temp": 832 * MIB, "ali
 
 
 def _compiled(text: str, assignment: str = "", ranges: str = "") -> Any:
-    """The part of a `Compiled` that `check` reads."""
+    """A substitute for `Compiled` with the attributes that `check` reads."""
     stats = {f"{key}_size_in_bytes": SIZES.get(key, 0) for key in (*SIZES, "generated_code")}
     module = parse_hlo(text)
     run = executed(module)
@@ -70,14 +70,14 @@ def test_check_of_memory_names_the_largest_buffer() -> None:
         "the largest: 256 MiB f32[16384,4096] argument (x), "
         "256 MiB f32[16384,4096] temporary at /home/user/train.py:9 (jit(train)/jvp()/dot_general)"
     )
-    assert found.place is not None and found.place.line == 9  # an argument has none
+    assert found.place is not None and found.place.line == 9  # an argument has no line
     assert _check("memory_gpu", max_memory=str(peak)) == []
 
 
 def test_check_of_flops_names_the_costliest_kernel() -> None:
     (found,) = _check("memory_gpu", max_flops="1T")
     product = 2 * 16384 * 4096 * 4096
-    elementwise = 20 * 16384 * 4096  # tanh and a few sums, less than a hundredth of a product
+    elementwise = 20 * 16384 * 4096  # tanh and a few sums: less than 1 % of a product
     assert found.found is not None and 5 * product < found.found < 5 * product + 5 * elementwise
     assert found.allowed == 1e12
     assert found.place is not None and found.place.line in (9, 10)
@@ -93,14 +93,18 @@ def test_check_of_compile_seconds() -> None:
 @pytest.mark.parametrize(
     ("name", "words", "counts"),
     [
-        ("collectives_gpu", "all-gather,all-reduce,all-to-all", [1, 2, 1]),  # -start and -done: one
+        (
+            "collectives_gpu",
+            "all-gather,all-reduce,all-to-all",
+            [1, 2, 1],
+        ),  # -start and -done count once
         ("collectives_cpu", "collectives", [6]),
         ("collectives_fsdp", "reduce-scatter,bf16", [1, 6]),  # in a fusion of the TPU compiler
         ("collectives_fsdp", "all-reduce", [1]),
         ("memory_gpu", "fusion,tanh", [10, 2]),  # the second inside fusions
         ("memory_loop", "while,sort", [1]),
         ("memory_tpu", "custom-call", []),
-        ("memory_tpu", "dot,convolution", [5]),  # a TPU convolves where there is a product
+        ("memory_tpu", "dot,convolution", [5]),  # on TPU, a product is a convolution
     ],
 )
 def test_forbid_counts_occurrences(name: str, words: str, counts: list[int]) -> None:
@@ -127,7 +131,7 @@ def test_forbid_names_the_line() -> None:
         ("batched_product.tpu", "convolution", 0),
         ("convolutions.tpu", "dot", 0),
         ("convolutions.tpu", "convolution", 2),
-        ("convolutions.gpu", "convolution", 2),  # calls of a library
+        ("convolutions.gpu", "convolution", 2),  # library calls
         ("product_and_bias.gpu", "dot", 1),
     ],
 )
@@ -201,7 +205,7 @@ def test_parse_count(text: str, count: float) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "much", "12GBit", "-1", "1,000", "GiB", "0x10", "nan"])
-def test_parse_bytes_and_count_refuse_other_texts(text: str) -> None:
+def test_parse_bytes_and_count_reject_other_texts(text: str) -> None:
     with pytest.raises(UsageError, match="expected a size in bytes, such as 12GiB"):
         parse_bytes(text)
     with pytest.raises(UsageError, match="expected a count, such as 2e12"):
@@ -218,7 +222,7 @@ def test_show_bytes_and_count() -> None:
     assert [show_count(count) for count in (0, 999, 2.5e12)] == ["0", "999", "2.5T"]
 
 
-def test_forbid_refuses_unknown_words() -> None:
+def test_forbid_rejects_unknown_words() -> None:
     with pytest.raises(UsageError, match=r"does not know 'allgather'.* Did you mean 'all-gather'"):
         Budgets.parse({"forbid": "f64, allgather"})
     with pytest.raises(UsageError, match="Did you mean 'f64'"):

@@ -1,4 +1,4 @@
-"""The training step of `doctor_faulty.py` without its faults: nothing is to be found here."""
+"""The training step of `doctor_faulty.py` without its faults: there are no findings."""
 
 from functools import partial
 
@@ -41,8 +41,8 @@ def median(images):
 
 
 def scaled(images, signal):
-    copies = jnp.broadcast_to(signal, images.shape)  # fuses with what reads it
-    return (images.T * images.T).sum() + (images * copies).sum()  # read in another order
+    copies = jnp.broadcast_to(signal, images.shape)  # fuses with its user
+    return (images.T * images.T).sum() + (images * copies).sum()  # transposed by its user
 
 
 def narrow(x, gain):

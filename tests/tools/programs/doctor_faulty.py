@@ -1,6 +1,6 @@
-"""A training step with eleven planted faults; `doctor_clean.py` is its twin without them.
+"""A training step with eleven deliberate faults; `doctor_clean.py` is the same without them.
 
-Each faulty line says which finding it is there for.
+A comment on each faulty line names its finding.
 """
 
 from functools import partial
