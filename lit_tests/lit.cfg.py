@@ -1,4 +1,4 @@
-"""How lit runs this folder: `jxc` from the Python that runs lit, FileCheck from `filecheck`."""
+"""Lit configuration: `jxc` runs under the Python of lit; FileCheck is the package `filecheck`."""
 
 import os
 import sys

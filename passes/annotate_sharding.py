@@ -79,7 +79,7 @@ def annotate_sharding(module: ir.Operation, *, rules: File = _NO_FILE) -> None:
 
 @dataclass(frozen=True)
 class _ShardingRule:
-    """A rule in the file; `where` is `file:line`, for messages."""
+    """A rule in the file; messages start with `where`, which is `file:line`."""
 
     pattern: str
     spec: Spec
@@ -143,8 +143,9 @@ def _locating(where: str) -> Iterator[None]:
 class _MainValue:
     """An argument or a result of @main.
 
-    `key` names the attribute of the function with the attributes of arguments, or of results; `own`
-    are those of this one; `alias` is the index of the result that an argument is donated to.
+    `key` is the attribute of the function that lists the attributes of all arguments, or of all
+    results; `own` has the attributes of this value. `alias` is the index of the result that the
+    argument is donated to.
     """
 
     key: str
@@ -230,9 +231,9 @@ def _offer(rule: _ShardingRule, values: Sequence[_MainValue]) -> str:
 def _joined(
     values: Sequence[_MainValue], wanted: Sequence[_ShardingRule | None]
 ) -> list[_ShardingRule | None]:
-    """The rules, where an argument and the result that it is donated to share one.
+    """The rules, with one common rule for an argument and the result that it is donated to.
 
-    They share memory, for which XLA does not accept shards of two sizes.
+    The two share memory, so their shards must have the same size.
     """
     joined = list(wanted)
     first_result = sum(value.key == _ARGUMENT for value in values)
@@ -254,7 +255,7 @@ def _joined(
 
 
 def _mesh_name(module: ir.Operation, rules: _RuleFile) -> tuple[str, bool]:
-    """The name of the mesh, and whether it is still to be written."""
+    """The name of the mesh, and whether it must be added to the module."""
     meshes = meshes_of(module)
     wanted = list(rules.mesh.items())
     for name, mesh in meshes.items():
@@ -289,7 +290,7 @@ def _symbols(module: ir.Operation) -> dict[str, ir.OpView]:
 
 
 def _sharding(mesh: str, value: _MainValue, rule: _ShardingRule | None) -> ir.Attribute | None:
-    """The sharding to write on a value; None if there is none to write."""
+    """The sharding to write on a value, or None."""
     if rule is None:
         return None
     rank = ir.RankedTensorType(value.type).rank
@@ -308,7 +309,7 @@ def _sharding(mesh: str, value: _MainValue, rule: _ShardingRule | None) -> ir.At
 
 
 def _is_whole(own: ir.Attribute) -> bool:
-    """Whether a sharding splits no dimension; JAX writes such over a mesh without axes."""
+    """Whether a sharding splits no dimension. JAX writes them over a mesh without axes."""
     each = sdy.TensorShardingAttr(own).dimension_shardings
     return not any(sdy.DimensionShardingAttr(dimension).axes for dimension in each)
 

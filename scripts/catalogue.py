@@ -32,7 +32,7 @@ from tests.lit_seeds import seeds_for  # noqa: E402
 README = ROOT / "passes" / "README.md"
 CHECKED = ROOT / "passes" / "checked.json"
 
-_LINES = 12  # of an example; the middle of a longer one is left out
+_LINES = 12  # the maximum number of lines of an example; the middle of a longer one is omitted
 _HEAD = """\
 # The passes
 

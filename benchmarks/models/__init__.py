@@ -1,6 +1,6 @@
-"""Programs to measure on: networks and samplers that others wrote, and small ones in plain JAX.
+"""Benchmark programs: networks and samplers of other packages, and small ones in plain JAX.
 
-A file per family; a new file, or a new `@model` function in one, is a new entry of `MODELS`.
+There is a file for each family. A new file, or a new `@model` function, adds to `MODELS`.
 Weights and data are random, from one seed. A model imports the packages it needs when it is built.
 """
 

@@ -65,19 +65,19 @@ def _pooled(pool) -> Program:
 
 @model(windows=True, quick=True)
 def max_pool_training() -> Program:
-    """Windows of 2x2 apart, as in most small networks."""
+    """Disjoint 2x2 windows, as in most small networks."""
     return _pooled(partial(_max_pool, window=2, stride=2))
 
 
 @model(windows=True)
 def overlapping_max_pool_training() -> Program:
-    """Windows of 3x3 that overlap, as in AlexNet, ResNet's stem and Inception."""
+    """Overlapping 3x3 windows, as in AlexNet, ResNet's stem and Inception."""
     return _pooled(partial(_max_pool, window=3, stride=2))
 
 
 @model(windows=True)
 def mean_pool_training() -> Program:
-    """Windows of 3x3 that overlap, averaged."""
+    """Averages of overlapping 3x3 windows."""
     return _pooled(partial(_mean_pool, window=3, stride=2))
 
 

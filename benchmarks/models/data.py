@@ -24,7 +24,7 @@ def integers(limit: int, *shape: int) -> jax.Array:
 
 
 def weights(shapes: dict[str, tuple[int, ...]]) -> dict[str, jax.Array]:
-    """A matrix or kernel for each name, scaled by the inputs that each output sums."""
+    """A matrix or kernel for each name, scaled by the number of inputs of each output."""
     return {
         name: normal(*shape, scale=float(np.prod(shape[:-1], dtype=int)) ** -0.5)
         for name, shape in shapes.items()
@@ -32,7 +32,7 @@ def weights(shapes: dict[str, tuple[int, ...]]) -> dict[str, jax.Array]:
 
 
 def descend(loss: Any, rate: float = 0.01) -> Any:
-    """A training step: the loss, and the weights one step of gradient descent further."""
+    """A training step: the loss, and the weights after one step of gradient descent."""
 
     def step(weights: Any, *inputs: Any) -> Any:
         value, gradients = jax.value_and_grad(loss)(weights, *inputs)

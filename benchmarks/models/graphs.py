@@ -1,4 +1,4 @@
-"""Networks on graphs, and words as a graph of neighbours: gathers, scatters, segment sums."""
+"""Networks on graphs, and word2vec: gathers, scatters, segment sums."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def graph_attention_training(nodes: int = 1024, edges: int = 8192, width: int = 
 
 @model()
 def message_passing_training(nodes: int = 512, edges: int = 4096, width: int = 64) -> Program:
-    """A training step of an interaction network: a perceptron of both ends and the edge."""
+    """A training step of an interaction network: a perceptron on both nodes and the edge."""
     shapes: dict[str, tuple[int, ...]] = {"edge": (3 * width, width), "node": (2 * width, width)}
     parameters = weights(shapes)
 
@@ -48,7 +48,7 @@ def message_passing_training(nodes: int = 512, edges: int = 4096, width: int = 6
 
 @model(quick=True)
 def word2vec_training(words: int = 4096, width: int = 64, pairs: int = 256) -> Program:
-    """A step of skip-grams with negative samples, words looked up as products with one_hot."""
+    """A step of skip-grams with negative samples. Word vectors are products with one_hot."""
     parameters = {"in": normal(words, width), "out": normal(words, width)}
 
     def loss(w, centre, context, others):

@@ -1,4 +1,4 @@
-"""Flax networks of transformers 4: small configurations of well-known ones."""
+"""Flax networks of the package transformers 4, in small configurations."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def hf_llama() -> Program:
 
 @model()
 def hf_vit() -> Program:
-    """Patches of images through a transformer."""
+    """A transformer on patches of images."""
     from transformers import ViTConfig
 
     config = ViTConfig(

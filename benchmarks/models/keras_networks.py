@@ -12,13 +12,13 @@ from .registry import Program, add_model
 
 
 def keras_network(name: str, *, training: bool = False, size: int, batch: int) -> Program:
-    """One of keras.applications, without its last softmax: on random weights that is flat.
+    """One of keras.applications, without its last softmax, which is flat for random weights.
 
     Args:
-        name: the network's.
+        name: the name of the network.
         training: a step of gradient descent on the mean square of the outputs.
         size: height and width of the images.
-        batch: how many images.
+        batch: the number of images.
     """
     import keras
 

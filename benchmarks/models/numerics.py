@@ -1,4 +1,4 @@
-"""Numerical programs in plain JAX: what is neither a network nor its gradient, mostly."""
+"""Numerical programs in plain JAX, most of them without neural networks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Simulations on packages that others wrote: molecules, differential equations, bodies."""
+"""Simulations with other packages: molecules, differential equations, rigid bodies."""
 
 from __future__ import annotations
 

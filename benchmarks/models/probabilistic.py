@@ -1,4 +1,4 @@
-"""Inference on packages that others wrote: numpyro, dynamax."""
+"""Inference with other packages: numpyro, dynamax."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def numpyro_potential(rows: int = 16384, width: int = 32) -> Program:
 
 @model()
 def numpyro_nuts(rows: int = 4096, width: int = 16) -> Program:
-    """Sixteen transitions of the no-U-turn sampler, trees of doubling depth and all."""
+    """Sixteen transitions of the no-U-turn sampler, which doubles trees in a while loop."""
     from numpyro.infer import NUTS
 
     x = normal(rows, width)

@@ -1,4 +1,4 @@
-"""Common mistakes with jit, each with the sentence that names it. The program does not use jxc."""
+"""Common mistakes with jit, each with its message. The program does not use jxc."""
 # RUN: not env COLUMNS=200 %jxc explain %s 2>&1 >/dev/null | FileCheck %s
 
 # CHECK: jxc explain: 19 programs were compiled in

@@ -1,6 +1,6 @@
-"""Python code that needs the value of a traced array: the message has the line and a remedy.
+"""Python code that needs the value of a traced array: the message has the line and a fix.
 
-No message shows a line of JAX's, or a traceback.
+No message shows a line of JAX or a traceback.
 """
 
 # RUN: not %jxc lower %s:branch f32[] 2>&1 | FileCheck %s --check-prefix=BRANCH

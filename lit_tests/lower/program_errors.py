@@ -1,4 +1,4 @@
-"""Programs that fail for other reasons: the user's line and the arguments, in JAX's own words."""
+"""Other errors of programs: JAX's message, with the user's line and the arguments."""
 
 
 # RUN: not %jxc lower %s:mismatch f32[8,3] f32[4] 2>&1 | FileCheck %s --check-prefix=SHAPES

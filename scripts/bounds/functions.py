@@ -61,7 +61,7 @@ def _by(divisor: float) -> Function:
 def _exponential(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     z = np.empty(x.shape, np.complex128)
     z.real, z.imag = x, y
-    z[(x == -np.inf) & ~np.isfinite(y)] = -np.inf  # to a zero of any sign
+    z[(x == -np.inf) & ~np.isfinite(y)] = -np.inf  # the exponential of this is zero
     return np.exp(z)
 
 

@@ -56,7 +56,7 @@ class Error:
     inputs: int = 0
 
     def note(self, found: np.ndarray, wanted: list[np.ndarray], args: list[np.ndarray]) -> None:
-        """Add the errors of `found`, where any of `wanted` is right."""
+        """Add the errors of `found`; any one of the alternatives in `wanted` is correct."""
         wide = found.astype(np.float64)
         errors = reduce(np.minimum, [np.asarray(_errors(wide, each)) for each in wanted])
         self.inputs += errors.size
@@ -79,9 +79,9 @@ class Error:
 
 @jax.jit
 def _errors(found: jax.Array, wanted: jax.Array) -> jax.Array:
-    """In ulps, of the true value's binade; infinite for another NaN, infinity or sign.
+    """Errors in ulps of the true value; infinite for a wrong NaN, infinity or sign.
 
-    Both in float64. A result may be flushed to zero.
+    Both arguments are float64. A denormal result may be flushed to zero.
     """
     exponent = (lax.bitcast_convert_type(wanted, jnp.int64) >> 52) & 0x7FF
     ulp = lax.bitcast_convert_type(jnp.maximum(exponent - 23, 1023 - 149) << 52, jnp.float64)
@@ -114,7 +114,7 @@ def measure(function: Function, tell: Callable[[str], None]) -> dict[str, Any]:
 
 
 def _programs(function: Function) -> tuple[Callable[..., Any], Callable[..., Any], bool]:
-    """The function after its rule and before, compiled, and whether the rule applied."""
+    """The compiled function with and without its rule, and whether the rule fired."""
     slots, few = (
         [jax.ShapeDtypeStruct((size,), np.float32)] * function.arguments
         for size in (CHUNK, CHUNK // SPARSE)
@@ -125,7 +125,7 @@ def _programs(function: Function) -> tuple[Callable[..., Any], Callable[..., Any
 
 
 def _cases(function: Function) -> Iterator[tuple[list[np.ndarray], list[np.ndarray]]]:
-    """Chunks of arguments, and the right results for each."""
+    """Chunks of arguments, each with its correct results."""
     if function.arguments == 2:
         for args in _pairs(function.pairs):
             yield args, _wanted(function, args)
@@ -140,7 +140,7 @@ def _cases(function: Function) -> Iterator[tuple[list[np.ndarray], list[np.ndarr
 
 
 def _wanted(function: Function, args: list[np.ndarray]) -> list[np.ndarray]:
-    """The result; where arguments are denormal also that for zeros, as XLA:CPU may take them."""
+    """The result; for denormal arguments also that for zeros, as XLA:CPU may flush them."""
     exact = function.exact(*[arg.astype(np.float64) for arg in args])
     if not any((np.abs(arg) < TINY).any() for arg in args):
         return [exact]
@@ -149,7 +149,7 @@ def _wanted(function: Function, args: list[np.ndarray]) -> list[np.ndarray]:
 
 
 def _pairs(count: int) -> Iterator[list[np.ndarray]]:
-    """Special values against an even selection of all f32, both ways; then pairs at random."""
+    """Special values with a selection of all f32, in both orders; then random pairs."""
     every = np.linspace(0, 2**32 - 1, CHUNK, dtype=np.uint32).view(np.float32)
     for special in [*SPECIAL, *-SPECIAL]:
         fixed = np.full_like(every, special)

@@ -26,14 +26,16 @@ from .sources import sources
 PIPELINE = "annotate-cost,O2"
 LIMIT_S = 10.0
 _READ = "read"
-MOST_CONFIRMED = 60  # of the inputs that kill the child: the command takes half a second each
-_FORKS = multiprocessing.get_context("forkserver")  # of a process without MLIR contexts: no locks
+MOST_CONFIRMED = 60  # inputs that killed the child; the command takes 0.5 s for each
+_FORKS = multiprocessing.get_context(
+    "forkserver"
+)  # from a process without MLIR contexts, which could hold locks
 _FORKS.set_forkserver_preload(["fuzzing.preload"])
 
 
 @dataclass(frozen=True)
 class Found:
-    """A mutant that neither is accepted nor ends in a message."""
+    """A mutant that is neither accepted nor rejected with a message."""
 
     number: int
     source: str
@@ -51,14 +53,14 @@ class Tally:
 
 
 class Child:
-    """A process that answers with an outcome for each input, started again when it dies."""
+    """A process that returns an outcome for each input, and is restarted when it dies."""
 
     def __init__(self) -> None:
         self._process: Any = None
         self._pipe: Any = None
 
     def ask(self, data: bytes) -> tuple[str, str]:
-        """The outcome of an input and details; "died" and "slow" where there is no answer."""
+        """The outcome of an input, and details; "died" or "slow" if there is no answer."""
         if self._process is None:
             self._pipe, theirs = _FORKS.Pipe()
             self._process = _FORKS.Process(target=serve, args=(theirs,), daemon=True)
@@ -131,7 +133,7 @@ def _traceback(error: Exception) -> str:
 
 
 def sources_in_child(seed: int) -> list[tuple[str, bytes]]:
-    """`sources`, made where MLIR and JAX may be loaded."""
+    """`sources`, computed in a process that may load MLIR and JAX."""
     mine, theirs = _FORKS.Pipe(duplex=False)
     process = _FORKS.Process(target=_send_sources, args=(seed, theirs))
     process.start()

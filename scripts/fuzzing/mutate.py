@@ -95,7 +95,7 @@ def _swap_tokens(generator: random.Random, text: str) -> str:
 
 
 def _replace_token(generator: random.Random, text: str) -> str:
-    """Replace a token by another with the same first letter: a value by a value."""
+    """Replace a token by another with the same first letter, such as a value by a value."""
     tokens = list(_TOKEN.finditer(text))
     if not tokens:
         return text

@@ -9,10 +9,10 @@ from functools import cache
 from jxc.pipeline import Pipeline, make_pipeline, our_passes
 from jxc.rewrite import File, Pass
 
-# The native passes that the levels use: MLIR's canonicalizer has no contract of jxc.
+# Only the native passes that the levels use: MLIR's canonicalizer has no contract of jxc.
 _NATIVE = ("inline{default-pipeline=}", "symbol-dce", "cse")
 _LONGEST = 6
-_INLINED = "inline{default-pipeline=}"  # rules see through no call
+_INLINED = "inline{default-pipeline=}"  # no rule matches across a call
 
 
 @cache
@@ -79,7 +79,7 @@ def _simplify(option: str, names: Sequence[str]) -> str:
 
 
 def _subset(generator: random.Random, fired: Sequence[str]) -> str:
-    """Some rules of `simplify`, which then see ops that the other rules would remove."""
+    """Some rules of `simplify`: they match ops that the other rules would remove."""
     share, others = generator.choice(((0.3, 0.0), (0.6, 0.0), (0.6, 0.1), (0.5, 0.5)))
     chosen = [name for name in fired if generator.random() < share]
     return _simplify(
@@ -88,5 +88,5 @@ def _subset(generator: random.Random, fired: Sequence[str]) -> str:
 
 
 def _without(generator: random.Random, fired: Sequence[str]) -> str:
-    """`simplify` without one or two rules that apply: the others see what these would remove."""
+    """`simplify` without one or two rules that fire: the others match what these would remove."""
     return _simplify("disable-patterns", generator.sample(fired, min(len(fired), 2)))

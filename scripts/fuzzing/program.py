@@ -14,7 +14,7 @@ from jxc.ir import make_context, read_module, write_text
 from scripts.variants import NotValid, SeedProgram, compose, is_composable
 from tests.lit_seeds import all_seeds
 
-_FOCUSED_OPS = 14  # of a program of one or two rules' cases
+_FOCUSED_OPS = 14  # ops of a program from the cases of one or two rules
 _ATTEMPTS = 8
 
 
@@ -34,9 +34,9 @@ def random_program(seed: str, most_ops: int, *, about: str | None = None) -> str
     """The text of a module with @main; the same for the same seed.
 
     Args:
-        seed: of every choice.
-        most_ops: about how many ops it may have; most programs have fewer.
-        about: the name of a rule: small programs in which its cases occur; any rules when None.
+        seed: determines every choice.
+        most_ops: the approximate maximum number of ops; most programs have fewer.
+        about: the name of a rule, for small programs of its cases; None for cases of any rules.
     """
     random = Random(seed)
     is_small = about is not None or not random.randrange(2)

@@ -1,4 +1,4 @@
-"""Random programs through random pipelines, each of which must keep the results."""
+"""Random programs with random pipelines, each of which must keep the results."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class CachingInterpreter(Interpreter):
         self._answers: dict[bytes, list[np.ndarray] | CannotRun] = {}
 
     def run(self, module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """As `Interpreter.run`; a refusal is cached too."""
+        """Like `Interpreter.run`; errors are cached too."""
         digest = hashlib.sha1(write_text(module).encode())
         for array in inputs:
             digest.update(array.tobytes())
@@ -82,7 +82,7 @@ class Tally:
 
 @dataclass
 class Campaign:
-    """Programs from one seed, each through several pipelines.
+    """Programs from one seed, each with several pipelines.
 
     Attributes:
         seed: determines every choice.
@@ -90,7 +90,7 @@ class Campaign:
         draws: the number of sets of arguments of each kind.
         few: whether to run fewer pipelines for each program.
         most_on_xla: the maximum number of comparisons of a program on XLA; each compiles two.
-        about: the rule whose cases all programs are made of; any rules when None.
+        about: the rule whose cases all programs consist of; None for any rules.
         out: a folder for failing programs; none are saved if None.
         text: the current program as text.
         on_xla: the number of comparisons of it on XLA so far.
@@ -161,7 +161,7 @@ class Campaign:
     def _compare(
         self, before: ir.Module, after: ir.Module, contract: Contract, *, tally: bool = False
     ) -> str | None:
-        """How two modules differ; None if they do not, or cannot run."""
+        """The difference between two modules; None if there is none, or if they cannot run."""
         for draw in range(self.draws):
             try:
                 report = compare_modules(

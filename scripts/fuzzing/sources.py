@@ -8,7 +8,9 @@ import re
 from pathlib import Path
 
 LIT_TESTS = Path(__file__).parent.parent.parent / "lit_tests"
-_DEADLY = {LIT_TESTS / "opt/Inputs/crashes_mlir.mlir"}  # nearly all of its mutants crash, too
+_DEADLY = {
+    LIT_TESTS / "opt/Inputs/crashes_mlir.mlir"
+}  # nearly all mutants of a crashing input crash, too
 _RANDOM = 24
 
 

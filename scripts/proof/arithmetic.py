@@ -20,28 +20,28 @@ def _add(x: Term, y: Term, of: Real) -> Term:
 
 
 def _subtract(x: Term, y: Term, of: Real) -> Term:
-    """On floats x + (-y), the definition of IEEE 754."""
+    """x - y; for floats x + (-y), the definition of IEEE 754."""
     return _rounded_twice(z3.fpAdd, x, z3.fpNeg(y), of) if isinstance(of, Float) else x - y
 
 
 def _rounded_twice(
     compute: Callable[[Term, Term, Term], Term], x: Term, y: Term, of: Float
 ) -> Term:
-    """Rounded to 2p + 2 bits and then to p, which gives the same result as rounding to p once."""
+    """Round to 2p + 2 bits and then to p, with the same result as rounding to p once."""
     wide = _wide(of).sort
     exact = compute(EVEN, *(z3.fpFPToFP(EVEN, each, wide) for each in (x, y)))
     return of.rounded(exact)
 
 
 def _signed(compute: Callable[[Term, Term, Term], Term], x: Term, y: Term, of: Float) -> Term:
-    """Compute magnitude and sign apart: z3 then proves faster that two products are equal."""
+    """Compute magnitude and sign separately: z3 proves equality of two products faster."""
     magnitude = _rounded_twice(compute, z3.fpAbs(x), z3.fpAbs(y), of)
     differ = z3.Xor(z3.fpIsNegative(x), z3.fpIsNegative(y))
     return z3.If(differ, z3.fpNeg(magnitude), magnitude)
 
 
 def _wide(of: Float) -> Float:
-    """The type for arithmetic: z3 needs a significand of no fewer bits than the exponent."""
+    """The type for arithmetic: z3 needs at least as many significand bits as exponent bits."""
     if of.significand >= of.exponent and not isinstance(of, FiniteFloat):
         return of
     return Float(of.exponent + 3, 2 * of.significand + 2)
@@ -63,7 +63,7 @@ def _divide(x: Term, y: Term, of: Real) -> Term:
 
 
 def _remainder(x: Term, y: Term, of: Integer) -> Term:
-    """On integers; z3's remainder of a division by zero is the dividend."""
+    """The remainder of integers; z3's remainder of a division by zero is the dividend."""
     return z3.SRem(x, y) if of.is_signed else z3.URem(x, y)
 
 

@@ -86,7 +86,7 @@ class Float:
         return z3.fpBVToFP(bits, self.sort)
 
     def rounded(self, number: Term) -> Term:
-        """A float of any width, to nearest."""
+        """A float of any width, rounded to nearest."""
         return z3.fpFPToFP(z3.RNE(), number, self.sort)
 
 
@@ -168,7 +168,7 @@ def element_of(kind: ir.Type) -> Element:
 
 
 def bits_of(number: Term) -> Term:
-    """The bits of a float that is not a result of arithmetic; negate and abs change the sign only.
+    """The bits of a float that is not computed; negate and abs change only the sign.
 
     Raises:
         Unmodelled: it was computed, so that the bits of a NaN are unspecified.

@@ -1,4 +1,4 @@
-"""Whether two programs have the same results for every input.
+"""Prove that two programs have the same results for every input.
 
 `prove` compares two programs. `prove_rule` compares a program before and after a rule, on other
 element types and with other constants.

@@ -24,8 +24,8 @@ _PAIRED = ("i1", "i4", "ui4", "i8", "ui8", "f8E4M3", "f8E5M2", "f16", "bf16", "f
 _IN_THREES = ("i1", "i4", "ui8", "f8E4M3", "f16", "bf16")
 """The types that are combined if a program has two or three element types."""
 
-_MOST_CONSTANTS = 2  # that are varied at the same time
-_MOST_ELEMENTS = 32  # of a constant whose type changes
+_MOST_CONSTANTS = 2  # constants that vary at the same time
+_MOST_ELEMENTS = 32  # elements of a constant whose type may change
 _VARIED = ("i1", "i4", "ui4", "f8E4M3")
 """The types on which other constants are tried: small ones, on which z3 is fast."""
 
@@ -37,7 +37,7 @@ class DoesNotExist(Exception):
 
 
 def variants(program: ir.Module) -> Iterator[tuple[str, ir.Module]]:
-    """The program as it is, on other types, and on small types with other constants.
+    """The unchanged program, then on other types, and on small types with other constants.
 
     Args:
         program: a module with @main.
@@ -107,7 +107,7 @@ def variant(
     """The program on other types.
 
     Args:
-        program: the program, which stays as it is.
+        program: the program, which is not changed.
         mapping: the new name for each element type.
         numbers: new splat numbers for constants of `program`. Other constants keep their number or
             its role: the least or greatest number of its type, or all bits set.
@@ -183,7 +183,7 @@ def _extreme(number: float, kind: ir.Type) -> int | None:
 
 
 def _held(number: float, kind: ir.Type) -> float:
-    """The number, if `kind` has it; raises `DoesNotExist` otherwise."""
+    """The number, if `kind` can represent it; raises `DoesNotExist` otherwise."""
     element = element_of(kind)
     if isinstance(element, Integer):
         low, high = element.range

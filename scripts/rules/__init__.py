@@ -1,1 +1,1 @@
-"""What `scripts/check_rules.py` and `scripts/catalogue.py` share."""
+"""Code shared by `scripts/check_rules.py` and `scripts/catalogue.py`."""

@@ -1,4 +1,4 @@
-"""One rule on many generated programs: how often it fired, and the results of comparing."""
+"""One rule on many generated programs: hit counts, and comparisons of the results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.lit_seeds import Seed, all_seeds, seeds_for
 
 _OTHERS = 6  # every sixth program comes from a case of another rule
 _XLA_COSTS = 6  # a run on XLA takes six times as long as one on the interpreter
-_PATIENCE = 8  # programs generated at most for each one wanted
+_PATIENCE = 8  # the maximum number of generated programs for each checked one
 _KEPT = 3  # failures of a rule that are shown
 
 
@@ -82,7 +82,7 @@ def run_campaign(rule: Rule, count: int, seed: int) -> Tally:
 
 
 def _others(rule: Rule) -> Sequence[Seed]:
-    """Cases of other rules that contain an op which the rule is tried on."""
+    """Cases of other rules that contain a root op of the rule."""
     return [seed for seed in all_seeds() if seed.rule != rule.name and _holds(seed, rule.roots)]
 
 

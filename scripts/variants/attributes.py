@@ -1,4 +1,4 @@
-"""Attributes of a variant's ops: adapted to the new operands, and sometimes drawn again.
+"""Attributes of a variant's ops: adapted to the new operands, and sometimes redrawn.
 
 Each function takes the old op, its new operands and the plan, and returns the attributes that
 change. The result need not be valid: a variant that does not verify is dropped.
@@ -57,7 +57,7 @@ def _cut(cut: tuple[int, int, int], old: int, new: int, plan: Draws) -> tuple[in
         return 0, new, step
     if old == new:
         return cut
-    if random.randrange(2) and old:  # the same fraction of it
+    if random.randrange(2) and old:  # the same fraction of the dimension
         first, limit = first * new // old, -(-limit * new // old)
     return min(first, new), max(min(limit, new), min(first, new)), step
 
@@ -86,7 +86,7 @@ def _shuffled(numbers: Sequence[int], random: Random) -> list[int]:
 
 
 def _some_dimensions(op: ir.OpView, operands: Values, plan: Draws) -> Attributes:
-    """Of a reverse or a reduction."""
+    """The dimensions of a reverse or a reduction, sometimes redrawn."""
     if not plan.chance(0.3):
         return {}
     dims = [dim for dim in range(len(shape_of(operands[0]))) if plan.random.randrange(2)]

@@ -1,9 +1,9 @@
-"""One program from several: variants of small programs, each fed with values of those before it.
+"""One program from several: variants of small programs that use each other's values.
 
-The small programs are made for one rule each. Together they show what no rule was written for: one
-rule leaves what the next one matches, values in the middle of a pattern get other users, operands
-are shared or equal. Where no value has the type that a part needs, one is reshaped, sliced,
-broadcast or converted; else @main gets one more argument.
+Each small program is the case of one rule. Together they test situations that no case has: one rule
+creates the pattern of the next, values in the middle of a pattern have other users, operands are
+shared or equal. If no value has the type that a part needs, one is reshaped, sliced, broadcast or
+converted; otherwise @main gets one more argument.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from .draws import COMPLEX, ELEMENTS, draw_elements, draw_extents
 from .program import SeedProgram
 from .variation import Variation, build_variant
 
-_MOST_ELEMENTS = 480  # of a value: the interpreter takes its time
-_MOST_OPS = 40  # of one part
+_MOST_ELEMENTS = 480  # elements of a value: the interpreter is slow
+_MOST_OPS = 40  # ops of one part
 _MOST_RESULTS = 60
 _NOT_RUN = re.compile(
     r"custom_call|stablehlo\.rng|optimization_barrier|collective|all_|replica|partition_id|feed"
     r"|send|recv|token|composite|func\.call|sdy\.|mhlo\.|\?|quant"
     r"|fft|cholesky|triangular|batch_norm|stablehlo\.map"
-    r"|while"  # with other operands it may not end
+    r"|while"  # a loop may not terminate with other operands
 )
 _READS_BITS = re.compile(r"bitcast_convert|TOTALORDER|stablehlo\.sort")
 """Ops that show the bits of a NaN, which are unspecified for a computed one."""
@@ -52,15 +52,15 @@ def is_composable(program: SeedProgram) -> bool:
 
 
 def compose(programs: Sequence[SeedProgram], random: Random, most_ops: int) -> ir.Module:
-    """A program of variants of `programs`, connected and verified, in a context of its own.
+    """A verified program of connected variants of `programs`, in a separate context.
 
     Args:
-        programs: those that `is_composable`; each has the chance of being used several times.
-        random: where every choice comes from.
-        most_ops: about how many ops the result may have; most have fewer.
+        programs: programs that are composable; each may be used several times.
+        random: the source of every choice.
+        most_ops: the approximate maximum number of ops; most results have fewer.
 
     Raises:
-        NotValid: no part could be made.
+        NotValid: no part could be added.
     """
     context = programs[0].module.context
     with context, ir.Location.unknown():
@@ -80,7 +80,7 @@ def compose(programs: Sequence[SeedProgram], random: Random, most_ops: int) -> i
 
 
 class _Composer:
-    """The body of @main as it grows, and the values in it that the next part may use."""
+    """The body of @main under construction, and the values that the next part may use."""
 
     def __init__(self, block: ir.Block, random: Random) -> None:
         self.block, self.random = block, random
@@ -88,7 +88,7 @@ class _Composer:
         self.values: list[ir.Value] = []
 
     def add(self, program: SeedProgram) -> None:
-        """Append a variant of a program, if one can be made."""
+        """Append a variant of a program, if the drawn one is valid."""
         try:
             part = build_variant(program, self._variation(program))
         except NotValid:
@@ -110,7 +110,7 @@ class _Composer:
                 self.values += copy.results
 
     def finish(self, main: func.FuncOp) -> None:
-        """Return what nothing uses, so that little of the program is dead."""
+        """Return the unused values, so that little of the program is dead."""
         unused = [value for value in self.values if not is_used(value)]
         returned = (unused or self.values)[-_MOST_RESULTS:]
         with ir.InsertionPoint(self.block):
@@ -127,14 +127,14 @@ class _Composer:
             drawn = draw_elements(elements, random, mild=True)
             images = {name: self.palette.setdefault(name, drawn[name]) for name in elements}
             if set(COMPLEX) & {*images, *images.values()}:
-                images = {}  # numbers and their parts stay together
+                images = {}  # complex types and the types of their parts change only together
         sizes = sorted({size for kind in kinds for size in kind.shape if size != DYNAMIC})
         extents = draw_extents(sizes, True, random) if random.randrange(10) < 4 else {}
         wildness = random.choice((0.0, 0.0, 0.5, 1.0, 2.0))
         return Variation(random=random, elements=images, extents=extents, wildness=wildness)
 
     def _operand(self, kind: ir.RankedTensorType, reads_bits: bool) -> ir.Value:
-        """A value of the type: one that is there, made of one, or a new argument."""
+        """A value of the type: existing, adapted from another type, or a new argument."""
         usable = (
             list(self.block.arguments) if reads_bits else self.values + list(self.block.arguments)
         )
@@ -150,7 +150,7 @@ class _Composer:
 
 
 def _adapted(value: ir.Value, kind: ir.RankedTensorType) -> ir.Value | None:
-    """The value with another shape or element type, by one op; None where there is no such op."""
+    """The value with another shape or element type, by one op; None if there is no such op."""
     shape, wanted = shape_of(value), tuple(kind.shape)
     if element_type(value) != kind.element_type:
         names = {str(element_type(value)), str(kind.element_type)}

@@ -1,7 +1,7 @@
-"""What is drawn for a variant: element types, sizes, and the numbers of constants.
+"""Random element types, sizes and constants of a variant.
 
-A type of another kind has numbers that mean the same to a rule: `roles` names them (its zero, its
-one, its greatest number), and `translate` maps a number by its role.
+Some numbers of a type have a role for rules: its zero, its one, its greatest number. `roles` names
+them, and `translate` maps a number to the number of the same role in another type.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def near_number(number: Number, element: str, random: Random) -> Number:
 
 @dataclass(frozen=True, kw_only=True)
 class Draws(Plan):
-    """A plan with a source of random choices.
+    """The random choices for one variant.
 
     Attributes:
         random: the source.
@@ -135,7 +135,7 @@ class Draws(Plan):
     mild: bool = False
 
     def chance(self, probability: float) -> bool:
-        """Whether to draw again, with this probability times the wildness."""
+        """Whether to redraw, with this probability times the wildness."""
         return self.random.randrange(1000) >= 1000 * (1 - probability * self.wildness)
 
     def number(self, element: str) -> Number:
@@ -151,13 +151,15 @@ def draw_elements(elements: list[str], random: Random, *, mild: bool = False) ->
 
     Args:
         elements: the types, as MLIR spells them.
-        random: where the choices come from.
+        random: the source of the choices.
         mild: whether real types stay real: XLA aborts the process on an order of complex numbers.
     """
     images = {element: _draw_image(element, elements, random) for element in elements}
     if mild:
         images = {old: old if new in COMPLEX else new for old, new in images.items()}
-    for whole in set(COMPLEX) & set(images):  # a number and its parts stay what they are together
+    for whole in set(COMPLEX) & set(
+        images
+    ):  # complex types and the types of their parts change only together
         if parts_of(whole) in images:
             image = images[whole] if images[whole] in COMPLEX else whole
             images |= {whole: image, parts_of(whole): parts_of(image)}
@@ -166,7 +168,7 @@ def draw_elements(elements: list[str], random: Random, *, mild: bool = False) ->
 
 def _draw_image(element: str, elements: list[str], random: Random) -> str:
     if element not in ELEMENTS or (element == "i1" and len(elements) > 1 and random.randrange(10)):
-        return element  # where there are others, booleans mostly choose between them
+        return element  # booleans are mostly conditions if there are other types
     where = random.randrange(100)
     if where < 30:
         return element
@@ -174,8 +176,8 @@ def _draw_image(element: str, elements: list[str], random: Random) -> str:
 
 
 _EXTENTS = (1, 2, 3, 4, 5, 7)
-_ROOM = 24  # a size with room for every edge value, for programs of small rank
-_LARGE = 12  # sizes from here on stay nearly the same: rules have thresholds
+_ROOM = 24  # large enough for every edge value, for programs of small rank
+_LARGE = 12  # larger sizes change little, because rules have thresholds
 
 
 def draw_extents(extents: Sequence[int], is_flat: bool, random: Random) -> dict[int, int]:
@@ -201,7 +203,7 @@ def _draw_extent(size: int, random: Random) -> int:
 
 
 def _draw_factors(extents: Sequence[int], random: Random) -> dict[int, int]:
-    """New sizes that keep products: the factors 2 and 3 become other numbers everywhere."""
+    """New sizes that keep products: the factors 2 and 3 are replaced in all sizes."""
     two, three = (random.choice((1, 2, 3, 5)) for _ in range(2))
     return {size: _with_factors(size, two, three) for size in extents if 1 < size <= 64}
 

@@ -1,4 +1,4 @@
-"""Programs to vary, and their constants: read once from the program, written into its variants."""
+"""Programs to vary, and their constants, which are read once and written into every variant."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .draws import (
     translate,
 )
 
-_MOST_DRAWN = 64  # elements of a constant that are drawn one by one
+_MOST_DRAWN = 64  # the maximum number of elements of a constant that are redrawn one by one
 
 
 def numbers_of(op: hlo.ConstantOp) -> list[Number]:
@@ -46,7 +46,7 @@ def _spelled(op: hlo.ConstantOp) -> str:
 
 
 def vary_numbers(numbers: Sequence[Number], old: str, new: str, plan: Draws) -> list[Number]:
-    """The numbers of a constant in another type, sometimes drawn again."""
+    """The numbers of a constant in another type, sometimes redrawn."""
     random = plan.random
     if plan.chance(0.12):
         return [plan.number(new)]
@@ -68,7 +68,7 @@ def _moved(
 
 
 def constant(numbers: Sequence[Number], kind: ir.RankedTensorType) -> ir.Value:
-    """A constant of the numbers, repeated or cut to the type's size, at the insertion point.
+    """A constant of the numbers, tiled or cut to the type's size, at the insertion point.
 
     Raises:
         ir.MLIRError: the type cannot hold them.
@@ -120,8 +120,8 @@ class SeedProgram:
     """A program to vary.
 
     Attributes:
-        module: with a function @main; is left as it is.
-        types: of its values, each once.
+        module: has a function @main; it is not changed.
+        types: the types of its values, each once.
         numbers: the elements of each constant that can be read, by its result.
     """
 

@@ -1,8 +1,8 @@
-"""One rule, alone, on one variant: applied until it no longer fires, and the result compared.
+"""Apply one rule to one variant until it no longer fires, and compare the results.
 
-Exact rules are compared on the interpreter only: XLA would abort this process on some variants,
-and some are loops that never end. Under an assumption such as no-nans, arguments that break it are
-replaced, and where a value on the way breaks it the result is not compared.
+Exact rules are compared only on the interpreter: some variants would make XLA abort this process,
+and some are endless loops. Under an assumption such as no-nans, arguments that violate it are
+replaced; if an intermediate value violates it, the result is not compared.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ def compare_interpreted(
 ) -> Comparison:
     """Compare as `compare_modules` under `exact`, but never on XLA and with a short time limit.
 
-    An assumption covers every value of a program. Arguments that break it are replaced; where an
-    intermediate value breaks it, the results are not compared.
+    An assumption covers every value of a program. Arguments that violate it are replaced; if an
+    intermediate value violates it, the results are not compared.
 
     Args:
-        before: the module that is right; static shapes.
-        after: the one in question; @main has the same types.
+        before: the reference, with static shapes.
+        after: the module to check; @main has the same types.
         promise: "no-nans", "no-infs", "no-signed-zeros" or None.
-        seed: of the arguments.
-        draws: how many of `DRAWN` to run on.
+        seed: determines the arguments.
+        draws: the number of kinds in `DRAWN` to use.
 
     Raises:
         CannotRun: the arguments cannot be drawn.
@@ -62,7 +62,7 @@ def compare_interpreted(
             values, found = (runner.run(module, inputs) for module in (observed, after))
         except CannotRun as error:
             report.reasons[kind] = str(error)
-            break  # other arguments would fail too, and a child is slow to start
+            break  # other arguments would fail too, and starting a new child is slow
         if any(_breaks(value, promise).any() for value in values):
             report.reasons[kind] = f"an intermediate value breaks the assumption {promise}"
             continue
@@ -111,7 +111,7 @@ def returning_all(module: ir.Module) -> ir.Module:
 
 
 def _breaks(array: np.ndarray, promise: str | None) -> np.ndarray:
-    """Where an array breaks the assumption. A zero may have any sign."""
+    """The elements that violate the assumption. A zero may have any sign."""
     if array.dtype.kind == "f" and promise == "no-nans":
         return np.asarray(np.isnan(array))
     if array.dtype.kind == "f" and promise == "no-infs":
@@ -120,7 +120,7 @@ def _breaks(array: np.ndarray, promise: str | None) -> np.ndarray:
 
 
 def _without_broken(array: np.ndarray, promise: str | None) -> np.ndarray:
-    """The array with ones where it breaks the assumption."""
+    """The array with ones in place of elements that violate the assumption."""
     if array.dtype.kind == "c":
         kept = np.empty_like(array)
         kept.real, kept.imag = (_without_broken(part, promise) for part in (array.real, array.imag))
@@ -148,9 +148,9 @@ class Trial:
 
     Attributes:
         fired: whether the rule replaced anything.
-        by: the engine that ran both programs: "interpreter" or "xla"; empty where none did.
-        reason: why none did.
-        difference: how they differ, with the arguments; empty where they do not.
+        by: the engine that ran both programs, "interpreter" or "xla"; empty if none did.
+        reason: why no engine ran them.
+        difference: how the results differ, with the arguments; empty if they do not.
     """
 
     fired: bool
@@ -178,10 +178,10 @@ def try_rule(
 
     Args:
         rule: the only rule applied.
-        program: a module with @main; is left as it is.
-        context: of the rule, see `context_for`.
+        program: a module with @main; it is not changed.
+        context: the context of the rule, see `context_for`.
         seed: of the arguments.
-        draws: of arguments, for rules that are exact.
+        draws: the number of sets of arguments, for exact rules.
 
     Raises:
         ir.MLIRError: the result is not valid.

@@ -1,4 +1,4 @@
-"""How one variant differs from its program: what is drawn once, and what while it is built."""
+"""The difference between a variant and its program: drawn in advance, or while it is built."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Variation(Draws):
         return dict(op.attributes.items()) | vary(op, operands, self)
 
     def inside(self, op: ir.OpView) -> Variation:
-        """Without draws in a loop: they would change its counter."""
+        """The variation inside an op, without redrawing in a loop, whose counter could change."""
         return replace(self, wildness=0.0) if isinstance(op, hlo.WhileOp) else self
 
 

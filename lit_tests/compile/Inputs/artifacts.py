@@ -1,4 +1,4 @@
-"""A function whose stages are looked at, and passes on its HLO."""
+"""A function whose stages are written, and passes on its HLO."""
 
 import jax.numpy as jnp
 

@@ -1,4 +1,4 @@
-"""Goes to another folder, and stays there."""
+"""Change the current directory."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Another op on each platform."""
+"""A function with a different op on each platform."""
 
 import jax
 import jax.numpy as jnp

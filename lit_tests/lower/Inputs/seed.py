@@ -1,4 +1,4 @@
-"""The seed program, and what the other tests of `jxc lower` call."""
+"""The functions that the tests of `jxc lower` lower."""
 
 import jax
 import jax.numpy as jnp

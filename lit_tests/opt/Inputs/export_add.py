@@ -1,4 +1,4 @@
-"""Write what jax.export makes of an addition to the file named on the command line."""
+"""Write an addition, exported by jax.export, to the file named on the command line."""
 
 import sys
 from pathlib import Path

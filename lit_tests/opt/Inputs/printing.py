@@ -1,4 +1,4 @@
-"""A pass that prints, as one does while writing it."""
+"""A pass that prints, as during debugging."""
 
 from jxc import module_pass
 

@@ -1,4 +1,4 @@
-"""Run `jxc opt` with streams and files as only a shell or another program sets them up."""
+"""Run `jxc opt` with unusual streams and files: closed, full, or linked."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""A user's own rules and passes, as `--load-pass` takes them: one good, the others each wrong."""
+"""Rules and passes of a user for `--load-pass`: some are correct, the others each fail."""
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
@@ -36,7 +36,7 @@ def mistyped(op: MulOp) -> ir.Value | None:
 
 @module_pass
 def count_adds(module, *, attribute: str = "adds") -> None:
-    """Write how many adds a module has on the module, as `jxc.<attribute>`."""
+    """Write the number of adds as attribute `jxc.<attribute>` of the module."""
     adds = [op for f in module.regions[0].blocks[0] for op in f.regions[0].blocks[0]]
     number = sum(op.operation.name == "stablehlo.add" for op in adds)
     i64 = ir.IntegerType.get_signless(64)
@@ -63,7 +63,7 @@ def break_types(module) -> None:
 
 @module_pass
 def drop_donation(module) -> None:
-    """Forget that @main's arguments may be overwritten."""
+    """Drop the donation of @main's arguments."""
     main = module.regions[0].blocks[0].operations[0]
     empty = ir.DictAttr.get({})
     main.attributes["arg_attrs"] = ir.ArrayAttr.get([empty] * len(main.arguments))

@@ -1,4 +1,4 @@
-"""A layer without a word about shardings."""
+"""A layer without shardings."""
 
 import jax.numpy as jnp
 

@@ -1,4 +1,4 @@
-"""A rule that is right for numbers only, which `jxc verify` must show on one."""
+"""A rule that is wrong only for NaN and infinities, which `jxc verify` must find."""
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects.stablehlo import SubtractOp
@@ -9,5 +9,5 @@ from jxc.ir.build import splat
 
 @rule(exact)
 def subtract_of_same(op: SubtractOp) -> ir.Value | None:
-    """x - x -> 0, which it is not where x is NaN or infinite."""
+    """x - x -> 0: wrong if x is NaN or infinite."""
     return splat(0, op.result.type) if op.lhs == op.rhs else None

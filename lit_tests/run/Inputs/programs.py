@@ -1,4 +1,4 @@
-"""What is saved."""
+"""Functions to save."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""A wrong rule, which `--diff-plain` must catch."""
+"""A wrong rule that `--diff-plain` must find."""
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
@@ -9,5 +9,5 @@ from jxc import exact, rule
 
 @rule(exact)
 def wrong_sine(op: SineOp) -> ir.Value | None:
-    """sin x -> cos x, which it is not."""
+    """sin x -> cos x: wrong."""
     return stablehlo.cosine(op.operand)

@@ -1,4 +1,4 @@
-"""Says how it was started; computes a little; ends as it is told."""
+"""Print how the program was started, run a small program, and exit as the arguments request."""
 
 import atexit
 import sys
