@@ -59,11 +59,11 @@ def test_stale_names_what_is_out_of_date():
     recorded = json.loads(CHECKED.read_text())
     del recorded["rules"]["add-zero"]
     recorded["rules"]["subtract-zero"]["checked"] = 0
-    told = "\n".join(catalogue.stale("another text", recorded))
+    reasons = "\n".join(catalogue.stale("another text", recorded))
     for name in ("add-zero", "subtract-zero"):
-        assert f"{name} was checked on no program: run `make rules`" in told
-    assert "subtract-self" not in told
-    assert "passes/README.md is out of date" in told
+        assert f"{name} was checked on no program: run `make rules`" in reasons
+    assert "subtract-self" not in reasons
+    assert "passes/README.md is out of date" in reasons
 
 
 def test_check_rules_runs_a_single_rule_by_name(tmp_path):

@@ -35,16 +35,16 @@ def _fuzz(*arguments: str) -> str:
 
 
 def test_fuzz_programs_keep_their_results() -> None:
-    told = _fuzz("programs", "--count=30", "--ops=40", "--draws=1", "--few", "--xla=0")
-    assert "30 programs" in told
-    assert "interpreter" in told
+    output = _fuzz("programs", "--count=30", "--ops=40", "--draws=1", "--few", "--xla=0")
+    assert "30 programs" in output
+    assert "interpreter" in output
 
 
 def test_fuzz_inputs_are_rejected_with_a_message() -> None:
-    told = _fuzz("inputs", "--count=300")
-    assert "300 mutants" in told
-    assert "refused" in told
-    assert "accepted" in told
+    output = _fuzz("inputs", "--count=300")
+    assert "300 mutants" in output
+    assert "refused" in output
+    assert "accepted" in output
 
 
 def test_module_name_that_is_not_utf8_is_rejected() -> None:

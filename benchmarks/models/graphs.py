@@ -38,8 +38,8 @@ def message_passing_training(nodes: int = 512, edges: int = 4096, width: int = 6
     def loss(w, x, e, ends):
         for _ in range(2):
             e = jax.nn.relu(jnp.concatenate([x[ends[0]], x[ends[1]], e], -1) @ w["edge"])
-            heard = jax.ops.segment_sum(e, ends[1], nodes)
-            x = jax.nn.relu(jnp.concatenate([x, heard], -1) @ w["node"])
+            received = jax.ops.segment_sum(e, ends[1], nodes)
+            x = jax.nn.relu(jnp.concatenate([x, received], -1) @ w["node"])
         return (x**2).mean()
 
     inputs = normal(nodes, width), normal(edges, width), integers(nodes, 2, edges)

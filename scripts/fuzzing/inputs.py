@@ -198,12 +198,16 @@ def confirm(data: bytes) -> tuple[str, str]:
             done = subprocess.run(command, capture_output=True, timeout=LIMIT_S, env=environment)
         except subprocess.TimeoutExpired:
             return "slow", f"{' '.join(command)}: no answer in {LIMIT_S:g} s"
-    told = done.stderr.decode(errors="replace")
-    if done.returncode == 4 and "native code crashed" in told and not _shows_a_bug(told):
-        return "native crash, reported in a message", told
-    if done.returncode in (0, 1, 2) and not _shows_a_bug(told):
-        return "native crash, not again", told
-    return "bug", f"exit code {done.returncode}\n{told}"
+    error_text = done.stderr.decode(errors="replace")
+    if (
+        done.returncode == 4
+        and "native code crashed" in error_text
+        and not _shows_a_bug(error_text)
+    ):
+        return "native crash, reported in a message", error_text
+    if done.returncode in (0, 1, 2) and not _shows_a_bug(error_text):
+        return "native crash, not again", error_text
+    return "bug", f"exit code {done.returncode}\n{error_text}"
 
 
 def _shows_a_bug(text: str) -> bool:

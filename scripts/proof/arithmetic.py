@@ -59,7 +59,7 @@ def _divide(x: Term, y: Term, of: Real) -> Term:
             return _signed(z3.fpDiv, x, y, of)
         case Integer(is_signed=True):
             return z3.If(y == 0, of.value(-1), x / y)
-    return z3.UDiv(x, y)  # all ones where y is zero
+    return z3.UDiv(x, y)  # all ones if y is zero
 
 
 def _remainder(x: Term, y: Term, of: Integer) -> Term:

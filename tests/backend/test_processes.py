@@ -38,7 +38,7 @@ __import__("jax").monitoring.register_event_duration_secs_listener(
 CALLED_TWICE = """
 import numpy as np
 @jax.jit
-def first(x):  # on a numpy array: nothing before it makes JAX load its plugins
+def first(x):  # called with a numpy array: JAX has not loaded its plugins before
     for i in range(9):
         x = jnp.tanh(x) * 1.5
     return x

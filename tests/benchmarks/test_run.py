@@ -25,20 +25,20 @@ def test_run_writes_all_files_for_a_model(tmp_path):
     done = run(
         *("--models", "k-means", "--levels", "O0,O2", "--processes", 1, "--seconds", 0.2, "--json"),
         *(f"--{name}={file}" for name, file in files.items()),
-        JXC_PIPELINE="O2",  # which must not reach what is called plain
+        JXC_PIPELINE="O2",  # must not apply to plain jax.jit
     )
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    [model] = told["models"]
+    printed = json.loads(done.stdout)
+    [model] = printed["models"]
     assert model["model"] == "k-means"
     plain, same, ours = (model["contenders"][name] for name in ("plain", "O0", "O2"))
     assert plain["ops"] == same["ops"] > ours["ops"]
     assert same["error"] == 0 and ours["agrees"] and ours["rules"] and not plain["rules"]
-    assert told["summary"]["O2"]["models"] == 1
-    assert json.loads(files["history"].read_text())["commit"] == told["commit"]
+    assert printed["summary"]["O2"]["models"] == 1
+    assert json.loads(files["history"].read_text())["commit"] == printed["commit"]
     assert "| k-means |" in files["results"].read_text()
     again = run("--read", files["raw"], "--levels", "O0,O2", "--json")
-    assert json.loads(again.stdout) == told
+    assert json.loads(again.stdout) == printed
 
 
 def test_run_skips_models_of_a_missing_package_with_the_reason(tmp_path):

@@ -74,7 +74,7 @@ def test_most_lit_modules_were_compared(capsys: pytest.CaptureFixture[str]) -> N
             print(f"  {line}")
         for reason, count in through_xla.items():
             print(f"  {count} through XLA: {reason}")
-    assert len(not_run) <= sum(checked.values()) // 10, "too much cannot be run"
+    assert len(not_run) <= sum(checked.values()) // 10, "too many modules cannot be run"
 
 
 def test_compare_rejects_unranked_arguments() -> None:

@@ -72,7 +72,7 @@ def test_rule_keeps_the_results_of_generated_programs(name: str) -> None:
     if not tally["checked"]:
         tally += _campaign(rule, programs, EXAMPLES_UNTIL_CHECKED, first=examples)
     assert tally["fired"], f"the rule {name} fired on none of {tally['generated']} programs"
-    assert tally["checked"], f"the rule {name} was checked on none: nothing ran what it fired on"
+    assert tally["checked"], f"the rule {name} was checked on no program: neither engine ran them"
 
 
 # Wrong rules: each is correct on its program in `WRONG`, and wrong on a variant of it.

@@ -32,7 +32,7 @@ def test_verify_xla_names_the_wrong_pass():
     """XLA folds the leading zeros of -1 to -32; at run time it computes 0."""
     module, zeros = _module(LEADING_ZEROS), np.zeros(4, np.int32)
     if run_xla(module, [zeros])[0].tolist() == [0] * 4:
-        pytest.skip("this jaxlib folds count_leading_zeros as it should")
+        pytest.skip("this jaxlib folds count_leading_zeros correctly")
     [verdict] = verify_xla(module, seeds=1)
     assert verdict.disable in passes_run(module, [zeros]), str(verdict)
     options = {"xla_disable_hlo_passes": verdict.disable}
@@ -44,7 +44,7 @@ def test_verify_xla_names_the_importer():
     """The importer reads a constant ui8 index as signed, before any pass."""
     module = _module(UNSIGNED_INDEX)
     if "[200:201]" in str(imported(module)):
-        pytest.skip("this jaxlib imports unsigned indices as it should")
+        pytest.skip("this jaxlib imports unsigned indices correctly")
     [verdict] = verify_xla(module, seeds=1)
     assert verdict.disable is None and "importer of StableHLO" in (verdict.culprit or "")
 

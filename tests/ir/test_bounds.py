@@ -148,7 +148,7 @@ ALL = Bounds(-128, 127)
     [
         ((0, 1, 8, (0, 1)), Bounds(0, 7)),
         ((0, 3, 8, (5, -2)), Bounds(1, 5)),
-        ((2, 1, 2, (4, 1)), Bounds(4, 4)),  # no turn at all
+        ((2, 1, 2, (4, 1)), Bounds(4, 4)),  # no iteration
         ((0, 1, 100, (0, 2)), ALL),  # the second counter wraps around
         (
             (0, 50, 120, (0, 1)),
@@ -171,7 +171,7 @@ def test_bounds_of_loop_counters(
         (3, 1, 127, Bounds(3, 126)),
         (3, 2, 127, ALL),  # 125 is below 127, and the next value is -127
         (3, 2, 50, Bounds(3, 49)),
-        (60, 1, 50, Bounds(60, 60)),  # no turn at all
+        (60, 1, 50, Bounds(60, 60)),  # no iteration
         (3, -1, 50, ALL),
     ],
 )

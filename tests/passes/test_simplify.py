@@ -28,7 +28,7 @@ def test_simplify_keeps_every_bit_of_programs(name: str) -> None:
     after = clone_module(before)
     _run(after, "simplify")
     assert count_ops(after) <= count_ops(before)
-    assert not _run(after, "simplify").hits, "one run leaves nothing for a second"
+    assert not _run(after, "simplify").hits, "a second run must change nothing"
     report = compare_modules(before, after)
     assert report.agrees, str(report)
 

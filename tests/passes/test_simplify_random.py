@@ -227,7 +227,7 @@ def _check(before: ir.Module, kinds: tuple[str, ...]) -> int:
     after = clone_module(before)
     report = run_pipeline(after, make_pipeline("trivial-dce,simplify"), PassContext())
     again = run_pipeline(after, make_pipeline("simplify"), PassContext())
-    assert not again.hits, f"one run leaves nothing for a second: {again.hits}\n{before}\n{after}"
+    assert not again.hits, f"a second run must change nothing: {again.hits}\n{before}\n{after}"
     verdict = compare_modules(before, after, kinds=kinds)
     assert verdict.agrees, f"{verdict}\n{before}\n{after}"
     assert set(verdict.runs.values()) == {"interpreter"}, verdict.reasons

@@ -68,7 +68,7 @@ def test_diff_of_uncommitted_changes_leaves_repository_untouched(repository):
     listed = sorted(str(file) for file in (repository.parent / ".git").rglob("*"))
     done = diff(repository, "HEAD:model.py:step", "model.py:step", "f32[8]", "--json")
     assert done.returncode == 1, done.stderr
-    assert done.stderr == "", "no file of the checkout is taken for one of the revision"
+    assert done.stderr == "", "no file of the checkout is used for the revision"
     (group,) = json.loads(done.stdout)["difference"]["groups"]
     assert (group["kind"], group["op"]) == ("changed", "stablehlo.constant")
     assert group["site"]["text"] == "return layer(x) + 2.0"

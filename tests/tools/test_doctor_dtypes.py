@@ -43,7 +43,7 @@ def test_implicit_upcast_names_both_types() -> None:
         lambda x, gain: x.astype(jnp.float32) * gain,  # written out
         lambda x, gain: (x * gain).astype(x.dtype),  # narrowed at once
         lambda x, gain: x.sum() + gain.sum(),  # accumulated in f32 by jnp.sum
-        lambda x, gain: x * 2.0 + gain.astype(x.dtype),  # a Python number widens nothing
+        lambda x, gain: x * 2.0 + gain.astype(x.dtype),  # a Python number does not widen x
         lambda x, gain: jnp.mean(x, dtype=jnp.float32) + gain,
         lambda x, gain: jax.nn.softmax(x, axis=-1).sum() + gain.sum(),
     ],

@@ -43,7 +43,7 @@ def put(cache: Any, x: Any, i: Any) -> Any:
 def advance(u: Any) -> Any:
     u = jnp.sin(u) + u
     u = u / 2
-    return u  # noqa: RET504 - what it is called says that it comes back
+    return u  # noqa: RET504 - the check uses the name of the result
 
 
 PARAMS = {"w": f32(512, 1024), "b": f32(1024)}

@@ -130,7 +130,9 @@ def test_unrolled_layers_reports_library_loop_if_it_takes_seconds(
     check = all_checks()["unrolled-layers"]
     monkeypatch.setattr(type(program), "compile_seconds", 20.0)
     (each,) = check.run(program)
-    assert "(in nets/layers.py:20)" in each.message, "the loop, not what its layers go through"
+    assert "(in nets/layers.py:20)" in each.message, (
+        "the line of the loop, not a line inside its layers"
+    )
     assert "jax_compilation_cache_dir" in each.fix and "stack" not in each.fix
     monkeypatch.setattr(type(program), "compile_seconds", 2.0)
     assert check.run(program) == []

@@ -111,10 +111,12 @@ def test_each_static_argument_has_its_own_fix():
 
     with jxc.explain() as log:
         block()
-    told = {group.sentence.partition("static argument ")[2]: group.fix for group in log.groups}
-    assert told["mode varied: 'a', 'b', 'c'"].startswith("Pass mode as a non-static argument")
-    [agent] = [words for words in told if words.startswith("agent varied: None by default, an Ag")]
-    assert "Define equality and a hash by value for Agent" in told[agent]
+    fix_of = {group.sentence.partition("static argument ")[2]: group.fix for group in log.groups}
+    assert fix_of["mode varied: 'a', 'b', 'c'"].startswith("Pass mode as a non-static argument")
+    [agent] = [
+        words for words in fix_of if words.startswith("agent varied: None by default, an Ag")
+    ]
+    assert "Define equality and a hash by value for Agent" in fix_of[agent]
 
 
 def test_static_numpy_numbers_are_compared_by_value():

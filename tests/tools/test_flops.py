@@ -53,7 +53,7 @@ def test_convolutions_by_library_calls() -> None:
     found = runs("convolutions.gpu")
     outputs = 8 * 32 * 32 * 64
     first = found["cudnn-conv-bias-activation.1"].instruction
-    assert flops_of(first).total == outputs * (2 * 3 * 3 * 16 + 2), "a bias and a relu on top"
+    assert flops_of(first).total == outputs * (2 * 3 * 3 * 16 + 2), "plus a bias and a relu"
     grouped = found["cudnn-conv.3"].instruction
     assert flops_of(grouped).total == 8 * 15 * 15 * 64 * 2 * 3 * 3
     pooled = found["loop_reduce_window_fusion"].instruction

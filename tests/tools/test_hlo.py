@@ -37,7 +37,7 @@ def test_operands_callees_and_users_refer_to_instructions(small: Module) -> None
     assert red.called == (small.computations["add"],)
     assert red.callee("to_apply") is small.computations["add"]
     assert red.callee("body") is None
-    assert by_name["neg"].called == (), "what a quoted string says is no attribute"
+    assert by_name["neg"].called == (), "the contents of a quoted string are no attributes"
     assert by_name["old"].users == (red, by_name["out"])
     assert small.entry.root is by_name["out"]
     assert red.attributes["backend_config"] == '{"a":"}{","b":["x, y"]}'
@@ -53,7 +53,7 @@ def test_parameters_are_in_order_of_number_and_instructions_in_order_of_text(sma
 def test_source_line_is_the_innermost_of_the_user(small: Module) -> None:
     places = {each.name: each.place for each in small.entry.instructions}
     assert (places["neg"].file, places["neg"].line) == ("/home/user/train.py", 7)
-    assert places["neg"].function == "step", "two libraries lie inside it"
+    assert places["neg"].function == "step", "the frames of two libraries are inside it"
     assert (places["old"].file, places["old"].line) == ("/home/user/old.py", 12)
     assert places["p"] is None
 

@@ -117,7 +117,9 @@ def test_lines_with_the_most_work_come_first() -> None:
     sine = 'op_name="jit(sin_multiply_add)/sin" stack_frame_id=2'
     assert sine in moved
     (kernel,) = kernels_of(parse_hlo(moved.replace(sine, sine[:-1] + "3")))
-    assert [line.line for line in kernel.lines] == [10, 33], "a product and a sum move more"
+    assert [line.line for line in kernel.lines] == [10, 33], (
+        "the product and the sum move more bytes"
+    )
     times = 'op_name="jit(sin_multiply_add)/mul" stack_frame_id=2'
     both = moved.replace(sine, sine[:-1] + "3").replace(times, times[:-1] + "3")
     (kernel,) = kernels_of(parse_hlo(both))
@@ -150,7 +152,7 @@ def test_roofline_of_products_uses_the_peak_of_their_type() -> None:
     product, rest = 8 * 15 * 15 * 64 * 2 * 3 * 3, 3 * 8 * 32 * 32 * 64
     found = grouped.roofline(DEVICE)
     assert found.compute_seconds == pytest.approx(product / 4e12 + rest / 1e12)
-    assert found.memory_seconds == 0, "all of it stays on the chip"
+    assert found.memory_seconds == 0, "all operands stay in on-chip memory"
 
 
 @pytest.mark.parametrize(

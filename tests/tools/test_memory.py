@@ -87,7 +87,7 @@ def test_table_of_pointers_is_named_tuple() -> None:
 
 def test_buffers_updated_in_place_count_once() -> None:
     # XLA lists gemm_fusion_dot_general.5 and loop_add_fusion at its peak, step 9: the second is
-    # written over the first. The most is needed at step 8, where a product has joined them.
+    # written over the first. Memory is largest at step 8, because of a product.
     names = {each.instruction for each in _measure("gpu", "gpu").buffers}
     assert {"gemm_fusion_dot_general.5", "gemm_fusion_dot_general.8", "loop_add_fusion.1"} <= names
     assert "loop_add_fusion" not in names

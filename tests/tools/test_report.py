@@ -33,7 +33,7 @@ def test_report_measures_with_and_without_passes(of_wave):
     assert isinstance(of_wave.plain, Compiled) and isinstance(of_wave.optimised, Compiled)
     assert of_wave.plain.ops == 3 < of_wave.optimised.ops
     assert of_wave.rules == {"sine-to-polynomial": 1}
-    assert of_wave.plain.totals.flops == 12 * 256 * 256, "a sine counts as ten"
+    assert of_wave.plain.totals.flops == 12 * 256 * 256, "a sine counts as ten flops"
     assert set(of_wave.seconds) == {"trace", "lower", "passes"}
 
 

@@ -113,7 +113,7 @@ def test_bytes_in_on_chip_memory_are_not_main_memory_bytes() -> None:
     found = runs("softmax.tpu")
     whole = 1024 * 4096 * 4
     moved = traffic_of(found["copy-start"].instruction)
-    assert moved == Traffic(whole, whole, whole), "from the main memory to the chip's"
+    assert moved == Traffic(whole, whole, whole), "from main memory to on-chip memory"
     reduced = traffic_of(found["fusion.2"].instruction)
     assert reduced == Traffic(whole + 4096, 4096, 0)
     given = traffic_of(found["fusion.1"].instruction)
