@@ -114,4 +114,4 @@ FUNCTIONS = {
     "remainder": Function("remainder-to-long-division", lax.rem, np.fmod, 2, pairs=2**24),
     "remainder-by-12": _by(12.0),
 }  # fmt: skip
-"""By their names in `passes/elementary/bounds.json`."""
+"""The functions by their names in `passes/elementary/bounds.json`."""

@@ -18,14 +18,14 @@ import jxc
 from .functions import Function
 
 CHUNK = 2**18
-"""The number of arguments at a time, which fits into a cache."""
+"""The number of arguments per call: few enough that the arrays fit into a cache."""
 
 SPARSE = 16
-"""XLA's own function, which may be slow, is measured on one argument of so many."""
+"""XLA's own function may be slow, and is measured on one of so many arguments."""
 
 TINY = 2.0**-126
 GREATEST = 2.0**128 - 2.0**103
-"""From here on a float64 rounds to an infinite f32."""
+"""The least float64 that rounds to an infinite f32."""
 
 SPECIAL = np.array(
     [

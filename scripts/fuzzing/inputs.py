@@ -77,7 +77,7 @@ class Child:
 
     def _answer(self) -> tuple[str, str]:
         """The last answer of the child, which also reports when MLIR has read the input."""
-        word = "never read to its end by MLIR"
+        word = "MLIR did not finish reading it"
         while self._pipe.poll(LIMIT_S):
             answer = self._pipe.recv()
             if answer != _READ:

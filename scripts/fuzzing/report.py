@@ -16,8 +16,8 @@ def campaign_report(tally: programs.Tally, seed: int, seconds: float, shown: int
     idle = idle_rules(tally)
     lines = [
         f"seed {seed}: {tally.programs} programs, {tally.ops} ops, {seconds:.0f} s",
-        f"pipelines compared: {tally.comparisons}; that changed nothing new: {tally.unchanged}",
-        f"left out, as XLA alone could run them: {tally.left_out}",
+        f"pipelines compared: {tally.comparisons}; with a known result: {tally.unchanged}",
+        f"not compared, because only XLA could run them: {tally.left_out}",
         f"runs: {_counts(tally.by)}",
         f"rules fired: {_counts(tally.hits)}",
         f"rules that never fired: {', '.join(idle) or 'none'}",

@@ -162,4 +162,4 @@ ARITHMETIC: dict[str, Callable[..., Term]] = {
     "subtract": _subtract,
     "xor": lambda x, y, of: x ^ y,
 }
-"""By the op's name: given the operands and their type."""
+"""The z3 term of each op by name, as a function of its operands and their type."""

@@ -158,7 +158,7 @@ class _Scope:
         if static_shape(op.result) is None or shape[dimension] >= 2**_INDEX.width:
             raise NotScalar("an iota of dynamic shape")
         if self.place is not None and len(self.place) != len(shape):
-            raise NotScalar("an iota beside constants of another shape")
+            raise NotScalar("an iota, and constants of another shape")
         index = z3.BitVec(f"index {dimension} of {shape}", _INDEX.width)
         known = z3.ULT(index, shape[dimension])
         if self.place is not None:
@@ -182,7 +182,7 @@ class _Scope:
 def _body(function: ir.OpView) -> ir.Block:
     blocks = list(function.regions[0].blocks)
     if len(blocks) != 1:
-        raise NotScalar("a function without a body, or of several blocks")
+        raise NotScalar("a function without a body, or with several blocks")
     return blocks[0]
 
 

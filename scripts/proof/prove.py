@@ -228,7 +228,9 @@ def _confirmed(before: ir.Module, after: ir.Module, verdict: ProofResult) -> Pro
     except CannotRun as error:
         return replace(verdict, reason=f"{verdict.reason} (interpreter: {error})".strip())
     if all(map(_is_same, expected, found)):
-        return replace(verdict, reason=f"{verdict.reason} (not so on the interpreter)".strip())
+        return replace(
+            verdict, reason=f"{verdict.reason} (not confirmed by the interpreter)".strip()
+        )
     return replace(verdict, outcome=ProofStatus.REFUTED, reason="so on the interpreter")
 
 

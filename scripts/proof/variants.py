@@ -156,7 +156,7 @@ def _constant(op: hlo.ConstantOp, kind: ir.Type, number: float | None) -> ir.Val
         return build.dense(np.array(number).astype(numpy_dtype(new)), kind)
     own = array_of(op.result)
     if own is None or own.dtype.kind == "c" or own.size > _MOST_ELEMENTS:
-        raise DoesNotExist(f"a constant of {old}, or of many elements")
+        raise DoesNotExist(f"a constant of {old}, or one with many elements")
     numbers = [_translated(each, old, new) for each in own.reshape(-1).tolist()]
     with np.errstate(invalid="ignore"):
         return build.dense(np.array(numbers).reshape(own.shape).astype(numpy_dtype(new)), kind)

@@ -210,4 +210,4 @@ VARIED: Mapping[str, Callable[..., Attributes]] = {
     "stablehlo.convolution": _convolution,
     "stablehlo.reduce_window": _window,
 }
-"""By the name of the op: the attributes that change."""
+"""The function that returns the changed attributes, by the name of the op."""

@@ -25,7 +25,7 @@ from jxc.ir import clone_module, functions
 from jxc.rewrite import PassContext, Rule, apply_rules, exact
 
 DRAWN = (*KINDS, "edge", "edge")
-"""Kinds of arguments, in order: a small argument has no room for every edge value at once."""
+"""The kinds of arguments in order; a small argument cannot contain all edge values at once."""
 
 
 def compare_interpreted(
@@ -64,7 +64,7 @@ def compare_interpreted(
             report.reasons[kind] = str(error)
             break  # other arguments would fail too, and starting a new child is slow
         if any(_breaks(value, promise).any() for value in values):
-            report.reasons[kind] = f"an intermediate value breaks the assumption {promise}"
+            report.reasons[kind] = f"an intermediate value violates the assumption {promise}"
             continue
         report.runs[kind] = "interpreter"
         difference = _difference(kind, inputs, values, found, promise)

@@ -25,7 +25,7 @@ from ..lit_seeds import all_rules, seeds_for
 EXAMPLES = 12
 EXAMPLES_THROUGH_XLA = 4  # XLA compiles each of them several times
 EXAMPLES_UNTIL_CHECKED = 100
-"""How many programs are generated for a rule; a rule that few of them fit gets more."""
+"""The number of additional programs for a rule that was checked on none."""
 
 
 def _campaign(
