@@ -150,4 +150,4 @@ def test_run_fails_and_names_a_process_that_exits(tmp_path):
 def test_unknown_target_is_a_usage_error():
     done = run("--targets", "gpu:h1000", script="accelerators.py")
     assert done.returncode == 2
-    assert "no such GPU is known" in done.stderr and "Traceback" not in done.stderr
+    assert "no GPU 'h1000' is known" in done.stderr and "Traceback" not in done.stderr
