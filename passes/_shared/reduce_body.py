@@ -150,7 +150,8 @@ def inline(
             continue
         given = [at_shape(value) for value in each.operands]
         if keep_zero and isinstance(each, hlo.AddOp) and any(is_splat(v, 0.0) for v in given):
-            known[each.result] = plus_zero(given[is_splat(given[0], 0.0)])
+            x, y = given
+            known[each.result] = plus_zero(y if is_splat(x, 0.0) else x)
             continue
         kinds = [ir.RankedTensorType.get(shape, element_type(value)) for value in each.results]
         made = ir.Operation.create(

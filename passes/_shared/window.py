@@ -75,7 +75,9 @@ def window_axes(
     given = {name: list(each) for name, each in attributes.items() if each is not None}
     return tuple(
         WindowAxis(
-            *(sizes[i], windows[i], outs[i]),
+            size=sizes[i],
+            window=windows[i],
+            out=outs[i],
             low=int(pairs[i, 0]),
             high=int(pairs[i, 1]),
             **{name: each[i] for name, each in given.items()},

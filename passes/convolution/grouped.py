@@ -79,14 +79,19 @@ def _group(image: ir.Value, kernel: ir.Value, conv: Convolution, op: hlo.Convolu
     d, rank = conv.dims, len(conv.axes)
     order = [d.input_batch_dimension, *d.input_spatial_dimensions, d.input_feature_dimension]
     spatial = list(range(1, rank + 1))
-    numbers = (0, rank + 1, spatial, rank, rank + 1, list(range(rank)), 0, rank + 1, spatial)
+    window = list(range(rank))
+    numbers = hlo.ConvDimensionNumbers.get(
+        *(0, rank + 1, spatial),  # batch, features and space of the image
+        *(rank, rank + 1, window),  # inputs, outputs and space of the kernel
+        *(0, rank + 1, spatial),  # batch, features and space of the result
+    )
     kernel = backwards(kernel, d.kernel_spatial_dimensions, conv.axes)
     features = [d.kernel_input_feature_dimension, d.kernel_output_feature_dimension]
     made = hlo.convolution(
         ir.RankedTensorType.get([conv.batch, *conv.extents, conv.outputs], conv.accumulator),
         build.transpose(image, order),
         build.transpose(kernel, [*d.kernel_spatial_dimensions, *features]),
-        hlo.ConvDimensionNumbers.get(*numbers),
+        numbers,
         1,
         1,
         window_strides=[axis.stride for axis in conv.axes],

@@ -100,8 +100,8 @@ def _transposing_pays(x: ir.Value, over: Sequence[int]) -> bool:
         return False
     if not cost.transposing_pays(shape, over):
         return False
-    pending, found = [x], 0  # do at least `LEAST_WORK` elementwise ops compute it?
-    while pending and found < cost.LEAST_WORK:
+    pending, found = [x], 0
+    while pending and found < cost.LEAST_WORK:  # count the elementwise ops that compute x
         owner = pending.pop().owner
         if not isinstance(owner, ir.Block) and is_elementwise(owner):
             found += 1

@@ -219,7 +219,9 @@ def concatenate_of_transposes(op: hlo.ConcatenateOp) -> ir.Value | None:
     order = list(owners[0].permutation)
     if any(list(each.permutation) != order for each in owners):
         return None
-    if not all(map(is_used_once, op.inputs)) or numeric_shape(op.result, *op.inputs) is None:
+    operands = [each.operand for each in owners]
+    if not all(map(is_used_once, op.inputs)):
         return None
-    joined = hlo.concatenate([each.operand for each in owners], order[op.dimension.value])
-    return hlo.transpose(joined, order)
+    if numeric_shape(op.result, *op.inputs, *operands) is None:
+        return None
+    return hlo.transpose(hlo.concatenate(operands, order[op.dimension.value]), order)

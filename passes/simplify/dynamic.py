@@ -29,10 +29,20 @@ from .._shared.elementwise import with_shape
 from .slice import cuts_of, is_contiguous, shifted, take
 
 
+def _are_equal(starts: Sequence[ir.Value], others: Sequence[ir.Value]) -> bool:
+    """Whether two lists of start indices are known to be equal."""
+    return all(map(is_interchangeable, starts, others))
+
+
 def _taken(op: ir.OpView, x: ir.Value, starts: Sequence[ir.Value]) -> ir.Value:
     """A dynamic slice of `x` with the type of the result of `op`."""
     result = op.results[0]
     return hlo.dynamic_slice(x, starts, shape_of(result), results=[result.type])
+
+
+def _updated(op: hlo.DynamicUpdateSliceOp, x: ir.Value, starts: Sequence[ir.Value]) -> ir.Value:
+    """A dynamic update of `x` with the update of `op`."""
+    return hlo.dynamic_update_slice(x, op.update, starts, results=[op.result.type])
 
 
 def _at(start: ir.Value, most: int) -> int | None:
@@ -52,9 +62,7 @@ def update_with_own_slice(op: hlo.DynamicUpdateSliceOp) -> ir.Value | None:
     """dynamic_update_slice(x, dynamic_slice(x, i), i) -> x: both clamp i in the same way."""
     match op.update.owner:
         case hlo.DynamicSliceOp(operand=x, start_indices=starts) if x == op.operand:
-            return (
-                as_result(x, op) if all(map(is_interchangeable, starts, op.start_indices)) else None
-            )
+            return as_result(x, op) if _are_equal(starts, op.start_indices) else None
     return None
 
 
@@ -66,10 +74,8 @@ def update_of_update(op: hlo.DynamicUpdateSliceOp) -> ir.Value | None:
             sizes = static_shape(u, op.update)
             if sizes is None or sizes != shape_of(op.update):
                 return None
-            if all(map(is_interchangeable, starts, op.start_indices)) and x.type == op.result.type:
-                return hlo.dynamic_update_slice(
-                    x, op.update, op.start_indices, results=[op.result.type]
-                )
+            if _are_equal(starts, op.start_indices) and x.type == op.result.type:
+                return _updated(op, x, op.start_indices)
     return None
 
 
@@ -84,9 +90,8 @@ def update_of_splat(op: hlo.DynamicUpdateSliceOp) -> ir.Value | None:
     if len(low) < len(room) or not any(room):
         return None
     high = list(map(operator.sub, room, low))
-    return hlo.pad(
-        op.update, build.splat(element, with_shape(op.operand, ())), low, high, [0] * len(low)
-    )
+    value = build.splat(element, with_shape(op.operand, ()))
+    return hlo.pad(op.update, value, low, high, [0] * len(low))
 
 
 @rule(exact, producer=hlo.DynamicUpdateSliceOp)
@@ -94,9 +99,7 @@ def dynamic_slice_of_update(op: hlo.DynamicSliceOp) -> ir.Value | None:
     """dynamic_slice(dynamic_update_slice(x, u, i), i) -> u, if the slice has the shape of u."""
     match op.operand.owner:
         case hlo.DynamicUpdateSliceOp(update=u, start_indices=starts):
-            return (
-                as_result(u, op) if all(map(is_interchangeable, starts, op.start_indices)) else None
-            )
+            return as_result(u, op) if _are_equal(starts, op.start_indices) else None
     return None
 
 
@@ -263,7 +266,7 @@ def start_of_clamp(op: hlo.DynamicSliceOp | hlo.DynamicUpdateSliceOp) -> ir.Valu
         return None
     if isinstance(op, hlo.DynamicSliceOp):
         return _taken(op, op.operand, starts)
-    return hlo.dynamic_update_slice(op.operand, op.update, starts, results=[op.result.type])
+    return _updated(op, op.operand, starts)
 
 
 def unclamped(start: ir.Value, most: int) -> ir.Value:

@@ -215,7 +215,8 @@ def rearranged_elementwise(op: _Moving) -> ir.Value | None:
     move = move_of(op)
     builds = [_moved_freely(value, move) for value in operands]
     is_undone = any(free for value, free in zip(operands, builds, strict=True) if value in inner)
-    if not is_undone or 1 + sum(map(is_used_once, inner)) <= builds.count(None):
+    removed, added = 1 + sum(map(is_used_once, inner)), builds.count(None)  # 1 is `op`
+    if not is_undone or removed <= added:
         return None
     moved = [free() if free else move.build(v) for v, free in zip(operands, builds, strict=True)]
     return rebuilt(producer, moved, move.after)
@@ -230,7 +231,7 @@ def reshape_of_transpose(op: hlo.ReshapeOp) -> ir.Value | None:
     """
     match op.operand.owner:
         case hlo.TransposeOp(operand=x, permutation=permutation) if is_used_once(op.operand):
-            shape, result = numeric_shape(x, op.result), shape_of(op.result)
+            shape, result = numeric_shape(x, op.operand, op.result), shape_of(op.result)
             if shape is None or 0 in shape:
                 return None
             groups = []  # of dimensions of x, each with the dimensions of the result it becomes

@@ -188,7 +188,7 @@ def full_dynamic_update_slice(op: hlo.DynamicUpdateSliceOp) -> ir.Value | None:
 @rule(exact, producer=SPLATS)
 def dynamic_slice_to_slice(op: hlo.DynamicSliceOp) -> ir.Value | None:
     """dynamic_slice(x, constants) -> slice(x): starts are clamped, read in their signedness."""
-    shape = static_shape(op.operand)
+    shape = static_shape(op.operand, op.result)
     starts = [splat_of(index) for index in op.start_indices]
     if shape is None or None in starts:
         return None
@@ -244,8 +244,8 @@ def slice_of_reverse(op: hlo.SliceOp) -> ir.Value | None:
             if cuts is None or numeric_shape(x) is None:
                 return None
             for dim in dims:
-                # position -1 is the last element of the cut, which becomes its first one
-                cuts[dim] = shifted(cuts[dim], shape_of(x)[dim] - 1 - cuts[dim][0] - cuts[dim][-1])
+                cut, last = cuts[dim], shape_of(x)[dim] - 1
+                cuts[dim] = shifted(cut, (last - cut[-1]) - cut[0])  # starts at last - cut[-1]
             return hlo.reverse(take(x, cuts), dims)
     return None
 

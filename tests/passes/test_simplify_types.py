@@ -1,4 +1,4 @@
-"""`convert` rules on every triple of types, and bits that Python's floats do not keep."""
+"""`convert` rules on every triple of types, bits that floats do not keep, compatible types."""
 
 from __future__ import annotations
 
@@ -50,3 +50,27 @@ def test_rearranged_splats_keep_their_bits(bits: str) -> None:
     assert run_pipeline(after, make_pipeline("simplify"), PassContext()).hits
     assert "broadcast" not in str(after)
     assert compare_modules(before, after).agrees
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        """(%x: tensor<?x3xf32>, %y: tensor<4x3xf32>) -> tensor<3x6xf32> {
+  %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<?x3xf32>) -> tensor<3x2xf32>
+  %1 = stablehlo.transpose %y, dims = [1, 0] : (tensor<4x3xf32>) -> tensor<3x4xf32>
+  %2 = stablehlo.concatenate %0, %1, dim = 1
+      : (tensor<3x2xf32>, tensor<3x4xf32>) -> tensor<3x6xf32>
+  return %2 : tensor<3x6xf32>""",
+        """(%x: tensor<8xf32>) -> tensor<?xf32> {
+  %i = stablehlo.constant dense<1> : tensor<i32>
+  %0 = stablehlo.dynamic_slice %x, %i, sizes = [2] : (tensor<8xf32>, tensor<i32>) -> tensor<?xf32>
+  return %0 : tensor<?xf32>""",
+        """(%x: tensor<4x2x5xf32>) -> tensor<2x2x10xf32> {
+  %0 = stablehlo.transpose %x, dims = [2, 1, 0] : (tensor<4x2x5xf32>) -> tensor<?x2x4xf32>
+  %1 = stablehlo.reshape %0 : (tensor<?x2x4xf32>) -> tensor<2x2x10xf32>
+  return %1 : tensor<2x2x10xf32>""",
+    ],
+)
+def test_dynamic_extents_between_static_ones_are_left_alone(body: str) -> None:
+    module = read_module(f"func.func @main{body}\n}}", make_context())
+    assert not run_pipeline(module, make_pipeline("simplify"), PassContext()).hits
