@@ -77,7 +77,7 @@ def test_cholesky_of_matrix_that_is_not_definite_is_nan():
 
 
 @pytest.mark.parametrize(
-    ("left", "lower", "transposed", "unit"), itertools.product([True, False], repeat=4)
+    ("left", "lower", "transposed", "unit"), list(itertools.product([True, False], repeat=4))
 )
 def test_small_triangular_solve_matches_lapack(left, lower, transposed, unit):
     a = _normal(64, 3, 3) + 4 * np.eye(3, dtype=np.float32)
