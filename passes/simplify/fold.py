@@ -278,11 +278,13 @@ def _gathered(op: hlo.GatherOp, x: np.ndarray, indices: np.ndarray) -> np.ndarra
     pairs = zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims, strict=True)
     for dim, of in pairs:
         starts[dim] = np.indices(batch)[of - (of > vector)]
-    windows = np.lib.stride_tricks.sliding_window_view(x, tuple(op.slice_sizes))
+    places = np.arange(x.size).reshape(x.shape)  # numpy has no views of windows of f8E5M2
+    windows = np.lib.stride_tricks.sliding_window_view(places, tuple(op.slice_sizes))
     first = [  # as Python's integers, which hold every index
         np.asarray(np.clip(start.astype(object), 0, count - 1), int)
         for start, count in zip(starts, windows.shape, strict=False)
     ]
     left_out = [*numbers.collapsed_slice_dims, *numbers.operand_batching_dims]
     found = windows[tuple(first)].squeeze(tuple(len(batch) + dim for dim in left_out))
-    return np.moveaxis(found, range(len(batch), found.ndim), list(numbers.offset_dims))
+    offsets = range(len(batch), found.ndim)
+    return x.reshape(-1)[np.moveaxis(found, offsets, list(numbers.offset_dims))]

@@ -221,6 +221,28 @@ def test_fold_convert(first: str) -> None:
     assert verdict.agrees and set(verdict.runs.values()) == {"interpreter"}, str(verdict)
 
 
+@pytest.mark.parametrize("element", ["i1", *INTEGERS, *FLOATS])
+def test_fold_gather(element: str) -> None:
+    """Windows of two edge values, in any order and at starts that are clamped."""
+    edges = _spelled(element)
+    kind, windows = f"tensor<{len(edges)}x{element}>", f"tensor<4x2x{element}>"
+    before = read_module(
+        f"""func.func @main() -> {windows} {{
+          %x = stablehlo.constant dense<[{", ".join(edges)}]> : {kind}
+          %i = stablehlo.constant dense<[[1], [-5], [99], [0]]> : tensor<4x1xi32>
+          %r = "stablehlo.gather"(%x, %i) <{{dimension_numbers = #stablehlo.gather<
+            offset_dims = [1], start_index_map = [0], index_vector_dim = 1>,
+            slice_sizes = array<i64: 2>}}> : ({kind}, tensor<4x1xi32>) -> {windows}
+          return %r : {windows}
+        }}""",
+        make_context(),
+    )
+    after = _simplified(before)
+    assert not _left(after)
+    verdict = compare_modules(before, after, kinds=("normal",))
+    assert verdict.agrees and set(verdict.runs.values()) == {"interpreter"}, str(verdict)
+
+
 def _spelled(element: str) -> list[str]:
     if element == "i1":
         return ["true", "false"]
