@@ -287,4 +287,5 @@ def _gathered(op: hlo.GatherOp, x: np.ndarray, indices: np.ndarray) -> np.ndarra
     left_out = [*numbers.collapsed_slice_dims, *numbers.operand_batching_dims]
     found = windows[tuple(first)].squeeze(tuple(len(batch) + dim for dim in left_out))
     offsets = range(len(batch), found.ndim)
-    return x.reshape(-1)[np.moveaxis(found, offsets, list(numbers.offset_dims))]
+    moved: np.ndarray = x.reshape(-1)[np.moveaxis(found, offsets, list(numbers.offset_dims))]
+    return moved
