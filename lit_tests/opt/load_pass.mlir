@@ -16,7 +16,7 @@
 // ONE: module attributes {jxc.adds = 1 : i64}
 
 // LIST: Loaded:
-// LIST: count-adds {{ *}}Write how many adds a module has
+// LIST: count-adds {{ *}}Write the number of adds as attribute
 // LIST: Passes of jxc:
 // LIST: Native passes:
 // LIST: cse {{ *}}one op for equal ops
