@@ -21,7 +21,7 @@
 // LIST: Native passes:
 // LIST: cse {{ *}}one op for equal ops
 
-// HELP: count-adds: Write how many adds a module has on the module
+// HELP: count-adds: Write the number of adds as attribute `jxc.<attribute>` of the
 // HELP: Options:
 // HELP: attribute=STR, default 'adds'
 
