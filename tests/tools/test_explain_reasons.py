@@ -189,7 +189,7 @@ def test_operations_outside_jit_have_their_own_fix():
 
 def test_operation_with_other_parameters_is_not_a_new_function():
     with jxc.explain() as log:
-        jnp.arange(3), jnp.arange(4)
+        jnp.arange(1873), jnp.arange(1874)  # sizes that no other test in the process has
     [reason] = [each.reason for each in log.compilations if each.reason]
     assert reason.sentence == ("iota was compiled again: its parameters differ, such as a shape")
 
