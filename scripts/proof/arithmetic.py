@@ -78,22 +78,27 @@ def less(x: Term, y: Term, of: Real) -> Term:
 
 def maximum(x: Term, y: Term, of: Real) -> Term:
     """NaN if either is NaN; 0.0 is greater than -0.0."""
-    if isinstance(of, Integer):
-        return z3.If(less(x, y, of), y, x)
-    zeros = z3.And(z3.fpIsZero(x), z3.fpIsZero(y))
-    above = z3.If(zeros, z3.fpIsNegative(x), z3.fpLT(x, y))
-    nan = z3.Or(z3.fpIsNaN(x), z3.fpIsNaN(y))
-    return z3.If(nan, z3.fpNaN(of.sort), z3.If(above, y, x))
+    return _unless_nan(x, y, of, z3.If(_is_below(x, y, of), y, x))
 
 
 def minimum(x: Term, y: Term, of: Real) -> Term:
     """NaN if either is NaN; -0.0 is less than 0.0."""
+    return _unless_nan(x, y, of, z3.If(_is_below(y, x, of), y, x))
+
+
+def _is_below(x: Term, y: Term, of: Real) -> Term:
+    """Whether x is less than y, or is -0.0 while y is a zero."""
     if isinstance(of, Integer):
-        return z3.If(less(x, y, of), x, y)
+        return less(x, y, of)
     zeros = z3.And(z3.fpIsZero(x), z3.fpIsZero(y))
-    below = z3.If(zeros, z3.fpIsNegative(y), z3.fpLT(y, x))
-    nan = z3.Or(z3.fpIsNaN(x), z3.fpIsNaN(y))
-    return z3.If(nan, z3.fpNaN(of.sort), z3.If(below, y, x))
+    return z3.If(zeros, z3.fpIsNegative(x), less(x, y, of))
+
+
+def _unless_nan(x: Term, y: Term, of: Real, chosen: Term) -> Term:
+    """`chosen`, but NaN if x or y is NaN."""
+    if isinstance(of, Integer):
+        return chosen
+    return z3.If(z3.Or(z3.fpIsNaN(x), z3.fpIsNaN(y)), z3.fpNaN(of.sort), chosen)
 
 
 def _negate(x: Term, of: Real) -> Term:
