@@ -279,7 +279,7 @@ def _implied_by(predicate: ir.Value) -> tuple[_Implied | None, _Implied | None]:
 def _of_argument(value: ir.Value, depth: int) -> Bounds | None:
     """The bounds of a loop's counter in its body, or of a value that no iteration changes."""
     loop, index = value.owner.owner, ir.BlockArgument(value).arg_number
-    if not isinstance(loop, hlo.WhileOp) or depth <= 0 or (step := _step(loop, index)) is None:
+    if not isinstance(loop, hlo.WhileOp) or depth <= 0 or (step := step_of(loop, index)) is None:
         return None
     first = bounds_of(loop.operands[index], depth - 1)
     if step == 0 or first is None:
@@ -292,7 +292,7 @@ def _of_argument(value: ir.Value, depth: int) -> Bounds | None:
     return Bounds(first.low + min(last, 0), first.high + max(last, 0))
 
 
-def _step(loop: hlo.WhileOp, index: int) -> int | None:
+def step_of(loop: hlo.WhileOp, index: int) -> int | None:
     """The constant that each iteration adds to an argument of the body, or None."""
     body = loop.regions[1].blocks[0]
     argument, following = body.arguments[index], body.operations[-1].operands[index]
@@ -301,7 +301,7 @@ def _step(loop: hlo.WhileOp, index: int) -> int | None:
     match following.owner:
         case hlo.AddOp(lhs=x, rhs=y) if x == argument or y == argument:
             number = splat_of(y if x == argument else x)
-            return None if number is None else int(number)
+            return number if isinstance(number, int) else None
     return None
 
 
@@ -320,7 +320,7 @@ def trip_count(loop: hlo.WhileOp) -> int | None:
     if (tested := _tested(loop)) is None:
         return None
     index, limit = tested
-    kind, step = type_bounds(element_type(loop.operands[index])), _step(loop, index)
+    kind, step = type_bounds(element_type(loop.operands[index])), step_of(loop, index)
     first, end = splat_of(loop.operands[index]), splat_of(limit)
     if kind is None or first is None or end is None or step is None or step <= 0:
         return None
