@@ -5,11 +5,11 @@ constant. It reads a row of each input by a `dynamic_slice` at the counter, and 
 output by a `dynamic_update_slice`; the backward loop of a gradient starts at the last row.
 
     loop = CountedLoop.of(op)                  # None for other loops
-    loop.trips                                 # the number of iterations, at least 2
-    loop.index_of(value)                       # value = first + step * iteration
-    loop.row_of(value)                         # a row of a tensor that the loop does not change
-    loop.write_of(carry)                       # the row that each iteration writes to a carried tensor
-    loop.is_outside(value)                     # computed before the loop
+    loop.trips  # the number of iterations, at least 2
+    loop.index_of(value)  # value = first + step * iteration
+    loop.row_of(value)  # a row of a tensor that the loop does not change
+    loop.write_of(carry)  # the row that each iteration writes to a carried tensor
+    loop.is_outside(value)  # computed before the loop
 """
 
 from __future__ import annotations
