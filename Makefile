@@ -6,6 +6,7 @@ JOBS ?= 2
 ALL ?= .venv-all
 BENCH ?= .venv-bench
 MODELS ?= *
+SIZES ?= small,usual,large
 BENCH_FLAGS ?=
 RESULTS ?= build
 BIN := $(VENV)/bin
@@ -64,11 +65,11 @@ format: $(VENV)/.dev ## format the code
 	$(BIN)/ruff format $(SOURCES)
 	$(BIN)/ruff check --fix $(SOURCES)
 
-bench: $(BENCH)/.bench ## run the benchmark, which takes an hour; MODELS='keras-*' RESULTS=DIR
+bench: $(BENCH)/.bench ## run the benchmark, which takes two hours; MODELS='keras-*' RESULTS=DIR
 	$(BENCH)/bin/python benchmarks/overhead.py
 	$(BENCH)/bin/python benchmarks/passes.py
 	mkdir -p build
-	$(BENCH)/bin/python benchmarks/run.py --models '$(MODELS)' $(BENCH_FLAGS) \
+	$(BENCH)/bin/python benchmarks/run.py --models '$(MODELS)' --sizes $(SIZES) $(BENCH_FLAGS) \
 	  --history build/bench-history.jsonl --plot $(RESULTS)/ratios.svg --results $(RESULTS)/RESULTS.md
 	$(BENCH)/bin/python benchmarks/fit.py --results $(RESULTS)/RESULTS.md
 

@@ -12,6 +12,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,8 @@ from accelerators_report import (
     table,
 )
 from machine import circumstances
-from run import chosen, read_raw, shown_progress, write_raw
+from meshes import SHARDINGS, TARGETS
+from run import SIZES_HELP, chosen, read_raw, shown_progress, sizes, write_raw
 
 from jxc.backend.targets import find_targets, require
 from jxc.errors import JxcError
@@ -48,12 +50,14 @@ def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     add = parser.add_argument
     add("--models", default="*", help="patterns separated by commas: 'keras-*,signal'")
+    add("--sizes", type=sizes, default=["usual"], help=SIZES_HELP)
     add("--quick", action="store_true", help="fewer models")
     add(
         "--targets",
         default="tpu:v5e:2x2,gpu:h100",
         help="targets, see `jxc targets`",
     )
+    add("--meshes", action="store_true", help="also models over 4 and 8 devices")
     add("--level", default="O2", help="the level to compare with plain")
     add("--rules", default="", help="compare the level with itself: --rules=-OFF,+ON")
     add(
@@ -66,24 +70,47 @@ def options() -> argparse.Namespace:
     add("--read", type=Path, help="run nothing; read the records that --raw wrote to this file")
     add("--results", type=Path, help="write the tables to this Markdown file")
     given = parser.parse_args()
-    given.names = chosen(given.models, quick=given.quick)
+    given.names = chosen(given.models, given.sizes, quick=given.quick)
     if not given.names:
         parser.error(f"--models: no model is called {given.models!r}")
+    over = {"": given.targets} | (TARGETS if given.meshes else {})
     try:
-        found = find_targets(given.targets)
+        runs = [(mesh, target) for mesh, names in over.items() for target in find_targets(names)]
+        found = list(dict.fromkeys(target for _, target in runs))
         for target in () if given.read else found:
             require(target)
     except JxcError as error:
         parser.error(str(error))
-    given.targets = [target.name for target in found]
+    given.runs = [
+        Run(name, target.name, mesh)
+        for mesh, target in runs
+        for name in given.names
+        if not mesh or name in SHARDINGS
+    ]
     return given
 
 
-def run_process(name: str, target: str, given: argparse.Namespace) -> dict[str, Any]:
-    """The record of a fresh process for a model on a target."""
-    about = {"model": name, "target": target}
-    command = [sys.executable, "-W", "ignore", str(HERE / "accelerators_worker.py"), name]
-    command += [f"--target={target}", f"--level={given.level}", f"--rules={given.rules}"]
+@dataclass(frozen=True)
+class Run:
+    """A model to compile for a target, on one device or over a mesh."""
+
+    name: str
+    target: str
+    mesh: str = ""
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """The beginning of its record."""
+        label = f"{self.name} over {self.mesh}" if self.mesh else self.name
+        return {"model": label, "target": self.target}
+
+
+def run_process(run: Run, given: argparse.Namespace) -> dict[str, Any]:
+    """The record of a fresh process."""
+    about = run.about
+    command = [sys.executable, "-W", "ignore", str(HERE / "accelerators_worker.py"), run.name]
+    command += [f"--target={run.target}", f"--level={given.level}", f"--rules={given.rules}"]
+    command += [f"--mesh={run.mesh}"] * bool(run.mesh)
     command += ["--each-rule"] * given.each_rule
     settings = {k: v for k, v in os.environ.items() if k != "JXC_PIPELINE"}
     settings |= {"JAX_PLATFORMS": "cpu", "JXC_RATES": "shipped"}
@@ -101,18 +128,17 @@ def run_process(name: str, target: str, given: argparse.Namespace) -> dict[str, 
     if done.returncode:
         last = (done.stderr.strip().splitlines() or [""])[-1]
         return about | {"broken": f"exit code {done.returncode}: {last}"[:300]}
-    return json.loads(done.stdout.splitlines()[-1])
+    return json.loads(done.stdout.splitlines()[-1]) | about
 
 
 def run_all(given: argparse.Namespace) -> list[dict[str, Any]]:
     """Run every model for every target, one process after the other."""
     records: list[dict[str, Any]] = []
-    with shown_progress(len(given.names) * len(given.targets)) as show:
-        for name in given.names:
-            for target in given.targets:
-                show(f"{name}, {target}")
-                records.append(run_process(name, target, given))
-                write_raw(given.raw, records[-1])
+    with shown_progress(len(given.runs)) as show:
+        for run in given.runs:
+            show(f"{run.about['model']}, {run.target}")
+            records.append(run_process(run, given))
+            write_raw(given.raw, records[-1])
     return records
 
 
@@ -120,9 +146,8 @@ def latest(records: list[dict[str, Any]], given: argparse.Namespace) -> list[dic
     """The last record of each model and target, or a record that it was not run."""
     found = {(each["target"], each["model"]): each for each in records}
     return [
-        found.get((target, name), {"model": name, "target": target, "skipped": "not run"})
-        for target in given.targets
-        for name in given.names
+        found.get((run.target, run.about["model"]), run.about | {"skipped": "not run"})
+        for run in given.runs
     ]
 
 
@@ -166,13 +191,14 @@ def main() -> int:
     given = options()
     about = circumstances() | {"compilers": versions()}
     if given.read:
-        records, about = read_raw(given.read, given.names)
+        records, about = read_raw(given.read, [run.about["model"] for run in given.runs])
         about = about | {"commit": commits_in(given.read)}
     else:
         write_raw(given.raw, {"about": about})
         records = run_all(given)
     records = latest(records, given)
-    found = {t: [outcome(x) for x in records if x["target"] == t] for t in given.targets}
+    targets = dict.fromkeys(run.target for run in given.runs)
+    found = {t: [outcome(x) for x in records if x["target"] == t] for t in targets}
     for target, each in found.items():
         print(*summary_lines(target, each), sep="\n")
     if lines := contender_lines(records):

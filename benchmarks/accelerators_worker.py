@@ -17,20 +17,25 @@ from time import perf_counter
 from typing import Any
 
 from accelerators_report import name_of
+from meshes import shardings_of
 from models import MODELS
 
 import jxc
-from jxc.backend.lowered import Lowered
+from jxc.backend.lowered import Lowered, lowered_of
 from jxc.backend.targets import Target, find_target
 from jxc.errors import JxcError
+from jxc.frontend.lowering import lower as trace
 from jxc.ir import write_bytecode
+from jxc.ir.shardings import parse_mesh
 from jxc.pipeline import Library, Pipeline, make_pipeline, our_passes
 from jxc.rewrite import Rule, rule_pass
 from jxc.tools.report.compiled import Compiled
 from jxc.tools.report.report import report
 
 
-def measured(name: str, target: Target, level: str, changes: Sequence[str], each: bool) -> dict:
+def measured(
+    name: str, target: Target, level: str, changes: Sequence[str], each: bool, mesh: str = ""
+) -> dict:
     """The estimates for plain and a level, or for a level without and with changed rules.
 
     Args:
@@ -40,9 +45,11 @@ def measured(name: str, target: Target, level: str, changes: Sequence[str], each
         changes: rules to switch on, "+NAME", or off, "-NAME". If there are any, the first
             contender is the unchanged level.
         each: also compile without each applied rule, one at a time.
+        mesh: the devices to lower over, such as "data=4"; one device if empty.
     """
     function, args = MODELS[name]()
-    lowered = jxc.lower(function, *args).for_target(target.name)
+    lowered = lowered_over(mesh, name, function, args) if mesh else jxc.lower(function, *args)
+    lowered = lowered.for_target(target.name)
     made: dict[bytes, dict[str, Any]] = {}
     before = "O0" if not changes else level
     records = [compiled(lowered, target, changed(before, ()), made) | {"name": name_of(before, ())}]
@@ -53,6 +60,13 @@ def measured(name: str, target: Target, level: str, changes: Sequence[str], each
         found = compiled(lowered, target, changed(level, without), made)
         records.append(found | {"name": name_of(level, without)})
     return {"model": name, "target": target.name, "contenders": records}
+
+
+def lowered_over(mesh: str, name: str, function: Any, args: tuple[Any, ...]) -> Lowered:
+    """A model lowered over absent devices."""
+    axes = parse_mesh(mesh)
+    split = shardings_of(name, set(axes))
+    return lowered_of(trace(function, args, mesh=axes, in_shardings=split, platform="tpu"))
 
 
 def changed(level: str, changes: Sequence[str]) -> Pipeline:
@@ -155,6 +169,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("model")
     parser.add_argument("--target", required=True)
+    parser.add_argument("--mesh", default="")
     parser.add_argument("--level", default="O2")
     parser.add_argument("--rules", default="")
     parser.add_argument("--each-rule", action="store_true")
@@ -162,7 +177,7 @@ def main() -> int:
     changes = [each for each in given.rules.split(",") if each]
     try:
         target = find_target(given.target)
-        records = measured(given.model, target, given.level, changes, given.each_rule)
+        records = measured(given.model, target, given.level, changes, given.each_rule, given.mesh)
     except ImportError as error:
         lines = str(error).strip().splitlines()
         about = {"model": given.model, "target": given.target}

@@ -20,8 +20,9 @@ from time import perf_counter
 from typing import Any
 
 from intervals import Interval, median_interval
+from results_file import write_section
 
-TITLE = "## Keras model.fit"
+TITLE = "Keras model.fit"
 
 
 def train(given: argparse.Namespace) -> dict[str, Any]:
@@ -116,14 +117,6 @@ def lines(measured: dict[str, Any]) -> list[str]:
     ]
 
 
-def write_section(file: Path, measured: dict[str, Any]) -> None:
-    """Write the measurements as the last section of a Markdown file, replacing an older one."""
-    before = file.read_text().partition(TITLE)[0].rstrip() if file.exists() else ""
-    file.write_text(
-        f"{before}\n\n{TITLE}\n\n" + "\n".join(f"- {x}" for x in lines(measured)) + "\n"
-    )
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
@@ -147,7 +140,7 @@ def main() -> int:
     else:
         print("\n".join(lines(measured)))
     if given.results:
-        write_section(given.results, measured)
+        write_section(given.results, TITLE, "\n".join(f"- {x}" for x in lines(measured)))
     return 0
 
 

@@ -78,6 +78,7 @@ def summary_lines(results: Sequence[Result], names: Sequence[str]) -> list[str]:
             f"{name}: compile time {summary.compile_mean:.2f}x that of plain (geometric mean), at "
             f"worst {by:.2f}x ({worst})"
         )
+        lines += size_lines(results, name)
         lines += [
             f"{name}: {len(models)} {what}: {', '.join(models) or 'none'}"
             for what, models in (
@@ -87,6 +88,18 @@ def summary_lines(results: Sequence[Result], names: Sequence[str]) -> list[str]:
         ]
         lines += [f"{name}: {model} failed: {why}" for model, why in summary.failed.items()]
     return lines + against_lines(results) + skipped_lines(results) + process_lines(results)
+
+
+def size_lines(results: Sequence[Result], name: str) -> list[str]:
+    """The speed-up and the compile time at each size, if there are several."""
+    sizes = list(dict.fromkeys(result.size for result in results))
+    found = {size: summarise([r for r in results if r.size == size], name) for size in sizes}
+    return [
+        f"{name}, {size}: {each.ratio:.2f}x over {each.models} models, compile time "
+        f"{each.compile_mean:.2f}x"
+        for size, each in found.items()
+        if len(sizes) > 1 and each.models
+    ]
 
 
 def process_lines(results: Sequence[Result]) -> list[str]:

@@ -78,6 +78,11 @@ class Result:
     against: Interval | None = None
     processes: int = 0
 
+    @property
+    def size(self) -> str:
+        """One of `models.SIZES`."""
+        return self.model.partition("@")[2] or "usual"
+
     def contender(self, name: str) -> Contender | None:
         """The contender of this name, if it was measured."""
         found = self.contenders.get(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ Each model is built with random weights in fresh processes. Each contender compi
 JAX's compilation cache disabled. All contenders then run in alternation, in another order each
 round. A ratio is the median over all rounds of the seconds of plain `jax.jit` divided by the
 contender's seconds in the same round; above 1 is faster than plain. Brackets hold the 95% interval,
-by a bootstrap over processes and rounds. *slower* marks an interval that is entirely below 0.97.
+by a bootstrap over processes and rounds. Models whose names end in *@small* and *@large* are the
+same programs at other sizes, each measured in one process and without Enzyme-JAX. *slower* marks an interval that is entirely below 0.97.
 **WRONG** marks a result whose error is more than 16 times the change of plain's result when its
 inputs change by one ulp."""
 
@@ -52,6 +54,13 @@ def write_results(
         parts += [f"## Compilation with {level}", _explained(level)]
         parts += [markdown_compiles(results, level)]
     file.write_text("\n\n".join(part for part in parts if part) + "\n")
+
+
+def write_section(file: Path, title: str, text: str) -> None:
+    """Write a section at the end of a Markdown file, and remove an older one of this title."""
+    sections = re.split(r"(?m)^(?=## )", file.read_text()) if file.exists() else []
+    kept = [each.strip() for each in sections if not each.startswith(f"## {title}\n")]
+    file.write_text("\n\n".join([*kept, f"## {title}\n\n{text}"]) + "\n")
 
 
 def _explained(level: str) -> str:

@@ -12,7 +12,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from fnmatch import fnmatch
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from machine import circumstances
-from models import MODELS
+from models import MODELS, SIZES
 from plot import draw
 from report import not_installed_lines, run_table, summary_lines
 from results import Result, gather, summarise
@@ -30,6 +30,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 HERE = Path(__file__).parent
 QUICK_SECONDS = 3.0
+SIZES_HELP = f"sizes of the models, separated by commas: some of {', '.join(SIZES)}"
 CONTENDERS = ("plain", "O0", "O1", "O2", "O3", "enzyme")
 
 
@@ -37,13 +38,14 @@ def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     add = parser.add_argument
     add("--models", default="*", help="patterns separated by commas: 'keras-*,signal'")
+    add("--sizes", type=sizes, default=["usual"], help=SIZES_HELP)
     add("--quick", action="store_true", help="fewer models and rounds")
     add(
         "--levels",
         default="O1,O2,enzyme",
         help=f"contenders other than plain: {', '.join(CONTENDERS[1:])}",
     )
-    add("--processes", type=int, default=2, help="number of fresh processes per model")
+    add("--processes", type=int, default=2, help="fresh processes per model of the usual size")
     add("--rounds", type=int, default=40, help="maximum number of rounds per process")
     add("--seconds", type=float, default=8.0, help="approximate run time per process")
     add("--timeout", type=float, default=600.0, help="time limit of a process in seconds")
@@ -59,7 +61,7 @@ def options() -> argparse.Namespace:
     for level in given.levels:
         if level not in CONTENDERS[1:]:
             parser.error(f"--levels: expected some of {', '.join(CONTENDERS[1:])}, found {level!r}")
-    given.names = chosen(given.models, quick=given.quick)
+    given.names = chosen(given.models, given.sizes, quick=given.quick)
     if given.quick:
         given.seconds = min(given.seconds, QUICK_SECONDS)
     if not given.names:
@@ -67,13 +69,36 @@ def options() -> argparse.Namespace:
     return given
 
 
-def chosen(patterns: str, *, quick: bool) -> list[str]:
-    """The names of the models that match a pattern, with `quick` only quick ones."""
+def sizes(text: str) -> list[str]:
+    """The sizes in a list separated by commas.
+
+    Raises:
+        ArgumentTypeError: there is no such size.
+    """
+    found = text.split(",")
+    if unknown := set(found) - set(SIZES):
+        raise argparse.ArgumentTypeError(
+            f"expected some of {', '.join(SIZES)}, found {unknown.pop()!r}"
+        )
+    return found
+
+
+def chosen(patterns: str, of_sizes: Sequence[str], *, quick: bool) -> list[str]:
+    """The names of the models of these sizes that match a pattern, with `quick` only quick ones.
+
+    A pattern is compared with the name without a size, unless it has one: "signal@large".
+    """
     wanted = patterns.split(",")
     return [
         name
         for name, model in MODELS.items()
-        if any(fnmatch(name, each) for each in wanted) and (model.quick or not quick)
+        if (model.quick or not quick)
+        and any(
+            fnmatch(name, each)
+            if "@" in each
+            else model.size in of_sizes and fnmatch(name.partition("@")[0], each)
+            for each in wanted
+        )
     ]
 
 
@@ -114,16 +139,18 @@ def _process(name: str, contenders: list[str], rotation: int, given: argparse.Na
 
 
 def run_all(given: argparse.Namespace) -> list[dict[str, Any]]:
-    """Run every process of every model: all models once, then all again."""
+    """Run every process of every model: all models once, then those of the usual size again."""
     records: list[dict[str, Any]] = []
     failed: set[str] = set()  # models that failed are not tried again
     with shown_progress(len(given.names) * given.processes) as show:
         for rotation in range(given.processes):
             for name in given.names:
                 show(name)
-                if name in failed:
+                is_usual = MODELS[name].size == "usual"
+                if name in failed or (rotation and not is_usual):
                     continue
-                records.append(run_process(name, given.levels, rotation, given))
+                levels = [each for each in given.levels if is_usual or each != "enzyme"]
+                records.append(run_process(name, levels, rotation, given))
                 if records[-1].get("skipped") or records[-1].get("broken"):
                     failed.add(name)
                 write_raw(given.raw, records[-1])

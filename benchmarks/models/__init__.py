@@ -14,9 +14,9 @@ os.environ.setdefault("KERAS_BACKEND", "jax")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 
-from .registry import MODELS, Model, Program
+from .registry import MODELS, SIZES, Model, Program
 
 for _found in pkgutil.iter_modules(__path__):
     importlib.import_module(f".{_found.name}", __name__)
 
-__all__ = ["MODELS", "Model", "Program"]
+__all__ = ["MODELS", "SIZES", "Model", "Program"]

@@ -33,8 +33,8 @@ def _cross_entropy(logits, labels):
     return -chosen.mean()
 
 
-@model(windows=True)
-def residual_training(blocks: int = 4, channels: int = 16) -> Program:
+@model(windows=True, small={"batch": 1, "channels": 8}, large={"batch": 16, "channels": 32})
+def residual_training(blocks: int = 4, channels: int = 16, batch: int = 8) -> Program:
     """The gradient of a small residual network of ordinary convolutions, max and mean pooling."""
     kernels = [
         weights({"a": (3, 3, channels, channels), "b": (3, 3, channels, channels)})
@@ -46,10 +46,10 @@ def residual_training(blocks: int = 4, channels: int = 16) -> Program:
             x = x + _convolve(jax.nn.relu(_convolve(x, w["a"])), w["b"])
         return (_max_pool(x, 2, 2).mean((1, 2)) ** 2).sum()
 
-    return jax.grad(loss), (kernels, normal(8, 32, 32, channels))
+    return jax.grad(loss), (kernels, normal(batch, 32, 32, channels))
 
 
-def _pooled(pool) -> Program:
+def _pooled(pool, batch: int) -> Program:
     """A training step of three convolutions, with pooling after each, and a dense layer."""
     shapes: dict[str, tuple[int, ...]] = {"a": (3, 3, 1, 32), "b": (3, 3, 32, 64)}
     kernels = weights(shapes | {"c": (3, 3, 64, 64), "out": (4 * 4 * 64, 10)})
@@ -60,29 +60,29 @@ def _pooled(pool) -> Program:
             x = pool(jax.nn.relu(_convolve(x, kernels[name])))
         return _cross_entropy(x.reshape(len(x), -1) @ kernels["out"], labels)
 
-    return descend(loss), (kernels, normal(32, 28, 28, 1), integers(10, 32))
+    return descend(loss), (kernels, normal(batch, 28, 28, 1), integers(10, batch))
 
 
-@model(windows=True, quick=True)
-def max_pool_training() -> Program:
+@model(windows=True, quick=True, small={"batch": 2}, large={"batch": 128})
+def max_pool_training(batch: int = 32) -> Program:
     """Disjoint 2x2 windows, as in most small networks."""
-    return _pooled(partial(_max_pool, window=2, stride=2))
+    return _pooled(partial(_max_pool, window=2, stride=2), batch)
 
 
-@model(windows=True)
-def overlapping_max_pool_training() -> Program:
+@model(windows=True, small={"batch": 2}, large={"batch": 128})
+def overlapping_max_pool_training(batch: int = 32) -> Program:
     """Overlapping 3x3 windows, as in AlexNet, ResNet's stem and Inception."""
-    return _pooled(partial(_max_pool, window=3, stride=2))
+    return _pooled(partial(_max_pool, window=3, stride=2), batch)
 
 
-@model(windows=True)
-def mean_pool_training() -> Program:
+@model(windows=True, small={"batch": 2}, large={"batch": 128})
+def mean_pool_training(batch: int = 32) -> Program:
     """Averages of overlapping 3x3 windows."""
-    return _pooled(partial(_mean_pool, window=3, stride=2))
+    return _pooled(partial(_mean_pool, window=3, stride=2), batch)
 
 
-@model(windows=True, quick=True)
-def vae_training() -> Program:
+@model(windows=True, quick=True, small={"batch": 2}, large={"batch": 128})
+def vae_training(batch: int = 32) -> Program:
     """A training step of a convolutional variational autoencoder on 28x28 images."""
     shapes: dict[str, tuple[int, ...]] = {"a": (4, 4, 1, 32), "b": (4, 4, 32, 64)}
     shapes |= {"mean": (7 * 7 * 64, 16), "spread": (7 * 7 * 64, 16), "up": (16, 7 * 7 * 64)}
@@ -102,5 +102,5 @@ def vae_training() -> Program:
         prior = 0.5 * (jnp.exp(spread) + mean**2 - 1 - spread)
         return wrong.sum((1, 2, 3)).mean() + prior.sum(1).mean()
 
-    images = (normal(32, 28, 28, 1) > 0).astype(jnp.float32)
+    images = (normal(batch, 28, 28, 1) > 0).astype(jnp.float32)
     return descend(loss), (kernels, images, jax.random.key(0))

@@ -11,8 +11,8 @@ from .data import descend, normal
 from .registry import Program, model
 
 
-@model(quick=True)
-def equinox_mixer_training(blocks: int = 4, width: int = 64) -> Program:
+@model(quick=True, small={"blocks": 2, "batch": 1}, large={"width": 128, "batch": 32})
+def equinox_mixer_training(blocks: int = 4, width: int = 64, batch: int = 16) -> Program:
     """A training step of an MLP-Mixer on 32x32 images, vmapped over the batch."""
     import equinox as eqx
 
@@ -20,8 +20,10 @@ def equinox_mixer_training(blocks: int = 4, width: int = 64) -> Program:
     patches = 64
     parts: dict[str, Any] = {
         "cut": eqx.nn.Conv2d(3, width, 4, stride=4, key=next(keys)),
-        "over_patches": [eqx.nn.MLP(patches, patches, 128, 1, key=next(keys)) for _ in range(4)],
-        "over_channels": [eqx.nn.MLP(width, width, 256, 1, key=next(keys)) for _ in range(4)],
+        "over_patches": [
+            eqx.nn.MLP(patches, patches, 128, 1, key=next(keys)) for _ in range(blocks)
+        ],
+        "over_channels": [eqx.nn.MLP(width, width, 256, 1, key=next(keys)) for _ in range(blocks)],
         "norms": [eqx.nn.LayerNorm((width, patches)) for _ in range(2 * blocks)],
         "out": eqx.nn.Linear(width, 10, key=next(keys)),
     }
@@ -39,11 +41,11 @@ def equinox_mixer_training(blocks: int = 4, width: int = 64) -> Program:
         parts = eqx.combine(arrays, rest)
         return (jax.vmap(lambda image: network(parts, image))(images) ** 2).mean()
 
-    return descend(loss), (arrays, normal(16, 3, 32, 32))
+    return descend(loss), (arrays, normal(batch, 3, 32, 32))
 
 
-@model()
-def equinox_recurrent_training(length: int = 64) -> Program:
+@model(small={"length": 16, "batch": 1}, large={"length": 256, "batch": 128})
+def equinox_recurrent_training(length: int = 64, batch: int = 32) -> Program:
     """A training step of equinox's GRU cell, scanned, for a batch."""
     import equinox as eqx
 
@@ -61,4 +63,4 @@ def equinox_recurrent_training(length: int = 64) -> Program:
         parts = eqx.combine(arrays, rest)
         return (jax.vmap(lambda s: network(parts, s))(sequences) ** 2).mean()
 
-    return descend(loss), (arrays, normal(32, length, 32))
+    return descend(loss), (arrays, normal(batch, length, 32))

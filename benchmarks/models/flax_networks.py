@@ -22,8 +22,8 @@ def _training(network: Any, *inputs: Any) -> Program:
     return descend(loss), (nnx.to_pure_dict(parameters), nnx.to_pure_dict(rest), *inputs)
 
 
-@model(windows=True, quick=True)
-def flax_convolutional_training() -> Program:
+@model(windows=True, quick=True, small={"batch": 1}, large={"batch": 64})
+def flax_convolutional_training(batch: int = 16) -> Program:
     """A training step of a convolutional network with batch norm, max and mean pooling."""
     from flax import nnx
 
@@ -40,11 +40,16 @@ def flax_convolutional_training() -> Program:
             x = nnx.avg_pool(jax.nn.relu(self.second(x)), (2, 2), (2, 2))
             return self.out(x.reshape(len(x), -1))
 
-    return _training(Network(nnx.Rngs(0)), normal(16, 32, 32, 3))
+    return _training(Network(nnx.Rngs(0)), normal(batch, 32, 32, 3))
 
 
-@model()
-def flax_transformer_training(layers: int = 3, width: int = 128) -> Program:
+@model(
+    small={"layers": 2, "width": 32, "batch": 1, "length": 16},
+    large={"layers": 4, "width": 256, "batch": 8, "length": 256},
+)
+def flax_transformer_training(
+    layers: int = 3, width: int = 128, batch: int = 4, length: int = 128
+) -> Program:
     """A training step of an encoder: attention, layer norms, gelu."""
     from flax import nnx
 
@@ -71,4 +76,4 @@ def flax_transformer_training(layers: int = 3, width: int = 128) -> Program:
                 x = layer(x)
             return x
 
-    return _training(Network(nnx.Rngs(0)), integers(1024, 4, 128))
+    return _training(Network(nnx.Rngs(0)), integers(1024, batch, length))

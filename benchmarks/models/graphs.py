@@ -9,7 +9,11 @@ from .data import descend, integers, normal, weights
 from .registry import Program, model
 
 
-@model(quick=True)
+@model(
+    quick=True,
+    small={"nodes": 32, "edges": 128, "width": 8},
+    large={"nodes": 4096, "edges": 65536},
+)
 def graph_attention_training(nodes: int = 1024, edges: int = 8192, width: int = 32) -> Program:
     """A training step of graph attention: gathers, segment sums, a segment softmax."""
     parameters = weights({"w": (width, width), "a": (2 * width, 1)})
@@ -29,7 +33,10 @@ def graph_attention_training(nodes: int = 1024, edges: int = 8192, width: int = 
     return descend(loss), (parameters, normal(nodes, width), ends)
 
 
-@model()
+@model(
+    small={"nodes": 32, "edges": 128, "width": 8},
+    large={"nodes": 4096, "edges": 32768},
+)
 def message_passing_training(nodes: int = 512, edges: int = 4096, width: int = 64) -> Program:
     """A training step of an interaction network: a perceptron on both nodes and the edge."""
     shapes: dict[str, tuple[int, ...]] = {"edge": (3 * width, width), "node": (2 * width, width)}
@@ -46,7 +53,7 @@ def message_passing_training(nodes: int = 512, edges: int = 4096, width: int = 6
     return descend(loss), (parameters, *inputs)
 
 
-@model(quick=True)
+@model(quick=True, small={"words": 256, "pairs": 16}, large={"words": 16384, "pairs": 512})
 def word2vec_training(words: int = 4096, width: int = 64, pairs: int = 256) -> Program:
     """A step of skip-grams with negative samples. Word vectors are products with one_hot."""
     parameters = {"in": normal(words, width), "out": normal(words, width)}

@@ -39,7 +39,7 @@ def _training(network: Any, tokens: Any) -> Program:
     return step, (network.params, tokens)
 
 
-def bert(*, training: bool) -> Program:
+def bert(*, training: bool, batch: int = 4, length: int = 128) -> Program:
     from transformers import BertConfig
 
     config = BertConfig(
@@ -50,24 +50,28 @@ def bert(*, training: bool) -> Program:
         intermediate_size=1024,
     )
     network = _network("BertModel", config)
-    return (_training if training else _forward)(network, integers(8192, 4, 128))
+    return (_training if training else _forward)(network, integers(8192, batch, length))
 
 
-def gpt2(*, training: bool) -> Program:
+def gpt2(*, training: bool, batch: int = 4, length: int = 128) -> Program:
     from transformers import GPT2Config
 
     network = _network("GPT2Model", GPT2Config(n_embd=256, n_layer=4, n_head=4, vocab_size=8192))
-    return (_training if training else _forward)(network, integers(8192, 4, 128))
+    return (_training if training else _forward)(network, integers(8192, batch, length))
 
 
-add_model("hf-bert", partial(bert, training=False))
-add_model("hf-bert-training", partial(bert, training=True), quick=True)
-add_model("hf-gpt2", partial(gpt2, training=False))
-add_model("hf-gpt2-training", partial(gpt2, training=True))
+_TEXTS: dict[str, Any] = {
+    "small": {"batch": 1, "length": 16},
+    "large": {"batch": 8, "length": 256},
+}
+add_model("hf-bert", partial(bert, training=False), **_TEXTS)
+add_model("hf-bert-training", partial(bert, training=True), quick=True, **_TEXTS)
+add_model("hf-gpt2", partial(gpt2, training=False), **_TEXTS)
+add_model("hf-gpt2-training", partial(gpt2, training=True), **_TEXTS)
 
 
-@model()
-def hf_llama() -> Program:
+@model(**_TEXTS)
+def hf_llama(batch: int = 4, length: int = 128) -> Program:
     """Rotary embeddings, RMS norms, gated perceptrons."""
     from transformers import LlamaConfig
 
@@ -79,17 +83,17 @@ def hf_llama() -> Program:
         num_attention_heads=4,
         max_position_embeddings=256,
     )
-    network = _network("LlamaModel", config, input_shape=(1, 128))
-    positions = jnp.broadcast_to(jnp.arange(128), (4, 128))
+    network = _network("LlamaModel", config, input_shape=(1, length))
+    positions = jnp.broadcast_to(jnp.arange(length), (batch, length))
 
     def forward(params, tokens, positions):
         return network(tokens, position_ids=positions, params=params, train=False)[0]
 
-    return forward, (network.params, integers(8192, 4, 128), positions)
+    return forward, (network.params, integers(8192, batch, length), positions)
 
 
-@model()
-def hf_vit() -> Program:
+@model(small={"batch": 1, "size": 32}, large={"batch": 16})
+def hf_vit(batch: int = 4, size: int = 96) -> Program:
     """A transformer on patches of images."""
     from transformers import ViTConfig
 
@@ -98,38 +102,38 @@ def hf_vit() -> Program:
         num_hidden_layers=6,
         num_attention_heads=3,
         intermediate_size=768,
-        image_size=96,
+        image_size=size,
         patch_size=8,
     )
-    return _forward(_network("ViTModel", config), normal(4, 3, 96, 96))
+    return _forward(_network("ViTModel", config), normal(batch, 3, size, size))
 
 
-@model()
-def hf_whisper_encoder() -> Program:
+@model(small={"batch": 1, "length": 60}, large={"batch": 8})
+def hf_whisper_encoder(batch: int = 2, length: int = 600) -> Program:
     """Speech: two convolutions over time, then a transformer."""
     from transformers import WhisperConfig
 
     config = WhisperConfig(
         d_model=192, encoder_layers=3, encoder_attention_heads=3, encoder_ffn_dim=768
     )
-    config.max_source_positions = 300
-    network = _network("WhisperModel", config, input_shape=(1, 80, 600))
+    config.max_source_positions = length // 2
+    network = _network("WhisperModel", config, input_shape=(1, 80, length))
 
     def encode(params, features):
         return network.encode(features, params=params, train=False)[0]
 
-    return encode, (network.params, normal(2, 80, 600))
+    return encode, (network.params, normal(batch, 80, length))
 
 
-def regnet(*, training: bool) -> Program:
+def regnet(*, training: bool, batch: int = 2, size: int = 96) -> Program:
     """Grouped convolutions."""
     from transformers import RegNetConfig
 
     config = RegNetConfig(
         embedding_size=32, hidden_sizes=[48, 96, 192, 384], depths=[1, 2, 4, 1], groups_width=24
     )
-    network = _network("RegNetModel", config, input_shape=(1, 96, 96, 3))
-    images = normal(2, 3, 96, 96)
+    network = _network("RegNetModel", config, input_shape=(1, size, size, 3))
+    images = normal(batch, 3, size, size)
     if not training:
         return _forward(network, images)
 
@@ -144,5 +148,9 @@ def regnet(*, training: bool) -> Program:
     return step, (network.params["params"], network.params["batch_stats"], images)
 
 
-add_model("hf-regnet", partial(regnet, training=False), windows=True)
-add_model("hf-regnet-training", partial(regnet, training=True), windows=True)
+_IMAGES: dict[str, Any] = {
+    "small": {"batch": 1, "size": 32},
+    "large": {"batch": 8, "size": 128},
+}
+add_model("hf-regnet", partial(regnet, training=False), windows=True, **_IMAGES)
+add_model("hf-regnet-training", partial(regnet, training=True), windows=True, **_IMAGES)

@@ -44,14 +44,16 @@ def keras_network(name: str, *, training: bool = False, size: int, batch: int) -
 
 def _add(name: str, *, size: int, batch: int, windows: bool = True, quick: bool = False) -> None:
     build = partial(keras_network, name, size=size, batch=batch)
-    add_model(f"keras-{name.lower()}", build, windows=windows, quick=quick)
+    sizes = {"small": {"size": 64, "batch": 1}, "large": {"size": 128, "batch": 8}}
+    add_model(f"keras-{name.lower()}", build, windows=windows, quick=quick, **sizes)
 
 
 def _add_training(
     name: str, *, size: int, batch: int, windows: bool = True, quick: bool = False
 ) -> None:
     build = partial(keras_network, name, size=size, batch=batch, training=True)
-    add_model(f"keras-{name.lower()}-training", build, windows=windows, quick=quick)
+    sizes = {"small": {"size": 32, "batch": 1}, "large": {"size": 96, "batch": 8}}
+    add_model(f"keras-{name.lower()}-training", build, windows=windows, quick=quick, **sizes)
 
 
 _add("MobileNetV2", size=96, batch=4, quick=True)

@@ -10,8 +10,8 @@ from .data import descend, normal, uniform, weights
 from .registry import Program, model
 
 
-@model(quick=True)
-def signal() -> Program:
+@model(quick=True, small={"rows": 4, "length": 256}, large={"rows": 256, "length": 4096})
+def signal(rows: int = 64, length: int = 2048) -> Program:
     """FFT, cumulative sums, sort, top-k, quantiles."""
 
     def analyse(x):
@@ -20,10 +20,10 @@ def signal() -> Program:
         smooth = total[:, 8:] - total[:, :-8]
         return power.sum(0), smooth, jnp.quantile(x, 0.9, 1), lax.top_k(x, 5), jnp.sort(x, 0)
 
-    return analyse, (normal(64, 2048),)
+    return analyse, (normal(rows, length),)
 
 
-@model(quick=True)
+@model(quick=True, small={"steps": 16, "paths": 256}, large={"steps": 128, "paths": 32768})
 def monte_carlo(steps: int = 64, paths: int = 8192) -> Program:
     """The price of an Asian option: threefry, normal deviates, a scan over time."""
 
@@ -40,7 +40,7 @@ def monte_carlo(steps: int = 64, paths: int = 8192) -> Program:
     return price, (jax.random.key(0), jnp.float32(1.0))
 
 
-@model()
+@model(small={"size": 32}, large={"size": 512})
 def navier_stokes(size: int = 256, steps: int = 4) -> Program:
     """Steps of an incompressible fluid on a periodic grid: differences, and pressure by FFT."""
     wave = 2 * jnp.pi * jnp.fft.fftfreq(size)
@@ -66,7 +66,11 @@ def navier_stokes(size: int = 256, steps: int = 4) -> Program:
     return run, (normal(size, size), normal(size, size))
 
 
-@model(quick=True)
+@model(
+    quick=True,
+    small={"points": 256, "clusters": 4, "width": 2},
+    large={"points": 32768, "clusters": 64, "width": 32},
+)
 def k_means(points: int = 8192, clusters: int = 32, width: int = 16) -> Program:
     """Iterations of Lloyd's algorithm: all distances, argmin, means by one_hot."""
 
@@ -83,7 +87,7 @@ def k_means(points: int = 8192, clusters: int = 32, width: int = 16) -> Program:
     return run, (normal(points, width), normal(clusters, width))
 
 
-@model(quick=True)
+@model(quick=True, small={"points": 128}, large={"points": 32768})
 def nerf_training(points: int = 4096, octaves: int = 8, width: int = 64) -> Program:
     """A training step of a radiance field: sines and cosines of coordinates, a perceptron."""
     inputs = 3 + 6 * octaves
@@ -102,7 +106,7 @@ def nerf_training(points: int = 4096, octaves: int = 8, width: int = 64) -> Prog
     return descend(loss), (parameters, uniform(points, 3, low=-1), uniform(points, 3))
 
 
-@model(quick=True)
+@model(quick=True, small={"batch": 16}, large={"batch": 32768})
 def small_matrices(batch: int = 4096) -> Program:
     """Rigid bodies: products and inverses of batches of 4x4, Cholesky factors of 3x3."""
 
@@ -117,7 +121,7 @@ def small_matrices(batch: int = 4096) -> Program:
     return pose, inputs
 
 
-@model()
+@model(small={"width": 16}, large={"width": 512})
 def einsum_chain(width: int = 128) -> Program:
     """Chains of products: low-rank factors, a bilinear form, a tensor train."""
     factors = weights({"a": (512, width), "b": (width, 512), "c": (512, width)})
@@ -134,7 +138,7 @@ def einsum_chain(width: int = 128) -> Program:
     return contract, (factors, train, normal(width, 64))
 
 
-@model()
+@model(small={"points": 16, "width": 1}, large={"points": 1024})
 def gaussian_process(points: int = 256, width: int = 4) -> Program:
     """The gradient of a Gaussian process's evidence: distances, Cholesky, triangular solves."""
 
@@ -150,7 +154,7 @@ def gaussian_process(points: int = 256, width: int = 4) -> Program:
     return descend(evidence), (scales, normal(points, width), normal(points))
 
 
-@model()
+@model(small={"rows": 256, "features": 4}, large={"rows": 65536})
 def decision_transform(rows: int = 8192, features: int = 32, bins: int = 16) -> Program:
     """Histograms of a boosted tree: binning by searchsorted, segment sums, the best split."""
 
@@ -167,7 +171,10 @@ def decision_transform(rows: int = 8192, features: int = 32, bins: int = 16) -> 
     return split, (normal(rows, features), normal(rows), edges)
 
 
-@model()
+@model(
+    small={"beams": 2, "vocabulary": 256, "steps": 4},
+    large={"beams": 16, "vocabulary": 32000, "width": 128},
+)
 def beam_search(
     beams: int = 8, vocabulary: int = 4096, width: int = 64, steps: int = 16
 ) -> Program:

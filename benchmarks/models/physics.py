@@ -9,7 +9,7 @@ from .data import normal, uniform
 from .registry import Program, model
 
 
-@model(quick=True)
+@model(quick=True, small={"particles": 32}, large={"particles": 512})
 def md_lennard_jones(particles: int = 256, steps: int = 4) -> Program:
     """Steps of jax-md's velocity Verlet under Lennard-Jones forces between all pairs."""
     from jax_md import energy, simulate, space
@@ -26,7 +26,7 @@ def md_lennard_jones(particles: int = 256, steps: int = 4) -> Program:
     return run, (state,)
 
 
-@model()
+@model(small={"batch": 16}, large={"batch": 65536})
 def diffrax_lorenz(batch: int = 8192) -> Program:
     """A batch of adaptive Dormand-Prince solutions of the Lorenz system."""
     import diffrax
@@ -52,7 +52,7 @@ def diffrax_lorenz(batch: int = 8192) -> Program:
     return solve, (normal(batch, 3), jnp.asarray([10.0, 28.0, 8 / 3]))
 
 
-@model()
+@model(small={"width": 8, "batch": 4}, large={"width": 256, "batch": 256})
 def diffrax_neural_training(width: int = 64, batch: int = 64) -> Program:
     """The gradient of a neural differential equation, by backpropagation through its solver."""
     import diffrax
@@ -86,7 +86,7 @@ _LIMB = """
 </body>"""
 
 
-@model()
+@model(small={"batch": 1}, large={"batch": 256})
 def mjx_humanoid(batch: int = 32) -> Program:
     """A step of MuJoCo XLA for a batch: a torso with four limbs, contacts with the ground."""
     import mujoco

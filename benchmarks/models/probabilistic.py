@@ -19,7 +19,7 @@ def _logistic(x, y):
     numpyro.sample("y", distributions.Bernoulli(logits=x @ slope), obs=y)
 
 
-@model(quick=True)
+@model(quick=True, small={"rows": 256, "width": 4}, large={"rows": 65536})
 def numpyro_potential(rows: int = 16384, width: int = 32) -> Program:
     """The gradient of a hierarchical logistic regression's potential, for eight chains."""
     from numpyro.infer.util import initialize_model
@@ -37,7 +37,7 @@ def numpyro_potential(rows: int = 16384, width: int = 32) -> Program:
     return gradients, (points, x, y)
 
 
-@model()
+@model(small={"rows": 64, "width": 2}, large={"rows": 32768})
 def numpyro_nuts(rows: int = 4096, width: int = 16) -> Program:
     """Sixteen transitions of the no-U-turn sampler, which doubles trees in a while loop."""
     from numpyro.infer import NUTS
@@ -53,7 +53,10 @@ def numpyro_nuts(rows: int = 4096, width: int = 16) -> Program:
     return sample, (state, x, y)
 
 
-@model()
+@model(
+    small={"length": 20, "states": 2, "seen": 1},
+    large={"length": 400, "states": 16, "seen": 8},
+)
 def dynamax_kalman(length: int = 200, states: int = 6, seen: int = 3) -> Program:
     """Kalman filter and smoother of a linear Gaussian model, for a batch of sequences."""
     from dynamax.linear_gaussian_ssm import LinearGaussianSSM
@@ -68,7 +71,7 @@ def dynamax_kalman(length: int = 200, states: int = 6, seen: int = 3) -> Program
     return smooth, (parameters, normal(16, length, seen))
 
 
-@model()
+@model(small={"length": 50, "states": 2}, large={"length": 1000, "states": 32})
 def dynamax_hmm(length: int = 500, states: int = 8) -> Program:
     """The gradient of a hidden Markov model's likelihood, for a batch of sequences."""
     from dynamax.hidden_markov_model import GaussianHMM

@@ -10,8 +10,12 @@ from .data import descend, normal, uniform, weights
 from .registry import Program, model
 
 
-@model(quick=True)
-def lstm_training(length: int = 64, width: int = 128) -> Program:
+@model(
+    quick=True,
+    small={"length": 16, "width": 32, "batch": 1},
+    large={"length": 128, "width": 256, "batch": 32},
+)
+def lstm_training(length: int = 64, width: int = 128, batch: int = 16) -> Program:
     """A training step of an LSTM over a sequence."""
     parameters = weights({"x": (width, 4 * width), "h": (width, 4 * width)})
 
@@ -23,14 +27,17 @@ def lstm_training(length: int = 64, width: int = 128) -> Program:
             h = jax.nn.sigmoid(o) * jnp.tanh(c)
             return (h, c), h
 
-        start = jnp.zeros((16, width))
+        start = jnp.zeros((batch, width))
         return (lax.scan(step, (start, start), sequence)[1] ** 2).mean()
 
-    return descend(loss), (parameters, normal(length, 16, width))
+    return descend(loss), (parameters, normal(length, batch, width))
 
 
-@model()
-def gru_training(length: int = 64, width: int = 128) -> Program:
+@model(
+    small={"length": 16, "width": 32, "batch": 1},
+    large={"length": 128, "width": 256, "batch": 32},
+)
+def gru_training(length: int = 64, width: int = 128, batch: int = 16) -> Program:
     """A training step of a GRU over a sequence."""
     shapes: dict[str, tuple[int, ...]] = {"x": (width, 3 * width), "h": (width, 2 * width)}
     parameters = weights(shapes | {"n": (width, width)})
@@ -44,12 +51,16 @@ def gru_training(length: int = 64, width: int = 128) -> Program:
             h = (1 - z) * new + z * h
             return h, h
 
-        return (lax.scan(step, jnp.zeros((16, width)), sequence)[1] ** 2).mean()
+        return (lax.scan(step, jnp.zeros((batch, width)), sequence)[1] ** 2).mean()
 
-    return descend(loss), (parameters, normal(length, 16, width))
+    return descend(loss), (parameters, normal(length, batch, width))
 
 
-@model(quick=True)
+@model(
+    quick=True,
+    small={"length": 64, "width": 16, "states": 16},
+    large={"length": 2048, "width": 128},
+)
 def s5_training(length: int = 512, width: int = 64, states: int = 64) -> Program:
     """A training step of a layer of S5: a diagonal complex recurrence by an associative scan."""
     parameters = weights({"b": (width, 2 * states), "c": (2 * states, width), "d": (width,)})
@@ -73,7 +84,7 @@ def s5_training(length: int = 512, width: int = 64, states: int = 64) -> Program
     return descend(loss), (parameters, normal(4, length, width))
 
 
-@model(windows=True)
+@model(windows=True, small={"length": 32, "width": 32}, large={"length": 1024, "width": 256})
 def causal_convolution_training(length: int = 256, width: int = 128) -> Program:
     """A training step of the short depthwise convolution and gate of a Mamba block."""
     shapes: dict[str, tuple[int, ...]] = {"in": (width, 4 * width), "out": (2 * width, width)}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 from jax import lax
@@ -44,26 +46,70 @@ def _training(loss, parameters, *inputs) -> Program:
     return step, (parameters, (zeros, zeros), *inputs)
 
 
-@model()
-def transformer_training(layers: int = 4, width: int = 128, length: int = 64) -> Program:
-    """A training step of a causal transformer, with Adam: forward, backward, update."""
+def _transformer(layers: int, width: int, words: int) -> dict[str, Any]:
+    """The weights of a causal transformer whose embedding is also its last product."""
     shapes: dict[str, tuple[int, ...]] = {"norm1": (width,), "norm2": (width,)}
     shapes |= {"qkv": (width, 3 * width), "out": (width, width)}
     shapes |= {"up": (width, 4 * width), "down": (4 * width, width)}
-    parameters = {"layers": [weights(shapes) for _ in range(layers)], "embed": normal(256, width)}
+    layer = [weights(shapes) for _ in range(layers)]
+    return {"layers": layer, "embed": normal(words, width, scale=width**-0.5)}
+
+
+def _logits(parameters, tokens):
+    x = parameters["embed"][tokens]
+    for w in parameters["layers"]:
+        x = _block(w, x)
+    return x @ parameters["embed"].T
+
+
+@model(
+    small={"layers": 2, "width": 32, "length": 16, "words": 64, "batch": 1},
+    large={"layers": 6, "width": 256, "length": 128, "words": 4096},
+)
+def transformer_training(
+    layers: int = 4, width: int = 128, length: int = 64, words: int = 256, batch: int = 4
+) -> Program:
+    """A training step of a causal transformer, with Adam: forward, backward, update."""
 
     def loss(parameters, tokens):
-        x = parameters["embed"][tokens]
-        for w in parameters["layers"]:
-            x = _block(w, x)
-        log = jax.nn.log_softmax(x @ parameters["embed"].T)[:, :-1]
+        log = jax.nn.log_softmax(_logits(parameters, tokens))[:, :-1]
         return -jnp.take_along_axis(log, tokens[:, 1:, None], -1).mean()
 
-    return _training(loss, parameters, integers(256, 4, length))
+    return _training(loss, _transformer(layers, width, words), integers(words, batch, length))
 
 
-@model(quick=True)
-def mlp_training(layers: int = 4, width: int = 256) -> Program:
+@model(
+    small={"length": 32, "words": 8192, "batch": 1},
+    large={"length": 256, "words": 50257},
+)
+def vocabulary_training(
+    layers: int = 2, width: int = 128, length: int = 128, words: int = 32000, batch: int = 4
+) -> Program:
+    """The same for a large vocabulary, whose logits are most of the work."""
+    return transformer_training(layers, width, length, words, batch)
+
+
+@model(
+    small={"layers": 2, "width": 64, "length": 16, "words": 512, "batch": 1},
+    large={"length": 1024, "words": 50257},
+)
+def next_token(
+    layers: int = 4, width: int = 256, length: int = 128, words: int = 32000, batch: int = 4
+) -> Program:
+    """The most likely next token of each text, by a causal transformer."""
+
+    def choose(parameters, tokens):
+        return _logits(parameters, tokens)[:, -1].argmax(-1)
+
+    return choose, (_transformer(layers, width, words), integers(words, batch, length))
+
+
+@model(
+    quick=True,
+    small={"layers": 2, "width": 32, "batch": 4},
+    large={"layers": 6, "width": 1024},
+)
+def mlp_training(layers: int = 4, width: int = 256, batch: int = 64) -> Program:
     """A training step of a perceptron, with Adam."""
     parameters = [weights({"w": (width, width), "b": (width,)}) for _ in range(layers)]
 
@@ -73,4 +119,4 @@ def mlp_training(layers: int = 4, width: int = 256) -> Program:
             y = jnp.tanh(y @ w["w"] + w["b"])
         return ((y - x) ** 2).mean()
 
-    return _training(loss, parameters, normal(64, width))
+    return _training(loss, parameters, normal(batch, width))

@@ -11,9 +11,14 @@ from accelerators_report import (
     summary_lines,
     table,
 )
-from accelerators_worker import changed
+from accelerators_worker import changed, lowered_over
+from jax.sharding import PartitionSpec as P
+from meshes import SHARDINGS, shardings_of
+from models import MODELS
 
-from .test_run import run
+from jxc.ir.shardings import parse_mesh
+
+from .test_run import run_script
 
 TPU, GPU = "tpu:v5e:2x2", "gpu:h100"
 
@@ -119,7 +124,7 @@ def test_read_uses_the_last_record_of_each_model(tmp_path):
     raw, results = tmp_path / "raw", tmp_path / "results.md"
     raw.write_text("".join(json.dumps(line) + "\n" for line in lines))
     names = ("--models", "k-means,signal", "--targets", TPU)
-    done = run(*names, "--read", raw, "--results", results, script="accelerators.py")
+    done = run_script(*names, "--read", raw, "--results", results, script="accelerators.py")
     assert done.returncode == 0, done.stderr
     assert f"{TPU}: 0 of 1 models are worse" in done.stdout
     assert f"{TPU}: no result: signal: not run" in done.stdout
@@ -130,7 +135,7 @@ def test_read_uses_the_last_record_of_each_model(tmp_path):
 def test_run_records_a_model_without_a_rule(tmp_path):
     raw = tmp_path / "raw"
     names = ("--models", "k-means", "--targets", "cpu", "--rules=-rearranged-splat")
-    done = run(*names, "--raw", raw, script="accelerators.py", JXC_PIPELINE="O2")
+    done = run_script(*names, "--raw", raw, script="accelerators.py", JXC_PIPELINE="O2")
     assert done.returncode == 0, done.stderr
     _, records = map(json.loads, raw.read_text().splitlines())
     base, without = records["contenders"]
@@ -142,12 +147,41 @@ def test_run_records_a_model_without_a_rule(tmp_path):
 def test_run_fails_and_names_a_process_that_exits(tmp_path):
     (tmp_path / "equinox.py").write_text("raise SystemExit('gone')")
     names = ("--models", "equinox-mixer-training", "--targets", "cpu")
-    done = run(*names, script="accelerators.py", PYTHONPATH=str(tmp_path))
+    done = run_script(*names, script="accelerators.py", PYTHONPATH=str(tmp_path))
     assert done.returncode == 1
     assert "cpu: no result: equinox-mixer-training: exit code 1: gone" in done.stdout
 
 
 def test_unknown_target_is_a_usage_error():
-    done = run("--targets", "gpu:h1000", script="accelerators.py")
+    done = run_script("--targets", "gpu:h1000", script="accelerators.py")
     assert done.returncode == 2
     assert "no GPU 'h1000' is known" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_axes_that_a_mesh_lacks_do_not_split_an_argument():
+    both = shardings_of("transformer-training", {"data", "model"})
+    assert both["parameters['layers'][*]['up']"] == P(None, "model")
+    one = shardings_of("transformer-training", {"data"})
+    assert one["parameters['layers'][*]['up']"] == P(None, None) and one["inputs[0]"] == P("data")
+
+
+def test_programs_over_meshes_are_registered_models():
+    assert SHARDINGS.keys() <= MODELS.keys()
+
+
+def test_run_over_meshes_names_the_mesh(tmp_path):
+    raw, results = tmp_path / "raw", tmp_path / "results.md"
+    about = {"date": "today", "commit": "c", "python": "3", "versions": {}, "compilers": ""}
+    record = process("k-means over data=4", metrics(), metrics("O2", 0.5e-4))
+    raw.write_text("".join(json.dumps(line) + "\n" for line in ({"about": about}, record)))
+    names = ("--models", "k-means", "--targets", GPU, "--meshes", "--read", raw)
+    done = run_script(*names, "--results", results, script="accelerators.py")
+    assert "| k-means over data=4 | 100 -> 50 |" in results.read_text(), done.stderr
+    assert f"{GPU}: no result: k-means over data=4,model=2: not run" in done.stdout
+
+
+@pytest.mark.parametrize("mesh", ["data=4", "data=4,model=2"])
+def test_model_over_a_mesh_runs_on_all_of_its_devices(mesh):
+    function, args = MODELS["k-means"]()
+    lowered = lowered_over(mesh, "k-means", function, args)
+    assert dict(lowered.mesh) == parse_mesh(mesh)

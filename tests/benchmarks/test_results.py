@@ -7,6 +7,7 @@ import pytest
 from plot import draw
 from report import markdown_runs, run_table, summary_lines
 from results import gather, summarise
+from results_file import write_section
 from rich.console import Console
 
 
@@ -125,3 +126,18 @@ def test_plot_names_every_model(tmp_path):
     file = tmp_path / "ratios.svg"
     draw([result([0.2, 0.25, 0.3], model="won")], ["O2"], file, "title")
     assert "<!-- won -->" in file.read_text()
+
+
+def test_summary_gives_the_speed_up_at_each_size():
+    half = [0.2, 0.25, 0.3]
+    lines = summary_lines([result(half), result([0.4, 0.5, 0.6], model="some-model@small")], ["O2"])
+    assert "O2, usual: 2.00x over 1 models, compile time 1.00x" in lines
+    assert "O2, small: 1.00x over 1 models, compile time 1.00x" in lines
+    assert not any("O2, usual" in line for line in summary_lines([result(half)], ["O2"]))
+
+
+def test_write_section_replaces_the_section_of_its_title(tmp_path):
+    file = tmp_path / "RESULTS.md"
+    file.write_text("# Results\n\n## One\n\nold\n\n## Two\n\nkept\n")
+    write_section(file, "One", "new")
+    assert file.read_text() == "# Results\n\n## Two\n\nkept\n\n## One\n\nnew\n"

@@ -167,7 +167,7 @@ class Lowered:
         if isinstance(origin, ModuleOrigin):
             lowered = Lowered(origin.plain, "", None, platform, origin)
         else:
-            lowered = _of_lowering(origin.for_platform(platform), platform)
+            lowered = lowered_of(origin.for_platform(platform), platform)
         for steps, assumptions in self._ran:
             lowered = lowered._after(steps, found.kind, assumptions)
         return lowered
@@ -362,7 +362,7 @@ def lower(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Lowered:
     """
     args, kwargs = read_specs(args, kwargs, takes_strings=is_jitted(fn))
     with hook.context(None):  # no stamp: `Lowered.opt` chooses the passes
-        return _of_lowering(_lower(fn, args, kwargs))
+        return lowered_of(_lower(fn, args, kwargs))
 
 
 def lowered_from_request(
@@ -376,10 +376,11 @@ def lowered_from_request(
     done = run_request(request)
     if done.lowering.is_symbolic:
         raise UsageError("symbolic dimensions cannot be compiled: give each dimension a number")
-    return _of_lowering(done.lowering, request.platform), done.args, done.kwargs
+    return lowered_of(done.lowering, request.platform), done.args, done.kwargs
 
 
-def _of_lowering(lowering: LoweredFunction, platform: str | None = None) -> Lowered:
+def lowered_of(lowering: LoweredFunction, platform: str | None = None) -> Lowered:
+    """What the frontend lowered, to run passes on it and compile it."""
     module = clone_module(lowering.module)
     seconds = {"trace": lowering.trace_seconds, "lower": lowering.lower_seconds}
     name = platform or jax.default_backend()
