@@ -16,9 +16,9 @@ JAX's compilation cache disabled. All contenders then run in alternation, in ano
 round. A ratio is the median over all rounds of the seconds of plain `jax.jit` divided by the
 contender's seconds in the same round; above 1 is faster than plain. Brackets hold the 95% interval,
 by a bootstrap over processes and rounds. Models whose names end in *@small* and *@large* are the
-same programs at other sizes, each measured in one process and without Enzyme-JAX. *slower* marks an interval that is entirely below 0.97.
-**WRONG** marks a result whose error is more than 16 times the change of plain's result when its
-inputs change by one ulp."""
+same programs at other sizes, each measured in one process and without Enzyme-JAX. *slower* marks an
+interval that is entirely below 0.97. **WRONG** marks a result whose error is more than 16 times the
+change of plain's result when its inputs change by one ulp."""
 
 
 def write_results(

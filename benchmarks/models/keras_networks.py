@@ -44,7 +44,7 @@ def keras_network(name: str, *, training: bool = False, size: int, batch: int) -
 
 def _add(name: str, *, size: int, batch: int, windows: bool = True, quick: bool = False) -> None:
     build = partial(keras_network, name, size=size, batch=batch)
-    sizes = {"small": {"size": 64, "batch": 1}, "large": {"size": 128, "batch": 8}}
+    sizes = {"small": {"size": 72, "batch": 1}, "large": {"size": 128, "batch": 8}}
     add_model(f"keras-{name.lower()}", build, windows=windows, quick=quick, **sizes)
 
 
