@@ -20,6 +20,7 @@ config.environment["PATH"] = os.pathsep.join((str(bin_dir), os.environ.get("PATH
 config.environment["JAX_PLATFORMS"] = "cpu"  # noqa: F821
 config.environment["COLUMNS"] = "80"  # noqa: F821
 config.environment["JXC_RATES"] = "shipped"  # noqa: F821 - not this machine's calibration
+config.environment["JXC_CACHE_DIR"] = os.path.join(config.test_exec_root, "cache")  # noqa: F821
 config.environment["PYTHONDONTWRITEBYTECODE"] = "1"  # noqa: F821
 config.substitutions += [  # noqa: F821
     ("%jxc", f"{bin_dir / 'jxc'}"),

@@ -31,12 +31,13 @@ MAY_IMPORT = {
     "tools.doctor": COMPILING | {"check", "tools.report"},
     "tools.diff": COMPILING | {"tools.report"},
     "tools.page": COMPILING | {"tools.explain", "tools.diff"},
+    "tools.tune": COMPILING | {"check", "tools.report"},
     "testing": COMPILING | {"check", "tools.report", "tools.explain"},
     "cli": COMPILING
     | {"check", "testing"}
     | {
         f"tools.{each}"
-        for each in ("report", "debug", "calibrate", "explain", "page", "doctor", "diff")
+        for each in ("report", "debug", "calibrate", "explain", "page", "doctor", "diff", "tune")
     },
 }
 """Each room with the rooms that it may import. `errors` may be imported everywhere."""

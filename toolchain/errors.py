@@ -36,7 +36,15 @@ def did_you_mean(name: str, candidates: list[str]) -> str:
     return f" Did you mean {' or '.join(repr(c) for c in close)}?" if close else ""
 
 
-VARIABLES = ["JXC_CONFIG_DIR", "JXC_PIPELINE", "JXC_RATES", "JXC_REDUCE", "JXC_STRICT"]
+VARIABLES = [
+    "JXC_CACHE_DIR",
+    "JXC_CONFIG_DIR",
+    "JXC_PIPELINE",
+    "JXC_RATES",
+    "JXC_REDUCE",
+    "JXC_STRICT",
+    "JXC_TUNE_SECONDS",
+]
 """The environment variables that jxc reads."""
 
 _WARNED = "_JXC_WARNED"  # set for child processes, which would warn again

@@ -7,8 +7,8 @@ JAX has no public hook between tracing and compilation; `POINTS` lists the funct
 from __future__ import annotations
 
 import copy
+import threading
 from collections.abc import Callable, Mapping, Sequence
-from types import ModuleType
 from typing import Any
 
 import jax
@@ -22,19 +22,20 @@ from jax._src import (
     traceback_util as _traceback_util,
 )
 from jax._src.interpreters import mlir as _mlir, pxla as _pxla
-from jaxlib import _hlo, lapack, xla_client as _xla_client
+from jaxlib import _hlo, _jax, lapack, xla_client as _xla_client
 
 from ..errors import JxcError
 
 OLDEST, NEWEST = (0, 10, 2), (0, 13)
 
 
-POINTS: dict[str, tuple[ModuleType, str]] = {
+POINTS: dict[str, tuple[Any, str]] = {
     "trace": (_pjit, "_trace_for_jit"),
     "resolve": (_pxla, "lower_sharding_computation"),
     "lower": (_mlir, "lower_jaxpr_to_module"),
     "compile": (_compiler, "compile_or_get_cached"),
     "read": (_compiler, "_cache_read"),
+    "load": (_pxla.UnloadedMeshExecutable, "load"),
 }
 """The functions of JAX through which each program passes, unless JAX's C++ caches have it.
 
@@ -43,10 +44,11 @@ POINTS: dict[str, tuple[ModuleType, str]] = {
     lower_jaxpr_to_module(name, jaxpr, ...)      the module alone
     compile_or_get_cached(backend, module, devices, options, callbacks, ...) -> executable
     _cache_read(name, key, ...)                  where the persistent cache is on
+    UnloadedMeshExecutable.load(self)            the executable with its calling convention
 """
 
 
-def point(name: str) -> tuple[ModuleType, str]:
+def point(name: str) -> tuple[Any, str]:
     """The module and the attribute in which JAX looks up the function `name` of `POINTS`.
 
     Raises:
@@ -227,3 +229,127 @@ def static_arguments(jitted: Any) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """The positions and names of the arguments that a jitted function takes as static."""
     info = jitted._jit_info
     return tuple(info.static_argnums or ()), tuple(info.static_argnames or ())
+
+
+# The first call of a program
+
+
+def replace_at_first_call(
+    executable: Any,
+    choose: Callable[[Sequence[Any], Sequence[Any]], tuple[Any, list[Any] | None]],
+) -> None:
+    """Let the first call of a `MeshExecutable` choose jaxlib's executable that runs from then on.
+
+    Other threads that call the program meanwhile wait. JAX's C++ dispatch copies the executable
+    after the first call, so later calls have no overhead.
+
+    Args:
+        executable: what `UnloadedMeshExecutable.load` returned.
+        choose: called with the arrays of the first call, as jaxlib's executable takes them, and
+            the handlers of its results; returns jaxlib's executable, and the results of the call
+            if it has them. If it raises, the program keeps its executable.
+    """
+    build = executable.build_unsafe_call
+
+    def build_replaced() -> Any:
+        run = build()
+        if not (run.ordered_effects or run.has_unordered_effects or run.has_host_callbacks):
+            run.xla_executable = _FirstCall(executable, run, choose)
+        return run
+
+    executable.build_unsafe_call = build_replaced
+
+
+class _FirstCall:
+    """Stands for jaxlib's executable of a program until the first call has ended."""
+
+    def __init__(self, mesh_executable: Any, run: Any, choose: Callable[..., Any]) -> None:
+        self._owners = (mesh_executable, run)
+        self._chosen, self._choose = run.xla_executable, choose
+        self._is_due, self._lock = True, threading.RLock()
+
+    def execute_sharded(self, arrays: Sequence[Any], **options: Any) -> Any:
+        results = None
+        with self._lock:
+            if self._is_due:
+                self._is_due = False  # also for a call made by `choose`
+                handlers = self._owners[1].out_handler.handlers
+                try:
+                    self._chosen, results = self._choose(arrays, handlers)
+                finally:
+                    for owner in self._owners:
+                        owner.xla_executable = self._chosen
+        if results is not None:
+            return _Results(results)
+        return self._chosen.execute_sharded(arrays, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._chosen, name)
+
+
+class _Results:
+    """Stands for jaxlib's results of a call that has run."""
+
+    def __init__(self, arrays: list[Any]) -> None:
+        self._arrays = arrays
+
+    def consume_with_handlers(self, handlers: Sequence[Any], **options: Any) -> list[Any]:
+        return self._arrays
+
+
+def execute(executable: Any, arrays: Sequence[Any], handlers: Sequence[Any]) -> list[Any]:
+    """The results of jaxlib's executable as arrays, not waited for."""
+    results: list[Any] = executable.execute_sharded(list(arrays)).consume_with_handlers(handlers)
+    return results
+
+
+def copied(arrays: Sequence[Any]) -> list[Any]:
+    """Copies of arrays on their devices. No program is compiled, and types stay as they are."""
+    made: list[Any] = []
+    for array in arrays:
+        devices = array.sharding._internal_device_list
+        always = _xla_client.ArrayCopySemantics.ALWAYS_COPY
+        made += _xla_client.batched_copy_array_to_devices_with_sharding(
+            [array], [devices], [array.sharding], [always]
+        )
+    return made
+
+
+def placed_like(value: np.ndarray, array: Any) -> Any:
+    """A numpy array with the sharding of a JAX array."""
+    return jax.device_put(value, array.sharding)
+
+
+def with_xla_options(options: Any, more: Mapping[str, Any]) -> Any:
+    """A copy of jaxlib's compile options with more of XLA's options."""
+    if not more:
+        return options
+    copy_ = type(options).ParseFromString(options.SerializeAsString())
+    copy_.env_option_overrides = [*copy_.env_option_overrides, *more.items()]
+    return copy_
+
+
+def has_same_signature(executable: Any, other: Any) -> bool:
+    """Whether two of jaxlib's executables are called with the same layouts and shardings."""
+    return all(
+        _read(executable, name) == _read(other, name)
+        for name in (
+            "get_parameter_layouts",
+            "get_output_layouts",
+            "get_parameter_shardings",
+            "get_output_shardings",
+        )
+    )
+
+
+def _read(executable: Any, name: str) -> Any:
+    try:
+        found = getattr(executable, name)()
+    except Exception:  # each runtime has exceptions of its own for what it cannot say
+        return None
+    return found if found is None or "sharding" not in name else [str(each) for each in found]
+
+
+def is_for_present_devices(backend: Any) -> bool:
+    """Whether programs for this backend can run in this process, alone."""
+    return not isinstance(backend, _jax.CompileOnlyPyClient) and jax.process_count() == 1

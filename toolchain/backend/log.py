@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
@@ -85,6 +85,14 @@ class RewriteLog:
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def replace_in_logs(
+    logs: Iterable[RewriteLog], old: RewrittenProgram, new: RewrittenProgram
+) -> None:
+    """Replace the entry of a program that was tuned after it had been compiled."""
+    for each in logs:
+        each.compilations[:] = [new if one is old else one for one in each.compilations]
 
 
 def text_to_read(module: ir.Module) -> str:

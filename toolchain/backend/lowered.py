@@ -30,6 +30,7 @@ from . import _private, hook
 from .extra_results import reader_of
 from .targets import Target, find_target
 from .targets.build import Build, build
+from .verdicts import local_device, stored_pipeline
 
 _MEMORY = ("argument", "output", "temp", "alias", "generated_code")
 
@@ -130,6 +131,9 @@ class Lowered:
     ) -> Lowered:
         """The program after a pipeline. This value does not change.
 
+        "O3" is what was measured for this program and hardware (`jxc tune`, or a call under O3),
+        and O2 if nothing was.
+
         Args:
             pipeline: a level, a textual pipeline, or passes and rules.
             target: the hardware that rules assume, such as "cpu", "gpu:h100" or "tpu:v5e:2x2";
@@ -140,7 +144,16 @@ class Lowered:
             JxcError: a name is unknown, or a pass failed.
         """
         kind = target.partition(":")[0] if target else hook.kind_of_platform(self.platform)
+        if hook.is_tuned(pipeline) and not self._ran:
+            device = target if target and not find_target(target).is_present else self._device()
+            pipeline = stored_pipeline(self.module, device, promises(assume))
         return self._after(make_pipeline(pipeline), kind, promises(assume))
+
+    def _device(self) -> str:
+        """The device of this machine that runs the program, as verdicts name it."""
+        if self.platform != jax.default_backend():
+            return self.platform
+        return local_device(self.platform, jax.devices()[0].device_kind)
 
     def __repr__(self) -> str:
         passes = f" after {self.pipeline}" if self.pipeline else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,7 +59,19 @@ def compare_calls(
     """
     expected, found = (_leaves(each(*args, **kwargs)) for each in (reference, other))
     moved_args, moved_kwargs = jax.tree.map(_moved, (args, kwargs))
-    moved = _leaves(reference(*moved_args, **moved_kwargs))
+    return deviation_of(expected, _leaves(reference(*moved_args, **moved_kwargs)), found)
+
+
+def deviation_of(
+    expected: Sequence[np.ndarray], moved: Sequence[np.ndarray], found: Sequence[np.ndarray]
+) -> Deviation:
+    """How far results lie from those of a reference.
+
+    Args:
+        expected: the results of the reference.
+        moved: its results on arguments that are each one ulp away.
+        found: the results in question.
+    """
     rows = [_row(*leaves) for leaves in zip(expected, found, moved, strict=True)]
     worst = max(range(len(rows)), key=lambda i: rows[i][0] / (rows[i][1] or 1.0), default=0)
     error, sensitivity = rows[worst][:2] if rows else (0.0, 0.0)

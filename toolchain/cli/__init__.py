@@ -29,6 +29,7 @@ _VERBS = {
     "verify": "Check that a rewrite preserves the results of a module.",
     "diff": "Compare two programs, by line of Python.",
     "reduce": "Shrink a module on which a command fails.",
+    "tune": "Find the fastest pipeline for a function; list what O3 found.",
     "calibrate": "Measure this machine for the cost models of passes.",
 }
 

@@ -92,7 +92,7 @@ class PassOptions:
     level: str | None = option(
         "-O",
         type=click.Choice(["0", "1", "2", "3"]),
-        help="Run the passes of a level; -O3 is an alias of -O2.",
+        help="Run the passes of a level; -O3 runs those found fastest (`jxc tune`), else -O2.",
     )
     load_pass: tuple[str, ...] = option(
         multiple=True,

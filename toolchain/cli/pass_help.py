@@ -31,13 +31,8 @@ def list_passes(library: Library) -> None:
     _section("Loaded", {p.name: p.doc for p in library.loaded.values()})
     _section("Passes of jxc", {p.name: p.doc for p in our_passes()})
     _section("Native passes", NATIVE_PASSES)
-    levels: dict[tuple[str, ...], str] = {}
-    for name, passes in LEVELS.items():
-        levels.setdefault(passes, name)
-    shown = {
-        name: f"an alias of {first}" if (first := levels[passes]) != name else ",".join(passes)
-        for name, passes in LEVELS.items()
-    }
+    shown = {name: ",".join(passes) for name, passes in LEVELS.items()}
+    shown["O3"] = "O2, or what was measured to be faster, see `jxc tune`"
     _section("Levels", {name: text or "nothing" for name, text in shown.items()})
 
 

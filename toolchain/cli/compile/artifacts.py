@@ -128,9 +128,11 @@ def write_artifacts(job: CompileJob, targets: list[Target], options: CompileOpti
         plain: Lowered = job.plain
         if plain.platform != target.platform:
             plain = plain.for_target(target.name)
-        lowered = plain.opt(job.pipeline, target=target.name, assume=job.assume)
+        pipeline, found = job.passes_for(target)
+        lowered = plain.opt(pipeline, target=target.name, assume=job.assume)
         folder = _folder_of(target, targets)
-        written[target.name] = _write(lowered, target, stages, options, folder)
+        settings = options.with_xla_options(found)
+        written[target.name] = _write(lowered, target, stages, settings, folder)
     if options.as_json and not (stages and options.output == "-"):
         write_json({"schema_version": 1, "program": job.name, "targets": written}, "-")
 

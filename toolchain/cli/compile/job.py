@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import click
+
+from ...backend.verdicts import DEFAULT, TUNED
 from ...errors import UsageError
 from ...files import input_name
 from ..options import given_lowering
 from .options import CompileOptions
+
+if TYPE_CHECKING:
+    from ...backend.targets import Target
 
 
 @dataclass
@@ -22,6 +28,7 @@ class CompileJob:
         x64: whether it needs JAX's 64-bit types.
         pipeline: the passes to run.
         assume: promises about values.
+        is_tuned: whether they are those of O3, which differ by target.
     """
 
     name: str
@@ -31,6 +38,25 @@ class CompileJob:
     x64: bool
     pipeline: Any
     assume: tuple[str, ...]
+    is_tuned: bool = False
+
+    def passes_for(self, target: Target) -> tuple[Any, dict[str, Any]]:
+        """The passes to run for a target, and options of XLA; prints what O3 has found."""
+        if not self.is_tuned:
+            return self.pipeline, {}
+        from ...backend.tuning import NotTuned
+        from ...pipeline import make_pipeline
+        from ...tools.tune.explicit import verdict_for
+
+        try:
+            found = verdict_for(self.plain, target, self.args, self.kwargs, self.assume)
+        except NotTuned as error:
+            click.echo(f"jxc: O3 on {target.name}: O2, not tuned: {error}", err=True)
+            return self.pipeline, {}
+        ratio = found.ratio(DEFAULT)
+        than = f", {ratio:.2f} times as fast as O2" if ratio and found.choice != DEFAULT else ""
+        click.echo(f"jxc: O3 on {target.name}: {found.choice}{than}", err=True)
+        return make_pipeline(found.pipeline), dict(found.xla_options)
 
 
 def prepare(
@@ -51,7 +77,8 @@ def prepare(
 
     pipeline = make_pipeline(spec, options.library())
     if data is not None:
-        return _from_file(data, options, pipeline, platform)
+        job = _from_file(data, options, pipeline, platform)
+        return replace(job, is_tuned=spec == TUNED)
     source = options.request.target
     if not source.endswith(".py") and ":" not in source:
         raise UsageError(
@@ -61,7 +88,8 @@ def prepare(
 
     request = replace(options.request, platform=platform, concrete=platform is None)
     plain, args, kwargs = lowered_from_request(request)
-    return CompileJob(source, plain, args, kwargs, request.x64, pipeline, options.assume)
+    is_tuned = spec == TUNED
+    return CompileJob(source, plain, args, kwargs, request.x64, pipeline, options.assume, is_tuned)
 
 
 def _from_file(

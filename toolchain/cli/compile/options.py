@@ -7,7 +7,7 @@ Each dataclass is a group of options under a heading of `--help`; `CompileOption
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -155,6 +155,11 @@ class CompileOptions(BudgetOptions, RunOptions, FileOptions, XlaOptions, PassOpt
     def xla_options(self) -> dict[str, Any]:
         """The options of `--xla-option` by name."""
         return parse_xla_options(self.xla_option)
+
+    def with_xla_options(self, more: Mapping[str, Any]) -> CompileOptions:
+        """The same with further options of XLA; those that were given come last and count."""
+        texts = (f"{name}={str(value).lower()}" for name, value in more.items())
+        return replace(self, xla_option=(*texts, *self.xla_option))
 
 
 def parse_xla_options(texts: Sequence[str]) -> dict[str, Any]:

@@ -39,13 +39,14 @@ def print_report(job: CompileJob, targets: list[Target], options: CompileOptions
             continue
         with progress() as tell:
             try:
+                pipeline, more = job.passes_for(target)
                 found = report(
                     job.plain,
                     target=target,
-                    pipeline=job.pipeline,
+                    pipeline=pipeline,
                     assume=job.assume,
                     with_plain=options.report or budgets.forbids_types,
-                    xla_options=options.xla_options(),
+                    xla_options=options.with_xla_options(more).xla_options(),
                     hlo_pass=options.hlo_pass,
                     progress=tell,
                 )

@@ -10,11 +10,13 @@ import statistics
 import sys
 from collections.abc import Mapping
 from time import perf_counter
+from types import MappingProxyType
 from typing import Any
 
 import click
 import numpy as np
 
+from ...backend.targets import find_target
 from ...backend.timing import interleave, show_milliseconds, time_ratio
 from ...check.deviation import Deviation, compare_calls
 from ...errors import JxcError
@@ -32,10 +34,11 @@ def compile_and_run(job: CompileJob, options: CompileOptions) -> None:
     """Compile a program for this machine, and run it, time it or print a summary."""
     from ...ir import count_ops
 
+    pipeline, found_options = job.passes_for(find_target("cpu"))
     start = perf_counter()
-    optimised = job.plain.opt(job.pipeline, assume=job.assume)
+    optimised = job.plain.opt(pipeline, assume=job.assume)
     passed = perf_counter()
-    executable = _compiled(optimised, options, job.name, options.hlo_pass)
+    executable = _compiled(optimised, options, job.name, options.hlo_pass, found_options)
     seconds = {"passes": passed - start, "xla": perf_counter() - passed}
     totals = totals_of(executed(parse_hlo(executable.as_text("hlo"))))
     summary = {
@@ -58,12 +61,15 @@ def compile_and_run(job: CompileJob, options: CompileOptions) -> None:
 
 
 def _compiled(
-    lowered: Any, options: CompileOptions, name: str = "-", hlo_pass: str | None = None
+    lowered: Any,
+    options: CompileOptions,
+    name: str = "-",
+    hlo_pass: str | None = None,
+    more: Mapping[str, Any] = MappingProxyType({}),
 ) -> Any:
     from ...backend.artifacts.hlo_pass import compile_with
-    from ...backend.targets import find_target
 
-    settings = options.xla_options()
+    settings = {**more, **options.xla_options()}
     return compile_with(
         lowered, find_target("cpu"), xla_options=settings, hlo_pass=hlo_pass, name=name
     )

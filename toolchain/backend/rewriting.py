@@ -1,0 +1,182 @@
+"""What runs between JAX and XLA: programs are stamped when lowered, and rewritten when compiled.
+
+The module that JAX keeps and prints is never changed; a rewritten copy goes to XLA. If a pass
+fails, or XLA refuses what the passes made, the program is compiled unchanged, with a warning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any
+
+from jaxlib.mlir import ir
+
+from ..cost.thresholds import is_tiny
+from ..errors import JxcError
+from ..ir import clone_module, count_ops, write_text
+from ..pipeline import PassError, PipelineReport, make_pipeline, run_pipeline
+from ..pipeline.run import write_reproducer
+from ..rewrite import PassContext
+from ..source import first_time, warn_user
+from . import log, tuning
+from .hook import (
+    STAMP,
+    Registered,
+    blocks_of_thread,
+    effective_pipeline,
+    find_registered,
+    kind_of_platform,
+    lock,
+    name_of,
+    warn_of_other_task,
+)
+from .log import RewrittenProgram
+from .verdicts import Verdict
+
+
+def lower_and_stamp(lower: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    result = lower(*args, **kwargs)
+    if name := effective_pipeline():
+        warn_of_other_task()
+        with result.module.context:
+            result.module.operation.attributes[STAMP] = ir.StringAttr.get(name)
+    return result
+
+
+def rewrite_and_compile(
+    compile_: Callable[..., Any], backend: Any, computation: ir.Module, *args: Any, **kwargs: Any
+) -> Any:
+    stamp = computation.operation.attributes.get(STAMP)
+    if stamp is None:
+        return compile_(backend, computation, *args, **kwargs)
+    name = ir.StringAttr(stamp).value
+    passes, start = log.PassTexts(), perf_counter()
+    try:
+        plain = clone_module(computation)
+        del plain.operation.attributes[STAMP]
+        run = _planned(plain, name, backend, args)
+        module = _rewritten(plain, run, passes)
+    finally:
+        if notify := log.pass_observer.notify:
+            passes.seconds = perf_counter() - start - passes.seconds_writing
+            notify(passes)
+    try:
+        rest = args if run.plan is None else run.plan.compile_arguments(args)
+        executable = compile_(backend, module, *rest, **kwargs)
+    except Exception as error:
+        if module is plain or run.found.strict:
+            raise
+        executable = compile_(backend, plain, *args, **kwargs)  # raises if the program is wrong
+        _report_failure(error, plain, "XLA does not compile what the pipeline made: ")
+        return executable
+    if run.plan is not None and run.program is not None:
+        seconds = perf_counter() - start
+        _tune_at_first_call(run, run.plan, plain, executable, seconds, (backend, *args))
+    return executable
+
+
+@dataclass(eq=False)
+class _Run:
+    """The passes of one program.
+
+    Attributes:
+        found: the pipeline under which the program was lowered.
+        label: its name in logs.
+        context: of the passes.
+        plan: what O3 does; None under other pipelines.
+        program: the entry in logs, once the passes have run; None if they do not or fail.
+    """
+
+    found: Registered
+    label: str
+    context: PassContext
+    plan: tuning.Plan | None = None
+    program: RewrittenProgram | None = None
+
+
+def _planned(plain: ir.Module, name: str, backend: Any, args: tuple[Any, ...]) -> _Run:
+    """The passes to run on a program; under O3 those of its verdict."""
+    found = find_registered(name)
+    context = PassContext(kind_of_platform(backend.platform), found.assume)
+    run = _Run(found, name, context)
+    if not found.is_tuned or is_tiny(plain):
+        return run
+    try:
+        run.plan = tuning.plan_of(plain, context, backend, args)
+        run.found = replace(found, pipeline=make_pipeline(run.plan.pipeline))
+        run.label = run.plan.label
+    except Exception as error:  # a bug of jxc must not end the user's program
+        if found.strict:
+            raise
+        _report_failure(error, plain, "O3: ")
+    return run
+
+
+def _tune_at_first_call(
+    run: _Run,
+    plan: tuning.Plan,
+    plain: ir.Module,
+    executable: Any,
+    seconds: float,
+    compiling: tuple[Any, ...],
+) -> None:
+    """Let the first call of a program decide between candidates, unless there is a verdict."""
+    program = run.program
+    assert program is not None
+
+    def tuned(verdict: Verdict, report: PipelineReport, module: ir.Module) -> None:
+        label, ops = verdict.label, count_ops(module)
+        now = replace(program, pipeline=label, report=report, ops_after=ops)
+        log.replace_in_logs((block.log for block in blocks_of_thread()), program, now)
+
+    def failed(error: Exception) -> None:
+        if run.found.strict:
+            raise error
+        _report_failure(error, plain, "O3 was not tuned: ")
+
+    call = tuning.FirstCall(
+        plan, plain, run.context, executable, program.report, seconds, compiling, lock
+    )
+    tuning.tune_at_first_call(call, tuned, failed)
+
+
+def _rewritten(plain: ir.Module, run: _Run, passes: log.PassTexts) -> ir.Module:
+    """A rewritten copy of `plain`; `plain` itself if a level skips it or a pass fails."""
+    found = run.found
+    with lock:
+        try:
+            if found.is_level and is_tiny(plain):
+                for block in blocks_of_thread():
+                    block.log.skipped += 1
+                return plain
+            copy = clone_module(plain)
+            instruments = [passes] if log.pass_observer.keep_texts else []
+            report = run_pipeline(copy, found.pipeline, run.context, instruments=instruments)
+        except Exception as error:  # a bug of jxc must not end the user's program
+            if found.strict:
+                raise
+            _report_failure(error, plain)
+            return plain
+        before, after = count_ops(plain), count_ops(copy)
+        run.program = RewrittenProgram(name_of(plain), run.label, report, before, after)
+        for block in blocks_of_thread():
+            block.log.compilations.append(run.program)
+    return copy
+
+
+def _report_failure(error: Exception, original: ir.Module, what: str = "") -> None:
+    step = error.step.name if isinstance(error, PassError) else what
+    program = name_of(original)
+    if not first_time((step, program)):
+        return
+    saved = ""
+    if isinstance(error, PassError):
+        try:
+            saved = f" Reproducer: {write_reproducer(write_text(original), error)}"
+        except OSError as cannot:
+            saved = f" No reproducer was written: {cannot}"
+        error.add_note(saved.strip())
+    message = str(error) if isinstance(error, JxcError) else f"{type(error).__name__}: {error}"
+    warn_user(f"{what}{message}\nProgram {program!r} is compiled without the pipeline.{saved}")

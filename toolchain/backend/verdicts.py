@@ -1,0 +1,196 @@
+"""Verdicts of O3: which candidate is fastest for a program on a device, kept in the user's cache.
+
+A verdict is found by the program without locations, the device, and the versions of jax, jaxlib and
+of jxc's own code, so that a later process runs one pipeline and compiles once. `tools.tune` makes
+verdicts, `hook` applies them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jaxlib.mlir import ir
+
+from ..ir import clone_module, write_bytecode
+from ..pipeline.native import run_native
+from .store import Store
+
+SCHEMA_VERSION = 1
+
+LIMIT_BYTES = 16 << 20
+"""The size of all verdicts. One has about a kilobyte."""
+
+TUNED = "O3"
+"""The level whose pipeline is a verdict."""
+
+DEFAULT = "O2"
+"""The candidate that O3 uses without a verdict, and when no other one is faster."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The candidate that O3 uses for a program on a device.
+
+    Attributes:
+        program: the module's name, such as "jit_step".
+        device: where it was measured, such as "cpu: AMD EPYC, 2 cores"; a target such as
+            "tpu:v5e" for estimates.
+        choice: the name of the candidate.
+        pipeline: its passes; empty for plain JAX.
+        xla_options: XLA's options by name.
+        seconds: of one run, by the name of each candidate: medians, or estimates.
+        left_out: why other candidates are not in `seconds`, by name.
+        estimated: whether the seconds are estimates for hardware that is not here.
+        tuning_seconds: how long tuning took.
+        date: when, in ISO format.
+        versions: of jax and jaxlib.
+    """
+
+    program: str
+    device: str
+    choice: str
+    pipeline: str
+    xla_options: Mapping[str, Any] = field(default_factory=dict)
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    estimated: bool = False
+    tuning_seconds: float = 0.0
+    date: str = ""
+    versions: str = ""
+
+    @property
+    def label(self) -> str:
+        """The level and the candidate, as logs show it: "O3: plain"."""
+        return f"{TUNED}: {self.choice}"
+
+    def ratio(self, name: str) -> float | None:
+        """How many times as fast the choice is as another candidate; None if that was not timed."""
+        if name not in self.seconds or not self.seconds.get(self.choice):
+            return None
+        return self.seconds[name] / self.seconds[self.choice]
+
+
+def key_of(module: ir.Module, device: str, assume: frozenset[str] = frozenset()) -> str:
+    """The key of a program's verdict.
+
+    Args:
+        module: the program as JAX lowered it; locations do not count.
+        device: as `Verdict.device`.
+        assume: the user's promises.
+    """
+    bare = clone_module(module)
+    run_native("strip-debuginfo", bare)
+    flags = [os.environ.get(name, "") for name in ("XLA_FLAGS", "LIBTPU_INIT_ARGS")]
+    parts = [device, *sorted(assume), *flags, _versions(), _own_code()]
+    digest = hashlib.sha256(json.dumps(parts).encode())
+    digest.update(write_bytecode(bare))
+    return digest.hexdigest()[:40]
+
+
+def find_verdict(key: str) -> Verdict | None:
+    """The stored verdict, or None; one that cannot be read counts as absent."""
+    data = verdict_store().get(key)
+    return None if data is None else _read(data)
+
+
+def stored_pipeline(module: ir.Module, device: str, assume: frozenset[str] = frozenset()) -> str:
+    """The passes of O3 on a program: those of its stored verdict, else O2.
+
+    Args:
+        module, device, assume: as for `key_of`.
+    """
+    verdict = find_verdict(key_of(module, device, assume))
+    return DEFAULT if verdict is None else verdict.pipeline
+
+
+def keep_verdict(key: str, verdict: Verdict) -> None:
+    """Store a verdict under a key of `key_of`; nothing if the folder cannot be written to."""
+    date = datetime.now(UTC).isoformat(timespec="seconds")
+    record = asdict(verdict) | {"date": date, "versions": _versions(), "schema": SCHEMA_VERSION}
+    verdict_store().put(key, json.dumps(record).encode())
+
+
+def all_verdicts() -> Iterator[tuple[str, Verdict, int]]:
+    """The key, the verdict and the size in bytes of each entry, the last used first."""
+    store = verdict_store()
+    for entry in store.entries():
+        data = store.get(entry.key)
+        if data is not None and (verdict := _read(data)) is not None:
+            yield entry.key, verdict, entry.size
+
+
+def find_verdict_name(key: str) -> str | None:
+    """The name of the program of a stored verdict; None if it cannot be read."""
+    verdict = find_verdict(key)
+    return None if verdict is None else verdict.program
+
+
+def verdict_store() -> Store:
+    """The folder of the verdicts: `tune` in the cache directory of the user.
+
+    `JXC_CACHE_DIR` names another cache directory.
+    """
+    if directory := os.environ.get("JXC_CACHE_DIR"):
+        return Store(Path(directory) / "tune", LIMIT_BYTES)
+    from platformdirs import user_cache_path
+
+    return Store(user_cache_path("jxc", appauthor=False) / "tune", LIMIT_BYTES)
+
+
+def _read(data: bytes) -> Verdict | None:
+    with suppress(ValueError, TypeError, AttributeError, KeyError):
+        record = json.loads(data)
+        if record.pop("schema") == SCHEMA_VERSION:
+            return Verdict(**record)
+    return None
+
+
+@cache
+def local_device(platform_name: str, device_kind: str) -> str:
+    """The name of a device of this machine: JAX's kind; for a CPU its model and cores."""
+    if platform_name != "cpu":
+        return f"{platform_name}: {device_kind}"
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return f"cpu: {_processor()}, {cores} cores"
+
+
+def _processor() -> str:
+    with suppress(OSError, IndexError):
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(x for x in lines if x.startswith("model name")).partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+@cache
+def _versions() -> str:
+    from importlib.metadata import PackageNotFoundError, version  # importing jax takes longer
+
+    try:
+        return f"jax {version('jax')}, jaxlib {version('jaxlib')}"
+    except PackageNotFoundError:
+        return "unknown"
+
+
+@cache
+def _own_code() -> str:
+    """A digest of the names, sizes and dates of jxc's files."""
+    from importlib.util import find_spec
+
+    digest = hashlib.sha256()
+    for package in ("jxc", "jxc.passes"):
+        spec = find_spec(package)
+        for folder in (spec.submodule_search_locations if spec else None) or ():
+            for file in sorted(Path(folder).rglob("*.py")):
+                status = file.stat()
+                digest.update(f"{file.name} {status.st_size} {status.st_mtime_ns}\n".encode())
+    return digest.hexdigest()

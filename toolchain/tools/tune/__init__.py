@@ -1,0 +1,1 @@
+"""O3: candidate pipelines, timed on a call or ranked by estimates, and the verdict."""

@@ -1,0 +1,121 @@
+"""The candidates of O3: pipelines, and XLA options that keep results.
+
+To add one, add a row to `ALTERNATIVES`. A candidate whose module is that of an earlier candidate is
+not compiled again, so a pass that does not apply costs nothing but its own time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...backend.verdicts import DEFAULT
+from ...pipeline import LEVELS, PipelineReport
+from ...rewrite import TARGETS
+
+PLAIN = "plain"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A way to compile a program.
+
+    Attributes:
+        name: as tables and logs show it.
+        pipeline: its passes; "O0" for none.
+        xla_options: XLA's options by name.
+    """
+
+    name: str
+    pipeline: str
+    xla_options: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """A candidate that is tried on some targets.
+
+    Attributes:
+        candidate: the candidate.
+        targets: the kinds of hardware on which it can be faster.
+        only_explicit: whether only `jxc tune` tries it, in whose process a crash of XLA ends no
+            program of the user.
+    """
+
+    candidate: Candidate
+    targets: Collection[str] = TARGETS
+    only_explicit: bool = False
+
+
+_TILING = {"xla_cpu_experimental_enable_tiling_propagation": True}
+
+ALTERNATIVES: tuple[Alternative, ...] = (
+    # An ODE solver's loop with many small ops is 1.27 times as fast (diffrax-lorenz), 26 other
+    # programs 0.83 to 1.02 times; the bits are the same in all. Options that change bits are out
+    # (xla_cpu_use_fusion_emitters=False: 1.46 there), as are those without effect beyond noise:
+    # the concurrency-optimized scheduler, vector widths, Eigen's threads, the number of code
+    # modules, LLVM's optimization levels, region analysis for copies, XNNPACK.
+    Alternative(Candidate("O2 with tiling propagation", DEFAULT, _TILING), ("cpu",), True),
+)
+"""Candidates besides the levels and O2 without a family."""
+
+_BASE = Candidate(DEFAULT, DEFAULT)
+
+
+def alternatives(target: str, *, is_explicit: bool = False) -> list[Candidate]:
+    """The rows of `ALTERNATIVES` for a target.
+
+    Args:
+        target: "cpu", "gpu" or "tpu".
+        is_explicit: whether the user asked for tuning.
+    """
+    return [
+        each.candidate
+        for each in ALTERNATIVES
+        if target in each.targets and each.only_explicit <= is_explicit
+    ]
+
+
+def first_candidates(report: PipelineReport, others: Sequence[Candidate]) -> Iterator[Candidate]:
+    """The candidates that do not depend on the times of others, the most promising first.
+
+    Args:
+        report: of O2 on the program.
+        others: the alternatives of the target.
+    """
+    yield Candidate(PLAIN, "O0")
+    yield _BASE
+    yield from others
+    if fired := rules_by_family(report):
+        yield Candidate("O1", "O1")
+        for family in sorted(fired, key=lambda name: -sum(fired[name].values())):
+            yield without({family: ()})
+
+
+def rules_by_family(report: PipelineReport) -> dict[str, dict[str, int]]:
+    """The rules that were applied, with their numbers of rewrites, by family."""
+    found: dict[str, dict[str, int]] = {}
+    for step in report.steps:
+        hits = {rule.name: rule.hits for rule in step.rules if rule.hits}
+        if hits:
+            found.setdefault(step.name, {}).update(hits)
+    return found
+
+
+def without(left_out: Mapping[str, Collection[str]]) -> Candidate:
+    """O2 without some families, or without some of their rules.
+
+    Args:
+        left_out: for each family the rules to leave out; empty for all of them.
+    """
+    steps = []
+    for step in LEVELS[DEFAULT]:
+        family = step.partition("{")[0]
+        rules = left_out.get(family)
+        if rules is None:
+            steps.append(step)
+        elif rules:
+            steps.append(f"{family}{{disable-patterns={','.join(sorted(rules))}}}")
+    names = [rule for family, rules in left_out.items() for rule in (sorted(rules) or [family])]
+    return Candidate(f"{DEFAULT} without {', '.join(names)}", ",".join(steps))

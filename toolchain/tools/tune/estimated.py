@@ -1,0 +1,148 @@
+"""O3 for hardware that is not here: candidates are compiled and ranked by estimated seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from time import perf_counter
+
+from ...backend.lowered import Lowered
+from ...backend.targets import Target
+from ...backend.tuning import NotTuned, TuneSettings, budget_seconds
+from ...backend.verdicts import DEFAULT, Verdict, find_verdict, keep_verdict, key_of
+from ...errors import JxcError, MissingTargetError
+from ...ir import write_bytecode
+from ...pipeline import PipelineReport
+from ...rewrite import promises
+from ..report.compiled import Compiled, compile_module
+from .candidates import (
+    PLAIN,
+    Candidate,
+    alternatives,
+    first_candidates,
+    rules_by_family,
+    without,
+)
+from .choice import choose_by_estimate
+
+
+def rank(
+    lowered: Lowered,
+    target: Target,
+    assume: tuple[str, ...] = (),
+    settings: TuneSettings | None = None,
+) -> Verdict:
+    """The verdict for a program on hardware that is not here; stored, and read from the store.
+
+    Args:
+        lowered: the program; lowered again if it was lowered for other hardware.
+        target: the hardware.
+        assume: promises such as "no-nans".
+        settings: the budget, and whether to tune again.
+
+    Raises:
+        NotTuned: neither plain JAX nor O2 could be compiled.
+        MissingTargetError: the target's compiler is not installed.
+    """
+    settings, start = settings or TuneSettings(), perf_counter()
+    plain = lowered if lowered.platform == target.platform else lowered.for_target(target.name)
+    key = key_of(plain.module, target.name, promises(assume))
+    if not settings.is_explicit and (known := find_verdict(key)) is not None:
+        return known
+    ranker = _Ranker(plain, target, assume, settings, start)
+    ranker.try_all(first_candidates(ranker.report, alternatives(target.kind, is_explicit=True)))
+    ranker.try_all(ranker.combinations())
+    if not ranker.seconds:
+        raise NotTuned(f"{target.name} compiles no candidate: {ranker.left_out[PLAIN]}")
+    chosen = ranker.candidates[choose_by_estimate(ranker.seconds)]
+    verdict = Verdict(
+        plain.name,
+        target.name,
+        chosen.name,
+        chosen.pipeline,
+        dict(chosen.xla_options),
+        ranker.seconds,
+        ranker.left_out,
+        estimated=True,
+        tuning_seconds=perf_counter() - start,
+    )
+    keep_verdict(key, verdict)
+    return verdict
+
+
+def estimated_seconds(found: Compiled) -> float:
+    """The estimated time of a run: the compiler's for each kernel, or else the roofline's."""
+    if found.estimated_seconds is None:
+        return found.roofline_seconds
+    device = found.build.target.device
+    return sum(
+        kernel.times * (kernel.compiler_seconds(device) or kernel.roofline(device).seconds)
+        for kernel in found.kernels
+        if kernel.cycles is not None or not kernel.is_asynchronous
+    )
+
+
+class _Ranker:
+    """The candidates of one program on one target, and their estimates."""
+
+    def __init__(
+        self,
+        plain: Lowered,
+        target: Target,
+        assume: tuple[str, ...],
+        settings: TuneSettings,
+        start: float,
+    ) -> None:
+        self.plain, self.target, self.assume, self.settings = plain, target, assume, settings
+        self.start, self.longest = start, 0.0
+        self.tell: Callable[[str], None] = settings.tell or (lambda _: None)
+        self.base = self._rewritten(Candidate(DEFAULT, DEFAULT))
+        self.report = self.base.report or PipelineReport()
+        self.seconds: dict[str, float] = {}
+        self.left_out: dict[str, str] = {}
+        self.candidates: dict[str, Candidate] = {}
+        self._names: dict[bytes, str] = {}
+
+    def try_all(self, candidates: Iterator[Candidate]) -> None:
+        """Estimate candidates while there is time; plain JAX and O2 always."""
+        for candidate in candidates:
+            begun = perf_counter()
+            budget = budget_seconds(self.longest, self.settings)
+            is_late = begun - self.start + self.longest > budget
+            if is_late and candidate.name not in (PLAIN, DEFAULT):
+                self.left_out[candidate.name] = "no time"
+                continue
+            self.tell(candidate.name)
+            try:
+                self._try(candidate)
+            except MissingTargetError:
+                raise
+            except JxcError as error:  # the compiler crashed
+                self.left_out[candidate.name] = str(error).partition("\n")[0][:200]
+            self.longest = max(self.longest, perf_counter() - begun)
+
+    def combinations(self) -> Iterator[Candidate]:
+        """O2 without all the families that each cost time."""
+        base = self.seconds.get(DEFAULT)
+        if base is None:
+            return
+        names = {family: without({family: ()}).name for family in rules_by_family(self.report)}
+        costly = [f for f, name in names.items() if self.seconds.get(name, base) < base]
+        if len(costly) > 1:
+            yield without(dict.fromkeys(costly, ()))
+
+    def _rewritten(self, candidate: Candidate) -> Lowered:
+        return self.plain.opt(candidate.pipeline, target=self.target.name, assume=self.assume)
+
+    def _try(self, candidate: Candidate) -> None:
+        is_base = candidate.name == DEFAULT
+        module = (self.base if is_base else self._rewritten(candidate)).module
+        same = self._names.setdefault(write_bytecode(module), candidate.name)
+        if same != candidate.name:
+            self.left_out[candidate.name] = f"the same program as {same}"
+            return
+        found = compile_module(module, self.target, candidate.xla_options, self.plain.mesh)
+        if not isinstance(found, Compiled):
+            self.left_out[candidate.name] = found.message.partition("\n")[0][:200]
+            return
+        self.seconds[candidate.name] = estimated_seconds(found)
+        self.candidates[candidate.name] = candidate

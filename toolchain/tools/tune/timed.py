@@ -1,0 +1,327 @@
+"""O3 on hardware that is here: candidates are compiled, compared with plain JAX, and timed.
+
+`tune_call` gets the first call of a program, which has run under O2: its time decides whether there
+is time to tune. Each candidate is compiled, run on the same arguments, compared with plain JAX by
+the bounds of `jxc verify`, and timed by a few runs. Those that are near the best go into
+interleaved rounds, which decide (`choice`). Everything ends at the time budget. A candidate that
+fails, differs or takes too long is left out, with the reason.
+
+Candidates come in two groups: a fixed list, and combinations of what the first group has shown,
+such as O2 without two families that each cost time, or without single rules of one.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, TypeVar
+
+import jax
+import numpy as np
+from jaxlib.mlir import ir
+
+from ...backend import _private
+from ...backend.tuning import FirstCall, NotTuned
+from ...backend.verdicts import DEFAULT, Verdict, keep_verdict
+from ...check.deviation import deviation_of
+from ...check.judge import moved_by_ulp
+from ...ir import write_bytecode
+from ...pipeline import PipelineReport
+from ...source import warn_user
+from ...units import show_seconds
+from .bounded import TookTooLong, bounded
+from .candidates import (
+    PLAIN,
+    Candidate,
+    alternatives,
+    first_candidates,
+    rules_by_family,
+    without,
+)
+from .choice import choose
+from .progress import tuning_progress
+
+LIMITS = (5.0, 2.0)
+"""A candidate may take so many seconds to compile, and to run; more if O2 takes long itself."""
+
+COMPILE_TIMES = 10
+"""A candidate may take so many times as long to compile as O2."""
+
+SCREENING_RUNS = 3
+SCREENED = 1.15
+"""Candidates that take more than this times the best are not timed in rounds."""
+
+ROUNDS = (5, 40)
+"""The least and the most number of rounds; with fewer, O2 is used and no verdict is stored."""
+
+ROUND_SECONDS = 0.01
+_RUNS_NEEDED = 12  # of one program, to compare two candidates with plain
+_HELPS = 1.03  # O2 without a family is this much faster: combinations with it are tried
+_MOST_RULES = 6  # single rules of a family that are tried
+_OVERRUN = 0.5  # of the budget, to reach the least number of rounds
+_SHARE_OF_COMPILING = 0.6  # of the budget; the rest is for rounds
+
+
+@dataclass(eq=False)
+class _Timed:
+    """A candidate that compiles and has the right results."""
+
+    candidate: Candidate
+    executable: Any
+    module: ir.Module
+    report: PipelineReport
+    quick: float = 0.0
+    seconds: list[float] = field(default_factory=list)
+
+
+T = TypeVar("T")
+
+Tuned = tuple[Any, Verdict, PipelineReport, ir.Module]
+
+
+def tune_call(call: FirstCall, first_seconds: float) -> Tuned:
+    """The executable to use for a program, its verdict, and the report and module of its passes.
+
+    Args:
+        call: the call, whose arguments may be used until this returns.
+        first_seconds: how long it took under O2.
+
+    Raises:
+        NotTuned: there is not enough time or memory.
+    """
+    start = perf_counter()
+    is_explicit = call.plan.settings.is_explicit
+    if not call.report.hits and not alternatives(call.context.target, is_explicit=is_explicit):
+        raise NotTuned("no rule applies to it")
+    if (least := _RUNS_NEEDED * first_seconds + call.compile_seconds) > call.seconds:
+        raise NotTuned(
+            f"it needs about {show_seconds(least)}, and the budget is {show_seconds(call.seconds)}"
+        )
+    with tuning_progress(call.name, call.plan.settings.tell) as tell:
+        tuner = _Tuner(call, first_seconds, start + call.seconds, tell)
+        chosen = tuner.run()
+    verdict = Verdict(
+        call.name,
+        call.plan.device,
+        chosen.candidate.name,
+        chosen.candidate.pipeline,
+        dict(chosen.candidate.xla_options),
+        {name: _median(each) for name, each in tuner.timed.items()},
+        tuner.left_out,
+        tuning_seconds=perf_counter() - start,
+    )
+    keep_verdict(call.plan.key, verdict)
+    return chosen.executable, verdict, chosen.report, chosen.module
+
+
+def _median(each: _Timed) -> float:
+    return statistics.median(each.seconds) if each.seconds else each.quick
+
+
+class _Tuner:
+    """The tuning of one program."""
+
+    def __init__(
+        self, call: FirstCall, first_seconds: float, deadline: float, tell: Callable[[str], None]
+    ) -> None:
+        self.call, self.first_seconds, self.tell = call, first_seconds, tell
+        self.start, self.deadline = perf_counter(), deadline
+        self.timed: dict[str, _Timed] = {}
+        self.left_out: dict[str, str] = {}
+        self._modules: dict[tuple[bytes, str], str] = {}
+        self._expected: tuple[list[np.ndarray], list[np.ndarray]] | None = None
+        self._compile_seconds = call.compile_seconds
+        is_explicit = call.plan.settings.is_explicit
+        self._alternatives = alternatives(call.context.target, is_explicit=is_explicit)
+
+    def run(self) -> _Timed:
+        """The candidate to use.
+
+        Raises:
+            NotTuned: plain JAX cannot be measured, or there was time for too few rounds.
+        """
+        try:
+            self._try_all(first_candidates(self.call.report, self._alternatives))
+            self._try_all(self._combinations())
+        except _Hangs as error:  # its thread uses the processor: later times mean nothing
+            self.left_out[error.name] = f"it took more than {show_seconds(error.seconds)}"
+            if base := self.timed.get(DEFAULT) or self.timed.get(PLAIN):
+                return base
+            raise NotTuned(f"{error.name} took more than {show_seconds(error.seconds)}") from None
+        if PLAIN not in self.timed:
+            raise NotTuned(f"plain JAX failed: {self.left_out.get(PLAIN, 'no time')}")
+        if len(self.timed) == 1:
+            return self.timed[PLAIN]
+        finalists = self._finalists()
+        if self._time_rounds(finalists) < ROUNDS[0]:
+            raise NotTuned(f"{show_seconds(self.call.seconds)} was time for too few runs")
+        return finalists[choose({name: each.seconds for name, each in finalists.items()})]
+
+    # Candidates one by one
+
+    def _try_all(self, candidates: Iterable[Candidate]) -> None:
+        for candidate in candidates:
+            if candidate.name in self.timed or candidate.name in self.left_out:
+                continue
+            if candidate.name not in (PLAIN, DEFAULT) and not self._has_time():
+                self.left_out[candidate.name] = "no time"
+                continue
+            self.tell(candidate.name)
+            try:
+                self._try(candidate)
+            except _Hangs:
+                raise
+            except Exception as error:  # each compiler and pass has exceptions of its own
+                self.left_out[candidate.name] = f"{type(error).__name__}: {_first_line(error)}"
+
+    def _has_time(self) -> bool:
+        spent, whole = perf_counter() - self.start, self.deadline - self.start
+        needed = self._compile_seconds + (SCREENING_RUNS + 2) * self.first_seconds
+        return spent + needed < _SHARE_OF_COMPILING * whole
+
+    def _try(self, candidate: Candidate) -> None:
+        call, start = self.call, perf_counter()
+        module, report = call.rewritten(candidate.pipeline)
+        same = self._modules.setdefault(
+            (write_bytecode(module), repr(sorted(candidate.xla_options.items()))), candidate.name
+        )
+        if same != candidate.name:
+            self.left_out[candidate.name] = f"the same program as {same}"
+            return
+        executable = call.base
+        if candidate.name != DEFAULT:
+            limit = max(COMPILE_TIMES * call.compile_seconds, LIMITS[0])
+            executable = self._bounded(
+                candidate, lambda: call.compile(module, candidate.xla_options), limit
+            )
+            self._compile_seconds = max(self._compile_seconds, perf_counter() - start)
+            if not _private.has_same_signature(executable, call.base):
+                self.left_out[candidate.name] = "XLA chose other layouts or shardings"
+                return
+        timed = _Timed(candidate, executable, module, report)
+        if reason := self._check(timed):
+            self.left_out[candidate.name] = reason
+            warn_user(f"{candidate.name} of {call.name!r} is not used by O3: {reason}")
+            return
+        runs = [self._seconds(timed, 1) for _ in range(SCREENING_RUNS)]
+        timed.quick = min(runs)
+        self.timed[candidate.name] = timed
+
+    def _check(self, timed: _Timed) -> str:
+        """Why the results of a candidate are wrong; empty if they are those of plain JAX."""
+        call = self.call
+        limit = max(20 * self.first_seconds, LIMITS[1])
+        found = self._bounded(timed.candidate, lambda: self._results(timed, call.fresh()), limit)
+        if timed.candidate.name == PLAIN:
+            moved = [_moved_by_ulp(array) for array in call.fresh()]
+            shifted = self._bounded(timed.candidate, lambda: self._results(timed, moved), limit)
+            self._expected = found, shifted
+            return ""
+        if self._expected is None:
+            raise NotTuned(f"plain JAX failed: {self.left_out.get(PLAIN, '')}")
+        deviation = deviation_of(*self._expected, found)
+        if deviation.agrees:
+            return ""
+        return (
+            f"output {deviation.output} differs from plain JAX by {deviation.error:.2g}, and "
+            f"rounding moves it by {deviation.sensitivity:.2g}"
+        )
+
+    def _results(self, timed: _Timed, arrays: Sequence[Any]) -> list[np.ndarray]:
+        return [np.asarray(each) for each in self.call.run(timed.executable, arrays)]
+
+    def _bounded(self, candidate: Candidate, work: Callable[[], T], seconds: float) -> T:
+        try:
+            return bounded(work, seconds)
+        except TookTooLong:
+            raise _Hangs(candidate.name, seconds) from None
+
+    # Combinations of what the first candidates have shown
+
+    def _combinations(self) -> Iterator[Candidate]:
+        if DEFAULT not in self.timed:
+            return
+        base = self.timed[DEFAULT].quick
+        families = rules_by_family(self.call.report)
+        gains = {
+            family: base / self.timed[name].quick
+            for family in families
+            if (name := without({family: ()}).name) in self.timed
+        }
+        costly = [family for family, gain in gains.items() if gain > _HELPS]
+        if len(costly) > 1:
+            yield without(dict.fromkeys(costly, ()))
+        for family in sorted(costly, key=lambda each: -gains[each])[:1]:
+            hits = families[family]
+            if len(hits) > 1:
+                for rule in sorted(hits, key=lambda each: -hits[each])[:_MOST_RULES]:
+                    yield without({family: (rule,)})
+
+    # Rounds
+
+    def _finalists(self) -> dict[str, _Timed]:
+        """O2, plain, and those near the best; the executables of the others are dropped."""
+        best = min(each.quick for each in self.timed.values())
+        near = {
+            name: each
+            for name, each in self.timed.items()
+            if name in (PLAIN, DEFAULT) or each.quick < SCREENED * best
+        }
+        for name in self.timed.keys() - near.keys():
+            self.timed[name].executable = None
+        return near
+
+    def _time_rounds(self, finalists: Mapping[str, _Timed]) -> int:
+        """Time finalists in alternation; returns the number of rounds."""
+        repeats = {
+            name: max(1, min(1000, int(ROUND_SECONDS / max(each.quick, 1e-7))))
+            for name, each in finalists.items()
+        }
+        order = random.Random(0)
+        for count in range(ROUNDS[1]):
+            begun = perf_counter()
+            self.tell(f"round {count + 1} of {len(finalists)} candidates")
+            for name in order.sample(list(finalists), len(finalists)):
+                each = finalists[name]
+                each.seconds.append(self._seconds(each, repeats[name]))
+            now = perf_counter()
+            is_late = 2 * now - begun > self.deadline
+            is_much_too_late = now - self.deadline > _OVERRUN * self.call.seconds
+            if (is_late and count + 1 >= ROUNDS[0]) or is_much_too_late:
+                return count + 1
+        return ROUNDS[1]
+
+    def _seconds(self, timed: _Timed, repeats: int) -> float:
+        """Seconds of one run. The arguments of a program that overwrites some are copied before."""
+        call, spent = self.call, 0.0
+        if not call.donated:
+            start = perf_counter()
+            for _ in range(repeats):
+                results = call.run(timed.executable, call.arrays)
+            jax.block_until_ready(results)
+            return (perf_counter() - start) / repeats
+        for _ in range(repeats):
+            arrays = jax.block_until_ready(call.fresh())
+            start = perf_counter()
+            jax.block_until_ready(call.run(timed.executable, arrays))
+            spent += perf_counter() - start
+        return spent / repeats
+
+
+class _Hangs(Exception):
+    def __init__(self, name: str, seconds: float) -> None:
+        super().__init__(name)
+        self.name, self.seconds = name, seconds
+
+
+def _moved_by_ulp(array: Any) -> Any:
+    value = np.asarray(array)
+    with np.errstate(all="ignore"):
+        return _private.placed_like(moved_by_ulp(value).astype(value.dtype), array)
+
+
+def _first_line(error: BaseException) -> str:
+    return next(iter(str(error).strip().splitlines()), "")[:200]
