@@ -27,6 +27,8 @@ _FASTER = (
     "reductions",
     "indexing",
     "elementary",
+    # After all others, which do not recognise an unrolled loop.
+    "unroll",
 )
 
 _SHARED = ("dedup-constants", "cse")
