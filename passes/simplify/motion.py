@@ -140,7 +140,7 @@ def elementwise_of_rearranged(op: Elementwise) -> ir.Value | None:
     meets_reshape = any(isinstance(user, hlo.ReshapeOp) for user in users(op.results[0]))
     if len(movers) == 1 and _is_of_ones(movers[0]) and not meets_reshape:
         return None
-    if not numeric_shape(op.result, *op.operands):
+    if not numeric_shape(op.result, *op.operands) or _has_scalar(op):
         return None
     move = move_of(movers[0])
     undo = move.inverse()
@@ -148,6 +148,12 @@ def elementwise_of_rearranged(op: Elementwise) -> ir.Value | None:
     if len(builds) < len(op.operands):
         return None
     return move.build(rebuilt(op, [each() for each in builds], move.before))
+
+
+def _has_scalar(op: ir.OpView) -> bool:
+    """Whether `op`, a select or clamp, has a scalar operand that is no constant: it cannot move."""
+    scalars = [value for value in op.operands if not shape_of(value)]
+    return bool(shape_of(op.results[0])) and not all(splat_attr(each) for each in scalars)
 
 
 def _vanishes(mover: _Moving, op: ir.OpView) -> bool:
@@ -210,7 +216,7 @@ def rearranged_elementwise(op: _Moving) -> ir.Value | None:
         return None
     operands = list(producer.operands)
     inner = [value for value in operands if isinstance(value.owner, type(op))]
-    if not inner or not numeric_shape(op.result, *operands):
+    if not inner or not numeric_shape(op.result, *operands) or _has_scalar(producer):
         return None
     move = move_of(op)
     builds = [_moved_freely(value, move) for value in operands]

@@ -339,3 +339,15 @@ func.func @elementwise_of_broadcasts_not_of_dynamic(%x: tensor<?xf32>) -> tensor
   %r = stablehlo.multiply %c, %a : tensor<4x8xf32>
   return %r : tensor<4x8xf32>
 }
+
+// The scalar that chooses is reshaped, and not what is chosen.
+// CHECK-LABEL: func.func @elementwise_of_rearranged_not_scalar(
+// CHECK: %[[P:[a-z0-9_]+]] = stablehlo.reshape
+// CHECK: stablehlo.select %[[P]], %{{.*}}, %{{.*}} : tensor<i1>, tensor<4xf32>
+func.func @elementwise_of_rearranged_not_scalar(%p: tensor<1xi1>) -> tensor<4xf32> {
+  %x = stablehlo.constant dense<1.0> : tensor<4xf32>
+  %y = stablehlo.constant dense<0.0> : tensor<4xf32>
+  %q = stablehlo.reshape %p : (tensor<1xi1>) -> tensor<i1>
+  %z = stablehlo.select %q, %x, %y : tensor<i1>, tensor<4xf32>
+  return %z : tensor<4xf32>
+}
