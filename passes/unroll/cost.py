@@ -1,4 +1,17 @@
-"""Cost conditions of the pass `unroll`: how many iterations of a loop to do in one."""
+"""Cost conditions of the pass `unroll`: how many iterations of a loop to do in one.
+
+Measured by the compilers' estimates for TPU v5e and the roofline for H100, jaxlib 0.10.2, on 23
+loops of 20 to 1000 iterations: recurrent cells and their gradients, hidden Markov models, ODE
+steps, samplers, conjugate gradients, k-means, stencils. Ratios above 1: the unrolled loop is
+faster.
+
+    GPU: two iterations 1.1 to 2.0, four 1.15 to 4.0, eight 0 to 20% more than four. XLA compiled
+        0.7 to 2.4 times as long with two, 0.6 to 3.5 with four.
+    TPU: two iterations 1.1 to 2.0, four 1.2 to 3.8; stencils and other bodies that shift elements
+        1.0. XLA compiled 0.7 to 1.5 times as long with two, 0.7 to 1.8 with four.
+
+Not for CPU: 0.4 to 1.8 with elementwise bodies, 0.7 to 1.2 with others, in no order of size.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +22,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.cost.flops import bytes_of, cost_of
 
-from .._shared.elementwise import is_elementwise, shape_of
+from .._shared.elementwise import is_elementwise
 
 _RENAMING = (hlo.ConstantOp, hlo.ReshapeOp)
 _SHIFTING = (hlo.ConcatenateOp, hlo.PadOp, hlo.ReverseOp, hlo.SliceOp)
@@ -18,14 +31,14 @@ _FUSED = (
     *(hlo.DynamicSliceOp, hlo.DynamicUpdateSliceOp, *_SHIFTING, *_RENAMING),
 )
 
-FEW_OPS = 24
+FEW_OPS = {"gpu": 24, "tpu": 48}
 """The most ops of a body, apart from constants and reshapes, that is copied four times."""
 
 MOST_OPS = 64
 """The most ops of a body that is copied twice."""
 
 MOST_FLOPS = 1 << 26
-"""The most flops of an iteration: from then on the launches are a small part of the time."""
+"""The most flops of an iteration: from then on its launches are a small part of its time."""
 
 MOST_BYTES = 1 << 22
 """The most bytes of a value of the body, likewise."""
@@ -41,26 +54,20 @@ def copies(target: str, trips: int, ops: Sequence[ir.OpView]) -> int:
     """
     if not all(is_elementwise(op) or isinstance(op, _FUSED) for op in ops):
         return 1
-    most = _MOST[target](ops)
-    return max((n for n in range(2, most + 1) if n + trips % n <= most + 1 and n <= trips), default=1)
+    most = _most(target, ops)
+    return max(
+        (n for n in range(2, most + 1) if n + trips % n <= most + 1 and n <= trips), default=1
+    )
 
 
-def _on_gpu(ops: Sequence[ir.OpView]) -> int:
-    work = _work(ops)
-    if work > MOST_OPS or not _is_small(ops):
+def _most(target: str, ops: Sequence[ir.OpView]) -> int:
+    work, shifts = _work(ops), any(isinstance(op, _SHIFTING) for op in ops)
+    if target not in FEW_OPS or work > MOST_OPS or not _is_small(ops):
         return 1
-    return 4 if work <= FEW_OPS and not any(isinstance(op, _SHIFTING) for op in ops) else 2
-
-
-def _on_tpu(ops: Sequence[ir.OpView]) -> int:
-    return 1
-
-
-def _on_cpu(ops: Sequence[ir.OpView]) -> int:
-    return 1
-
-
-_MOST = {"cpu": _on_cpu, "gpu": _on_gpu, "tpu": _on_tpu}
+    if shifts and target == "tpu" and not any(isinstance(op, hlo.DotGeneralOp) for op in ops):
+        return 1
+    # On GPU one kernel for four iterations would compute the neighbours of each element repeatedly.
+    return 4 if work <= FEW_OPS[target] and not (shifts and target == "gpu") else 2
 
 
 def _work(ops: Sequence[ir.OpView]) -> int:

@@ -1,4 +1,5 @@
 // RUN: %jxc opt %s -p unroll --target gpu | FileCheck %s
+// RUN: %jxc opt %s -p unroll --target tpu | FileCheck %s --check-prefix=TPU
 
 // Eight iterations, four at a time. A row is read and written at each value of the counter.
 // CHECK-LABEL: func.func @unroll_loop(
@@ -83,6 +84,9 @@ func.func @unroll_loop_all(%x0: tensor<4xf32>) -> tensor<4xf32> {
 }
 
 // The body shifts elements: a kernel for four iterations would compute neighbours repeatedly.
+// TPU-LABEL: func.func @unroll_loop_twice(
+// TPU-COUNT-1: stablehlo.concatenate
+// TPU-NOT: stablehlo.concatenate
 // CHECK-LABEL: func.func @unroll_loop_twice(
 // CHECK: stablehlo.while
 // CHECK-COUNT-2: stablehlo.concatenate
