@@ -68,6 +68,41 @@ func.func @gather_of_affine_indices_that_repeats(%x: tensor<8xf32>) -> tensor<3x
   return %r : tensor<3xf32>
 }
 
+// A value that no other op uses is computed once, only where it is read.
+// CHECK-LABEL: func.func @gather_of_affine_indices_computed_for_it(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<8xf32>
+// CHECK-NEXT: %[[A:[a-z0-9_]+]] = stablehlo.slice %[[X]] [0:5:2]
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.tanh %[[A]]
+// CHECK-NEXT: return %[[R]]
+func.func @gather_of_affine_indices_computed_for_it(%x: tensor<8xf32>) -> tensor<3xf32> {
+  %i = stablehlo.constant dense<[[0], [2], [4]]> : tensor<3x1xi32>
+  %y = stablehlo.tanh %x : tensor<8xf32>
+  %r = "stablehlo.gather"(%y, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<8xf32>, tensor<3x1xi32>) -> tensor<3xf32>
+  return %r : tensor<3xf32>
+}
+
+// As a slice, the hyperbolic tangent would be fused into each of its users.
+// CHECK-LABEL: func.func @gather_of_affine_indices_not_computed_for_others(
+// CHECK: stablehlo.gather
+func.func @gather_of_affine_indices_not_computed_for_others(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<3xf32>) {
+  %i = stablehlo.constant dense<[[0], [2], [4]]> : tensor<3x1xi32>
+  %y = stablehlo.tanh %x : tensor<8xf32>
+  %r = "stablehlo.gather"(%y, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<8xf32>, tensor<3x1xi32>) -> tensor<3xf32>
+  return %y, %r : tensor<8xf32>, tensor<3xf32>
+}
+
+// The same if the gather itself has two users.
+// CHECK-LABEL: func.func @gather_of_affine_indices_not_for_two_users(
+// CHECK: stablehlo.gather
+func.func @gather_of_affine_indices_not_for_two_users(%x: tensor<8xf32>) -> (tensor<3xf32>, tensor<3xf32>) {
+  %i = stablehlo.constant dense<[[0], [2], [4]]> : tensor<3x1xi32>
+  %y = stablehlo.tanh %x : tensor<8xf32>
+  %r = "stablehlo.gather"(%y, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<8xf32>, tensor<3x1xi32>) -> tensor<3xf32>
+  %a = stablehlo.exponential %r : tensor<3xf32>
+  %b = stablehlo.cosine %r : tensor<3xf32>
+  return %a, %b : tensor<3xf32>, tensor<3xf32>
+}
+
 // The last index is clamped to 7.
 // CHECK-LABEL: func.func @gather_of_affine_indices_not_beyond(
 // CHECK: stablehlo.gather
