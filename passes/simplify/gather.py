@@ -80,10 +80,12 @@ def gather_of_affine_indices(op: hlo.GatherOp) -> ir.Value | None:
 
     Each operand dimension may vary along one dimension of the indices, each of those for one
     operand dimension; an index that is clamped must be constant. The operand is in memory, or
-    computed for this gather only: a slice would be fused, and compute it again. Not for TPU, where a slice of a
-    table of weights changes what is kept on the chip: training BERT took 1.4% longer on v5e by the
-    compiler's estimate, training GPT-2 1%. Not for GPU, where slices in the simulation of a
-    humanoid became 13 more kernels of 235, together with `fold-gather`, and no model gained.
+    computed for this gather only: a slice would be fused, and compute it again.
+
+    Not for TPU, where a slice of a table of weights changes what is kept on the chip: training BERT
+    took 1.4% longer on v5e by the compiler's estimate, training GPT-2 1%. Not for GPU, where slices
+    in the simulation of a humanoid became 13 more kernels of 235, together with `fold-gather`, and
+    no model gained.
     """
     layout = gather_dims(op)
     if layout is None or not cost.slicing_pays(op):
