@@ -7,6 +7,7 @@ JAX has no public hook between tracing and compilation; `POINTS` lists the funct
 from __future__ import annotations
 
 import copy
+import io
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import jax
 import numpy as np
 from jax._src import (
+    compilation_cache as _compilation_cache,
     compiler as _compiler,
     config as _config,
     core as _core,
@@ -23,6 +25,7 @@ from jax._src import (
 )
 from jax._src.interpreters import mlir as _mlir, pxla as _pxla
 from jaxlib import _hlo, _jax, lapack, xla_client as _xla_client
+from jaxlib.mlir import passmanager as _passmanager
 
 from ..errors import JxcError
 
@@ -72,6 +75,29 @@ def trace_context() -> tuple[Any, ...]:
 def config_values() -> dict[str, Any]:
     """JAX's configuration on this thread, by the names of `jax.config`."""
     return {name: state.value for name, state in _config.config_states.items()}
+
+
+def persistent_cache(backend: Any) -> tuple[str | None, int]:
+    """The folder of JAX's persistent cache and its limit in bytes, -1 for none.
+
+    The folder is None where JAX does not cache.
+    """
+    folder = _config.compilation_cache_dir.value
+    is_used = bool(folder) and _compilation_cache.is_cache_used(backend)
+    return folder if is_used else None, _config.compilation_cache_max_size.value
+
+
+def bytecode_for_key(module: Any) -> bytes:
+    """The module's bytecode as JAX hashes it for its persistent cache."""
+    operation = module.operation
+    if not _config.compilation_cache_include_metadata_in_key.value:
+        operation = operation.clone().operation
+        strip = _passmanager.PassManager.parse("builtin.module(strip-debuginfo)", module.context)
+        strip.enable_verifier(False)  # JAX's own modules are valid
+        strip.run(operation)
+    buffer = io.BytesIO()
+    operation.write_bytecode(buffer)
+    return buffer.getvalue()
 
 
 def hide_from_tracebacks(file: str) -> None:

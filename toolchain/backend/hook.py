@@ -44,14 +44,14 @@ class Registered:
     """A pipeline under a name, and how it is run.
 
     Attributes:
-        pipeline: the passes.
+        pipeline: the passes; the name of a level, whose passes are imported when they run.
         strict: whether a failing pass raises; otherwise the program is compiled unchanged.
         assume: the user's promises.
         is_level: whether it is a built-in level alone, which skips tiny programs.
         is_tuned: whether it is O3 alone, whose pipeline is measured (`tuning`).
     """
 
-    pipeline: Pipeline
+    pipeline: Pipeline | str
     strict: bool = False
     assume: frozenset[str] = frozenset()
     is_level: bool = False
@@ -65,10 +65,10 @@ lock = threading.RLock()
 
 def _register(pipeline: PipelineLike, strict: bool, assume: str | Sequence[str]) -> str:
     """Name a pipeline: the text as the user wrote it, numbered if that name is taken."""
-    made = Registered(
-        make_pipeline(pipeline), strict, promises(assume), _is_level(pipeline), is_tuned(pipeline)
-    )
-    for step in made.pipeline.steps:
+    passes, is_level = late_pipeline(pipeline), _is_level(pipeline)
+    made = Registered(passes, strict, promises(assume), is_level, is_tuned(pipeline))
+    steps = () if isinstance(passes, str) else passes.steps
+    for step in steps:
         if step.python is not None and step.python.adds_results:
             raise UsageError(
                 f"{step.name} adds results to a program, and JAX fixes their number before "
@@ -76,7 +76,7 @@ def _register(pipeline: PipelineLike, strict: bool, assume: str | Sequence[str])
                 f"jxc.lower(fn, ...).opt({str(step)!r}).compile() or `jxc compile --run`; "
                 "jxc.locate_nans(fn) finds NaNs"
             )
-    label = pipeline if isinstance(pipeline, str) else ",".join(map(str, made.pipeline.steps))
+    label = pipeline if isinstance(pipeline, str) else ",".join(map(str, steps))
     label = " ".join([label, *sorted(made.assume), *(["strict"] if strict else [])])
     with lock:
         number, name = 1, label
@@ -89,6 +89,13 @@ def _is_level(pipeline: PipelineLike) -> bool:
     return isinstance(pipeline, str) and pipeline.strip().removeprefix("-") in LEVELS
 
 
+def late_pipeline(pipeline: PipelineLike) -> Pipeline | str:
+    """The passes, or the name of a level, whose passes are imported when they run."""
+    if isinstance(pipeline, str) and _is_level(pipeline):
+        return pipeline
+    return make_pipeline(pipeline)
+
+
 def is_tuned(pipeline: object) -> bool:
     """Whether a pipeline is O3 alone, which measures."""
     return isinstance(pipeline, str) and pipeline.strip().removeprefix("-") == TUNED
@@ -97,7 +104,7 @@ def is_tuned(pipeline: object) -> bool:
 def find_registered(name: str) -> Registered:
     """The pipeline of a name; a name from another process (by jax.export) is read as text."""
     return _registered.get(name) or Registered(
-        make_pipeline(name), is_level=_is_level(name), is_tuned=is_tuned(name)
+        late_pipeline(name), is_level=_is_level(name), is_tuned=is_tuned(name)
     )
 
 

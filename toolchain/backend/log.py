@@ -29,6 +29,8 @@ class RewrittenProgram:
         report: what each pass did.
         ops_before: ops in the module that JAX lowered.
         ops_after: ops in the module that XLA compiled.
+        from_cache: whether the result was kept by an earlier process or call, so that no pass ran;
+            `report` has the rewrites of the run that made it, and no times.
     """
 
     name: str
@@ -36,6 +38,7 @@ class RewrittenProgram:
     report: PipelineReport = field(repr=False)
     ops_before: int
     ops_after: int
+    from_cache: bool = False
 
 
 @dataclass(repr=False)
@@ -61,6 +64,8 @@ class RewriteLog:
         parts = [f"rewritten programs: {len(self.compilations)}"]
         if self.skipped:
             parts.append(f"skipped as tiny: {self.skipped}")
+        if kept := sum(c.from_cache for c in self.compilations):
+            parts.append(f"from the cache: {kept}")
         if hits := self.hits:
             (most, _), *others = hits.most_common()
             parts.append(f"rewrites: {hits.total()} by {most}{' and others' if others else ''}")
@@ -73,7 +78,9 @@ class RewriteLog:
         for each in self.compilations:
             rules = ", ".join(f"{name} {count}" for name, count in each.report.hits.items())
             ops = f"{each.ops_before} -> {each.ops_after}"
-            rows.append((each.name, each.pipeline, ops, rules or "none fired"))
+            rules = rules or "none fired"
+            rules += " (from the cache)" if each.from_cache else ""
+            rows.append((each.name, each.pipeline, ops, rules))
         widths = [max(map(len, column)) for column in list(zip(*rows, strict=True))[:3]]
         lines = [
             "  ".join([*(f"{cell:{n}}" for cell, n in zip(row, widths, strict=False)), row[-1]])

@@ -6,7 +6,7 @@ fails, or XLA refuses what the passes made, the program is compiled unchanged, w
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
@@ -28,11 +28,13 @@ from .hook import (
     effective_pipeline,
     find_registered,
     kind_of_platform,
+    late_pipeline,
     lock,
     name_of,
     warn_of_other_task,
 )
 from .log import RewrittenProgram
+from .pass_cache import PassCache, PipelineResult, pass_cache
 from .verdicts import Verdict
 
 
@@ -57,7 +59,8 @@ def rewrite_and_compile(
         plain = clone_module(computation)
         del plain.operation.attributes[STAMP]
         run = _planned(plain, name, backend, args)
-        module = _rewritten(plain, run, passes)
+        callbacks = kwargs.get("host_callbacks", args[2] if len(args) > 2 else ())
+        module = _rewritten(plain, run, passes, backend, callbacks)
     finally:
         if notify := log.pass_observer.notify:
             passes.seconds = perf_counter() - start - passes.seconds_writing
@@ -105,7 +108,7 @@ def _planned(plain: ir.Module, name: str, backend: Any, args: tuple[Any, ...]) -
         return run
     try:
         run.plan = tuning.plan_of(plain, context, backend, args)
-        run.found = replace(found, pipeline=make_pipeline(run.plan.pipeline))
+        run.found = replace(found, pipeline=late_pipeline(run.plan.pipeline))
         run.label = run.plan.label
     except Exception as error:  # a bug of jxc must not end the user's program
         if found.strict:
@@ -142,7 +145,13 @@ def _tune_at_first_call(
     tuning.tune_at_first_call(call, tuned, failed)
 
 
-def _rewritten(plain: ir.Module, run: _Run, passes: log.PassTexts) -> ir.Module:
+def _rewritten(
+    plain: ir.Module,
+    run: _Run,
+    passes: log.PassTexts,
+    backend: Any,
+    host_callbacks: Sequence[Any],
+) -> ir.Module:
     """A rewritten copy of `plain`; `plain` itself if a level skips it or a pass fails."""
     found = run.found
     with lock:
@@ -151,19 +160,37 @@ def _rewritten(plain: ir.Module, run: _Run, passes: log.PassTexts) -> ir.Module:
                 for block in blocks_of_thread():
                     block.log.skipped += 1
                 return plain
-            copy = clone_module(plain)
-            instruments = [passes] if log.pass_observer.keep_texts else []
-            report = run_pipeline(copy, found.pipeline, run.context, instruments=instruments)
+            cache = pass_cache(plain, found.pipeline, run.context, backend, host_callbacks)
+            result, is_kept = _passed(plain, run, passes, cache)
         except Exception as error:  # a bug of jxc must not end the user's program
             if found.strict:
                 raise
             _report_failure(error, plain)
             return plain
-        before, after = count_ops(plain), count_ops(copy)
-        run.program = RewrittenProgram(name_of(plain), run.label, report, before, after)
+        run.program = RewrittenProgram(
+            name_of(plain), run.label, result.report, *result.ops, from_cache=is_kept
+        )
         for block in blocks_of_thread():
             block.log.compilations.append(run.program)
-    return copy
+    return result.module
+
+
+def _passed(
+    plain: ir.Module, run: _Run, passes: log.PassTexts, cache: PassCache | None
+) -> tuple[PipelineResult, bool]:
+    """The result of the passes, and whether it comes from the cache."""
+    is_observed = log.pass_observer.keep_texts
+    kept = None if cache is None or is_observed else cache.read(plain.context)
+    if kept is not None:
+        return kept, True
+    copy = clone_module(plain)
+    pipeline = make_pipeline(run.found.pipeline)
+    instruments = [passes] if is_observed else []
+    report = run_pipeline(copy, pipeline, run.context, instruments=instruments)
+    result = PipelineResult(copy, report, (count_ops(plain), count_ops(copy)))
+    if cache is not None:
+        cache.write(result)
+    return result, False
 
 
 def _report_failure(error: Exception, original: ir.Module, what: str = "") -> None:
