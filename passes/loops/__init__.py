@@ -1,4 +1,12 @@
-"""Rewrite loops that JAX makes of `scan`, `fori_loop` and their gradients: work moves out of them.
+"""Rewrite the loops that JAX makes of `scan`, `fori_loop` and their gradients: work moves out.
 
-A `stablehlo.while` counts here if its number of iterations is a constant.
+A loop qualifies if its number of iterations is a constant, also the backward loop of a gradient.
+
+- Products of the rows of an input with a weight, `x[i] @ w`, become one product in front of the
+  loop, where `w` has few columns for each row of it.
+- The products that a backward loop adds to the gradients of weights, and the sums for biases,
+  become one product of all rows behind the loop.
+- Products that a loop only writes, `y[i] = h @ w`, are computed behind it.
+
+They store rows for all iterations: up to 64 MiB, or as much as the loop holds anyway.
 """

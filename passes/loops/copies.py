@@ -11,6 +11,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
+from jxc.ir.materialize import materialize
 from jxc.ir.module import terminator
 from jxc.ir.values import element_type, is_used, shape_of
 
@@ -19,7 +20,11 @@ from .counted import CountedLoop
 
 
 def reading(
-    loop: CountedLoop, rows: Mapping[ir.Value, ir.Value], *, is_reverse: bool
+    loop: CountedLoop,
+    rows: Mapping[ir.Value, ir.Value],
+    *,
+    is_reverse: bool,
+    is_copied: bool,
 ) -> list[ir.Value]:
     """The results of a copy of `loop` that reads some values of its body instead of computing them.
 
@@ -27,6 +32,7 @@ def reading(
         loop: the loop.
         rows: values of the body, and their rows outside of the loop.
         is_reverse: whether the row of the last iteration comes first.
+        is_copied: whether to copy each row before it is used.
     """
     made = hlo.WhileOp([each.type for each in loop.op.results], list(loop.op.operand))
     copy_regions(loop.op, made)
@@ -37,6 +43,8 @@ def reading(
         with ir.InsertionPoint(copy.owner), copy.location:
             starts = build.starts_along(tensor, {0: _position(loop, block, is_reverse)})
             row = hlo.dynamic_slice(tensor, starts, [1, *shape_of(value)])
+            if is_copied:
+                row = materialize(row)
             copy.replace_all_uses_with(build.reshape(row, shape_of(value)))
     _erase_unused(block)
     return list(made.results)

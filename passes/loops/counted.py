@@ -24,6 +24,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir.bounds import step_of, trip_count, type_bounds
 from jxc.ir.values import element_type, is_integer, is_used, shape_of, splat_of, users
+from jxc.rewrite.annotations import has_annotation
 
 from .._shared.elementwise import numeric_shape
 
@@ -181,6 +182,8 @@ class CountedLoop:
         match self.ends[carry].owner:
             case hlo.DynamicUpdateSliceOp(operand=x, update=update, start_indices=starts) as op:
                 if x != argument or len(users(argument)) != 1 or len(users(op.result)) != 1:
+                    return None
+                if has_annotation(op):
                     return None
                 row = self._row(argument, starts, update)
                 return None if row is None else (row, update)

@@ -7,15 +7,16 @@ let it; values that are equal in all iterations stay as they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TypeAlias
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
-from jxc.ir.values import element_type, shape_of
+from jxc.ir.values import element_type, shape_of, splat_attr
 from jxc.rewrite.annotations import has_annotation
 
 from .._shared.elementwise import is_elementwise, numeric_shape, with_shape
@@ -47,6 +48,14 @@ def can_have_rows(op: ir.OpView) -> bool:
     return numeric_shape(*op.results, *op.operands) is not None and not has_annotation(op)
 
 
+def reshaped(value: ir.Value, shape: Sequence[int]) -> ir.Value:
+    """`value` reshaped; a reshape that this undoes is left out."""
+    match value.owner:
+        case hlo.ReshapeOp(operand=x) if shape_of(x) == tuple(shape):
+            return x
+    return build.reshape(value, shape)
+
+
 class Rows:
     """Builds values of the body of `loop` for all iterations, at the current insertion point.
 
@@ -54,21 +63,25 @@ class Rows:
         loop: the loop.
         is_reverse: whether the row of the last iteration comes first.
         known: values of the body whose rows exist, with their rows.
+        written: values of which the loop writes a row to a tensor, with the row and the tensor.
     """
 
     def __init__(
-        self, loop: CountedLoop, is_reverse: bool, known: Iterable[tuple[ir.Value, ir.Value]] = ()
+        self,
+        loop: CountedLoop,
+        is_reverse: bool,
+        known: Iterable[tuple[ir.Value, ir.Value]] = (),
+        written: Mapping[ir.Value, tuple[Row, ir.Value]] = MappingProxyType({}),
     ) -> None:
         self._loop = loop
         self._is_reverse = is_reverse
         self._rows = dict(known)
+        self._written = written
         self._once: dict[ir.Value, ir.Value] = {}
 
-    def add_written(self, written: Iterable[tuple[ir.Value, Row, ir.Value]]) -> None:
-        """Add values of which the loop writes rows: each with the row and the written tensor."""
-        for value, row, tensor in written:
-            rows = self._read(replace(row, tensor=tensor))
-            self._rows[value] = build.reshape(rows, [self._loop.trips, *shape_of(value)])
+    def __contains__(self, value: ir.Value) -> bool:
+        """Whether the rows of `value` exist already."""
+        return value in self._rows or value in self._written
 
     def of(self, value: ir.Value) -> ir.Value:
         """The rows of `value`; equal ones if it is the same in all iterations."""
@@ -86,6 +99,11 @@ class Rows:
             return value, False
         if value in self._once:
             return self._once[value], False
+        if value in self._written:
+            place, tensor = self._written[value]
+            rows = self._read(replace(place, tensor=tensor))
+            self._rows[value] = reshaped(rows, [self._loop.trips, *shape_of(value)])
+            return self._rows[value], True
         with value.owner.location:
             if (row := self._loop.row_of(value)) is not None:
                 self._rows[value] = self._read(row)
@@ -106,7 +124,7 @@ class Rows:
         others = [dim for dim in range(len(shape)) if dim != row.dim]
         rows = build.transpose(rows, [row.dim, *others])
         shape[row.dim] = 1
-        return build.reshape(rows, [trips, *shape])
+        return reshaped(rows, [trips, *shape])
 
 
 def _again(op: ir.OpView, operands: _Operands, trips: int) -> ir.Value:
@@ -129,10 +147,15 @@ def _elementwise(op: ir.OpView, operands: _Operands, trips: int) -> ir.Value:
     shape = [trips, *shape_of(op.results[0])]
     given = []
     for value, has_rows in operands:
-        first = 0 if has_rows else 1
         is_scalar = not shape_of(value) and type(op) in (hlo.SelectOp, hlo.ClampOp)
-        dims = range(first, first + len(shape_of(value)))
-        given.append(value if is_scalar else build.broadcast(value, shape, list(dims)))
+        if not has_rows and not is_scalar and (element := splat_attr(value)) is not None:
+            given.append(build.splat(element, with_shape(value, shape)))
+        elif is_scalar:
+            given.append(value)
+        else:
+            first = 0 if has_rows else 1
+            dims = range(first, first + len(shape_of(value)))
+            given.append(build.broadcast(value, shape, list(dims)))
     copy = op.operation.clone()
     for index, value in enumerate(given):
         copy.operands[index] = value
@@ -146,7 +169,7 @@ def _broadcast(op: hlo.BroadcastInDimOp, operands: _Operands, trips: int) -> ir.
 
 
 def _reshape(op: hlo.ReshapeOp, operands: _Operands, trips: int) -> ir.Value:
-    return build.reshape(operands[0][0], [trips, *shape_of(op.result)])
+    return reshaped(operands[0][0], [trips, *shape_of(op.result)])
 
 
 def _slice(op: hlo.SliceOp, operands: _Operands, trips: int) -> ir.Value:

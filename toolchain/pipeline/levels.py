@@ -19,6 +19,8 @@ _RECOGNISED_AS_TRACED = (
 _FASTER = (
     # After simplify, which folds constants, turns indices into arithmetic sequences and small
     # powers into products. XLA itself simplifies the ops that these passes build.
+    # First: the products that leave a loop are those that the other passes should see.
+    "loops",
     "sorting",
     "pooling",
     "scans",
