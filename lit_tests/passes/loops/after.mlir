@@ -2,35 +2,35 @@
 
 // The gradients of a weight and of a bias, from the same rows that the loop writes.
 // CHECK-LABEL: func.func @sums_of_products_after_loop(
-// CHECK-SAME: %[[DW:[a-z0-9]+]]: tensor<64x32xf32>, %[[DB:[a-z0-9]+]]: tensor<32xf32>
-// CHECK: %[[L:[a-z0-9_]+]]:3 = stablehlo.while({{.*}}) : tensor<i32>, tensor<4x32xf32>, tensor<24x4x32xf32>
+// CHECK-SAME: %[[DW:[a-z0-9]+]]: tensor<8x4xf32>, %[[DB:[a-z0-9]+]]: tensor<4xf32>
+// CHECK: %[[L:[a-z0-9_]+]]:3 = stablehlo.while({{.*}}) : tensor<i32>, tensor<2x4xf32>, tensor<3x2x4xf32>
 // CHECK: stablehlo.dynamic_update_slice
 // CHECK: %[[P:[a-z0-9_]+]] = stablehlo.dot_general %{{.*}}, %[[L]]#2, contracting_dims = [0, 1] x [0, 1]
-// CHECK: stablehlo.add %[[DW]], %[[P]] : tensor<64x32xf32>
+// CHECK: stablehlo.add %[[DW]], %[[P]] : tensor<8x4xf32>
 // CHECK: %[[S:[a-z0-9_]+]] = stablehlo.reduce(%[[L]]#2 init: %{{.*}}) applies stablehlo.add across dimensions = [0, 1]
-// CHECK: stablehlo.add %[[DB]], %[[S]] : tensor<32xf32>
-func.func @sums_of_products_after_loop(%x: tensor<24x4x64xf32>, %h0: tensor<4x32xf32>, %w: tensor<32x32xf32>, %dw0: tensor<64x32xf32>, %db0: tensor<32xf32>) -> (tensor<4x32xf32>, tensor<64x32xf32>, tensor<32xf32>) {
+// CHECK: stablehlo.add %[[DB]], %[[S]] : tensor<4xf32>
+func.func @sums_of_products_after_loop(%x: tensor<3x2x8xf32>, %h0: tensor<2x4xf32>, %w: tensor<4x4xf32>, %dw0: tensor<8x4xf32>, %db0: tensor<4xf32>) -> (tensor<2x4xf32>, tensor<8x4xf32>, tensor<4xf32>) {
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %f0 = stablehlo.constant dense<0.0> : tensor<f32>
-  %l:4 = stablehlo.while(%i = %zero, %h = %h0, %dw = %dw0, %db = %db0) : tensor<i32>, tensor<4x32xf32>, tensor<64x32xf32>, tensor<32xf32>
+  %l:4 = stablehlo.while(%i = %zero, %h = %h0, %dw = %dw0, %db = %db0) : tensor<i32>, tensor<2x4xf32>, tensor<8x4xf32>, tensor<4xf32>
   cond {
-    %limit = stablehlo.constant dense<24> : tensor<i32>
+    %limit = stablehlo.constant dense<3> : tensor<i32>
     %p = stablehlo.compare LT, %i, %limit : (tensor<i32>, tensor<i32>) -> tensor<i1>
     stablehlo.return %p : tensor<i1>
   } do {
     %one = stablehlo.constant dense<1> : tensor<i32>
     %next = stablehlo.add %i, %one : tensor<i32>
-    %slice = stablehlo.dynamic_slice %x, %i, %zero, %zero, sizes = [1, 4, 64] : (tensor<24x4x64xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x4x64xf32>
-    %row = stablehlo.reshape %slice : (tensor<1x4x64xf32>) -> tensor<4x64xf32>
-    %g = stablehlo.dot_general %h, %w, contracting_dims = [1] x [1] : (tensor<4x32xf32>, tensor<32x32xf32>) -> tensor<4x32xf32>
-    %dz = stablehlo.tanh %g : tensor<4x32xf32>
-    %term = stablehlo.dot_general %row, %dz, contracting_dims = [0] x [0] : (tensor<4x64xf32>, tensor<4x32xf32>) -> tensor<64x32xf32>
-    %dw1 = stablehlo.add %dw, %term : tensor<64x32xf32>
-    %sum = stablehlo.reduce(%dz init: %f0) applies stablehlo.add across dimensions = [0] : (tensor<4x32xf32>, tensor<f32>) -> tensor<32xf32>
-    %db1 = stablehlo.add %db, %sum : tensor<32xf32>
-    stablehlo.return %next, %dz, %dw1, %db1 : tensor<i32>, tensor<4x32xf32>, tensor<64x32xf32>, tensor<32xf32>
+    %slice = stablehlo.dynamic_slice %x, %i, %zero, %zero, sizes = [1, 2, 8] : (tensor<3x2x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x2x8xf32>
+    %row = stablehlo.reshape %slice : (tensor<1x2x8xf32>) -> tensor<2x8xf32>
+    %g = stablehlo.dot_general %h, %w, contracting_dims = [1] x [1] : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+    %dz = stablehlo.tanh %g : tensor<2x4xf32>
+    %term = stablehlo.dot_general %row, %dz, contracting_dims = [0] x [0] : (tensor<2x8xf32>, tensor<2x4xf32>) -> tensor<8x4xf32>
+    %dw1 = stablehlo.add %dw, %term : tensor<8x4xf32>
+    %sum = stablehlo.reduce(%dz init: %f0) applies stablehlo.add across dimensions = [0] : (tensor<2x4xf32>, tensor<f32>) -> tensor<4xf32>
+    %db1 = stablehlo.add %db, %sum : tensor<4xf32>
+    stablehlo.return %next, %dz, %dw1, %db1 : tensor<i32>, tensor<2x4xf32>, tensor<8x4xf32>, tensor<4xf32>
   }
-  return %l#1, %l#2, %l#3 : tensor<4x32xf32>, tensor<64x32xf32>, tensor<32xf32>
+  return %l#1, %l#2, %l#3 : tensor<2x4xf32>, tensor<8x4xf32>, tensor<4xf32>
 }
 
 // -----
@@ -40,31 +40,31 @@ func.func @sums_of_products_after_loop(%x: tensor<24x4x64xf32>, %h0: tensor<4x32
 // CHECK: %[[L:[a-z0-9_]+]]:3 = stablehlo.while(%[[I:[a-zA-Z0-9_]+]] =
 // CHECK: %[[AT:[a-z0-9_]+]] = stablehlo.subtract %{{.*}}, %[[I]]
 // CHECK: stablehlo.dynamic_update_slice %{{.*}}, %{{.*}}, %[[AT]],
-// CHECK: stablehlo.dot_general %[[L]]#2, %{{.*}}, contracting_dims = [0, 1] x [0, 1] : (tensor<24x4x32xf32>, tensor<24x4x64xf32>) -> tensor<32x64xf32>
+// CHECK: stablehlo.dot_general %[[L]]#2, %{{.*}}, contracting_dims = [0, 1] x [0, 1] : (tensor<3x2x4xf32>, tensor<3x2x8xf32>) -> tensor<4x8xf32>
 // CHECK: stablehlo.transpose
 // CHECK: stablehlo.subtract
-func.func @sums_of_products_after_loop_reverse(%x: tensor<24x4x64xf32>, %h0: tensor<4x32xf32>, %w: tensor<32x32xf32>, %dw0: tensor<64x32xf32>) -> (tensor<4x32xf32>, tensor<64x32xf32>) {
+func.func @sums_of_products_after_loop_reverse(%x: tensor<3x2x8xf32>, %h0: tensor<2x4xf32>, %w: tensor<4x4xf32>, %dw0: tensor<8x4xf32>) -> (tensor<2x4xf32>, tensor<8x4xf32>) {
   %zero = stablehlo.constant dense<0> : tensor<i32>
-  %l:3 = stablehlo.while(%i = %zero, %h = %h0, %dw = %dw0) : tensor<i32>, tensor<4x32xf32>, tensor<64x32xf32>
+  %l:3 = stablehlo.while(%i = %zero, %h = %h0, %dw = %dw0) : tensor<i32>, tensor<2x4xf32>, tensor<8x4xf32>
   cond {
-    %limit = stablehlo.constant dense<24> : tensor<i32>
+    %limit = stablehlo.constant dense<3> : tensor<i32>
     %p = stablehlo.compare LT, %i, %limit : (tensor<i32>, tensor<i32>) -> tensor<i1>
     stablehlo.return %p : tensor<i1>
   } do {
     %one = stablehlo.constant dense<1> : tensor<i32>
     %next = stablehlo.add %i, %one : tensor<i32>
-    %last = stablehlo.constant dense<23> : tensor<i32>
+    %last = stablehlo.constant dense<2> : tensor<i32>
     %at = stablehlo.subtract %last, %i : tensor<i32>
-    %slice = stablehlo.dynamic_slice %x, %at, %zero, %zero, sizes = [1, 4, 64] : (tensor<24x4x64xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x4x64xf32>
-    %row = stablehlo.reshape %slice : (tensor<1x4x64xf32>) -> tensor<4x64xf32>
-    %g = stablehlo.dot_general %h, %w, contracting_dims = [1] x [1] : (tensor<4x32xf32>, tensor<32x32xf32>) -> tensor<4x32xf32>
-    %dz = stablehlo.tanh %g : tensor<4x32xf32>
-    %term = stablehlo.dot_general %dz, %row, contracting_dims = [0] x [0] : (tensor<4x32xf32>, tensor<4x64xf32>) -> tensor<32x64xf32>
-    %turned = stablehlo.transpose %term, dims = [1, 0] : (tensor<32x64xf32>) -> tensor<64x32xf32>
-    %dw1 = stablehlo.subtract %dw, %turned : tensor<64x32xf32>
-    stablehlo.return %next, %dz, %dw1 : tensor<i32>, tensor<4x32xf32>, tensor<64x32xf32>
+    %slice = stablehlo.dynamic_slice %x, %at, %zero, %zero, sizes = [1, 2, 8] : (tensor<3x2x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x2x8xf32>
+    %row = stablehlo.reshape %slice : (tensor<1x2x8xf32>) -> tensor<2x8xf32>
+    %g = stablehlo.dot_general %h, %w, contracting_dims = [1] x [1] : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+    %dz = stablehlo.tanh %g : tensor<2x4xf32>
+    %term = stablehlo.dot_general %dz, %row, contracting_dims = [0] x [0] : (tensor<2x4xf32>, tensor<2x8xf32>) -> tensor<4x8xf32>
+    %turned = stablehlo.transpose %term, dims = [1, 0] : (tensor<4x8xf32>) -> tensor<8x4xf32>
+    %dw1 = stablehlo.subtract %dw, %turned : tensor<8x4xf32>
+    stablehlo.return %next, %dz, %dw1 : tensor<i32>, tensor<2x4xf32>, tensor<8x4xf32>
   }
-  return %l#1, %l#2 : tensor<4x32xf32>, tensor<64x32xf32>
+  return %l#1, %l#2 : tensor<2x4xf32>, tensor<8x4xf32>
 }
 
 // -----
@@ -74,27 +74,27 @@ func.func @sums_of_products_after_loop_reverse(%x: tensor<24x4x64xf32>, %h0: ten
 // CHECK: stablehlo.while
 // CHECK-NOT: dynamic_update_slice
 // CHECK: return
-func.func @sums_of_products_after_loop_not_of_partial_sums(%x: tensor<24x4x64xf32>, %h0: tensor<4x32xf32>, %w: tensor<32x32xf32>, %dw0: tensor<64x32xf32>) -> (tensor<4x32xf32>, tensor<64x32xf32>) {
+func.func @sums_of_products_after_loop_not_of_partial_sums(%x: tensor<3x2x8xf32>, %h0: tensor<2x4xf32>, %w: tensor<4x4xf32>, %dw0: tensor<8x4xf32>) -> (tensor<2x4xf32>, tensor<8x4xf32>) {
   %zero = stablehlo.constant dense<0> : tensor<i32>
-  %l:3 = stablehlo.while(%i = %zero, %h = %h0, %dw = %dw0) : tensor<i32>, tensor<4x32xf32>, tensor<64x32xf32>
+  %l:3 = stablehlo.while(%i = %zero, %h = %h0, %dw = %dw0) : tensor<i32>, tensor<2x4xf32>, tensor<8x4xf32>
   cond {
-    %limit = stablehlo.constant dense<24> : tensor<i32>
+    %limit = stablehlo.constant dense<3> : tensor<i32>
     %p = stablehlo.compare LT, %i, %limit : (tensor<i32>, tensor<i32>) -> tensor<i1>
     stablehlo.return %p : tensor<i1>
   } do {
     %one = stablehlo.constant dense<1> : tensor<i32>
     %next = stablehlo.add %i, %one : tensor<i32>
-    %slice = stablehlo.dynamic_slice %x, %i, %zero, %zero, sizes = [1, 4, 64] : (tensor<24x4x64xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x4x64xf32>
-    %row = stablehlo.reshape %slice : (tensor<1x4x64xf32>) -> tensor<4x64xf32>
-    %g = stablehlo.dot_general %h, %w, contracting_dims = [1] x [1] : (tensor<4x32xf32>, tensor<32x32xf32>) -> tensor<4x32xf32>
-    %dz = stablehlo.tanh %g : tensor<4x32xf32>
-    %term = stablehlo.dot_general %row, %dz, contracting_dims = [0] x [0] : (tensor<4x64xf32>, tensor<4x32xf32>) -> tensor<64x32xf32>
-    %dw1 = stablehlo.add %dw, %term : tensor<64x32xf32>
-    %part = stablehlo.slice %dw [0:4, 0:32] : (tensor<64x32xf32>) -> tensor<4x32xf32>
-    %dz2 = stablehlo.add %dz, %part : tensor<4x32xf32>
-    stablehlo.return %next, %dz2, %dw1 : tensor<i32>, tensor<4x32xf32>, tensor<64x32xf32>
+    %slice = stablehlo.dynamic_slice %x, %i, %zero, %zero, sizes = [1, 2, 8] : (tensor<3x2x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x2x8xf32>
+    %row = stablehlo.reshape %slice : (tensor<1x2x8xf32>) -> tensor<2x8xf32>
+    %g = stablehlo.dot_general %h, %w, contracting_dims = [1] x [1] : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+    %dz = stablehlo.tanh %g : tensor<2x4xf32>
+    %term = stablehlo.dot_general %row, %dz, contracting_dims = [0] x [0] : (tensor<2x8xf32>, tensor<2x4xf32>) -> tensor<8x4xf32>
+    %dw1 = stablehlo.add %dw, %term : tensor<8x4xf32>
+    %part = stablehlo.slice %dw [0:2, 0:4] : (tensor<8x4xf32>) -> tensor<2x4xf32>
+    %dz2 = stablehlo.add %dz, %part : tensor<2x4xf32>
+    stablehlo.return %next, %dz2, %dw1 : tensor<i32>, tensor<2x4xf32>, tensor<8x4xf32>
   }
-  return %l#1, %l#2 : tensor<4x32xf32>, tensor<64x32xf32>
+  return %l#1, %l#2 : tensor<2x4xf32>, tensor<8x4xf32>
 }
 
 // -----
@@ -104,56 +104,56 @@ func.func @sums_of_products_after_loop_not_of_partial_sums(%x: tensor<24x4x64xf3
 // CHECK: stablehlo.while
 // CHECK-NOT: dynamic_update_slice
 // CHECK: return
-func.func @sums_of_products_after_loop_not_scaled(%x: tensor<24x4x64xf32>, %h0: tensor<4x32xf32>, %w: tensor<32x32xf32>, %dw0: tensor<64x32xf32>) -> (tensor<4x32xf32>, tensor<64x32xf32>) {
+func.func @sums_of_products_after_loop_not_scaled(%x: tensor<3x2x8xf32>, %h0: tensor<2x4xf32>, %w: tensor<4x4xf32>, %dw0: tensor<8x4xf32>) -> (tensor<2x4xf32>, tensor<8x4xf32>) {
   %zero = stablehlo.constant dense<0> : tensor<i32>
-  %l:3 = stablehlo.while(%i = %zero, %h = %h0, %dw = %dw0) : tensor<i32>, tensor<4x32xf32>, tensor<64x32xf32>
+  %l:3 = stablehlo.while(%i = %zero, %h = %h0, %dw = %dw0) : tensor<i32>, tensor<2x4xf32>, tensor<8x4xf32>
   cond {
-    %limit = stablehlo.constant dense<24> : tensor<i32>
+    %limit = stablehlo.constant dense<3> : tensor<i32>
     %p = stablehlo.compare LT, %i, %limit : (tensor<i32>, tensor<i32>) -> tensor<i1>
     stablehlo.return %p : tensor<i1>
   } do {
     %one = stablehlo.constant dense<1> : tensor<i32>
     %next = stablehlo.add %i, %one : tensor<i32>
-    %slice = stablehlo.dynamic_slice %x, %i, %zero, %zero, sizes = [1, 4, 64] : (tensor<24x4x64xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x4x64xf32>
-    %row = stablehlo.reshape %slice : (tensor<1x4x64xf32>) -> tensor<4x64xf32>
-    %g = stablehlo.dot_general %h, %w, contracting_dims = [1] x [1] : (tensor<4x32xf32>, tensor<32x32xf32>) -> tensor<4x32xf32>
-    %dz = stablehlo.tanh %g : tensor<4x32xf32>
-    %term = stablehlo.dot_general %row, %dz, contracting_dims = [0] x [0] : (tensor<4x64xf32>, tensor<4x32xf32>) -> tensor<64x32xf32>
-    %two = stablehlo.constant dense<2.0> : tensor<64x32xf32>
-    %twice = stablehlo.multiply %dw, %two : tensor<64x32xf32>
-    %dw1 = stablehlo.add %twice, %term : tensor<64x32xf32>
-    stablehlo.return %next, %dz, %dw1 : tensor<i32>, tensor<4x32xf32>, tensor<64x32xf32>
+    %slice = stablehlo.dynamic_slice %x, %i, %zero, %zero, sizes = [1, 2, 8] : (tensor<3x2x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x2x8xf32>
+    %row = stablehlo.reshape %slice : (tensor<1x2x8xf32>) -> tensor<2x8xf32>
+    %g = stablehlo.dot_general %h, %w, contracting_dims = [1] x [1] : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+    %dz = stablehlo.tanh %g : tensor<2x4xf32>
+    %term = stablehlo.dot_general %row, %dz, contracting_dims = [0] x [0] : (tensor<2x8xf32>, tensor<2x4xf32>) -> tensor<8x4xf32>
+    %two = stablehlo.constant dense<2.0> : tensor<8x4xf32>
+    %twice = stablehlo.multiply %dw, %two : tensor<8x4xf32>
+    %dw1 = stablehlo.add %twice, %term : tensor<8x4xf32>
+    stablehlo.return %next, %dz, %dw1 : tensor<i32>, tensor<2x4xf32>, tensor<8x4xf32>
   }
-  return %l#1, %l#2 : tensor<4x32xf32>, tensor<64x32xf32>
+  return %l#1, %l#2 : tensor<2x4xf32>, tensor<8x4xf32>
 }
 
 // -----
 
 // The loop writes the operand; the product of all rows is behind it.
 // CHECK-LABEL: func.func @written_products_after_loop(
-// CHECK: %[[L:[a-z0-9_]+]]:3 = stablehlo.while({{.*}}) : tensor<i32>, tensor<4x64xf32>, tensor<24x4x64xf32>
+// CHECK: %[[L:[a-z0-9_]+]]:3 = stablehlo.while({{.*}}) : tensor<i32>, tensor<2x8xf32>, tensor<3x2x8xf32>
 // CHECK: %[[Y:[a-z0-9_]+]] = stablehlo.dot_general %[[L]]#2, %{{.*}}, contracting_dims = [2] x [0]
-// CHECK: stablehlo.add %[[Y]], %{{.*}} : tensor<24x4x32xf32>
-func.func @written_products_after_loop(%h0: tensor<4x64xf32>, %w: tensor<64x64xf32>, %v: tensor<64x32xf32>, %b: tensor<4x32xf32>) -> tensor<24x4x32xf32> {
+// CHECK: stablehlo.add %[[Y]], %{{.*}} : tensor<3x2x4xf32>
+func.func @written_products_after_loop(%h0: tensor<2x8xf32>, %w: tensor<8x8xf32>, %v: tensor<8x4xf32>, %b: tensor<2x4xf32>) -> tensor<3x2x4xf32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
-  %empty = stablehlo.constant dense<0.0> : tensor<24x4x32xf32>
-  %l:3 = stablehlo.while(%i = %zero, %h = %h0, %ys = %empty) : tensor<i32>, tensor<4x64xf32>, tensor<24x4x32xf32>
+  %empty = stablehlo.constant dense<0.0> : tensor<3x2x4xf32>
+  %l:3 = stablehlo.while(%i = %zero, %h = %h0, %ys = %empty) : tensor<i32>, tensor<2x8xf32>, tensor<3x2x4xf32>
   cond {
-    %limit = stablehlo.constant dense<24> : tensor<i32>
+    %limit = stablehlo.constant dense<3> : tensor<i32>
     %p = stablehlo.compare LT, %i, %limit : (tensor<i32>, tensor<i32>) -> tensor<i1>
     stablehlo.return %p : tensor<i1>
   } do {
     %one = stablehlo.constant dense<1> : tensor<i32>
     %next = stablehlo.add %i, %one : tensor<i32>
-    %g = stablehlo.dot_general %h, %w, contracting_dims = [1] x [1] : (tensor<4x64xf32>, tensor<64x64xf32>) -> tensor<4x64xf32>
-    %dz = stablehlo.tanh %g : tensor<4x64xf32>
-    %y0 = stablehlo.dot_general %dz, %v, contracting_dims = [1] x [0] : (tensor<4x64xf32>, tensor<64x32xf32>) -> tensor<4x32xf32>
-    %y = stablehlo.add %y0, %b : tensor<4x32xf32>
-    %row = stablehlo.reshape %y : (tensor<4x32xf32>) -> tensor<1x4x32xf32>
-    %ys1 = stablehlo.dynamic_update_slice %ys, %row, %i, %zero, %zero : (tensor<24x4x32xf32>, tensor<1x4x32xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<24x4x32xf32>
-    stablehlo.return %next, %dz, %ys1 : tensor<i32>, tensor<4x64xf32>, tensor<24x4x32xf32>
+    %g = stablehlo.dot_general %h, %w, contracting_dims = [1] x [1] : (tensor<2x8xf32>, tensor<8x8xf32>) -> tensor<2x8xf32>
+    %dz = stablehlo.tanh %g : tensor<2x8xf32>
+    %y0 = stablehlo.dot_general %dz, %v, contracting_dims = [1] x [0] : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+    %y = stablehlo.add %y0, %b : tensor<2x4xf32>
+    %row = stablehlo.reshape %y : (tensor<2x4xf32>) -> tensor<1x2x4xf32>
+    %ys1 = stablehlo.dynamic_update_slice %ys, %row, %i, %zero, %zero : (tensor<3x2x4xf32>, tensor<1x2x4xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<3x2x4xf32>
+    stablehlo.return %next, %dz, %ys1 : tensor<i32>, tensor<2x8xf32>, tensor<3x2x4xf32>
   }
-  return %l#2 : tensor<24x4x32xf32>
+  return %l#2 : tensor<3x2x4xf32>
 }
 
 // -----
@@ -164,29 +164,29 @@ func.func @written_products_after_loop(%h0: tensor<4x64xf32>, %w: tensor<64x64xf
 // CHECK: dot_general
 // CHECK: dot_general
 // CHECK: stablehlo.return
-func.func @written_products_after_loop_not_fed_back(%h0: tensor<4x64xf32>, %w: tensor<64x64xf32>, %v: tensor<64x32xf32>, %b: tensor<4x32xf32>) -> tensor<24x4x32xf32> {
+func.func @written_products_after_loop_not_fed_back(%h0: tensor<2x8xf32>, %w: tensor<8x8xf32>, %v: tensor<8x4xf32>, %b: tensor<2x4xf32>) -> tensor<3x2x4xf32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
-  %empty = stablehlo.constant dense<0.0> : tensor<24x4x32xf32>
+  %empty = stablehlo.constant dense<0.0> : tensor<3x2x4xf32>
   %f0 = stablehlo.constant dense<0.0> : tensor<f32>
-  %l:3 = stablehlo.while(%i = %zero, %h = %h0, %ys = %empty) : tensor<i32>, tensor<4x64xf32>, tensor<24x4x32xf32>
+  %l:3 = stablehlo.while(%i = %zero, %h = %h0, %ys = %empty) : tensor<i32>, tensor<2x8xf32>, tensor<3x2x4xf32>
   cond {
-    %limit = stablehlo.constant dense<24> : tensor<i32>
+    %limit = stablehlo.constant dense<3> : tensor<i32>
     %p = stablehlo.compare LT, %i, %limit : (tensor<i32>, tensor<i32>) -> tensor<i1>
     stablehlo.return %p : tensor<i1>
   } do {
     %one = stablehlo.constant dense<1> : tensor<i32>
     %next = stablehlo.add %i, %one : tensor<i32>
-    %g = stablehlo.dot_general %h, %w, contracting_dims = [1] x [1] : (tensor<4x64xf32>, tensor<64x64xf32>) -> tensor<4x64xf32>
-    %dz = stablehlo.tanh %g : tensor<4x64xf32>
-    %y0 = stablehlo.dot_general %dz, %v, contracting_dims = [1] x [0] : (tensor<4x64xf32>, tensor<64x32xf32>) -> tensor<4x32xf32>
-    %y = stablehlo.add %y0, %b : tensor<4x32xf32>
-    %row = stablehlo.reshape %y : (tensor<4x32xf32>) -> tensor<1x4x32xf32>
-    %ys1 = stablehlo.dynamic_update_slice %ys, %row, %i, %zero, %zero : (tensor<24x4x32xf32>, tensor<1x4x32xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<24x4x32xf32>
-    %z = stablehlo.pad %y, %f0, low = [0, 0], high = [0, 32], interior = [0, 0] : (tensor<4x32xf32>, tensor<f32>) -> tensor<4x64xf32>
-    %dz2 = stablehlo.add %dz, %z : tensor<4x64xf32>
-    stablehlo.return %next, %dz2, %ys1 : tensor<i32>, tensor<4x64xf32>, tensor<24x4x32xf32>
+    %g = stablehlo.dot_general %h, %w, contracting_dims = [1] x [1] : (tensor<2x8xf32>, tensor<8x8xf32>) -> tensor<2x8xf32>
+    %dz = stablehlo.tanh %g : tensor<2x8xf32>
+    %y0 = stablehlo.dot_general %dz, %v, contracting_dims = [1] x [0] : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+    %y = stablehlo.add %y0, %b : tensor<2x4xf32>
+    %row = stablehlo.reshape %y : (tensor<2x4xf32>) -> tensor<1x2x4xf32>
+    %ys1 = stablehlo.dynamic_update_slice %ys, %row, %i, %zero, %zero : (tensor<3x2x4xf32>, tensor<1x2x4xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<3x2x4xf32>
+    %z = stablehlo.pad %y, %f0, low = [0, 0], high = [0, 4], interior = [0, 0] : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x8xf32>
+    %dz2 = stablehlo.add %dz, %z : tensor<2x8xf32>
+    stablehlo.return %next, %dz2, %ys1 : tensor<i32>, tensor<2x8xf32>, tensor<3x2x4xf32>
   }
-  return %l#2 : tensor<24x4x32xf32>
+  return %l#2 : tensor<3x2x4xf32>
 }
 
 // -----
@@ -197,24 +197,24 @@ func.func @written_products_after_loop_not_fed_back(%h0: tensor<4x64xf32>, %w: t
 // CHECK: dot_general
 // CHECK: dot_general
 // CHECK: stablehlo.return
-func.func @written_products_after_loop_not_all_rows(%h0: tensor<4x64xf32>, %w: tensor<64x64xf32>, %v: tensor<64x32xf32>, %b: tensor<4x32xf32>) -> tensor<25x4x32xf32> {
+func.func @written_products_after_loop_not_all_rows(%h0: tensor<2x8xf32>, %w: tensor<8x8xf32>, %v: tensor<8x4xf32>, %b: tensor<2x4xf32>) -> tensor<4x2x4xf32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
-  %empty = stablehlo.constant dense<0.0> : tensor<25x4x32xf32>
-  %l:3 = stablehlo.while(%i = %zero, %h = %h0, %ys = %empty) : tensor<i32>, tensor<4x64xf32>, tensor<25x4x32xf32>
+  %empty = stablehlo.constant dense<0.0> : tensor<4x2x4xf32>
+  %l:3 = stablehlo.while(%i = %zero, %h = %h0, %ys = %empty) : tensor<i32>, tensor<2x8xf32>, tensor<4x2x4xf32>
   cond {
-    %limit = stablehlo.constant dense<24> : tensor<i32>
+    %limit = stablehlo.constant dense<3> : tensor<i32>
     %p = stablehlo.compare LT, %i, %limit : (tensor<i32>, tensor<i32>) -> tensor<i1>
     stablehlo.return %p : tensor<i1>
   } do {
     %one = stablehlo.constant dense<1> : tensor<i32>
     %next = stablehlo.add %i, %one : tensor<i32>
-    %g = stablehlo.dot_general %h, %w, contracting_dims = [1] x [1] : (tensor<4x64xf32>, tensor<64x64xf32>) -> tensor<4x64xf32>
-    %dz = stablehlo.tanh %g : tensor<4x64xf32>
-    %y0 = stablehlo.dot_general %dz, %v, contracting_dims = [1] x [0] : (tensor<4x64xf32>, tensor<64x32xf32>) -> tensor<4x32xf32>
-    %y = stablehlo.add %y0, %b : tensor<4x32xf32>
-    %row = stablehlo.reshape %y : (tensor<4x32xf32>) -> tensor<1x4x32xf32>
-    %ys1 = stablehlo.dynamic_update_slice %ys, %row, %i, %zero, %zero : (tensor<25x4x32xf32>, tensor<1x4x32xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<25x4x32xf32>
-    stablehlo.return %next, %dz, %ys1 : tensor<i32>, tensor<4x64xf32>, tensor<25x4x32xf32>
+    %g = stablehlo.dot_general %h, %w, contracting_dims = [1] x [1] : (tensor<2x8xf32>, tensor<8x8xf32>) -> tensor<2x8xf32>
+    %dz = stablehlo.tanh %g : tensor<2x8xf32>
+    %y0 = stablehlo.dot_general %dz, %v, contracting_dims = [1] x [0] : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+    %y = stablehlo.add %y0, %b : tensor<2x4xf32>
+    %row = stablehlo.reshape %y : (tensor<2x4xf32>) -> tensor<1x2x4xf32>
+    %ys1 = stablehlo.dynamic_update_slice %ys, %row, %i, %zero, %zero : (tensor<4x2x4xf32>, tensor<1x2x4xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<4x2x4xf32>
+    stablehlo.return %next, %dz, %ys1 : tensor<i32>, tensor<2x8xf32>, tensor<4x2x4xf32>
   }
-  return %l#2 : tensor<25x4x32xf32>
+  return %l#2 : tensor<4x2x4xf32>
 }
