@@ -97,3 +97,11 @@ def test_copies_are_bounded(trips):
     lowered, hits = rewritten(function, jnp.ones(3))
     assert hits == 1
     assert lowered.as_text().count("stablehlo.sine") <= 5
+
+
+def test_large_tensors_may_be_written_in_place():
+    def function(x):
+        return lax.scan(lambda x, _: (jnp.sin(x), x), x, None, length=64)[1]
+
+    _, hits = rewritten(function, jnp.ones(1 << 15))
+    assert hits == 1
