@@ -41,8 +41,13 @@ MOST_FLOPS = 1 << 26
 """The most flops of an iteration: from then on its launches are a small part of its time."""
 
 MOST_BYTES = 1 << 22
-"""The most bytes of a value of the body, likewise. A tensor that is updated in place may be larger:
-loops that write 26 MB gained as much as others.
+"""The most bytes of a value of the body, likewise."""
+
+MOST_WRITTEN = 1 << 23
+"""The most bytes of all tensors of which a body writes a part, on TPU.
+
+XLA copies some of them in on-chip memory in each iteration of an unrolled loop; with up to 6 MB the
+loops gained all the same. On GPU it copies none: loops that write 26 MB gained as much as others.
 """
 
 
@@ -66,6 +71,8 @@ def _most(target: str, ops: Sequence[ir.OpView]) -> int:
     work, shifts = _work(ops), any(isinstance(op, _SHIFTING) for op in ops)
     if target not in FEW_OPS or work > MOST_OPS or not _is_small(ops):
         return 1
+    if target == "tpu" and _written(ops) > MOST_WRITTEN:
+        return 1
     if shifts and target == "tpu" and not any(isinstance(op, hlo.DotGeneralOp) for op in ops):
         return 1
     # On GPU one kernel for four iterations would compute the neighbours of each element repeatedly.
@@ -74,6 +81,10 @@ def _most(target: str, ops: Sequence[ir.OpView]) -> int:
 
 def _work(ops: Sequence[ir.OpView]) -> int:
     return sum(not isinstance(op, _RENAMING) for op in ops)
+
+
+def _written(ops: Sequence[ir.OpView]) -> int:
+    return sum(bytes_of(op.result.type) for op in ops if isinstance(op, hlo.DynamicUpdateSliceOp))
 
 
 def _is_small(ops: Sequence[ir.OpView]) -> bool:
