@@ -7,57 +7,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TypeVar
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from jxc.cost.thresholds import pays_to_slice_operands
+from jxc.cost.thresholds import ROWS_OF_TPU, pays_to_slice_operands
 from jxc.ir import build
-from jxc.ir.values import SPLATS, is_complex, shape_of, splat_attr
-from jxc.rewrite import exact, rule
+from jxc.ir.values import SPLATS, element_type, is_complex, shape_of, splat_attr
+from jxc.rewrite import PassContext, exact, rule
 
+from .._shared.dot import OperandDims, dot, sides_of
 from .._shared.elementwise import is_used_once, numeric_shape, size_of, with_shape
-from .slice import cuts_of, take
+from .slice import cuts_of, shifted, take
 
-
-class _OperandDims(NamedTuple):
-    """The batching and the contracting dimensions of one operand of a product."""
-
-    batch: tuple[int, ...]
-    summed: tuple[int, ...]
-
-    def free(self, rank: int) -> list[int]:
-        """The other dimensions, in the order in which the result has them."""
-        return [dim for dim in range(rank) if dim not in self.batch and dim not in self.summed]
-
-    def renumbered(self, new: Sequence[int]) -> _OperandDims:
-        """The same after dimension i became dimension `new[i]`."""
-        return _OperandDims(*(tuple(new[dim] for dim in dims) for dims in self))
-
-
-def _sides_of(op: hlo.DotGeneralOp) -> list[_OperandDims]:
-    dims = hlo.DotDimensionNumbers(op.dot_dimension_numbers)
-    return [
-        _OperandDims(tuple(dims.lhs_batching_dimensions), tuple(dims.lhs_contracting_dimensions)),
-        _OperandDims(tuple(dims.rhs_batching_dimensions), tuple(dims.rhs_contracting_dimensions)),
-    ]
-
-
-def _dot(
-    like: hlo.DotGeneralOp,
-    operands: Sequence[ir.Value],
-    sides: Sequence[_OperandDims],
-    kind: ir.Type,
-    precision: ir.Attribute | None = None,
-) -> ir.Value:
-    """The product of other operands with the precision and algorithm of `like`."""
-    left, right = sides
-    numbers = hlo.DotDimensionNumbers.get(left.batch, right.batch, left.summed, right.summed)
-    config = precision or like.precision_config
-    return hlo.dot_general(
-        kind, *operands, numbers, precision_config=config, algorithm=like.algorithm
-    )
+_T = TypeVar("_T")
 
 
 @rule(exact, targets=("cpu",), producer=hlo.TransposeOp)
@@ -68,7 +32,7 @@ def dot_of_transpose(op: hlo.DotGeneralOp) -> ir.Value | None:
     of products. BERT took 6.4% longer on TPU v5e by the compiler's estimate, its training 2.6%,
     GPT-2 0.3% less; a chain of products took 5.4% longer on H100, with one more kernel.
     """
-    values, sides = [op.lhs, op.rhs], _sides_of(op)
+    values, sides = [op.lhs, op.rhs], sides_of(op)
     for i, value in enumerate(values):
         match value.owner:
             case hlo.TransposeOp(operand=x, permutation=permutation):
@@ -77,7 +41,7 @@ def dot_of_transpose(op: hlo.DotGeneralOp) -> ir.Value | None:
                     values[i], sides[i] = x, sides[i].renumbered(permutation)
     if values == [op.lhs, op.rhs]:
         return None
-    return _dot(op, values, sides, op.result.type)
+    return dot(op, values, sides)
 
 
 @rule(exact, targets=("cpu", "tpu"), producer=hlo.DotGeneralOp)
@@ -89,64 +53,131 @@ def transpose_of_dot(op: hlo.TransposeOp) -> ir.Value | None:
     their rooflines.
     """
     match op.operand.owner:
-        case hlo.DotGeneralOp(lhs=x, rhs=y, precision_config=precision) as dot:
-            if not is_used_once(op.operand) or dot.algorithm is not None:
+        case hlo.DotGeneralOp(lhs=x, rhs=y, precision_config=precision) as product:
+            if not is_used_once(op.operand) or product.algorithm is not None:
                 return None
             if numeric_shape(x, y, op.result) is None or is_complex(op.result):
                 return None
-            left, right = _sides_of(dot)
+            left, right = sides_of(product)
             batch, own = len(left.batch), len(left.free(len(shape_of(x))))
             rank = len(op.permutation)
             swapped = [*range(batch), *range(batch + own, rank), *range(batch, batch + own)]
             if list(op.permutation) != swapped:
                 return None
             precision = precision and ir.ArrayAttr.get([*precision][::-1])
-            return _dot(dot, [y, x], [right, left], op.result.type, precision)
+            return dot(product, [y, x], [right, left], precision)
     return None
 
 
 @rule(exact, producer=hlo.DotGeneralOp, partitioned=False)
-def slice_of_dot(op: hlo.SliceOp) -> ir.Value | None:
+def slice_of_dot(op: hlo.SliceOp, context: PassContext) -> ir.Value | None:
     """slice(dot_general(x, y)) -> dot_general(slice(x), slice(y)), if the product has one use.
 
-    And if it saves more than the slices of x and y, which are copies, cost.
+    And if it saves more than the slices of x and y, which are copies, cost. On TPU a single row or
+    column is sliced from a product of several.
     """
     match op.operand.owner:
-        case hlo.DotGeneralOp(lhs=x, rhs=y) as dot if is_used_once(op.operand):
+        case hlo.DotGeneralOp(lhs=x, rhs=y) as product if is_used_once(op.operand):
             cuts = cuts_of(op)
             if cuts is None or numeric_shape(x, y, op.result) is None:
                 return None
-            sides = _sides_of(dot)
-            taken = _cuts_of_operands(cuts, [shape_of(x), shape_of(y)], sides)
-            copied = sum(
-                math.prod(map(len, own))
-                for own, value in zip(taken, (x, y), strict=True)
-                if own != list(map(range, shape_of(value)))
-            )
-            terms = math.prod(shape_of(x)[dim] for dim in sides[0].summed)
-            if not pays_to_slice_operands(
-                (size_of(op.operand) - size_of(op.result)) * terms, copied
-            ):
+            sides = sides_of(product)
+            wide = _several_rows(cuts, product, sides) if context.target == "tpu" else cuts
+            taken = [
+                _of_operand(wide, list(map(range, shape_of(value))), each)
+                for value, each in zip((x, y), _positions(product), strict=True)
+            ]
+            sizes = [list(map(len, own)) for own in taken]
+            if not _pays(product, math.prod(map(len, wide)), sizes):
                 return None
-            return _dot(dot, list(map(take, (x, y), taken)), sides, op.result.type)
+            narrow = dot(product, list(map(take, (x, y), taken)), sides)
+            return take(narrow, [_within(cut, of) for cut, of in zip(cuts, wide, strict=True)])
     return None
 
 
-def _cuts_of_operands(
-    cuts: Sequence[range], shapes: Sequence[Sequence[int]], sides: Sequence[_OperandDims]
-) -> list[list[range]]:
-    """The cuts of each operand that correspond to the cuts of the result."""
-    batch = len(sides[0].batch)
-    rest = iter(cuts[batch:])
-    taken = []
-    for shape, side in zip(shapes, sides, strict=True):
-        own = list(map(range, shape))
-        for dim, cut in zip(side.batch, cuts[:batch], strict=True):
-            own[dim] = cut
-        for dim in side.free(len(shape)):
-            own[dim] = next(rest)
-        taken.append(own)
-    return taken
+@rule(exact, targets=("cpu", "gpu"), producer=hlo.DotGeneralOp, partitioned=False)
+def dynamic_slice_of_dot(op: hlo.DynamicSliceOp) -> ir.Value | None:
+    """dynamic_slice(dot_general(x, y), i) -> dot_general(dynamic_slice(x, i), y), or of both.
+
+    If the product has one use, in the same block, and it saves more than the slices cost. Starts
+    are clamped to the same bounds.
+    """
+    match op.operand.owner:
+        case hlo.DotGeneralOp(lhs=x, rhs=y) as product if is_used_once(op.operand):
+            if numeric_shape(x, y, op.result) is None or 0 in shape_of(op.result):
+                return None
+            if op.operation.block != product.operation.block:
+                return None
+            sizes = [
+                _of_operand(op.slice_sizes, shape_of(value), each)
+                for value, each in zip((x, y), _positions(product), strict=True)
+            ]
+            if not _pays(product, size_of(op.result), sizes):
+                return None
+            zero = build.scalar(0, element_type(op.start_indices[0]))
+            values = []
+            for value, size, each in zip((x, y), sizes, _positions(product), strict=True):
+                starts = _of_operand(op.start_indices, [zero] * len(size), each)
+                is_cut = tuple(size) != shape_of(value)
+                values.append(hlo.dynamic_slice(value, starts, size) if is_cut else value)
+            return dot(product, values, sides_of(product))
+    return None
+
+
+def _several_rows(
+    cuts: Sequence[range], product: hlo.DotGeneralOp, sides: Sequence[OperandDims]
+) -> list[range]:
+    """The cuts of a product, widened where they take one row or column of several."""
+    wide, shape = list(cuts), shape_of(product.result)
+    start = len(sides[0].batch)
+    for value, side in zip((product.lhs, product.rhs), sides, strict=True):
+        end = start + len(side.free(len(shape_of(value))))
+        if start < end and math.prod(map(len, wide[start:end])) == 1:
+            dim = max(range(start, end), key=lambda i: shape[i])
+            wide[dim] = _tile_around(wide[dim][0], shape[dim])
+        start = end
+    return wide
+
+
+def _tile_around(index: int, extent: int) -> range:
+    """`ROWS_OF_TPU` indices that contain `index`, aligned if the extent allows; or all of them."""
+    first = max(0, min(index // ROWS_OF_TPU * ROWS_OF_TPU, extent - ROWS_OF_TPU))
+    return range(first, min(first + ROWS_OF_TPU, extent))
+
+
+def _within(cut: range, of: range) -> range:
+    """`cut` as indices of the elements of `of`, which is `cut` or a range that contains it."""
+    return range(len(cut)) if cut == of else shifted(cut, -of.start)
+
+
+def _positions(op: hlo.DotGeneralOp) -> list[dict[int, int]]:
+    """For each operand: its batching and free dimensions, and their dimensions in the result."""
+    sides = sides_of(op)
+    end = len(sides[0].batch)
+    found = []
+    for value, side in zip((op.lhs, op.rhs), sides, strict=True):
+        start, free = end, side.free(len(shape_of(value)))
+        end = start + len(free)
+        own = dict(zip(side.batch, range(len(side.batch)), strict=True))
+        found.append(own | dict(zip(free, range(start, end), strict=True)))
+    return found
+
+
+def _of_operand(of_result: Sequence[_T], own: Sequence[_T], positions: dict[int, int]) -> list[_T]:
+    """`own`, with what the result has for each dimension that it shares with the operand."""
+    return [of_result[positions[dim]] if dim in positions else each for dim, each in enumerate(own)]
+
+
+def _pays(op: hlo.DotGeneralOp, needed: int, sizes: Sequence[Sequence[int]]) -> bool:
+    """Whether to slice the operands of a product to `sizes` for `needed` elements of its result."""
+    copied = sum(
+        math.prod(size)
+        for size, value in zip(sizes, (op.lhs, op.rhs), strict=True)
+        if tuple(size) != shape_of(value)
+    )
+    terms = math.prod(shape_of(op.lhs)[dim] for dim in sides_of(op)[0].summed)
+    saved = (size_of(op.result) - needed) * terms
+    return copied > 0 and pays_to_slice_operands(saved, copied)
 
 
 def _left_out(shape: Sequence[int], dims: Sequence[int]) -> tuple[list[int], list[int]]:
@@ -162,7 +193,7 @@ def dot_of_broadcast_batch(op: hlo.DotGeneralOp) -> ir.Value | None:
 
     That becomes a free dimension of x; the dimensions of the result must keep their order.
     """
-    if not _sides_of(op)[0].batch or numeric_shape(op.lhs, op.rhs, op.result) is None:
+    if not sides_of(op)[0].batch or numeric_shape(op.lhs, op.rhs, op.result) is None:
         return None
     for i, value in enumerate((op.lhs, op.rhs)):
         match value.owner:
@@ -174,7 +205,7 @@ def dot_of_broadcast_batch(op: hlo.DotGeneralOp) -> ir.Value | None:
 
 def _without_batch(op: hlo.DotGeneralOp, i: int, y: ir.Value, dims: list[int]) -> ir.Value | None:
     """The product if operand i, a broadcast of y by `dims`, loses the dimensions that y lacks."""
-    values, sides = [op.lhs, op.rhs], _sides_of(op)
+    values, sides = [op.lhs, op.rhs], sides_of(op)
     mine, theirs = sides[i], sides[1 - i]
     pairs = list(zip(mine.batch, theirs.batch, strict=True))
     kept = [pair for pair in pairs if pair[0] in dims]
@@ -187,9 +218,9 @@ def _without_batch(op: hlo.DotGeneralOp, i: int, y: ir.Value, dims: list[int]) -
     narrow, new_dims = _left_out(shape_of(values[i]), [dim for dim, _ in pairs[len(kept) :]])
     values[i] = build.broadcast(y, narrow, [new_dims[dim] for dim in dims])
     batch, others = tuple(dim for dim, _ in kept), tuple(dim for _, dim in kept)
-    sides[i] = _OperandDims(batch, mine.summed).renumbered(new_dims)
-    sides[1 - i] = _OperandDims(others, theirs.summed)
-    return _dot(op, values, sides, op.result.type)
+    sides[i] = OperandDims(batch, mine.summed).renumbered(new_dims)
+    sides[1 - i] = OperandDims(others, theirs.summed)
+    return dot(op, values, sides)
 
 
 @rule(exact, producer=SPLATS)
@@ -198,7 +229,7 @@ def dot_of_broadcast_free(op: hlo.DotGeneralOp) -> ir.Value | None:
 
     For a free dimension along which y, or a splat, is constant: all sums along it are equal.
     """
-    sides = _sides_of(op)
+    sides = sides_of(op)
     for i, value in enumerate((op.lhs, op.rhs)):
         if not isinstance(value.owner, hlo.BroadcastInDimOp | hlo.ConstantOp):
             continue
@@ -219,7 +250,7 @@ def dot_of_broadcast_free(op: hlo.DotGeneralOp) -> ir.Value | None:
 
 def _broadcast_after(op: hlo.DotGeneralOp, i: int, repeated: Sequence[int]) -> ir.Value:
     """The product without the dimensions `repeated` of operand i, broadcast along them."""
-    values, sides = [op.lhs, op.rhs], _sides_of(op)
+    values, sides = [op.lhs, op.rhs], sides_of(op)
     free = [side.free(len(shape_of(value))) for side, value in zip(sides, values, strict=True)]
     start = len(sides[0].batch) + (len(free[0]) if i else 0)
     gone = [start + k for k, dim in enumerate(free[i]) if dim in repeated]
@@ -231,7 +262,6 @@ def _broadcast_after(op: hlo.DotGeneralOp, i: int, repeated: Sequence[int]) -> i
         dims = [new_dims[dim] for dim in broadcast.broadcast_dimensions]
         values[i] = build.broadcast(broadcast.operand, narrow, dims)
     sides[i] = sides[i].renumbered(new_dims)
-    shape, _ = _left_out(shape_of(op.result), gone)
-    product = _dot(op, values, sides, with_shape(op.result, shape))
+    product = dot(op, values, sides)
     kept = [dim for dim in range(len(shape_of(op.result))) if dim not in gone]
     return hlo.broadcast_in_dim(op.result.type, product, kept)

@@ -21,6 +21,8 @@ _FASTER = (
     # powers into products. XLA itself simplifies the ops that these passes build.
     # First: the products that leave a loop are those that the other passes should see.
     "loops",
+    # Before the passes that choose how each of them is computed.
+    "products",
     "sorting",
     "pooling",
     "scans",

@@ -194,3 +194,40 @@ func.func @dot_of_broadcast_free_not_summed(%x: tensor<4x8xf32>, %y: tensor<3xf3
   %r = stablehlo.dot_general %x, %a, contracting_dims = [1] x [0], precision = [DEFAULT, HIGHEST] : (tensor<4x8xf32>, tensor<8x3xf32>) -> tensor<4x3xf32>
   return %r : tensor<4x3xf32>
 }
+
+// The rows of x that are needed start where those of the product do; i is clamped alike.
+// CHECK-LABEL: func.func @dynamic_slice_of_dot(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x16x8xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<8x12xf32>
+// CHECK-SAME: %[[I:[a-z0-9]+]]: tensor<i32>
+// CHECK: %[[A:[a-z0-9_]+]] = stablehlo.dynamic_slice %[[X]], %{{.*}}, %[[I]], %{{.*}}, sizes = [2, 1, 8]
+// CHECK: stablehlo.dot_general %[[A]], %[[Y]], contracting_dims = [2] x [0] : (tensor<2x1x8xf32>, tensor<8x12xf32>) -> tensor<2x1x12xf32>
+func.func @dynamic_slice_of_dot(%x: tensor<2x16x8xf32>, %y: tensor<8x12xf32>, %i: tensor<i32>) -> tensor<2x1x12xf32> {
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %a = stablehlo.dot_general %x, %y, contracting_dims = [2] x [0] : (tensor<2x16x8xf32>, tensor<8x12xf32>) -> tensor<2x16x12xf32>
+  %r = stablehlo.dynamic_slice %a, %z, %i, %z, sizes = [2, 1, 12] : (tensor<2x16x12xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<2x1x12xf32>
+  return %r : tensor<2x1x12xf32>
+}
+
+// CHECK-LABEL: func.func @dynamic_slice_of_dot_of_a_batch(
+// CHECK-DAG: stablehlo.dynamic_slice %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, sizes = [1, 4, 16]
+// CHECK-DAG: stablehlo.dynamic_slice %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, sizes = [1, 16, 2]
+// CHECK: stablehlo.dot_general %{{.*}} -> tensor<1x4x2xf32>
+func.func @dynamic_slice_of_dot_of_a_batch(%x: tensor<8x4x16xf32>, %y: tensor<8x16x3xf32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<1x4x2xf32> {
+  %a = stablehlo.dot_general %x, %y, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<8x4x16xf32>, tensor<8x16x3xf32>) -> tensor<8x4x3xf32>
+  %r = stablehlo.dynamic_slice %a, %i, %j, %j, sizes = [1, 4, 2] : (tensor<8x4x3xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x4x2xf32>
+  return %r : tensor<1x4x2xf32>
+}
+
+// The product has another use; the slice would copy most of y.
+// CHECK-LABEL: func.func @dynamic_slice_of_dot_not_with_others(
+// CHECK-COUNT-2: stablehlo.dot_general
+// CHECK-COUNT-2: stablehlo.dynamic_slice
+func.func @dynamic_slice_of_dot_not_with_others(%x: tensor<4x8xf32>, %y: tensor<8x12xf32>, %v: tensor<8xf32>, %i: tensor<i32>) -> (tensor<1x12xf32>, tensor<4x12xf32>, tensor<10xf32>) {
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %a = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<4x8xf32>, tensor<8x12xf32>) -> tensor<4x12xf32>
+  %b = stablehlo.dot_general %v, %y, contracting_dims = [0] x [0] : (tensor<8xf32>, tensor<8x12xf32>) -> tensor<12xf32>
+  %r = stablehlo.dynamic_slice %a, %i, %z, sizes = [1, 12] : (tensor<4x12xf32>, tensor<i32>, tensor<i32>) -> tensor<1x12xf32>
+  %s = stablehlo.dynamic_slice %b, %i, sizes = [10] : (tensor<12xf32>, tensor<i32>) -> tensor<10xf32>
+  return %r, %a, %s : tensor<1x12xf32>, tensor<4x12xf32>, tensor<10xf32>
+}

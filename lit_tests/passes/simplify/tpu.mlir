@@ -67,3 +67,34 @@ func.func @transpose_of_dot(%x: tensor<4x8xf32>, %y: tensor<8x3xf32>) -> tensor<
   %r = stablehlo.transpose %a, dims = [1, 0] : (tensor<4x3xf32>) -> tensor<3x4xf32>
   return %r : tensor<3x4xf32>
 }
+
+// The compiler multiplies a single row without the matrix unit.
+// CHECK-LABEL: func.func @slice_of_dot_with_a_tile_of_rows(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<1x40x16xf32>
+// CHECK: %[[A:[a-z0-9_]+]] = stablehlo.slice %[[X]] [0:1, 32:40, 0:16]
+// CHECK: %[[B:[a-z0-9_]+]] = stablehlo.dot_general %[[A]], %{{.*}} -> tensor<1x8x12xf32>
+// CHECK: stablehlo.slice %[[B]] [0:1, 6:7, 0:12]
+func.func @slice_of_dot_with_a_tile_of_rows(%x: tensor<1x40x16xf32>, %y: tensor<16x12xf32>) -> tensor<1x1x12xf32> {
+  %a = stablehlo.dot_general %x, %y, contracting_dims = [2] x [0] : (tensor<1x40x16xf32>, tensor<16x12xf32>) -> tensor<1x40x12xf32>
+  %r = stablehlo.slice %a [0:1, 38:39, 0:12] : (tensor<1x40x12xf32>) -> tensor<1x1x12xf32>
+  return %r : tensor<1x1x12xf32>
+}
+
+// CHECK-LABEL: func.func @slice_of_dot_of_several_rows(
+// CHECK: stablehlo.slice %{{.*}} [0:4, 39:40, 0:16]
+// CHECK-NEXT: stablehlo.dot_general
+func.func @slice_of_dot_of_several_rows(%x: tensor<4x40x16xf32>, %y: tensor<16x12xf32>) -> tensor<4x1x12xf32> {
+  %a = stablehlo.dot_general %x, %y, contracting_dims = [2] x [0] : (tensor<4x40x16xf32>, tensor<16x12xf32>) -> tensor<4x40x12xf32>
+  %r = stablehlo.slice %a [0:4, 39:40, 0:12] : (tensor<4x40x12xf32>) -> tensor<4x1x12xf32>
+  return %r : tensor<4x1x12xf32>
+}
+
+// All rows are one tile.
+// CHECK-LABEL: func.func @slice_of_dot_not_of_a_row_of_a_tile(
+// CHECK: stablehlo.dot_general
+// CHECK-NEXT: stablehlo.slice
+func.func @slice_of_dot_not_of_a_row_of_a_tile(%x: tensor<8x16xf32>, %y: tensor<16x12xf32>) -> tensor<1x12xf32> {
+  %a = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x12xf32>) -> tensor<8x12xf32>
+  %r = stablehlo.slice %a [7:8, 0:12] : (tensor<8x12xf32>) -> tensor<1x12xf32>
+  return %r : tensor<1x12xf32>
+}

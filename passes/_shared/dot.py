@@ -1,0 +1,62 @@
+"""Products of matrices (`dot_general`): which dimension of an operand means what, and copies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo as hlo
+
+from jxc.ir.values import shape_of
+
+from .elementwise import with_shape
+
+
+class OperandDims(NamedTuple):
+    """The batching and the contracting dimensions of one operand of a product."""
+
+    batch: tuple[int, ...]
+    summed: tuple[int, ...]
+
+    def free(self, rank: int) -> list[int]:
+        """The other dimensions, in the order in which the result has them."""
+        return [dim for dim in range(rank) if dim not in self.batch and dim not in self.summed]
+
+    def renumbered(self, new: Sequence[int]) -> OperandDims:
+        """The same after dimension i became dimension `new[i]`."""
+        return OperandDims(*(tuple(new[dim] for dim in dims) for dims in self))
+
+
+def sides_of(op: hlo.DotGeneralOp) -> list[OperandDims]:
+    """The dimensions of the left and the right operand."""
+    dims = hlo.DotDimensionNumbers(op.dot_dimension_numbers)
+    return [
+        OperandDims(tuple(dims.lhs_batching_dimensions), tuple(dims.lhs_contracting_dimensions)),
+        OperandDims(tuple(dims.rhs_batching_dimensions), tuple(dims.rhs_contracting_dimensions)),
+    ]
+
+
+def shape_of_product(shapes: Sequence[Sequence[int]], sides: Sequence[OperandDims]) -> list[int]:
+    """The extents of a product of operands of these shapes."""
+    found = [shapes[0][dim] for dim in sides[0].batch]
+    for shape, side in zip(shapes, sides, strict=True):
+        found += [shape[dim] for dim in side.free(len(shape))]
+    return found
+
+
+def dot(
+    like: hlo.DotGeneralOp,
+    operands: Sequence[ir.Value],
+    sides: Sequence[OperandDims],
+    precision: ir.Attribute | None = None,
+) -> ir.Value:
+    """The product of other operands with the element type, precision and algorithm of `like`."""
+    left, right = sides
+    shape = shape_of_product([shape_of(value) for value in operands], sides)
+    numbers = hlo.DotDimensionNumbers.get(left.batch, right.batch, left.summed, right.summed)
+    config = precision or like.precision_config
+    kind = with_shape(like.result, shape)
+    return hlo.dot_general(
+        kind, *operands, numbers, precision_config=config, algorithm=like.algorithm
+    )

@@ -1,0 +1,10 @@
+"""Rewrite products of matrices so that fewer multiply-adds are needed.
+
+A chain of products is multiplied in another order, a product that is summed or of which the trace
+is taken is not computed, two products with a common factor become one, and rows are gathered
+before or after a product, whichever multiplies fewer. Sums change their order.
+
+A rule applies if the work that it saves is more than the work that it adds, both estimated from
+multiply-adds, bytes and kernels with the speeds of the target (`cost.py`). A product that is used
+elsewhere stays as it is.
+"""

@@ -1,0 +1,306 @@
+"""Rows that are gathered before or after a product, whichever multiplies fewer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import NamedTuple
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo as hlo
+
+from jxc.cost.thresholds import pays_to_slice_operands
+from jxc.ir import build
+from jxc.ir.values import element_type, is_float, shape_of, splat_of
+from jxc.passes._shared.dot import OperandDims, dot, shape_of_product, sides_of
+from jxc.passes._shared.elementwise import is_used_once, numeric_shape, size_of, with_shape
+from jxc.passes.products import cost as cost
+from jxc.passes.products.cost import Work
+from jxc.passes.products.work import is_plain, is_single, work_of, work_of_pass, work_of_product
+from jxc.rewrite import PassContext, exact, reassociates, rule
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Rows of a table: `gather(table, indices)`, NaN where `inside` is false.
+
+    Attributes:
+        op: the gather.
+        inside: for each index whether it is in bounds, of the shape of the indices; None if the
+            gather clamps them.
+        index_dims: the dimensions of the gathered rows that number the indices.
+        table_dims: for each other dimension of the rows, the dimension of the table.
+    """
+
+    op: hlo.GatherOp
+    inside: ir.Value | None
+    index_dims: tuple[int, ...]
+    table_dims: dict[int, int]
+
+
+def _rows_of(value: ir.Value) -> _Rows | None:
+    """The rows of a table that `value` is, as `table[i]` and `jnp.take(table, i, 0)` write them."""
+    inside = None
+    match value.owner:
+        case hlo.SelectOp(pred=mask, on_true=rows, on_false=fill) if is_float(fill):
+            found = splat_of(fill)
+            if found is None or found == found or not isinstance(mask.owner, hlo.BroadcastInDimOp):
+                return None
+            inside, value = mask.owner, rows
+    op = value.owner
+    if (
+        not isinstance(op, hlo.GatherOp)
+        or numeric_shape(op.result, op.operand, op.start_indices) is None
+    ):
+        return None
+    dims = hlo.GatherDimensionNumbers(op.dimension_numbers)
+    shape, collapsed = shape_of(op.operand), list(dims.collapsed_slice_dims)
+    if dims.operand_batching_dims or list(dims.start_index_map) != collapsed:
+        return None
+    kept = [dim for dim in range(len(shape)) if dim not in collapsed]
+    if any(op.slice_sizes[dim] != shape[dim] for dim in kept):
+        return None
+    offsets = list(dims.offset_dims)
+    index_dims = tuple(dim for dim in range(len(shape_of(op.result))) if dim not in offsets)
+    if inside is not None and list(inside.broadcast_dimensions) != list(index_dims):
+        return None
+    mask = None if inside is None else inside.operand
+    return _Rows(op, mask, index_dims, dict(zip(offsets, kept, strict=True)))
+
+
+def _sides_with_table(sides: Sequence[OperandDims], i: int, rows: _Rows) -> list[OperandDims]:
+    """The dimensions of a product whose operand i, the rows, is replaced by their table."""
+    found = list(sides)
+    found[i] = OperandDims((), tuple(rows.table_dims[dim] for dim in sides[i].summed))
+    return found
+
+
+def _works(
+    shapes: Sequence[Sequence[int]], sides: Sequence[OperandDims], i: int, rows: _Rows
+) -> list[Work] | None:
+    """The work of the product of the table and of gathering its rows, given that of the rows.
+
+    None if indices number a dimension that is summed, or of a batch.
+    """
+    if sides[i].batch or not set(sides[i].summed) <= set(rows.table_dims):
+        return None
+    of_table = list(shapes)
+    of_table[i] = shape_of(rows.op.operand)
+    if 0 in of_table[i]:
+        return None
+    first = work_of(of_table, _sides_with_table(sides, i, rows))
+    return [first, Work(0, 2 * prod(shape_of_product(shapes, sides)))]
+
+
+@rule(exact, producer=(hlo.GatherOp, hlo.SelectOp), partitioned=False)
+def product_of_rows(op: hlo.DotGeneralOp, context: PassContext) -> ir.Value | None:
+    """table[i] @ W -> (table @ W)[i], if the table has fewer rows than are gathered.
+
+    Rows outside of the table are clamped, or all NaN, before and after.
+    """
+    if not is_plain(op):
+        return None
+    for i, value in enumerate((op.lhs, op.rhs)):
+        rows = _rows_of(value)
+        shapes = [shape_of(each) for each in op.operands]
+        after = None if rows is None else _works(shapes, sides_of(op), i, rows)
+        if rows is None or after is None:
+            continue
+        copied = [Work(0, 2 * size_of(value))] if is_used_once(value) else []
+        if cost.pays(context.target, [work_of_product(op), *copied], after):
+            return _gathered_after(op, i, rows)
+    return None
+
+
+def _gathered_after(op: hlo.DotGeneralOp, i: int, rows: _Rows) -> ir.Value:
+    """`op` with its operand i, rows of a table, gathered from the product of the table."""
+    operands, sides = list(op.operands), _sides_with_table(sides_of(op), i, rows)
+    operands[i] = rows.op.operand
+    product = dot(op, operands, sides)
+    # the dimensions that number the rows: of the table, and of the indices in the result
+    before = len(sides[1 - i].free(len(shape_of(operands[1 - i])))) if i else 0
+    old = hlo.GatherDimensionNumbers(rows.op.dimension_numbers)
+    free = sides[i].free(len(shape_of(operands[i])))
+    numbered = [before + free.index(dim) for dim in old.collapsed_slice_dims]
+    own = sides_of(op)[i].free(len(shape_of(op.operands[i])))
+    index_dims = [before + own.index(dim) for dim in rows.index_dims]
+    shape = shape_of(op.result)
+    numbers = hlo.GatherDimensionNumbers.get(
+        offset_dims=[dim for dim in range(len(shape)) if dim not in index_dims],
+        collapsed_slice_dims=numbered,
+        operand_batching_dims=[],
+        start_indices_batching_dims=[],
+        start_index_map=numbered,
+        index_vector_dim=old.index_vector_dim,
+    )
+    sizes = [1 if dim in numbered else size for dim, size in enumerate(shape_of(product))]
+    taken = hlo.gather(
+        product,
+        rows.op.start_indices,
+        numbers,
+        sizes,
+        indices_are_sorted=rows.op.indices_are_sorted,
+        results=[op.result.type],
+    )
+    if rows.inside is None:
+        return taken
+    mask = build.broadcast(rows.inside, shape, index_dims)
+    return hlo.select(mask, taken, build.splat(float("nan"), op.result.type))
+
+
+@rule(exact, targets=("cpu", "gpu"), producer=hlo.DotGeneralOp, partitioned=False)
+def rows_of_product(op: hlo.GatherOp) -> ir.Value | None:
+    """(x @ W)[i] -> x[i] @ W, for rows of x, such as the last token of each sequence.
+
+    If the product has no other use, and it saves more than the gather of rows of x copies.
+    """
+    product = op.operand.owner
+    if not isinstance(product, hlo.DotGeneralOp) or not is_single(op.operand, op):
+        return None
+    if not is_plain(product) or numeric_shape(op.result, op.start_indices) is None:
+        return None
+    numbers = _numbers_in_rows(op, product)
+    if numbers is None:
+        return None
+    x, dims = product.lhs, sides_of(product)
+    rank = len(shape_of(x)) - len(dims[0].summed)
+    sizes = [*list(op.slice_sizes)[:rank], *shape_of(x)[rank:]]
+    wide = len(shape_of(product.result)) - rank  # the dimensions of W in the result
+    own = shape_of(op.result)[: len(shape_of(op.result)) - wide]
+    shape = [*own, *shape_of(x)[rank:]]
+    saved = (size_of(op.operand) - size_of(op.result)) * prod(shape_of(x)[rank:])
+    if not pays_to_slice_operands(saved, prod(shape)) or prod(shape) >= size_of(x):
+        return None
+    rows = hlo.gather(
+        x,
+        op.start_indices,
+        numbers,
+        sizes,
+        indices_are_sorted=op.indices_are_sorted,
+        results=[with_shape(x, shape)],
+    )
+    summed = tuple(range(len(own), len(shape)))
+    return dot(product, [rows, product.rhs], [OperandDims((), summed), dims[1]])
+
+
+def _numbers_in_rows(
+    op: hlo.GatherOp, product: hlo.DotGeneralOp
+) -> hlo.GatherDimensionNumbers | None:
+    """The dimensions of a gather `op` of a product x @ W, for the gather of the rows of x.
+
+    None unless the last dimensions of x are summed, and those of W are taken whole and come last.
+    A component of the index that numbers a dimension of W, which is always 0, numbers one that is
+    summed instead.
+    """
+    left, right = sides_of(product)
+    rank, wide = len(shape_of(product.lhs)), len(right.free(len(shape_of(product.rhs))))
+    start = rank - len(left.summed)  # where in the product the dimensions of W start
+    if left.batch or sorted(left.summed) != list(range(start, rank)) or not wide:
+        return None
+    old, shape = hlo.GatherDimensionNumbers(op.dimension_numbers), shape_of(op.operand)
+    kept = [*old.collapsed_slice_dims, *old.operand_batching_dims]
+    if any(dim >= start for dim in kept) or tuple(op.slice_sizes)[start:] != shape[start:]:
+        return None
+    end = len(shape_of(op.result)) - wide
+    if list(old.offset_dims)[-wide:] != list(range(end, end + wide)):
+        return None
+    of_columns = [dim for dim in old.start_index_map if dim >= start]
+    if len(of_columns) > len(left.summed):
+        return None
+    others = dict(zip(of_columns, range(start, rank), strict=False))
+    return hlo.GatherDimensionNumbers.get(
+        offset_dims=[*list(old.offset_dims)[:-wide], *range(end, end + rank - start)],
+        collapsed_slice_dims=list(old.collapsed_slice_dims),
+        operand_batching_dims=list(old.operand_batching_dims),
+        start_indices_batching_dims=list(old.start_indices_batching_dims),
+        start_index_map=[others.get(dim, dim) for dim in old.start_index_map],
+        index_vector_dim=old.index_vector_dim,
+    )
+
+
+class _Part(NamedTuple):
+    """Operands of a concatenation, and which rows of W they are multiplied with.
+
+    Attributes:
+        values: neighbors that stay together, or one that is rows of a table.
+        rows: that it is, if the table is better multiplied first.
+        cut: the indices of the summed dimension.
+    """
+
+    values: list[ir.Value]
+    rows: _Rows | None
+    cut: range
+
+
+@rule(reassociates, targets=("cpu", "gpu"), producer=hlo.ConcatenateOp, partitioned=False)
+def product_of_concatenated_rows(op: hlo.DotGeneralOp, context: PassContext) -> ir.Value | None:
+    """[n[i], n[j], e] @ W -> (n @ W1)[i] + (n @ W2)[j] + e @ W3, where n has few rows.
+
+    Messages along the edges of a graph are computed so from the features of its nodes. For f32 and
+    f64, if the concatenation has no other use.
+    """
+    if not isinstance(op.lhs.owner, hlo.ConcatenateOp) or not is_plain(op):
+        return None
+    dim, sides = op.lhs.owner.dimension.value, sides_of(op)
+    if sides[0].batch or sides[0].summed != (dim,) or not is_single(op.lhs, op):
+        return None
+    if not isinstance(element_type(op.result), ir.F32Type | ir.F64Type):
+        return None
+    parts = _parts(list(op.lhs.owner.inputs), dim)
+    if all(part.rows is None for part in parts):
+        return None
+    after: list[Work] = []
+    for part in parts:
+        shapes = [_with(shape_of(op.lhs), dim, len(part.cut)), _weights(op, part)]
+        works = [work_of(shapes, sides)]
+        if part.rows is not None and (moved := _works(shapes, sides, 0, part.rows)) is not None:
+            copied = Work(0, 2 * prod(shapes[0]))
+            if not cost.pays(context.target, [*works, copied], moved):
+                return None  # the rule for rows would not apply to this part
+            works = moved
+        after += [*works, work_of_pass(op.result)]
+    before = [work_of_product(op), Work(0, 2 * size_of(op.lhs))]
+    return _sum_of(op, parts, dim) if cost.pays(context.target, before, after) else None
+
+
+def _parts(inputs: Sequence[ir.Value], dim: int) -> list[_Part]:
+    parts: list[_Part] = []
+    start = 0
+    for value in inputs:
+        cut = range(start, start + shape_of(value)[dim])
+        start = cut.stop
+        rows = _rows_of(value)
+        if rows is None and parts and parts[-1].rows is None:
+            last = parts.pop()
+            parts.append(_Part([*last.values, value], None, range(last.cut.start, cut.stop)))
+        else:
+            parts.append(_Part([value], rows, cut))
+    return parts
+
+
+def _with(shape: Sequence[int], dim: int, size: int) -> list[int]:
+    """`shape` with another extent of dimension `dim`."""
+    return [size if i == dim else each for i, each in enumerate(shape)]
+
+
+def _weights(op: hlo.DotGeneralOp, part: _Part) -> list[int]:
+    """The shape of the weights of a part."""
+    return _with(shape_of(op.rhs), sides_of(op)[1].summed[0], len(part.cut))
+
+
+def _sum_of(op: hlo.DotGeneralOp, parts: Sequence[_Part], dim: int) -> ir.Value:
+    """The sum of the products of the parts."""
+    (summed,) = sides_of(op)[1].summed
+    total: ir.Value | None = None
+    for part in parts:
+        x = part.values[0] if len(part.values) == 1 else hlo.concatenate(part.values, dim)
+        cuts = [range(size) for size in shape_of(op.rhs)]
+        cuts[summed] = part.cut
+        weights = hlo.slice(
+            op.rhs, [cut.start for cut in cuts], [cut.stop for cut in cuts], [1] * len(cuts)
+        )
+        product = dot(op, [x, weights], sides_of(op))
+        total = product if total is None else hlo.add(total, product)
+    assert total is not None
+    return total

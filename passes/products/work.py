@@ -1,0 +1,81 @@
+"""Products as the rules of this pass see them: their operands' dimensions and their work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo as hlo
+
+from jxc.ir.values import element_type, shape_of
+from jxc.passes._shared.dot import OperandDims, sides_of
+from jxc.passes._shared.elementwise import is_used_once, numeric_shape, size_of
+from jxc.passes.products.cost import Work
+
+_FLOATS = (ir.F32Type, ir.F64Type, ir.BF16Type)
+
+
+def is_plain(op: object) -> bool:
+    """Whether `op` is a product of floats of one type and static, nonzero extents.
+
+    And treats both operands alike, so that another product can take its place.
+    """
+    if not isinstance(op, hlo.DotGeneralOp) or op.algorithm is not None:
+        return False
+    values = (op.result, op.lhs, op.rhs)
+    if numeric_shape(*values) is None or not isinstance(element_type(op.result), _FLOATS):
+        return False
+    if any(
+        0 in shape_of(value) or value.type.element_type != element_type(op.result)
+        for value in values
+    ):
+        return False
+    precision = op.precision_config
+    return precision is None or len({str(each) for each in precision}) == 1
+
+
+def is_alike(op: hlo.DotGeneralOp, other: hlo.DotGeneralOp) -> bool:
+    """Whether two plain products have the same element type and precision."""
+    if element_type(op.result) != element_type(other.result):
+        return False
+    return _precision(op) == _precision(other)
+
+
+def _precision(op: hlo.DotGeneralOp) -> str:
+    config = op.precision_config
+    return "DEFAULT" if config is None else str(hlo.PrecisionAttr(config[0]).value)
+
+
+def is_single(value: ir.Value, user: ir.OpView) -> bool:
+    """Whether `user` is the only use of `value`, and in the same block."""
+    return is_used_once(value) and value.owner.operation.block == user.operation.block
+
+
+def is_in_loop(op: ir.OpView) -> bool:
+    """Whether `op` is in the body of a loop, from which the compiler hoists what does not vary."""
+    parent = op.operation.parent
+    while parent is not None and parent.name != "func.func":
+        if parent.name == "stablehlo.while":
+            return True
+        parent = parent.parent
+    return False
+
+
+def work_of(shapes: Sequence[Sequence[int]], sides: Sequence[OperandDims]) -> Work:
+    """The work of a product of operands of these shapes."""
+    left, right = (prod(shape) for shape in shapes)
+    shared = prod(shapes[0][dim] for dim in sides[0].batch)
+    terms = prod(shapes[0][dim] for dim in sides[0].summed)
+    result = left * right // (shared * terms**2)
+    return Work(result * terms, left + right + result)
+
+
+def work_of_product(op: hlo.DotGeneralOp) -> Work:
+    """The work of `op`."""
+    return work_of([shape_of(op.lhs), shape_of(op.rhs)], sides_of(op))
+
+
+def work_of_pass(*values: ir.Value) -> Work:
+    """The work of an op that reads and writes these values and computes little."""
+    return Work(0, sum(map(size_of, values)))
