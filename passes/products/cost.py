@@ -7,7 +7,8 @@ sheets, f32 at default precision). They need not be precise: a rewrite must save
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from math import prod
 from typing import NamedTuple
 
 
@@ -58,3 +59,12 @@ def pays(target: str, before: Iterable[Work], after: Iterable[Work]) -> bool:
     """Whether the ops `after` take clearly less time on the target than the ops `before`."""
     old, new = nanoseconds(target, before), nanoseconds(target, after)
     return old >= LEAST_SAVED * new and old - new >= LEAST_SAVED_NS[target]
+
+
+LEAST_SCORES = 65536
+"""The least number of elements of the scores of an attention whose gradient is rewritten."""
+
+
+def features_pay(shape: Sequence[int], *, keys: int, features: int) -> bool:
+    """Whether a sum over the keys of scores of `shape` takes longer than one over the features."""
+    return prod(shape) >= LEAST_SCORES and keys >= 2 * features

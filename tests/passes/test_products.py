@@ -192,3 +192,38 @@ def test_a_dynamic_slice_is_clamped_alike(start):
     found, hits = rewritten(rows, args)
     assert hits.get("dynamic-slice-of-dot")
     np.testing.assert_allclose(found, jax.jit(rows)(*args), rtol=1e-5, atol=1e-6)
+
+
+def in_frame(form):
+    """Attention of arrays of [batch, positions, heads, features], written in three ways."""
+
+    def softmax(q, k, v):
+        s = jnp.einsum("bqhd,bkhd->bhqk", q, k) / 2
+        s = jnp.where(jnp.tril(jnp.ones(s.shape[-2:], bool)), s, -jnp.inf)
+        return jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(s), v)
+
+    def exponentials(q, k, v):
+        e = jnp.exp(jnp.einsum("bqhd,bkhd->bhqk", q, k))
+        return jnp.einsum("bhqk,bkhd->bqhd", e * (1 / e.sum(-1, keepdims=True)), v)
+
+    return {"softmax": softmax, "exp": exponentials, "jax": jax.nn.dot_product_attention}[form]
+
+
+@pytest.mark.parametrize("form", ["softmax", "exp", "jax"])
+@pytest.mark.parametrize("shape", [(2, 9, 3, 4), (1, 8, 1, 2), (1, 6, 2, 3)])
+def test_the_gradient_of_attention_sums_over_features(form, shape):
+    def loss(q, k, v):
+        return (in_frame(form)(q, k, v) ** 2).sum()
+
+    def features_pay(shape, keys, features):
+        return keys > features
+
+    args = [floats(*shape, seed=i) for i in range(3)]
+    gradient = jax.grad(loss, argnums=(0, 1, 2))
+    with patch.object(cost, "features_pay", features_pay):
+        found, hits = rewritten(gradient, args)
+    assert hits.get("sum-over-keys-to-features"), hits
+    with jax.enable_x64(True):
+        want = jax.jit(gradient)(*[np.asarray(arg, np.float64) for arg in args])
+    for got, exact in zip(found, want, strict=True):
+        np.testing.assert_allclose(got, exact, rtol=1e-4, atol=1e-5)
