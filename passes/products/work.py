@@ -68,7 +68,8 @@ def work_of(shapes: Sequence[Sequence[int]], sides: Sequence[OperandDims]) -> Wo
     shared = prod(shapes[0][dim] for dim in sides[0].batch)
     terms = prod(shapes[0][dim] for dim in sides[0].summed)
     result = left * right // (shared * terms**2)
-    return Work(result * terms, left + right + result)
+    is_vector = shared * terms in (left, right)
+    return Work(result * terms, left + right + result, is_vector)
 
 
 def work_of_product(op: hlo.DotGeneralOp) -> Work:

@@ -21,7 +21,7 @@ _FASTER = (
     # powers into products. XLA itself simplifies the ops that these passes build.
     # First: the products that leave a loop are those that the other passes should see.
     "loops",
-    # Before the passes that choose how each of them is computed.
+    # Before the passes that choose how each product is computed.
     "products",
     "sorting",
     "pooling",
