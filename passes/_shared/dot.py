@@ -60,3 +60,28 @@ def dot(
     return hlo.dot_general(
         kind, *operands, numbers, precision_config=config, algorithm=like.algorithm
     )
+
+
+def may_be_hoisted(op: hlo.DotGeneralOp) -> bool:
+    """Whether `op` is in a loop that computes no operand of it, or its operands are constants.
+
+    The compiler then computes it once, before the loop or before the program runs.
+    """
+    owners = [value.owner for value in op.operands]
+    if all(isinstance(owner, hlo.ConstantOp) for owner in owners):
+        return True
+    block = op.operation.block
+    is_given = all(
+        isinstance(owner, ir.Block) or owner.operation.block != block for owner in owners
+    )
+    return is_given and is_in_loop(op)
+
+
+def is_in_loop(op: ir.OpView) -> bool:
+    """Whether `op` is in the body of a loop."""
+    parent = op.operation.parent
+    while parent is not None and parent.name != "func.func":
+        if parent.name == "stablehlo.while":
+            return True
+        parent = parent.parent
+    return False

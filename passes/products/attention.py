@@ -33,7 +33,7 @@ class _Factors(NamedTuple):
 
     Attributes:
         matrix: dP, a product of matrices.
-        weights: P, or P times what is constant along the keys.
+        weights: P, or exponentials.
         scales: what is constant along the keys, and whether it is a divisor.
     """
 
@@ -43,7 +43,7 @@ class _Factors(NamedTuple):
 
 
 class _Attention(NamedTuple):
-    """O = P @ V, where P is the weights, or these times or divided by scales.
+    """O = P @ V, where P is the weights, or these divided by their sum over the keys.
 
     Attributes:
         op: the product.
@@ -70,12 +70,12 @@ class _Labels(NamedTuple):
     given: list[int | None]
 
 
-@rule(reassociates, producer=hlo.MulOp, partitioned=False)
+@rule(reassociates, targets=("cpu", "tpu"), producer=hlo.MulOp, partitioned=False)
 def sum_over_keys_to_features(op: hlo.ReduceOp) -> ir.Value | None:
     """sum over k of P * (dO @ V^T) -> sum over d of dO * (P @ V), where P @ V exists already.
 
-    The gradient of attention has such a sum. P may be scaled by what is constant along k, as
-    exp(S - max(S)) is. For f32 and f64: in bf16 the rounding of O made gradients 5 times less
+    The gradient of attention has such a sum. Instead of P it may have the exponentials that P
+    divides by their sum. For f32 and f64: in bf16 the rounding of O made gradients 5 times less
     accurate.
     """
     if len(op.inputs) != 1 or len(op.dimensions) != 1 or combiner_of(op) != "add":
@@ -99,7 +99,7 @@ def sum_over_keys_to_features(op: hlo.ReduceOp) -> ir.Value | None:
             of_result = _labels_of_result(attention, found.matrix.operands[side], labels, keys)
             if of_result is None or of_result.values != of_matrix.values:
                 continue
-            if attention.op.operation.is_before_in_block(op.operation):
+            if _is_before(attention.op, op):
                 given = found.matrix.operands[1 - side]
                 aligned = [
                     _aligned(given, of_matrix.given),
@@ -107,6 +107,13 @@ def sum_over_keys_to_features(op: hlo.ReduceOp) -> ir.Value | None:
                 ]
                 return _sum_over_features(op, aligned, [*found.scales, *attention.scales])
     return None
+
+
+def _is_before(first: ir.OpView, second: ir.OpView) -> bool:
+    """Whether both are in one block, in this order."""
+    if first.operation.block != second.operation.block:
+        return False
+    return bool(first.operation.is_before_in_block(second.operation))
 
 
 def _labels(shape: Sequence[int]) -> list[int | None]:
@@ -158,15 +165,32 @@ def _is_constant_along(value: ir.Value, dim: int) -> bool:
 
 
 def _attentions(weights: ir.Value, keys: int) -> Iterator[_Attention]:
-    """The products of the weights, or of the weights scaled along the keys."""
+    """The products of the weights, or of the weights divided by their sum over the keys."""
     for user in users(weights):
         yield from _products_of(user, weights, [])
         if isinstance(user, hlo.MulOp | hlo.DivOp):
             is_divided = isinstance(user, hlo.DivOp)
             other = user.rhs if user.lhs == weights else user.lhs
-            if _is_constant_along(other, keys) and (user.lhs == weights or not is_divided):
+            if _is_normalizer(other, weights, keys) and (user.lhs == weights or not is_divided):
                 for each in users(user.result):
                     yield from _products_of(each, user.result, [(other, not is_divided)])
+
+
+def _is_normalizer(value: ir.Value, weights: ir.Value, keys: int) -> bool:
+    """Whether `value` is the sum of exponentials over the keys, or its reciprocal: never 0."""
+    inner = weights.owner
+    if isinstance(inner, hlo.ReshapeOp):
+        inner = inner.operand.owner
+    if not _is_constant_along(value, keys) or not isinstance(inner, hlo.ExpOp):
+        return False
+    op = value.owner
+    while isinstance(op, hlo.BroadcastInDimOp | hlo.ReshapeOp | hlo.DivOp):
+        if isinstance(op, hlo.DivOp) and not is_splat(op.lhs, 1):
+            return False
+        op = op.rhs.owner if isinstance(op, hlo.DivOp) else op.operand.owner
+    if not isinstance(op, hlo.ReduceOp) or combiner_of(op) != "add":
+        return False
+    return op.inputs[0] == weights and list(op.dimensions) == [keys]
 
 
 def _products_of(

@@ -9,11 +9,17 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir.values import shape_of
-from jxc.passes._shared.dot import OperandDims, dot, shape_of_product, sides_of
+from jxc.passes._shared.dot import (
+    OperandDims,
+    dot,
+    is_in_loop,
+    may_be_hoisted,
+    shape_of_product,
+    sides_of,
+)
 from jxc.passes.products import cost as cost
 from jxc.passes.products.work import (
     is_alike,
-    is_in_loop,
     is_plain,
     is_single,
     work_of,
@@ -49,7 +55,7 @@ class _Order(NamedTuple):
     on_left: bool
 
 
-@rule(reassociates, producer=hlo.DotGeneralOp)
+@rule(reassociates, producer=hlo.DotGeneralOp, partitioned=False)
 def chain_of_products(op: hlo.DotGeneralOp, context: PassContext) -> ir.Value | None:
     """(A @ B) @ C -> A @ (B @ C), and the other way round, if that takes less.
 
@@ -130,6 +136,6 @@ def _pays(op: hlo.DotGeneralOp, product: hlo.DotGeneralOp, order: _Order, target
     last = [shape_of(order.last.value), shape_of_product(shapes, dims)]
     after = [work_of(shapes, dims), work_of(last, [order.last.dims, order.of_first])]
     before = [work_of_product(op)]
-    if not is_in_loop(op):
+    if not is_in_loop(op) and not may_be_hoisted(product):
         before.append(work_of_product(product))
     return cost.pays(target, before, after)

@@ -73,7 +73,7 @@ def pays(target: str, before: Iterable[Work], after: Iterable[Work]) -> bool:
     return old >= LEAST_SAVED * new and old - new >= LEAST_SAVED_NS[target]
 
 
-LEAST_SCORES = 65536
+LEAST_SCORES = 16384
 """The least number of elements of the scores of an attention whose gradient is rewritten."""
 
 

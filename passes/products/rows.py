@@ -13,8 +13,8 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from jxc.cost.thresholds import pays_to_slice_operands
 from jxc.ir import build
 from jxc.ir.values import element_type, is_float, shape_of, splat_of
-from jxc.passes._shared.dot import OperandDims, dot, shape_of_product, sides_of
-from jxc.passes._shared.elementwise import is_used_once, numeric_shape, size_of, with_shape
+from jxc.passes._shared.dot import OperandDims, dot, may_be_hoisted, shape_of_product, sides_of
+from jxc.passes._shared.elementwise import numeric_shape, size_of, with_shape
 from jxc.passes.products import cost as cost
 from jxc.passes.products.cost import Work
 from jxc.passes.products.work import is_plain, is_single, work_of, work_of_pass, work_of_product
@@ -93,7 +93,12 @@ def _works(
     return [first, Work(0, 2 * prod(shape_of_product(shapes, sides)))]
 
 
-@rule(exact, producer=(hlo.GatherOp, hlo.SelectOp), partitioned=False)
+@rule(
+    exact,
+    targets=("cpu", "gpu"),
+    producer=(hlo.GatherOp, hlo.SelectOp),
+    partitioned=False,
+)
 def product_of_rows(op: hlo.DotGeneralOp, context: PassContext) -> ir.Value | None:
     """table[i] @ W -> (table @ W)[i], if the table has fewer rows than are gathered.
 
@@ -107,7 +112,7 @@ def product_of_rows(op: hlo.DotGeneralOp, context: PassContext) -> ir.Value | No
         after = None if rows is None else _works(shapes, sides_of(op), i, rows)
         if rows is None or after is None:
             continue
-        copied = [Work(0, 2 * size_of(value))] if is_used_once(value) else []
+        copied = [Work(0, 2 * size_of(value))] if is_single(value, op) else []
         if cost.pays(context.target, [work_of_product(op), *copied], after):
             return _gathered_after(op, i, rows)
     return None
@@ -158,7 +163,9 @@ def rows_of_product(op: hlo.GatherOp) -> ir.Value | None:
     product = op.operand.owner
     if not isinstance(product, hlo.DotGeneralOp) or not is_single(op.operand, op):
         return None
-    if not is_plain(product) or numeric_shape(op.result, op.start_indices) is None:
+    if not is_plain(product) or may_be_hoisted(product):
+        return None
+    if numeric_shape(op.result, op.start_indices) is None:
         return None
     numbers = _numbers_in_rows(op, product)
     if numbers is None:
@@ -255,8 +262,9 @@ def product_of_concatenated_rows(op: hlo.DotGeneralOp, context: PassContext) -> 
         shapes = [_with(shape_of(op.lhs), dim, len(part.cut)), _weights(op, part)]
         works = [work_of(shapes, sides)]
         if part.rows is not None and (moved := _works(shapes, sides, 0, part.rows)) is not None:
-            copied = Work(0, 2 * prod(shapes[0]))
-            if not cost.pays(context.target, [*works, copied], moved):
+            is_alone = is_single(part.values[0], op.lhs.owner)
+            copied = [Work(0, 2 * prod(shapes[0]))] if is_alone else []
+            if not cost.pays(context.target, [*works, *copied], moved):
                 return None  # the rule for rows would not apply to this part
             works = moved
         after += [*works, work_of_pass(op.result)]

@@ -9,7 +9,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import direction_of, element_type, is_splat, shape_of
-from jxc.passes._shared.dot import dot, sides_of
+from jxc.passes._shared.dot import dot, may_be_hoisted, sides_of
 from jxc.passes._shared.elementwise import size_of
 from jxc.passes._shared.reduce_body import combiner_of
 from jxc.passes.products import cost as cost
@@ -66,7 +66,8 @@ def _is_sum(op: hlo.ReduceOp) -> bool:
 def _is_summable(product: hlo.DotGeneralOp, user: ir.OpView) -> bool:
     """Whether sums may move into the operands of `product`, whose only use is `user`."""
     is_wide = isinstance(element_type(product.result), _WIDE)
-    return is_wide and is_single(product.result, user) and is_plain(product)
+    is_alone = is_single(product.result, user) and not may_be_hoisted(product)
+    return is_wide and is_alone and is_plain(product)
 
 
 def _sum_pays(
@@ -171,7 +172,7 @@ def _diagonal(
     return build.reduce_sum(hlo.multiply(*factors), list(over))
 
 
-@rule(reassociates, producer=hlo.DotGeneralOp)
+@rule(reassociates, producer=hlo.DotGeneralOp, partitioned=False)
 def sum_of_products_with_common_factor(
     op: hlo.AddOp | hlo.SubtractOp, context: PassContext
 ) -> ir.Value | None:
@@ -183,6 +184,8 @@ def sum_of_products_with_common_factor(
     if not isinstance(first, hlo.DotGeneralOp) or not isinstance(second, hlo.DotGeneralOp):
         return None
     if not (is_single(op.lhs, op) and is_single(op.rhs, op) and is_plain(first)):
+        return None
+    if may_be_hoisted(first) or may_be_hoisted(second):
         return None
     if not is_plain(second) or not is_alike(first, second) or sides_of(first) != sides_of(second):
         return None

@@ -52,16 +52,6 @@ def is_single(value: ir.Value, user: ir.OpView) -> bool:
     return is_used_once(value) and value.owner.operation.block == user.operation.block
 
 
-def is_in_loop(op: ir.OpView) -> bool:
-    """Whether `op` is in the body of a loop, from which the compiler hoists what does not vary."""
-    parent = op.operation.parent
-    while parent is not None and parent.name != "func.func":
-        if parent.name == "stablehlo.while":
-            return True
-        parent = parent.parent
-    return False
-
-
 def work_of(shapes: Sequence[Sequence[int]], sides: Sequence[OperandDims]) -> Work:
     """The work of a product of operands of these shapes."""
     left, right = (prod(shape) for shape in shapes)

@@ -17,7 +17,7 @@ from jxc.ir import build
 from jxc.ir.values import SPLATS, element_type, is_complex, shape_of, splat_attr
 from jxc.rewrite import PassContext, exact, rule
 
-from .._shared.dot import OperandDims, dot, sides_of
+from .._shared.dot import OperandDims, dot, may_be_hoisted, sides_of
 from .._shared.elementwise import is_used_once, numeric_shape, size_of, with_shape
 from .slice import cuts_of, shifted, take
 
@@ -106,7 +106,7 @@ def dynamic_slice_of_dot(op: hlo.DynamicSliceOp) -> ir.Value | None:
         case hlo.DotGeneralOp(lhs=x, rhs=y) as product if is_used_once(op.operand):
             if numeric_shape(x, y, op.result) is None or 0 in shape_of(op.result):
                 return None
-            if op.operation.block != product.operation.block:
+            if op.operation.block != product.operation.block or may_be_hoisted(product):
                 return None
             sizes = [
                 _of_operand(op.slice_sizes, shape_of(value), each)
