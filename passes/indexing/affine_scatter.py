@@ -65,7 +65,7 @@ def affine_scatter_to_pad(op: hlo.ScatterOp) -> ir.Value | None:
     f is one op, or u itself. Each dimension of x is indexed by one dimension of u, or at one index,
     all in bounds; the mask is True where the pad puts u.
     """
-    combine = _combination(op)
+    combine = combination(op)
     axes = None if combine is None else _axes_of(op)
     if combine is None or axes is None:
         return None
@@ -116,7 +116,7 @@ def _with_pad(
     return hlo.select(mask, combine(x, padded), x)
 
 
-def _combination(op: hlo.ScatterOp) -> _Combine | None:
+def combination(op: hlo.ScatterOp) -> _Combine | None:
     """How a scatter of one operand combines the operand with the updates."""
     if len(op.inputs) != 1 or op.inputs[0].type != op.results[0].type:
         return None
@@ -143,7 +143,7 @@ def _axes_of(op: hlo.ScatterOp) -> list[_ScatteredAxis] | None:
     shape = static_shape(op.inputs[0], indices, updates)
     if shape is None or 0 in (*shape, *shape_of(updates)) or not is_integer(indices):
         return None
-    maps = _index_maps_of(op)
+    maps = index_maps_of(op)
     axes = []
     for dim, extent in enumerate(shape):
         axis = _axis(maps, dim, extent, shape_of(updates))
@@ -156,7 +156,7 @@ def _axes_of(op: hlo.ScatterOp) -> list[_ScatteredAxis] | None:
     return axes if is_once else None
 
 
-class _IndexMaps(NamedTuple):
+class IndexMaps(NamedTuple):
     """The origin of each dimension of a scatter's operand; dimensions by number.
 
     Attributes:
@@ -172,7 +172,7 @@ class _IndexMaps(NamedTuple):
     scattered: list[int]
 
 
-def _index_maps_of(op: hlo.ScatterOp) -> _IndexMaps:
+def index_maps_of(op: hlo.ScatterOp) -> IndexMaps:
     numbers = hlo.ScatterDimensionNumbers(op.scatter_dimension_numbers)
     vector, indices = numbers.index_vector_dim, op.scatter_indices
     scattered = _scattered_of(op)
@@ -181,7 +181,7 @@ def _index_maps_of(op: hlo.ScatterOp) -> _IndexMaps:
     pairs = zip(numbers.input_batching_dims, numbers.scatter_indices_batching_dims, strict=True)
     gone = {*numbers.inserted_window_dims, *numbers.input_batching_dims}
     kept = [dim for dim in range(len(shape_of(op.inputs[0]))) if dim not in gone]
-    return _IndexMaps(
+    return IndexMaps(
         {
             dim: component_of(indices, vector, number)
             for number, dim in enumerate(numbers.scattered_dims_to_operand_dims)
@@ -192,7 +192,7 @@ def _index_maps_of(op: hlo.ScatterOp) -> _IndexMaps:
     )
 
 
-def _axis(maps: _IndexMaps, dim: int, extent: int, updates: Sequence[int]) -> _ScatteredAxis | None:
+def _axis(maps: IndexMaps, dim: int, extent: int, updates: Sequence[int]) -> _ScatteredAxis | None:
     if dim in maps.batching:
         return _ScatteredAxis(maps.batching[dim], extent, 0, 1, extent)
     source = maps.window.get(dim)

@@ -54,11 +54,11 @@ def one_hot_product_to_gather(op: hlo.DotGeneralOp) -> ir.Value | None:
         return None
     indices = hot.indices()
     taken = plus_zero(_rows(op.rhs, other_dims[0], indices, op.result.type))
-    is_row = _is_row(indices, hot.extent)
-    if is_row is None:
+    in_bounds = is_row(indices, hot.extent)
+    if in_bounds is None:
         return taken
     shape = shape_of(op.result)
-    mask = build.broadcast(is_row, shape, range(len(shape_of(is_row))))
+    mask = build.broadcast(in_bounds, shape, range(len(shape_of(in_bounds))))
     return hlo.select(mask, taken, build.splat(0, op.result.type))
 
 
@@ -103,11 +103,11 @@ def _one_hot(value: ir.Value) -> _OneHot | None:
         case hlo.ConvertOp(operand=hits):
             match hits.owner:
                 case hlo.CompareOp(lhs=x, rhs=y) as compare if direction_of(compare) == "EQ":
-                    return _compared(x, y) or _compared(y, x)
+                    return compared(x, y) or compared(y, x)
     return None
 
 
-def _compared(indices: ir.Value, positions: ir.Value) -> _OneHot | None:
+def compared(indices: ir.Value, positions: ir.Value) -> _OneHot | None:
     match indices.owner, positions.owner:
         case hlo.BroadcastInDimOp(operand=i, broadcast_dimensions=dims), hlo.IotaOp(
             iota_dimension=dim
@@ -128,7 +128,7 @@ def _compared(indices: ir.Value, positions: ir.Value) -> _OneHot | None:
     return None
 
 
-def _is_row(indices: ir.Value, rows: int) -> ir.Value | None:
+def is_row(indices: ir.Value, rows: int) -> ir.Value | None:
     """Where the index is in bounds; None where all are known to be."""
     found = bounds_of(indices)
     if found is not None and found.low >= 0 and found.high < rows:

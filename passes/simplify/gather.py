@@ -109,7 +109,7 @@ def _walk(
     cuts, backwards = [], []
     extents = [shape_of(op.result)[target] for target in layout.batch]
     for dim, (extent, size) in enumerate(zip(shape_of(op.operand), layout.sizes, strict=True)):
-        start = _start_along(op, layout, dim)
+        start = start_along(op, layout, dim)
         if start is None:
             return None
         led = [target for step, target in zip(start.steps, layout.batch, strict=True) if step]
@@ -128,7 +128,7 @@ def _walk(
     return follows, cuts, backwards
 
 
-def _start_along(op: hlo.GatherOp, layout: GatherDims, dim: int) -> ArithmeticSequence | None:
+def start_along(op: hlo.GatherOp, layout: GatherDims, dim: int) -> ArithmeticSequence | None:
     """The starts of the slices along an operand dimension, by the dimensions of the indices."""
     if dim in layout.component:
         return component_of(op.start_indices, layout.vector, layout.component[dim])
