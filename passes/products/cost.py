@@ -74,7 +74,12 @@ def pays(target: str, before: Iterable[Work], after: Iterable[Work]) -> bool:
 
 
 LEAST_SCORES = 16384
-"""The least number of elements of the scores of an attention whose gradient is rewritten."""
+"""The least number of elements of the scores of an attention whose gradient is rewritten.
+
+The gradient of causal attention with 64 features, f32. TPU v5e by its compiler: 259 to 247 us for 8
+heads of 1024 positions, 340 to 289 for 96 of 256. H100 by the roofline: 141 to 130, 126 to 119.
+CPU: 664 to 643 ms for 8 of 1024.
+"""
 
 
 def features_pay(shape: Sequence[int], *, keys: int, features: int) -> bool:
