@@ -27,6 +27,8 @@ class Compiled:
         passes: seconds of rewriting.
         xla: seconds of XLA.
         rules: the number of rewrites by each rule.
+        tuning: seconds of finding the candidate of O3, in the first compilation of a process.
+        choice: the candidate of O3.
     """
 
     call: Any
@@ -35,6 +37,8 @@ class Compiled:
     passes: float
     xla: float
     rules: dict[str, int] = field(default_factory=dict)
+    tuning: float = 0.0
+    choice: str = ""
 
     @property
     def temporaries(self) -> int:
@@ -61,10 +65,25 @@ def _plainly(function: Function, args: tuple[Any, ...]) -> Compiled:
 
 def _by_level(level: str, function: Function, args: tuple[Any, ...]) -> Compiled:
     lowered, lower = _timed(lambda: jxc.lower(function, *args))
+    tuning, choice = _tuned(lowered, args) if level == "O3" else (0.0, "")
     optimised, passes = _timed(lambda: lowered.opt(level))
     exe, xla = _timed(optimised.compile)
     rules = dict(optimised.report.hits) if optimised.report else {}
-    return Compiled(exe.compiled, count_ops(optimised.module), lower, passes, xla, rules)
+    ops = count_ops(optimised.module)
+    return Compiled(exe.compiled, ops, lower, passes, xla, rules, tuning, choice)
+
+
+def _tuned(lowered: Any, args: tuple[Any, ...]) -> tuple[float, str]:
+    """Tune a program for O3 unless it has a verdict: the seconds, and the candidate chosen."""
+    from jxc.backend.targets import find_target
+    from jxc.backend.tuning import NotTuned
+    from jxc.tools.tune.explicit import verdict_for
+
+    try:
+        verdict, seconds = _timed(lambda: verdict_for(lowered, find_target("cpu"), args))
+    except NotTuned as error:
+        return 0.0, f"O2, not tuned: {error}"
+    return seconds, verdict.choice
 
 
 def _by_enzyme(function: Function, args: tuple[Any, ...]) -> Compiled:

@@ -278,6 +278,7 @@ def replace_at_first_call(
     build = executable.build_unsafe_call
 
     def build_replaced() -> Any:
+        executable.build_unsafe_call = build  # so that `choose` is freed after the first call
         run = build()
         if not (run.ordered_effects or run.has_unordered_effects or run.has_host_callbacks):
             run.xla_executable = _FirstCall(executable, run, choose)

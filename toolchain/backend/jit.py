@@ -191,6 +191,9 @@ def jit(
     A built-in level ("O1", "O2", "O3") skips programs of up to 8 ops, unless one of these ops
     gains alone. Passes and rules that you name run on every program.
 
+    "O3" measures: the first call times several pipelines on its arguments, within a time budget,
+    and uses the fastest, also in later processes (`jxc tune --help`).
+
     Args:
         fn: the function; None when called as `@jxc.jit(pipeline=...)`.
         pipeline: a level, a textual pipeline, or passes and rules; None for plain JAX.

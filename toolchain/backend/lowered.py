@@ -145,7 +145,8 @@ class Lowered:
         """
         kind = target.partition(":")[0] if target else hook.kind_of_platform(self.platform)
         if hook.is_tuned(pipeline) and not self._ran:
-            device = target if target and not find_target(target).is_present else self._device()
+            found = find_target(target) if target else None
+            device = self._device() if found is None or found.is_present else found.name
             pipeline = stored_pipeline(self.module, device, promises(assume))
         return self._after(make_pipeline(pipeline), kind, promises(assume))
 

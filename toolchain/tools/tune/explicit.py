@@ -27,6 +27,7 @@ def verdict_for(
     args: tuple[Any, ...] = (),
     kwargs: dict[str, Any] | None = None,
     assume: tuple[str, ...] = (),
+    settings: TuneSettings | None = None,
 ) -> Verdict:
     """The stored verdict for a program on a target, or one found now.
 
@@ -35,18 +36,20 @@ def verdict_for(
         target: on hardware that is here candidates are timed, for other hardware estimated.
         args, kwargs: of the call to time; random values for types.
         assume: promises such as "no-nans".
+        settings: the budget, if there is no stored verdict.
 
     Raises:
         NotTuned: as `tune_here` and `rank`.
     """
+    settings = settings or TuneSettings()
     if not target.is_present:
-        return rank(lowered, target, assume)
+        return rank(lowered, target, assume, settings)
     device = local_device(target.platform, jax.devices(target.platform)[0].device_kind)
     known = find_verdict(key_of(lowered.module, device, promises(assume)))
     if known is not None:
         return known
     args, kwargs = fill((args, kwargs or {}), "random", 0)
-    return tune_here(lowered, args, kwargs, assume)
+    return tune_here(lowered, args, kwargs, assume, settings)
 
 
 def tune_here(

@@ -61,6 +61,7 @@ ROUND_SECONDS = 0.01
 _RUNS_NEEDED = 12  # of one program, to compare two candidates with plain
 _HELPS = 1.03  # O2 without a family is this much faster: combinations with it are tried
 _MOST_RULES = 6  # single rules of a family that are tried
+_COMPARED = 1 << 20  # elements of each output
 _OVERRUN = 0.5  # of the budget, to reach the least number of rounds
 _SHARE_OF_COMPILING = 0.6  # of the budget; the rest is for rounds
 
@@ -231,7 +232,7 @@ class _Tuner:
         )
 
     def _results(self, timed: _Timed, arrays: Sequence[Any]) -> list[np.ndarray]:
-        return [np.asarray(each) for each in self.call.run(timed.executable, arrays)]
+        return [_sample(np.asarray(each)) for each in self.call.run(timed.executable, arrays)]
 
     def _bounded(self, candidate: Candidate, work: Callable[[], T], seconds: float) -> T:
         try:
@@ -315,6 +316,12 @@ class _Hangs(Exception):
     def __init__(self, name: str, seconds: float) -> None:
         super().__init__(name)
         self.name, self.seconds = name, seconds
+
+
+def _sample(array: np.ndarray) -> np.ndarray:
+    """At most so many elements of an array, evenly spaced; a copy, so that the rest is freed."""
+    step = -(-array.size // _COMPARED) or 1
+    return array.reshape(-1)[::step].copy()
 
 
 def _moved_by_ulp(array: Any) -> Any:
