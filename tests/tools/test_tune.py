@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import threading
 import time
 
 import jax
@@ -19,7 +20,7 @@ from jxc.tools.tune.bounded import TookTooLong, bounded
 from jxc.tools.tune.candidates import Alternative, Candidate
 from jxc.tools.tune.choice import choose, choose_by_estimate
 
-SECONDS = 8.0
+SECONDS = 100.0  # a ceiling, for machines with other load
 
 
 @pytest.fixture(autouse=True)
@@ -117,7 +118,7 @@ print("jxc.tools.tune.timed" in sys.modules, log.compilations[-1].pipeline)
 def started(**environment):
     import os
 
-    settings = os.environ | {"JAX_PLATFORMS": "cpu", "JXC_TUNE_SECONDS": "3"} | environment
+    settings = os.environ | {"JAX_PLATFORMS": "cpu", "JXC_TUNE_SECONDS": "100"} | environment
     return subprocess.Popen(
         [sys.executable, "-c", SCRIPT], env=settings, stdout=subprocess.PIPE, text=True
     )
@@ -192,19 +193,20 @@ def test_failing_candidate_is_left_out(done, monkeypatch):
 
 def test_hanging_candidate_is_abandoned(done, monkeypatch):
     with_alternative(monkeypatch, Candidate("slow", "O2", {"xla_cpu_use_xnnpack": False}))
-    compile_ = backend_tuning.FirstCall.compile
+    compile_, ended = backend_tuning.FirstCall.compile, threading.Event()
 
     def compile_slowly(call, module, xla_options):
         if xla_options:
-            time.sleep(20)
+            ended.wait()
         return compile_(call, module, xla_options)
 
     monkeypatch.setattr(backend_tuning.FirstCall, "compile", compile_slowly)
-    monkeypatch.setattr(timed, "LIMITS", (1.0, 1.0))
+    monkeypatch.setattr(timed, "LIMITS", (5.0, 60.0))
     monkeypatch.setattr(timed, "COMPILE_TIMES", 0)
-    start = time.perf_counter()
-    assert_right(jxc.jit(pooled, pipeline="O3")(argument()), argument())
-    assert time.perf_counter() - start < 15
+    try:
+        assert_right(jxc.jit(pooled, pipeline="O3")(argument()), argument())
+    finally:
+        ended.set()
     assert done[0].choice == "O2"
     assert "took more than" in done[0].left_out["slow"]
 
@@ -350,7 +352,7 @@ def f(x):
     y = jax.lax.reduce_window(jnp.tanh(x @ x.T), -jnp.inf, jax.lax.max, (1, 3), (1, 1), "SAME")
     return jnp.cumsum(y, axis=0), jnp.sort(y, axis=-1)[:, :5].sum()
 done = []
-with tuning(TuneSettings(8.0, done=done.append)):
+with tuning(TuneSettings(100.0, done=done.append)):
     found = jxc.jit(f, pipeline="O3", donate_argnums=0)(jnp.copy(x))
 for ours, plain in zip(found, jax.jit(f)(x)):
     np.testing.assert_allclose(ours, plain, rtol=1e-3, atol=1e-3)
@@ -411,3 +413,29 @@ def test_persistent_cache_is_hit_by_the_choice(done, cache):
             jax.config.update(name, value)
         compilation_cache.reset_cache()
     assert len(done) == 1
+
+
+ABANDONED = """
+import jax, jax.numpy as jnp
+from jxc.tools.tune.bounded import TookTooLong, bounded
+def f(x):
+    for _ in range(100):
+        x = jnp.sin(x @ x) + jnp.cumsum(x, axis=0)
+    return x
+try:
+    bounded(jax.jit(f).lower(jnp.ones((32, 32))).compile, 0.2)
+except TookTooLong:
+    print("abandoned")
+"""
+
+
+def test_abandoned_compilation_does_not_abort_the_process_at_its_end():
+    done = subprocess.run([sys.executable, "-c", ABANDONED], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "abandoned\n"), done.stderr
+
+
+def test_choice_that_does_not_win_again_is_not_used(done, monkeypatch):
+    answers = iter(["plain", "O2"])
+    monkeypatch.setattr(timed, "choose", lambda seconds: next(answers))
+    assert_right(jxc.jit(pooled, pipeline="O3")(argument()), argument())
+    assert done[0].choice == "O2"

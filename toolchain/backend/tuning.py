@@ -55,14 +55,13 @@ class TuneSettings:
 
     Attributes:
         seconds: the budget for one program; None for that of the environment.
-        is_explicit: whether the user asked for it: programs that have a verdict are tuned again,
-            and candidates are tried in which XLA might crash.
+        again: whether programs that have a verdict are tuned again.
         tell: called with a line of progress; None for the default, a line on a terminal.
         done: called with the verdict of each program that was tuned, or the reason why it was not.
     """
 
     seconds: float | None = None
-    is_explicit: bool = False
+    again: bool = False
     tell: Callable[[str], None] | None = None
     done: Callable[[Verdict | str], None] = lambda _: None
 
@@ -153,7 +152,7 @@ def plan_of(module: ir.Module, context: PassContext, backend: Any, args: tuple[A
         settings.done(reason)
         return Plan(None, reason, "", device, settings)
     key = key_of(module, device, context.assumptions)
-    verdict = None if settings.is_explicit else find_verdict(key)
+    verdict = None if settings.again else find_verdict(key)
     return Plan(verdict, "", key, device, settings)
 
 

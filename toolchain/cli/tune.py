@@ -147,7 +147,7 @@ def function_command(source: str, seconds: float | None, as_json: bool, **flags:
             import jax
 
             stack.enter_context(jax.enable_x64(True))
-        settings = TuneSettings(seconds, is_explicit=True, tell=stack.enter_context(progress()))
+        settings = TuneSettings(seconds, again=True, tell=stack.enter_context(progress()))
         try:
             if target.is_present:
                 from ..check.fill import fill

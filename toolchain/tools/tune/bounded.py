@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import threading
 from collections.abc import Callable
 from contextvars import copy_context
@@ -11,9 +12,15 @@ import jax
 
 T = TypeVar("T")
 
+EXIT_SECONDS = 60.0
+"""How long the end of the process waits for an abandoned call.
+
+XLA is not interrupted, and before Python 3.13 a thread that returns to Python while the process
+ends aborts it."""
+
 
 class TookTooLong(Exception):
-    """A call did not end within its limit. Its thread goes on, and ends with the process."""
+    """A call did not end within its limit. Its thread goes on."""
 
 
 def bounded(call: Callable[[], T], seconds: float) -> T:
@@ -40,7 +47,11 @@ def bounded(call: Callable[[], T], seconds: float) -> T:
     context: Any = copy_context()
     thread = threading.Thread(target=context.run, args=(run,), daemon=True, name="jxc-tune")
     thread.start()
-    thread.join(max(seconds, 0.001))
+    try:
+        thread.join(max(seconds, 0.001))
+    finally:
+        if thread.is_alive():
+            atexit.register(thread.join, EXIT_SECONDS)
     if thread.is_alive():
         raise TookTooLong
     if errors:

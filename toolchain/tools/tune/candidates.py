@@ -39,42 +39,29 @@ class Alternative:
     Attributes:
         candidate: the candidate.
         targets: the kinds of hardware on which it can be faster.
-        only_explicit: whether only `jxc tune` tries it, in whose process a crash of XLA ends no
-            program of the user.
     """
 
     candidate: Candidate
     targets: Collection[str] = TARGETS
-    only_explicit: bool = False
 
 
-_TILING = {"xla_cpu_experimental_enable_tiling_propagation": True}
+ALTERNATIVES: tuple[Alternative, ...] = ()
+"""Candidates besides the levels and O2 without a family.
 
-ALTERNATIVES: tuple[Alternative, ...] = (
-    # An ODE solver's loop with many small ops is 1.27 times as fast (diffrax-lorenz), 26 other
-    # programs 0.83 to 1.02 times; the bits are the same in all. Options that change bits are out
-    # (xla_cpu_use_fusion_emitters=False: 1.46 there), as are those without effect beyond noise:
-    # the concurrency-optimized scheduler, vector widths, Eigen's threads, the number of code
-    # modules, LLVM's optimization levels, region analysis for copies, XNNPACK.
-    Alternative(Candidate("O2 with tiling propagation", DEFAULT, _TILING), ("cpu",), True),
-)
-"""Candidates besides the levels and O2 without a family."""
+Options of XLA:CPU that were measured on O2 of 26 programs, and are not here: without effect beyond
+noise are the concurrency-optimized scheduler, vector widths, Eigen's threads, the number of code
+modules, LLVM's optimization levels, region analysis for copies and XNNPACK. Tiling propagation is
+1.27 times as fast on one program (a loop of an ODE solver, which calls back into Python and cannot
+be tuned) and 0.83 to 1.04 on the others. Without fusion emitters that program is 1.46 times as
+fast, the others 0.35 to 1.03; three give other bits.
+"""
 
 _BASE = Candidate(DEFAULT, DEFAULT)
 
 
-def alternatives(target: str, *, is_explicit: bool = False) -> list[Candidate]:
-    """The rows of `ALTERNATIVES` for a target.
-
-    Args:
-        target: "cpu", "gpu" or "tpu".
-        is_explicit: whether the user asked for tuning.
-    """
-    return [
-        each.candidate
-        for each in ALTERNATIVES
-        if target in each.targets and each.only_explicit <= is_explicit
-    ]
+def alternatives(target: str) -> list[Candidate]:
+    """The rows of `ALTERNATIVES` for a target: "cpu", "gpu" or "tpu"."""
+    return [each.candidate for each in ALTERNATIVES if target in each.targets]
 
 
 def first_candidates(report: PipelineReport, others: Sequence[Candidate]) -> Iterator[Candidate]:

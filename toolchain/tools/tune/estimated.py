@@ -46,10 +46,10 @@ def rank(
     settings, start = settings or TuneSettings(), perf_counter()
     plain = lowered if lowered.platform == target.platform else lowered.for_target(target.name)
     key = key_of(plain.module, target.name, promises(assume))
-    if not settings.is_explicit and (known := find_verdict(key)) is not None:
+    if not settings.again and (known := find_verdict(key)) is not None:
         return known
     ranker = _Ranker(plain, target, assume, settings, start)
-    ranker.try_all(first_candidates(ranker.report, alternatives(target.kind, is_explicit=True)))
+    ranker.try_all(first_candidates(ranker.report, alternatives(target.kind)))
     ranker.try_all(ranker.combinations())
     if not ranker.seconds:
         raise NotTuned(f"{target.name} compiles no candidate: {ranker.left_out[PLAIN]}")

@@ -18,7 +18,7 @@ from ...ir import clone_module
 from ...rewrite import promises
 from .estimated import rank
 
-_EXPLICIT = TuneSettings(is_explicit=True)
+_AGAIN = TuneSettings(again=True)
 
 
 def verdict_for(
@@ -57,7 +57,7 @@ def tune_here(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     assume: tuple[str, ...] = (),
-    settings: TuneSettings = _EXPLICIT,
+    settings: TuneSettings = _AGAIN,
 ) -> Verdict:
     """Tune a program on the device that it was lowered for, and store the verdict.
 
