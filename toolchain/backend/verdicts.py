@@ -23,6 +23,7 @@ from jaxlib.mlir import ir
 
 from ..ir import clone_module, write_bytecode
 from ..pipeline.native import run_native
+from .pass_code import own_code
 from .store import Store
 
 SCHEMA_VERSION = 1
@@ -91,7 +92,8 @@ def key_of(module: ir.Module, device: str, assume: frozenset[str] = frozenset())
     bare = clone_module(module)
     run_native("strip-debuginfo", bare)
     flags = [os.environ.get(name, "") for name in ("XLA_FLAGS", "LIBTPU_INIT_ARGS")]
-    parts = [device, *sorted(assume), *flags, _versions(), _own_code()]
+    code = own_code() or f"changed while process {os.getpid()} runs"
+    parts = [device, *sorted(assume), *flags, _versions(), code]
     digest = hashlib.sha256(json.dumps(parts).encode())
     digest.update(write_bytecode(bare))
     return digest.hexdigest()[:40]
@@ -179,18 +181,3 @@ def _versions() -> str:
         return f"jax {version('jax')}, jaxlib {version('jaxlib')}"
     except PackageNotFoundError:
         return "unknown"
-
-
-@cache
-def _own_code() -> str:
-    """A digest of the names, sizes and dates of jxc's files."""
-    from importlib.util import find_spec
-
-    digest = hashlib.sha256()
-    for package in ("jxc", "jxc.passes"):
-        spec = find_spec(package)
-        for folder in (spec.submodule_search_locations if spec else None) or ():
-            for file in sorted(Path(folder).rglob("*.py")):
-                status = file.stat()
-                digest.update(f"{file.name} {status.st_size} {status.st_mtime_ns}\n".encode())
-    return digest.hexdigest()
