@@ -152,9 +152,8 @@ class Lowered:
 
     def _device(self) -> str:
         """The device of this machine that runs the program, as verdicts name it."""
-        if self.platform != jax.default_backend():
-            return self.platform
-        return local_device(self.platform, jax.devices()[0].device_kind)
+        is_here = self.platform == jax.default_backend()
+        return local_device(self.platform, jax.devices()[0].device_kind if is_here else "")
 
     def __repr__(self) -> str:
         passes = f" after {self.pipeline}" if self.pipeline else ""

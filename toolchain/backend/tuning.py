@@ -32,6 +32,7 @@ from ..pipeline import PipelineReport, make_pipeline, run_pipeline
 from ..rewrite import PassContext
 from ..units import show_bytes
 from . import _private, interception
+from .first_call import replace_at_first_call
 from .hook import name_of
 from .verdicts import Verdict, find_verdict, key_of, local_device
 
@@ -353,5 +354,5 @@ def _load(proceed: Callable[..., Any], unloaded: Any) -> Any:
     with _pending_lock:
         _, choose = _pending.pop(id(loaded.xla_executable), (None, None))
     if choose is not None:
-        _private.replace_at_first_call(loaded, choose)
+        replace_at_first_call(loaded, choose)
     return loaded
