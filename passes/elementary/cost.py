@@ -4,8 +4,9 @@ Measured with XLA:CPU of jaxlib 0.10.2 and 0.12.0.1 on two x86 cores with AVX-51
 elements of f32, f16 and bf16, alone, in loops, and fused with their producers and consumers. Both
 programs ran alternately in one process; the ratios are of medians. XLA calls the C library for each
 element, which takes 4 to 30 ns; a formula takes 0.02 ns for each operation on f64. Tangents, arc
-functions of two arguments, cube roots and remainders gained 5 to 100 times wherever they were
-measured.
+functions of two arguments, cube roots and remainders gained 5 to 100 times on large tensors. The
+least numbers of elements are from two cores with AVX2 (jaxlib 0.10.2), where formulas are 2 to 4
+times slower.
 """
 
 from __future__ import annotations
@@ -16,10 +17,20 @@ from jaxlib.version import __version__
 
 from ...cost.rates import Rate, Rates
 
-LEAST_ELEMENTS = 64
-"""The least number of elements, as a formula takes 10 to 50 ms more to compile.
+LEAST_ELEMENTS = 1024
+"""The least number of elements, with AVX2: 1.2 to 1.5 times faster alone, 2 to 4 in loops.
 
-In a loop sines gained from 8 elements on, 1.7 times, and lost below, up to half.
+XLA distributes the formula among threads, and calls of the C library for few elements not: 64
+elements gave 0.25 to 0.55, 256 gave 0.3 to 1.1, 512 alone 0.6 to 1.3.
+"""
+
+SINE_ELEMENTS = 2**16
+"""The least number of elements of a sine or cosine: XLA runs the formula on all cores from here on.
+
+The C library takes 2 ns for an angle below 0.1, 3 below 1, 5 below 3 and 10 for large ones; the
+formula takes the same time for all. With AVX2, alone, summed, concatenated and with other users,
+2^16 to 2^18 angles below 1 gave 1.5 to 2.2, below 100 2.2 to 3.7, below 0.1 0.5 to 1.1. 2^15 gave
+0.9 to 2.2 below 1 and above, 2^12 and 2^14 0.3 to 1.5. A pole on a cart in 2^13 environments: 0.65.
 """
 
 PARALLEL_ELEMENTS = 2**16
@@ -30,11 +41,11 @@ powers, which gain twice at best, lost on 2^14 elements (0.6 to 1.5) and gained 
 2^19 (2 to 3).
 """
 
-SOFTPLUS_ELEMENTS = 2**15
+SOFTPLUS_ELEMENTS = 2**16
 """The least number of elements of a softplus, for which XLA calls no library.
 
-XLA makes two kernels of the formula: 1.1 to 1.5 times faster from here on, 0.5 to 1.1 on 2^11 to
-2^13 on a loaded machine, 0.6 to 1.3 in loops of small products.
+XLA makes two kernels of the formula: with AVX2 1.3 to 1.7 times faster from here on, 0.8 to 0.9 on
+2^15; 0.5 to 1.1 on 2^11 to 2^13 on a loaded machine, 0.6 to 1.3 in loops of small products.
 """
 
 SINE_OPERATIONS = 60
@@ -69,8 +80,13 @@ SOFTPLUS = Rate("softplus-of-xla", "one element of log_plus_one of exponential o
 OPERATION = Rate("f64-operation", "one operation on f64 in a long formula, in ns", 0.02)
 
 
-def sine_pays(rates: Rates, *, is_reduced: bool) -> bool:
-    """Whether a sine, cosine or tangent is faster as a formula.
+def sine_pays(rates: Rates, *, elements: int, is_reduced: bool) -> bool:
+    """Whether so many sines or cosines are faster as a formula; `is_reduced` as for tangents."""
+    return elements >= SINE_ELEMENTS and tangent_pays(rates, is_reduced=is_reduced)
+
+
+def tangent_pays(rates: Rates, *, is_reduced: bool) -> bool:
+    """Whether a tangent, or both parts of a complex exponential, are faster as a formula.
 
     Args:
         rates: of the target.

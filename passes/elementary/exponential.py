@@ -82,7 +82,7 @@ def complex_exponential_to_polynomials(op: hlo.ExpOp, context: PassContext) -> i
     """
     if not is_eligible(op, ("complex<f32>",)):
         return None
-    if not cost.sine_pays(context.rates, is_reduced=False):
+    if not cost.tangent_pays(context.rates, is_reduced=False):
         return None
     x, y = Tensor(hlo.real(op.operand)), Tensor(hlo.imag(op.operand))
     is_undefined = ~(abs(y) < _INFINITY)

@@ -7,13 +7,13 @@ whole turns of the circle are dropped. Arc functions: symmetries map the argumen
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import pi
+from math import pi, prod
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 from jaxlib.mlir.dialects.chlo import AcosOp, AsinOp, AtanOp
 
-from jxc.ir.values import element_type
+from jxc.ir.values import element_type, shape_of
 from jxc.passes.elementary import cost as cost
 from jxc.rewrite import PassContext, approximates, rule
 
@@ -67,7 +67,12 @@ def tangent_to_polynomials(op: hlo.TanOp, context: PassContext) -> ir.Value | No
 
 
 def _pays(op: hlo.SineOp | hlo.CosineOp | hlo.TanOp, context: PassContext) -> bool:
-    return is_eligible(op) and cost.sine_pays(context.rates, is_reduced=meets_reduction(op))
+    if not is_eligible(op):
+        return False
+    is_reduced, elements = meets_reduction(op), prod(shape_of(op.result))
+    if isinstance(op, hlo.TanOp):
+        return cost.tangent_pays(context.rates, is_reduced=is_reduced)
+    return cost.sine_pays(context.rates, elements=elements, is_reduced=is_reduced)
 
 
 def sine(x: Tensor, exponents: int = 128) -> Tensor:

@@ -92,7 +92,7 @@ ALL = [(rule, i) for rule, cases in CASES.items() for i in range(len(cases))]
 
 def rewritten(function, args, rule):
     """The results after the pass; the rule must have fired, and no original op may be left."""
-    with patch.multiple(cost, PARALLEL_ELEMENTS=64, SOFTPLUS_ELEMENTS=64):
+    with patch.multiple(cost, PARALLEL_ELEMENTS=64, SINE_ELEMENTS=64, SOFTPLUS_ELEMENTS=64):
         lowered = jxc.lower(function, *args).opt("elementary")
     assert lowered.report.hits == {rule: 1}
     return np.asarray(lowered.compile()(*args))
@@ -178,7 +178,7 @@ def test_elementary_functions_of_16_bits_equal_xla(rule, dtype):
 
 
 def test_elementary_functions_in_gradients():
-    x = np.random.default_rng(0).uniform(0.1, 9, (8, 64)).astype(np.float32)
+    x = np.random.default_rng(0).uniform(0.1, 9, (256, 256)).astype(np.float32)
 
     def loss(x):
         return (jnp.sin(x) * x**2.5 + jnp.arctan2(x, 2.0) + jnp.cbrt(x)).sum()
@@ -190,11 +190,11 @@ def test_elementary_functions_in_gradients():
     value, slope = lowered.compile()(x)
     plain, steep = jax.jit(jax.value_and_grad(loss))(x)
     np.testing.assert_allclose(value, plain, rtol=1e-6)
-    np.testing.assert_allclose(slope, steep, rtol=2e-6, atol=1e-6)
+    np.testing.assert_allclose(slope, steep, rtol=2e-6, atol=1e-5)
 
 
 def test_elementary_functions_under_vmap():
-    x = np.random.default_rng(0).uniform(-9, 9, (4, 64)).astype(np.float32)
+    x = np.random.default_rng(0).uniform(-9, 9, (256, 256)).astype(np.float32)
     lowered = jxc.lower(jax.vmap(lambda row: jnp.sin(row) % 0.3), x).opt("elementary")
     assert lowered.report.hits == {"sine-to-polynomial": 1, "remainder-to-long-division": 1}
     plain = jax.jit(jax.vmap(lambda row: jnp.sin(row)))(x)
@@ -211,7 +211,7 @@ def test_elementary_function_has_the_same_bits_fused_and_alone():
 
 def test_elementary_function_before_a_sum_depends_on_the_rates():
     """Newer versions of XLA compile a sine and a sum into one vectorized kernel."""
-    lowered = jxc.lower(lambda x: jnp.sin(x).sum(), np.ones(2**12, np.float32))
+    lowered = jxc.lower(lambda x: jnp.sin(x).sum(), np.ones(2**16, np.float32))
     for sum_rate, hits in ((0.1, {}), (100.0, {"sine-to-polynomial": 1})):
         with patch.object(Rates, "__getitem__", lambda self, rate, f=sum_rate: _rate(rate, f)):
             assert lowered.opt("elementary").report.hits == hits
@@ -222,14 +222,14 @@ def _rate(rate, summed):
 
 
 def test_elementary_functions_stay_on_other_targets():
-    lowered = jxc.lower(jnp.sin, np.ones(128, np.float32))
+    lowered = jxc.lower(jnp.sin, np.ones(2**16, np.float32))
     assert lowered.opt("elementary").report.hits
     assert not lowered.opt("elementary", target="gpu").report.hits
     assert PassContext("gpu").rates.decides is False
 
 
 def test_verify_accepts_the_contract():
-    x = np.ones(256, np.float32)
+    x = np.ones(1024, np.float32)
     verdict = jxc.verify(lambda x: jnp.sin(x) * jnp.cbrt(x) + x**1.5, x, pipeline="elementary")
     assert verdict.agrees and verdict.draws
 

@@ -2,38 +2,38 @@
 
 // x * x * sqrt(x). The absolute value makes -0.0 positive, and the select avoids NaN for -infinity.
 // CHECK-LABEL: func.func @power_to_products(
-// CHECK: %[[WIDE:[a-z0-9_]+]] = stablehlo.convert %{{.*}} : (tensor<128xf32>) -> tensor<128xf64>
+// CHECK: %[[WIDE:[a-z0-9_]+]] = stablehlo.convert %{{.*}} : (tensor<1024xf32>) -> tensor<1024xf64>
 // CHECK-DAG: %[[SQUARE:[a-z0-9_]+]] = stablehlo.multiply %[[WIDE]], %[[WIDE]]
 // CHECK-DAG: %[[ROOT:[a-z0-9_]+]] = stablehlo.sqrt %[[WIDE]]
 // CHECK: %[[PRODUCT:[a-z0-9_]+]] = stablehlo.multiply %[[SQUARE]], %[[ROOT]]
 // CHECK: %[[SIZE:[a-z0-9_]+]] = stablehlo.abs %[[PRODUCT]]
 // CHECK: stablehlo.select %{{.*}}, %{{.*}}, %[[SIZE]]
-func.func @power_to_products(%x: tensor<128xf32>) -> tensor<128xf32> {
-  %c = stablehlo.constant dense<2.5> : tensor<128xf32>
-  %y = stablehlo.power %x, %c : tensor<128xf32>
-  return %y : tensor<128xf32>
+func.func @power_to_products(%x: tensor<1024xf32>) -> tensor<1024xf32> {
+  %c = stablehlo.constant dense<2.5> : tensor<1024xf32>
+  %y = stablehlo.power %x, %c : tensor<1024xf32>
+  return %y : tensor<1024xf32>
 }
 
 // As `jnp.power(x, -4.0)`.
 // CHECK-LABEL: func.func @power_to_products_whole(
-// CHECK: %[[WIDE:[a-z0-9_]+]] = stablehlo.convert %{{.*}} : (tensor<128xf32>) -> tensor<128xf64>
+// CHECK: %[[WIDE:[a-z0-9_]+]] = stablehlo.convert %{{.*}} : (tensor<1024xf32>) -> tensor<1024xf64>
 // CHECK: %[[SQUARE:[a-z0-9_]+]] = stablehlo.multiply %[[WIDE]], %[[WIDE]]
 // CHECK: %[[FOURTH:[a-z0-9_]+]] = stablehlo.multiply %[[SQUARE]], %[[SQUARE]]
 // CHECK: stablehlo.divide %{{.*}}, %[[FOURTH]]
-func.func @power_to_products_whole(%x: tensor<128xf32>) -> tensor<128xf32> {
+func.func @power_to_products_whole(%x: tensor<1024xf32>) -> tensor<1024xf32> {
   %c = stablehlo.constant dense<-4.0> : tensor<f32>
-  %b = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> tensor<128xf32>
-  %y = stablehlo.power %x, %b : tensor<128xf32>
-  return %y : tensor<128xf32>
+  %b = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> tensor<1024xf32>
+  %y = stablehlo.power %x, %b : tensor<1024xf32>
+  return %y : tensor<1024xf32>
 }
 
 // XLA computes x * x * x by itself.
 // CHECK-LABEL: func.func @power_to_products_not_three(
 // CHECK: stablehlo.power
-func.func @power_to_products_not_three(%x: tensor<128xf32>) -> tensor<128xf32> {
-  %c = stablehlo.constant dense<3.0> : tensor<128xf32>
-  %y = stablehlo.power %x, %c : tensor<128xf32>
-  return %y : tensor<128xf32>
+func.func @power_to_products_not_three(%x: tensor<1024xf32>) -> tensor<1024xf32> {
+  %c = stablehlo.constant dense<3.0> : tensor<1024xf32>
+  %y = stablehlo.power %x, %c : tensor<1024xf32>
+  return %y : tensor<1024xf32>
 }
 
 // The exponent comes from the bits; the logarithm of the significand starts with a division.
@@ -55,10 +55,10 @@ func.func @power_to_polynomials(%x: tensor<65536xf32>, %y: tensor<65536xf32>) ->
 // CHECK-NOT: shift_right_logical
 // CHECK: stablehlo.shift_left
 // CHECK-NOT: stablehlo.power
-func.func @power_to_polynomials_of_two(%y: tensor<128xf32>) -> tensor<128xf32> {
-  %c = stablehlo.constant dense<2.0> : tensor<128xf32>
-  %z = stablehlo.power %c, %y : tensor<128xf32>
-  return %z : tensor<128xf32>
+func.func @power_to_polynomials_of_two(%y: tensor<1024xf32>) -> tensor<1024xf32> {
+  %c = stablehlo.constant dense<2.0> : tensor<1024xf32>
+  %z = stablehlo.power %c, %y : tensor<1024xf32>
+  return %z : tensor<1024xf32>
 }
 
 // CHECK-LABEL: func.func @power_to_polynomials_by_a_third(
@@ -81,7 +81,7 @@ func.func @power_to_polynomials_not_few(%x: tensor<16384xf32>, %y: tensor<16384x
 // Not for integers, which wrap around.
 // CHECK-LABEL: func.func @power_to_polynomials_not_integer(
 // CHECK: stablehlo.power
-func.func @power_to_polynomials_not_integer(%x: tensor<128xi32>, %y: tensor<128xi32>) -> tensor<128xi32> {
-  %z = stablehlo.power %x, %y : tensor<128xi32>
-  return %z : tensor<128xi32>
+func.func @power_to_polynomials_not_integer(%x: tensor<1024xi32>, %y: tensor<1024xi32>) -> tensor<1024xi32> {
+  %z = stablehlo.power %x, %y : tensor<1024xi32>
+  return %z : tensor<1024xi32>
 }

@@ -2,22 +2,22 @@
 
 // The first guess is the upper half of the bits divided by 3.
 // CHECK-LABEL: func.func @cube_root_to_iteration(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<128xf32>
-// CHECK: %[[WIDE:[a-z0-9_]+]] = stablehlo.convert %[[X]] : (tensor<128xf32>) -> tensor<128xf64>
-// CHECK: stablehlo.divide %{{.*}} : tensor<128xi32>
-// CHECK: %[[GUESS:[a-z0-9_]+]] = stablehlo.bitcast_convert %{{.*}} : (tensor<128xi64>) -> tensor<128xf64>
-// CHECK: %[[ROOT:[a-z0-9_]+]] = stablehlo.convert %{{.*}} : (tensor<128xf64>) -> tensor<128xf32>
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<1024xf32>
+// CHECK: %[[WIDE:[a-z0-9_]+]] = stablehlo.convert %[[X]] : (tensor<1024xf32>) -> tensor<1024xf64>
+// CHECK: stablehlo.divide %{{.*}} : tensor<1024xi32>
+// CHECK: %[[GUESS:[a-z0-9_]+]] = stablehlo.bitcast_convert %{{.*}} : (tensor<1024xi64>) -> tensor<1024xf64>
+// CHECK: %[[ROOT:[a-z0-9_]+]] = stablehlo.convert %{{.*}} : (tensor<1024xf64>) -> tensor<1024xf32>
 // CHECK: %[[R:[a-z0-9_]+]] = stablehlo.select %{{.*}}, %[[X]], %[[ROOT]]
 // CHECK-NEXT: return %[[R]]
-func.func @cube_root_to_iteration(%x: tensor<128xf32>) -> tensor<128xf32> {
-  %y = stablehlo.cbrt %x : tensor<128xf32>
-  return %y : tensor<128xf32>
+func.func @cube_root_to_iteration(%x: tensor<1024xf32>) -> tensor<1024xf32> {
+  %y = stablehlo.cbrt %x : tensor<1024xf32>
+  return %y : tensor<1024xf32>
 }
 
 // So few elements that the compile time is not worth it.
 // CHECK-LABEL: func.func @cube_root_to_iteration_not_few(
 // CHECK: stablehlo.cbrt
-func.func @cube_root_to_iteration_not_few(%x: tensor<16xf32>) -> tensor<16xf32> {
-  %y = stablehlo.cbrt %x : tensor<16xf32>
-  return %y : tensor<16xf32>
+func.func @cube_root_to_iteration_not_few(%x: tensor<1023xf32>) -> tensor<1023xf32> {
+  %y = stablehlo.cbrt %x : tensor<1023xf32>
+  return %y : tensor<1023xf32>
 }
