@@ -123,13 +123,14 @@ def _has_product(target: Sum) -> bool:
     return any(term.is_product for term in target.terms)
 
 
-@rule(reassociates, partitioned=False)
-def written_products_after_loop(op: hlo.WhileOp, context: PassContext) -> list[ir.Value] | None:
+@rule(reassociates, targets=("gpu",), partitioned=False)
+def written_products_after_loop(op: hlo.WhileOp) -> list[ir.Value] | None:
     """while(.. y[i] = h_i @ w ..) -> while(.. s[i] = h_i ..), y = s @ w: nothing else reads it."""
     if (loop := CountedLoop.of(op)) is None:
         return None
-    outputs = [each for each in outputs_of(loop) if _product_behind(loop, each.value)]
-    if not outputs or not (chosen := cost.worthwhile_outputs(Cuts(loop, (), outputs), context)):
+    cuts = Cuts(loop, (), outputs_of(loop))
+    outputs = [each for each in cuts.outputs if _product_behind(cuts, each.value)]
+    if not outputs or not (chosen := cost.worthwhile_outputs(Cuts(loop, (), outputs))):
         return None
     return moved_after(Cuts(loop, (), chosen).plan())
 
@@ -181,12 +182,13 @@ def _output_of(loop: CountedLoop, carry: int) -> Output | None:
     return Output(carry, row, update)
 
 
-def _product_behind(loop: CountedLoop, value: ir.Value) -> bool:
-    """Whether a value that nothing else uses is computed from a product by a value from outside."""
+def _product_behind(cuts: Cuts, value: ir.Value) -> bool:
+    """Whether a value that nothing else uses is computed from a product by what never changes."""
+    loop = cuts.loop
     while _is_inner(loop, value) and can_have_rows(op := value.owner):
         match op:
             case hlo.DotGeneralOp(lhs=x, rhs=y):
-                return loop.is_outside(x) != loop.is_outside(y)
+                return (cuts.of(x) == Cut()) != (cuts.of(y) == Cut())
         inner = [each for each in op.operands if _is_inner(loop, each)]
         if not (is_elementwise(op) or isinstance(op, SHAPING)) or len(inner) != 1:
             return False

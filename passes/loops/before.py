@@ -15,7 +15,7 @@ from .counted import CountedLoop
 from .rows import Rows, can_have_rows
 
 
-@rule(reassociates, partitioned=False)
+@rule(reassociates, targets=("cpu", "gpu"), partitioned=False)
 def products_of_rows_before_loop(op: hlo.WhileOp, context: PassContext) -> list[ir.Value] | None:
     """while(.. x[i] @ w ..) -> y = x @ w; while(.. y[i] ..), for x and w from outside of the loop.
 
