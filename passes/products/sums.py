@@ -85,12 +85,12 @@ def _sum_pays(
     return cost.pays(target, before, after)
 
 
-@rule(reassociates, producer=hlo.SelectOp, partitioned=False)
+@rule(reassociates, targets=("cpu", "gpu"), producer=hlo.SelectOp, partitioned=False)
 def trace_of_product(op: hlo.ReduceOp, context: PassContext) -> ir.Value | None:
     """trace(A @ B) -> sum over i and k of A[i, k] * B[k, i], with batch dimensions too.
 
     As `jnp.trace` writes it: a sum over what `select` takes where two iotas are equal. For f32 and
-    f64, if the product has no other use.
+    f64, if the product has no other use. Not for TPU: 15.0 to 15.5 us for 1024x512 by 512x1024.
     """
     if not _is_sum(op):
         return None
@@ -107,12 +107,12 @@ def trace_of_product(op: hlo.ReduceOp, context: PassContext) -> ir.Value | None:
     return None
 
 
-@rule(reassociates, producer=hlo.DotGeneralOp, partitioned=False)
+@rule(reassociates, targets=("cpu", "gpu"), producer=hlo.DotGeneralOp, partitioned=False)
 def diagonal_of_product(op: hlo.GatherOp, context: PassContext) -> ir.Value | None:
     """diagonal(A @ B) -> sum over k of A[i, k] * B[k, i], for square A @ B.
 
     As `jnp.diagonal` writes it: a gather at the indices (i, i). For f32 and f64, if the product has
-    no other use.
+    no other use. Not for TPU: 9.7 to 15.5 us for 1024x512 by 512x1024.
     """
     product = op.operand.owner
     if not isinstance(product, hlo.DotGeneralOp) or not isinstance(
