@@ -63,11 +63,11 @@ CPU_ROWS = 64
 `tanh(x @ w + h @ u)` of 64 units and 32 inputs gained 1.07 with 64 rows, and had 0.85 with 256.
 """
 
-CPU_TERMS = 32
+CPU_TERMS = 16
 """The most terms that a product of one iteration sums and that moves behind a loop, on CPU.
 
-Training of recurrent networks gained 1.05 to 1.9 with 1 to 16 sequences, 1.01 to 1.35 with 32; it
-had 0.84 to 0.91 with 64 and 0.6 to 0.9 with 256: XLA transposes the rows first.
+Training of recurrent networks gained 1.05 to 1.9 with 1 to 16 sequences. With 32 it had 0.92 (a
+GRU of equinox) to 1.35, with 64 0.84 to 0.91, with 256 0.6 to 0.9: XLA transposes the rows first.
 """
 
 SUM_BYTES = {"cpu": 1.0, "gpu": 4.0, "tpu": 1.0}
