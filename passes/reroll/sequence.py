@@ -7,7 +7,7 @@ first of many layers. Each op with effects gets a number of its own, so that it 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Collection, Hashable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -149,13 +149,20 @@ class Numbering:
 
     def _key(self, op: ir.OpView, operands: list[ir.Value]) -> Hashable:
         name = op.operation.name
-        left_out = OFFSETS.get(name, ())
-        attributes = tuple(
-            (key, value) for key, value in op.attributes.items() if key not in left_out
-        )
+        attributes = _attributes(op)
         types = tuple(each.type for each in (*operands, *op.results))
         inner = _structure(op) if has_regions(op) else None
         return name, attributes, types, inner
+
+
+def _attributes(op: ir.OpView, left_out: Collection[str] | None = None) -> Hashable:
+    """The attributes of an op, without its offsets or `left_out`."""
+    if left_out is None:
+        left_out = OFFSETS.get(op.operation.name, ())
+    try:
+        return tuple((key, value) for key, value in op.attributes.items() if key not in left_out)
+    except TypeError:  # complex numbers, whose attribute the bindings cannot hold
+        return str(op).partition(" = ")[2] if not has_regions(op) else object()
 
 
 def _offsets(op: ir.OpView) -> Hashable:
@@ -181,7 +188,7 @@ def _structure(op: ir.OpView, numbers: dict[ir.Value, int] | None = None) -> Has
                 found.append(argument.type)
             for inner in block.operations:
                 operands = list(inner.operands)
-                found.append((inner.operation.name, *inner.attributes.items()))
+                found.append((inner.operation.name, _attributes(inner, ())))
                 found.append(tuple(numbers.get(each, -1) for each in operands))
                 found.append(tuple(each.type for each in (*operands, *inner.results)))
                 found.append(_structure(inner, numbers) if has_regions(inner) else ())

@@ -127,7 +127,8 @@ def test_time_steps_slice_their_input_and_stack_their_output():
             hs.append(h)
         return jnp.stack(hs)
 
-    same_bits(rnn, (array(3, 3), array(6, 2, 3), array(2, 3)), 1)
+    args = (array(3, 3), array(6, 2, 3), array(2, 3))
+    same_bits(rnn, args, 1, "reroll{min-ops=4}")
 
 
 def test_weights_shared_by_time_steps_sum_their_gradients():
@@ -182,6 +183,18 @@ def test_values_of_other_types_are_stacked(dtype):
     assert whiles(after) == 1
     for want, got in zip(steps(*args), after.compile()(*args), strict=True):
         np.testing.assert_array_equal(np.asarray(got), np.asarray(want))
+
+
+def test_complex_constants():
+    def steps(x):
+        for number in range(5):
+            x = x * (1 + 2j) + jnp.complex64(number + 1j)
+        return x
+
+    args = (array(3).astype(np.complex64),)
+    after = jxc.lower(steps, *args).opt("inline,symbol-dce,reroll{min-ops=4}")
+    assert whiles(after) == 1
+    np.testing.assert_allclose(after.compile()(*args), steps(*args), rtol=1e-5)
 
 
 def test_empty_values_are_stacked():
