@@ -2,7 +2,7 @@
 
 Losses by class labels, as cross entropy, become their closed form: the loss is computed from one
 element of each row, and its gradient does not sum what it scatters (CPU 1.2 to 4 times faster, TPU
-1.3 to 2.3 and GPU 1.75 by their estimates).
+1.2 to 1.5 and GPU 1.1 to 1.7 by their estimates).
 
 The rest is only for CPU. A scatter of columns, as `x.at[:, ::2].set(v)` writes it, takes 7 to 40 ns
 an element in XLA. Updates padded to the operand's shape and selected give the same bits: every 2nd

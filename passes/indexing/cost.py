@@ -56,7 +56,7 @@ LEAST_CLASSES = 8
 Gradients of cross entropies on CPU, 8 to 8192 rows of 10 to 50257 classes in f32 and bf16. Where
 the gradient is a scatter: 10 classes gave 1.2 to 1.4, 1000 gave 1.1 to 2.7, 32000 and more 1.4 to
 4.3, as the scattered array is not summed. Where it is a one-hot vector: 1.0 to 1.3. By the
-estimates for H100, 1000 to 32000 classes gained 1.5 to 1.75; for v5e, up to 2.3.
+estimates for H100, 1000 to 32000 classes gained 1.5 to 1.75; for v5e, 1.15 to 1.5.
 """
 
 READ_OF = 8
