@@ -15,7 +15,7 @@ from jxc.check import Interpreter, compare_modules
 from jxc.check.compare import judges
 from jxc.check.inputs import KINDS, CannotRun, edge_values, make_inputs, specs_of
 from jxc.check.reference import Float64Evaluation
-from jxc.check.run import widen
+from jxc.check.run import XlaProgram, widen
 from jxc.ir import make_context, read_module
 from jxc.ir.dtypes import numpy_dtype
 from jxc.rewrite import reassociates
@@ -220,3 +220,18 @@ def test_compare_rejects_different_signatures() -> None:
     after = _module(f"%r = stablehlo.negate %x : {I32}", f"%x: {I32}", I32)
     with pytest.raises(ValueError, match="@main is"):
         compare_modules(before, after)
+
+
+def test_module_that_needs_more_memory_than_the_limit_is_not_run() -> None:
+    large = "tensor<65536x65536xf32>"
+    body = f"""
+    %y = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<65536xf32>) -> {large}
+    %s = "stablehlo.sort"(%y) ({{
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %p = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    }}) {{dimension = 0 : i64}} : ({large}) -> {large}
+    %r = stablehlo.slice %s [5:6, 0:8] : ({large}) -> tensor<1x8xf32>"""
+    program = XlaProgram(_module(body, "%x: tensor<65536xf32>", "tensor<1x8xf32>"))
+    with pytest.raises(CannotRun, match=r"needs \S+ GiB of memory"):
+        program([np.zeros(65536, np.float32)])

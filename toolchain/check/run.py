@@ -15,14 +15,21 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxlib.mlir import ir
 
 from ..ir import write_bytecode
+from ..units import show_bytes
 from .inputs import CannotRun, is_float
 from .worker import read_message, write_message
+
+if TYPE_CHECKING:
+    from ..backend.lowered import Executable
+
+MEMORY_LIMIT = 8 << 30
+"""The most bytes of temporaries and results of a module that is run on XLA."""
 
 _WALL_CLOCK_FACTOR = 10  # a run may take so many times its processor-time limit by the clock
 
@@ -137,6 +144,8 @@ def _processor_seconds(pid: int) -> float | None:
 class XlaProgram:
     """A module on XLA for the CPU, compiled at the first call.
 
+    A module that needs more than `MEMORY_LIMIT` is not run: XLA ends the process if it gets less.
+
     Args:
         module: for one device, static shapes; is not to change.
         options: XLA's options by name.
@@ -149,20 +158,26 @@ class XlaProgram:
         """@main's results, widened (see `widen`). Imports jax.
 
         Raises:
-            CannotRun: the module cannot be compiled, or not called from this process.
+            CannotRun: the module cannot be compiled, or not called from this process, or needs too
+                much memory.
         """
         import jax
 
         try:
             with jax.enable_x64(True):
+                memory = self._compiled.memory()
+                if (needed := memory["temp"] + memory["output"]) > MEMORY_LIMIT:
+                    raise CannotRun(f"it needs {show_bytes(needed)} of memory")
                 results = self._compiled(*inputs)
+        except CannotRun:
+            raise
         except Exception as error:
             reason = str(error).strip().splitlines()[0][:300]
             raise CannotRun(f"XLA refused: {reason}") from error
         return [part for result in results for part in widen(np.asarray(result))]
 
     @cached_property
-    def _compiled(self) -> Callable[..., Sequence[Any]]:
+    def _compiled(self) -> Executable:
         from ..backend.from_module import lowered_from_module
 
         return lowered_from_module(self._module).compile(xla_options=self._options)
