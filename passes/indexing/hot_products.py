@@ -14,12 +14,12 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import element_type, is_splat, shape_of, static_shape, users
-from jxc.passes.indexing import cost as cost
 from jxc.rewrite import exact, rule
 
 from .._shared.elementwise import size_of, with_shape
 from .._shared.reduce_body import combiner_of
 from .._shared.signed_zero import plus_zero
+from . import cost
 from .hits import Hit, hit_of
 from .one_hot import is_row
 
@@ -69,6 +69,8 @@ def sum_of_one_hot_product(op: hlo.ReduceOp) -> ir.Value | None:
 
 def _shifted(value: ir.Value, dim: int, depth: int) -> _Shifted | None:
     """How `value` is an array whose maximum along `dim` is known, plus and minus other values."""
+    if static_shape(value) is None:
+        return None
     if any(_is_maximum(user, dim) for user in users(value)):
         return _Shifted(value, lambda row: row)
     owner = value.owner

@@ -19,7 +19,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.cost.flops import bytes_of
 from jxc.ir import build
-from jxc.ir.values import is_boolean, is_splat, shape_of, users
+from jxc.ir.values import is_boolean, is_complex, is_splat, shape_of, users
 from jxc.rewrite import PassContext, reassociates, rule
 
 from .._shared.elementwise import is_elementwise, is_used_once
@@ -138,13 +138,17 @@ def written_products_after_loop(op: hlo.WhileOp) -> list[ir.Value] | None:
 def _sum_of(loop: CountedLoop, carry: int) -> Sum | None:
     """The sum that a carried value is; None also if a term cannot move."""
     argument = loop.body.arguments[carry]
-    if loop.is_tested(carry) or not has_placeholder(argument) or is_boolean(argument):
+    if loop.is_tested(carry) or not has_placeholder(argument) or _is_no_real(argument):
         return None
     if not users(loop.op.results[carry]) or (added := loop.added_to(carry)) is None:
         return None
     terms = [_term_of(loop, sign, value) for sign, value in added if not is_splat(value, 0)]
     known = [term for term in terms if term is not None]
     return Sum(carry, tuple(known)) if known and len(known) == len(terms) else None
+
+
+def _is_no_real(value: ir.Value) -> bool:
+    return is_boolean(value) or is_complex(value)  # build.splat has no complex zeros
 
 
 def _term_of(loop: CountedLoop, sign: int, value: ir.Value) -> Term | None:

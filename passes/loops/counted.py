@@ -82,7 +82,7 @@ class CountedLoop:
 
     @classmethod
     def of(cls, op: hlo.WhileOp) -> CountedLoop | None:
-        """The loop `op`, if it counts from a constant to a constant."""
+        """The loop `op`, if it counts from a constant to a constant and its extents are static."""
         trips = trip_count(op)
         if trips is None or trips < 2:
             return None
@@ -91,7 +91,13 @@ class CountedLoop:
         if carry is None:
             return None
         kind = type_bounds(element_type(loop.body.arguments[carry]))
-        return loop if kind is not None and trips <= kind.high else None
+        is_counted = kind is not None and trips <= kind.high
+        return loop if is_counted and not loop._has_dynamic_extents() else None
+
+    def _has_dynamic_extents(self) -> bool:
+        values = (value for op in self.body.operations for value in (*op.operands, *op.results))
+        kinds = [value.type for value in values]
+        return any(isinstance(k, ir.RankedTensorType) and not k.has_static_shape for k in kinds)
 
     @cached_property
     def ops(self) -> list[ir.OpView]:

@@ -60,10 +60,10 @@ def test_ordinary_call_is_no_materialize_call():
 def test_xla_keeps_the_call_of_materialize():
     def function(x):
         y = jnp.mod(x, 12.0)
-        return y * 2, y.reshape(16, 8) + 1
+        return y * 2, y.reshape(32, 64) + 1
 
-    x = jnp.linspace(-1e3, 1e3, 128)
+    x = jnp.linspace(-1e3, 1e3, 2048)
     found = jxc.lower(function, x).opt("O2")
-    assert "@stored_tensor_128xf32_" in str(found.module)
+    assert "@stored_tensor_2048xf32_" in str(found.module)
     for a, b in zip(found.compile()(x), function(x), strict=True):
         np.testing.assert_array_equal(a, b)

@@ -111,7 +111,7 @@ def simplify_constants(search: Search) -> None:
 def _simplify_constants(search: Search, distance: int) -> None:
     def found(module: ir.Module) -> list[hlo.ConstantOp]:
         ops = [op for op in walk(module.operation) if isinstance(op, hlo.ConstantOp)]
-        simple = [op for op in ops if not is_complex(op.result)]
+        simple = [op for op in ops if not is_complex(op.result) and len(op.value)]
         return [op for op in simple if distance_from_zero(op) > distance]
 
     def edit(module: ir.Module, chunk: range) -> None:
