@@ -59,6 +59,18 @@ func.func @transpose_of_dot_not_of_one_side(%x: tensor<5x4x8xf32>, %y: tensor<8x
   return %r : tensor<4x5x3xf32>
 }
 
+// A product of one term fuses with a transpose.
+// CHECK-LABEL: func.func @transpose_of_dot_not_of_one_term(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x1xf32>
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: tensor<1x3xf32>
+// CHECK: stablehlo.dot_general
+// CHECK-NEXT: stablehlo.transpose
+func.func @transpose_of_dot_not_of_one_term(%x: tensor<4x1xf32>, %y: tensor<1x3xf32>) -> tensor<3x4xf32> {
+  %a = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<4x1xf32>, tensor<1x3xf32>) -> tensor<4x3xf32>
+  %r = stablehlo.transpose %a, dims = [1, 0] : (tensor<4x3xf32>) -> tensor<3x4xf32>
+  return %r : tensor<3x4xf32>
+}
+
 // The order of complex factors affects rounding.
 // CHECK-LABEL: func.func @transpose_of_dot_not_of_complex(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xcomplex<f32>>
