@@ -31,6 +31,7 @@ from jxc.pipeline import Library, Pipeline, make_pipeline, our_passes
 from jxc.rewrite import Rule, rule_pass
 from jxc.tools.report.compiled import Compiled
 from jxc.tools.report.report import report
+from jxc.tools.tune.estimated import estimated_seconds
 
 
 def measured(
@@ -144,21 +145,6 @@ def estimated_cycles(found: Compiled) -> tuple[float, dict[str, float]]:
         elif not kernel.is_asynchronous:
             without[kernel.instruction.opcode] += kernel.times
     return cycles, dict(without)
-
-
-def estimated_seconds(found: Compiled) -> float:
-    """Estimated seconds of a run. Kernels without an estimate count with their roofline.
-
-    If the compiler gives no estimates, as on GPU, this is the roofline including launches.
-    """
-    device = found.build.target.device
-    if found.estimated_seconds is None:
-        return found.roofline_seconds
-    return sum(
-        kernel.times * (kernel.compiler_seconds(device) or kernel.roofline(device).seconds)
-        for kernel in found.kernels
-        if kernel.cycles is not None or not kernel.is_asynchronous
-    )
 
 
 def _first_line(error: Any) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from jxc.ir.module import functions, has_regions, is_pure, walk
+from jxc.ir.repetitions import longest_true
 
 OFFSETS = {
     "stablehlo.slice": ("start_indices", "limit_indices"),
@@ -256,7 +257,7 @@ def _best_run(numbers: np.ndarray, min_repeats: int, min_ops: int) -> Run | None
         equal = numbers[:-period] == numbers[period:]
         if np.count_nonzero(equal) <= most:
             continue
-        start, length = _longest_true(equal)
+        start, length = longest_true(equal)
         run = Run(start, start + length + period, period)
         if run.count >= min_repeats and run.saved > most:
             best, most = run, run.saved
@@ -282,13 +283,3 @@ def _distances(numbers: np.ndarray, min_repeats: int) -> list[int]:
     frequent = np.flatnonzero(counts >= min_repeats - 1)
     most = frequent[np.argsort(-counts[frequent], kind="stable")][:_CANDIDATES]
     return sorted(int(each) for each in most)
-
-
-def _longest_true(flags: np.ndarray) -> tuple[int, int]:
-    """The start and the length of the longest stretch of true."""
-    edges = np.flatnonzero(np.diff(np.concatenate(([0], flags.view(np.int8), [0]))))
-    if not len(edges):
-        return 0, 0
-    starts, ends = edges[::2], edges[1::2]
-    longest = int(np.argmax(ends - starts))
-    return int(starts[longest]), int(ends[longest] - starts[longest])

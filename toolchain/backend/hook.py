@@ -20,12 +20,8 @@ import jax
 from jaxlib.mlir import ir
 
 from ..errors import UsageError
-from ..pipeline import (
-    LEVELS,
-    Pipeline,
-    PipelineLike,
-    make_pipeline,
-)
+from ..pipeline import Pipeline, PipelineLike, make_pipeline
+from ..pipeline.levels import level_of
 from ..rewrite import promises
 from ..source import first_time, warn_user
 from . import _private, interception
@@ -65,7 +61,7 @@ lock = threading.RLock()
 
 def _register(pipeline: PipelineLike, strict: bool, assume: str | Sequence[str]) -> str:
     """Name a pipeline: the text as the user wrote it, numbered if that name is taken."""
-    passes, is_level = late_pipeline(pipeline), _is_level(pipeline)
+    passes, is_level = late_pipeline(pipeline), level_of(pipeline) is not None
     made = Registered(passes, strict, promises(assume), is_level, is_tuned(pipeline))
     steps = () if isinstance(passes, str) else passes.steps
     for step in steps:
@@ -85,26 +81,20 @@ def _register(pipeline: PipelineLike, strict: bool, assume: str | Sequence[str])
     return name
 
 
-def _is_level(pipeline: PipelineLike) -> bool:
-    return isinstance(pipeline, str) and pipeline.strip().removeprefix("-") in LEVELS
-
-
 def late_pipeline(pipeline: PipelineLike) -> Pipeline | str:
     """The passes, or the name of a level, whose passes are imported when they run."""
-    if isinstance(pipeline, str) and _is_level(pipeline):
-        return pipeline
-    return make_pipeline(pipeline)
+    return level_of(pipeline) or make_pipeline(pipeline)
 
 
 def is_tuned(pipeline: object) -> bool:
     """Whether a pipeline is O3 alone, which measures."""
-    return isinstance(pipeline, str) and pipeline.strip().removeprefix("-") == TUNED
+    return level_of(pipeline) == TUNED
 
 
 def find_registered(name: str) -> Registered:
     """The pipeline of a name; a name from another process (by jax.export) is read as text."""
     return _registered.get(name) or Registered(
-        late_pipeline(name), is_level=_is_level(name), is_tuned=is_tuned(name)
+        late_pipeline(name), is_level=level_of(name) is not None, is_tuned=is_tuned(name)
     )
 
 

@@ -62,11 +62,7 @@ class NoKey(Exception):
 
 def is_empty(pipeline: Pipeline | str) -> bool:
     """Whether a pipeline, or the level of that name, has no steps."""
-    return not (LEVELS[_level(pipeline)] if isinstance(pipeline, str) else pipeline.steps)
-
-
-def _level(name: str) -> str:
-    return name.strip().removeprefix("-")
+    return not (LEVELS[pipeline] if isinstance(pipeline, str) else pipeline.steps)
 
 
 def pipeline_key(pipeline: Pipeline | str) -> str:
@@ -76,7 +72,7 @@ def pipeline_key(pipeline: Pipeline | str) -> str:
         NoKey: a pass of the user depends on something that is not part of its code.
     """
     if isinstance(pipeline, str):
-        return f"level {LEVELS[_level(pipeline)]}"
+        return f"level {LEVELS[pipeline]}"
     parts = [str(pipeline)]
     for step in pipeline.steps:
         parts += [] if step.python is None else [_key(step.python)]

@@ -48,3 +48,9 @@ LEVELS: dict[str, tuple[str, ...]] = {
     # measurement, and as a part of another pipeline, it is O2.
     "O3": _O2,
 }
+
+
+def level_of(pipeline: object) -> str | None:
+    """The level that a pipeline is, such as "O2" for "-O2"; None if it is not a level alone."""
+    name = pipeline.strip().removeprefix("-") if isinstance(pipeline, str) else ""
+    return name if name in LEVELS else None

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ....frontend._private import frames_of
+from ....ir.repetitions import longest_true
 from ....source import SourceLine, is_user_file
 from ..finding import Finding, FindingCost, check
 from ..jaxpr import count_equations, inner_jaxprs, is_variable, library_line, open_jaxpr
@@ -183,22 +184,12 @@ def _longest_repeat(signatures: np.ndarray) -> tuple[int, int, int] | None:
     best, most = None, 0
     size = len(signatures)
     for period in range(1, min(size // _MIN_REPEATS, _MAX_PERIOD) + 1):
-        start, length = _longest_true(signatures[:-period] == signatures[period:])
+        start, length = longest_true(signatures[:-period] == signatures[period:])
         count = length // period + 1
         saved = (count - 1) * period
         if count >= _MIN_REPEATS and saved > most:
             best, most = (start, start + count * period, period), saved
     return best
-
-
-def _longest_true(flags: np.ndarray) -> tuple[int, int]:
-    """The start and the length of the longest run of true."""
-    edges = np.flatnonzero(np.diff(np.concatenate(([0], flags.view(np.int8), [0]))))
-    if not len(edges):
-        return 0, 0
-    starts, ends = edges[::2], edges[1::2]
-    longest = int(np.argmax(ends - starts))
-    return int(starts[longest]), int(ends[longest] - starts[longest])
 
 
 def _chained(equations: Sequence[Any], start: int, end: int, period: int) -> Repeats | None:
