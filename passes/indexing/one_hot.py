@@ -1,11 +1,12 @@
 """Products with one-hot vectors, which read rows of a table or add to them.
 
-A product with 0 is 0 unless the other factor is infinite or NaN, which the assumption no-nans rules
-out.
+A product with 0 is 0 unless the other factor is infinite or NaN. The assumption no-nans rules that
+out; without it, the rewritten program tests the factor and computes the product if it must.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import NamedTuple
 
@@ -39,6 +40,46 @@ class _OneHot(NamedTuple):
         """The indices, built in that shape."""
         return build.reshape(self.given, self.shape)
 
+    def array(self, element: ir.Type) -> ir.Value:
+        """The array itself, built with elements of type `element`."""
+        shape = list(self.shape)
+        shape.insert(self.dimension, self.extent)
+        rest = [dim for dim in range(len(shape)) if dim != self.dimension]
+        wide = build.broadcast(self.indices(), shape, rest)
+        return build.convert(
+            build.compare("EQ", wide, hlo.iota(wide.type, self.dimension)), element
+        )
+
+
+class _Product(NamedTuple):
+    """A product of a one-hot array with a table.
+
+    Attributes:
+        hot: the one-hot array.
+        hot_dims: its dimensions that are summed.
+        table: the other factor.
+        table_dims: its dimensions that are summed, in the same order.
+        kind: the type of the product with `hot` on the left.
+        order: the permutation from that product to the given one.
+    """
+
+    hot: _OneHot
+    hot_dims: tuple[int, ...]
+    table: ir.Value
+    table_dims: tuple[int, ...]
+    kind: ir.RankedTensorType
+    order: list[int]
+
+    @property
+    def multiplications(self) -> int:
+        """The number of multiplications of elements."""
+        return prod(shape_of(self.table)) * prod(self.hot.shape) * self.hot.extent // self.summed
+
+    @property
+    def summed(self) -> int:
+        """The number of terms of each sum."""
+        return prod(shape_of(self.table)[dim] for dim in self.table_dims)
+
 
 @rule(reassociates, assumes="no-nans", targets=("cpu",), producer=hlo.ConvertOp)
 def one_hot_product_to_gather(op: hlo.DotGeneralOp) -> ir.Value | None:
@@ -46,20 +87,8 @@ def one_hot_product_to_gather(op: hlo.DotGeneralOp) -> ir.Value | None:
 
     A row of e that is not read must hold no infinity: times 0 that is NaN.
     """
-    found = _factors(op)
-    if found is None:
-        return None
-    hot, hot_dims, other_dims = found
-    if hot_dims != (hot.dimension,) or not cost.table_pays(rows=hot.extent):
-        return None
-    indices = hot.indices()
-    taken = plus_zero(_rows(op.rhs, other_dims[0], indices, op.result.type))
-    in_bounds = is_row(indices, hot.extent)
-    if in_bounds is None:
-        return taken
-    shape = shape_of(op.result)
-    mask = build.broadcast(in_bounds, shape, range(len(shape_of(in_bounds))))
-    return hlo.select(mask, taken, build.splat(0, op.result.type))
+    found = _reading(op)
+    return None if found is None else _gathered(found)
 
 
 @rule(reassociates, assumes="no-nans", targets=("cpu",), producer=hlo.ConvertOp)
@@ -68,23 +97,103 @@ def one_hot_product_to_scatter(op: hlo.DotGeneralOp) -> ir.Value | None:
 
     Elements that are not added must be finite: an infinity times 0 is NaN.
     """
-    found = _factors(op)
-    if found is None:
-        return None
-    hot, hot_dims, other_dims = found
-    if hot.dimension in hot_dims or len(hot_dims) != len(hot.shape) or not hot_dims:
-        return None
-    is_summed_alike = isinstance(element_type(op.rhs), ir.F32Type | ir.F64Type)  # others in f32
-    if not cost.table_pays(rows=hot.extent) or not is_summed_alike:
-        return None
-    own = [dim for dim in range(len(shape_of(op.rhs))) if dim not in other_dims]
-    order = [dim for _, dim in sorted(zip(hot_dims, other_dims, strict=True))]
-    updates = build.transpose(op.rhs, [*order, *own])
-    return _added(build.splat(0, op.result.type), hot.indices(), updates)
+    found = _adding(op)
+    return None if found is None else _scattered(found)
 
 
-def _factors(op: hlo.DotGeneralOp) -> tuple[_OneHot, tuple[int, ...], tuple[int, ...]] | None:
-    """The one-hot array on the left, and the dimensions that are summed; None in a batch."""
+@rule(reassociates, targets=("cpu",), partitioned=False, producer=hlo.ConvertOp)
+def finite_one_hot_product_to_gather(op: hlo.DotGeneralOp) -> ir.Value | None:
+    """dot_general(one_hot(i), e) -> if finite(sum(0 * e)) then gather(e, i) else dot_general(...).
+
+    For large products. The sum is finite if and only if all elements of e are.
+    """
+    found = _reading(op)
+    if found is None or not _is_large(op, found):
+        return None
+    return _if_finite(op, found, _gathered)
+
+
+@rule(reassociates, targets=("cpu",), partitioned=False, producer=hlo.ConvertOp)
+def finite_one_hot_product_to_scatter(op: hlo.DotGeneralOp) -> ir.Value | None:
+    """dot_general(one_hot(i), x) -> if finite(sum(0 * x)) then scatter(0, i, x) else dot_general().
+
+    For large products, summed over all i. The sum is finite if and only if all elements of x are.
+    """
+    found = _adding(op)
+    if found is None or prod(found.kind.shape) < cost.LEAST_ADDED_TO or not _is_large(op, found):
+        return None
+    return _if_finite(op, found, _scattered)
+
+
+def _reading(op: hlo.DotGeneralOp) -> _Product | None:
+    """The product, if it reads rows of the table."""
+    found = _product(op)
+    if found is None or found.hot_dims != (found.hot.dimension,):
+        return None
+    return found if cost.table_pays(rows=found.hot.extent) else None
+
+
+def _gathered(product: _Product) -> ir.Value:
+    hot = product.hot
+    indices = hot.indices()
+    taken = plus_zero(_rows(product.table, product.table_dims[0], indices, product.kind))
+    in_bounds = is_row(indices, hot.extent)
+    if in_bounds is not None:
+        mask = build.broadcast(in_bounds, product.kind.shape, range(len(hot.shape)))
+        taken = hlo.select(mask, taken, build.splat(0, product.kind))
+    return build.transpose(taken, product.order)
+
+
+def _adding(op: hlo.DotGeneralOp) -> _Product | None:
+    """The product, if it adds rows to the table."""
+    found = _product(op)
+    if found is None or found.hot.dimension in found.hot_dims:
+        return None
+    if len(found.hot_dims) != len(found.hot.shape) or not found.hot_dims:
+        return None
+    is_summed_alike = isinstance(element_type(op.result), ir.F32Type | ir.F64Type)  # others in f32
+    return found if is_summed_alike and cost.table_pays(rows=found.hot.extent) else None
+
+
+def _scattered(product: _Product) -> ir.Value:
+    rank = len(shape_of(product.table))
+    own = [dim for dim in range(rank) if dim not in product.table_dims]
+    paired = zip(product.hot_dims, product.table_dims, strict=True)
+    updates = build.transpose(product.table, [*(dim for _, dim in sorted(paired)), *own])
+    added = _added(build.splat(0, product.kind), product.hot.indices(), updates)
+    return build.transpose(added, product.order)
+
+
+def _is_large(op: hlo.DotGeneralOp, product: _Product) -> bool:
+    """Whether the product takes longer than the test, and is not itself what runs if it fails."""
+    around = op.operation.parent.opview
+    is_alternative = isinstance(around, hlo.IfOp) and isinstance(around.pred.owner, hlo.IsFiniteOp)
+    vectors = prod(product.hot.shape)
+    pays = cost.test_pays(multiplications=product.multiplications, vectors=vectors)
+    return pays and not is_alternative
+
+
+def _if_finite(
+    op: hlo.DotGeneralOp, product: _Product, make: Callable[[_Product], ir.Value]
+) -> ir.Value:
+    """What `make` builds if all elements of the table are finite, else the product."""
+    table = product.table
+    zeros = hlo.multiply(table, build.splat(0, table.type))
+    total = build.reduce_sum(zeros, range(len(shape_of(table))))
+    chosen = hlo.IfOp([op.result.type], hlo.is_finite(total))
+    for region in chosen.regions:
+        region.blocks.append()
+    with ir.InsertionPoint(chosen.true_branch.blocks[0]):
+        hlo.return_([make(product)])
+    with ir.InsertionPoint(chosen.false_branch.blocks[0]):
+        hot = product.hot.array(element_type(table))
+        is_left = table == op.rhs
+        hlo.return_([build.dot_like(op, *((hot, table) if is_left else (table, hot)))])
+    return chosen.result
+
+
+def _product(op: hlo.DotGeneralOp) -> _Product | None:
+    """The product of a one-hot array, on either side, with a table; None in a batch."""
     if static_shape(op.result, op.lhs, op.rhs) is None or op.algorithm is not None:
         return None
     if 0 in (*shape_of(op.lhs), *shape_of(op.rhs)) or not is_float(op.rhs):
@@ -92,10 +201,20 @@ def _factors(op: hlo.DotGeneralOp) -> tuple[_OneHot, tuple[int, ...], tuple[int,
     if not element_type(op.lhs) == element_type(op.rhs) == element_type(op.result):
         return None
     dims = hlo.DotDimensionNumbers(op.dot_dimension_numbers)
-    hot = None if dims.lhs_batching_dimensions else _one_hot(op.lhs)
-    if hot is None:
+    if dims.lhs_batching_dimensions:
         return None
-    return hot, tuple(dims.lhs_contracting_dimensions), tuple(dims.rhs_contracting_dimensions)
+    left = op.lhs, tuple(dims.lhs_contracting_dimensions)
+    right = op.rhs, tuple(dims.rhs_contracting_dimensions)
+    kind, rank = ir.RankedTensorType(op.result.type), len(shape_of(op.result))
+    if (hot := _one_hot(op.lhs)) is not None:
+        return _Product(hot, left[1], *right, kind, list(range(rank)))
+    if (hot := _one_hot(op.rhs)) is None:
+        return None
+    own = len(shape_of(op.lhs)) - len(left[1])  # dimensions of the result that the table has
+    shape = [*kind.shape[own:], *kind.shape[:own]]
+    order = [*range(rank - own, rank), *range(rank - own)]
+    swapped = ir.RankedTensorType.get(shape, kind.element_type)
+    return _Product(hot, right[1], *left, swapped, order)
 
 
 def _one_hot(value: ir.Value) -> _OneHot | None:
