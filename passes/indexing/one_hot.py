@@ -108,9 +108,7 @@ def finite_one_hot_product_to_gather(op: hlo.DotGeneralOp) -> ir.Value | None:
     For large products. The sum is finite if and only if all elements of e are.
     """
     found = _reading(op)
-    if found is None or not _is_large(op, found):
-        return None
-    return _if_finite(op, found, _gathered)
+    return _if_finite(op, found, _gathered) if found and _is_large(op, found) else None
 
 
 @rule(reassociates, targets=("cpu",), partitioned=False, producer=hlo.ConvertOp)
@@ -166,6 +164,8 @@ def _scattered(product: _Product) -> ir.Value:
 
 def _is_large(op: hlo.DotGeneralOp, product: _Product) -> bool:
     """Whether the product takes longer than the test, and is not itself what runs if it fails."""
+    if not isinstance(element_type(op.result), ir.F32Type | ir.F64Type):
+        return False
     around = op.operation.parent.opview
     is_alternative = isinstance(around, hlo.IfOp) and isinstance(around.pred.owner, hlo.IsFiniteOp)
     vectors = prod(product.hot.shape)
@@ -227,23 +227,36 @@ def _one_hot(value: ir.Value) -> _OneHot | None:
 
 
 def compared(indices: ir.Value, positions: ir.Value) -> _OneHot | None:
-    match indices.owner, positions.owner:
-        case hlo.BroadcastInDimOp(operand=i, broadcast_dimensions=dims), hlo.IotaOp(
-            iota_dimension=dim
-        ):
-            shape, element = shape_of(positions), element_type(i)
-            rest = [each for each in range(len(shape)) if each != dim.value]
-            if not isinstance(element, ir.IntegerType) or not element.is_signless:
-                return None
-            kind, extent = type_bounds(element), shape[dim.value]
-            if kind is None or extent - 1 > kind.high or element.width < 8:
-                return None
-            extents = tuple(shape[each] for each in rest)
-            kept = [each for each in dims if each != dim.value]
-            own = [size for each, size in zip(dims, shape_of(i), strict=True) if each != dim.value]
-            if kept != rest or own != list(extents) or prod(shape_of(i)) != prod(extents):
-                return None
-            return _OneHot(i, extents, dim.value, extent)
+    """The one-hot array that is 1 where the two are equal."""
+    along, broadcast = _counted_along(positions), indices.owner
+    if along is None or not isinstance(broadcast, hlo.BroadcastInDimOp):
+        return None
+    i, dims = broadcast.operand, list(broadcast.broadcast_dimensions)
+    shape, element = shape_of(positions), element_type(i)
+    rest = [each for each in range(len(shape)) if each != along]
+    if not isinstance(element, ir.IntegerType) or not element.is_signless:
+        return None
+    kind, extent = type_bounds(element), shape[along]
+    if kind is None or extent - 1 > kind.high or element.width < 8:
+        return None
+    extents = tuple(shape[each] for each in rest)
+    kept = [each for each in dims if each != along]
+    own = [size for each, size in zip(dims, shape_of(i), strict=True) if each != along]
+    if kept != rest or own != list(extents) or prod(shape_of(i)) != prod(extents):
+        return None
+    return _OneHot(i, extents, along, extent)
+
+
+def _counted_along(value: ir.Value) -> int | None:
+    """The dimension along which `value` is 0, 1, 2, ...; None if it is not an iota."""
+    match value.owner:
+        case hlo.IotaOp(iota_dimension=dim):
+            return dim.value
+        case hlo.BroadcastInDimOp(operand=x, broadcast_dimensions=dims):
+            match x.owner:
+                case hlo.IotaOp(iota_dimension=dim):
+                    along = dims[dim.value]
+                    return along if shape_of(x)[dim.value] == shape_of(value)[along] else None
     return None
 
 

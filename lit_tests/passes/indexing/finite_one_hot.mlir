@@ -101,3 +101,17 @@ func.func @finite_one_hot_product_to_scatter_not_into_few(%i: tensor<16384xi32>,
   %r = stablehlo.dot_general %hot, %x, contracting_dims = [0] x [0] : (tensor<16384x32xf32>, tensor<16384x1xf32>) -> tensor<32x1xf32>
   return %r : tensor<32x1xf32>
 }
+
+// The positions are an iota of fewer dimensions, as `loops` builds them.
+// CHECK-LABEL: func.func @finite_one_hot_product_to_gather_positions_broadcast(
+// CHECK: "stablehlo.if"
+// CHECK: "stablehlo.gather"(%arg1, %arg0)
+func.func @finite_one_hot_product_to_gather_positions_broadcast(%i: tensor<4x16xi32>, %e: tensor<512x32xf32>) -> tensor<4x16x32xf32> {
+  %all = stablehlo.broadcast_in_dim %i, dims = [0, 1] : (tensor<4x16xi32>) -> tensor<4x16x512xi32>
+  %row = stablehlo.iota dim = 1 : tensor<16x512xi32>
+  %places = stablehlo.broadcast_in_dim %row, dims = [1, 2] : (tensor<16x512xi32>) -> tensor<4x16x512xi32>
+  %hits = stablehlo.compare EQ, %all, %places, SIGNED : (tensor<4x16x512xi32>, tensor<4x16x512xi32>) -> tensor<4x16x512xi1>
+  %hot = stablehlo.convert %hits : (tensor<4x16x512xi1>) -> tensor<4x16x512xf32>
+  %r = stablehlo.dot_general %hot, %e, contracting_dims = [2] x [0] : (tensor<4x16x512xf32>, tensor<512x32xf32>) -> tensor<4x16x32xf32>
+  return %r : tensor<4x16x32xf32>
+}
