@@ -255,7 +255,7 @@ def _counted_along(value: ir.Value) -> int | None:
         case hlo.BroadcastInDimOp(operand=x, broadcast_dimensions=dims):
             match x.owner:
                 case hlo.IotaOp(iota_dimension=dim):
-                    along = dims[dim.value]
+                    along = int(dims[dim.value])
                     return along if shape_of(x)[dim.value] == shape_of(value)[along] else None
     return None
 
