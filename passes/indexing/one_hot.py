@@ -251,7 +251,7 @@ def _counted_along(value: ir.Value) -> int | None:
     """The dimension along which `value` is 0, 1, 2, ...; None if it is not an iota."""
     match value.owner:
         case hlo.IotaOp(iota_dimension=dim):
-            return dim.value
+            return int(dim.value)
         case hlo.BroadcastInDimOp(operand=x, broadcast_dimensions=dims):
             match x.owner:
                 case hlo.IotaOp(iota_dimension=dim):
