@@ -65,13 +65,14 @@ format: $(VENV)/.dev ## format the code
 	$(BIN)/ruff format $(SOURCES)
 	$(BIN)/ruff check --fix $(SOURCES)
 
-bench: $(BENCH)/.bench ## run the benchmark, which takes two hours; MODELS='keras-*' RESULTS=DIR
+bench: $(BENCH)/.bench ## run the benchmark, which takes three hours; MODELS='keras-*' RESULTS=DIR
 	$(BENCH)/bin/python benchmarks/overhead.py
 	$(BENCH)/bin/python benchmarks/passes.py
 	mkdir -p build
 	$(BENCH)/bin/python benchmarks/run.py --models '$(MODELS)' --sizes $(SIZES) $(BENCH_FLAGS) \
 	  --history build/bench-history.jsonl --plot $(RESULTS)/ratios.svg --results $(RESULTS)/RESULTS.md
 	$(BENCH)/bin/python benchmarks/fit.py --results $(RESULTS)/RESULTS.md
+	$(BENCH)/bin/python benchmarks/warm_start.py --results $(RESULTS)/RESULTS.md
 
 clean: ## remove environments and build files
 	rm -rf .venv .venv-* build *.egg-info .pytest_cache .mypy_cache .ruff_cache

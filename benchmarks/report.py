@@ -76,7 +76,8 @@ def summary_lines(results: Sequence[Result], names: Sequence[str]) -> list[str]:
         )
         lines.append(
             f"{name}: compile time {summary.compile_mean:.2f}x that of plain (geometric mean), at "
-            f"worst {by:.2f}x ({worst})"
+            f"worst {by:.2f}x ({worst}); passes take {summary.passes:.1%} of plain's XLA "
+            "time at the median"
         )
         lines += size_lines(results, name)
         lines += [
@@ -167,6 +168,17 @@ def markdown_compiles(results: Sequence[Result], name: str) -> str:
                 f"{ours.sensitivity:.0e}",
             ]
         )
+    return _markdown(rows)
+
+
+def markdown_tuning(results: Sequence[Result]) -> str:
+    """A Markdown table: what O3 chose, how long that took, and its speed-up beside that of O2."""
+    rows = [["model", "candidate", "tuning, s", "O3 [95%]", "O2 [95%]"]]
+    rows.append(["---", "---", *["---:"] * 3])
+    for result in by_ratio(results, "O3"):
+        ours, default = result.contenders["O3"], result.contenders.get("O2", Contender("not run"))
+        seconds = f"{ours.tuning:.1f}"
+        rows.append([result.model, ours.choice, seconds, _interval(ours), _interval(default)])
     return _markdown(rows)
 
 

@@ -26,6 +26,8 @@ class Contender:
         error: the largest relative difference from the results of plain.
         sensitivity: the same for plain when its inputs change by one ulp.
         agrees: whether the error is rounding by that measure, with NaNs at the same positions.
+        tuning: seconds that O3 took to find its candidate.
+        choice: the candidate of O3; several where processes chose differently.
     """
 
     failed: str = ""
@@ -41,6 +43,8 @@ class Contender:
     sensitivity: float = 0.0
     agrees: bool = True
     rules: dict[str, int] = field(default_factory=dict)
+    tuning: float = 0.0
+    choice: str = ""
 
     @property
     def total(self) -> float:
@@ -120,6 +124,8 @@ def _contender(name: str, runs: list[dict[str, Any]]) -> Contender:
         sensitivity=min(each.get("sensitivity", 0.0) for each in mine),
         agrees=all(each.get("agrees", True) for each in mine),
         rules=mine[0]["rules"],
+        tuning=statistics.median(each.get("tuning", 0.0) for each in mine),
+        choice=", ".join(dict.fromkeys(each["choice"] for each in mine if "choice" in each)),
     )
 
 
@@ -148,6 +154,7 @@ class Summary:
         windows: the same for models with depthwise or grouped convolutions or pooling.
         compile_mean: the mean ratio of compile times to plain.
         worst: the model with the largest compile-time ratio, and that ratio.
+        passes: the median over the models of the seconds of passes divided by plain's XLA seconds.
         slower: models whose interval is below `SLOWER`.
         wrong: models whose results differ by more than rounding.
         failed: models without measurements, and why.
@@ -158,6 +165,7 @@ class Summary:
     windows: float
     compile_mean: float
     worst: tuple[str, float]
+    passes: float
     slower: list[str]
     wrong: list[str]
     failed: dict[str, str]
@@ -173,6 +181,7 @@ def summarise(results: Sequence[Result], name: str) -> Summary:
         windows=geometric_mean(c.ratio.median for r, c in found if r.windows),
         compile_mean=geometric_mean(compiled.values()),
         worst=max(compiled.items(), key=lambda item: item[1], default=("", 0.0)),
+        passes=statistics.median([c.passes / r.contenders["plain"].xla for r, c in found] or [0.0]),
         slower=[r.model for r, c in found if c.verdict == "slower"],
         wrong=[r.model for r, c in found if c.verdict == "WRONG"],
         failed={r.model: c.failed for r in results if (c := r.contenders.get(name)) and c.failed},

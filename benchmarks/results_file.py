@@ -7,7 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from report import markdown_compiles, markdown_runs, not_installed_lines, summary_lines
+from report import (
+    markdown_compiles,
+    markdown_runs,
+    markdown_tuning,
+    not_installed_lines,
+    summary_lines,
+)
 from results import Result
 
 METHOD = """\
@@ -16,9 +22,13 @@ JAX's compilation cache disabled. All contenders then run in alternation, in ano
 round. A ratio is the median over all rounds of the seconds of plain `jax.jit` divided by the
 contender's seconds in the same round; above 1 is faster than plain. Brackets hold the 95% interval,
 by a bootstrap over processes and rounds. Models whose names end in *@small* and *@large* are the
-same programs at other sizes, each measured in one process and without Enzyme-JAX. *slower* marks an
-interval that is entirely below 0.97. **WRONG** marks a result whose error is more than 16 times the
-change of plain's result when its inputs change by one ulp."""
+same programs at other sizes, each measured in one process and without O3 and Enzyme-JAX. *slower*
+marks an interval that is entirely below 0.97. **WRONG** marks a result whose error is more than 8
+times the largest change of plain's result when its inputs change by one ulp, in 8 draws."""
+
+TUNING = """\
+O3 compiles several candidates and times them at the first call of a program. Later processes find
+the verdict in the user's cache directory and compile the candidate only."""
 
 
 def write_results(
@@ -53,6 +63,8 @@ def write_results(
     for level in levels:
         parts += [f"## Compilation with {level}", _explained(level)]
         parts += [markdown_compiles(results, level)]
+    if "O3" in levels:
+        parts += ["## Tuning by O3", TUNING, markdown_tuning(results)]
     file.write_text("\n\n".join(part for part in parts if part) + "\n")
 
 

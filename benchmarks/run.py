@@ -32,6 +32,8 @@ HERE = Path(__file__).parent
 QUICK_SECONDS = 3.0
 SIZES_HELP = f"sizes of the models, separated by commas: some of {', '.join(SIZES)}"
 CONTENDERS = ("plain", "O0", "O1", "O2", "O3", "enzyme")
+LEVELS = ("O1", "O2", "O3", "enzyme")
+USUAL_ONLY = ("O3", "enzyme")  # not measured at other sizes, unless --levels names O3
 
 
 def options() -> argparse.Namespace:
@@ -42,8 +44,8 @@ def options() -> argparse.Namespace:
     add("--quick", action="store_true", help="fewer models and rounds")
     add(
         "--levels",
-        default="O1,O2,enzyme",
-        help=f"contenders other than plain: {', '.join(CONTENDERS[1:])}",
+        help=f"contenders other than plain: {', '.join(CONTENDERS[1:])} (default: "
+        f"{','.join(LEVELS)}; {' and '.join(USUAL_ONLY)} only for the usual size)",
     )
     add("--processes", type=int, default=2, help="fresh processes per model of the usual size")
     add("--rounds", type=int, default=40, help="maximum number of rounds per process")
@@ -57,7 +59,8 @@ def options() -> argparse.Namespace:
     add("--results", type=Path, help="write the tables to this Markdown file")
     add("--list", action="store_true", help="print the names of the models and exit")
     given = parser.parse_args()
-    given.levels = given.levels.split(",")
+    given.left_out = ["enzyme"] if given.levels else USUAL_ONLY
+    given.levels = given.levels.split(",") if given.levels else list(LEVELS)
     for level in given.levels:
         if level not in CONTENDERS[1:]:
             parser.error(f"--levels: expected some of {', '.join(CONTENDERS[1:])}, found {level!r}")
@@ -149,7 +152,7 @@ def run_all(given: argparse.Namespace) -> list[dict[str, Any]]:
                 is_usual = MODELS[name].size == "usual"
                 if name in failed or (rotation and not is_usual):
                     continue
-                levels = [each for each in given.levels if is_usual or each != "enzyme"]
+                levels = [x for x in given.levels if is_usual or x not in given.left_out]
                 records.append(run_process(name, levels, rotation, given))
                 if records[-1].get("skipped") or records[-1].get("broken"):
                     failed.add(name)

@@ -22,9 +22,16 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from results_file import write_section
+
 MODELS_MEASURED = ("keras-mobilenetv2-training", "hf-bert-training", "mjx-humanoid")
 CONTENDERS = ("plain", "O2", "jxc.jit")
 FILLING_RUNS, RUNS = 2, 7
+TITLE = "Process start with a warm cache"
+EXPLAINED = """\
+A fresh process builds a model, compiles it and calls it once, with JAX's persistent compilation
+cache on and filled. *process* is its wall time, *first call* the part after the model is built.
+Medians over {} rounds, and medians of the ratios to plain in the same round."""
 
 
 def first_call(name: str, contender: str) -> float:
@@ -98,11 +105,23 @@ def table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def markdown(rows: list[dict[str, Any]], runs: int) -> str:
+    """The measurements as a Markdown section without its title."""
+    lines = ["| model | contender | process, s | ratio | first call, s | ratio |"]
+    lines.append("| --- | --- | ---: | ---: | ---: | ---: |")
+    for row in rows:
+        for contender in CONTENDERS:
+            cells = [f"{value:.2f}" for value in row[contender].values()]
+            lines.append(f"| {' | '.join([row['model'], contender, *cells])} |")
+    return f"{EXPLAINED.format(runs)}\n\n" + "\n".join(lines)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--models", default=",".join(MODELS_MEASURED), help="separated by commas")
     parser.add_argument("--runs", type=int, default=RUNS, help="measured rounds of each model")
     parser.add_argument("--json", action="store_true", help="print one object")
+    parser.add_argument("--results", type=Path, help="add a section to this Markdown file")
     parser.add_argument("--process", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.process:
@@ -114,6 +133,8 @@ def main() -> int:
         print(json.dumps({"schema_version": 1, "runs": options.runs, "models": rows}, indent=2))
     else:
         print(table(rows))
+    if options.results:
+        write_section(options.results, TITLE, markdown(rows, options.runs))
     return 0
 
 

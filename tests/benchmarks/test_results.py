@@ -5,10 +5,11 @@ from dataclasses import asdict
 
 import pytest
 from plot import draw
-from report import markdown_runs, run_table, summary_lines
+from report import markdown_runs, markdown_tuning, run_table, summary_lines
 from results import gather, summarise
-from results_file import write_section
+from results_file import write_results, write_section
 from rich.console import Console
+from warm_start import CONTENDERS, markdown
 
 
 def contender(seconds, *, xla=1.0, passes=0.0, **more):
@@ -141,3 +142,36 @@ def test_write_section_replaces_the_section_of_its_title(tmp_path):
     file.write_text("# Results\n\n## One\n\nold\n\n## Two\n\nkept\n")
     write_section(file, "One", "new")
     assert file.read_text() == "# Results\n\n## Two\n\nkept\n\n## One\n\nnew\n"
+
+
+def tuned(choices):
+    """A model with a small size, of which O3 was tuned in one process for each choice."""
+    records = [printed_records([0.2, 0.25, 0.3], passes=0.05) for _ in choices]
+    for each, choice in zip(records, choices, strict=True):
+        each["contenders"]["O3"] = contender([0.1, 0.1, 0.1], tuning=12.5, choice=choice)
+    small = printed_records([0.2, 0.25, 0.3], model="some-model@small", passes=0.05)
+    return [gather("some-model", False, records), gather("some-model@small", False, [small])]
+
+
+def test_tuning_lists_the_candidate_of_o3_where_it_was_measured():
+    row = markdown_tuning(tuned(["O2", "plain", "O2"])).splitlines()[2:]
+    assert len(row) == 1
+    assert row[0].startswith("| some-model | O2, plain | 12.5 | 5.00 [")
+
+
+def test_results_have_sizes_compile_time_and_tuning(tmp_path):
+    file = tmp_path / "RESULTS.md"
+    about = dict.fromkeys(("date", "commit", "machine", "load", "python", "rates"), "-")
+    about |= {"versions": {"jax": "1"}, "not_installed": {}}
+    write_results(file, tuned(["O2"]), ["O2", "O3"], about, "")
+    text = file.read_text()
+    assert "O2, small: 2.00x over 1 models, compile time 1.05x" in text
+    assert "passes take 5.0% of plain's XLA time at the median" in text
+    assert "## Compilation with O3" in text and "## Tuning by O3" in text
+
+
+def test_warm_start_has_a_row_for_each_contender():
+    numbers = {"process": 2.0, "process, ratio": 1.04, "first call": 0.5, "first call, ratio": 1.2}
+    rows = markdown([{"model": "m"} | dict.fromkeys(CONTENDERS, numbers)], 7).splitlines()
+    assert "| m | O2 | 2.00 | 1.04 | 0.50 | 1.20 |" in rows
+    assert sum(row.startswith("| m |") for row in rows) == len(CONTENDERS)

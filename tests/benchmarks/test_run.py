@@ -11,7 +11,7 @@ import jax
 import pytest
 from install import bench_extras
 from models import MODELS, SIZES
-from run import chosen
+from run import chosen, options
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -103,3 +103,16 @@ def test_every_bench_extra_has_a_lower_bound():
     extras = tomllib.loads(pyproject.read_text())["project"]["optional-dependencies"]
     assert "bench-keras" in bench_extras(pyproject)
     assert all(">=" in need for name in bench_extras(pyproject) for need in extras[name])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "usual", "large"),
+    [((), "O1,O2,O3,enzyme", "O1,O2"), (("--levels", "O3,enzyme"), "O3,enzyme", "O3")],
+)
+def test_other_sizes_are_measured_without_o3_unless_it_is_named(
+    arguments, usual, large, monkeypatch
+):
+    monkeypatch.setattr(sys, "argv", ["run.py", *arguments])
+    given = options()
+    assert ",".join(given.levels) == usual
+    assert ",".join(x for x in given.levels if x not in given.left_out) == large

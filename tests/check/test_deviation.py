@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jxc.check.deviation import compare_calls
+from jxc.check.deviation import compare_calls, deviation_of
 from jxc.check.fill import fill
 from jxc.errors import UsageError
 
@@ -75,3 +75,31 @@ def test_fill_rejects_arrays_of_another_shape(tmp_path):
         fill(jax.ShapeDtypeStruct((4,), np.float32), f"@{tmp_path}/x.npy")
     with pytest.raises(UsageError, match="expected random, zeros or @FILE"):
         fill((), "ones")
+
+
+def test_compare_calls_takes_the_largest_of_several_draws():
+    calls = []
+
+    def chaotic(x):  # amplifies what the fourth run adds to the first, as a chaotic program may
+        calls.append(x)
+        return np.float32(1000 * (len(calls) == 4)) + x
+
+    found = compare_calls(chaotic, lambda x: x + np.float32(100), (X,), {})
+    assert found.agrees
+    assert len(calls) == 4  # later draws cannot change the verdict
+    assert not compare_calls(lambda x: x, lambda x: x + np.float32(100), (X,), {}).agrees
+
+
+def test_compare_calls_uses_one_draw_where_it_explains_the_difference():
+    calls = []
+    compare_calls(lambda x: calls.append(x) or x, lambda x: x * np.float32(1 + 1e-7), (X,), {})
+    assert len(calls) == 2
+    assert not np.array_equal(*calls)
+
+
+def test_deviation_ignores_draws_that_are_not_finite():
+    expected, found = [np.ones(2, np.float32)], [np.full(2, 1.01, np.float32)]
+    draws = [[np.full(2, value, np.float32)] for value in (np.inf, np.nan, 1.01)]
+    assert deviation_of(expected, draws, found).agrees
+    assert not deviation_of(expected, draws[:2], found).agrees
+    assert deviation_of([np.zeros(2, int)], [[np.array([0, 1])]], [np.array([0, 7])]).agrees

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,12 @@ from .judge import (
     widest,
 )
 from .run import widen
+
+DRAWS = 8
+"""How often the inputs are moved by one ulp before a difference is more than rounding.
+
+One draw says little about a program that amplifies small changes: in a training step of
+MobileNetV2, the effects of eight draws on one result were between 0.0001 and 0.02 of its scale."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,9 @@ def compare_calls(
 ) -> Deviation:
     """Run both callables on the same arguments, and the first also on arguments one ulp away.
 
+    The first runs once on such arguments, and up to `DRAWS` times where the results differ by more
+    than that run explains.
+
     Args:
         reference: the callable that is right.
         other: the one in question; returns a pytree of the same structure.
@@ -58,20 +67,52 @@ def compare_calls(
         kwargs: keyword arguments, concrete.
     """
     expected, found = (_leaves(each(*args, **kwargs)) for each in (reference, other))
-    moved_args, moved_kwargs = jax.tree.map(_moved, (args, kwargs))
-    return deviation_of(expected, _leaves(reference(*moved_args, **moved_kwargs)), found)
+
+    def moved(draw: int) -> list[np.ndarray]:
+        near, near_kwargs = jax.tree.map(lambda leaf: _moved(leaf, draw), (args, kwargs))
+        return _leaves(reference(*near, **near_kwargs))
+
+    return deviation_of(expected, map(moved, range(DRAWS)), found)
 
 
 def deviation_of(
-    expected: Sequence[np.ndarray], moved: Sequence[np.ndarray], found: Sequence[np.ndarray]
+    expected: Sequence[np.ndarray],
+    draws: Iterable[Sequence[np.ndarray]],
+    found: Sequence[np.ndarray],
 ) -> Deviation:
     """How far results lie from those of a reference.
 
     Args:
         expected: the results of the reference.
-        moved: its results on arguments that are each one ulp away.
+        draws: its results on arguments that are each one ulp away, at least once. They are read
+            until those read so far explain the difference.
         found: the results in question.
     """
+    farthest = list(expected)
+    for moved in draws:
+        farthest = [_farther(*each) for each in zip(expected, farthest, moved, strict=True)]
+        deviation = _deviation(expected, farthest, found)
+        if deviation.agrees:
+            break
+    return deviation
+
+
+def _farther(expected: np.ndarray, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """For each element the one of two values that is further from that of `expected`.
+
+    Where `other` is not finite it does not count, see `judge.rounding_error`.
+    """
+    wide = widest(expected)
+    if wide.dtype.kind not in "fc":
+        return np.where(one == expected, other, one)
+    with np.errstate(all="ignore"):
+        known, new = (np.abs(widest(each) - wide) for each in (one, other))
+    return np.where(np.isfinite(new) & (new > known), other, one)
+
+
+def _deviation(
+    expected: Sequence[np.ndarray], moved: Sequence[np.ndarray], found: Sequence[np.ndarray]
+) -> Deviation:
     rows = [_row(*leaves) for leaves in zip(expected, found, moved, strict=True)]
     worst = max(range(len(rows)), key=lambda i: rows[i][0] / (rows[i][1] or 1.0), default=0)
     error, sensitivity = rows[worst][:2] if rows else (0.0, 0.0)
@@ -94,12 +135,12 @@ def _is_key(leaf: Any) -> bool:
     return bool(jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key))
 
 
-def _moved(leaf: Any) -> Any:
+def _moved(leaf: Any, draw: int) -> Any:
     if not hasattr(leaf, "dtype") or _is_key(leaf):
         return leaf
     array = np.asarray(leaf)
     with np.errstate(all="ignore"):
-        return moved_by_ulp(array).astype(array.dtype)
+        return moved_by_ulp(array, draw).astype(array.dtype)
 
 
 def _row(expected: np.ndarray, found: np.ndarray, moved: np.ndarray) -> tuple[float, float, bool]:

@@ -109,16 +109,16 @@ def rounding_error(expected: np.ndarray, reference: Reference) -> float:
         )
 
 
-def moved_by_ulp(array: np.ndarray) -> np.ndarray:
+def moved_by_ulp(array: np.ndarray, draw: int = 0) -> np.ndarray:
     """The array in float64 (or complex128), each float one ulp of its own type up or down.
 
-    The directions are random and always the same: errors of one sign would cancel in differences.
-    Other types stay as they are.
+    The directions are random, and the same for each `draw`: errors of one sign would cancel in
+    differences. Other types stay as they are.
     """
     if array.dtype.kind != "c" and not is_float(array.dtype):
         return array
     part = array.real.dtype if array.dtype.kind == "c" else array.dtype
-    signs = np.random.default_rng(0).choice((-1.0, 1.0), array.shape)
+    signs = np.random.default_rng(draw).choice((-1.0, 1.0), array.shape)
     with np.errstate(all="ignore"):
         return widest(array) * (1 + signs * precision_of_type(part)[0])
 
