@@ -281,7 +281,7 @@ _METRICS: Sequence[tuple[str, str, Literal["", "bytes", "flops", "seconds"], _Re
         "bytes",
         lambda c: sum(e.payload * e.times for e in c.collectives),
     ),
-    ("roofline_seconds", "time, roofline", "seconds", lambda c: c.roofline_seconds),
+    ("roofline_seconds", "run time, roofline", "seconds", lambda c: c.roofline_seconds),
     ("estimated_seconds", "  by the compiler", "seconds", lambda c: c.estimated_seconds),
-    ("compile_seconds", "XLA", "seconds", lambda c: c.build.seconds or None),
+    ("compile_seconds", "compile time, XLA", "seconds", lambda c: c.build.seconds or None),
 )
