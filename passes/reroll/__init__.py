@@ -22,7 +22,7 @@ from jxc.ir.values import is_used
 from jxc.rewrite import PassContext, module_pass
 
 from .align import aligned
-from .cost import feed_loops, is_faster
+from .cost import MIN_STEPS, feed_loops, is_faster, may_be_faster
 from .inputs import Inputs
 from .loop import build_loop
 from .sequence import Numbering, runs_in
@@ -64,11 +64,13 @@ def reroll(
         raise UsageError(f"reroll: min-repeats={min_repeats}: expected 2 or more")
     if if_faster and (context.target != "cpu" or is_partitioned(module)):
         return
+    if if_faster:
+        min_repeats = max(min_repeats, MIN_STEPS)
     numbering = Numbering(module)
     blocks = [block for f in functions(module).values() for r in f.regions for block in r.blocks]
     while blocks:
         block = blocks.pop()
-        if len(block.operations) > min_ops:
+        if len(block.operations) > min_ops and (not if_faster or may_be_faster(block)):
             _reroll_block(numbering, block, min_repeats, min_ops, if_faster)
         for op in block.operations:
             if has_regions(op):

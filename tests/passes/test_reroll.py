@@ -235,3 +235,46 @@ def test_runs_of_a_program_without_repetitions():
 def test_few_repetitions_are_an_error():
     with pytest.raises(jxc.JxcError, match="expected 2 or more"):
         jxc.lower(jnp.sin, array(3)).opt("reroll{min-repeats=1}")
+
+
+def heat(x):
+    for _ in range(10):
+        around = (jnp.roll(x, step, axis) for axis in (0, 1) for step in (1, -1))
+        x = x + jnp.float32(0.1) * (sum(around) - 4 * x)
+    return x
+
+
+@pytest.mark.parametrize(("size", "loops"), [(32, 1), (128, 1), (200, 0)])
+def test_faster_steps_carry_little(size, loops):
+    lowered = jxc.lower(heat, f"f32[{size},{size}]").opt("inline,symbol-dce")
+    assert whiles(lowered.opt("reroll{if-faster=true min-ops=64}")) == loops
+
+
+def recurrent(w, xs, h):
+    c = h
+    for x in xs:
+        i, f, g, o = jnp.split(x @ w["x"] + h @ w["h"], 4, -1)
+        c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+        h = jax.nn.sigmoid(o) * jnp.tanh(c)
+    return h.sum()
+
+
+@pytest.mark.parametrize(("width", "loops"), [(32, 2), (512, 0)])
+def test_a_gradient_is_rerolled_with_its_forward_pass_or_not_at_all(width, loops):
+    """The gradient of 512 units carries 8 MB; without it, the forward pass would write stacks."""
+    weight = jax.ShapeDtypeStruct((width, 4 * width), jnp.float32)
+    args = {"x": weight, "h": weight}, f"f32[16,8,{width}]", f"f32[8,{width}]"
+    lowered = jxc.lower(jax.grad(recurrent), *args).opt("inline,symbol-dce")
+    assert whiles(lowered.opt("reroll{if-faster=true min-ops=64}")) == loops
+
+
+def test_layers_with_parameters_of_their_own_are_not_rerolled_in_o2():
+    def network(layers, x):
+        for w in layers:
+            x = jnp.concatenate([x[:, 2:], x[:, :2]], 1) @ w
+            x = jax.nn.gelu(x) - x.mean(-1, keepdims=True)
+        return x
+
+    lowered = jxc.lower(network, ["f32[4,4]"] * 16, "f32[2,4]").opt("inline,symbol-dce")
+    assert whiles(lowered.opt("reroll")) == 1
+    assert whiles(lowered.opt("reroll{if-faster=true}")) == 0
