@@ -12,5 +12,5 @@ f32. The order of float sums changes where they are computed in blocks.
 
 Left alone: few elements, single long rows of sums, rows a multiple of 4096 bytes apart, products of
 floats from the last element on, and `jax.lax.associative_scan`, which JAX unrolls (also in the
-gradients of all but `cumsum`).
+gradients of all but `cumsum`): see the pass `recurrences`.
 """

@@ -12,8 +12,9 @@ _INLINED = (
 )
 
 _RECOGNISED_AS_TRACED = (
-    # Before simplify, which changes the loops that this pass recognises.
+    # Before simplify, which changes the loops and trees that these passes recognise.
     "threefry",
+    "recurrences",
 )
 
 _FASTER = (

@@ -1,0 +1,141 @@
+"""What a tree computes, evaluated in a finite field at random points.
+
+The ops of a tree add and multiply, so each of its results is a polynomial in its inputs with
+integer coefficients. Two different polynomials of degree d have the same value at a random point of
+a field of p elements with a probability of at most d/p, by the lemma of Schwartz and Zippel. Here
+p is close to 2^31, and the degree of the formulas is at most twice the number of elements along the
+axis: for 10,000 elements, d/p is below 2^-16. The dimensions other than the axis are cut to `LANES`
+positions, as the ops do the same at all of them, and a tree is evaluated `POINTS` times: each is a
+point of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo as hlo
+
+from jxc.ir.values import shape_of
+
+from .trees import Tree
+
+PRIME = 2147483629
+"""The second largest prime below 2^31: modulo the largest, 2^31 - 1, 31 doublings do nothing."""
+
+LANES = 3
+"""Positions along each dimension but the axis."""
+
+POINTS = 4
+"""How often a tree is evaluated: a wrong formula is accepted with a probability below 2^-64."""
+
+_P = np.uint64(PRIME)
+
+
+class NotEvaluated(Exception):
+    """A tree has an op whose value in the field is not known."""
+
+
+def evaluate(tree: Tree, exits: Sequence[ir.Value]) -> dict[ir.Value, np.ndarray]:
+    """The values of the roots, random, and of the exits; the last dimension is that of the points.
+
+    Raises:
+        NotEvaluated: an op of the tree has no meaning in the field.
+    """
+    random = np.random.default_rng(tree.length)
+    known: dict[ir.Value, np.ndarray] = {}
+    for root, axis in tree.roots.items():
+        sizes = [
+            size if dim == axis else min(size, LANES) for dim, size in enumerate(shape_of(root))
+        ]
+        known[root] = random.integers(1, PRIME, [*sizes, POINTS], np.uint64)
+    found = {root: known[root] for root in tree.roots}
+    known |= {alias: known[root] for alias, root in tree.aliases.items()}
+    wanted = set(exits)
+    for op in tree.ops:
+        value = op.results[0]
+        known[value] = _result(op, known)
+        if value in wanted:
+            found[value] = known[value]
+    return found
+
+
+def multiply(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The product in the field."""
+    return x * y % _P
+
+
+def add(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The sum in the field."""
+    return (x + y) % _P
+
+
+def _result(op: ir.OpView, known: Mapping[ir.Value, np.ndarray]) -> np.ndarray:
+    x = known[op.operands[0]]
+    match op:
+        case hlo.AddOp():
+            return add(*_alike(x, known[op.rhs]))
+        case hlo.MulOp():
+            return multiply(*_alike(x, known[op.rhs]))
+        case hlo.ConcatenateOp():
+            return np.concatenate([known[each] for each in op.operands], op.dimension.value)
+        case hlo.ReduceOp():  # fewer than 2^32 numbers below 2^31: the sum does not overflow
+            return x.sum(tuple(op.dimensions), dtype=np.uint64) % _P
+        case hlo.SliceOp():
+            return x[_slices(op)]
+        case hlo.PadOp():
+            return _padded(op, x)
+        case hlo.BroadcastInDimOp():
+            return _broadcast(op, x)
+        case hlo.ReshapeOp():
+            sizes = iter([size for size in x.shape[:-1] if size != 1])
+            shape = [next(sizes) if size != 1 else 1 for size in shape_of(op.result)]
+            return x.reshape([*shape, POINTS])
+    raise NotEvaluated
+
+
+def _alike(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    if x.shape != y.shape:
+        raise NotEvaluated
+    return x, y
+
+
+def _slices(op: hlo.SliceOp) -> tuple[slice, ...]:
+    """The slices of a cut operand: dimensions of which a slice takes a part are not cut."""
+    bounds = zip(op.start_indices, op.limit_indices, op.strides, strict=True)
+    return tuple(
+        slice(None) if bound == (0, size, 1) else slice(*bound)
+        for bound, size in zip(bounds, shape_of(op.operand), strict=True)
+    )
+
+
+def _padded(op: hlo.PadOp, x: np.ndarray) -> np.ndarray:
+    """`x` with zeros around and between its elements; negative amounts remove elements."""
+    given = op.edge_padding_low, op.edge_padding_high, op.interior_padding
+    for dim, (low, high, interior) in enumerate(zip(*given, strict=True)):
+        if not (low or high or interior):
+            continue
+        sizes = list(x.shape)
+        sizes[dim] += max(sizes[dim] - 1, 0) * interior + max(low, 0) + max(high, 0)
+        wide = np.zeros(sizes, np.uint64)
+        end = sizes[dim] - max(high, 0)
+        at = [slice(None)] * x.ndim
+        at[dim] = slice(max(low, 0), end, interior + 1)
+        wide[tuple(at)] = x
+        at[dim] = slice(max(-low, 0), sizes[dim] - max(-high, 0))
+        x = wide[tuple(at)]
+    return x
+
+
+def _broadcast(op: hlo.BroadcastInDimOp, x: np.ndarray) -> np.ndarray:
+    dims, result = list(op.broadcast_dimensions), shape_of(op.result)
+    if dims != sorted(dims):
+        raise NotEvaluated
+    sizes = [min(size, LANES) for size in result]
+    aligned = [1] * len(sizes)
+    for dim, before, size in zip(dims, shape_of(op.operand), x.shape, strict=False):
+        aligned[dim] = size
+        if before == result[dim]:
+            sizes[dim] = size
+    return np.broadcast_to(x.reshape([*aligned, POINTS]), [*sizes, POINTS])

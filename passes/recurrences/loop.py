@@ -1,0 +1,177 @@
+"""Builds the loops of recurrences, and replaces the results of a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo as hlo
+
+from jxc.ir import build
+from jxc.ir.values import element_type, shape_of
+
+from . import cost
+from .formulas import Linear, Solution, Term
+from .trees import Tree
+
+
+class Builder:
+    """Builds the recurrences of the trees of a block, each after the values that it reads.
+
+    The ops of the trees stay until `erase`: the results of one may be inputs of another.
+    """
+
+    def __init__(self, block: ir.Block) -> None:
+        self._ops = list(block.operations)
+        self._position = {
+            result: number for number, op in enumerate(self._ops) for result in op.results
+        }
+        self._replaced: dict[ir.Value, ir.Value] = {}
+        self._trees: list[Tree] = []
+
+    def replace(self, solution: Solution) -> None:
+        """Replace the uses of the results of a tree."""
+        roots = list(solution.tree.roots)
+        loops = _Loops(solution, [self._replaced.get(root, root) for root in roots])
+        places = [self._position.get(root, -1) for root in roots]
+        for value, terms in solution.results.items():
+            for linear in _linears(terms):
+                with value.owner.location, self._after(places, [linear]):
+                    loops.build(linear)
+            with value.owner.location, self._after(places, _linears(terms)):
+                self._replaced[value] = loops.total(terms, value)
+        for value in solution.results:
+            value.replace_all_uses_with(self._replaced[value])
+        self._trees.append(solution.tree)
+
+    def erase(self) -> None:
+        """Erase the ops of the trees."""
+        for tree in reversed(self._trees):
+            for op in reversed(tree.ops):
+                op.operation.erase()
+
+    def _after(self, places: Sequence[int], linears: Sequence[Linear]) -> ir.InsertionPoint:
+        read = [number for each in linears for number in (each.rate, each.drive)]
+        last = max(places[number] for number in read if number is not None)
+        return ir.InsertionPoint(self._ops[last + 1])
+
+
+def _linears(terms: Sequence[Term]) -> list[Linear]:
+    return [each for term in terms for each in (term.factor, term.previous) if each is not None]
+
+
+class _Loops:
+    """The loops of one solution, at the current insertion point."""
+
+    def __init__(self, solution: Solution, roots: Sequence[ir.Value]) -> None:
+        self._solution, self._roots = solution, roots
+        self._built: dict[Linear, ir.Value] = {}
+
+    def build(self, linear: Linear) -> None:
+        """Build a recurrence, unless it was built before."""
+        if linear not in self._built:
+            self._built[linear] = self._loop(linear)
+
+    def total(self, terms: Sequence[Term], value: ir.Value) -> ir.Value:
+        """The sum of terms whose recurrences are built, in the type of a result."""
+        solution = self._solution
+        total = None
+        for term in terms:
+            found = self._term(term)
+            total = found if total is None else hlo.add(total, found)
+        kept = solution.kept_sizes(value)
+        sums = [
+            dim
+            for dim, (size, left) in enumerate(zip(shape_of(total), kept, strict=True))
+            if left == 1 and size > 1
+        ]
+        if sums:
+            total = build.reduce_sum(total, sums)
+        return build.reshape(build.convert(total, element_type(value)), shape_of(value))
+
+    def _term(self, term: Term) -> ir.Value:
+        factor = self._built[term.factor]
+        if term.previous is None:
+            return factor
+        previous, axis = self._built[term.previous], self._solution.axis
+        length = shape_of(factor)[axis]
+        sizes = [max(pair) for pair in zip(shape_of(factor), shape_of(previous), strict=True)]
+        factor, previous = _stretched(factor, sizes), _stretched(previous, sizes)
+        # The first element has none before it: the empty product, or nothing.
+        rest = hlo.multiply(
+            build.slice_along(factor, {axis: range(1, length)}),
+            build.slice_along(previous, {axis: range(length - 1)}),
+        )
+        first = build.slice_along(factor, {axis: range(1)})
+        if term.previous.drive is not None:
+            first = _splat(0, ir.RankedTensorType(first.type))
+        return hlo.concatenate([first, rest], axis)
+
+    def _root(self, number: int) -> ir.Value:
+        before = list(self._solution.tree.roots)[number]
+        return build.reshape(self._roots[number], self._solution.kept_sizes(before))
+
+    def _loop(self, linear: Linear) -> ir.Value:
+        axis = self._solution.axis
+        rate, drive = (
+            None if number is None else self._root(number) for number in (linear.rate, linear.drive)
+        )
+        given = [x for x in (rate, drive) if x is not None]
+        sizes = [max(each) for each in zip(*map(shape_of, given), strict=True)]
+        row = [1 if dim == axis else size for dim, size in enumerate(sizes)]
+        element = element_type(given[0])
+        length = sizes[axis]
+        wide = _wide(element, length)
+
+        def read(x: ir.Value, at: ir.Value) -> ir.Value:
+            one = [1 if dim == axis else size for dim, size in enumerate(shape_of(x))]
+            found = hlo.dynamic_slice(x, build.starts_along(x, {axis: at}), one)
+            return _stretched(build.convert(found, wide), row)
+
+        def body(number: ir.Value, carried: Sequence[ir.Value]) -> list[ir.Value]:
+            # The carried value is multiplied by the rate already, so that the first element is
+            # not multiplied by anything: its rate may be infinite.
+            total, done = carried
+            here = _end(length - 1, number) if linear.is_backward else number
+            if drive is not None:
+                total = hlo.add(total, read(drive, here))
+            elif rate is not None:
+                total = hlo.multiply(total, read(rate, here))
+            starts = build.starts_along(done, {axis: here})
+            done = hlo.dynamic_update_slice(done, build.convert(total, element), starts)
+            if rate is not None and drive is not None:
+                at = here
+                if not linear.is_backward:  # StableHLO clamps the last one, which is not used
+                    at = hlo.add(number, build.scalar(1, element_type(number)))
+                total = hlo.multiply(total, read(rate, at))
+            return [total, done]
+
+        start = _splat(1 if drive is None else 0, ir.RankedTensorType.get(row, wide))
+        buffer = _splat(0, ir.RankedTensorType.get(sizes, element))
+        return build.fori_loop(length, [start, buffer], body)[1]
+
+
+def _end(last: int, number: ir.Value) -> ir.Value:
+    return hlo.subtract(build.scalar(last, element_type(number)), number)
+
+
+def _wide(element: ir.Type, length: int) -> ir.Type:
+    """The type in which elements are combined: rounding errors of one chain add up."""
+    if isinstance(element, ir.ComplexType):
+        return ir.ComplexType.get(_wide(element.element_type, length))
+    if isinstance(element, (ir.BF16Type, ir.F16Type)):
+        return ir.F32Type.get()
+    if isinstance(element, ir.F32Type) and length > cost.LONGEST_CHAIN:
+        return ir.F64Type.get()
+    return element
+
+
+def _splat(number: int, kind: ir.RankedTensorType) -> ir.Value:
+    if not isinstance(kind.element_type, ir.ComplexType):
+        return build.splat(number, kind)
+    part = ir.RankedTensorType.get(kind.shape, kind.element_type.element_type)
+    return hlo.complex(build.splat(number, part), build.splat(0, part))
+
+
+def _stretched(x: ir.Value, sizes: Sequence[int]) -> ir.Value:
+    return build.broadcast(x, sizes, range(len(sizes)))
