@@ -4,7 +4,8 @@ The ops of a tree add and multiply, so each of its results is a polynomial in it
 integer coefficients. Two different polynomials of degree d have the same value at a random point of
 a field of p elements with a probability of at most d/p, by the lemma of Schwartz and Zippel. Here
 p is close to 2^31, and the degree of the formulas is at most twice the number of elements along the
-axis: for 10,000 elements, d/p is below 2^-16. The dimensions other than the axis are cut to `LANES`
+axis; trees of more than `DEGREE` times that number are not evaluated. So for 8000 elements, d/p is
+at most 2^-16. The dimensions other than the axis are cut to `LANES`
 positions, as the ops do the same at all of them, and a tree is evaluated `POINTS` times: each is a
 point of its own.
 """
@@ -23,6 +24,9 @@ from .trees import Tree
 
 PRIME = 2147483629
 """The second largest prime below 2^31: modulo the largest, 2^31 - 1, 31 doublings do nothing."""
+
+DEGREE = 4
+"""The highest degree of a tree's polynomials, for each element along the axis."""
 
 LANES = 3
 """Positions along each dimension but the axis."""
@@ -52,10 +56,15 @@ def evaluate(tree: Tree, exits: Sequence[ir.Value]) -> dict[ir.Value, np.ndarray
         known[root] = random.integers(1, PRIME, [*sizes, POINTS], np.uint64)
     found = {root: known[root] for root in tree.roots}
     known |= {alias: known[root] for alias, root in tree.aliases.items()}
+    degrees = dict.fromkeys(known, 1)
     wanted = set(exits)
     for op in tree.ops:
         value = op.results[0]
         known[value] = _result(op, known)
+        of = [degrees.get(operand, 0) for operand in op.operands]
+        degrees[value] = sum(of) if isinstance(op, hlo.MulOp) else max(of)
+        if degrees[value] > DEGREE * tree.length:
+            raise NotEvaluated
         if value in wanted:
             found[value] = known[value]
     return found
@@ -63,12 +72,20 @@ def evaluate(tree: Tree, exits: Sequence[ir.Value]) -> dict[ir.Value, np.ndarray
 
 def multiply(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """The product in the field."""
-    return x * y % _P
+    product: np.ndarray = x * y % _P
+    return product
 
 
 def add(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """The sum in the field."""
-    return (x + y) % _P
+    total: np.ndarray = (x + y) % _P
+    return total
+
+
+def total(x: np.ndarray, dims: tuple[int, ...], *, keepdims: bool = False) -> np.ndarray:
+    """The sum in the field over dimensions, of less than 2^32 elements."""
+    found: np.ndarray = x.sum(dims, keepdims=keepdims, dtype=np.uint64) % _P
+    return found
 
 
 def _result(op: ir.OpView, known: Mapping[ir.Value, np.ndarray]) -> np.ndarray:
@@ -80,8 +97,8 @@ def _result(op: ir.OpView, known: Mapping[ir.Value, np.ndarray]) -> np.ndarray:
             return multiply(*_alike(x, known[op.rhs]))
         case hlo.ConcatenateOp():
             return np.concatenate([known[each] for each in op.operands], op.dimension.value)
-        case hlo.ReduceOp():  # fewer than 2^32 numbers below 2^31: the sum does not overflow
-            return x.sum(tuple(op.dimensions), dtype=np.uint64) % _P
+        case hlo.ReduceOp():
+            return total(x, tuple(op.dimensions))
         case hlo.SliceOp():
             return x[_slices(op)]
         case hlo.PadOp():

@@ -22,7 +22,7 @@ from jaxlib.mlir import ir
 from jxc.ir.values import shape_of
 
 from . import cost
-from .field import PRIME, NotEvaluated, add, evaluate, multiply
+from .field import NotEvaluated, add, evaluate, multiply, total
 from .trees import Tree, Trees
 
 MOST_ROOTS = 5
@@ -213,17 +213,13 @@ class _Search:
     def _begins_as(self, linear: Linear, value: ir.Value) -> bool:
         """Whether the first elements of a recurrence, or the last ones, are those of a result."""
         some = slice(-3, None) if linear.is_backward else slice(0, 3)
-        given = [
-            None if each is None else self._inputs[each][some]
-            for each in (linear.rate, linear.drive)
-        ]
-        return _is_reduced(_scanned(*given, linear.is_backward), self._values[value][some])
+        return _is_reduced(self._scanned(linear, some), self._values[value][some])
 
     def _is_sum(self, terms: Sequence[Term], value: ir.Value) -> bool:
-        total = np.zeros((), np.uint64)
-        for term in terms:
-            total = add(total, self._term(term))
-        return _is_reduced(total, self._values[value])
+        first, *others = map(self._term, terms)
+        for other in others:
+            first = add(first, other)
+        return _is_reduced(first, self._values[value])
 
     def _term(self, term: Term) -> np.ndarray:
         factor = self._linear(term.factor)
@@ -237,11 +233,13 @@ class _Search:
 
     def _linear(self, linear: Linear) -> np.ndarray:
         if linear not in self._known:
-            rate, drive = (
-                None if each is None else self._inputs[each] for each in (linear.rate, linear.drive)
-            )
-            self._known[linear] = _scanned(rate, drive, linear.is_backward)
+            self._known[linear] = self._scanned(linear, slice(None))
         return self._known[linear]
+
+    def _scanned(self, linear: Linear, some: slice) -> np.ndarray:
+        rate = None if linear.rate is None else self._inputs[linear.rate][some]
+        drive = None if linear.drive is None else self._inputs[linear.drive][some]
+        return _scanned(rate, drive, linear.is_backward)
 
 
 def _scanned(rate: np.ndarray | None, drive: np.ndarray | None, is_backward: bool) -> np.ndarray:
@@ -268,5 +266,5 @@ def _is_reduced(found: np.ndarray, wanted: np.ndarray) -> bool:
         for dim, (size, kept) in enumerate(zip(found.shape, wanted.shape, strict=True))
         if kept == 1 and size > 1
     )
-    total = found.sum(sums, keepdims=True, dtype=np.uint64) % np.uint64(PRIME)
-    return total.shape == wanted.shape and bool((total == wanted).all())
+    kept = total(found, sums, keepdims=True) if sums else found
+    return kept.shape == wanted.shape and bool((kept == wanted).all())

@@ -112,8 +112,8 @@ class Trees:
             self._move(op)
             return
         operands = list(op.inputs) if isinstance(op, hlo.ReduceOp) else list(op.operands)
-        members = [self._members.get(value) for value in operands]
-        if not members or None in members:
+        members = [self._members[value] for value in operands if value in self._members]
+        if not members or len(members) < len(operands):
             return
         axis, is_possible = _axis_after(op, operands, members)
         if not is_possible:
@@ -216,7 +216,7 @@ def _is_zero(value: ir.Value) -> bool:
     if not is_complex(value):
         return splat_of(value) == 0
     array = array_of(value)
-    return array is not None and not array.any()
+    return array is not None and not bool(array.any())
 
 
 def _axis_after(
