@@ -214,7 +214,7 @@ def _moves(op: ir.OpView, dim: int) -> bool:
 
 def _is_zero(value: ir.Value) -> bool:
     if not is_complex(value):
-        return splat_of(value) == 0
+        return bool(splat_of(value) == 0)
     array = array_of(value)
     return array is not None and not bool(array.any())
 
