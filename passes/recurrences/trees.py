@@ -194,7 +194,7 @@ def _is_number(value: ir.Value) -> bool:
         return False
     element = element_type(value)
     if isinstance(element, ir.IntegerType):
-        return element.width >= 8
+        return bool(element.width >= 8)
     return isinstance(element, _NUMBERS)
 
 
