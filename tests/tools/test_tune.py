@@ -10,14 +10,22 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jaxlib.xla_client import CompileOptions
 
 import jxc
-from jxc.backend import tuning as backend_tuning
+from jxc.backend import _private, tuning as backend_tuning
 from jxc.backend.tuning import TuneSettings, tuning
-from jxc.backend.verdicts import Verdict, all_verdicts, verdict_store
+from jxc.backend.verdicts import (
+    Verdict,
+    all_verdicts,
+    keep_verdict,
+    key_of,
+    local_device,
+    verdict_store,
+)
 from jxc.tools.tune import candidates, timed
 from jxc.tools.tune.bounded import TookTooLong, bounded
-from jxc.tools.tune.candidates import Alternative, Candidate
+from jxc.tools.tune.candidates import Alternative
 from jxc.tools.tune.choice import choose, choose_by_estimate
 
 SECONDS = 100.0  # a ceiling, for machines with other load
@@ -94,14 +102,65 @@ def test_compiled_ahead_of_time_is_tuned_when_called(done):
     assert_right(compiled(x), x)
 
 
-def test_program_to_which_no_rule_applies_is_not_tuned(done):
-    def plain(x):
-        for _ in range(10):
-            x = x * jnp.tanh(x)
-        return x
+def chain(x):
+    y = x
+    for _ in range(4):
+        x, y = jnp.sin(x) * y + jnp.exp(-x), jnp.tanh(y + x)
+    return x, y
 
-    jxc.jit(plain, pipeline="O3")(argument())
-    assert done == ["no rule applies to it"]
+
+def test_program_to_which_no_rule_applies_is_tuned_if_there_are_options(done, monkeypatch):
+    x = argument()
+    jxc.jit(chain, pipeline="O3")(x)
+    tried = done[0].seconds.keys() | done[0].left_out.keys()
+    assert {"plain", "plain with multi-output fusion", "plain with serial kernels"} <= tried
+    monkeypatch.setattr(candidates, "ALTERNATIVES", ())
+    jxc.jit(lambda x: chain(x)[0], pipeline="O3")(x)
+    assert done[1:] == ["no rule applies to it"]
+
+
+def fusions(executable):
+    return executable.as_text("hlo").count(" fusion(")
+
+
+MULTI_OUTPUT = {"xla_cpu_use_multi_output_fusion": True}
+
+
+def test_options_that_jax_rejects_reach_xla():
+    x = argument()
+    lowered = jxc.lower(chain, x)
+    ours, plain = lowered.compile(xla_options=MULTI_OUTPUT), lowered.compile()
+    assert fusions(ours) < fusions(plain)
+    for one, other in zip(ours(x), plain(x), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
+    off = lowered.compile(xla_options={"xla_cpu_use_multi_output_fusion": False})
+    assert fusions(off) == fusions(plain)
+
+
+def test_options_of_a_stored_verdict_are_used():
+    x = argument()
+    lowered = jxc.lower(chain, x)
+    device = local_device("cpu", jax.devices()[0].device_kind)
+    verdict = Verdict(lowered.name, device, "plain with a", "O0", MULTI_OUTPUT)
+    keep_verdict(key_of(lowered.module, device), verdict)
+    chosen = lowered.opt("O3")
+    assert fusions(chosen.compile()) == fusions(lowered.compile(xla_options=MULTI_OUTPUT))
+    with jxc.use("O3") as log:
+        compiled = jax.jit(chain).lower(x).compile()
+    assert [each.pipeline for each in log.compilations] == ["O3: plain with a"]
+    assert compiled.as_text().count(" fusion(") == fusions(chosen.compile())
+
+
+def test_disabled_passes_are_added_to_those_of_the_user():
+    name, options = "xla_disable_hlo_passes", CompileOptions()
+    options.executable_build_options.debug_options.xla_disable_hlo_passes = "a,b"
+    assert dict(_private.with_xla_options(options, {name: "c"}).env_option_overrides) == {
+        name: "a,b,c"
+    }
+    options.env_option_overrides = [(name, "d")]
+    assert dict(_private.with_xla_options(options, {name: "c"}).env_option_overrides) == {
+        name: "d,c"
+    }
 
 
 SCRIPT = """
@@ -181,18 +240,19 @@ def test_budget_that_is_no_number_is_reported(monkeypatch):
         jxc.jit(pooled, pipeline="O3", strict=True)(argument())
 
 
-def with_alternative(monkeypatch, candidate):
-    monkeypatch.setattr(candidates, "ALTERNATIVES", (Alternative(candidate),))
+def with_alternative(monkeypatch, name, xla_options):
+    monkeypatch.setattr(candidates, "ALTERNATIVES", (Alternative(name, xla_options),))
 
 
 def test_failing_candidate_is_left_out(done, monkeypatch):
-    with_alternative(monkeypatch, Candidate("bad", "O2", {"xla_no_such_option": True}))
+    with_alternative(monkeypatch, "bad", {"xla_no_such_option": True})
     assert_right(jxc.jit(pooled, pipeline="O3")(argument()), argument())
-    assert "xla_no_such_option" in done[0].left_out["bad"]
+    [name] = [name for name in done[0].left_out if name.endswith(" with bad")]
+    assert "xla_no_such_option" in done[0].left_out[name]
 
 
 def test_hanging_candidate_is_abandoned(done, monkeypatch):
-    with_alternative(monkeypatch, Candidate("slow", "O2", {"xla_cpu_use_xnnpack": False}))
+    with_alternative(monkeypatch, "slow", {"xla_cpu_use_xnnpack": False})
     compile_, ended = backend_tuning.FirstCall.compile, threading.Event()
 
     def compile_slowly(call, module, xla_options):
@@ -208,7 +268,8 @@ def test_hanging_candidate_is_abandoned(done, monkeypatch):
     finally:
         ended.set()
     assert done[0].choice == "O2"
-    assert "took more than" in done[0].left_out["slow"]
+    [name] = [name for name in done[0].left_out if name.endswith(" with slow")]
+    assert "took more than" in done[0].left_out[name]
 
 
 def test_candidate_with_other_results_is_left_out(done, monkeypatch):

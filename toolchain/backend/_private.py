@@ -157,10 +157,10 @@ def compile_for(module: Any, devices: Sequence[Any], xla_options: Mapping[str, A
         num_replicas=1,
         num_partitions=len(devices),
         device_assignment=assignment,
-        env_options_overrides=dict(xla_options),
     )
+    chosen = with_xla_options(options, xla_options)
     return compile_uncached(
-        devices[0].client, module, _xla_client.DeviceList(tuple(devices)), options, []
+        devices[0].client, module, _xla_client.DeviceList(tuple(devices)), chosen, []
     )
 
 
@@ -279,13 +279,57 @@ def placed_like(value: np.ndarray, array: Any) -> Any:
     return jax.device_put(value, array.sharding)
 
 
+BACKEND_OPTIONS = frozenset({"xla_cpu_use_multi_output_fusion"})
+"""Options that XLA:CPU reads from the map `DebugOptions.xla_backend_extra_options`, which cannot be
+set by name: XLA rejects them in `env_option_overrides`. Each counts as set whatever its value."""
+
+
+_DISABLED_PASSES = "xla_disable_hlo_passes"
+
+
 def with_xla_options(options: Any, more: Mapping[str, Any]) -> Any:
-    """A copy of jaxlib's compile options with more of XLA's options."""
+    """A copy of jaxlib's compile options with more of XLA's options, `BACKEND_OPTIONS` too."""
     if not more:
         return options
     copy_ = type(options).ParseFromString(options.SerializeAsString())
-    copy_.env_option_overrides = [*copy_.env_option_overrides, *more.items()]
+    given = dict(copy_.env_option_overrides)
+    if disabled := more.get(_DISABLED_PASSES):  # the last list counts alone
+        flags = copy_.executable_build_options.debug_options.xla_disable_hlo_passes
+        lists = [given.get(_DISABLED_PASSES, flags), disabled]
+        more = {**more, _DISABLED_PASSES: ",".join(filter(None, lists))}
+    copy_.env_option_overrides = list({**given, **more}.items())
+    return with_backend_options(copy_)
+
+
+def with_backend_options(options: Any) -> Any:
+    """jaxlib's compile options with `BACKEND_OPTIONS` where XLA reads them."""
+    given = options.env_option_overrides
+    entries = b"".join(
+        _message(500, _message(1, name.encode()), _message(2, str(value).lower().encode()))
+        for name, value in given
+        if name in BACKEND_OPTIONS and value is not False
+    )
+    if not BACKEND_OPTIONS.intersection(name for name, _ in given):
+        return options
+    # CompileOptionsProto.executable_build_options.debug_options: protobuf merges repeated messages
+    data = options.SerializeAsString() + _message(3, _message(3, entries))
+    copy_ = type(options).ParseFromString(data)
+    copy_.env_option_overrides = [each for each in given if each[0] not in BACKEND_OPTIONS]
     return copy_
+
+
+def _message(number: int, *parts: bytes) -> bytes:
+    """A field of a protobuf message that holds bytes."""
+    data = b"".join(parts)
+    return _varint(number << 3 | 2) + _varint(len(data)) + data
+
+
+def _varint(number: int) -> bytes:
+    head = b""
+    while number > 0x7F:
+        head += bytes([number & 0x7F | 0x80])
+        number >>= 7
+    return head + bytes([number])
 
 
 def has_same_signature(executable: Any, other: Any) -> bool:

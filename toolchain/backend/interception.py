@@ -108,3 +108,19 @@ def compiled_by(module: Any, compile_: Callable[[Callable[[], Any]], Any]) -> It
         yield
     finally:
         uninstall({"compile": intercept})
+
+
+@contextlib.contextmanager
+def backend_options() -> Iterator[None]:
+    """Within the block, `compiler_options` of JAX may have `_private.BACKEND_OPTIONS` too."""
+
+    def intercept(proceed: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        backend, computation, devices, options, *rest = args
+        moved = _private.with_backend_options(options)
+        return proceed(backend, computation, devices, moved, *rest, **kwargs)
+
+    install({"compile": intercept})
+    try:
+        yield
+    finally:
+        uninstall({"compile": intercept})

@@ -26,11 +26,11 @@ from ..ir.extra_results import EXTRA_RESULTS
 from ..pipeline import Pipeline, PipelineLike, PipelineReport, make_pipeline, run_pipeline
 from ..rewrite import PassContext, promises
 from ..units import show_bytes, show_count
-from . import _private, hook
+from . import _private, hook, interception
 from .extra_results import reader_of
 from .targets import Target, find_target
 from .targets.build import Build, build
-from .verdicts import local_device, stored_pipeline
+from .verdicts import DEFAULT, find_verdict, key_of, local_device
 
 _MEMORY = ("argument", "output", "temp", "alias", "generated_code")
 
@@ -61,6 +61,7 @@ class Lowered:
         platform: what it was lowered for, as JAX names it: "cpu", "cuda", "rocm" or "tpu".
         seconds: by stage, "trace" and "lower", where they are known.
         mesh: the mesh that it was lowered over, sizes by axis; empty without one.
+        xla_options: XLA's options by name that O3 chose for it.
     """
 
     module: ir.Module
@@ -71,6 +72,7 @@ class Lowered:
     _ran: tuple[tuple[Pipeline, frozenset[str]], ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict, compare=False)
     mesh: Mapping[str, int] = field(default_factory=dict, compare=False)
+    xla_options: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @property
     def name(self) -> str:
@@ -147,7 +149,12 @@ class Lowered:
         if hook.is_tuned(pipeline) and not self._ran:
             found = find_target(target) if target else None
             device = self._device() if found is None or found.is_present else found.name
-            pipeline = stored_pipeline(self.module, device, promises(assume))
+            verdict = find_verdict(key_of(self.module, device, promises(assume)))
+            if verdict is not None:
+                passes = make_pipeline(verdict.pipeline)
+                chosen = self._after(passes, kind, promises(assume))
+                return replace(chosen, xla_options=verdict.xla_options)
+            pipeline = DEFAULT
         return self._after(make_pipeline(pipeline), kind, promises(assume))
 
     def _device(self) -> str:
@@ -214,14 +221,15 @@ class Lowered:
             JxcError: the target is unknown or its compiler is not installed, or XLA refuses the
                 module.
         """
-        options = dict(xla_options or {}) or None
+        options = {**self.xla_options, **(xla_options or {})} or None
         found = find_target(target) if target else None
         if found is None or (found.is_present and found.platform == jax.default_backend()):
-            if EXTRA_RESULTS in self.module.operation.attributes:
-                compile_ = reader_of(self.module, [pipeline for pipeline, _ in self._ran])
-                executable: Executable = compile_(self, self.module, options)
-                return executable
-            return Executable(self._carrying().compile(options), self)
+            with interception.backend_options():
+                if EXTRA_RESULTS in self.module.operation.attributes:
+                    compile_ = reader_of(self.module, [pipeline for pipeline, _ in self._ran])
+                    executable: Executable = compile_(self, self.module, options)
+                    return executable
+                return Executable(self._carrying().compile(options), self)
         lowered = self if self.platform == found.platform else self.for_target(found.name)
         return CrossExecutable(build(lowered.module, found, xla_options=options), lowered)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from time import perf_counter
 from typing import Any
 
@@ -85,6 +86,7 @@ class _Run:
     """The passes of one program.
 
     Attributes:
+        plain: the program as JAX lowered it.
         found: the pipeline under which the program was lowered.
         label: its name in logs.
         context: of the passes.
@@ -92,19 +94,25 @@ class _Run:
         program: the entry in logs, once the passes have run; None if they do not or fail.
     """
 
+    plain: ir.Module
     found: Registered
     label: str
     context: PassContext
     plan: tuning.Plan | None = None
     program: RewrittenProgram | None = None
 
+    @cached_property
+    def is_skipped(self) -> bool:
+        """Whether the pipeline is a level and the program tiny."""
+        return self.found.is_level and is_tiny(self.plain)
+
 
 def _planned(plain: ir.Module, name: str, backend: Any, args: tuple[Any, ...]) -> _Run:
     """The passes to run on a program; under O3 those of its verdict."""
     found = find_registered(name)
     context = PassContext(kind_of_platform(backend.platform), found.assume)
-    run = _Run(found, name, context)
-    if not found.is_tuned or is_tiny(plain):
+    run = _Run(plain, found, name, context)
+    if not found.is_tuned or run.is_skipped:
         return run
     try:
         run.plan = tuning.plan_of(plain, context, backend, args)
@@ -156,7 +164,7 @@ def _rewritten(
     found = run.found
     with lock:
         try:
-            if found.is_level and is_tiny(plain):
+            if run.is_skipped:
                 for block in blocks_of_thread():
                     block.log.skipped += 1
                 return plain

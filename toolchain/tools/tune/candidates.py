@@ -1,12 +1,13 @@
 """The candidates of O3: pipelines, and XLA options that keep results.
 
-To add one, add a row to `ALTERNATIVES`. A candidate whose module is that of an earlier candidate is
-not compiled again, so a pass that does not apply costs nothing but its own time.
+To add options, add a row to `ALTERNATIVES`. A candidate whose module and options are those of an
+earlier candidate is not compiled again, so a pass that does not apply costs nothing but its own
+time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,50 +35,74 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Alternative:
-    """A candidate that is tried on some targets.
+    """XLA options that are tried on the best pipelines of some targets.
 
     Attributes:
-        candidate: the candidate.
+        name: as tables and logs show it.
+        xla_options: XLA's options by name.
         targets: the kinds of hardware on which it can be faster.
     """
 
-    candidate: Candidate
+    name: str
+    xla_options: Mapping[str, Any] = field(hash=False)
     targets: Collection[str] = TARGETS
 
+    def on(self, base: Candidate) -> Candidate:
+        """A candidate with these options too."""
+        options = {**base.xla_options, **self.xla_options}
+        return Candidate(f"{base.name} with {self.name}", base.pipeline, options)
 
-ALTERNATIVES: tuple[Alternative, ...] = ()
-"""Candidates besides the levels and O2 without a family.
 
-Options of XLA:CPU that were measured on O2 of 26 programs, and are not here: without effect beyond
-noise are the concurrency-optimized scheduler, vector widths, Eigen's threads, the number of code
-modules, LLVM's optimization levels, region analysis for copies and XNNPACK. Tiling propagation is
-1.27 times as fast on one program (a loop of an ODE solver, which calls back into Python and cannot
-be tuned) and 0.83 to 1.04 on the others. Without fusion emitters that program is 1.46 times as
-fast, the others 0.35 to 1.03; three give other bits.
+ALTERNATIVES: tuple[Alternative, ...] = (
+    Alternative("multi-output fusion", {"xla_cpu_use_multi_output_fusion": True}, ("cpu",)),
+    Alternative(
+        "serial kernels", {"xla_disable_hlo_passes": "cpu-parallel-task-assigner"}, ("cpu",)
+    ),
+)
+"""XLA options that keep results, up to rounding, and are faster on some programs and slower on
+others. Times as fast as O2 on two cores, in alternation with O2:
+
+    multi-output fusion   chains of elementwise ops with several results 2.1 to 2.4, forces between
+                          particles 1.31, a stencil 1.06; the gradient of a batch norm 0.85,
+                          training of a small transformer 0.86, of 20 others 0.84 to 1.05
+    serial kernels        small programs: Monte Carlo 1.29, molecular dynamics 1.22, an S5 layer
+                          1.11, of 8 others 0.95 to 1.02; the same bits
+
+Not here, since no program gained more than noise: tiling propagation (the default of newer versions
+of jaxlib; one ODE solver gained, which cannot be tuned), vector widths, the concurrency-optimized
+scheduler, region analysis for copies, XNNPACK, Eigen's threads, the number of code modules, LLVM's
+optimization levels, and kernels without fusion emitters (0.47 on chains of elementwise ops). On
+three programs only were tried, without a gain: the preset for a fast run time, LLVM's unrolling and
+SLP vectorizer, and the threshold of small loops.
 """
 
-_BASE = Candidate(DEFAULT, DEFAULT)
 
-
-def alternatives(target: str) -> list[Candidate]:
+def alternatives(target: str) -> list[Alternative]:
     """The rows of `ALTERNATIVES` for a target: "cpu", "gpu" or "tpu"."""
-    return [each.candidate for each in ALTERNATIVES if target in each.targets]
+    return [each for each in ALTERNATIVES if target in each.targets]
 
 
-def first_candidates(report: PipelineReport, others: Sequence[Candidate]) -> Iterator[Candidate]:
-    """The candidates that do not depend on the times of others, the most promising first.
+def levels(report: PipelineReport) -> Iterator[Candidate]:
+    """Plain JAX, O2, and O1 if O2 does something.
 
     Args:
         report: of O2 on the program.
-        others: the alternatives of the target.
     """
     yield Candidate(PLAIN, "O0")
-    yield _BASE
-    yield from others
-    if fired := rules_by_family(report):
+    yield Candidate(DEFAULT, DEFAULT)
+    if rules_by_family(report):
         yield Candidate("O1", "O1")
-        for family in sorted(fired, key=lambda name: -sum(fired[name].values())):
-            yield without({family: ()})
+
+
+def without_families(report: PipelineReport) -> Iterator[Candidate]:
+    """O2 without each of its families that does something, the most active first.
+
+    Args:
+        report: of O2 on the program.
+    """
+    fired = rules_by_family(report)
+    for family in sorted(fired, key=lambda name: -sum(fired[name].values())):
+        yield without({family: ()})
 
 
 def rules_by_family(report: PipelineReport) -> dict[str, dict[str, int]]:

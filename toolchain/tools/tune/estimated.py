@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from time import perf_counter
 
 from ...backend.lowered import Lowered
 from ...backend.targets import Target
 from ...backend.tuning import NotTuned, TuneSettings, budget_seconds
 from ...backend.verdicts import DEFAULT, Verdict, find_verdict, keep_verdict, key_of
-from ...errors import JxcError, MissingTargetError
-from ...ir import write_bytecode
+from ...errors import MissingTargetError
 from ...pipeline import PipelineReport
 from ...rewrite import promises
 from ..report.compiled import Compiled, compile_module
-from .candidates import (
-    PLAIN,
-    Candidate,
-    alternatives,
-    first_candidates,
-    rules_by_family,
-    without,
-)
+from .candidates import PLAIN, Candidate, levels, rules_by_family, without, without_families
 from .choice import choose_by_estimate
+from .trials import Trials, first_line
 
 
 def rank(
@@ -49,7 +42,8 @@ def rank(
     if not settings.again and (known := find_verdict(key)) is not None:
         return known
     ranker = _Ranker(plain, target, assume, settings, start)
-    ranker.try_all(first_candidates(ranker.report, alternatives(target.kind)))
+    ranker.try_all(levels(ranker.report))
+    ranker.try_all(without_families(ranker.report))
     ranker.try_all(ranker.combinations())
     if not ranker.seconds:
         raise NotTuned(f"{target.name} compiles no candidate: {ranker.left_out[PLAIN]}")
@@ -81,8 +75,10 @@ def estimated_seconds(found: Compiled) -> float:
     )
 
 
-class _Ranker:
+class _Ranker(Trials):
     """The candidates of one program on one target, and their estimates."""
+
+    fatal = (MissingTargetError,)
 
     def __init__(
         self,
@@ -92,33 +88,17 @@ class _Ranker:
         settings: TuneSettings,
         start: float,
     ) -> None:
+        super().__init__(settings.tell or (lambda _: None))
         self.plain, self.target, self.assume, self.settings = plain, target, assume, settings
         self.start, self.longest = start, 0.0
-        self.tell: Callable[[str], None] = settings.tell or (lambda _: None)
         self.base = self._rewritten(Candidate(DEFAULT, DEFAULT))
         self.report = self.base.report or PipelineReport()
         self.seconds: dict[str, float] = {}
-        self.left_out: dict[str, str] = {}
         self.candidates: dict[str, Candidate] = {}
-        self._names: dict[bytes, str] = {}
 
-    def try_all(self, candidates: Iterator[Candidate]) -> None:
-        """Estimate candidates while there is time; plain JAX and O2 always."""
-        for candidate in candidates:
-            begun = perf_counter()
-            budget = budget_seconds(self.longest, self.settings)
-            is_late = begun - self.start + self.longest > budget
-            if is_late and candidate.name not in (PLAIN, DEFAULT):
-                self.left_out[candidate.name] = "no time"
-                continue
-            self.tell(candidate.name)
-            try:
-                self._try(candidate)
-            except MissingTargetError:
-                raise
-            except JxcError as error:  # the compiler crashed
-                self.left_out[candidate.name] = str(error).partition("\n")[0][:200]
-            self.longest = max(self.longest, perf_counter() - begun)
+    def has_time(self) -> bool:
+        spent = perf_counter() - self.start
+        return spent + self.longest <= budget_seconds(self.longest, self.settings)
 
     def combinations(self) -> Iterator[Candidate]:
         """O2 without all the families that each cost time."""
@@ -133,16 +113,18 @@ class _Ranker:
     def _rewritten(self, candidate: Candidate) -> Lowered:
         return self.plain.opt(candidate.pipeline, target=self.target.name, assume=self.assume)
 
-    def _try(self, candidate: Candidate) -> None:
+    def attempt(self, candidate: Candidate) -> None:
+        begun = perf_counter()
         is_base = candidate.name == DEFAULT
         module = (self.base if is_base else self._rewritten(candidate)).module
-        same = self._names.setdefault(write_bytecode(module), candidate.name)
-        if same != candidate.name:
-            self.left_out[candidate.name] = f"the same program as {same}"
+        if self.is_known(candidate, module):
             return
-        found = compile_module(module, self.target, candidate.xla_options, self.plain.mesh)
+        try:
+            found = compile_module(module, self.target, candidate.xla_options, self.plain.mesh)
+        finally:
+            self.longest = max(self.longest, perf_counter() - begun)
         if not isinstance(found, Compiled):
-            self.left_out[candidate.name] = found.message.partition("\n")[0][:200]
+            self.left_out[candidate.name] = first_line(found.message)
             return
         self.seconds[candidate.name] = estimated_seconds(found)
         self.candidates[candidate.name] = candidate

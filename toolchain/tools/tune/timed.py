@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import random
 import statistics
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
@@ -29,7 +29,7 @@ from ...backend.tuning import FirstCall, NotTuned
 from ...backend.verdicts import DEFAULT, Verdict, keep_verdict
 from ...check.deviation import DRAWS, deviation_of
 from ...check.judge import moved_by_ulp
-from ...ir import clone_module, write_bytecode
+from ...ir import clone_module
 from ...pipeline import PipelineReport
 from ...source import warn_user
 from ...units import show_seconds
@@ -38,12 +38,14 @@ from .candidates import (
     PLAIN,
     Candidate,
     alternatives,
-    first_candidates,
+    levels,
     rules_by_family,
     without,
+    without_families,
 )
 from .choice import choose
 from .progress import tuning_progress
+from .trials import Trials
 
 LIMITS = (5.0, 2.0)
 """A candidate may take so many seconds to compile, and to run; more if O2 takes long itself."""
@@ -122,17 +124,24 @@ def _median(each: _Timed) -> float:
     return statistics.median(each.seconds) if each.seconds else each.quick
 
 
-class _Tuner:
+class _Hangs(Exception):
+    def __init__(self, name: str, seconds: float) -> None:
+        super().__init__(name)
+        self.name, self.seconds = name, seconds
+
+
+class _Tuner(Trials):
     """The tuning of one program."""
+
+    fatal = (_Hangs,)
 
     def __init__(
         self, call: FirstCall, first_seconds: float, deadline: float, tell: Callable[[str], None]
     ) -> None:
-        self.call, self.first_seconds, self.tell = call, first_seconds, tell
+        super().__init__(tell)
+        self.call, self.first_seconds = call, first_seconds
         self.start, self.deadline = perf_counter(), deadline
         self.timed: dict[str, _Timed] = {}
-        self.left_out: dict[str, str] = {}
-        self._modules: dict[tuple[bytes, str], str] = {}
         self._plain: _Timed | None = None
         self._expected: list[np.ndarray] = []  # of plain JAX
         self._moved: list[list[np.ndarray]] = []  # the same on arguments one ulp away
@@ -140,63 +149,52 @@ class _Tuner:
         self._limit = max(COMPILE_TIMES * call.compile_seconds, LIMITS[0])
         self._alternatives = alternatives(call.context.target)
 
+    @property
+    def base(self) -> _Timed | None:
+        """O2, or plain JAX if O2 is the same program or failed."""
+        return self.timed.get(DEFAULT) or self.timed.get(PLAIN)
+
     def run(self) -> _Timed:
         """The candidate to use.
 
         Raises:
             NotTuned: plain JAX cannot be measured, or there was time for too few rounds.
         """
+        report = self.call.report
         try:
-            self._try_all(first_candidates(self.call.report, self._alternatives))
-            self._try_all(self._combinations())
+            self.try_all(levels(report))
+            self.try_all(self._with_options())
+            self.try_all(without_families(report))
+            self.try_all(self._combinations())
+            self.try_all(self._with_options())
         except _Hangs as error:  # its thread uses the processor: later times mean nothing
             self.left_out[error.name] = f"it took more than {show_seconds(error.seconds)}"
-            if base := self.timed.get(DEFAULT) or self.timed.get(PLAIN):
-                return base
+            if self.base is not None:
+                return self.base
             raise NotTuned(f"{error.name} took more than {show_seconds(error.seconds)}") from None
-        if PLAIN not in self.timed:
+        if PLAIN not in self.timed or self.base is None:
             raise NotTuned(f"plain JAX failed: {self.left_out.get(PLAIN, 'no time')}")
         if len(self.timed) == 1:
-            return self.timed[PLAIN]
-        finalists = self._finalists()
-        chosen = self._fastest(finalists, self.deadline)
-        if chosen.candidate.name == DEFAULT or DEFAULT not in self.timed:
+            return self.base
+        chosen = self._fastest(self._finalists(), self.deadline)
+        if chosen.candidate.name in (PLAIN, DEFAULT) and chosen is self.base:
             return chosen
         try:
-            return self._confirmed(chosen)
+            return self._confirmed(chosen, self.base)
         except (_Hangs, NotTuned):
-            return self.timed[DEFAULT]
+            return self.base
 
     # Candidates one by one
 
-    def _try_all(self, candidates: Iterable[Candidate]) -> None:
-        for candidate in candidates:
-            if candidate.name in self.timed or candidate.name in self.left_out:
-                continue
-            if candidate.name not in (PLAIN, DEFAULT) and not self._has_time():
-                self.left_out[candidate.name] = "no time"
-                continue
-            self.tell(candidate.name)
-            try:
-                self._try(candidate)
-            except _Hangs:
-                raise
-            except Exception as error:  # each compiler and pass has exceptions of its own
-                self.left_out[candidate.name] = f"{type(error).__name__}: {_first_line(error)}"
-
-    def _has_time(self) -> bool:
+    def has_time(self) -> bool:
         spent, whole = perf_counter() - self.start, self.deadline - self.start
         needed = self._compile_seconds + (SCREENING_RUNS + 2) * self.first_seconds
         return spent + needed < _SHARE_OF_COMPILING * whole
 
-    def _try(self, candidate: Candidate) -> None:
+    def attempt(self, candidate: Candidate) -> None:
         call, start = self.call, perf_counter()
         module, report = call.rewritten(candidate.pipeline)
-        same = self._modules.setdefault(
-            (write_bytecode(module), repr(sorted(candidate.xla_options.items()))), candidate.name
-        )
-        if same != candidate.name:
-            self.left_out[candidate.name] = f"the same program as {same}"
+        if self.is_known(candidate, module):
             return
         executable = call.base
         if candidate.name != DEFAULT:
@@ -273,6 +271,21 @@ class _Tuner:
                 for rule in sorted(hits, key=lambda each: -hits[each])[:_MOST_RULES]:
                     yield without({family: (rule,)})
 
+    def _with_options(self) -> Iterator[Candidate]:
+        """The fastest pipeline with each of XLA's options, unless they did not help another."""
+        pipelines = [each for each in self.timed.values() if not each.candidate.xla_options]
+        if not pipelines:
+            return
+        best = min(pipelines, key=lambda each: each.quick).candidate
+        for alternative in self._alternatives:
+            gains = [
+                each.quick / self.timed[name].quick
+                for each in pipelines
+                if (name := alternative.on(each.candidate).name) in self.timed
+            ]
+            if not gains or max(gains) > _HELPS:
+                yield alternative.on(best)
+
     # Rounds
 
     def _fastest(self, finalists: Mapping[str, _Timed], deadline: float) -> _Timed:
@@ -280,14 +293,14 @@ class _Tuner:
             raise NotTuned(f"{show_seconds(self.call.seconds)} was time for too few runs")
         return finalists[choose({name: each.seconds for name, each in finalists.items()})]
 
-    def _confirmed(self, chosen: _Timed) -> _Timed:
-        """The chosen candidate if it wins again, compiled anew; else O2.
+    def _confirmed(self, chosen: _Timed, base: _Timed) -> _Timed:
+        """The chosen candidate if it wins again, compiled anew; else the base.
 
         Two executables of one program differ by up to a tenth in some processes, as their code and
         buffers lie elsewhere in memory.
         """
         again = {}
-        for name in dict.fromkeys((PLAIN, DEFAULT, chosen.candidate.name)):
+        for name in dict.fromkeys((PLAIN, base.candidate.name, chosen.candidate.name)):
             first = self.timed[name]
             options = first.candidate.xla_options
             self.tell(f"{name} again")
@@ -300,7 +313,7 @@ class _Tuner:
         extra = self.deadline + _OVERRUN * self.call.seconds
         confirmed = self._fastest(again, extra)
         is_same = confirmed.candidate.name == chosen.candidate.name
-        return chosen if is_same else self.timed[DEFAULT]
+        return chosen if is_same else base
 
     def _finalists(self) -> dict[str, _Timed]:
         """O2, plain, and those near the best; the executables of the others are dropped."""
@@ -351,12 +364,6 @@ class _Tuner:
         return spent / repeats
 
 
-class _Hangs(Exception):
-    def __init__(self, name: str, seconds: float) -> None:
-        super().__init__(name)
-        self.name, self.seconds = name, seconds
-
-
 def _sample(array: np.ndarray) -> np.ndarray:
     """At most so many elements of an array, evenly spaced; a copy, so that the rest is freed."""
     step = -(-array.size // _COMPARED) or 1
@@ -367,7 +374,3 @@ def _moved_by_ulp(array: Any, draw: int) -> Any:
     value = np.asarray(array)
     with np.errstate(all="ignore"):
         return _private.placed_like(moved_by_ulp(value, draw).astype(value.dtype), array)
-
-
-def _first_line(error: BaseException) -> str:
-    return next(iter(str(error).strip().splitlines()), "")[:200]
