@@ -13,7 +13,7 @@ import pytest
 from jaxlib.xla_client import CompileOptions
 
 import jxc
-from jxc.backend import _private, tuning as backend_tuning
+from jxc.backend import tuning as backend_tuning
 from jxc.backend.tuning import TuneSettings, tuning
 from jxc.backend.verdicts import (
     Verdict,
@@ -23,6 +23,7 @@ from jxc.backend.verdicts import (
     local_device,
     verdict_store,
 )
+from jxc.backend.xla_options import with_xla_options
 from jxc.tools.tune import candidates, timed
 from jxc.tools.tune.bounded import TookTooLong, bounded
 from jxc.tools.tune.candidates import Alternative
@@ -154,13 +155,9 @@ def test_options_of_a_stored_verdict_are_used():
 def test_disabled_passes_are_added_to_those_of_the_user():
     name, options = "xla_disable_hlo_passes", CompileOptions()
     options.executable_build_options.debug_options.xla_disable_hlo_passes = "a,b"
-    assert dict(_private.with_xla_options(options, {name: "c"}).env_option_overrides) == {
-        name: "a,b,c"
-    }
+    assert dict(with_xla_options(options, {name: "c"}).env_option_overrides) == {name: "a,b,c"}
     options.env_option_overrides = [(name, "d")]
-    assert dict(_private.with_xla_options(options, {name: "c"}).env_option_overrides) == {
-        name: "d,c"
-    }
+    assert dict(with_xla_options(options, {name: "c"}).env_option_overrides) == {name: "d,c"}
 
 
 SCRIPT = """

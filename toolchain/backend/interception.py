@@ -19,6 +19,7 @@ from functools import partial
 from typing import Any
 
 from . import _private
+from .xla_options import with_backend_options
 
 Interceptor = Callable[..., Any]
 """Called as `intercept(proceed, *args, **kwargs)`, on the thread that compiles."""
@@ -112,11 +113,11 @@ def compiled_by(module: Any, compile_: Callable[[Callable[[], Any]], Any]) -> It
 
 @contextlib.contextmanager
 def backend_options() -> Iterator[None]:
-    """Within the block, `compiler_options` of JAX may have `_private.BACKEND_OPTIONS` too."""
+    """Within the block, `compiler_options` of JAX may have `xla_options.BACKEND_OPTIONS` too."""
 
     def intercept(proceed: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         backend, computation, devices, options, *rest = args
-        moved = _private.with_backend_options(options)
+        moved = with_backend_options(options)
         return proceed(backend, computation, devices, moved, *rest, **kwargs)
 
     install({"compile": intercept})

@@ -30,7 +30,7 @@ from . import _private, hook, interception
 from .extra_results import reader_of
 from .targets import Target, find_target
 from .targets.build import Build, build
-from .verdicts import DEFAULT, find_verdict, key_of, local_device
+from .verdicts import present_device, stored_choice
 
 _MEMORY = ("argument", "output", "temp", "alias", "generated_code")
 
@@ -148,19 +148,10 @@ class Lowered:
         kind = target.partition(":")[0] if target else hook.kind_of_platform(self.platform)
         if hook.is_tuned(pipeline) and not self._ran:
             found = find_target(target) if target else None
-            device = self._device() if found is None or found.is_present else found.name
-            verdict = find_verdict(key_of(self.module, device, promises(assume)))
-            if verdict is not None:
-                passes = make_pipeline(verdict.pipeline)
-                chosen = self._after(passes, kind, promises(assume))
-                return replace(chosen, xla_options=verdict.xla_options)
-            pipeline = DEFAULT
+            device = found.name if found and not found.is_present else present_device(self.platform)
+            pipeline, options = stored_choice(self.module, device, promises(assume))
+            return replace(self.opt(pipeline, target=target, assume=assume), xla_options=options)
         return self._after(make_pipeline(pipeline), kind, promises(assume))
-
-    def _device(self) -> str:
-        """The device of this machine that runs the program, as verdicts name it."""
-        is_here = self.platform == jax.default_backend()
-        return local_device(self.platform, jax.devices()[0].device_kind if is_here else "")
 
     def __repr__(self) -> str:
         passes = f" after {self.pipeline}" if self.pipeline else ""

@@ -35,6 +35,7 @@ from . import _private, interception
 from .first_call import replace_at_first_call
 from .hook import name_of
 from .verdicts import Verdict, find_verdict, key_of, local_device
+from .xla_options import with_xla_options
 
 SECONDS = "JXC_TUNE_SECONDS"
 """The environment variable with the time budget of one program in seconds; 0 never tunes."""
@@ -135,7 +136,7 @@ class Plan:
         if self.verdict is None or not self.verdict.xla_options:
             return args
         devices, options, *rest = args
-        return devices, _private.with_xla_options(options, self.verdict.xla_options), *rest
+        return devices, with_xla_options(options, self.verdict.xla_options), *rest
 
 
 def plan_of(module: ir.Module, context: PassContext, backend: Any, args: tuple[Any, ...]) -> Plan:
@@ -209,7 +210,7 @@ class FirstCall:
     def compile(self, module: ir.Module, xla_options: Mapping[str, Any]) -> Any:
         """jaxlib's executable of a module. It does not enter JAX's persistent cache."""
         backend, _, options, callbacks, devices, *_ = self.compiling
-        chosen = _private.with_xla_options(options, xla_options)
+        chosen = with_xla_options(options, xla_options)
         return _private.compile_uncached(backend, module, devices, chosen, callbacks)
 
     def run(self, executable: Any, arrays: Sequence[Any]) -> list[Any]:

@@ -105,6 +105,18 @@ def find_verdict(key: str) -> Verdict | None:
     return None if data is None else _read(data)
 
 
+def stored_choice(
+    module: ir.Module, device: str, assume: frozenset[str] = frozenset()
+) -> tuple[str, Mapping[str, Any]]:
+    """The passes and XLA's options of O3 on a program: those of its verdict, else of O2.
+
+    Args:
+        module, device, assume: as for `key_of`.
+    """
+    verdict = find_verdict(key_of(module, device, assume))
+    return (DEFAULT, {}) if verdict is None else (verdict.pipeline, verdict.xla_options)
+
+
 def keep_verdict(key: str, verdict: Verdict) -> None:
     """Store a verdict under a key of `key_of`; nothing if the folder cannot be written to."""
     date = datetime.now(UTC).isoformat(timespec="seconds")
@@ -154,6 +166,14 @@ def local_device(platform_name: str, device_kind: str) -> str:
         return f"{platform_name}: {device_kind}"
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return f"cpu: {_processor()}, {cores} cores"
+
+
+def present_device(platform_name: str) -> str:
+    """The name of the device of this machine that runs programs lowered for a platform."""
+    import jax
+
+    is_here = platform_name == jax.default_backend()
+    return local_device(platform_name, jax.devices()[0].device_kind if is_here else "")
 
 
 def _processor() -> str:
