@@ -21,6 +21,7 @@ from jxc.ir.values import (
     shape_of,
     splat_of,
 )
+from jxc.rewrite import once_per_visit
 
 from .region import copy_regions
 from .signed_zero import plus_zero
@@ -39,6 +40,7 @@ _ELEMENTWISE = frozenset(
 )
 
 
+@once_per_visit
 def combiner_of(op: hlo.ReduceOp | hlo.ReduceWindowOp) -> str | None:
     """The op in the body of a reduction of one operand, such as "add": one of `COMMUTATIVE`.
 

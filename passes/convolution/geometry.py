@@ -10,6 +10,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir.values import element_type, shape_of
 from jxc.passes._shared.window import WindowAxis, is_solid, window_axes
+from jxc.rewrite import once_per_visit
 
 _FLOATS = (ir.F16Type, ir.BF16Type, ir.F32Type, ir.F64Type)
 
@@ -61,6 +62,7 @@ class Convolution:
         return [axis.out for axis in self.axes]
 
 
+@once_per_visit
 def read(op: hlo.ConvolutionOp, *, grouped: bool = True) -> Convolution | None:
     """The geometry of `op`, or None where it is not of floats with static, nonzero extents.
 

@@ -104,6 +104,8 @@ def sums_of_products_after_loop(op: hlo.WhileOp, context: PassContext) -> list[i
     if (loop := CountedLoop.of(op)) is None:
         return None
     sums = [found for carry in range(len(loop.ends)) if (found := _sum_of(loop, carry))]
+    if not any(map(_has_product, sums)):
+        return None
     cuts = Cuts.movable(loop, sums)
     products = list(filter(_has_product, cuts.sums))
     if not products:

@@ -24,6 +24,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir.bounds import step_of, trip_count, type_bounds
 from jxc.ir.values import element_type, is_integer, is_used, shape_of, splat_of, users
+from jxc.rewrite import once_per_visit
 from jxc.rewrite.annotations import has_annotation
 
 from .._shared.elementwise import numeric_shape
@@ -77,10 +78,12 @@ class CountedLoop:
     def __init__(self, op: hlo.WhileOp, trips: int) -> None:
         self.op = op
         self.trips = trips
+        self._rows: dict[ir.Value, Row | None] = {}
         self.body: ir.Block = op.body.blocks[0]
         self.ends = list(self.body.operations[len(self.body.operations) - 1].operands)
 
     @classmethod
+    @once_per_visit
     def of(cls, op: hlo.WhileOp) -> CountedLoop | None:
         """The loop `op`, if it counts from a constant to a constant and its extents are static."""
         trips = trip_count(op)
@@ -170,6 +173,11 @@ class CountedLoop:
 
     def row_of(self, value: ir.Value) -> Row | None:
         """The row that a `dynamic_slice` of the body reads from a tensor outside of the loop."""
+        if value not in self._rows:
+            self._rows[value] = self._row_of(value)
+        return self._rows[value]
+
+    def _row_of(self, value: ir.Value) -> Row | None:
         match value.owner:
             case hlo.DynamicSliceOp(operand=tensor, start_indices=starts) if self.is_outside(
                 tensor

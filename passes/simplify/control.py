@@ -22,7 +22,7 @@ from jxc.ir.values import (
     splat_of,
     static_shape,
 )
-from jxc.rewrite import exact, rule
+from jxc.rewrite import exact, once_per_visit, rule
 
 from .._shared.region import (
     copy_regions,
@@ -147,8 +147,7 @@ def _narrowed(op: hlo.IfOp | hlo.CaseOp, kept: Sequence[int]) -> list[ir.Value]:
 def while_of_no_iterations(op: hlo.WhileOp) -> Sequence[ir.Value] | None:
     """while(x, cond, body) -> x, if cond(x) is false."""
     inits = list(op.operand)
-    first = dict(zip(op.cond.blocks[0].arguments, inits, strict=True))
-    if not _has_types(inits, op) or _condition(op, first) is not False or has_effects(op):
+    if not _has_types(inits, op) or _first_condition(op) is not False or has_effects(op):
         return None
     return inits
 
@@ -159,13 +158,19 @@ def while_of_one_iteration(op: hlo.WhileOp) -> Sequence[ir.Value] | None:
     inits, test, body = list(op.operand), op.cond.blocks[0], op.body.blocks[0]
     if not _has_types(inits, op):
         return None
-    if _condition(op, dict(zip(test.arguments, inits, strict=True))) is not True:
+    if _first_condition(op) is not True:
         return None
     first = dict(zip(body.arguments, inits, strict=True))
     then = dict(zip(test.arguments, end_of(op.body).operands, strict=True))
     if _condition(op, {**first, **then}) is not False or any(map(has_effects, test.operations)):
         return None
     return inline_block(op, 1, inits)
+
+
+@once_per_visit
+def _first_condition(op: hlo.WhileOp) -> bool | None:
+    """The condition before the first iteration, or None if it is not known."""
+    return _condition(op, dict(zip(op.cond.blocks[0].arguments, op.operand, strict=True)))
 
 
 def _condition(op: hlo.WhileOp, stands_for: Mapping[ir.Value, ir.Value]) -> bool | None:

@@ -14,7 +14,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of, static_shape
 from jxc.passes.small_matrices import cost as cost
-from jxc.rewrite import PassContext, reassociates, rule
+from jxc.rewrite import PassContext, once_per_visit, reassociates, rule
 
 
 class _Operand(NamedTuple):
@@ -109,6 +109,7 @@ def transposed_matrix_by_vector(op: hlo.DotGeneralOp) -> ir.Value | None:
     return hlo.dot_general(op.result.type, op.rhs, matrix, numbers, precision_config=precision)
 
 
+@once_per_visit
 def _product_of(op: hlo.DotGeneralOp) -> _Product | None:
     shape = static_shape(op.result, op.lhs, op.rhs)
     if shape is None or op.algorithm is not None:

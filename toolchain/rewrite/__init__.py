@@ -26,6 +26,7 @@ from .rule import (
     reassociates as reassociates,
     rule as rule,
 )
+from .visit import once_per_visit as once_per_visit
 from .worklist import ConvergenceError as ConvergenceError, RuleError as RuleError
 
 

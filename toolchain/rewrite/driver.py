@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any, TypeAlias
 
 from jaxlib.mlir import ir
 
@@ -13,11 +14,18 @@ from ..ir.shardings import is_local, is_partitioned
 from .former_names import current_name
 from .module_pass import Option, Pass
 from .rule import PassContext, Replacement, Rule, RuleCount
-from .worklist import Worklist
+from .worklist import RulesByOp, Worklist
+
+_Tables: TypeAlias = dict[tuple[Any, ...], RulesByOp]
 
 
 def apply_rules(
-    module: ir.Operation, rules: Sequence[Rule], context: PassContext, *, max_num_rewrites: int = -1
+    module: ir.Operation,
+    rules: Sequence[Rule],
+    context: PassContext,
+    *,
+    max_num_rewrites: int = -1,
+    tables: _Tables | None = None,
 ) -> list[RuleCount]:
     """Rewrite `module` in place with `rules` until none applies, and erase dead ops.
 
@@ -27,6 +35,8 @@ def apply_rules(
             was not promised, are skipped.
         context: passed to the rules that have a parameter for it.
         max_num_rewrites: stop without an error after this many rewrites; no limit when negative.
+        tables: where to find and to keep what depends on the rules and the context alone, for
+            further runs of the same rules.
 
     Returns:
         The counts of each rule, in order.
@@ -36,10 +46,14 @@ def apply_rules(
         RuleError: a replacement does not fit its op.
         Exception: what a rule raised, with a note that names the rule, the op and its location.
     """
-    active = [rule for rule in rules if _is_active(rule, context)]
-    if is_partitioned(module):
-        active = [rule if rule.partitioned else _on_one_device(rule) for rule in active]
-    worklist = Worklist(module, active, context, max_num_rewrites)
+    tables, is_shared = {} if tables is None else tables, is_partitioned(module)
+    key = (context.target, frozenset(context.assumptions), context.rates.decides, is_shared)
+    if key not in tables:
+        active = [rule for rule in rules if _is_active(rule, context)]
+        if is_shared:
+            active = [rule if rule.partitioned else _on_one_device(rule) for rule in active]
+        tables[key] = RulesByOp(active)
+    worklist = Worklist(module, tables[key], context, max_num_rewrites)
     with module.context:
         worklist.run()
     return list(worklist.counts.values())
@@ -47,6 +61,7 @@ def apply_rules(
 
 def rule_pass(name: str, doc: str, rules: Sequence[Rule]) -> Pass:
     """A pass that applies `rules`, with the options of MLIR's `canonicalize`."""
+    of_all_rules: _Tables = {}
 
     def run(
         module: ir.Operation,
@@ -56,8 +71,12 @@ def rule_pass(name: str, doc: str, rules: Sequence[Rule]) -> Pass:
         enable_patterns: str = "",
         max_num_rewrites: int = -1,
     ) -> list[RuleCount]:
-        chosen = _select(name, rules, enable_patterns, disable_patterns)
-        return apply_rules(module, chosen, context, max_num_rewrites=max_num_rewrites)
+        chosen, tables = rules, of_all_rules
+        if enable_patterns or disable_patterns:
+            chosen, tables = _select(name, rules, enable_patterns, disable_patterns), {}
+        return apply_rules(
+            module, chosen, context, max_num_rewrites=max_num_rewrites, tables=tables
+        )
 
     options = [
         Option("disable-patterns", str, "", "rules to leave out, separated by commas"),

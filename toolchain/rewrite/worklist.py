@@ -29,6 +29,7 @@ from ..ir.module import is_pure
 from ..ir.values import is_used
 from .annotations import has_annotation, is_near_annotation
 from .rule import PassContext, Replacement, Rule, RuleCount
+from .visit import begin_visit, end_visits
 
 REWRITES_PER_OP = 16
 """A pass that rewrites more often than this, for each op of the module, does not converge."""
@@ -40,8 +41,6 @@ _USERS_SEEN = 32  # of one value: a constant may have thousands
 
 _Handle: TypeAlias = tuple[ir.OpView, int, int]
 """An op, the address of its results, and its number among the ops at that address."""
-
-_Tried: TypeAlias = tuple[Rule, RuleCount]
 
 
 class RuleError(JxcError):
@@ -55,20 +54,21 @@ class ConvergenceError(JxcError):
 class Worklist:
     """The state of one run: the ops to visit again, the counts of the rules, the budget.
 
-    The arguments are those of `apply_rules`; `counts` has the counts of each rule so far, by name.
+    The arguments are those of `apply_rules`, with the active rules as a `RulesByOp`; `counts` has
+    the counts of each rule so far, by name.
     """
 
     def __init__(
         self,
         module: ir.Operation,
-        rules: Sequence[Rule],
+        rules: RulesByOp,
         context: PassContext,
         max_num_rewrites: int,
     ) -> None:
-        self.counts = {rule.name: RuleCount(rule.name) for rule in rules}
+        self.counts = {rule.name: RuleCount(rule.name) for rule in rules.rules}
         self._module = module
         self._context = context
-        self._rules = _RulesByOp([(rule, self.counts[rule.name]) for rule in rules])
+        self._rules = rules
         self._quota = max_num_rewrites if max_num_rewrites >= 0 else None
         self._recent: deque[tuple[str, str, ir.Location]] = deque(maxlen=_LAST_REWRITES)
         self._rewrites = 0
@@ -82,15 +82,21 @@ class Worklist:
         drop_dead = PassManager.parse("builtin.module(trivial-dce)")
         drop_dead.enable_verifier(False)  # the pipeline verifies after each pass
         drop_dead.run(self._module)
+        try:
+            self._visit_all()
+        finally:
+            end_visits()
+        if any(count.tries for count in self.counts.values()):
+            drop_dead.run(self._module)
+        self._raise_if_over_budget()
+
+    def _visit_all(self) -> None:
         self._visit_inside(self._module)
         self._is_first = False
         while self._again and not self._is_spent():
             handle = self._again.popitem(last=False)[1]
             for built in reversed(self._visit_alone(handle)):
                 self._visit_from(built)
-        if any(count.tries for count in self.counts.values()):
-            drop_dead.run(self._module)
-        self._raise_if_over_budget()
 
     @cached_property
     def _budget(self) -> int:
@@ -126,13 +132,15 @@ class Worklist:
             return self._visit(handle[0], rules)
         return ()
 
-    def _visit(self, op: ir.OpView, rules: Sequence[_Tried]) -> Sequence[_Handle]:
+    def _visit(self, op: ir.OpView, rules: Sequence[Rule]) -> Sequence[_Handle]:
         """Try the rules on `op`; return the ops to visit next, last first."""
         if self._is_spent():
             return ()
         name, location = op.operation.name, op.location
+        begin_visit()
         with ir.InsertionPoint(op), location:
-            for rule, tally in rules:
+            for rule in rules:
+                tally = self.counts[rule.name]
                 values = self._try(rule, tally, op)
                 if values is not None:
                     break
@@ -285,15 +293,19 @@ def _address(op: ir.OpView) -> int:
 _GENERIC = (ir.OpView, ir.Operation)  # the classes of ops that have none of their own
 
 
-class _RulesByOp:
-    """The rules to try on an op, by its class and by the classes of its operands' producers."""
+class RulesByOp:
+    """The rules to try on an op, by its class and by the classes of its operands' producers.
 
-    def __init__(self, tried: Sequence[_Tried]) -> None:
-        self._by_name: dict[str, list[_Tried]] = {}
-        for each in tried:
-            for root in each[0].roots:
+    It does not depend on the module, and serves many runs.
+    """
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self.rules = rules
+        self._by_name: dict[str, list[Rule]] = {}
+        for each in rules:
+            for root in each.roots:
                 self._by_name.setdefault(root, []).append(each)
-        self._by_producers: dict[tuple[type, frozenset[type]], list[_Tried]] = {}
+        self._by_producers: dict[tuple[type, frozenset[type]], list[Rule]] = {}
         self._wanted: dict[type, bool] = {}
 
     def among(self, ops: Sequence[ir.OpView]) -> list[ir.OpView]:
@@ -305,8 +317,8 @@ class _RulesByOp:
         wanted = self._wanted
         return [op for op in ops if wanted[type(op)]]
 
-    def of(self, op: ir.OpView) -> Sequence[_Tried]:
-        """The rules to try on `op`, with their counts, in order."""
+    def of(self, op: ir.OpView) -> Sequence[Rule]:
+        """The rules to try on `op`, in order."""
         tried = self._by_name.get(getattr(op, "OPERATION_NAME", ""))
         if tried is None:
             return ()
@@ -316,7 +328,7 @@ class _RulesByOp:
             self._by_producers[key] = [
                 each
                 for each in tried
-                if each[0].producer is None or not each[0].producer.isdisjoint(producers)
+                if each.producer is None or not each.producer.isdisjoint(producers)
             ]
         return self._by_producers[key]
 
