@@ -54,7 +54,7 @@ def kernels_with(op: hlo.WhileOp, most: int) -> int | None:
         reading = [user for user in using if isinstance(user, _READING)]
         ending = [user for user in using if _ends_kernel(user)]
         passing = [user for user in using if user not in reading and user not in ending]
-        if not all(map(_is_passed_on, passing)):
+        if not all(map(_is_passed_on, passing)) or _reads_parts(passing):
             return None
         kernels += bool(reading) + len(ending)
         following = {value for user in passing for value in user.results} - seen
@@ -85,6 +85,11 @@ def _is_passed_on(op: ir.OpView) -> bool:
         case hlo.BroadcastInDimOp(operand=x):
             return prod(shape_of(x)) == prod(shape_of(op.result))
     return isinstance(op, _PASSING) or is_elementwise(op)
+
+
+def _reads_parts(using: list[ir.OpView]) -> bool:
+    """Whether a kernel may read a slice of a value, and the value or another slice of it."""
+    return len(using) > 1 and any(isinstance(each, hlo.SliceOp) for each in using)
 
 
 def _extends_behind(op: hlo.BroadcastInDimOp) -> bool:

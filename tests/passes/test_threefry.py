@@ -89,8 +89,15 @@ def uniform(key, *shape):
         (lambda key: uniform(key, 40) * jnp.ones((3, 40)), 0),
         (lambda key: uniform(key, 40)[jnp.array([3, 3, 1])], 0),
         (lambda key: (lambda u: (u.sum(0), u.max(0), u.min(1)))(uniform(key, 5, 8)), 0),
+        (lambda key: (lambda u: u[0] - 2 * u[1])(uniform(key, 2, 40)), 0),
+        (lambda key: (lambda u: u[1:] - u[:-1])(uniform(key, 40)), 0),
+        (lambda key: uniform(key, 4, 1) * jnp.ones((4, 500)), 1),
+        (lambda key: uniform(key, 1) * jnp.ones((500, 3)), 1),
     ],
-    ids=["sum", "dot", "columns", "slice", "log", "cumsum", "rows", "gather", "thrice"],
+    ids=[
+        *("sum", "dot", "columns", "slice", "log", "cumsum", "rows", "gather", "thrice"),
+        *("two-rows", "neighbors", "few-along-rows", "one-number"),
+    ],
 )
 def test_loop_stays_if_rounds_would_be_recomputed(function, loops):
     lowered = jxc.lower(function, KEY).opt("inline{default-pipeline=},symbol-dce,cse,threefry")
