@@ -22,8 +22,6 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from results_file import write_section
-
 MODELS_MEASURED = ("keras-mobilenetv2-training", "hf-bert-training", "mjx-humanoid")
 CONTENDERS = ("plain", "O2", "jxc.jit")
 FILLING_RUNS, RUNS = 2, 7
@@ -134,6 +132,8 @@ def main() -> int:
     else:
         print(table(rows))
     if options.results:
+        from results_file import write_section  # the measured processes must not import it
+
         write_section(options.results, TITLE, markdown(rows, options.runs))
     return 0
 
