@@ -42,8 +42,8 @@ def recurrences(module: ir.Operation, context: PassContext) -> None:
     f32 in f64.
 
     Only for CPU: on GPU and TPU, a tree is faster than a loop. Left alone: other functions, such as
-    maxima and products of matrices, axes of less than 32 elements, trees of which other ops read
-    the inner levels, and programs for several devices.
+    maxima and products of matrices; axes of less than 32 elements; the last axis of many long rows;
+    trees of which other ops read the inner levels; programs for several devices.
     """
     if context.target != "cpu" or is_partitioned(module):
         return

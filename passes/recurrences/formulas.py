@@ -19,7 +19,7 @@ from itertools import combinations, product
 import numpy as np
 from jaxlib.mlir import ir
 
-from jxc.ir.values import shape_of
+from jxc.ir.values import element_type, shape_of
 
 from . import cost
 from .field import NotEvaluated, add, evaluate, multiply, total
@@ -100,6 +100,8 @@ def solve(trees: Trees, tree: Tree) -> Solution | None:
     if placed is None:
         return None
     axis, sizes, dims = placed
+    if not cost.is_faster(sizes, axis, _bytes(exits[0])):
+        return None
     try:
         values = evaluate(tree, exits)
     except NotEvaluated:
@@ -124,6 +126,13 @@ def solve(trees: Trees, tree: Tree) -> Solution | None:
                 return None
             results[value] = terms
     return Solution(tree, sizes, axis, dims, results)
+
+
+def _bytes(value: ir.Value) -> int:
+    element = element_type(value)
+    if isinstance(element, ir.ComplexType):
+        return 2 * int(element.element_type.width) // 8
+    return int(element.width) // 8
 
 
 def _placed(

@@ -497,3 +497,186 @@ func.func @recurrences_not_short(%arg0: tensor<31xf32>) -> (tensor<31xf32>) {
   %39 = stablehlo.add %37, %38 : tensor<31xf32>
   return %39 : tensor<31xf32>
 }
+
+// Along the last dimension of many rows, whose addresses are a page apart.
+// CHECK-LABEL: func.func @recurrences_not_far_rows(
+// CHECK-NOT: stablehlo.while
+// CHECK: return
+func.func @recurrences_not_far_rows(%arg0: tensor<65x1024xf32>) -> (tensor<65x1024xf32>) {
+  %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+  %0 = stablehlo.slice %arg0 [0:65, 0:1023:2] : (tensor<65x1024xf32>) -> tensor<65x512xf32>
+  %1 = stablehlo.slice %arg0 [0:65, 1:1024:2] : (tensor<65x1024xf32>) -> tensor<65x512xf32>
+  %2 = stablehlo.add %0, %1 : tensor<65x512xf32>
+  %3 = stablehlo.slice %2 [0:65, 0:511:2] : (tensor<65x512xf32>) -> tensor<65x256xf32>
+  %4 = stablehlo.slice %2 [0:65, 1:512:2] : (tensor<65x512xf32>) -> tensor<65x256xf32>
+  %5 = stablehlo.add %3, %4 : tensor<65x256xf32>
+  %6 = stablehlo.slice %5 [0:65, 0:255:2] : (tensor<65x256xf32>) -> tensor<65x128xf32>
+  %7 = stablehlo.slice %5 [0:65, 1:256:2] : (tensor<65x256xf32>) -> tensor<65x128xf32>
+  %8 = stablehlo.add %6, %7 : tensor<65x128xf32>
+  %9 = stablehlo.slice %8 [0:65, 0:127:2] : (tensor<65x128xf32>) -> tensor<65x64xf32>
+  %10 = stablehlo.slice %8 [0:65, 1:128:2] : (tensor<65x128xf32>) -> tensor<65x64xf32>
+  %11 = stablehlo.add %9, %10 : tensor<65x64xf32>
+  %12 = stablehlo.slice %11 [0:65, 0:63:2] : (tensor<65x64xf32>) -> tensor<65x32xf32>
+  %13 = stablehlo.slice %11 [0:65, 1:64:2] : (tensor<65x64xf32>) -> tensor<65x32xf32>
+  %14 = stablehlo.add %12, %13 : tensor<65x32xf32>
+  %15 = stablehlo.slice %14 [0:65, 0:31:2] : (tensor<65x32xf32>) -> tensor<65x16xf32>
+  %16 = stablehlo.slice %14 [0:65, 1:32:2] : (tensor<65x32xf32>) -> tensor<65x16xf32>
+  %17 = stablehlo.add %15, %16 : tensor<65x16xf32>
+  %18 = stablehlo.slice %17 [0:65, 0:15:2] : (tensor<65x16xf32>) -> tensor<65x8xf32>
+  %19 = stablehlo.slice %17 [0:65, 1:16:2] : (tensor<65x16xf32>) -> tensor<65x8xf32>
+  %20 = stablehlo.add %18, %19 : tensor<65x8xf32>
+  %21 = stablehlo.slice %20 [0:65, 0:7:2] : (tensor<65x8xf32>) -> tensor<65x4xf32>
+  %22 = stablehlo.slice %20 [0:65, 1:8:2] : (tensor<65x8xf32>) -> tensor<65x4xf32>
+  %23 = stablehlo.add %21, %22 : tensor<65x4xf32>
+  %24 = stablehlo.slice %23 [0:65, 0:3:2] : (tensor<65x4xf32>) -> tensor<65x2xf32>
+  %25 = stablehlo.slice %23 [0:65, 1:4:2] : (tensor<65x4xf32>) -> tensor<65x2xf32>
+  %26 = stablehlo.add %24, %25 : tensor<65x2xf32>
+  %27 = stablehlo.slice %26 [0:65, 0:1:2] : (tensor<65x2xf32>) -> tensor<65x1xf32>
+  %28 = stablehlo.slice %26 [0:65, 1:2:2] : (tensor<65x2xf32>) -> tensor<65x1xf32>
+  %29 = stablehlo.add %27, %28 : tensor<65x1xf32>
+  %30 = stablehlo.slice %29 [0:65, 0:0] : (tensor<65x1xf32>) -> tensor<65x0xf32>
+  %31 = stablehlo.slice %26 [0:65, 2:2:2] : (tensor<65x2xf32>) -> tensor<65x0xf32>
+  %32 = stablehlo.add %30, %31 : tensor<65x0xf32>
+  %33 = stablehlo.slice %26 [0:65, 0:1] : (tensor<65x2xf32>) -> tensor<65x1xf32>
+  %34 = stablehlo.concatenate %33, %32, dim = 1 : (tensor<65x1xf32>, tensor<65x0xf32>) -> tensor<65x1xf32>
+  %35 = stablehlo.pad %34, %cst, low = [0, 0], high = [0, 1], interior = [0, 1] : (tensor<65x1xf32>, tensor<f32>) -> tensor<65x2xf32>
+  %36 = stablehlo.pad %29, %cst, low = [0, 1], high = [0, 0], interior = [0, 1] : (tensor<65x1xf32>, tensor<f32>) -> tensor<65x2xf32>
+  %37 = stablehlo.add %35, %36 : tensor<65x2xf32>
+  %38 = stablehlo.slice %37 [0:65, 0:1] : (tensor<65x2xf32>) -> tensor<65x1xf32>
+  %39 = stablehlo.slice %23 [0:65, 2:4:2] : (tensor<65x4xf32>) -> tensor<65x1xf32>
+  %40 = stablehlo.add %38, %39 : tensor<65x1xf32>
+  %41 = stablehlo.slice %23 [0:65, 0:1] : (tensor<65x4xf32>) -> tensor<65x1xf32>
+  %42 = stablehlo.concatenate %41, %40, dim = 1 : (tensor<65x1xf32>, tensor<65x1xf32>) -> tensor<65x2xf32>
+  %43 = stablehlo.pad %42, %cst, low = [0, 0], high = [0, 1], interior = [0, 1] : (tensor<65x2xf32>, tensor<f32>) -> tensor<65x4xf32>
+  %44 = stablehlo.pad %37, %cst, low = [0, 1], high = [0, 0], interior = [0, 1] : (tensor<65x2xf32>, tensor<f32>) -> tensor<65x4xf32>
+  %45 = stablehlo.add %43, %44 : tensor<65x4xf32>
+  %46 = stablehlo.slice %45 [0:65, 0:3] : (tensor<65x4xf32>) -> tensor<65x3xf32>
+  %47 = stablehlo.slice %20 [0:65, 2:8:2] : (tensor<65x8xf32>) -> tensor<65x3xf32>
+  %48 = stablehlo.add %46, %47 : tensor<65x3xf32>
+  %49 = stablehlo.slice %20 [0:65, 0:1] : (tensor<65x8xf32>) -> tensor<65x1xf32>
+  %50 = stablehlo.concatenate %49, %48, dim = 1 : (tensor<65x1xf32>, tensor<65x3xf32>) -> tensor<65x4xf32>
+  %51 = stablehlo.pad %50, %cst, low = [0, 0], high = [0, 1], interior = [0, 1] : (tensor<65x4xf32>, tensor<f32>) -> tensor<65x8xf32>
+  %52 = stablehlo.pad %45, %cst, low = [0, 1], high = [0, 0], interior = [0, 1] : (tensor<65x4xf32>, tensor<f32>) -> tensor<65x8xf32>
+  %53 = stablehlo.add %51, %52 : tensor<65x8xf32>
+  %54 = stablehlo.slice %53 [0:65, 0:7] : (tensor<65x8xf32>) -> tensor<65x7xf32>
+  %55 = stablehlo.slice %17 [0:65, 2:16:2] : (tensor<65x16xf32>) -> tensor<65x7xf32>
+  %56 = stablehlo.add %54, %55 : tensor<65x7xf32>
+  %57 = stablehlo.slice %17 [0:65, 0:1] : (tensor<65x16xf32>) -> tensor<65x1xf32>
+  %58 = stablehlo.concatenate %57, %56, dim = 1 : (tensor<65x1xf32>, tensor<65x7xf32>) -> tensor<65x8xf32>
+  %59 = stablehlo.pad %58, %cst, low = [0, 0], high = [0, 1], interior = [0, 1] : (tensor<65x8xf32>, tensor<f32>) -> tensor<65x16xf32>
+  %60 = stablehlo.pad %53, %cst, low = [0, 1], high = [0, 0], interior = [0, 1] : (tensor<65x8xf32>, tensor<f32>) -> tensor<65x16xf32>
+  %61 = stablehlo.add %59, %60 : tensor<65x16xf32>
+  %62 = stablehlo.slice %61 [0:65, 0:15] : (tensor<65x16xf32>) -> tensor<65x15xf32>
+  %63 = stablehlo.slice %14 [0:65, 2:32:2] : (tensor<65x32xf32>) -> tensor<65x15xf32>
+  %64 = stablehlo.add %62, %63 : tensor<65x15xf32>
+  %65 = stablehlo.slice %14 [0:65, 0:1] : (tensor<65x32xf32>) -> tensor<65x1xf32>
+  %66 = stablehlo.concatenate %65, %64, dim = 1 : (tensor<65x1xf32>, tensor<65x15xf32>) -> tensor<65x16xf32>
+  %67 = stablehlo.pad %66, %cst, low = [0, 0], high = [0, 1], interior = [0, 1] : (tensor<65x16xf32>, tensor<f32>) -> tensor<65x32xf32>
+  %68 = stablehlo.pad %61, %cst, low = [0, 1], high = [0, 0], interior = [0, 1] : (tensor<65x16xf32>, tensor<f32>) -> tensor<65x32xf32>
+  %69 = stablehlo.add %67, %68 : tensor<65x32xf32>
+  %70 = stablehlo.slice %69 [0:65, 0:31] : (tensor<65x32xf32>) -> tensor<65x31xf32>
+  %71 = stablehlo.slice %11 [0:65, 2:64:2] : (tensor<65x64xf32>) -> tensor<65x31xf32>
+  %72 = stablehlo.add %70, %71 : tensor<65x31xf32>
+  %73 = stablehlo.slice %11 [0:65, 0:1] : (tensor<65x64xf32>) -> tensor<65x1xf32>
+  %74 = stablehlo.concatenate %73, %72, dim = 1 : (tensor<65x1xf32>, tensor<65x31xf32>) -> tensor<65x32xf32>
+  %75 = stablehlo.pad %74, %cst, low = [0, 0], high = [0, 1], interior = [0, 1] : (tensor<65x32xf32>, tensor<f32>) -> tensor<65x64xf32>
+  %76 = stablehlo.pad %69, %cst, low = [0, 1], high = [0, 0], interior = [0, 1] : (tensor<65x32xf32>, tensor<f32>) -> tensor<65x64xf32>
+  %77 = stablehlo.add %75, %76 : tensor<65x64xf32>
+  %78 = stablehlo.slice %77 [0:65, 0:63] : (tensor<65x64xf32>) -> tensor<65x63xf32>
+  %79 = stablehlo.slice %8 [0:65, 2:128:2] : (tensor<65x128xf32>) -> tensor<65x63xf32>
+  %80 = stablehlo.add %78, %79 : tensor<65x63xf32>
+  %81 = stablehlo.slice %8 [0:65, 0:1] : (tensor<65x128xf32>) -> tensor<65x1xf32>
+  %82 = stablehlo.concatenate %81, %80, dim = 1 : (tensor<65x1xf32>, tensor<65x63xf32>) -> tensor<65x64xf32>
+  %83 = stablehlo.pad %82, %cst, low = [0, 0], high = [0, 1], interior = [0, 1] : (tensor<65x64xf32>, tensor<f32>) -> tensor<65x128xf32>
+  %84 = stablehlo.pad %77, %cst, low = [0, 1], high = [0, 0], interior = [0, 1] : (tensor<65x64xf32>, tensor<f32>) -> tensor<65x128xf32>
+  %85 = stablehlo.add %83, %84 : tensor<65x128xf32>
+  %86 = stablehlo.slice %85 [0:65, 0:127] : (tensor<65x128xf32>) -> tensor<65x127xf32>
+  %87 = stablehlo.slice %5 [0:65, 2:256:2] : (tensor<65x256xf32>) -> tensor<65x127xf32>
+  %88 = stablehlo.add %86, %87 : tensor<65x127xf32>
+  %89 = stablehlo.slice %5 [0:65, 0:1] : (tensor<65x256xf32>) -> tensor<65x1xf32>
+  %90 = stablehlo.concatenate %89, %88, dim = 1 : (tensor<65x1xf32>, tensor<65x127xf32>) -> tensor<65x128xf32>
+  %91 = stablehlo.pad %90, %cst, low = [0, 0], high = [0, 1], interior = [0, 1] : (tensor<65x128xf32>, tensor<f32>) -> tensor<65x256xf32>
+  %92 = stablehlo.pad %85, %cst, low = [0, 1], high = [0, 0], interior = [0, 1] : (tensor<65x128xf32>, tensor<f32>) -> tensor<65x256xf32>
+  %93 = stablehlo.add %91, %92 : tensor<65x256xf32>
+  %94 = stablehlo.slice %93 [0:65, 0:255] : (tensor<65x256xf32>) -> tensor<65x255xf32>
+  %95 = stablehlo.slice %2 [0:65, 2:512:2] : (tensor<65x512xf32>) -> tensor<65x255xf32>
+  %96 = stablehlo.add %94, %95 : tensor<65x255xf32>
+  %97 = stablehlo.slice %2 [0:65, 0:1] : (tensor<65x512xf32>) -> tensor<65x1xf32>
+  %98 = stablehlo.concatenate %97, %96, dim = 1 : (tensor<65x1xf32>, tensor<65x255xf32>) -> tensor<65x256xf32>
+  %99 = stablehlo.pad %98, %cst, low = [0, 0], high = [0, 1], interior = [0, 1] : (tensor<65x256xf32>, tensor<f32>) -> tensor<65x512xf32>
+  %100 = stablehlo.pad %93, %cst, low = [0, 1], high = [0, 0], interior = [0, 1] : (tensor<65x256xf32>, tensor<f32>) -> tensor<65x512xf32>
+  %101 = stablehlo.add %99, %100 : tensor<65x512xf32>
+  %102 = stablehlo.slice %101 [0:65, 0:511] : (tensor<65x512xf32>) -> tensor<65x511xf32>
+  %103 = stablehlo.slice %arg0 [0:65, 2:1024:2] : (tensor<65x1024xf32>) -> tensor<65x511xf32>
+  %104 = stablehlo.add %102, %103 : tensor<65x511xf32>
+  %105 = stablehlo.slice %arg0 [0:65, 0:1] : (tensor<65x1024xf32>) -> tensor<65x1xf32>
+  %106 = stablehlo.concatenate %105, %104, dim = 1 : (tensor<65x1xf32>, tensor<65x511xf32>) -> tensor<65x512xf32>
+  %107 = stablehlo.pad %106, %cst, low = [0, 0], high = [0, 1], interior = [0, 1] : (tensor<65x512xf32>, tensor<f32>) -> tensor<65x1024xf32>
+  %108 = stablehlo.pad %101, %cst, low = [0, 1], high = [0, 0], interior = [0, 1] : (tensor<65x512xf32>, tensor<f32>) -> tensor<65x1024xf32>
+  %109 = stablehlo.add %107, %108 : tensor<65x1024xf32>
+  return %109 : tensor<65x1024xf32>
+}
+
+// The same with rows that are close together.
+// CHECK-LABEL: func.func @recurrences_near_rows(
+// CHECK: stablehlo.while
+// CHECK: return
+func.func @recurrences_near_rows(%arg0: tensor<65x32xf32>) -> (tensor<65x32xf32>) {
+  %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+  %0 = stablehlo.slice %arg0 [0:65, 0:31:2] : (tensor<65x32xf32>) -> tensor<65x16xf32>
+  %1 = stablehlo.slice %arg0 [0:65, 1:32:2] : (tensor<65x32xf32>) -> tensor<65x16xf32>
+  %2 = stablehlo.add %0, %1 : tensor<65x16xf32>
+  %3 = stablehlo.slice %2 [0:65, 0:15:2] : (tensor<65x16xf32>) -> tensor<65x8xf32>
+  %4 = stablehlo.slice %2 [0:65, 1:16:2] : (tensor<65x16xf32>) -> tensor<65x8xf32>
+  %5 = stablehlo.add %3, %4 : tensor<65x8xf32>
+  %6 = stablehlo.slice %5 [0:65, 0:7:2] : (tensor<65x8xf32>) -> tensor<65x4xf32>
+  %7 = stablehlo.slice %5 [0:65, 1:8:2] : (tensor<65x8xf32>) -> tensor<65x4xf32>
+  %8 = stablehlo.add %6, %7 : tensor<65x4xf32>
+  %9 = stablehlo.slice %8 [0:65, 0:3:2] : (tensor<65x4xf32>) -> tensor<65x2xf32>
+  %10 = stablehlo.slice %8 [0:65, 1:4:2] : (tensor<65x4xf32>) -> tensor<65x2xf32>
+  %11 = stablehlo.add %9, %10 : tensor<65x2xf32>
+  %12 = stablehlo.slice %11 [0:65, 0:1:2] : (tensor<65x2xf32>) -> tensor<65x1xf32>
+  %13 = stablehlo.slice %11 [0:65, 1:2:2] : (tensor<65x2xf32>) -> tensor<65x1xf32>
+  %14 = stablehlo.add %12, %13 : tensor<65x1xf32>
+  %15 = stablehlo.slice %14 [0:65, 0:0] : (tensor<65x1xf32>) -> tensor<65x0xf32>
+  %16 = stablehlo.slice %11 [0:65, 2:2:2] : (tensor<65x2xf32>) -> tensor<65x0xf32>
+  %17 = stablehlo.add %15, %16 : tensor<65x0xf32>
+  %18 = stablehlo.slice %11 [0:65, 0:1] : (tensor<65x2xf32>) -> tensor<65x1xf32>
+  %19 = stablehlo.concatenate %18, %17, dim = 1 : (tensor<65x1xf32>, tensor<65x0xf32>) -> tensor<65x1xf32>
+  %20 = stablehlo.pad %19, %cst, low = [0, 0], high = [0, 1], interior = [0, 1] : (tensor<65x1xf32>, tensor<f32>) -> tensor<65x2xf32>
+  %21 = stablehlo.pad %14, %cst, low = [0, 1], high = [0, 0], interior = [0, 1] : (tensor<65x1xf32>, tensor<f32>) -> tensor<65x2xf32>
+  %22 = stablehlo.add %20, %21 : tensor<65x2xf32>
+  %23 = stablehlo.slice %22 [0:65, 0:1] : (tensor<65x2xf32>) -> tensor<65x1xf32>
+  %24 = stablehlo.slice %8 [0:65, 2:4:2] : (tensor<65x4xf32>) -> tensor<65x1xf32>
+  %25 = stablehlo.add %23, %24 : tensor<65x1xf32>
+  %26 = stablehlo.slice %8 [0:65, 0:1] : (tensor<65x4xf32>) -> tensor<65x1xf32>
+  %27 = stablehlo.concatenate %26, %25, dim = 1 : (tensor<65x1xf32>, tensor<65x1xf32>) -> tensor<65x2xf32>
+  %28 = stablehlo.pad %27, %cst, low = [0, 0], high = [0, 1], interior = [0, 1] : (tensor<65x2xf32>, tensor<f32>) -> tensor<65x4xf32>
+  %29 = stablehlo.pad %22, %cst, low = [0, 1], high = [0, 0], interior = [0, 1] : (tensor<65x2xf32>, tensor<f32>) -> tensor<65x4xf32>
+  %30 = stablehlo.add %28, %29 : tensor<65x4xf32>
+  %31 = stablehlo.slice %30 [0:65, 0:3] : (tensor<65x4xf32>) -> tensor<65x3xf32>
+  %32 = stablehlo.slice %5 [0:65, 2:8:2] : (tensor<65x8xf32>) -> tensor<65x3xf32>
+  %33 = stablehlo.add %31, %32 : tensor<65x3xf32>
+  %34 = stablehlo.slice %5 [0:65, 0:1] : (tensor<65x8xf32>) -> tensor<65x1xf32>
+  %35 = stablehlo.concatenate %34, %33, dim = 1 : (tensor<65x1xf32>, tensor<65x3xf32>) -> tensor<65x4xf32>
+  %36 = stablehlo.pad %35, %cst, low = [0, 0], high = [0, 1], interior = [0, 1] : (tensor<65x4xf32>, tensor<f32>) -> tensor<65x8xf32>
+  %37 = stablehlo.pad %30, %cst, low = [0, 1], high = [0, 0], interior = [0, 1] : (tensor<65x4xf32>, tensor<f32>) -> tensor<65x8xf32>
+  %38 = stablehlo.add %36, %37 : tensor<65x8xf32>
+  %39 = stablehlo.slice %38 [0:65, 0:7] : (tensor<65x8xf32>) -> tensor<65x7xf32>
+  %40 = stablehlo.slice %2 [0:65, 2:16:2] : (tensor<65x16xf32>) -> tensor<65x7xf32>
+  %41 = stablehlo.add %39, %40 : tensor<65x7xf32>
+  %42 = stablehlo.slice %2 [0:65, 0:1] : (tensor<65x16xf32>) -> tensor<65x1xf32>
+  %43 = stablehlo.concatenate %42, %41, dim = 1 : (tensor<65x1xf32>, tensor<65x7xf32>) -> tensor<65x8xf32>
+  %44 = stablehlo.pad %43, %cst, low = [0, 0], high = [0, 1], interior = [0, 1] : (tensor<65x8xf32>, tensor<f32>) -> tensor<65x16xf32>
+  %45 = stablehlo.pad %38, %cst, low = [0, 1], high = [0, 0], interior = [0, 1] : (tensor<65x8xf32>, tensor<f32>) -> tensor<65x16xf32>
+  %46 = stablehlo.add %44, %45 : tensor<65x16xf32>
+  %47 = stablehlo.slice %46 [0:65, 0:15] : (tensor<65x16xf32>) -> tensor<65x15xf32>
+  %48 = stablehlo.slice %arg0 [0:65, 2:32:2] : (tensor<65x32xf32>) -> tensor<65x15xf32>
+  %49 = stablehlo.add %47, %48 : tensor<65x15xf32>
+  %50 = stablehlo.slice %arg0 [0:65, 0:1] : (tensor<65x32xf32>) -> tensor<65x1xf32>
+  %51 = stablehlo.concatenate %50, %49, dim = 1 : (tensor<65x1xf32>, tensor<65x15xf32>) -> tensor<65x16xf32>
+  %52 = stablehlo.pad %51, %cst, low = [0, 0], high = [0, 1], interior = [0, 1] : (tensor<65x16xf32>, tensor<f32>) -> tensor<65x32xf32>
+  %53 = stablehlo.pad %46, %cst, low = [0, 1], high = [0, 0], interior = [0, 1] : (tensor<65x16xf32>, tensor<f32>) -> tensor<65x32xf32>
+  %54 = stablehlo.add %52, %53 : tensor<65x32xf32>
+  return %54 : tensor<65x32xf32>
+}
