@@ -41,7 +41,7 @@ def recurrences(module: ir.Operation, context: PassContext) -> None:
     cancels: a NaN spreads to no other elements. 16-bit floats are combined in f32, and long rows of
     f32 in f64.
 
-    Only for CPU: on GPU and TPU, a tree is faster than a loop. Left alone: other functions, such as
+    Only for CPU: loops on GPU and TPU were not measured. Left alone: other functions, such as
     maxima and products of matrices; axes of less than 32 elements; the last axis of many long rows;
     trees of which other ops read the inner levels; programs for several devices.
     """
