@@ -8,7 +8,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
-from jxc.ir.values import element_type, shape_of
+from jxc.ir.values import element_type, is_complex, shape_of
 
 from . import cost
 from .formulas import Linear, Solution, Term
@@ -86,7 +86,7 @@ class _Loops:
             if left == 1 and size > 1
         ]
         if sums:
-            total = build.reduce_sum(total, sums)
+            total = _reduced(total, sums)
         return build.reshape(build.convert(total, element_type(value)), shape_of(value))
 
     def _term(self, term: Term) -> ir.Value:
@@ -153,6 +153,12 @@ class _Loops:
 
 def _end(last: int, number: ir.Value) -> ir.Value:
     return hlo.subtract(build.scalar(last, element_type(number)), number)
+
+
+def _reduced(x: ir.Value, dims: Sequence[int]) -> ir.Value:
+    if not is_complex(x):
+        return build.reduce_sum(x, dims)
+    return hlo.complex(*(build.reduce_sum(part(x), dims) for part in (hlo.real, hlo.imag)))
 
 
 def _wide(element: ir.Type, length: int) -> ir.Type:

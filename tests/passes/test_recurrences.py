@@ -159,6 +159,16 @@ def test_recurrences_of_complex_numbers():
         np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
 
 
+def test_recurrences_of_complex_numbers_with_a_shared_rate():
+    a, b, c = (signs(*shape, seed=n) for n, shape in enumerate([(33, 2), (3, 33, 2), (3, 33, 2)]))
+    a, b, c = (each.astype(np.complex64) * np.complex64(1j) for each in (a, b, c))
+    mapped = jax.vmap(solution, (None, 0))
+    before, after = rewritten(pulled_back(mapped), (c, a, b), 2)
+    results = (jax.tree.leaves(each.compile()(c, a, b)) for each in (before, after))
+    for want, got in zip(*results, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize("length", [700, 3000])
 @pytest.mark.parametrize("dtype", [jnp.float32, jnp.bfloat16])
 def test_recurrences_are_as_accurate_as_trees(length, dtype):
