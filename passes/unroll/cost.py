@@ -10,6 +10,11 @@ faster.
     TPU: two iterations 1.1 to 2.0, four 1.2 to 3.8; stencils and other bodies that shift elements
         1.0. XLA compiled 0.7 to 1.5 times as long with two, 0.7 to 1.8 with four.
 
+Validated on 33 other loops of 24 to 500 iterations: gated and spiking cells, state spaces, fields,
+filters, n-body systems, shortest paths, pricing models, solvers, decoders with caches, most with
+their gradients. TPU: 1.0 to 3.5, one 0.98; loops whose products take the time did not change. GPU:
+1.09 to 4.0. XLA compiled 0.7 to 2.7 times as long, 1.3 at the median.
+
 Not for CPU: 0.4 to 1.8 with elementwise bodies, 0.7 to 1.2 with others, in no order of size.
 """
 
@@ -21,6 +26,8 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.cost.flops import bytes_of, cost_of
+
+from jxc.passes.loops.counted import CountedLoop
 
 from .._shared.elementwise import is_elementwise
 
@@ -51,24 +58,19 @@ loops gained all the same. On GPU it copies none: loops that write 26 MB gained 
 """
 
 
-def copies(target: str, trips: int, ops: Sequence[ir.OpView]) -> int:
-    """How many iterations to do in one; 1 to leave the loop alone.
-
-    Args:
-        target: "cpu", "gpu" or "tpu".
-        trips: the number of iterations.
-        ops: the ops of the body, without its terminator.
-    """
-    if not all(is_elementwise(op) or isinstance(op, _FUSED) for op in ops):
+def copies(target: str, loop: CountedLoop) -> int:
+    """How many iterations of a loop to do in one on a target; 1 to leave the loop alone."""
+    if not all(is_elementwise(op) or isinstance(op, _FUSED) for op in loop.ops):
         return 1
-    most = _most(target, ops)
+    most, trips = _most(target, loop), loop.trips
     return max(
         (n for n in range(2, most + 1) if n + trips % n <= most + 1 and n <= trips), default=1
     )
 
 
-def _most(target: str, ops: Sequence[ir.OpView]) -> int:
-    work, shifts = _work(ops), any(isinstance(op, _SHIFTING) for op in ops)
+def _most(target: str, loop: CountedLoop) -> int:
+    ops = loop.ops
+    work, shifts = _work(ops), any(_shifts(op, loop) for op in ops)
     if target not in FEW_OPS or work > MOST_OPS or not _is_small(ops):
         return 1
     if target == "tpu" and _written(ops) > MOST_WRITTEN:
@@ -77,6 +79,13 @@ def _most(target: str, ops: Sequence[ir.OpView]) -> int:
         return 1
     # On GPU one kernel for four iterations would compute the neighbours of each element repeatedly.
     return 4 if work <= FEW_OPS[target] and not (shifts and target == "gpu") else 2
+
+
+def _shifts(op: ir.OpView, loop: CountedLoop) -> bool:
+    """Whether an op reads its operand's elements at other positions, as a part of a kernel."""
+    if isinstance(op, hlo.DynamicSliceOp):
+        return not loop.is_outside(op.operand)
+    return isinstance(op, _SHIFTING)
 
 
 def _work(ops: Sequence[ir.OpView]) -> int:

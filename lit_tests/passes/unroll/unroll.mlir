@@ -195,3 +195,61 @@ func.func @unroll_loop_not_step_of_two(%x0: tensor<4xf32>) -> tensor<4xf32> {
   }
   return %w#2 : tensor<4xf32>
 }
+
+// Another counter: XLA would make one of both and not know the trip count if it did not find one
+// that counts by 1 from 0.
+// CHECK-LABEL: func.func @unroll_loop_two_counters(
+// CHECK: stablehlo.while({{.*}}, %[[N:[a-z0-9_A-Z]+]] = %{{[a-z0-9_]+}})
+// CHECK: %[[TRIPS:[a-z0-9_]+]] = stablehlo.constant dense<3> : tensor<i32>
+// CHECK: stablehlo.compare LT, %[[N]], %[[TRIPS]]
+// CHECK-COUNT-4: stablehlo.sine
+// CHECK-NOT: stablehlo.sine
+// CHECK: %[[NEXT:[a-z0-9_]+]] = stablehlo.add %[[N]], %{{.*}} : tensor<i32>
+// CHECK: stablehlo.return {{.*}}, %[[NEXT]] :
+func.func @unroll_loop_two_counters(%x0: tensor<4xf32>) -> (tensor<i32>, tensor<4xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %last = stablehlo.constant dense<11> : tensor<i32>
+  %w:3 = stablehlo.while(%i = %zero, %k = %last, %x = %x0) : tensor<i32>, tensor<i32>, tensor<4xf32>
+  cond {
+    %limit = stablehlo.constant dense<12> : tensor<i32>
+    %p = stablehlo.compare LT, %i, %limit, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %f = stablehlo.convert %k : (tensor<i32>) -> tensor<f32>
+    %b = stablehlo.broadcast_in_dim %f, dims = [] : (tensor<f32>) -> tensor<4xf32>
+    %s = stablehlo.add %x, %b : tensor<4xf32>
+    %y = stablehlo.sine %s : tensor<4xf32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %down = stablehlo.constant dense<-1> : tensor<i32>
+    %j = stablehlo.add %i, %one : tensor<i32>
+    %m = stablehlo.add %k, %down : tensor<i32>
+    stablehlo.return %j, %m, %y : tensor<i32>, tensor<i32>, tensor<4xf32>
+  }
+  return %w#1, %w#2 : tensor<i32>, tensor<4xf32>
+}
+
+// The body reads a carried value at other positions, as with slices: twice on GPU, not on TPU.
+// TPU-LABEL: func.func @unroll_loop_twice_where_parts_are_read(
+// TPU-COUNT-1: stablehlo.dynamic_slice
+// TPU-NOT: stablehlo.dynamic_slice
+// CHECK-LABEL: func.func @unroll_loop_twice_where_parts_are_read(
+// CHECK: stablehlo.while
+// CHECK-COUNT-2: stablehlo.dynamic_slice
+// CHECK-NOT: stablehlo.dynamic_slice
+func.func @unroll_loop_twice_where_parts_are_read(%x0: tensor<8xf32>) -> tensor<8xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %w:2 = stablehlo.while(%i = %zero, %x = %x0) : tensor<i32>, tensor<8xf32>
+  cond {
+    %limit = stablehlo.constant dense<8> : tensor<i32>
+    %p = stablehlo.compare LT, %i, %limit, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %part = stablehlo.dynamic_slice %x, %i, sizes = [1] : (tensor<8xf32>, tensor<i32>) -> tensor<1xf32>
+    %b = stablehlo.broadcast_in_dim %part, dims = [0] : (tensor<1xf32>) -> tensor<8xf32>
+    %y = stablehlo.minimum %x, %b : tensor<8xf32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %j = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %j, %y : tensor<i32>, tensor<8xf32>
+  }
+  return %w#1 : tensor<8xf32>
+}
