@@ -91,8 +91,9 @@ READ_OF = {"cpu": 8, "gpu": 8, "tpu": 32000}
 Cross entropies read one element of each row. On CPU 1000 classes gave 1.15 to 1.25, 32000 and
 more 1.0 to 1.8. TPU, by the estimates for v5e, products of 256 features with their gradients: 254
 and 256 rows of 32000 classes gave 1.07 and 1.27, 508 and 512 rows 1.27 to 1.58, in bf16 1.38; 1020
-and 1024 rows of 8192 classes 0.85 and 0.81, 1024 of 1000 without a product 0.82. Not for GPU, where XLA computes the array in the kernel that normalises it: 10 and 1000 classes gave
-0.8 to 0.85, 32000 1.01.
+and 1024 rows of 8192 classes 0.85 and 0.81, 1024 of 1000 without a product 0.82. Not for GPU,
+where XLA computes the array in the kernel that normalises it: 10 and 1000 classes gave 0.8 to 0.85,
+32000 1.01.
 """
 
 LEAST_READ = {"cpu": 1 << 17, "gpu": 1 << 17, "tpu": 256 * 32000}
