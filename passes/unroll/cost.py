@@ -26,7 +26,6 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.cost.flops import bytes_of, cost_of
-
 from jxc.passes.loops.counted import CountedLoop
 
 from .._shared.elementwise import is_elementwise
