@@ -82,25 +82,19 @@ def alternatives(target: str) -> list[Alternative]:
     return [each for each in ALTERNATIVES if target in each.targets]
 
 
-def levels(report: PipelineReport) -> Iterator[Candidate]:
-    """Plain JAX, O2, and O1 if O2 does something.
-
-    Args:
-        report: of O2 on the program.
-    """
-    yield Candidate(PLAIN, "O0")
-    yield Candidate(DEFAULT, DEFAULT)
-    if rules_by_family(report):
-        yield Candidate("O1", "O1")
+BASES = (Candidate(PLAIN, "O0"), Candidate(DEFAULT, DEFAULT))
+"""The candidates that are tried first, whatever the time budget."""
 
 
-def without_families(report: PipelineReport) -> Iterator[Candidate]:
-    """O2 without each of its families that does something, the most active first.
+def smaller_pipelines(report: PipelineReport) -> Iterator[Candidate]:
+    """O1, and O2 without each of its families that does something, the most active first.
 
     Args:
         report: of O2 on the program.
     """
     fired = rules_by_family(report)
+    if fired:
+        yield Candidate("O1", "O1")
     for family in sorted(fired, key=lambda name: -sum(fired[name].values())):
         yield without({family: ()})
 

@@ -13,7 +13,14 @@ from ...errors import MissingTargetError
 from ...pipeline import PipelineReport
 from ...rewrite import promises
 from ..report.compiled import Compiled, compile_module
-from .candidates import PLAIN, Candidate, levels, rules_by_family, without, without_families
+from .candidates import (
+    BASES,
+    PLAIN,
+    Candidate,
+    rules_by_family,
+    smaller_pipelines,
+    without,
+)
 from .choice import choose_by_estimate
 from .trials import Trials, first_line
 
@@ -42,8 +49,8 @@ def rank(
     if not settings.again and (known := find_verdict(key)) is not None:
         return known
     ranker = _Ranker(plain, target, assume, settings, start)
-    ranker.try_all(levels(ranker.report))
-    ranker.try_all(without_families(ranker.report))
+    ranker.try_all(BASES)
+    ranker.try_all(smaller_pipelines(ranker.report))
     ranker.try_all(ranker.combinations())
     if not ranker.seconds:
         raise NotTuned(f"{target.name} compiles no candidate: {ranker.left_out[PLAIN]}")

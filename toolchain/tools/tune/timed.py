@@ -35,13 +35,13 @@ from ...source import warn_user
 from ...units import show_seconds
 from .bounded import TookTooLong, bounded
 from .candidates import (
+    BASES,
     PLAIN,
     Candidate,
     alternatives,
-    levels,
     rules_by_family,
+    smaller_pipelines,
     without,
-    without_families,
 )
 from .choice import choose
 from .progress import tuning_progress
@@ -162,9 +162,9 @@ class _Tuner(Trials):
         """
         report = self.call.report
         try:
-            self.try_all(levels(report))
+            self.try_all(BASES)
             self.try_all(self._with_options())
-            self.try_all(without_families(report))
+            self.try_all(smaller_pipelines(report))
             self.try_all(self._combinations())
             self.try_all(self._with_options())
         except _Hangs as error:  # its thread uses the processor: later times mean nothing
