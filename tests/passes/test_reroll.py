@@ -278,3 +278,9 @@ def test_layers_with_parameters_of_their_own_are_not_rerolled_in_o2():
     lowered = jxc.lower(network, ["f32[4,4]"] * 16, "f32[2,4]").opt("inline,symbol-dce")
     assert whiles(lowered.opt("reroll")) == 1
     assert whiles(lowered.opt("reroll{if-faster=true}")) == 0
+
+
+def test_o2_rerolls_steps_on_cpu_alone():
+    lowered = jxc.lower(heat, "f32[32,32]")
+    assert whiles(lowered.opt("O2")) == 1
+    assert whiles(lowered.opt("O2", target="tpu")) == 0

@@ -7,8 +7,16 @@ _INLINED = (
     # The inliner's own canonicalisation is switched off: its folders have no contract.
     "inline{default-pipeline=}",
     "symbol-dce",
+)
+
+_UNIQUE = (
     # JAX computes an index once for each use; rules compare values by identity.
     "cse",
+)
+
+_REROLLED = (
+    # Before cse, which leaves out ops of all time steps but the first, which then differs.
+    "reroll{if-faster=true min-ops=64}",
 )
 
 _RECOGNISED_AS_TRACED = (
@@ -38,11 +46,11 @@ _FASTER = (
 
 _SHARED = ("dedup-constants", "cse")
 
-_O2 = (*_INLINED, *_RECOGNISED_AS_TRACED, "simplify", *_FASTER, *_SHARED)
+_O2 = (*_INLINED, *_REROLLED, *_UNIQUE, *_RECOGNISED_AS_TRACED, "simplify", *_FASTER, *_SHARED)
 
 LEVELS: dict[str, tuple[str, ...]] = {
     "O0": (),
-    "O1": (*_INLINED, "simplify", *_SHARED),  # the same bits
+    "O1": (*_INLINED, *_UNIQUE, "simplify", *_SHARED),  # the same bits
     # The default: rounds differently where XLA may too, and is as accurate as XLA.
     "O2": _O2,
     # What was measured to be fastest for a program and a device (`backend.tuning`); without a
