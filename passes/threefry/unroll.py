@@ -22,7 +22,7 @@ from jxc.ir.values import element_type, is_integer, shape_of, splat_attr
 from jxc.passes.threefry import cost as cost
 from jxc.rewrite import exact, rule
 
-from .uses import kernels_with
+from .uses import feeds_wide_product, kernels_with
 
 _ARITHMETIC = (
     *(hlo.AddOp, hlo.AndOp, hlo.NotOp, hlo.OrOp, hlo.SubtractOp, hlo.XorOp),
@@ -48,6 +48,8 @@ def unroll_integer_loop(op: hlo.WhileOp) -> Sequence[ir.Value] | None:
     if any(not isinstance(value.type, ir.RankedTensorType) for value in values):
         return None  # a token
     if not cost.unrolling_pays(_elements(op), lambda most: kernels_with(op, most)):
+        return None
+    if feeds_wide_product(op):
         return None
     unrolled = UnrolledLoop(op)
     for _ in range(iterations):

@@ -13,6 +13,7 @@ from jaxlib.mlir.dialects import chlo, func, stablehlo as hlo
 
 from jxc.ir.values import is_integer, shape_of, users
 from jxc.passes._shared.elementwise import is_elementwise
+from jxc.passes.reductions.cost import LEAST_SEARCHED
 
 _MOST_VISITED = 100  # users
 _EXPENSIVE = (
@@ -56,6 +57,8 @@ def kernels_with(op: hlo.WhileOp, most: int) -> int | None:
         passing = [user for user in using if user not in reading and user not in ending]
         if not all(map(_is_passed_on, passing)) or _reads_parts(passing):
             return None
+        if any(isinstance(each, _EXPENSIVE) and _is_searched(each) for each in ending):
+            return None
         kernels += bool(reading) + len(ending)
         following = {value for user in passing for value in user.results} - seen
         pending += following
@@ -63,6 +66,43 @@ def kernels_with(op: hlo.WhileOp, most: int) -> int | None:
         if kernels > most or len(seen) > _MOST_VISITED:
             return None
     return kernels
+
+
+def feeds_wide_product(op: hlo.WhileOp) -> bool:
+    """Whether a product may compute the results of `op` for each element of a broadcast of them."""
+    return any(
+        isinstance(user, hlo.BroadcastInDimOp)
+        and prod(shape_of(user.operand)) < prod(shape_of(user.result))
+        and any(isinstance(each, hlo.DotGeneralOp) for each in _readers(user))
+        for user in _readers(op)
+    )
+
+
+def _is_searched(op: ir.OpView) -> bool:
+    """Whether the kernel of `op` may be a search for the largest of a few elements, as argmax is.
+
+    XLA computes that one element at a time. A search of more elements becomes two reductions.
+    """
+    return any(
+        isinstance(each, hlo.ReduceOp)
+        and len(each.inputs) > 1
+        and prod(shape_of(each.inputs[0])[dim] for dim in each.dimensions) < LEAST_SEARCHED
+        for each in _readers(op)
+    )
+
+
+def _readers(op: ir.OpView) -> list[ir.OpView]:
+    """The ops that read the results of `op`, also through ops that XLA fuses into them."""
+    pending, found = [op], list[ir.OpView]()
+    while pending and len(found) < _MOST_VISITED:
+        following = [user for result in pending.pop().results for user in users(result)]
+        found += following
+        pending += [
+            each
+            for each in following
+            if isinstance(each, hlo.BroadcastInDimOp) or _is_passed_on(each)
+        ]
+    return found
 
 
 def _ends_kernel(op: ir.OpView) -> bool:

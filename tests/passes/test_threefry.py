@@ -93,10 +93,14 @@ def uniform(key, *shape):
         (lambda key: (lambda u: u[1:] - u[:-1])(uniform(key, 40)), 0),
         (lambda key: uniform(key, 4, 1) * jnp.ones((4, 500)), 1),
         (lambda key: uniform(key, 1) * jnp.ones((500, 3)), 1),
+        (lambda key: jax.random.categorical(key, jnp.ones((300, 8))), 0),
+        (lambda key: jax.random.categorical(key, jnp.ones((300, 40))), 1),
+        (lambda key: uniform(key, 4, 1, 1) * jnp.ones((4, 50, 3)) @ jnp.ones(3), 0),
     ],
     ids=[
         *("sum", "dot", "columns", "slice", "log", "cumsum", "rows", "gather", "thrice"),
         *("two-rows", "neighbors", "few-along-rows", "one-number"),
+        *("argmax-of-few", "argmax-of-many", "wide-product"),
     ],
 )
 def test_loop_stays_if_rounds_would_be_recomputed(function, loops):
