@@ -22,6 +22,13 @@ def by_ratio(results: Sequence[Result], name: str) -> list[Result]:
     return [result for _, result in sorted(ran, key=lambda pair: -pair[0])]
 
 
+def by_ratio_then_failed(results: Sequence[Result], name: str) -> list[Result]:
+    """The same, and after them the models that the contender failed on."""
+    return by_ratio(results, name) + [
+        r for r in results if (c := r.contenders.get(name)) and c.failed
+    ]
+
+
 def leading(names: Sequence[str]) -> str:
     """The contender whose speed-up sorts the models."""
     return "O2" if "O2" in names else names[-1]
@@ -34,7 +41,7 @@ def run_table(results: Sequence[Result], names: Sequence[str]) -> Table:
     table.add_column("plain ms", justify="right")
     for name in names:
         table.add_column(name, justify="right", no_wrap=True)
-    for result in by_ratio(results, leading(names)):
+    for result in by_ratio_then_failed(results, leading(names)):
         contenders = [result.contenders.get(name, Contender("not run")) for name in names]
         cells = [Text(_cell(c), STYLES[c.verdict]) for c in contenders]
         table.add_row(result.model, milliseconds(result.contenders["plain"].run), *cells)
@@ -67,6 +74,7 @@ def summary_lines(results: Sequence[Result], names: Sequence[str]) -> list[str]:
     lines = []
     for name in names:
         summary = summarise(results, name)
+        lines += [f"{name}: {model} failed: {why}" for model, why in summary.failed.items()]
         if not summary.models:
             continue
         worst, by = summary.worst
@@ -87,7 +95,6 @@ def summary_lines(results: Sequence[Result], names: Sequence[str]) -> list[str]:
                 ("WRONG, beyond the program's own sensitivity", summary.wrong),
             )
         ]
-        lines += [f"{name}: {model} failed: {why}" for model, why in summary.failed.items()]
     return lines + against_lines(results) + skipped_lines(results) + process_lines(results)
 
 
@@ -139,7 +146,7 @@ def markdown_runs(results: Sequence[Result], names: Sequence[str]) -> str:
     """The Markdown table of run times with intervals, sorted by speed-up."""
     first = ["model", "plain, ms", *(f"{name} [95%]" for name in names), ""]
     rows = [first, ["---", *["---:"] * (len(names) + 1), "---"]]
-    for result in by_ratio(results, leading(names)):
+    for result in by_ratio_then_failed(results, leading(names)):
         contenders = [result.contenders.get(name, Contender("not run")) for name in names]
         plain = milliseconds(result.contenders["plain"].run)
         cells = [_interval(c) for c in contenders]

@@ -216,7 +216,8 @@ def main() -> int:
         write_raw(given.raw, {"about": about})
         records = run_all(given)
     results = grouped(records)
-    levels = [name for name in given.levels if any(r.contender(name) for r in results)]
+    measured = {name for result in results for name in result.contenders if result.contender(name)}
+    levels = [name for name in given.levels if name != "enzyme" or name in measured]
     if given.json:
         print(json.dumps(as_json(results, levels, about), indent=2))
     else:

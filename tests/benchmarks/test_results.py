@@ -63,6 +63,8 @@ def test_contender_that_fails_in_one_process_is_failed():
     found = gather("some-model", False, [printed_records([0.2] * 3), broken])
     assert found.contender("O2") is None
     assert summarise([found], "O2").failed == {"some-model": "ValueError: no"}
+    assert "O2: some-model failed: ValueError: no" in summary_lines([found], ["O2"])
+    assert "| some-model | 500 | - | **O2 failed** |" in markdown_runs([found], ["O2"])
 
 
 def test_summary_counts_skipped_and_broken_models_with_reasons():
