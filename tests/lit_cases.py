@@ -82,5 +82,7 @@ def rewrite(piece: str, run: Run) -> Rewritten:
     rules = {
         rule.name: rule for step in pipeline.steps if step.python for rule in step.python.rules
     }
-    contracts = {rules[name].contract for name in report.hits} - {exact}
+    contracts = {rules[name].contract for name in report.hits}
+    contracts |= {step.contract for step in report.steps}
+    contracts -= {exact}
     return Rewritten(before, after, report, next(iter(contracts), exact))

@@ -15,7 +15,7 @@ from jaxlib.mlir import ir
 
 from jxc.ir.module import functions, has_regions
 from jxc.ir.shardings import is_partitioned
-from jxc.rewrite import PassContext, module_pass
+from jxc.rewrite import Contract, PassContext, exact, module_pass, reassociates
 
 from .formulas import solve
 from .loop import Builder
@@ -23,7 +23,7 @@ from .trees import Trees
 
 
 @module_pass
-def recurrences(module: ir.Operation, context: PassContext) -> None:
+def recurrences(module: ir.Operation, context: PassContext) -> Contract:
     """Compute linear recurrences that are written as a tree by loops. Contract: reassociates.
 
     `jax.lax.associative_scan` combines pairs of elements, pairs of these, and so on, and JAX writes
@@ -38,15 +38,17 @@ def recurrences(module: ir.Operation, context: PassContext) -> None:
     that a tree computes a recurrence needs no promise that the user's function is associative: both
     are polynomials in the inputs, and have the same values at random points of a finite field. Two
     that differ pass with a probability below 2^-64. Trees only add and multiply, so nothing
-    cancels: a NaN spreads to no other elements. 16-bit floats are combined in f32, and long rows of
+    cancels: a NaN spreads to no other elements. The gradient of the first a, on which no result
+    depends, is 0 also where the tree multiplies 0 by an infinite a. 16-bit floats are combined in f32, and long rows of
     f32 in f64.
 
     Only for CPU: loops on GPU and TPU were not measured. Left alone: other functions, such as
     maxima and products of matrices; axes of less than 32 elements; the last axis of many long rows;
     trees of which other ops read the inner levels; programs for several devices.
     """
+    done = exact
     if context.target != "cpu" or is_partitioned(module):
-        return
+        return done
     blocks = [block for f in functions(module).values() for r in f.regions for block in r.blocks]
     while blocks:
         block = blocks.pop()
@@ -57,6 +59,8 @@ def recurrences(module: ir.Operation, context: PassContext) -> None:
             for solution in filter(None, solutions):
                 builder.replace(solution)
             builder.erase()
+            done = reassociates
         for op in block.operations:
             if has_regions(op):
                 blocks += [each for region in op.regions for each in region.blocks]
+    return done

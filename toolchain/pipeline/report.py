@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ..rewrite import RuleCount
+from ..rewrite import Contract, RuleCount, exact
 
 
 @dataclass(frozen=True)
@@ -21,11 +21,13 @@ class StepReport:
         name: the pass's.
         seconds: wall time without verification.
         rules: the counts of its rules; empty for a pass without rules.
+        contract: of what a pass without rules did.
     """
 
     name: str
     seconds: float
     rules: tuple[RuleCount, ...] = ()
+    contract: Contract = exact
 
 
 @dataclass(repr=False)

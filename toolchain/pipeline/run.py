@@ -20,7 +20,7 @@ from jaxlib.mlir import ir
 
 from ..errors import JxcError, UsageError
 from ..ir import clone_module, format_diagnostics, make_context, op_names, read_module
-from ..rewrite import PassContext, RuleCount, promises
+from ..rewrite import Contract, PassContext, RuleCount, promises
 from .instruments import Instrument
 from .invariants import Invariants, verify
 from .native import converts, run_native
@@ -134,7 +134,7 @@ def _run_step(
     for instrument in instruments:
         instrument.before(step, module)
     start = perf_counter()
-    counts: Sequence[RuleCount] | None = None
+    counts: Sequence[RuleCount] | Contract | None = None
     if is_idle and step.python is not None:
         counts = [RuleCount(rule.name) for rule in step.python.rules]
     elif step.python is None:
@@ -142,7 +142,11 @@ def _run_step(
     else:
         with module.context, ir.Location.unknown(module.context):
             counts = step.python.function(module.operation, context, **step.options)
-    done = StepReport(step.name, perf_counter() - start, tuple(counts or ()))
+    seconds = perf_counter() - start
+    if isinstance(counts, Contract):
+        done = StepReport(step.name, seconds, contract=counts)
+    else:
+        done = StepReport(step.name, seconds, tuple(counts or ()))
     for instrument in instruments:
         instrument.after(step, module, done)
     return done

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from ..errors import UsageError
-from .rule import PassContext, Rule, RuleCount, check_parameters, kebab
+from .rule import Contract, PassContext, Rule, RuleCount, check_parameters, kebab
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Pass:
         doc: its help.
         options: by spelling.
         function: called with the module's operation, `context`, and options by parameter name;
-            returns the counts of its rules, or None.
+            returns the counts of its rules, or the contract of what it did, or None for `exact`.
         rules: the rules it is made of; empty for a pass that is a plain function.
         changes: the attributes of the module that it may change; other passes must not.
         adds_results: for a pass that may add results to @main, "module:function": the function
@@ -75,11 +75,11 @@ class Pass:
     name: str
     doc: str
     options: Mapping[str, Option]
-    function: Callable[..., Sequence[RuleCount] | None] = field(compare=False)
+    function: Callable[..., Sequence[RuleCount] | Contract | None] = field(compare=False)
     rules: tuple[Rule, ...] = ()
     changes: frozenset[str] = frozenset()
     adds_results: str = ""
-    source: Callable[..., None] | None = None
+    source: Callable[..., Contract | None] | None = None
 
     @cached_property
     def roots(self) -> frozenset[str] | None:
@@ -94,27 +94,28 @@ class Pass:
 
 
 @overload
-def module_pass(function: Callable[..., None]) -> Pass: ...
+def module_pass(function: Callable[..., Contract | None]) -> Pass: ...
 
 
 @overload
 def module_pass(
     *, changes: Sequence[str] = (), adds_results: str = ""
-) -> Callable[[Callable[..., None]], Pass]: ...
+) -> Callable[[Callable[..., Contract | None]], Pass]: ...
 
 
 def module_pass(
-    function: Callable[..., None] | None = None,
+    function: Callable[..., Contract | None] | None = None,
     *,
     changes: Sequence[str] = (),
     adds_results: str = "",
-) -> Pass | Callable[[Callable[..., None]], Pass]:
+) -> Pass | Callable[[Callable[..., Contract | None]], Pass]:
     """Turn a function on a module's operation into a `Pass`.
 
     The name of the function is the name of the pass, its docstring is the help, and its
     keyword-only parameters are the options: of type bool, int, float, str or `jxc.rewrite.File`,
     each with a default. A second positional parameter named `context` receives the `PassContext`
-    of the run. The pass rewrites the module in place:
+    of the run. The pass rewrites the module in place. If it does so by a contract other than
+    `exact`, it returns that contract, and `jxc verify` compares by it:
 
         @jxc.module_pass
         def drop_names(module: Operation, *, prefix: str = "") -> None:
@@ -138,7 +139,9 @@ def module_pass(
     return _pass_of(function, frozenset(changes), adds_results)
 
 
-def _pass_of(function: Callable[..., None], changes: frozenset[str], adds_results: str) -> Pass:
+def _pass_of(
+    function: Callable[..., Contract | None], changes: frozenset[str], adds_results: str
+) -> Pass:
     where = f"pass {function.__name__!r}"
     expected = "(module) or (module, context), then options after a *: keyword-only, with defaults"
     parameters = inspect.signature(function).parameters.values()
@@ -147,8 +150,8 @@ def _pass_of(function: Callable[..., None], changes: frozenset[str], adds_result
     if not inspect.getdoc(function):
         raise TypeError(f"{where}: it needs a docstring, which is its help")
 
-    def call(module: Any, context: PassContext, **options: Any) -> None:
-        function(*[module, context][: len(positional)], **options)
+    def call(module: Any, context: PassContext, **options: Any) -> Contract | None:
+        return function(*[module, context][: len(positional)], **options)
 
     return Pass(
         name=kebab(function.__name__),
