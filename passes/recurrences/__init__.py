@@ -39,8 +39,8 @@ def recurrences(module: ir.Operation, context: PassContext) -> Contract:
     are polynomials in the inputs, and have the same values at random points of a finite field. Two
     that differ pass with a probability below 2^-64. Trees only add and multiply, so nothing
     cancels: a NaN spreads to no other elements. The gradient of the first a, on which no result
-    depends, is 0 also where the tree multiplies 0 by an infinite a. 16-bit floats are combined in f32, and long rows of
-    f32 in f64.
+    depends, is 0 also where the tree multiplies 0 by an infinite a. 16-bit floats are combined in
+    f32, and long rows of f32 in f64.
 
     Only for CPU: loops on GPU and TPU were not measured. Left alone: other functions, such as
     maxima and products of matrices; axes of less than 32 elements; the last axis of many long rows;
