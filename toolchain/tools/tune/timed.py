@@ -25,6 +25,8 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from ...backend import _private
+from ...backend.targets import find_target
+from ...backend.targets.build import build
 from ...backend.tuning import FirstCall, NotTuned
 from ...backend.verdicts import DEFAULT, Verdict, keep_verdict
 from ...check.deviation import DRAWS, deviation_of
@@ -35,6 +37,7 @@ from ...source import warn_user
 from ...units import show_seconds
 from .bounded import TookTooLong, bounded
 from .candidates import (
+    ABORTING,
     BASES,
     PLAIN,
     Candidate,
@@ -198,6 +201,8 @@ class _Tuner(Trials):
             return
         executable = call.base
         if candidate.name != DEFAULT:
+            if ABORTING.intersection(candidate.xla_options):
+                build(module, find_target("cpu"), xla_options=candidate.xla_options)
             executable = self._bounded(
                 candidate, lambda: call.compile(module, candidate.xla_options), self._limit
             )
