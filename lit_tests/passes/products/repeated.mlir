@@ -82,3 +82,14 @@ func.func @product_of_repeated_once(%q: tensor<2x1x8x16xf32>, %k: tensor<2x64x16
   %r = stablehlo.dot_general %q, %keys, batching_dims = [0, 2] x [0, 2], contracting_dims = [3] x [3] : (tensor<2x1x8x16xf32>, tensor<2x64x8x16xf32>) -> tensor<2x8x1x64xf32>
   return %r : tensor<2x8x1x64xf32>
 }
+
+// The second extent is that of the first dimension, which the broadcast adds: each head has its own
+// keys.
+// CHECK-LABEL: func.func @product_of_repeated_not_each_head(
+// CHECK: %[[K:[a-z0-9_]+]] = stablehlo.broadcast_in_dim %arg1, dims = [1, 2, 3]
+// CHECK: stablehlo.dot_general %arg0, %[[K]], batching_dims = [0, 1] x [0, 1]
+func.func @product_of_repeated_not_each_head(%q: tensor<4x4x1x8xf32>, %k: tensor<4x8x5xf32>) -> tensor<4x4x1x5xf32> {
+  %keys = stablehlo.broadcast_in_dim %k, dims = [1, 2, 3] : (tensor<4x8x5xf32>) -> tensor<4x4x8x5xf32>
+  %r = stablehlo.dot_general %q, %keys, batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [2] : (tensor<4x4x1x8xf32>, tensor<4x4x8x5xf32>) -> tensor<4x4x1x5xf32>
+  return %r : tensor<4x4x1x5xf32>
+}
