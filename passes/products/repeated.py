@@ -67,7 +67,8 @@ def _repeated(value: ir.Value, dim: int) -> _Repeated | None:
             own = [size for each, size in zip(dims, shape_of(x), strict=True) if each != dim]
             single = [*shape[:dim], 1, *shape[dim + 1 :]]
             is_in_order = kept == sorted(kept) and own == [shape[each] for each in kept]
-            is_one = is_in_order and prod(shape_of(x)) == prod(single)  # missing extents are 1
+            is_constant = prod(own) == prod(shape_of(x))
+            is_one = is_in_order and is_constant and prod(own) == prod(single)
             return _Repeated(build.reshape(x, single), dim, shape[dim]) if is_one else None
         case hlo.ReshapeOp(operand=wide):
             match wide.owner:
