@@ -20,9 +20,8 @@ _REROLLED = (
 )
 
 _RECOGNISED_AS_TRACED = (
-    # Before simplify, which changes the loops and trees that these passes recognise.
+    # Before simplify, which changes the loops that this pass recognises.
     "threefry",
-    "recurrences",
 )
 
 _FASTER = (
