@@ -7,7 +7,10 @@ p is close to 2^31, and the degree of the formulas is at most twice the number o
 axis; trees of more than `DEGREE` times that number are not evaluated. So for 8000 elements, d/p is
 at most 2^-16. The dimensions other than the axis are cut to `LANES`
 positions, as the ops do the same at all of them, and a tree is evaluated `POINTS` times: each is a
-point of its own.
+point of its own. A sum over a cut dimension is scaled by the positions that are cut.
+
+Coefficients that differ by p look the same. None is negative, as nothing subtracts, so the value
+where all inputs are 1 is their sum, and results for which it is not below p are not evaluated.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir.values import shape_of
 
-from .trees import Tree
+from .trees import Tree, Trees
 
 PRIME = 2147483629
 """The second largest prime below 2^31: modulo the largest, 2^31 - 1, 31 doublings do nothing."""
@@ -41,51 +44,76 @@ class NotEvaluated(Exception):
     """A tree has an op whose value in the field is not known."""
 
 
-def evaluate(tree: Tree, exits: Sequence[ir.Value]) -> dict[ir.Value, np.ndarray]:
+def evaluate(trees: Trees, tree: Tree, exits: Sequence[ir.Value]) -> dict[ir.Value, np.ndarray]:
     """The values of the roots, random, and of the exits; the last dimension is that of the points.
 
     Raises:
         NotEvaluated: an op of the tree has no meaning in the field.
     """
-    random = np.random.default_rng(tree.length)
-    known: dict[ir.Value, np.ndarray] = {}
-    for root, axis in tree.roots.items():
-        sizes = [
-            size if dim == axis else min(size, LANES) for dim, size in enumerate(shape_of(root))
-        ]
-        known[root] = random.integers(1, PRIME, [*sizes, POINTS], np.uint64)
-    found = {root: known[root] for root in tree.roots}
-    known |= {alias: known[root] for alias, root in tree.aliases.items()}
-    degrees = dict.fromkeys(known, 1)
-    wanted = set(exits)
+    degrees = dict.fromkeys((*tree.roots, *tree.aliases), 1)
     for op in tree.ops:
-        value = op.results[0]
-        known[value] = _result(op, known)
         of = [degrees.get(operand, 0) for operand in op.operands]
-        degrees[value] = sum(of) if isinstance(op, hlo.MulOp) else max(of)
-        if degrees[value] > DEGREE * tree.length:
+        degree = degrees[op.results[0]] = sum(of) if isinstance(op, hlo.MulOp) else max(of)
+        if degree > DEGREE * tree.length:
             raise NotEvaluated
-        if value in wanted:
-            found[value] = known[value]
-    return found
+    random = np.random.default_rng(tree.length)
+    ones, points = {}, {}
+    for root, axis in tree.roots.items():
+        sizes = cut(shape_of(root), axis)
+        ones[root] = np.ones([*sizes, 1])
+        points[root] = random.integers(1, PRIME, [*sizes, POINTS], np.uint64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = _evaluated(trees, tree, ones)
+    if not all((sums[value] < PRIME).all() for value in exits):
+        raise NotEvaluated
+    known = _evaluated(trees, tree, points)
+    return {value: known[value] for value in (*tree.roots, *exits)}
+
+
+def cut(sizes: Sequence[int], axis: int | None) -> list[int]:
+    """The extents in the field."""
+    return [size if dim == axis else min(size, LANES) for dim, size in enumerate(sizes)]
 
 
 def multiply(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """The product in the field."""
-    product: np.ndarray = x * y % _P
-    return product
+    return _modulo(x * y)
 
 
 def add(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """The sum in the field."""
-    total: np.ndarray = (x + y) % _P
-    return total
+    return _modulo(x + y)
 
 
-def total(x: np.ndarray, dims: tuple[int, ...], *, keepdims: bool = False) -> np.ndarray:
-    """The sum in the field over dimensions, of less than 2^32 elements."""
-    found: np.ndarray = x.sum(dims, keepdims=keepdims, dtype=np.uint64) % _P
+def total(
+    x: np.ndarray, dims: tuple[int, ...], sizes: Sequence[int], *, keepdims: bool = False
+) -> np.ndarray:
+    """The sum in the field over dimensions, cut from `sizes`, of less than 2^32 elements."""
+    found = _modulo(x.sum(dims, keepdims=keepdims))
+    for dim in dims:
+        if x.shape[dim] != sizes[dim]:
+            inverse = pow(x.shape[dim], -1, PRIME) if x.dtype == np.uint64 else 1 / x.shape[dim]
+            found = multiply(found, _modulo(np.asarray(sizes[dim], x.dtype)))
+            found = multiply(found, np.asarray(inverse, x.dtype))
     return found
+
+
+def _modulo(x: np.ndarray) -> np.ndarray:
+    """An element of the field; floats are sums of coefficients, and stay as they are."""
+    found: np.ndarray = x % _P if x.dtype == np.uint64 else x
+    return found
+
+
+def _evaluated(
+    trees: Trees, tree: Tree, roots: Mapping[ir.Value, np.ndarray]
+) -> dict[ir.Value, np.ndarray]:
+    known = {**roots, **{alias: roots[root] for alias, root in tree.aliases.items()}}
+    for op in tree.ops:
+        value = op.results[0]
+        found = known[value] = _result(op, known)
+        if list(found.shape[:-1]) != cut(shape_of(value), trees.axis_of(value)):
+            raise NotEvaluated
+    return known
 
 
 def _result(op: ir.OpView, known: Mapping[ir.Value, np.ndarray]) -> np.ndarray:
@@ -98,7 +126,7 @@ def _result(op: ir.OpView, known: Mapping[ir.Value, np.ndarray]) -> np.ndarray:
         case hlo.ConcatenateOp():
             return np.concatenate([known[each] for each in op.operands], op.dimension.value)
         case hlo.ReduceOp():
-            return total(x, tuple(op.dimensions))
+            return total(x, tuple(op.dimensions), shape_of(op.operands[0]))
         case hlo.SliceOp():
             return x[_slices(op)]
         case hlo.PadOp():
@@ -108,7 +136,7 @@ def _result(op: ir.OpView, known: Mapping[ir.Value, np.ndarray]) -> np.ndarray:
         case hlo.ReshapeOp():
             sizes = iter([size for size in x.shape[:-1] if size != 1])
             shape = [next(sizes) if size != 1 else 1 for size in shape_of(op.result)]
-            return x.reshape([*shape, POINTS])
+            return x.reshape([*shape, x.shape[-1]])
     raise NotEvaluated
 
 
@@ -135,7 +163,7 @@ def _padded(op: hlo.PadOp, x: np.ndarray) -> np.ndarray:
             continue
         sizes = list(x.shape)
         sizes[dim] += max(sizes[dim] - 1, 0) * interior + max(low, 0) + max(high, 0)
-        wide = np.zeros(sizes, np.uint64)
+        wide = np.zeros(sizes, x.dtype)
         end = sizes[dim] - max(high, 0)
         at = [slice(None)] * x.ndim
         at[dim] = slice(max(low, 0), end, interior + 1)
@@ -155,4 +183,4 @@ def _broadcast(op: hlo.BroadcastInDimOp, x: np.ndarray) -> np.ndarray:
         aligned[dim] = size
         if before == result[dim]:
             sizes[dim] = size
-    return np.broadcast_to(x.reshape([*aligned, POINTS]), [*sizes, POINTS])
+    return np.broadcast_to(x.reshape([*aligned, x.shape[-1]]), [*sizes, x.shape[-1]])

@@ -103,7 +103,7 @@ def solve(trees: Trees, tree: Tree) -> Solution | None:
     if not cost.is_faster(sizes, axis, _bytes(exits[0])):
         return None
     try:
-        values = evaluate(tree, exits)
+        values = evaluate(trees, tree, exits)
     except NotEvaluated:
         return None
     search = _Search(
@@ -112,6 +112,7 @@ def solve(trees: Trees, tree: Tree) -> Solution | None:
             for value, array in values.items()
         },
         list(tree.roots),
+        (sizes[axis], *sizes[:axis], *sizes[axis + 1 :]),
     )
     results: dict[ir.Value, tuple[Term, ...]] = {}
     for value in exits:
@@ -177,10 +178,16 @@ class _Search:
     Attributes:
         values: those of roots and results, the axis first, of the same rank.
         roots: the roots.
+        sizes: the extents of the largest value, the axis first, not cut.
     """
 
-    def __init__(self, values: Mapping[ir.Value, np.ndarray], roots: Sequence[ir.Value]) -> None:
-        self._values = values
+    def __init__(
+        self,
+        values: Mapping[ir.Value, np.ndarray],
+        roots: Sequence[ir.Value],
+        sizes: Sequence[int],
+    ) -> None:
+        self._values, self._sizes = values, sizes
         self._inputs = [values[root] for root in roots]
         self._known: dict[Linear, np.ndarray] = {}
         self._rates: list[int] = []
@@ -222,13 +229,13 @@ class _Search:
     def _begins_as(self, linear: Linear, value: ir.Value) -> bool:
         """Whether the first elements of a recurrence, or the last ones, are those of a result."""
         some = slice(-3, None) if linear.is_backward else slice(0, 3)
-        return _is_reduced(self._scanned(linear, some), self._values[value][some])
+        return _is_reduced(self._scanned(linear, some), self._values[value][some], self._sizes)
 
     def _is_sum(self, terms: Sequence[Term], value: ir.Value) -> bool:
         first, *others = map(self._term, terms)
         for other in others:
             first = add(first, other)
-        return _is_reduced(first, self._values[value])
+        return _is_reduced(first, self._values[value], self._sizes)
 
     def _term(self, term: Term) -> np.ndarray:
         factor = self._linear(term.factor)
@@ -268,12 +275,12 @@ def _scanned(rate: np.ndarray | None, drive: np.ndarray | None, is_backward: boo
     return done
 
 
-def _is_reduced(found: np.ndarray, wanted: np.ndarray) -> bool:
+def _is_reduced(found: np.ndarray, wanted: np.ndarray, sizes: Sequence[int]) -> bool:
     """Whether `wanted` is `found`, summed over the dimensions in which it has one element."""
     sums = tuple(
         dim
         for dim, (size, kept) in enumerate(zip(found.shape, wanted.shape, strict=True))
         if kept == 1 and size > 1
     )
-    kept = total(found, sums, keepdims=True) if sums else found
+    kept = total(found, sums, sizes, keepdims=True) if sums else found
     return kept.shape == wanted.shape and bool((kept == wanted).all())

@@ -9,6 +9,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import element_type, is_complex, shape_of
+from jxc.passes._shared.signed_zero import plus_zero
 
 from . import cost
 from .formulas import Linear, Solution, Term
@@ -17,6 +18,8 @@ from .trees import Tree
 
 class Builder:
     """Builds the recurrences of the trees of a block, each after the values that it reads.
+
+    Like the trees, which add the 0.0 of a pad to each element, they have no -0.0.
 
     The ops of the trees stay until `erase`: the results of one may be inputs of another.
     """
@@ -105,7 +108,7 @@ class _Loops:
         first = build.slice_along(factor, {axis: range(1)})
         if term.previous.drive is not None:
             first = _splat(0, ir.RankedTensorType(first.type))
-        return hlo.concatenate([first, rest], axis)
+        return hlo.concatenate([first, plus_zero(rest)], axis)
 
     def _root(self, number: int) -> ir.Value:
         before = list(self._solution.tree.roots)[number]
@@ -135,18 +138,22 @@ class _Loops:
             here = _end(length - 1, number) if linear.is_backward else number
             if drive is not None:
                 total = hlo.add(total, read(drive, here))
-            elif rate is not None:
-                total = hlo.multiply(total, read(rate, here))
             starts = build.starts_along(done, {axis: here})
-            done = hlo.dynamic_update_slice(done, build.convert(total, element), starts)
-            if rate is not None and drive is not None:
+            found = build.convert(total, element)
+            if rate is not None:  # a sum from 0.0 is never -0.0
+                found = plus_zero(found)
+            done = hlo.dynamic_update_slice(done, found, starts)
+            if rate is not None:
                 at = here
                 if not linear.is_backward:  # StableHLO clamps the last one, which is not used
                     at = hlo.add(number, build.scalar(1, element_type(number)))
                 total = hlo.multiply(total, read(rate, at))
             return [total, done]
 
-        start = _splat(1 if drive is None else 0, ir.RankedTensorType.get(row, wide))
+        if drive is None:
+            start = build.convert(build.slice_along(rate, {axis: range(1)}), wide)
+        else:
+            start = _splat(0, ir.RankedTensorType.get(row, wide))
         buffer = _splat(0, ir.RankedTensorType.get(sizes, element))
         return build.fori_loop(length, [start, buffer], body)[1]
 

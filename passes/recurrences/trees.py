@@ -47,7 +47,8 @@ class Tree:
 
     Attributes:
         length: the number of elements along the axis.
-        roots: the inputs, each with the dimension of its axis.
+        roots: the inputs, each with the dimension of its axis; of merged trees, one may be a result
+            of the other.
         ops: the ops, in order.
         aliases: values equal to a root: results of pads by nothing.
     """
@@ -79,6 +80,7 @@ class Trees:
         self._members: dict[ir.Value, _Member] = {}
         self._aliases: dict[ir.Value, ir.Value] = {}
         ops = list(block.operations)
+        self._position = {result: number for number, op in enumerate(ops) for result in op.results}
         if sum(map(is_strided, ops)) < STRIDED:
             return
         for op in ops:
@@ -89,6 +91,7 @@ class Trees:
         """The trees that have slices with a step of 2, in the order of their first op."""
         for number, tree in enumerate(self._trees):
             if self._root(number) == number and sum(map(is_strided, tree.ops)) >= STRIDED:
+                tree.ops.sort(key=lambda op: self._position[op.results[0]])
                 yield tree
 
     def axis_of(self, value: ir.Value) -> int | None:
@@ -96,13 +99,14 @@ class Trees:
         return self._members[value].axis
 
     def exits(self, tree: Tree) -> list[ir.Value]:
-        """The results that other ops use."""
+        """The results that other ops use, and those that are inputs, as loops may read them."""
         inside = {result for op in tree.ops for result in op.results}
         return [
             result
             for op in tree.ops
             for result in op.results
-            if any(not set(use.owner.results) & inside for use in result.uses)
+            if result in tree.roots
+            or any(not set(use.owner.results) & inside for use in result.uses)
         ]
 
     def _visit(self, op: ir.OpView) -> None:
@@ -147,7 +151,7 @@ class Trees:
                 self._parents.append(number)
                 self._add(op, [number], dims[0], is_moved=True)
             return
-        if len(dims) > 1 or (dims and member.axis not in (None, dims[0])):
+        if len(dims) > 1 or (dims and not _is_axis(dims[0], value, member)):
             return
         axis = dims[0] if dims else member.axis
         if axis is not None and shape_of(op.result)[axis] > self._tree(member.tree).length:
@@ -219,6 +223,11 @@ def _is_zero(value: ir.Value) -> bool:
     return array is not None and not bool(array.any())
 
 
+def _is_axis(dim: int, value: ir.Value, member: _Member) -> bool:
+    """Whether a dimension is the axis, or may become it: only one of a single element may."""
+    return dim == member.axis or (member.axis is None and shape_of(value)[dim] == 1)
+
+
 def _axis_after(
     op: ir.OpView, operands: Sequence[ir.Value], members: Sequence[_Member]
 ) -> tuple[int | None, bool]:
@@ -231,7 +240,7 @@ def _axis_after(
     match op:
         case hlo.ConcatenateOp():
             dim = op.dimension.value
-            return dim, axis in (None, dim)
+            return dim, all(map(_is_axis, [dim] * len(operands), operands, members))
         case hlo.BroadcastInDimOp():
             if axis is None:
                 return None, True

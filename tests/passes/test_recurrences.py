@@ -19,6 +19,7 @@ import jxc
 from jxc.check.run import shared_interpreter
 from jxc.ir import make_context, read_module
 from jxc.passes.recurrences import recurrences
+from jxc.passes.recurrences.field import PRIME
 from jxc.rewrite import PassContext
 
 PREPARED = "inline,symbol-dce,cse"
@@ -216,6 +217,101 @@ def test_recurrences_do_not_read_the_first_rate():
 )
 def test_recurrences_leave_other_trees_alone(function):
     rewritten(function, (signs(32, 2), signs(32, 2)), 0)
+
+
+def rows(a):
+    """The 32 rows of `a`, by slices of every other one."""
+    found = [None] * 32
+    for odd in range(2):
+        for next_odd in range(2):
+            part = a[odd::2][next_odd::2]
+            for k in range(8):
+                found[4 * k + odd + 2 * next_odd] = part[k]
+    return found
+
+
+def running(a, lanes):
+    """The running sum of these lanes of all rows."""
+    total, sums = None, []
+    for row in rows(a):
+        some = sum((row[lane] for lane in lanes[1:]), row[lanes[0]])
+        total = some if total is None else total + some
+        sums.append(total)
+    return jnp.stack(sums)
+
+
+@pytest.mark.parametrize("lanes", [(0, 1, 2), (0, 5)])
+def test_recurrences_tell_lanes_apart(lanes):
+    same_bits(lambda a: running(a, lanes), (signs(32, 8),), 0)
+
+
+def own_scan(a, b, times):
+    """A scan for a drive without lanes, summed over the lanes, where it is `times` itself."""
+
+    def wide(x):
+        return jnp.broadcast_to(x[:, None], (len(x), a.shape[1]))
+
+    odd = scan(*affine((a[::2], wide(b[::2])), (a[1::2], wide(b[1::2]))))
+    even = affine((odd[0][:-1], odd[1][:-1]), (a[2::2], wide(b[2::2])))[1]
+    even = jnp.concatenate([wide(b[:1]), even])
+    zero = jnp.zeros((), a.dtype)
+    y = lax.pad(even, zero, [(0, 1, 1), (0, 0, 0)]) + lax.pad(odd[1], zero, [(1, 0, 1), (0, 0, 0)])
+    rest = (a[1:] * y[:-1]).sum(1) + sum([b[1:]] * (times - 1), b[1:])
+    return jnp.concatenate([sum([b[:1]] * (times - 1), b[:1]), rest])
+
+
+@pytest.mark.parametrize(("times", "loops"), [(3, 0), (5, 1)])
+def test_recurrences_count_lanes(times, loops):
+    same_bits(lambda a, b: own_scan(a, b, times), (signs(32, 5), signs(32, seed=1)), loops)
+
+
+def test_recurrences_whose_trees_share_inputs_and_results():
+    def function(a, b, c, d):
+        return solution(c, d), solution(c, solution(a, b)), solution(a, c)
+
+    same_bits(function, [signs(40, seed=seed) for seed in range(4)], 4)
+
+
+def test_recurrences_whose_result_is_read_with_the_same_rate():
+    same_bits(lambda a, b: solution(a, solution(a, b)), (signs(40), signs(40, seed=1)), 2)
+
+
+def test_recurrences_compare_large_coefficients():
+    def multiple(x, number):
+        total = None
+        while number:
+            if number % 2:
+                total = x if total is None else total + x
+            number //= 2
+            x = x + x
+        return total
+
+    def function(x):
+        return scan(x, combine=lambda p, q: p + multiple(q, 1 + PRIME))
+
+    same_bits(function, (signs(40, dtype=np.int32),), 0)
+
+
+def test_recurrences_begin_with_the_first_factor():
+    z = np.full(33, 1j, np.complex64)
+    z[0] = np.inf
+    before, after = rewritten(lambda z: scan(z, combine=jnp.multiply), (z,), 1)
+    assert after.compile()(z)[0] == before.compile()(z)[0] == np.inf
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: scan(x, combine=jnp.add),
+        lambda x: scan(x, combine=jnp.multiply),
+        lambda x: solution(jnp.abs(x) - 1, x),
+    ],
+)
+def test_recurrences_keep_signs_of_zeros(function):
+    x = np.full(33, -0.0, np.float32)
+    before, after = rewritten(function, (x,), 1)
+    want, got = (np.signbit(each.compile()(x)) for each in (before, after))
+    np.testing.assert_array_equal(got, want)
 
 
 def test_recurrences_leave_other_targets_alone():

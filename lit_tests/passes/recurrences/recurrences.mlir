@@ -3,14 +3,16 @@
 
 // GPU-NOT: stablehlo.while
 
-// The loop carries a[t] y[t - 1], so that the first element is not multiplied by anything.
+// The loop carries a[t] y[t - 1], so that the first element is not multiplied by anything. Where a
+// result is -0.0, the tree has 0.0, by the zeros of its pads.
 // CHECK-LABEL: func.func @recurrences_linear(
 // CHECK-SAME: %[[A:[a-z0-9]+]]: tensor<32xf32>, %[[B:[a-z0-9]+]]: tensor<32xf32>
 // CHECK: %[[L:[a-z0-9_]+]]:3 = stablehlo.while(
 // CHECK: do {
 // CHECK: stablehlo.dynamic_slice %[[B]],
 // CHECK: %[[Y:[a-z0-9_]+]] = stablehlo.add
-// CHECK: stablehlo.dynamic_update_slice %{{.*}}, %[[Y]],
+// CHECK: %[[Z:[a-z0-9_]+]] = stablehlo.select %{{.*}}, %{{.*}}, %[[Y]]
+// CHECK: stablehlo.dynamic_update_slice %{{.*}}, %[[Z]],
 // CHECK: %[[R:[a-z0-9_]+]] = stablehlo.dynamic_slice %[[A]],
 // CHECK: stablehlo.multiply %[[Y]], %[[R]]
 // CHECK: return %[[L]]#2
@@ -110,6 +112,7 @@ func.func @recurrences_linear(%arg0: tensor<32xf32>, %arg1: tensor<32xf32>) -> (
 // CHECK: stablehlo.slice %[[S]]#2 [1:32]
 // CHECK: stablehlo.slice %[[Y]]#2 [0:31]
 // CHECK-NEXT: stablehlo.multiply
+// CHECK: stablehlo.select
 // CHECK: return
 func.func @recurrences_gradient(%arg0: tensor<32xf32>, %arg1: tensor<32xf32>, %arg2: tensor<32xf32>) -> (tensor<32xf32>, tensor<32xf32>) {
   %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>
