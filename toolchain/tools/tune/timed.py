@@ -70,6 +70,7 @@ _MOST_RULES = 6  # single rules of a family that are tried
 _COMPARED = 1 << 20  # elements of each output
 _OVERRUN = 0.5  # of the budget, to reach the least number of rounds
 _SHARE_OF_COMPILING = 0.6  # of the budget; the rest is for rounds
+_HOW_TO_RAISE = "--seconds or JXC_TUNE_SECONDS raises it"
 
 
 @dataclass(eq=False)
@@ -104,7 +105,8 @@ def tune_call(call: FirstCall, first_seconds: float) -> Tuned:
         raise NotTuned("no rule applies to it")
     if (least := _RUNS_NEEDED * first_seconds + call.compile_seconds) > call.seconds:
         raise NotTuned(
-            f"it needs about {show_seconds(least)}, and the budget is {show_seconds(call.seconds)}"
+            f"it needs about {show_seconds(least)}, more than the budget of "
+            f"{show_seconds(call.seconds)}; {_HOW_TO_RAISE}"
         )
     with tuning_progress(call.name, call.plan.settings.tell) as tell:
         tuner = _Tuner(call, first_seconds, start + call.seconds, tell)
@@ -295,7 +297,10 @@ class _Tuner(Trials):
 
     def _fastest(self, finalists: Mapping[str, _Timed], deadline: float) -> _Timed:
         if self._time_rounds(finalists, deadline) < ROUNDS[0]:
-            raise NotTuned(f"{show_seconds(self.call.seconds)} was time for too few runs")
+            raise NotTuned(
+                f"its budget of {show_seconds(self.call.seconds)} ended before each candidate ran "
+                f"{ROUNDS[0]} times; {_HOW_TO_RAISE}"
+            )
         return finalists[choose({name: each.seconds for name, each in finalists.items()})]
 
     def _confirmed(self, chosen: _Timed, base: _Timed) -> _Timed:
