@@ -2,6 +2,9 @@
 
 A product with 0 is NaN if the other factor is infinite or NaN. Whether one is can be read from the
 least and the greatest factor of a row; a softmax computes the greatest anyway.
+
+XLA computes a product with booleans, converted, as a `select`, whose result is finite: logits of
+-inf exclude classes from a loss so. The products of the extremes are then with booleans too.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
-from jxc.ir.values import element_type, is_splat, shape_of, static_shape, users
+from jxc.ir.values import element_type, is_boolean, is_splat, shape_of, static_shape, users
 from jxc.rewrite import exact, rule
 
 from .._shared.elementwise import size_of, with_shape
@@ -63,7 +66,8 @@ def sum_of_one_hot_product(op: hlo.ReduceOp) -> ir.Value | None:
                 continue
             if hit.elsewhere.known is not None and hit.elsewhere.known == 0:
                 rest = [each - (each > dim) for each in op.dimensions if each != dim]
-                return build.reduce_sum(_total(hit, shifted, dim), rest)
+                is_selected = _is_converted_boolean(labels)
+                return build.reduce_sum(_total(hit, shifted, dim, is_selected=is_selected), rest)
     return None
 
 
@@ -92,8 +96,15 @@ def _is_maximum(user: ir.OpView, dim: int) -> bool:
     )
 
 
-def _total(hit: Hit, shifted: _Shifted, dim: int) -> ir.Value:
-    """The sum along `dim`."""
+def _is_converted_boolean(value: ir.Value) -> bool:
+    match value.owner:
+        case hlo.ConvertOp(operand=x):
+            return is_boolean(x)
+    return False
+
+
+def _total(hit: Hit, shifted: _Shifted, dim: int, *, is_selected: bool) -> ir.Value:
+    """The sum along `dim`; XLA selects in place of products with 0 if `is_selected`."""
     assert hit.position is not None
     x, index = shifted.x, hit.position.build()
     there = shifted.shift(_read(x, index, dim))
@@ -102,8 +113,13 @@ def _total(hit: Hit, shifted: _Shifted, dim: int) -> ir.Value:
     is_there = is_row(index, shape_of(x)[dim])
     total = found if is_there is None else hlo.select(is_there, found, zero)
     infinity = float("inf")
-    for first, choose in ((infinity, hlo.minimum), (-infinity, hlo.maximum)):
-        extreme = build.reduce(x, build.scalar(first, element_type(x)), [dim], choose)
+    least, greatest = (
+        build.reduce(x, build.scalar(first, element_type(x)), [dim], choose)
+        for first, choose in ((infinity, hlo.minimum), (-infinity, hlo.maximum))
+    )
+    if is_selected:  # never true, and no compiler can know
+        zero = build.convert(build.compare("GT", least, greatest), element_type(x))
+    for extreme in (least, greatest):
         total = hlo.add(total, hlo.multiply(shifted.shift(extreme), zero))
     return total
 
