@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import typing
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import chlo, stablehlo as hlo
 
-from jxc.ir.values import element_type, shape_of
+from jxc.ir.values import element_type, is_boolean, shape_of
 
 _Arithmetic: TypeAlias = hlo.AddOp | hlo.SubtractOp | hlo.MulOp | hlo.DivOp | hlo.RemOp | hlo.NegOp
 _Choice: TypeAlias = hlo.ClampOp | hlo.CompareOp | hlo.MaxOp | hlo.MinOp | hlo.SelectOp
@@ -97,3 +97,20 @@ def rebuilt(op: ir.OpView, operands: Sequence[ir.Value], shape: Sequence[int]) -
 def size_of(value: ir.Value) -> int:
     """The number of elements of a static tensor."""
     return math.prod(shape_of(value))
+
+
+def is_converted_boolean(value: ir.Value) -> bool:
+    """Whether `value` is a mask of numbers, converted from booleans.
+
+    XLA computes a product with one as a `select`: where the mask is 0, the product with an infinity
+    or NaN is 0.0. Rules that move data leave such a value an operand of its product (`moved`).
+    """
+    return isinstance(value.owner, hlo.ConvertOp) and is_boolean(value.owner.operand)
+
+
+def moved(value: ir.Value, move: Callable[[ir.Value], ir.Value]) -> ir.Value:
+    """`move(value)`; of converted booleans, these are moved and then converted."""
+    if not is_converted_boolean(value):
+        return move(value)
+    inner = move(value.owner.operand)
+    return rebuilt(value.owner, [inner], shape_of(inner))

@@ -16,10 +16,10 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
-from jxc.ir.values import element_type, is_boolean, is_splat, shape_of, static_shape, users
+from jxc.ir.values import element_type, is_splat, shape_of, static_shape, users
 from jxc.rewrite import exact, rule
 
-from .._shared.elementwise import size_of, with_shape
+from .._shared.elementwise import is_converted_boolean, size_of, with_shape
 from .._shared.reduce_body import combiner_of
 from .._shared.signed_zero import plus_zero
 from . import cost
@@ -66,7 +66,7 @@ def sum_of_one_hot_product(op: hlo.ReduceOp) -> ir.Value | None:
                 continue
             if hit.elsewhere.known is not None and hit.elsewhere.known == 0:
                 rest = [each - (each > dim) for each in op.dimensions if each != dim]
-                is_selected = _is_converted_boolean(labels)
+                is_selected = is_converted_boolean(labels)
                 return build.reduce_sum(_total(hit, shifted, dim, is_selected=is_selected), rest)
     return None
 
@@ -94,13 +94,6 @@ def _is_maximum(user: ir.OpView, dim: int) -> bool:
         and list(user.dimensions) == [dim]
         and combiner_of(user) == "maximum"
     )
-
-
-def _is_converted_boolean(value: ir.Value) -> bool:
-    match value.owner:
-        case hlo.ConvertOp(operand=x):
-            return is_boolean(x)
-    return False
 
 
 def _total(hit: Hit, shifted: _Shifted, dim: int, *, is_selected: bool) -> ir.Value:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
@@ -19,6 +19,7 @@ from .._shared.elementwise import (
     ELEMENTWISE,
     Elementwise,
     is_elementwise,
+    moved,
     numeric_shape,
     rebuilt,
     size_of,
@@ -63,7 +64,7 @@ def _picked(
             return partial(_broadcast, owner.operand, read, shape_of(op.result)), 0
     if depth and is_elementwise(owner) and _is_fused(value, op):
         return _function(owner, op, layout, depth - 1)
-    return partial(_gathered, value, op, kind), 1
+    return partial(moved, value, partial(_gathered, op=op, shape=shape_of(op.result))), 1
 
 
 def _function(
@@ -93,14 +94,14 @@ def _is_fused(value: ir.Value, op: hlo.GatherOp) -> bool:
     )
 
 
-def _gathered(value: ir.Value, op: hlo.GatherOp, kind: ir.Type) -> ir.Value:
+def _gathered(value: ir.Value, op: hlo.GatherOp, shape: Sequence[int]) -> ir.Value:
     return hlo.gather(
         value,
         op.start_indices,
         op.dimension_numbers,
         op.slice_sizes,
         indices_are_sorted=op.indices_are_sorted,
-        results=[kind],
+        results=[with_shape(value, shape)],
     )
 
 

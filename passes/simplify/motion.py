@@ -22,9 +22,11 @@ from jxc.rewrite import exact, rule
 from .._shared.elementwise import (
     ELEMENTWISE,
     Elementwise,
+    is_converted_boolean,
     is_elementwise,
     is_used_once,
     is_used_only_by,
+    moved,
     numeric_shape,
     rebuilt,
     size_of,
@@ -129,10 +131,10 @@ def elementwise_of_rearranged(op: Elementwise) -> ir.Value | None:
 
     Other operands may be splats, broadcasts and iotas. A single reshape that only adds extents of 1
     stays, unless it can be merged with a reshape that follows. An operand with other uses is moved
-    only to a reduction, into which a transpose is merged.
+    only to a reduction, into which a transpose is merged. Booleans are converted last.
     """
     movers = [each for value in op.operands if isinstance(each := value.owner, _Moving)]
-    if not movers:
+    if not movers or is_converted_boolean(op.results[0]):
         return None
     is_free = any(is_used_only_by(each.result, op) for each in movers)
     if not is_free and not _vanishes(movers[0], op):
@@ -224,8 +226,11 @@ def rearranged_elementwise(op: _Moving) -> ir.Value | None:
     removed, added = 1 + sum(map(is_used_once, inner)), builds.count(None)  # 1 is `op`
     if not is_undone or removed <= added:
         return None
-    moved = [free() if free else move.build(v) for v, free in zip(operands, builds, strict=True)]
-    return rebuilt(producer, moved, move.after)
+    after = [
+        free() if free else moved(value, move.build)
+        for value, free in zip(operands, builds, strict=True)
+    ]
+    return rebuilt(producer, after, move.after)
 
 
 @rule(exact, targets=("cpu", "tpu"), producer=hlo.TransposeOp)

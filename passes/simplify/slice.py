@@ -20,6 +20,7 @@ from .._shared.elementwise import (
     ELEMENTWISE,
     is_elementwise,
     is_used_once,
+    moved,
     numeric_shape,
     rebuilt,
     with_shape,
@@ -217,7 +218,7 @@ def slice_of_elementwise(op: hlo.SliceOp) -> ir.Value | None:
         elif (element := splat_attr(value)) is not None:
             taken[value] = build.splat(element, with_shape(value, shape))
         else:
-            taken[value] = take(value, cuts)
+            taken[value] = moved(value, lambda x: take(x, cuts))
     return rebuilt(producer, [taken[value] for value in producer.operands], shape)
 
 

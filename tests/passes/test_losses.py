@@ -109,7 +109,7 @@ def test_losses_equal_plain_jax(name: str, dtype: str) -> None:
 @pytest.mark.parametrize("name", ["picked", "one_hot", "weighted_one_hot", "logsumexp"])
 def test_losses_with_masked_classes_stay_finite(name: str) -> None:
     """Logits of -inf exclude classes. XLA selects in place of a product with a boolean."""
-    loss = LOSSES[name] if name in LOSSES else weighted_one_hot
+    loss = LOSSES.get(name, weighted_one_hot)
     x, y = samples("float32")[0]
     x[..., :40] = -np.inf
     y = np.maximum(y, 40)

@@ -15,6 +15,7 @@ import pytest
 
 import jxc
 
+Moved = Callable[[jax.Array], jax.Array]
 Masked = Callable[[jax.Array, jax.Array], jax.Array]
 
 
@@ -61,7 +62,9 @@ def test_booleans_are_transposed_before_they_are_converted() -> None:
     x = np.where(mask.T, np.float32(2), np.float32(np.inf))
     for order in (lambda m: m.T, lambda m: m[::-1, ::-1].T[::-1, ::-1]):
 
-        def masked(x: jax.Array, m: jax.Array, order: Callable[..., jax.Array] = order) -> jax.Array:
+        def masked(
+            x: jax.Array, m: jax.Array, order: Callable[..., jax.Array] = order
+        ) -> jax.Array:
             return x * order(m).astype(x.dtype)
 
         found = jxc.lower(masked, x, mask).opt("O1").compile()(x, mask)

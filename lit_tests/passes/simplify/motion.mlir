@@ -351,3 +351,15 @@ func.func @elementwise_of_rearranged_not_scalar(%p: tensor<1xi1>) -> tensor<4xf3
   %z = stablehlo.select %q, %x, %y : tensor<i1>, tensor<4xf32>
   return %z : tensor<4xf32>
 }
+
+// A converted mask stays a factor: XLA computes such a product as a select.
+// CHECK-LABEL: func.func @elementwise_of_rearranged_not_of_booleans(
+// CHECK: %[[T:[a-z0-9_]+]] = stablehlo.transpose %{{.*}} : (tensor<4x8xi1>) -> tensor<8x4xi1>
+// CHECK-NEXT: %[[M:[a-z0-9_]+]] = stablehlo.convert %[[T]]
+// CHECK-NEXT: stablehlo.multiply %{{.*}}, %[[M]]
+func.func @elementwise_of_rearranged_not_of_booleans(%x: tensor<8x4xf32>, %m: tensor<4x8xi1>) -> tensor<8x4xf32> {
+  %t = stablehlo.transpose %m, dims = [1, 0] : (tensor<4x8xi1>) -> tensor<8x4xi1>
+  %f = stablehlo.convert %t : (tensor<8x4xi1>) -> tensor<8x4xf32>
+  %r = stablehlo.multiply %x, %f : tensor<8x4xf32>
+  return %r : tensor<8x4xf32>
+}

@@ -404,3 +404,15 @@ func.func @slice_of_reshape_not_across(%x: tensor<3x2x4xf32>) -> tensor<2x4xf32>
   %r = stablehlo.slice %a [1:3, 0:4] : (tensor<6x4xf32>) -> tensor<2x4xf32>
   return %r : tensor<2x4xf32>
 }
+
+// A mask that is used elsewhere too: the booleans are sliced, and converted once more.
+// CHECK-LABEL: func.func @slice_of_elementwise_masked(
+// CHECK: %[[B:[a-z0-9_]+]] = stablehlo.slice %{{.*}} : (tensor<4x8xi1>) -> tensor<4x4xi1>
+// CHECK-NEXT: %[[M:[a-z0-9_]+]] = stablehlo.convert %[[B]]
+// CHECK-NEXT: stablehlo.multiply %{{.*}}, %[[M]]
+func.func @slice_of_elementwise_masked(%x: tensor<4x8xf32>, %m: tensor<4x8xi1>) -> (tensor<4x4xf32>, tensor<4x8xf32>) {
+  %f = stablehlo.convert %m : (tensor<4x8xi1>) -> tensor<4x8xf32>
+  %p = stablehlo.multiply %x, %f : tensor<4x8xf32>
+  %r = stablehlo.slice %p [0:4, 0:8:2] : (tensor<4x8xf32>) -> tensor<4x4xf32>
+  return %r, %f : tensor<4x4xf32>, tensor<4x8xf32>
+}
