@@ -1,6 +1,7 @@
 """The layers of CONTRIBUTING.md: which rooms a room may import."""
 
 import ast
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,26 @@ def test_room_imports_only_allowed_rooms(room):
         assert (rooms & set(MAY_IMPORT)) <= MAY_IMPORT[room] | {room}, file
         if room in NEVER_JAX:
             assert not [n for n in names if n == "jax" or n.startswith("jax.")], file
+
+
+def test_no_module_imports_itself_through_others():
+    files = {full_name(file, room): (file, room) for room in MAY_IMPORT for file in files_of(room)}
+    imports = {
+        name: {m for full in imported_modules(*found) if (m := module_of(full, files)) != name}
+        for name, found in files.items()
+    }
+    TopologicalSorter(imports).prepare()  # raises CycleError, which lists the modules
+
+
+def full_name(file, room):
+    """The full name of the module in a file, such as `jxc.ir.build`."""
+    inside = file.relative_to(ROOT if room == "passes" else ROOT / "toolchain").with_suffix("")
+    return ".".join(("jxc", *inside.parts)).removesuffix(".__init__")
+
+
+def module_of(full, modules):
+    """The module that defines a full name: the name itself, or what is before its last dot."""
+    return full if full in modules else full.rpartition(".")[0]
 
 
 def test_every_folder_is_a_room():

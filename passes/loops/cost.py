@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import prod
-from typing import TYPE_CHECKING
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
@@ -20,9 +19,7 @@ from jxc.ir.values import shape_of
 from jxc.rewrite import PassContext
 
 from .counted import CountedLoop
-
-if TYPE_CHECKING:
-    from .after import Cuts, Output, Sum
+from .cuts import Cuts, Output, Sum
 
 FREE_BYTES = 64 * 2**20
 """Rows of up to so many bytes may be stored, whatever else the loop holds."""

@@ -20,7 +20,7 @@ from ..frontend.mesh import make_mesh, sharding_over, sizes_of, within
 from ..ir import clone_module, functions, walk
 from ..ir.dtypes import numpy_dtype
 from ..ir.shardings import REPLICAS, argument_specs, module_device_count, replica_count
-from . import hook
+from . import registered
 from ._private import load_lapack
 from .lowered import Lowered, ModuleOrigin
 
@@ -62,7 +62,7 @@ def lower_stand_in(
     def stand_in(*_: object) -> tuple[jax.Array, ...]:
         return tuple(jnp.zeros(each.shape, each.dtype) for each in results)
 
-    with jax.enable_x64(True), hook.context(None), within(mesh):
+    with jax.enable_x64(True), registered.context(None), within(mesh):
         traced = jax.jit(stand_in, keep_unused=True).trace(*arguments)
         return traced, traced.lower()
 

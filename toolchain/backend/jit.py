@@ -17,7 +17,7 @@ import jax
 
 from ..pipeline import PipelineLike
 from ..source import warn_user
-from . import _private, hook
+from . import _private, hook, registered
 
 P = ParamSpec("P")
 Rest = ParamSpec("Rest")
@@ -53,7 +53,7 @@ class Jitted(Generic[P, R]):
         self._run: Callable[P, R] = jitted
         self._options = (pipeline, strict, assume)
         self._pipeline = hook.context_value(pipeline, strict=strict, assume=assume)
-        self._swap, self._set = _private.swap_and_set(hook.user_context())
+        self._swap, self._set = _private.swap_and_set(registered.user_context())
         self._warned = False
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -68,12 +68,12 @@ class Jitted(Generic[P, R]):
 
     def lower(self, *args: Any, **kwargs: Any) -> jax.stages.Lowered:
         """`jax.jit(fn).lower(...)`, whose `compile()` runs the pipeline."""
-        with hook.context(self._pipeline or None):
+        with registered.context(self._pipeline or None):
             return self._jitted.lower(*args, **kwargs)
 
     def trace(self, *args: Any, **kwargs: Any) -> jax.stages.Traced:
         """`jax.jit(fn).trace(...)`; call its `lower()` under `jxc.use` to keep the pipeline."""
-        with hook.context(self._pipeline or None):
+        with registered.context(self._pipeline or None):
             return self._jitted.trace(*args, **kwargs)
 
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
@@ -126,7 +126,7 @@ class Jitted(Generic[P, R]):
         or `scan` this call is a part of the outer program.
         """
         active = _private.eager_transformations()
-        if hook.effective_pipeline():
+        if registered.effective_pipeline():
             return active is not None  # else the pipeline of the outer program applies
         if active is None:
             self._warn(

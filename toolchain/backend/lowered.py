@@ -17,16 +17,17 @@ import jax
 from jaxlib.mlir import ir
 
 from ..errors import MissingTargetError, UsageError
-from ..frontend import LowerRequest
+from ..frontend import LowerRequest, kind_of_platform
 from ..frontend.arguments import read_specs
 from ..frontend.lowering import LoweredFunction, is_jitted, lower as _lower
 from ..frontend.request import run_request
 from ..ir import clone_module, count_ops, write_bytecode, write_text
 from ..ir.extra_results import EXTRA_RESULTS
+from ..ir.module import name_of
 from ..pipeline import Pipeline, PipelineLike, PipelineReport, make_pipeline, run_pipeline
 from ..rewrite import PassContext, promises
 from ..units import show_bytes, show_count
-from . import _private, hook, interception
+from . import _private, interception, registered
 from .extra_results import reader_of
 from .targets import Target, find_target
 from .targets.build import Build, build
@@ -77,7 +78,7 @@ class Lowered:
     @property
     def name(self) -> str:
         """The module's name, such as "jit_step"."""
-        return hook.name_of(self.module)
+        return name_of(self.module)
 
     @property
     def has_jaxpr(self) -> bool:
@@ -145,8 +146,8 @@ class Lowered:
         Raises:
             JxcError: a name is unknown, or a pass failed.
         """
-        kind = target.partition(":")[0] if target else hook.kind_of_platform(self.platform)
-        if hook.is_tuned(pipeline) and not self._ran:
+        kind = target.partition(":")[0] if target else kind_of_platform(self.platform)
+        if registered.is_tuned(pipeline) and not self._ran:
             found = find_target(target) if target else None
             device = found.name if found and not found.is_present else present_device(self.platform)
             pipeline, options = stored_choice(self.module, device, promises(assume))
@@ -373,7 +374,7 @@ def lower(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Lowered:
             message names the user's line and the remedy.
     """
     args, kwargs = read_specs(args, kwargs, takes_strings=is_jitted(fn))
-    with hook.context(None):  # no stamp: `Lowered.opt` chooses the passes
+    with registered.context(None):  # no stamp: `Lowered.opt` chooses the passes
         return lowered_of(_lower(fn, args, kwargs))
 
 

@@ -16,26 +16,26 @@ from jaxlib.mlir import ir
 
 from ..cost.thresholds import is_tiny
 from ..errors import JxcError
+from ..frontend import kind_of_platform
 from ..ir import clone_module, count_ops, write_text
+from ..ir.module import name_of
 from ..pipeline import PassError, PipelineReport, make_pipeline, run_pipeline
 from ..pipeline.run import write_reproducer
 from ..rewrite import PassContext
 from ..source import first_time, warn_user
 from . import log, tuning
-from .hook import (
+from .log import RewrittenProgram
+from .pass_cache import PassCache, PipelineResult, pass_cache
+from .registered import (
     STAMP,
     Registered,
     blocks_of_thread,
     effective_pipeline,
     find_registered,
-    kind_of_platform,
     late_pipeline,
     lock,
-    name_of,
     warn_of_other_task,
 )
-from .log import RewrittenProgram
-from .pass_cache import PassCache, PipelineResult, pass_cache
 from .verdicts import Verdict
 
 

@@ -28,12 +28,12 @@ from jaxlib.mlir import ir
 
 from ..errors import UsageError
 from ..ir import clone_module, functions, has_side_effect, walk
+from ..ir.module import name_of
 from ..pipeline import PipelineReport, make_pipeline, run_pipeline
 from ..rewrite import PassContext
 from ..units import show_bytes
 from . import _private, interception
 from .first_call import replace_at_first_call
-from .hook import name_of
 from .verdicts import Verdict, find_verdict, key_of, local_device
 from .xla_options import with_xla_options
 

@@ -18,6 +18,11 @@ PLATFORMS = ("cpu", "tpu", "cuda", "rocm")
 """The platforms that JAX lowers for, by its own names."""
 
 
+def kind_of_platform(platform: str) -> str:
+    """The kind of hardware of a JAX platform: "cpu", "gpu" or "tpu"."""
+    return "gpu" if platform in ("cuda", "rocm") else platform
+
+
 @dataclass(frozen=True)
 class LowerRequest:
     """A function, its arguments and the hardware to lower for, as the user spelled them.

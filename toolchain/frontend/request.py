@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
-from . import LowerRequest
+from . import LowerRequest, kind_of_platform
 from .mesh import split_host
 from .specs import ArgumentSpec, ArraySpec, parse_argument
 from .target import FunctionTarget, resolve_target, resolve_value
@@ -82,7 +82,7 @@ def _parse(request: LowerRequest) -> _Parsed:
         raise UsageError("expected argument specs or --args, found both: --args gives them all")
     if request.device and (platform := request.platform):
         kind = request.device.partition(":")[0]
-        if kind != platform and (kind != "gpu" or platform not in ("cuda", "rocm")):
+        if kind not in (platform, kind_of_platform(platform)):
             raise UsageError(f"--device {request.device} is not of --platform {platform}")
     if request.device and request.mesh:
         raise UsageError("expected --device or --mesh, found both: --device is one device")

@@ -92,6 +92,12 @@ def op_names(module: ir.Module) -> frozenset[str]:
     return frozenset(names)
 
 
+def name_of(module: ir.Module) -> str:
+    """The module's name, such as "jit_step"; "module" if it has none."""
+    name = module.operation.attributes.get("sym_name")
+    return "module" if name is None else str(ir.StringAttr(name).value)
+
+
 def functions(module: ir.Module | ir.Operation) -> dict[str, ir.OpView]:
     """The module's `func.func` ops by name, in order."""
     body = module.operation.regions[0].blocks[0]

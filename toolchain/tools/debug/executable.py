@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from ...backend import hook
 from ...backend.extra_results import compile_with_extra_results
 from ...backend.lowered import Executable, Lowered
+from ...frontend import kind_of_platform
 from ...ir import clone_module
 from ...ir.extra_results import ExtraResults, drop_extra_results, extra_results
 from ...pipeline import make_pipeline, run_pipeline
@@ -117,7 +117,7 @@ class Instrumented(Executable):
             module = clone_module(self.lowered.module)
             drop_extra_results(module.operation)
             text = f"locate-nans{{watch=values infs={str(infs).lower()} detail={detail}}}"
-            kind = hook.kind_of_platform(self.lowered.platform)
+            kind = kind_of_platform(self.lowered.platform)
             run_pipeline(module, make_pipeline(text), PassContext(kind))
             programs[infs, detail] = compiled(self.lowered, module, self.xla_options)
         program = programs[infs, detail]

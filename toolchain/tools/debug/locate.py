@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, ParamSpec,
 
 import jax
 
-from ...backend import _private, hook
+from ...backend import _private, registered
 from ...backend.lowered import lower
 from ...errors import UsageError
 from ...pipeline import make_pipeline
@@ -35,7 +35,7 @@ class CallSignature:
     """
 
     def __init__(self, jitted: Any) -> None:
-        hook.user_context()  # JAX's programs depend on it from its creation on
+        registered.user_context()  # JAX's programs depend on it from its creation on
         positions, self._names = _private.static_arguments(jitted)
         self._positions = frozenset(positions)
 

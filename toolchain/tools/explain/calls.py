@@ -15,7 +15,7 @@ from typing import Any
 
 import jax
 
-from ...backend import _private, hook
+from ...backend import _private, registered
 from ...source import SourceLine, owner_of
 from .functions import ConstantValue, JitFunction, describe, describe_function
 from .recorder import LoweringEvent, TraceEvent
@@ -234,5 +234,5 @@ def _type_text(aval: Any) -> str:
 @functools.cache
 def _context(key: Hashable) -> Mapping[str, Any]:
     """JAX's configuration by name, now that its trace context is `key`."""
-    pipeline = hook.effective_pipeline()
+    pipeline = registered.effective_pipeline()
     return {**_private.config_values(), PIPELINE: pipeline, JAX_KEY: key}

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 from jaxlib.mlir import ir
 
-from ...backend import hook
+from ...backend import hook, registered
 from ...backend.lowered import Lowered
 from ...backend.targets import Target
 from ...backend.tuning import NotTuned, TuneSettings, tuning
@@ -74,7 +74,7 @@ def tune_here(
     name = hook.context_value(TUNED, strict=True, assume=assume)
     module = clone_module(lowered.module)
     with module.context:
-        module.operation.attributes[hook.STAMP] = ir.StringAttr.get(name or "")
+        module.operation.attributes[registered.STAMP] = ir.StringAttr.get(name or "")
     stamped = replace(lowered, module=module)
     with tuning(replace(settings, done=done.append)):
         stamped.compile()(*args, **kwargs)
