@@ -50,6 +50,7 @@ def needed_arguments(
     arguments = {argument: index for index, argument in enumerate(block.arguments)}
     makers = {result: op for op in block.operations for result in op.results}
     found, seen, pending = set(), set(), list(values)
+    inspected: set[int] = set()  # identities of ops, which `makers` keeps
     while pending:
         value = pending.pop()
         if value in seen:
@@ -58,8 +59,9 @@ def needed_arguments(
         if value in arguments:
             found.add(arguments[value])
             pending += following[arguments[value] : arguments[value] + 1]
-        elif value in makers:
+        elif value in makers and id(makers[value]) not in inspected:
             op = makers[value]
+            inspected.add(id(op))
             pending += op.operands
             if has_regions(op):
                 pending += [operand for inner in walk(op) for operand in inner.operands]
