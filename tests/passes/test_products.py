@@ -227,3 +227,18 @@ def test_the_gradient_of_attention_sums_over_features(form, shape):
         want = jax.jit(gradient)(*[np.asarray(arg, np.float64) for arg in args])
     for got, exact in zip(found, want, strict=True):
         np.testing.assert_allclose(got, exact, rtol=1e-4, atol=1e-5)
+
+
+def test_product_of_repeated_keeps_the_precision_of_each_operand() -> None:
+    """The repeated left factor becomes the right one, with its precision."""
+
+    def grouped(x: jax.Array, y: jax.Array) -> jax.Array:
+        repeated = jnp.repeat(x, 2, axis=0)
+        numbers = (((2,), (1,)), ((0,), (0,)))
+        return lax.dot_general(repeated, y, numbers, precision=("highest", "default"))
+
+    x, y = np.ones((4, 3, 8), np.float32), np.ones((8, 8, 2), np.float32)
+    program = jxc.lower(grouped, x, y).opt("inline,cse,simplify,product-of-repeated", target="tpu")
+    assert program.report is not None
+    assert program.report.hits.get("product-of-repeated") == 1
+    assert "precision = [DEFAULT, HIGHEST]" in program.as_text()
