@@ -103,7 +103,10 @@ def _grouped(op: hlo.DotGeneralOp, i: int, repeated: _Repeated) -> ir.Value:
     rows = build.transpose(build.reshape(other, shape), order)
     first, last = len(batch), len(order) - len(summed)
     plain = OperandDims(tuple(range(first)), tuple(range(last, len(order))))
-    product = dot(op, [rows, repeated.x], [plain, sides[i]], op.precision_config)
+    precision = op.precision_config  # of the left and the right operand, which `rows` now is
+    if precision is not None and not i:
+        precision = ir.ArrayAttr.get(list(precision)[::-1])
+    product = dot(op, [rows, repeated.x], [plain, sides[i]], precision)
     extents = list(shape_of(product))
     extents[first - 1 : first + 1] = [extents[first - 1] * repeated.times]
     merged = build.reshape(product, extents)
