@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from results import SLOWER, Contender, Result, summarise
+from results import NOT_RUN, SLOWER, Contender, Result, summarise
 from rich import box
 from rich.table import Table
 from rich.text import Text
@@ -42,7 +42,7 @@ def run_table(results: Sequence[Result], names: Sequence[str]) -> Table:
     for name in names:
         table.add_column(name, justify="right", no_wrap=True)
     for result in by_ratio_then_failed(results, leading(names)):
-        contenders = [result.contenders.get(name, Contender("not run")) for name in names]
+        contenders = [result.contenders.get(name, NOT_RUN) for name in names]
         cells = [Text(_cell(c), STYLES[c.verdict]) for c in contenders]
         table.add_row(result.model, milliseconds(result.contenders["plain"].run), *cells)
     return table
@@ -147,7 +147,7 @@ def markdown_runs(results: Sequence[Result], names: Sequence[str]) -> str:
     first = ["model", "plain, ms", *(f"{name} [95%]" for name in names), ""]
     rows = [first, ["---", *["---:"] * (len(names) + 1), "---"]]
     for result in by_ratio_then_failed(results, leading(names)):
-        contenders = [result.contenders.get(name, Contender("not run")) for name in names]
+        contenders = [result.contenders.get(name, NOT_RUN) for name in names]
         plain = milliseconds(result.contenders["plain"].run)
         cells = [_interval(c) for c in contenders]
         verdict = _verdicts(names, contenders)
@@ -183,7 +183,7 @@ def markdown_tuning(results: Sequence[Result]) -> str:
     rows = [["model", "candidate", "tuning, s", "O3 [95%]", "O2 [95%]"]]
     rows.append(["---", "---", *["---:"] * 3])
     for result in by_ratio(results, "O3"):
-        ours, default = result.contenders["O3"], result.contenders.get("O2", Contender("not run"))
+        ours, default = result.contenders["O3"], result.contenders.get("O2", NOT_RUN)
         seconds = f"{ours.tuning:.1f}"
         rows.append([result.model, ours.choice, seconds, _interval(ours), _interval(default)])
     return _markdown(rows)

@@ -67,6 +67,19 @@ def test_contender_that_fails_in_one_process_is_failed():
     assert "| some-model | 500 | - | **O2 failed** |" in markdown_runs([found], ["O2"])
 
 
+def test_contender_that_was_not_run_is_no_failure():
+    found = gather("some-model", False, [printed_records([0.2] * 3)])
+    assert "| some-model | 500 | 2.50 [2.00, 3.00] | - |  |" in markdown_runs([found], ["O2", "O3"])
+
+
+def test_processes_without_a_contender_add_to_the_others():
+    two = {"model": "some-model", "contenders": dict(printed_records([0.2] * 3)["contenders"])}
+    two["contenders"]["O3"] = two["contenders"]["O2"]
+    found = gather("some-model", False, [two, printed_records([0.25] * 3)])
+    assert found.contenders["O2"].run == pytest.approx(0.225)
+    assert found.contenders["O3"].run == pytest.approx(0.2)
+
+
 def test_summary_counts_skipped_and_broken_models_with_reasons():
     skipped = gather("a", False, [{"model": "a", "skipped": "No module named 'x'"}])
     broken = gather(
