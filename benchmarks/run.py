@@ -250,7 +250,8 @@ def write_files(
             file.write(json.dumps(as_json(results, levels, about)) + "\n")
     if given.plot:
         drawn = [level for level in levels if level != "O1"] or levels
-        draw(results, drawn, given.plot, f"{about['machine']}, jax {about['versions']['jax']}")
+        usual = [result for result in results if result.size == "usual"] or results
+        draw(usual, drawn, given.plot, f"{about['machine']}, jax {about['versions']['jax']}")
     if given.results:
         picture = os.path.relpath(given.plot, given.results.parent) if given.plot else ""
         write_results(given.results, results, levels, about, picture)
