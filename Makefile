@@ -65,7 +65,7 @@ format: $(VENV)/.dev ## format the code
 	$(BIN)/ruff format $(SOURCES)
 	$(BIN)/ruff check --fix $(SOURCES)
 
-bench: $(BENCH)/.bench ## run the benchmark, which takes two hours; MODELS='keras-*' RESULTS=DIR
+bench: $(BENCH)/.bench ## run the benchmark, which takes three hours; MODELS='keras-*' RESULTS=DIR
 	$(BENCH)/bin/python benchmarks/overhead.py
 	$(BENCH)/bin/python benchmarks/passes.py
 	mkdir -p build
