@@ -126,8 +126,9 @@ def run_process(run: Run, given: argparse.Namespace) -> dict[str, Any]:
     except subprocess.TimeoutExpired:
         return about | {"broken": f"took more than {given.timeout:.0f} s"}
     if done.returncode:
-        last = (done.stderr.strip().splitlines() or [""])[-1]
-        return about | {"broken": f"exit code {done.returncode}: {last}"[:300]}
+        # The last line that is not indented, as notes on an error are.
+        lines = [line for line in done.stderr.splitlines() if line and not line[0].isspace()]
+        return about | {"broken": f"exit code {done.returncode}: {''.join(lines[-1:])}"[:300]}
     return json.loads(done.stdout.splitlines()[-1]) | about
 
 
