@@ -1,8 +1,6 @@
 """Rewrite reductions: few elements as slices, argmax as two reductions, sums of products as dots.
 
-On TPU, the sum of a softmax becomes one more column of the product that follows, as in attention in
-f32: 1.2 to 2.5 times as fast by the compiler's estimate (`cost.py`). The others are only for CPU.
-Speed against XLA, and compile time added:
+Only for CPU. Speed against XLA, and compile time added:
 
 - Reductions over up to eight neighbors, which XLA runs in a scalar loop, become slices: sums and
   maxima of floats 2 to 5 times faster, distances of points in space 3 to 14, normalization and

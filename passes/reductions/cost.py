@@ -109,39 +109,3 @@ def transposing_pays(shape: Sequence[int], dims: Sequence[int]) -> bool:
     """Whether to store a computed tensor before it is transposed to be summed over `dims`."""
     is_leading = sorted(dims) == list(range(len(dims)))
     return len(dims) > 1 and is_leading and prod(shape) >= LEAST_TRANSPOSED
-
-
-LEAST_WEIGHTS = 1 << 18
-"""The least weights of a softmax on TPU whose sum becomes a column of the product that follows.
-
-By the compiler's estimate for a v5e (libtpu 0.0.52; nothing was run), attention in f32 of 40 to 128
-features, with masks and without, 150 to 2048 rows by 197 to 4096 keys: 1.3 to 3.3, gradients 1.44
-to 1.63. On shapes that no limit was fitted on: 160x224 1.58, 512x512 1.55, 160x160 1.13 with its
-gradient. 128x128 gave 1.35 and 1.04 with its gradient, but 65,536 weights 0.87.
-
-Not in bf16, where XLA computes a softmax in the kernel of the product before it: 1024 keys of 64
-features gave 0.43, 128 features 0.95, though their gradient 1.38.
-"""
-
-LEAST_KEYS = 128
-"""The least terms of such a sum: 64 gave 0.7 to 1.3, 50 gave 0.99, 32 and 16 gave 0.6 to 0.8."""
-
-LEAST_ROWS = 64
-"""The least rows of such a product in each batch: 16 and 24 gave 0.8 to 1.3, 1 and 4 0.5 to 0.8."""
-
-MOST_FEATURES = 128
-"""The most columns of such a product, and half of the keys: 256 columns gave 0.7 to 0.8."""
-
-
-def column_pays(shape: Sequence[int], *, rows: int, keys: int, features: int) -> bool:
-    """Whether the sum of a softmax is faster as a column of the product that follows, on TPU.
-
-    Args:
-        shape: of the weights.
-        rows: the rows of the product in each batch.
-        keys: the terms of the sum.
-        features: the columns of the product.
-    """
-    if rows < LEAST_ROWS or keys < max(LEAST_KEYS, 2 * features):
-        return False
-    return features <= MOST_FEATURES and prod(shape) >= LEAST_WEIGHTS
