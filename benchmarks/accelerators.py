@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
 import sys
 from dataclasses import dataclass
 from importlib import metadata
@@ -27,7 +26,7 @@ from accelerators_report import (
 )
 from machine import circumstances
 from meshes import SHARDINGS, TARGETS
-from run import SIZES_HELP, chosen, read_raw, shown_progress, sizes, write_raw
+from run import SIZES_HELP, chosen, printed_record, read_raw, shown_progress, sizes, write_raw
 
 from jxc.backend.targets import find_targets, require
 from jxc.errors import JxcError
@@ -107,29 +106,13 @@ class Run:
 
 def run_process(run: Run, given: argparse.Namespace) -> dict[str, Any]:
     """The record of a fresh process."""
-    about = run.about
     command = [sys.executable, "-W", "ignore", str(HERE / "accelerators_worker.py"), run.name]
     command += [f"--target={run.target}", f"--level={given.level}", f"--rules={given.rules}"]
     command += [f"--mesh={run.mesh}"] * bool(run.mesh)
     command += ["--each-rule"] * given.each_rule
     settings = {k: v for k, v in os.environ.items() if k != "JXC_PIPELINE"}
     settings |= {"JAX_PLATFORMS": "cpu", "JXC_RATES": "shipped"}
-    try:
-        done = subprocess.run(
-            command,
-            timeout=given.timeout,
-            check=False,
-            capture_output=True,
-            text=True,
-            env=settings,
-        )
-    except subprocess.TimeoutExpired:
-        return about | {"broken": f"took more than {given.timeout:.0f} s"}
-    if done.returncode:
-        # The last line that is not indented, as notes on an error are.
-        lines = [line for line in done.stderr.splitlines() if line and not line[0].isspace()]
-        return about | {"broken": f"exit code {done.returncode}: {''.join(lines[-1:])}"[:300]}
-    return json.loads(done.stdout.splitlines()[-1]) | about
+    return printed_record(command, settings, given.timeout) | run.about
 
 
 def run_all(given: argparse.Namespace) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from fnmatch import fnmatch
@@ -130,14 +130,22 @@ def _process(name: str, contenders: list[str], rotation: int, given: argparse.Na
     settings = {
         k: v for k, v in os.environ.items() if k != "JXC_PIPELINE"
     }  # plain jax.jit must not run passes
-    options: dict[str, Any] = {"capture_output": True, "text": True, "env": settings}
+    return {"model": name} | printed_record(command, settings, given.timeout)
+
+
+def printed_record(
+    command: Sequence[str], variables: Mapping[str, str], timeout: float
+) -> dict[str, Any]:
+    """The JSON object that a process prints last, or why there is none, as `broken`."""
+    options: dict[str, Any] = {"capture_output": True, "text": True, "env": variables}
     try:
-        done = subprocess.run(command, timeout=given.timeout, check=False, **options)
+        done = subprocess.run(command, timeout=timeout, check=False, **options)
     except subprocess.TimeoutExpired:
-        return {"model": name, "broken": f"took more than {given.timeout:.0f} s"}
+        return {"broken": f"took more than {timeout:.0f} s"}
     if done.returncode:
-        last = (done.stderr.strip().splitlines() or [""])[-1]
-        return {"model": name, "broken": f"exit code {done.returncode}: {last}"[:300]}
+        # The last line that is not indented, as notes on an error are.
+        lines = [line for line in done.stderr.splitlines() if line and not line[0].isspace()]
+        return {"broken": f"exit code {done.returncode}: {''.join(lines[-1:])}"[:300]}
     return json.loads(done.stdout.splitlines()[-1])
 
 

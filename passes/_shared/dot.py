@@ -62,6 +62,11 @@ def dot(
     )
 
 
+def swapped(precision: ir.ArrayAttr | None) -> ir.ArrayAttr | None:
+    """The precisions of two factors, for their product in the other order."""
+    return None if precision is None else ir.ArrayAttr.get([*precision][::-1])
+
+
 def may_be_hoisted(op: hlo.DotGeneralOp) -> bool:
     """Whether `op` is in a loop that computes no operand of it, or its operands are constants.
 

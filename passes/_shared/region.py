@@ -50,18 +50,17 @@ def needed_arguments(
     arguments = {argument: index for index, argument in enumerate(block.arguments)}
     makers = {result: op for op in block.operations for result in op.results}
     found, seen, pending = set(), set(), list(values)
-    inspected: set[int] = set()  # identities of ops, which `makers` keeps
     while pending:
         value = pending.pop()
         if value in seen:
             continue
-        seen.add(value)
         if value in arguments:
+            seen.add(value)
             found.add(arguments[value])
             pending += following[arguments[value] : arguments[value] + 1]
-        elif value in makers and id(makers[value]) not in inspected:
+        elif value in makers:
             op = makers[value]
-            inspected.add(id(op))
+            seen.update(op.results)  # an op is inspected once, not once for each of its results
             pending += op.operands
             if has_regions(op):
                 pending += [operand for inner in walk(op) for operand in inner.operands]

@@ -15,6 +15,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of
+from jxc.passes._shared.dot import swapped
 from jxc.passes._shared.window import WindowAxis, pad
 from jxc.passes.convolution import cost as cost
 from jxc.rewrite import reassociates, rule
@@ -72,7 +73,6 @@ def _swapped(op: hlo.ConvolutionOp, conv: Convolution) -> ir.Value:
         d.output_batch_dimension,
         d.output_spatial_dimensions,
     )
-    precision = op.precision_config
     made = hlo.convolution(
         op.result.type,
         backwards(op.rhs, d.kernel_spatial_dimensions, axes),
@@ -83,7 +83,7 @@ def _swapped(op: hlo.ConvolutionOp, conv: Convolution) -> ir.Value:
         padding=ir.DenseElementsAttr.get(np.array([_edges(axis) for axis in axes], np.int64)),
         lhs_dilation=[axis.window_dilation for axis in axes],
         rhs_dilation=[axis.base_dilation for axis in axes],
-        precision_config=None if precision is None else ir.ArrayAttr.get([*precision][::-1]),
+        precision_config=swapped(op.precision_config),
     )
     return hlo.reverse(made, d.output_spatial_dimensions)
 

@@ -54,17 +54,17 @@ def _picked(
     value: ir.Value, op: hlo.GatherOp, layout: GatherDims, depth: int
 ) -> tuple[_Build, int] | None:
     """How to build what `op` reads of `value`, and the number of gathers that this takes."""
-    kind = with_shape(value, shape_of(op.result))
+    shape = shape_of(op.result)
     if (element := splat_attr(value)) is not None:
-        return partial(build.splat, element, kind), 0
+        return partial(build.splat, element, with_shape(value, shape)), 0
     owner = value.owner
     if isinstance(owner, hlo.BroadcastInDimOp):
         read = _read_of_broadcast(owner, op, layout)
         if read is not None:
-            return partial(_broadcast, owner.operand, read, shape_of(op.result)), 0
+            return partial(_broadcast, owner.operand, read, shape), 0
     if depth and is_elementwise(owner) and _is_fused(value, op):
         return _function(owner, op, layout, depth - 1)
-    return partial(moved, value, partial(_gathered, op=op, shape=shape_of(op.result))), 1
+    return partial(moved, value, partial(_gathered, op=op, shape=shape)), 1
 
 
 def _function(

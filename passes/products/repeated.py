@@ -14,7 +14,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import is_float, shape_of
-from jxc.passes._shared.dot import OperandDims, dot, sides_of
+from jxc.passes._shared.dot import OperandDims, dot, sides_of, swapped
 from jxc.passes._shared.elementwise import numeric_shape
 from jxc.passes.products import cost
 from jxc.rewrite import reassociates, rule
@@ -103,9 +103,7 @@ def _grouped(op: hlo.DotGeneralOp, i: int, repeated: _Repeated) -> ir.Value:
     rows = build.transpose(build.reshape(other, shape), order)
     first, last = len(batch), len(order) - len(summed)
     plain = OperandDims(tuple(range(first)), tuple(range(last, len(order))))
-    precision = op.precision_config  # of the left and the right operand, which `rows` now is
-    if precision is not None and not i:
-        precision = ir.ArrayAttr.get(list(precision)[::-1])
+    precision = op.precision_config if i else swapped(op.precision_config)
     product = dot(op, [rows, repeated.x], [plain, sides[i]], precision)
     extents = list(shape_of(product))
     extents[first - 1 : first + 1] = [extents[first - 1] * repeated.times]

@@ -80,9 +80,9 @@ class Trees:
         self._members: dict[ir.Value, _Member] = {}
         self._aliases: dict[ir.Value, ir.Value] = {}
         ops = list(block.operations)
-        self._position = {result: number for number, op in enumerate(ops) for result in op.results}
         if sum(map(is_strided, ops)) < STRIDED:
             return
+        self._position = {result: number for number, op in enumerate(ops) for result in op.results}
         for op in ops:
             if isinstance(op, _MEMBERS) and len(op.attributes) == _ATTRIBUTES.get(type(op), 0):
                 self._visit(op)

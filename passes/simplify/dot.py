@@ -17,7 +17,7 @@ from jxc.ir import build
 from jxc.ir.values import SPLATS, element_type, is_complex, shape_of, splat_attr
 from jxc.rewrite import PassContext, exact, rule
 
-from .._shared.dot import OperandDims, dot, may_be_hoisted, sides_of
+from .._shared.dot import OperandDims, dot, may_be_hoisted, sides_of, swapped
 from .._shared.elementwise import is_used_once, numeric_shape, size_of, with_shape
 from .slice import cuts_of, shifted, take
 
@@ -65,11 +65,10 @@ def transpose_of_dot(op: hlo.TransposeOp, context: PassContext) -> ir.Value | No
                 return None
             batch, own = len(left.batch), len(left.free(len(shape_of(x))))
             rank = len(op.permutation)
-            swapped = [*range(batch), *range(batch + own, rank), *range(batch, batch + own)]
-            if list(op.permutation) != swapped:
+            exchange = [*range(batch), *range(batch + own, rank), *range(batch, batch + own)]
+            if list(op.permutation) != exchange:
                 return None
-            precision = precision and ir.ArrayAttr.get([*precision][::-1])
-            return dot(product, [y, x], [right, left], precision)
+            return dot(product, [y, x], [right, left], swapped(precision))
     return None
 
 

@@ -13,6 +13,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.values import element_type, shape_of, static_shape
+from jxc.passes._shared.dot import swapped
 from jxc.passes.small_matrices import cost as cost
 from jxc.rewrite import PassContext, once_per_visit, reassociates, rule
 
@@ -103,9 +104,7 @@ def transposed_matrix_by_vector(op: hlo.DotGeneralOp) -> ir.Value | None:
     if not cost.matrix_first_pays(rows=prod(found.terms), columns=found.rows):
         return None
     numbers = hlo.DotDimensionNumbers.get([], [], [0], [0])
-    precision = (
-        None if op.precision_config is None else ir.ArrayAttr.get([*op.precision_config][::-1])
-    )
+    precision = swapped(op.precision_config)
     return hlo.dot_general(op.result.type, op.rhs, matrix, numbers, precision_config=precision)
 
 

@@ -23,7 +23,7 @@ from ..frontend.lowering import LoweredFunction, is_jitted, lower as _lower
 from ..frontend.request import run_request
 from ..ir import clone_module, count_ops, write_bytecode, write_text
 from ..ir.extra_results import EXTRA_RESULTS
-from ..ir.module import name_of
+from ..ir.module import module_name
 from ..pipeline import Pipeline, PipelineLike, PipelineReport, make_pipeline, run_pipeline
 from ..rewrite import PassContext, promises
 from ..units import show_bytes, show_count
@@ -78,7 +78,7 @@ class Lowered:
     @property
     def name(self) -> str:
         """The module's name, such as "jit_step"."""
-        return name_of(self.module)
+        return module_name(self.module)
 
     @property
     def has_jaxpr(self) -> bool:

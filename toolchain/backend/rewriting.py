@@ -18,7 +18,7 @@ from ..cost.thresholds import is_tiny
 from ..errors import JxcError
 from ..frontend import kind_of_platform
 from ..ir import clone_module, count_ops, write_text
-from ..ir.module import name_of
+from ..ir.module import module_name
 from ..pipeline import PassError, PipelineReport, make_pipeline, run_pipeline
 from ..pipeline.run import write_reproducer
 from ..rewrite import PassContext
@@ -176,7 +176,7 @@ def _rewritten(
             _report_failure(error, plain)
             return plain
         run.program = RewrittenProgram(
-            name_of(plain), run.label, result.report, *result.ops, from_cache=is_kept
+            module_name(plain), run.label, result.report, *result.ops, from_cache=is_kept
         )
         for block in blocks_of_thread():
             block.log.compilations.append(run.program)
@@ -203,7 +203,7 @@ def _passed(
 
 def _report_failure(error: Exception, original: ir.Module, what: str = "") -> None:
     step = error.step.name if isinstance(error, PassError) else what
-    program = name_of(original)
+    program = module_name(original)
     if not first_time((step, program)):
         return
     saved = ""

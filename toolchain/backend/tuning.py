@@ -28,7 +28,7 @@ from jaxlib.mlir import ir
 
 from ..errors import UsageError
 from ..ir import clone_module, functions, has_side_effect, walk
-from ..ir.module import name_of
+from ..ir.module import module_name
 from ..pipeline import PipelineReport, make_pipeline, run_pipeline
 from ..rewrite import PassContext
 from ..units import show_bytes
@@ -194,7 +194,7 @@ class FirstCall:
     @property
     def name(self) -> str:
         """The name of the program, such as "jit_step"."""
-        return name_of(self.module)
+        return module_name(self.module)
 
     @property
     def seconds(self) -> float:

@@ -92,7 +92,7 @@ def op_names(module: ir.Module) -> frozenset[str]:
     return frozenset(names)
 
 
-def name_of(module: ir.Module) -> str:
+def module_name(module: ir.Module) -> str:
     """The module's name, such as "jit_step"; "module" if it has none."""
     name = module.operation.attributes.get("sym_name")
     return "module" if name is None else str(ir.StringAttr(name).value)

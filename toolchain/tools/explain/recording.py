@@ -24,6 +24,7 @@ from ...errors import JxcError
 from ...hlo import parse_hlo
 from ...hlo.work import executed, totals_of
 from ...ir import count_ops
+from ...ir.module import module_name
 from ...source import SourceLine
 from ..report.memory import peak_bytes
 from .calls import JitCall, call_of, derived_call, lowered_call, static_values
@@ -345,8 +346,7 @@ class Recording:
             program = self._by_module.get(id(event.module))
         if program is None or program.compilation.is_compiled:
             # The module was compiled before, or lowered before recording began.
-            symbol = event.module.operation.attributes["sym_name"]
-            name = str(symbol).strip('"').removeprefix("jit_")
+            name = module_name(event.module).removeprefix("jit_")
             call = JitCall(JitFunction.unknown(name), ())
             if program is not None and program.call.function.name == name:
                 call = replace(program.call)
