@@ -141,10 +141,30 @@ def test_collective_inside_an_asynchronous_wrapper_counts_once() -> None:
         ("mesh['x'=4] {'x':(2)2}", ((0, 1), (2, 3))),
         ("mesh['x'=2,'y'=2], device_ids=([4]<=[2,2]T(1,0)) {'y'}", ((0, 2), (1, 3))),
         ("mesh['x'=2,'y'=2], device_ids=(3,2,1,0) {'y'}", ((3, 2), (1, 0))),
+        ("mesh['x'=2,'y'=2], device_ids=([2,2]T(1,0)) {'x'}", ((0, 1), (2, 3))),
     ],
 )
 def test_parse_groups_reads_every_form(text: str, groups: tuple[tuple[int, ...], ...]) -> None:
     assert parse_groups(text, 4) == groups
+
+
+def test_groups_of_a_mesh_with_device_ids_are_read_from_an_instruction() -> None:
+    text = """HloModule m, num_partitions=4
+
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] add(a, b)
+}
+
+ENTRY main {
+  x = f32[8]{0} parameter(0)
+  ROOT r = f32[8]{0} all-reduce(x), channel_id=1, replica_groups=mesh['p'=2,'q'=1,'r'=2], \
+device_ids=([2,2]T(1,0)) {'p'}, use_global_device_ids=true, to_apply=add
+}
+"""
+    (found,) = collectives_of(parse_hlo(text), {"data": 2, "model": 2})
+    assert (found.axes, found.group_size) == (("model",), 2)
 
 
 @pytest.mark.parametrize("text", ["mesh", "[2,2]", "all of them"])

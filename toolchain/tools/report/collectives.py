@@ -27,7 +27,7 @@ Groups = tuple[tuple[int, ...], ...]
 """Devices by their number in the program. The first axis of a mesh varies slowest."""
 
 _LISTED = re.compile(r"\{([\d,\s]*)\}")
-_IOTA = re.compile(r"\[([\d,]+)\]<=\[([\d,]+)\](?:T\(([\d,]+)\))?")
+_IOTA = re.compile(r"(?:\[([\d,]+)\]<=)?\[([\d,]+)\](?:T\(([\d,]+)\))?$")
 _MESH = re.compile(r"mesh\[(.*?)\]\s*(?:,\s*device_ids=\((.*)\)\s*)?\{(.*)\}$")
 _AXIS = re.compile(r"'?([^',=]+?)'?=(\d+)")
 _PART = re.compile(r"'?([^',:]+)'?(?::\((\d+)\)(\d+))?'?(?:,|$)")
@@ -157,6 +157,8 @@ def _collective(
     assert kind is not None
     attributes = instruction.attributes
     text = attributes.get("replica_groups") or attributes.get("source_target_pairs") or "{}"
+    if "device_ids" in attributes:  # belongs to the mesh in replica_groups
+        text += f", device_ids={attributes['device_ids']}"
     devices = module.num_partitions * module.num_replicas
     groups = parse_groups(text, devices)
     axes = None
@@ -283,7 +285,7 @@ def parse_groups(text: str, devices: int) -> Groups:
     if text.startswith("{"):
         listed = tuple(_numbers(found) for found in _LISTED.findall(text[1:-1]))
         return listed or (tuple(range(devices)),)
-    ids = _iota(text) if text.startswith("[") else _of_mesh(text)
+    ids = _iota(text) if "<=" in text.partition(" ")[0] else _of_mesh(text)
     return tuple(tuple(map(int, row)) for row in ids)
 
 
@@ -292,13 +294,14 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 
 def _iota(text: str) -> np.ndarray:
-    """`[2,4]<=[4,2]T(1,0)`: 0, 1, 2, ... shaped [4,2], transposed, shaped [2,4]."""
+    """`[2,4]<=[4,2]T(1,0)`: 0, 1, 2, ... shaped [4,2], transposed, then shaped [2,4]."""
     found = _IOTA.match(text)
     if found is None:
         raise ValueError(f"{text!r} is not a list of device groups")
-    shape, dims = _numbers(found[1]), _numbers(found[2])
+    dims = _numbers(found[2])
     ids = np.arange(np.prod(dims)).reshape(dims)
-    return (ids.transpose(_numbers(found[3])) if found[3] else ids).reshape(shape)
+    ids = ids.transpose(_numbers(found[3])) if found[3] else ids
+    return ids.reshape(_numbers(found[1])) if found[1] else ids
 
 
 def _of_mesh(text: str) -> np.ndarray:
@@ -322,7 +325,7 @@ def _of_mesh(text: str) -> np.ndarray:
     if listed is None:
         ids = np.arange(np.prod(shape))
     else:
-        ids = _iota(listed) if "<=" in listed else np.array(_numbers(listed))
+        ids = _iota(listed) if listed.startswith("[") else np.array(_numbers(listed))
     return _grouped(ids.reshape(shape), [3 * list(sizes).index(name) + 1 for name in parts])
 
 
