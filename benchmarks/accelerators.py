@@ -25,7 +25,6 @@ from accelerators_report import (
     table,
 )
 from machine import circumstances
-from meshes import SHARDINGS, TARGETS
 from run import SIZES_HELP, chosen, printed_record, read_raw, shown_progress, sizes, write_raw
 
 from jxc.backend.targets import find_targets, require
@@ -56,7 +55,6 @@ def options() -> argparse.Namespace:
         default="tpu:v5e:2x2,gpu:h100",
         help="targets, see `jxc targets`",
     )
-    add("--meshes", action="store_true", help="also models over 4 and 8 devices")
     add("--level", default="O2", help="the level to compare with plain")
     add("--rules", default="", help="compare the level with itself: --rules=-OFF,+ON")
     add(
@@ -72,43 +70,33 @@ def options() -> argparse.Namespace:
     given.names = chosen(given.models, given.sizes, quick=given.quick)
     if not given.names:
         parser.error(f"--models: no model is called {given.models!r}")
-    over = {"": given.targets} | (TARGETS if given.meshes else {})
     try:
-        runs = [(mesh, target) for mesh, names in over.items() for target in find_targets(names)]
-        found = list(dict.fromkeys(target for _, target in runs))
+        found = find_targets(given.targets)
         for target in () if given.read else found:
             require(target)
     except JxcError as error:
         parser.error(str(error))
-    given.runs = [
-        Run(name, target.name, mesh)
-        for mesh, target in runs
-        for name in given.names
-        if not mesh or name in SHARDINGS
-    ]
+    given.runs = [Run(name, target.name) for target in found for name in given.names]
     return given
 
 
 @dataclass(frozen=True)
 class Run:
-    """A model to compile for a target, on one device or over a mesh."""
+    """A model to compile for a target."""
 
     name: str
     target: str
-    mesh: str = ""
 
     @property
     def about(self) -> dict[str, Any]:
         """The beginning of its record."""
-        label = f"{self.name} over {self.mesh}" if self.mesh else self.name
-        return {"model": label, "target": self.target}
+        return {"model": self.name, "target": self.target}
 
 
 def run_process(run: Run, given: argparse.Namespace) -> dict[str, Any]:
     """The record of a fresh process."""
     command = [sys.executable, "-W", "ignore", str(HERE / "accelerators_worker.py"), run.name]
     command += [f"--target={run.target}", f"--level={given.level}", f"--rules={given.rules}"]
-    command += [f"--mesh={run.mesh}"] * bool(run.mesh)
     command += ["--each-rule"] * given.each_rule
     settings = {k: v for k, v in os.environ.items() if k != "JXC_PIPELINE"}
     settings |= {"JAX_PLATFORMS": "cpu", "JXC_RATES": "shipped"}

@@ -2,7 +2,8 @@
 
     python benchmarks/accelerators_worker.py MODEL --target gpu:h100 [--rules=-NAME,+NAME]
 
-The last line of its output is a JSON object. `accelerators.py` starts one such process per model.
+The last line of its output is a JSON object. `accelerators.py` starts one such process per model,
+`sharded.py` one per model and mesh. Over a mesh of CPU devices, both programs also run.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ from time import perf_counter
 from typing import Any
 
 from accelerators_report import name_of
-from meshes import shardings_of
-from models import MODELS
+from meshes import program_of, shardings_of
+from models import MODELS, Program
 
 import jxc
+from jxc.backend._private import shardings_of as shardings_in
 from jxc.backend.lowered import Lowered, lowered_of
 from jxc.backend.targets import Target, find_target
+from jxc.check.deviation import compare_calls
 from jxc.errors import JxcError
 from jxc.frontend.lowering import lower as trace
 from jxc.ir import write_bytecode
@@ -48,8 +51,8 @@ def measured(
         each: also compile without each applied rule, one at a time.
         mesh: the devices to lower over, such as "data=4"; one device if empty.
     """
-    function, args = MODELS[name]()
-    lowered = lowered_over(mesh, name, function, args) if mesh else jxc.lower(function, *args)
+    program = program_of(name) if mesh else MODELS[name]()
+    lowered = lowered_over(mesh, name, program) if mesh else jxc.lower(program[0], *program[1])
     lowered = lowered.for_target(target.name)
     made: dict[bytes, dict[str, Any]] = {}
     before = "O0" if not changes else level
@@ -60,14 +63,27 @@ def measured(
         without = [*changes, f"-{rule}"]
         found = compiled(lowered, target, changed(level, without), made)
         records.append(found | {"name": name_of(level, without)})
+    if mesh and target.kind == "cpu":
+        both = (changed(before, ()), changed(level, changes))
+        records[1] |= deviation(lowered_over(mesh, name, program, "cpu"), both, program[1])
     return {"model": name, "target": target.name, "contenders": records}
 
 
-def lowered_over(mesh: str, name: str, function: Any, args: tuple[Any, ...]) -> Lowered:
-    """A model lowered over absent devices."""
-    axes = parse_mesh(mesh)
-    split = shardings_of(name, set(axes))
-    return lowered_of(trace(function, args, mesh=axes, in_shardings=split, platform="tpu"))
+def lowered_over(mesh: str, name: str, program: Program, here: str = "") -> Lowered:
+    """A model lowered over absent devices, or over those of a platform of this machine."""
+    axes, (function, args) = parse_mesh(mesh), program
+    split = shardings_of(name, set(axes), program)
+    options: dict[str, Any] = {"mesh": axes, "in_shardings": split, "concrete": bool(here)}
+    return lowered_of(trace(function, args, platform=here or "tpu", **options))
+
+
+def deviation(
+    lowered: Lowered, pipelines: tuple[Pipeline, Pipeline], args: tuple[Any, ...]
+) -> dict[str, Any]:
+    """How far the results of two pipelines lie apart, on the devices of this machine."""
+    plain, optimised = (lowered.opt(each).compile() for each in pipelines)
+    found = compare_calls(plain, optimised, args, {})
+    return {"agrees": found.agrees, "error": found.error, "sensitivity": found.sensitivity}
 
 
 def changed(level: str, changes: Sequence[str]) -> Pipeline:
@@ -115,6 +131,7 @@ def metrics(lowered: Lowered, target: Target) -> dict[str, Any]:
     if not isinstance(found, Compiled):
         return {"ops": found.ops, "failed": _first_line(found.message)}
     cycles, without = estimated_cycles(found)
+    arguments, results = shardings_in(found.build.hlo_proto)
     return {
         "ops": found.ops,
         "xla_seconds": found.build.seconds,
@@ -130,6 +147,10 @@ def metrics(lowered: Lowered, target: Target) -> dict[str, Any]:
         "unknown": dict(found.totals.unknown),
         "temporaries": found.memory.temporaries,
         "peak": found.memory.peak,
+        "collectives": sum(each.times for each in found.collectives),
+        "collective_bytes": sum(each.payload * each.times for each in found.collectives),
+        "arguments": arguments,
+        "results": results,
     }
 
 

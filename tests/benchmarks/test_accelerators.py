@@ -11,12 +11,7 @@ from accelerators_report import (
     summary_lines,
     table,
 )
-from accelerators_worker import changed, lowered_over
-from jax.sharding import PartitionSpec as P
-from meshes import SHARDINGS, shardings_of
-from models import MODELS
-
-from jxc.ir.shardings import parse_mesh
+from accelerators_worker import changed
 
 from .test_run import run_script
 
@@ -156,32 +151,3 @@ def test_unknown_target_is_a_usage_error():
     done = run_script("--targets", "gpu:h1000", script="accelerators.py")
     assert done.returncode == 2
     assert "no GPU 'h1000' is known" in done.stderr and "Traceback" not in done.stderr
-
-
-def test_axes_that_a_mesh_lacks_do_not_split_an_argument():
-    both = shardings_of("transformer-training", {"data", "model"})
-    assert both["parameters['layers'][*]['up']"] == P(None, "model")
-    one = shardings_of("transformer-training", {"data"})
-    assert one["parameters['layers'][*]['up']"] == P(None, None) and one["inputs[0]"] == P("data")
-
-
-def test_programs_over_meshes_are_registered_models():
-    assert SHARDINGS.keys() <= MODELS.keys()
-
-
-def test_run_over_meshes_names_the_mesh(tmp_path):
-    raw, results = tmp_path / "raw", tmp_path / "results.md"
-    about = {"date": "today", "commit": "c", "python": "3", "versions": {}, "compilers": ""}
-    record = process("k-means over data=4", metrics(), metrics("O2", 0.5e-4))
-    raw.write_text("".join(json.dumps(line) + "\n" for line in ({"about": about}, record)))
-    names = ("--models", "k-means", "--targets", GPU, "--meshes", "--read", raw)
-    done = run_script(*names, "--results", results, script="accelerators.py")
-    assert "| k-means over data=4 | 100 -> 50 |" in results.read_text(), done.stderr
-    assert f"{GPU}: no result: k-means over data=4,model=2: not run" in done.stdout
-
-
-@pytest.mark.parametrize("mesh", ["data=4", "data=4,model=2"])
-def test_model_over_a_mesh_runs_on_all_of_its_devices(mesh):
-    function, args = MODELS["k-means"]()
-    lowered = lowered_over(mesh, "k-means", function, args)
-    assert dict(lowered.mesh) == parse_mesh(mesh)

@@ -206,6 +206,21 @@ def hlo_proto(executable: Any) -> bytes:
     return bytes(executable.hlo_modules()[0].as_serialized_hlo_module_proto())
 
 
+def shardings_of(hlo_proto: bytes) -> tuple[list[str], list[str]]:
+    """The shardings of arguments and results in a serialised, optimised `HloModuleProto`.
+
+    Each is written as HLO does, such as "{devices=[4,1]<=[4]}". A module that is not partitioned
+    has none.
+    """
+    module = _hlo.HloModule.from_serialized_hlo_module_proto(hlo_proto)
+    result, arguments = module.spmd_output_sharding, module.spmd_parameters_shardings
+    if result is None:
+        return [], []
+    results = _hlo.HloSharding.from_proto(result)
+    leaves = results.tuple_elements() if result.type == _hlo.OpSharding.Type.TUPLE else [results]
+    return [str(_hlo.HloSharding.from_proto(each)) for each in arguments or ()], [*map(str, leaves)]
+
+
 def kept_arguments(lowered: jax.stages.Lowered) -> list[int]:
     """The positions of the argument leaves that JAX passes to the module: those it uses."""
     kept = lowered._lowering.compile_args.get("kept_var_idx")
