@@ -116,10 +116,9 @@ def _in_order_of(mesh: Mapping[str, int], devices: Sequence[Any]) -> tuple[Seque
 
 def _place(device: Any) -> list[int] | None:
     """The slice, the coordinates and the core of a TPU device; None for other devices."""
-    coordinates = getattr(device, "coords", None)
-    if coordinates is None:
+    if device.platform != "tpu":
         return None
-    return [getattr(device, "slice_index", None) or 0, *coordinates, device.core_on_chip]
+    return [getattr(device, "slice_index", None) or 0, *device.coords, device.core_on_chip]
 
 
 if __name__ == "__main__":

@@ -142,7 +142,11 @@ def _kernels(compiled: Compiled) -> _Section:
         f"kernels, by time ({'as the compiler estimates it' if is_estimated else 'roofline'})",
         numbers,
         ("bound by", "kernel: ops", "line"),
-        (_kernel(kernel, device, is_estimated) for kernel in compiled.kernels),
+        (
+            _kernel(kernel, device, is_estimated)
+            for kernel in compiled.kernels
+            if kernel.kind != "collective" or not compiled.step.is_priced  # in their own section
+        ),
     )
 
 
