@@ -21,14 +21,14 @@ from jxc.ir.values import element_type, shape_of
 from jxc.passes._shared.signed_zero import sum_from_zero
 from jxc.passes._shared.window import pad
 from jxc.passes.convolution import cost as cost
-from jxc.rewrite import reassociates, rule
+from jxc.rewrite import PassContext, reassociates, rule
 
 from . import geometry
 from .geometry import Convolution
 from .window import Walk, as_result, backwards, result_walk, window_walk
 
 
-@rule(reassociates, targets=("cpu",), partitioned=False)
+@rule(reassociates, targets=("cpu",))
 def depthwise_to_multiply_add(op: hlo.ConvolutionOp) -> ir.Value | None:
     """conv(x, w) -> sum over t of part(pad(x), t) * w[t], for groups with one input or one output.
 
@@ -166,12 +166,15 @@ def _joined(total: ir.Value, conv: Convolution, shape: Sequence[int]) -> ir.Valu
     return reduce(hlo.add, (build.reshape(each, shape) for each in slices))
 
 
-@rule(reassociates, targets=("cpu",), partitioned=False)
-def depthwise_weight_gradient_to_sums(op: hlo.ConvolutionOp) -> ir.Value | None:
+@rule(reassociates, targets=("cpu",))
+def depthwise_weight_gradient_to_sums(
+    op: hlo.ConvolutionOp, context: PassContext
+) -> ir.Value | None:
     """conv(x, dy)[t] -> sum of part(pad(x), t) * dy at each position t, for groups of one image.
 
     The groups split the batch, as in JAX's gradient of a depthwise convolution by its kernel.
-    Padding zeros are multiplied, as in StableHLO.
+    Padding zeros are multiplied, as in StableHLO. Devices that share the images add up their sums
+    once, after those of all positions.
     """
     conv = geometry.read(op)
     if conv is None or not conv.by_batch or conv.batch > 1:
@@ -183,7 +186,9 @@ def depthwise_weight_gradient_to_sums(op: hlo.ConvolutionOp) -> ir.Value | None:
         dy = build.reshape(dy, [*shape_of(dy)[:-1], conv.groups, conv.outputs])
     walk = result_walk(conv, range(1, len(conv.axes) + 1))
     padded = pad(build.convert(image, conv.accumulator), conv.axes, walk.spatial)
-    sums = _sums(padded, build.convert(dy, conv.accumulator), walk)
+    shares = context.parts(op.lhs, conv.dims.input_feature_dimension)
+    shares = shares if shape_of(dy)[0] % shares == 0 else 1
+    sums = _sums(padded, build.convert(dy, conv.accumulator), walk, shares)
     rank = len(conv.axes)
     sums = build.reshape(sums, [*conv.extents, conv.groups * conv.outputs, 1])
     result = as_result(sums, conv, batch=rank + 1, spatial=range(rank), feature=rank)
@@ -200,29 +205,39 @@ def channels_last(op: hlo.ConvolutionOp, conv: Convolution) -> tuple[ir.Value, i
     return build.transpose(op.lhs, order), dy
 
 
-def _sums(image: ir.Value, dy: ir.Value, walk: Walk) -> ir.Value:
-    """[positions, features]: a row of sums for each position in the result."""
+def _sums(image: ir.Value, dy: ir.Value, walk: Walk, shares: int) -> ir.Value:
+    """[positions, features]: a row of sums for each position in the result.
+
+    Args:
+        image: x, padded.
+        dy: the gradient of the result.
+        walk: the positions.
+        shares: the number of shares of the images that are summed apart, then together.
+    """
+    lead = [shares] if shares > 1 else []
     if walk.parts == 1:
-        return _row(walk.part(image, 0), dy)
+        return build.reduce_sum(_rows(walk.part(image, 0), dy, lead), range(len(lead)))
 
     def body(number: ir.Value, starts: Sequence[ir.Value], sums: ir.Value) -> ir.Value:
-        row = _row(walk.part_at(image, starts), dy)
-        return hlo.dynamic_update_slice(sums, row, build.starts_along(sums, {0: number}))
+        rows = _rows(walk.part_at(image, starts), dy, lead)
+        at = build.starts_along(sums, {len(lead): number})
+        return hlo.dynamic_update_slice(sums, rows, at)
 
     features = prod(shape_of(dy)[1 + len(walk.spatial) :])
     zero = build.scalar(0, element_type(dy))
-    return walk.repeat(build.broadcast(zero, [walk.parts, features], []), body)
+    sums = walk.repeat(build.broadcast(zero, [*lead, walk.parts, features], []), body)
+    return build.reduce_sum(sums, range(len(lead)))
 
 
-def _row(part: ir.Value, dy: ir.Value) -> ir.Value:
-    """[1, features]: the products summed over images and space.
+def _rows(part: ir.Value, dy: ir.Value, lead: Sequence[int]) -> ir.Value:
+    """[*lead, 1, features]: the products summed over the images of a share and over space.
 
     The sum is a product with ones, as XLA:CPU's dot is up to 3 times faster here.
     """
     shape = shape_of(dy)
-    kept = len(shape_of(part)) - 1
-    rows, features = prod(shape[:kept]), prod(shape[kept:])
+    kept, own = len(shape_of(part)) - 1, len(lead)
+    rows, features = prod(shape[:kept]) // prod(lead), prod(shape[kept:])
     products = hlo.multiply(build.broadcast(part, shape, range(kept + 1)), dy)
-    products = build.reshape(products, [rows, features])
-    ones = build.broadcast(build.scalar(1, element_type(products)), [1, rows], [])
-    return build.dot(ones, products, ([1], [0]))
+    products = build.reshape(products, [*lead, rows, features])
+    ones = build.broadcast(build.scalar(1, element_type(products)), [*lead, 1, rows], [])
+    return build.dot(ones, products, ([own + 1], [own]), (range(own), range(own)))

@@ -103,7 +103,7 @@ def _group(image: ir.Value, kernel: ir.Value, conv: Convolution, op: hlo.Convolu
     return as_result(made, conv, batch=0, spatial=spatial, feature=rank + 1)
 
 
-@rule(reassociates, targets=("cpu",), partitioned=False)
+@rule(reassociates, targets=("cpu",))
 def grouped_weight_gradient_to_products(op: hlo.ConvolutionOp) -> ir.Value | None:
     """conv(x, dy)[t] -> part(pad(x), t)^T dy at each position t, for groups of several images.
 

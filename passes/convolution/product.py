@@ -16,7 +16,7 @@ from .geometry import Convolution
 from .window import as_result, backwards, result_walk, window_walk
 
 
-@rule(reassociates, targets=("cpu",), partitioned=False)
+@rule(reassociates, targets=("cpu",))
 def convolution_to_product(op: hlo.ConvolutionOp) -> ir.Value | None:
     """conv(x, w) -> x w, if the window or the result has one position, and nothing is padded.
 

@@ -26,7 +26,7 @@ from .geometry import Convolution
 from .window import as_result, backwards, result_walk
 
 
-@rule(reassociates, targets=("cpu",), partitioned=False)
+@rule(reassociates, targets=("cpu",))
 def wide_window_to_swapped_operands(op: hlo.ConvolutionOp) -> ir.Value | None:
     """conv(x, w) -> let y = reverse(conv(w, x)) in if finite(sum(y)) then y else conv(pad(x), w).
 
@@ -110,7 +110,7 @@ def _padded_before(op: hlo.ConvolutionOp, conv: Convolution) -> ir.Value:
     )
 
 
-@rule(reassociates, targets=("cpu",), partitioned=False)
+@rule(reassociates, targets=("cpu",))
 def wide_gradient_to_product(op: hlo.ConvolutionOp) -> ir.Value | None:
     """conv(x, dy)[t] -> part(pad(x), t)^T dy for all positions t at once, if sums are short.
 
@@ -143,7 +143,7 @@ def _lies_channels_last(conv: Convolution) -> bool:
     return image and (d.output_batch_dimension, d.output_feature_dimension) == (rank, rank + 1)
 
 
-@rule(reassociates, targets=("cpu",), partitioned=False)
+@rule(reassociates, targets=("cpu",))
 def wide_window_to_product(op: hlo.ConvolutionOp) -> ir.Value | None:
     """conv(x, w) -> patches(pad(x)) w, a matrix product, if w has more spatial elements than x.
 

@@ -9,9 +9,9 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
+from jxc.ir.elementwise import is_elementwise
 from jxc.ir.materialize import materialize
 from jxc.ir.values import element_type, shape_of, users
-from jxc.passes._shared.elementwise import is_elementwise
 from jxc.passes.elementary import cost as cost
 
 from .arithmetic import Tensor, where

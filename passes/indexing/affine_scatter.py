@@ -58,7 +58,7 @@ class _ScatteredAxis(NamedTuple):
 _Combine = Callable[[ir.Value, ir.Value], ir.Value]
 
 
-@rule(exact, targets=("cpu",), partitioned=False)
+@rule(exact, targets=("cpu",))
 def affine_scatter_to_pad(op: hlo.ScatterOp) -> ir.Value | None:
     """scatter(x, affine indices, u) -> select(mask, f(x, pad(u)), x); a block is updated in place.
 

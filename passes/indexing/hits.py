@@ -18,9 +18,10 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from jxc.ir import build
 from jxc.ir.bounds import type_bounds
 from jxc.ir.dtypes import numpy_dtype
+from jxc.ir.elementwise import Elementwise, is_elementwise
 from jxc.ir.values import direction_of, element_type, shape_of, splat_attr, static_shape
 
-from .._shared.elementwise import Elementwise, is_elementwise, rebuilt, with_shape
+from .._shared.elementwise import rebuilt, with_shape
 from .._shared.signed_zero import plus_zero
 from ..simplify.fold import literal
 from ..simplify.fold_arithmetic import converted, evaluate

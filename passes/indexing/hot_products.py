@@ -42,7 +42,7 @@ class _Shifted(NamedTuple):
     shift: Callable[[ir.Value], ir.Value]
 
 
-@rule(exact, targets=("cpu",), partitioned=False, producer=hlo.MulOp)
+@rule(exact, targets=("cpu",), producer=hlo.MulOp)
 def sum_of_one_hot_product(op: hlo.ReduceOp) -> ir.Value | None:
     """sum(one_hot(i) * (x - y)) -> x[i] - y + 0 * (min(x) - y) + 0 * (max(x) - y), in each row.
 

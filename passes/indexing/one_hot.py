@@ -101,7 +101,7 @@ def one_hot_product_to_scatter(op: hlo.DotGeneralOp) -> ir.Value | None:
     return None if found is None else _scattered(found)
 
 
-@rule(reassociates, targets=("cpu",), partitioned=False, producer=hlo.ConvertOp)
+@rule(reassociates, targets=("cpu",), producer=hlo.ConvertOp)
 def finite_one_hot_product_to_gather(op: hlo.DotGeneralOp) -> ir.Value | None:
     """dot_general(one_hot(i), e) -> if finite(sum(0 * e)) then gather(e, i) else dot_general(...).
 
@@ -111,7 +111,7 @@ def finite_one_hot_product_to_gather(op: hlo.DotGeneralOp) -> ir.Value | None:
     return _if_finite(op, found, _gathered) if found and _is_large(op, found) else None
 
 
-@rule(reassociates, targets=("cpu",), partitioned=False, producer=hlo.ConvertOp)
+@rule(reassociates, targets=("cpu",), producer=hlo.ConvertOp)
 def finite_one_hot_product_to_scatter(op: hlo.DotGeneralOp) -> ir.Value | None:
     """dot_general(one_hot(i), x) -> if finite(sum(0 * x)) then scatter(0, i, x) else dot_general().
 

@@ -11,20 +11,12 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.bounds import type_bounds
+from jxc.ir.elementwise import ELEMENTWISE, Elementwise, is_elementwise
 from jxc.ir.values import element_type, shape_of, splat_attr, static_shape, users
 from jxc.passes.indexing import cost as cost
 from jxc.rewrite import PassContext, exact, rule
 
-from .._shared.elementwise import (
-    ELEMENTWISE,
-    Elementwise,
-    is_elementwise,
-    moved,
-    numeric_shape,
-    rebuilt,
-    size_of,
-    with_shape,
-)
+from .._shared.elementwise import moved, numeric_shape, rebuilt, size_of, with_shape
 from ..simplify.gather import GatherDims, gather_dims, start_along
 
 _DEPTH = 8  # elementwise ops that are moved behind one gather
@@ -156,7 +148,7 @@ def _followed(dim: int, op: hlo.GatherOp, layout: GatherDims) -> tuple[range, in
     return range(start.first, start.first + shape[target]), target
 
 
-@rule(exact, targets=("cpu", "tpu"), partitioned=False, producer=hlo.SliceOp)
+@rule(exact, targets=("cpu", "tpu"), producer=hlo.SliceOp)
 def gather_of_slice(op: hlo.GatherOp, context: PassContext) -> ir.Value | None:
     """gather(slice(x), i) -> gather(x, j), for a slice along batching dimensions: no copy of x."""
     match op.operand.owner:

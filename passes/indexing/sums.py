@@ -11,11 +11,11 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.bounds import type_bounds
+from jxc.ir.elementwise import ELEMENTWISE, is_elementwise
 from jxc.ir.values import element_type, is_integer, is_splat, shape_of, static_shape, users
 from jxc.passes.indexing import cost as cost
 from jxc.rewrite import exact, reassociates, rule
 
-from .._shared.elementwise import ELEMENTWISE, is_elementwise
 from .._shared.reduce_body import combiner_of
 from .._shared.signed_zero import plus_zero
 from .hits import Hit, hit_of

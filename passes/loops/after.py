@@ -14,10 +14,11 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
+from jxc.ir.elementwise import is_elementwise
 from jxc.ir.values import is_boolean, is_complex, is_splat, shape_of, users
 from jxc.rewrite import PassContext, reassociates, rule
 
-from .._shared.elementwise import is_elementwise, is_used_once
+from .._shared.elementwise import is_used_once
 from .._shared.reduce_body import combiner_of
 from .._shared.region import has_placeholder
 from . import cost
@@ -27,7 +28,7 @@ from .cuts import Cut, Cuts, Output, Plan, Sum, Term, outputs_of
 from .rows import SHAPING, Rows, can_have_rows, product, reshaped
 
 
-@rule(reassociates, partitioned=False)
+@rule(reassociates)
 def sums_of_products_after_loop(op: hlo.WhileOp, context: PassContext) -> list[ir.Value] | None:
     """while(.. dw + x_i^T dy_i ..) -> while(.. y[i] = dy_i ..), dw + x^T y: one product.
 
@@ -58,7 +59,7 @@ def _has_product(target: Sum) -> bool:
     return any(term.is_product for term in target.terms)
 
 
-@rule(reassociates, targets=("gpu",), partitioned=False)
+@rule(reassociates, targets=("gpu",))
 def written_products_after_loop(op: hlo.WhileOp) -> list[ir.Value] | None:
     """while(.. y[i] = h_i @ w ..) -> while(.. s[i] = h_i ..), y = s @ w: nothing else reads it."""
     if (loop := CountedLoop.of(op)) is None:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
+from jxc.ir.elementwise import is_elementwise
 from jxc.ir.values import shape_of, users
 from jxc.rewrite import PassContext, reassociates, rule
 
-from .._shared.elementwise import is_elementwise
 from . import cost
 from .copies import reading
 from .counted import CountedLoop
 from .rows import Rows, can_have_rows
 
 
-@rule(reassociates, targets=("cpu", "gpu"), partitioned=False)
+@rule(reassociates, targets=("cpu", "gpu"))
 def products_of_rows_before_loop(op: hlo.WhileOp, context: PassContext) -> list[ir.Value] | None:
     """while(.. x[i] @ w ..) -> y = x @ w; while(.. y[i] ..), for x and w from outside of the loop.
 

@@ -10,9 +10,9 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.cost.flops import bytes_of
+from jxc.ir.elementwise import is_elementwise
 from jxc.ir.values import shape_of, users
 
-from .._shared.elementwise import is_elementwise
 from .._shared.region import has_placeholder
 from .counted import CountedLoop, Row
 from .rows import SHAPING, can_have_rows

@@ -16,10 +16,11 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
+from jxc.ir.elementwise import is_elementwise
 from jxc.ir.values import element_type, shape_of, splat_attr
 from jxc.rewrite.annotations import has_annotation
 
-from .._shared.elementwise import is_elementwise, numeric_shape, with_shape
+from .._shared.elementwise import numeric_shape, with_shape
 from .._shared.reduce_body import combiner_of
 from .._shared.region import copy_regions
 from .counted import CountedLoop, Row

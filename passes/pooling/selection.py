@@ -44,7 +44,7 @@ def disjoint_select_and_scatter_to_compare(
     return _apart(op, _chosen(op.operand, found), found.axes)
 
 
-@rule(reassociates, targets=("cpu", "gpu"), partitioned=False)
+@rule(reassociates, targets=("cpu", "gpu"))
 def select_and_scatter_to_compare(
     op: hlo.SelectAndScatterOp, context: PassContext
 ) -> ir.Value | None:

@@ -120,7 +120,7 @@ def window_of_any_order_to_slices(op: hlo.ReduceWindowOp) -> ir.Value | None:
     return _combined(op, name)
 
 
-@rule(exact, targets=("cpu",), partitioned=False)
+@rule(exact, targets=("cpu",))
 def window_sum_to_slices(op: hlo.ReduceWindowOp) -> ir.Value | None:
     """reduce_window(x, f) -> f(f(init, slice(pad(x))), ...), in StableHLO's order.
 
@@ -142,7 +142,7 @@ def window_sum_to_slices(op: hlo.ReduceWindowOp) -> ir.Value | None:
     return total
 
 
-@rule(reassociates, targets=("cpu",), partitioned=False)
+@rule(reassociates, targets=("cpu",))
 def large_window_sum_to_slices(op: hlo.ReduceWindowOp) -> ir.Value | None:
     """reduce_window(x, f) -> init + slice(pad(x)) + ..., one dimension after the other.
 

@@ -70,7 +70,7 @@ class _Labels(NamedTuple):
     given: list[int | None]
 
 
-@rule(reassociates, producer=hlo.MulOp, partitioned=False)
+@rule(reassociates, producer=hlo.MulOp)
 def sum_over_keys_to_features(op: hlo.ReduceOp) -> ir.Value | None:
     """sum over k of P * (dO @ V^T) -> sum over d of dO * (P @ V), where P @ V exists already.
 

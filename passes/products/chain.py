@@ -55,7 +55,7 @@ class _Order(NamedTuple):
     on_left: bool
 
 
-@rule(reassociates, producer=hlo.DotGeneralOp, partitioned=False)
+@rule(reassociates, producer=hlo.DotGeneralOp)
 def chain_of_products(op: hlo.DotGeneralOp, context: PassContext) -> ir.Value | None:
     """(A @ B) @ C -> A @ (B @ C), and the other way round, if that takes less.
 

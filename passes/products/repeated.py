@@ -38,7 +38,6 @@ class _Repeated(NamedTuple):
     reassociates,
     targets=("cpu", "tpu"),
     producer=(hlo.ReshapeOp, hlo.BroadcastInDimOp),
-    partitioned=False,
 )
 def product_of_repeated(op: hlo.DotGeneralOp) -> ir.Value | None:
     """dot_general(q, repeat(k)) -> reshape(dot_general(reshape(q), k)), repeated along a batch.

@@ -97,7 +97,6 @@ def _works(
     exact,
     targets=("cpu", "gpu"),
     producer=(hlo.GatherOp, hlo.SelectOp),
-    partitioned=False,
 )
 def product_of_rows(op: hlo.DotGeneralOp, context: PassContext) -> ir.Value | None:
     """table[i] @ W -> (table @ W)[i], if the table has fewer rows than are gathered.
@@ -154,7 +153,7 @@ def _gathered_after(op: hlo.DotGeneralOp, i: int, rows: _Rows) -> ir.Value:
     return hlo.select(mask, taken, build.splat(float("nan"), op.result.type))
 
 
-@rule(exact, targets=("cpu", "gpu"), producer=hlo.DotGeneralOp, partitioned=False)
+@rule(exact, targets=("cpu", "gpu"), producer=hlo.DotGeneralOp)
 def rows_of_product(op: hlo.GatherOp) -> ir.Value | None:
     """(x @ W)[i] -> x[i] @ W, for rows of x, such as the last token of each sequence.
 
@@ -240,7 +239,7 @@ class _Part(NamedTuple):
     cut: range
 
 
-@rule(reassociates, targets=("cpu", "gpu"), producer=hlo.ConcatenateOp, partitioned=False)
+@rule(reassociates, targets=("cpu", "gpu"), producer=hlo.ConcatenateOp)
 def product_of_concatenated_rows(op: hlo.DotGeneralOp, context: PassContext) -> ir.Value | None:
     """[n[i], n[j], e] @ W -> (n @ W1)[i] + (n @ W2)[j] + e @ W3, where n has few rows.
 

@@ -27,7 +27,7 @@ from jxc.rewrite import PassContext, reassociates, rule
 _WIDE = (ir.F32Type, ir.F64Type)  # the sums of others would be rounded
 
 
-@rule(reassociates, producer=hlo.DotGeneralOp, partitioned=False)
+@rule(reassociates, producer=hlo.DotGeneralOp)
 def sum_of_product(op: hlo.ReduceOp, context: PassContext) -> ir.Value | None:
     """reduce_add(A @ B) -> dot_general(reduce_add(A), B), over free dimensions of A, of B, or both.
 
@@ -85,7 +85,7 @@ def _sum_pays(
     return cost.pays(target, before, after)
 
 
-@rule(reassociates, targets=("cpu", "gpu"), producer=hlo.SelectOp, partitioned=False)
+@rule(reassociates, targets=("cpu", "gpu"), producer=hlo.SelectOp)
 def trace_of_product(op: hlo.ReduceOp, context: PassContext) -> ir.Value | None:
     """trace(A @ B) -> sum over i and k of A[i, k] * B[k, i], with batch dimensions too.
 
@@ -107,7 +107,7 @@ def trace_of_product(op: hlo.ReduceOp, context: PassContext) -> ir.Value | None:
     return None
 
 
-@rule(reassociates, targets=("cpu", "gpu"), producer=hlo.DotGeneralOp, partitioned=False)
+@rule(reassociates, targets=("cpu", "gpu"), producer=hlo.DotGeneralOp)
 def diagonal_of_product(op: hlo.GatherOp, context: PassContext) -> ir.Value | None:
     """diagonal(A @ B) -> sum over k of A[i, k] * B[k, i], for square A @ B.
 
@@ -172,7 +172,7 @@ def _diagonal(
     return build.reduce_sum(hlo.multiply(*factors), list(over))
 
 
-@rule(reassociates, producer=hlo.DotGeneralOp, partitioned=False)
+@rule(reassociates, producer=hlo.DotGeneralOp)
 def sum_of_products_with_common_factor(
     op: hlo.AddOp | hlo.SubtractOp, context: PassContext
 ) -> ir.Value | None:

@@ -8,9 +8,9 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
+from jxc.ir.elementwise import is_elementwise
 from jxc.ir.materialize import materialize
 from jxc.ir.values import element_type, shape_of, splat_attr, static_shape
-from jxc.passes._shared.elementwise import is_elementwise
 from jxc.passes._shared.reduce_body import combiner_of, with_body_of
 from jxc.passes.reductions import cost as cost
 from jxc.rewrite import exact, rule

@@ -20,7 +20,7 @@ from jxc.rewrite import reassociates, rule
 _COMBINE = {"add": hlo.add, "maximum": hlo.maximum, "minimum": hlo.minimum}
 
 
-@rule(reassociates, targets=("cpu",), partitioned=False)
+@rule(reassociates, targets=("cpu",))
 def reduce_to_slices(op: hlo.ReduceOp) -> ir.Value | None:
     """reduce(x: [n, 3], a) -> a + x[:, 0] + x[:, 1] + x[:, 2], for sums and extrema of floats.
 

@@ -82,7 +82,7 @@ def running_reduction_to_loop(op: hlo.ReduceWindowOp, context: PassContext) -> i
     return _looped(op, name, context)
 
 
-@rule(reassociates, targets=("cpu",), partitioned=False)
+@rule(reassociates, targets=("cpu",))
 def running_sum_to_loop(op: hlo.ReduceWindowOp, context: PassContext) -> ir.Value | None:
     """reduce_window(x, f) -> y[i] = f(y[i - 1], x[i]), for windows of all elements up to each.
 

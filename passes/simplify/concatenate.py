@@ -12,6 +12,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
+from jxc.ir.elementwise import ELEMENTWISE, is_elementwise
 from jxc.ir.values import (
     SPLATS,
     as_result,
@@ -23,14 +24,7 @@ from jxc.ir.values import (
 )
 from jxc.rewrite import exact, rule
 
-from .._shared.elementwise import (
-    ELEMENTWISE,
-    is_elementwise,
-    is_used_once,
-    numeric_shape,
-    rebuilt,
-    with_shape,
-)
+from .._shared.elementwise import is_used_once, numeric_shape, rebuilt, with_shape
 from .pad import NO_EDGE, Edge, pad
 from .slice import cuts_of, is_contiguous, take
 

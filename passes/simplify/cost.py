@@ -9,7 +9,9 @@ from __future__ import annotations
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from .._shared.elementwise import is_elementwise, is_used_once
+from jxc.ir.elementwise import is_elementwise
+
+from .._shared.elementwise import is_used_once
 
 _VIEWS = (hlo.BroadcastInDimOp, hlo.ReshapeOp, hlo.ReverseOp, hlo.SliceOp, hlo.TransposeOp)
 _FUSED = (hlo.ConcatenateOp, hlo.DynamicSliceOp, hlo.GatherOp, hlo.PadOp, hlo.ReduceOp)

@@ -72,7 +72,7 @@ def transpose_of_dot(op: hlo.TransposeOp, context: PassContext) -> ir.Value | No
     return None
 
 
-@rule(exact, producer=hlo.DotGeneralOp, partitioned=False)
+@rule(exact, producer=hlo.DotGeneralOp)
 def slice_of_dot(op: hlo.SliceOp, context: PassContext) -> ir.Value | None:
     """slice(dot_general(x, y)) -> dot_general(slice(x), slice(y)), if the product has one use.
 
@@ -98,7 +98,7 @@ def slice_of_dot(op: hlo.SliceOp, context: PassContext) -> ir.Value | None:
     return None
 
 
-@rule(exact, targets=("cpu", "gpu"), producer=hlo.DotGeneralOp, partitioned=False)
+@rule(exact, targets=("cpu", "gpu"), producer=hlo.DotGeneralOp)
 def dynamic_slice_of_dot(op: hlo.DynamicSliceOp) -> ir.Value | None:
     """dynamic_slice(dot_general(x, y), i) -> dot_general(dynamic_slice(x, i), y), or of both.
 

@@ -168,7 +168,7 @@ def dynamic_slice_of_iota(op: hlo.DynamicSliceOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, producer=hlo.DynamicSliceOp, partitioned=False)
+@rule(exact, producer=hlo.DynamicSliceOp)
 def dynamic_slice_of_dynamic_slice(op: hlo.DynamicSliceOp) -> ir.Value | None:
     """dynamic_slice(dynamic_slice(x)) -> dynamic_slice(x), if no dimension is cut by both."""
     match op.operand.owner:
@@ -186,7 +186,7 @@ def dynamic_slice_of_dynamic_slice(op: hlo.DynamicSliceOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, producer=hlo.SliceOp, partitioned=False)
+@rule(exact, producer=hlo.SliceOp)
 def dynamic_slice_of_slice(op: hlo.DynamicSliceOp) -> ir.Value | None:
     """dynamic_slice(slice(x)) -> dynamic_slice(x), if no dimension is cut twice or has a stride."""
     match op.operand.owner:
@@ -195,7 +195,7 @@ def dynamic_slice_of_slice(op: hlo.DynamicSliceOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, producer=hlo.DynamicSliceOp, partitioned=False)
+@rule(exact, producer=hlo.DynamicSliceOp)
 def slice_of_dynamic_slice(op: hlo.SliceOp) -> ir.Value | None:
     """slice(dynamic_slice(x)) -> dynamic_slice(x), if no dimension is cut twice or has a stride."""
     match op.operand.owner:

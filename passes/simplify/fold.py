@@ -19,10 +19,11 @@ from jxc.cost import thresholds
 from jxc.ir import build
 from jxc.ir.constants import array_of
 from jxc.ir.dtypes import numpy_dtype
+from jxc.ir.elementwise import Elementwise
 from jxc.ir.values import element_type, is_complex, shape_of, splat_attr
 from jxc.rewrite import exact, rule
 
-from .._shared.elementwise import Elementwise, is_used_once, size_of
+from .._shared.elementwise import is_used_once, size_of
 from .fold_arithmetic import compared, converted, evaluate, joined
 
 LITERALS = (hlo.ConstantOp, hlo.BroadcastInDimOp, hlo.IotaOp)

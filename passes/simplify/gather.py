@@ -74,7 +74,7 @@ def gather_of_splat(op: hlo.GatherOp) -> ir.Value | None:
     return build.splat_result(splat_attr(op.operand), op)
 
 
-@rule(exact, targets=("cpu",), partitioned=False)
+@rule(exact, targets=("cpu",))
 def gather_of_affine_indices(op: hlo.GatherOp) -> ir.Value | None:
     """gather(x, indices) -> broadcast_in_dim(reverse(slice(x))), for arithmetic sequences.
 
@@ -157,7 +157,7 @@ def component_of(indices: ir.Value, vector: int, number: int) -> ArithmeticSeque
     return ArithmeticSequence(found.first + number * found.steps[vector], rest)
 
 
-@rule(exact, partitioned=False)
+@rule(exact)
 def gather_to_dynamic_slice(op: hlo.GatherOp) -> ir.Value | None:
     """gather(x, index) -> dynamic_slice(x, index), for a single index: both clamp it."""
     layout = gather_dims(op)

@@ -16,14 +16,12 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
+from jxc.ir.elementwise import ELEMENTWISE, Elementwise, is_elementwise
 from jxc.ir.values import shape_of, splat_attr, static_shape, users
 from jxc.rewrite import exact, rule
 
 from .._shared.elementwise import (
-    ELEMENTWISE,
-    Elementwise,
     is_converted_boolean,
-    is_elementwise,
     is_used_once,
     is_used_only_by,
     moved,

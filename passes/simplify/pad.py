@@ -120,7 +120,7 @@ def pad_of_broadcast(op: hlo.PadOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, producer=hlo.PadOp, partitioned=False)
+@rule(exact, producer=hlo.PadOp)
 def add_of_pads(op: hlo.AddOp) -> ir.Value | None:
     """pad(x, 0) + pad(y, 0) -> pad(concatenate(x, y), 0), if y starts where x ends.
 

@@ -15,6 +15,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
 from jxc.ir.bounds import Bounds, bounds_of, few_elements
+from jxc.ir.elementwise import is_elementwise
 from jxc.ir.values import (
     SPLATS,
     element_type,
@@ -28,7 +29,7 @@ from jxc.ir.values import (
 )
 from jxc.rewrite import exact, rule
 
-from .._shared.elementwise import is_elementwise, rebuilt
+from .._shared.elementwise import rebuilt
 from .gather import components_of
 
 

@@ -13,18 +13,11 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import build
+from jxc.ir.elementwise import ELEMENTWISE, is_elementwise
 from jxc.ir.values import SPLATS, as_result, shape_of, splat_attr, splat_of, static_shape, users
 from jxc.rewrite import exact, rule
 
-from .._shared.elementwise import (
-    ELEMENTWISE,
-    is_elementwise,
-    is_used_once,
-    moved,
-    numeric_shape,
-    rebuilt,
-    with_shape,
-)
+from .._shared.elementwise import is_used_once, moved, numeric_shape, rebuilt, with_shape
 from .pad import NO_EDGE, edges_of, pad
 from .rearrange import groups_of
 
@@ -199,7 +192,7 @@ def dynamic_slice_to_slice(op: hlo.DynamicSliceOp) -> ir.Value | None:
     return hlo.slice(op.operand, first, last, [1] * len(shape))
 
 
-@rule(exact, producer=ELEMENTWISE, partitioned=False)
+@rule(exact, producer=ELEMENTWISE)
 def slice_of_elementwise(op: hlo.SliceOp) -> ir.Value | None:
     """slice(f(x, y)) -> f(slice(x), slice(y)), for elementwise f, if f(x, y) has no other use."""
     producer = op.operand.owner
@@ -236,7 +229,7 @@ def slice_of_transpose(op: hlo.SliceOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, producer=hlo.ReverseOp, partitioned=False)
+@rule(exact, producer=hlo.ReverseOp)
 def slice_of_reverse(op: hlo.SliceOp) -> ir.Value | None:
     """slice(reverse(x)) -> reverse(slice(x)), with indices counted from the other end."""
     match op.operand.owner:

@@ -101,7 +101,7 @@ def _first_failing(roots: Sequence[ir.Value], kind: ir.Type) -> ir.Value:
 _LETTERS = {"side": "LR", "uplo": "LU", "trans_x": "NTC", "diag": "NU"}
 
 
-@rule(reassociates, targets=("cpu",), partitioned=False)
+@rule(reassociates, targets=("cpu",))
 def small_triangular_solve_to_substitution(
     op: hlo.CustomCallOp, context: PassContext
 ) -> ir.Value | None:

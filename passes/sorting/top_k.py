@@ -55,7 +55,7 @@ class _SortedPart:
         return self.size - self.start if self.is_near_end else self.limit
 
 
-@rule(exact, targets=("cpu",), producer=(hlo.SortOp, hlo.ReverseOp), partitioned=False)
+@rule(exact, targets=("cpu",), producer=(hlo.SortOp, hlo.ReverseOp))
 def slice_of_sort_to_top_k(op: hlo.SliceOp) -> ir.Value | None:
     """sort(x)[:k] -> x gathered at the positions of top_k(-x), for small k and f32 keys.
 

@@ -11,8 +11,8 @@ from math import prod
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import chlo, func, stablehlo as hlo
 
+from jxc.ir.elementwise import is_elementwise
 from jxc.ir.values import is_integer, shape_of, users
-from jxc.passes._shared.elementwise import is_elementwise
 from jxc.passes.reductions.cost import LEAST_SEARCHED
 
 _MOST_VISITED = 100  # users

@@ -26,9 +26,8 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.cost.flops import bytes_of, cost_of
+from jxc.ir.elementwise import is_elementwise
 from jxc.passes.loops.counted import CountedLoop
-
-from .._shared.elementwise import is_elementwise
 
 _RENAMING = (hlo.ConstantOp, hlo.ReshapeOp)
 _SHIFTING = (hlo.ConcatenateOp, hlo.PadOp, hlo.ReverseOp, hlo.SliceOp)

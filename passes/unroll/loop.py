@@ -18,7 +18,7 @@ from jxc.rewrite import PassContext, exact, rule
 from .._shared.region import copy_regions, has_effects, inline_block
 
 
-@rule(exact, targets=("gpu", "tpu"), partitioned=False)
+@rule(exact, targets=("gpu", "tpu"))
 def unroll_loop(op: hlo.WhileOp, context: PassContext) -> Sequence[ir.Value] | None:
     """while(i < n, f) -> while(i < n, f(f(x))) for even n; for odd n, f is applied once before."""
     if (loop := CountedLoop.of(op)) is None:

@@ -58,7 +58,7 @@ def _compare(rule: Rule, seed: Seed, split: Split) -> None:
     compared.append(where)
     assert found[0] <= wanted[0] and found[1] <= wanted[1], (
         f"{where}: {found[1]:g} collectives with {found[0]:g} bytes, "
-        f"without {rule.name} {wanted[1]:g} with {wanted[0]:g}: declare partitioned=False"
+        f"without {rule.name} {wanted[1]:g} with {wanted[0]:g}"
     )
 
 

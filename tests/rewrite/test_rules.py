@@ -116,34 +116,6 @@ def test_rules_are_selected_by_target_and_assumption():
         assert "negate" not in write_text(module)
 
 
-PARTITIONED = """module attributes {mhlo.num_partitions = 4 : i32} {
-  sdy.mesh @mesh = <["a"=2, "b"=2]>
-  func.func @main(%arg0: tensor<16xf32>) -> tensor<16xf32> {
-    %0 = stablehlo.negate %arg0 : tensor<16xf32>
-    %1 = sdy.manual_computation(%0) in_shardings=[<@mesh, [{"a"}]>]
-        out_shardings=[<@mesh, [{"a"}]>] manual_axes={AXES} (%x: tensor<SIZExf32>) {
-      %2 = stablehlo.negate %x : tensor<SIZExf32>
-      sdy.return %2 : tensor<SIZExf32>
-    } : (tensor<16xf32>) -> tensor<16xf32>
-    return %1 : tensor<16xf32>
-  }
-}"""
-
-
-@pytest.mark.parametrize(("axes", "left"), [('"a", "b"', 1), ('"a"', 2)])
-def test_rules_that_split_dimensions_skip_partitioned_programs(axes, left):
-    def drop(op: NegOp) -> ir.Value | None:
-        """-x -> x."""
-        return op.operand
-
-    text = PARTITIONED.replace("AXES", axes).replace("SIZE", "8")
-    module = read_module(text, make_context())
-    apply_rules(module.operation, [rule(exact, partitioned=False)(drop)], PassContext())
-    assert write_text(module).count("stablehlo.negate") == left
-    apply_rules(module.operation, [rule(exact)(drop)], PassContext())
-    assert "stablehlo.negate" not in write_text(module)
-
-
 def test_rules_that_undo_each_other_are_named_and_the_module_stays_valid():
     @rule(exact)
     def to_add(op: MulOp) -> ir.Value | None:

@@ -19,7 +19,7 @@ from jaxlib.mlir.dialects import sdy
 from ..errors import JxcError, UsageError, did_you_mean
 from .module import functions
 
-_SHARDY, _GSPMD = "sdy.sharding", "mhlo.sharding"
+SHARDY, _GSPMD = "sdy.sharding", "mhlo.sharding"
 
 Spec = tuple[tuple[str, ...], ...]
 """For each dimension the axes that split it, major first; dimensions beyond are not split."""
@@ -102,15 +102,15 @@ def argument_specs(module: ir.Module, devices: int) -> tuple[dict[str, int], lis
 
 
 def _spec_in(attributes: ir.DictAttr, where: str) -> Spec | None:
-    if _GSPMD in attributes and _SHARDY not in attributes:
+    if _GSPMD in attributes and SHARDY not in attributes:
         raise JxcError(
-            f"{where} is sharded by {_GSPMD}, which names no axes: expected {_SHARDY}, which JAX "
+            f"{where} is sharded by {_GSPMD}, which names no axes: expected {SHARDY}, which JAX "
             "writes with jax_use_shardy_partitioner, its default"
         )
-    if _SHARDY not in attributes:
+    if SHARDY not in attributes:
         return None
     spec = []
-    for each in sdy.TensorShardingAttr(attributes[_SHARDY]).dimension_shardings:
+    for each in sdy.TensorShardingAttr(attributes[SHARDY]).dimension_shardings:
         axes = [sdy.AxisRefAttr(axis) for axis in sdy.DimensionShardingAttr(each).axes]
         if any(axis.sub_axis_info is not None for axis in axes):
             raise JxcError(

@@ -10,10 +10,11 @@ from jaxlib.mlir import ir
 
 from ..cost.rates import SHIPPED_TARGET
 from ..errors import UsageError, did_you_mean
-from ..ir.shardings import is_local, is_partitioned
+from ..ir.shardings import is_partitioned
+from .communication import Guard
 from .former_names import current_name
 from .module_pass import Option, Pass
-from .rule import PassContext, Replacement, Rule, RuleCount
+from .rule import PassContext, Rule, RuleCount
 from .worklist import RulesByOp, Worklist
 
 _Tables: TypeAlias = dict[tuple[Any, ...], RulesByOp]
@@ -46,14 +47,13 @@ def apply_rules(
         RuleError: a replacement does not fit its op.
         Exception: what a rule raised, with a note that names the rule, the op and its location.
     """
-    tables, is_shared = {} if tables is None else tables, is_partitioned(module)
-    key = (context.target, frozenset(context.assumptions), context.rates.decides, is_shared)
+    tables = {} if tables is None else tables
+    key = (context.target, frozenset(context.assumptions), context.rates.decides)
     if key not in tables:
-        active = [rule for rule in rules if _is_active(rule, context)]
-        if is_shared:
-            active = [rule if rule.partitioned else _on_one_device(rule) for rule in active]
-        tables[key] = RulesByOp(active)
-    worklist = Worklist(module, tables[key], context, max_num_rewrites)
+        tables[key] = RulesByOp([rule for rule in rules if _is_active(rule, context)])
+    guard = Guard(module) if is_partitioned(module) else None
+    context = replace(context, partition=guard)
+    worklist = Worklist(module, tables[key], context, max_num_rewrites, guard)
     with module.context:
         worklist.run()
     return list(worklist.counts.values())
@@ -101,15 +101,6 @@ def _names(text: str, known: Sequence[str]) -> set[str]:
     """The names in a list separated by commas, former names replaced."""
     names = {name.strip() for name in text.split(",") if name.strip()}
     return {name if name in known else current_name(name) for name in names}
-
-
-def _on_one_device(rule: Rule) -> Rule:
-    """The rule, restricted to ops that work on one device's own arrays."""
-
-    def guarded(op: ir.OpView, *context: PassContext) -> Replacement:
-        return rule(op, *context) if is_local(op) else None
-
-    return replace(rule, function=guarded)
 
 
 def _is_active(rule: Rule, context: PassContext) -> bool:

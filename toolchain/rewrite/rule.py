@@ -12,7 +12,7 @@ import typing
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import UnionType
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from jaxlib.mlir import ir
 
@@ -29,6 +29,14 @@ ASSUMPTIONS = ("no-nans", "no-infs", "no-signed-zeros")
 """The promises that a user can give, and a rule can need. They are named as in LLVM."""
 
 
+class Partition(Protocol):
+    """How a program is split over devices."""
+
+    def parts(self, value: ir.Value, dim: int) -> int:
+        """Into how many parts a dimension of a value is split."""
+        ...
+
+
 @dataclass(frozen=True)
 class PassContext:
     """The settings of one run of a pipeline; every pass and rule of the run sees the same.
@@ -38,17 +46,27 @@ class PassContext:
         assumptions: the promises that the user gave: "no-nans", "no-infs", "no-signed-zeros".
         rates: the measured speeds of the target; those measured on this machine, or the shipped
             ones, unless given.
+        partition: how the program is split over devices, in the runs of rules on a program over
+            several devices; rules call `parts`.
     """
 
     target: str = "cpu"
     assumptions: frozenset[str] = frozenset()
     rates: Rates = field(default=None, repr=False)  # type: ignore[assignment]  # see __post_init__
+    partition: Partition | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.target not in TARGETS:
             raise UsageError(f"target {self.target!r}: expected {', '.join(TARGETS)}")
         if self.rates is None:
             object.__setattr__(self, "rates", rates_of(self.target))
+
+    def parts(self, value: ir.Value, dim: int) -> int:
+        """Into how many parts the devices split a dimension of a value, each having one of them.
+
+        1 in a program on one device, and inside `jax.shard_map` over all axes of the mesh.
+        """
+        return 1 if self.partition is None else self.partition.parts(value, dim)
 
 
 def promises(assume: str | Sequence[str]) -> frozenset[str]:
@@ -124,7 +142,6 @@ class Rule:
         targets: the targets on which it pays; None for all.
         wants_context: whether `function` takes `context`.
         producer: the op classes of which one must produce an operand; None for any.
-        partitioned: whether it is tried in programs that are partitioned over devices.
     """
 
     name: str
@@ -135,7 +152,6 @@ class Rule:
     targets: tuple[str, ...] | None
     wants_context: bool
     producer: frozenset[type] | None = None
-    partitioned: bool = True
 
     @property
     def doc(self) -> str:
@@ -144,11 +160,10 @@ class Rule:
 
     @property
     def terms(self) -> str:
-        """Its contract and where it is tried, such as "exact, on cpu, not across devices"."""
+        """Its contract and where it is tried, such as "exact, on cpu"."""
         promise = f", assumes {self.assumes}" if self.assumes else ""
         targets = f", on {', '.join(self.targets)}" if self.targets else ""
-        devices = "" if self.partitioned else ", not across devices"
-        return f"{self.contract}{promise}{targets}{devices}"
+        return f"{self.contract}{promise}{targets}"
 
     def __call__(self, *args: Any) -> Replacement:
         return self.function(*args)
@@ -163,7 +178,6 @@ def rule(
     assumes: str | None = None,
     targets: Sequence[str] | None = None,
     producer: type | Sequence[type] | None = None,
-    partitioned: bool = True,
     of: type | Sequence[type] | None = None,
 ) -> Callable[[Callable[..., Replacement]], Rule]:
     """Turn a function from an op to its replacement into a `Rule`.
@@ -189,9 +203,6 @@ def rule(
         targets: the targets on which the rule pays, such as ("cpu",); all when None.
         producer: an op class, or several: the rule is tried only if one of them produces an
             operand. This is for speed: other ops of the root are skipped early.
-        partitioned: False for a rule that splits a dimension or loops over it: if devices share the
-            dimension, they would have to communicate more. The rule is not tried in a program that
-            is partitioned over several devices.
         of: the former name of `producer`, accepted for one version.
 
     Raises:
@@ -216,7 +227,6 @@ def rule(
             targets=None if targets is None else tuple(targets),
             wants_context=len(inspect.signature(function).parameters) > 1,
             producer=None if producers is None else frozenset(producers),
-            partitioned=partitioned,
         )
 
     return decorate

@@ -28,6 +28,8 @@ from ..ir import format_location, has_regions, register_native_passes, walk
 from ..ir.module import is_pure
 from ..ir.values import is_used
 from .annotations import has_annotation, is_near_annotation
+from .communication import Guard
+from .cone import read_by
 from .rule import PassContext, Replacement, Rule, RuleCount
 from .visit import begin_visit, end_visits
 
@@ -64,11 +66,13 @@ class Worklist:
         rules: RulesByOp,
         context: PassContext,
         max_num_rewrites: int,
+        guard: Guard | None = None,
     ) -> None:
         self.counts = {rule.name: RuleCount(rule.name) for rule in rules.rules}
         self._module = module
         self._context = context
         self._rules = rules
+        self._guard = guard
         self._quota = max_num_rewrites if max_num_rewrites >= 0 else None
         self._recent: deque[tuple[str, str, ir.Location]] = deque(maxlen=_LAST_REWRITES)
         self._rewrites = 0
@@ -142,21 +146,36 @@ class Worklist:
             for rule in rules:
                 tally = self.counts[rule.name]
                 values = self._try(rule, tally, op)
-                if values is not None:
+                if values is None:
+                    continue
+                self._live.register()
+                built = self._built_for(values)
+                if self._is_allowed(op, values, built):
                     break
             else:
                 return ()
         if self._has_annotations and is_near_annotation(op, _PRODUCERS_SEEN):
             return ()
-        self._live.register()
         tally.hits += 1
         self._rewrites += 1
         self._recent.append((rule.name, name, location))
-        built = self._built_for(values)
         if not self._is_first:
             self._visit_again(_users(op, depth=2))
         self._replace(op, values)
         return built
+
+    def _is_allowed(
+        self, op: ir.OpView, values: Sequence[ir.Value], built: Sequence[_Handle]
+    ) -> bool:
+        """Whether a rewrite adds no communication; if not, erases what it built."""
+        if self._guard is None or self._guard.allows(op, values, [each[0] for each in built]):
+            return True
+        left = list(built)
+        while unused := [each for each in left if not any(map(is_used, each[0].results))]:
+            for handle in unused:
+                self._live.erase(handle)
+            left = [each for each in left if self._live.has(each)]
+        return False
 
     @cached_property
     def _has_annotations(self) -> bool:
@@ -183,7 +202,8 @@ class Worklist:
             op = pending.pop()
             if not isinstance(op, ir.Block) and not self._live.is_registered(op):
                 built.append(self._live.handle(op))
-                pending += [operand.owner for operand in op.operands]
+                read = op.operands if self._guard is None else read_by(op)
+                pending += [operand.owner for operand in read]
         return built
 
     def _replace(self, op: ir.OpView, values: Sequence[ir.Value]) -> None:

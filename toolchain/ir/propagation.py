@@ -1,0 +1,195 @@
+"""How each value of a partitioned module is split over devices, as Shardy's propagation finds it.
+
+JAX writes the shardings that the user chose; XLA runs Shardy's propagation to find the others. The
+same propagation runs here on a copy of the module, whose ops are numbered so that its results can
+be read back. The module itself gets no annotations.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import sdy
+from jaxlib.mlir.passmanager import PassManager
+
+from .elementwise import is_elementwise
+from .module import functions, main_of, register_native_passes, walk
+from .shardings import SHARDY, meshes_of
+
+_NUMBER = "jxc.number"
+_PROPAGATE = "builtin.module(sdy-propagation-pipeline)"
+
+
+def split_of(sharding: sdy.TensorShardingAttr | None, sizes: dict[str, int]) -> tuple[int, ...]:
+    """Into how many parts a sharding splits each dimension; () if there is none."""
+    if sharding is None:
+        return ()
+    dims = map(sdy.DimensionShardingAttr, sharding.dimension_shardings)
+    return tuple(math.prod(_size(axis, sizes) for axis in dim.axes) for dim in dims)
+
+
+def _size(axis: ir.Attribute, sizes: dict[str, int]) -> int:
+    axis = sdy.AxisRefAttr(axis)
+    info = axis.sub_axis_info
+    return sizes[axis.name] if info is None else int(sdy.SubAxisInfoAttr(info).size)
+
+
+def can_propagate(module: ir.Operation) -> bool:
+    """Whether Shardy's propagation can run: without @main it aborts the process."""
+    return bool(meshes_of(module)) and main_of(module) is not None
+
+
+class Shardings:
+    """The sharding of each value of a module.
+
+    Args:
+        module: a module that `can_propagate`. It is not changed.
+
+    Attributes:
+        meshes: the sizes of the axes of each mesh, by its name.
+        sizes: the number of devices of each axis.
+        mesh: the name of a mesh.
+    """
+
+    def __init__(self, module: ir.Operation) -> None:
+        self.meshes = meshes_of(module)
+        self.mesh = next(iter(self.meshes))
+        self.sizes = {axis: size for mesh in self.meshes.values() for axis, size in mesh.items()}
+        self._of: dict[ir.Value, sdy.TensorShardingAttr] = {}
+        self._read(module, propagated(module))
+
+    def of(self, value: ir.Value) -> sdy.TensorShardingAttr | None:
+        """The sharding of a value; None if each device has the whole."""
+        return self._of.get(value)
+
+    def set(self, value: ir.Value, sharding: sdy.TensorShardingAttr | None) -> None:
+        """Record the sharding of a value that is new in the module."""
+        if sharding is None:
+            self._of.pop(value, None)
+        else:
+            self._of[value] = sharding
+
+    def split(self, value: ir.Value) -> tuple[int, ...]:
+        """Into how many parts each dimension of a value is split; () if it is not known."""
+        return split_of(self._of.get(value), self.sizes)
+
+    def is_split(self, value: ir.Value) -> bool:
+        """Whether the devices have different parts of a value."""
+        return any(count > 1 for count in self.split(value))
+
+    def closed(self, value: ir.Value) -> sdy.TensorShardingAttr | None:
+        """The sharding of a tensor, or one that splits no dimension; None for other types."""
+        if not isinstance(value.type, ir.RankedTensorType):
+            return None
+        whole = [sdy.DimensionShardingAttr.get([], True)] * value.type.rank
+        return self._of.get(value) or sdy.TensorShardingAttr.get(self.mesh, whole)
+
+    def _read(self, module: ir.Operation, copy: ir.Operation) -> None:
+        found = {
+            ir.IntegerAttr(op.attributes[_NUMBER]).value: op
+            for op in walk(copy)
+            if _NUMBER in op.attributes
+        }
+        for number, op in enumerate(walk(module)):
+            if (twin := found.get(number)) is not None:
+                self._read_op(op, twin)
+        twins = functions(copy)
+        for name, function in functions(module).items():
+            if name in twins:
+                given = argument_shardings(twins[name])
+                block = function.regions[0].blocks
+                self._set_all(block[0].arguments if len(block) else (), given)
+
+    def _read_op(self, op: ir.OpView, twin: ir.OpView) -> None:
+        name = op.operation.name
+        given = list(result_shardings(twin))
+        if name == "sdy.manual_computation":
+            manual = set(sdy.ManualAxesAttr(twin.attributes["manual_axes"]))
+            given = per_value(twin.attributes["out_shardings"])
+            inner = [without(each, manual) for each in per_value(twin.attributes["in_shardings"])]
+            self._set_all(op.regions[0].blocks[0].arguments, inner)
+        elif name == "stablehlo.while":
+            for region in op.regions:
+                self._set_all(region.blocks[0].arguments, given)
+        self._set_all(op.results, given)
+
+    def _set_all(self, values: Any, shardings: Sequence[sdy.TensorShardingAttr | None]) -> None:
+        for value, sharding in zip(values, shardings, strict=False):
+            self.set(value, sharding)
+
+
+def propagated(module: ir.Operation) -> ir.Operation:
+    """A copy of a module after Shardy's propagation, whose ops have the numbers of `walk`."""
+    copy = module.clone(ip=False).operation  # else it is inserted at the current insertion point
+    integer = ir.IntegerType.get_signless(64, module.context)
+    for number, op in enumerate(walk(copy)):
+        if len(op.results):
+            op.attributes[_NUMBER] = ir.IntegerAttr.get(integer, number)
+            set_rule(op)
+    register_native_passes()
+    passes = PassManager.parse(_PROPAGATE, module.context)
+    passes.enable_verifier(False)
+    passes.run(copy)
+    return copy
+
+
+def set_rule(op: ir.OpView) -> None:
+    """Describe an elementwise op of CHLO to Shardy, which has no sharding rules for them.
+
+    XLA propagates through them, since it converts them to StableHLO first.
+    """
+    if not (is_elementwise(op) and op.OPERATION_NAME.startswith("chlo.")):
+        return
+    mappings = []
+    for value in [*op.operands, op.results[0]]:
+        dims = [
+            sdy.DimMappingAttr.get([dim]) for dim in range(ir.RankedTensorType(value.type).rank)
+        ]
+        mappings.append(sdy.TensorMappingAttr.get(dims))
+    sizes = ir.RankedTensorType(op.results[0].type).shape
+    rule = sdy.OpShardingRuleAttr.get(sizes, mappings[:-1], mappings[-1:], is_custom=True)
+    op.attributes["sdy.sharding_rule"] = rule
+
+
+def result_shardings(op: ir.OpView) -> Iterator[sdy.TensorShardingAttr | None]:
+    """The sharding of each result of an op, as its attribute says."""
+    if SHARDY not in op.attributes:
+        return iter([None] * len(op.results))
+    return iter(per_value(op.attributes[SHARDY]))
+
+
+def per_value(attribute: ir.Attribute) -> list[sdy.TensorShardingAttr]:
+    """The shardings in an attribute that has one for each value."""
+    if isinstance(attribute, sdy.TensorShardingAttr):
+        return [attribute]
+    return [*map(sdy.TensorShardingAttr, sdy.TensorShardingPerValueAttr(attribute).shardings)]
+
+
+def argument_shardings(function: ir.OpView) -> list[sdy.TensorShardingAttr | None]:
+    """The sharding of each argument of a function, as its attributes say."""
+    return _in_dicts(function, "arg_attrs")
+
+
+def main_result_shardings(module: ir.Operation) -> list[sdy.TensorShardingAttr | None]:
+    """The sharding that the propagation gives each result of @main."""
+    main = main_of(propagated(module))
+    return [] if main is None else _in_dicts(main, "res_attrs")
+
+
+def _in_dicts(function: ir.OpView, key: str) -> list[sdy.TensorShardingAttr | None]:
+    if key not in function.attributes:
+        return []
+    each = [ir.DictAttr(found) for found in ir.ArrayAttr(function.attributes[key])]
+    return [sdy.TensorShardingAttr(found[SHARDY]) if SHARDY in found else None for found in each]
+
+
+def without(sharding: sdy.TensorShardingAttr, axes: set[str]) -> sdy.TensorShardingAttr:
+    """A sharding without these axes."""
+    dims = []
+    for each in map(sdy.DimensionShardingAttr, sharding.dimension_shardings):
+        kept = [axis for axis in each.axes if sdy.AxisRefAttr(axis).name not in axes]
+        dims.append(sdy.DimensionShardingAttr.get(kept, True))
+    return sdy.TensorShardingAttr.get(sharding.mesh_or_ref, dims)

@@ -1,0 +1,210 @@
+"""Whether a rewrite of a partitioned program makes the devices communicate more.
+
+The ops that a rewrite removes and the ops that it builds are copied into two small functions, whose
+arguments and results have the shardings of the program's values. Shardy's propagation and its
+explicit collectives then show what each function sends between devices. XLA's partitioner makes its
+own choices, but these sort rewrites well: `tests/passes/test_partitioned.py` compares with XLA.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import func, sdy
+from jaxlib.mlir.passmanager import PassManager
+
+from ..ir import has_regions, register_native_passes, walk
+from ..ir.elementwise import is_elementwise
+from ..ir.propagation import (
+    Shardings,
+    can_propagate,
+    result_shardings,
+    set_rule,
+)
+from ..ir.shardings import SHARDY, is_local
+from .cone import Cone, dying, is_free
+from .device_work import Work, work_of
+
+_PASSES = (
+    "builtin.module(func.func(sdy-populate-op-sharding-rules),sdy-add-data-flow-edges,"
+    "sdy-user-priority-propagate,func.func(sdy-sink-data-flow-edges),"
+    "func.func(sdy-insert-explicit-reshards{enable-full-version=true},"
+    "sdy-reshard-to-collectives,sdy-populate-op-sharding-rules))"
+)
+
+
+class Guard:
+    """Decides on the rewrites of one run over a partitioned module."""
+
+    def __init__(self, module: ir.Operation) -> None:
+        self._module = module
+        self._has_shardings = can_propagate(module)
+
+    def allows(self, op: ir.OpView, values: Sequence[ir.Value], built: Sequence[ir.OpView]) -> bool:
+        """Whether `values`, computed by the new ops `built`, may replace the results of `op`.
+
+        If so, the shardings of what was built are recorded.
+        """
+        if is_local(op):
+            return True
+        if not self._has_shardings:
+            return _keeps_dimensions(op, built)
+        before, after = Cone(dying(op), op.results), Cone(built, values)
+        known = self._shardings
+        boundary = {*before.inputs, *after.inputs, *op.results}
+        if not any(map(known.is_split, boundary)):
+            self._forget(built)
+            return True
+        if _keeps_dimensions(op, built):
+            self._record_alike(op, built)
+            return True
+        return self._compare(op, before, after)
+
+    def parts(self, value: ir.Value, dim: int) -> int:
+        """Into how many parts the devices split a dimension of a value; 1 if it is not known."""
+        if not self._has_shardings:
+            return 1
+        split = self._shardings.split(value)
+        return split[dim] if split else 1
+
+    @cached_property
+    def _shardings(self) -> Shardings:
+        return Shardings(self._module)
+
+    def _compare(self, op: ir.OpView, before: Cone, after: Cone) -> bool:
+        wanted = [self._shardings.closed(result) for result in op.results]
+        trial = _Trial(self._shardings)
+        try:
+            trial.add("before", before, wanted, is_known=True)
+            made = trial.add("main", after, wanted, is_known=False)
+            trial.run()
+            found = {name: trial.work(name) for name in ("before", "main")}
+        except (ir.MLIRError, _Unknown):
+            return False
+        if not found["before"].allows(found["main"]):
+            return False
+        for original, copy in made:
+            for value, sharding in zip(original.results, result_shardings(copy), strict=True):
+                self._shardings.set(value, sharding)
+        return True
+
+    def _forget(self, built: Sequence[ir.OpView]) -> None:
+        """Values that are built anew may have the addresses of erased ones."""
+        for op in built:
+            for each in [op, *(walk(op) if has_regions(op) else ())]:
+                for result in each.results:
+                    self._shardings.set(result, None)
+
+    def _record_alike(self, op: ir.OpView, built: Sequence[ir.OpView]) -> None:
+        self._forget(built)
+        sharding, shape = self._shardings.of(op.results[0]), _shape(op.results[0])
+        for each in built:
+            if not is_free(each) and _shape(each.results[0]) == shape:
+                self._shardings.set(each.results[0], sharding)
+
+
+class _Unknown(Exception):
+    """The ops cannot be copied into a function of their own."""
+
+
+def _shape(value: ir.Value) -> list[int] | None:
+    kind = value.type
+    return list(kind.shape) if isinstance(kind, ir.RankedTensorType) else None
+
+
+def _keeps_dimensions(op: ir.OpView, built: Sequence[ir.OpView]) -> bool:
+    """Whether the op and all that is built work on each element alone."""
+    shape = _shape(op.results[0])
+
+    def is_alike(each: ir.OpView) -> bool:
+        return is_free(each) or (is_elementwise(each) and _shape(each.results[0]) == shape)
+
+    return is_elementwise(op) and all(map(is_alike, built))
+
+
+class _Trial:
+    """A module with the mesh of the program, to which functions are added."""
+
+    def __init__(self, shardings: Shardings) -> None:
+        self._known = shardings
+        self._module = ir.Module.create(ir.Location.unknown())
+        self._functions: dict[str, ir.OpView] = {}
+        for name, sizes in shardings.meshes.items():
+            axes = [sdy.MeshAxisAttr.get(axis, size) for axis, size in sizes.items()]
+            with ir.InsertionPoint(self._module.body):
+                sdy.MeshOp(name, sdy.MeshAttr.get(axes))
+
+    def add(
+        self,
+        name: str,
+        cone: Cone,
+        wanted: Sequence[sdy.TensorShardingAttr | None],
+        *,
+        is_known: bool,
+    ) -> list[tuple[ir.OpView, ir.OpView]]:
+        """Add a function that computes the results of `cone`; return its ops with their copies.
+
+        Args:
+            name: of the function; Shardy aborts the process if none is called "main".
+            cone: the ops, in an order in which they can run.
+            wanted: the shardings of its results.
+            is_known: whether the results of the ops are values of the program, whose shardings the
+                copies get.
+        """
+        inputs = [value.type for value in cone.inputs]
+        outputs = [value.type for value in cone.results]
+        with ir.InsertionPoint(self._module.body):
+            function = func.FuncOp(name, (inputs, outputs))
+        block = function.add_entry_block()
+        function.attributes["arg_attrs"] = _dicts(map(self._known.closed, cone.inputs))
+        function.attributes["res_attrs"] = _dicts(wanted)
+        copies = dict(zip(cone.inputs, block.arguments, strict=True))
+        made = []
+        with ir.InsertionPoint(block):
+            for op in cone.ops:
+                twin = _copied(op, copies)
+                set_rule(twin)
+                copies.update(zip(op.results, twin.results, strict=True))
+                if is_known and not is_free(op):
+                    self._pin(twin, op)
+                made.append((op, twin))
+            func.ReturnOp([copies[value] for value in cone.results])
+        self._functions[name] = function
+        return made
+
+    def _pin(self, twin: ir.OpView, op: ir.OpView) -> None:
+        each = [self._known.closed(result) for result in op.results]
+        if not any(sharding is None for sharding in each):
+            twin.attributes[SHARDY] = sdy.TensorShardingPerValueAttr.get(each)
+
+    def run(self) -> None:
+        """Propagate the shardings and make the collectives explicit."""
+        register_native_passes()
+        passes = PassManager.parse(_PASSES, self._module.context)
+        passes.enable_verifier(False)
+        passes.run(self._module.operation)
+
+    def work(self, name: str) -> Work:
+        """What one device does in a function."""
+        return work_of(self._functions[name], self._known.sizes)
+
+
+def _copied(op: ir.OpView, copies: dict[ir.Value, ir.Value]) -> ir.OpView:
+    if op.operation.name == "func.call":
+        raise _Unknown
+    twin = op.operation.clone()
+    for each in [twin, *walk(twin)] if has_regions(op) else [twin]:
+        operands = each.operation.operands
+        for index, operand in enumerate(operands):
+            if operand in copies:
+                operands[index] = copies[operand]
+    return twin
+
+
+def _dicts(shardings: Any) -> ir.ArrayAttr:
+    return ir.ArrayAttr.get(
+        [ir.DictAttr.get({} if each is None else {SHARDY: each}) for each in shardings]
+    )
