@@ -9,7 +9,7 @@ from jaxlib.mlir import ir
 import jxc
 from jxc.errors import JxcError, UsageError
 from jxc.ir import make_context, read_module, write_text
-from jxc.pipeline import Invariants, PassError, make_pipeline, our_passes, run_pipeline
+from jxc.pipeline import Invariants, Library, PassError, make_pipeline, our_passes, run_pipeline
 from jxc.rewrite import PassContext, driver, module_pass, rule_pass
 
 TEXT = """
@@ -175,3 +175,53 @@ def test_rules_and_passes_have_a_line_as_repr():
     assert re.fullmatch(r"<jxc pass simplify, \d+ rules: .*>", repr(simplify))
     (rule,) = (each for each in simplify.rules if each.name == "add-zero")
     assert repr(rule).startswith("<jxc rule add-zero, exact: x + 0 -> x")
+
+
+OVER_DEVICES = """module @m attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["d"=2]>
+  func.func public @main(%x: tensor<4x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"d"}, {}]>})
+      -> (tensor<4x4xf32> {jax.result_info = "result"}, tensor<4x4xf32>) {
+    %0 = stablehlo.negate %x : tensor<4x4xf32>
+    %1 = stablehlo.reverse %0, dims = [1] : tensor<4x4xf32>
+    return %0, %1 : tensor<4x4xf32>, tensor<4x4xf32>
+  }
+}
+"""
+
+
+def test_results_keep_their_shardings_over_devices(library):
+    """The pass computes a result in a way through which no sharding propagates."""
+    context = make_context()
+    module = read_module(OVER_DEVICES, context)
+    run_pipeline(module, make_pipeline("hide", library), PassContext())
+    main = jxc.ir.functions(module)["main"]
+    hidden, other = (str(each) for each in ir.ArrayAttr(main.attributes["res_attrs"]))
+    assert (
+        hidden == '{jax.result_info = "result", sdy.sharding = #sdy.sharding<@mesh, [{"d"}, {}]>}'
+    )
+    assert other == "{}"
+
+
+@pytest.fixture
+def library():
+    @module_pass
+    def hide(module: ir.Operation) -> None:
+        """Return the first result through a call of an unknown function."""
+        main = jxc.ir.functions(module)["main"]
+        end = main.regions[0].blocks[0].operations[2]
+        value = end.operands[0]
+        with ir.InsertionPoint(end):
+            attributes = {"call_target_name": ir.StringAttr.get("unknown")}
+            call = ir.Operation.create(
+                "stablehlo.custom_call", [value.type], [value], attributes=attributes
+            )
+        end.operands[0] = call.result
+
+    return Library({"hide": hide})
+
+
+def test_passes_that_change_no_sharding_add_no_annotation():
+    twice = "%n = stablehlo.negate %x : tensor<4x4xf32>\n    %0 = stablehlo.negate %n"
+    after = write_text(jxc.opt(OVER_DEVICES.replace("%0 = stablehlo.negate %x", twice), "O2"))
+    assert "negate" not in after
+    assert after.count("sdy.sharding =") == 1

@@ -84,8 +84,7 @@ class Shardings:
         """The sharding of a tensor, or one that splits no dimension; None for other types."""
         if not isinstance(value.type, ir.RankedTensorType):
             return None
-        whole = [sdy.DimensionShardingAttr.get([], True)] * value.type.rank
-        return self._of.get(value) or sdy.TensorShardingAttr.get(self.mesh, whole)
+        return self._of.get(value) or unsplit(self.mesh, value.type.rank)
 
     def _read(self, module: ir.Operation, copy: ir.Operation) -> None:
         found = {
@@ -125,10 +124,11 @@ def propagated(module: ir.Operation) -> ir.Operation:
     """A copy of a module after Shardy's propagation, whose ops have the numbers of `walk`."""
     copy = module.clone(ip=False).operation  # else it is inserted at the current insertion point
     integer = ir.IntegerType.get_signless(64, module.context)
-    for number, op in enumerate(walk(copy)):
-        if len(op.results):
-            op.attributes[_NUMBER] = ir.IntegerAttr.get(integer, number)
-            set_rule(op)
+    with module.context:
+        for number, op in enumerate(walk(copy)):
+            if len(op.results):
+                op.attributes[_NUMBER] = ir.IntegerAttr.get(integer, number)
+                set_rule(op)
     register_native_passes()
     passes = PassManager.parse(_PROPAGATE, module.context)
     passes.enable_verifier(False)
@@ -174,9 +174,53 @@ def argument_shardings(function: ir.OpView) -> list[sdy.TensorShardingAttr | Non
 
 
 def main_result_shardings(module: ir.Operation) -> list[sdy.TensorShardingAttr | None]:
-    """The sharding that the propagation gives each result of @main."""
-    main = main_of(propagated(module))
+    """The sharding that the propagation gives each result of @main, in a module that can."""
+    copy = propagated(module)  # which owns @main
+    main = main_of(copy)
     return [] if main is None else _in_dicts(main, "res_attrs")
+
+
+def restore_result_shardings(
+    module: ir.Operation, wanted: Sequence[sdy.TensorShardingAttr | None]
+) -> None:
+    """Write the shardings `wanted` on those results of @main that would now get others.
+
+    A result for which none is wanted gets one that splits no dimension.
+    """
+    found, main = main_result_shardings(module), main_of(module)
+    moved = [at for at, pair in enumerate(zip(wanted, found, strict=False)) if _differ(*pair)]
+    if main is None or not moved:
+        return
+    kinds = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).results
+    given: list[dict[str, ir.Attribute]] = [{} for _ in kinds]
+    if "res_attrs" in main.attributes:
+        dicts = map(ir.DictAttr, ir.ArrayAttr(main.attributes["res_attrs"]))
+        given = [{entry.name: entry.attr for entry in each} for each in dicts]
+    mesh = next(iter(meshes_of(module)))
+    for at in moved:
+        if SHARDY not in given[at]:
+            given[at][SHARDY] = wanted[at] or unsplit(mesh, ir.RankedTensorType(kinds[at]).rank)
+    main.attributes["res_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in given])
+
+
+def _differ(a: sdy.TensorShardingAttr | None, b: sdy.TensorShardingAttr | None) -> bool:
+    return _axes(a) != _axes(b)
+
+
+def _axes(sharding: sdy.TensorShardingAttr | None) -> list[list[str]]:
+    """The axes that split each dimension, without trailing dimensions that are not split."""
+    if sharding is None:
+        return []
+    dims = map(sdy.DimensionShardingAttr, sharding.dimension_shardings)
+    axes = [[str(axis) for axis in dim.axes] for dim in dims]
+    while axes and not axes[-1]:
+        axes.pop()
+    return axes
+
+
+def unsplit(mesh: str, rank: int) -> sdy.TensorShardingAttr:
+    """The sharding of a tensor that each device has whole."""
+    return sdy.TensorShardingAttr.get(mesh, [sdy.DimensionShardingAttr.get([], True)] * rank)
 
 
 def _in_dicts(function: ir.OpView, key: str) -> list[sdy.TensorShardingAttr | None]:

@@ -6,10 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import sdy
 
 from ..errors import JxcError
 from ..ir import format_diagnostics, functions, op_names, walk
 from ..ir.module import OBSERVABLE, has_side_effect
+from ..ir.propagation import can_propagate, main_result_shardings, restore_result_shardings
+from ..ir.shardings import is_partitioned
 
 
 class BrokenInvariant(JxcError):
@@ -55,6 +58,29 @@ class Invariants:
             found = module.operation.attributes.get(key)
             if found is None or found != value:
                 raise BrokenInvariant(f"the module's attribute {key} was {value}, now {found}")
+
+
+@dataclass(frozen=True)
+class ResultShardings:
+    """How the results of a program over several devices are split if no pass runs.
+
+    Attributes:
+        wanted: the sharding of each result of @main; None if it is not known.
+    """
+
+    wanted: list[sdy.TensorShardingAttr | None] | None
+
+    @staticmethod
+    def of(module: ir.Module) -> ResultShardings:
+        """The shardings of the results of `module` as it is now."""
+        is_known = is_partitioned(module.operation) and can_propagate(module.operation)
+        return ResultShardings(main_result_shardings(module.operation) if is_known else None)
+
+    def restore(self, module: ir.Module) -> None:
+        """Fix the results that the passes would split otherwise: callers see the shardings."""
+        if self.wanted is not None:
+            with module.context, ir.Location.unknown():
+                restore_result_shardings(module.operation, self.wanted)
 
 
 _MAIN_ATTRIBUTES = ("function_type", "arg_attrs", "res_attrs")

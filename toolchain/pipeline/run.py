@@ -22,7 +22,7 @@ from ..errors import JxcError, UsageError
 from ..ir import clone_module, format_diagnostics, make_context, op_names, read_module
 from ..rewrite import Contract, PassContext, RuleCount, promises
 from .instruments import Instrument
-from .invariants import Invariants, verify
+from .invariants import Invariants, ResultShardings, verify
 from .native import converts, run_native
 from .pipeline import Pipeline, PipelineLike, PipelineStep, make_pipeline
 from .report import PipelineReport, StepReport
@@ -67,7 +67,8 @@ def run_pipeline(
         PassError: a pass failed, or broke an invariant of the module.
     """
     report = PipelineReport()
-    invariants = Invariants.of(module)
+    invariants, shardings = Invariants.of(module), ResultShardings.of(module)
+    is_changed = False
     names: frozenset[str] | None = None  # of the ops in the module; None after a change
     with _no_collection():
         for index, step in enumerate(pipeline.steps):
@@ -80,6 +81,7 @@ def run_pipeline(
                 is_of_rules = step.python is not None and step.python.roots is not None
                 may_differ = not is_of_rules or any(count.hits for count in done.rules)
                 names = None if may_differ else names
+                is_changed |= may_differ and step.python is not None
                 is_due = (verify_each and may_differ) or index == len(pipeline.steps) - 1
                 invariants = _checked(step, module, invariants, name, is_due=is_due)
             except UsageError:
@@ -88,6 +90,8 @@ def run_pipeline(
                 prefix = Pipeline(pipeline.steps[: index + 1], pipeline.library)
                 raise _pass_error(error, step, prefix, name) from error
             report.steps.append(done)
+        if is_changed:
+            shardings.restore(module)
     return report
 
 

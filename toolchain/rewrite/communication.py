@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import func, sdy
+from jaxlib.mlir.dialects import func, sdy, stablehlo as hlo
 from jaxlib.mlir.passmanager import PassManager
 
 from ..ir import has_regions, register_native_passes, walk
@@ -25,7 +25,7 @@ from ..ir.propagation import (
     set_rule,
 )
 from ..ir.shardings import SHARDY, is_local
-from .cone import Cone, dying, is_free
+from .cone import Cone, dying, is_free, users_of_function
 from .device_work import Work, work_of
 
 _PASSES = (
@@ -34,6 +34,9 @@ _PASSES = (
     "func.func(sdy-insert-explicit-reshards{enable-full-version=true},"
     "sdy-reshard-to-collectives,sdy-populate-op-sharding-rules))"
 )
+
+
+_INDEXING = (hlo.GatherOp, hlo.ScatterOp, hlo.DynamicSliceOp, hlo.DynamicUpdateSliceOp)
 
 
 class Guard:
@@ -52,6 +55,8 @@ class Guard:
             return True
         if not self._has_shardings:
             return _keeps_dimensions(op, built)
+        if self._fixes_index(op, built):
+            return False
         before, after = Cone(dying(op), op.results), Cone(built, values)
         known = self._shardings
         boundary = {*before.inputs, *after.inputs, *op.results}
@@ -62,6 +67,19 @@ class Guard:
             self._record_alike(op, built)
             return True
         return self._compare(op, before, after)
+
+    def _fixes_index(self, op: ir.OpView, built: Sequence[ir.OpView]) -> bool:
+        """Whether a rewrite makes constants that are a part of an index into a split value.
+
+        XLA makes a slice of a gather at a constant index, and the devices exchange its parts. For
+        a gather each device reads its own part, and the results are added up.
+        """
+        if not all(map(is_free, built)):
+            return False
+        return any(
+            isinstance(user, _INDEXING) and self._shardings.is_split(user.operands[0])
+            for user in users_of_function(op)
+        )
 
     def parts(self, value: ir.Value, dim: int) -> int:
         """Into how many parts the devices split a dimension of a value; 1 if it is not known."""

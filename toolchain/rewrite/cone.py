@@ -9,6 +9,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from ..ir import has_regions, walk
+from ..ir.elementwise import is_elementwise
 from ..ir.module import is_pure
 
 _FREE = (hlo.ConstantOp, hlo.IotaOp)
@@ -78,3 +79,22 @@ def dying(op: ir.OpView) -> list[ir.OpView]:
             dying.add(owner)
             pending += owner.operands
     return list(dying)
+
+
+_REARRANGING = (hlo.BroadcastInDimOp, hlo.ConcatenateOp, hlo.ReshapeOp)
+_MOST_USERS = 64
+
+
+def users_of_function(op: ir.OpView) -> set[ir.OpView]:
+    """The users of the results of `op`, and of what elementwise ops and rearrangements make of it.
+
+    At most some `_MOST_USERS`.
+    """
+    found: set[ir.OpView] = set()
+    pending = list(op.results)
+    while pending and len(found) < _MOST_USERS:
+        for user in {use.owner for use in pending.pop().uses} - found:
+            found.add(user)
+            if isinstance(user, _REARRANGING) or is_elementwise(user):
+                pending += user.results
+    return found
