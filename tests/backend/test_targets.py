@@ -12,7 +12,15 @@ import pytest
 
 from jxc.backend import targets as finding
 from jxc.backend.lowered import CrossExecutable
-from jxc.backend.targets import Target, all_offers, find_target, find_targets, gpu, require
+from jxc.backend.targets import (
+    Target,
+    all_offers,
+    find_target,
+    find_targets,
+    gpu,
+    require,
+    target,
+)
 from jxc.backend.targets.build import BuildError, build
 from jxc.backend.targets.target import known_devices
 from jxc.errors import JxcError, MissingTargetError, UsageError
@@ -68,6 +76,27 @@ def test_every_device_file_has_all_numbers(kind):
     for name, device in known_devices(kind).items():
         assert device.memory_bytes > 2**33 and device.bandwidth > 1e11, name
         assert device.peak_flops["f32"] > 1e12 and device.source and device.device_kind, name
+        assert device.network, name
+        assert device.network.kind == {"gpu": "switch", "tpu": "torus"}[kind], name
+        assert 1e10 < device.network.bandwidth < device.bandwidth, name
+
+
+@pytest.mark.parametrize(
+    ("numbers", "message"),
+    [
+        ({"bandwidth": 1.0, "kind": "star", "source": "s"}, "expected kind torus, switch, memory"),
+        ({"bandwith": 1.0}, "bandwith"),
+    ],
+)
+def test_a_wrong_number_in_a_device_file_names_the_file(numbers, message):
+    with pytest.raises(JxcError, match=rf"devices/some\.toml: .*{message}"):
+        target._device("some", {"kind": "gpu", "network": numbers})
+
+
+def test_topologies_that_close_to_rings_say_so():
+    assert find_target("tpu:v5p:4x4x8").topology["wrap"] == (True, True, True)
+    assert find_target("tpu:v5e:8x16").topology["wrap"] == (False, True, False)
+    assert "wrap" not in find_target("tpu:v5p:2x4x4").topology
 
 
 def test_gpu_description_reads_back(tmp_path):

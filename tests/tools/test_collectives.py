@@ -27,13 +27,12 @@ import pytest
 from jxc.hlo import Module, parse_hlo
 from jxc.tools.report.collectives import (
     Collective,
-    Replicated,
     axes_of_groups,
     axes_of_pairs,
     collectives_of,
     parse_groups,
-    replicated_arguments,
 )
+from jxc.tools.report.replicated import Replicated, replicated_arguments
 
 PROGRAMS = Path(__file__).parent / "programs"
 MESH = {"data": 2, "model": 4}

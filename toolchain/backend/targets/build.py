@@ -61,11 +61,11 @@ class BuildError(JxcError):
         super().__init__(f"XLA does not compile it for {target.name}: {compiler_message}")
         self.target = target
         self.compiler_message = compiler_message
-        self.hlo = _text_of(dump, "*oom_intermediate_module.txt") or _text_of(
+        self.hlo = text_of(dump, "*oom_intermediate_module.txt") or text_of(
             dump, "*after_optimizations.txt"
         )
-        self.buffer_assignment = _text_of(dump, _ASSIGNMENT)
-        self.live_ranges = _text_of(dump, _LIVE_RANGES)
+        self.buffer_assignment = text_of(dump, _ASSIGNMENT)
+        self.live_ranges = text_of(dump, _LIVE_RANGES)
 
 
 @dataclass(frozen=True)
@@ -82,9 +82,13 @@ class Build:
         cost: XLA's count of flops, bytes and so on; None if the compiler has none.
         seconds: time of the compilation.
         executable: the serialised executable; None if the compiler does not serialise.
-        hlo_proto: the optimised module as a serialised `HloModuleProto`.
+        hlo_proto: the optimised module as a serialised `HloModuleProto`; empty if jaxlib does not
+            read what the compiler wrote.
         log: the compiler's standard error.
         files: the requested files of XLA's dump, by name.
+        places: of each TPU device its slice, coordinates and core, in the order of the program's
+            devices; empty for other devices.
+        order: a note on that order; empty if it is that of `jax.make_mesh`.
     """
 
     target: Target
@@ -99,6 +103,8 @@ class Build:
     hlo_proto: bytes = field(repr=False, default=b"")
     log: str = field(repr=False, default="")
     files: Mapping[str, bytes] = field(repr=False, default_factory=dict)
+    places: Sequence[Sequence[int]] = field(repr=False, default=())
+    order: str = ""
 
 
 def build(
@@ -111,6 +117,7 @@ def build(
     whole_constants: bool = False,
     hlo_pass: str | None = None,
     optimised: bytes | None = None,
+    mesh: Mapping[str, int] | None = None,
 ) -> Build:
     """Compile a module for a target.
 
@@ -125,6 +132,7 @@ def build(
             `jxc.backend.artifacts.hlo_pass`.
         optimised: a serialised `HloModuleProto` of the same signature as `module`, from which XLA
             generates code in place of `module`; cpu only.
+        mesh: the size of each axis, to put the devices in the order of `jax.make_mesh`.
 
     Raises:
         MissingTargetError: the target's compiler is not installed.
@@ -144,6 +152,7 @@ def build(
         "xla_options": dict(xla_options or {}),
         "whole_constants": whole_constants,
         "hlo_pass": hlo_pass,
+        "mesh": dict(mesh or {}),
     }
     with tempfile.TemporaryDirectory(prefix="jxc-build-") as directory:
         folder = Path(directory)
@@ -202,20 +211,22 @@ def _collect(folder: Path, target: Target, patterns: Sequence[str], log: str) ->
     return Build(
         target,
         result["hlo"],
-        _text_of(dump, "*before_optimizations.txt"),
-        _text_of(dump, _ASSIGNMENT),
-        _text_of(dump, _LIVE_RANGES),
+        text_of(dump, "*before_optimizations.txt"),
+        text_of(dump, _ASSIGNMENT),
+        text_of(dump, _LIVE_RANGES),
         result["memory"],
         result["cost"],
         result["seconds"],
         executable.read_bytes() if executable.exists() else None,
-        (folder / HLO).read_bytes(),
+        (folder / HLO).read_bytes() if (folder / HLO).exists() else b"",
         log,
         {f.name: f.read_bytes() for p in patterns for f in sorted(dump.glob(p)) if f.is_file()},
+        [place for place in result["places"] if place is not None],
+        result["order"],
     )
 
 
-def _text_of(dump: Path, pattern: str) -> str:
+def text_of(dump: Path, pattern: str) -> str:
     """The largest file of a pattern: the compiler also dumps small programs of its own."""
     found = sorted(dump.glob(pattern), key=lambda file: file.stat().st_size)
     return found[-1].read_text() if found else ""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...cost import roofline
+from ...cost.network import Network
 from ...cost.rates import rates_of
 from ...errors import UsageError
 from .target import Device, Offer, Target
@@ -37,17 +38,19 @@ def devices(target: Target, count: int) -> Sequence[Any]:
 def _device() -> Device:
     """This machine, by the rates that `jxc calibrate` measured here, or by the shipped ones."""
     rates = rates_of("cpu")
+    bandwidth = roofline.bandwidth(rates)
     return Device(
         name="cpu",
         kind="cpu",
         device_kind="cpu",
         memory_bytes=_memory(),
-        bandwidth=roofline.bandwidth(rates),
+        bandwidth=bandwidth,
         peak_flops=roofline.peak_flops(rates),
         launch_seconds=roofline.launch_seconds(rates),
         source=rates.source or "shipped rates: `jxc calibrate` measures this machine",
         cache_bytes=_cache_bytes(),
         cache_bandwidth=roofline.cache_bandwidth(rates),
+        network=Network("memory", bandwidth, "devices of one process share main memory"),
     )
 
 

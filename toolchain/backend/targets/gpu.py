@@ -58,14 +58,17 @@ def offers() -> Sequence[Offer]:
 
 
 def devices(target: Target, count: int) -> Sequence[Any]:
-    """`count` devices of one host."""
+    """`count` devices: of one host, or of as many hosts as they fill."""
     import jax
     from jax.experimental import topologies
 
     if target.is_present:
         return list(jax.devices("cuda")[:count])
+    network = target.device.network
+    node = network.node_devices if network else count
+    hosts = f"{count // node}x{node}" if count % node == 0 else f"1x{count}"
     described = topologies.get_topology_desc(
-        platform="cuda", topology=f"1x1x{count}", **target.topology
+        platform="cuda", topology=f"1x{hosts}", **target.topology
     )
     return list(described.devices)
 
@@ -93,6 +96,7 @@ def _described_in(file: str) -> tuple[Device, str]:
         bandwidth=fields["memory_bandwidth"],
         peak_flops={kind: flops * share for kind, flops in like.peak_flops.items()},
         source=f"{file}; peak by its cores, from {like.name}",
+        network=None,
     )
     return device, text
 

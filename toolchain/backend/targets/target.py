@@ -15,7 +15,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Protocol
 
-from ...errors import MissingTargetError, UsageError, did_you_mean
+from ...cost.network import Network
+from ...errors import JxcError, MissingTargetError, UsageError, did_you_mean
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class Device:
         cache_bytes: size of the last cache before main memory; 0 without one.
         cache_bandwidth: of that cache, bytes per second; 0.0 if it is not published: reports then
             count all traffic for main memory.
+        network: how it reaches other devices; None if that is not known.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Device:
     settings: Mapping[str, Any] = field(default_factory=dict, hash=False, repr=False)
     cache_bytes: int = 0
     cache_bandwidth: float = 0.0
+    network: Network | None = None
 
 
 @cache
@@ -61,7 +64,20 @@ def known_devices(kind: str) -> dict[str, Device]:
         for file in folder.iterdir()
         if file.name.endswith(".toml")
     }
-    return {name: Device(name, **read[name]) for name in sorted(read) if read[name]["kind"] == kind}
+    return {name: _device(name, read[name]) for name in sorted(read) if read[name]["kind"] == kind}
+
+
+def _device(name: str, table: dict[str, Any]) -> Device:
+    """The device in a data file.
+
+    Raises:
+        JxcError: the file lacks a number, or has an unknown or impossible one.
+    """
+    try:
+        network = Network(**table["network"]) if "network" in table else None
+        return Device(name, **{**table, "network": network})
+    except (TypeError, ValueError) as error:
+        raise JxcError(f"devices/{name}.toml: {error}") from error
 
 
 def find_device(kind: str, name: str, target: str, more: str = "") -> Device:

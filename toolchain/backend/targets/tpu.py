@@ -23,9 +23,11 @@ def find(rest: str) -> Target:
     generation, _, topology = rest.partition(":")
     device = find_device("tpu", generation, f"tpu:{rest}")
     chips = _chips(rest, topology or device.settings["smallest"], device)
-    described = {"topology_name": f"{generation}:{'x'.join(map(str, chips))}"}
+    described: dict[str, Any] = {"topology_name": f"{generation}:{'x'.join(map(str, chips))}"}
     if "chip_config_name" in device.settings:
         described["chip_config_name"] = device.settings["chip_config_name"]
+    if device.network and any(rings := device.network.rings(chips)):
+        described["wrap"] = (*rings, False)[:3]
     return Target(
         f"tpu:{described['topology_name']}",
         "tpu",

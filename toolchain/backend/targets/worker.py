@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from ...errors import JxcError
-from .build import DUMP, EXECUTABLE, HLO, MODULE, OPTIMISED, REQUEST, RESULT
+from .build import DUMP, EXECUTABLE, HLO, MODULE, OPTIMISED, REQUEST, RESULT, text_of
+
+_GENERATED = "*.after_codegen.txt"  # with the compiler's estimates
 
 
 def main(folder: Path) -> None:
@@ -39,6 +43,7 @@ def _compiled(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
     jax.config.update("jax_enable_compilation_cache", False)
     target = find_target(request["target"])
     devices = find_family(target.name.partition(":")[0]).devices(target, request["devices"])
+    devices, order = _in_order_of(request["mesh"], devices)
     module = read_module((folder / MODULE).read_bytes(), make_context(), name=target.name)
     load_libraries(module)
     options = {
@@ -68,18 +73,52 @@ def _compiled(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
     serialised = _private.serialised(executable)
     if serialised is not None:
         (folder / EXECUTABLE).write_bytes(serialised)
-    (folder / HLO).write_bytes(_private.hlo_proto(executable))
+    try:
+        (folder / HLO).write_bytes(_private.hlo_proto(executable))
+        hlo = _private.hlo_text(executable, request["whole_constants"])
+    except Exception:  # jaxlib does not read what a newer libtpu writes
+        hlo = text_of(folder / DUMP, _GENERATED)
+        if not hlo:
+            raise
     stats = executable.get_compiled_memory_stats()
     try:
         cost: dict[str, float] | None = dict(executable.cost_analysis())
     except Exception:  # UNIMPLEMENTED, by the GPU's compiler
         cost = None
     return {
-        "hlo": _private.hlo_text(executable, request["whole_constants"]),
+        "hlo": hlo,
         "memory": {n: int(getattr(stats, n)) for n in dir(stats) if n.endswith("_in_bytes")},
         "cost": cost,
         "seconds": seconds,
+        "places": list(map(_place, devices)),
+        "order": order,
     }
+
+
+def _in_order_of(mesh: Mapping[str, int], devices: Sequence[Any]) -> tuple[Sequence[Any], str]:
+    """The devices in the order in which `jax.make_mesh` puts them, and a note on that order."""
+    import jax
+    from jax.experimental import mesh_utils
+
+    if len(mesh) == 0 or math.prod(mesh.values()) != len(devices):
+        return devices, ""
+    sizes = tuple(mesh.values())
+    try:
+        return list(jax.make_mesh(sizes, tuple(mesh), devices=devices).devices.flat), ""
+    except NotImplementedError:
+        split = mesh_utils.create_device_mesh(sizes, devices, allow_split_physical_axes=True)
+        return list(split.flat), (
+            "jax.make_mesh does not lay this mesh on the topology, since no product of its extents "
+            "is the size of each axis; mesh_utils.create_device_mesh(..., "
+            "allow_split_physical_axes=True) does"
+        )
+
+
+def _place(device: Any) -> list[int] | None:
+    """The slice, the coordinates and the core of a TPU device; None for other devices."""
+    if device.platform != "tpu":
+        return None
+    return [getattr(device, "slice_index", None) or 0, *device.coords, device.core_on_chip]
 
 
 if __name__ == "__main__":

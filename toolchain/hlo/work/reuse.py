@@ -181,4 +181,7 @@ class _Buffers:
         number = int(parameter.literal)
         if caller.opcode == "conditional":
             number = caller.called.index(parameter.computation) + 1
-        return caller.operands[number], index
+        operands = caller.operands
+        if caller.opcode == "async-start":  # its updates may bring more operands
+            operands += tuple(each for user in caller.users for each in user.operands[1:])
+        return (operands[number], index) if number < len(operands) else None

@@ -1,36 +1,32 @@
-"""The data that a program sends between devices, and the arguments that every device has whole.
+"""The data that a program sends between devices.
 
 A collective's payload is one device's data. `parse_groups` reads which devices exchange it, and
-`axes_of_groups` finds the axes of the mesh along which they lie. The bytes on the wire are those of
-a ring algorithm.
+`axes_of_groups` finds the axes of the mesh along which they lie. `schedule` prices them.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from math import prod
 from typing import Any
 
 import numpy as np
-from jaxlib.mlir import ir
 
-from ...cost.flops import bytes_of
-from ...hlo import Instruction, Module, SourceLine
+from ...cost.network import Groups, wire_bytes
+from ...hlo import Computation, Instruction, Module, SourceLine
 from ...hlo.work import Executed, executed
-from ...ir import argument_names, functions
 from .origins import Origins
-
-Groups = tuple[tuple[int, ...], ...]
-"""Devices by their number in the program. The first axis of a mesh varies slowest."""
 
 _LISTED = re.compile(r"\{([\d,\s]*)\}")
 _IOTA = re.compile(r"(?:\[([\d,]+)\]<=)?\[([\d,]+)\](?:T\(([\d,]+)\))?$")
 _MESH = re.compile(r"mesh\[(.*?)\]\s*(?:,\s*device_ids=\((.*)\)\s*)?\{(.*)\}$")
 _AXIS = re.compile(r"'?([^',=]+?)'?=(\d+)")
 _PART = re.compile(r"'?([^',:]+)'?(?::\((\d+)\)(\d+))?'?(?:,|$)")
+
+_CHAIN = re.compile(r'\bchain_id="(\d+)"')
 
 _REDUCED_SLICE = "all-reduce-scatter"
 """The TPU compiler's name for the fusion that implements a reduce-scatter."""
@@ -64,6 +60,10 @@ class Collective:
         assumed: whether it is in a loop of unknown trip count, which is taken to be 1.
         op_name: the traced op that it comes from.
         place: the line of Python.
+        groups: the devices of each group; the pairs of a permute.
+        start: the number of the instruction that starts it, among those that run.
+        end: the number of the first instruction after its result is awaited; None if it is
+            synchronous.
     """
 
     kind: str
@@ -75,20 +75,14 @@ class Collective:
     assumed: bool = False
     op_name: str = ""
     place: SourceLine | None = None
+    groups: Groups = field(default=(), repr=False)
+    start: int = 0
+    end: int | None = None
 
     @property
     def wire(self) -> float:
-        """Bytes that each device sends in one run, by a ring algorithm over n devices:
-
-        2(n-1)/n of the payload for an all-reduce (a reduce-scatter and an all-gather), (n-1)/n for
-        an all-gather, a reduce-scatter and an all-to-all, the payload for the rest.
-        """
-        n = self.group_size
-        if n <= 1:
-            return 0.0
-        rounds = {"all-reduce": 2 * (n - 1) / n}
-        rounds |= dict.fromkeys(("collective-permute", "collective-broadcast", "send"), 1.0)
-        return self.payload * rounds.get(self.kind, (n - 1) / n)
+        """Bytes that each device sends in one run, by a ring algorithm."""
+        return wire_bytes(self.kind, self.payload, self.group_size)
 
     def as_json(self) -> dict[str, Any]:
         """As an object for `--json`; `bytes` and `wire_bytes` are of one run."""
@@ -119,13 +113,77 @@ def collectives_of(
         mesh: the size of each axis, the slowest first, to name the axes by.
         runs: the result of `executed`, if it is known already.
     """
-    origins = Origins(module)
-    found = [
-        _collective(instruction, run, module, mesh, origins)
-        for run in (executed(module) if runs is None else runs)
-        for instruction in _within(run.instruction)
-    ]
-    return sorted(found, key=lambda each: -each.wire * each.times)
+    origins, runs = Origins(module), executed(module) if runs is None else runs
+    ends = _Ends(module, runs)
+    found: dict[object, Collective] = {}
+    for number, run in enumerate(runs):
+        for instruction in _within(run.instruction):
+            key = _step_of(instruction) or (number, instruction)
+            if key in found:  # a later step of the same collective
+                found[key] = replace(found[key], end=number)
+                continue
+            each = _collective(instruction, run, module, mesh, origins)
+            found[key] = replace(each, start=number, end=ends.of(number, instruction))
+    return sorted(found.values(), key=lambda each: -each.wire * each.times)
+
+
+def _step_of(instruction: Instruction) -> tuple[str, str] | None:
+    """What all steps of one collective share; None for a collective in one piece.
+
+    The TPU compiler fuses the steps of an asynchronous collective with the computation that runs
+    meanwhile. Each of these fusions has a copy of the collective.
+    """
+    chain = _CHAIN.search(instruction.attributes.get("frontend_attributes", ""))
+    return (instruction.attributes.get("channel_id", ""), chain[1]) if chain else None
+
+
+class _Ends:
+    """Where the results of asynchronous collectives are awaited."""
+
+    def __init__(self, module: Module, runs: Sequence[Executed]) -> None:
+        self.runs = runs
+        self.positions: dict[Computation, dict[Instruction, int]] = {}
+        self.wrappers = {
+            inner: start
+            for computation in module.computations.values()
+            for start in computation.instructions
+            if start.opcode == "async-start"
+            for inner in start.called
+        }
+
+    def of(self, number: int, instruction: Instruction) -> int | None:
+        """The number of the first instruction that runs after the `-done`; None without one."""
+        start = self.wrappers.get(instruction.computation, instruction)
+        if not start.opcode.endswith("-start"):
+            return None
+        order = self._order(start.computation)
+        done = _done(start)
+        position = order[done] if done else len(order)
+        for later in range(number + 1, len(self.runs)):
+            run = self.runs[later]
+            inside = self.wrappers.get(run.instruction.computation, run.instruction)
+            around = (*run.loops, inside)
+            at = next((each for each in around if each.computation is start.computation), None)
+            if at is None or order[at] > position:
+                return later
+        return len(self.runs)
+
+    def _order(self, computation: Computation) -> dict[Instruction, int]:
+        """The position of each instruction in the schedule of its computation."""
+        if computation not in self.positions:
+            numbered = enumerate(computation.instructions)
+            self.positions[computation] = {each: number for number, each in numbered}
+        return self.positions[computation]
+
+
+def _done(start: Instruction) -> Instruction | None:
+    """The `-done` of a `-start`, through its updates."""
+    for user in start.users:
+        if user.opcode.endswith("-done"):
+            return user
+        if user.opcode.endswith("-update"):
+            return _done(user)
+    return None
 
 
 def _within(instruction: Instruction) -> Iterator[Instruction]:
@@ -178,6 +236,7 @@ def _collective(
         run.times,
         run.assumed,
         *_origin_of(instruction, run.instruction, origins),
+        groups,
     )
 
 
@@ -207,65 +266,6 @@ def _group_size(kind: str, groups: Groups) -> int:
         parts = [part for part in parts if part not in joined]
         parts.append(set(pair).union(*joined))
     return max(map(len, parts), default=1)
-
-
-@dataclass(frozen=True)
-class Replicated:
-    """An argument of which every device has the whole.
-
-    Attributes:
-        name: of the argument.
-        bytes: on each device.
-        devices: the number of devices.
-    """
-
-    name: str
-    bytes: int
-    devices: int
-
-    @property
-    def wasted(self) -> int:
-        """Bytes on all devices that splitting it evenly would save."""
-        return self.bytes * (self.devices - 1)
-
-    def as_json(self) -> dict[str, Any]:
-        """As an object for `--json`."""
-        return {
-            "name": self.name,
-            "kind": "argument",
-            "bytes": self.bytes,
-            "devices": self.devices,
-            "wasted_bytes": self.wasted,
-        }
-
-
-def replicated_arguments(module: Module, arguments: Sequence[tuple[str, int]]) -> list[Replicated]:
-    """Arguments that are not split over the devices, the largest first.
-
-    Args:
-        module: the optimized HLO of one device.
-        arguments: for each parameter of @main its name and the bytes of the whole array.
-
-    Raises:
-        ValueError: there are more or fewer of them in the module.
-    """
-    shapes = [leaf for each in module.entry.parameters for leaf in each.shape.leaves]
-    if len(arguments) != len(shapes):
-        raise ValueError(f"@main has {len(arguments)} arguments, the HLO has {len(shapes)}")
-    devices = module.num_partitions
-    found = [
-        Replicated(name, size, devices)
-        for (name, size), shape in zip(arguments, shapes, strict=True)
-        if devices > 1 and shape.elements > 1 and shape.bytes == size
-    ]
-    return sorted(found, key=lambda each: -each.bytes)
-
-
-def global_arguments(module: ir.Module) -> list[tuple[str, int]]:
-    """The name and the bytes of each argument of @main, before it is split over devices."""
-    main = functions(module)["main"]
-    sizes = [bytes_of(argument.type) for argument in main.regions[0].blocks[0].arguments]
-    return list(zip(argument_names(main), sizes, strict=True))
 
 
 # -- the devices that exchange data ----------------------------------------------------------------

@@ -21,17 +21,13 @@ from ...hlo.work import Executed, Totals, executed, totals_of
 from ...ir import count_ops
 from ...ir.shardings import meshes_of
 from ...units import show_bytes, show_count, show_seconds
-from .collectives import (
-    Collective,
-    Replicated,
-    collectives_of,
-    global_arguments,
-    replicated_arguments,
-)
+from .collectives import Collective, collectives_of
 from .fit import Fit, fits, parse_out_of_memory
 from .kernels import Kernel, kernels_of, least_seconds
 from .memory import Memory, measure_memory
 from .neighbours import Neighbours, unfused_neighbours
+from .replicated import Replicated, global_arguments, replicated_arguments
+from .schedule import Step, fabric_of, step_of
 
 
 @dataclass(frozen=True, repr=False)
@@ -98,10 +94,25 @@ class Compiled:
         """Arguments of which every device holds the whole."""
         return tuple(replicated_arguments(self.module, self.global_arguments))
 
+    @cached_property
+    def step(self) -> Step:
+        """The time of a run, with and without communication."""
+        target, devices = self.build.target, self.module.num_partitions * self.module.num_replicas
+        fabric = fabric_of(target, self.build.places, devices) if self.collectives else None
+        return step_of(self.kernels, self.collectives, fabric, target.device)
+
     @property
     def roofline_seconds(self) -> float:
-        """The least time of a run by the roofline, see `least_seconds`."""
-        return least_seconds(self.kernels, self.build.target.device)
+        """The least time of a run by the roofline, see `least_seconds`.
+
+        Collectives count as long as the device waits for them, or where the network is not known
+        as their traffic with memory.
+        """
+        device = self.build.target.device
+        if not (self.collectives and self.step.is_priced):
+            return least_seconds(self.kernels, device)
+        rest = [kernel for kernel in self.kernels if kernel.kind != "collective"]
+        return least_seconds(rest, device) + self.step.exposed_seconds
 
     @property
     def estimated_seconds(self) -> float | None:
@@ -138,7 +149,8 @@ class Compiled:
             "xla_cost": dict(self.build.cost) if self.build.cost else None,
             "kernels": [kernel.as_json(self.build.target.device) for kernel in self.kernels],
             "neighbours": [each.as_json() for each in self.neighbours],
-            "collectives": [each.as_json() for each in self.collectives],
+            "collectives": [each.as_json() for each in self.step.communication],
+            "communication": self.step.as_json() if self.collectives else None,
             "replicated": [each.as_json() for each in self.replicated],
         }
 
@@ -178,10 +190,10 @@ def compile_module(
     """
     ops = count_ops(module)
     try:
-        made = build(module, target, xla_options=options, hlo_pass=hlo_pass)
+        mesh = mesh or next(iter(meshes_of(module).values()), {})
+        made = build(module, target, xla_options=options, hlo_pass=hlo_pass, mesh=mesh)
     except BuildError as error:
         return Refused(ops, error.compiler_message, _fit_of(error))
-    mesh = mesh or next(iter(meshes_of(module).values()), {})
     return Compiled(ops, made, mesh, global_arguments(module))
 
 

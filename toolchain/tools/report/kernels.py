@@ -44,6 +44,7 @@ _NEAREST = {"f16": ("bf16",), "bf16": ("f16",), "u8": ("s8",), "s4": ("s8",), "u
 _KINDS = {"kLoop": "loop", "kInput": "input", "kOutput": "output", "kCustom": "custom"}
 _ENGINE = re.compile(r'"fusion(?:_backend)?_config"\s*:\s*\{\s*"kind"\s*:\s*"([^"]*)"')
 _CYCLES = re.compile(r'"estimated_cycles"\s*:\s*"?(\d+)')
+_UNKNOWN_CYCLES = 2**63 - 1  # what the TPU compiler writes where it makes no estimate
 _OF_LIBRARIES = re.compile(r"__(?:ynn|xnn|onednn|cudnn|cublas)")
 _MOVES = {"copy", "slice", "dynamic-slice", "dynamic-update-slice"}
 
@@ -269,7 +270,7 @@ def _kernel(run: Executed, accesses: tuple[Access, ...]) -> Kernel:
         traffic=traffic_of(instruction),
         accesses=accesses,
         unfused_bytes=sum(map(_unfused_bytes, ops)),
-        cycles=int(cycles[1]) if cycles else None,
+        cycles=int(cycles[1]) if cycles and int(cycles[1]) < _UNKNOWN_CYCLES else None,
         is_launched=not run.is_inlined,
         instruction=instruction,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from time import perf_counter
 from typing import Any
 
@@ -23,6 +23,7 @@ from ...pipeline import PipelineLike
 from ...units import show_bytes, show_count, show_seconds
 from .compiled import Compiled, Refused, compile_module
 from .fit import Fit
+from .schedule import Step
 
 ROWS = 8
 """Rows of a section that are printed unless `--top` or `--all` says otherwise."""
@@ -76,6 +77,7 @@ class Report:
                 "bandwidth_bytes_per_second": device.bandwidth,
                 "peak_flops": dict(device.peak_flops),
                 "source": device.source,
+                "network": asdict(device.network) if device.network else None,
             },
             "seconds": dict(self.seconds),
             "rules": dict(self.rules),
@@ -249,6 +251,21 @@ def _collectives(compiled: Compiled) -> str | None:
     return f"{calls:.0f}, {show_bytes(size)}"
 
 
+def _step(show: Callable[[Step], str]) -> Callable[[Report], str]:
+    """A cell on the time of a step with its communication; empty where that is not known."""
+
+    def text(compiled: Compiled) -> str | None:
+        has_price = compiled.collectives and compiled.step.is_priced
+        return show(compiled.step) if has_price else None
+
+    return _both(text, str)
+
+
+def _hidden(step: Step) -> str:
+    hidden = max(step.network_seconds - step.exposed_seconds, 0.0)
+    return f"{show_seconds(hidden)} of {show_seconds(step.network_seconds)}"
+
+
 def _refusal(found: Report) -> str:
     """The first line of the compiler's message, if it refused for another reason than memory."""
     refused = found.optimised
@@ -273,6 +290,10 @@ _NUMBERS: dict[str, Callable[[Report], _Cell]] = {
     "collectives": _both(_collectives, str),
     "time, by the compiler": _both(lambda c: c.estimated_seconds, show_seconds),
     "time, roofline": _both(lambda c: c.roofline_seconds, show_seconds),
+    "time of a step": _step(lambda s: show_seconds(s.seconds)),
+    "  computation": _step(lambda s: show_seconds(s.computation_seconds)),
+    "  communication": _step(lambda s: f"{show_seconds(s.exposed_seconds)}, {s.share:.0%}"),
+    "  overlapped": _step(_hidden),
     "StableHLO ops": _both(lambda c: c.ops, str),
     "rewrites": _rules,
     "trace": _seconds("trace"),

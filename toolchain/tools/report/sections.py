@@ -23,6 +23,7 @@ from ...units import show_bytes, show_count, show_seconds
 from .compiled import Compiled
 from .kernels import Kernel
 from .memory import Buffer
+from .schedule import Communication
 
 _FAR = 2  # times the roofline: a slower kernel is bound by neither arithmetic nor memory
 
@@ -141,7 +142,11 @@ def _kernels(compiled: Compiled) -> _Section:
         f"kernels, by time ({'as the compiler estimates it' if is_estimated else 'roofline'})",
         numbers,
         ("bound by", "kernel: ops", "line"),
-        (_kernel(kernel, device, is_estimated) for kernel in compiled.kernels),
+        (
+            _kernel(kernel, device, is_estimated)
+            for kernel in compiled.kernels
+            if kernel.kind != "collective" or not compiled.step.is_priced  # in their own section
+        ),
     )
 
 
@@ -190,20 +195,26 @@ def _origin(place: SourceLine | None, op_name: str, name: str) -> str:
 
 
 def _collectives(compiled: Compiled) -> _Section:
+    """The collectives, ranked by their time on the network if that is known, else by bytes."""
+    step = compiled.step
+    times: dict[str, _Show] = {"time": show_seconds, "waits": show_seconds}
     return _Section(
         "collectives",
-        {"bytes": show_bytes, "runs": _count},
+        {**(times if step.is_priced else {}), "bytes": show_bytes, "runs": _count},
         ("kind", "over", "line"),
+        (_collective(each, is_priced=step.is_priced) for each in step.communication),
+    )
+
+
+def _collective(found: Communication, *, is_priced: bool) -> _Row:
+    each = found.collective
+    times = (found.seconds or 0.0, found.exposed_seconds) if is_priced else ()
+    return (
+        (*times, each.payload * each.times, each.times),
         (
-            (
-                (each.payload * each.times, each.times),
-                (
-                    each.kind,
-                    "+".join(each.axes) if each.axes else f"{each.group_size} devices",
-                    _origin(each.place, each.op_name, op_in_scope(each.op_name)),
-                ),
-            )
-            for each in compiled.collectives
+            each.kind,
+            "+".join(each.axes) if each.axes else f"{each.group_size} devices",
+            _origin(each.place, each.op_name, op_in_scope(each.op_name)),
         ),
     )
 
@@ -236,7 +247,9 @@ def _notes(compiled: Compiled) -> Iterator[str]:
     if any(kernel.is_asynchronous for kernel in compiled.kernels):
         yield "asynchronous copies and collectives are assumed to overlap with other kernels"
     if compiled.collectives:
-        yield "collectives are counted at the bandwidth of memory: that of the network is not known"
+        yield _note_on_network(compiled)
+        if compiled.build.order:
+            yield compiled.build.order
     if totals.assumed:
         yield "a loop of unknown trip count is counted as one iteration"
     if totals.branches:
@@ -245,6 +258,23 @@ def _notes(compiled: Compiled) -> Iterator[str]:
         yield f"flops not known, counted as none: {', '.join(totals.unknown)}"
     if compiled.fit.fits:  # otherwise the advice follows the findings
         yield from compiled.fit.advice
+
+
+def _note_on_network(compiled: Compiled) -> str:
+    network = compiled.build.target.device.network
+    if network is None or not compiled.step.is_priced:
+        return (
+            "collectives are counted at the bandwidth of memory: the network between these devices "
+            "is not known"
+        )
+    if network.kind == "memory":
+        return "collectives are counted as copies in the memory that all devices share"
+    rate = f"{show_bytes(network.bandwidth)}/s"
+    of = "a link" if network.kind == "torus" else "a device"
+    return (
+        f"collectives are priced at the network's peak, {rate} {of} in each direction; `waits` is "
+        "the part that no computation hides"
+    )
 
 
 def _count(number: float) -> str:

@@ -71,15 +71,12 @@ def rank(
 
 
 def estimated_seconds(found: Compiled) -> float:
-    """The estimated time of a run: the compiler's for each kernel, or else the roofline's."""
-    if found.estimated_seconds is None:
-        return found.roofline_seconds
-    device = found.build.target.device
-    return sum(
-        kernel.times * (kernel.compiler_seconds(device) or kernel.roofline(device).seconds)
-        for kernel in found.kernels
-        if kernel.cycles is not None or not kernel.is_asynchronous
-    )
+    """The estimated time of a run, with the time for which the device waits for collectives.
+
+    The compiler's estimate of each kernel, or else the roofline's. The compilers estimate no
+    collective.
+    """
+    return found.step.seconds
 
 
 class _Ranker(Trials):
