@@ -1,16 +1,19 @@
 """A transformer's training step, in plain JAX.
 
-jxc compile examples/transformer.py:step --args examples/transformer.py:arguments \
-  --target tpu:v5e:2x2 --mesh data=4 --in-sharding tokens=data --report
+jxc compile examples/transformer.py:step --target tpu:v5p:4x4x4 --mesh data=16,model=4 --report
+jxc compile examples/transformer.py:step --target gpu:h100 --mesh data=8 --report
+
+The command line finds `arguments` and `shardings` below, since it is given no others.
 """
 
 from functools import partial
 
 import jax
 import jax.numpy as jnp
+from jax.sharding import PartitionSpec as P
 
 LAYERS, WIDTH, HEADS, WORDS = 12, 768, 12, 16384
-BATCH, LENGTH = 8, 512
+BATCH, LENGTH = 64, 512
 
 
 @partial(jax.jit, donate_argnames="params")
@@ -65,6 +68,21 @@ def arguments(layers=LAYERS, width=WIDTH, batch=BATCH):
         "layers": [layer] * layers,
     }
     return params, jax.ShapeDtypeStruct((batch, LENGTH + 1), jnp.int32)
+
+
+def shardings(mesh):
+    """Tokens over `data`; the weights of attention, of the layers and of the words over `model`."""
+    data, model = (axis if axis in mesh.axis_names else None for axis in ("data", "model"))
+    layer = {
+        "scale1": P(),
+        "qkv": P(None, model),
+        "out": P(model),
+        "scale2": P(),
+        "up": P(None, model),
+        "down": P(model),
+    }
+    params = {"words": P(model), "places": P(), "layers": [layer] * LAYERS}
+    return params, P(data)
 
 
 def too_large():

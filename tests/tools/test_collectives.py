@@ -189,10 +189,28 @@ def test_a_group_of_one_sends_nothing() -> None:
 def test_replicated_arguments_are_those_that_no_axis_splits() -> None:
     module = _module("cpu")  # each device has f32[256,256]
     assert replicated_arguments(module, [("x", 8 * BLOCK)]) == []
-    assert replicated_arguments(module, [("x", BLOCK)]) == [Replicated("x", BLOCK, 8)]
+    assert replicated_arguments(module, [("x", BLOCK)]) == [Replicated("x", BLOCK, 8, (256, 256))]
     assert Replicated("x", BLOCK, 8).wasted == 7 * BLOCK
     with pytest.raises(ValueError, match="@main has 0 arguments, the HLO has 1"):
         replicated_arguments(module, [])
+
+
+@pytest.mark.parametrize(
+    ("dims", "split", "parts"),
+    [
+        ((16, 32), "data+model", 8),  # the first dimension, over all devices
+        ((6, 32), "None,data+model", 8),
+        ((6, 12), "None,model", 4),
+        ((6,), "data", 2),
+        ((7,), "None", None),
+        ((), "None", None),
+    ],
+)
+def test_replicated_split_is_the_finest_even_one(
+    dims: tuple[int, ...], split: str, parts: int | None
+) -> None:
+    found = Replicated("x", 64, 8, dims).split(MESH)
+    assert (str(found), found and found.parts) == (split, parts)
 
 
 def test_replicated_arguments_on_one_device_are_none() -> None:

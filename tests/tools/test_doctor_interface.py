@@ -8,8 +8,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.sharding import PartitionSpec as P
 
 import jxc
+from jxc.backend.lowered import lowered_of
+from jxc.frontend.lowering import lower
+from jxc.tools.doctor import choose_checks, examine, program_of
 
 from .doctoring import f32, findings_of, names_of, source_line
 
@@ -126,3 +130,25 @@ def test_dead_output_ignores_computed_outputs_and_initial_states() -> None:
         names_of(lambda: {"w": jnp.zeros((256, 256)), "b": jnp.ones((256, 256))}) == []
     )  # a state
     assert names_of(lambda x: (x * 2, jnp.zeros((4,)), x.sum()), f32(256, 256)) == []
+
+
+def test_replicated_argument_reports_what_could_be_split() -> None:
+    def loss(w: Any, x: Any) -> Any:
+        return jnp.tanh(x @ w).sum()
+
+    def found(width: int, shardings: Any) -> list[Any]:
+        args = (f32(width, 512), f32(8, width))
+        lowered = lowered_of(lower(loss, args, mesh={"data": 4}, in_shardings=shardings))
+        check = choose_checks(["replicated-argument"])
+        return list(examine(program_of(lowered, "cpu", may_compile=True), check))
+
+    over_data = {"x": P("data")}
+    (each,) = found(1024, over_data)
+    assert each.message == "w is whole on each of 4 devices"
+    assert '--in-sharding "w=data"' in each.fix
+    assert each.cost.bytes == 3 / 4 * 1024 * 512 * 4
+    assert found(64, over_data) == []  # too small
+    assert found(1023, {"x": P("data")})[0].fix.startswith(
+        'Split it, as --in-sharding "w=None,data"'
+    )
+    assert found(1024, {"w": P("data"), "x": P(None, "data")}) == []

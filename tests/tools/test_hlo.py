@@ -10,6 +10,7 @@ import pytest
 from jxc.errors import JxcError
 from jxc.hlo import Module, Shape, parse_hlo
 from jxc.hlo.lexer import parse_shape, split_top_level
+from jxc.hlo.work import accesses_of, executed
 
 PROGRAMS = Path(__file__).parent / "programs"
 TEXTS = sorted([*PROGRAMS.glob("*.hlo"), *PROGRAMS.glob("*/hlo.txt")])
@@ -190,3 +191,28 @@ ENTRY %main (p: (f32[2], (s32[], f32[3]))) -> f32[3] {
     assert element.operands[0].operands[0].name == "p"
     with pytest.raises(JxcError, match="has no element 2"):
         parse_hlo(text.replace("#1#1", "#2"))
+
+
+def test_arguments_of_an_asynchronous_start_include_those_of_its_update() -> None:
+    module = parse_hlo(
+        """HloModule m
+
+%inner (a: f32[4], b: f32[4]) -> f32[4] {
+  %a = f32[4] parameter(0)
+  %b = f32[4] parameter(1)
+  ROOT %s = f32[4] add(%a, %b)
+}
+
+ENTRY %main (x: f32[4], y: f32[4]) -> f32[4] {
+  %x = f32[4] parameter(0)
+  %y = f32[4] parameter(1)
+  %start = ((), ()) async-start(), calls=%inner
+  %update = ((f32[4], f32[4]), f32[4]) async-update(%start, %x, %y)
+  ROOT %done = f32[4] async-done(%update)
+}
+"""
+    )
+    x, y, start, *_ = module.entry.instructions
+    assert start.arguments == (x, y)
+    (run,) = accesses_of(executed(module))
+    assert sum(each.bytes for each in run) == 3 * 16

@@ -162,7 +162,8 @@ lowering_options = added(
         "--args",
         "args_from",
         metavar="FILE.py:FN",
-        help="Call FN for the arguments, in place of SPECs: a tuple, or (tuple, dict).",
+        help="Call FN for the arguments, in place of SPECs: a tuple, or (tuple, dict). With "
+        "neither, the function `arguments` in the file of TARGET is called, if there is one.",
     ),
     click.option(
         "--static",
@@ -212,7 +213,8 @@ lowering_options = added(
     click.option(
         "--sharding",
         metavar="FILE.py:FN",
-        help="Call FN on the mesh for in_shardings, or (in_shardings, out_shardings).",
+        help="Call FN on the mesh for in_shardings, or (in_shardings, out_shardings). With neither "
+        "arguments nor shardings, the function `shardings` in the file of TARGET is called.",
     ),
     click.option("--x64", is_flag=True, help="Keep 64-bit types, which JAX narrows otherwise."),
 )

@@ -7,6 +7,7 @@ imported, then imports the user's code, traces and lowers.
 from __future__ import annotations
 
 import contextlib
+import inspect
 import itertools
 import math
 import os
@@ -129,8 +130,10 @@ def _run(request: LowerRequest, parsed: _Parsed) -> LoweredTarget:
         import jax
 
         jax.config.update("jax_enable_x64", True)
-    if request.args_from:
-        args, kwargs = split_arguments(_made(resolve_value(request.args_from)))
+    own = _own_values(request, target)
+    if request.args_from or "arguments" in own:
+        source = resolve_value(request.args_from) if request.args_from else own["arguments"]
+        args, kwargs = split_arguments(_made(source))
     else:
         args, kwargs = build_arguments(parsed.specs)
     from .checks import find_device
@@ -140,8 +143,9 @@ def _run(request: LowerRequest, parsed: _Parsed) -> LoweredTarget:
 
     mesh = make_mesh(parsed.mesh or None, platform=request.platform, concrete=request.concrete)
     shardings: tuple[Any, Any] = (parsed.inputs or None, parsed.outputs or None)
-    if request.sharding:
-        shardings = split_shardings(_made(resolve_value(request.sharding), mesh), args)
+    if request.sharding or "shardings" in own:
+        source = resolve_value(request.sharding) if request.sharding else own["shardings"]
+        shardings = split_shardings(_made(source, mesh), args)
     lowering = lower(
         target.function,
         args,
@@ -155,6 +159,32 @@ def _run(request: LowerRequest, parsed: _Parsed) -> LoweredTarget:
         out_shardings=shardings[1],
     )
     return LoweredTarget(target, args, kwargs, lowering)
+
+
+def _own_values(request: LowerRequest, target: FunctionTarget) -> dict[str, Any]:
+    """The functions `arguments` and `shardings` in the file of a function that is given neither.
+
+    A function that needs no arguments gets none.
+    """
+    if request.specs or request.args_from or request.static or not _needs_arguments(target):
+        return {}
+    names = ["arguments"]
+    if request.mesh and not (request.in_sharding or request.out_sharding or request.sharding):
+        names.append("shardings")
+    own = {name: getattr(target.module, name, None) for name in names}
+    return (
+        {name: value for name, value in own.items() if callable(value)} if own["arguments"] else {}
+    )
+
+
+def _needs_arguments(target: FunctionTarget) -> bool:
+    try:
+        inspect.signature(target.function).bind()
+    except TypeError:
+        return True
+    except ValueError:  # it has no signature
+        return False
+    return False
 
 
 def _made(source: Any, *args: Any) -> Any:

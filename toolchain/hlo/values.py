@@ -134,6 +134,14 @@ class Instruction:
         return next(iter(self.calls.get(attribute, ())), None)
 
     @property
+    def arguments(self) -> tuple[Instruction, ...]:
+        """What it passes to the computation that it calls: operands, also of its `-update`s."""
+        if self.opcode != "async-start":
+            return self.operands
+        updates = (each for each in self.users if each.opcode == "async-update")
+        return self.operands + tuple(operand for each in updates for operand in each.operands[1:])
+
+    @property
     def users(self) -> tuple[Instruction, ...]:
         """The instructions of its computation that read it, each once, in order."""
         return self.computation.users.get(self, ())

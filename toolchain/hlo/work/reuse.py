@@ -181,7 +181,4 @@ class _Buffers:
         number = int(parameter.literal)
         if caller.opcode == "conditional":
             number = caller.called.index(parameter.computation) + 1
-        operands = caller.operands
-        if caller.opcode == "async-start":  # its updates may bring more operands
-            operands += tuple(each for user in caller.users for each in user.operands[1:])
-        return (operands[number], index) if number < len(operands) else None
+        return caller.arguments[number], index

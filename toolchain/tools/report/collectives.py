@@ -347,7 +347,7 @@ def axes_of_groups(groups: Groups, mesh: Mapping[str, int]) -> tuple[str, ...] |
     names = [name for name, size in mesh.items() if size > 1]
     for count in range(len(names) + 1):
         for axes in combinations(names, count):
-            if set(map(frozenset, _along(axes, mesh))) == wanted:
+            if set(map(frozenset, groups_along(axes, mesh))) == wanted:
                 return axes
     return None
 
@@ -362,8 +362,9 @@ def axes_of_pairs(pairs: Groups, mesh: Mapping[str, int]) -> tuple[str, ...]:
     return tuple(name for axis, name in enumerate(mesh) if axis in moved)
 
 
-def _along(axes: tuple[str, ...], mesh: Mapping[str, int]) -> np.ndarray:
+def groups_along(axes: tuple[str, ...], mesh: Mapping[str, int]) -> Groups:
     """The groups of devices that differ only in their coordinates along `axes`."""
     sizes = list(mesh.values())
     ids = np.arange(np.prod(sizes)).reshape(sizes)
-    return _grouped(ids, [number for number, name in enumerate(mesh) if name in axes])
+    rows = _grouped(ids, [number for number, name in enumerate(mesh) if name in axes])
+    return tuple(tuple(map(int, row)) for row in rows)

@@ -16,17 +16,18 @@ from jaxlib.mlir import ir
 
 from ...backend.targets import Target
 from ...backend.targets.build import Build, BuildError, build
+from ...cost.network import Fabric
 from ...hlo import Module, parse_hlo
 from ...hlo.work import Executed, Totals, executed, totals_of
 from ...ir import count_ops
 from ...ir.shardings import meshes_of
 from ...units import show_bytes, show_count, show_seconds
-from .collectives import Collective, collectives_of
+from .collectives import Collective, collectives_of, groups_along
 from .fit import Fit, fits, parse_out_of_memory
 from .kernels import Kernel, kernels_of, least_seconds
 from .memory import Memory, measure_memory
 from .neighbours import Neighbours, unfused_neighbours
-from .replicated import Replicated, global_arguments, replicated_arguments
+from .replicated import MIN_SPLIT_BYTES, Replicated, Split, global_arguments, replicated_arguments
 from .schedule import Step, fabric_of, step_of
 
 
@@ -95,11 +96,34 @@ class Compiled:
         return tuple(replicated_arguments(self.module, self.global_arguments))
 
     @cached_property
+    def splittable(self) -> tuple[tuple[Replicated, Split], ...]:
+        """The replicated arguments of `MIN_SPLIT_BYTES` or more, and how each could be split."""
+        large = (each for each in self.replicated if each.bytes >= MIN_SPLIT_BYTES)
+        found = ((each, each.split(self.mesh)) for each in large)
+        return tuple((each, split) for each, split in found if split)
+
+    @cached_property
+    def fabric(self) -> Fabric | None:
+        """The network between the devices; None if it is not known."""
+        devices = self.module.num_partitions * self.module.num_replicas
+        return fabric_of(self.build.target, self.build.places, devices)
+
+    @cached_property
+    def gathering_seconds(self) -> float | None:
+        """The time to gather the arguments in `splittable` once; None if it is not known."""
+        prices = [
+            self.fabric.price("all-gather", each.bytes, groups_along(split.axes, self.mesh))
+            for each, split in self.splittable
+            if self.fabric
+        ]
+        known = [price.seconds for price in prices if price]
+        return sum(known) if known and len(known) == len(self.splittable) else None
+
+    @cached_property
     def step(self) -> Step:
         """The time of a run, with and without communication."""
-        target, devices = self.build.target, self.module.num_partitions * self.module.num_replicas
-        fabric = fabric_of(target, self.build.places, devices) if self.collectives else None
-        return step_of(self.kernels, self.collectives, fabric, target.device)
+        fabric = self.fabric if self.collectives else None
+        return step_of(self.kernels, self.collectives, fabric, self.build.target.device)
 
     @property
     def roofline_seconds(self) -> float:
@@ -151,7 +175,10 @@ class Compiled:
             "neighbours": [each.as_json() for each in self.neighbours],
             "collectives": [each.as_json() for each in self.step.communication],
             "communication": self.step.as_json() if self.collectives else None,
-            "replicated": [each.as_json() for each in self.replicated],
+            "replicated": [
+                {**each.as_json(), "split": str(each.split(self.mesh) or "") or None}
+                for each in self.replicated
+            ],
         }
 
 

@@ -115,4 +115,4 @@ class Dataflow:
                 which = caller.called.index(parameter.computation)
                 yield KernelResult(caller.operands[which + 1], path, crossed | {"branch"})
             else:
-                yield KernelResult(caller.operands[int(parameter.literal)], path, crossed)
+                yield KernelResult(caller.arguments[int(parameter.literal)], path, crossed)

@@ -223,9 +223,12 @@ def _replicated(compiled: Compiled) -> _Section:
     return _Section(
         "whole on every device",
         {"bytes": show_bytes, "n": _count, "more than once": show_bytes},
-        ("what",),
+        ("what", "could be split by"),
         (
-            ((each.bytes, 1, each.wasted), (f"argument {_INDEX.sub('[*]', each.name)}",))
+            (
+                (each.bytes, 1, each.wasted),
+                (f"argument {_INDEX.sub('[*]', each.name)}", str(each.split(compiled.mesh) or "")),
+            )
             for each in compiled.replicated
         ),
     )
@@ -250,6 +253,7 @@ def _notes(compiled: Compiled) -> Iterator[str]:
         yield _note_on_network(compiled)
         if compiled.build.order:
             yield compiled.build.order
+    yield from _advice_on_splitting(compiled)
     if totals.assumed:
         yield "a loop of unknown trip count is counted as one iteration"
     if totals.branches:
@@ -258,6 +262,24 @@ def _notes(compiled: Compiled) -> Iterator[str]:
         yield f"flops not known, counted as none: {', '.join(totals.unknown)}"
     if compiled.fit.fits:  # otherwise the advice follows the findings
         yield from compiled.fit.advice
+
+
+def _advice_on_splitting(compiled: Compiled) -> Iterator[str]:
+    """How to split the largest argument of which every device has the whole."""
+    if not compiled.splittable:
+        return
+    first, split = compiled.splittable[0]
+    saved = sum(each.bytes - each.bytes // split.parts for each, split in compiled.splittable)
+    name = _INDEX.sub("[*]", first.name)
+    yield (
+        f"{show_bytes(saved)} of each device hold arguments that could be split: --in-sharding "
+        f'"{name}={split}" ...{_cost_of_gathering(compiled)}'
+    )
+
+
+def _cost_of_gathering(compiled: Compiled) -> str:
+    seconds = compiled.gathering_seconds
+    return f"; to gather them where they are used takes {show_seconds(seconds)}" if seconds else ""
 
 
 def _note_on_network(compiled: Compiled) -> str:
@@ -269,10 +291,10 @@ def _note_on_network(compiled: Compiled) -> str:
         )
     if network.kind == "memory":
         return "collectives are counted as copies in the memory that all devices share"
-    rate = f"{show_bytes(network.bandwidth)}/s"
     of = "a link" if network.kind == "torus" else "a device"
     return (
-        f"collectives are priced at the network's peak, {rate} {of} in each direction; `waits` is "
+        f"collectives are priced at the network's peak, {network.bandwidth / 1e9:g} GB/s {of} in "
+        "each direction; `waits` is "
         "the part that no computation hides"
     )
 

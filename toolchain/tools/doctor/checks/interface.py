@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ....ir import functions
-from ....units import show_bytes
-from ..finding import Finding, FindingCost, check
+from ....units import show_bytes, show_seconds
+from ..finding import Finding, FindingCost, check, compiled_check
 from ..jaxpr import def_use_of, inner_jaxprs, is_variable, open_jaxpr, origin_of
 from ..program import ExaminedProgram
 from ..source_code import parameters_of, returned_names
@@ -205,6 +205,32 @@ def _is_chain_of_updates(jaxpr: Any, variable: Any, source: Any) -> bool:
             return count > 0 and variable is source
         variable = maker.invars[0]
     return False
+
+
+@compiled_check
+def replicated_argument(program: ExaminedProgram) -> Iterator[Finding]:
+    """Arguments of 1 MiB or more that every device of a mesh holds whole, and that could be split.
+
+    Each device then holds a part, and XLA gathers the rest where it is used, which takes time on
+    the network. Arguments that are a small share of the memory at the peak are left alone.
+    """
+    compiled = program.compiled
+    found = compiled.splittable
+    saved = sum(each.bytes - each.bytes // split.parts for each, split in found)
+    if not found or saved < _MIN_MEMORY_SHARE * compiled.memory.peak:
+        return
+    first, split = found[0]
+    is_one = len(found) == 1
+    seconds = compiled.gathering_seconds
+    gathered = f", in {show_seconds(seconds)} for all of them by the network" if seconds else ""
+    yield Finding(
+        program.defined,
+        f"{_names([each.name for each, _ in found])}{'' if is_one else ': each'} is whole on each "
+        f"of {first.devices} devices",
+        f'Split it, as --in-sharding "{first.name}={split}" does; XLA gathers it where it is used'
+        f"{gathered}.",
+        FindingCost(bytes=saved, how=f"of {show_bytes(compiled.memory.peak)} on each device"),
+    )
 
 
 @check
