@@ -89,6 +89,8 @@ class Build:
         places: of each TPU device its slice, coordinates and core, in the order of the program's
             devices; empty for other devices.
         order: a note on that order; empty if it is that of `jax.make_mesh`.
+        orders: for each of `other_meshes`, as text, the numbers of the program's devices in the
+            order of that mesh; empty for other than TPU devices.
     """
 
     target: Target
@@ -105,6 +107,7 @@ class Build:
     files: Mapping[str, bytes] = field(repr=False, default_factory=dict)
     places: Sequence[Sequence[int]] = field(repr=False, default=())
     order: str = ""
+    orders: Mapping[str, Sequence[int]] = field(repr=False, default_factory=dict)
 
 
 def build(
@@ -118,6 +121,7 @@ def build(
     hlo_pass: str | None = None,
     optimised: bytes | None = None,
     mesh: Mapping[str, int] | None = None,
+    other_meshes: Sequence[Mapping[str, int]] = (),
 ) -> Build:
     """Compile a module for a target.
 
@@ -133,6 +137,7 @@ def build(
         optimised: a serialised `HloModuleProto` of the same signature as `module`, from which XLA
             generates code in place of `module`; cpu only.
         mesh: the size of each axis, to put the devices in the order of `jax.make_mesh`.
+        other_meshes: meshes over the same devices whose order is returned too.
 
     Raises:
         MissingTargetError: the target's compiler is not installed.
@@ -153,6 +158,7 @@ def build(
         "whole_constants": whole_constants,
         "hlo_pass": hlo_pass,
         "mesh": dict(mesh or {}),
+        "other_meshes": list(map(dict, other_meshes)),
     }
     with tempfile.TemporaryDirectory(prefix="jxc-build-") as directory:
         folder = Path(directory)
@@ -223,6 +229,7 @@ def _collect(folder: Path, target: Target, patterns: Sequence[str], log: str) ->
         {f.name: f.read_bytes() for p in patterns for f in sorted(dump.glob(p)) if f.is_file()},
         [place for place in result["places"] if place is not None],
         result["order"],
+        result["orders"],
     )
 
 

@@ -92,6 +92,7 @@ def _compiled(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
         "seconds": seconds,
         "places": list(map(_place, devices)),
         "order": order,
+        "orders": _orders(request["other_meshes"], devices),
     }
 
 
@@ -112,6 +113,19 @@ def _in_order_of(mesh: Mapping[str, int], devices: Sequence[Any]) -> tuple[Seque
             "is the size of each axis; mesh_utils.create_device_mesh(..., "
             "allow_split_physical_axes=True) does"
         )
+
+
+def _orders(meshes: Sequence[Mapping[str, int]], devices: Sequence[Any]) -> dict[str, list[int]]:
+    """For each mesh, as text, the numbers of TPU devices in its order."""
+    from ...ir.shardings import format_mesh
+
+    if devices[0].platform != "tpu":
+        return {}
+    numbers = {device.id: number for number, device in enumerate(devices)}
+    return {
+        format_mesh(mesh): [numbers[each.id] for each in _in_order_of(mesh, devices)[0]]
+        for mesh in meshes
+    }
 
 
 def _place(device: Any) -> list[int] | None:

@@ -26,6 +26,7 @@ from .collectives import Collective, collectives_of, groups_along
 from .fit import Fit, fits, parse_out_of_memory
 from .kernels import Kernel, kernels_of, least_seconds
 from .memory import Memory, measure_memory
+from .mesh_shapes import MeshShape, mesh_shapes, shapes_of
 from .neighbours import Neighbours, unfused_neighbours
 from .replicated import MIN_SPLIT_BYTES, Replicated, Split, global_arguments, replicated_arguments
 from .schedule import Step, fabric_of, step_of
@@ -120,6 +121,13 @@ class Compiled:
         return sum(known) if known and len(known) == len(self.splittable) else None
 
     @cached_property
+    def mesh_shapes(self) -> tuple[MeshShape, ...]:
+        """Other shapes of the mesh whose collectives are estimated to take less time."""
+        if self.fabric is None or len(self.mesh) < 2:
+            return ()
+        return tuple(mesh_shapes(self.collectives, self.mesh, self.fabric, self.build.orders))
+
+    @cached_property
     def step(self) -> Step:
         """The time of a run, with and without communication."""
         fabric = self.fabric if self.collectives else None
@@ -175,6 +183,7 @@ class Compiled:
             "neighbours": [each.as_json() for each in self.neighbours],
             "collectives": [each.as_json() for each in self.step.communication],
             "communication": self.step.as_json() if self.collectives else None,
+            "mesh_shapes": [each.as_json() for each in self.mesh_shapes],
             "replicated": [
                 {**each.as_json(), "split": str(each.split(self.mesh) or "") or None}
                 for each in self.replicated
@@ -218,7 +227,14 @@ def compile_module(
     ops = count_ops(module)
     try:
         mesh = mesh or next(iter(meshes_of(module).values()), {})
-        made = build(module, target, xla_options=options, hlo_pass=hlo_pass, mesh=mesh)
+        made = build(
+            module,
+            target,
+            xla_options=options,
+            hlo_pass=hlo_pass,
+            mesh=mesh,
+            other_meshes=list(shapes_of(mesh)) if len(mesh) > 1 else (),
+        )
     except BuildError as error:
         return Refused(ops, error.compiler_message, _fit_of(error))
     return Compiled(ops, made, mesh, global_arguments(module))

@@ -25,6 +25,7 @@ from .kernels import Kernel
 from .memory import Buffer
 from .schedule import Communication
 
+_SHAPES = 3  # of a mesh that are named
 _FAR = 2  # times the roofline: a slower kernel is bound by neither arithmetic nor memory
 
 _Show = Callable[[float], str]
@@ -254,6 +255,13 @@ def _notes(compiled: Compiled) -> Iterator[str]:
         if compiled.build.order:
             yield compiled.build.order
     yield from _advice_on_splitting(compiled)
+    if compiled.mesh_shapes:
+        shapes = compiled.mesh_shapes[:_SHAPES]
+        named = ", ".join(f"{each} ({show_seconds(each.network_seconds)})" for each in shapes)
+        yield (
+            f"mesh shapes worth compiling, by the time of their collectives: {named}; this one "
+            f"{show_seconds(compiled.step.network_seconds)}. Memory and computation may grow"
+        )
     if totals.assumed:
         yield "a loop of unknown trip count is counted as one iteration"
     if totals.branches:

@@ -1,0 +1,52 @@
+"""Shapes of a mesh by the time of their collectives, on a switch without latency.
+
+Over data, gradients of 800 bytes are summed that `model` splits; over model, activations of 4000
+bytes that `data` splits. A device passes 100 bytes a second.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from jxc.cost.network import Fabric, Network, Place
+from jxc.tools.report.collectives import Collective, groups_along
+from jxc.tools.report.mesh_shapes import mesh_shapes, shapes_of
+
+MESH = {"data": 4, "model": 4}
+FABRIC = Fabric(Network("switch", 100.0, "a test"), (Place(),) * 16)
+
+
+def collective(axis: str, payload: int, kind: str = "all-reduce") -> Collective:
+    groups = groups_along((axis,), MESH)
+    return Collective(kind, "c", payload, 4, (axis,), groups=groups)
+
+
+def test_shapes_of_keeps_the_axes() -> None:
+    found = [tuple(sizes.values()) for sizes in shapes_of({"data": 2, "one": 1, "model": 2})]
+    assert found == [(1, 1, 4), (2, 1, 2), (4, 1, 1)]
+    assert list(shapes_of({"data": 4})) == [{"data": 4}]
+
+
+def test_mesh_shapes_scale_each_array_by_the_other_axes() -> None:
+    found = mesh_shapes([collective("data", 200), collective("model", 1000)], MESH, FABRIC, {})
+    # this mesh takes 2 3/4 (200 + 1000) / 100 = 18 s
+    seconds = {str(each): each.network_seconds for each in found}
+    assert seconds == {
+        # gradients of 800 bytes, 2 15/16 8 s; no collectives over model
+        "data=16,model=1": pytest.approx(15),
+        # gradients of 400 bytes, 2 7/8 4 s; activations of 500 bytes, 2 1/2 5 s
+        "data=8,model=2": pytest.approx(12),
+    }
+    assert str(found[0]) == "data=8,model=2"
+
+
+def test_mesh_shapes_keep_what_a_device_exchanges() -> None:
+    found = mesh_shapes([collective("model", 1000, "all-to-all")], MESH, FABRIC, {})
+    seconds = {str(each): each.network_seconds for each in found}
+    assert seconds["data=8,model=2"] == pytest.approx(1 / 2 * 10)
+
+
+def test_mesh_shapes_are_none_for_groups_that_are_not_whole_axes() -> None:
+    other = Collective("all-reduce", "c", 8, 2, None, groups=((0, 3), (1, 2)))
+    assert mesh_shapes([other], MESH, FABRIC, {}) == []
+    assert mesh_shapes([], MESH, FABRIC, {}) == []
