@@ -6,13 +6,17 @@ bytes that `data` splits. A device passes 100 bytes a second.
 
 from __future__ import annotations
 
+import jax
 import pytest
+from jax.sharding import PartitionSpec as P
 
 from jxc.cost.network import Fabric, Network, Place
+from jxc.frontend.lowering import lower
 from jxc.tools.report.collectives import Collective, groups_along
-from jxc.tools.report.mesh_shapes import mesh_shapes, shapes_of
+from jxc.tools.report.mesh_shapes import fitting_shapes, mesh_shapes, shapes_of
 
 MESH = {"data": 4, "model": 4}
+SHAPES = list(shapes_of(MESH))
 FABRIC = Fabric(Network("switch", 100.0, "a test"), (Place(),) * 16)
 
 
@@ -28,7 +32,9 @@ def test_shapes_of_keeps_the_axes() -> None:
 
 
 def test_mesh_shapes_scale_each_array_by_the_other_axes() -> None:
-    found = mesh_shapes([collective("data", 200), collective("model", 1000)], MESH, FABRIC, {})
+    found = mesh_shapes(
+        [collective("data", 200), collective("model", 1000)], MESH, SHAPES, FABRIC, {}
+    )
     # this mesh takes 2 3/4 (200 + 1000) / 100 = 18 s
     seconds = {str(each): each.network_seconds for each in found}
     assert seconds == {
@@ -41,12 +47,22 @@ def test_mesh_shapes_scale_each_array_by_the_other_axes() -> None:
 
 
 def test_mesh_shapes_keep_what_a_device_exchanges() -> None:
-    found = mesh_shapes([collective("model", 1000, "all-to-all")], MESH, FABRIC, {})
+    found = mesh_shapes([collective("model", 1000, "all-to-all")], MESH, SHAPES, FABRIC, {})
     seconds = {str(each): each.network_seconds for each in found}
     assert seconds["data=8,model=2"] == pytest.approx(1 / 2 * 10)
 
 
 def test_mesh_shapes_are_none_for_groups_that_are_not_whole_axes() -> None:
     other = Collective("all-reduce", "c", 8, 2, None, groups=((0, 3), (1, 2)))
-    assert mesh_shapes([other], MESH, FABRIC, {}) == []
-    assert mesh_shapes([], MESH, FABRIC, {}) == []
+    assert mesh_shapes([other], MESH, SHAPES, FABRIC, {}) == []
+    assert mesh_shapes([], MESH, SHAPES, FABRIC, {}) == []
+
+
+def test_fitting_shapes_split_the_arguments_evenly() -> None:
+    over = {"data": 4, "model": 2}
+    args = jax.ShapeDtypeStruct((4, 3), "float32"), jax.ShapeDtypeStruct((8,), "float32")
+    shardings = {"x": P("data"), "y": P(("data", "model"))}
+    lowering = lower(lambda x, y: (x, y), args, mesh=over, in_shardings=shardings)
+    found = [tuple(sizes.values()) for sizes in fitting_shapes(lowering.module, over)]
+    assert found == [(1, 8), (2, 4), (4, 2)]  # data=8 does not split four rows
+    assert fitting_shapes(lowering.module, {"data": 8}) == []

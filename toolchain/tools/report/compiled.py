@@ -26,7 +26,7 @@ from .collectives import Collective, collectives_of, groups_along
 from .fit import Fit, fits, parse_out_of_memory
 from .kernels import Kernel, kernels_of, least_seconds
 from .memory import Memory, measure_memory
-from .mesh_shapes import MeshShape, mesh_shapes, shapes_of
+from .mesh_shapes import MeshShape, fitting_shapes, mesh_shapes
 from .neighbours import Neighbours, unfused_neighbours
 from .replicated import MIN_SPLIT_BYTES, Replicated, Split, global_arguments, replicated_arguments
 from .schedule import Step, fabric_of, step_of
@@ -41,12 +41,14 @@ class Compiled:
         build: the compiler's output.
         mesh: axes and their sizes, in order; empty for one device.
         global_arguments: the name and the bytes of each argument, before it is split.
+        other_meshes: other shapes of the mesh that fit the arguments.
     """
 
     ops: int
     build: Build
     mesh: Mapping[str, int]
     global_arguments: Sequence[tuple[str, int]] = field(repr=False)
+    other_meshes: Sequence[Mapping[str, int]] = field(repr=False, default=())
 
     @cached_property
     def module(self) -> Module:
@@ -123,9 +125,10 @@ class Compiled:
     @cached_property
     def mesh_shapes(self) -> tuple[MeshShape, ...]:
         """Other shapes of the mesh whose collectives are estimated to take less time."""
-        if self.fabric is None or len(self.mesh) < 2:
+        if self.fabric is None or not self.other_meshes:
             return ()
-        return tuple(mesh_shapes(self.collectives, self.mesh, self.fabric, self.build.orders))
+        given = self.collectives, self.mesh, self.other_meshes, self.fabric, self.build.orders
+        return tuple(mesh_shapes(*given))
 
     @cached_property
     def step(self) -> Step:
@@ -227,17 +230,18 @@ def compile_module(
     ops = count_ops(module)
     try:
         mesh = mesh or next(iter(meshes_of(module).values()), {})
+        others = fitting_shapes(module, mesh)
         made = build(
             module,
             target,
             xla_options=options,
             hlo_pass=hlo_pass,
             mesh=mesh,
-            other_meshes=list(shapes_of(mesh)) if len(mesh) > 1 else (),
+            other_meshes=others,
         )
     except BuildError as error:
         return Refused(ops, error.compiler_message, _fit_of(error))
-    return Compiled(ops, made, mesh, global_arguments(module))
+    return Compiled(ops, made, mesh, global_arguments(module), others)
 
 
 def read_optimised(hlo: str, target: Target) -> Compiled:

@@ -16,8 +16,12 @@ from itertools import islice
 from math import prod
 from typing import Any
 
+from jaxlib.mlir import ir
+
 from ...cost.network import Fabric, Groups
-from ...ir.shardings import format_mesh
+from ...errors import JxcError
+from ...ir import functions
+from ...ir.shardings import argument_specs, format_mesh, sharding_problem
 from .collectives import Collective, groups_along
 
 _MOST_SHAPES = 64
@@ -42,6 +46,27 @@ class MeshShape:
     def as_json(self) -> dict[str, Any]:
         """As an object for `--json`."""
         return {"mesh": dict(self.sizes), "network_seconds": self.network_seconds}
+
+
+def fitting_shapes(module: ir.Module, mesh: Mapping[str, int]) -> list[dict[str, int]]:
+    """The shapes over which the arguments of @main can be split as they are over a mesh.
+
+    None for a mesh of one axis, and for shardings that are not by whole axes.
+    """
+    if sum(size > 1 for size in mesh.values()) < 2:
+        return []
+    try:
+        _, specs = argument_specs(module, prod(mesh.values()))
+    except JxcError:
+        return []
+    arguments = functions(module)["main"].regions[0].blocks[0].arguments
+    dims = [ir.RankedTensorType(each.type).shape for each in arguments]
+    split = {(spec, tuple(shape)) for spec, shape in zip(specs, dims, strict=True) if spec}
+    return [
+        sizes
+        for sizes in shapes_of(mesh)
+        if not any(sharding_problem(spec, sizes, shape) for spec, shape in split)
+    ]
 
 
 def shapes_of(mesh: Mapping[str, int]) -> Iterator[dict[str, int]]:
@@ -69,6 +94,7 @@ def _factors(count: int, axes: int) -> Iterator[tuple[int, ...]]:
 def mesh_shapes(
     collectives: Sequence[Collective],
     mesh: Mapping[str, int],
+    shapes: Sequence[Mapping[str, int]],
     fabric: Fabric,
     orders: Mapping[str, Sequence[int]],
 ) -> list[MeshShape]:
@@ -77,6 +103,7 @@ def mesh_shapes(
     Args:
         collectives: of the program; none are found if one is not along whole axes.
         mesh: that of the program.
+        shapes: the candidates.
         fabric: the network, with the devices in the order of the mesh.
         orders: for a shape as text, the number in `fabric` of each of its devices; for shapes that
             are left out, the same order.
@@ -85,7 +112,7 @@ def mesh_shapes(
         return []
     own = _seconds(collectives, mesh, mesh, fabric)
     found = []
-    for sizes in shapes_of(mesh):
+    for sizes in shapes:
         order = orders.get(format_mesh(sizes))
         places = tuple(fabric.places[n] for n in order) if order else fabric.places
         seconds = _seconds(collectives, mesh, sizes, replace(fabric, places=places))

@@ -301,9 +301,8 @@ def _note_on_network(compiled: Compiled) -> str:
         return "collectives are counted as copies in the memory that all devices share"
     of = "a link" if network.kind == "torus" else "a device"
     return (
-        f"collectives are priced at the network's peak, {network.bandwidth / 1e9:g} GB/s {of} in "
-        "each direction; `waits` is "
-        "the part that no computation hides"
+        f"collectives are priced at the network's peak, {network.bandwidth / 1e9:g} GB/s {of} each "
+        "way; `waits` is what no computation hides"
     )
 
 
