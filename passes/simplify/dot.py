@@ -85,7 +85,8 @@ def slice_of_dot(op: hlo.SliceOp, context: PassContext) -> ir.Value | None:
             if cuts is None or numeric_shape(x, y, op.result) is None:
                 return None
             sides = sides_of(product)
-            wide = _several_rows(cuts, product, sides) if context.target == "tpu" else cuts
+            is_tpu = context.target == "tpu"
+            wide = _several_rows(cuts, product, sides, context) if is_tpu else cuts
             taken = [
                 _of_operand(wide, list(map(range, shape_of(value))), each)
                 for value, each in zip((x, y), _positions(product), strict=True)
@@ -128,15 +129,20 @@ def dynamic_slice_of_dot(op: hlo.DynamicSliceOp) -> ir.Value | None:
 
 
 def _several_rows(
-    cuts: Sequence[range], product: hlo.DotGeneralOp, sides: Sequence[OperandDims]
+    cuts: Sequence[range],
+    product: hlo.DotGeneralOp,
+    sides: Sequence[OperandDims],
+    context: PassContext,
 ) -> list[range]:
-    """The cuts of a product, widened where they take one row or column of several."""
+    """The cuts of a product, widened where they take one row or column of several on a device."""
     wide, shape = list(cuts), shape_of(product.result)
     start = len(sides[0].batch)
     for value, side in zip((product.lhs, product.rhs), sides, strict=True):
         end = start + len(side.free(len(shape_of(value))))
-        if start < end and math.prod(map(len, wide[start:end])) == 1:
-            dim = max(range(start, end), key=lambda i: shape[i])
+        own = [len(wide[dim]) // context.parts(product.result, dim) for dim in range(start, end)]
+        single = [dim for dim in range(start, end) if len(wide[dim]) == 1]
+        if single and math.prod(own) <= 1:
+            dim = max(single, key=lambda i: shape[i])
             wide[dim] = _tile_around(wide[dim][0], shape[dim])
         start = end
     return wide
