@@ -1,0 +1,154 @@
+"""Programs over four devices of this process, with and without jxc: values, shardings, rules."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
+
+import jxc
+from jxc.hlo import parse_hlo
+from jxc.tools.report.collectives import collectives_of
+
+RANDOM = np.random.default_rng(0)
+
+
+def mesh_of(kind: AxisType = AxisType.Auto) -> jax.sharding.Mesh:
+    return jax.make_mesh((4,), ("d",), axis_types=(kind,))
+
+
+def array(*shape: int) -> np.ndarray:
+    return RANDOM.standard_normal(shape).astype(np.float32)
+
+
+def depthwise(x: jax.Array, w: jax.Array) -> jax.Array:
+    numbers = ("NHWC", "HWIO", "NHWC")
+    groups = x.shape[-1]
+    return jax.lax.conv_general_dilated(
+        x, w, (1, 1), "SAME", dimension_numbers=numbers, feature_group_count=groups
+    )
+
+
+def training(x: jax.Array, w: jax.Array) -> tuple[jax.Array, jax.Array]:
+    def loss(w: jax.Array) -> jax.Array:
+        return (jax.nn.relu(depthwise(x, w)) ** 2).mean()
+
+    value, gradient = jax.value_and_grad(loss)(w)
+    return value, w - 0.1 * gradient
+
+
+def pooled(x: jax.Array) -> jax.Array:
+    window = (1, 2, 2, 1)
+    return jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, window, window, "VALID")
+
+
+def attention(x: jax.Array, w: jax.Array, out: jax.Array) -> jax.Array:
+    split = (x @ w).reshape(*x.shape[:2], 4, -1).transpose(0, 2, 1, 3)
+    weights = jax.nn.softmax(split @ split.swapaxes(-1, -2) / 3.0)
+    return (weights @ split).transpose(0, 2, 1, 3).reshape(*x.shape[:2], -1) @ out
+
+
+def median_of_doubled(x: jax.Array) -> jax.Array:
+    return jnp.median(2 * x, axis=0)
+
+
+def constrained(x: jax.Array) -> jax.Array:
+    along = NamedSharding(mesh_of(), P(None, "d"))
+    return jax.lax.with_sharding_constraint(jnp.cumsum(x, 0) * 2, along) @ x
+
+
+def unevenly_constrained(x: jax.Array) -> jax.Array:
+    first = jax.lax.with_sharding_constraint(x[:6], NamedSharding(mesh_of(), P("d")))
+    return jnp.sort(first, axis=1)[:, ::-1] + 1
+
+
+IMAGES, KERNEL = (8, 8, 8, 32), (3, 3, 1, 32)
+PROGRAMS = {
+    "training, split images": (training, (P("d"), P()), (IMAGES, KERNEL)),
+    "training, split height": (training, (P(None, "d"), P()), (IMAGES, KERNEL)),
+    "training, split channels": (
+        training,
+        (P(None, None, None, "d"), P(None, None, None, "d")),
+        (IMAGES, KERNEL),
+    ),
+    "pooling, split height": (pooled, (P(None, "d"),), (IMAGES,)),
+    "attention, split weights": (
+        attention,
+        (P(), P(None, "d"), P("d")),
+        ((2, 8, 32), (32, 32), (32, 32)),
+    ),
+    "median": (median_of_doubled, (P("d"),), ((16, 16),)),
+    "cummax": (partial(jax.lax.cummax, axis=0), (P("d"),), ((64, 64),)),
+    "constraint": (constrained, (P("d"),), ((16, 16),)),
+    "uneven constraint": (unevenly_constrained, (P(None, "d"),), ((16, 16),)),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_devices_send_no_more_and_results_stay_where_they_are(name):
+    function, specs, shapes = PROGRAMS[name]
+    shardings = tuple(NamedSharding(mesh_of(), spec) for spec in specs)
+    args = [jax.device_put(array(*s), where) for s, where in zip(shapes, shardings, strict=True)]
+    jitted = jax.jit(function, in_shardings=shardings)
+    plain = jitted.lower(*args).compile()
+    ours = jxc.lower(jitted, *args).opt("O2").compile().compiled
+    for before, after in zip(
+        jax.tree.leaves(plain(*args)), jax.tree.leaves(ours(*args)), strict=True
+    ):
+        np.testing.assert_allclose(after, before, rtol=1e-4, atol=1e-5)
+        assert after.sharding.is_equivalent_to(before.sharding, before.ndim)
+    for metric in (lambda c: c.times, lambda c: c.payload * c.times):
+        sent = [
+            sum(map(metric, collectives_of(parse_hlo(each.as_text())))) for each in (plain, ours)
+        ]
+        assert sent[1] <= sent[0]
+
+
+def test_rules_on_convolutions_apply_to_split_images():
+    shardings = tuple(NamedSharding(mesh_of(), spec) for spec in (P("d"), P()))
+    jitted = jax.jit(training, in_shardings=shardings)
+    report = jxc.lower(jitted, array(*IMAGES), array(*KERNEL)).opt("O2").report
+    assert report is not None
+    assert report.hits["depthwise-to-multiply-add"] == 1
+    assert report.hits["depthwise-weight-gradient-to-sums"] == 1
+
+
+@pytest.mark.parametrize("kind", [AxisType.Auto, AxisType.Explicit])
+def test_jit_trains_with_donated_shards(kind):
+    mesh = mesh_of(kind)
+    with jax.sharding.set_mesh(mesh):
+        images = jax.device_put(array(*IMAGES), NamedSharding(mesh, P("d")))
+        kernels = [jax.device_put(array(*KERNEL), NamedSharding(mesh, P())) for _ in range(2)]
+        kernels[1] = jax.device_put(np.asarray(kernels[0]), NamedSharding(mesh, P()))
+        losses, deleted = [], []
+        for step, kernel in zip((jax.jit, jxc.jit), kernels, strict=True):
+            run = step(training, donate_argnums=1)
+            for _ in range(3):
+                given, (loss, kernel) = kernel, run(images, kernel)
+            losses.append(loss)
+            deleted.append(given.is_deleted())
+        assert deleted[0] == deleted[1]
+        np.testing.assert_allclose(losses[1], losses[0], rtol=1e-5)
+
+
+def test_pmap_and_shard_map_see_the_arrays_of_one_device():
+    """Each device sorts along a dimension that it has whole, so rules may cut it."""
+
+    def largest(x: jax.Array) -> jax.Array:
+        return jax.lax.pmean(jnp.sort(x, axis=-1)[..., ::-1][..., :2], "d")
+
+    x = array(4, 8, 64)
+    specs = {"in_specs": P("d"), "out_specs": P()}
+    mapped = jax.shard_map(largest, mesh=mesh_of(), **specs)
+    expected = np.sort(x, axis=-1)[..., ::-1][..., :2].mean(0)
+    with jxc.use("O2") as log:
+        by_axis = jax.jit(mapped)(x)
+        by_map = jax.pmap(largest, axis_name="d")(x)
+    np.testing.assert_allclose(by_axis[0], expected, rtol=1e-5)
+    np.testing.assert_allclose(by_map[0], expected, rtol=1e-5)
+    hits = [rule for program in log.compilations for rule in program.report.hits]
+    assert hits.count("slice-of-sort-to-top-k") == 2
