@@ -47,6 +47,7 @@ def recurrences(module: ir.Operation, context: PassContext) -> Contract:
     trees of which other ops read the inner levels; programs for several devices.
     """
     done = exact
+    # Devices that share the time axis would exchange a state in each iteration.
     if context.target != "cpu" or is_partitioned(module):
         return done
     blocks = [block for f in functions(module).values() for r in f.regions for block in r.blocks]

@@ -62,6 +62,7 @@ def reroll(
     """
     if min_repeats < 2:
         raise UsageError(f"reroll: min-repeats={min_repeats}: expected 2 or more")
+    # Whether a loop is faster was not measured over several devices.
     if if_faster and (context.target != "cpu" or is_partitioned(module)):
         return
     if if_faster:

@@ -12,6 +12,7 @@ from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
 
 import jxc
 from jxc.hlo import parse_hlo
+from jxc.ir import write_text
 from jxc.tools.report.collectives import collectives_of
 
 RANDOM = np.random.default_rng(0)
@@ -152,3 +153,20 @@ def test_pmap_and_shard_map_see_the_arrays_of_one_device():
     np.testing.assert_allclose(by_map[0], expected, rtol=1e-5)
     hits = [rule for program in log.compilations for rule in program.report.hits]
     assert hits.count("slice-of-sort-to-top-k") == 2
+
+
+def test_rules_apply_over_explicit_axes():
+    """JAX writes sharding constraints there; those that change nothing are removed."""
+    mesh = mesh_of(AxisType.Explicit)
+    with jax.sharding.set_mesh(mesh):
+        images = jax.device_put(array(*IMAGES), NamedSharding(mesh, P("d")))
+        kernel = jax.device_put(array(*KERNEL), NamedSharding(mesh, P()))
+        lowered = jxc.lower(jax.jit(training), images, kernel).opt("O2")
+        assert "sdy.sharding_constraint" not in write_text(lowered.module)
+        assert lowered.report is not None
+        assert lowered.report.hits["depthwise-weight-gradient-to-sums"] == 1
+        for before, after in zip(
+            jax.jit(training)(images, kernel), lowered.compile()(images, kernel), strict=True
+        ):
+            np.testing.assert_allclose(after, before, rtol=1e-4, atol=1e-5)
+            assert after.sharding == before.sharding

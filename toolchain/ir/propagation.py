@@ -204,10 +204,10 @@ def restore_result_shardings(
 
 
 def _differ(a: sdy.TensorShardingAttr | None, b: sdy.TensorShardingAttr | None) -> bool:
-    return _axes(a) != _axes(b)
+    return split_axes(a) != split_axes(b)
 
 
-def _axes(sharding: sdy.TensorShardingAttr | None) -> list[list[str]]:
+def split_axes(sharding: sdy.TensorShardingAttr | None) -> list[list[str]]:
     """The axes that split each dimension, without trailing dimensions that are not split."""
     if sharding is None:
         return []

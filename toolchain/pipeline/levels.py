@@ -7,6 +7,8 @@ _INLINED = (
     # The inliner's own canonicalisation is switched off: its folders have no contract.
     "inline{default-pipeline=}",
     "symbol-dce",
+    # Behind most ops of a program over a mesh with explicit axes.
+    "redundant-constraints",
 )
 
 _UNIQUE = (

@@ -1,0 +1,99 @@
+"""Sharding constraints that change nothing, as JAX writes them for meshes with explicit axes.
+
+JAX puts one behind most ops of such a program, and rules do not look through them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import sdy
+
+from jxc.ir import walk
+from jxc.ir.propagation import Shardings, can_propagate, split_axes
+from jxc.ir.shardings import is_partitioned
+from jxc.rewrite import module_pass
+from jxc.rewrite.cone import is_free
+
+_MOST_TRIALS = 4
+
+
+@module_pass
+def redundant_constraints(module: ir.Operation) -> None:
+    """Remove sharding constraints without which Shardy's propagation splits all values alike.
+
+    A constraint that asks for another sharding than its operand has is kept: data moves there. The
+    others are removed from a copy. If values are split otherwise in the copy, the constraints on the
+    first of them are kept too, and the rest is tried again.
+    """
+    constraints = _constraints(module)
+    if not constraints or not (is_partitioned(module) and can_propagate(module)):
+        return
+    shardings = Shardings(module)
+    removed = {at for at, op in enumerate(constraints) if _is_satisfied(op, shardings)}
+    for _ in range(_MOST_TRIALS):
+        if not removed:
+            return
+        trial = module.clone(ip=False).operation
+        copies = _constraints(trial)
+        sources = [_source(op, copies, removed) for op in copies]
+        _remove(copies, removed)
+        changed = _changed(module, shardings, trial)
+        if not changed:
+            _remove(constraints, removed)
+            return
+        wrong = {at for at in removed if sources[at] in changed}
+        first = {at for at in wrong if changed.isdisjoint(_operands(sources[at]))}
+        removed -= first or wrong or removed
+
+
+def _constraints(module: ir.Operation) -> list[sdy.ShardingConstraintOp]:
+    return [op for op in walk(module) if isinstance(op, sdy.ShardingConstraintOp)]
+
+
+def _is_satisfied(op: sdy.ShardingConstraintOp, shardings: Shardings) -> bool:
+    """Whether the operand is split as a constraint asks, which leaves no dimension open."""
+    asked = sdy.TensorShardingAttr(op.sharding)
+    is_closed = all(sdy.DimensionShardingAttr(d).is_closed for d in asked.dimension_shardings)
+    return is_closed and split_axes(shardings.of(op.input)) == split_axes(asked)
+
+
+def _source(
+    op: sdy.ShardingConstraintOp, all_: list[sdy.ShardingConstraintOp], removed: Collection[int]
+) -> ir.Value:
+    """The operand of a constraint, once those of `removed` are gone."""
+    value = op.input
+    while isinstance(value.owner, sdy.ShardingConstraintOp) and all_.index(value.owner) in removed:
+        value = value.owner.input
+    return value
+
+
+def _remove(constraints: list[sdy.ShardingConstraintOp], removed: Collection[int]) -> None:
+    for at in sorted(removed):
+        op = constraints[at]
+        op.result.replace_all_uses_with(op.input)
+        op.operation.erase()
+
+
+def _changed(module: ir.Operation, shardings: Shardings, trial: ir.Operation) -> set[ir.Value]:
+    """The values of a trial that are split otherwise than in the module.
+
+    Constants are left out: each device makes its own part.
+    """
+    found = Shardings(trial)
+    return {
+        copy
+        for old, new in zip(_compared(module), _compared(trial), strict=True)
+        for value, copy in zip(old.results, new.results, strict=True)
+        if split_axes(shardings.of(value)) != split_axes(found.of(copy))
+    }
+
+
+def _compared(module: ir.Operation) -> list[ir.OpView]:
+    ops = (op for op in walk(module) if not isinstance(op, sdy.ShardingConstraintOp))
+    return [op for op in ops if not is_free(op)]
+
+
+def _operands(value: ir.Value) -> list[ir.Value]:
+    return [] if isinstance(value.owner, ir.Block) else list(value.owner.operands)
