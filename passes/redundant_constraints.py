@@ -23,9 +23,9 @@ _MOST_TRIALS = 4
 def redundant_constraints(module: ir.Operation) -> None:
     """Remove sharding constraints without which Shardy's propagation splits all values alike.
 
-    A constraint that asks for another sharding than its operand has is kept: data moves there. The
-    others are removed from a copy. If values are split otherwise in the copy, the constraints on the
-    first of them are kept too, and the rest is tried again.
+    A constraint that asks for another sharding than its operand has is kept: data moves there.
+    The others are removed from a copy. If values are split otherwise in the copy, the constraints
+    on the first of them are kept too, and the rest is tried again.
     """
     constraints = _constraints(module)
     if not constraints or not (is_partitioned(module) and can_propagate(module)):
