@@ -53,9 +53,15 @@ def _constraints(module: ir.Operation) -> list[sdy.ShardingConstraintOp]:
 
 
 def _is_satisfied(op: sdy.ShardingConstraintOp, shardings: Shardings) -> bool:
-    """Whether the operand is split as a constraint asks, which leaves no dimension open."""
+    """Whether no data moves at a constraint that leaves no dimension open.
+
+    Its operand is then split as it asks, or made of constants, of which each device makes its part.
+    """
     asked = sdy.TensorShardingAttr(op.sharding)
     is_closed = all(sdy.DimensionShardingAttr(d).is_closed for d in asked.dimension_shardings)
+    owner = op.input.owner
+    if not isinstance(owner, ir.Block) and is_free(owner):
+        return is_closed
     return is_closed and split_axes(shardings.of(op.input)) == split_axes(asked)
 
 
