@@ -59,10 +59,12 @@ def _is_satisfied(op: sdy.ShardingConstraintOp, shardings: Shardings) -> bool:
     """
     asked = sdy.TensorShardingAttr(op.sharding)
     is_closed = all(sdy.DimensionShardingAttr(d).is_closed for d in asked.dimension_shardings)
-    owner = op.input.owner
-    if not isinstance(owner, ir.Block) and is_free(owner):
+    owner, found = op.input.owner, shardings.of(op.input)
+    if isinstance(owner, sdy.ShardingConstraintOp):
+        found = sdy.TensorShardingAttr(owner.sharding)
+    elif not isinstance(owner, ir.Block) and is_free(owner):
         return is_closed
-    return is_closed and split_axes(shardings.of(op.input)) == split_axes(asked)
+    return is_closed and split_axes(found) == split_axes(asked)
 
 
 def _source(

@@ -12,7 +12,8 @@ module @satisfied attributes {mhlo.num_partitions = 4 : i32} {
     %1 = sdy.sharding_constraint %0 <@mesh, [{"a"}, {"b"}]> : tensor<8x8xf32>
     %2 = stablehlo.abs %1 : tensor<8x8xf32>
     %3 = sdy.sharding_constraint %2 <@mesh, [{"a"}, {"b"}]> : tensor<8x8xf32>
-    return %3 : tensor<8x8xf32>
+    %4 = sdy.sharding_constraint %3 <@mesh, [{"a"}, {"b"}]> : tensor<8x8xf32>
+    return %4 : tensor<8x8xf32>
   }
 }
 
