@@ -37,6 +37,7 @@ def did_you_mean(name: str, candidates: list[str]) -> str:
 
 
 VARIABLES = [
+    "JXC_AGREE_SECONDS",
     "JXC_CACHE_DIR",
     "JXC_CONFIG_DIR",
     "JXC_PIPELINE",

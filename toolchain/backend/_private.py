@@ -18,6 +18,7 @@ from jax._src import (
     compiler as _compiler,
     config as _config,
     core as _core,
+    distributed as _distributed,
     pjit as _pjit,
     sharding_impls as _sharding_impls,
     traceback_util as _traceback_util,
@@ -314,6 +315,35 @@ def _read(executable: Any, name: str) -> Any:
     except Exception:  # each runtime has exceptions of its own for what it cannot say
         return None
     return found if found is None or "sharding" not in name else [str(each) for each in found]
+
+
+def coordination_client() -> Any:
+    """The client of `jax.distributed`, which has a key-value store; None without one."""
+    return _distributed.global_state.client
+
+
+def own_process_id() -> int:
+    """The number of this process in `jax.distributed`, which needs no backend."""
+    return int(_distributed.global_state.process_id or 0)
+
+
+def processes_of(backend: Any, devices: Any) -> tuple[int, ...]:
+    """The numbers of the processes of a program's devices, in order.
+
+    Empty where this process has all devices or compiles for hardware that is not here.
+    """
+    if isinstance(backend, _jax.CompileOnlyPyClient) or jax.process_count() == 1:
+        return ()
+    return tuple(sorted({device.process_index for device in np.asarray(devices).flat}))
+
+
+def devices_of(lowered: jax.stages.Lowered) -> Sequence[Any]:
+    """The devices that a `jax.stages.Lowered` compiles for; none if that is left open."""
+    return tuple(lowered._lowering._device_list or ())
+
+
+RuntimeFailure: type[Exception] = _jax.JaxRuntimeError
+"""Raised by the client of `jax.distributed`; the message begins with the code of the error."""
 
 
 def is_for_present_devices(backend: Any) -> bool:

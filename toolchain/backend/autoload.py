@@ -7,10 +7,13 @@ also in programs that do not import jxc. So it imports nothing if the variable i
 from __future__ import annotations
 
 import os
+import sys
 
 
 def initialize() -> None:
     """Apply JXC_PIPELINE, if it is set. JAX calls this once, before the first compilation."""
+    if "jxc.backend.rewriting" in sys.modules:  # jxc.jit, use or enable came before this job began
+        sys.modules["jxc.backend.job"].announce()
     pipeline = os.environ.get("JXC_PIPELINE")
     if not pipeline:
         return

@@ -138,6 +138,8 @@ def install() -> None:
     Raises:
         JxcError: the installed jax lacks the functions to intercept.
     """
+    from .job import announce
     from .rewriting import lower_and_stamp, rewrite_and_compile
 
     interception.install({"lower": lower_and_stamp, "compile": rewrite_and_compile})
+    announce()

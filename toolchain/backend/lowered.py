@@ -28,6 +28,7 @@ from ..pipeline import Pipeline, PipelineLike, PipelineReport, make_pipeline, ru
 from ..rewrite import PassContext, promises
 from ..units import show_bytes, show_count
 from . import _private, interception, registered
+from .agreement import agreed_by_processes
 from .extra_results import reader_of
 from .targets import Target, find_target
 from .targets.build import Build, build
@@ -41,12 +42,12 @@ class ModuleOrigin:
     """The module from a file that a `Lowered` came from.
 
     Attributes:
-        plain: the module before any pass.
+        module: the module before any pass.
         traced: JAX's `Traced` of a function with the module's signature; None if it has none.
         lowered: JAX's `Lowered` of that function, which has the calling convention; None likewise.
     """
 
-    plain: ir.Module
+    module: ir.Module
     traced: Any = None
     lowered: Any = None
 
@@ -116,7 +117,7 @@ class Lowered:
         if stage == "jaxpr":
             return f"{self.jaxpr}\n"
         if stage == "hlo":
-            return str(self._carrying().as_text("hlo"))
+            return str(_private.with_module(self.jax_lowered, self.module).as_text("hlo"))
         if stage != "stablehlo":
             raise UsageError(f"no stage {stage!r} of a lowered program: jaxpr, stablehlo or hlo")
         return write_text(self.module, debug_info=debug_info)
@@ -177,7 +178,7 @@ class Lowered:
         found = find_target(target)
         origin, platform = self._origin, found.platform
         if isinstance(origin, ModuleOrigin):
-            lowered = Lowered(origin.plain, "", None, platform, origin)
+            lowered = Lowered(origin.module, "", None, platform, origin)
         else:
             lowered = lowered_of(origin.for_platform(platform), platform)
         for steps, assumptions in self._ran:
@@ -221,13 +222,12 @@ class Lowered:
                     compile_ = reader_of(self.module, [pipeline for pipeline, _ in self._ran])
                     executable: Executable = compile_(self, self.module, options)
                     return executable
-                return Executable(self._carrying().compile(options), self)
+                agreed = agreed_by_processes(self)
+                options = options if agreed is self else dict(xla_options or {}) or None
+                carrying = _private.with_module(self.jax_lowered, agreed.module)
+                return Executable(carrying.compile(options), agreed)
         lowered = self if self.platform == found.platform else self.for_target(found.name)
         return CrossExecutable(build(lowered.module, found, xla_options=options), lowered)
-
-    def _carrying(self) -> jax.stages.Lowered:
-        """JAX's `Lowered` with this module in place of its own."""
-        return _private.with_module(self._origin.lowered, self.module)
 
 
 def _describe(executable: Executable | CrossExecutable) -> str:

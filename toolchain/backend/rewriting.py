@@ -1,7 +1,8 @@
 """What runs between JAX and XLA: programs are stamped when lowered, and rewritten when compiled.
 
 The module that JAX keeps and prints is never changed; a rewritten copy goes to XLA. If a pass
-fails, or XLA refuses what the passes made, the program is compiled unchanged, with a warning.
+fails, or XLA refuses what the passes made, the program is compiled unchanged, with a warning. The
+processes of a program that spans several agree first (`agreement`).
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from ..pipeline import PassError, PipelineReport, make_pipeline, run_pipeline
 from ..pipeline.run import write_reproducer
 from ..rewrite import PassContext
 from ..source import first_time, warn_user
-from . import log, tuning
+from . import agreement, log, tuning
+from .job import announce
 from .log import RewrittenProgram
 from .pass_cache import PassCache, PipelineResult, pass_cache
 from .registered import (
@@ -40,6 +42,7 @@ from .verdicts import Verdict
 
 
 def lower_and_stamp(lower: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    announce()
     result = lower(*args, **kwargs)
     if name := effective_pipeline():
         warn_of_other_task()
@@ -52,29 +55,43 @@ def rewrite_and_compile(
     compile_: Callable[..., Any], backend: Any, computation: ir.Module, *args: Any, **kwargs: Any
 ) -> Any:
     stamp = computation.operation.attributes.get(STAMP)
+    group = agreement.group_of(backend, args[0])
     if stamp is None:
+        if group is not None:
+            group.agree(computation, computation, "")
         return compile_(backend, computation, *args, **kwargs)
     name = ir.StringAttr(stamp).value
     passes, start = log.PassTexts(), perf_counter()
+    plain = clone_module(computation)
+    del plain.operation.attributes[STAMP]
     try:
-        plain = clone_module(computation)
-        del plain.operation.attributes[STAMP]
-        run = _planned(plain, name, backend, args)
+        run = _planned(plain, name, backend, args, group)
         callbacks = kwargs.get("host_callbacks", args[2] if len(args) > 2 else ())
         module = _rewritten(plain, run, passes, backend, callbacks)
+    except Exception as error:  # of a strict pipeline
+        if group is not None:
+            group.agree(plain, plain, name, _first_line(error))
+        raise
     finally:
         if notify := log.pass_observer.notify:
             passes.seconds = perf_counter() - start - passes.seconds_writing
             notify(passes)
+    rest = args if run.plan is None else run.plan.compile_arguments(args)
+    agreed = None if group is None else _agreed(group, run, module)
+    if agreed is not None and not agreed.verdict.agreed:
+        module, rest = plain, args
     try:
-        rest = args if run.plan is None else run.plan.compile_arguments(args)
         executable = compile_(backend, module, *rest, **kwargs)
     except Exception as error:
+        if agreed is not None and module is not plain:
+            agreed.refused(module_name(plain), error)
         if module is plain or run.found.strict:
             raise
         executable = compile_(backend, plain, *args, **kwargs)  # raises if the program is wrong
         _report_failure(error, plain, "XLA does not compile what the pipeline made: ")
         return executable
+    if agreed is not None and module is not plain:
+        agreed.accepted()
     if run.plan is not None and run.program is not None:
         seconds = perf_counter() - start
         _tune_at_first_call(run, run.plan, plain, executable, seconds, (backend, *args))
@@ -92,6 +109,7 @@ class _Run:
         context: of the passes.
         plan: what O3 does; None under other pipelines.
         program: the entry in logs, once the passes have run; None if they do not or fail.
+        failure: why the passes have no result; empty if they have.
     """
 
     plain: ir.Module
@@ -100,6 +118,7 @@ class _Run:
     context: PassContext
     plan: tuning.Plan | None = None
     program: RewrittenProgram | None = None
+    failure: str = ""
 
     @cached_property
     def is_skipped(self) -> bool:
@@ -107,15 +126,17 @@ class _Run:
         return self.found.is_level and is_tiny(self.plain)
 
 
-def _planned(plain: ir.Module, name: str, backend: Any, args: tuple[Any, ...]) -> _Run:
+def _planned(
+    plain: ir.Module, name: str, backend: Any, args: tuple[Any, ...], group: agreement.Group | None
+) -> _Run:
     """The passes to run on a program; under O3 those of its verdict."""
-    found = find_registered(name)
-    context = PassContext(kind_of_platform(backend.platform), found.assume)
-    run = _Run(plain, found, name, context)
+    found, kind = find_registered(name), kind_of_platform(backend.platform)
+    shared = {} if group is None else {"rates": group.rates(kind)}
+    run = _Run(plain, found, name, PassContext(kind, found.assume, **shared))
     if not found.is_tuned or run.is_skipped:
         return run
     try:
-        run.plan = tuning.plan_of(plain, context, backend, args)
+        run.plan = tuning.plan_of(plain, run.context, backend, args)
         run.found = replace(found, pipeline=late_pipeline(run.plan.pipeline))
         run.label = run.plan.label
     except Exception as error:  # a bug of jxc must not end the user's program
@@ -123,6 +144,34 @@ def _planned(plain: ir.Module, name: str, backend: Any, args: tuple[Any, ...]) -
             raise
         _report_failure(error, plain, "O3: ")
     return run
+
+
+def _agreed(group: agreement.Group, run: _Run, module: ir.Module) -> agreement.Agreement:
+    """What the processes of a program agree on; warns if that is not the rewritten module.
+
+    Raises:
+        JxcError: they do not agree, and the pipeline is strict.
+    """
+    plain, name = run.plain, module_name(run.plain)
+    options = None if run.plan is None or run.plan.verdict is None else run.plan.verdict.xla_options
+    agreed = group.agree(plain, module, run.label, run.failure, options)
+    if agreed.verdict.agreed:
+        return agreed
+    if run.found.strict:
+        raise JxcError(agreed.message(name))
+    agreed.warn(name)
+    if (program := run.program) is not None:
+        label = f"{run.label}: not used, the processes do not agree"
+        now = replace(
+            program, pipeline=label, report=PipelineReport([]), ops_after=program.ops_before
+        )
+        log.replace_in_logs((block.log for block in blocks_of_thread()), program, now)
+        run.program = None
+    return agreed
+
+
+def _first_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".splitlines()[0][:300]
 
 
 def _tune_at_first_call(
@@ -173,6 +222,7 @@ def _rewritten(
         except Exception as error:  # a bug of jxc must not end the user's program
             if found.strict:
                 raise
+            run.failure = _first_line(error)
             _report_failure(error, plain)
             return plain
         run.program = RewrittenProgram(
