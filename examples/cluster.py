@@ -103,15 +103,14 @@ def losses():
         each = -jnp.take_along_axis(
             jax.nn.log_softmax(logits(params, images)), labels[:, None], axis=1
         )
-        return jnp.mean(each), jax.lax.stop_gradient(each[:, 0])
+        return jnp.mean(each)
 
     @jax.jit
     def step(params, images, labels):
-        gradient_of = jax.value_and_grad(loss, has_aux=True)
-        (value, each), gradients = gradient_of(params, images, labels)
-        worst_so_far = jax.lax.cummax(each)  # along the axis that is split
+        value, gradients = jax.value_and_grad(loss)(params, images, labels)
         params = jax.tree.map(lambda p, g: p - 0.01 * g, params, gradients)
-        return params, value, jnp.mean(worst_so_far)
+        brightest_so_far = jax.lax.cummax(images.reshape(images.shape[0], -1), axis=1)
+        return params, value, jnp.mean(brightest_so_far)
 
     random = np.random.default_rng(0)
     inner = 8 * (SIZE // 2) ** 2
@@ -123,8 +122,8 @@ def losses():
     labels = split(random.integers(0, CLASSES, BATCH).astype(np.int32), "data")
     found = []
     for _ in range(STEPS):
-        params, value, worst = step(params, images, labels)
-        found += [float(value), float(worst)]
+        params, value, brightness = step(params, images, labels)
+        found += [float(value), float(brightness)]
     return found
 
 
