@@ -15,6 +15,7 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
+from ..cost.rates import rates_of
 from ..cost.thresholds import is_tiny
 from ..errors import JxcError
 from ..frontend import kind_of_platform
@@ -131,8 +132,8 @@ def _planned(
 ) -> _Run:
     """The passes to run on a program; under O3 those of its verdict."""
     found, kind = find_registered(name), kind_of_platform(backend.platform)
-    shared = {} if group is None else {"rates": group.rates(kind)}
-    run = _Run(plain, found, name, PassContext(kind, found.assume, **shared))
+    rates = rates_of(kind) if group is None else group.rates(kind)
+    run = _Run(plain, found, name, PassContext(kind, found.assume, rates))
     if not found.is_tuned or run.is_skipped:
         return run
     try:
