@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import jax
 from jax.sharding import PartitionSpec
 from models import MODELS, Program
 
@@ -133,11 +134,11 @@ def shardings_of(name: str, axes: set[str], program: Program) -> dict[str, Parti
 
 
 def _names(function: Callable[..., Any], args: tuple[Any, ...]) -> list[str]:
-    """The names of positional arguments; `inputs[0]` is the first of `*inputs`."""
+    """The names of the arguments that hold arrays; `inputs[0]` is the first of `*inputs`."""
     found: list[str] = []
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind is parameter.VAR_POSITIONAL:
             found += [f"{parameter.name}[{at}]" for at in range(len(args) - len(found))]
         else:
             found.append(parameter.name)
-    return found
+    return [name for name, each in zip(found, args, strict=True) if jax.tree.leaves(each)]

@@ -37,7 +37,7 @@ def reading(
     made = hlo.WhileOp([each.type for each in loop.op.results], list(loop.op.operand))
     copy_regions(loop.op, made)
     block = made.body.blocks[0]
-    same = _counterparts(loop, block)
+    same = counterparts(loop, block)
     for value, tensor in rows.items():
         copy = same(value)
         with ir.InsertionPoint(copy.owner), copy.location:
@@ -46,7 +46,7 @@ def reading(
             if is_copied:
                 row = materialize(row)
             copy.replace_all_uses_with(build.reshape(row, shape_of(value)))
-    _erase_unused(block)
+    erase_unused(block)
     return list(made.results)
 
 
@@ -76,7 +76,7 @@ def writing(
         for stack in stacks:
             region.blocks[0].add_argument(stack.type, stack.location)
     block = made.body.blocks[0]
-    same, end = _counterparts(loop, block), terminator(block)
+    same, end = counterparts(loop, block), terminator(block)
     with ir.InsertionPoint(end):
         arguments = list(block.arguments)[len(loop.ends) :]
         written = [
@@ -85,7 +85,7 @@ def writing(
         ]
         hlo.return_([*(end.operands[index] for index in kept), *written])
     end.operation.erase()
-    _erase_unused(block)
+    erase_unused(block)
     for region in made.regions:
         drop_arguments(region.blocks[0], dict.fromkeys(left))
     results = list(made.results)
@@ -97,7 +97,7 @@ def _written(stack: ir.Value, value: ir.Value, position: ir.Value) -> ir.Value:
     return hlo.dynamic_update_slice(stack, row, build.starts_along(stack, {0: position}))
 
 
-def _counterparts(loop: CountedLoop, block: ir.Block) -> Callable[[ir.Value], ir.Value]:
+def counterparts(loop: CountedLoop, block: ir.Block) -> Callable[[ir.Value], ir.Value]:
     """A function from values of the loop's body to those of its copy `block`."""
     ops = list(block.operations)
 
@@ -123,7 +123,8 @@ def _position(loop: CountedLoop, block: ir.Block, is_reverse: bool) -> ir.Value:
     return hlo.subtract(build.scalar(max(first, last), element_type(counter)), counter)
 
 
-def _erase_unused(block: ir.Block) -> None:
+def erase_unused(block: ir.Block) -> None:
+    """Erase the ops of a block that have no effects and whose results have no uses."""
     *ops, _ = block.operations
     for op in reversed(ops):
         if not any(map(is_used, op.results)) and not has_effects(op):

@@ -131,14 +131,25 @@ def count_ops(module: ir.Module) -> int:
 OBSERVABLE = frozenset(f"stablehlo.{name}" for name in ("infeed", "outfeed", "send", "recv"))
 """The ops, apart from custom calls, whose execution is observable outside of the program."""
 
-_PURE_DIALECTS = ("stablehlo.", "chlo.")
-_IMPURE = OBSERVABLE | frozenset(
+COLLECTIVES = frozenset(
     f"stablehlo.{name}"
     for name in (
-        *("after_all", "async_done", "async_start", "composite", "create_token"),
         *("all_gather", "all_reduce", "all_to_all", "collective_broadcast", "collective_permute"),
-        *("cross_replica_sum", "optimization_barrier", "partition_id", "reduce_scatter"),
-        *("replica_id", "rng"),
+        *("cross_replica_sum", "reduce_scatter"),
+    )
+)
+"""The ops that exchange data between devices."""
+
+_PURE_DIALECTS = ("stablehlo.", "chlo.")
+_IMPURE = (
+    OBSERVABLE
+    | COLLECTIVES
+    | frozenset(
+        f"stablehlo.{name}"
+        for name in (
+            *("after_all", "async_done", "async_start", "composite", "create_token"),
+            *("optimization_barrier", "partition_id", "replica_id", "rng"),
+        )
     )
 )
 
@@ -151,6 +162,14 @@ def is_pure(op: ir.OpView) -> bool:
     """
     name = op.operation.name
     return name.startswith(_PURE_DIALECTS) and name not in _IMPURE and not has_side_effect(op)
+
+
+def is_removable(op: ir.OpView) -> bool:
+    """Whether `op` may be erased if nothing uses its results: a pure op without regions.
+
+    So may a collective: all devices run the same program, and leave it out alike.
+    """
+    return op.operation.name in COLLECTIVES or (not has_regions(op) and is_pure(op))
 
 
 def has_side_effect(op: ir.OpView) -> bool:

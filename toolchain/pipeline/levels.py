@@ -27,9 +27,11 @@ _RECOGNISED_AS_TRACED = (
 )
 
 _FASTER = (
+    # First: the sums that it leaves in a loop are those that the next pass moves out.
+    "collectives",
     # After simplify, which folds constants, turns indices into arithmetic sequences and small
     # powers into products. XLA itself simplifies the ops that these passes build.
-    # First: the products that leave a loop are those that the other passes should see.
+    # Early: the products that leave a loop are those that the other passes should see.
     "loops",
     # Before the passes that choose how each product is computed.
     "products",

@@ -25,7 +25,7 @@ from jaxlib.mlir.passmanager import PassManager
 
 from ..errors import JxcError
 from ..ir import format_location, has_regions, register_native_passes, walk
-from ..ir.module import is_pure
+from ..ir.module import is_removable
 from ..ir.values import is_used
 from .annotations import has_annotation, is_near_annotation
 from .communication import Guard
@@ -220,7 +220,7 @@ class Worklist:
             for owner in owners:
                 if not isinstance(owner, ir.Block):
                     is_unused = not any(map(is_used, owner.results))
-                    if is_unused and not has_regions(owner) and is_pure(owner):
+                    if is_unused and is_removable(owner):
                         pending.append(self._live.handle(owner))
                     else:
                         self._visit_last_user(owner)

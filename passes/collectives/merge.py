@@ -1,0 +1,57 @@
+"""Collectives whose results are added, or reduced over the dimension that they gather."""
+
+from __future__ import annotations
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo as hlo
+
+from jxc.ir.values import is_splat
+from jxc.rewrite import reassociates, rule
+from jxc.rewrite.annotations import has_annotation
+
+from .._shared.elementwise import is_used_once, numeric_shape
+from .._shared.reduce_body import combiner_of, is_idempotent
+from .._shared.region import copy_regions
+from .reduced import AllReduced, add_terms, all_reduce, all_reduced, signed_terms
+
+
+@rule(reassociates)
+def sum_of_all_reduces(op: hlo.AddOp | hlo.SubtractOp) -> ir.Value | None:
+    """psum(x) * a + y - psum(z) / b -> psum(x * a - z / b) + y, over the same devices.
+
+    The constants a and b are splats. Reshapes and transposes may follow the sums.
+    """
+    terms = list(signed_terms(op))
+    sums = {value: each for _, value in terms if (each := _sum_of(value)) is not None}
+    keys = [each.key for each in sums.values()]
+    shared = next((key for key in keys if keys.count(key) > 1), None)
+    if shared is None:
+        return None
+    merged = {value: each for value, each in sums.items() if each.key == shared}
+    local = [(sign, merged[value].local()) for sign, value in terms if value in merged]
+    total = all_reduce(add_terms(local), next(iter(merged.values())).op)
+    return add_terms([(1, total), *((s, value) for s, value in terms if value not in merged)])
+
+
+def _sum_of(value: ir.Value) -> AllReduced | None:
+    found = all_reduced(value)
+    is_sum = found is not None and found.combiner == "add" and not found.is_widened
+    return found if is_sum else None
+
+
+@rule(reassociates, producer=hlo.AllGatherOp)
+def reduce_of_all_gather(op: hlo.ReduceOp) -> ir.Value | None:
+    """sum(all_gather(x)) over the gathered dimension -> psum(sum(x)); max and others likewise."""
+    name, gather = combiner_of(op), op.inputs[0].owner
+    if name is None or not isinstance(gather, hlo.AllGatherOp) or has_annotation(gather):
+        return None
+    if not is_used_once(op.inputs[0]) or len(gather.operands_) != 1:
+        return None
+    operand, init = gather.operands_[0], op.init_values[0]
+    if numeric_shape(operand) is None or gather.all_gather_dim.value not in op.dimensions:
+        return None
+    if not (name == "add" and is_splat(init, 0)) and not is_idempotent(name, operand):
+        return None
+    local = hlo.ReduceOp([op.results[0].type], [operand], [init], op.dimensions)
+    copy_regions(op, local)
+    return all_reduce(local.results[0], gather, op)
