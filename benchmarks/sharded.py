@@ -5,7 +5,7 @@
 
 No hardware is needed: targets are compiled for, and CPU targets run on a CPU split into devices.
 `meshes.py` lists the models and their shardings. With --blame, each applied rule is left out in
-turn, and those without which an executable communicates otherwise are listed.
+turn, and those that change a metric by more than 1% are listed.
 """
 
 from __future__ import annotations
@@ -170,16 +170,22 @@ class Comparison:
 
     @property
     def blame(self) -> list[str]:
-        """The rules without which the executable communicates otherwise, or splits otherwise."""
-        names = ("collectives", "collective_bytes", "results")
+        """The rules without which a metric changes by more than 1%, or a sharding does."""
         _, base, *others = self.contenders
         return [
             f"{each['name']}: {each['collectives']:g} collectives with "
-            f"{1e-3 * each['collective_bytes']:.4g} KB, time "
+            f"{1e-3 * each['collective_bytes']:.4g} KB, peak "
+            f"{each['peak'] / max(base['peak'], 1):.3f}x, time "
             f"{each['seconds'] / base['seconds']:.3f}x"
             for each in others
-            if "failed" not in each and any(each[name] != base[name] for name in names)
+            if "failed" not in each and _differs(each, base)
         ]
+
+
+def _differs(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    names = ("collectives", "collective_bytes", "peak", "seconds")
+    moved = any(abs(one[name] - other[name]) > 0.01 * other[name] for name in names)
+    return moved or one["results"] != other["results"]
 
 
 def lines_of(each: Comparison) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from jxc.ir.values import is_splat
+from jxc.ir.values import element_type, is_splat
 from jxc.rewrite import reassociates, rule
 from jxc.rewrite.annotations import has_annotation
 
@@ -52,6 +52,17 @@ def reduce_of_all_gather(op: hlo.ReduceOp) -> ir.Value | None:
         return None
     if not (name == "add" and is_splat(init, 0)) and not is_idempotent(name, operand):
         return None
+    if not _is_reduced_everywhere(element_type(operand)):
+        return None
     local = hlo.ReduceOp([op.results[0].type], [operand], [init], op.dimensions)
     copy_regions(op, local)
     return all_reduce(local.results[0], gather, op)
+
+
+def _is_reduced_everywhere(kind: ir.Type) -> bool:
+    """Whether all-reduces take an element type: XLA:CPU ends the process on booleans, NCCL has no
+    reduction of 16-bit integers.
+    """
+    if isinstance(kind, ir.IntegerType):
+        return kind.width in (8, 32, 64)
+    return isinstance(kind, ir.BF16Type | ir.F16Type | ir.F32Type | ir.F64Type)

@@ -73,8 +73,9 @@ def all_reduced(value: ir.Value) -> AllReduced | None:
         op = last.owner
         if isinstance(op, hlo.AllReduceOp):
             combiner = combiner_of_all_reduce(op)
-            is_known = combiner == "add" or (combiner and all(map(_is_rearrangement, then)))
-            return AllReduced(op, combiner, (*reversed(then),), value) if is_known else None
+            if combiner is None or not (combiner == "add" or all(map(_is_rearrangement, then))):
+                return None
+            return AllReduced(op, combiner, (*reversed(then),), value)
         before = None if has_annotation(op) else _commuting_operand(op)
         if before is None:
             return None

@@ -53,12 +53,12 @@ def test_table_begins_with_those_that_are_worse_and_lists_missing_ones():
     assert lines[-1] == "- no result: signal over data=4, cpu: no jax_md"
 
 
-def test_blame_lists_rules_that_change_the_communication():
+def test_blame_lists_rules_that_change_a_metric():
     without = metrics(name="O2 -a", collectives=3, seconds=2e-4)
     contenders = [metrics(), metrics(name="O2", collectives=4), without]
     same = metrics(name="O2 -b", collectives=4)
     lines = lines_of(Comparison(record(*contenders, same)))
-    assert "  O2 -a: 3 collectives with 3 KB, time 2.000x" in lines
+    assert "  O2 -a: 3 collectives with 3 KB, peak 1.000x, time 2.000x" in lines
     assert not any("O2 -b" in line for line in lines)
 
 

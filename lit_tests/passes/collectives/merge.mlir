@@ -165,3 +165,16 @@ func.func @reduce_of_all_gather_not_over_another_dimension(%x: tensor<1x3xf32>) 
   %sum = stablehlo.reduce(%g init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<1x3xf32>, tensor<f32>) -> tensor<1xf32>
   return %sum : tensor<1xf32>
 }
+
+// -----
+
+// XLA:CPU has no all-reduce of booleans.
+// CHECK-LABEL: func.func @reduce_of_all_gather_not_of_booleans(
+// CHECK: all_gather
+// CHECK-NOT: all_reduce
+func.func @reduce_of_all_gather_not_of_booleans(%x: tensor<1x3xi1>) -> tensor<3xi1> {
+  %false = stablehlo.constant dense<false> : tensor<i1>
+  %g = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, replica_groups = dense<0> : tensor<1x1xi64>}> : (tensor<1x3xi1>) -> tensor<1x3xi1>
+  %any = stablehlo.reduce(%g init: %false) applies stablehlo.or across dimensions = [0] : (tensor<1x3xi1>, tensor<i1>) -> tensor<3xi1>
+  return %any : tensor<3xi1>
+}
