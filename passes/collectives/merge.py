@@ -5,7 +5,7 @@ from __future__ import annotations
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from jxc.ir.values import element_type, is_splat
+from jxc.ir.values import element_type, is_float, is_splat
 from jxc.rewrite import reassociates, rule
 from jxc.rewrite.annotations import has_annotation
 
@@ -41,7 +41,10 @@ def _sum_of(value: ir.Value) -> AllReduced | None:
 
 @rule(reassociates, producer=hlo.AllGatherOp)
 def reduce_of_all_gather(op: hlo.ReduceOp) -> ir.Value | None:
-    """sum(all_gather(x)) over the gathered dimension -> psum(sum(x)); max and others likewise."""
+    """sum(all_gather(x)) over the gathered dimension -> psum(sum(x)); max of integers likewise.
+
+    The maximum of floats is NaN if one of them is; an all-reduce on XLA:CPU may lose the NaN.
+    """
     name, gather = combiner_of(op), op.inputs[0].owner
     if name is None or not isinstance(gather, hlo.AllGatherOp) or has_annotation(gather):
         return None
@@ -50,7 +53,8 @@ def reduce_of_all_gather(op: hlo.ReduceOp) -> ir.Value | None:
     operand, init = gather.operands_[0], op.init_values[0]
     if numeric_shape(operand) is None or gather.all_gather_dim.value not in op.dimensions:
         return None
-    if not (name == "add" and is_splat(init, 0)) and not is_idempotent(name, operand):
+    is_maximum = is_idempotent(name, operand) and not is_float(operand)
+    if not (name == "add" and is_splat(init, 0)) and not is_maximum:
         return None
     if not _is_reduced_everywhere(element_type(operand)):
         return None

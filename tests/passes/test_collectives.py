@@ -91,10 +91,17 @@ show(f, (X, X + 1), (P("d"), P("d")), (P("d"), P()), check=False)
 """
 PARTS = """
 def f(x, y):
-    largest = lax.all_gather(x, "a", axis=1, tiled=True).max(1)
+    counts = (10 * x).astype(jnp.int32)
+    largest = lax.all_gather(counts, "a", axis=1, tiled=True).max(1)
     return lax.psum(x, "a") + lax.psum(y, "a"), lax.psum(x, "b") + lax.psum(y, "a"), largest
 show(f, (X, X + 1), (P("a", "b"), P("a", "b")), (P("a", "b"),) * 2 + (P("b"),), check=False,
      sizes=(2, 2), names=("a", "b"))
+"""
+
+MAXIMA = """
+def f(x):
+    return lax.all_gather(x.at[0, 1].set(jnp.nan), "d").max(0)
+show(f, (X,), (P("d"),), P(), check=False)
 """
 
 CASES = {
@@ -103,6 +110,7 @@ CASES = {
     "metrics": (METRICS, {"all-reduced-rows-after-loop": 1}),
     "invariant": (INVARIANT, {"collective-before-loop": 1}),
     "sums": (SUMS, {"sum-of-all-reduces": 1, "reduce-of-all-gather": 1}),
+    "maxima": (MAXIMA, {}),
     "parts": (PARTS, {"sum-of-all-reduces": 1, "reduce-of-all-gather": 1}),
 }
 

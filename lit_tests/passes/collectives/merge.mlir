@@ -130,12 +130,22 @@ func.func @reduce_of_all_gather(%x: tensor<1x3xf32>) -> tensor<3xf32> {
 
 // -----
 
-// A maximum from any value, also over another dimension.
+// A maximum of integers from any value, also over another dimension.
 // CHECK-LABEL: func.func @reduce_of_all_gather_maximum(
 // CHECK: stablehlo.reduce({{.*}} across dimensions = [0, 1]
 // CHECK: "stablehlo.all_reduce"
 // CHECK: stablehlo.maximum
-func.func @reduce_of_all_gather_maximum(%x: tensor<2x3xf32>, %init: tensor<f32>) -> tensor<f32> {
+func.func @reduce_of_all_gather_maximum(%x: tensor<2x3xi32>, %init: tensor<i32>) -> tensor<i32> {
+  %g = "stablehlo.all_gather"(%x) <{all_gather_dim = 1 : i64, replica_groups = dense<0> : tensor<1x1xi64>}> : (tensor<2x3xi32>) -> tensor<2x3xi32>
+  %max = stablehlo.reduce(%g init: %init) applies stablehlo.maximum across dimensions = [0, 1] : (tensor<2x3xi32>, tensor<i32>) -> tensor<i32>
+  return %max : tensor<i32>
+}
+
+// An all-reduce on XLA:CPU may lose a NaN.
+// CHECK-LABEL: func.func @reduce_of_all_gather_not_maximum_of_floats(
+// CHECK: stablehlo.all_gather
+// CHECK-NOT: stablehlo.all_reduce
+func.func @reduce_of_all_gather_not_maximum_of_floats(%x: tensor<2x3xf32>, %init: tensor<f32>) -> tensor<f32> {
   %g = "stablehlo.all_gather"(%x) <{all_gather_dim = 1 : i64, replica_groups = dense<0> : tensor<1x1xi64>}> : (tensor<2x3xf32>) -> tensor<2x3xf32>
   %max = stablehlo.reduce(%g init: %init) applies stablehlo.maximum across dimensions = [0, 1] : (tensor<2x3xf32>, tensor<f32>) -> tensor<f32>
   return %max : tensor<f32>
