@@ -43,6 +43,8 @@ class Work:
         count: the number of collectives that run.
         sent: the bytes that they send.
         choices: further bytes, where the partitioner has a choice: an op, the fewest and the most.
+        looped: the bytes and the number of runs of each all-reduce in a loop, which XLA may move
+            behind the loop.
         shifts: the ops whose devices exchange parts of an operand with their neighbours: a slice,
             a pad or a convolution along a dimension that is split.
         made: the bytes of the results of ops on split values, on one device.
@@ -52,6 +54,7 @@ class Work:
     count: float = 0.0
     sent: float = 0.0
     choices: Counter[tuple[str, float, float]] = field(default_factory=Counter)
+    looped: Counter[tuple[float, float]] = field(default_factory=Counter)
     shifts: Counter[str] = field(default_factory=Counter)
     made: float = 0.0
     whole: float = 0.0
@@ -62,7 +65,13 @@ class Work:
         most = other.sent + sum(high for _, _, high in other.choices.elements())
         if self.choices == other.choices:
             least, most = self.sent, other.sent
-        if other.count > self.count or most > least:
+        count, others = self.count, other.count
+        if self.looped != other.looped:  # XLA may move those of this, and not those of `other`
+            least += sum(sent for sent, _ in self.looped.elements())
+            most += sum(sent * times for sent, times in other.looped.elements())
+            count += self.looped.total()
+            others += sum(times for _, times in other.looped.elements())
+        if others > count or most > least:
             return False
         if other.shifts.total() >= self.shifts.total() and other.shifts != self.shifts:
             return False
@@ -133,6 +142,9 @@ class _Count:
             split = [v for v in producer.operands if _name(v.owner) != "sdy.all_slice"]
             if len(split) < len(producer.operands):
                 ways.add(sum(bytes_of(value.type) for value in split))
+        if times > 1 and op.operation.name == "sdy.all_reduce":
+            work.looped[max(ways), times] += 1
+            return
         work.count += times
         if len(ways) > 1:
             work.choices[_name(producer), times * min(ways), times * max(ways)] += 1
