@@ -138,7 +138,8 @@ def _keeps_dimensions(op: ir.OpView, built: Sequence[ir.OpView]) -> bool:
     shape = _shape(op.results[0])
 
     def is_alike(each: ir.OpView) -> bool:
-        return is_free(each) or (is_elementwise(each) and _shape(each.results[0]) == shape)
+        is_of_elements = is_elementwise(each) or isinstance(each, hlo.OptimizationBarrierOp)
+        return is_free(each) or (is_of_elements and _shape(each.results[0]) == shape)
 
     return is_elementwise(op) and all(map(is_alike, built))
 

@@ -262,8 +262,7 @@ def _step(show: Callable[[Step], str]) -> Callable[[Report], str]:
 
 
 def _hidden(step: Step) -> str:
-    hidden = max(step.network_seconds - step.exposed_seconds, 0.0)
-    return f"{show_seconds(hidden)} of {show_seconds(step.network_seconds)}"
+    return f"{show_seconds(step.hidden_seconds)} of {show_seconds(step.network_seconds)}"
 
 
 def _refusal(found: Report) -> str:

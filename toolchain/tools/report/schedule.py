@@ -49,6 +49,9 @@ def fabric_of(target: Target, places: Sequence[Sequence[int]], devices: int) -> 
     )
 
 
+_ROUNDING = 1e-9
+
+
 @dataclass(frozen=True)
 class Communication:
     """A collective and its time.
@@ -110,6 +113,12 @@ class Step:
         return sum(each.exposed_seconds for each in self.communication)
 
     @property
+    def hidden_seconds(self) -> float:
+        """The time of the priced collectives that computation hides; 0 below rounding."""
+        hidden = self.network_seconds - self.exposed_seconds
+        return hidden if hidden > _ROUNDING * self.network_seconds else 0.0
+
+    @property
     def seconds(self) -> float:
         """The time of the step, with communication."""
         return self.computation_seconds + self.exposed_seconds
@@ -122,13 +131,12 @@ class Step:
     def as_json(self) -> dict[str, Any]:
         """The times as an object for `--json`; null where the network is not known."""
         known = self.is_priced
-        hidden = max(self.network_seconds - self.exposed_seconds, 0.0)
         return {
             "step_seconds": self.seconds if known else None,
             "computation_seconds": self.computation_seconds,
             "network_seconds": self.network_seconds if known else None,
             "exposed_seconds": self.exposed_seconds if known else None,
-            "overlapped_seconds": hidden if known else None,
+            "overlapped_seconds": self.hidden_seconds if known else None,
             "share": self.share if known else None,
         }
 
