@@ -133,12 +133,15 @@ def _shape(value: ir.Value) -> list[int] | None:
     return list(kind.shape) if isinstance(kind, ir.RankedTensorType) else None
 
 
+_ALSO_ELEMENTWISE = (hlo.BitcastConvertOp, hlo.OptimizationBarrierOp)  # of one shape
+
+
 def _keeps_dimensions(op: ir.OpView, built: Sequence[ir.OpView]) -> bool:
     """Whether the op and all that is built work on each element alone."""
     shape = _shape(op.results[0])
 
     def is_alike(each: ir.OpView) -> bool:
-        is_of_elements = is_elementwise(each) or isinstance(each, hlo.OptimizationBarrierOp)
+        is_of_elements = is_elementwise(each) or isinstance(each, _ALSO_ELEMENTWISE)
         return is_free(each) or (is_of_elements and _shape(each.results[0]) == shape)
 
     return is_elementwise(op) and all(map(is_alike, built))
