@@ -10,7 +10,7 @@ from jxc.rewrite import reassociates, rule
 from jxc.rewrite.annotations import has_annotation
 
 from .._shared.elementwise import is_used_once, numeric_shape
-from .._shared.reduce_body import combiner_of, is_idempotent
+from .._shared.reduce_body import combiner_of
 from .._shared.region import copy_regions
 from .reduced import AllReduced, add_terms, all_reduce, all_reduced, signed_terms
 
@@ -53,7 +53,8 @@ def reduce_of_all_gather(op: hlo.ReduceOp) -> ir.Value | None:
     operand, init = gather.operands_[0], op.init_values[0]
     if numeric_shape(operand) is None or gather.all_gather_dim.value not in op.dimensions:
         return None
-    is_maximum = is_idempotent(name, operand) and not is_float(operand)
+    # XLA:CPU refuses all-reduces by `and` and `or` of integers.
+    is_maximum = name in ("maximum", "minimum") and not is_float(operand)
     if not (name == "add" and is_splat(init, 0)) and not is_maximum:
         return None
     if not _is_reduced_everywhere(element_type(operand)):

@@ -104,6 +104,13 @@ def f(x):
 show(f, (X,), (P("d"),), P(), check=False)
 """
 
+MASKS = """
+def f(x):
+    masks = (10 * x).astype(jnp.int32)
+    return lax.reduce_and(lax.all_gather(masks, "d"), (0,))
+show(f, (X,), (P("d"),), P(), check=False)
+"""
+
 CASES = {
     "recurrent": (RECURRENT, {"all-reduce-after-loop": 1, "sum-of-all-reduces": 1}),
     "microbatches": (MICROBATCHES, {"all-reduce-after-loop": 1}),
@@ -111,6 +118,7 @@ CASES = {
     "invariant": (INVARIANT, {"collective-before-loop": 1}),
     "sums": (SUMS, {"sum-of-all-reduces": 1, "reduce-of-all-gather": 1}),
     "maxima": (MAXIMA, {}),
+    "masks": (MASKS, {}),
     "parts": (PARTS, {"sum-of-all-reduces": 1, "reduce-of-all-gather": 1}),
 }
 

@@ -188,3 +188,16 @@ func.func @reduce_of_all_gather_not_of_booleans(%x: tensor<1x3xi1>) -> tensor<3x
   %any = stablehlo.reduce(%g init: %false) applies stablehlo.or across dimensions = [0] : (tensor<1x3xi1>, tensor<i1>) -> tensor<3xi1>
   return %any : tensor<3xi1>
 }
+
+// -----
+
+// XLA:CPU has no all-reduce by `and` of integers.
+// CHECK-LABEL: func.func @reduce_of_all_gather_not_by_and(
+// CHECK: all_gather
+// CHECK-NOT: all_reduce
+func.func @reduce_of_all_gather_not_by_and(%x: tensor<1x3xi32>) -> tensor<3xi32> {
+  %ones = stablehlo.constant dense<-1> : tensor<i32>
+  %g = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, replica_groups = dense<0> : tensor<1x1xi64>}> : (tensor<1x3xi32>) -> tensor<1x3xi32>
+  %all = stablehlo.reduce(%g init: %ones) applies stablehlo.and across dimensions = [0] : (tensor<1x3xi32>, tensor<i32>) -> tensor<3xi32>
+  return %all : tensor<3xi32>
+}
