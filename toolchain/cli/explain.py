@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -43,7 +43,8 @@ class ExplainOptions:
         "-o",
         metavar="FILE",
         callback=_absolute,
-        help="Write the table to FILE instead of stderr.",
+        help="Write the table to FILE instead of stderr. In names of files, %p is the number of "
+        "this process in jax.distributed.",
     )
     json: str | None = option(
         metavar="FILE",
@@ -57,6 +58,10 @@ class ExplainOptions:
         help="Write an HTML page with the text of every program at each stage.",
     )
     all_rows: bool = flag("--all", help="Print every line of the table.")
+    merge: bool = flag(
+        help="SCRIPT and ARGS are files of --json, one of each process: print which "
+        "process compiled what."
+    )
 
 
 @click.command(
@@ -73,6 +78,8 @@ def explain_command(script: str, args: tuple[str, ...], **flags: Any) -> None:
     jxc explain train.py --epochs 1
     jxc explain -m mypackage.train
     jxc explain --html page.html train.py
+    jxc explain --json log-%p.json train.py   (in each process of a job, then)
+    jxc explain --merge log-*.json
 
     When the program has ended (normally, by an error or by Ctrl-C), a table shows which functions
     were traced, lowered and compiled from which line, how often, and how long it took. Below it,
@@ -81,6 +88,11 @@ def explain_command(script: str, args: tuple[str, ...], **flags: Any) -> None:
     The program keeps its own output and exit code. Options of jxc go before SCRIPT.
     """
     options = ExplainOptions(**flags)
+    if options.merge:
+        from ..tools.explain.processes import merged, read_logs
+
+        write_output(merged(read_logs([script, *args])), options.output or "-")
+        return
     if options.html:
         from ..tools.page import require_packages
 
@@ -99,6 +111,7 @@ def explain_command(script: str, args: tuple[str, ...], **flags: Any) -> None:
         sys.exit(code)
     recorder.stop(program.error)
     flush()
+    options = _numbered(options, recorder.log)
     _write(recorder.log, script, options, own_stdout)
     sys.exit(code)
 
@@ -130,6 +143,13 @@ class _ProgramRecorder:
             self.log.failed(error)
 
 
+def _numbered(options: ExplainOptions, log: ExplainLog | None) -> ExplainOptions:
+    """The options with the number of this process in the names of files."""
+    number = str(0 if log is None else log.process)
+    names = {name: getattr(options, name) for name in ("output", "json", "html")}
+    return replace(options, **{k: v.replace("%p", number) for k, v in names.items() if v})
+
+
 def _write(
     log: ExplainLog | None, script: str, options: ExplainOptions, own_stdout: int | None
 ) -> None:
@@ -143,7 +163,8 @@ def _write(
             click.echo(text, err=True, nl=False)
     if options.json:
         lists = ("compilations", "rows", "reasons", "effects", "failures")
-        empty = {"schema_version": SCHEMA_VERSION, "compiled": 0, "seconds": 0.0, "hits": {}}
+        empty: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "process": 0, "compiled": 0}
+        empty |= {"seconds": 0.0, "hits": {}}
         found = log.as_json() if log is not None else empty | {name: [] for name in lists}
         text = json.dumps({"script": script, **found}, indent=2) + "\n"
         if own_stdout is None:

@@ -56,7 +56,7 @@ def _devices(sizes: Mapping[str, int], platform: str | None) -> Any:
     from ..ir.shardings import device_count, format_mesh
 
     try:
-        devices = jax.devices(platform)
+        devices = jax.local_devices(backend=platform)
     except RuntimeError as error:
         raise MissingTargetError(f"no {platform} device here for a mesh to run on") from error
     count = device_count(sizes)

@@ -139,7 +139,7 @@ def callable_here(lowered: Lowered, build: Build) -> jax.stages.Compiled:
         raise JxcError("expected a build for one CPU, with its executable")
     load_libraries(lowered.module)
     try:
-        executable = _private.loaded(build.executable, jax.devices("cpu")[:1])
+        executable = _private.loaded(build.executable, jax.local_devices(backend="cpu")[:1])
     except Exception as error:  # each runtime raises its own type
         raise JxcError(f"XLA does not load what it compiled: {error}") from error
     twin = _private.with_module(lowered.jax_lowered, clone_module(lowered.module))
@@ -149,7 +149,7 @@ def callable_here(lowered: Lowered, build: Build) -> jax.stages.Compiled:
 
 def _devices(header: Header, path: str | Path) -> list[Any]:
     try:
-        here = jax.devices(header.platform)
+        here = jax.local_devices(backend=header.platform)
     except RuntimeError:
         raise MissingTargetError(
             f"{path} is for {header.target}, and JAX finds no {header.platform.upper()} here"

@@ -87,6 +87,12 @@ def describe(executable: Executable | CrossExecutable) -> Header:
             called = lowered_from_module(lowered.module).jax_lowered
         except JxcError as error:
             raise ArtifactError(f"cannot be saved: {error}") from error
+    hosts = {device.process_index for device in _private.devices_of(called)}
+    if len(hosts) > 1 and isinstance(executable, Executable):
+        raise ArtifactError(
+            f"cannot be saved: it spans {len(hosts)} processes, and a file holds a program of one. "
+            "JAX's persistent compilation cache (jax_compilation_cache_dir) keeps such programs"
+        )
     target, platform, kind, devices = _made_for(executable)
     mesh, specs = _split(executable, devices)
     used = set(_private.kept_arguments(called))
@@ -152,8 +158,11 @@ def _split(
             "over the axes of one mesh"
         )
     (mesh,) = meshes
-    if mesh.devices.flatten().tolist() != jax.devices()[:devices]:
-        raise ArtifactError("cannot be saved: its mesh has another device order than jax.devices()")
+    own = jax.local_devices(backend=mesh.devices.flat[0].platform)
+    if mesh.devices.flatten().tolist() != own[:devices]:
+        raise ArtifactError(
+            "cannot be saved: its mesh has another device order than jax.local_devices()"
+        )
     return dict(mesh.shape), [spec for spec in specs if spec is not None]
 
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
+from ...backend._private import own_process_id
 from ...errors import JxcError, UsageError
 from . import SCHEMA_VERSION
 from .calls import JitCall
@@ -116,11 +117,17 @@ class ExplainLog:
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
 
+    @property
+    def process(self) -> int:
+        """The number of this process in `jax.distributed`; 0 without."""
+        return own_process_id()
+
     def as_json(self) -> dict[str, Any]:
         """All of it as one object; times in seconds, sizes in bytes."""
         compilations = self.compilations
         return {
             "schema_version": SCHEMA_VERSION,
+            "process": self.process,
             "compiled": sum(each.is_compiled for each in compilations),
             "seconds": sum(each.total for each in compilations),
             "compilations": [each.as_json() for each in compilations],

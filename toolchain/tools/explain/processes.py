@@ -1,0 +1,103 @@
+"""The logs of several processes side by side: what one compiled and another did not.
+
+Each process of a job writes its log by `jxc explain --json log-%p.json`. In a job of
+`jax.distributed` all processes should compile the same programs. One that compiles more makes the
+others wait in their next collective.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...errors import UsageError
+from ...units import show_seconds
+
+_Log = Mapping[str, Any]
+
+
+def read_logs(files: Iterable[str]) -> dict[int, _Log]:
+    """The logs by the number of their process.
+
+    Raises:
+        UsageError: a file is no log of `jxc explain --json`, or two are of the same process.
+    """
+    logs: dict[int, _Log] = {}
+    for file in files:
+        try:
+            log = json.loads(Path(file).read_text())
+            number = int(log["process"])
+            _ = log["rows"], log["reasons"], log["compiled"], log["seconds"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise UsageError(
+                f"{file}: expected a file that `jxc explain --json log-%p.json` wrote, found "
+                f"{type(error).__name__}: {error}"
+            ) from None
+        if number in logs:
+            raise UsageError(
+                f"{file}: expected one log for each process, found a second one of process "
+                f"{number}. Was jax.distributed initialised in all of them?"
+            )
+        logs[number] = log
+    return dict(sorted(logs.items()))
+
+
+def merged(logs: Mapping[int, _Log]) -> str:
+    """What each process compiled, and where they differ, as text."""
+    lines = [f"jxc explain: {len(logs)} process{'' if len(logs) == 1 else 'es'}", ""]
+    for number, log in logs.items():
+        count, seconds = _programs(log["compiled"]), show_seconds(log["seconds"])
+        lines.append(f"process {number}: {count} compiled in {seconds}")
+    lines += _section("Compiled more often in some processes", _uneven(logs))
+    lines += _section("Compiled again", _reasons(logs))
+    return "\n".join(lines) + "\n"
+
+
+def _section(title: str, entries: Sequence[str]) -> list[str]:
+    return ["", title, *(f"  {entry}" for entry in entries)] if entries else []
+
+
+def _uneven(logs: Mapping[int, _Log]) -> list[str]:
+    """The functions that are not compiled equally often in all processes."""
+    times: dict[tuple[str, str], dict[int, int]] = defaultdict(lambda: dict.fromkeys(logs, 0))
+    for number, log in logs.items():
+        for row in log["rows"]:
+            times[row["called"] or "", row["function"]][number] += row["times"]
+    return [
+        f"{called}: {function}: " + _by_value({n: _programs(count) for n, count in found.items()})
+        for (called, function), found in sorted(times.items())
+        if len(set(found.values())) > 1
+    ]
+
+
+def _reasons(logs: Mapping[int, _Log]) -> list[str]:
+    """Each sentence on a recompilation, with the processes that have it."""
+    having: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for number, log in logs.items():
+        for each in log["reasons"]:
+            having[next(iter(each["called"]), ""), each["sentence"]].append(number)
+    return [
+        f"{called}: {sentence} ({_processes(found, len(logs))})"
+        for (called, sentence), found in having.items()
+    ]
+
+
+def _by_value(found: Mapping[int, str]) -> str:
+    """Values with the processes that have them: "2 programs in processes 0, 1; 3 ..."."""
+    having: dict[str, list[int]] = defaultdict(list)
+    for number, value in found.items():
+        having[value].append(number)
+    return "; ".join(f"{value} in {_processes(n, len(found))}" for value, n in having.items())
+
+
+def _programs(count: int) -> str:
+    return f"{count} program{'' if count == 1 else 's'}"
+
+
+def _processes(numbers: Sequence[int], count: int) -> str:
+    if len(numbers) == count:
+        return "all processes"
+    return f"process{'es' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
