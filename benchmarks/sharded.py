@@ -58,13 +58,13 @@ def options() -> argparse.Namespace:
     given = parser.parse_args()
     try:
         given.targets = [target.name for target in find_targets(given.targets)]
+        given.runs = list(runs_of(given))
+        if not given.runs:
+            parser.error(f"no model over {' or '.join(given.meshes)} is called {given.models}")
         for target in () if given.read else find_targets(",".join(given.targets)):
             require(target)
-        given.runs = list(runs_of(given))
     except JxcError as error:
         parser.error(str(error))
-    if not given.runs:
-        parser.error(f"no model over {' or '.join(given.meshes)} is called {given.models}")
     return given
 
 

@@ -69,11 +69,9 @@ def test_script_compiles_and_runs_a_model_over_cpu_devices(tmp_path):
     assert "k-means over data=4, cpu" in done.stdout, done.stderr
     _, found = map(json.loads, raw.read_text().splitlines())
     plain, after = found["contenders"]
-    assert plain["collectives"] == 3 and plain["arguments"] == [
-        "{devices=[4,1]<=[4]}",
-        "{replicated}",
-    ]
-    assert after["agrees"] and after["results"] == ["{replicated}"]
+    split, whole = plain["arguments"]  # written otherwise by each jax
+    assert plain["collectives"] == 3 and split != whole and "replicated" in whole
+    assert after["agrees"] and after["results"] == plain["results"] == [whole]
     assert "| k-means over data=4 | 3 |" in results.read_text()
 
 
