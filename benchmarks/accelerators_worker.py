@@ -14,12 +14,15 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from random import Random
 from time import perf_counter
 from typing import Any
 
+import jax
 from accelerators_report import name_of
 from meshes import program_of, shardings_of
 from models import MODELS, Program
+from worker import run_alternately
 
 import jxc
 from jxc.backend._private import shardings_of as shardings_in
@@ -36,9 +39,17 @@ from jxc.tools.report.compiled import Compiled
 from jxc.tools.report.report import report
 from jxc.tools.tune.estimated import estimated_seconds
 
+MOST_ROUNDS = 50
+
 
 def measured(
-    name: str, target: Target, level: str, changes: Sequence[str], each: bool, mesh: str = ""
+    name: str,
+    target: Target,
+    level: str,
+    changes: Sequence[str],
+    each: bool,
+    mesh: str = "",
+    seconds: float = 0.0,
 ) -> dict:
     """The estimates for plain and a level, or for a level without and with changed rules.
 
@@ -50,6 +61,7 @@ def measured(
             contender is the unchanged level.
         each: also compile without each applied rule, one at a time.
         mesh: the devices to lower over, such as "data=4"; one device if empty.
+        seconds: for how long to time the first two contenders over a mesh of CPU devices.
     """
     program = program_of(name) if mesh else MODELS[name]()
     lowered = lowered_over(mesh, name, program) if mesh else jxc.lower(program[0], *program[1])
@@ -65,7 +77,12 @@ def measured(
         records.append(found | {"name": name_of(level, without)})
     if mesh and target.kind == "cpu":
         both = (changed(before, ()), changed(level, changes))
-        records[1] |= deviation(lowered_over(mesh, name, program, "cpu"), both, program[1])
+        here = lowered_over(mesh, name, program, "cpu")
+        calls = [here.opt(each).compile() for each in both]
+        records[1] |= deviation(calls, program[1])
+        if seconds:
+            for record, spent in zip(records, times_of(calls, program[1], seconds), strict=False):
+                record["run_seconds"] = spent
     return {"model": name, "target": target.name, "contenders": records}
 
 
@@ -77,13 +94,18 @@ def lowered_over(mesh: str, name: str, program: Program, here: str = "") -> Lowe
     return lowered_of(trace(function, args, platform=here or "tpu", **options))
 
 
-def deviation(
-    lowered: Lowered, pipelines: tuple[Pipeline, Pipeline], args: tuple[Any, ...]
-) -> dict[str, Any]:
-    """How far the results of two pipelines lie apart, on the devices of this machine."""
-    plain, optimised = (lowered.opt(each).compile() for each in pipelines)
+def deviation(calls: Sequence[Any], args: tuple[Any, ...]) -> dict[str, Any]:
+    """How far the results of two executables lie apart, on the devices of this machine."""
+    plain, optimised = calls
     found = compare_calls(plain, optimised, args, {})
     return {"agrees": found.agrees, "error": found.error, "sensitivity": found.sensitivity}
+
+
+def times_of(calls: Sequence[Any], args: tuple[Any, ...], seconds: float) -> list[list[float]]:
+    """Seconds per call of each executable, run alternately, one measurement per round."""
+    by_name = {str(at): each.compiled for at, each in enumerate(calls)}
+    placed = jax.device_put(args, calls[0].compiled.input_shardings[0])
+    return list(run_alternately(by_name, placed, MOST_ROUNDS, seconds, Random(0)).values())
 
 
 def changed(level: str, changes: Sequence[str]) -> Pipeline:
@@ -180,11 +202,20 @@ def main() -> int:
     parser.add_argument("--level", default="O2")
     parser.add_argument("--rules", default="")
     parser.add_argument("--each-rule", action="store_true")
+    parser.add_argument("--seconds", type=float, default=0.0)
     given = parser.parse_args()
     changes = [each for each in given.rules.split(",") if each]
     try:
         target = find_target(given.target)
-        records = measured(given.model, target, given.level, changes, given.each_rule, given.mesh)
+        records = measured(
+            given.model,
+            target,
+            given.level,
+            changes,
+            given.each_rule,
+            given.mesh,
+            given.seconds,
+        )
     except ImportError as error:
         lines = str(error).strip().splitlines()
         about = {"model": given.model, "target": given.target}

@@ -16,7 +16,7 @@ from .test_run import run_script
 
 def metrics(**changed):
     """The metrics that `accelerators_worker.py` prints for one contender."""
-    found = {"name": "plain", "collectives": 3, "collective_bytes": 3e3, "peak": 2**20}
+    found = {"name": "plain", "collectives": 3, "collective_bytes": 3e3, "peak": 2**26}
     found |= {"seconds": 1e-4, "arguments": ["{replicated}"], "results": ["{replicated}"]}
     return found | {"rules": {}} | changed
 
@@ -32,14 +32,32 @@ def record(*contenders, mesh="data=4"):
         ({"collectives": 2, "collective_bytes": 2e3, "agrees": True, "error": 1e-7}, []),
         ({"collectives": 4}, ["collectives 1.333x"]),
         ({"collective_bytes": 3.3e3}, ["collective_bytes 1.100x"]),
-        ({"peak": 1.01 * 2**20, "seconds": 1.005e-4}, []),
-        ({"peak": 1.03 * 2**20, "seconds": 1.02e-4}, ["peak 1.030x", "seconds 1.020x"]),
+        ({"peak": 1.018 * 2**26, "seconds": 1.005e-4}, []),
+        ({"peak": 1.03 * 2**26, "seconds": 1.02e-4}, ["peak 1.030x", "seconds 1.020x"]),
         ({"results": ["{devices=[4]<=[4]}"]}, ["1 shardings"]),
         ({"agrees": False, "error": 0.5}, ["values DIFFER by 0.5"]),
     ],
 )
 def test_losses_of_communication_memory_time_shardings_and_values(changed, losses):
     assert Comparison(record(metrics(), metrics(**changed))).losses == losses
+
+
+def test_peak_that_grows_by_less_than_a_mebibyte_is_listed_but_not_worse():
+    for growth, is_worse in ((2**20 - 1, False), (2**20, True)):
+        found = Comparison(record(metrics(peak=2**21), metrics(peak=2**21 + growth)))
+        assert found.grew_little != is_worse and bool(found.losses) == is_worse
+        assert ("peak grows by 1024 KiB" in table([found])) != is_worse
+
+
+def test_measured_time_counts_in_place_of_the_roofline():
+    def found(*spent):
+        before = metrics(run_seconds=[1.0] * len(spent))
+        return Comparison(record(before, metrics(seconds=2e-4, run_seconds=[*spent])))
+
+    assert found(0.4, 0.5, 0.6).losses == []
+    assert "| 2.00 [1.67, 2.50] |" in table([found(0.4, 0.5, 0.6)])
+    assert found(0.9, 1.1, 1.2).losses == []  # within noise
+    assert found(1.2, 1.3, 1.4).losses == ["measured time 1.300x"]
 
 
 def test_table_begins_with_those_that_are_worse_and_lists_missing_ones():
