@@ -20,6 +20,7 @@ from ..errors import JxcError, UsageError
 _VERBS = {
     "lower": "Trace a Python function and print its module.",
     "opt": "Run passes on a module.",
+    "translate": "Convert a module to another form, or interpret it.",
     "compile": "Compile a module with XLA; run it, time it, look inside.",
     "report": "Report memory, kernels and collectives on any target.",
     "explain": "Run a program and explain what JAX compiled.",

@@ -18,7 +18,7 @@ import click
 from ..errors import UsageError
 from ..files import input_name, read_input, write_output
 from . import ModuleCommand
-from .options import PassOptions, flag, option, options_of, read_options
+from .options import PassOptions, PrintOptions, flag, option, options_of, read_options
 from .pass_help import help_pass, list_passes
 from .process import ChildStage, in_child, leave
 
@@ -32,7 +32,7 @@ _SEPARATOR = "// -----"
 
 
 @dataclass(frozen=True)
-class OptOptions(PassOptions):
+class OptOptions(PrintOptions, PassOptions):
     """The options of `jxc opt`, under the names of their flags."""
 
     list_passes: bool = flag(help="List every pass and level, then exit.")
@@ -57,14 +57,6 @@ class OptOptions(PassOptions):
     mlir_print_ir_after_change: bool = flag(help="Print after each pass that changes it.")
     mlir_timing: bool = flag(help="Print the time of each pass to stderr.")
     mlir_pass_statistics: bool = flag(help="Print hits, attempts and time of each rule to stderr.")
-    mlir_print_op_generic: bool = flag(help="Print ops in their generic form.")
-    mlir_print_debuginfo: bool = flag(help="Print locations.")
-    elide: int | None = option(
-        "--mlir-elide-elementsattrs-if-larger",
-        type=click.IntRange(min=0),
-        metavar="N",
-        help="Omit constants of more than N elements; such a module cannot be compiled.",
-    )
     emit_bytecode: bool = flag(help="Write MLIR bytecode.")
     emit_portable: bool = flag(help="Write a StableHLO portable artifact.")
     reproducer: str | None = option(
@@ -83,8 +75,8 @@ class OptOptions(PassOptions):
 def opt_command(file: str, output: str, **flags: Any) -> None:
     """Run passes on the module in FILE ('-' for stdin) and print the result.
 
-    FILE holds MLIR text or bytecode, a StableHLO portable artifact, a jax.export file or HLO text.
-    Without -O or -p no pass runs.
+    FILE holds MLIR text or bytecode, a StableHLO portable artifact, a jax.export file, HLO text or
+    an HLO proto. Without -O or -p no pass runs.
 
     \b
     jxc opt -O2 step.mlir
@@ -155,7 +147,7 @@ def _optimized(run: _OptRun, data: bytes) -> str | bytes:
             raise UsageError("bytecode holds one module: give --split-input-file or it, not both")
         result = (write_bytecode if options.emit_bytecode else write_portable)(modules[0])
     else:
-        printed = [write_text(module, **_text_options(options)) for module in modules]
+        printed = [write_text(module, **options.text_options()) for module in modules]
         result = f"{_SEPARATOR}\n".join(printed)
         if options.as_json:
             result = _as_json(run, done, printed)
@@ -211,15 +203,6 @@ def _run_pipeline(run: _OptRun, data: bytes) -> tuple[ir.Module, PipelineReport]
 # Printing
 
 
-def _text_options(options: OptOptions) -> dict[str, Any]:
-    """The keyword arguments of `write_text`."""
-    return {
-        "debug_info": options.mlir_print_debuginfo,
-        "generic": options.mlir_print_op_generic,
-        "elide_larger_than": options.elide,
-    }
-
-
 def _instruments(options: OptOptions) -> list[Any]:
     from ..pipeline.instruments import PrintIR
 
@@ -228,7 +211,7 @@ def _instruments(options: OptOptions) -> list[Any]:
     changes = options.mlir_print_ir_after_change
     if not (before or after or changes):
         return []
-    return [PrintIR(_to_stderr, before, after, changes, _text_options(options))]
+    return [PrintIR(_to_stderr, before, after, changes, options.text_options())]
 
 
 def _to_stderr(text: str) -> None:

@@ -75,6 +75,43 @@ def read_options(cls: type[_T], flags: Mapping[str, Any], **more: Any) -> _T:
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
+# Text of modules
+
+
+@dataclasses.dataclass(frozen=True)
+class PrintOptions:
+    """The options that say how the text of a module is printed."""
+
+    mlir_print_op_generic: bool = flag(help="Print ops in their generic form.")
+    mlir_print_debuginfo: bool = flag(help="Print locations.")
+    mlir_pretty_debuginfo: bool = flag(
+        help="Print locations for people; MLIR cannot read such text."
+    )
+    mlir_print_local_scope: bool = flag(
+        help="Print types, attributes and locations in full, without aliases."
+    )
+    mlir_use_nameloc_as_prefix: bool = flag(help="Name values after their named locations.")
+    mlir_print_skip_regions: bool = flag(help="Omit the bodies of ops; MLIR cannot read such text.")
+    elide: int | None = option(
+        "--mlir-elide-elementsattrs-if-larger",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="Omit constants of more than N elements; such a module cannot be compiled.",
+    )
+
+    def text_options(self) -> dict[str, Any]:
+        """The keyword arguments of `jxc.ir.write_text`."""
+        return {
+            "debug_info": self.mlir_print_debuginfo or self.mlir_pretty_debuginfo,
+            "pretty_debug_info": self.mlir_pretty_debuginfo,
+            "generic": self.mlir_print_op_generic,
+            "local_scope": self.mlir_print_local_scope,
+            "name_locations": self.mlir_use_nameloc_as_prefix,
+            "skip_regions": self.mlir_print_skip_regions,
+            "elide_larger_than": self.elide,
+        }
+
+
 # Passes
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -99,3 +100,8 @@ def has_own_shardings(fn: Any) -> bool:
     """Whether a function or method was jitted with `in_shardings`."""
     info = getattr(getattr(fn, "__func__", fn), "_jit_info", None)
     return bool(getattr(info, "user_specified_in_shardings", False))
+
+
+def with_vjp(exported: Any, vjp: Any) -> Any:
+    """A `jax.export.Exported` with another exported gradient, or with none."""
+    return replace(exported, _get_vjp=None if vjp is None else lambda _: vjp)

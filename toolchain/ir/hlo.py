@@ -16,6 +16,52 @@ class ModuleSyntaxError(JxcError):
 _ELIDED = re.compile(r"= \S+ constant\(\{\.\.\.\}\)")
 
 
+def hlo_in(data: bytes | str, name: str = "<stdin>") -> bytes | None:
+    """The serialised `HloModuleProto` that `data` holds as HLO text or as a proto; None if neither.
+
+    A proto is an `HloModuleProto`, or the `HloProto` around one that XLA dumps.
+
+    Raises:
+        ModuleSyntaxError: the HLO is malformed.
+    """
+    if isinstance(data, str):
+        return read_hlo(data, name) if data.lstrip().startswith("HloModule") else None
+    if data.lstrip().startswith(b"HloModule"):
+        return read_hlo(data.decode(errors="replace"), name)
+    if not data.startswith(_FIRST_FIELD) or _CONTROL_BYTES.isdisjoint(data):
+        return None
+    proto = _unwrapped(data)
+    try:
+        write_hlo(proto)
+    except Exception as error:  # jaxlib's XlaRuntimeError, a RuntimeError
+        raise ModuleSyntaxError(f"{name}: malformed HLO proto: {error}") from None
+    return proto
+
+
+_FIRST_FIELD = b"\n"  # the tag of field 1 with a length: the name of an HloModuleProto
+_CONTROL_BYTES = frozenset(range(9))  # no text has these bytes
+
+
+def _unwrapped(data: bytes) -> bytes:
+    """The `HloModuleProto` in an `HloProto`, whose field 1 it is; other protos as they are.
+
+    An `HloModuleProto` has a field 2, the name of its entry computation; an `HloProto` has none.
+    """
+    fields: dict[int, bytes] = {}
+    rest = memoryview(data)
+    while rest and rest[0] & 7 == 2:  # fields with a length
+        number, size = rest[0] >> 3, 0
+        for index, byte in enumerate(rest[1:11]):
+            size |= (byte & 127) << 7 * index
+            if byte < 128:
+                break
+        else:
+            return data
+        fields.setdefault(number, bytes(rest[index + 2 : index + 2 + size]))
+        rest = rest[index + 2 + size :]
+    return data if 2 in fields else fields.get(1, data)
+
+
 def read_hlo(text: str, name: str = "<stdin>") -> bytes:
     """The serialised proto of HLO text.
 

@@ -3,46 +3,47 @@
 from __future__ import annotations
 
 import io
+import re
 from itertools import chain
 
 from jaxlib.mlir import ir
 
-from ..errors import JxcError
+from ..errors import JxcError, UsageError
 from . import _private
-from .hlo import ModuleSyntaxError, read_hlo
+from .hlo import ModuleSyntaxError, hlo_in
 from .locations import format_location
-from .module import walk
+from .module import clone_module, walk
 
 _BYTECODE_MAGIC = b"ML\xefR"
 _PORTABLE_PRODUCER = b"StableHLO_v"
-_EXPORT_HEADER = 512  # bytes of a jax.export file in which the bytecode's magic must appear
 
 
 def read_module(data: bytes | str, context: ir.Context, *, name: str = "<stdin>") -> ir.Module:
     """Parse a module in any of the forms that jxc reads.
 
     Args:
-        data: MLIR text, MLIR bytecode, a StableHLO portable artifact, a `jax.export` file or HLO
-            text; the content decides which.
+        data: MLIR text, MLIR bytecode, a StableHLO portable artifact, a `jax.export` file, HLO
+            text or an HLO proto; the content decides which.
         context: the context to parse into, see `make_context`.
         name: the file's name, for messages and locations.
 
     Raises:
         ModuleSyntaxError: `data` is none of these, or is malformed.
     """
+    if (proto := hlo_in(data, name)) is not None:
+        return read_module(_stablehlo_of_hlo(proto, name), context, name=name)
     if isinstance(data, bytes):
-        start = data.find(_BYTECODE_MAGIC, 0, _EXPORT_HEADER)
-        if start >= 0:
-            return _read_bytecode(data, start, context, name)
+        if data.startswith(_BYTECODE_MAGIC):
+            return _read_bytecode(data, context, name)
+        if (code := module_of_export(data)) is not None:
+            return _read_bytecode(code, context, name)
         try:
             data = data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise ModuleSyntaxError(
                 f"{name}: neither text nor MLIR bytecode (byte {error.start} is not UTF-8). "
-                "Expected MLIR text, bytecode, a portable artifact or HLO text."
+                "Expected MLIR text, bytecode, a portable artifact, HLO text or an HLO proto."
             ) from None
-    if data.lstrip().startswith("HloModule"):
-        return read_module(_stablehlo_of_hlo(data, name), context, name=name)
     if not data.strip():
         raise ModuleSyntaxError(f"{name}: empty input; expected an MLIR module")
     try:
@@ -54,13 +55,33 @@ def read_module(data: bytes | str, context: ir.Context, *, name: str = "<stdin>"
         raise ModuleSyntaxError(f"{name}: MLIR cannot parse this: {_first_line(error)}") from None
 
 
-def _read_bytecode(data: bytes, start: int, context: ir.Context, name: str) -> ir.Module:
+def module_of_export(data: bytes) -> bytes | None:
+    """The bytecode in a file of `jax.export`; None if `data` is no such file.
+
+    Such a file is a flatbuffer. Its root table has one vector of bytes that is bytecode; those of
+    exported gradients lie in tables inside.
+    """
+    if _BYTECODE_MAGIC not in data:
+        return None
+
+    def number(at: int, size: int, *, signed: bool = False) -> int:
+        return int.from_bytes(data[at : at + size], "little", signed=signed)
+
+    table = number(0, 4)
+    vtable = table - number(table, 4, signed=True)
+    for entry in range(vtable + 4, vtable + number(vtable, 2), 2):
+        if (offset := number(entry, 2)) > 0:
+            vector = table + offset + number(table + offset, 4)
+            if data.startswith(_BYTECODE_MAGIC, vector + 4):
+                return data[vector + 4 : vector + 4 + number(vector, 4)]
+    return None
+
+
+def _read_bytecode(data: bytes, context: ir.Context, name: str) -> ir.Module:
     from jaxlib.mlir.dialects import stablehlo
 
-    # In a `jax.export` flatbuffer, the u32 before the magic is the size of the bytecode.
-    end = start + int.from_bytes(data[start - 4 : start], "little") if start >= 4 else None
-    data = data[start:end]
     malformed = f"{name}: malformed bytecode"
+    _check_version(data, name)
     try:  # the bindings abort when MLIR quotes a producer that is not UTF-8
         data[5:].split(b"\0", 1)[0].decode()
     except UnicodeDecodeError:
@@ -80,6 +101,20 @@ def _read_bytecode(data: bytes, start: int, context: ir.Context, name: str) -> i
     return module
 
 
+def _check_version(data: bytes, name: str) -> None:
+    """Reject portable artifacts of a later StableHLO: MLIR's message would not name it."""
+    found = re.match(rb"ML\xefR.StableHLO_v(\d+\.\d+\.\d+)\0", data, re.DOTALL)
+    if found and _numbers(version := found[1].decode()) > _numbers(current := current_version()):
+        raise ModuleSyntaxError(
+            f"{name}: a portable artifact of StableHLO {version}; this jaxlib reads versions up to "
+            f"{current}. Write it again for an older version, or use a newer jaxlib."
+        )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
+
+
 def _check_names(module: ir.Module, name: str) -> None:
     """Reject symbol names that are not UTF-8: reading them fails in every pass."""
     try:
@@ -91,12 +126,11 @@ def _check_names(module: ir.Module, name: str) -> None:
         raise ModuleSyntaxError(f"{name}: malformed bytecode: a symbol name is not UTF-8") from None
 
 
-def _stablehlo_of_hlo(text: str, name: str) -> bytes:
-    proto = read_hlo(text, name)
+def _stablehlo_of_hlo(proto: bytes, name: str) -> bytes:
     try:
         return _private.hlo_proto_to_stablehlo(proto)
     except Exception as error:  # jaxlib's XlaRuntimeError, a RuntimeError, or a ValueError
-        raise ModuleSyntaxError(f"{name}: malformed HLO text: {error}") from None
+        raise ModuleSyntaxError(f"{name}: this HLO has no StableHLO form: {error}") from None
 
 
 def _first_line(error: BaseException) -> str:
@@ -119,6 +153,10 @@ def write_text(
     debug_info: bool = False,
     generic: bool = False,
     elide_larger_than: int | None = None,
+    pretty_debug_info: bool = False,
+    local_scope: bool = False,
+    name_locations: bool = False,
+    skip_regions: bool = False,
 ) -> str:
     """The module's text, ending in a newline.
 
@@ -128,11 +166,19 @@ def write_text(
         generic: print every op in MLIR's generic form.
         elide_larger_than: leave out the elements of constants of more elements than this; the
             text cannot be compiled then.
+        pretty_debug_info: print locations for people; MLIR cannot read the text then.
+        local_scope: print types, attributes and locations in full, without aliases.
+        name_locations: name values after their named locations.
+        skip_regions: leave out the bodies of ops; MLIR cannot read the text then.
     """
     text: str = module.operation.get_asm(
         enable_debug_info=debug_info,
+        pretty_debug_info=pretty_debug_info,
         print_generic_op_form=generic,
         large_elements_limit=elide_larger_than,
+        use_local_scope=local_scope,
+        use_name_loc_as_prefix=name_locations,
+        skip_regions=skip_regions,
     )
     return text if text.endswith("\n") else text + "\n"
 
@@ -144,29 +190,79 @@ def write_bytecode(module: ir.Module) -> bytes:
     return buffer.getvalue()
 
 
-def hlo_of_module(module: ir.Module) -> bytes:
-    """The serialised `HloModuleProto` that XLA imports a StableHLO module as."""
-    return _private.stablehlo_to_hlo_proto(write_bytecode(module))
+def hlo_of_module(
+    module: ir.Module, *, use_tuple_args: bool = False, return_tuple: bool = False
+) -> bytes:
+    """The serialised `HloModuleProto` that XLA imports a StableHLO module as.
+
+    Args:
+        module: a module with a function @main.
+        use_tuple_args: take all arguments as one tuple.
+        return_tuple: return a tuple of a single result, too.
+    """
+    code = write_bytecode(module)
+    return _private.stablehlo_to_hlo_proto(code, use_tuple_args, return_tuple)
 
 
-def write_portable(module: ir.Module, version: str | None = None) -> bytes:
+# Portable artifacts
+
+
+def current_version() -> str:
+    """The StableHLO version of this jaxlib, such as "1.17.0"."""
+    from jaxlib.mlir.dialects import stablehlo
+
+    return str(stablehlo.get_current_version())
+
+
+def portable_version(spec: str) -> str:
+    """The StableHLO version that `spec` names.
+
+    Args:
+        spec: a version such as "1.9.0", "minimum", "current", or "week_4" or "week_12" for the
+            version that releases of so many weeks ago read.
+
+    Raises:
+        UsageError: it is none of these, or this jaxlib does not write that version.
+    """
+    from jaxlib.mlir.dialects import stablehlo
+
+    least, most = stablehlo.get_minimum_version(), current_version()
+    requirement = getattr(stablehlo.StablehloCompatibilityRequirement, spec.upper(), None)
+    if spec.startswith("week_") and requirement is not None:
+        return str(stablehlo.get_version_from_compatibility_requirement(requirement))
+    version = {"minimum": str(least), "current": most}.get(spec, spec)
+    is_version = re.fullmatch(r"\d{1,9}\.\d{1,9}\.\d{1,9}", version)
+    if not is_version or not _numbers(least) <= _numbers(version) <= _numbers(most):
+        raise UsageError(
+            f"StableHLO version {spec!r}: this jaxlib writes {least} (minimum) to {most} "
+            "(current), week_4 and week_12"
+        )
+    return version
+
+
+def write_portable(
+    module: ir.Module, version: str | None = None, *, allow_other_dialects: bool = False
+) -> bytes:
     """The module as a StableHLO portable artifact, readable by other versions of StableHLO.
 
     Args:
         module: a module of StableHLO, CHLO excepted.
         version: the StableHLO version to write for, such as "1.9.0"; jaxlib's minimum supported
             version when None.
+        allow_other_dialects: keep ops of other dialects, whose form is not versioned.
 
     Raises:
-        JxcError: the module holds ops that have no portable form.
+        JxcError: the module holds ops that have no portable form, or none in this version.
     """
     from jaxlib.mlir.dialects import stablehlo
 
     target = version or stablehlo.get_minimum_version()
+    module = clone_module(module)  # which the bindings turn into VHLO
     try:
-        return bytes(stablehlo.serialize_portable_artifact(module, target))
+        return bytes(stablehlo.serialize_portable_artifact(module, target, allow_other_dialects))
     except (ir.MLIRError, ValueError) as error:
         raise JxcError(
             f"no portable artifact for StableHLO {target}: {_first_line(error)}. Every op must be "
-            "StableHLO: run the pass `chlo-legalize-to-stablehlo` first."
+            "StableHLO, and exist in that version: run the pass `chlo-legalize-to-stablehlo` or "
+            "`stablehlo-compatibility-expander{target=VERSION}` first."
         ) from None
