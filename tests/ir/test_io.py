@@ -14,7 +14,9 @@ def test_write_portable_keeps_the_module():
     assert str(module) == before
 
 
-@pytest.mark.parametrize("data", [b"\n", b"\n\x03abc", b"\n\xff\xff\xff\xff\xff\xff\x01", b"\0\1\2"])
+@pytest.mark.parametrize(
+    "data", [b"\n", b"\n\x03abc", b"\n\xff\xff\xff\xff\xff\xff\x01", b"\0\1\2"]
+)
 def test_read_module_rejects_bytes_that_are_no_hlo_proto(data):
     with pytest.raises(ModuleSyntaxError):
         read_module(data, make_context())
