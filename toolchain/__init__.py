@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from .errors import warn_of_unknown_variables
 
 if TYPE_CHECKING:
+    from . import ir as ir
     from .backend.artifacts.loading import LoadedProgram, load
     from .backend.artifacts.saving import save
     from .backend.hook import enable, use
@@ -54,6 +55,7 @@ __all__ = [
     "enable",
     "exact",
     "explain",
+    "ir",
     "jit",
     "load",
     "locate_nans",
@@ -99,6 +101,8 @@ if not TYPE_CHECKING:  # so that type checkers report names that do not exist
 
             warn_renamed("jxc.Facts", "jxc.PassContext")
             return PassContext
+        if name == "ir":
+            return importlib.import_module(".ir", __name__)
         if name not in _HOME:
             raise AttributeError(f"module 'jxc' has no attribute {name!r}")
         value = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)

@@ -26,10 +26,16 @@ if TYPE_CHECKING:
 def list_passes(library: Library) -> None:
     """Print the name and the first line of help of every pass, and the levels."""
     from ..pipeline import LEVELS, our_passes
+    from ..pipeline.library import plugins
     from ..pipeline.native import NATIVE_PASSES
 
     _section("Loaded", {p.name: p.doc for p in library.loaded.values()})
     _section("Passes of jxc", {p.name: p.doc for p in our_passes()})
+    by_package: dict[str, dict[str, str]] = {}
+    for package, found in plugins().passes():
+        by_package.setdefault(package, {})[found.name] = found.doc
+    for package, docs in by_package.items():
+        _section(f"Passes of {package}", docs)
     _section("Native passes", NATIVE_PASSES)
     shown = {name: ",".join(passes) for name, passes in LEVELS.items()}
     shown["O3"] = "O2, or what was measured to be faster, see `jxc tune`"

@@ -1,7 +1,8 @@
 """Passes by name: those of `jxc.passes`, a user's, those of other packages, and single rules.
 
 A file or folder `passes/foo_bar` is the pass `foo-bar`: the `Pass` of that name in it, or a pass
-made of all its rules, in order of file name and definition. Nothing is registered.
+made of all its rules, in order of file name and definition. Nothing is registered. Passes of other
+packages are in `plugins`.
 """
 
 from __future__ import annotations
@@ -11,16 +12,19 @@ import importlib.util
 import pkgutil
 import sys
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 
 from ..errors import JxcError, UsageError
-from ..rewrite import Pass, Rule, kebab, rule_pass
+from ..rewrite import Pass, Rule, kebab
 from ..rewrite.former_names import current_name
+from .levels import LEVELS
+from .native import NATIVE_PASSES
+from .plugins import Plugins, as_pass, pass_of
 
-_OURS = "jxc.passes"  # the package, and the group of entry points of other packages
+_OURS = "jxc.passes"
 
 
 @dataclass(frozen=True)
@@ -48,27 +52,23 @@ class Library:
         return self.loaded.get(name) or _our_pass(name)
 
     def find_slowly(self, name: str) -> Pass | None:
-        """The slower rest of the search: former names, single rules of jxc, then entry points."""
+        """The slower rest of the search: former names, single rules of jxc, then other packages.
+
+        Raises:
+            JxcError: a package provides the name and cannot be imported.
+        """
         if (current := current_name(name)) != name:
             return self.find(current) or self.find_slowly(current)
         rules = {rule.name: rule for found in our_passes() for rule in found.rules}
         if name in rules:
             return as_pass(rules[name])
-        from importlib.metadata import entry_points  # 20 ms, for an unknown name only
-
-        for entry in entry_points(group=_OURS, name=name):
-            return as_pass(entry.load())
-        return None
+        return plugins().find(name)
 
     def names(self) -> list[str]:
         """The name of every Python pass and rule, to suggest close ones."""
         passes = [*self.loaded.values(), *our_passes()]
-        return [p.name for p in passes] + [rule.name for p in passes for rule in p.rules]
-
-
-def as_pass(given: Pass | Rule) -> Pass:
-    """A pass as it is, or a pass of one rule, with its name."""
-    return rule_pass(given.name, given.doc, [given]) if isinstance(given, Rule) else given
+        own = [p.name for p in passes] + [rule.name for p in passes for rule in p.rules]
+        return own + list(plugins().entries)
 
 
 def our_passes() -> list[Pass]:
@@ -79,32 +79,17 @@ def our_passes() -> list[Pass]:
     return [each for each in found if each is not None]
 
 
+def plugins() -> Plugins:
+    """The passes of installed packages, whose names must not be those of jxc or MLIR."""
+    names = {name for p in our_passes() for name in (p.name, *(rule.name for rule in p.rules))}
+    return Plugins.installed(names | NATIVE_PASSES.keys() | LEVELS.keys())
+
+
 def _our_pass(name: str) -> Pass | None:
     module_name = f"{_OURS}.{name.replace('-', '_')}"
     if not name.replace("-", "_").isidentifier() or importlib.util.find_spec(module_name) is None:
         return None
-    return _pass_of(importlib.import_module(module_name), name)
-
-
-def _pass_of(module: ModuleType, name: str) -> Pass | None:
-    """The pass of a file or folder: the `Pass` of its name, or one made of all its rules."""
-    own = getattr(module, name.replace("-", "_"), None)
-    if isinstance(own, Pass):
-        return own
-    rules = [
-        value
-        for part in _parts(module)
-        for value in vars(part).values()
-        if isinstance(value, Rule) and value.function.__module__ == part.__name__
-    ]
-    return rule_pass(name, (module.__doc__ or "").strip(), rules) if rules else None
-
-
-def _parts(module: ModuleType) -> Iterable[ModuleType]:
-    """The files of a pass: the module itself, then the files in its folder by name."""
-    yield module
-    for info in sorted(pkgutil.iter_modules(getattr(module, "__path__", ())), key=lambda i: i.name):
-        yield importlib.import_module(f"{module.__name__}.{info.name}")
+    return pass_of(importlib.import_module(module_name), name)
 
 
 def load_passes(argument: str) -> dict[str, Pass]:
