@@ -14,8 +14,9 @@ from ..ir import make_context
 from ..rewrite import Pass, Rule
 from ..rewrite.former_names import current_name
 from .levels import LEVELS
-from .library import Library, as_pass
+from .library import Library
 from .native import NATIVE_PASSES, check_native, is_native
+from .plugins import as_pass
 from .text import Element, parse_options, parse_pipeline
 
 
