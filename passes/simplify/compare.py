@@ -138,6 +138,32 @@ def compare_of_convert(op: hlo.CompareOp) -> ir.Value | None:
     return None
 
 
+@rule(exact, producer=hlo.ConvertOp)
+def compare_of_converted_boolean(op: hlo.CompareOp) -> ir.Value | None:
+    """convert(p) != 0 -> p, and the like, for a boolean p: by the results for 0 and 1.
+
+    On integers and on floats of at least 16 bits; not in the total order.
+    """
+    match op.lhs.owner:
+        case hlo.ConvertOp(operand=p) if is_boolean(p) and _has_zero_and_one(op.lhs):
+            limit = splat_of(op.rhs)
+            if limit is None or p.type != op.result.type or "TOTALORDER" in str(op.compare_type):
+                return None
+            holds = OUTCOME[direction_of(op)]
+            of_false, of_true = bool(holds(0, limit)), bool(holds(1, limit))
+            if of_false == of_true:
+                return build.splat_result(of_true, op)
+            return p if of_true else hlo.not_(p)
+    return None
+
+
+def _has_zero_and_one(x: ir.Value) -> bool:
+    """Whether the element type has 0 and 1; some types of 8 bits and less do not."""
+    return is_integer(x) or isinstance(
+        element_type(x), ir.F16Type | ir.BF16Type | ir.F32Type | ir.F64Type
+    )
+
+
 def _compare_narrow(op: hlo.CompareOp, x: ir.Value, y: ir.Value, narrow: Bounds) -> ir.Value:
     """The comparison of `op` for operands x and y, whose type has the bounds `narrow`."""
     kind = op.compare_type

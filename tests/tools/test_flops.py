@@ -227,3 +227,40 @@ def test_padding_of_a_batch_dimension_has_no_flops() -> None:
     assert window.is_batch(8, 8) and window.meetings(8, 8) == 8
     assert not Window(3, low=1, base_dilation=2).is_batch(4, 8), "a transposed convolution"
     assert not Window(8).is_batch(8, 8)
+
+
+def _attention(target: str, shape: str, rest: str) -> str:
+    qkv = "\n".join(f"  %{name} = {shape} parameter({n})" for n, name in enumerate("qkv"))
+    return f'{qkv}\n  ROOT %o = {shape} custom-call(%q, %k, %v), custom_call_target="{target}", {rest}'
+
+
+def test_pallas_kernel_counts_the_flops_that_it_states() -> None:
+    stated = '"cost_estimate":{"flops":"3000","transcendentals":"20","bytes_accessed":"64"}'
+    config = f'backend_config={{"custom_call_config":{{"body":"TUzv",{stated}}}}}'
+    flops = flops_of(last(_attention("tpu_custom_call", "bf16[2,4,256,64]", config)))
+    assert flops.by_type == {"bf16": 3000, "function-f32": 200}
+    assert flops.transcendentals == 20
+    assert not flops.unknown
+
+
+@pytest.mark.parametrize(
+    ("target", "shape", "kernel", "products"),
+    [
+        ("tpu_custom_call", "bf16[2,4,256,64]", "flash_mha_bwd_dq_block_k=128/pallas_call", 3),
+        ("tpu_custom_call", "bf16[2,4,256,64]", "flash_mha_bwd_dkv_block_k=128/pallas_call", 4),
+        ("__gpu$xla.gpu.triton", "bf16[2,256,4,64]", "mha_forward/pallas_call", 2),
+        ("__gpu$xla.gpu.triton", "bf16[2,256,4,64]", "mha_backward/pallas_call", 7),
+    ],
+)
+def test_attention_kernels_of_jax(target: str, shape: str, kernel: str, products: int) -> None:
+    call = last(_attention(target, shape, f'metadata={{op_name="jit(f)/{kernel}"}}'))
+    scores = 2 * 4 * 256 * 256
+    assert flops_of(call).by_type == {
+        "bf16": 2 * products * scores * 64,
+        "function-f32": 10 * scores,
+    }
+
+
+def test_other_pallas_kernels_are_unknown() -> None:
+    call = last(_attention("tpu_custom_call", "bf16[8]", 'metadata={op_name="jit(f)/pallas_call"}'))
+    assert flops_of(call).unknown == {"tpu_custom_call": 1}

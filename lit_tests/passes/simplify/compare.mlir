@@ -194,6 +194,33 @@ func.func @compare_of_convert_not_to_unsigned(%x: tensor<256xi8>) -> tensor<256x
   return %r : tensor<256xi1>
 }
 
+// CHECK-LABEL: func.func @compare_of_converted_boolean(
+// CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<4xi1>
+// CHECK-DAG: %[[N:[a-z0-9_]+]] = stablehlo.not %[[P]]
+// CHECK-DAG: %[[F:[a-z0-9_]+]] = stablehlo.constant dense<false>
+// CHECK: return %[[P]], %[[N]], %[[F]]
+func.func @compare_of_converted_boolean(%p: tensor<4xi1>) -> (tensor<4xi1>, tensor<4xi1>, tensor<4xi1>) {
+  %f = stablehlo.convert %p : (tensor<4xi1>) -> tensor<4xf32>
+  %i = stablehlo.convert %p : (tensor<4xi1>) -> tensor<4xi32>
+  %zero = stablehlo.constant dense<0.0> : tensor<4xf32>
+  %one = stablehlo.constant dense<1> : tensor<4xi32>
+  %nan = stablehlo.constant dense<0x7FC00000> : tensor<4xf32>
+  %a = stablehlo.compare GT, %f, %zero, FLOAT : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %b = stablehlo.compare LT, %i, %one, SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
+  %c = stablehlo.compare EQ, %f, %nan, FLOAT : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  return %a, %b, %c : tensor<4xi1>, tensor<4xi1>, tensor<4xi1>
+}
+
+// In the total order -0.0 is below 0.0.
+// CHECK-LABEL: func.func @compare_of_converted_boolean_not_in_total_order(
+// CHECK: stablehlo.compare GT
+func.func @compare_of_converted_boolean_not_in_total_order(%p: tensor<4xi1>) -> tensor<4xi1> {
+  %f = stablehlo.convert %p : (tensor<4xi1>) -> tensor<4xf32>
+  %zero = stablehlo.constant dense<-0.0> : tensor<4xf32>
+  %a = stablehlo.compare GT, %f, %zero, TOTALORDER : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  return %a : tensor<4xi1>
+}
+
 // CHECK-LABEL: func.func @compare_of_select(
 // CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<4xi1>
 // CHECK-NEXT: %[[N:[a-z0-9_]+]] = stablehlo.not %[[P]]

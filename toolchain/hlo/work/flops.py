@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from ...cost.formulas import FUNCTIONS, SCALAR_FUNCTIONS, flops_of_op
+from ...cost.formulas import FUNCTIONS, SCALAR_FUNCTIONS, TRANSCENDENTAL, flops_of_op
 from .. import Instruction
 from .ops import (
     COLLECTIVES,
@@ -20,6 +20,7 @@ from .ops import (
     library_call,
     stablehlo_name,
 )
+from .pallas import estimate_of
 
 
 @dataclass
@@ -55,7 +56,11 @@ def flops_of(instruction: Instruction) -> Flops:
         if is_free(op) or is_control(op) or op.base_opcode in COLLECTIVES:
             continue
         name = stablehlo_name(op)
-        if op.base_opcode == "custom-call":
+        if (kernel := estimate_of(op)) is not None:
+            amount = kernel.flops
+            found.transcendentals += kernel.transcendentals
+            found.by_type["function-f32"] += TRANSCENDENTAL * kernel.transcendentals
+        elif op.base_opcode == "custom-call":
             known = library_call(op)
             amount = known.flops(op) if known else None
         else:
