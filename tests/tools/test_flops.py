@@ -231,7 +231,9 @@ def test_padding_of_a_batch_dimension_has_no_flops() -> None:
 
 def _attention(target: str, shape: str, rest: str) -> str:
     qkv = "\n".join(f"  %{name} = {shape} parameter({n})" for n, name in enumerate("qkv"))
-    return f'{qkv}\n  ROOT %o = {shape} custom-call(%q, %k, %v), custom_call_target="{target}", {rest}'
+    return (
+        f'{qkv}\n  ROOT %o = {shape} custom-call(%q, %k, %v), custom_call_target="{target}", {rest}'
+    )
 
 
 def test_pallas_kernel_counts_the_flops_that_it_states() -> None:

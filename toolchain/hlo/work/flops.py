@@ -57,7 +57,7 @@ def flops_of(instruction: Instruction) -> Flops:
             continue
         name = stablehlo_name(op)
         if (kernel := estimate_of(op)) is not None:
-            amount = kernel.flops
+            amount: int | None = kernel.flops
             found.transcendentals += kernel.transcendentals
             found.by_type["function-f32"] += TRANSCENDENTAL * kernel.transcendentals
         elif op.base_opcode == "custom-call":
