@@ -35,25 +35,42 @@ def check(found):
 
 
 def run_two(code, *arguments, **environment):
-    """The outputs and the errors of two processes that run `WORKER` and then `code`."""
+    """As `run_both`, for two processes that run `WORKER` and then `code`."""
     command = [sys.executable, "-c", WORKER + textwrap.dedent(code)]
     return run_both(command, *arguments, **environment)
 
 
-def run_both(command, *arguments, **environment):
-    """The outputs and the errors of a command that runs as both processes of a job."""
-    env = {**os.environ, "JAX_PLATFORMS": "cpu", **environment}
+def run_both(command, *arguments, own=({}, {}), **environment):
+    """The outputs and the errors of a command that runs as both processes of a job.
+
+    Args:
+        command: its last arguments are the number of the process and the address of the job.
+        arguments: added after these.
+        own: variables of each process.
+        environment: variables of both.
+    """
+    envs = [{**os.environ, "JAX_PLATFORMS": "cpu", **environment, **each} for each in own]
     with socket.socket() as free:
         free.bind(("localhost", 0))
         address = f"localhost:{free.getsockname()[1]}"
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": env}
-    started = [subprocess.Popen([*command, str(i), address, *arguments], **pipes) for i in range(2)]
-    try:
-        done = [each.communicate(timeout=LIMIT) for each in started]
-    finally:
-        for each in started:
-            each.kill()
-    for each, (_, errors) in zip(started, done, strict=True):
-        assert each.returncode == 0, errors
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    started = [
+        subprocess.Popen([*command, str(i), address, *arguments], env=env, **pipes)
+        for i, env in enumerate(envs)
+    ]
+    done = [_ended(each, started) for each in started]
+    codes = [each.returncode for each in started]
+    shown = "\n".join(f"process {i}, its errors:\n{errors}" for i, (_, errors) in enumerate(done))
+    assert codes == [0, 0], f"exit codes {codes} (-9: killed after {LIMIT} s)\n{shown}"
     clean = [re.sub(r"^\[Gloo\].*\n", "", out, flags=re.MULTILINE) for out, _ in done]
     return clean, [errors for _, errors in done]
+
+
+def _ended(process, started):
+    """The outputs of a process, which is killed with the others if it does not end in time."""
+    try:
+        return process.communicate(timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        for each in started:
+            each.kill()
+        return process.communicate()

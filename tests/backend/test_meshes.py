@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.sharding import PartitionSpec as P
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
 
 import jxc
 from jxc import load, save
@@ -17,6 +21,7 @@ from jxc.backend.targets import find_target
 from jxc.backend.targets.build import build
 from jxc.errors import JxcError
 from jxc.frontend.lowering import lower
+from jxc.frontend.mesh import environment_of_host
 from jxc.ir import make_context, read_module, write_text
 
 WEIGHTS, X = jnp.arange(32.0).reshape(8, 4) / 99, jnp.arange(16.0).reshape(2, 8) / 9
@@ -54,6 +59,39 @@ def test_module_with_a_mesh_runs_on_its_devices(text, tmp_path):
     np.testing.assert_allclose(found, expected[0], rtol=1e-5)
     np.testing.assert_allclose(total, expected[1], rtol=1e-5)
     assert loaded.compiled.input_shardings[0][0].spec == P(None, "model")
+
+
+LOADING = """
+import sys, jax.numpy as jnp, numpy as np, jxc
+x = np.arange(32, dtype=np.float32).reshape(8, 4)
+try:
+    found = jxc.load(sys.argv[1])(x)
+except jxc.JxcError as error:
+    print(type(error).__name__, error)
+else:
+    print(len(found.sharding.device_set), np.allclose(found, np.sin(x) @ x.T, rtol=1e-5))
+"""
+
+
+def run_with_devices(count, file):
+    """What a process with so many CPU devices prints that loads a program and runs it."""
+    env = {**os.environ, "JAX_PLATFORMS": "cpu", **environment_of_host(count)}
+    command = [sys.executable, "-c", LOADING, str(file)]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_saved_program_runs_on_other_numbers_and_orders_of_devices(tmp_path):
+    file, x = tmp_path / "split.jxc", jnp.arange(32.0).reshape(8, 4)
+    devices = np.array(jax.devices())[[3, 1, 2, 0]].reshape(2, 2)
+    sharding = NamedSharding(Mesh(devices, ("a", "b")), P("b", "a"))
+    lowered = jxc.lower(lambda x: jnp.sin(x) @ x.T, jax.device_put(x, sharding))
+    header = save(lowered.compile(), file)
+    assert (header.platform, header.devices, dict(header.mesh)) == ("cpu", 4, {"a": 2, "b": 2})
+    np.testing.assert_allclose(load(file)(x), jnp.sin(x) @ x.T, rtol=1e-5)
+    assert run_with_devices(4, file) == run_with_devices(6, file) == "4 True"
+    assert "is for 4 devices, and JAX finds 2 here: XLA_FLAGS=" in run_with_devices(2, file)
 
 
 def test_module_without_argument_shardings_compiles_for_its_devices():

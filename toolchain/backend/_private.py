@@ -154,13 +154,7 @@ def compile_for(module: Any, devices: Sequence[Any], xla_options: Mapping[str, A
 
     It has `hlo_modules()`, `get_compiled_memory_stats()`, and on most `cost_analysis()`.
     """
-    assignment = np.array([device.id for device in devices]).reshape(1, -1)
-    options = _compiler.get_compile_options(
-        num_replicas=1,
-        num_partitions=len(devices),
-        device_assignment=assignment,
-    )
-    chosen = with_xla_options(options, xla_options)
+    chosen = with_xla_options(_options_for(devices), xla_options)
     return compile_uncached(
         devices[0].client, module, _xla_client.DeviceList(tuple(devices)), chosen, []
     )
@@ -230,9 +224,24 @@ def kept_arguments(lowered: jax.stages.Lowered) -> list[int]:
 
 
 def loaded(serialised: bytes, devices: Sequence[Any]) -> Any:
-    """jaxlib's executable from bytes, for these devices."""
+    """jaxlib's executable from bytes, for these devices.
+
+    The bytes hold the numbers of the devices that it was compiled for, which differ between the
+    processes of a job. On the CPU these devices take their place.
+    """
     device_list = _xla_client.DeviceList(tuple(devices))
-    return devices[0].client.deserialize_executable(serialised, executable_devices=device_list)
+    options = _options_for(devices) if devices[0].platform == "cpu" else None  # not tried elsewhere
+    return devices[0].client.deserialize_executable(
+        serialised, executable_devices=device_list, compile_options=options
+    )
+
+
+def _options_for(devices: Sequence[Any]) -> Any:
+    """XLA's options for a program partitioned over devices, in this order."""
+    assignment = np.array([device.id for device in devices]).reshape(1, -1)
+    return _compiler.get_compile_options(
+        num_replicas=1, num_partitions=len(devices), device_assignment=assignment
+    )
 
 
 compile_uncached: Callable[..., Any] = _compiler.backend_compile_and_load
@@ -346,6 +355,6 @@ RuntimeFailure: type[Exception] = _jax.JaxRuntimeError
 """Raised by the client of `jax.distributed`; the message begins with the code of the error."""
 
 
-def is_for_present_devices(backend: Any) -> bool:
-    """Whether programs for this backend can run in this process, alone."""
-    return not isinstance(backend, _jax.CompileOnlyPyClient) and jax.process_count() == 1
+def is_for_absent_devices(backend: Any) -> bool:
+    """Whether this backend compiles programs and cannot run them."""
+    return isinstance(backend, _jax.CompileOnlyPyClient)

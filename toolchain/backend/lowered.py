@@ -32,7 +32,7 @@ from .agreement import agreed_by_processes
 from .extra_results import reader_of
 from .targets import Target, find_target
 from .targets.build import Build, build
-from .verdicts import present_device, stored_choice
+from .tuning import stored_choice
 
 _MEMORY = ("argument", "output", "temp", "alias", "generated_code")
 
@@ -136,7 +136,7 @@ class Lowered:
         """The program after a pipeline. This value does not change.
 
         "O3" is what was measured for this program and hardware (`jxc tune`, or a call under O3),
-        and O2 if nothing was.
+        and O2 if nothing was, or in a job of several processes.
 
         Args:
             pipeline: a level, a textual pipeline, or passes and rules.
@@ -150,8 +150,8 @@ class Lowered:
         kind = target.partition(":")[0] if target else kind_of_platform(self.platform)
         if registered.is_tuned(pipeline) and not self._ran:
             found = find_target(target) if target else None
-            device = found.name if found and not found.is_present else present_device(self.platform)
-            pipeline, options = stored_choice(self.module, device, promises(assume))
+            name = found.name if found and not found.is_present else ""
+            pipeline, options = stored_choice(self.module, self.platform, name, promises(assume))
             return replace(self.opt(pipeline, target=target, assume=assume), xla_options=options)
         return self._after(make_pipeline(pipeline), kind, promises(assume))
 

@@ -7,7 +7,8 @@ JAX's C++ dispatch has copied it. A program that is not called is not tuned. `to
 has the candidates and measures them; it is loaded by name, since a room may not import a later one.
 
 A program is not tuned if running it twice could be noticed or could fail: it has effects or
-callbacks, spans several processes, or lets XLA choose layouts.
+callbacks, or lets XLA choose layouts. In a job of several processes stored verdicts are not used
+either: they differ between machines, and the processes must run the same programs.
 """
 
 from __future__ import annotations
@@ -31,10 +32,11 @@ from ..ir import clone_module, functions, has_side_effect, walk
 from ..ir.module import module_name
 from ..pipeline import PipelineReport, make_pipeline, run_pipeline
 from ..rewrite import PassContext
+from ..source import first_time, warn_user
 from ..units import show_bytes
 from . import _private, interception
 from .first_call import replace_at_first_call
-from .verdicts import Verdict, find_verdict, key_of, local_device
+from .verdicts import DEFAULT, Verdict, find_verdict, key_of, local_device, present_device
 from .xla_options import with_xla_options
 
 SECONDS = "JXC_TUNE_SECONDS"
@@ -288,10 +290,40 @@ def donated_arguments(module: ir.Module) -> frozenset[int]:
     )
 
 
+def is_one_of_a_job() -> bool:
+    """Whether other processes of `jax.distributed` run too; warns once that O3 is O2 then."""
+    count: int = jax.process_count()
+    if count > 1 and first_time(("O3", "job")):
+        warn_user(
+            f"O3 runs the passes of O2 in this job of {count} processes: times differ between "
+            "processes, and all of them must run the same programs."
+        )
+    return count > 1
+
+
+def stored_choice(
+    module: ir.Module, platform: str, absent: str, assume: frozenset[str]
+) -> tuple[str, Mapping[str, Any]]:
+    """The passes and XLA's options of O3 on a program: those of its verdict, else of O2.
+
+    Args:
+        module: the program as JAX lowered it.
+        platform: that it was lowered for.
+        absent: the target, if it is hardware that is not here; empty for this machine.
+        assume: the user's promises.
+    """
+    if not absent and is_one_of_a_job():
+        return DEFAULT, {}
+    verdict = find_verdict(key_of(module, absent or present_device(platform), assume))
+    return (DEFAULT, {}) if verdict is None else (verdict.pipeline, verdict.xla_options)
+
+
 def why_not(module: ir.Module, callbacks: Sequence[Any], backend: Any) -> str:
     """Why a program must not be run several times; empty if it may."""
-    if not _private.is_for_present_devices(backend):
-        return "it is for devices of other processes"
+    if _private.is_for_absent_devices(backend):
+        return "it is for devices that are not here"
+    if is_one_of_a_job():
+        return "this process is one of a job"
     if callbacks:
         return "it calls back into Python"
     if jax.config.jax_debug_nans or jax.config.jax_debug_infs:

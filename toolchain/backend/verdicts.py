@@ -105,18 +105,6 @@ def find_verdict(key: str) -> Verdict | None:
     return None if data is None else _read(data)
 
 
-def stored_choice(
-    module: ir.Module, device: str, assume: frozenset[str] = frozenset()
-) -> tuple[str, Mapping[str, Any]]:
-    """The passes and XLA's options of O3 on a program: those of its verdict, else of O2.
-
-    Args:
-        module, device, assume: as for `key_of`.
-    """
-    verdict = find_verdict(key_of(module, device, assume))
-    return (DEFAULT, {}) if verdict is None else (verdict.pipeline, verdict.xla_options)
-
-
 def keep_verdict(key: str, verdict: Verdict) -> None:
     """Store a verdict under a key of `key_of`; nothing if the folder cannot be written to."""
     date = datetime.now(UTC).isoformat(timespec="seconds")
