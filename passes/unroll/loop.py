@@ -32,7 +32,7 @@ def unroll_loop(op: hlo.WhileOp, context: PassContext) -> Sequence[ir.Value] | N
     values = list(op.operand)
     if [value.type for value in values] != [result.type for result in op.results]:
         return None
-    copies = cost.copies(context.target, loop)
+    copies = cost.copies(loop, context)
     if copies < 2 or has_effects(op):
         return None
     for _ in range(loop.trips % copies):
