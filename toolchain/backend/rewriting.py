@@ -22,7 +22,7 @@ from ..frontend import kind_of_platform
 from ..ir import clone_module, count_ops, write_text
 from ..ir.module import module_name
 from ..pipeline import PassError, PipelineReport, make_pipeline, run_pipeline
-from ..pipeline.run import write_reproducer
+from ..pipeline.reproducer import write_reproducer
 from ..rewrite import PassContext
 from ..source import first_time, warn_user
 from . import agreement, log, tuning

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from itertools import chain
+from itertools import chain, zip_longest
 
 from jaxlib.mlir import ir
 
@@ -12,7 +12,7 @@ from ..errors import JxcError, UsageError
 from . import _private
 from .hlo import ModuleSyntaxError, hlo_in
 from .locations import format_location
-from .module import clone_module, walk
+from .module import clone_module, make_context, walk
 
 _BYTECODE_MAGIC = b"ML\xefR"
 _PORTABLE_PRODUCER = b"StableHLO_v"
@@ -188,6 +188,38 @@ def write_bytecode(module: ir.Module) -> bytes:
     buffer = io.BytesIO()
     module.operation.write_bytecode(buffer)
     return buffer.getvalue()
+
+
+def check_roundtrip(module: ir.Module) -> None:
+    """Write the module as text and as bytecode, read it back, and compare.
+
+    Locations are compared in the generic text and in bytecode; other text has none for the
+    arguments of a `stablehlo.while`.
+
+    Raises:
+        JxcError: the module read back differs, or cannot be read.
+    """
+    for form, data, has_locations in (
+        ("text", write_text(module), False),
+        ("generic text", write_text(module, debug_info=True, generic=True), True),
+        ("bytecode", write_bytecode(module), True),
+    ):
+        again = make_context(allow_unregistered_dialects=module.context.allow_unregistered_dialects)
+        try:
+            read = read_module(data, again, name=f"<{form}>")
+        except JxcError as error:
+            raise JxcError(f"the module cannot be read back from its {form}: {error}") from None
+        was, now = (
+            write_text(each, generic=True, local_scope=True, debug_info=has_locations).splitlines()
+            for each in (module, read)
+        )
+        if was != now:
+            pairs = zip_longest(was, now, fillvalue="(nothing)")
+            old, new = next((a, b) for a, b in pairs if a != b)
+            raise JxcError(
+                f"the module changes when it is read back from its {form}:\n"
+                f"  was {old.strip()}\n  now {new.strip()}"
+            )
 
 
 def hlo_of_module(

@@ -1,14 +1,17 @@
-"""Instruments, which watch a run of a pipeline; one that prints the module around passes."""
+"""Instruments, which watch a run of a pipeline: printing around passes, and the log of actions."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from jaxlib.mlir import ir
 
 from ..ir import write_text
+from ..ir.module import module_name
 from .pipeline import PipelineStep
 from .report import StepReport
 
@@ -20,6 +23,13 @@ class Instrument(Protocol):
     def after(self, step: PipelineStep, module: ir.Module, report: StepReport) -> None: ...
 
 
+@runtime_checkable
+class FailureInstrument(Protocol):
+    """An instrument that is also called when a pass failed."""
+
+    def failed(self, step: PipelineStep, module: ir.Module) -> None: ...
+
+
 @dataclass
 class PrintIR:
     """Prints the module before and after passes, under MLIR's headers.
@@ -29,32 +39,83 @@ class PrintIR:
         before_names: names of passes to print before; "*" for all.
         after_names: names of passes to print after; "*" for all.
         only_changes: print after a pass only if it changed the module.
+        only_failures: print after a pass only if it failed.
         text_options: keyword arguments of `write_text`.
+        folder: write each text to a file of its own below this folder instead.
     """
 
     emit: Callable[[str], None]
     before_names: frozenset[str] = frozenset()
     after_names: frozenset[str] = frozenset()
     only_changes: bool = False
+    only_failures: bool = False
     text_options: dict[str, object] = field(default_factory=dict)
+    folder: Path | None = None
     _last: str = ""
+    _number: int = -1
 
     def before(self, step: PipelineStep, module: ir.Module) -> None:
+        self._number += 1
         if not self.before_names.isdisjoint((step.name, "*")):
             self._print("Before", step, module)
         if self.only_changes:
             self._last = self._text(module)
 
     def after(self, step: PipelineStep, module: ir.Module, report: StepReport) -> None:
-        if self.only_changes:
+        if self.only_failures:
+            is_chosen = False
+        elif self.only_changes:
             is_chosen = self._text(module) != self._last
         else:
             is_chosen = not self.after_names.isdisjoint((step.name, "*"))
         if is_chosen:
             self._print("After", step, module)
 
+    def failed(self, step: PipelineStep, module: ir.Module) -> None:
+        if self.only_failures:
+            self._print("After", step, module, note=" Failed")
+
     def _text(self, module: ir.Module) -> str:
         return write_text(module, **self.text_options)  # type: ignore[arg-type]
 
-    def _print(self, when: str, step: PipelineStep, module: ir.Module) -> None:
-        self.emit(f"// -----// IR Dump {when} {step} //----- //\n{self._text(module)}\n")
+    def _print(self, when: str, step: PipelineStep, module: ir.Module, note: str = "") -> None:
+        text = f"// -----// IR Dump {when} {step}{note} //----- //\n{self._text(module)}\n"
+        if self.folder is None:
+            self.emit(text)
+        else:
+            path = self.folder / _folder_name(module) / f"{self._number}_{step.name}.mlir"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("a") as file:
+                file.write(text)
+
+
+def _folder_name(module: ir.Module) -> str:
+    """The name that MLIR gives to the folder of a module."""
+    name = module_name(module) if "sym_name" in module.operation.attributes else "no-symbol-name"
+    return "builtin_module_" + re.sub(r"[^\w.-]", "_", name)
+
+
+@dataclass
+class KeepText:
+    """Keeps the text of the module before the pass that runs, for a reproducer of this pass."""
+
+    text: str = ""
+
+    def before(self, step: PipelineStep, module: ir.Module) -> None:
+        self.text = write_text(module)
+
+    def after(self, step: PipelineStep, module: ir.Module, report: StepReport) -> None: ...
+
+
+@dataclass
+class LogPasses:
+    """Logs the execution of passes as MLIR's actions: see `jxc.rewrite.actions.Actions`."""
+
+    log: Callable[[str], None]
+
+    def before(self, step: PipelineStep, module: ir.Module) -> None:
+        running = f"running `{step.name}` on Operation `builtin.module`"
+        self.log(f"[thread jxc] begins (no breakpoint) Action `pass-execution` {running}\n")
+
+    def after(self, step: PipelineStep, module: ir.Module, report: StepReport) -> None:
+        self.log("[thread jxc] completed `pass-execution`\n")

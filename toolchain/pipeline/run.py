@@ -7,12 +7,9 @@ fails raises `PassError`, which holds the pipeline up to it, for a reproducer.
 from __future__ import annotations
 
 import gc
-import shlex
-import tempfile
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import count
 from pathlib import Path
 from time import perf_counter
 
@@ -21,7 +18,7 @@ from jaxlib.mlir import ir
 from ..errors import JxcError, UsageError
 from ..ir import clone_module, format_diagnostics, make_context, op_names, read_module
 from ..rewrite import Contract, PassContext, RuleCount, promises
-from .instruments import Instrument
+from .instruments import FailureInstrument, Instrument
 from .invariants import Invariants, ResultShardings, verify
 from .native import converts, run_native
 from .pipeline import Pipeline, PipelineLike, PipelineStep, make_pipeline
@@ -88,6 +85,9 @@ def run_pipeline(
                 raise
             except Exception as error:
                 prefix = Pipeline(pipeline.steps[: index + 1], pipeline.library)
+                for instrument in instruments:
+                    if isinstance(instrument, FailureInstrument):
+                        instrument.failed(step, module)
                 raise _pass_error(error, step, prefix, name) from error
             report.steps.append(done)
         if is_changed:
@@ -197,29 +197,3 @@ def opt(
         copy = read_module(module, make_context(), name="<module>")
     run_pipeline(copy, make_pipeline(pipeline), PassContext(target, promises(assume)))
     return copy
-
-
-def write_reproducer(module_text: str, error: PassError, path: Path | None = None) -> Path:
-    """Write a file that shows a failing pass: the command, and the module before the pipeline.
-
-    Args:
-        module_text: the module's text before the pipeline.
-        error: the failure.
-        path: the file to write; a new one in the temporary directory when None.
-
-    Returns:
-        The file written.
-    """
-    from importlib.metadata import version  # 20 ms, on failure only
-
-    if path is None:
-        directory = Path(tempfile.gettempdir())
-        names = (directory / f"jxc-reproducer-{number}.mlir" for number in count())
-        path = next(name for name in names if not name.exists())
-    files = [f"--load-pass={file}" for file in error.prefix.library.files]
-    pipeline = f"--pass-pipeline={error.prefix}"
-    command = shlex.join(["jxc", "opt", *files, pipeline, str(path)])
-    first_line = str(error).splitlines()[0]
-    header = [command, first_line, f"jxc {version('jxc')}, jaxlib {version('jaxlib')}"]
-    path.write_text("".join(f"// {line}\n" for line in header) + module_text)
-    return path

@@ -27,6 +27,7 @@ from ..errors import JxcError
 from ..ir import format_location, has_regions, register_native_passes, walk
 from ..ir.module import is_removable
 from ..ir.values import is_used
+from .actions import current_observer
 from .annotations import has_annotation, is_near_annotation
 from .communication import Guard
 from .cone import read_by
@@ -73,6 +74,7 @@ class Worklist:
         self._context = context
         self._rules = rules
         self._guard = guard
+        self._observer = current_observer()
         self._quota = max_num_rewrites if max_num_rewrites >= 0 else None
         self._recent: deque[tuple[str, str, ir.Location]] = deque(maxlen=_LAST_REWRITES)
         self._rewrites = 0
@@ -150,11 +152,11 @@ class Worklist:
                     continue
                 self._live.register()
                 built = self._built_for(values)
-                if self._is_allowed(op, values, built):
+                if self._is_allowed(rule, op, values, built):
                     break
             else:
                 return ()
-        if self._has_annotations and is_near_annotation(op, _PRODUCERS_SEEN):
+        if self._is_annotated(op):
             return ()
         tally.hits += 1
         self._rewrites += 1
@@ -165,10 +167,11 @@ class Worklist:
         return built
 
     def _is_allowed(
-        self, op: ir.OpView, values: Sequence[ir.Value], built: Sequence[_Handle]
+        self, rule: Rule, op: ir.OpView, values: Sequence[ir.Value], built: Sequence[_Handle]
     ) -> bool:
-        """Whether a rewrite adds no communication; if not, erases what it built."""
-        if self._guard is None or self._guard.allows(op, values, [each[0] for each in built]):
+        """Whether a rewrite adds no communication, nor is skipped; if not, erases what it built."""
+        is_free = self._guard is None or self._guard.allows(op, values, [e[0] for e in built])
+        if is_free and (self._observer is None or self._is_carried_out(rule, op)):
             return True
         left = list(built)
         while unused := [each for each in left if not any(map(is_used, each[0].results))]:
@@ -176,6 +179,15 @@ class Worklist:
                 self._live.erase(handle)
             left = [each for each in left if self._live.has(each)]
         return False
+
+    def _is_carried_out(self, rule: Rule, op: ir.OpView) -> bool:
+        """Whether the observer lets a rewrite happen; others are not shown to it."""
+        if self._observer is None or self._is_annotated(op):
+            return True
+        return self._observer(rule.name, op.operation.name, op.location)
+
+    def _is_annotated(self, op: ir.OpView) -> bool:
+        return self._has_annotations and is_near_annotation(op, _PRODUCERS_SEEN)
 
     @cached_property
     def _has_annotations(self) -> bool:

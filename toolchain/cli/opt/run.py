@@ -1,0 +1,269 @@
+"""Running `jxc opt`: the pipeline on each module of a file, the checks, and the output."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import click
+from jaxlib.mlir import ir
+
+from ...errors import JxcError, UsageError
+from ...files import require_file
+from ...ir import (
+    count_ops,
+    make_context,
+    read_module,
+    write_bytecode,
+    write_portable,
+    write_text,
+)
+from ...ir.diagnostics import Diagnostic, collect_diagnostics
+from ...ir.io import check_roundtrip
+from ...pipeline import PassError, Pipeline, PipelineReport, run_pipeline
+from ...pipeline.instruments import KeepText, LogPasses, PrintIR
+from ...pipeline.report import statistics_table, timing_json, timing_table
+from ...pipeline.reproducer import write_recipe, write_reproducer
+from ...rewrite import PassContext
+from ...rewrite.actions import Actions, observe_rewrites, parse_counters
+from ..process import ChildStage
+from .expected import compare, read_expected
+from .options import SEPARATOR, OptOptions
+
+
+@dataclass(frozen=True)
+class OptRun:
+    """A run of `jxc opt` on the modules of one file.
+
+    Attributes:
+        name: the file's name in messages.
+        pipeline: the passes.
+        context: their settings.
+        stage: what the process is doing, for a crash.
+        options: the command line's.
+    """
+
+    name: str
+    pipeline: Pipeline
+    context: PassContext
+    stage: ChildStage
+    options: OptOptions
+
+    @cached_property
+    def log(self) -> Callable[[str], None]:
+        """Where `--log-actions-to` writes."""
+        target = self.options.log_actions_to
+        if target is None:
+            return lambda _: None
+        if target == "-":
+            return _to_stderr
+        require_file(target)
+        file = Path(target).open("w")  # noqa: SIM115 - the process ends without closing it
+
+        def write(line: str) -> None:
+            file.write(line)
+            file.flush()
+
+        return write
+
+    @cached_property
+    def actions(self) -> Actions:
+        """The debug counters and the log of applications of rules."""
+        steps = [step.python for step in self.pipeline.steps if step.python is not None]
+        known = [rule.name for step in steps for rule in step.rules]
+        texts = self.options.mlir_debug_counter
+        return Actions(self.log, parse_counters(texts, known) if texts else {}, self.name)
+
+    def instruments(self) -> list[Any]:
+        """The instruments of one run of the pipeline."""
+        options = self.options
+        found: list[Any] = [self.stage]
+        if options.log_actions_to:
+            found.append(LogPasses(self.log))
+        if options.prints_around_passes:
+            found.append(_printing(options))
+        return found
+
+
+def _printing(options: OptOptions) -> PrintIR:
+    before = frozenset([*options.mlir_print_ir_before, *"*" * options.mlir_print_ir_before_all])
+    after = frozenset([*options.mlir_print_ir_after, *"*" * options.mlir_print_ir_after_all])
+    folder = options.mlir_print_ir_tree_dir
+    return PrintIR(
+        _to_stderr,
+        before,
+        after,
+        only_changes=options.mlir_print_ir_after_change,
+        only_failures=options.mlir_print_ir_after_failure,
+        text_options=options.text_options(),
+        folder=None if folder is None else Path(folder),
+    )
+
+
+@dataclass(frozen=True)
+class _Done:
+    """One module after the pipeline; `module` is None where it failed as its comments expect."""
+
+    module: ir.Module | None
+    report: PipelineReport = field(default_factory=PipelineReport)
+    differences: tuple[str, ...] = ()
+
+
+def run_all(run: OptRun, data: bytes) -> tuple[str | bytes, bool]:
+    """What to write for the modules in `data`, and whether all checks hold; prints reports."""
+    options = run.options
+    is_observed = (
+        options.log_actions_to or options.mlir_debug_counter or options.mlir_print_debug_counter
+    )
+    observed = observe_rewrites(run.actions) if is_observed else contextlib.nullcontext()
+    with observed, contextlib.redirect_stdout(sys.stderr):  # stdout is for IR
+        texts = _split(data) if options.split_input_file else [data]
+        done = [
+            _verified(run, text) if options.verify_diagnostics else _optimized(run, text)
+            for text in texts
+        ]
+    reports = [each.report for each in done]
+    result = _result(run, done)
+    for line in [line for each in done for line in each.differences]:
+        click.echo(line, err=True)
+    if options.mlir_print_debug_counter:
+        _to_stderr(run.actions.table())
+    if options.mlir_pass_statistics:
+        _to_stderr(statistics_table(reports))
+    if options.mlir_timing:
+        is_json = options.mlir_output_format == "json"
+        _to_stderr((timing_json if is_json else timing_table)(reports))
+    return result, not any(each.differences for each in done)
+
+
+def _result(run: OptRun, done: Sequence[_Done]) -> str | bytes:
+    """The modules as text, as bytes or in a JSON object."""
+    options = run.options
+    modules = [each.module for each in done]
+    if options.emit_bytecode or options.emit_portable:
+        if len(modules) > 1:
+            raise UsageError("bytecode holds one module: give --split-input-file or it, not both")
+        if modules[0] is None:
+            return b""
+        return (write_bytecode if options.emit_bytecode else write_portable)(modules[0])
+    printed = ["" if m is None else write_text(m, **options.text_options()) for m in modules]
+    if options.as_json:
+        return _as_json(run, done, printed)
+    return f"{SEPARATOR}\n".join(printed)
+
+
+def _split(data: bytes) -> Iterator[bytes]:
+    """The modules of a file, each after blank lines that keep its line numbers."""
+    line, piece = 0, b""
+    for number, text in enumerate(data.splitlines(keepends=True)):
+        if text.startswith(SEPARATOR.encode()):
+            if piece.strip():
+                yield b"\n" * line + piece
+            line, piece = number + 1, b""
+        else:
+            piece += text
+    if piece.strip() or not line:
+        yield b"\n" * line + piece
+
+
+def _optimized(run: OptRun, data: bytes) -> _Done:
+    """The module after the pipeline; a pass that fails leaves a reproducer."""
+    options = run.options
+    context = make_context(allow_unregistered_dialects=options.allow_unregistered_dialect)
+    module = read_module(data, context, name=run.name)
+    if options.verify_roundtrip:
+        check_roundtrip(module)
+    if options.mlir_generate_reproducer:
+        text = write_text(module)
+        path = Path(options.mlir_generate_reproducer)
+        write_recipe(text, run.pipeline, "written by --mlir-generate-reproducer", path)
+    before = KeepText()
+    is_local = options.mlir_pass_pipeline_local_reproducer
+    instruments = [*run.instruments(), *([before] if is_local else [])]
+    try:
+        return _Done(module, _run_passes(run, module, instruments))
+    except PassError as error:
+        text = write_text(read_module(data, context, name=run.name))
+        if is_local:
+            text = before.text
+            error.prefix = Pipeline((error.step,), error.prefix.library)
+        target = None if options.reproducer is None else Path(options.reproducer)
+        error.add_note(f"reproducer: {write_reproducer(text, error, target)}")
+        if error.ours:
+            error.exit_code = 4
+        raise
+
+
+def _run_passes(run: OptRun, module: ir.Module, instruments: Sequence[Any]) -> PipelineReport:
+    return run_pipeline(
+        module,
+        run.pipeline,
+        run.context,
+        instruments=instruments,
+        verify_each=run.options.verify_each,
+        name=run.name,
+    )
+
+
+# Diagnostics
+
+
+def _verified(run: OptRun, data: bytes) -> _Done:
+    """The module after the pipeline, and how its diagnostics differ from its comments."""
+    options = run.options
+    expected = read_expected(data.decode(errors="replace"))
+    context = make_context(allow_unregistered_dialects=options.allow_unregistered_dialect)
+    module, report = None, PipelineReport()
+    with collect_diagnostics(context, run.name) as found:
+        try:
+            parsed = read_module(data, context, name=run.name)
+            if options.verify_roundtrip:
+                check_roundtrip(parsed)
+            report = _run_passes(run, parsed, run.instruments())
+            module = parsed
+        except UsageError:
+            raise
+        except JxcError as error:
+            if not any(each.kind == "error" for each in found):  # Python's own, not MLIR's
+                found.append(_diagnostic_of(error, run.name))
+    only_expected = options.verify_diagnostics == "only-expected"
+    differences = compare(expected, found, run.name, only_expected=only_expected)
+    return _Done(module, report, tuple(differences))
+
+
+def _diagnostic_of(error: JxcError, name: str) -> Diagnostic:
+    """An error of a Python pass, at the op that its note names."""
+    for text in (*getattr(error, "__notes__", ()), str(error)):
+        if found := re.search(rf"(?:^| at ){re.escape(name)}:(\d+):\d+", text):
+            return Diagnostic("error", str(error), int(found[1]), f"{name}:{found[1]}")
+    return Diagnostic("error", str(error), None, name)
+
+
+# Printing
+
+
+def _to_stderr(text: str) -> None:
+    click.echo(text, err=True, nl=False)
+
+
+def _as_json(run: OptRun, done: Sequence[_Done], texts: Sequence[str]) -> str:
+    modules = [
+        {
+            "module": text,
+            "ops": 0 if each.module is None else count_ops(each.module),
+            "steps": [
+                {"name": s.name, "seconds": s.seconds, "rules": [vars(r) for r in s.rules]}
+                for s in each.report.steps
+            ],
+        }
+        for each, text in zip(done, texts, strict=True)
+    ]
+    head = {"schema_version": 1, "pipeline": str(run.pipeline), "modules": modules}
+    return json.dumps(head, indent=2) + "\n"

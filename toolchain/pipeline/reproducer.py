@@ -1,0 +1,65 @@
+"""Reproducers: files that hold a module and the pipeline that fails on it.
+
+The command is in the comments of the header. The pipeline is also in a section of resources at the
+end, which is MLIR's own form: `jxc opt --run-reproducer` reads it, and so does mlir-opt where all
+passes are native.
+"""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .pipeline import Pipeline
+    from .run import PassError
+
+
+def write_reproducer(module_text: str, error: PassError, path: Path | None = None) -> Path:
+    """Write a file that shows a failing pass: the command, and the module before the pipeline.
+
+    Args:
+        module_text: the module's text before the pipeline.
+        error: the failure.
+        path: the file to write; a new one in the temporary directory when None.
+
+    Returns:
+        The file written.
+    """
+    return write_recipe(module_text, error.prefix, str(error).splitlines()[0], path)
+
+
+def write_recipe(
+    module_text: str, pipeline: Pipeline, reason: str, path: Path | None = None
+) -> Path:
+    """Write a module and the pipeline to run on it; as `write_reproducer`."""
+    from importlib.metadata import version  # 20 ms, on failure only
+
+    if path is None:
+        directory = Path(tempfile.gettempdir())
+        names = (directory / f"jxc-reproducer-{number}.mlir" for number in count())
+        path = next(name for name in names if not name.exists())
+    files = [f"--load-pass={file}" for file in pipeline.library.files]
+    command = shlex.join(["jxc", "opt", *files, f"--pass-pipeline={pipeline}", str(path)])
+    header = [command, reason, f"jxc {version('jxc')}, jaxlib {version('jaxlib')}"]
+    comments = "".join(f"// {line}\n" for line in header)
+    path.write_text(f"{comments}{module_text}{_section(str(pipeline))}")
+    return path
+
+
+def _section(pipeline: str) -> str:
+    quoted = pipeline.replace("\\", "\\\\").replace('"', '\\"')
+    return f"""
+{{-#
+  external_resources: {{
+    mlir_reproducer: {{
+      pipeline: "{quoted}",
+      disable_threading: true,
+      verify_each: true
+    }}
+  }}
+#-}}
+"""
