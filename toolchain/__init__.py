@@ -25,8 +25,17 @@ if TYPE_CHECKING:
     from .backend.lowered import CrossExecutable, Executable, Lowered, lower
     from .check.verify import verify
     from .errors import JxcError
+    from .patterns.declare import replacement
     from .pipeline.run import opt
-    from .rewrite import PassContext, approximates, exact, module_pass, reassociates, rule
+    from .rewrite import (
+        PassContext,
+        approximates,
+        exact,
+        module_pass,
+        no_match,
+        reassociates,
+        rule,
+    )
     from .tools.bucket.bucket import bucket
     from .tools.debug.finding import NanError
     from .tools.debug.locate import locate_nans
@@ -61,8 +70,10 @@ __all__ = [
     "locate_nans",
     "lower",
     "module_pass",
+    "no_match",
     "opt",
     "reassociates",
+    "replacement",
     "report",
     "rule",
     "save",
@@ -78,8 +89,12 @@ _NAMES = {
     "backend.lowered": ("CrossExecutable", "Executable", "Lowered", "lower"),
     "check.verify": ("verify",),
     "errors": ("JxcError",),
+    "patterns.declare": ("replacement",),
     "pipeline.run": ("opt",),
-    "rewrite": ("PassContext", "approximates", "exact", "module_pass", "reassociates", "rule"),
+    "rewrite": (
+        *("PassContext", "approximates", "exact", "module_pass", "no_match", "reassociates"),
+        "rule",
+    ),
     "tools.bucket.bucket": ("bucket",),
     "tools.debug.finding": ("NanError",),
     "tools.debug.locate": ("locate_nans",),

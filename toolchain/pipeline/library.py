@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 
 from ..errors import JxcError, UsageError
-from ..rewrite import Pass, Rule, kebab
+from ..rewrite import Pass, PassLike, Rule, kebab
 from ..rewrite.former_names import current_name
 from .levels import LEVELS
 from .native import NATIVE_PASSES
@@ -104,7 +104,7 @@ def load_passes(argument: str) -> dict[str, Pass]:
     """
     path, _, wanted = argument.partition(":")
     module = _import_file(Path(path))
-    values = [value for value in vars(module).values() if isinstance(value, Pass | Rule)]
+    values = [value for value in vars(module).values() if isinstance(value, Pass | Rule | PassLike)]
     found = {value.name: as_pass(value) for value in values}
     if not found:
         raise UsageError(

@@ -11,7 +11,7 @@ from jaxlib.mlir import ir
 
 from ..errors import UsageError, did_you_mean
 from ..ir import make_context
-from ..rewrite import Pass, Rule
+from ..rewrite import Pass, PassLike, Rule
 from ..rewrite.former_names import current_name
 from .levels import LEVELS
 from .library import Library
@@ -58,7 +58,7 @@ class Pipeline:
         return f"builtin.module({','.join(map(str, self.steps))})"
 
 
-PipelineLike = str | Pipeline | Pass | Rule | Callable[..., Any] | Sequence[Any]
+PipelineLike = str | Pipeline | Pass | Rule | PassLike | Callable[..., Any] | Sequence[Any]
 
 
 def make_pipeline(spec: PipelineLike, library: Library | None = None) -> Pipeline:
@@ -86,7 +86,7 @@ def _of_names(text: str) -> Pipeline:
 
 
 def _pipeline_of(spec: PipelineLike, library: Library) -> Pipeline:
-    specs = [spec] if isinstance(spec, str | Pass | Rule) else spec
+    specs = [spec] if isinstance(spec, str | Pass | Rule | PassLike) else spec
     if not isinstance(specs, Iterable):
         raise UsageError(
             f"expected a level, a textual pipeline, a pass, a rule or a sequence of these, got "
@@ -94,7 +94,7 @@ def _pipeline_of(spec: PipelineLike, library: Library) -> Pipeline:
         )
     given, names = dict(library.loaded), []
     for each in specs:
-        if not isinstance(each, str | Pass | Rule):
+        if not isinstance(each, str | Pass | Rule | PassLike):
             raise UsageError(
                 f"{getattr(each, '__name__', each)!r} in a pipeline is not a name, a pass or a "
                 f"rule. {_DECORATORS}"

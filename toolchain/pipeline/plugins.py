@@ -22,7 +22,7 @@ from importlib.metadata import EntryPoint
 from types import ModuleType
 
 from ..errors import JxcError
-from ..rewrite import Pass, Rule, kebab, rule_pass
+from ..rewrite import Pass, PassLike, Rule, kebab, rule_pass
 
 GROUP = "jxc.passes"
 
@@ -82,7 +82,7 @@ def _load(name: str, entry: EntryPoint) -> Pass:
         found = pass_of(value, name) if isinstance(value, ModuleType) else value
     except (Exception, SystemExit) as error:
         raise JxcError(f"{where}: {_line(error)}{type(error).__name__}: {error}") from error
-    if not isinstance(found, Pass | Rule):
+    if not isinstance(found, Pass | Rule | PassLike):
         what = "no rule and no such pass" if found is None else f"a {type(found).__name__}"
         raise JxcError(f"{where}: expected a pass, a rule or a module with rules, found {what}")
     if found.name != name:
@@ -108,16 +108,18 @@ def _warn(problem: str) -> None:
 # The passes in a module
 
 
-def as_pass(given: Pass | Rule) -> Pass:
-    """A pass as it is, or a pass of one rule, with its name."""
+def as_pass(given: Pass | Rule | PassLike) -> Pass:
+    """A pass as it is, or a pass of one rule or replacement, with its name."""
+    if isinstance(given, PassLike):
+        return given.as_pass()
     return rule_pass(given.name, given.doc, [given]) if isinstance(given, Rule) else given
 
 
 def pass_of(module: ModuleType, name: str) -> Pass | None:
     """The pass of a file or folder: the `Pass` of its name, or one made of all its rules."""
     own = getattr(module, name.replace("-", "_"), None)
-    if isinstance(own, Pass):
-        return own
+    if isinstance(own, Pass | PassLike):
+        return as_pass(own)
     rules = [
         value
         for part in _parts(module)

@@ -10,13 +10,22 @@ from .module_pass import (
     File as File,
     Option as Option,
     Pass as Pass,
+    PassLike as PassLike,
     module_pass as module_pass,
+)
+from .remarks import (
+    NoMatch as NoMatch,
+    Remark as Remark,
+    collect_remarks as collect_remarks,
+    is_collecting as is_collecting,
+    no_match as no_match,
+    remark as remark,
 )
 from .rule import (
     TARGETS as TARGETS,
     Contract as Contract,
     PassContext as PassContext,
-    Replacement as Replacement,
+    RuleResult as RuleResult,
     Rule as Rule,
     RuleCount as RuleCount,
     approximates as approximates,
@@ -26,6 +35,7 @@ from .rule import (
     reassociates as reassociates,
     rule as rule,
 )
+from .annotations import has_annotation as has_annotation
 from .visit import once_per_visit as once_per_visit
 from .worklist import ConvergenceError as ConvergenceError, RuleError as RuleError
 

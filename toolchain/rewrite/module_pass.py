@@ -83,8 +83,11 @@ class Pass:
 
     @cached_property
     def roots(self) -> frozenset[str] | None:
-        """The names of the ops that its rules rewrite; None for a pass that is a plain function."""
-        if not self.rules:
+        """The names of the ops that its rules rewrite; None where any op may be.
+
+        That is so for a pass that is a plain function, and for replacements.
+        """
+        if not all(rule.roots for rule in self.rules) or not self.rules:
             return None
         return frozenset(root for rule in self.rules for root in rule.roots)
 
@@ -182,3 +185,17 @@ def _options(function: Callable[..., Any], where: str) -> dict[str, Option]:
         name = kebab(parameter.name)
         options[name] = Option(name, kind, parameter.default)
     return options
+
+
+class PassLike:
+    """A value that stands for a pass in pipelines, such as a replacement.
+
+    Attributes:
+        name: its spelling on the command line.
+    """
+
+    name: str
+
+    def as_pass(self) -> Pass:
+        """The pass."""
+        raise NotImplementedError

@@ -19,8 +19,9 @@ from jaxlib.mlir import ir
 from ..cost.rates import Rates, rates_of
 from ..errors import UsageError
 from .former_names import warn_renamed
+from .remarks import NoMatch
 
-Replacement: TypeAlias = ir.Value | ir.OpView | Sequence[ir.Value] | None
+RuleResult: TypeAlias = ir.Value | ir.OpView | Sequence[ir.Value] | NoMatch | None
 
 TARGETS = ("cpu", "gpu", "tpu")
 """The kinds of hardware that a pipeline can be run for."""
@@ -145,7 +146,7 @@ class Rule:
     """
 
     name: str
-    function: Callable[..., Replacement]
+    function: Callable[..., RuleResult]
     roots: tuple[str, ...]
     contract: Contract
     assumes: str | None
@@ -165,7 +166,7 @@ class Rule:
         targets = f", on {', '.join(self.targets)}" if self.targets else ""
         return f"{self.contract}{promise}{targets}"
 
-    def __call__(self, *args: Any) -> Replacement:
+    def __call__(self, *args: Any) -> RuleResult:
         return self.function(*args)
 
     def __repr__(self) -> str:
@@ -179,7 +180,7 @@ def rule(
     targets: Sequence[str] | None = None,
     producer: type | Sequence[type] | None = None,
     of: type | Sequence[type] | None = None,
-) -> Callable[[Callable[..., Replacement]], Rule]:
+) -> Callable[[Callable[..., RuleResult]], Rule]:
     """Turn a function from an op to its replacement into a `Rule`.
 
     The function returns a value, an op or a sequence of values of the same types as the op's
@@ -217,7 +218,7 @@ def rule(
         raise TypeError("write @rule(exact), @rule(reassociates) or @rule(approximates(ulps=2))")
     producers = [producer] if isinstance(producer, type) else producer
 
-    def decorate(function: Callable[..., Replacement]) -> Rule:
+    def decorate(function: Callable[..., RuleResult]) -> Rule:
         return Rule(
             name=kebab(function.__name__),
             function=function,
@@ -237,7 +238,7 @@ def kebab(name: str) -> str:
     return name.strip("_").replace("_", "-")
 
 
-def _roots(function: Callable[..., Replacement]) -> tuple[str, ...]:
+def _roots(function: Callable[..., RuleResult]) -> tuple[str, ...]:
     where = f"rule {function.__name__!r}"
     parameters = list(inspect.signature(function).parameters)
     check_parameters(parameters, where, "(op) or (op, context)")

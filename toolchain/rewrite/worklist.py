@@ -31,7 +31,8 @@ from .actions import current_observer
 from .annotations import has_annotation, is_near_annotation
 from .communication import Guard
 from .cone import read_by
-from .rule import PassContext, Replacement, Rule, RuleCount
+from .remarks import NoMatch, remark
+from .rule import PassContext, RuleResult, Rule, RuleCount
 from .visit import begin_visit, end_visits
 
 REWRITES_PER_OP = 16
@@ -199,6 +200,9 @@ class Worklist:
         start = perf_counter()
         try:
             returned = rule.function(op, self._context) if rule.wants_context else rule.function(op)
+            if isinstance(returned, NoMatch):
+                remark(rule.name, "missed", op.location, returned.reason)
+                return None
             return None if returned is None else _checked(returned, op)
         except Exception as error:
             error.add_note(f"in {_rewrite_at(rule.name, op.operation.name, op.location)}")
@@ -375,7 +379,7 @@ def _rewrite_at(rule: str, op: str, location: ir.Location) -> str:
     return f"rule {rule}, on {op} at {format_location(location)}"
 
 
-def _checked(returned: Replacement, op: ir.OpView) -> list[ir.Value]:
+def _checked(returned: RuleResult, op: ir.OpView) -> list[ir.Value]:
     """The replacement as one value for each result of `op`, of the same types."""
     if isinstance(returned, ir.Value):
         values = [returned]

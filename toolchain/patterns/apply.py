@@ -1,0 +1,402 @@
+"""Applying replacements to a module: search, check, insert.
+
+The module is searched in its normal form; it changes only if something is replaced. A search has two
+steps. The first is for a pattern of sample sizes, and compares no constants; it finds the sizes. The
+second is for the pattern of exactly these sizes. The pattern with the gradient is searched for
+first, then that of the function alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+from jaxlib.mlir import ir
+
+from ..errors import UsageError, did_you_mean
+from ..ir import format_location, functions, splat_of, users, walk
+from ..ir.dtypes import NEEDS_X64
+from ..ir.elementwise import is_elementwise
+from ..ir.shardings import is_partitioned
+from ..pipeline import make_pipeline, run_pipeline
+from ..pipeline.native import run_native
+from ..rewrite import Option, Pass, PassContext, Rule, RuleCount, remark
+from .declare import Alternative, ArrayInput, ConstantInput, Replacement, Search, match_of
+from .insert import VIEWS, Function, Match, Plan
+from .layout import DoesNotFit, layout_of
+from .match import Found, Matcher, Miss
+from .pattern import Pattern
+from .trace import (
+    NORMAL_FORM,
+    Sizes,
+    array_names,
+    array_type,
+    constant_names,
+    differentiable,
+    traced_pattern,
+)
+
+
+def replacement_pass(name: str, doc: str, replacements: Sequence[Replacement]) -> Pass:
+    """A pass that applies replacements, with the options of passes made of rules."""
+    known = [each.name for each in replacements]
+
+    def run(
+        module: ir.Operation,
+        context: PassContext,
+        *,
+        disable_patterns: str = "",
+        enable_patterns: str = "",
+        max_num_rewrites: int = -1,
+    ) -> list[RuleCount]:
+        enabled, disabled = (_names(each, known, name) for each in (enable_patterns, disable_patterns))
+        chosen = [
+            each
+            for each in replacements
+            if each.name not in disabled and (not enabled or each.name in enabled)
+        ]
+        return _Run(module, context, max_num_rewrites).apply(chosen)
+
+    options = [
+        Option("disable-patterns", str, "", "replacements to leave out, separated by commas"),
+        Option("enable-patterns", str, "", "the only replacements to try, separated by commas"),
+        Option("max-num-rewrites", int, -1, "stop after this many; -1 for no limit"),
+    ]
+    rules = tuple(_as_rule(each) for each in replacements)
+    by_name = {option.name: option for option in options}
+    return Pass(name, doc, by_name, run, rules)
+
+
+def _names(text: str, known: Sequence[str], name: str) -> set[str]:
+    names = {each.strip() for each in text.split(",")} - {""}
+    if unknown := sorted(names - set(known)):
+        raise UsageError(
+            f"pass {name!r} has no replacement {unknown[0]!r}.{did_you_mean(unknown[0], known)}"
+        )
+    return names
+
+
+def _as_rule(given: Replacement) -> Rule:
+    """The name, the contract and the targets of a replacement, for listings and verification."""
+    targets: set[str] | None = set()
+    for each in given.alternatives:
+        targets = None if each.targets is None or targets is None else targets | set(each.targets)
+    return Rule(
+        name=given.name,
+        function=given.function,
+        roots=(),
+        contract=given.contract,
+        assumes=None,
+        targets=None if targets is None else tuple(sorted(targets)),
+        wants_context=False,
+    )
+
+
+@dataclass
+class _Run:
+    """One run on a module.
+
+    Attributes:
+        module: the module, which changes if something is replaced.
+        context: its settings.
+        limit: the most replacements; no limit when negative.
+    """
+
+    module: ir.Operation
+    context: PassContext
+    limit: int
+    _patterns: dict[Any, Pattern] = field(default_factory=dict)
+    _made: dict[Any, list[Function]] = field(default_factory=dict)
+    _inserted: set[str] = field(default_factory=set)
+    _misses: dict[str, Miss] = field(default_factory=dict)
+
+    def apply(self, replacements: Sequence[Replacement]) -> list[RuleCount]:
+        counts = [RuleCount(each.name) for each in replacements]
+        if is_partitioned(self.module):
+            for each in replacements:
+                remark(each.name, "missed", None, "the program is split over several devices")
+            return counts
+        copy = _copy_of(self.module)
+        run_pipeline(copy, make_pipeline(NORMAL_FORM), self.context)
+        index = self._index(copy)
+        for count, replacement in zip(counts, replacements, strict=True):
+            start = perf_counter()
+            for search in replacement.searches:
+                for with_gradient in (True, False):
+                    while self.limit and self._replace_one(
+                        copy, index, replacement, search, count, with_gradient
+                    ):
+                        index = self._index(copy)
+                        count.hits += 1
+                        self.limit -= 1
+            if not count.hits and (miss := self._misses.get(replacement.name)) is not None:
+                remark(replacement.name, "missed", miss.program, _explained(miss))
+            count.seconds += perf_counter() - start
+        if any(count.hits for count in counts):
+            _move(copy, self.module)
+        return counts
+
+    def _index(self, module: ir.Module) -> dict[str, list[ir.OpView]]:
+        index: dict[str, list[ir.OpView]] = {}
+        for name, function in functions(module).items():
+            if name not in self._inserted:
+                for op in walk(function):
+                    index.setdefault(op.operation.name, []).append(op)
+        return index
+
+    def _replace_one(
+        self,
+        module: ir.Module,
+        index: dict[str, list[ir.OpView]],
+        replacement: Replacement,
+        search: Search,
+        count: RuleCount,
+        with_gradient: bool,
+    ) -> bool:
+        alternatives = [
+            each for each in replacement.alternatives if _serves(each, self.context.target)
+        ]
+        if with_gradient:
+            alternatives = [each for each in alternatives if each.is_differentiable]
+            if not differentiable(replacement, array_names(replacement)):
+                return False
+        if not alternatives:
+            return False
+        for match in self._matches(index, replacement, search, with_gradient, count):
+            reason = _shared(match) or self._insert(module, match, alternatives)
+            if reason is None:
+                return True
+            self._miss(replacement.name, Miss(match.pattern.size, match.pattern.size, reason))
+        return False
+
+    def _pattern(
+        self, replacement: Replacement, search: Search, sizes: Sizes, with_gradient: bool
+    ) -> Pattern:
+        key = (id(search), sizes.key, with_gradient)
+        if key not in self._patterns:
+            self._patterns[key] = traced_pattern(
+                replacement, search, sizes, with_gradient=with_gradient
+            )
+        return self._patterns[key]
+
+    def _miss(self, name: str, miss: Miss | None) -> None:
+        known = self._misses.get(name)
+        if miss is not None and (known is None or miss.share > known.share):
+            self._misses[name] = miss
+
+    def _matches(
+        self,
+        index: dict[str, list[ir.OpView]],
+        replacement: Replacement,
+        search: Search,
+        with_gradient: bool,
+        count: RuleCount,
+    ) -> Iterator[Match]:
+        for dtypes in replacement.dtype_choices():
+            if not _are_supported(dtypes):
+                continue
+            constants = {
+                name: replacement.inputs[name].sample  # type: ignore[union-attr]
+                for name in constant_names(replacement)
+            }
+            sizes = Sizes(replacement.sample_sizes(), dtypes, constants, self.context.target)
+            pattern = self._pattern(replacement, search, sizes, with_gradient)
+            matcher = Matcher(pattern, index, is_exact=False)
+            for anchor in _anchors(matcher, replacement, search, with_gradient):
+                for op in matcher.candidates(anchor):
+                    count.tries += 1
+                    for found in matcher.found(anchor, op):
+                        match = self._exact(
+                            replacement, search, sizes, pattern, found, with_gradient, index, (anchor, op)
+                        )
+                        if match is not None:
+                            yield match
+            self._miss(replacement.name, matcher.miss)
+
+    def _exact(
+        self,
+        replacement: Replacement,
+        search: Search,
+        sample: Sizes,
+        pattern: Pattern,
+        found: Found,
+        with_gradient: bool,
+        index: dict[str, list[ir.OpView]],
+        at: tuple[int, ir.OpView],
+    ) -> Match | None:
+        names = _dimension_names(replacement, search)
+        try:
+            layout = layout_of(pattern, found, names)
+            constants = _constants(replacement, search, pattern, found)
+            dims = {name: layout.sizes.get(name, 1) for name in sample.dims}
+            # a dimension of size 1 that is only mapped over would vanish from the pattern
+            traced = {name: sample.dims[name] if n == 1 else n for name, n in dims.items()}
+            sizes = Sizes(traced, sample.dtypes, constants, sample.target)
+            exact = self._pattern(replacement, search, sizes, with_gradient)
+            matcher = Matcher(exact, index, is_exact=True)
+            for again in matcher.found(*at):
+                layout = layout_of(exact, again, names)
+                dims = {name: layout.sizes.get(name, 1) for name in sample.dims}
+                sizes = Sizes(dims, sample.dtypes, constants, sample.target)
+                return Match(replacement, search, exact, again, sizes, layout, with_gradient)
+            self._miss(replacement.name, matcher.miss)
+        except DoesNotFit as reason:
+            size = pattern.size
+            self._miss(replacement.name, Miss(size, size, str(reason), None, at[1].location))
+        return None
+
+    def _insert(
+        self, module: ir.Module, match: Match, alternatives: Sequence[Alternative]
+    ) -> str | None:
+        """Replace a match; the reason if that is not possible."""
+        given = _given(match)
+        reason = "no alternative"
+        for alternative in alternatives:
+            if alternative.when is not None and not alternative.when(
+                match_of({**match.sizes.dims, **given, "target": self.context.target})
+            ):
+                reason = f"`when` of {alternative.name} is false"
+                continue
+            plan = Plan(match, list(given.values()), self.context.target)
+            if (problem := plan.problem()) is not None:
+                return problem
+            key = (alternative.name, id(alternative), match.sizes.key, plan.key)
+            if key not in self._made:
+                self._made[key] = plan.add_functions(module, alternative)
+                self._inserted |= {each.name for each in self._made[key]}
+            plan.insert(self._made[key])
+            run_native("trivial-dce", module)
+            return None
+        return reason
+
+
+def _copy_of(module: ir.Operation) -> ir.Module:
+    """A copy of a module given as an operation."""
+    with module.context:
+        copy = ir.Module.create(module.location)
+        for name, attribute in module.attributes.items():
+            copy.operation.attributes[name] = attribute
+        for op in module.regions[0].blocks[0].operations:
+            copy.body.append(op.operation.clone())
+    return copy
+
+
+def _serves(alternative: Alternative, target: str) -> bool:
+    return alternative.targets is None or target in alternative.targets
+
+
+def _anchors(
+    matcher: Matcher, replacement: Replacement, search: Search, with_gradient: bool
+) -> list[int]:
+    """The results of the pattern to start from: with the gradient, those of the gradient."""
+    if not with_gradient:
+        return matcher.anchors()[:1]
+    names = [name for name in array_names(replacement) if name not in search.given]
+    count = len(differentiable(replacement, names))
+    results = len(matcher.anchors()) - count
+    return [each for each in matcher.anchors() if each >= results]
+
+
+def _dimension_names(replacement: Replacement, search: Search) -> list[tuple[str | int, ...]]:
+    """The names of the dimensions of each argument of the pattern."""
+    return [
+        each.dims
+        for name, each in replacement.inputs.items()
+        if isinstance(each, ArrayInput) and name not in search.given
+    ]
+
+
+def _constants(
+    replacement: Replacement, search: Search, pattern: Pattern, found: Found
+) -> dict[str, Any]:
+    """The constants of the program in the places of the samples.
+
+    Raises:
+        DoesNotFit: the value in such a place is not a constant, or there is no such place.
+    """
+    values: dict[str, Any] = {}
+    for name in constant_names(replacement):
+        if name in search.given:
+            values[name] = search.given[name]
+            continue
+        given = replacement.inputs[name]
+        assert isinstance(given, ConstantInput)
+        places = [v for v in found.ops if splat_of(v) == given.sample]
+        if not places:
+            raise DoesNotFit(f"the constant {name!r} is not in the pattern as it is")
+        number = splat_of(found.ops[places[0]].results[0])
+        if number is None:
+            raise DoesNotFit(f"{name!r} is not a constant")
+        values[name] = given.kind(number)
+    return values
+
+
+def _given(match: Match) -> dict[str, Any]:
+    """What an alternative gets for each input: a type, or a value."""
+    given: dict[str, Any] = {}
+    for name, each in match.replacement.inputs.items():
+        if name in match.search.given:
+            given[name] = match.search.given[name]
+        elif isinstance(each, ArrayInput):
+            given[name] = array_type(each, name, match.sizes)
+        else:
+            given[name] = match.sizes.constants[name]
+    return given
+
+
+def _are_supported(dtypes: dict[str, str]) -> bool:
+    """Whether JAX has the element types now: those of 64 bits are off by default."""
+    import jax
+
+    return bool(jax.config.jax_enable_x64) or not NEEDS_X64.keys() & set(dtypes.values())
+
+
+def _shared(match: Match) -> str | None:
+    """The use elsewhere of a value that would be computed twice; None if there is none."""
+    matched = {op.results[0] for op in match.found.ops.values()}
+    roots = {each[0].results[0] for each in match.found.results if each is not None}
+    for value, op in match.found.ops.items():
+        if op.results[0] in roots or all(map(_is_cheap, match.pattern.cone(value))):
+            continue
+        if (other := _other_user(op.results[0], matched)) is not None:
+            where = format_location(other.location)
+            return f"the result of {op.operation.name} is also used at {where}"
+    return None
+
+
+def _is_cheap(value: ir.Value) -> bool:
+    op = value.owner
+    is_made = not isinstance(op, ir.Block)
+    return not is_made or is_elementwise(op) or op.operation.name in (*VIEWS, *_SOURCES)
+
+
+_SOURCES = ("stablehlo.constant", "stablehlo.iota")
+
+
+def _other_user(value: ir.Value, matched: set[ir.Value]) -> ir.OpView | None:
+    """An op that uses `value`, perhaps through transposes, and is not in the match."""
+    for user in users(value):
+        if len(user.results) and user.results[0] in matched:
+            continue
+        if user.operation.name not in VIEWS:
+            return user
+        if (other := _other_user(user.results[0], matched)) is not None:
+            return other
+    return None
+
+
+def _explained(miss: Miss) -> str:
+    """The nearest match in words."""
+    where = f"; the pattern: {format_location(miss.pattern)}" if miss.pattern else ""
+    return f"matched {miss.matched} of {miss.size} ops, then: {miss.reason}{where}"
+
+
+def _move(source: ir.Module, target: ir.Operation) -> None:
+    """Put the contents of a module in the place of those of another in the same context."""
+    body = target.regions[0].blocks[0]
+    for op in list(body.operations):
+        op.operation.erase()
+    for op in source.body.operations:
+        body.append(op.operation.clone())

@@ -1,0 +1,260 @@
+"""Tracing the functions of replacements with JAX: to patterns, and to functions that are inserted.
+
+Each is lowered for the platform of the program, by JAX's rules for it; the hardware need not be
+present. The results are modules in MLIR contexts of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from jaxlib.mlir import ir
+
+from ..errors import JxcError
+from ..ir import make_context, read_module, write_bytecode
+from ..ir.dtypes import numpy_dtype
+from ..pipeline import make_pipeline, run_pipeline
+from ..rewrite import PassContext
+from .declare import Alternative, ArrayInput, ConstantInput, Replacement, Search
+from .pattern import Pattern
+
+NORMAL_FORM = "inline,simplify"
+"""The passes that bring patterns and programs into the same form."""
+
+PLATFORMS = {"cpu": "cpu", "gpu": "cuda", "tpu": "tpu"}
+"""The platform of JAX for each kind of hardware."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What a pattern is traced for.
+
+    Attributes:
+        dims: the size of each named dimension.
+        dtypes: the element type of each array input.
+        constants: the value of each constant input.
+        target: the kind of hardware.
+    """
+
+    dims: Mapping[str, int]
+    dtypes: Mapping[str, str]
+    constants: Mapping[str, Any]
+    target: str
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return (
+            tuple(sorted(self.dims.items())),
+            tuple(sorted(self.dtypes.items())),
+            tuple(sorted(self.constants.items())),
+            self.target,
+        )
+
+
+def array_type(given: ArrayInput, name: str, sizes: Sizes) -> Any:
+    """The `jax.ShapeDtypeStruct` of an array input."""
+    import jax
+
+    shape = [sizes.dims[dim] if isinstance(dim, str) else dim for dim in given.dims]
+    return jax.ShapeDtypeStruct(shape, numpy_dtype(sizes.dtypes[name]))
+
+
+def traced_pattern(
+    replacement: Replacement, search: Search, sizes: Sizes, *, with_gradient: bool
+) -> Pattern:
+    """The pattern of a search at given sizes.
+
+    Its arguments are the array inputs that the search has, and with the gradient a cotangent for
+    each result. Its results are those of the function, and with the gradient those for each
+    floating-point input.
+
+    Raises:
+        JxcError: the function cannot be traced or lowered.
+    """
+    import jax
+
+    names = [name for name in array_names(replacement) if name not in search.given]
+    types = [array_type(_array(replacement, name), name, sizes) for name in names]
+
+    def flat(*values: Any) -> Any:
+        arrays = iter(values)
+        given = [
+            next(arrays) if name in names else sizes.constants[name]
+            for name in replacement.inputs
+            if name not in search.given
+        ]
+        return tuple(jax.tree.leaves(search.function(*given)))
+
+    function, arguments = flat, types
+    if with_gradient:
+        places = differentiable(replacement, names)
+        results = _evaluated(replacement, search.function, flat, types)
+        function, arguments = _joint(flat, places, len(types)), [*types, *results]
+    what = f"the search {getattr(search.function, '__name__', 'function')!r}"
+    module = lowered(replacement, what, function, arguments, sizes.target)
+    run_pipeline(module, make_pipeline(NORMAL_FORM), PassContext(sizes.target))
+    return Pattern(module)
+
+
+def array_names(replacement: Replacement) -> list[str]:
+    """The names of the inputs that are arrays."""
+    return [n for n, each in replacement.inputs.items() if isinstance(each, ArrayInput)]
+
+
+def constant_names(replacement: Replacement) -> list[str]:
+    """The names of the inputs that are constants of the program."""
+    return [n for n, each in replacement.inputs.items() if isinstance(each, ConstantInput)]
+
+
+def _array(replacement: Replacement, name: str) -> ArrayInput:
+    found = replacement.inputs[name]
+    assert isinstance(found, ArrayInput)
+    return found
+
+
+def differentiable(replacement: Replacement, names: Sequence[str]) -> list[int]:
+    """The positions among `names` of the inputs that have a gradient."""
+    return [n for n, name in enumerate(names) if _array(replacement, name).is_float]
+
+
+def _joint(flat: Callable[..., Any], places: Sequence[int], count: int) -> Callable[..., Any]:
+    """The function's results and, for the cotangents after its arguments, its gradient."""
+    import jax
+
+    def joint(*values: Any) -> Any:
+        arguments, cotangents = list(values[:count]), values[count:]
+
+        def at_places(*chosen: Any) -> Any:
+            full = list(arguments)
+            for place, value in zip(places, chosen, strict=True):
+                full[place] = value
+            return flat(*full)
+
+        results, pullback = jax.vjp(at_places, *[arguments[place] for place in places])
+        return (*results, *pullback(tuple(cotangents)))
+
+    return joint
+
+
+def _evaluated(
+    replacement: Replacement, function: Any, flat: Callable[..., Any], types: Sequence[Any]
+) -> list[Any]:
+    import jax
+
+    try:
+        return list(jax.eval_shape(flat, *types))
+    except Exception as error:
+        raise _failure(replacement, f"the search {function.__name__!r}", types, error) from error
+
+
+def lowered(
+    replacement: Replacement, what: str, function: Callable[..., Any], types: Sequence[Any], target: str
+) -> ir.Module:
+    """The StableHLO module of a function, in a context of its own.
+
+    Raises:
+        JxcError: the function cannot be traced or lowered.
+    """
+    import jax
+
+    try:
+        traced = jax.jit(function, keep_unused=True).trace(*types)
+        module = traced.lower(lowering_platforms=(PLATFORMS[target],)).compiler_ir("stablehlo")
+    except Exception as error:
+        raise _failure(replacement, what, types, error) from error
+    return read_module(write_bytecode(module), make_context())
+
+
+def _failure(
+    replacement: Replacement, what: str, types: Sequence[Any], error: Exception
+) -> JxcError:
+    shown = ", ".join(f"{each.dtype.name}[{','.join(map(str, each.shape))}]" for each in types)
+    first = str(error).strip().partition("\n")[0]
+    return JxcError(
+        f"replacement {replacement.name!r}: {what} cannot be traced with {shown}: "
+        f"{type(error).__name__}: {first}"
+    )
+
+
+@dataclass(frozen=True)
+class Insertion:
+    """A function to insert: its module, and how many results and residuals it has."""
+
+    module: ir.Module
+    results: int
+    residuals: int = 0
+
+
+def inserted(
+    replacement: Replacement,
+    alternative: Alternative,
+    given: Sequence[Any],
+    mapped: Sequence[Sequence[int | None]],
+    target: str,
+    *,
+    with_gradient: bool,
+    places: Sequence[int] = (),
+    cotangents: Sequence[Any] = (),
+) -> list[Insertion]:
+    """The function, or with the gradient the forward and the backward function.
+
+    Args:
+        replacement: whose alternative it is.
+        alternative: the function.
+        given: for each input a `jax.ShapeDtypeStruct`, with the mapped dimensions in front, or the
+            value of one that is not an array of the program.
+        mapped: for each mapped dimension, outermost first, 0 for each input that has it, or None.
+        target: the kind of hardware.
+        with_gradient: whether the gradient is wanted.
+        places: the positions of the inputs that have a gradient.
+        cotangents: the types of the results, with the mapped dimensions in front.
+
+    Raises:
+        JxcError: the function cannot be traced, differentiated or lowered.
+    """
+    import jax
+
+    arrays = [n for n, each in enumerate(given) if isinstance(each, jax.ShapeDtypeStruct)]
+    what = f"the alternative {alternative.name!r}"
+
+    def single(*values: Any) -> Any:
+        full = list(given)
+        for place, value in zip(arrays, values, strict=True):
+            full[place] = value
+        return tuple(jax.tree.leaves(alternative.function(*full)))
+
+    function = single
+    for axes in reversed(mapped):
+        function = jax.vmap(function, in_axes=tuple(axes[n] for n in arrays))
+    types = [given[n] for n in arrays]
+    if not with_gradient:
+        module = lowered(replacement, what, function, types, target)
+        return [Insertion(module, len(cotangents))]
+    rebuild: list[Any] = []
+
+    def forward(*values: Any) -> Any:
+        def at_places(*chosen: Any) -> Any:
+            full = list(values)
+            for place, value in zip(places, chosen, strict=True):
+                full[place] = value
+            return function(*full)
+
+        results, pullback = jax.vjp(at_places, *[values[place] for place in places])
+        residuals, structure = jax.tree.flatten(pullback)
+        rebuild[:] = [structure]
+        return (*results, *residuals)
+
+    first = lowered(replacement, what, forward, types, target)
+    kinds = list(jax.eval_shape(forward, *types))[len(cotangents) :]
+
+    def backward(*values: Any) -> Any:
+        pullback = jax.tree.unflatten(rebuild[0], values[: len(kinds)])
+        return tuple(pullback(tuple(values[len(kinds) :])))
+
+    kinds = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in kinds]
+    second = lowered(
+        replacement, f"the gradient of {what}", backward, [*kinds, *cotangents], target
+    )
+    return [Insertion(first, len(cotangents), len(kinds)), Insertion(second, len(places))]
