@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 LOWER = {"ir", "cost", "rewrite", "pipeline", "source", "files", "units"}
-COMPILING = LOWER | {"frontend", "hlo", "backend"}
+COMPILING = LOWER | {"frontend", "hlo", "backend", "patterns"}
 
 MAY_IMPORT = {
     "ir": {"source"},
@@ -21,6 +21,7 @@ MAY_IMPORT = {
     "pipeline": {"ir", "rewrite", "cost"},
     "passes": {"ir", "rewrite", "cost"},
     "frontend": {"ir", "source", "files"},
+    "patterns": {"ir", "rewrite", "pipeline"},
     "hlo": {"cost", "source"},
     "backend": COMPILING,
     "check": COMPILING | {"passes"},

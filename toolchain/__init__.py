@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .backend.lowered import CrossExecutable, Executable, Lowered, lower
     from .check.verify import verify
     from .errors import JxcError
-    from .patterns.declare import replacement
+    from .patterns.replacement import replacement
     from .pipeline.run import opt
     from .rewrite import (
         PassContext,
@@ -89,7 +89,7 @@ _NAMES = {
     "backend.lowered": ("CrossExecutable", "Executable", "Lowered", "lower"),
     "check.verify": ("verify",),
     "errors": ("JxcError",),
-    "patterns.declare": ("replacement",),
+    "patterns.replacement": ("replacement",),
     "pipeline.run": ("opt",),
     "rewrite": (
         *("PassContext", "approximates", "exact", "module_pass", "no_match", "reassociates"),

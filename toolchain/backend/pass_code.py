@@ -26,7 +26,7 @@ from ..rewrite import Contract, File, Pass, Rule
 
 _STARTED = time.time()
 
-_ROOMS = ("cost", "ir", "pipeline", "rewrite")
+_ROOMS = ("cost", "ir", "patterns", "pipeline", "rewrite")
 """The rooms of jxc whose code passes run, apart from `jxc.passes`."""
 
 
@@ -108,7 +108,8 @@ def _key(value: Any, open_: tuple[int, ...] = ()) -> str:
     if isinstance(value, Pass):
         return f"pass {value.name} " + _key(value.rules or value.source, open_)
     if isinstance(value, Rule):
-        return f"rule {value.terms} {value.roots} " + _key((value.function, value.producer), open_)
+        parts = (value.function, value.producer, value.parts)
+        return f"rule {value.terms} {value.roots} " + _key(parts, open_)
     if isinstance(value, Contract):
         return repr(astuple(value))
     if isinstance(value, FunctionType) and not _is_pure(value.__module__):

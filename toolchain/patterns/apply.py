@@ -1,8 +1,8 @@
 """Applying replacements to a module: search, check, insert.
 
-The module is searched in its normal form; it changes only if something is replaced. A search has two
-steps. The first is for a pattern of sample sizes, and compares no constants; it finds the sizes. The
-second is for the pattern of exactly these sizes. The pattern with the gradient is searched for
+The module is searched in its normal form, and changes only if something is replaced. A search has
+two steps. The first is for a pattern of sample sizes, compares no constants, and finds the sizes.
+The second is for the pattern of exactly these sizes. The pattern with the gradient is searched for
 first, then that of the function alone.
 """
 
@@ -23,7 +23,7 @@ from ..ir.shardings import is_partitioned
 from ..pipeline import make_pipeline, run_pipeline
 from ..pipeline.native import run_native
 from ..rewrite import Option, Pass, PassContext, Rule, RuleCount, remark
-from .declare import Alternative, ArrayInput, ConstantInput, Replacement, Search, match_of
+from .declare import Alternative, ArrayInput, ConstantInput, Declaration, Search, match_of
 from .insert import VIEWS, Function, Match, Plan
 from .layout import DoesNotFit, layout_of
 from .match import Found, Matcher, Miss
@@ -35,11 +35,11 @@ from .trace import (
     array_type,
     constant_names,
     differentiable,
-    traced_pattern,
+    pattern_of,
 )
 
 
-def replacement_pass(name: str, doc: str, replacements: Sequence[Replacement]) -> Pass:
+def replacement_pass(name: str, doc: str, replacements: Sequence[Declaration]) -> Pass:
     """A pass that applies replacements, with the options of passes made of rules."""
     known = [each.name for each in replacements]
 
@@ -51,7 +51,9 @@ def replacement_pass(name: str, doc: str, replacements: Sequence[Replacement]) -
         enable_patterns: str = "",
         max_num_rewrites: int = -1,
     ) -> list[RuleCount]:
-        enabled, disabled = (_names(each, known, name) for each in (enable_patterns, disable_patterns))
+        enabled, disabled = (
+            _names(each, known, name) for each in (enable_patterns, disable_patterns)
+        )
         chosen = [
             each
             for each in replacements
@@ -72,13 +74,12 @@ def replacement_pass(name: str, doc: str, replacements: Sequence[Replacement]) -
 def _names(text: str, known: Sequence[str], name: str) -> set[str]:
     names = {each.strip() for each in text.split(",")} - {""}
     if unknown := sorted(names - set(known)):
-        raise UsageError(
-            f"pass {name!r} has no replacement {unknown[0]!r}.{did_you_mean(unknown[0], known)}"
-        )
+        offer = did_you_mean(unknown[0], list(known))
+        raise UsageError(f"pass {name!r} has no replacement {unknown[0]!r}.{offer}")
     return names
 
 
-def _as_rule(given: Replacement) -> Rule:
+def _as_rule(given: Declaration) -> Rule:
     """The name, the contract and the targets of a replacement, for listings and verification."""
     targets: set[str] | None = set()
     for each in given.alternatives:
@@ -91,6 +92,7 @@ def _as_rule(given: Replacement) -> Rule:
         assumes=None,
         targets=None if targets is None else tuple(sorted(targets)),
         wants_context=False,
+        parts=given.parts,
     )
 
 
@@ -107,12 +109,11 @@ class _Run:
     module: ir.Operation
     context: PassContext
     limit: int
-    _patterns: dict[Any, Pattern] = field(default_factory=dict)
     _made: dict[Any, list[Function]] = field(default_factory=dict)
     _inserted: set[str] = field(default_factory=set)
     _misses: dict[str, Miss] = field(default_factory=dict)
 
-    def apply(self, replacements: Sequence[Replacement]) -> list[RuleCount]:
+    def apply(self, replacements: Sequence[Declaration]) -> list[RuleCount]:
         counts = [RuleCount(each.name) for each in replacements]
         if is_partitioned(self.module):
             for each in replacements:
@@ -150,7 +151,7 @@ class _Run:
         self,
         module: ir.Module,
         index: dict[str, list[ir.OpView]],
-        replacement: Replacement,
+        replacement: Declaration,
         search: Search,
         count: RuleCount,
         with_gradient: bool,
@@ -171,16 +172,6 @@ class _Run:
             self._miss(replacement.name, Miss(match.pattern.size, match.pattern.size, reason))
         return False
 
-    def _pattern(
-        self, replacement: Replacement, search: Search, sizes: Sizes, with_gradient: bool
-    ) -> Pattern:
-        key = (id(search), sizes.key, with_gradient)
-        if key not in self._patterns:
-            self._patterns[key] = traced_pattern(
-                replacement, search, sizes, with_gradient=with_gradient
-            )
-        return self._patterns[key]
-
     def _miss(self, name: str, miss: Miss | None) -> None:
         known = self._misses.get(name)
         if miss is not None and (known is None or miss.share > known.share):
@@ -189,7 +180,7 @@ class _Run:
     def _matches(
         self,
         index: dict[str, list[ir.OpView]],
-        replacement: Replacement,
+        replacement: Declaration,
         search: Search,
         with_gradient: bool,
         count: RuleCount,
@@ -202,14 +193,21 @@ class _Run:
                 for name in constant_names(replacement)
             }
             sizes = Sizes(replacement.sample_sizes(), dtypes, constants, self.context.target)
-            pattern = self._pattern(replacement, search, sizes, with_gradient)
+            pattern = pattern_of(replacement, search, sizes, with_gradient=with_gradient)
             matcher = Matcher(pattern, index, is_exact=False)
             for anchor in _anchors(matcher, replacement, search, with_gradient):
                 for op in matcher.candidates(anchor):
                     count.tries += 1
                     for found in matcher.found(anchor, op):
                         match = self._exact(
-                            replacement, search, sizes, pattern, found, with_gradient, index, (anchor, op)
+                            replacement,
+                            search,
+                            sizes,
+                            pattern,
+                            found,
+                            with_gradient,
+                            index,
+                            (anchor, op),
                         )
                         if match is not None:
                             yield match
@@ -217,7 +215,7 @@ class _Run:
 
     def _exact(
         self,
-        replacement: Replacement,
+        replacement: Declaration,
         search: Search,
         sample: Sizes,
         pattern: Pattern,
@@ -234,7 +232,7 @@ class _Run:
             # a dimension of size 1 that is only mapped over would vanish from the pattern
             traced = {name: sample.dims[name] if n == 1 else n for name, n in dims.items()}
             sizes = Sizes(traced, sample.dtypes, constants, sample.target)
-            exact = self._pattern(replacement, search, sizes, with_gradient)
+            exact = pattern_of(replacement, search, sizes, with_gradient=with_gradient)
             matcher = Matcher(exact, index, is_exact=True)
             for again in matcher.found(*at):
                 layout = layout_of(exact, again, names)
@@ -288,7 +286,7 @@ def _serves(alternative: Alternative, target: str) -> bool:
 
 
 def _anchors(
-    matcher: Matcher, replacement: Replacement, search: Search, with_gradient: bool
+    matcher: Matcher, replacement: Declaration, search: Search, with_gradient: bool
 ) -> list[int]:
     """The results of the pattern to start from: with the gradient, those of the gradient."""
     if not with_gradient:
@@ -299,7 +297,7 @@ def _anchors(
     return [each for each in matcher.anchors() if each >= results]
 
 
-def _dimension_names(replacement: Replacement, search: Search) -> list[tuple[str | int, ...]]:
+def _dimension_names(replacement: Declaration, search: Search) -> list[tuple[str | int, ...]]:
     """The names of the dimensions of each argument of the pattern."""
     return [
         each.dims
@@ -309,7 +307,7 @@ def _dimension_names(replacement: Replacement, search: Search) -> list[tuple[str
 
 
 def _constants(
-    replacement: Replacement, search: Search, pattern: Pattern, found: Found
+    replacement: Declaration, search: Search, pattern: Pattern, found: Found
 ) -> dict[str, Any]:
     """The constants of the program in the places of the samples.
 

@@ -2,8 +2,8 @@
 
 A pattern and a program are compared dimension by dimension, whatever the order in which each of
 them keeps its dimensions. A dimension has a label: `Core` where the pattern computes along it,
-`Extra` where the program has a dimension along which the pattern only maps, None where the size is 1
-or where the label does not matter. `peel` follows a value through transposes, broadcasts and
+`Extra` where the program has a dimension along which the pattern only maps, None where the size is
+1 or where the label does not matter. `peel` follows a value through transposes, broadcasts and
 reshapes to the value that they rearrange.
 """
 

@@ -19,7 +19,7 @@ from ..errors import JxcError
 from ..ir import element_type, functions, numpy_dtype, shape_of, users, walk, write_bytecode
 from ..pipeline.native import run_native
 from .axes import Label, parts_of
-from .declare import Alternative, ArrayInput, Replacement, Search
+from .declare import Alternative, ArrayInput, Declaration, Search
 from .layout import Layout, argument_of, result_of
 from .match import Bound, Found
 from .pattern import Pattern
@@ -43,7 +43,7 @@ class Match:
         with_gradient: whether the pattern has the gradient.
     """
 
-    replacement: Replacement
+    replacement: Declaration
     search: Search
     pattern: Pattern
     found: Found
@@ -79,14 +79,12 @@ class Plan:
         self.places = differentiable(match.replacement, self._names)
         grads = len(self.places) if match.with_gradient else 0
         self._count = len(match.pattern.results) - grads
-        arrays = iter(self._bounds)
         position = {name: n for n, name in enumerate(self._names)}
         self._shapes = [self._argument_shape(n) for n in range(count)]
         self.given = [
             self._with_mapped(each, self._shapes[position[name]]) if name in position else each
             for name, each in zip(match.replacement.inputs, given, strict=True)
         ]
-        del arrays
         self.mapped = [
             [
                 (0 if self._has(position[name], extra) else None) if name in position else None
@@ -104,7 +102,9 @@ class Plan:
 
     @cached_property
     def _block(self) -> ir.Block:
-        return next(each[0] for each in self._match.found.results if each is not None).operation.block
+        return next(
+            each[0] for each in self._match.found.results if each is not None
+        ).operation.block
 
     def _has(self, argument: int, extra: Any) -> bool:
         bound = self._bounds[argument]
@@ -127,7 +127,11 @@ class Plan:
         dimensions = match.pattern.dimensions(value)
         labels = match.layout.labels(dimensions, tuple(core))
         sizes = [
-            size if each.is_core else extra.size if (extra := match.layout.groups.get(each.group)) else 1
+            size
+            if each.is_core
+            else extra.size
+            if (extra := match.layout.groups.get(each.group))
+            else 1
             for size, each in zip(shape_of(value), dimensions, strict=True)
         ]
         mapped = match.layout.mapped
@@ -261,6 +265,7 @@ class Plan:
                 given = [
                     self._cotangent(number, bound)
                     for number, bound in enumerate(self._cotangent_bounds)
+                    if bound is not None
                 ]
                 gradient = _called(made[1], [*residuals, *given])
             self._replace(self._count, gradient)

@@ -1,8 +1,8 @@
-"""The layout of a match: the size of each dimension, and how values of the program become arguments.
+"""The layout of a match: the size of each dimension, and how values become arguments.
 
-The dimensions of the program along which the pattern maps (`Extra`) take the places of the pattern's
-dimensions that it maps over, if the same arguments have them. Those left over are mapped over by
-`jax.vmap`, and stand in front of the others.
+The dimensions of the program along which the pattern maps (`Extra`) take the places of the
+pattern's dimensions that it maps over, if the same arguments have them. Those left over are mapped
+over by `jax.vmap`, and stand in front of the others.
 """
 
 from __future__ import annotations
@@ -46,9 +46,7 @@ class Layout:
         ]
 
 
-def layout_of(
-    pattern: Pattern, found: Found, names: Sequence[Sequence[str | int]]
-) -> Layout:
+def layout_of(pattern: Pattern, found: Found, names: Sequence[Sequence[str | int]]) -> Layout:
     """The layout of a match.
 
     Args:

@@ -1,10 +1,10 @@
 """Matching: where a program computes what a pattern computes.
 
-A search from a result of the pattern and an op of the program towards their operands. Each step
-compares two ops and names the dimensions of their operands (`steps`); commutative ops and reductions
-of several dimensions correspond in several ways, which are tried in turn. A value of the pattern
-corresponds to one value of the program, with the same dimensions each time that it is reached. The
-other results of the pattern are then searched for among the ops of the same block.
+A search goes from a result of the pattern and an op of the program towards their operands. Each
+step compares two ops and names the dimensions of their operands (`steps`). Commutative ops and
+reductions of several dimensions correspond in several ways, which are tried in turn. A value of the
+pattern corresponds to one value of the program, with the same dimensions each time that it is
+reached. The other results of the pattern are then searched for among the ops of the same block.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
-from ..ir import element_type, shape_of, splat_attr, static_shape
+from ..ir import element_type, has_side_effect, shape_of, splat_attr, static_shape
 from ..rewrite import has_annotation
 from .axes import Core, Extra, Label, Labels, core_of, peel, resolved
+from .bodies import Differs
 from .pattern import Pattern
-from .steps import Differs, Ops, Pair, step_of
+from .steps import Ops, Pair, step_of
 
 _MOST_STEPS = 20_000
 """Steps of one search before it gives up: a search that succeeds needs a few for each op."""
@@ -150,7 +151,7 @@ class Matcher:
             return False
         pairs = [range(len(given))]
         if len(given) == 2:
-            pairs.append(range(1, -1, -1))  # type: ignore[arg-type]
+            pairs.append(range(1, -1, -1))
         return any(
             all(names[n] is None or names[n] == given[m] for n, m in enumerate(order))
             for order in pairs
@@ -176,9 +177,7 @@ class Matcher:
         mine: Labels = tuple(labels.get(dim) for dim in range(len(sizes)))
         free = [dim for dim, size in enumerate(shape) if size != 1]
         for chosen in sorted(permutations(free, len(core)), key=lambda dims: -sum(dims)):
-            theirs: list[Label] = [
-                Extra(size, root) if size != 1 else None for size in shape
-            ]
+            theirs: list[Label] = [Extra(size, root) if size != 1 else None for size in shape]
             for dim, source in zip(chosen, core, strict=True):
                 theirs[dim] = labels[source]
             mark, links = list(self._bound), len(self._links)
@@ -188,7 +187,7 @@ class Matcher:
 
     def _result(self, result: int, anchor: ir.OpView, root: int) -> Any:
         """The op of the program that computes another result of the pattern, or None."""
-        value, labels = peel(self._pattern.results[result], self._unlabelled(result))
+        value, _ = peel(self._pattern.results[result], self._unlabelled(result))
         block = anchor.operation.block
         if value in self._bound:
             op = self._bound[value].value.owner
@@ -266,6 +265,8 @@ class Matcher:
         theirs, found = peel(goal.program, goal.program_labels)
         if str(element_type(mine)) != str(element_type(theirs)):
             raise Differs(f"has elements {element_type(theirs)}, the pattern {element_type(mine)}")
+        if self._is_exact:
+            _check_sizes(mine, labels, theirs, found)
         is_argument = self._pattern.number(mine) is not None
         if core_of(found) - core_of(labels):
             raise Differs("depends on a dimension that the pattern's value does not have")
@@ -281,6 +282,8 @@ class Matcher:
         op, other = mine.owner, theirs.owner
         if isinstance(other, ir.Block) or type(op) is not type(other):
             raise Differs(f"is {_kind(theirs)}, the pattern has {_kind(mine)}")
+        if has_side_effect(other):
+            raise Differs("has a side effect")
         if has_annotation(other):
             raise Differs("has an attribute that a user or another tool set")
         self._bind(mine, labels, theirs, found)
@@ -307,7 +310,7 @@ class Matcher:
             for each in zip(old, new, strict=True):
                 self._unify(*each)
             return
-        if old is new or isinstance(old, Core) and isinstance(new, Core):
+        if old is new or (isinstance(old, Core) and isinstance(new, Core)):
             return
         if isinstance(old, Extra) and isinstance(new, Extra) and old.root < new.root:
             if any(each.link is old and each.root == new.root for each in self._links):
@@ -351,6 +354,18 @@ class Matcher:
         return Found(arguments, resolved_results, ops)
 
 
+def _check_sizes(mine: ir.Value, labels: Labels, theirs: ir.Value, found: Labels) -> None:
+    """Check that the dimensions along which the pattern computes have equal sizes.
+
+    Raises:
+        Differs: a size is another.
+    """
+    sizes = dict(zip(found, shape_of(theirs), strict=True))
+    for label, size in zip(labels, shape_of(mine), strict=True):
+        if label in sizes and isinstance(label, Core) and sizes[label] != size:
+            raise Differs(f"has {sizes[label]} elements where the pattern has {size}")
+
+
 def _dims(labels: Labels, found: Labels) -> tuple[int | None, ...]:
     """For each dimension of the pattern's value, the dimension of the program's."""
     return tuple(
@@ -373,4 +388,3 @@ def _is_iota(value: ir.Value) -> bool:
 def _location(value: ir.Value) -> ir.Location:
     owner = value.owner
     return value.location if isinstance(owner, ir.Block) else owner.location
-

@@ -55,6 +55,8 @@ class Pattern:
         self._groups = _Groups()
         for op in ops:
             _link(op, self._groups)
+        for value in (*self.arguments, *(result for op in ops for result in op.results)):
+            self._groups.mark_repeated(value)
 
     def dimensions(self, value: ir.Value) -> list[Dimension]:
         """The dimensions of an argument or a result."""
@@ -106,6 +108,11 @@ class _Groups:
 
     def mark(self, dim: _Dim) -> None:
         self._core.add(self.find(dim))
+
+    def mark_repeated(self, value: ir.Value) -> None:
+        """Mark the sets that have several dimensions of `value`: their order matters."""
+        found = [self.find((value, dim)) for dim in range(_rank(value))]
+        self._core |= {each for each in found if found.count(each) > 1}
 
     def is_core(self, dim: _Dim) -> bool:
         return self.find(dim) in self._core

@@ -20,10 +20,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from ..ir import array_of, direction_of, element_type, shape_of, splat_attr
 from ..ir.elementwise import is_elementwise
 from .axes import Core, Label, Labels, core_of, reshape_groups
-
-
-class Differs(Exception):
-    """An op of the program is not what the pattern has; the message says how."""
+from .bodies import Differs, same_attributes, same_bodies
 
 
 @dataclass(frozen=True)
@@ -40,8 +37,8 @@ class Pair:
 class Ops:
     """An op of the pattern and an op of the program of the same name, with their results' labels.
 
-    `is_exact` is false where sizes are not known yet: then numbers that may depend on sizes, such as
-    constants and bounds of slices, are not compared.
+    `is_exact` is false where sizes are not known yet. Then numbers that may depend on sizes, such
+    as constants and bounds of slices, are not compared.
     """
 
     pattern: Any
@@ -53,7 +50,7 @@ class Ops:
     def pair(
         self, index: int, pattern_labels: Labels, program_labels: Labels, other: int | None = None
     ) -> Pair:
-        """Operand `index` of the pattern's op, and operand `other`, or the same, of the program's."""
+        """Operand `index` of the pattern's op; operand `other`, or `index`, of the program's."""
         theirs = index if other is None else other
         return Pair(
             self.pattern.operands[index],
@@ -84,8 +81,7 @@ def _elementwise(ops: Ops) -> Iterator[list[Pair]]:
         swapped = _MIRRORED[direction_of(mine)] == direction_of(theirs)
         if not straight and not swapped:
             raise Differs(f"compares {direction_of(theirs)}, the pattern {direction_of(mine)}")
-    else:
-        _same_attributes(mine, theirs)
+    same_attributes(mine, theirs, except_for="comparison_direction")
 
     def labels(value: ir.Value, given: Labels) -> Labels:
         return given if shape_of(value) else ()
@@ -139,7 +135,7 @@ def _reduce(ops: Ops) -> Iterator[list[Pair]]:
     if len(mine.inputs) != 1 or len(theirs.inputs) != 1:
         yield from _positional(ops)
         return
-    _same_bodies(mine, theirs)
+    same_bodies(mine, theirs)
     reduced, given = (_sized(op.dimensions, op.inputs[0]) for op in (mine, theirs))
     if len(reduced) != len(given):
         raise Differs(f"reduces {len(given)} dimensions, the pattern {len(reduced)}")
@@ -350,11 +346,11 @@ def _positional(ops: Ops) -> Iterator[list[Pair]]:
     if any(a is not b for a, b in zip(ops.pattern_labels, ops.program_labels, strict=False)):
         raise Differs("has its dimensions in another order than the pattern")
     if ops.is_exact:
-        _same_attributes(mine, theirs)
-        _same_bodies(mine, theirs)
-        for each in zip((*mine.operands, *mine.results), (*theirs.operands, *theirs.results)):
-            if str(each[0].type) != str(each[1].type):
-                raise Differs(f"has the type {each[1].type}, the pattern {each[0].type}")
+        same_attributes(mine, theirs)
+        same_bodies(mine, theirs)
+        for wanted, found in zip(mine.results, theirs.results, strict=True):
+            if str(wanted.type) != str(found.type):
+                raise Differs(f"has the type {found.type}, the pattern {wanted.type}")
     pairs = []
     for index, (wanted, found) in enumerate(zip(mine.operands, theirs.operands, strict=True)):
         if len(shape_of(wanted)) != len(shape_of(found)):
@@ -385,42 +381,6 @@ _STEPS: dict[type, Step] = {
     hlo.ConcatenateOp: _concatenate,
     hlo.ReshapeOp: _reshape,
 }
-
-
-def _same_attributes(mine: ir.OpView, theirs: ir.OpView) -> None:
-    wanted, found = (
-        {name: str(op.attributes[name]) for name in op.attributes} for op in (mine, theirs)
-    )
-    for name in sorted(wanted.keys() | found.keys()):
-        if "." not in name and wanted.get(name) != found.get(name):
-            raise Differs(f"has {name} = {found.get(name)}, the pattern {wanted.get(name)}")
-
-
-def _same_bodies(mine: ir.OpView, theirs: ir.OpView) -> None:
-    wanted, found = (_bodies(op) for op in (mine, theirs))
-    if wanted != found:
-        raise Differs("has another body than the pattern")
-
-
-def _bodies(op: ir.OpView) -> list[str]:
-    texts = []
-    for region in op.regions:
-        for block in region.blocks:
-            arguments = {value: f"a{index}" for index, value in enumerate(block.arguments)}
-            texts.append(_block_text(block, arguments))
-    return texts
-
-
-def _block_text(block: ir.Block, names: dict[ir.Value, str]) -> str:
-    lines = []
-    for op in block.operations:
-        operands = [names.get(value, "outer") for value in op.operands]
-        for result in op.results:
-            names[result] = f"v{len(names)}"
-        attributes = sorted(f"{name}={op.attributes[name]}" for name in op.attributes)
-        kinds = [str(value.type) for value in op.results]
-        lines.append(f"{op.operation.name} {operands} {attributes} {kinds} {_bodies(op)}")
-    return "\n".join(lines)
 
 
 def _show(value: ir.Value) -> str:

@@ -17,7 +17,7 @@ from ..ir import make_context, read_module, write_bytecode
 from ..ir.dtypes import numpy_dtype
 from ..pipeline import make_pipeline, run_pipeline
 from ..rewrite import PassContext
-from .declare import Alternative, ArrayInput, ConstantInput, Replacement, Search
+from .declare import Alternative, ArrayInput, ConstantInput, Declaration, Search
 from .pattern import Pattern
 
 NORMAL_FORM = "inline,simplify"
@@ -61,8 +61,36 @@ def array_type(given: ArrayInput, name: str, sizes: Sizes) -> Any:
     return jax.ShapeDtypeStruct(shape, numpy_dtype(sizes.dtypes[name]))
 
 
-def traced_pattern(
-    replacement: Replacement, search: Search, sizes: Sizes, *, with_gradient: bool
+_MOST_PATTERNS = 64  # kept for each replacement: a program has few combinations of sizes
+
+
+def pattern_of(
+    replacement: Declaration, search: Search, sizes: Sizes, *, with_gradient: bool
+) -> Pattern:
+    """The pattern of a search at given sizes, traced once.
+
+    Raises:
+        JxcError: the function cannot be traced or lowered.
+    """
+    kept: dict[Any, Pattern]
+    kept, key = replacement.patterns, (id(search), sizes.key, with_gradient, _configuration())
+    if key not in kept:
+        while len(kept) >= _MOST_PATTERNS:
+            kept.pop(next(iter(kept)))
+        kept[key] = _traced(replacement, search, sizes, with_gradient=with_gradient)
+    return kept[key]
+
+
+def _configuration() -> tuple[Any, ...]:
+    """The settings of JAX that change what it lowers."""
+    import jax
+
+    names = ("jax_enable_x64", "jax_default_matmul_precision", "jax_numpy_dtype_promotion")
+    return tuple(str(getattr(jax.config, name)) for name in names)
+
+
+def _traced(
+    replacement: Declaration, search: Search, sizes: Sizes, *, with_gradient: bool
 ) -> Pattern:
     """The pattern of a search at given sizes.
 
@@ -98,23 +126,23 @@ def traced_pattern(
     return Pattern(module)
 
 
-def array_names(replacement: Replacement) -> list[str]:
+def array_names(replacement: Declaration) -> list[str]:
     """The names of the inputs that are arrays."""
     return [n for n, each in replacement.inputs.items() if isinstance(each, ArrayInput)]
 
 
-def constant_names(replacement: Replacement) -> list[str]:
+def constant_names(replacement: Declaration) -> list[str]:
     """The names of the inputs that are constants of the program."""
     return [n for n, each in replacement.inputs.items() if isinstance(each, ConstantInput)]
 
 
-def _array(replacement: Replacement, name: str) -> ArrayInput:
+def _array(replacement: Declaration, name: str) -> ArrayInput:
     found = replacement.inputs[name]
     assert isinstance(found, ArrayInput)
     return found
 
 
-def differentiable(replacement: Replacement, names: Sequence[str]) -> list[int]:
+def differentiable(replacement: Declaration, names: Sequence[str]) -> list[int]:
     """The positions among `names` of the inputs that have a gradient."""
     return [n for n, name in enumerate(names) if _array(replacement, name).is_float]
 
@@ -139,7 +167,7 @@ def _joint(flat: Callable[..., Any], places: Sequence[int], count: int) -> Calla
 
 
 def _evaluated(
-    replacement: Replacement, function: Any, flat: Callable[..., Any], types: Sequence[Any]
+    replacement: Declaration, function: Any, flat: Callable[..., Any], types: Sequence[Any]
 ) -> list[Any]:
     import jax
 
@@ -150,7 +178,11 @@ def _evaluated(
 
 
 def lowered(
-    replacement: Replacement, what: str, function: Callable[..., Any], types: Sequence[Any], target: str
+    replacement: Declaration,
+    what: str,
+    function: Callable[..., Any],
+    types: Sequence[Any],
+    target: str,
 ) -> ir.Module:
     """The StableHLO module of a function, in a context of its own.
 
@@ -168,7 +200,7 @@ def lowered(
 
 
 def _failure(
-    replacement: Replacement, what: str, types: Sequence[Any], error: Exception
+    replacement: Declaration, what: str, types: Sequence[Any], error: Exception
 ) -> JxcError:
     shown = ", ".join(f"{each.dtype.name}[{','.join(map(str, each.shape))}]" for each in types)
     first = str(error).strip().partition("\n")[0]
@@ -188,7 +220,7 @@ class Insertion:
 
 
 def inserted(
-    replacement: Replacement,
+    replacement: Declaration,
     alternative: Alternative,
     given: Sequence[Any],
     mapped: Sequence[Sequence[int | None]],

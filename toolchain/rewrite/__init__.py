@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .annotations import has_annotation as has_annotation
 from .driver import apply_rules as apply_rules, rule_pass as rule_pass
 from .former_names import warn_renamed
 from .module_pass import (
@@ -25,9 +26,9 @@ from .rule import (
     TARGETS as TARGETS,
     Contract as Contract,
     PassContext as PassContext,
-    RuleResult as RuleResult,
     Rule as Rule,
     RuleCount as RuleCount,
+    RuleResult as RuleResult,
     approximates as approximates,
     exact as exact,
     kebab as kebab,
@@ -35,7 +36,6 @@ from .rule import (
     reassociates as reassociates,
     rule as rule,
 )
-from .annotations import has_annotation as has_annotation
 from .visit import once_per_visit as once_per_visit
 from .worklist import ConvergenceError as ConvergenceError, RuleError as RuleError
 

@@ -143,6 +143,7 @@ class Rule:
         targets: the targets on which it pays; None for all.
         wants_context: whether `function` takes `context`.
         producer: the op classes of which one must produce an operand; None for any.
+        parts: what else it is made of: functions and texts, by which results are cached.
     """
 
     name: str
@@ -153,6 +154,7 @@ class Rule:
     targets: tuple[str, ...] | None
     wants_context: bool
     producer: frozenset[type] | None = None
+    parts: tuple[Any, ...] = ()
 
     @property
     def doc(self) -> str:

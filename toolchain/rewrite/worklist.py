@@ -32,7 +32,7 @@ from .annotations import has_annotation, is_near_annotation
 from .communication import Guard
 from .cone import read_by
 from .remarks import NoMatch, remark
-from .rule import PassContext, RuleResult, Rule, RuleCount
+from .rule import PassContext, Rule, RuleCount, RuleResult
 from .visit import begin_visit, end_visits
 
 REWRITES_PER_OP = 16
