@@ -181,7 +181,7 @@ class Matcher:
             for dim, source in zip(chosen, core, strict=True):
                 theirs[dim] = labels[source]
             mark, links = list(self._bound), len(self._links)
-            if self._solve([Pair(value, mine, op.results[0], tuple(theirs))], 0):
+            if self._solve([Pair(value, mine, op.results[0], tuple(theirs))]):
                 yield mine, tuple(theirs)
             self._undo(mark, links)
 
@@ -208,7 +208,7 @@ class Matcher:
             extra.link = None
         del self._links[links:]
 
-    def _solve(self, goals: list[Pair], depth: int) -> bool:
+    def _solve(self, goals: list[Pair]) -> bool:
         """Whether all pairs of values correspond; binds the values on the way."""
         while goals:
             self._left -= 1
@@ -241,7 +241,7 @@ class Matcher:
                 continue
             for pairs in (first, second, *options):
                 inner, inner_links = list(self._bound), len(self._links)
-                if self._fits(pairs) and self._solve([*goals, *pairs], depth + 1):
+                if self._fits(pairs) and self._solve([*goals, *pairs]):
                     return True
                 self._undo(inner, inner_links)
             self._undo(mark, links)
@@ -250,10 +250,12 @@ class Matcher:
 
     def _fits(self, pairs: list[Pair]) -> bool:
         """A cheap test of the kinds of ops before a branch of the search."""
-        return all(
-            (kind := self._kinds(pair.pattern)) is None or kind == _kind(pair.program)
-            for pair in pairs
-        )
+        for pair in pairs:
+            wanted, found = self._kinds(pair.pattern), _kind(pair.program)
+            if wanted is not None and wanted != found:
+                self._note(pair, f"is {found}, the pattern has {wanted}")
+                return False
+        return True
 
     def _ways(self, goal: Pair) -> Iterator[list[Pair]] | None:
         """The ways in which a pair of values can correspond; None if they do already.
