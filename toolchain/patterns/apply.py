@@ -23,7 +23,7 @@ from ..ir.shardings import is_partitioned
 from ..pipeline import make_pipeline, run_pipeline
 from ..pipeline.native import run_native
 from ..rewrite import Option, Pass, PassContext, Rule, RuleCount, remark
-from .declare import Alternative, ArrayInput, ConstantInput, Declaration, Search, match_of
+from .declare import Alternative, ArrayInput, Declaration, Search, match_of
 from .insert import VIEWS, Function, Match, Plan
 from .layout import DoesNotFit, layout_of
 from .match import Found, Matcher, Miss
@@ -33,7 +33,7 @@ from .trace import (
     Sizes,
     array_names,
     array_type,
-    constant_names,
+    constants_of,
     differentiable,
     pattern_of,
 )
@@ -174,7 +174,7 @@ class _Run:
 
     def _miss(self, name: str, miss: Miss | None) -> None:
         known = self._misses.get(name)
-        if miss is not None and (known is None or miss.share > known.share):
+        if miss is not None and (known is None or miss.matched > known.matched):
             self._misses[name] = miss
 
     def _matches(
@@ -188,10 +188,7 @@ class _Run:
         for dtypes in replacement.dtype_choices():
             if not _are_supported(dtypes):
                 continue
-            constants = {
-                name: replacement.inputs[name].sample  # type: ignore[union-attr]
-                for name in constant_names(replacement)
-            }
+            constants = {n: each.sample for n, each in constants_of(replacement, search).items()}
             sizes = Sizes(replacement.sample_sizes(), dtypes, constants, self.context.target)
             pattern = pattern_of(replacement, search, sizes, with_gradient=with_gradient)
             matcher = Matcher(pattern, index, is_exact=False)
@@ -227,7 +224,7 @@ class _Run:
         names = _dimension_names(replacement, search)
         try:
             layout = layout_of(pattern, found, names)
-            constants = _constants(replacement, search, pattern, found)
+            constants = _constants(replacement, search, found)
             dims = {name: layout.sizes.get(name, 1) for name in sample.dims}
             # a dimension of size 1 that is only mapped over would vanish from the pattern
             traced = {name: sample.dims[name] if n == 1 else n for name, n in dims.items()}
@@ -306,21 +303,14 @@ def _dimension_names(replacement: Declaration, search: Search) -> list[tuple[str
     ]
 
 
-def _constants(
-    replacement: Declaration, search: Search, pattern: Pattern, found: Found
-) -> dict[str, Any]:
+def _constants(replacement: Declaration, search: Search, found: Found) -> dict[str, Any]:
     """The constants of the program in the places of the samples.
 
     Raises:
         DoesNotFit: the value in such a place is not a constant, or there is no such place.
     """
     values: dict[str, Any] = {}
-    for name in constant_names(replacement):
-        if name in search.given:
-            values[name] = search.given[name]
-            continue
-        given = replacement.inputs[name]
-        assert isinstance(given, ConstantInput)
+    for name, given in constants_of(replacement, search).items():
         places = [v for v in found.ops if splat_of(v) == given.sample]
         if not places:
             raise DoesNotFit(f"the constant {name!r} is not in the pattern as it is")
@@ -334,9 +324,10 @@ def _constants(
 def _given(match: Match) -> dict[str, Any]:
     """What an alternative gets for each input: a type, or a value."""
     given: dict[str, Any] = {}
+    values = match.search.given_for(match.sizes.constants)
     for name, each in match.replacement.inputs.items():
-        if name in match.search.given:
-            given[name] = match.search.given[name]
+        if name in values:
+            given[name] = values[name]
         elif isinstance(each, ArrayInput):
             given[name] = array_type(each, name, match.sizes)
         else:

@@ -33,14 +33,22 @@ class ArrayInput:
 
 @dataclass(frozen=True)
 class ConstantInput:
-    """An argument that is a number in the program: functions get it as a Python number."""
+    """An argument that is a number in the program: functions get it as a Python number.
+
+    Attributes:
+        kind: `float` or `int`.
+        sample: a number that a function is unlikely to use otherwise, exact in every float type,
+            for the first search.
+    """
 
     kind: type
+    sample: float | int = 0
 
-    @property
-    def sample(self) -> float | int:
-        """A number that a function is unlikely to use otherwise, exact in every float type."""
-        return 93 if self.kind is int else 0.7265625
+    @staticmethod
+    def numbered(kind: type, number: int) -> ConstantInput:
+        """The constant input with a sample of its own."""
+        numerator = 93 + 2 * number
+        return ConstantInput(kind, numerator if kind is int else numerator / 128)
 
 
 Input = ArrayInput | ConstantInput
@@ -51,12 +59,22 @@ class Search:
     """A function whose graph is searched for.
 
     Attributes:
-        function: takes the inputs by position, those in `given` left out.
-        given: the values of the inputs that it does not have.
+        function: takes the inputs by position, those in `given` left out, and then `constants`.
+        given: the values of the inputs that it does not have. A function gets the constants of a
+            match as attributes, and returns the value.
+        constants: numbers of the program that only this function has, by name.
     """
 
     function: Callable[..., Any]
     given: Mapping[str, Any] = field(default_factory=dict)
+    constants: Mapping[str, ConstantInput] = field(default_factory=dict)
+
+    def given_for(self, constants: Mapping[str, Any]) -> dict[str, Any]:
+        """The values of the inputs that it does not have, for the constants of a match."""
+        match = SimpleNamespace(**constants)
+        return {
+            name: value(match) if callable(value) else value for name, value in self.given.items()
+        }
 
 
 @dataclass(frozen=True)
@@ -116,7 +134,7 @@ class Declaration:
     @property
     def parts(self) -> tuple[Any, ...]:
         """All that it is made of, functions and texts: results are cached by it."""
-        searches = tuple((each.function, repr(each.given)) for each in self.searches)
+        searches = tuple((each.function, dict(each.given)) for each in self.searches)
         others = tuple(
             (each.function, each.when, each.targets, each.is_differentiable)
             for each in self.alternatives
@@ -191,6 +209,19 @@ def parse_input(name: str, text: str | type) -> Input:
             raise ValueError(f"input {name!r} is {text!r}: {dim!r} is not a name or a size")
         dims.append(int(dim) if dim.isdecimal() else dim)
     return ArrayInput(tuple(dtypes), tuple(dims))
+
+
+def parse_inputs(texts: Mapping[str, str | type]) -> dict[str, Input]:
+    """The inputs of a declaration by name; each constant gets a sample of its own.
+
+    Raises:
+        ValueError: one is malformed.
+    """
+    parsed = {name: parse_input(name, text) for name, text in texts.items()}
+    return {
+        name: ConstantInput.numbered(each.kind, number) if isinstance(each, ConstantInput) else each
+        for number, (name, each) in enumerate(parsed.items())
+    }
 
 
 def match_of(values: Mapping[str, Any]) -> SimpleNamespace:

@@ -62,11 +62,6 @@ class Miss:
     pattern: ir.Location | None = None
     program: ir.Location | None = None
 
-    @property
-    def share(self) -> float:
-        """The share of the pattern's ops that were matched."""
-        return self.matched / max(1, self.size)
-
 
 @dataclass
 class Found:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..rewrite import TARGETS, Contract, Pass, PassLike
 from .apply import replacement_pass
-from .declare import Alternative, Declaration, Search, parse_input
+from .declare import Alternative, ConstantInput, Declaration, Search, parse_inputs
 
 
 class Replacement(Declaration, PassLike):
@@ -26,23 +26,33 @@ class Replacement(Declaration, PassLike):
     def search(self, **given: Any) -> Callable[[Callable[..., Any]], Replacement]:
         """Add another way in which programs write the same.
 
-            @attention.search(mask=None, scale=1.0)
-            def attention_without_mask_and_scale(q, k, v): ...
+            @attention.search(mask=None, divisor=float, scale=lambda m: 1 / m.divisor)
+            def attention_divided(q, k, v, divisor):
+                return jax.nn.softmax(q @ k.swapaxes(-1, -2) / divisor) @ v
 
         Args:
-            given: the inputs that this function does not have, with the values that the
-                replacement gets for them.
+            given: the inputs that this function does not have, with the values that alternatives
+                get for them: values, or functions of the constants of the match. `float` or `int`
+                for another name declares a constant that only this function has.
 
         Raises:
             TypeError: an input is not declared, or the function has other parameters.
         """
-        if unknown := sorted(given.keys() - self.inputs.keys()):
+        own = {name: kind for name, kind in given.items() if kind in (float, int)}
+        values = {name: value for name, value in given.items() if name not in own}
+        if unknown := sorted(values.keys() - self.inputs.keys()):
             raise TypeError(f"{self.name} has no input {unknown[0]!r}: {', '.join(self.inputs)}")
+        if both := sorted(own.keys() & self.inputs.keys()):
+            raise TypeError(f"{self.name} has an input {both[0]!r} already: give another name")
+        constants = {
+            name: ConstantInput.numbered(kind, len(self.inputs) + number)
+            for number, (name, kind) in enumerate(own.items())
+        }
 
         def decorate(function: Callable[..., Any]) -> Replacement:
-            left = [name for name in self.inputs if name not in given]
-            _check_parameters(function, left)
-            self.searches.append(Search(function, given))
+            left = [name for name in self.inputs if name not in values]
+            _check_parameters(function, [*left, *own])
+            self.searches.append(Search(function, values, constants))
             return self
 
         return decorate
@@ -147,7 +157,7 @@ def replacement(
             "write @replacement(jxc.reassociates, q='f32[s,d]', ...): the first argument is a "
             f"contract, got {contract!r}"
         )
-    parsed = {name: parse_input(name, text) for name, text in inputs.items()}
+    parsed = parse_inputs(inputs)
 
     def decorate(function: Callable[..., Any]) -> Replacement:
         _check_parameters(function, list(inputs))

@@ -17,6 +17,7 @@ from ..ir import make_context, read_module, write_bytecode
 from ..ir.dtypes import numpy_dtype
 from ..pipeline import make_pipeline, run_pipeline
 from ..rewrite import PassContext
+from ._private import on_abstract_device
 from .declare import Alternative, ArrayInput, ConstantInput, Declaration, Search
 from .pattern import Pattern
 
@@ -110,7 +111,7 @@ def _traced(
         arrays = iter(values)
         given = [
             next(arrays) if name in names else sizes.constants[name]
-            for name in replacement.inputs
+            for name in (*replacement.inputs, *search.constants)
             if name not in search.given
         ]
         return tuple(jax.tree.leaves(search.function(*given)))
@@ -131,9 +132,14 @@ def array_names(replacement: Declaration) -> list[str]:
     return [n for n, each in replacement.inputs.items() if isinstance(each, ArrayInput)]
 
 
-def constant_names(replacement: Declaration) -> list[str]:
-    """The names of the inputs that are constants of the program."""
-    return [n for n, each in replacement.inputs.items() if isinstance(each, ConstantInput)]
+def constants_of(replacement: Declaration, search: Search) -> dict[str, ConstantInput]:
+    """The constants of the program that a search has, by name."""
+    inputs = {**replacement.inputs, **search.constants}
+    return {
+        name: each
+        for name, each in inputs.items()
+        if isinstance(each, ConstantInput) and name not in search.given
+    }
 
 
 def _array(replacement: Declaration, name: str) -> ArrayInput:
@@ -192,8 +198,9 @@ def lowered(
     import jax
 
     try:
-        traced = jax.jit(function, keep_unused=True).trace(*types)
-        module = traced.lower(lowering_platforms=(PLATFORMS[target],)).compiler_ir("stablehlo")
+        with on_abstract_device(target):
+            traced = jax.jit(function, keep_unused=True).trace(*types)
+            module = traced.lower(lowering_platforms=(PLATFORMS[target],)).compiler_ir("stablehlo")
     except Exception as error:
         raise _failure(replacement, what, types, error) from error
     return read_module(write_bytecode(module), make_context())
