@@ -28,6 +28,7 @@ from .rule import (
     PassContext as PassContext,
     Rule as Rule,
     RuleCount as RuleCount,
+    RuleError as RuleError,
     RuleResult as RuleResult,
     approximates as approximates,
     exact as exact,
@@ -37,7 +38,7 @@ from .rule import (
     rule as rule,
 )
 from .visit import once_per_visit as once_per_visit
-from .worklist import ConvergenceError as ConvergenceError, RuleError as RuleError
+from .worklist import ConvergenceError as ConvergenceError
 
 
 def __getattr__(name: str) -> Any:

@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeAlias
 from jaxlib.mlir import ir
 
 from ..cost.rates import Rates, rates_of
-from ..errors import UsageError
+from ..errors import JxcError, UsageError
 from .former_names import warn_renamed
 from .remarks import NoMatch
 
@@ -273,3 +273,35 @@ def check_parameters(names: Sequence[str], where: str, expected: str) -> None:
         warn_renamed(f"{where}: the parameter `facts`", "`context`", stacklevel=5)
     elif not names or names[1:] not in ([], ["context"]):
         raise TypeError(f"{where}: expected the parameters {expected}, got {names}")
+
+
+class RuleError(JxcError):
+    """A rule returned something that cannot replace its op."""
+
+
+def checked_result(returned: RuleResult, op: ir.OpView) -> list[ir.Value]:
+    """What a rule returned as one value for each result of `op`, of the same types.
+
+    Raises:
+        RuleError: it cannot replace `op`.
+    """
+    if isinstance(returned, ir.Value):
+        values = [returned]
+    elif isinstance(returned, ir.OpView | ir.Operation):
+        values = list(returned.results)
+    elif isinstance(returned, Sequence) and all(isinstance(v, ir.Value) for v in returned):
+        values = list(returned)
+    else:
+        raise RuleError(
+            f"returned {returned!r}: expected a Value, an op, a sequence of Values or None"
+        )
+    if any(value.owner == op for value in values):
+        raise RuleError(f"returned a result of the {op.operation.name} that it should replace")
+    found = [value.type for value in values]
+    expected = [result.type for result in op.results]
+    if found != expected:
+        raise RuleError(
+            f"the replacement has type {', '.join(map(str, found)) or 'none'}; "
+            f"{op.operation.name} has {', '.join(map(str, expected))}"
+        )
+    return values

@@ -32,7 +32,7 @@ from .annotations import has_annotation, is_near_annotation
 from .communication import Guard
 from .cone import read_by
 from .remarks import NoMatch, remark
-from .rule import PassContext, Rule, RuleCount, RuleResult
+from .rule import PassContext, Rule, RuleCount, checked_result
 from .visit import begin_visit, end_visits
 
 REWRITES_PER_OP = 16
@@ -45,10 +45,6 @@ _USERS_SEEN = 32  # of one value: a constant may have thousands
 
 _Handle: TypeAlias = tuple[ir.OpView, int, int]
 """An op, the address of its results, and its number among the ops at that address."""
-
-
-class RuleError(JxcError):
-    """A rule returned something that cannot replace its op."""
 
 
 class ConvergenceError(JxcError):
@@ -203,7 +199,7 @@ class Worklist:
             if isinstance(returned, NoMatch):
                 remark(rule.name, "missed", op.location, returned.reason)
                 return None
-            return None if returned is None else _checked(returned, op)
+            return None if returned is None else checked_result(returned, op)
         except Exception as error:
             error.add_note(f"in {_rewrite_at(rule.name, op.operation.name, op.location)}")
             raise
@@ -377,27 +373,3 @@ def _users(op: ir.OpView, depth: int) -> list[ir.OpView]:
 
 def _rewrite_at(rule: str, op: str, location: ir.Location) -> str:
     return f"rule {rule}, on {op} at {format_location(location)}"
-
-
-def _checked(returned: RuleResult, op: ir.OpView) -> list[ir.Value]:
-    """The replacement as one value for each result of `op`, of the same types."""
-    if isinstance(returned, ir.Value):
-        values = [returned]
-    elif isinstance(returned, ir.OpView | ir.Operation):
-        values = list(returned.results)
-    elif isinstance(returned, Sequence) and all(isinstance(v, ir.Value) for v in returned):
-        values = list(returned)
-    else:
-        raise RuleError(
-            f"returned {returned!r}: expected a Value, an op, a sequence of Values or None"
-        )
-    if any(value.owner == op for value in values):
-        raise RuleError(f"returned a result of the {op.operation.name} that it should replace")
-    found = [value.type for value in values]
-    expected = [result.type for result in op.results]
-    if found != expected:
-        raise RuleError(
-            f"the replacement has type {', '.join(map(str, found)) or 'none'}; "
-            f"{op.operation.name} has {', '.join(map(str, expected))}"
-        )
-    return values
