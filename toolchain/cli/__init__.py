@@ -31,6 +31,8 @@ _VERBS = {
     "diff": "Compare two programs, by line of Python.",
     "reduce": "Shrink a module on which a command fails.",
     "tune": "Find the fastest pipeline for a function; list what O3 found.",
+    "test": "Run lit tests of passes.",
+    "filecheck": "Match a text against the CHECK lines of a file.",
     "calibrate": "Measure this machine for the cost models of passes.",
 }
 
@@ -44,8 +46,9 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _VERBS:
             return None
-        module = importlib.import_module(f".{cmd_name}", __package__)
-        command: click.Command = getattr(module, f"{cmd_name}_command")
+        name = cmd_name.replace("-", "_")
+        module = importlib.import_module(f".{name}", __package__)
+        command: click.Command = getattr(module, f"{name}_command")
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -7,7 +7,8 @@ options of a dataclass to a command, and `read_options` makes an instance of its
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -115,6 +116,13 @@ class PrintOptions:
 # Passes
 
 
+class _Files(click.types.StringParamType):
+    """Names of files, which an environment variable separates as a shell does."""
+
+    def split_envvar_value(self, rv: str) -> Sequence[str]:
+        return shlex.split(rv)
+
+
 @dataclasses.dataclass(frozen=True)
 class PassOptions:
     """The options that choose passes, their target, and what rules may assume."""
@@ -133,6 +141,8 @@ class PassOptions:
     )
     load_pass: tuple[str, ...] = option(
         multiple=True,
+        type=_Files(),
+        envvar="JXC_LOAD_PASS",
         metavar="FILE.py[:NAME]",
         help="Make the rules and passes of a Python file available by name.",
     )

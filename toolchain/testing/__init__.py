@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .budgets import check_budget
+    from .lit_suite import configure_lit
     from .texts import check_text
 
-__all__ = ["check_budget", "check_text"]
+__all__ = ["check_budget", "check_text", "configure_lit"]
 
-_HOME = {"check_budget": "budgets", "check_text": "texts"}
+_HOME = {"check_budget": "budgets", "check_text": "texts", "configure_lit": "lit_suite"}
 
 
 def __getattr__(name: str) -> Any:
