@@ -182,11 +182,11 @@ def run_lit(
             str(path if own_config(path) else _suite(path, folder / f"suite{number}"))
             for number, path in enumerate(paths)
         ]
-        path = os.pathsep.join((str(tools), os.environ.get("PATH", os.defpath)))
+        programs = os.pathsep.join((str(tools), os.environ.get("PATH", os.defpath)))
         lit = "import sys; sys.argv[0] = 'lit'; from lit.main import main; main()"
         return subprocess.run(
             [sys.executable, "-P", "-c", lit, *arguments, *inputs],
-            env={**os.environ, "PATH": path, _TOOLS: str(tools)},
+            env={**os.environ, "PATH": programs, _TOOLS: str(tools)},
             capture_output=is_quiet,
             text=True,
         )
