@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import lit.formats
 
-from .lit_suite import is_case
-
 
 class CaseFormat(lit.formats.ShTest):  # type: ignore[misc]  # lit has no types
-    """Shell tests, without Python files that have no RUN line."""
+    """Shell tests in the files that `is_case` accepts."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_case: Callable[[str], bool]) -> None:
         super().__init__(execute_external=False)  # lit 23 refuses the external shell
+        self._is_case = is_case
 
     def getTestsInDirectory(self, *arguments: Any) -> Iterator[Any]:
         """The cases in one folder; see lit's class for the arguments."""
         tests = super().getTestsInDirectory(*arguments)
-        return (test for test in tests if is_case(test.getSourcePath()))
+        return (test for test in tests if self._is_case(test.getSourcePath()))

@@ -100,7 +100,7 @@ def configure_lit(config: Any) -> None:
     if tools is None:
         tools = str(outputs / ".tools")
         write_tools(Path(tools))
-    config.test_format = CaseFormat()
+    config.test_format = CaseFormat(is_case)
     config.suffixes = list(SUFFIXES)
     config.excludes = excludes(Path(config.test_source_root or "."))
     given = {name: os.environ[name] for name in ("XLA_FLAGS", "VIRTUAL_ENV") if name in os.environ}
