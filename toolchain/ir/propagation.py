@@ -84,7 +84,11 @@ class Shardings:
         """The sharding of a tensor, or one that splits no dimension; None for other types."""
         if not isinstance(value.type, ir.RankedTensorType):
             return None
-        return self._of.get(value) or unsplit(self.mesh, value.type.rank)
+        known, rank = self._of.get(value), value.type.rank
+        # Another value may have had this address. Shardy ends the process at a wrong rank.
+        return (
+            known if known and len(known.dimension_shardings) == rank else unsplit(self.mesh, rank)
+        )
 
     def _read(self, module: ir.Operation, copy: ir.Operation) -> None:
         found = {

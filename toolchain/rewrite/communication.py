@@ -57,11 +57,11 @@ class Guard:
             return _keeps_dimensions(op, built)
         if self._fixes_index(op, built):
             return False
+        self._forget(built)
         before, after = Cone(dying(op), op.results), Cone(built, values)
         known = self._shardings
         boundary = {*before.inputs, *after.inputs, *op.results}
         if not any(map(known.is_split, boundary)):
-            self._forget(built)
             return True
         if _keeps_dimensions(op, built):
             self._record_alike(op, built)
@@ -113,11 +113,12 @@ class Guard:
         """Values that are built anew may have the addresses of erased ones."""
         for op in built:
             for each in [op, *(walk(op) if has_regions(op) else ())]:
-                for result in each.results:
-                    self._shardings.set(result, None)
+                blocks = [block for region in each.regions for block in region.blocks]
+                arguments = [value for block in blocks for value in block.arguments]
+                for value in [*each.results, *arguments]:
+                    self._shardings.set(value, None)
 
     def _record_alike(self, op: ir.OpView, built: Sequence[ir.OpView]) -> None:
-        self._forget(built)
         sharding, shape = self._shardings.of(op.results[0]), _shape(op.results[0])
         for each in built:
             if not is_free(each) and _shape(each.results[0]) == shape:
