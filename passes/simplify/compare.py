@@ -17,6 +17,7 @@ from jxc.ir.values import (
     element_type,
     is_boolean,
     is_integer,
+    shape_of,
     splat_of,
     static_shape,
 )
@@ -138,23 +139,28 @@ def compare_of_convert(op: hlo.CompareOp) -> ir.Value | None:
     return None
 
 
-@rule(exact, producer=hlo.ConvertOp)
+@rule(exact, producer=(hlo.ConvertOp, hlo.ReshapeOp))
 def compare_of_converted_boolean(op: hlo.CompareOp) -> ir.Value | None:
     """convert(p) != 0 -> p, and the like, for a boolean p: by the results for 0 and 1.
 
-    On integers and on floats of at least 16 bits; not in the total order.
+    Also if p is reshaped after the conversion. On integers and on floats of at least 16 bits; not
+    in the total order.
     """
-    match op.lhs.owner:
-        case hlo.ConvertOp(operand=p) if is_boolean(p) and _has_zero_and_one(op.lhs):
-            limit = splat_of(op.rhs)
-            if limit is None or p.type != op.result.type or "TOTALORDER" in str(op.compare_type):
-                return None
-            holds = OUTCOME[direction_of(op)]
-            of_false, of_true = bool(holds(0, limit)), bool(holds(1, limit))
-            if of_false == of_true:
-                return build.splat_result(of_true, op)
-            return p if of_true else hlo.not_(p)
-    return None
+    given = op.lhs.owner
+    inner = given.operand.owner if isinstance(given, hlo.ReshapeOp) else given
+    if not isinstance(inner, hlo.ConvertOp) or not is_boolean(p := inner.operand):
+        return None
+    limit = splat_of(op.rhs)
+    if limit is None or not _has_zero_and_one(op.lhs) or static_shape(op.lhs) is None:
+        return None
+    if element_type(p) != element_type(op.result) or "TOTALORDER" in str(op.compare_type):
+        return None
+    holds = OUTCOME[direction_of(op)]
+    of_false, of_true = bool(holds(0, limit)), bool(holds(1, limit))
+    if of_false == of_true:
+        return build.splat_result(of_true, op)
+    p = build.reshape(p, shape_of(op.lhs))
+    return p if of_true else hlo.not_(p)
 
 
 def _has_zero_and_one(x: ir.Value) -> bool:

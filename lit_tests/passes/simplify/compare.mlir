@@ -211,6 +211,18 @@ func.func @compare_of_converted_boolean(%p: tensor<4xi1>) -> (tensor<4xi1>, tens
   return %a, %b, %c : tensor<4xi1>, tensor<4xi1>, tensor<4xi1>
 }
 
+// CHECK-LABEL: func.func @compare_of_converted_boolean_reshaped(
+// CHECK-SAME: %[[P:[a-z0-9]+]]: tensor<4xi1>
+// CHECK-NEXT: %[[R:[a-z0-9_]+]] = stablehlo.reshape %[[P]]
+// CHECK-NEXT: return %[[R]]
+func.func @compare_of_converted_boolean_reshaped(%p: tensor<4xi1>) -> tensor<2x2xi1> {
+  %f = stablehlo.convert %p : (tensor<4xi1>) -> tensor<4xf32>
+  %s = stablehlo.reshape %f : (tensor<4xf32>) -> tensor<2x2xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<2x2xf32>
+  %a = stablehlo.compare NE, %s, %zero, FLOAT : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xi1>
+  return %a : tensor<2x2xi1>
+}
+
 // In the total order -0.0 is below 0.0.
 // CHECK-LABEL: func.func @compare_of_converted_boolean_not_in_total_order(
 // CHECK: stablehlo.compare GT
