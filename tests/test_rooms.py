@@ -16,6 +16,7 @@ MAY_IMPORT = {
     "source": set(),
     "files": set(),
     "units": set(),
+    "child": set(),
     "cost": {"ir"},
     "rewrite": {"ir", "cost"},
     "pipeline": {"ir", "rewrite", "cost"},
@@ -24,7 +25,7 @@ MAY_IMPORT = {
     "patterns": {"ir", "rewrite", "pipeline"},
     "hlo": {"cost", "source"},
     "backend": COMPILING,
-    "check": COMPILING | {"passes"},
+    "check": COMPILING | {"passes", "child"},
     "tools.report": COMPILING,
     "tools.debug": COMPILING,
     "tools.bucket": COMPILING | {"tools.debug"},
@@ -32,6 +33,7 @@ MAY_IMPORT = {
     "tools.explain": COMPILING | {"tools.report", "tools.bucket"},
     "tools.doctor": COMPILING | {"check", "tools.report"},
     "tools.diff": COMPILING | {"tools.report"},
+    "tools.lsp": {"ir", "source", "child"},
     "tools.page": COMPILING | {"tools.explain", "tools.diff"},
     "tools.tune": COMPILING | {"check", "tools.report"},
     "testing": COMPILING | {"check", "tools.report", "tools.explain"},
@@ -40,11 +42,12 @@ MAY_IMPORT = {
     | {
         f"tools.{each}"
         for each in ("report", "debug", "calibrate", "explain", "page", "doctor", "diff", "tune")
-    },
+    }
+    | {"tools.lsp"},
 }
 """Each room with the rooms that it may import. `errors` may be imported everywhere."""
 
-NEVER_JAX = {"ir", "rewrite", "cost", "pipeline", "passes", "hlo", "source", "units"}
+NEVER_JAX = {"ir", "rewrite", "cost", "pipeline", "passes", "hlo", "source", "units", "child"}
 
 
 def imported_modules(file, room):

@@ -6,32 +6,23 @@ Both engines take numpy arrays and return results as arrays of numpy's own types
 from __future__ import annotations
 
 import atexit
-import os
-import selectors
-import signal
-import subprocess
-import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxlib.mlir import ir
 
+from ..child import Child, ChildLost
 from ..ir import write_bytecode
 from ..units import show_bytes
 from .inputs import CannotRun, is_float
-from .worker import read_message, write_message
 
 if TYPE_CHECKING:
     from ..backend.lowered import Executable
 
 MEMORY_LIMIT = 8 << 30
 """The most bytes of temporaries and results of a module that is run on XLA."""
-
-_WALL_CLOCK_FACTOR = 10  # a run may take so many times its processor-time limit by the clock
 
 
 class Interpreter:
@@ -43,9 +34,7 @@ class Interpreter:
     """
 
     def __init__(self, limit_s: float = 20.0) -> None:
-        self.limit_s = limit_s
-        self._child: subprocess.Popen[bytes] | None = None
-        self._errors: Any = None
+        self._child = Child("jxc.check.worker", limit_s)
         self._fatal: dict[bytes, str] = {}  # modules that ended a child, and how
 
     def run(self, module: ir.Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -55,71 +44,22 @@ class Interpreter:
             CannotRun: it crashed, failed or took too long; the message says which.
         """
         code = write_bytecode(module)
-        if code in self._fatal:
+        if code in self._fatal:  # starting another child takes long, so it is not retried
             raise CannotRun(self._fatal[code])
-        child = self._started()
-        assert child.stdin is not None and child.stdout is not None
         wire = [part for array in inputs for part in widen(array)]
         try:
-            write_message(child.stdin, (code, wire))
-            self._wait(child)
-            status, answer = read_message(child.stdout)
-        except (EOFError, BrokenPipeError):
-            raise self._lost(code, f"the interpreter died: {self._cause_of_death()}") from None
-        except TimeoutError:
-            reason = f"the interpreter took more than {self.limit_s:g} s"
-            raise self._lost(code, reason) from None
+            status, answer = self._child.ask((code, wire))
+        except ChildLost as lost:
+            self._fatal[code] = f"the interpreter {lost}"
+            raise CannotRun(self._fatal[code]) from None
         if status == "failed":
             raise CannotRun(f"the interpreter refused: {answer}")
         results: list[np.ndarray] = answer
         return results
 
-    def _lost(self, code: bytes, reason: str) -> CannotRun:
-        """Record a module that ended a child: starting another takes long, so it is not retried."""
-        self._fatal[code] = reason
-        return CannotRun(reason)
-
     def close(self) -> None:
         """End the child, if there is one."""
-        if self._child is not None:
-            self._child.kill()
-            self._child.communicate()
-            self._child = None
-
-    def _started(self) -> subprocess.Popen[bytes]:
-        if self._child is None or self._child.poll() is not None:
-            self.close()
-            self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the child
-            self._child = subprocess.Popen(
-                [sys.executable, "-c", "from jxc.check.worker import main; main()"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._errors,
-            )
-        return self._child
-
-    def _wait(self, child: subprocess.Popen[bytes]) -> None:
-        with selectors.DefaultSelector() as selector:
-            selector.register(child.stdout, selectors.EVENT_READ)  # type: ignore[arg-type]
-            start, used = perf_counter(), _processor_seconds(child.pid)
-            while not selector.select(self.limit_s / 4):
-                waited = perf_counter() - start
-                now = _processor_seconds(child.pid)
-                spent = waited if now is None or used is None else now - used
-                if spent > self.limit_s or waited > _WALL_CLOCK_FACTOR * self.limit_s:
-                    self.close()
-                    raise TimeoutError
-
-    def _cause_of_death(self) -> str:
-        """How the child ended: the signal, and the first line of its error output."""
-        assert self._child is not None
-        code = self._child.wait()
-        self.close()
-        self._errors.seek(0)
-        lines = self._errors.read().decode(errors="replace").strip().splitlines()
-        errors = [line for line in lines if "ERROR" in line or "Unsupported" in line] or lines
-        cause = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-        return ": ".join([cause, *errors[:1]])[:300]
+        self._child.close()
 
 
 @cache
@@ -128,17 +68,6 @@ def shared_interpreter() -> Interpreter:
     interpreter = Interpreter()
     atexit.register(interpreter.close)
     return interpreter
-
-
-def _processor_seconds(pid: int) -> float | None:
-    """The processor time that a process has used; None where the system does not say."""
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            fields = file.read().rpartition(")")[2].split()
-    except OSError:
-        return None
-    user, system = fields[11:13]
-    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 class XlaProgram:

@@ -1,44 +1,27 @@
 """The child process that runs modules on StableHLO's reference interpreter.
 
-The interpreter aborts on ops that it does not support, which only ends the child. Parent
-(`run.Interpreter`) and child exchange pickled messages, each preceded by its length in eight bytes.
+The interpreter aborts on ops that it does not support, which only ends the child. The
+parent is `run.Interpreter`.
 """
 
 from __future__ import annotations
 
-import os
-import pickle
-import sys
 from collections.abc import Sequence
 from itertools import count
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func, stablehlo as hlo
 from jaxlib.mlir.passmanager import PassManager
 
+from ..child import serve
 from ..ir import _private, functions, make_context, read_module, register_native_passes
 from .interpreter_fixes import apply_interpreter_fixes
 from .modules import main_type
 
 _MODULES_PER_CONTEXT = 200  # a context is slow to make, but keeps every constant in memory
 _PREPARE = "builtin.module(inline,func.func(chlo-legalize-to-stablehlo))"
-
-
-def write_message(stream: IO[bytes], message: Any) -> None:
-    """Send one message."""
-    data = pickle.dumps(message)
-    stream.write(len(data).to_bytes(8, "little") + data)
-    stream.flush()
-
-
-def read_message(stream: IO[bytes]) -> Any:
-    """Wait for one message; EOFError where the other process has ended."""
-    head = stream.read(8)
-    if len(head) < 8:
-        raise EOFError
-    return pickle.loads(stream.read(int.from_bytes(head, "little")))
 
 
 def evaluate(
@@ -111,19 +94,20 @@ def _widen(value: ir.Value) -> list[ir.Value]:
 
 
 def main() -> None:
-    """Answer messages until the parent closes the pipe."""
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what C++ prints must not mix with the answers
+    """Answer modules and their inputs with results until the parent closes the pipe."""
     register_native_passes()
-    for number in count():
-        if number % _MODULES_PER_CONTEXT == 0:
+    requests = count()
+    context = None
+
+    def answer(request: tuple[bytes, Sequence[np.ndarray]]) -> tuple[str, Any]:
+        nonlocal context
+        if next(requests) % _MODULES_PER_CONTEXT == 0:
             context = make_context()
             _private.register_inliner(context)
+        assert context is not None
         try:
-            module, inputs = read_message(sys.stdin.buffer)
-        except EOFError:
-            return
-        try:
-            write_message(answers, ("done", evaluate(module, inputs, context)))
+            return "done", evaluate(*request, context)
         except Exception as error:
-            write_message(answers, ("failed", f"{type(error).__name__}: {error}"))
+            return "failed", f"{type(error).__name__}: {error}"
+
+    serve(answer)

@@ -33,6 +33,7 @@ _VERBS = {
     "tune": "Find the fastest pipeline for a function; list what O3 found.",
     "test": "Run lit tests of passes.",
     "filecheck": "Match a text against the CHECK lines of a file.",
+    "lsp": "Serve MLIR to an editor: diagnostics, hover, definitions.",
     "calibrate": "Measure this machine for the cost models of passes.",
 }
 
