@@ -35,6 +35,7 @@ _VERBS = {
     "filecheck": "Match a text against the CHECK lines of a file.",
     "lsp": "Serve MLIR to an editor: diagnostics, hover, definitions.",
     "calibrate": "Measure this machine for the cost models of passes.",
+    "completion": "Print the script for completion in bash, zsh or fish.",
 }
 
 
@@ -51,6 +52,13 @@ class _LazyGroup(click.Group):
         module = importlib.import_module(f".{name}", __package__)
         command: click.Command = getattr(module, f"{name}_command")
         return command
+        module = importlib.import_module(f".{cmd_name}", __package__)
+        command: click.Command = getattr(module, f"{cmd_name}_command")
+        if "_JXC_COMPLETE" not in os.environ:
+            return command
+        from .completion import add_completion
+
+        return add_completion(command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):  # from the table, which imports no verb

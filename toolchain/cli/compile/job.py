@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...backend.verdicts import DEFAULT, TUNED
 from ...errors import UsageError
 from ...files import input_name
 from ..options import given_lowering
@@ -45,6 +44,7 @@ class CompileJob:
         if not self.is_tuned:
             return self.pipeline, {}
         from ...backend.tuning import NotTuned
+        from ...backend.verdicts import DEFAULT
         from ...pipeline import make_pipeline
         from ...tools.tune.explicit import verdict_for
 
@@ -73,6 +73,7 @@ def prepare(
     Raises:
         UsageError, JxcError: it cannot be found, read, traced or lowered.
     """
+    from ...backend.verdicts import TUNED
     from ...pipeline import make_pipeline
 
     pipeline = make_pipeline(spec, options.library())
