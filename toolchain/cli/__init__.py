@@ -51,9 +51,6 @@ class _LazyGroup(click.Group):
         name = cmd_name.replace("-", "_")
         module = importlib.import_module(f".{name}", __package__)
         command: click.Command = getattr(module, f"{name}_command")
-        return command
-        module = importlib.import_module(f".{cmd_name}", __package__)
-        command: click.Command = getattr(module, f"{cmd_name}_command")
         if "_JXC_COMPLETE" not in os.environ:
             return command
         from .completion import add_completion
