@@ -53,9 +53,9 @@ class _LazyGroup(click.Group):
         command: click.Command = getattr(module, f"{name}_command")
         if "_JXC_COMPLETE" not in os.environ:
             return command
-        from .completion import add_completion
-
-        return add_completion(command)
+        completion = importlib.import_module(".completion", __package__)
+        completed: click.Command = completion.add_completion(command)
+        return completed
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):  # from the table, which imports no verb
