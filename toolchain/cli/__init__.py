@@ -31,7 +31,7 @@ _VERBS = {
     "diff": "Compare two programs, by line of Python.",
     "reduce": "Shrink a module on which a command fails.",
     "tune": "Find the fastest pipeline for a function; list what O3 found.",
-    "test": "Run lit tests of passes.",
+    "test": "Run lit tests of passes, or write their CHECK lines.",
     "filecheck": "Match a text against the CHECK lines of a file.",
     "lsp": "Serve MLIR to an editor: diagnostics, hover, definitions.",
     "calibrate": "Measure this machine for the cost models of passes.",
