@@ -44,7 +44,7 @@ def test_public_names_of_subpackages_exist():
     import jxc
 
     assert all(getattr(jxc, name) is not None for name in jxc.__all__)
-    assert set(jxc.__all__) == set(jxc._HOME)
+    assert set(jxc.__all__) == {*jxc._HOME, "ir"}
 
 
 def test_jxc_ir_exports_and_describes_what_rules_need():

@@ -211,7 +211,8 @@ def _placed(lines: list[str], blocks: Sequence[CheckBlock], comment: str) -> lis
     """Lines with each block before its function, or all at the end if functions moved."""
     found = [(number, _FUNCTION.match(line)) for number, line in enumerate(lines)]
     functions = [(match[1], number) for number, match in found if match]
-    at, position = {}, iter(functions)
+    at: dict[int, list[str]] = {}
+    position = iter(functions)
     for block in [block for block in blocks if block.name]:
         number = next((number for name, number in position if name == block.name), None)
         if number is None:
