@@ -90,7 +90,8 @@ class Child:
 
     def _cause_of_death(self) -> str:
         """How the child ended: the signal, and the first line of its error output."""
-        assert self._process is not None
+        if self._process is None:  # `close` was called on another thread
+            return "it was ended"
         code = self._process.wait()
         self.close()
         self._errors.seek(0)

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import contextlib
+import subprocess
 import sys
 from pathlib import Path
 
@@ -226,6 +227,7 @@ HOVERS = {
     "|%0#1 : !vector": ["%0#1 : tensor<4xf32>\n", "%0:2 = stablehlo.while", "2 uses"],
     "|%i, %i :": ["%i : tensor<i32>", "argument of `stablehlo.while`", "3 uses"],
     "stablehlo.|while": ["`stablehlo.while` `-> tensor<i32>, tensor<4xf32>`"],
+    "stablehlo.|add": ["`stablehlo.add` `-> tensor<i32>`", "element-wise addition"],
     "|@half(%v)": ["func.func private @half(%x: !vector) -> !vector", "1 use"],
     "|!vector {": ["!vector = tensor<4xf32>"],
     "|^exit(%0#1": ["^exit(%y: !vector):", "1 use"],
@@ -355,7 +357,7 @@ def test_bytecode_is_converted_to_text_and_back(form, tmp_path):
     write = {"bytecode": write_bytecode, "portable": write_portable}[form]
     plain = "func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }"
     file.write_bytes(write(read_module(plain, make_context())))
-    uri = file.as_uri().replace("file:", "mlir.bytecode-mlir:")
+    uri = file.as_uri().replace("file://", "mlir.bytecode-mlir:")  # as VS Code writes it
 
     async def conversation(editor):
         request = editor.client.protocol.send_request_async
@@ -370,3 +372,39 @@ def test_bytecode_is_converted_to_text_and_back(form, tmp_path):
             await request("mlir/convertFromBytecode", {"uri": f"{uri}.gone"})
 
     exchange(conversation)
+
+
+def test_closing_a_document_clears_its_diagnostics():
+    async def conversation(editor):
+        assert len(await editor.open("unknown.op")) == 1
+        closed = lsp.DidCloseTextDocumentParams(lsp.TextDocumentIdentifier(URI))
+        editor.client.text_document_did_close(closed)
+        assert await editor.diagnostics() == []
+        with pytest.raises(Exception, match="is not open"):
+            await editor.at("hover", MODEL, "%x")
+
+    exchange(conversation)
+
+
+def test_server_ends_with_its_editor_while_mlir_is_busy():
+    """The exit code is 1 where the editor closes the connection without a shutdown request."""
+    lines = "".join(f"  %{n} = arith.addi %x, %x : i32\n" for n in range(200_000))
+
+    async def conversation(editor):
+        text = f"func.func @f(%x: i32) {{\n{lines}  return\n}}"
+        item = lsp.TextDocumentItem(URI, "mlir", 1, text)
+        editor.client.text_document_did_open(lsp.DidOpenTextDocumentParams(item))
+
+    exchange(conversation)
+    command = [sys.executable, "-c", SERVER]
+    done = subprocess.run(command, input=b"", capture_output=True, timeout=SECONDS)
+    assert (done.returncode, done.stdout, done.stderr) == (1, b"", b"")
+
+
+def test_lsp_names_the_extra_to_install():
+    blocked = "import importlib.util as u; u.find_spec = lambda name, *_: None; " + SERVER
+    done = subprocess.run(
+        [sys.executable, "-c", blocked], capture_output=True, text=True, timeout=SECONDS
+    )
+    assert done.returncode == 3
+    assert "needs the package pygls, which is not installed: pip install 'jxc[lsp]'" in done.stderr

@@ -26,8 +26,8 @@ _DIALECT = "--allow-unregistered-dialect"
     help="End MLIR when one module takes longer.",
 )
 @click.option("--log", type=click.Choice([*_LEVELS]), default="error", help="Log to stderr.")
-@click.option("--pretty", is_flag=True, help="Accepted for mlir-lsp-server's sake; no effect.")
-@click.option("--stdio", is_flag=True, help="Accepted: the server always uses stdin and stdout.")
+@click.option("--pretty", is_flag=True, help="Accepted, as mlir-lsp-server does; no effect.")
+@click.option("--stdio", is_flag=True, help="Accepted; the server uses stdin and stdout anyway.")
 def lsp_command(
     allow_unregistered_dialect: bool, time_limit: float, log: str, pretty: bool, stdio: bool
 ) -> None:
@@ -40,7 +40,9 @@ def lsp_command(
     The exit code is 1 if the editor closes the connection without a shutdown request.
     """
     if importlib.util.find_spec("pygls") is None:
-        raise MissingTargetError("jxc lsp needs pygls: pip install 'jxc[lsp]'")
+        raise MissingTargetError(
+            "jxc lsp needs the package pygls, which is not installed: pip install 'jxc[lsp]'"
+        )
     import logging
 
     logging.basicConfig(stream=sys.stderr, level=_LEVELS[log], format="%(levelname)s %(message)s")

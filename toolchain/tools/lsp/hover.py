@@ -67,6 +67,8 @@ def _of_op(module: ModuleText, statement: Statement, folders: Iterable[str]) -> 
     name = op.name if op else statement.op_name
     types = f" -> {', '.join(op.types)}" if op and op.types else ""
     parts = [f"`{name}`{types and f' `{types.strip()}`'}"]
+    if summary := module.parsed and module.parsed.summaries.get(name):
+        parts.append(summary)
     if statement.symbol or statement.has_regions:
         parts.append(_code(_header(module, statement)))
     return [*parts, *_origin(op, folders)]

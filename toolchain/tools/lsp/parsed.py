@@ -38,9 +38,11 @@ class Problem:
 class ParsedModule:
     """A module's ops by the position of their names, its block arguments, and its problems.
 
-    An argument has a type and the name that JAX gave it, which may be empty.
+    An argument has a type and the name that JAX gave it, which may be empty. `summaries` are the
+    first paragraphs of the documentation of ops, by name.
     """
 
     ops: dict[Position, ParsedOp] = field(default_factory=dict)
     arguments: dict[Position, tuple[str, str]] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
+    summaries: dict[str, str] = field(default_factory=dict)

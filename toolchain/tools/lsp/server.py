@@ -135,7 +135,7 @@ class MlirServer(LanguageServer):
                 return  # edited or closed since
             if module.parsed is None and not module.is_empty:
                 module.parsed = await self._ask_for(module)
-        found = [self._diagnostic(uri, document, *each) for each in document.problems()]
+        found = await asyncio.to_thread(self._diagnostics, uri, document)
         if self._documents.get(uri) is document:
             self._publish(uri, found, document.version)
 
@@ -169,6 +169,9 @@ class MlirServer(LanguageServer):
         self._child.close()
 
     # Diagnostics
+
+    def _diagnostics(self, uri: str, document: Document) -> list[lsp.Diagnostic]:
+        return [self._diagnostic(uri, document, *each) for each in document.problems()]
 
     def _publish(self, uri: str, found: list[lsp.Diagnostic], version: int | None) -> None:
         params = lsp.PublishDiagnosticsParams(uri, found, version)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import inspect
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -83,9 +84,11 @@ def _described(
     """The ops of `module`, with the locations that they have in `original`."""
     ops: dict[Position, ParsedOp] = {}
     arguments: dict[Position, tuple[str, str]] = {}
+    classes: dict[str, type] = {}
     for op, same in zip(_all(module), _all(original), strict=True):
         if position := _position(op.location):
             operation, location = op.operation, same.location
+            classes[operation.name] = type(op)
             is_original = isinstance(location, ir.FileLineColLoc) and location.filename == "-"
             ops[position] = ParsedOp(
                 operation.name,
@@ -98,7 +101,15 @@ def _described(
                 location = same_argument.location
                 name = location.name_str if isinstance(location, ir.NameLoc) else ""
                 arguments[position] = str(argument.type), name
-    return ParsedModule(ops, arguments, problems)
+    summaries = {name: _summary(cls) for name, cls in classes.items()}
+    return ParsedModule(ops, arguments, problems, summaries)
+
+
+def _summary(cls: type) -> str:
+    """The first paragraph of an op's documentation, in one line."""
+    is_general = cls in (ir.OpView, ir.Operation)  # of an op without a class of its own
+    text = "" if is_general else inspect.cleandoc(cls.__doc__ or "")
+    return " ".join(text.split("\n\n")[0].split())
 
 
 def _all(module: ir.Module) -> Iterator[ir.Operation | ir.OpView]:
