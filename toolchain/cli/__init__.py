@@ -31,6 +31,7 @@ _VERBS = {
     "diff": "Compare two programs, by line of Python.",
     "reduce": "Shrink a module on which a command fails.",
     "tune": "Find the fastest pipeline for a function; list what O3 found.",
+    "new-pass": "Write a rule or pass with its tests, to start from.",
     "test": "Run lit tests of passes, or write their CHECK lines.",
     "filecheck": "Match a text against the CHECK lines of a file.",
     "lsp": "Serve MLIR to an editor: diagnostics, hover, definitions.",

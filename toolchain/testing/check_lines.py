@@ -197,7 +197,7 @@ def _with_checks(path: Path, text: str, prefixes: dict[str, list[CheckBlock]]) -
     if note not in kept:
         if len(kept) < len(text.splitlines()):
             raise UsageError(
-                f"{path}: its CHECK lines were written by hand; delete them to have them written"
+                f"{path}: its CHECK lines were written by hand; delete them, then run this again"
             )
         kept.insert(0, note)
     while kept and not kept[-1].strip():
