@@ -22,9 +22,9 @@ class Remark:
 
     Attributes:
         rule: the name of the rule or the replacement.
-        kind: "missed".
+        kind: "missed", or "passed" for a rewrite.
         location: of the op in the program, as text; empty where there is none.
-        text: the reason.
+        text: the reason, or what was replaced.
     """
 
     rule: str

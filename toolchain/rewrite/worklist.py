@@ -31,7 +31,7 @@ from .actions import current_observer
 from .annotations import has_annotation, is_near_annotation
 from .communication import Guard
 from .cone import read_by
-from .remarks import NoMatch, remark
+from .remarks import NoMatch, is_collecting, remark
 from .rule import PassContext, Rule, RuleCount, checked_result
 from .visit import begin_visit, end_visits
 
@@ -158,6 +158,8 @@ class Worklist:
         tally.hits += 1
         self._rewrites += 1
         self._recent.append((rule.name, name, location))
+        if is_collecting():
+            remark(rule.name, "passed", location, f"replaced {name}")
         if not self._is_first:
             self._visit_again(_users(op, depth=2))
         self._replace(op, values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -71,6 +72,19 @@ class OptOptions(PrintOptions, PassOptions):
         help="Skip the first applications of RULE, and carry out only so many after them.",
     )
     mlir_print_debug_counter: bool = flag(help="Print how often each rule applied, to stderr.")
+    remarks_filter: str | None = option(
+        metavar="REGEX",
+        help="Print why the rules whose names match REGEX left ops alone, and what they replaced.",
+    )
+    remarks_filter_missed: str | None = option(
+        metavar="REGEX", help="Print why these rules left ops alone."
+    )
+    remarks_filter_passed: str | None = option(
+        metavar="REGEX", help="Print what these rules replaced."
+    )
+    remarks_output_file: str | None = option(
+        metavar="FILE", help="Write the remarks to FILE, in the YAML of LLVM's remarks."
+    )
     emit_bytecode: bool = flag(help="Write MLIR bytecode.")
     emit_portable: bool = flag(help="Write a StableHLO portable artifact.")
     reproducer: str | None = option(
@@ -121,12 +135,30 @@ class OptOptions(PrintOptions, PassOptions):
                 raise UsageError(f"--{spelled} {unknown[0]}: no such pass in {pipeline}")
         if self.as_json + self.emit_bytecode + self.emit_portable > 1:
             raise UsageError("give one of --json, --emit-bytecode and --emit-portable")
+        if self.remarks_output_file and not self.remark_filters:
+            raise UsageError("--remarks-output-file needs --remarks-filter REGEX")
         if self.mlir_output_format and not self.mlir_timing:
             raise UsageError("--mlir-output-format needs --mlir-timing")
         if self.mlir_print_ir_tree_dir and not self.prints_around_passes:
             raise UsageError(
                 "--mlir-print-ir-tree-dir needs an option such as --mlir-print-ir-after-all"
             )
+
+    @property
+    def remark_filters(self) -> list[tuple[str, re.Pattern[str]]]:
+        """The kind of remarks and the pattern of rule names of each filter that is given.
+
+        Raises:
+            UsageError: a pattern is malformed.
+        """
+        given = {
+            "missed": [self.remarks_filter, self.remarks_filter_missed],
+            "passed": [self.remarks_filter, self.remarks_filter_passed],
+        }
+        try:
+            return [(k, re.compile(t)) for k, each in given.items() for t in each if t is not None]
+        except re.error as error:
+            raise UsageError(f"--remarks-filter: invalid regular expression: {error}") from None
 
     @property
     def prints_around_passes(self) -> bool:

@@ -31,11 +31,12 @@ from ...pipeline import PassError, Pipeline, PipelineReport, run_pipeline
 from ...pipeline.instruments import KeepText, LogPasses, PrintIR
 from ...pipeline.report import statistics_table, timing_json, timing_table
 from ...pipeline.reproducer import write_recipe, write_reproducer
-from ...rewrite import PassContext
+from ...rewrite import PassContext, Remark, collect_remarks
 from ...rewrite.actions import Actions, observe_rewrites, parse_counters
 from ..process import ChildStage
 from .expected import compare, read_expected
 from .options import SEPARATOR, OptOptions
+from .remarks import as_yaml, chosen, message, where
 
 
 @dataclass(frozen=True)
@@ -64,14 +65,7 @@ class OptRun:
             return lambda _: None
         if target == "-":
             return _to_stderr
-        require_file(target)
-        file = Path(target).open("w")  # noqa: SIM115 - the process ends without closing it
-
-        def write(line: str) -> None:
-            file.write(line)
-            file.flush()
-
-        return write
+        return _writer(target)
 
     @cached_property
     def actions(self) -> Actions:
@@ -80,6 +74,29 @@ class OptRun:
         known = [rule.name for step in steps for rule in step.rules]
         texts = self.options.mlir_debug_counter
         return Actions(self.log, parse_counters(texts, known) if texts else {}, self.name)
+
+    @contextlib.contextmanager
+    def remarks(self) -> Iterator[list[Remark]]:
+        """Collect the remarks that the filters select; write them to a file, or print them."""
+        options, selected, found = self.options, list[Remark](), list[Remark]()
+        with contextlib.ExitStack() as stack:
+            if options.remark_filters:
+                found = stack.enter_context(collect_remarks())
+            try:
+                yield selected
+            finally:
+                selected += chosen(found, options.remark_filters)
+                if options.remarks_output_file:
+                    for each in selected:
+                        self.remarks_file(as_yaml(each, self.name))
+                elif not options.verify_diagnostics:
+                    for each in selected:
+                        _to_stderr(f"{where(each, self.name)}: remark: {message(each)}\n")
+
+    @cached_property
+    def remarks_file(self) -> Callable[[str], None]:
+        """Where `--remarks-output-file` writes."""
+        return _writer(str(self.options.remarks_output_file))
 
     def instruments(self) -> list[Any]:
         """The instruments of one run of the pipeline."""
@@ -90,6 +107,18 @@ class OptRun:
         if options.prints_around_passes:
             found.append(_printing(options))
         return found
+
+
+def _writer(target: str) -> Callable[[str], None]:
+    """A function that appends text to a new file."""
+    require_file(target)
+    file = Path(target).open("w")  # noqa: SIM115 - the process ends without closing it
+
+    def write(text: str) -> None:
+        file.write(text)
+        file.flush()
+
+    return write
 
 
 def _printing(options: OptOptions) -> PrintIR:
@@ -188,7 +217,8 @@ def _optimized(run: OptRun, data: bytes) -> _Done:
     is_local = options.mlir_pass_pipeline_local_reproducer
     instruments = [*run.instruments(), *([before] if is_local else [])]
     try:
-        return _Done(module, _run_passes(run, module, instruments))
+        with run.remarks():
+            return _Done(module, _run_passes(run, module, instruments))
     except PassError as error:
         text = write_text(read_module(data, context, name=run.name))
         if is_local:
@@ -220,19 +250,21 @@ def _verified(run: OptRun, data: bytes) -> _Done:
     options = run.options
     expected = read_expected(data.decode(errors="replace"))
     context = make_context(allow_unregistered_dialects=options.allow_unregistered_dialect)
-    module, report = None, PipelineReport()
+    module, report, remarks = None, PipelineReport(), list[Remark]()
     with collect_diagnostics(context, run.name) as found:
         try:
             parsed = read_module(data, context, name=run.name)
             if options.verify_roundtrip:
                 check_roundtrip(parsed)
-            report = _run_passes(run, parsed, run.instruments())
+            with run.remarks() as remarks:
+                report = _run_passes(run, parsed, run.instruments())
             module = parsed
         except UsageError:
             raise
         except JxcError as error:
             if not any(each.kind == "error" for each in found):  # Python's own, not MLIR's
                 found.append(_diagnostic_of(error, run.name))
+    found += [_diagnostic("remark", message(e), where(e, run.name), run.name) for e in remarks]
     only_expected = options.verify_diagnostics == "only-expected"
     differences = compare(expected, found, run.name, only_expected=only_expected)
     return _Done(module, report, tuple(differences))
@@ -240,10 +272,16 @@ def _verified(run: OptRun, data: bytes) -> _Done:
 
 def _diagnostic_of(error: JxcError, name: str) -> Diagnostic:
     """An error of a Python pass, at the op that its note names."""
-    for text in (*getattr(error, "__notes__", ()), str(error)):
-        if found := re.search(rf"(?:^| at ){re.escape(name)}:(\d+):\d+", text):
-            return Diagnostic("error", str(error), int(found[1]), f"{name}:{found[1]}")
-    return Diagnostic("error", str(error), None, name)
+    texts = [*getattr(error, "__notes__", ()), str(error)]
+    found = [each for text in texts for each in re.findall(r"(?:^| at )(\S+:\d+:\d+)", text)]
+    return _diagnostic("error", str(error), found[0] if found else "", name)
+
+
+def _diagnostic(kind: str, text: str, at: str, name: str) -> Diagnostic:
+    """A diagnostic at `file:line:column`."""
+    file, line = at.rsplit(":", 2)[:2] if at.count(":") >= 2 else (None, None)
+    is_here = file == name and line is not None
+    return Diagnostic(kind, text, int(line) if is_here and line else None, at or name)
 
 
 # Printing
