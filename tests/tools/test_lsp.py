@@ -374,6 +374,30 @@ def test_bytecode_is_converted_to_text_and_back(form, tmp_path):
     exchange(conversation)
 
 
+def test_code_action_adds_the_checks_of_verify_diagnostics(tmp_path):
+    text = "func.func @f(%x: i32) -> i64 {\n  return %x : i32\n}\n// -----\nfunc.func @g( {}\n"
+
+    async def conversation(editor):
+        found = await editor.open(text)
+        assert len(found) == 2
+        identifier = lsp.TextDocumentIdentifier(URI)
+        context = lsp.CodeActionContext(found)
+        params = lsp.CodeActionParams(identifier, found[0].range, context)
+        (action,) = await editor.client.text_document_code_action_async(params)
+        lines = text.splitlines(keepends=True)
+        for edit in reversed(action.edit.changes[URI]):
+            lines.insert(edit.range.start.line, edit.new_text)
+        assert lines[1].startswith("  // expected-error @below {{type of return operand 0")
+        file = tmp_path / "checked.mlir"
+        file.write_text("".join(lines))
+        jxc = str(Path(sys.executable).parent / "jxc")
+        command = [jxc, "opt", "--verify-diagnostics", "--split-input-file", str(file)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+        assert done.returncode == 0, done.stderr
+
+    exchange(conversation)
+
+
 def test_closing_a_document_clears_its_diagnostics():
     async def conversation(editor):
         assert len(await editor.open("unknown.op")) == 1

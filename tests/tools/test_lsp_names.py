@@ -1,5 +1,6 @@
 """The names that the language server finds in text, compared with what MLIR parses."""
 
+import random
 from itertools import chain
 from pathlib import Path
 
@@ -71,3 +72,32 @@ def test_names_have_the_meaning_that_mlir_gives_them(folder):
         assert made == {at for at in arguments if text[at] != "("}, file
         again = parsed(renamed(text, names), context)
         assert again is not None and generic(again) == generic(module), file
+
+
+def damaged(text, random):
+    """The text with some of it deleted, moved or replaced."""
+    for _ in range(random.randint(1, 6)):
+        start = random.randrange(len(text) + 1)
+        end = min(len(text), start + random.randrange(1, 40))
+        inserted = random.choice([*'(){}[]%^@#!"=:,\n\r\\é𝒳', "loc(", text[start:end], ""])
+        text = random.choice([text[:start], text[:start] + inserted + text[end:], text]) or "%"
+    return text
+
+
+def test_damaged_text_has_names_and_positions():
+    choose = random.Random(0)
+    texts = [file.read_text()[:4000] for folder in FOLDERS for file in folder.glob("*.mlir")]
+    for _ in range(400):
+        text = damaged(choose.choice(texts), choose)
+        without_locations(text)
+        for base, module in split(text):
+            assert text[base:].startswith(module)
+            names = Names(module)
+            for found in names.occurrences:
+                assert names.at(found.start).definition.name == found.definition.name
+            for kind in ("value", "block", "symbol", "alias"):
+                names.visible(choose.randrange(len(module) + 1), kind)
+        lines = Lines(text, choose.choice(["utf-8", "utf-16", "utf-32"]))
+        offset = choose.randrange(len(text) + 1)
+        is_inside = text[offset - 1 : offset + 1] == "\r\n"
+        assert lines.offset(*lines.position(offset)) == offset - is_inside

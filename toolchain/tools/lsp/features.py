@@ -15,6 +15,7 @@ from pygls.uris import from_fs_path, to_fs_path
 
 from .document import Document
 from .hover import hover, python_line
+from .parsed import OWN_MESSAGES
 from .scopes import Definition, Statement
 from .server import MlirServer, location_of
 from .tokens import SPLIT_MARKER
@@ -37,6 +38,7 @@ def make_server(version: str, *, allow_unregistered: bool, limit_s: float) -> Ml
         lsp.TEXT_DOCUMENT_REFERENCES: _references,
         lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL: _symbols,
         lsp.TEXT_DOCUMENT_COMPLETION: _completion,
+        lsp.TEXT_DOCUMENT_CODE_ACTION: _code_actions,
         "mlir/convertFromBytecode": _convert_from_bytecode,
         "mlir/convertToBytecode": _convert_to_bytecode,
     }
@@ -173,6 +175,29 @@ async def _completion(server: MlirServer, params: lsp.CompletionParams) -> lsp.C
         for each in {each.name: each for each in reversed(found)}.values()
     ]
     return lsp.CompletionList(False, items)
+
+
+def _code_actions(server: MlirServer, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+    """An edit that adds a comment `expected-error` above the line of each diagnostic."""
+    only, uri = params.context.only, params.text_document.uri
+    if only and not any(lsp.CodeActionKind.QuickFix.startswith(kind) for kind in only):
+        return []
+    lines = server.document(uri).lines
+    found = [each for each in params.context.diagnostics if each.source == "mlir"]
+    edits = []
+    for each in found:
+        if each.message.startswith(OWN_MESSAGES):
+            continue
+        at = lsp.Position(each.range.start.line, 0)
+        start = lines.offset(at.line, 0)
+        indent = re.match(r"[ \t]*", lines.text[start:])[0]  # type: ignore[index]
+        severity = "error" if each.severity == lsp.DiagnosticSeverity.Error else "warning"
+        text = f"{indent}// expected-{severity} @below {{{{{each.message}}}}}\n"
+        edits.append(lsp.TextEdit(lsp.Range(at, at), text))
+    if not edits:
+        return []
+    title, kind = "Add expected-* diagnostic checks", lsp.CodeActionKind.QuickFix
+    return [lsp.CodeAction(title, kind, found, edit=lsp.WorkspaceEdit({uri: edits}))]
 
 
 # Bytecode, as the extension of VS Code asks for it

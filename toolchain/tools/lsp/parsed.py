@@ -11,6 +11,12 @@ Position = tuple[int, int]
 """Line and column."""
 
 
+UNKNOWN_DIALECT = "unknown dialect"
+NOT_PARSED = "MLIR cannot parse this module"
+OWN_MESSAGES = (UNKNOWN_DIALECT, NOT_PARSED)
+"""How the messages begin that are not MLIR's own."""
+
+
 @dataclass(frozen=True)
 class ParsedOp:
     """An op: its name, the types of its results, its name stack and the Python frames behind it.

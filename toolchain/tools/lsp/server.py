@@ -20,7 +20,7 @@ from pygls.uris import to_fs_path
 
 from ...child import Child, ChildLost
 from .document import Document, ModuleText, Place
-from .parsed import ParsedModule, Position, Problem
+from .parsed import NOT_PARSED, ParsedModule, Position, Problem
 from .text import Lines
 
 _PAUSE = 0.15  # seconds after an edit before the text is parsed: until the user stops typing
@@ -145,7 +145,7 @@ class MlirServer(LanguageServer):
             assert isinstance(answer, ParsedModule)
             return answer
         except JsonRpcException as failed:
-            text = f"MLIR cannot parse this module: {failed}"
+            text = f"{NOT_PARSED}: {failed}"
             return ParsedModule(problems=(Problem(None, "error", text),))
 
     async def ask(self, function: str, *arguments: Any) -> Any:

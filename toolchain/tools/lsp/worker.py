@@ -24,7 +24,7 @@ from ...ir import (
     write_portable,
     write_text,
 )
-from .parsed import ParsedModule, ParsedOp, Position, Problem
+from .parsed import UNKNOWN_DIALECT, ParsedModule, ParsedOp, Position, Problem
 from .tokens import without_locations
 
 _CURRENT_OPERATION = "see current operation"  # a note that repeats the op, which the editor shows
@@ -136,7 +136,7 @@ def _problem(diagnostic: Any) -> Problem:
     if found := _NOT_FOUND.match(message):
         known = next((note for _, note in kept if note.startswith(_AVAILABLE)), "")
         known = known.partition(":")[2].partition(" (* ")[0].replace(" (*)", "").strip()
-        message = f"unknown dialect '{found[1]}' of op '{found[2]}'. Known dialects: {known}."
+        message = f"{UNKNOWN_DIALECT} '{found[1]}' of op '{found[2]}'. Known dialects: {known}."
         message += f" `jxc lsp {ALLOW}` accepts others, in generic form."
         kept = [note for note in kept if not note[1].startswith(_AVAILABLE)]
     elif found := _UNREGISTERED.match(message):
@@ -152,7 +152,9 @@ def _named(problem: Problem, text: str) -> Problem:
     before = text.split("\n")[line - 1].encode()[: column - 1].decode(errors="replace")
     name = before.rstrip().rpartition('"')[0].rpartition('"')[2]
     dialect = name.partition(".")[0]
-    message = f"unknown dialect '{dialect}' of op '{name}'{problem.message.removeprefix(_GENERIC)}"
+    message = (
+        f"{UNKNOWN_DIALECT} '{dialect}' of op '{name}'{problem.message.removeprefix(_GENERIC)}"
+    )
     return replace(problem, message=message)
 
 
