@@ -42,8 +42,9 @@ class Seed:
 
 @cache
 def all_rules() -> dict[str, Rule]:
-    """Every rule of our passes, by name."""
-    return {rule.name: rule for found in our_passes() for rule in found.rules}
+    """Every rule of our passes, by name, without replacements written in JAX."""
+    rules = (rule for found in our_passes() for rule in found.rules)
+    return {rule.name: rule for rule in rules if rule.roots}
 
 
 @cache

@@ -106,9 +106,10 @@ _PACKAGE = "jxc.passes"
 def how_checked(rule: Rule) -> str:
     """On how many generated programs a rule of jxc was checked, and for which types it is proved.
 
-    Empty for a user's rules; "not yet counted" for one that is newer than the last full run.
+    Empty for a user's rules and for replacements written in JAX; "not yet counted" for one that is
+    newer than the last full run.
     """
-    if not rule.function.__module__.startswith(f"{_PACKAGE}."):
+    if not rule.roots or not rule.function.__module__.startswith(f"{_PACKAGE}."):
         return ""
     return phrase(_recorded()["rules"].get(rule.name))
 

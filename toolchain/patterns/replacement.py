@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, overload
 
 from ..rewrite import TARGETS, Contract, Pass, PassLike
 from .apply import replacement_pass
@@ -56,6 +56,25 @@ class Replacement(Declaration, PassLike):
             return self
 
         return decorate
+
+    @overload
+    def by(
+        self,
+        function: Callable[..., Any],
+        *,
+        when: Callable[[Any], bool] | None = None,
+        targets: str | Sequence[str] | None = None,
+        differentiable: bool = True,
+    ) -> Replacement: ...
+
+    @overload
+    def by(
+        self,
+        *,
+        when: Callable[[Any], bool] | None = None,
+        targets: str | Sequence[str] | None = None,
+        differentiable: bool = True,
+    ) -> Callable[[Callable[..., Any]], Replacement]: ...
 
     def by(
         self,

@@ -14,6 +14,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 
@@ -59,9 +60,10 @@ class Library:
         """
         if (current := current_name(name)) != name:
             return self.find(current) or self.find_slowly(current)
-        rules = {rule.name: rule for found in our_passes() for rule in found.rules}
-        if name in rules:
-            return as_pass(rules[name])
+        for found in our_passes():
+            for rule in found.rules:
+                if rule.name == name:
+                    return as_pass(rule) if rule.roots else _with_one_replacement(found, rule)
         return plugins().find(name)
 
     def names(self) -> list[str]:
@@ -69,6 +71,13 @@ class Library:
         passes = [*self.loaded.values(), *our_passes()]
         own = [p.name for p in passes] + [rule.name for p in passes for rule in p.rules]
         return own + list(plugins().entries)
+
+
+def _with_one_replacement(found: Pass, rule: Rule) -> Pass:
+    """A pass made of replacements, with one of them."""
+    run = partial(found.function, enable_patterns=rule.name)
+    options = {name: each for name, each in found.options.items() if "patterns" not in name}
+    return Pass(rule.name, rule.doc, options, run, (rule,))
 
 
 def our_passes() -> list[Pass]:

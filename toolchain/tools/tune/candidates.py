@@ -35,22 +35,25 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Alternative:
-    """XLA options that are tried on the best pipelines of some targets.
+    """XLA options or passes that are tried on the best pipelines of some targets.
 
     Attributes:
         name: as tables and logs show it.
         xla_options: XLA's options by name.
         targets: the kinds of hardware on which it can be faster.
+        passes: run before those of the pipeline.
     """
 
     name: str
     xla_options: Mapping[str, Any] = field(hash=False)
     targets: Collection[str] = TARGETS
+    passes: str = ""
 
     def on(self, base: Candidate) -> Candidate:
-        """A candidate with these options too."""
+        """A candidate with these options and passes too."""
         options = {**base.xla_options, **self.xla_options}
-        return Candidate(f"{base.name} with {self.name}", base.pipeline, options)
+        pipeline = ",".join(each for each in (self.passes, base.pipeline) if each)
+        return Candidate(f"{base.name} with {self.name}", pipeline, options)
 
 
 ALTERNATIVES: tuple[Alternative, ...] = (
@@ -58,9 +61,11 @@ ALTERNATIVES: tuple[Alternative, ...] = (
     Alternative(
         "serial kernels", {"xla_disable_hlo_passes": "cpu-parallel-task-assigner"}, ("cpu",)
     ),
+    Alternative("kernels", {}, ("gpu", "tpu"), passes="kernels"),
 )
-"""XLA options that keep results, up to rounding, and are faster on some programs and slower on
-others. Times as fast as O2 on two cores, in alternation with O2:
+"""XLA options and passes that keep results, up to rounding, and are faster on some programs and
+slower on others. The pass `kernels`: benchmarks/KERNELS.md. Times as fast as O2 on two cores, in
+alternation with O2:
 
     multi-output fusion   chains of elementwise ops with several results 2.1 to 2.4, forces between
                           particles 1.31, a stencil 1.06; the gradient of a batch norm 0.85,

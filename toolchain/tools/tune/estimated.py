@@ -17,6 +17,7 @@ from .candidates import (
     BASES,
     PLAIN,
     Candidate,
+    alternatives,
     rules_by_family,
     smaller_pipelines,
     without,
@@ -52,6 +53,7 @@ def rank(
     ranker.try_all(BASES)
     ranker.try_all(smaller_pipelines(ranker.report))
     ranker.try_all(ranker.combinations())
+    ranker.try_all(each.on(BASES[-1]) for each in alternatives(target.kind) if each.passes)
     if not ranker.seconds:
         raise NotTuned(f"{target.name} compiles no candidate: {ranker.left_out[PLAIN]}")
     chosen = ranker.candidates[choose_by_estimate(ranker.seconds)]

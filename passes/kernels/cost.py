@@ -1,0 +1,92 @@
+"""Cost conditions of the pass `kernels`, and the block sizes of its kernels.
+
+The kernels save the memory of the scores, and move much less through memory. For both they need
+enough scores: the TPU kernels keep the maximum and the sum of each query 128 times, and the TPU
+compiler keeps short scores on the chip.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+LEAST_POSITIONS = {"tpu": 1024, "gpu": 512}
+"""The fewest positions, of queries and of keys, from which attention is replaced.
+
+Causal attention with its gradient on 4096 tokens in sequences of 256 to 2048, bf16. The peak of
+memory and the estimated time, plain and with the kernels, the flops of the kernels included:
+
+    TPU v5e, 12 heads of 64     512: 48 and 144 MiB, 1.09 and 0.73 ms
+                               1024: 145 and 145 MiB, 2.16 and 0.91 ms
+    TPU v5e, 8 heads of 128     512: 64 and 65 MiB, 0.74 and 0.38 ms
+                               1024: 128 and 65 MiB, 1.40 and 0.50 ms
+                               2048: 320 and 64 MiB, 3.48 and 0.74 ms
+    H100, 12 heads of 64        256: 120 and 72 MiB, 0.12 and 0.08 ms
+                                512: 192 and 72 MiB, 0.20 and 0.10 ms
+
+At 256 positions on H100 the roofline gains less than the factor of two by which kernels miss their
+roofline.
+"""
+
+_BLOCKS_OF_TPU = (512, 256, 128)
+"""Positions in a block, the largest that divides the length.
+
+JAX's default is 128. A step of the grid has a constant cost, and with 512 there are 16 times fewer;
+blocks of 512 by 512 scores and 256 features are the largest that fit into the memory on the chip.
+"""
+
+_MOST_FEATURES = {"tpu": 256, "gpu": 128}
+"""The most features for which the kernels were compiled, with f32."""
+
+LARGEST_MASKED = -1e30
+"""The number in the place of masked scores must be at most this, so that their weights are 0."""
+
+_LEAST_FEATURES_OF_GPU = 16
+"""Triton multiplies no smaller matrices."""
+
+
+def pays_on_tpu(match: Any) -> bool:
+    """Whether the kernels for TPU have blocks for the lengths of a match, and gain."""
+    rows, keys, features = _sizes(match)
+    if not _is_mask(match):
+        return False
+    if rows % _BLOCKS_OF_TPU[-1] or keys % _BLOCKS_OF_TPU[-1]:
+        return False
+    return features <= _MOST_FEATURES["tpu"] and min(rows, keys) >= LEAST_POSITIONS["tpu"]
+
+
+def pays_on_gpu(match: Any) -> bool:
+    """Whether the kernels for GPU have blocks for the lengths of a match, and gain.
+
+    They need as many queries as keys.
+    """
+    rows, keys, features = _sizes(match)
+    if not _is_mask(match):
+        return False
+    if rows != keys or rows % max(gpu_blocks(match.q.dtype.itemsize)):
+        return False
+    if not _LEAST_FEATURES_OF_GPU <= features <= _MOST_FEATURES["gpu"]:
+        return False
+    return rows >= LEAST_POSITIONS["gpu"]
+
+
+def _is_mask(match: Any) -> bool:
+    """Whether masked scores get no weight; also if there is no mask."""
+    return getattr(match, "masked", LARGEST_MASKED) <= LARGEST_MASKED
+
+
+def _sizes(match: Any) -> tuple[int, int, int]:
+    """The numbers of queries, of keys and of features."""
+    return match.q.shape[-2], match.k.shape[-2], match.q.shape[-1]
+
+
+def tpu_block(length: int) -> int:
+    """The number of positions in a block."""
+    return next(block for block in _BLOCKS_OF_TPU if length % block == 0)
+
+
+def gpu_blocks(itemsize: int) -> tuple[int, int]:
+    """The number of positions in a block, of the forward and of the backward kernel.
+
+    JAX's defaults, with half as many in the forward kernel for f32.
+    """
+    return (128, 32) if itemsize == 2 else (64, 32)
