@@ -55,6 +55,9 @@ class VerifyOptions(PassOptions):
     conformance: str | None = option(
         metavar="DIR", help="Run programs that carry expected outputs."
     )
+    replacement: str | None = option(
+        metavar="FILE.py[:NAME]", help="Compare replacements with what they search for."
+    )
     save_reduced: str | None = option(metavar="FILE.mlir", help="Save the small counterexample.")
     reduce: bool = option(
         "--reduce/--no-reduce",
@@ -90,18 +93,26 @@ def verify_command(before: str | None, **flags: Any) -> None:
     With --conformance, the programs in DIR run as written and at O1 and O2, or after the given
     pipeline. Exit code 1 if one is right as written and wrong after a pipeline.
 
+    With --replacement, each function that a `@jxc.replacement` in FILE.py inserts is compared with
+    the one that it searches for, and their gradients, for sizes and types of its declaration.
+
     \b
     jxc verify before.mlir after.mlir
     jxc verify model.py:step 'f32[8,784]' -O2
     jxc verify step.mlir -p 'simplify,my-rule' --load-pass my_rules.py --bisect
     jxc verify step.mlir --xla-bisect
     jxc verify --conformance programs/
+    jxc verify --replacement my_kernels.py:attention
     """
     options = read_options(VerifyOptions, flags)
     if options.conformance is not None:
         _run_conformance(before, options)
+    if options.replacement is not None:
+        _run_replacement(before, options)
     if before is None:
-        raise UsageError("expected a module A, a TARGET, or --conformance DIR; found none of them")
+        raise UsageError(
+            "expected a module A, a TARGET, --conformance DIR or --replacement FILE.py; found none"
+        )
     request = read_options(LowerRequest, flags, target=before)
     is_target = before.endswith(".py") or (":" in before and not Path(before).is_file())
     after = None if is_target else _second_module(request)
@@ -317,6 +328,53 @@ def _run_conformance(before: str | None, options: VerifyOptions) -> NoReturn:
     else:
         click.echo(str(summary))
     leave(0 if summary.holds else 1)
+
+
+def _run_replacement(before: str | None, options: VerifyOptions) -> NoReturn:
+    """Compare the replacements in a file with their searches, and leave."""
+    others = {"a program": before, "--contract": options.contract, "--bisect": options.bisect}
+    _refuse("--replacement compares the functions of a file", others)
+    leave_out_absent_hardware()
+    stage = in_child(None, lambda saved: [])
+    stage.enter("while loading the replacements")
+    from ..check.compare import Deadline
+    from ..check.replacements import verify_replacement
+    from ..patterns import Replacement
+    from ..pipeline.library import import_file
+
+    path, _, wanted = (options.replacement or "").partition(":")
+    found = [
+        each for each in vars(import_file(Path(path))).values() if isinstance(each, Replacement)
+    ]
+    names = [each.name for each in found]
+    if not found or (wanted and wanted.replace("_", "-") not in names):
+        raise UsageError(f"{path}: no replacement {wanted!r}; it has {', '.join(names) or 'none'}")
+    verdicts = []
+    with progress("comparing"):
+        deadline = Deadline(options.seconds)
+        for each in found:
+            if not wanted or each.name == wanted.replace("_", "-"):
+                stage.enter(f"while comparing {each.name}")
+                for verdict in verify_replacement(each, seeds=options.draws, deadline=deadline):
+                    verdicts.append(verdict)
+                    if not options.as_json:
+                        click.echo(str(verdict))
+    if options.as_json:
+        _write_json({"replacements": [_replacement_as_object(each) for each in verdicts]})
+    leave(0 if all(each.agrees for each in verdicts) else 1)
+
+
+def _replacement_as_object(verdict: Any) -> dict[str, Any]:
+    return {
+        "replacement": verdict.name,
+        "alternative": verdict.alternative,
+        "search": verdict.search,
+        "arguments": verdict.arguments,
+        "gradient": verdict.gradient,
+        "agrees": verdict.agrees,
+        "reason": verdict.reason or None,
+        "verdict": verdict.verdict and _verdict_as_object(verdict.verdict),
+    }
 
 
 def _write_json(fields: dict[str, Any]) -> None:

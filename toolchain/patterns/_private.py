@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 _GPU = "NVIDIA H100 80GB HBM3"
@@ -39,3 +40,20 @@ def _takes_platform(kind: Any) -> bool:
     import inspect
 
     return len(inspect.signature(kind).parameters) >= 3
+
+
+@contextmanager
+def interpreted_pallas() -> Iterator[None]:
+    """A context in which calls of Pallas are traced in interpret mode, whatever they say."""
+    from jax._src.pallas.pallas_call import pallas_call_p
+
+    original = pallas_call_p.bind
+
+    def bind(*args: Any, **params: Any) -> Any:
+        return original(*args, **{**params, "interpret": True})
+
+    pallas_call_p.bind = bind
+    try:
+        yield
+    finally:
+        del pallas_call_p.bind

@@ -69,6 +69,10 @@ class Search:
     given: Mapping[str, Any] = field(default_factory=dict)
     constants: Mapping[str, ConstantInput] = field(default_factory=dict)
 
+    @property
+    def name(self) -> str:
+        return kebab(getattr(self.function, "__name__", type(self.function).__name__))
+
     def given_for(self, constants: Mapping[str, Any]) -> dict[str, Any]:
         """The values of the inputs that it does not have, for the constants of a match."""
         match = SimpleNamespace(**constants)

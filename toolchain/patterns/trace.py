@@ -7,7 +7,7 @@ present. The results are modules in MLIR contexts of their own.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from jaxlib.mlir import ir
@@ -17,7 +17,7 @@ from ..ir import make_context, read_module, write_bytecode
 from ..ir.dtypes import numpy_dtype
 from ..pipeline import make_pipeline, run_pipeline
 from ..rewrite import PassContext
-from ._private import on_abstract_device
+from ._private import interpreted_pallas, on_abstract_device
 from .declare import Alternative, ArrayInput, ConstantInput, Declaration, Search
 from .pattern import Pattern
 
@@ -98,6 +98,16 @@ def _traced(
     Its arguments are the array inputs that the search has, and with the gradient a cotangent for
     each result. Its results are those of the function, and with the gradient those for each
     floating-point input.
+    """
+    module = search_module(replacement, search, sizes, with_gradient=with_gradient)
+    run_pipeline(module, make_pipeline(NORMAL_FORM), PassContext(sizes.target))
+    return Pattern(module)
+
+
+def search_module(
+    replacement: Declaration, search: Search, sizes: Sizes, *, with_gradient: bool
+) -> ir.Module:
+    """The module of a search, not normalised. See `_traced` for its arguments and results.
 
     Raises:
         JxcError: the function cannot be traced or lowered.
@@ -105,7 +115,6 @@ def _traced(
     import jax
 
     names = [name for name in array_names(replacement) if name not in search.given]
-    types = [array_type(_array(replacement, name), name, sizes) for name in names]
 
     def flat(*values: Any) -> Any:
         arrays = iter(values)
@@ -116,15 +125,61 @@ def _traced(
         ]
         return tuple(jax.tree.leaves(search.function(*given)))
 
-    function, arguments = flat, types
-    if with_gradient:
-        places = differentiable(replacement, names)
-        results = _evaluated(replacement, search.function, flat, types)
-        function, arguments = _joint(flat, places, len(types)), [*types, *results]
-    what = f"the search {getattr(search.function, '__name__', 'function')!r}"
-    module = lowered(replacement, what, function, arguments, sizes.target)
-    run_pipeline(module, make_pipeline(NORMAL_FORM), PassContext(sizes.target))
-    return Pattern(module)
+    what = f"the search {search.name!r}"
+    return _module(replacement, what, flat, names, sizes, with_gradient=with_gradient)
+
+
+def alternative_module(
+    replacement: Declaration,
+    search: Search,
+    alternative: Alternative,
+    sizes: Sizes,
+    *,
+    with_gradient: bool,
+) -> ir.Module:
+    """The module of an alternative for the CPU, with the arguments and results of a search's.
+
+    Kernels of Pallas are in interpret mode.
+
+    Raises:
+        JxcError: the function cannot be traced, differentiated or lowered.
+    """
+    import jax
+
+    names = [name for name in array_names(replacement) if name not in search.given]
+    values = {**sizes.constants, **search.given_for(sizes.constants)}
+
+    def flat(*arguments: Any) -> Any:
+        given = {**values, **dict(zip(names, arguments, strict=True))}
+        results = alternative.function(*[given[name] for name in replacement.inputs])
+        return tuple(jax.tree.leaves(results))
+
+    what, on_cpu = f"the alternative {alternative.name!r}", replace(sizes, target="cpu")
+    with interpreted_pallas():
+        return _module(replacement, what, flat, names, on_cpu, with_gradient=with_gradient)
+
+
+def _module(
+    replacement: Declaration,
+    what: str,
+    flat: Callable[..., Any],
+    names: Sequence[str],
+    sizes: Sizes,
+    *,
+    with_gradient: bool,
+) -> ir.Module:
+    """The module of a function of arrays, or of the function and its gradient."""
+    import jax
+
+    types = [array_type(_array(replacement, name), name, sizes) for name in names]
+    if not with_gradient:
+        return lowered(replacement, what, flat, types, sizes.target)
+    try:
+        results = list(jax.eval_shape(flat, *types))
+    except Exception as error:
+        raise _failure(replacement, what, types, error) from error
+    joint = _joint(flat, differentiable(replacement, names), len(types))
+    return lowered(replacement, what, joint, [*types, *results], sizes.target)
 
 
 def array_names(replacement: Declaration) -> list[str]:
@@ -170,17 +225,6 @@ def _joint(flat: Callable[..., Any], places: Sequence[int], count: int) -> Calla
         return (*results, *pullback(tuple(cotangents)))
 
     return joint
-
-
-def _evaluated(
-    replacement: Declaration, function: Any, flat: Callable[..., Any], types: Sequence[Any]
-) -> list[Any]:
-    import jax
-
-    try:
-        return list(jax.eval_shape(flat, *types))
-    except Exception as error:
-        raise _failure(replacement, f"the search {function.__name__!r}", types, error) from error
 
 
 def lowered(

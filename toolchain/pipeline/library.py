@@ -112,7 +112,7 @@ def load_passes(argument: str) -> dict[str, Pass]:
         JxcError: importing the file fails; the message names the line.
     """
     path, _, wanted = argument.partition(":")
-    module = _import_file(Path(path))
+    module = import_file(Path(path))
     values = [value for value in vars(module).values() if isinstance(value, Pass | Rule | PassLike)]
     found = {value.name: as_pass(value) for value in values}
     if not found:
@@ -126,7 +126,13 @@ def load_passes(argument: str) -> dict[str, Pass]:
     return {kebab(wanted): found[kebab(wanted)]} if wanted else found
 
 
-def _import_file(path: Path) -> ModuleType:
+def import_file(path: Path) -> ModuleType:
+    """The module of a file that `--load-pass` names.
+
+    Raises:
+        UsageError: there is no such file.
+        JxcError: importing it fails; the message names the line.
+    """
     if not path.is_file():
         raise UsageError(f"--load-pass: no file {str(path)!r}; expected FILE.py or FILE.py:NAME")
     spec = importlib.util.spec_from_file_location(f"jxc_loaded_{path.stem}", path)
