@@ -47,13 +47,11 @@ def test_public_names_of_subpackages_exist():
     assert set(jxc.__all__) == {*jxc._HOME, "ir"}
 
 
-def test_jxc_ir_exports_and_describes_what_rules_need():
+def test_jxc_ir_describes_what_it_exports():
     import jxc.ir
 
     assert all(getattr(jxc.ir, name) is not None for name in jxc.ir.__all__)
-    internal = {"ModuleSyntaxError", "format_diagnostics", "has_regions", "register_native_passes"}
-    described = {name for name in jxc.ir.__all__ if f"`{name}`" in jxc.ir.__doc__}
-    assert set(jxc.ir.__all__) - described <= internal | {"direction_of"}
+    assert all(f"`{name}`" in jxc.ir.__doc__ for name in jxc.ir.__all__)
 
 
 def test_the_example_in_the_docstring_of_jxc_ir_runs():
@@ -64,7 +62,7 @@ def test_the_example_in_the_docstring_of_jxc_ir_runs():
 
     lines = jxc.ir.__doc__.splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith("    from "))
-    end = next(i for i, line in enumerate(lines) if line.startswith("Types and shapes"))
+    end = next(i for i, line in enumerate(lines) if line.startswith("Types:"))
     names = {}
     exec(textwrap.dedent("\n".join(lines[start:end])), names)
     assert isinstance(names["double_to_shift"], Rule)

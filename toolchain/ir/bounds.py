@@ -58,6 +58,11 @@ def bounds_of(
     """Bounds of the elements of `value`, in their signedness; None if they are not integers.
 
     The bounds of the type where nothing else is known.
+
+        >>> bounds_of(stablehlo.clamp(constant(0, n), n, constant(9, n)))
+        Bounds(low=0, high=9)
+        >>> bounds_of(x) is None
+        True
     """
     kind = type_bounds(element_type(value))
     if kind is None or kind.high == 1:

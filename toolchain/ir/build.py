@@ -6,12 +6,14 @@ A builder returns its operand if the op would do nothing: a `reshape` to the sam
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from .dtypes import numpy_dtype
+from .elementwise import ELEMENTWISE
 from .values import element_type, shape_of, static_shape
 
 
@@ -45,6 +47,81 @@ def splat_result(element: float | ir.Attribute | None, op: ir.OpView) -> ir.Valu
     return None if element is None or static_shape(result) is None else splat(element, result.type)
 
 
+def constant(data: float | complex | np.ndarray, like: ir.Value | ir.Type) -> ir.Value:
+    """A constant of the type of another value.
+
+        >>> constant(1, x).type == x.type, splat_of(constant(1, x))
+        (True, 1.0)
+        >>> array_of(constant(np.arange(4), n))
+        array([0, 1, 2, 3], dtype=int32)
+
+    Args:
+        data: a number for every element, or an array of the shape of `like` or broadcast to it,
+            converted to its element type.
+        like: a value, or a ranked tensor type.
+
+    Raises:
+        ValueError: `like` has a dynamic size or an element type that numpy lacks, or `data` another
+            shape.
+    """
+    kind = ir.RankedTensorType(like.type if isinstance(like, ir.Value) else like)
+    dtype = numpy_dtype(kind.element_type)
+    if not kind.has_static_shape or dtype is None:
+        raise ValueError(f"constant: expected a type of static shape with numbers, found {kind}")
+    array = np.asarray(data).astype(dtype)
+    try:
+        np.broadcast_to(array, kind.shape)
+    except ValueError:
+        raise ValueError(f"constant: an array of shape {array.shape} for {kind}") from None
+    return dense(array, kind)
+
+
+def elementwise_op(name: str, *operands: ir.Value | float) -> ir.Value:
+    """An elementwise op of StableHLO; numbers and scalars are broadcast to the other operands.
+
+        >>> y = elementwise_op("maximum", elementwise_op("multiply", x, 2), 0)
+        >>> shape_of(y)
+        (2, 3)
+
+    Args:
+        name: the op without its dialect, such as "add", "exponential", "select".
+        operands: values of one shape and element type, scalars, and numbers, which become
+            constants of the element type of the last value. At least one is a value.
+
+    Raises:
+        ValueError: there is no such op, or the operands do not fit.
+    """
+    if (cls := _ELEMENTWISE.get(name)) is None:
+        raise ValueError(f"{name!r}: expected an elementwise op, one of {', '.join(_ELEMENTWISE)}")
+    values = [each for each in operands if isinstance(each, ir.Value)]
+    if not values:
+        raise ValueError(f"{name}: expected a value among the operands")
+    shapes = {shape_of(value) for value in values} - {()}
+    if len(shapes) > 1:
+        raise ValueError(f"{name}: operands of the shapes {', '.join(map(str, sorted(shapes)))}")
+    shape, element = next(iter(shapes), ()), element_type(values[-1])
+    kind = ir.RankedTensorType.get(shape, element)
+    given = [each if isinstance(each, ir.Value) else constant(each, kind) for each in operands]
+    wide = [each if shape_of(each) else broadcast(each, shape) for each in given]
+    try:
+        op = cls(*wide)
+        op.operation.verify()
+    except (TypeError, ir.MLIRError) as error:
+        kinds = ", ".join(str(each.type) for each in given)
+        raise ValueError(f"{name}: cannot take operands of the types {kinds}") from error
+    result: ir.Value = op.result
+    return result
+
+
+_WITH_MORE = ("compare", "convert", "reduce_precision")  # which need more than operands
+_ELEMENTWISE: dict[str, Any] = {
+    name: cls
+    for cls in ELEMENTWISE
+    for dialect, _, name in [getattr(cls, "OPERATION_NAME", "").partition(".")]
+    if dialect == "stablehlo" and name not in _WITH_MORE
+}
+
+
 def dense(array: np.ndarray, kind: ir.Type) -> ir.Value:
     """A constant with the elements of an array; a splat if all have the same bits.
 
@@ -67,21 +144,35 @@ def dense(array: np.ndarray, kind: ir.Type) -> ir.Value:
 
 
 def reshape(value: ir.Value, shape: Sequence[int]) -> ir.Value:
-    """`value` reshaped to `shape`, in row-major order."""
+    """`value` reshaped to `shape`, of as many elements, in row-major order.
+
+    >>> shape_of(reshape(x, [6])), reshape(x, [2, 3]) == x
+    ((6,), True)
+    """
     if shape_of(value) == tuple(shape):
         return value
     return hlo.reshape(ir.RankedTensorType.get(shape, element_type(value)), value)
 
 
 def transpose(value: ir.Value, permutation: Sequence[int]) -> ir.Value:
-    """`value` transposed: dimension i of the result is dimension `permutation[i]` of `value`."""
+    """`value` transposed: dimension i of the result is dimension `permutation[i]` of `value`.
+
+    >>> shape_of(transpose(x, [1, 0])), transpose(x, [0, 1]) == x
+    ((3, 2), True)
+    """
     if list(permutation) == sorted(permutation):
         return value
     return hlo.transpose(value, permutation)
 
 
-def broadcast(value: ir.Value, shape: Sequence[int], dimensions: Sequence[int]) -> ir.Value:
-    """`value` broadcast to `shape`: its dimension i is dimension `dimensions[i]` of the result."""
+def broadcast(value: ir.Value, shape: Sequence[int], dimensions: Sequence[int] = ()) -> ir.Value:
+    """`value` broadcast to `shape`: its dimension i is dimension `dimensions[i]` of the result.
+
+    A scalar needs no `dimensions`.
+
+        >>> shape_of(broadcast(scalar, [5])), shape_of(broadcast(n, [7, 4], [1]))
+        ((5,), (7, 4))
+    """
     if shape_of(value) == tuple(shape) and list(dimensions) == list(range(len(shape))):
         return value
     result = ir.RankedTensorType.get(shape, element_type(value))
@@ -89,7 +180,11 @@ def broadcast(value: ir.Value, shape: Sequence[int], dimensions: Sequence[int]) 
 
 
 def convert(value: ir.Value, element: ir.Type) -> ir.Value:
-    """`value` converted to the element type `element`."""
+    """`value` converted to the element type `element`.
+
+    >>> print(convert(n, element_type(x)).type)
+    tensor<4xf32>
+    """
     if element_type(value) == element:
         return value
     return hlo.convert(ir.RankedTensorType.get(shape_of(value), element), value)
@@ -128,6 +223,9 @@ def dot(
     batch: tuple[Sequence[int], Sequence[int]] = ((), ()),
 ) -> ir.Value:
     """The `dot_general` of two values of the same element type.
+
+        >>> print(dot(x, x, summed=([1], [1])).type)
+        tensor<2x2xf32>
 
     Args:
         lhs, rhs: the operands.
@@ -181,7 +279,11 @@ def append_combiner(
 
 
 def reduce_sum(value: ir.Value, dimensions: Sequence[int]) -> ir.Value:
-    """The sum of `value` over `dimensions`, which the result does not have."""
+    """The sum of `value` over `dimensions`, which the result does not have.
+
+    >>> print(reduce_sum(x, [0]).type)
+    tensor<3xf32>
+    """
     if not dimensions:
         return value
     return reduce(value, scalar(0, element_type(value)), dimensions, hlo.add)

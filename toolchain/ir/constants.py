@@ -18,6 +18,11 @@ from .dtypes import numpy_dtype
 def array_of(value: ir.Value) -> np.ndarray | None:
     """The elements of a constant, bit for bit.
 
+        >>> array_of(constant(7, n))
+        array([7, 7, 7, 7], dtype=int32)
+        >>> array_of(n) is None
+        True
+
     Returns:
         A read-only array of the value's shape in the dtype `numpy_dtype` gives; a splat is a
         broadcast view. None for any other value, and where numpy has no such dtype or the elements

@@ -21,6 +21,9 @@ _PORTABLE_PRODUCER = b"StableHLO_v"
 def read_module(data: bytes | str, context: ir.Context, *, name: str = "<stdin>") -> ir.Module:
     """Parse a module in any of the forms that jxc reads.
 
+        >>> read_module("func.func @f() { return }", make_context()).operation.name
+        'builtin.module'
+
     Args:
         data: MLIR text, MLIR bytecode, a StableHLO portable artifact, a `jax.export` file, HLO
             text or an HLO proto; the content decides which.

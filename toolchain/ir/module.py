@@ -65,6 +65,10 @@ def walk(root: ir.Operation | ir.OpView) -> Iterator[ir.OpView]:
     """Every op inside `root`, without `root`; an op comes before the ops in its regions.
 
     The op just yielded may be changed in place, not erased.
+
+        >>> module = read_module("func.func @f() { return }", make_context())
+        >>> [op.operation.name for op in walk(module.operation)]
+        ['func.func', 'func.return']
     """
     for region in root.regions:
         for block in region.blocks:
@@ -176,6 +180,9 @@ def is_pure(op: ir.OpView) -> bool:
 
     Only ops of StableHLO and CHLO can be pure: calls and ops of other dialects may have any effect,
     and so may composites and asynchronous ops. Collectives synchronise devices.
+
+        >>> is_pure(stablehlo.abs(x).owner)
+        True
     """
     name = op.operation.name
     return name.startswith(_PURE_DIALECTS) and name not in _IMPURE and not has_side_effect(op)

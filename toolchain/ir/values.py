@@ -10,7 +10,11 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 
 
 def shape_of(value: ir.Value) -> tuple[int, ...]:
-    """The extents of a ranked tensor; dynamic ones are `ir.ShapedType.get_dynamic_size()`."""
+    """The extents of a ranked tensor; dynamic ones are `ir.ShapedType.get_dynamic_size()`.
+
+    >>> shape_of(x), shape_of(scalar)
+    ((2, 3), ())
+    """
     return tuple(ir.RankedTensorType(value.type).shape)
 
 
@@ -21,12 +25,20 @@ def static_shape(*values: ir.Value) -> tuple[int, ...] | None:
 
 
 def element_type(value: ir.Value) -> ir.Type:
-    """The element type of a ranked tensor."""
+    """The element type of a ranked tensor.
+
+    >>> print(element_type(x), element_type(n))
+    f32 i32
+    """
     return ir.RankedTensorType(value.type).element_type
 
 
 def is_integer(value: ir.Value) -> bool:
-    """Whether the elements are integers of any width and signedness, not booleans."""
+    """Whether the elements are integers of any width and signedness, not booleans.
+
+    >>> is_integer(n), is_integer(x)
+    (True, False)
+    """
     element = element_type(value)
     return isinstance(element, ir.IntegerType) and element.width > 1
 
@@ -44,7 +56,11 @@ def is_unsigned(value: ir.Value) -> bool:
 
 
 def is_float(value: ir.Value) -> bool:
-    """Whether the elements are real floating-point numbers of any width."""
+    """Whether the elements are real floating-point numbers of any width.
+
+    >>> is_float(x), is_float(n)
+    (True, False)
+    """
     return isinstance(element_type(value), ir.FloatType)
 
 
@@ -54,12 +70,22 @@ def is_complex(value: ir.Value) -> bool:
 
 
 def is_used(value: ir.Value) -> bool:
-    """Whether `value` is an operand of any op."""
+    """Whether `value` is an operand of any op.
+
+    >>> is_used(stablehlo.abs(x)), is_used(x)
+    (False, True)
+    """
     return next(iter(value.uses), None) is not None
 
 
 def users(value: ir.Value) -> list[ir.OpView]:
-    """The ops that use `value`, one entry for each use."""
+    """The ops that use `value`, one entry for each use.
+
+    >>> y = stablehlo.abs(x)
+    >>> square = stablehlo.multiply(y, y)
+    >>> [type(op).__name__ for op in users(y)]
+    ['MulOp', 'MulOp']
+    """
     return [use.owner for use in value.uses]
 
 
@@ -88,13 +114,20 @@ def splat_of(value: ir.Value) -> float | int | bool | None:
     """The number of a splat constant, as Python's; None where `splat_attr` is None.
 
     Integers are read in their own signedness; floats of any width are exact.
+
+        >>> splat_of(constant(2, x)), splat_of(broadcast(constant(2, scalar), [5])), splat_of(x)
+        (2.0, 2.0, None)
     """
     attr: Any = splat_attr(value)
     return None if attr is None else attr.value
 
 
 def is_splat(value: ir.Value, number: float) -> bool:
-    """Whether `value` is a splat of `number`; -0.0 and 0.0 are different floats."""
+    """Whether `value` is a splat of `number`; -0.0 and 0.0 are different floats.
+
+    >>> is_splat(constant(1, x), 1), is_splat(constant(-0.0, x), 0.0), is_splat(x, 1)
+    (True, False, False)
+    """
     found = splat_of(value)
     if found is None or found != number:
         return False
@@ -108,8 +141,29 @@ def is_same_splat(value: ir.Value, other: ir.Value) -> bool:
 
 
 def is_same(value: ir.Value, other: ir.Value) -> bool:
-    """Whether both are one value, or splats of the same bits, of any shapes."""
+    """Whether both are one value, or splats of the same bits, of any shapes.
+
+    >>> is_same(x, x), is_same(constant(1, x), constant(1, scalar)), is_same(x, stablehlo.abs(x))
+    (True, True, False)
+    """
     return value == other or is_same_splat(value, other)
+
+
+def broadcast_dims(value: ir.Value) -> tuple[int, ...]:
+    """The dimensions along which a `broadcast_in_dim` repeats its operand; () for another value.
+
+    These are the dimensions that it adds, and those that it expands from size 1. All elements
+    along them are equal.
+
+        >>> broadcast_dims(broadcast(n, [7, 4], [1])), broadcast_dims(x)
+        ((0,), ())
+    """
+    op = value.owner
+    if not isinstance(op, hlo.BroadcastInDimOp):
+        return ()
+    sizes = dict(zip(op.broadcast_dimensions, shape_of(op.operand), strict=True))
+    own = enumerate(shape_of(value))
+    return tuple(dim for dim, size in own if dim not in sizes or sizes[dim] != size)
 
 
 def is_interchangeable(value: ir.Value, other: ir.Value) -> bool:
