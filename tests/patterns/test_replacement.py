@@ -362,3 +362,13 @@ def test_kernel_of_triton_is_lowered_without_a_gpu():
     lowered = jxc.lower(lambda x: jnp.sin(x) * 2, *values([(64,)]))
     module = jxc.opt(lowered.module, made, target="gpu")
     assert "triton" in str(module)
+
+
+def test_constant_cotangent_is_broadcast_along_mapped_dimensions():
+    """The gradient of a mean: the program has one number for all rows."""
+    made = jxc.replacement(jxc.reassociates, x="f32[n,d]", i="i32[n]")(
+        lambda x, i: jnp.take_along_axis(jax.nn.log_softmax(x), i[:, None], -1)[:, 0]
+    )
+    made.by(lambda x, i: (jax.nn.log_softmax(x) * jax.nn.one_hot(i, x.shape[-1])).sum(-1))
+    [x], labels = values([(16, 8)]), np.arange(16, dtype=np.int32) % 8
+    assert applied(jax.value_and_grad(lambda x, i: made(x, i).mean()), [x, labels], made) == 1

@@ -13,7 +13,7 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
-from ..ir import build, shape_of
+from ..ir import build, element_type, shape_of, splat_attr
 from .axes import Core, Extra, Label, Labels, parts_of
 from .match import Bound, Found
 from .pattern import Dimension, Pattern
@@ -206,6 +206,9 @@ def argument_of(bound: Bound, labels: Sequence[Label], shape: Sequence[int]) -> 
         labels: of the argument's dimensions.
         shape: of the argument; a dimension that the value lacks is broadcast.
     """
+    if (element := splat_attr(bound.value)) is not None:
+        kind = ir.RankedTensorType.get(list(shape), element_type(bound.value))
+        return build.splat(element, kind)
     value, found = _split(bound.value, bound.labels)
     kept = [dim for dim, label in enumerate(found) if label is not None]
     value = build.reshape(value, [shape_of(value)[dim] for dim in kept])
