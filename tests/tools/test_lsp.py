@@ -407,7 +407,7 @@ def test_closing_a_document_clears_its_diagnostics():
         with pytest.raises(Exception, match="is not open"):
             await editor.at("hover", MODEL, "%x")
 
-    exchange(conversation)
+    exchange(conversation, "--log=verbose", "--pretty", "--stdio")  # as editors may pass
 
 
 def test_server_ends_with_its_editor_while_mlir_is_busy():
