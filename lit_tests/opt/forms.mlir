@@ -27,6 +27,7 @@
 // HLO: stablehlo.add
 
 // GENERIC: "stablehlo.add"(%{{.+}}, %{{.+}}) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+// LOC: #loc{{.*}} = loc("{{.*}}forms.mlir":{{[0-9]+}}:
 // LOC: stablehlo.add {{.*}} loc(#loc
 // ELIDE: dense_resource<__elided__>
 // JSON: "schema_version": 1

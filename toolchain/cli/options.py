@@ -100,9 +100,17 @@ class PrintOptions:
         help="Omit constants of more than N elements; such a module cannot be compiled.",
     )
 
-    def text_options(self) -> dict[str, Any]:
-        """The keyword arguments of `jxc.ir.write_text`."""
+    elide_resources: int | None = option(
+        "--mlir-elide-resource-strings-if-larger",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="Omit resources of the file of more than N characters.",
+    )
+
+    def text_options(self, file: str) -> dict[str, Any]:
+        """The keyword arguments of `jxc.ir.write_text` for a module that is read from `file`."""
         return {
+            "file_name": file,
             "debug_info": self.mlir_print_debuginfo or self.mlir_pretty_debuginfo,
             "pretty_debug_info": self.mlir_pretty_debuginfo,
             "generic": self.mlir_print_op_generic,
@@ -110,6 +118,7 @@ class PrintOptions:
             "name_locations": self.mlir_use_nameloc_as_prefix,
             "skip_regions": self.mlir_print_skip_regions,
             "elide_larger_than": self.elide,
+            "elide_resources_larger_than": self.elide_resources,
         }
 
 

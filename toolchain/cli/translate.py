@@ -205,7 +205,7 @@ def _converted(job: _Translation) -> str | bytes:
     module = _module(job)
     match options.form:
         case "mlir":
-            return write_text(module, **options.text_options())
+            return write_text(module, **options.text_options(job.name))
         case "bytecode":
             return write_bytecode(module)
         case "portable":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from itertools import chain, zip_longest
 
@@ -160,6 +161,8 @@ def write_text(
     local_scope: bool = False,
     name_locations: bool = False,
     skip_regions: bool = False,
+    file_name: str | None = None,
+    elide_resources_larger_than: int | None = None,
 ) -> str:
     """The module's text, ending in a newline.
 
@@ -173,17 +176,30 @@ def write_text(
         local_scope: print types, attributes and locations in full, without aliases.
         name_locations: name values after their named locations.
         skip_regions: leave out the bodies of ops; MLIR cannot read the text then.
+        elide_resources_larger_than: leave out resources of more characters than this.
+        file_name: print this file in locations of text that was parsed from memory.
     """
     text: str = module.operation.get_asm(
         enable_debug_info=debug_info,
         pretty_debug_info=pretty_debug_info,
         print_generic_op_form=generic,
         large_elements_limit=elide_larger_than,
+        large_resource_limit=elide_resources_larger_than,
         use_local_scope=local_scope,
         use_name_loc_as_prefix=name_locations,
         skip_regions=skip_regions,
     )
+    if debug_info and file_name is not None:
+        if pretty_debug_info:
+            text = _IN_MEMORY_PRETTY.sub(lambda _: file_name, text)
+        else:
+            file = json.dumps(file_name, ensure_ascii=False)
+            text = _IN_MEMORY.sub(lambda _: file, text)
     return text if text.endswith("\n") else text + "\n"
+
+
+_IN_MEMORY = re.compile(r'"-"(?=:\d+:\d+)')  # no string of a module holds such a quote
+_IN_MEMORY_PRETTY = re.compile(r"(?<=[ \[(])-(?=:\d+:\d+\b)")
 
 
 def write_bytecode(module: ir.Module) -> bytes:

@@ -104,6 +104,7 @@ class OptOptions(PrintOptions, PassOptions):
         metavar="SECONDS",
         help="Stop with an error after this long; some inputs MLIR never finishes.",
     )
+    mlir_disable_threading: bool = flag(help="Run MLIR's passes on one thread.")
     allow_unregistered_dialect: bool = flag(help="Accept ops of unregistered dialects.")
     as_json: bool = flag("--json", help="Print one JSON object with the module.")
 

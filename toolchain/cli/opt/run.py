@@ -105,7 +105,7 @@ class OptRun:
         if options.log_actions_to:
             found.append(LogPasses(self.log))
         if options.prints_around_passes:
-            found.append(_printing(options))
+            found.append(_printing(options, self.name))
         return found
 
 
@@ -121,7 +121,7 @@ def _writer(target: str) -> Callable[[str], None]:
     return write
 
 
-def _printing(options: OptOptions) -> PrintIR:
+def _printing(options: OptOptions, name: str) -> PrintIR:
     before = frozenset([*options.mlir_print_ir_before, *"*" * options.mlir_print_ir_before_all])
     after = frozenset([*options.mlir_print_ir_after, *"*" * options.mlir_print_ir_after_all])
     folder = options.mlir_print_ir_tree_dir
@@ -131,7 +131,7 @@ def _printing(options: OptOptions) -> PrintIR:
         after,
         only_changes=options.mlir_print_ir_after_change,
         only_failures=options.mlir_print_ir_after_failure,
-        text_options=options.text_options(),
+        text_options=options.text_options(name),
         folder=None if folder is None else Path(folder),
     )
 
@@ -182,7 +182,8 @@ def _result(run: OptRun, done: Sequence[_Done]) -> str | bytes:
         if modules[0] is None:
             return b""
         return (write_bytecode if options.emit_bytecode else write_portable)(modules[0])
-    printed = ["" if m is None else write_text(m, **options.text_options()) for m in modules]
+    how = options.text_options(run.name)
+    printed = ["" if module is None else write_text(module, **how) for module in modules]
     if options.as_json:
         return _as_json(run, done, printed)
     return f"{SEPARATOR}\n".join(printed)
@@ -205,7 +206,7 @@ def _split(data: bytes) -> Iterator[bytes]:
 def _optimized(run: OptRun, data: bytes) -> _Done:
     """The module after the pipeline; a pass that fails leaves a reproducer."""
     options = run.options
-    context = make_context(allow_unregistered_dialects=options.allow_unregistered_dialect)
+    context = _make_context(options)
     module = read_module(data, context, name=run.name)
     if options.verify_roundtrip:
         check_roundtrip(module)
@@ -231,6 +232,13 @@ def _optimized(run: OptRun, data: bytes) -> _Done:
         raise
 
 
+def _make_context(options: OptOptions) -> ir.Context:
+    context = make_context(allow_unregistered_dialects=options.allow_unregistered_dialect)
+    if options.mlir_disable_threading:
+        context.enable_multithreading(False)
+    return context
+
+
 def _run_passes(run: OptRun, module: ir.Module, instruments: Sequence[Any]) -> PipelineReport:
     return run_pipeline(
         module,
@@ -249,7 +257,7 @@ def _verified(run: OptRun, data: bytes) -> _Done:
     """The module after the pipeline, and how its diagnostics differ from its comments."""
     options = run.options
     expected = read_expected(data.decode(errors="replace"))
-    context = make_context(allow_unregistered_dialects=options.allow_unregistered_dialect)
+    context = _make_context(options)
     module, report, remarks = None, PipelineReport(), list[Remark]()
     with collect_diagnostics(context, run.name) as found:
         try:
