@@ -45,7 +45,7 @@ def matches(shown, found):
     return re.fullmatch(pattern, found.rstrip(), flags=re.DOTALL)
 
 
-@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "docs/own_passes.md"])
 def test_document_runs(document, tmp_path):
     ran = 0
     for language, text in code_blocks(document):

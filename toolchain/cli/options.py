@@ -152,6 +152,7 @@ class PassOptions:
         multiple=True,
         type=_Files(),
         envvar="JXC_LOAD_PASS",
+        show_envvar=True,
         metavar="FILE.py[:NAME]",
         help="Make the rules and passes of a Python file available by name.",
     )
