@@ -148,6 +148,15 @@ def test_updated_case_fails_when_the_pass_does_something_else(tmp_path):
     assert run(case) == 1
 
 
+def test_update_of_an_output_that_differs_from_run_to_run_is_refused(tmp_path):
+    case = tmp_path / "case.py"
+    text = "# RUN: python3 %s | filecheck %s\nimport time\n\nprint(time.perf_counter_ns())\n"
+    case.write_text(text)
+    with pytest.raises(JxcError, match="does its output differ from run to run"):
+        update(case)
+    assert case.read_text() == text
+
+
 def test_update_of_two_prefixes_and_of_a_python_case(tmp_path):
     case = tmp_path / "case.py"
     text = """\

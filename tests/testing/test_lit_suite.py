@@ -6,6 +6,9 @@ import sys
 
 import pytest
 
+from jxc.errors import MissingTargetError
+from jxc.testing import lit_suite
+
 RULE = """
 from jaxlib.mlir.dialects.stablehlo import AbsOp, ExpOp
 import jxc
@@ -97,15 +100,23 @@ def test_case_without_run_line_fails(project):
     assert "Test has no 'RUN:' line" in done.stdout
 
 
-def test_configuration_of_the_user_is_respected(project):
-    config = """
+OF_JXC = "import jxc.testing; jxc.testing.configure_lit(config)"
+PLAIN = """
+import lit.formats
+config.suffixes = [".mlir"]
+config.test_format = lit.formats.ShTest(execute_external=False)
+"""
+
+
+@pytest.mark.parametrize("settings", [OF_JXC, PLAIN])
+def test_configuration_of_the_user_is_respected(project, settings):
+    config = f"""
 import os
-from jxc.testing import configure_lit
 
 config.name = "mine"
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.test_source_root, "out")
-configure_lit(config)
+{settings}
 config.substitutions.append(("%my-pass", "my-abs-of-exp"))
 """
     (project / "tests/lit.cfg.py").write_text(config)
@@ -131,6 +142,13 @@ def test_folder_without_tests_is_an_error(project, arguments, message):
     done = jxc("test", *arguments, folder=project)
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr
+
+
+@pytest.mark.parametrize("package", ["lit", "filecheck"])
+def test_missing_package_is_named(project, monkeypatch, package):
+    monkeypatch.setattr(lit_suite, "find_spec", lambda name: None if name == package else True)
+    with pytest.raises(MissingTargetError, match=f"{package} is not installed: pip install"):
+        lit_suite.run_lit([project])
 
 
 def test_filecheck_needs_nothing_on_path(tmp_path):

@@ -79,7 +79,7 @@ def _update(paths: list[Path], load: tuple[str, ...], passes: str | None) -> Non
     cases: list[Path] = []
     for path in paths:
         if path.is_dir():
-            cases += [each for each in cases_in(path) if NOTE in each.read_text()]
+            cases += [each for each in cases_in(path) if NOTE.encode() in each.read_bytes()]
         else:
             cases.append(path)
     if not cases:

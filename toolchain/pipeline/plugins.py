@@ -2,7 +2,7 @@
 
     [project.entry-points."jxc.passes"]
     halve = "my_package.halve"          # a module: its rules, or its pass of that name
-    tidy = "my_package.others:tidy"     # a pass or a rule of that name
+    tidy = "my_package.others:tidy"     # a pass, a rule or a replacement of that name
 
 Reading the entry points takes 20 ms and importing a package any time, so both are done for names
 that neither jxc nor MLIR has, and for lists of passes. A package that cannot be imported, or whose

@@ -133,7 +133,10 @@ def update(path: Path, load: Sequence[str] = (), run: str = "") -> str:
     """
     if not path.is_file():
         raise UsageError(f"{path}: no such file")
-    before = path.read_text()
+    try:
+        before = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise UsageError(f"{path}: expected a text in UTF-8") from None
     if not run and "RUN:" not in before:
         raise UsageError(f"{path}: it has no RUN line; -p PIPELINE writes one")
     if run and "RUN:" not in before:
@@ -160,7 +163,10 @@ def _until_stable(path: Path, load: Sequence[str]) -> int:
         path.write_text(updated)
     done = run_lit([path], ["-v"], load=load, is_quiet=True)
     if done.returncode:
-        raise JxcError(f"{path}: its output differs from run to run:\n{done.stdout}{done.stderr}")
+        raise JxcError(
+            f"{path}: fails with the CHECK lines of its own output; does its output differ "
+            f"from run to run?\n{done.stdout}{done.stderr}"
+        )
     return sum(len(block.lines) for blocks in prefixes.values() for block in blocks)
 
 
@@ -189,9 +195,8 @@ def _recorded(path: Path, load: Sequence[str]) -> dict[str, list[CheckBlock]]:
 def _with_checks(path: Path, text: str, prefixes: dict[str, list[CheckBlock]]) -> str:
     """The text of a case with these CHECK lines in place of its own."""
     comment = _comment(path, text)
-    directive = re.compile(
-        rf"\s*\S*\s*(?:{'|'.join(map(re.escape, prefixes))})(?:-[A-Z]+)*(?:-\d+)?:"
-    )
+    names = "|".join(map(re.escape, prefixes))
+    directive = re.compile(rf"\s*(?://|#|;)?\s*(?:{names})(?:-[A-Z]+)*(?:-\d+)?(?:{{LITERAL}})?:")
     kept = [line for line in text.splitlines() if not directive.match(line)]
     note = f"{comment}{NOTE}"
     if note not in kept:
