@@ -2,6 +2,7 @@
 
 import io
 import re
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -12,6 +13,7 @@ from filecheck.parser import Parser, pattern_for_opts
 
 from jxc.cli.test import test_command as update_command
 from jxc.errors import JxcError, UsageError
+from jxc.ir import make_context, read_module, write_text
 from jxc.testing.check_lines import NOTE, check_blocks
 
 MODULE = """\
@@ -94,6 +96,19 @@ def test_text_without_functions_is_checked_line_by_line():
     assert checks(text).splitlines()[1:] == ["CHECK-EMPTY:", "CHECK-NEXT: last line"]
     assert matches(text, checks(text))
     assert not matches(text.replace("{{x}}", "{x}"), checks(text))
+
+
+CASES = sorted((Path(__file__).parent.parent.parent / "lit_tests/passes").glob("*/*.mlir"))[::12]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
+def test_lines_of_a_module_match_it_and_not_a_module_with_an_op_less(case):
+    longest = max(case.read_bytes().split(b"// -----"), key=len)
+    text = write_text(read_module(longest, make_context()))
+    lines = text.splitlines(keepends=True)
+    first = next(number for number, line in enumerate(lines) if line.lstrip()[0] == "%")
+    assert matches(text, checks(text))
+    assert not matches("".join(lines[:first] + lines[first + 1 :]), checks(text))
 
 
 # Files
