@@ -116,7 +116,7 @@ def _typed(array: np.ndarray, spec: Spec) -> np.ndarray:
 
 
 def _literals(text: str, context: ir.Context) -> list[np.ndarray]:
-    """The arrays in a list of dense attributes, as stablehlo-translate takes them."""
+    """The arrays in a list of dense attributes in MLIR's syntax."""
     try:
         with context, ir.Location.unknown():
             parsed = ir.Module.parse(

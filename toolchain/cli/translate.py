@@ -27,7 +27,7 @@ _INPUTS = ("normal", "edge", "small", "zeros")  # as check.interpret has them
 
 
 @dataclass(frozen=True)
-class TranslateOptions(PrintOptions):
+class TranslateOptions:
     """The options of `jxc translate`, under the names of their flags."""
 
     form: str = option(
@@ -49,6 +49,9 @@ class TranslateOptions(PrintOptions):
         help="Keep ops of other dialects than StableHLO in a portable artifact."
     )
     strip_debuginfo: bool = flag(help="Remove locations.")
+    print_stablehlo_version: bool = flag(
+        help="Print the version of a portable artifact that is read, as a comment of the text."
+    )
     use_tuple_args: bool = flag(help="HLO: take all arguments as one tuple.")
     return_tuple: bool = flag(help="HLO: return a tuple of a single result, too.")
     like: str | None = option(
@@ -92,7 +95,7 @@ class TranslateOptions(PrintOptions):
 @click.option("-o", "output", default="-", metavar="FILE", help="Write to FILE, not to stdout.")
 @click.option("--serialize", is_flag=True, help="stablehlo-translate's name of --to portable.")
 @click.option("--deserialize", is_flag=True, help="stablehlo-translate's name of --to mlir.")
-@options_of(TranslateOptions)
+@options_of(TranslateOptions, PrintOptions)
 def translate_command(
     file: str, output: str, serialize: bool, deserialize: bool, **flags: Any
 ) -> None:
@@ -103,13 +106,14 @@ def translate_command(
 
     \b
     jxc translate step.mlir --to portable --target-version 1.9.0 -o step.mlirbc
-    jxc translate step.export --to hlo
-    jxc opt -O2 step.export | jxc translate --to export --like step.export -o fast.export
-    jxc translate step.mlir --interpret --args x.npy --args '[dense<2.0> : tensor<4xf32>]'
+    jxc translate f.export --to hlo
+    jxc opt -O2 f.export | jxc translate --to export --like f.export -o g.export
+    jxc translate f.mlir --interpret --args x.npy --args '[dense<2> : tensor<i32>]'
     """
     if serialize or deserialize:
         flags["form"] = _alias(flags["form"], serialize, deserialize)
     options = read_options(TranslateOptions, flags)
+    printing = read_options(PrintOptions, flags)
     _check(options, output)
     if output != "-":
         require_file(output)
@@ -118,7 +122,7 @@ def translate_command(
     stage = in_child(
         data, lambda saved: ["translate", str(saved), "--to", options.form], limit_s=limit
     )
-    _run(_Translation(input_name(file), data, options, stage), output)
+    _run(_Translation(input_name(file), data, options, printing, stage), output)
     leave(0)
 
 
@@ -133,6 +137,7 @@ def _check(options: TranslateOptions, output: str) -> None:
     given = vars(options)
     for names, needed, is_met in (
         (("target_version", "allow_other_dialects"), "--to portable or export", _PORTABLE),
+        (("print_stablehlo_version",), "--to mlir", ("mlir",)),
         (("use_tuple_args", "return_tuple"), "--to hlo or hlo-proto", ("hlo", "hlo-proto")),
         (("like", "platform"), "--to export", ("export",)),
     ):
@@ -159,6 +164,7 @@ class _Translation:
     name: str
     data: bytes
     options: TranslateOptions
+    printing: PrintOptions
     stage: ChildStage
 
 
@@ -205,7 +211,7 @@ def _converted(job: _Translation) -> str | bytes:
     module = _module(job)
     match options.form:
         case "mlir":
-            return write_text(module, **options.text_options(job.name))
+            return _version_comment(job) + write_text(module, **job.printing.text_options(job.name))
         case "bytecode":
             return write_bytecode(module)
         case "portable":
@@ -217,6 +223,16 @@ def _converted(job: _Translation) -> str | bytes:
     except Exception as error:  # jaxlib's XlaRuntimeError, a RuntimeError
         raise JxcError(f"{job.name}: this module has no HLO form: {error}") from None
     return write_hlo(proto) if options.form == "hlo" else proto
+
+
+def _version_comment(job: _Translation) -> str:
+    from ..ir.io import artifact_version
+
+    if not job.options.print_stablehlo_version:
+        return ""
+    if (version := artifact_version(job.data)) is None:
+        raise UsageError(f"--print-stablehlo-version: {job.name} is not a portable artifact")
+    return f"// Reading portable artifact with StableHLO version: {version}\n"
 
 
 def _portable(module: ir.Module, options: TranslateOptions, *, allow_other_dialects: bool) -> bytes:

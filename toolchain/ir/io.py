@@ -105,10 +105,17 @@ def _read_bytecode(data: bytes, context: ir.Context, name: str) -> ir.Module:
     return module
 
 
+def artifact_version(data: bytes) -> str | None:
+    """The StableHLO version of a portable artifact, also inside a file of `jax.export`, or None."""
+    code = data if data.startswith(_BYTECODE_MAGIC) else module_of_export(data)
+    found = re.match(rb"ML\xefR.StableHLO_v(\d+\.\d+\.\d+)\0", code or b"", re.DOTALL)
+    return found[1].decode() if found else None
+
+
 def _check_version(data: bytes, name: str) -> None:
     """Reject portable artifacts of a later StableHLO: MLIR's message would not name it."""
-    found = re.match(rb"ML\xefR.StableHLO_v(\d+\.\d+\.\d+)\0", data, re.DOTALL)
-    if found and _numbers(version := found[1].decode()) > _numbers(current := current_version()):
+    version, current = artifact_version(data), current_version()
+    if version is not None and _numbers(version) > _numbers(current):
         raise ModuleSyntaxError(
             f"{name}: a portable artifact of StableHLO {version}; this jaxlib reads versions up to "
             f"{current}. Write it again for an older version, or use a newer jaxlib."
