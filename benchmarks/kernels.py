@@ -1,4 +1,4 @@
-"""Compile attention and GPT-2 for TPU and GPU, without and with the pass `kernels`.
+"""Compile attention, losses and GPT-2 for TPU and GPU, without and with the pass `kernels`.
 
 No hardware is needed: peak memory is the compiler's, and so is the time on TPU. The time of Pallas
 kernels and of all GPU kernels is their roofline, which counts all scores of causal attention.
@@ -54,6 +54,21 @@ def attention(
     return (step, (query, key, key, query)) if training else (forward, (query, key, key))
 
 
+def cross_entropy(tokens: int, words: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """The value and the gradient of a loss by labels, from features of 768 numbers."""
+    import jax
+    import jax.numpy as jnp
+
+    def loss(features: Any, table: Any, labels: Any) -> Any:
+        logits = features @ table.T
+        picked = jnp.take_along_axis(logits, labels[:, None], axis=-1)[:, 0]
+        return (jax.nn.logsumexp(logits, axis=-1) - picked).mean()
+
+    arrays = [jax.ShapeDtypeStruct((size, 768), "float32") for size in (tokens, words)]
+    labels = jax.ShapeDtypeStruct((tokens,), "int32")
+    return jax.value_and_grad(loss, argnums=(0, 1)), (*arrays, labels)
+
+
 def gpt_2(length: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """A training step of GPT-2 with 124 million parameters, in f32: `examples/transformer.py`."""
     sys.path.insert(0, str(ROOT / "examples"))
@@ -72,6 +87,8 @@ PROGRAMS: dict[str, Callable[[], tuple[Callable[..., Any], tuple[Any, ...]]]] = 
     "grouped-attention-training": lambda: attention(
         (1, 4096, 32, 128), "bfloat16", keys=8, training=True
     ),
+    "cross-entropy-50257": lambda: cross_entropy(4096, 50257),
+    "cross-entropy-131072": lambda: cross_entropy(4096, 131072),
     "gpt-2-training-4096": lambda: gpt_2(4096),
 }
 

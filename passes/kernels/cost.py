@@ -1,12 +1,13 @@
-"""Cost conditions of the pass `kernels`, and the block sizes of its kernels.
+"""Cost conditions of the pass `kernels`, and the sizes of blocks and parts.
 
-The kernels save the memory of the scores, and move much less through memory. For both they need
-enough scores: the TPU kernels keep the maximum and the sum of each query 128 times, and the TPU
-compiler keeps short scores on the chip.
+The attention kernels save the memory of the scores, and move much less through memory. For both
+they need enough scores: the TPU kernels keep the maximum and the sum of each query 128 times, and
+the TPU compiler keeps short scores on the chip.
 """
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 LEAST_POSITIONS = {"tpu": 1024, "gpu": 512}
@@ -42,6 +43,40 @@ LARGEST_MASKED = -1e30
 
 _LEAST_FEATURES_OF_GPU = 16
 """Triton multiplies no smaller matrices."""
+
+
+LEAST_LOGITS = {"tpu": 2**29, "gpu": 2**31}
+"""The fewest bytes of logits from which a log-likelihood is computed by parts of the vocabulary.
+
+Value and gradient of `log_softmax` at labels, for f32 features and words of 768 features. The peak
+of memory and the estimated time, plain and by parts:
+
+    TPU v5e   2048 tokens, 32,000 words: 700 and 371 MiB, 3.8 and 4.2 ms
+              4096 tokens, 50,257 words: 1.85 and 0.53 GiB, 12.9 and 11.1 ms
+             4096 tokens, 131,072 words: 4.8 and 1.1 GiB, 34 and 27 ms
+    H100      4096 tokens, 50,257 words: 1.85 and 0.50 GiB, 3.7 and 4.4 ms
+             4096 tokens, 131,072 words: 4.8 and 0.9 GiB, 9.5 and 11.3 ms
+
+Of other features, on which no limit was chosen:
+
+    TPU v5e   4096 tokens, 40,000 words of 1024: 1.56 and 0.63 GiB, 11.4 and 10.7 ms
+              8192 tokens, 32,000 words of 512: 2.11 and 0.52 GiB, 14.0 and 10.8 ms
+    H100     16384 tokens, 40,000 words of 1024: 5.3 and 1.2 GiB, 13.7 and 14.9 ms
+
+On GPU the gain is the memory alone, so that the logits must be larger there.
+"""
+
+LEAST_LOGITS_OF_NORMALIZER = 2**31
+"""The same for a loss with `logsumexp`, on both targets.
+
+XLA keeps fewer arrays of logits for it: 4096 tokens and 50,257 words take 1.1 GiB and 9.1 ms on TPU
+v5e, by parts 0.5 GiB and 11.1 ms. The gain is the memory alone.
+"""
+
+WORDS_IN_PART = 8192
+"""The number of words in a part of the vocabulary. The features of each token are read and written
+once for a part, and parts of this size were enough on both targets. Parts of the tokens instead
+took 1.3 times as long on TPU: each of them adds to the gradient of all words."""
 
 
 def pays_on_tpu(match: Any) -> bool:
@@ -90,3 +125,19 @@ def gpu_blocks(itemsize: int) -> tuple[int, int]:
     JAX's defaults, with half as many in the forward kernel for f32.
     """
     return (128, 32) if itemsize == 2 else (64, 32)
+
+
+def parts_pay(match: Any) -> bool:
+    """Whether the logits of a log-likelihood are so large that it is computed by parts."""
+    return _logits_in_parts(match) >= LEAST_LOGITS[match.target]
+
+
+def parts_of_normalizer_pay(match: Any) -> bool:
+    """Whether the logits of a loss with `logsumexp` are so large that it is computed by parts."""
+    return _logits_in_parts(match) >= LEAST_LOGITS_OF_NORMALIZER
+
+
+def _logits_in_parts(match: Any) -> int:
+    """The bytes of the logits of a loss; -1 if the vocabulary is only one part."""
+    words, tokens = match.w.shape[0], prod(match.t.shape)
+    return 4 * tokens * words if words > WORDS_IN_PART else -1
