@@ -295,6 +295,9 @@ def test_miss_is_explained():
     with collect_remarks() as remarks:
         jxc.lower(squashed, *values(FIRST)).opt(attention)
     [remark] = remarks
+    assert remark.text.startswith("9 of 13 ops match; this one is stablehlo.tanh")
+    assert attention.why(jxc.lower(squashed, *values(FIRST))) == f"{remark.location}: {remark.text}"
+    assert attention.why(jxc.lower(heads_first, *values(FIRST))) == ""
     assert "is stablehlo.tanh, the pattern has stablehlo.dot_general" in remark.text
     file, line, _ = remark.location.rsplit(":", 2)
     assert (file, int(line)) == (__file__, squashed.__code__.co_firstlineno + 1)

@@ -20,7 +20,6 @@ from ..ir import format_location, functions, splat_of, users, walk
 from ..ir.dtypes import NEEDS_X64
 from ..ir.elementwise import is_elementwise
 from ..ir.shardings import is_partitioned
-from ..pipeline import make_pipeline, run_pipeline
 from ..pipeline.native import run_native
 from ..rewrite import Option, Pass, PassContext, Rule, RuleCount, remark
 from .declare import Alternative, ArrayInput, Declaration, Search, match_of
@@ -29,12 +28,12 @@ from .layout import DoesNotFit, layout_of
 from .match import Found, Matcher, Miss
 from .pattern import Pattern
 from .trace import (
-    NORMAL_FORM,
     Sizes,
     array_names,
     array_type,
     constants_of,
     differentiable,
+    normalize,
     pattern_of,
 )
 
@@ -120,7 +119,7 @@ class _Run:
                 remark(each.name, "missed", None, "the program is split over several devices")
             return counts
         copy = _copy_of(self.module)
-        run_pipeline(copy, make_pipeline(NORMAL_FORM), self.context)
+        normalize(copy, self.context)
         index = self._index(copy)
         for count, replacement in zip(counts, replacements, strict=True):
             start = perf_counter()
@@ -252,7 +251,7 @@ class _Run:
             if alternative.when is not None and not alternative.when(
                 match_of({**match.sizes.dims, **given, "target": self.context.target})
             ):
-                reason = f"`when` of {alternative.name} is false"
+                reason = f"`when` of the alternative {alternative.name!r} is false"
                 continue
             plan = Plan(match, list(given.values()), self.context.target)
             if (problem := plan.problem()) is not None:
@@ -378,8 +377,10 @@ def _other_user(value: ir.Value, matched: set[ir.Value]) -> ir.OpView | None:
 
 def _explained(miss: Miss) -> str:
     """The nearest match in words."""
-    where = f"; the pattern: {format_location(miss.pattern)}" if miss.pattern else ""
-    return f"matched {miss.matched} of {miss.size} ops, then: {miss.reason}{where}"
+    if miss.pattern is None:
+        return f"all {miss.size} ops match, but {miss.reason}"
+    where = format_location(miss.pattern)
+    return f"{miss.matched} of {miss.size} ops match; this one {miss.reason} (at {where})"
 
 
 def _move(source: ir.Module, target: ir.Operation) -> None:

@@ -6,7 +6,8 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
-from ..rewrite import TARGETS, Contract, Pass, PassLike
+from ..pipeline.run import opt
+from ..rewrite import TARGETS, Contract, Pass, PassLike, collect_remarks
 from .apply import replacement_pass
 from .declare import Alternative, ConstantInput, Declaration, Search, parse_inputs
 
@@ -119,6 +120,21 @@ class Replacement(Declaration, PassLike):
         _check_parameters(function, list(self.inputs))
         self.alternatives.append(Alternative(function, when, chosen, differentiable))
         return self
+
+    def why(self, module: Any, *, target: str = "cpu") -> str:
+        """Why it does not apply to a module: the nearest match; empty where it applies.
+
+        Args:
+            module: what `jxc.opt` takes, or what `jxc.lower` returns.
+            target: the hardware to optimise for: "cpu", "gpu" or "tpu".
+
+        Raises:
+            JxcError: the module is malformed, or a function cannot be traced.
+        """
+        with collect_remarks() as remarks:
+            opt(getattr(module, "module", module), self, target=target)
+        missed = [each for each in remarks if each.kind == "missed"]
+        return "\n".join(f"{each.location}: {each.text}".lstrip(": ") for each in missed)
 
     def as_pass(self) -> Pass:
         """The pass of this replacement alone, with the options of passes made of rules."""

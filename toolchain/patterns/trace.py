@@ -16,7 +16,7 @@ from ..errors import JxcError
 from ..ir import make_context, read_module, write_bytecode
 from ..ir.dtypes import numpy_dtype
 from ..pipeline import make_pipeline, run_pipeline
-from ..rewrite import PassContext
+from ..rewrite import PassContext, collect_remarks
 from ._private import interpreted_pallas, on_abstract_device
 from .declare import Alternative, ArrayInput, ConstantInput, Declaration, Search
 from .pattern import Pattern
@@ -100,8 +100,14 @@ def _traced(
     floating-point input.
     """
     module = search_module(replacement, search, sizes, with_gradient=with_gradient)
-    run_pipeline(module, make_pipeline(NORMAL_FORM), PassContext(sizes.target))
+    normalize(module, PassContext(sizes.target))
     return Pattern(module)
+
+
+def normalize(module: ir.Module, context: PassContext) -> None:
+    """Bring a module into the form of patterns, in place."""
+    with collect_remarks():  # those of these passes are about no one's pipeline
+        run_pipeline(module, make_pipeline(NORMAL_FORM), context)
 
 
 def search_module(

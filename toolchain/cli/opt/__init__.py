@@ -15,7 +15,7 @@ from ...files import input_name, read_input, write_output
 from .. import ModuleCommand
 from ..options import options_of, read_options
 from ..pass_help import help_pass, list_passes
-from ..process import in_child, leave
+from ..process import in_child, leave, stay_on_cpu
 from .options import OptOptions
 from .recipe import read_recipe
 
@@ -46,6 +46,7 @@ def opt_command(file: str, output: str, **flags: Any) -> None:
     jxc opt -O2 step.mlir
     jxc opt -p 'inline,simplify{max-num-rewrites=3},cse' step.mlir -o small.mlir
     """
+    stay_on_cpu()  # replacements are traced by JAX, which would start every backend
     options = read_options(OptOptions, flags)
     is_query = options.list_passes or options.help_pass or options.show_dialects
     data = b"" if is_query else read_input(file)

@@ -72,6 +72,9 @@ class OptOptions(PrintOptions, PassOptions):
         help="Skip the first applications of RULE, and carry out only so many after them.",
     )
     mlir_print_debug_counter: bool = flag(help="Print how often each rule applied, to stderr.")
+    why: bool = flag(
+        help="Print why rules and replacements did not apply: --remarks-filter-missed for all."
+    )
     remarks_filter: str | None = option(
         metavar="REGEX",
         help="Print why the rules whose names match REGEX left ops alone, and what they replaced.",
@@ -153,7 +156,7 @@ class OptOptions(PrintOptions, PassOptions):
             UsageError: a pattern is malformed.
         """
         given = {
-            "missed": [self.remarks_filter, self.remarks_filter_missed],
+            "missed": [self.remarks_filter, self.remarks_filter_missed, "" if self.why else None],
             "passed": [self.remarks_filter, self.remarks_filter_passed],
         }
         try:
