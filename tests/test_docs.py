@@ -45,7 +45,14 @@ def matches(shown, found):
     return re.fullmatch(pattern, found.rstrip(), flags=re.DOTALL)
 
 
-@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "docs/own_passes.md"])
+DOCUMENTS = [
+    "README.md",
+    "CONTRIBUTING.md",
+    *(f"docs/{each.name}" for each in (ROOT / "docs").glob("*.md")),
+]
+
+
+@pytest.mark.parametrize("document", sorted(DOCUMENTS))
 def test_document_runs(document, tmp_path):
     ran = 0
     for language, text in code_blocks(document):

@@ -16,14 +16,13 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from ..errors import UsageError, did_you_mean
-from ..ir import format_location, functions, splat_of, users, walk
+from ..ir import format_location, functions, splat_of, walk
 from ..ir.dtypes import NEEDS_X64
-from ..ir.elementwise import is_elementwise
 from ..ir.shardings import is_partitioned
 from ..pipeline.native import run_native
 from ..rewrite import Option, Pass, PassContext, Rule, RuleCount, remark
 from .declare import Alternative, ArrayInput, Declaration, Search, match_of
-from .insert import VIEWS, Function, Match, Plan
+from .insert import Function, Match, Plan, shared_value
 from .layout import DoesNotFit, layout_of
 from .match import Found, Matcher, Miss
 from .pattern import Pattern
@@ -95,6 +94,25 @@ def _as_rule(given: Declaration) -> Rule:
     )
 
 
+@dataclass(frozen=True)
+class _Search:
+    """One pattern that is searched for.
+
+    Attributes:
+        replacement: whose.
+        search: the function.
+        with_gradient: whether the pattern has its gradient.
+    """
+
+    replacement: Declaration
+    search: Search
+    with_gradient: bool
+
+    def pattern(self, sizes: Sizes) -> Pattern:
+        """The pattern at given sizes."""
+        return pattern_of(self.replacement, self.search, sizes, with_gradient=self.with_gradient)
+
+
 @dataclass
 class _Run:
     """One run on a module.
@@ -125,9 +143,8 @@ class _Run:
             start = perf_counter()
             for search in replacement.searches:
                 for with_gradient in (True, False):
-                    while self.limit and self._replace_one(
-                        copy, index, replacement, search, count, with_gradient
-                    ):
+                    of = _Search(replacement, search, with_gradient)
+                    while self.limit and self._replace_one(copy, index, of, count):
                         index = self._index(copy)
                         count.hits += 1
                         self.limit -= 1
@@ -150,95 +167,91 @@ class _Run:
         self,
         module: ir.Module,
         index: dict[str, list[ir.OpView]],
-        replacement: Declaration,
-        search: Search,
+        of: _Search,
         count: RuleCount,
-        with_gradient: bool,
     ) -> bool:
         alternatives = [
-            each for each in replacement.alternatives if _serves(each, self.context.target)
+            each for each in of.replacement.alternatives if _serves(each, self.context.target)
         ]
-        if with_gradient:
+        if of.with_gradient:
             alternatives = [each for each in alternatives if each.is_differentiable]
-            if not differentiable(replacement, array_names(replacement)):
+            if not differentiable(of.replacement, array_names(of.replacement)):
                 return False
         if not alternatives:
             return False
-        for match in self._matches(index, replacement, search, with_gradient, count):
-            reason = _shared(match) or self._insert(module, match, alternatives)
+        for match in self._matches(index, of, count):
+            reason = shared_value(match) or self._insert(module, match, alternatives)
             if reason is None:
                 return True
-            self._miss(replacement.name, Miss(match.pattern.size, match.pattern.size, reason))
+            size = match.pattern.size
+            self._miss(of, Miss(size, size, reason, None, match.location))
         return False
 
-    def _miss(self, name: str, miss: Miss | None) -> None:
+    def _miss(self, of: _Search, miss: Miss | None) -> None:
+        """Keep a miss if it says more than those before; functions before their gradients."""
+        if miss is None:
+            return
+        name = of.replacement.name
+        order = -of.replacement.searches.index(of.search)
+        miss.rank = (miss.matched, not of.with_gradient, order)
         known = self._misses.get(name)
-        if miss is not None and (known is None or miss.matched > known.matched):
+        if known is None or miss.rank > known.rank:
             self._misses[name] = miss
 
     def _matches(
         self,
         index: dict[str, list[ir.OpView]],
-        replacement: Declaration,
-        search: Search,
-        with_gradient: bool,
+        of: _Search,
         count: RuleCount,
     ) -> Iterator[Match]:
+        replacement = of.replacement
         for dtypes in replacement.dtype_choices():
             if not _are_supported(dtypes):
                 continue
-            constants = {n: each.sample for n, each in constants_of(replacement, search).items()}
+            given = constants_of(replacement, of.search)
+            constants = {name: each.sample for name, each in given.items()}
             sizes = Sizes(replacement.sample_sizes(), dtypes, constants, self.context.target)
-            pattern = pattern_of(replacement, search, sizes, with_gradient=with_gradient)
+            pattern = of.pattern(sizes)
             matcher = Matcher(pattern, index, is_exact=False)
-            for anchor in _anchors(matcher, replacement, search, with_gradient):
+            for anchor in _anchors(matcher, of):
                 for op in matcher.candidates(anchor):
                     count.tries += 1
                     for found in matcher.found(anchor, op):
-                        match = self._exact(
-                            replacement,
-                            search,
-                            sizes,
-                            pattern,
-                            found,
-                            with_gradient,
-                            index,
-                            (anchor, op),
-                        )
+                        match = self._exact(of, sizes, pattern, found, index, (anchor, op))
                         if match is not None:
                             yield match
-            self._miss(replacement.name, matcher.miss)
+            self._miss(of, matcher.miss)
 
     def _exact(
         self,
-        replacement: Declaration,
-        search: Search,
+        of: _Search,
         sample: Sizes,
         pattern: Pattern,
         found: Found,
-        with_gradient: bool,
         index: dict[str, list[ir.OpView]],
         at: tuple[int, ir.OpView],
     ) -> Match | None:
-        names = _dimension_names(replacement, search)
+        names = _dimension_names(of)
         try:
             layout = layout_of(pattern, found, names)
-            constants = _constants(replacement, search, found)
+            constants = _constants(of, found)
             dims = {name: layout.sizes.get(name, 1) for name in sample.dims}
             # a dimension of size 1 that is only mapped over would vanish from the pattern
             traced = {name: sample.dims[name] if n == 1 else n for name, n in dims.items()}
             sizes = Sizes(traced, sample.dtypes, constants, sample.target)
-            exact = pattern_of(replacement, search, sizes, with_gradient=with_gradient)
+            exact = of.pattern(sizes)
             matcher = Matcher(exact, index, is_exact=True)
             for again in matcher.found(*at):
                 layout = layout_of(exact, again, names)
                 dims = {name: layout.sizes.get(name, 1) for name in sample.dims}
                 sizes = Sizes(dims, sample.dtypes, constants, sample.target)
-                return Match(replacement, search, exact, again, sizes, layout, with_gradient)
-            self._miss(replacement.name, matcher.miss)
+                return Match(
+                    of.replacement, of.search, exact, again, sizes, layout, of.with_gradient
+                )
+            self._miss(of, matcher.miss)
         except DoesNotFit as reason:
             size = pattern.size
-            self._miss(replacement.name, Miss(size, size, str(reason), None, at[1].location))
+            self._miss(of, Miss(size, size, str(reason), None, at[1].location))
         return None
 
     def _insert(
@@ -261,6 +274,7 @@ class _Run:
                 self._made[key] = plan.add_functions(module, alternative)
                 self._inserted |= {each.name for each in self._made[key]}
             plan.insert(self._made[key])
+            remark(match.replacement.name, "passed", match.location, f"is now {alternative.name}")
             run_native("trivial-dce", module)
             return None
         return reason
@@ -281,35 +295,33 @@ def _serves(alternative: Alternative, target: str) -> bool:
     return alternative.targets is None or target in alternative.targets
 
 
-def _anchors(
-    matcher: Matcher, replacement: Declaration, search: Search, with_gradient: bool
-) -> list[int]:
+def _anchors(matcher: Matcher, of: _Search) -> list[int]:
     """The results of the pattern to start from: with the gradient, those of the gradient."""
-    if not with_gradient:
+    if not of.with_gradient:
         return matcher.anchors()[:1]
-    names = [name for name in array_names(replacement) if name not in search.given]
-    count = len(differentiable(replacement, names))
+    names = [name for name in array_names(of.replacement) if name not in of.search.given]
+    count = len(differentiable(of.replacement, names))
     results = len(matcher.anchors()) - count
     return [each for each in matcher.anchors() if each >= results]
 
 
-def _dimension_names(replacement: Declaration, search: Search) -> list[tuple[str | int, ...]]:
+def _dimension_names(of: _Search) -> list[tuple[str | int, ...]]:
     """The names of the dimensions of each argument of the pattern."""
     return [
         each.dims
-        for name, each in replacement.inputs.items()
-        if isinstance(each, ArrayInput) and name not in search.given
+        for name, each in of.replacement.inputs.items()
+        if isinstance(each, ArrayInput) and name not in of.search.given
     ]
 
 
-def _constants(replacement: Declaration, search: Search, found: Found) -> dict[str, Any]:
+def _constants(of: _Search, found: Found) -> dict[str, Any]:
     """The constants of the program in the places of the samples.
 
     Raises:
         DoesNotFit: the value in such a place is not a constant, or there is no such place.
     """
     values: dict[str, Any] = {}
-    for name, given in constants_of(replacement, search).items():
+    for name, given in constants_of(of.replacement, of.search).items():
         places = [v for v in found.ops if splat_of(v) == given.sample]
         if not places:
             raise DoesNotFit(f"the constant {name!r} is not in the pattern as it is")
@@ -339,40 +351,6 @@ def _are_supported(dtypes: dict[str, str]) -> bool:
     import jax
 
     return bool(jax.config.jax_enable_x64) or not NEEDS_X64.keys() & set(dtypes.values())
-
-
-def _shared(match: Match) -> str | None:
-    """The use elsewhere of a value that would be computed twice; None if there is none."""
-    matched = {op.results[0] for op in match.found.ops.values()}
-    roots = {each[0].results[0] for each in match.found.results if each is not None}
-    for value, op in match.found.ops.items():
-        if op.results[0] in roots or all(map(_is_cheap, match.pattern.cone(value))):
-            continue
-        if (other := _other_user(op.results[0], matched)) is not None:
-            where = format_location(other.location)
-            return f"the result of {op.operation.name} is also used at {where}"
-    return None
-
-
-def _is_cheap(value: ir.Value) -> bool:
-    op = value.owner
-    is_made = not isinstance(op, ir.Block)
-    return not is_made or is_elementwise(op) or op.operation.name in (*VIEWS, *_SOURCES)
-
-
-_SOURCES = ("stablehlo.constant", "stablehlo.iota")
-
-
-def _other_user(value: ir.Value, matched: set[ir.Value]) -> ir.OpView | None:
-    """An op that uses `value`, perhaps through transposes, and is not in the match."""
-    for user in users(value):
-        if len(user.results) and user.results[0] in matched:
-            continue
-        if user.operation.name not in VIEWS:
-            return user
-        if (other := _other_user(user.results[0], matched)) is not None:
-            return other
-    return None
 
 
 def _explained(miss: Miss) -> str:

@@ -16,7 +16,17 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func
 
 from ..errors import JxcError
-from ..ir import element_type, functions, numpy_dtype, shape_of, users, walk, write_bytecode
+from ..ir import (
+    element_type,
+    format_location,
+    functions,
+    numpy_dtype,
+    shape_of,
+    users,
+    walk,
+    write_bytecode,
+)
+from ..ir.elementwise import is_elementwise
 from ..pipeline.native import run_native
 from .axes import Label, parts_of
 from .declare import Alternative, ArrayInput, Declaration, Search
@@ -50,6 +60,11 @@ class Match:
     sizes: Sizes
     layout: Layout
     with_gradient: bool
+
+    @property
+    def location(self) -> ir.Location:
+        """The location of the first result that the program computes."""
+        return next(each[0] for each in self.found.results if each is not None).location
 
 
 @dataclass(frozen=True)
@@ -334,3 +349,37 @@ def _next(name: str) -> str:
     """`name` with its number increased: f, f_1, f_2."""
     stem, _, number = name.rpartition("_")
     return f"{stem}_{int(number) + 1}" if stem and number.isdecimal() else f"{name}_1"
+
+
+def shared_value(match: Match) -> str | None:
+    """The use elsewhere of a value that would be computed twice; None if there is none."""
+    matched = {op.results[0] for op in match.found.ops.values()}
+    roots = {each[0].results[0] for each in match.found.results if each is not None}
+    for value, op in match.found.ops.items():
+        if op.results[0] in roots or all(map(_is_cheap, match.pattern.cone(value))):
+            continue
+        if (other := _other_user(op.results[0], matched)) is not None:
+            where = format_location(other.location)
+            return f"the result of {op.operation.name} is also used at {where}"
+    return None
+
+
+def _is_cheap(value: ir.Value) -> bool:
+    op = value.owner
+    is_made = not isinstance(op, ir.Block)
+    return not is_made or is_elementwise(op) or op.operation.name in (*VIEWS, *_SOURCES)
+
+
+_SOURCES = ("stablehlo.constant", "stablehlo.iota")
+
+
+def _other_user(value: ir.Value, matched: set[ir.Value]) -> ir.OpView | None:
+    """An op that uses `value`, perhaps through transposes, and is not in the match."""
+    for user in users(value):
+        if len(user.results) and user.results[0] in matched:
+            continue
+        if user.operation.name not in VIEWS:
+            return user
+        if (other := _other_user(user.results[0], matched)) is not None:
+            return other
+    return None

@@ -54,6 +54,7 @@ class Miss:
         reason: what differs.
         pattern: the location in the pattern.
         program: the location in the program.
+        rank: larger for a miss that says more.
     """
 
     matched: int
@@ -61,6 +62,7 @@ class Miss:
     reason: str
     pattern: ir.Location | None = None
     program: ir.Location | None = None
+    rank: tuple[int, ...] = ()
 
 
 @dataclass
@@ -323,12 +325,13 @@ class Matcher:
     def _note(self, goal: Pair, reason: str) -> None:
         matched = sum(not isinstance(value.owner, ir.Block) for value in self._bound)
         if self.miss is None or matched > self.miss.matched:
+            mine, theirs = goal.users or (None, None)
             self.miss = Miss(
                 matched,
                 self._pattern.size,
                 reason,
-                _location(peel(goal.pattern, goal.pattern_labels)[0]),
-                _location(peel(goal.program, goal.program_labels)[0]),
+                _location(peel(goal.pattern, goal.pattern_labels)[0], mine),
+                _location(peel(goal.program, goal.program_labels)[0], theirs),
             )
 
     def _as_found(self, results: list[Any]) -> Found:
@@ -382,6 +385,8 @@ def _is_iota(value: ir.Value) -> bool:
     return not isinstance(value.owner, ir.Block) and _kind(value) == "stablehlo.iota"
 
 
-def _location(value: ir.Value) -> ir.Location:
-    owner = value.owner
-    return value.location if isinstance(owner, ir.Block) else owner.location
+def _location(value: ir.Value, user: ir.OpView | None) -> ir.Location:
+    """The location of the op behind a value; for an argument that of its user."""
+    if not isinstance(value.owner, ir.Block):
+        return value.owner.location
+    return value.location if user is None else user.location

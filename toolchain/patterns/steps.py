@@ -25,12 +25,16 @@ from .bodies import Differs, same_attributes, same_bodies
 
 @dataclass(frozen=True)
 class Pair:
-    """A value of the pattern and the value of the program that must be the same."""
+    """A value of the pattern and the value of the program that must be the same.
+
+    `users` are the ops of the pattern and of the program that use them; None for results.
+    """
 
     pattern: ir.Value
     pattern_labels: Labels
     program: ir.Value
     program_labels: Labels
+    users: tuple[ir.OpView, ir.OpView] | None = None
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,7 @@ class Ops:
             pattern_labels,
             self.program.operands[theirs],
             program_labels,
+            (self.pattern, self.program),
         )
 
 
