@@ -375,3 +375,17 @@ def test_constant_cotangent_is_broadcast_along_mapped_dimensions():
     made.by(lambda x, i: (jax.nn.log_softmax(x) * jax.nn.one_hot(i, x.shape[-1])).sum(-1))
     [x], labels = values([(16, 8)]), np.arange(16, dtype=np.int32) % 8
     assert applied(jax.value_and_grad(lambda x, i: made(x, i).mean()), [x, labels], made) == 1
+
+
+def test_dynamic_dimensions_and_tokens_are_left_alone():
+    found = replaced_by(lambda x: jnp.sin(x) * 2, lambda x: 2 * jnp.sin(x), x="f32[n]")
+    text = """
+    func.func @main(%x: tensor<?xf32>, %t: !stablehlo.token) -> (tensor<?xf32>, !stablehlo.token) {
+      %y = stablehlo.sine %x : tensor<?xf32>
+      %z = stablehlo.add %y, %y : tensor<?xf32>
+      %u = stablehlo.after_all %t, %t : !stablehlo.token
+      return %z, %u : tensor<?xf32>, !stablehlo.token
+    }"""
+    assert "@main" in str(jxc.opt(text, found))
+    double = replaced_by(lambda x: jnp.sin(x) + jnp.sin(x), lambda x: 2 * jnp.sin(x), x="f32[n]")
+    assert "call @" not in str(jxc.opt(text, double))

@@ -298,11 +298,11 @@ def _serves(alternative: Alternative, target: str) -> bool:
 def _anchors(matcher: Matcher, of: _Search) -> list[int]:
     """The results of the pattern to start from: with the gradient, those of the gradient."""
     if not of.with_gradient:
-        return matcher.anchors()[:1]
+        return matcher.anchors[:1]
     names = [name for name in array_names(of.replacement) if name not in of.search.given]
     count = len(differentiable(of.replacement, names))
-    results = len(matcher.anchors()) - count
-    return [each for each in matcher.anchors() if each >= results]
+    results = len(matcher.anchors) - count
+    return [each for each in matcher.anchors if each >= results]
 
 
 def _dimension_names(of: _Search) -> list[tuple[str | int, ...]]:

@@ -100,7 +100,8 @@ class Matcher:
         self._left = _MOST_STEPS
         self.miss: Miss | None = None
         sizes = {n: len(pattern.cone(value)) for n, value in enumerate(pattern.results)}
-        self._order = sorted(sizes, key=lambda n: -sizes[n])
+        self.anchors = sorted(sizes, key=lambda n: -sizes[n])
+        """The results of the pattern, those computed from the most values first."""
 
     def found(self, anchor: int, op: ir.OpView) -> Iterator[Found]:
         """The matches in which `op` computes result `anchor` of the pattern.
@@ -114,14 +115,10 @@ class Matcher:
         for labels in self._rooted(anchor, op, 0):
             results: list[Any] = [None] * len(self._pattern.results)
             results[anchor] = (op, labels[1], labels[0])
-            for number, other in enumerate(n for n in self._order if n != anchor):
+            for number, other in enumerate(n for n in self.anchors if n != anchor):
                 results[other] = self._result(other, op, number + 1)
             yield self._as_found(results)
             return
-
-    def anchors(self) -> list[int]:
-        """The results of the pattern, those computed from the most values first."""
-        return self._order
 
     def candidates(self, anchor: int) -> Sequence[ir.OpView]:
         """The ops that may compute a result of the pattern."""
@@ -132,7 +129,7 @@ class Matcher:
         return [
             op
             for op in self._index.get(wanted.operation.name, ())
-            if len(op.results) == 1 and self._may_be(wanted, op)
+            if len(op.results) == 1 and _has_static_types(op) and self._may_be(wanted, op)
         ]
 
     def _unlabelled(self, result: int) -> Labels:
@@ -262,6 +259,8 @@ class Matcher:
         """
         mine, labels = peel(goal.pattern, goal.pattern_labels)
         theirs, found = peel(goal.program, goal.program_labels)
+        if not isinstance(theirs.owner, ir.Block) and not _has_static_types(theirs.owner):
+            raise Differs("has operands that are not arrays of static shape")
         if str(element_type(mine)) != str(element_type(theirs)):
             raise Differs(f"has elements {element_type(theirs)}, the pattern {element_type(mine)}")
         if self._is_exact:
@@ -364,6 +363,14 @@ def _check_sizes(mine: ir.Value, labels: Labels, theirs: ir.Value, found: Labels
     for label, size in zip(labels, shape_of(mine), strict=True):
         if label in sizes and isinstance(label, Core) and sizes[label] != size:
             raise Differs(f"has {sizes[label]} elements where the pattern has {size}")
+
+
+def _has_static_types(op: ir.OpView) -> bool:
+    """Whether all operands and results are arrays of static shape."""
+    return all(
+        isinstance(value.type, ir.RankedTensorType) and value.type.has_static_shape
+        for value in (*op.operands, *op.results)
+    )
 
 
 def _dims(labels: Labels, found: Labels) -> tuple[int | None, ...]:
