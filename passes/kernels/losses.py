@@ -52,7 +52,7 @@ def normalizer_and_logit(x: Any, w: Any, t: Any) -> Any:
     """logsumexp(x w^T) and x w^T at the labels t, with gradients -> both by parts of the words.
 
     Cross entropy is their difference, as `optax.softmax_cross_entropy_with_integer_labels` writes
-    it. It takes a fifth more time, for half of the memory or less, and is done from 2 GiB of
+    it. It takes up to a fifth more time, for two fifths of the memory, and is done from 2 GiB of
     logits on.
     """
     return _normalizer_and_logit(x, w, t)
@@ -67,13 +67,13 @@ def normalizer_and_logit_of_rows(x: Any, w: Any, t: Any) -> Any:
     return _normalizer_and_logit(x, w, t)
 
 
-@normalizer_and_logit.by(targets="tpu,gpu", when=cost.parts_of_normalizer_pay)
+@normalizer_and_logit.by(targets="tpu", when=cost.parts_of_normalizer_pay)
 def _normalizer_and_logit_by_parts(x: Any, w: Any, t: Any) -> Any:
     found = chunked.normalizer_and_logit(x.reshape(-1, x.shape[-1]), w, t.reshape(-1))
     return tuple(each.reshape(t.shape) for each in found)
 
 
-@normalizer_and_logit_of_rows.by(targets="tpu,gpu", when=cost.parts_of_normalizer_pay)
+@normalizer_and_logit_of_rows.by(targets="tpu", when=cost.parts_of_normalizer_pay)
 def _normalizer_and_logit_of_rows_by_parts(x: Any, w: Any, t: Any) -> Any:
     return chunked.normalizer_and_logit(x, w, t)
 
