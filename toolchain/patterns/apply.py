@@ -21,6 +21,7 @@ from ..ir.dtypes import NEEDS_X64
 from ..ir.shardings import is_partitioned
 from ..pipeline.native import run_native
 from ..rewrite import Option, Pass, PassContext, Rule, RuleCount, remark
+from ..rewrite.actions import current_observer
 from .declare import Alternative, ArrayInput, Declaration, Search, match_of
 from .insert import Function, Match, Plan, shared_value
 from .layout import DoesNotFit, layout_of
@@ -129,6 +130,7 @@ class _Run:
     _made: dict[Any, list[Function]] = field(default_factory=dict)
     _inserted: set[str] = field(default_factory=set)
     _misses: dict[str, Miss] = field(default_factory=dict)
+    _left_out: set[ir.Value] = field(default_factory=set)
 
     def apply(self, replacements: Sequence[Declaration]) -> list[RuleCount]:
         counts = [RuleCount(each.name) for each in replacements]
@@ -184,7 +186,7 @@ class _Run:
             if reason is None:
                 return True
             size = match.pattern.size
-            self._miss(of, Miss(size, size, reason, None, match.location))
+            self._miss(of, Miss(size, size, reason, None, match.root.location))
         return False
 
     def _miss(self, of: _Search, miss: Miss | None) -> None:
@@ -269,15 +271,31 @@ class _Run:
             plan = Plan(match, list(given.values()), self.context.target)
             if (problem := plan.problem()) is not None:
                 return problem
+            if not self._is_carried_out(match):
+                return "an observer of the rewrites left it out"
             key = (alternative.name, id(alternative), match.sizes.key, plan.key)
             if key not in self._made:
                 self._made[key] = plan.add_functions(module, alternative)
                 self._inserted |= {each.name for each in self._made[key]}
             plan.insert(self._made[key])
-            remark(match.replacement.name, "passed", match.location, f"is now {alternative.name}")
+            remark(
+                match.replacement.name, "passed", match.root.location, f"is now {alternative.name}"
+            )
             run_native("trivial-dce", module)
             return None
         return reason
+
+    def _is_carried_out(self, match: Match) -> bool:
+        """Whether the observer of rewrites, if there is one, lets this one happen."""
+        observer, root = current_observer(), match.root
+        value = root.results[0]
+        if value in self._left_out:
+            return False
+        name = match.replacement.name
+        if observer is None or observer(name, root.operation.name, root.location):
+            return True
+        self._left_out.add(value)
+        return False
 
 
 def _copy_of(module: ir.Operation) -> ir.Module:

@@ -62,9 +62,9 @@ class Match:
     with_gradient: bool
 
     @property
-    def location(self) -> ir.Location:
-        """The location of the first result that the program computes."""
-        return next(each[0] for each in self.found.results if each is not None).location
+    def root(self) -> ir.OpView:
+        """The op of the first result that the program computes."""
+        return next(each[0] for each in self.found.results if each is not None)
 
 
 @dataclass(frozen=True)

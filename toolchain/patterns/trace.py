@@ -17,6 +17,7 @@ from ..ir import make_context, read_module, write_bytecode
 from ..ir.dtypes import numpy_dtype
 from ..pipeline import make_pipeline, run_pipeline
 from ..rewrite import PassContext, collect_remarks
+from ..rewrite.actions import observe_rewrites
 from ._private import interpreted_pallas, on_abstract_device
 from .declare import Alternative, ArrayInput, ConstantInput, Declaration, Search
 from .pattern import Pattern
@@ -106,7 +107,8 @@ def _traced(
 
 def normalize(module: ir.Module, context: PassContext) -> None:
     """Bring a module into the form of patterns, in place."""
-    with collect_remarks():  # those of these passes are about no one's pipeline
+    # the remarks and the actions of these passes are about no one's pipeline
+    with collect_remarks(), observe_rewrites(lambda *_: True):
         run_pipeline(module, make_pipeline(NORMAL_FORM), context)
 
 
