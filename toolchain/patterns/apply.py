@@ -238,19 +238,22 @@ class _Run:
             layout = layout_of(pattern, found, names)
             constants = _constants(of, found)
             dims = {name: layout.sizes.get(name, 1) for name in sample.dims}
-            # a dimension of size 1 that is only mapped over would vanish from the pattern
-            traced = {name: sample.dims[name] if n == 1 else n for name, n in dims.items()}
-            sizes = Sizes(traced, sample.dtypes, constants, sample.target)
-            exact = of.pattern(sizes)
-            matcher = Matcher(exact, index, is_exact=True)
-            for again in matcher.found(*at):
-                layout = layout_of(exact, again, names)
-                dims = {name: layout.sizes.get(name, 1) for name in sample.dims}
-                sizes = Sizes(dims, sample.dtypes, constants, sample.target)
-                return Match(
-                    of.replacement, of.search, exact, again, sizes, layout, of.with_gradient
-                )
-            self._miss(of, matcher.miss)
+            # A dimension of size 1 that is only mapped over would vanish from the pattern. It
+            # gets two other sizes, as the function may use the size as a number.
+            for factor in (2, 1) if 1 in dims.values() else (1,):
+                traced = {
+                    name: factor * sample.dims[name] if n == 1 else n for name, n in dims.items()
+                }
+                exact = of.pattern(Sizes(traced, sample.dtypes, constants, sample.target))
+                matcher = Matcher(exact, index, is_exact=True)
+                again = next(matcher.found(*at), None)
+                if again is None:
+                    self._miss(of, matcher.miss)
+                    return None
+            layout = layout_of(exact, again, names)
+            dims = {name: layout.sizes.get(name, 1) for name in sample.dims}
+            sizes = Sizes(dims, sample.dtypes, constants, sample.target)
+            return Match(of.replacement, of.search, exact, again, sizes, layout, of.with_gradient)
         except DoesNotFit as reason:
             size = pattern.size
             self._miss(of, Miss(size, size, str(reason), None, at[1].location))

@@ -102,7 +102,9 @@ class Plan:
         ]
         self.mapped = [
             [
-                (0 if self._has(position[name], extra) else None) if name in position else None
+                (0 if self._is_mapped(position[name], extra) else None)
+                if name in position
+                else None
                 for name in match.replacement.inputs
             ]
             for extra in match.layout.mapped
@@ -125,6 +127,20 @@ class Plan:
         bound = self._bounds[argument]
         return bound is not None and any(extra in parts_of(label) for label in bound.labels)
 
+    def _is_mapped(self, argument: int, extra: Any) -> bool:
+        """Whether an argument has a mapped dimension, or is broadcast along it.
+
+        An argument whose gradient is a result is broadcast, as the gradient has the dimension. One
+        argument is, if none has the dimension.
+        """
+        if self._has(argument, extra):
+            return True
+        if not any(self._has(each, extra) for each in range(len(self._bounds))):
+            return argument == 0
+        if not self._match.with_gradient or argument not in self.places:
+            return False
+        return self._match.found.results[self._count + self.places.index(argument)] is not None
+
     def _argument_shape(self, number: int) -> tuple[list[Label], list[int]]:
         """The labels and sizes of an argument's dimensions, those mapped over first."""
         match, bound = self._match, self._bounds[number]
@@ -134,7 +150,7 @@ class Plan:
         declared = match.replacement.inputs[self._names[number]]
         assert isinstance(declared, ArrayInput)
         sizes = [match.sizes.dims[d] if isinstance(d, str) else d for d in declared.dims]
-        mapped = [each for each in match.layout.mapped if self._has(number, each)]
+        mapped = [each for each in match.layout.mapped if self._is_mapped(number, each)]
         return [*mapped, *labels], [*(each.size for each in mapped), *sizes]
 
     def _result_shape(self, number: int, core: Sequence[Label]) -> tuple[list[Label], list[int]]:
@@ -196,7 +212,7 @@ class Plan:
         }
 
     def _at(self, order: dict[ir.Value, int], is_gradient: bool) -> int:
-        """The position before which a call is inserted."""
+        """The position before which a call is inserted; the gradient's is not the first."""
         bounds = [*self._bounds, *(self._cotangent_bounds if is_gradient else ())]
         known = [
             order.get(bound.value.owner.results[0], -1)
@@ -208,7 +224,8 @@ class Plan:
             for number, each in enumerate(self._match.found.results)
             if each is not None and (number >= self._count) == is_gradient
         ]
-        return max([0, *(each + 1 for each in known), *([min(roots)] if roots else [])])
+        first = self._at(order, is_gradient=False) if is_gradient else 0
+        return max([first, *(each + 1 for each in known), *([min(roots)] if roots else [])])
 
     def _users(self, op: ir.OpView, order: dict[ir.Value, int]) -> list[ir.Value]:
         """The ops of the block that use a result of `op`, by their first results."""

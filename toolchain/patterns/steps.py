@@ -113,9 +113,9 @@ def _constant(ops: Ops) -> Iterator[list[Pair]]:
 
 
 def _is_same_constant(ops: Ops) -> bool:
-    mine, theirs = (splat_attr(op.result) for op in (ops.pattern, ops.program))
-    if mine is not None or theirs is not None:
-        return str(mine) == str(theirs)  # attributes of two contexts are never equal
+    splats = [splat_attr(op.result) for op in (ops.pattern, ops.program)]
+    if any(each is not None for each in splats):
+        return str(splats[0]) == str(splats[1])  # attributes of two contexts are never equal
     arrays = [array_of(op.result) for op in (ops.pattern, ops.program)]
     if arrays[0] is None or arrays[1] is None:
         return False
@@ -125,7 +125,8 @@ def _is_same_constant(ops: Ops) -> bool:
         return False
     order = [labels.index(label) for label in wanted]
     theirs = np.transpose(arrays[1].reshape([n for n in arrays[1].shape if n != 1]), order)
-    return np.array_equal(arrays[0].reshape([n for n in arrays[0].shape if n != 1]), theirs)
+    mine = arrays[0].reshape([n for n in arrays[0].shape if n != 1])
+    return mine.shape == theirs.shape and mine.tobytes() == theirs.tobytes()
 
 
 def _iota(ops: Ops) -> Iterator[list[Pair]]:
