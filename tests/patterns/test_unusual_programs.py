@@ -83,3 +83,27 @@ def test_size_of_a_dimension_that_the_program_lacks_is_no_number():
     arguments = values([(7,)])
     assert applied(lambda x: jnp.exp(x).sum() / sample, arguments, mean) == 0
     assert applied(lambda x: jnp.exp(x).sum(-1) / 5, values([(5, 7)]), mean) == 1
+
+
+def sum_and_product(x, y):
+    def both(one, other):
+        return one[0] + other[0], one[1] * other[1]
+
+    return jax.lax.reduce((x, y), (np.float32(0), np.float32(1)), both, (1,))
+
+
+def test_results_of_an_op_are_not_exchanged():
+    @jxc.replacement(jxc.reassociates, x="f32[n,d]", y="f32[n,d]")
+    def difference(x, y):
+        total, product = sum_and_product(x, y)
+        return jnp.sin(total) - product
+
+    difference.by(lambda x, y: jnp.sin(x.sum(-1)) - y.prod(-1))
+
+    def exchanged(x, y):
+        total, product = sum_and_product(x, y)
+        return jnp.sin(product) - total
+
+    arguments = values([(4, 5), (4, 5)])
+    assert applied(difference.function, arguments, difference) == 1
+    assert applied(exchanged, arguments, difference) == 0

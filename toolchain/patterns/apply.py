@@ -185,8 +185,8 @@ class _Run:
             reason = shared_value(match) or self._insert(module, match, alternatives)
             if reason is None:
                 return True
-            size = match.pattern.size
-            self._miss(of, Miss(size, size, reason, None, match.root.location))
+            matched = len(match.found.ops)
+            self._miss(of, Miss(matched, match.pattern.size, reason, None, match.root.location))
         return False
 
     def _miss(self, of: _Search, miss: Miss | None) -> None:
@@ -240,16 +240,17 @@ class _Run:
             dims = {name: layout.sizes.get(name, 1) for name in sample.dims}
             # A dimension of size 1 that is only mapped over would vanish from the pattern. It
             # gets two other sizes, as the function may use the size as a number.
+            exact, again = pattern, found
             for factor in (2, 1) if 1 in dims.values() else (1,):
                 traced = {
                     name: factor * sample.dims[name] if n == 1 else n for name, n in dims.items()
                 }
                 exact = of.pattern(Sizes(traced, sample.dtypes, constants, sample.target))
                 matcher = Matcher(exact, index, is_exact=True)
-                again = next(matcher.found(*at), None)
-                if again is None:
+                if (exact_match := next(matcher.found(*at), None)) is None:
                     self._miss(of, matcher.miss)
                     return None
+                again = exact_match
             layout = layout_of(exact, again, names)
             dims = {name: layout.sizes.get(name, 1) for name in sample.dims}
             sizes = Sizes(dims, sample.dtypes, constants, sample.target)
@@ -377,7 +378,8 @@ def _are_supported(dtypes: dict[str, str]) -> bool:
 def _explained(miss: Miss) -> str:
     """The nearest match in words."""
     if miss.pattern is None:
-        return f"all {miss.size} ops match, but {miss.reason}"
+        count = "all" if miss.matched >= miss.size else f"{miss.matched} of"
+        return f"{count} {miss.size} ops match, but {miss.reason}"
     where = format_location(miss.pattern)
     return f"{miss.matched} of {miss.size} ops match; this one {miss.reason} (at {where})"
 

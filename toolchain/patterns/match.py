@@ -280,6 +280,8 @@ class Matcher:
         op, other = mine.owner, theirs.owner
         if isinstance(other, ir.Block) or type(op) is not type(other):
             raise Differs(f"is {_kind(theirs)}, the pattern has {_kind(mine)}")
+        if (number := _result_number(theirs)) != _result_number(mine):
+            raise Differs(f"is result {number} of {_kind(theirs)}, the pattern has another one")
         if has_side_effect(other):
             raise Differs("has a side effect")
         if has_annotation(other):
@@ -386,6 +388,10 @@ def _kind(value: ir.Value) -> str:
     value, _ = peel(value, (None,) * len(shape_of(value)))
     owner = value.owner
     return "an argument" if isinstance(owner, ir.Block) else str(owner.operation.name)
+
+
+def _result_number(value: ir.Value) -> int:
+    return ir.OpResult(value).result_number
 
 
 def _is_iota(value: ir.Value) -> bool:
