@@ -100,13 +100,9 @@ class Plan:
             self._with_mapped(each, self._shapes[position[name]]) if name in position else each
             for name, each in zip(match.replacement.inputs, given, strict=True)
         ]
+        places = [position.get(name) for name in match.replacement.inputs]
         self.mapped = [
-            [
-                (0 if self._is_mapped(position[name], extra) else None)
-                if name in position
-                else None
-                for name in match.replacement.inputs
-            ]
+            [None if n is None or not self._is_mapped(n, extra) else 0 for n in places]
             for extra in match.layout.mapped
         ]
 

@@ -95,7 +95,6 @@ class Matcher:
     ) -> None:
         self._pattern, self._index, self._is_exact = pattern, index, is_exact
         self._bound: dict[ir.Value, Bound] = {}
-        self._taken: dict[ir.Value, ir.Value] = {}
         self._links: list[Extra] = []
         self._left = _MOST_STEPS
         self.miss: Miss | None = None
@@ -109,7 +108,6 @@ class Matcher:
         Several results need not all be there: those that the program does not compute are None.
         """
         self._bound.clear()
-        self._taken.clear()
         self._links.clear()
         self._left = _MOST_STEPS
         for labels in self._rooted(anchor, op, 0):
@@ -197,7 +195,7 @@ class Matcher:
     def _undo(self, mark: list[ir.Value], links: int) -> None:
         keep = set(mark)
         for value in [each for each in self._bound if each not in keep]:
-            self._taken.pop(self._bound.pop(value).value, None)
+            del self._bound[value]
         for extra in self._links[links:]:
             extra.link = None
         del self._links[links:]
@@ -280,8 +278,8 @@ class Matcher:
         op, other = mine.owner, theirs.owner
         if isinstance(other, ir.Block) or type(op) is not type(other):
             raise Differs(f"is {_kind(theirs)}, the pattern has {_kind(mine)}")
-        if (number := _result_number(theirs)) != _result_number(mine):
-            raise Differs(f"is result {number} of {_kind(theirs)}, the pattern has another one")
+        if ir.OpResult(theirs).result_number != ir.OpResult(mine).result_number:
+            raise Differs(f"is another result of {_kind(theirs)} than in the pattern")
         if has_side_effect(other):
             raise Differs("has a side effect")
         if has_annotation(other):
@@ -388,10 +386,6 @@ def _kind(value: ir.Value) -> str:
     value, _ = peel(value, (None,) * len(shape_of(value)))
     owner = value.owner
     return "an argument" if isinstance(owner, ir.Block) else str(owner.operation.name)
-
-
-def _result_number(value: ir.Value) -> int:
-    return ir.OpResult(value).result_number
 
 
 def _is_iota(value: ir.Value) -> bool:
