@@ -107,3 +107,19 @@ def test_results_of_an_op_are_not_exchanged():
     arguments = values([(4, 5), (4, 5)])
     assert applied(difference.function, arguments, difference) == 1
     assert applied(exchanged, arguments, difference) == 0
+
+
+def test_gradient_of_weights_that_are_broadcast_is_found():
+    def loss(weight, x):
+        # JAX writes this gradient without the zeros that start the sum in `jax.vjp`
+        return (chain_of_norm(x, weight["scale"]) ** 2).mean()
+
+    def chain_of_norm(x, weight):
+        return x / jnp.sqrt(jnp.mean(x * x, -1, keepdims=True) + 1e-6) * weight
+
+    x, weight = values([(8, 32), (32,)])
+    assert applied(jax.grad(loss), [{"scale": weight}, x], norm) == 1
+
+
+def test_program_without_a_similar_op_is_a_miss_with_a_reason():
+    assert norm.why(jxc.lower(jnp.sin, 1.0)).startswith("no op of the program")

@@ -150,8 +150,10 @@ class _Run:
                         index = self._index(copy)
                         count.hits += 1
                         self.limit -= 1
-            if not count.hits and (miss := self._misses.get(replacement.name)) is not None:
-                remark(replacement.name, "missed", miss.program, _explained(miss))
+            if not count.hits:
+                miss = self._misses.get(replacement.name)
+                where, text = (miss.program, _explained(miss)) if miss else (None, _NOTHING)
+                remark(replacement.name, "missed", where, text)
             count.seconds += perf_counter() - start
         if any(count.hits for count in counts):
             _move(copy, self.module)
@@ -256,8 +258,8 @@ class _Run:
             sizes = Sizes(dims, sample.dtypes, constants, sample.target)
             return Match(of.replacement, of.search, exact, again, sizes, layout, of.with_gradient)
         except DoesNotFit as reason:
-            size = pattern.size
-            self._miss(of, Miss(size, size, str(reason), None, at[1].location))
+            miss = Miss(len(found.ops), pattern.size, str(reason), None, at[1].location)
+            self._miss(of, miss)
         return None
 
     def _insert(
@@ -373,6 +375,9 @@ def _are_supported(dtypes: dict[str, str]) -> bool:
     import jax
 
     return bool(jax.config.jax_enable_x64) or not NEEDS_X64.keys() & set(dtypes.values())
+
+
+_NOTHING = "no op of the program computes from the same kinds of ops as a result of the search"
 
 
 def _explained(miss: Miss) -> str:

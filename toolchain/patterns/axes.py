@@ -15,7 +15,7 @@ from typing import TypeAlias
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
-from ..ir import shape_of, splat_attr
+from ..ir import shape_of, splat_attr, splat_of
 
 
 class Core:
@@ -71,7 +71,8 @@ def core_of(labels: Labels) -> set[Core]:
 def peel(value: ir.Value, labels: Labels) -> tuple[ir.Value, Labels]:
     """The value that transposes, broadcasts and reshapes rearrange to `value`, with its labels.
 
-    A reshape that splits or merges dimensions is followed only where the split dimensions are
+    Zeros that are added do not count: JAX starts sums of cotangents with them, and XLA removes
+    them. A reshape that splits or merges dimensions is followed only where the split dimensions are
     `Extra`. A splat constant has no labels.
     """
     while not isinstance(op := value.owner, ir.Block):
@@ -91,12 +92,19 @@ def peel(value: ir.Value, labels: Labels) -> tuple[ir.Value, Labels]:
                 if merged is None:
                     break
                 found = merged
+            case hlo.AddOp() if adds_zero(op):
+                found = list(labels)
             case _:
                 break
-        value, labels = op.operands[0], tuple(found)
+        value, labels = op.operands[adds_zero(op) and splat_of(op.operands[0]) == 0], tuple(found)
     if any(label is not None for label in labels) and splat_attr(value) is not None:
         labels = (None,) * len(labels)
     return value, labels
+
+
+def adds_zero(op: ir.OpView) -> bool:
+    """Whether an op adds a splat constant of zeros."""
+    return isinstance(op, hlo.AddOp) and any(splat_of(each) == 0 for each in op.operands)
 
 
 def _through_reshape(

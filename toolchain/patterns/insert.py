@@ -28,7 +28,7 @@ from ..ir import (
 )
 from ..ir.elementwise import is_elementwise
 from ..pipeline.native import run_native
-from .axes import Label, parts_of
+from .axes import Label, adds_zero, parts_of
 from .declare import Alternative, ArrayInput, Declaration, Search
 from .layout import Layout, argument_of, result_of
 from .match import Bound, Found
@@ -391,7 +391,7 @@ def _other_user(value: ir.Value, matched: set[ir.Value]) -> ir.OpView | None:
     for user in users(value):
         if len(user.results) and user.results[0] in matched:
             continue
-        if user.operation.name not in VIEWS:
+        if user.operation.name not in VIEWS and not adds_zero(user):
             return user
         if (other := _other_user(user.results[0], matched)) is not None:
             return other

@@ -209,17 +209,10 @@ class Matcher:
             goal = goals.pop()
             mark, links = list(self._bound), len(self._links)
             try:
-                ways = self._ways(goal)
-            except Differs as difference:
-                self._note(goal, str(difference))
-                self._undo(mark, links)
-                return False
-            if ways is None:
-                continue
-            options = iter(ways)
-            try:
-                first = next(options, None)
-                second = next(options, None)
+                options = self._ways(goal)
+                if options is None:
+                    continue
+                first, second = next(options, None), next(options, None)
             except Differs as difference:
                 self._note(goal, str(difference))
                 self._undo(mark, links)
@@ -277,7 +270,7 @@ class Matcher:
             return None
         op, other = mine.owner, theirs.owner
         if isinstance(other, ir.Block) or type(op) is not type(other):
-            raise Differs(f"is {_kind(theirs)}, the pattern has {_kind(mine)}")
+            raise Differs(f"is {_name(theirs)}, the pattern has {_name(mine)}")
         if ir.OpResult(theirs).result_number != ir.OpResult(mine).result_number:
             raise Differs(f"is another result of {_kind(theirs)} than in the pattern")
         if has_side_effect(other):
@@ -383,9 +376,12 @@ def _dims(labels: Labels, found: Labels) -> tuple[int | None, ...]:
 
 def _kind(value: ir.Value) -> str:
     """The name of the op behind a value; "constant" for splats, "argument" for arguments."""
-    value, _ = peel(value, (None,) * len(shape_of(value)))
-    owner = value.owner
-    return "an argument" if isinstance(owner, ir.Block) else str(owner.operation.name)
+    return _name(peel(value, (None,) * len(shape_of(value)))[0])
+
+
+def _name(value: ir.Value) -> str:
+    is_argument = isinstance(value.owner, ir.Block)
+    return "an argument" if is_argument else str(value.owner.operation.name)
 
 
 def _is_iota(value: ir.Value) -> bool:
