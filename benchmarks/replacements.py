@@ -120,11 +120,11 @@ def main() -> None:
     for row in rows:
         print(f"{row.case.replacement.name}, {name_of(row)}: {row.miss}")
     if given.results:
-        from accelerators import versions
         from machine import circumstances
 
         about = circumstances()
-        lines = f"- {about['date']}, commit {about['commit']}\n- {versions()}"
+        versions = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
+        lines = f"- {about['date']}, commit {about['commit']}\n- {versions}"
         given.results.write_text(text_of(rows, lines))
 
 
