@@ -17,7 +17,7 @@ from jaxlib.mlir import ir
 
 from ..errors import UsageError, did_you_mean
 from ..ir import format_location, functions, splat_of, walk
-from ..ir.dtypes import NEEDS_X64
+from ..ir.dtypes import numpy_dtype
 from ..ir.shardings import is_partitioned
 from ..pipeline.native import run_native
 from ..rewrite import Option, Pass, PassContext, Rule, RuleCount, remark
@@ -131,6 +131,7 @@ class _Run:
     _inserted: set[str] = field(default_factory=set)
     _misses: dict[str, Miss] = field(default_factory=dict)
     _left_out: set[ir.Value] = field(default_factory=set)
+    _dtypes: set[Any] = field(default_factory=set)
 
     def apply(self, replacements: Sequence[Declaration]) -> list[RuleCount]:
         counts = [RuleCount(each.name) for each in replacements]
@@ -141,6 +142,7 @@ class _Run:
         copy = _copy_of(self.module)
         normalize(copy, self.context)
         index = self._index(copy)
+        self._dtypes = _dtypes_of(copy)
         for count, replacement in zip(counts, replacements, strict=True):
             start = perf_counter()
             for search in replacement.searches:
@@ -210,7 +212,7 @@ class _Run:
     ) -> Iterator[Match]:
         replacement = of.replacement
         for dtypes in replacement.dtype_choices():
-            if not _are_supported(dtypes):
+            if not {numpy_dtype(each) for each in dtypes.values()} <= self._dtypes:
                 continue
             given = constants_of(replacement, of.search)
             constants = {name: each.sample for name, each in given.items()}
@@ -315,6 +317,13 @@ def _copy_of(module: ir.Operation) -> ir.Module:
     return copy
 
 
+def _dtypes_of(module: ir.Module) -> set[Any]:
+    """The element types of a program, as numpy's: patterns of others need not be traced."""
+    kinds = {value.type for op in walk(module.operation) for value in (*op.operands, *op.results)}
+    found = [each.element_type for each in kinds if isinstance(each, ir.RankedTensorType)]
+    return {numpy_dtype(each) for each in found}
+
+
 def _serves(alternative: Alternative, target: str) -> bool:
     return alternative.targets is None or target in alternative.targets
 
@@ -368,13 +377,6 @@ def _given(match: Match) -> dict[str, Any]:
         else:
             given[name] = match.sizes.constants[name]
     return given
-
-
-def _are_supported(dtypes: dict[str, str]) -> bool:
-    """Whether JAX has the element types now: those of 64 bits are off by default."""
-    import jax
-
-    return bool(jax.config.jax_enable_x64) or not NEEDS_X64.keys() & set(dtypes.values())
 
 
 _NOTHING = "no op of the program computes from the same kinds of ops as a result of the search"
