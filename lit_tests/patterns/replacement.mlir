@@ -46,7 +46,7 @@ func.func public @not_by_another_value(%x: tensor<2x8xf32>, %y: tensor<2x8xf32>)
 
 // CHECK-LABEL: func.func public @not_short_rows(
 // CHECK-NOT: call
-// WHY: remark: [Missed] unit | Reason="all {{.*}} ops match, but `when` of the alternative 'with-rsqrt' is false"
+// WHY: remark: [Missed] unit | Reason="{{.*}} ops match, but `when` of the alternative 'with-rsqrt' is false"
 func.func public @not_short_rows(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %eps = stablehlo.constant dense<0.5> : tensor<2xf32>
