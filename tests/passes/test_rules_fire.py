@@ -21,7 +21,8 @@ def _hits() -> Counter[str]:
 
 def test_every_rule_fires_in_its_lit_cases() -> None:
     hits = _hits()
-    rules = [rule.name for found in our_passes() for rule in found.rules]
+    # replacements, which have no roots, are tested in test_kernels.py
+    rules = [rule.name for found in our_passes() for rule in found.rules if rule.roots]
     assert rules
     assert not [name for name in rules if not hits[name]], "no lit case makes these rules fire"
 
