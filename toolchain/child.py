@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable
 from time import perf_counter
 from typing import IO, Any
@@ -39,6 +40,7 @@ class Child:
         self._module = module
         self._process: subprocess.Popen[bytes] | None = None
         self._errors: Any = None
+        self._in_use = threading.RLock()
 
     def ask(self, request: Any) -> Any:
         """The child's answer to a request; both are pickled.
@@ -46,23 +48,28 @@ class Child:
         Raises:
             ChildLost: the child crashed or took too long. The next request starts another.
         """
-        process = self._started()
-        assert process.stdin is not None and process.stdout is not None
-        try:
-            write_message(process.stdin, request)
-            self._wait(process)
-            return read_message(process.stdout)
-        except (EOFError, BrokenPipeError):
-            raise ChildLost(f"died: {self._cause_of_death()}") from None
-        except TimeoutError:
-            raise ChildLost(f"took more than {self.limit_s:g} s") from None
+        with self._in_use:
+            process = self._started()
+            assert process.stdin is not None and process.stdout is not None
+            try:
+                write_message(process.stdin, request)
+                self._wait(process)
+                return read_message(process.stdout)
+            except (EOFError, BrokenPipeError):
+                raise ChildLost(f"died: {self._cause_of_death(process)}") from None
+            except TimeoutError:
+                raise ChildLost(f"took more than {self.limit_s:g} s") from None
 
     def close(self) -> None:
-        """End the process, if there is one."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.communicate()
-            self._process = None
+        """End the process, if there is one, also while another thread waits for its answer."""
+        process = self._process
+        if process is None:
+            return
+        process.kill()  # the thread that waits meets the end of the stream, and raises ChildLost
+        with self._in_use:
+            if self._process is process:
+                process.communicate()
+                self._process = None
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is None or self._process.poll() is not None:
@@ -88,11 +95,9 @@ class Child:
                     self.close()
                     raise TimeoutError
 
-    def _cause_of_death(self) -> str:
+    def _cause_of_death(self, process: subprocess.Popen[bytes]) -> str:
         """How the child ended: the signal, and the first line of its error output."""
-        if self._process is None:  # `close` was called on another thread
-            return "it was ended"
-        code = self._process.wait()
+        code = process.wait()
         self.close()
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
