@@ -13,7 +13,7 @@ BIN := $(VENV)/bin
 SOURCES := toolchain passes tests scripts benchmarks examples lit_tests
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lit pytest bytecode prove rules fuzz conformance check types format bench clean
+.PHONY: help demo test test-all lit pytest bytecode prove rules fuzz conformance check types format bench dist clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -74,8 +74,12 @@ bench: $(BENCH)/.bench ## run the benchmark, which takes three hours; MODELS='ke
 	$(BENCH)/bin/python benchmarks/fit.py --results $(RESULTS)/RESULTS.md
 	$(BENCH)/bin/python benchmarks/warm_start.py --results $(RESULTS)/RESULTS.md
 
+dist: $(VENV)/.dev ## build the sdist and the wheel into dist/
+	$(BIN)/python scripts/dist.py
+	$(BIN)/python -m twine check --strict dist/jxc-*
+
 clean: ## remove environments and build files
-	rm -rf .venv .venv-* build *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .venv-* build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
 
 $(VENV)/.python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "jxc needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
