@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import jxc
+from jxc.backend.pass_code import pipeline_key
 from jxc.errors import JxcError
+from jxc.pipeline import make_pipeline
 from jxc.rewrite import collect_remarks
 
 
@@ -389,3 +391,19 @@ def test_dynamic_dimensions_and_tokens_are_left_alone():
     assert "@main" in str(jxc.opt(text, found))
     double = replaced_by(lambda x: jnp.sin(x) + jnp.sin(x), lambda x: 2 * jnp.sin(x), x="f32[n]")
     assert "call @" not in str(jxc.opt(text, double))
+
+
+def test_key_of_a_replacement_is_its_code():
+    def make(factor):
+        @jxc.replacement(jxc.reassociates, x="f32[n]", scale=float)
+        def scaled(x, scale):
+            return jnp.sin(x) * scale
+
+        @scaled.search(scale=lambda m: factor / m.divisor, divisor=float)
+        def divided(x, divisor):
+            return jnp.sin(x) / divisor
+
+        return pipeline_key(make_pipeline([scaled]))
+
+    assert make(1.0) == make(1.0)
+    assert make(1.0) != make(2.0)

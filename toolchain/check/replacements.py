@@ -7,19 +7,19 @@ kernels of Pallas in interpret mode, and compared on generated arguments by the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, product
 from math import prod
-from typing import Any
 
 from ..errors import JxcError
-from ..patterns.declare import Alternative, ArrayInput, ConstantInput, Declaration, Search, match_of
+from ..patterns.declare import Alternative, ArrayInput, ConstantInput, Declaration, Search
 from ..patterns.trace import (
     Sizes,
     alternative_module,
-    array_type,
+    applies,
     constants_of,
+    given_values,
     search_module,
 )
 from ..rewrite import approximates, exact
@@ -78,11 +78,11 @@ def verify_replacement(
         seeds: how many times to draw arguments of each kind.
         deadline: when to stop.
     """
-    deadline = deadline or Deadline()
+    deadline, choices = deadline or Deadline(), _dims(declared)
     for alternative in declared.alternatives:
         for search in declared.searches:
             found = False
-            for sizes in _sizes(declared, search, alternative):
+            for sizes in _sizes(declared, search, alternative, choices):
                 found = True
                 for gradient in _gradients(declared, alternative):
                     yield _compared(declared, search, alternative, sizes, gradient, seeds, deadline)
@@ -135,12 +135,17 @@ def _show(declared: Declaration, name: str, sizes: Sizes) -> str:
     return f"{name} {sizes.dtypes[name]}[{dims}]"
 
 
-def _sizes(declared: Declaration, search: Search, alternative: Alternative) -> Iterator[Sizes]:
-    """Sizes for which the alternative is used, with each choice of element types."""
+def _sizes(
+    declared: Declaration,
+    search: Search,
+    alternative: Alternative,
+    choices: Sequence[Mapping[str, int]],
+) -> Iterator[Sizes]:
+    """For each choice of element types, the first of `choices` for which it is used."""
     constants = {name: each.sample for name, each in constants_of(declared, search).items()}
     target = (alternative.targets or ("cpu",))[0]
     for dtypes in declared.dtype_choices():
-        every = (Sizes(dims, dtypes, constants, target) for dims in _dims(declared))
+        every = (Sizes(dims, dtypes, constants, target) for dims in choices)
         used = (each for each in every if _is_used(declared, search, alternative, each))
         yield from islice(used, 1)
 
@@ -164,16 +169,8 @@ def _dims(declared: Declaration) -> list[dict[str, int]]:
 
 
 def _is_used(declared: Declaration, search: Search, alternative: Alternative, sizes: Sizes) -> bool:
-    if alternative.when is None:
-        return True
-    given: dict[str, Any] = {**search.given_for(sizes.constants)}
-    for name, each in declared.inputs.items():
-        if name not in given:
-            is_array = isinstance(each, ArrayInput)
-            given[name] = (
-                array_type(each, name, sizes) if is_array else sizes.constants[name]  # type: ignore[arg-type]
-            )
+    given = given_values(declared, search, sizes)
     try:
-        return bool(alternative.when(match_of({**sizes.dims, **given, "target": sizes.target})))
+        return applies(alternative, sizes, given)
     except (AttributeError, TypeError, ValueError):
         return False

@@ -45,18 +45,18 @@ def registered_dialects(context: ir.Context) -> list[str]:
     return []
 
 
-def clone_module(module: ir.Module) -> ir.Module:
-    """A copy in the same context, with locations and attributes.
+def clone_module(module: ir.Module | ir.Operation) -> ir.Module:
+    """A copy of a module, or of its operation, in the same context, with locations and attributes.
 
     Constants are shared, not copied: attributes are unique in a context. (`operation.clone()`
     gives a `ModuleOp`, which XLA does not accept.)
     """
-    source = module.operation
-    with module.context:
+    source = module.operation if isinstance(module, ir.Module) else module
+    with source.context:
         copy = ir.Module.create(source.location)
         for name, attribute in source.attributes.items():
             copy.operation.attributes[name] = attribute
-        for op in module.body.operations:
+        for op in source.regions[0].blocks[0].operations:
             copy.body.append(op.operation.clone())
     return copy
 

@@ -15,24 +15,25 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
-from ..errors import UsageError, did_you_mean
-from ..ir import format_location, functions, splat_of, walk
+from ..ir import clone_module, format_location, functions, splat_of, walk
 from ..ir.dtypes import numpy_dtype
 from ..ir.shardings import is_partitioned
 from ..pipeline.native import run_native
-from ..rewrite import Option, Pass, PassContext, Rule, RuleCount, remark
+from ..rewrite import Pass, PassContext, Rule, RuleCount, remark
 from ..rewrite.actions import current_observer
-from .declare import Alternative, ArrayInput, Declaration, Search, match_of
+from ..rewrite.driver import select, selection_options
+from .declare import Alternative, ArrayInput, Declaration, Search
 from .insert import Function, Match, Plan, shared_value
 from .layout import DoesNotFit, layout_of
 from .match import Found, Matcher, Miss
 from .pattern import Pattern
 from .trace import (
     Sizes,
+    applies,
     array_names,
-    array_type,
     constants_of,
     differentiable,
+    given_values,
     normalize,
     pattern_of,
 )
@@ -40,7 +41,6 @@ from .trace import (
 
 def replacement_pass(name: str, doc: str, replacements: Sequence[Declaration]) -> Pass:
     """A pass that applies replacements, with the options of passes made of rules."""
-    known = [each.name for each in replacements]
 
     def run(
         module: ir.Operation,
@@ -50,32 +50,14 @@ def replacement_pass(name: str, doc: str, replacements: Sequence[Declaration]) -
         enable_patterns: str = "",
         max_num_rewrites: int = -1,
     ) -> list[RuleCount]:
-        enabled, disabled = (
-            _names(each, known, name) for each in (enable_patterns, disable_patterns)
-        )
-        chosen = [
-            each
-            for each in replacements
-            if each.name not in disabled and (not enabled or each.name in enabled)
-        ]
+        chosen = select(name, replacements, enable_patterns, disable_patterns, _NOUN)
         return _Run(module, context, max_num_rewrites).apply(chosen)
 
-    options = [
-        Option("disable-patterns", str, "", "replacements to leave out, separated by commas"),
-        Option("enable-patterns", str, "", "the only replacements to try, separated by commas"),
-        Option("max-num-rewrites", int, -1, "stop after this many; -1 for no limit"),
-    ]
     rules = tuple(_as_rule(each) for each in replacements)
-    by_name = {option.name: option for option in options}
-    return Pass(name, doc, by_name, run, rules)
+    return Pass(name, doc, selection_options(_NOUN), run, rules)
 
 
-def _names(text: str, known: Sequence[str], name: str) -> set[str]:
-    names = {each.strip() for each in text.split(",")} - {""}
-    if unknown := sorted(names - set(known)):
-        offer = did_you_mean(unknown[0], list(known))
-        raise UsageError(f"pass {name!r} has no replacement {unknown[0]!r}.{offer}")
-    return names
+_NOUN = "replacement"
 
 
 def _as_rule(given: Declaration) -> Rule:
@@ -139,7 +121,7 @@ class _Run:
             for each in replacements:
                 remark(each.name, "missed", None, "the program is split over several devices")
             return counts
-        copy = _copy_of(self.module)
+        copy = clone_module(self.module)
         normalize(copy, self.context)
         index = self._index(copy)
         self._dtypes = _dtypes_of(copy)
@@ -181,7 +163,7 @@ class _Run:
         ]
         if of.with_gradient:
             alternatives = [each for each in alternatives if each.is_differentiable]
-            if not differentiable(of.replacement, array_names(of.replacement)):
+            if not differentiable(of.replacement, array_names(of.replacement, of.search)):
                 return False
         if not alternatives:
             return False
@@ -222,10 +204,11 @@ class _Run:
             for anchor in _anchors(matcher, of):
                 for op in matcher.candidates(anchor):
                     count.tries += 1
-                    for found in matcher.found(anchor, op):
-                        match = self._exact(of, sizes, pattern, found, index, (anchor, op))
-                        if match is not None:
-                            yield match
+                    if (found := matcher.found(anchor, op)) is None:
+                        continue
+                    match = self._exact(of, sizes, pattern, found, index, (anchor, op))
+                    if match is not None:
+                        yield match
             self._miss(of, matcher.miss)
 
     def _exact(
@@ -251,7 +234,7 @@ class _Run:
                 }
                 exact = of.pattern(Sizes(traced, sample.dtypes, constants, sample.target))
                 matcher = Matcher(exact, index, is_exact=True)
-                if (exact_match := next(matcher.found(*at), None)) is None:
+                if (exact_match := matcher.found(*at)) is None:
                     self._miss(of, matcher.miss)
                     return None
                 again = exact_match
@@ -268,12 +251,10 @@ class _Run:
         self, module: ir.Module, match: Match, alternatives: Sequence[Alternative]
     ) -> str | None:
         """Replace a match; the reason if that is not possible."""
-        given = _given(match)
+        given = given_values(match.replacement, match.search, match.sizes)
         reason = "no alternative"
         for alternative in alternatives:
-            if alternative.when is not None and not alternative.when(
-                match_of({**match.sizes.dims, **given, "target": self.context.target})
-            ):
+            if not applies(alternative, match.sizes, given):
                 reason = f"`when` of the alternative {alternative.name!r} is false"
                 continue
             plan = Plan(match, list(given.values()), self.context.target)
@@ -306,17 +287,6 @@ class _Run:
         return False
 
 
-def _copy_of(module: ir.Operation) -> ir.Module:
-    """A copy of a module given as an operation."""
-    with module.context:
-        copy = ir.Module.create(module.location)
-        for name, attribute in module.attributes.items():
-            copy.operation.attributes[name] = attribute
-        for op in module.regions[0].blocks[0].operations:
-            copy.body.append(op.operation.clone())
-    return copy
-
-
 def _dtypes_of(module: ir.Module) -> set[Any]:
     """The element types of a program, as numpy's: patterns of others need not be traced."""
     kinds = {value.type for op in walk(module.operation) for value in (*op.operands, *op.results)}
@@ -332,19 +302,15 @@ def _anchors(matcher: Matcher, of: _Search) -> list[int]:
     """The results of the pattern to start from: with the gradient, those of the gradient."""
     if not of.with_gradient:
         return matcher.anchors[:1]
-    names = [name for name in array_names(of.replacement) if name not in of.search.given]
-    count = len(differentiable(of.replacement, names))
+    count = len(differentiable(of.replacement, array_names(of.replacement, of.search)))
     results = len(matcher.anchors) - count
     return [each for each in matcher.anchors if each >= results]
 
 
 def _dimension_names(of: _Search) -> list[tuple[str | int, ...]]:
     """The names of the dimensions of each argument of the pattern."""
-    return [
-        each.dims
-        for name, each in of.replacement.inputs.items()
-        if isinstance(each, ArrayInput) and name not in of.search.given
-    ]
+    inputs = [of.replacement.inputs[name] for name in array_names(of.replacement, of.search)]
+    return [each.dims for each in inputs if isinstance(each, ArrayInput)]
 
 
 def _constants(of: _Search, found: Found) -> dict[str, Any]:
@@ -363,20 +329,6 @@ def _constants(of: _Search, found: Found) -> dict[str, Any]:
             raise DoesNotFit(f"{name!r} is not a constant")
         values[name] = given.kind(number)
     return values
-
-
-def _given(match: Match) -> dict[str, Any]:
-    """What an alternative gets for each input: a type, or a value."""
-    given: dict[str, Any] = {}
-    values = match.search.given_for(match.sizes.constants)
-    for name, each in match.replacement.inputs.items():
-        if name in values:
-            given[name] = values[name]
-        elif isinstance(each, ArrayInput):
-            given[name] = array_type(each, name, match.sizes)
-        else:
-            given[name] = match.sizes.constants[name]
-    return given
 
 
 _NOTHING = "no op of the program computes from the same kinds of ops as a result of the search"

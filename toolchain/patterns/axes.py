@@ -77,26 +77,27 @@ def peel(value: ir.Value, labels: Labels) -> tuple[ir.Value, Labels]:
     """
     while not isinstance(op := value.owner, ir.Block):
         match op:
-            case hlo.TransposeOp():
+            case hlo.TransposeOp(operand=operand):
                 found: list[Label] = [None] * len(labels)
                 for dim, source in enumerate(op.permutation):
                     found[source] = labels[dim]
-            case hlo.BroadcastInDimOp():
-                small, large = shape_of(op.operand), shape_of(value)
+            case hlo.BroadcastInDimOp(operand=operand):
+                small, large = shape_of(operand), shape_of(value)
                 found = [
                     labels[dim] if small[index] == large[dim] else None
                     for index, dim in enumerate(op.broadcast_dimensions)
                 ]
-            case hlo.ReshapeOp():
-                merged = _through_reshape(shape_of(op.operand), shape_of(value), labels)
+            case hlo.ReshapeOp(operand=operand):
+                merged = _through_reshape(shape_of(operand), shape_of(value), labels)
                 if merged is None:
                     break
                 found = merged
             case hlo.AddOp() if adds_zero(op):
                 found = list(labels)
+                operand = op.operands[1 if splat_of(op.operands[0]) == 0 else 0]
             case _:
                 break
-        value, labels = op.operands[adds_zero(op) and splat_of(op.operands[0]) == 0], tuple(found)
+        value, labels = operand, tuple(found)
     if any(label is not None for label in labels) and splat_attr(value) is not None:
         labels = (None,) * len(labels)
     return value, labels

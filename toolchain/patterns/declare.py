@@ -138,7 +138,9 @@ class Declaration:
     @property
     def parts(self) -> tuple[Any, ...]:
         """All that it is made of, functions and texts: results are cached by it."""
-        searches = tuple((each.function, dict(each.given)) for each in self.searches)
+        searches = tuple(
+            (each.function, dict(each.given), repr(each.constants)) for each in self.searches
+        )
         others = tuple(
             (each.function, each.when, each.targets, each.is_differentiable)
             for each in self.alternatives

@@ -30,10 +30,10 @@ from ..ir.elementwise import is_elementwise
 from ..pipeline.native import run_native
 from .axes import Label, adds_zero, parts_of
 from .declare import Alternative, ArrayInput, Declaration, Search
-from .layout import Layout, argument_of, result_of
+from .layout import Layout, argument_of, core_labels, result_of
 from .match import Bound, Found
 from .pattern import Pattern
-from .trace import Insertion, Sizes, array_names, differentiable, inserted
+from .trace import Sizes, array_names, differentiable, inserted
 
 VIEWS = ("stablehlo.transpose", "stablehlo.broadcast_in_dim", "stablehlo.reshape")
 """Ops that only rearrange a value."""
@@ -69,10 +69,9 @@ class Match:
 
 @dataclass(frozen=True)
 class Function:
-    """A function in the program that can be called: its name and what was traced."""
+    """A function in the program that can be called: its name and the types of its results."""
 
     name: str
-    part: Insertion
     types: tuple[ir.Type, ...]
 
 
@@ -87,7 +86,7 @@ class Plan:
 
     def __init__(self, match: Match, given: Sequence[Any], target: str) -> None:
         self._match, self._target = match, target
-        self._names = [n for n in array_names(match.replacement) if n not in match.search.given]
+        self._names = array_names(match.replacement, match.search)
         count = len(self._names)
         self._bounds = list(match.found.arguments[:count])
         self._cotangent_bounds = list(match.found.arguments[count:])
@@ -115,9 +114,7 @@ class Plan:
 
     @cached_property
     def _block(self) -> ir.Block:
-        return next(
-            each[0] for each in self._match.found.results if each is not None
-        ).operation.block
+        return self._match.root.operation.block
 
     def _has(self, argument: int, extra: Any) -> bool:
         bound = self._bounds[argument]
@@ -141,8 +138,7 @@ class Plan:
         """The labels and sizes of an argument's dimensions, those mapped over first."""
         match, bound = self._match, self._bounds[number]
         value = match.pattern.arguments[number]
-        core = (None,) * len(shape_of(value)) if bound is None else bound.pattern_labels
-        labels = match.layout.labels(match.pattern.dimensions(value), core)
+        labels = match.layout.labels(match.pattern.dimensions(value), core_labels(bound, value))
         declared = match.replacement.inputs[self._names[number]]
         assert isinstance(declared, ArrayInput)
         sizes = [match.sizes.dims[d] if isinstance(d, str) else d for d in declared.dims]
@@ -241,7 +237,7 @@ class Plan:
             JxcError: it cannot be traced or lowered, or its results have other types.
         """
         match = self._match
-        parts = inserted(
+        traced = inserted(
             match.replacement,
             alternative,
             self.given,
@@ -254,7 +250,8 @@ class Plan:
         suffixes = ("", "_gradient")
         name = alternative.name.replace("-", "_")
         made = [
-            _add(module, part, name + suffix) for part, suffix in zip(parts, suffixes, strict=False)
+            _add(module, each, name + suffix)
+            for each, suffix in zip(traced, suffixes, strict=False)
         ]
         self._check(alternative, made[0])
         return made
@@ -329,17 +326,17 @@ def _after(value: ir.Value) -> ir.OpView:
     return ops[ops.index(value.owner) + 1]
 
 
-def _add(module: ir.Module, part: Insertion, name: str) -> Function:
+def _add(module: ir.Module, traced: ir.Module, name: str) -> Function:
     """Copy the functions of a traced module into `module`, as private ones."""
-    run_native("inline{default-pipeline=},symbol-dce", part.module)
+    run_native("inline{default-pipeline=},symbol-dce", traced)
     taken, renamed = set(functions(module)), {}
-    for each in functions(part.module):
+    for each in functions(traced):
         wanted = name if each == "main" else f"{name}_{each}"
         while wanted in taken:
             wanted = _next(wanted)
         taken.add(wanted)
         renamed[each] = wanted
-    copy = ir.Module.parse(write_bytecode(part.module), module.context)
+    copy = ir.Module.parse(write_bytecode(traced), module.context)
     with module.context:
         for op in [*walk(copy.operation)]:
             for key in op.attributes:
@@ -355,7 +352,7 @@ def _add(module: ir.Module, part: Insertion, name: str) -> Function:
             module.body.append(op.operation.clone())
         main = functions(module)[renamed["main"]]
         kinds = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).results
-    return Function(renamed["main"], part, tuple(kinds))
+    return Function(renamed["main"], tuple(kinds))
 
 
 def _next(name: str) -> str:

@@ -183,7 +183,7 @@ def _check_fixed(
     """Check the dimensions that are declared with a size."""
     for value, bound, dims in zip(pattern.arguments, found.arguments, names, strict=False):
         for each, name, label in zip(
-            pattern.dimensions(value), dims, _core_labels(bound, value), strict=True
+            pattern.dimensions(value), dims, core_labels(bound, value), strict=True
         ):
             if isinstance(name, str) or bound is None:
                 continue
@@ -194,7 +194,8 @@ def _check_fixed(
                 raise DoesNotFit(f"a dimension declared as {name} is {size}")
 
 
-def _core_labels(bound: Bound | None, value: ir.Value) -> Labels:
+def core_labels(bound: Bound | None, value: ir.Value) -> Labels:
+    """The labels of the dimensions of a pattern's argument; all None where it is not used."""
     return (None,) * len(shape_of(value)) if bound is None else bound.pattern_labels
 
 

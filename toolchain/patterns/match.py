@@ -102,8 +102,8 @@ class Matcher:
         self.anchors = sorted(sizes, key=lambda n: -sizes[n])
         """The results of the pattern, those computed from the most values first."""
 
-    def found(self, anchor: int, op: ir.OpView) -> Iterator[Found]:
-        """The matches in which `op` computes result `anchor` of the pattern.
+    def found(self, anchor: int, op: ir.OpView) -> Found | None:
+        """The match in which `op` computes result `anchor` of the pattern, if there is one.
 
         Several results need not all be there: those that the program does not compute are None.
         """
@@ -115,12 +115,12 @@ class Matcher:
             results[anchor] = (op, labels[1], labels[0])
             for number, other in enumerate(n for n in self.anchors if n != anchor):
                 results[other] = self._result(other, op, number + 1)
-            yield self._as_found(results)
-            return
+            return self._as_found(results)
+        return None
 
     def candidates(self, anchor: int) -> Sequence[ir.OpView]:
         """The ops that may compute a result of the pattern."""
-        value, _ = peel(self._pattern.results[anchor], self._unlabelled(anchor))
+        value = _behind(self._pattern.results[anchor])
         if isinstance(value.owner, ir.Block):
             return ()
         wanted = value.owner
@@ -129,9 +129,6 @@ class Matcher:
             for op in self._index.get(wanted.operation.name, ())
             if len(op.results) == 1 and _has_static_types(op) and self._may_be(wanted, op)
         ]
-
-    def _unlabelled(self, result: int) -> Labels:
-        return (None,) * len(shape_of(self._pattern.results[result]))
 
     def _may_be(self, wanted: ir.OpView, op: ir.OpView) -> bool:
         """A cheap test: the same element type, and operands that may correspond."""
@@ -151,8 +148,8 @@ class Matcher:
 
     def _kinds(self, value: ir.Value) -> str | None:
         """The name of the op that computes a value of the pattern; None for an argument."""
-        value, _ = peel(value, (None,) * len(shape_of(value)))
-        return None if isinstance(value.owner, ir.Block) else _kind(value)
+        value = _behind(value)
+        return None if isinstance(value.owner, ir.Block) else _name(value)
 
     def _rooted(self, result: int, op: ir.OpView, root: int) -> Iterator[tuple[Labels, Labels]]:
         """The labels of the pattern's result and of the op's for which they correspond."""
@@ -179,7 +176,7 @@ class Matcher:
 
     def _result(self, result: int, anchor: ir.OpView, root: int) -> Any:
         """The op of the program that computes another result of the pattern, or None."""
-        value, _ = peel(self._pattern.results[result], self._unlabelled(result))
+        value = _behind(self._pattern.results[result])
         block = anchor.operation.block
         if value in self._bound:
             op = self._bound[value].value.owner
@@ -189,7 +186,7 @@ class Matcher:
         for op in candidates:
             if op.operation.block == block:
                 for mine, theirs in self._rooted(result, op, root):
-                    return op, tuple(map(resolved, theirs)), mine
+                    return op, theirs, mine
         return None
 
     def _undo(self, mark: list[ir.Value], links: int) -> None:
@@ -374,9 +371,14 @@ def _dims(labels: Labels, found: Labels) -> tuple[int | None, ...]:
     )
 
 
+def _behind(value: ir.Value) -> ir.Value:
+    """The value that is rearranged to `value`."""
+    return peel(value, (None,) * len(shape_of(value)))[0]
+
+
 def _kind(value: ir.Value) -> str:
-    """The name of the op behind a value; "constant" for splats, "argument" for arguments."""
-    return _name(peel(value, (None,) * len(shape_of(value)))[0])
+    """The name of the op behind a value; "an argument" for arguments."""
+    return _name(_behind(value))
 
 
 def _name(value: ir.Value) -> str:
@@ -385,7 +387,7 @@ def _name(value: ir.Value) -> str:
 
 
 def _is_iota(value: ir.Value) -> bool:
-    return not isinstance(value.owner, ir.Block) and _kind(value) == "stablehlo.iota"
+    return _kind(value) == "stablehlo.iota"
 
 
 def _location(value: ir.Value, user: ir.OpView | None) -> ir.Location:

@@ -140,16 +140,6 @@ class Replacement(Declaration, PassLike):
         """The pass of this replacement alone, with the options of passes made of rules."""
         return replacement_pass(self.name, self.doc, [self])
 
-    @property
-    def parts(self) -> tuple[Any, ...]:
-        """All that it is made of: functions and texts."""
-        searches = tuple((each.function, repr(each.given)) for each in self.searches)
-        others = tuple(
-            (each.function, each.when, each.targets, each.is_differentiable)
-            for each in self.alternatives
-        )
-        return repr(self.inputs), repr(self.samples), searches, others
-
 
 def replacement(
     contract: Contract, /, *, samples: Mapping[str, int] | None = None, **inputs: str | type

@@ -19,7 +19,7 @@ from ..pipeline import make_pipeline, run_pipeline
 from ..rewrite import PassContext, collect_remarks
 from ..rewrite.actions import observe_rewrites
 from ._private import interpreted_pallas, on_abstract_device
-from .declare import Alternative, ArrayInput, ConstantInput, Declaration, Search
+from .declare import Alternative, ArrayInput, ConstantInput, Declaration, Search, match_of
 from .pattern import Pattern
 
 NORMAL_FORM = "inline,simplify"
@@ -122,7 +122,7 @@ def search_module(
     """
     import jax
 
-    names = [name for name in array_names(replacement) if name not in search.given]
+    names = array_names(replacement, search)
 
     def flat(*values: Any) -> Any:
         arrays = iter(values)
@@ -154,7 +154,7 @@ def alternative_module(
     """
     import jax
 
-    names = [name for name in array_names(replacement) if name not in search.given]
+    names = array_names(replacement, search)
     values = {**sizes.constants, **search.given_for(sizes.constants)}
 
     def flat(*arguments: Any) -> Any:
@@ -190,9 +190,24 @@ def _module(
     return lowered(replacement, what, joint, [*types, *results], sizes.target)
 
 
-def array_names(replacement: Declaration) -> list[str]:
-    """The names of the inputs that are arrays."""
-    return [n for n, each in replacement.inputs.items() if isinstance(each, ArrayInput)]
+def array_names(replacement: Declaration, search: Search) -> list[str]:
+    """The names of the inputs of a search that are arrays."""
+    inputs = replacement.inputs.items()
+    return [n for n, each in inputs if isinstance(each, ArrayInput) and n not in search.given]
+
+
+def given_values(replacement: Declaration, search: Search, sizes: Sizes) -> dict[str, Any]:
+    """What an alternative gets for each input: a type, or a value."""
+    values = {**sizes.constants, **search.given_for(sizes.constants)}
+    for name in array_names(replacement, search):
+        values[name] = array_type(_array(replacement, name), name, sizes)
+    return {name: values[name] for name in replacement.inputs}
+
+
+def applies(alternative: Alternative, sizes: Sizes, given: Mapping[str, Any]) -> bool:
+    """Whether `when` of an alternative is true for the sizes of a match and `given_values`."""
+    match = match_of({**sizes.dims, **given, "target": sizes.target})
+    return alternative.when is None or bool(alternative.when(match))
 
 
 def constants_of(replacement: Declaration, search: Search) -> dict[str, ConstantInput]:
@@ -218,21 +233,25 @@ def differentiable(replacement: Declaration, names: Sequence[str]) -> list[int]:
 
 def _joint(flat: Callable[..., Any], places: Sequence[int], count: int) -> Callable[..., Any]:
     """The function's results and, for the cotangents after its arguments, its gradient."""
-    import jax
 
     def joint(*values: Any) -> Any:
-        arguments, cotangents = list(values[:count]), values[count:]
-
-        def at_places(*chosen: Any) -> Any:
-            full = list(arguments)
-            for place, value in zip(places, chosen, strict=True):
-                full[place] = value
-            return flat(*full)
-
-        results, pullback = jax.vjp(at_places, *[arguments[place] for place in places])
-        return (*results, *pullback(tuple(cotangents)))
+        results, pullback = _vjp(flat, places, values[:count])
+        return (*results, *pullback(values[count:]))
 
     return joint
+
+
+def _vjp(function: Callable[..., Any], places: Sequence[int], values: Sequence[Any]) -> Any:
+    """`jax.vjp` of a function with respect to its arguments at `places`."""
+    import jax
+
+    def at_places(*chosen: Any) -> Any:
+        full = list(values)
+        for place, value in zip(places, chosen, strict=True):
+            full[place] = value
+        return function(*full)
+
+    return jax.vjp(at_places, *[values[place] for place in places])
 
 
 def lowered(
@@ -269,15 +288,6 @@ def _failure(
     )
 
 
-@dataclass(frozen=True)
-class Insertion:
-    """A function to insert: its module, and how many results and residuals it has."""
-
-    module: ir.Module
-    results: int
-    residuals: int = 0
-
-
 def inserted(
     replacement: Declaration,
     alternative: Alternative,
@@ -288,8 +298,8 @@ def inserted(
     with_gradient: bool,
     places: Sequence[int] = (),
     cotangents: Sequence[Any] = (),
-) -> list[Insertion]:
-    """The function, or with the gradient the forward and the backward function.
+) -> list[ir.Module]:
+    """The modules of the function, or with the gradient of the forward and the backward function.
 
     Args:
         replacement: whose alternative it is.
@@ -321,31 +331,23 @@ def inserted(
         function = jax.vmap(function, in_axes=tuple(axes[n] for n in arrays))
     types = [given[n] for n in arrays]
     if not with_gradient:
-        module = lowered(replacement, what, function, types, target)
-        return [Insertion(module, len(cotangents))]
-    rebuild: list[Any] = []
+        return [lowered(replacement, what, function, types, target)]
+    kept: dict[str, Any] = {}
 
     def forward(*values: Any) -> Any:
-        def at_places(*chosen: Any) -> Any:
-            full = list(values)
-            for place, value in zip(places, chosen, strict=True):
-                full[place] = value
-            return function(*full)
-
-        results, pullback = jax.vjp(at_places, *[values[place] for place in places])
-        residuals, structure = jax.tree.flatten(pullback)
-        rebuild[:] = [structure]
+        results, pullback = _vjp(function, places, values)
+        residuals, kept["structure"] = jax.tree.flatten(pullback)
+        kinds = map(jax.typeof, residuals)
+        kept["types"] = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in kinds]
         return (*results, *residuals)
 
     first = lowered(replacement, what, forward, types, target)
-    kinds = list(jax.eval_shape(forward, *types))[len(cotangents) :]
+    count = len(kept["types"])
 
     def backward(*values: Any) -> Any:
-        pullback = jax.tree.unflatten(rebuild[0], values[: len(kinds)])
-        return tuple(pullback(tuple(values[len(kinds) :])))
+        pullback = jax.tree.unflatten(kept["structure"], values[:count])
+        return tuple(pullback(tuple(values[count:])))
 
-    kinds = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in kinds]
-    second = lowered(
-        replacement, f"the gradient of {what}", backward, [*kinds, *cotangents], target
-    )
-    return [Insertion(first, len(cotangents), len(kinds)), Insertion(second, len(places))]
+    types = [*kept["types"], *cotangents]
+    second = lowered(replacement, f"the gradient of {what}", backward, types, target)
+    return [first, second]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from jaxlib.mlir import ir
 
@@ -18,6 +18,14 @@ from .rule import PassContext, Rule, RuleCount
 from .worklist import RulesByOp, Worklist
 
 _Tables: TypeAlias = dict[tuple[Any, ...], RulesByOp]
+
+
+class _HasName(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+_Named = TypeVar("_Named", bound=_HasName)
 
 
 def apply_rules(
@@ -73,26 +81,38 @@ def rule_pass(name: str, doc: str, rules: Sequence[Rule]) -> Pass:
     ) -> list[RuleCount]:
         chosen, tables = rules, of_all_rules
         if enable_patterns or disable_patterns:
-            chosen, tables = _select(name, rules, enable_patterns, disable_patterns), {}
+            chosen, tables = select(name, rules, enable_patterns, disable_patterns), {}
         return apply_rules(
             module, chosen, context, max_num_rewrites=max_num_rewrites, tables=tables
         )
 
+    return Pass(name, doc, selection_options("rule"), run, tuple(rules))
+
+
+def selection_options(noun: str) -> dict[str, Option]:
+    """The options of a pass made of rules, or of what `noun` says, by name."""
     options = [
-        Option("disable-patterns", str, "", "rules to leave out, separated by commas"),
-        Option("enable-patterns", str, "", "the only rules to try, separated by commas"),
+        Option("disable-patterns", str, "", f"{noun}s to leave out, separated by commas"),
+        Option("enable-patterns", str, "", f"the only {noun}s to try, separated by commas"),
         Option("max-num-rewrites", int, -1, "stop after this many rewrites; -1 for no limit"),
     ]
-    return Pass(name, doc, {option.name: option for option in options}, run, tuple(rules))
+    return {option.name: option for option in options}
 
 
-def _select(name: str, rules: Sequence[Rule], enabled: str, disabled: str) -> list[Rule]:
+def select(
+    name: str, rules: Sequence[_Named], enabled: str, disabled: str, noun: str = "rule"
+) -> list[_Named]:
+    """The rules of the pass `name` that `enable-patterns` and `disable-patterns` leave.
+
+    Raises:
+        UsageError: the pass has no rule of a given name.
+    """
     known = [rule.name for rule in rules]
     wanted, unwanted = _names(enabled, known), _names(disabled, known)
     if unknown := sorted((wanted | unwanted) - set(known)):
         raise UsageError(
-            f"pass {name!r} has no rule {unknown[0]!r}.{did_you_mean(unknown[0], known)} "
-            f"`jxc opt --help-pass {name}` lists its rules."
+            f"pass {name!r} has no {noun} {unknown[0]!r}.{did_you_mean(unknown[0], known)} "
+            f"`jxc opt --help-pass {name}` lists its {noun}s."
         )
     return [r for r in rules if r.name not in unwanted and (not wanted or r.name in wanted)]
 
