@@ -407,3 +407,21 @@ def test_key_of_a_replacement_is_its_code():
 
     assert make(1.0) == make(1.0)
     assert make(1.0) != make(2.0)
+
+
+def test_search_that_does_not_take_the_sizes_of_a_program_misses_it():
+    @jxc.replacement(jxc.reassociates, x="f32[n]")
+    def halves(x):
+        assert x.shape[0] % 4 == 0
+        return jnp.sin(x) + jnp.cos(x)
+
+    @halves.by
+    def shifted(x):
+        return jnp.sqrt(2.0) * jnp.sin(x + jnp.pi / 4)
+
+    def program(x):
+        return jnp.sin(x) + jnp.cos(x)
+
+    assert not halves.why(jxc.lower(program, jax.ShapeDtypeStruct((12,), "float32")))
+    missed = halves.why(jxc.lower(program, jax.ShapeDtypeStruct((13,), "float32")))
+    assert "the search 'halves' cannot be traced with float32[13]: AssertionError" in missed

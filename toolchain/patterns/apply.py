@@ -15,6 +15,7 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
+from ..errors import JxcError
 from ..ir import clone_module, format_location, functions, splat_of, walk
 from ..ir.dtypes import numpy_dtype
 from ..ir.shardings import is_partitioned
@@ -242,7 +243,7 @@ class _Run:
             dims = {name: layout.sizes.get(name, 1) for name in sample.dims}
             sizes = Sizes(dims, sample.dtypes, constants, sample.target)
             return Match(of.replacement, of.search, exact, again, sizes, layout, of.with_gradient)
-        except DoesNotFit as reason:
+        except (DoesNotFit, JxcError) as reason:  # the search may not take these sizes
             miss = Miss(len(found.ops), pattern.size, str(reason), None, at[1].location)
             self._miss(of, miss)
         return None
