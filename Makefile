@@ -13,7 +13,7 @@ BIN := $(VENV)/bin
 SOURCES := toolchain passes tests scripts benchmarks examples lit_tests
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lit pytest bytecode prove rules fuzz conformance check types format bench dist clean
+.PHONY: help demo test test-all lit pytest bytecode prove rules fuzz conformance check types format docs bench dist clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -64,6 +64,9 @@ types: $(VENV)/.dev
 format: $(VENV)/.dev ## format the code
 	$(BIN)/ruff format $(SOURCES)
 	$(BIN)/ruff check --fix $(SOURCES)
+
+docs: $(VENV)/.dev ## build the documentation into build/site
+	$(BIN)/python -m sphinx -q -W --keep-going -j auto -c docs/site . build/site -d build/doctrees
 
 bench: $(BENCH)/.bench ## run the benchmark, which takes three hours; MODELS='keras-*' RESULTS=DIR
 	$(BENCH)/bin/python benchmarks/overhead.py
