@@ -10,7 +10,7 @@
 // RUN: %jxc verify %S/Inputs/zero.mlir %S/Inputs/zero_added.mlir --contract reassociates | FileCheck %s --check-prefix=LOOSE
 // RUN: not %jxc verify %S/Inputs/zero.mlir %S/Inputs/zero_added.mlir | FileCheck %s --check-prefix=STRICT
 
-// SAME: @main: same (exact) on normal (interpreter), edge (interpreter), small (interpreter) [9 draws, 6 with other extents]
+// SAME: @main: same (exact) on normal (interpreter), edge (interpreter), small (interpreter) [9 draws, 6 with other sizes]
 // TWO: @main: same (exact) on {{.*}} [3 draws]
 // WRONG: @main: differs (exact): output 0[0]: expected {{.*}}, found {{.*}} (4 of 4 elements differ), on normal arguments:
 // WRONG-NEXT: argument 0: float32[4]
@@ -20,7 +20,7 @@
 // JSON: "agrees": false
 // JSON: "difference": "output 0[0]: expected
 // LOOSE: @main: same (reassociates)
-// STRICT: @main: differs (exact): output 0{{.*}}: expected np.float32(-0.0), found np.float32(0.0)
+// STRICT: @main: differs (exact): output 0{{.*}}: expected -0.0, found 0.0
 func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = stablehlo.negate %x : tensor<4xf32>
   %1 = stablehlo.negate %0 : tensor<4xf32>

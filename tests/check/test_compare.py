@@ -15,7 +15,7 @@ from jxc.check import Interpreter, compare_modules
 from jxc.check.compare import judges
 from jxc.check.inputs import KINDS, CannotRun, edge_values, make_inputs, specs_of
 from jxc.check.reference import Float64Evaluation
-from jxc.check.run import XlaProgram, widen
+from jxc.check.run import XlaProgram, keeping_nans, widen
 from jxc.ir import make_context, read_module
 from jxc.ir.dtypes import numpy_dtype
 from jxc.rewrite import reassociates
@@ -235,3 +235,29 @@ def test_module_that_needs_more_memory_than_the_limit_is_not_run() -> None:
     program = XlaProgram(_module(body, "%x: tensor<65536xf32>", "tensor<1x8xf32>"))
     with pytest.raises(CannotRun, match=r"needs \S+ GiB of memory"):
         program([np.zeros(65536, np.float32)])
+
+
+def test_fusion_of_xla_that_drops_nan_is_not_blamed_on_the_rewrite() -> None:
+    # XLA:CPU's YNN fusion of these ops returns 0 for rows of NaN.
+    zero = "%z = stablehlo.constant dense<0.0> : tensor<f32>"
+    zeros = "%zs = stablehlo.constant dense<0.0> : tensor<8x64xf32>"
+    total = "(tensor<8x64xf32>, tensor<f32>) -> tensor<8xf32>"
+    body = f"""{zero}
+    {zeros}
+    %m = stablehlo.maximum %x, %zs : tensor<8x64xf32>
+    %r = stablehlo.reduce(%m init: %z) applies stablehlo.add across dimensions = [1] : {total}"""
+    module = _module(body, "%x: tensor<8x64xf32>", F32)
+    (found,) = keeping_nans(module)([np.full((8, 64), np.nan, np.float32)])
+    assert np.isnan(found).all()
+
+
+def test_large_arguments_are_printed_in_one_line() -> None:
+    other = "%r = stablehlo.abs %x : tensor<9x9x9xf32>"
+    kind = "tensor<9x9x9xf32>"
+    before = _module(f"%r = stablehlo.negate %x : {kind}", f"%x: {kind}", kind)
+    report = compare_modules(before, _module(other, f"%x: {kind}", kind))
+    assert report.difference is not None
+    text = str(report.difference)
+    assert "float32[9, 9, 9] [ 0.12573022 -0.13210486  0.64042264 ...".replace("  ", " ") in text
+    assert "np.float32" not in text
+    assert max(map(len, text.splitlines())) < 200

@@ -154,5 +154,5 @@ def test_verify_names_the_functions_not_checked_within_the_time_limit():
     )
     assert verdict.agrees and verdict.draws == 1
     assert verdict.unfinished == "not checked: the limit of 0 s is over"
-    assert str(verdict).endswith("[1 draws]; not checked: the limit of 0 s is over")
+    assert str(verdict).endswith("[1 draw]; not checked: the limit of 0 s is over")
     assert shown == [("@main", 0), ("@main", 1)]

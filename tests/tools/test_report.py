@@ -11,6 +11,7 @@ import pytest
 import jxc
 from jxc.backend.targets import find_target
 from jxc.errors import UsageError
+from jxc.tools.report import sections
 from jxc.tools.report.compiled import Compiled, Refused
 
 SQUARE = jax.ShapeDtypeStruct((256, 256), jnp.float32)
@@ -101,3 +102,11 @@ def test_report_repr_is_one_line_and_print_gives_the_tables(of_wave):
     assert "\n" not in repr(of_wave) and "\n" not in repr(of_wave.optimised)
     assert "memory at peak" in str(of_wave) and "kernels, by time (roofline)" in str(of_wave)
     assert of_wave._repr_html_().startswith("<pre>")
+
+
+@pytest.mark.parametrize(
+    ("scope", "shown"),
+    [("layer_12", "layer_*"), ("conv2d_1/bias", "conv2d_*/bias"), ("block3", "block*")],
+)
+def test_scopes_lose_the_numbers_of_layers_only(scope, shown):
+    assert sections._in_scope("", scope) == shown

@@ -22,7 +22,7 @@ from .inputs import KINDS, CannotRun, make_inputs, specs_of
 from .judge import differing_beyond_rounding, differing_beyond_ulps, differing_bits
 from .modules import main_type
 from .reference import INTERPRETER_SECONDS, Float64Evaluation, interpreter_seconds, too_slow
-from .run import Interpreter, XlaProgram, shared_interpreter
+from .run import Interpreter, XlaProgram, keeping_nans, shared_interpreter
 
 Judge: TypeAlias = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """From an output expected and found to a mask of the elements that differ too much."""
@@ -55,7 +55,7 @@ class Mismatch:
     def __str__(self) -> str:
         element = f"output {self.output}{list(self.index) if self.index else ''}"
         head = (
-            f"{element}: expected {self.expected!r}, found {self.found!r} "
+            f"{element}: expected {self.expected}, found {self.found} "
             f"({self.count} of {self.size} elements differ), on {self.kind} arguments:"
         )
         lines = [f"  argument {i}: {_short(array)}" for i, array in enumerate(self.inputs)]
@@ -192,7 +192,7 @@ class _Comparer:
     @cached_property
     def through_xla(self) -> list[XlaProgram]:
         """Both, compiled once for all arguments."""
-        return [XlaProgram(module) for module in (self.before, self.after)]
+        return [keeping_nans(module) for module in (self.before, self.after)]
 
     @cached_property
     def evaluation(self) -> Float64Evaluation:
@@ -275,5 +275,6 @@ def first_mismatch(
 
 
 def _short(array: np.ndarray) -> str:
-    text = np.array2string(array, threshold=16, edgeitems=3, max_line_width=10**6)
+    flat = array if array.size <= 16 else array.ravel()
+    text = np.array2string(flat, threshold=16, edgeitems=3, max_line_width=10**6)
     return f"{array.dtype}{list(array.shape)} {' '.join(text.split())}"

@@ -25,7 +25,7 @@ from ..ir.retype import retype
 from .inputs import CannotRun, part_of, specs_of
 from .judge import Reference, moved_by_ulp, precision_of_type, widest
 from .modules import main_type
-from .run import Interpreter, XlaProgram
+from .run import Interpreter, XlaProgram, keeping_nans
 
 PREFER_XLA_SECONDS = 0.25
 """Above this estimate XLA evaluates a reference where it may; it compiles in about 0.1 s."""
@@ -77,7 +77,7 @@ class Float64Evaluation:
         except CannotRun:
             if not or_xla:
                 raise
-            is_wide, own = False, XlaProgram(self._module)
+            is_wide, own = False, keeping_nans(self._module)
             narrow = [a.astype(b.dtype) for a, b in zip(moved, inputs, strict=True)]
             exact, near = ([widest(a) for a in own(draw)] for draw in (inputs, narrow))
         outputs = specs_of(main_type(self._module).results)
@@ -114,7 +114,7 @@ class Float64Evaluation:
 
     @cached_property
     def _compiled(self) -> XlaProgram:
-        return XlaProgram(self._wide)
+        return keeping_nans(self._wide)
 
     @cached_property
     def _seconds(self) -> float:

@@ -21,6 +21,10 @@ from .inputs import CannotRun, is_float
 if TYPE_CHECKING:
     from ..backend.lowered import Executable
 
+KEEPS_NANS = {"xla_cpu_experimental_ynn_fusion_type": ""}
+"""XLA's options that avoid a bug of XLA:CPU 0.10.2 to 0.12: its fusions of the library YNN compute
+`sum(maximum(x, 0))` as if NaN were smaller than 0 (`tests/check/test_compare.py`)."""
+
 MEMORY_LIMIT = 8 << 30
 """The most bytes of temporaries and results of a module that is run on XLA."""
 
@@ -110,6 +114,11 @@ class XlaProgram:
         from ..backend.from_module import lowered_from_module
 
         return lowered_from_module(self._module).compile(xla_options=self._options)
+
+
+def keeping_nans(module: ir.Module) -> XlaProgram:
+    """The module on XLA, where results have the NaNs that StableHLO specifies."""
+    return XlaProgram(module, KEEPS_NANS)
 
 
 def run_xla(

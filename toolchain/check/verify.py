@@ -67,15 +67,19 @@ class Verdict:
         return self.report.agrees
 
     def __str__(self) -> str:
-        more = f", {self.elsewhere} with other extents" if self.elsewhere else ""
-        text = f"@{self.function}: {self.report} [{self.draws} draws{more}]"
+        more = f", {self.elsewhere} with other sizes" if self.elsewhere else ""
+        text = f"@{self.function}: {self.report} [{_draws(self.draws)}{more}]"
         return f"{text}; {self.unfinished}" if self.unfinished else text
 
     def __repr__(self) -> str:
         report = self.report
         state = "same" if self.agrees else "differs" if report.ran else "could not run"
-        draws = self.draws + self.elsewhere
-        return f"<jxc.verify @{self.function}: {state} ({report.contract}), {draws} draws>"
+        draws = _draws(self.draws + self.elsewhere)
+        return f"<jxc.verify @{self.function}: {state} ({report.contract}), {draws}>"
+
+
+def _draws(count: int) -> str:
+    return f"{count} draw{'s' * (count != 1)}"
 
 
 def contract_of(pipeline: Pipeline, report: PipelineReport) -> Contract:

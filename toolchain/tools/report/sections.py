@@ -30,7 +30,8 @@ _FAR = 2  # times the roofline: a slower kernel is bound by neither arithmetic n
 
 _Show = Callable[[float], str]
 _Row = tuple[tuple[float, ...], tuple[str, ...]]
-_INDEX, _NUMBER = re.compile(r"\[\d+\]"), re.compile(r"\d+")
+_INDEX = re.compile(r"\[\d+\]")
+_NUMBER = re.compile(r"(?<![A-Za-z\d])\d+|\d+(?![A-Za-z\d])")  # not that of "conv2d"
 _FILE = re.compile(r"[^\s:]+(?=:\d+\b)")
 
 
