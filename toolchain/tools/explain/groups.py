@@ -187,7 +187,7 @@ class _Recompilations:
             if kinds:  # calls after this one may change what the best fix is
                 fix = fix_of_call(self.calls[-1], self.last_reason.differences, self.all_calls)
         else:
-            times = f"{count + 1} times" if is_only_reason else f"{count} times again"
+            times = f"{count + 1} times" if is_only_reason else f"{count} more times"
             because = "; and ".join(self._because(kind) for kind in kinds)
             sentence = f"{name} was compiled {times}, because {because}"
             fix = " ".join(dict.fromkeys(self._fix(kind, sizes) for kind in kinds))
