@@ -13,7 +13,7 @@ BIN := $(VENV)/bin
 SOURCES := toolchain passes tests scripts benchmarks examples lit_tests
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lit pytest bytecode prove rules fuzz conformance check types format docs bench dist clean
+.PHONY: help demo test test-all lit pytest bytecode prove rules fuzz conformance check types format docs bench dist dist-test clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -80,6 +80,9 @@ bench: $(BENCH)/.bench ## run the benchmark, which takes three hours; MODELS='ke
 dist: $(VENV)/.dev ## build the sdist and the wheel into dist/
 	$(BIN)/python scripts/dist.py
 	$(BIN)/python -m twine check --strict dist/jxc-*
+
+dist-test: dist ## install and run the wheel on each Python found; PYTHONS='PATH ...' adds some
+	$(BIN)/python scripts/check_dist.py
 
 clean: ## remove environments and build files
 	rm -rf .venv .venv-* build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
