@@ -84,11 +84,12 @@ def norm(x: jax.Array, power: int) -> jax.Array:
 
 def python_interface() -> None:
     """Compare `jxc.jit`, `jxc.lower` and `jxc.use` with numpy."""
-    x = np.linspace(-2, 2, 24, dtype=np.float32).reshape(4, 6)
-    close(norm(x, power=2), np.sqrt((x * x).sum()))
-    close(jax.vmap(lambda row: norm(row, power=2))(x), np.sqrt((x * x).sum(1)))
+    array = jnp.linspace(-2, 2, 24).reshape(4, 6)
+    x = np.asarray(array)
+    close(norm(array, power=2), np.sqrt((x * x).sum()))
+    close(jax.vmap(lambda row: norm(row, power=2))(array), np.sqrt((x * x).sum(1)))
 
-    low = jxc.lower(lambda a: jnp.transpose(jnp.transpose(a)).T @ a, x)
+    low = jxc.lower(lambda a: jnp.transpose(jnp.transpose(a)).T @ a, array)
     fast = low.opt("O2")
     if fast.report is None or not fast.report.hits:
         sys.exit("O2 applied no rule to a transpose of a transpose")
