@@ -1,6 +1,6 @@
 """The pages that are made from the code when the site is built: passes, rules and targets.
 
-They lie in `docs/reference/passes/` and `docs/reference/targets.md`, which git ignores. Passes and
+They lie in `docs/reference/`, where git ignores them. Passes and
 rules come from `passes/README.md`, which `scripts/catalogue.py` writes and `make check` compares
 with the code; targets from the files that `jxc targets` and the cost model read.
 """
@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent.parent
-HERE = Path(__file__).parent
 PAGES = ROOT / "docs" / "reference"
 
 _DEVICES = ROOT / "toolchain/backend/targets/devices"
@@ -41,8 +40,8 @@ def pages() -> dict[str, str]:
     found = {f"passes/{name}.md": "".join(_pass_page(name, text)) for name, text in named.items()}
     found["passes/index.md"] = "".join(_pass_list(head, named))
     found |= {f"commands/{name}.md": "".join(_command_page(name)) for name in _verbs()}
-    found["commands/index.md"] = "".join(_command_list(_verbs()))
-    found["targets.md"] = "".join(_target_page())
+    found["_verbs.md"] = "".join(_verb_table(_verbs()))
+    found["_devices.md"] = "".join(_devices())
     return found
 
 
@@ -90,26 +89,25 @@ def _command_page(verb: str) -> Iterator[str]:
     yield f"   :prog: jxc {verb}\n```\n"
 
 
-def _command_list(verbs: dict[str, str]) -> Iterator[str]:
-    yield (HERE / "commands.txt").read_text()
-    yield from (f"| [`jxc {name}`]({name}.md) | {what} |\n" for name, what in verbs.items())
-    listed = "\n".join(verbs)
-    yield f"\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n"
+def _verb_table(verbs: dict[str, str]) -> Iterator[str]:
+    yield "| verb | what it does |\n|---|---|\n"
+    yield from (
+        f"| [`jxc {name}`](commands/{name}.md) | {what} |\n" for name, what in verbs.items()
+    )
 
 
-def _target_page() -> Iterator[str]:
-    yield (HERE / "targets.txt").read_text()
+def _devices() -> Iterator[str]:
     for path in sorted(_DEVICES.glob("*.toml")):
         yield from _device(path.stem, tomllib.loads(path.read_text()))
 
 
 def _device(name: str, facts: dict[str, Any]) -> Iterator[str]:
-    yield f"\n### {facts['kind']}:{name}\n\n| | |\n|---|---|\n"
+    yield f"### {facts['kind']}:{name}\n\n| | |\n|---|---|\n"
     yield f"| memory | {facts['memory_bytes'] / 2**30:.1f} GiB |\n"
     yield f"| bandwidth | {facts['bandwidth'] / 1e9:,.0f} GB/s |\n"
     rates = ", ".join(f"{kind} {rate / 1e12:,.1f}" for kind, rate in facts["peak_flops"].items())
     yield f"| peak, in 10^12 operations a second | {rates} |\n"
-    yield f"| source | {facts['source']} |\n"
+    yield f"| source | {facts['source']} |\n\n"
 
 
 def link_passes(_app: object, _name: str, source: list[str]) -> None:
