@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 
-LOWER = {"ir", "cost", "rewrite", "pipeline", "source", "files", "units"}
+LOWER = {"ir", "cost", "rewrite", "pipeline", "source", "files", "units", "display"}
 COMPILING = LOWER | {"frontend", "hlo", "backend", "patterns"}
 
 MAY_IMPORT = {
@@ -16,10 +16,11 @@ MAY_IMPORT = {
     "source": set(),
     "files": set(),
     "units": set(),
+    "display": set(),
     "child": set(),
     "cost": {"ir"},
     "rewrite": {"ir", "cost"},
-    "pipeline": {"ir", "rewrite", "cost"},
+    "pipeline": {"ir", "rewrite", "cost", "display", "units"},
     "passes": {"ir", "rewrite", "cost", "patterns"},
     "frontend": {"ir", "source", "files"},
     "patterns": {"ir", "rewrite", "pipeline"},
@@ -34,6 +35,7 @@ MAY_IMPORT = {
     "tools.doctor": COMPILING | {"check", "tools.report"},
     "tools.diff": COMPILING | {"tools.report"},
     "tools.lsp": {"ir", "source", "child"},
+    "tools.notebook": COMPILING | {"tools.explain", "tools.doctor"},
     "tools.page": COMPILING | {"tools.explain", "tools.diff"},
     "tools.tune": COMPILING | {"check", "tools.report"},
     "testing": COMPILING | {"check", "tools.report", "tools.explain"},
@@ -47,7 +49,9 @@ MAY_IMPORT = {
 }
 """Each room with the rooms that it may import. `errors` may be imported everywhere."""
 
-NEVER_JAX = {"ir", "rewrite", "cost", "pipeline", "passes", "hlo", "source", "units", "child"}
+NEVER_JAX = {"ir", "rewrite", "cost", "pipeline", "passes", "hlo", "source", "units", "child"} | {
+    "display"
+}
 WRITTEN_IN_JAX = {"kernels"}
 """Passes made of replacements, whose functions import jax when they are traced."""
 

@@ -56,12 +56,25 @@ class SourceLine:
 
 
 def short_path(file: str) -> str:
-    """A path relative to the current directory when it lies below it, else unchanged."""
+    """A path relative to the current directory when it lies below it, else unchanged.
+
+    The file of a notebook's cell is named as in the notebook: "In[3]".
+    """
+    if cell := _cell_name(file):
+        return cell
     try:
         relative = os.path.relpath(file)
     except ValueError:  # another drive
         return file
     return file if relative.startswith(os.pardir) else relative
+
+
+def _cell_name(file: str) -> str:
+    """The name of a cell of IPython, such as "In[3]"; empty for other files."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    found = shell.compile.format_code_name(file) if shell is not None else None
+    return str(found[1]) if found else ""
 
 
 def short_line(line: object) -> str:

@@ -1,6 +1,5 @@
 """Pipelines run from Python: copies, reports, invariants."""
 
-import html
 import re
 
 import pytest
@@ -167,7 +166,7 @@ def test_report_has_a_line_as_repr_and_tables_as_text(module):
     assert re.fullmatch(r"<PipelineReport: 2 passes, \d+ rewrites, \d\.\d{3} s>", repr(report))
     assert "Pass execution timing report" in str(report)
     assert "simplify: transpose-of-transpose" in str(report)
-    assert report._repr_html_() == f"<pre>{html.escape(str(report))}</pre>"
+    assert "<td>simplify</td>" in report._repr_html_()
 
 
 def test_rules_and_passes_have_a_line_as_repr():

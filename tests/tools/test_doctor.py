@@ -121,7 +121,7 @@ def test_result_prints_as_command_and_has_short_repr() -> None:
     assert "return x[jnp.arange(0, 512, 2)]" in text
     assert "\n  fix: Write x[start:stop:step]" in text
     assert text.endswith("\n1 finding for cpu by 1 check")
-    assert result._repr_html_().startswith("<pre>")
+    assert result._repr_html_().startswith('<div class="jxc-html">')
     assert str(jxc.doctor(jnp.sin, f32(8), compile=False, only=["f64"])) == (
         "nothing found for cpu by 1 check"
     )

@@ -6,7 +6,6 @@ recorder of `jxc explain` sets the pass observer, which also gets the text after
 
 from __future__ import annotations
 
-import html
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from jaxlib.mlir import ir
 
 from ..ir import write_text
 from ..pipeline import PipelineReport, PipelineStep, StepReport
+from ..units import show_seconds
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,23 @@ class RewriteLog:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+        from ..display.fragment import fragment, table
+
+        rows = [
+            (
+                each.name,
+                each.pipeline,
+                f"{each.ops_before} \u2192 {each.ops_after}",
+                ", ".join(f"{name} {count}" for name, count in each.report.hits.items()) or "none",
+                "from the cache" if each.from_cache else show_seconds(each.report.seconds),
+            )
+            for each in self.compilations
+        ]
+        count = len(rows)
+        facts = [f"{count} program{'s' * (count != 1)} rewritten"]
+        facts += [f"{self.skipped} skipped as tiny"] if self.skipped else []
+        header = ("program", "pipeline", "ops", "rules", "passes")
+        return fragment("jxc.use", facts, [table(header, rows, right=(2, 4))] if rows else [])
 
 
 def replace_in_logs(

@@ -26,9 +26,9 @@ from ..ir.extra_results import EXTRA_RESULTS
 from ..ir.module import module_name
 from ..pipeline import Pipeline, PipelineLike, PipelineReport, make_pipeline, run_pipeline
 from ..rewrite import PassContext, promises
-from ..units import show_bytes, show_count
 from . import _private, interception, registered
 from .agreement import agreed_by_processes
+from .description import as_html, as_table, describe, lowered_as_html
 from .extra_results import reader_of
 from .targets import Target, find_target
 from .targets.build import Build, build
@@ -160,6 +160,8 @@ class Lowered:
         text = f"<jxc.Lowered {self.name}: {count_ops(self.module)} ops for {self.platform}{passes}"
         return f"{text if len(text) < 160 else text[:157] + '...'}>"
 
+    _repr_html_ = lowered_as_html
+
     def _after(self, steps: Pipeline, kind: str, assumptions: frozenset[str]) -> Lowered:
         module = clone_module(self.module)
         report = run_pipeline(module, steps, PassContext(kind, assumptions))
@@ -230,33 +232,6 @@ class Lowered:
         return CrossExecutable(build(lowered.module, found, xla_options=options), lowered)
 
 
-def _describe(executable: Executable | CrossExecutable) -> str:
-    cost, memory = executable.cost(), executable.memory()
-    return (
-        f"<jxc.{type(executable).__name__} {executable.lowered.name} for {_where(executable)}: "
-        f"{show_count(cost.get('flops', 0))} flops, "
-        f"{show_bytes(cost.get('bytes accessed', 0))} accessed, "
-        f"{show_bytes(memory['temp'])} temporaries>"
-    )
-
-
-def _table(executable: Executable | CrossExecutable) -> str:
-    """XLA's counts, a line each, as `jxc compile` prints them."""
-    cost, memory = executable.cost(), executable.memory()
-    rows = {
-        "program": executable.lowered.name,
-        "target": _where(executable),
-        "flops": show_count(cost.get("flops", 0)),
-        "bytes": f"{show_bytes(cost.get('bytes accessed', 0))} accessed",
-        "memory": ", ".join(f"{name} {show_bytes(n)}" for name, n in memory.items() if n),
-    }
-    return "\n".join(f"{name:8}{value}" for name, value in rows.items())
-
-
-def _where(executable: Executable | CrossExecutable) -> str:
-    return executable.target.name if isinstance(executable, CrossExecutable) else "this machine"
-
-
 @dataclass(frozen=True, repr=False)
 class Executable:
     """A compiled program. It is called with the arguments of the function, pytrees included.
@@ -269,8 +244,9 @@ class Executable:
     compiled: jax.stages.Compiled
     lowered: Lowered
 
-    __repr__ = _describe
-    __str__ = _table
+    __repr__ = describe
+    __str__ = as_table
+    _repr_html_ = as_html
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run it. Static arguments are omitted, as with `jax.jit(...).lower().compile()`."""
@@ -305,8 +281,9 @@ class CrossExecutable:
     build: Build
     lowered: Lowered
 
-    __repr__ = _describe
-    __str__ = _table
+    __repr__ = describe
+    __str__ = as_table
+    _repr_html_ = as_html
 
     @property
     def target(self) -> Target:

@@ -81,6 +81,14 @@ class Verdict:
 def _draws(count: int) -> str:
     return f"{count} draw{'s' * (count != 1)}"
 
+    def _repr_html_(self) -> str:
+        from ..display.fragment import escaped, fragment
+
+        state = "green" if self.agrees else "red" if self.report.ran else "yellow"
+        lines = [f"<p>{escaped(line)}</p>" for line in str(self).splitlines()]
+        lines[0] = lines[0].replace("<p>", f'<p class="jxc-{state}">')
+        return fragment("jxc.verify", (), lines)
+
 
 def contract_of(pipeline: Pipeline, report: PipelineReport) -> Contract:
     """The loosest contract among the rules that fired and passes without rules.

@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-import html
 import json
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ..rewrite import Contract, RuleCount, exact
+from ..units import show_seconds
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,28 @@ class PipelineReport:
         return f"{statistics_table([self])}{timing_table([self])}".rstrip()
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+        from ..display.fragment import fragment, table
+
+        rows = [
+            (step.name, show_seconds(step.seconds), str(sum(rule.hits for rule in step.rules)))
+            for step in self.steps
+        ]
+        header = ("pass", "time", "rewrites")
+        parts = [table(header, rows, right=(1, 2)), self.rewrites_as_html()]
+        return fragment("PipelineReport", (), parts)
+
+    def rewrites_as_html(self) -> str:
+        """How often each rule was applied, as HTML behind a line with the totals."""
+        from ..display.fragment import details, note, table
+
+        hits = sorted(self.hits.items(), key=lambda each: -each[1])
+        took = f"{len(self.steps)} passes took {show_seconds(self.seconds)}"
+        if not hits:
+            return note(f"no rule was applied; {took}")
+        rows = [(str(count), name) for name, count in hits]
+        total = sum(count for _, count in hits)
+        summary = f"{total} rewrites by {len(hits)} rules; {took}"
+        return details(summary, table(("times", "rule"), rows, right=(0,)))
 
 
 def timing_table(reports: Iterable[PipelineReport]) -> str:

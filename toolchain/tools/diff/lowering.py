@@ -27,8 +27,8 @@ from ...ir import make_context, read_module
 from ...pipeline import Library, make_pipeline, run_pipeline
 from ...rewrite import PassContext, promises
 from ...source import is_user_file
-from .compare import ComparedProgram
 from .graph import ToQuotedLine, line_reader
+from .output import ComparedProgram
 from .sides import LOWERING_OPTIONS, DiffSide
 
 

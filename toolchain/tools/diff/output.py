@@ -1,4 +1,4 @@
-"""A comparison as text: the metrics of both programs, then the differences by line.
+"""A comparison as a value, JSON and text: metrics of both programs, then differences by line.
 
 The text has at most `_MAX_LINES` lines of Python, and changes of one op at one line in one row.
 """
@@ -6,21 +6,167 @@ The text has at most `_MAX_LINES` lines of Python, and changes of one op at one 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
+from jaxlib.mlir import ir
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from ...source import short_line
-from .compare import ProgramComparison
+from ...units import show_bytes, show_count, show_seconds
 from .difference import DifferenceGroup, GraphDifference
+from .graph import ToQuotedLine, line_reader
+
+if TYPE_CHECKING:
+    from ...backend.targets import Target
+    from ..report.compiled import Compiled, Refused
 
 _MAX_LINES = 12  # of Python; --all prints the rest
 _MAX_CHANGES = 3  # of one op at one line that have a row each
 _STYLES = {"fewer": "red", "more": "green", "changed": "yellow", "rewired": "yellow"}
+
+
+@dataclass(frozen=True)
+class ComparedProgram:
+    """One side of a comparison.
+
+    Attributes:
+        name: as the user spelled it, such as "HEAD~1:f.py:step".
+        module: after the pipeline; None if the program is HLO text.
+        hlo: the text, if the program is HLO text.
+        pipeline: the pipeline that ran on it, as text.
+        target: what it is compiled for; None if it is not compiled.
+        to_line: quotes the lines of Python that it was lowered from.
+        rules: how often each rule of the pipeline applied.
+        seconds: by stage.
+    """
+
+    name: str
+    module: ir.Module | None
+    hlo: str = field(default="", repr=False)
+    pipeline: str = ""
+    target: Target | None = None
+    to_line: ToQuotedLine = field(default_factory=line_reader, repr=False)
+    rules: Mapping[str, int] = field(default_factory=dict)
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def target_name(self) -> str:
+        """The name of the target; empty if there is none."""
+        return self.target.name if self.target else ""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number of each of two programs.
+
+    Attributes:
+        name: in `--json`.
+        label: in the table.
+        unit: "bytes", "flops", "seconds", or empty for a count.
+        before, after: the number of the first and of the second program; None if not known.
+    """
+
+    name: str
+    label: str
+    unit: Literal["", "bytes", "flops", "seconds"]
+    before: float | None
+    after: float | None
+
+    @property
+    def differs(self) -> bool:
+        """Whether the number shows that the programs differ.
+
+        Seconds differ in each run, and ops are compared one by one. A number that only one program
+        has is not a difference.
+        """
+        if self.unit == "seconds" or self.name == "ops":
+            return False
+        return self.before is not None and self.after is not None and self.before != self.after
+
+    @property
+    def shown(self) -> tuple[str, str]:
+        """Both numbers with their unit; empty if not known."""
+        shows = {"bytes": show_bytes, "seconds": show_seconds, "flops": show_count}
+        show = shows.get(self.unit, "{:.0f}".format)
+        before, after = ("" if n is None else show(n) for n in (self.before, self.after))
+        return before, after
+
+    @property
+    def ratio(self) -> str:
+        """The relative change, such as "+12.5%"; empty if there is none."""
+        if not self.before or self.after is None or self.before == self.after:
+            return ""
+        return f"{100 * (self.after / self.before - 1):+.1f}%"
+
+    def as_json(self) -> dict[str, Any]:
+        """The metric as an object."""
+        return {"unit": self.unit, "before": self.before, "after": self.after}
+
+
+@dataclass(frozen=True, repr=False)
+class ProgramComparison:
+    """How two programs differ.
+
+    Attributes:
+        programs: the two.
+        difference: op by op.
+        metrics: numbers of both.
+        compiled: each as the compiler left it; None if it was not compiled.
+        stage: which ops are compared: "stablehlo", or "hlo" after XLA has optimized them.
+    """
+
+    programs: tuple[ComparedProgram, ComparedProgram]
+    difference: GraphDifference
+    metrics: Sequence[Metric]
+    compiled: tuple[Compiled | Refused | None, Compiled | Refused | None]
+    stage: str
+
+    def __repr__(self) -> str:
+        names = " and ".join(program.name for program in self.programs)
+        groups = self.difference.groups
+        lines = len({str(group.site) for group in groups})
+        result = f"{len(groups)} differences on {lines} lines" if groups else "the ops are the same"
+        return f"<jxc diff of {names}: {'the same' if self.is_same else result}>"
+
+    def _repr_html_(self) -> str:
+        from ...display.console import HtmlConsole
+        from ...display.fragment import fragment
+
+        console = HtmlConsole()
+        _print(console, self, False)
+        return fragment("jxc diff", (), console.parts)
+
+    @property
+    def is_same(self) -> bool:
+        """Whether nothing differs except times."""
+        return self.difference.is_same and not any(each.differs for each in self.metrics)
+
+    def as_json(self) -> dict[str, Any]:
+        """The comparison as an object."""
+        return {
+            "same": self.is_same,
+            "stage": self.stage,
+            "before": _side_as_json(self.programs[0], self.compiled[0]),
+            "after": _side_as_json(self.programs[1], self.compiled[1]),
+            "figures": {each.name: each.as_json() for each in self.metrics},
+            "difference": self.difference.as_json(),
+        }
+
+
+def _side_as_json(program: ComparedProgram, compiled: Any) -> dict[str, Any]:
+    return {
+        "name": program.name,
+        "pipeline": program.pipeline,
+        "target": program.target_name or None,
+        "rules": dict(program.rules),
+        "seconds": dict(program.seconds),
+        "refused": getattr(compiled, "message", None),
+    }
 
 
 def print_comparison(found: ProgramComparison, *, whole: bool) -> None:

@@ -6,7 +6,6 @@ compiled program are skipped if the compiler may not run, or refuses the program
 
 from __future__ import annotations
 
-import html
 import importlib
 import pkgutil
 import shutil
@@ -28,6 +27,7 @@ class DoctorResult(list[Finding]):
     """The findings in a program, ordered by line. `print` shows them as `jxc doctor` does.
 
     Attributes:
+        program: the name of the program, such as "jit_step".
         target: the name of the target.
         silenced: the findings that a comment in the source silences.
         ran: the names of the checks that ran.
@@ -38,13 +38,14 @@ class DoctorResult(list[Finding]):
         self,
         findings: Iterable[Finding],
         *,
+        program: str,
         target: str,
         silenced: Sequence[Finding],
         ran: Sequence[str],
         skipped: dict[str, str],
     ) -> None:
         super().__init__(findings)
-        self.target, self.ran, self.skipped = target, tuple(ran), skipped
+        self.program, self.target, self.ran, self.skipped = program, target, tuple(ran), skipped
         self.silenced = tuple(silenced)
 
     def __repr__(self) -> str:
@@ -55,7 +56,9 @@ class DoctorResult(list[Finding]):
         return self.as_text()
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self.as_text())}</pre>"
+        from ...display.fragment import fragment
+
+        return fragment("jxc.doctor", (self.program, self.summary), map(_finding_html, self))
 
     @property
     def summary(self) -> str:
@@ -98,6 +101,20 @@ def _finding_text(finding: Finding, highlight: Callable[[str], str]) -> str:
     if str(finding.cost):
         lines.append(wrap(f"cost: {finding.cost}", hanging=6))
     return "\n".join([*lines, wrap(f"fix: {finding.fix}", hanging=5), ""])
+
+
+def _finding_html(finding: Finding) -> str:
+    from ...display.fragment import escaped, note
+
+    place = finding.place
+    where = f" <span>{escaped(str(place))}</span>" if place else ""
+    parts = [f'<p class="jxc-head"><b>{escaped(finding.name)}</b>{where}</p>']
+    if place and place.text:
+        parts.append(f"<pre>{escaped(place.text)}</pre>")
+    parts.append(f"<p>{escaped(finding.message)}.</p>")
+    if str(finding.cost):
+        parts.append(note(f"cost: {finding.cost}"))
+    return "".join([*parts, f'<p class="jxc-green">{escaped(finding.fix)}</p>'])
 
 
 def wrap(text: str, hanging: int = 0) -> str:
@@ -153,6 +170,7 @@ def examine(program: ExaminedProgram, checks: Sequence[DoctorCheck]) -> DoctorRe
     silenced = [each for each in found if is_silenced(each.place, each.name)]
     return DoctorResult(
         (each for each in found if each not in silenced),
+        program=program.lowered.name,
         target=program.target.name,
         silenced=silenced,
         ran=[each.name for each in ran],

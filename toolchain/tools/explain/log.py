@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import html
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
@@ -115,7 +114,13 @@ class ExplainLog:
         return self.table(plain=True).rstrip("\n")
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+        from ...display.console import HtmlConsole
+        from ...display.fragment import fragment
+        from .presentation import print_log
+
+        console = HtmlConsole()
+        print_log(console, self.rows, self.groups, self.effects, self.failures)
+        return fragment("", (), console.parts)
 
     @property
     def process(self) -> int:

@@ -41,6 +41,26 @@ def table(
         all_rows: list every line of the table.
         plain: without colours, even if standard error is a terminal.
     """
+    is_terminal = not plain and os.isatty(2)
+    columns = os.environ.get("COLUMNS")
+    width = shutil.get_terminal_size().columns if is_terminal else 100
+    width = max(int(columns) if columns else width, 60)
+    console = Console(width=width, highlight=False, force_terminal=is_terminal or None)
+    with console.capture() as captured:
+        print_log(console, rows, groups, effects, failures, all_rows=all_rows)
+    return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+
+
+def print_log(
+    console: Console,
+    rows: Sequence[CompilationRow],
+    groups: Sequence[RecompilationGroup],
+    effects: Sequence[SideEffect],
+    failures: Sequence[FailedTrace],
+    *,
+    all_rows: bool = False,
+) -> None:
+    """Print what `table` returns."""
     sections: list[tuple[str, list[_Entry]]] = [
         (
             "Compiled again",
@@ -52,20 +72,13 @@ def table(
         ("At tracing only", [(each.place, each.sentence, each.fix) for each in effects]),
         ("Not traceable", [(each.place, each.sentence, each.fix) for each in failures]),
     ]
-    is_terminal = not plain and os.isatty(2)
-    columns = os.environ.get("COLUMNS")
-    width = shutil.get_terminal_size().columns if is_terminal else 100
-    width = max(int(columns) if columns else width, 60)
-    console = Console(width=width, highlight=False, force_terminal=is_terminal or None)
-    with console.capture() as captured:
-        _print_rows(console, rows, rows if all_rows else rows[:_MAX_ROWS])
-        for title, entries in sections:
-            if entries:
-                console.print()
-                console.print(Text(title, style="bold"))
-            for entry in entries:
-                _print_entry(console, *entry)
-    return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+    _print_rows(console, rows, rows if all_rows else rows[:_MAX_ROWS])
+    for title, entries in sections:
+        if entries:
+            console.print()
+            console.print(Text(title, style="bold"))
+        for entry in entries:
+            _print_entry(console, *entry)
 
 
 def _print_rows(

@@ -1,7 +1,7 @@
 """Syntax highlighting: Python by pygments, the compiler's languages by rules for the page's script.
 
 Python sources are highlighted here, once a page. The texts of programs are much longer; the script
-highlights each of their lines when it comes into view, by `RULES`.
+highlights each of their lines when it comes into view, by the rules of `display.syntax`.
 """
 
 from __future__ import annotations
@@ -14,43 +14,6 @@ from ...source import short_path
 from .links import PythonFiles, owner_on_page
 
 MAX_CHARACTERS = 400_000  # of one Python file
-
-# A token gets the class of the first pattern that matches. The patterns are valid in both Python
-# and JavaScript.
-_NUMBER = r"\b(?:0x[0-9A-Fa-f]+|\d+(?:\.\d+)?(?:e[+-]?\d+)?)\b"
-_STRING = r'"(?:[^"\\]|\\.)*"'
-_ARRAY = r"\b(?:bool|pred|key<\w+>|token|(?:b?f|f8e\w+|[suic])\d+\w*)\[[^\]]*\](?:\{[^}]*\})?"
-RULES: dict[str, list[tuple[str, str]]] = {
-    "jaxpr": [
-        ("s", _STRING),
-        ("t", r"\b(?:bool|key<\w+>|f8_\w+|(?:b?f|[uic])\d+)\[[^\]]*\]"),
-        ("k", r"\b(?:lambda|let|in)\b"),
-        ("o", r"(?<== )\w+"),
-        ("a", r"\b\w+(?==)"),
-        ("m", _NUMBER),
-    ],
-    "stablehlo": [
-        ("c", r"//.*$"),
-        ("s", _STRING),
-        ("v", r"%[\w$.-]+(?:[:#]\d+)?"),
-        ("f", r"@[\w$.-]+"),
-        ("t", r"!?tensor<[^<>]*>|\b(?:tuple|complex)<[^<>]*>|!stablehlo\.token"),
-        ("o", r"\b(?:stablehlo|mhlo|chlo|func|sdy|shape)\.\w+|\b(?:call|return|module)\b"),
-        ("k", r"\b(?:public|private|attributes|cond|do|applies|across|init|reducer|dense)\b"),
-        ("a", r"\b[A-Za-z_][\w.]*(?= = )"),
-        ("m", _NUMBER),
-    ],
-    "hlo": [
-        ("c", r"/\*.*?\*/"),
-        ("s", _STRING),
-        ("t", _ARRAY),
-        ("v", r"%[\w.-]+"),
-        ("k", r"\b(?:ROOT|ENTRY|HloModule)\b"),
-        ("o", r"(?<=[\])}] )[a-z][\w-]*(?=\()"),
-        ("a", r"\b[a-z_]+(?==)"),
-        ("m", _NUMBER),
-    ],
-}
 
 _CLASSES = (  # by the first prefix of a pygments token
     ("Comment", "c"),

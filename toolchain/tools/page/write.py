@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...backend.log import ProgramTexts, text_to_read
+from ...display.syntax import RULES
 from ...errors import MissingTargetError
 from ...files import write_output
 from ...units import show_bytes, show_count, show_seconds
-from .highlight import RULES, short_name, sources_as_json
+from .highlight import short_name, sources_as_json
 from .links import PythonFiles
 from .payload import describe_programs, pack
 

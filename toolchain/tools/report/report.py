@@ -6,12 +6,11 @@ the numbers of all targets side by side, then the sections of each (`sections`).
 
 from __future__ import annotations
 
-import html
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jaxlib.mlir import ir
 
@@ -24,6 +23,9 @@ from ...units import show_bytes, show_count, show_seconds
 from .compiled import Compiled, Refused, compile_module
 from .fit import Fit
 from .schedule import Step
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 ROWS = 8
 """Rows of a section that are printed unless `--top` or `--all` says otherwise."""
@@ -64,7 +66,12 @@ class Report:
         return as_text([self], {}, whole=True)
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+        from ...display.console import HtmlConsole
+        from ...display.fragment import fragment
+
+        console = HtmlConsole()
+        _print(console, [self], {}, whole=True, rows=2 * ROWS)
+        return fragment("jxc.report", (self.target.name,), console.parts)
 
     def as_json(self) -> dict[str, Any]:
         """As an object for `--json`."""
@@ -180,33 +187,46 @@ def as_text(
         rows: how many rows of a section are printed; None for all.
     """
     from rich.console import Console  # imported to print only
-    from rich.text import Text
-
-    from .sections import new_table, print_sections
 
     width = None if os.environ.get("COLUMNS") or os.isatty(1) else 120
     console = Console(width=width, highlight=False, soft_wrap=False)
     with console.capture() as captured:
-        if reports:
-            table = new_table("bold")
-            for name in ("", *(each.target.name for each in reports)):
-                table.add_column(name)
-            for label, cell in _NUMBERS.items():
-                cells = [cell(each) for each in reports]
-                if any(cells):
-                    table.add_row(label, *(Text(*c) if isinstance(c, tuple) else c for c in cells))
-            console.print(table)
-        for each in reports if whole else ():
-            if isinstance(each.optimised, Compiled):
-                print_sections(console, each.optimised, rows)
-        for each in reports:
-            for finding in findings.get(each.target.name, ()):
-                console.print(Text(f"{each.target.name}: {finding}", style="bold red"))
-            if each.fit and each.fit.fits is False:
-                for advice in each.fit.advice or each.fit.largest:
-                    console.print(Text(f"  {advice}"))
+        _print(console, reports, findings, whole=whole, rows=rows)
     lines = captured.get().splitlines()
     return "\n".join(line.rstrip() for line in lines)  # tables are padded to their width
+
+
+def _print(
+    console: Console,
+    reports: Sequence[Report],
+    findings: Mapping[str, Sequence[object]],
+    *,
+    whole: bool,
+    rows: int | None,
+) -> None:
+    """Print what `as_text` returns."""
+    from rich.text import Text
+
+    from .sections import new_table, print_sections
+
+    if reports:
+        table = new_table("bold")
+        for name in ("", *(each.target.name for each in reports)):
+            table.add_column(name)
+        for label, cell in _NUMBERS.items():
+            cells = [cell(each) for each in reports]
+            if any(cells):
+                table.add_row(label, *(Text(*c) if isinstance(c, tuple) else c for c in cells))
+        console.print(table)
+    for each in reports if whole else ():
+        if isinstance(each.optimised, Compiled):
+            print_sections(console, each.optimised, rows)
+    for each in reports:
+        for finding in findings.get(each.target.name, ()):
+            console.print(Text(f"{each.target.name}: {finding}", style="bold red"))
+        if each.fit and each.fit.fits is False:
+            for advice in each.fit.advice or each.fit.largest:
+                console.print(Text(f"  {advice}"))
 
 
 _Cell = str | tuple[str, str]
