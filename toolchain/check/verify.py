@@ -77,10 +77,6 @@ class Verdict:
         draws = _draws(self.draws + self.elsewhere)
         return f"<jxc.verify @{self.function}: {state} ({report.contract}), {draws}>"
 
-
-def _draws(count: int) -> str:
-    return f"{count} draw{'s' * (count != 1)}"
-
     def _repr_html_(self) -> str:
         from ..display.fragment import escaped, fragment
 
@@ -88,6 +84,10 @@ def _draws(count: int) -> str:
         lines = [f"<p>{escaped(line)}</p>" for line in str(self).splitlines()]
         lines[0] = lines[0].replace("<p>", f'<p class="jxc-{state}">')
         return fragment("jxc.verify", (), lines)
+
+
+def _draws(count: int) -> str:
+    return f"{count} draw{'s' * (count != 1)}"
 
 
 def contract_of(pipeline: Pipeline, report: PipelineReport) -> Contract:
