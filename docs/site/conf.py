@@ -29,8 +29,11 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphin
 myst_heading_anchors = 3
 myst_enable_extensions = ["colon_fence", "deflist"]
 
-smartquotes = False
+smartquotes_action = "D"  # dashes only: quotes are often code
+napoleon_use_ivar = True
 default_role = "code"
+autodoc_default_options = {"members": True, "special-members": "__call__"}
+autodoc_type_aliases = {"PipelineLike": "PipelineLike"}
 autodoc_typehints_format = "short"
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 80
@@ -51,4 +54,4 @@ def setup(app: Sphinx) -> None:
     app.connect("source-read", generated.omit_absent)
     app.connect("autodoc-process-docstring", markup.docstring_to_rst, priority=400)
     app.connect("sphinx-click-process-description", markup.help_to_rst)
-    app.connect("sphinx-click-process-options", markup.help_to_rst)
+    app.connect("sphinx-click-process-options", markup.options_to_rst)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import ClassVar
 
 from pygments.lexer import RegexLexer
@@ -42,13 +42,25 @@ def docstring_to_rst(
 
 def help_to_rst(_app: object, _context: object, lines: list[str]) -> None:
     """Change the lines of a help text in place: its lines that are not filled are code."""
-    lines[:] = _with_literal_blocks(
-        [f"    {line[2:]}" if line.startswith("| ") else line for line in lines]
+    unfilled = [re.sub(r"^\| ", "    ", line) for line in lines]
+    lines[:] = _escaped(
+        _with_literal_blocks(unfilled, ".. code-block:: text"), _with_options_as_code
     )
-    lines[:] = _escaped(lines)
 
 
-def _with_literal_blocks(lines: list[str]) -> list[str]:
+def options_to_rst(_app: object, _context: object, lines: list[str]) -> None:
+    """Change the lines of the options of a command in place."""
+    lines[:] = [
+        line if line.startswith("..") else _with_options_as_code(_escaped_text(line))
+        for line in lines
+    ]
+
+
+def _with_options_as_code(text: str) -> str:
+    return re.sub(r"(?<![`\w-])(--[a-z][\w-]*)(?![\w`-])", r"`\1`", text)
+
+
+def _with_literal_blocks(lines: list[str], marker: str = "::") -> list[str]:
     """Mark what is indented after an empty line as code, as Markdown does."""
     found: list[str] = []
     in_block = False
@@ -56,18 +68,25 @@ def _with_literal_blocks(lines: list[str]) -> list[str]:
         if line and not line.startswith("    "):
             in_block = False
         elif line and not before and not in_block:
-            found += ["::", ""]
+            found += [marker, ""]
             in_block = True
         found.append(line)
     return found
 
 
-def _escaped(lines: list[str]) -> Iterator[str]:
-    """The lines with the characters escaped that reStructuredText interprets, except in code."""
+def _escaped(lines: list[str], change: Callable[[str], str] = str) -> Iterator[str]:
+    """The lines with the characters escaped that reStructuredText interprets, except in code.
+
+    Args:
+        lines: with code in literal blocks.
+        change: what else to do to a line that is not code.
+    """
     in_block = False
     for line in lines:
-        in_block = line == "::" or (in_block and (not line or line.startswith("    ")))
-        yield line if in_block else _escaped_text(line)
+        in_block = line in ("::", ".. code-block:: text") or (
+            in_block and (not line or line.startswith("    "))
+        )
+        yield line if in_block else change(_escaped_text(line))
 
 
 def _escaped_text(line: str) -> str:
