@@ -65,7 +65,7 @@ TESTS = [
 ]
 """The part of the tests that needs no other file of the checkout, and covers each stage."""
 
-LIT_TESTS = ["lower", "opt", "passes/simplify"]
+LIT_TESTS = ["lower", "opt"]
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,8 @@
 """Pipelines run from Python: copies, reports, invariants."""
 
 import re
+import stat
+import tempfile
 
 import pytest
 from jaxlib.mlir import ir
@@ -9,6 +11,7 @@ import jxc
 from jxc.errors import JxcError, UsageError
 from jxc.ir import make_context, read_module, write_text
 from jxc.pipeline import Invariants, Library, PassError, make_pipeline, our_passes, run_pipeline
+from jxc.pipeline.reproducer import write_recipe
 from jxc.rewrite import PassContext, driver, module_pass, rule_pass
 
 TEXT = """
@@ -224,3 +227,14 @@ def test_passes_that_change_no_sharding_add_no_annotation():
     after = write_text(jxc.opt(OVER_DEVICES.replace("%0 = stablehlo.negate %x", twice), "O2"))
     assert "negate" not in after
     assert after.count("sdy.sharding =") == 1
+
+
+def test_reproducers_are_private_and_follow_no_link(tmp_path, monkeypatch):
+    """Another user may have made a link with the expected name in the temporary folder."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    (tmp_path / "jxc-reproducer-0.mlir").symlink_to(tmp_path / "victim")
+    written = write_recipe(TEXT, make_pipeline("simplify"), "a reason")
+    assert written == tmp_path / "jxc-reproducer-1.mlir"
+    assert not (tmp_path / "victim").exists()
+    assert stat.S_IMODE(written.stat().st_mode) == 0o600
+    assert "@log" in written.read_text()

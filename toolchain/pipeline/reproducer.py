@@ -39,14 +39,27 @@ def write_recipe(
     from importlib.metadata import version  # 20 ms, on failure only
 
     if path is None:
-        directory = Path(tempfile.gettempdir())
-        names = (directory / f"jxc-reproducer-{number}.mlir" for number in count())
-        path = next(name for name in names if not name.exists())
+        path = _new_file(Path(tempfile.gettempdir()))
     files = [f"--load-pass={file}" for file in pipeline.library.files]
     command = shlex.join(["jxc", "opt", *files, f"--pass-pipeline={pipeline}", str(path)])
     header = [command, reason, f"jxc {version('jxc')}, jaxlib {version('jaxlib')}"]
     comments = "".join(f"// {line}\n" for line in header)
     path.write_text(f"{comments}{module_text}{_section(str(pipeline))}")
+    return path
+
+
+def _new_file(directory: Path) -> Path:
+    """A new empty file that only this user can read: modules hold captured constants.
+
+    Other users may write to the directory. A link that they made is not followed.
+    """
+    for number in count():
+        path = directory / f"jxc-reproducer-{number}.mlir"
+        try:
+            path.touch(mode=0o600, exist_ok=False)
+        except FileExistsError:
+            continue
+        break
     return path
 
 

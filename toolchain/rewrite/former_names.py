@@ -1,4 +1,4 @@
-"""Names that changed: the former spelling works for one version.
+"""Names that changed: the former spelling works for one minor version (docs/policy.md).
 
 Pipelines, `--help-pass`, `disable-patterns` and `enable-patterns` look up a name here if no pass
 or rule has it. To rename a rule or a pass, add a line to `FORMER_NAMES` and rename its key in
@@ -33,7 +33,10 @@ FORMER_NAMES: dict[str, str] = {
 }
 """The current name of each renamed pass or rule, by its former name, both in kebab-case."""
 
-_UNTIL = "the next version will not accept the old name"
+REMOVED_IN = "0.3"
+"""The version of jxc that no longer accepts the former names."""
+
+_UNTIL = f"jxc {REMOVED_IN} will not accept the old name"
 
 
 def current_name(name: str) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import JxcError
 from ...ir.locations import scopes_of
+from ...rewrite.former_names import warn_renamed
 from ...source import SourceLine, innermost_library_line
 from .origin import IsBad, NanRecord, is_not_finite
 from .values import COUNT, Statistics, line_of_stack
@@ -62,7 +62,7 @@ class NanFinding:
     @property
     def turns(self) -> tuple[int, ...]:
         """The former name of `iterations`."""
-        warnings.warn("turns is now called iterations", DeprecationWarning, stacklevel=2)
+        warn_renamed("turns", "iterations")
         return self.iterations
 
     def as_json(self) -> dict[str, Any]:
