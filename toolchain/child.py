@@ -141,7 +141,12 @@ def write_message(stream: IO[bytes], message: Any) -> None:
 
 def read_message(stream: IO[bytes]) -> Any:
     """Wait for one message; EOFError where the other process has ended."""
-    head = stream.read(8)
-    if len(head) < 8:
+    size = int.from_bytes(_read(stream, 8), "little")
+    return pickle.loads(_read(stream, size))
+
+
+def _read(stream: IO[bytes], size: int) -> bytes:
+    data = stream.read(size)
+    if len(data) < size:
         raise EOFError
-    return pickle.loads(stream.read(int.from_bytes(head, "little")))
+    return data
