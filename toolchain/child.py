@@ -20,6 +20,7 @@ from time import perf_counter
 from typing import IO, Any
 
 _WALL_CLOCK_FACTOR = 10  # a request may take so many times its processor-time limit by the clock
+_LONGEST_WAIT_S = 60.0  # between two looks at the clock; the system takes no infinite time
 
 
 class ChildLost(Exception):
@@ -87,7 +88,7 @@ class Child:
         with selectors.DefaultSelector() as selector:
             selector.register(process.stdout, selectors.EVENT_READ)  # type: ignore[arg-type]
             start, used = perf_counter(), _processor_seconds(process.pid)
-            while not selector.select(self.limit_s / 4):
+            while not selector.select(min(self.limit_s / 4, _LONGEST_WAIT_S)):
                 waited = perf_counter() - start
                 now = _processor_seconds(process.pid)
                 spent = waited if now is None or used is None else now - used

@@ -9,6 +9,7 @@ import sys
 import click
 
 from ..errors import MissingTargetError
+from .options import SECONDS
 from .process import leave
 
 _LEVELS = {"error": "ERROR", "info": "INFO", "verbose": "DEBUG"}
@@ -19,7 +20,7 @@ _DIALECT = "--allow-unregistered-dialect"
 @click.option(_DIALECT, is_flag=True, help="Accept ops of unregistered dialects.")
 @click.option(
     "--time-limit",
-    type=click.FloatRange(min=0, min_open=True),
+    type=SECONDS,
     default=10.0,
     metavar="SECONDS",
     show_default=True,

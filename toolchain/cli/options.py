@@ -73,6 +73,25 @@ def read_options(cls: type[_T], flags: Mapping[str, Any], **more: Any) -> _T:
     return made
 
 
+class _Seconds(click.FloatRange):
+    """A time in seconds that the system can wait for."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0, min_open=True)
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        seconds: float = super().convert(value, param, ctx)
+        if not seconds <= _MOST_SECONDS:
+            self.fail(f"{value} is not in the range x<={_MOST_SECONDS:g}.", param, ctx)
+        return seconds
+
+
+_MOST_SECONDS = 1e9  # 32 years; Python's timers fail beyond nine times as many
+SECONDS = _Seconds()
+"""The type of a time limit: a positive number of seconds, not infinite and not NaN."""
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
@@ -129,7 +148,13 @@ class _Files(click.types.StringParamType):
     """Names of files, which an environment variable separates as a shell does."""
 
     def split_envvar_value(self, rv: str) -> Sequence[str]:
-        return shlex.split(rv)
+        try:
+            return shlex.split(rv)
+        except ValueError as error:
+            raise UsageError(
+                f"JXC_LOAD_PASS: expected files, quoted as in a shell; found {rv!r}: "
+                f"{str(error).lower()}"
+            ) from None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -41,6 +41,7 @@ class ChildStage:
 
     def __init__(self) -> None:
         self._page = mmap.mmap(-1, _STAGE_BYTES)
+        self.enter("at the start")
 
     def enter(self, doing: str) -> None:
         """Record what comes next, such as "in pass 'cse'"."""

@@ -20,12 +20,11 @@ import click
 from ..errors import UsageError
 from ..files import input_name, read_input, write_json, write_output
 from . import ModuleCommand
-from .options import flag, option, options_of
+from .options import SECONDS, flag, option, options_of
 from .process import ChildStage, in_child, leave
 from .progress import progress
 
 _SECONDS_BETWEEN_LINES = 10.0  # of progress, where stderr is not a terminal
-_SECONDS = click.FloatRange(min=0, min_open=True)
 _ENDS = {"done": "", "time": ", stopped at the time limit", "interrupted": ", interrupted"}
 
 
@@ -37,10 +36,10 @@ class ReduceOptions:
     output: str = option("-o", default="-", metavar="FILE", help="Where to; stdout by default.")
     expect: str | None = option(metavar="TEXT", help="What the command must print when it fails.")
     seconds: float | None = option(
-        type=_SECONDS, help="Stop after N seconds with the smallest so far."
+        type=SECONDS, help="Stop after N seconds with the smallest so far."
     )
     timeout: float | None = option(
-        type=_SECONDS,
+        type=SECONDS,
         help="The most that COMMAND may take; by default 10 times what it takes on FILE, and 10 s "
         "at least. Taking longer does not count as failing.",
     )

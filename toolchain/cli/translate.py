@@ -6,6 +6,7 @@ HLO that stays HLO does not become StableHLO on the way. JAX is imported only fo
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from ..errors import JxcError, UsageError
 from ..files import input_name, read_input, require_file, write_output
 from ..frontend import PLATFORMS
 from . import ModuleCommand
-from .options import PrintOptions, flag, option, options_of, read_options
+from .options import SECONDS, PrintOptions, flag, option, options_of, read_options
 from .process import ChildStage, in_child, leave
 
 if TYPE_CHECKING:
@@ -81,9 +82,11 @@ class TranslateOptions:
         show_default=True,
         help="The arguments if there is no --args: ordinary, edge values, small integers, zeros.",
     )
-    seed: int = option(type=int, default=0, show_default=True, help="Seed of the arguments.")
+    seed: int = option(
+        type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the arguments."
+    )
     timeout: float | None = option(
-        type=click.FloatRange(min=0, min_open=True),
+        type=SECONDS,
         metavar="SECONDS",
         help="Stop with an error after this long.",
     )
@@ -288,13 +291,10 @@ def _interpret(job: _Translation, output: str) -> None:
     options = job.options
     module = entry_of(_module(job), options.entry)
     arguments = make_arguments(module, options.args, options.input_kind, options.seed)
-    results = interpret(module, arguments, options.timeout or _UNLIMITED)
+    results = interpret(module, arguments, options.timeout or math.inf)
     if output == "-":
         click.echo(show(results, module), nl=False)
         return
     import numpy as np
 
     np.savez(output, *results)
-
-
-_UNLIMITED = 7 * 24 * 3600.0

@@ -11,7 +11,7 @@ import click
 from ..errors import JxcError, UsageError
 from ..files import write_json
 from .compile.options import CompileOptions
-from .options import json_option, lowering_options
+from .options import SECONDS, json_option, lowering_options
 from .process import in_child, stay_on_cpu
 from .progress import progress
 
@@ -105,7 +105,7 @@ def clear_command(name: str | None, older_than: float | None) -> None:
 )
 @click.option(
     "--seconds",
-    type=click.FloatRange(min=0, min_open=True),
+    type=SECONDS,
     metavar="S",
     help="The time budget; by default ten times O2's compile time, at least 5 and at most 60.",
 )

@@ -19,6 +19,7 @@ from ..errors import UsageError
 from ..files import input_name, read_input, write_json, write_output
 from ..frontend import LowerRequest
 from .options import (
+    SECONDS,
     PassOptions,
     flag,
     given_lowering,
@@ -43,7 +44,7 @@ class VerifyOptions(PassOptions):
     )
     draws: int = option(default=3, show_default=True, help="Times to draw arguments of each kind.")
     seconds: float | None = option(
-        type=click.FloatRange(min=0, min_open=True),
+        type=SECONDS,
         metavar="N",
         help="Stop drawing arguments after N seconds; the verdict says what was not checked.",
     )

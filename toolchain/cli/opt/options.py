@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ...errors import UsageError
-from ..options import PassOptions, PrintOptions, flag, option
+from ...files import require_file, require_folder
+from ..options import SECONDS, PassOptions, PrintOptions, flag, option
 
 if TYPE_CHECKING:
     from ...pipeline import Pipeline
@@ -103,7 +104,7 @@ class OptOptions(PrintOptions, PassOptions):
     )
     run_reproducer: bool = flag(help="Run the pipeline that the reproducer FILE holds.")
     timeout: float | None = option(
-        type=click.FloatRange(min=0, min_open=True),
+        type=SECONDS,
         metavar="SECONDS",
         help="Stop with an error after this long; some inputs MLIR never finishes.",
     )
@@ -127,7 +128,7 @@ class OptOptions(PrintOptions, PassOptions):
         )
 
     def check(self, pipeline: Pipeline) -> None:
-        """Refuse options that would have no effect or contradict each other.
+        """Refuse options that exclude others or have no effect, and files that cannot be written.
 
         Raises:
             UsageError: naming them.
@@ -147,6 +148,11 @@ class OptOptions(PrintOptions, PassOptions):
             raise UsageError(
                 "--mlir-print-ir-tree-dir needs an option such as --mlir-print-ir-after-all"
             )
+        for file in (self.reproducer, self.mlir_generate_reproducer):
+            if file is not None:
+                require_file(file)
+        if self.mlir_print_ir_tree_dir:
+            require_folder(self.mlir_print_ir_tree_dir)
 
     @property
     def remark_filters(self) -> list[tuple[str, re.Pattern[str]]]:

@@ -33,7 +33,7 @@ def read_recipe(data: bytes, name: str) -> Recipe:
     """The pipeline in a reproducer.
 
     Raises:
-        UsageError: the text is not that of a reproducer.
+        UsageError: the text is not that of a reproducer, or its command is damaged.
     """
     text = data.decode(errors="replace")
     section = _SECTION.search(text)
@@ -44,7 +44,13 @@ def read_recipe(data: bytes, name: str) -> Recipe:
             "{ mlir_reproducer: { pipeline: ... }}} #-}` at its end; it has none"
         )
     command = text.partition("\n")[0].removeprefix("// ")
-    words = shlex.split(command) if command.startswith("jxc opt ") else []
+    try:
+        words = shlex.split(command) if command.startswith("jxc opt ") else []
+    except ValueError as error:
+        raise UsageError(
+            f"{name}:1: --run-reproducer expects the command that wrote the file; found "
+            f"{command!r}: {str(error).lower()}"
+        ) from None
     files = [each.partition("=")[2] for each in words if each.startswith("--load-pass=")]
     pipeline = re.sub(r"\\(.)", r"\1", found[1])
     return Recipe(pipeline, not _NO_VERIFY.search(section[1]), tuple(files))
