@@ -30,7 +30,7 @@
 
 // NAME: user_rules.py: no pass or rule 'nothing'; it has break-types, count-adds
 // NONE: no_rules.py has no pass and no rule: decorate a function on the module with @jxc.module_pass
-// BROKEN: broken.py:5: NameError: name 'undefined_name' is not defined
+// BROKEN: broken.py:5: cannot be imported: NameError: name 'undefined_name' is not defined
 // BROKEN-NOT: Traceback
 // ABSENT: --load-pass: no file '{{.*}}absent.py'; expected FILE.py or FILE.py:NAME
 func.func public @main(%x: tensor<4xi32>, %y: tensor<4xi32>) -> tensor<4xi32> {

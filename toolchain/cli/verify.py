@@ -344,12 +344,13 @@ def _run_replacement(before: str | None, options: VerifyOptions) -> NoReturn:
     from ..pipeline.library import import_file
 
     path, _, wanted = (options.replacement or "").partition(":")
-    found = [
-        each for each in vars(import_file(Path(path))).values() if isinstance(each, Replacement)
-    ]
+    module = import_file(Path(path), "--replacement")
+    found = [each for each in vars(module).values() if isinstance(each, Replacement)]
+    if not found:
+        raise UsageError(f"{path} has no replacement: decorate a function with @jxc.replacement")
     names = [each.name for each in found]
-    if not found or (wanted and wanted.replace("_", "-") not in names):
-        raise UsageError(f"{path}: no replacement {wanted!r}; it has {', '.join(names) or 'none'}")
+    if wanted and wanted.replace("_", "-") not in names:
+        raise UsageError(f"{path}: no replacement {wanted!r}; it has {', '.join(names)}")
     verdicts = []
     with progress("comparing"):
         deadline = Deadline(options.seconds)

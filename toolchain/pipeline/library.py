@@ -10,15 +10,14 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import pkgutil
-import sys
-import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import ModuleType
 
-from ..errors import JxcError, UsageError
+from .. import importing
+from ..errors import UsageError
 from ..rewrite import Pass, PassLike, Rule, kebab
 from ..rewrite.former_names import current_name
 from .levels import LEVELS
@@ -109,7 +108,7 @@ def load_passes(argument: str) -> dict[str, Pass]:
 
     Raises:
         UsageError: there is no such file or name, or the file has no pass and no rule.
-        JxcError: importing the file fails; the message names the line.
+        ImportFailure: importing the file failed; the message names the line.
     """
     path, _, wanted = argument.partition(":")
     module = import_file(Path(path))
@@ -126,27 +125,13 @@ def load_passes(argument: str) -> dict[str, Pass]:
     return {kebab(wanted): found[kebab(wanted)]} if wanted else found
 
 
-def import_file(path: Path) -> ModuleType:
-    """The module of a file that `--load-pass` names.
+def import_file(path: Path, option: str = "--load-pass") -> ModuleType:
+    """The module of a file that an option names.
 
     Raises:
-        UsageError: there is no such file.
-        JxcError: importing it fails; the message names the line.
+        UsageError: there is no such file, or it is not Python source.
+        ImportFailure: importing it failed; the message names the line.
     """
     if not path.is_file():
-        raise UsageError(f"--load-pass: no file {str(path)!r}; expected FILE.py or FILE.py:NAME")
-    spec = importlib.util.spec_from_file_location(f"jxc_loaded_{path.stem}", path)
-    if spec is None or spec.loader is None:
-        raise UsageError(f"--load-pass: {str(path)!r} is not a Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # so that annotations in it can be resolved
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        frames = traceback.extract_tb(error.__traceback__)
-        lines = [frame.lineno for frame in frames if frame.filename == str(path)]
-        if isinstance(error, SyntaxError) and error.filename == str(path):
-            lines = [error.lineno]
-        at = f"{path}:{lines[-1]}" if lines else path
-        raise JxcError(f"{at}: {type(error).__name__}: {error}") from error
-    return module
+        raise UsageError(f"{option}: no file {str(path)!r}; expected FILE.py or FILE.py:NAME")
+    return importing.import_file(path, isolated=True)
