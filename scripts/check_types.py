@@ -12,6 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 LAYOUT = ROOT / "build" / "types"
+SCRIPTS = ("proof", "release", "variants")
 
 
 def link_tree(source: Path, target: Path) -> None:
@@ -26,11 +27,13 @@ def main() -> int:
     shutil.rmtree(LAYOUT, ignore_errors=True)
     link_tree(ROOT / "toolchain", LAYOUT / "jxc")
     link_tree(ROOT / "passes", LAYOUT / "jxc" / "passes")
-    for name in ("proof", "variants"):
+    for name in SCRIPTS:
         link_tree(ROOT / "scripts" / name, LAYOUT / "scripts" / name)
     config = ROOT / "pyproject.toml"
     command = [sys.executable, "-m", "mypy", "--config-file", str(config)]
-    command += ["-p", "jxc", "-p", "scripts.proof", "-p", "scripts.variants", *sys.argv[1:]]
+    packages = ["jxc", *(f"scripts.{name}" for name in SCRIPTS)]
+    command += [word for name in packages for word in ("-p", name)]
+    command += sys.argv[1:]
     return subprocess.run(command, cwd=LAYOUT, check=False).returncode
 
 

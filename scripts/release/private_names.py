@@ -57,16 +57,19 @@ def names_used(file: Path) -> list[Name]:
         for local, module, path in _imported(node):
             aliases[local] = module, path
             if path:
-                found.setdefault((module, path), Name(module, path, f"{file}:{node.lineno}"))
+                found.setdefault((module, path), Name(module, path, _where(file, node)))
     for node in ast.walk(tree):
         for root, path in _uses(node):
             module, start = aliases.get(root, (VALUE, ""))
             if module == VALUE and not _is_private(path.split(".")[0]):
                 continue
             whole = f"{start}.{path}" if start else path
-            line = getattr(node, "lineno", 0)
-            found.setdefault((module, whole), Name(module, whole, f"{file}:{line}"))
+            found.setdefault((module, whole), Name(module, whole, _where(file, node)))
     return sorted(found.values())
+
+
+def _where(file: Path, node: ast.AST) -> str:
+    return f"{file}:{getattr(node, 'lineno', 0)}"
 
 
 def _imported(node: ast.AST) -> Iterator[tuple[str, str, str]]:
