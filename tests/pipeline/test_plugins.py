@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from jxc.errors import JxcError, UsageError
-from jxc.pipeline import make_pipeline, plugins
+from jxc.ir import make_context, read_module
+from jxc.pipeline import library, make_pipeline, plugins, run_pipeline
 from jxc.pipeline.library import Library
+from jxc.rewrite import PassContext
 
 EXAMPLE = Path(__file__).parent.parent.parent / "examples/plugin"
 RULES = """
@@ -68,6 +70,59 @@ def test_rule_in_an_entry_point_is_a_pass(site):
     assert found("abs-of-one").rules[0].name == "abs-of-one"
 
 
+SEVERAL = """
+import jax.numpy as jnp
+import jxc
+from jxc.patterns import replacement_pass
+from abs_rules import abs_of_one
+
+
+@jxc.replacement(jxc.reassociates, x="f32[n]")
+def square_sum(x):
+    '''sum(x * x) -> x . x.'''
+    return jnp.sum(x * x)
+
+
+@square_sum.by
+def product(x):
+    return jnp.dot(x, x)
+
+
+@jxc.module_pass
+def keep_all(module):
+    '''Change nothing.'''
+"""
+GROUP = "several = replacement_pass('several', 'Sums.', [square_sum])"
+SUM = """
+func.func @main(%x: tensor<4xf32>) -> tensor<f32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.multiply %x, %x : tensor<4xf32>
+  %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.add across dimensions = [0]
+      : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+  return %1 : tensor<f32>
+}
+"""
+
+
+def test_module_of_an_entry_point_may_hold_several_passes(site):
+    install(site, "many", ["many = several"], several=SEVERAL, abs_rules=RULES)
+    assert found("square-sum").rules[0].name == "square-sum"
+    assert found("keep-all").name == "keep-all"
+    names = [each.name for _, each in library.plugins().passes()]
+    assert names == ["square-sum", "keep-all"]
+    with pytest.raises(UsageError) as raised:
+        found("many")
+    problem = "'many' is a module of many 1.0 with several passes: name square-sum or keep-all"
+    assert str(raised.value) == problem
+
+
+def test_replacement_in_a_pass_of_replacements_is_a_pass(site):
+    install(site, "many", ["several = several"], several=SEVERAL + GROUP, abs_rules=RULES)
+    module = read_module(SUM, make_context())
+    run_pipeline(module, make_pipeline("square-sum", Library()), PassContext())
+    assert "dot_general" in str(module)
+
+
 def test_names_of_jxc_import_no_plugin(site):
     install(site, "abs", ["abs-rules = abs_rules"], abs_rules="raise SystemExit('imported')")
     assert found("simplify").name == "simplify"
@@ -102,9 +157,7 @@ def test_unknown_name_is_an_error_that_offers_names_of_plugins(site):
 @pytest.mark.parametrize("name", ["simplify", "add-zero", "cse", "O2"])
 def test_name_of_jxc_or_mlir_is_refused(site, capfd, name):
     install(site, "abs", [f"{name} = abs_rules"], abs_rules=RULES)
-    from jxc.pipeline.library import plugins
-
-    assert plugins().entries == {}
+    assert library.plugins().entries == {}
     warning = f"jxc: warning: abs 1.0: its pass {name!r} is left out: jxc has this name\n"
     assert capfd.readouterr().err == warning
 

@@ -12,7 +12,6 @@ import importlib.util
 import pkgutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from types import ModuleType
 
@@ -22,7 +21,7 @@ from ..rewrite import Pass, PassLike, Rule, kebab
 from ..rewrite.former_names import current_name
 from .levels import LEVELS
 from .native import NATIVE_PASSES
-from .plugins import Plugins, as_pass, pass_of
+from .plugins import Plugins, as_pass, pass_of, pass_of_one
 
 _OURS = "jxc.passes"
 
@@ -62,7 +61,7 @@ class Library:
         for found in our_passes():
             for rule in found.rules:
                 if rule.name == name:
-                    return as_pass(rule) if rule.roots else _with_one_replacement(found, rule)
+                    return pass_of_one(found, rule)
         return plugins().find(name)
 
     def names(self) -> list[str]:
@@ -70,13 +69,6 @@ class Library:
         passes = [*self.loaded.values(), *our_passes()]
         own = [p.name for p in passes] + [rule.name for p in passes for rule in p.rules]
         return own + list(plugins().entries)
-
-
-def _with_one_replacement(found: Pass, rule: Rule) -> Pass:
-    """A pass made of replacements, with one of them."""
-    run = partial(found.function, enable_patterns=rule.name)
-    options = {name: each for name, each in found.options.items() if "patterns" not in name}
-    return Pass(rule.name, rule.doc, options, run, (rule,))
 
 
 def our_passes() -> list[Pass]:

@@ -3,6 +3,7 @@
     [project.entry-points."jxc.passes"]
     halve = "my_package.halve"          # a module: its rules, or its pass of that name
     tidy = "my_package.others:tidy"     # a pass, a rule or a replacement of that name
+    sums = "my_package.sums"            # a module: its passes and replacements by their own names
 
 Reading the entry points takes 20 ms and importing a package any time, so both are done for names
 that neither jxc nor MLIR has, and for lists of passes. A package that cannot be imported, or whose
@@ -17,11 +18,11 @@ import sys
 import traceback
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import EntryPoint
 from types import ModuleType
 
-from ..errors import JxcError
+from ..errors import JxcError, UsageError
 from ..rewrite import Pass, PassLike, Rule, kebab, rule_pass
 
 GROUP = "jxc.passes"
@@ -51,21 +52,34 @@ class Plugins:
         return Plugins(entries)
 
     def find(self, name: str) -> Pass | None:
-        """The pass of an entry point, or a rule in any of them as a pass.
+        """The pass of an entry point, or a pass or a rule in any of them.
 
         Raises:
             JxcError: the package that provides `name` cannot be imported.
+            UsageError: `name` is a module that has no pass of this name.
         """
-        if name in self.entries:
-            return _load(name, self.entries[name])
-        rules = (rule for _, found in self.passes() for rule in found.rules)
-        return next((as_pass(rule) for rule in rules if rule.name == name), None)
+        if entry := self.entries.get(name):
+            found = {each.name: each for each in _load(name, entry)}
+            if name not in found:
+                raise UsageError(
+                    f"{name!r} is a module of {_package(entry)} with several passes: name "
+                    f"{' or '.join(found)}"
+                )
+            return found[name]
+        for _, each in self.passes():
+            if each.name == name:
+                return each
+            for rule in each.rules:
+                if rule.name == name:
+                    return pass_of_one(each, rule)
+        return None
 
     def passes(self) -> Iterator[tuple[str, Pass]]:
         """Each package and each of its passes. Imports them all; warns of those that fail."""
         for name, entry in self.entries.items():
             try:
-                yield _package(entry), _load(name, entry)
+                for found in _load(name, entry):
+                    yield _package(entry), found
             except JxcError as error:
                 _warn(str(error))
 
@@ -75,19 +89,28 @@ def _package(entry: EntryPoint) -> str:
     return f"{entry.dist.name} {entry.dist.version}" if entry.dist else "a package"
 
 
-def _load(name: str, entry: EntryPoint) -> Pass:
+def _load(name: str, entry: EntryPoint) -> list[Pass]:
+    """The pass of an entry point, or the passes in a module that has none of its name."""
     where = f"{_package(entry)}: its pass {name!r} cannot be loaded from {entry.value!r}"
     try:
         value = entry.load()
         found = pass_of(value, name) if isinstance(value, ModuleType) else value
     except (Exception, SystemExit) as error:
         raise JxcError(f"{where}: {_line(error)}{type(error).__name__}: {error}") from error
+    if found is None and (several := _passes_in(value)):
+        return several
     if not isinstance(found, Pass | Rule | PassLike):
         what = "no rule and no such pass" if found is None else f"a {type(found).__name__}"
         raise JxcError(f"{where}: expected a pass, a rule or a module with rules, found {what}")
     if found.name != name:
         raise JxcError(f"{where}: it is called {found.name!r} there; use one name for both")
-    return as_pass(found)
+    return [as_pass(found)]
+
+
+def _passes_in(value: object) -> list[Pass]:
+    values = vars(value).values() if isinstance(value, ModuleType) else ()
+    found = {each.name: each for each in values if isinstance(each, Pass | PassLike)}
+    return [as_pass(each) for each in found.values()]
 
 
 def _line(error: BaseException) -> str:
@@ -113,6 +136,15 @@ def as_pass(given: Pass | Rule | PassLike) -> Pass:
     if isinstance(given, PassLike):
         return given.as_pass()
     return rule_pass(given.name, given.doc, [given]) if isinstance(given, Rule) else given
+
+
+def pass_of_one(found: Pass, rule: Rule) -> Pass:
+    """A pass of one of the rules or replacements that a pass is made of."""
+    if rule.roots:
+        return as_pass(rule)
+    run = partial(found.function, enable_patterns=rule.name)
+    options = {name: each for name, each in found.options.items() if "patterns" not in name}
+    return Pass(rule.name, rule.doc, options, run, (rule,))
 
 
 def pass_of(module: ModuleType, name: str) -> Pass | None:
