@@ -15,7 +15,7 @@
 // WRONG: wrong_diagnostics.mlir:8:4: error: expected warning "nothing" was not produced
 // ONLY-NOT: unexpected error
 // ONLY: error: expected error "another text" was not produced
-// REGEX: line 1:4: invalid regular expression in {{.*}}[a-z
+// REGEX: bad_regex.mlir:1:4: invalid regular expression in {{.*}}[a-z
 // VALUE: 'some' is not one of 'all', 'only-expected'
 func.func @right(%x: tensor<f32>) -> tensor<f32> {
   return %x : tensor<f32>

@@ -1,8 +1,6 @@
 """`jxc lsp` over standard input and output, with the client of pygls."""
 
-import asyncio
 import base64
-import contextlib
 import subprocess
 import sys
 from pathlib import Path
@@ -11,15 +9,12 @@ import jax
 import jax.numpy as jnp
 import pytest
 from lsprotocol import types as lsp
-from pygls.lsp.client import LanguageClient
 
 from jxc.ir import make_context, read_module, write_bytecode, write_portable
 
-SECONDS = 90  # for one exchange, on a loaded machine
-CRASHING = Path(__file__).parents[2] / "lit_tests/opt/Inputs/crashes_mlir.mlir"
-SERVER = "from jxc.cli.lsp import main; main()"  # what the script jxc-lsp-server runs
-URI = "file:///tmp/model.mlir"
+from .lsp_editor import SECONDS, SERVER, URI, covered, exchange, position_of
 
+CRASHING = Path(__file__).parents[2] / "lit_tests/opt/Inputs/crashes_mlir.mlir"
 MODEL = """\
 #map = affine_map<(d0) -> (d0)>
 !vector = tensor<4xf32>
@@ -46,86 +41,6 @@ module @m {
   }
 }
 """
-
-
-class Editor:
-    """A client with one server: opens documents, and waits for their diagnostics."""
-
-    def __init__(self):
-        self.client = LanguageClient("test", "1")
-        self.published = asyncio.Queue()
-
-        @self.client.feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
-        def publish(params):
-            self.published.put_nowait(params)
-
-    async def start(self, *options, encodings=None):
-        await self.client.start_io(sys.executable, "-c", SERVER, *options)
-        general = lsp.GeneralClientCapabilities(position_encodings=encodings)
-        capabilities = lsp.ClientCapabilities(general=general)
-        return await self.client.initialize_async(lsp.InitializeParams(capabilities))
-
-    async def open(self, text, uri=URI):
-        item = lsp.TextDocumentItem(uri, "mlir", 1, text)
-        self.client.text_document_did_open(lsp.DidOpenTextDocumentParams(item))
-        return await self.diagnostics()
-
-    async def edit(self, version, *changes):
-        document = lsp.VersionedTextDocumentIdentifier(version, URI)
-        parts = [lsp.TextDocumentContentChangePartial(lsp.Range(*at), new) for at, new in changes]
-        self.client.text_document_did_change(lsp.DidChangeTextDocumentParams(document, parts))
-        return await self.diagnostics()
-
-    async def diagnostics(self):
-        return list((await self.published.get()).diagnostics)
-
-    async def at(self, method, text, needle, **more):
-        """The answer to a request at the first character of `needle`, which "|" may move."""
-        kind, identifier = METHODS[method], lsp.TextDocumentIdentifier(URI)
-        request = getattr(self.client, f"text_document_{method}_async")
-        position = position_of(text, needle)
-        return await request(kind(text_document=identifier, position=position, **more))
-
-
-METHODS = {
-    "hover": lsp.HoverParams,
-    "definition": lsp.DefinitionParams,
-    "references": lsp.ReferenceParams,
-    "completion": lsp.CompletionParams,
-}
-
-
-def position_of(text, needle):
-    before = text[: text.index(needle.replace("|", "")) + max(needle.find("|"), 0)]
-    line = before.rpartition("\n")[2]
-    return lsp.Position(before.count("\n"), len(line.encode("utf-16-le")) // 2)
-
-
-def covered(text, found):
-    """The text in a range of UTF-16 units."""
-    lines = text.encode("utf-16-le").split("\n".encode("utf-16-le"))
-    assert found.start.line == found.end.line
-    line = lines[found.start.line]
-    return line[2 * found.start.character : 2 * found.end.character].decode("utf-16-le")
-
-
-def exchange(conversation, *options, **settings):
-    """Run a conversation with a server, which must end with exit code 0."""
-
-    async def run():
-        editor = Editor()
-        await editor.start(*options, **settings)
-        try:
-            await conversation(editor)
-        finally:
-            with contextlib.suppress(Exception):
-                await editor.client.shutdown_async(None)
-            editor.client.exit(None)
-            code = await editor.client._server.wait()
-        assert code == 0
-        await editor.client.stop()
-
-    asyncio.run(asyncio.wait_for(run(), SECONDS))
 
 
 def test_diagnostics_of_edits_vanish_with_the_error():
@@ -394,6 +309,27 @@ def test_code_action_adds_the_checks_of_verify_diagnostics(tmp_path):
         command = [jxc, "opt", "--verify-diagnostics", "--split-input-file", str(file)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
         assert done.returncode == 0, done.stderr
+
+    exchange(conversation)
+
+
+def test_code_action_adds_one_line_of_the_kind_of_the_diagnostic():
+    at = lsp.Range(lsp.Position(0, 0), lsp.Position(0, 1))
+    kinds = {
+        lsp.DiagnosticSeverity.Error: "error",
+        lsp.DiagnosticSeverity.Warning: "warning",
+        lsp.DiagnosticSeverity.Information: "remark",
+    }
+
+    async def conversation(editor):
+        await editor.open("func.func @f() { return }")
+        for severity, kind in kinds.items():
+            found = lsp.Diagnostic(at, "one\ntwo", severity=severity, source="mlir")
+            context = lsp.CodeActionContext([found])
+            params = lsp.CodeActionParams(lsp.TextDocumentIdentifier(URI), at, context)
+            (action,) = await editor.client.text_document_code_action_async(params)
+            (edit,) = action.edit.changes[URI]
+            assert edit.new_text == f"// expected-{kind} @below {{{{one}}}}\n"
 
     exchange(conversation)
 

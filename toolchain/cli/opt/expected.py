@@ -49,18 +49,18 @@ class Expected:
         return is_here and not self.is_found and bool(self.pattern.search(diagnostic.message))
 
 
-def read_expected(text: str) -> list[Expected]:
-    """The comments in the text of a module.
+def read_expected(text: str, name: str) -> list[Expected]:
+    """The comments in the text of a module, which is that of the file `name`.
 
     Raises:
         UsageError: a regular expression is malformed.
     """
-    lines = text.splitlines()
+    lines = text.split("\n")  # as MLIR counts them: a form feed ends no line
     found = {n: each for n, line in enumerate(lines, 1) if (each := _COMMENT.search(line.rstrip()))}
-    return [_expected(each, number, frozenset(found)) for number, each in found.items()]
+    return [_expected(each, number, frozenset(found), name) for number, each in found.items()]
 
 
-def _expected(found: re.Match[str], number: int, comments: frozenset[int]) -> Expected:
+def _expected(found: re.Match[str], number: int, comments: frozenset[int], name: str) -> Expected:
     kind, is_regex, where, text = found.groups()
     line: int | None = number
     if where == "unknown":
@@ -77,7 +77,7 @@ def _expected(found: re.Match[str], number: int, comments: frozenset[int]) -> Ex
         pattern = re.compile(_regex(text) if is_regex else re.escape(text))
     except re.error as error:
         raise UsageError(
-            f"line {at}: invalid regular expression in {{{{{text}}}}}: {error}"
+            f"{name}:{at}: invalid regular expression in {{{{{text}}}}}: {error}"
         ) from None
     return Expected(kind, text, pattern, line, at)
 

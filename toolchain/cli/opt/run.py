@@ -256,7 +256,7 @@ def _run_passes(run: OptRun, module: ir.Module, instruments: Sequence[Any]) -> P
 def _verified(run: OptRun, data: bytes) -> _Done:
     """The module after the pipeline, and how its diagnostics differ from its comments."""
     options = run.options
-    expected = read_expected(data.decode(errors="replace"))
+    expected = read_expected(data.decode(errors="replace"), run.name)
     context = _make_context(options)
     module, report, remarks = None, PipelineReport(), list[Remark]()
     with collect_diagnostics(context, run.name) as found:

@@ -17,11 +17,12 @@ from .document import Document
 from .hover import hover, python_line
 from .parsed import OWN_MESSAGES
 from .scopes import Definition, Statement
-from .server import MlirServer, location_of
+from .server import SEVERITIES, MlirServer, location_of
 from .tokens import SPLIT_MARKER
 
 _PORTABLE = re.compile(rb"StableHLO_v(\d+\.\d+\.\d+)")
 _HEAD = 512  # bytes of a bytecode file that show what it is
+_KINDS: dict[Any, str] = {severity: kind for kind, severity in SEVERITIES.items()}
 _SYMBOL_KINDS = {"module": lsp.SymbolKind.Module, "func": lsp.SymbolKind.Function}
 
 
@@ -178,7 +179,7 @@ async def _completion(server: MlirServer, params: lsp.CompletionParams) -> lsp.C
 
 
 def _code_actions(server: MlirServer, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
-    """An edit that adds a comment `expected-error` above the line of each diagnostic."""
+    """An edit that adds a comment such as `expected-error` above the line of each diagnostic."""
     only, uri = params.context.only, params.text_document.uri
     if only and not any(lsp.CodeActionKind.QuickFix.startswith(kind) for kind in only):
         return []
@@ -191,13 +192,14 @@ def _code_actions(server: MlirServer, params: lsp.CodeActionParams) -> list[lsp.
         at = lsp.Position(each.range.start.line, 0)
         start = lines.offset(at.line, 0)
         indent = re.match(r"[ \t]*", lines.text[start:])[0]  # type: ignore[index]
-        severity = "error" if each.severity == lsp.DiagnosticSeverity.Error else "warning"
-        text = f"{indent}// expected-{severity} @below {{{{{each.message}}}}}\n"
+        kind = _KINDS.get(each.severity, "error")
+        first = each.message.partition("\n")[0]  # a comment has one line, and a part is enough
+        text = f"{indent}// expected-{kind} @below {{{{{first}}}}}\n"
         edits.append(lsp.TextEdit(lsp.Range(at, at), text))
     if not edits:
         return []
-    title, kind = "Add expected-* diagnostic checks", lsp.CodeActionKind.QuickFix
-    return [lsp.CodeAction(title, kind, found, edit=lsp.WorkspaceEdit({uri: edits}))]
+    title, edit = "Add expected-* diagnostic checks", lsp.WorkspaceEdit({uri: edits})
+    return [lsp.CodeAction(title, lsp.CodeActionKind.QuickFix, found, edit=edit)]
 
 
 # Bytecode, as the extension of VS Code asks for it

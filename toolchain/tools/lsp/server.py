@@ -26,11 +26,12 @@ from .text import Lines
 _PAUSE = 0.15  # seconds after an edit before the text is parsed: until the user stops typing
 _PATIENCE = 3.0  # seconds that a request waits for the types
 
-_SEVERITIES = {
+SEVERITIES = {
     "error": lsp.DiagnosticSeverity.Error,
     "warning": lsp.DiagnosticSeverity.Warning,
     "remark": lsp.DiagnosticSeverity.Information,
 }
+"""The severities of the protocol, by the kinds of MLIR's diagnostics."""
 
 
 class _Protocol(LanguageServerProtocol):
@@ -80,9 +81,9 @@ class MlirServer(LanguageServer):
         self._set(uri, Document(Lines(text, unit), version), 0)
 
     def change(self, params: lsp.DidChangeTextDocumentParams) -> None:
-        """Apply the edits of a document."""
+        """Apply the edits of a document; errors as `document`."""
         uri = params.text_document.uri
-        former = self._documents[uri]
+        former = self.document(uri)
         lines = former.lines
         for each in params.content_changes:
             if isinstance(each, lsp.TextDocumentContentChangePartial):
@@ -165,7 +166,8 @@ class MlirServer(LanguageServer):
         return answer
 
     def end(self) -> None:
-        """End the worker."""
+        """End the worker, and drop the requests that wait for it."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
         self._child.close()
 
     # Diagnostics
@@ -187,7 +189,7 @@ class MlirServer(LanguageServer):
         return lsp.Diagnostic(
             location(problem.position).range,
             problem.message,
-            severity=_SEVERITIES.get(problem.severity, lsp.DiagnosticSeverity.Error),
+            severity=SEVERITIES.get(problem.severity, lsp.DiagnosticSeverity.Error),
             source="mlir",
             related_information=notes or None,
         )
