@@ -2,12 +2,15 @@
 
 import importlib
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
 from jxc.cli import cli
 from jxc.errors import VARIABLES
+from jxc.tools.explain import presentation
+from jxc.tools.report import sections
 
 REFERENCE = Path(__file__).parent.parent / "docs" / "reference"
 DIRECTIVE = re.compile(r"^\.\. (?:py:data|auto\w+):: (\S+)$", re.MULTILINE)
@@ -16,6 +19,8 @@ DOCUMENTED = [
     for page in (REFERENCE / "python").glob("*.md")
     for name in DIRECTIVE.findall(page.read_text())
 ]
+SECTIONS = Path(sections.__file__).read_text()
+QUOTED = re.compile(r"(?:^|(?<=, ))(`+)(.+?)\1(?=$|, )")
 MODULES = ("jxc", "jxc.ir", "jxc.testing", "jxc.backend.targets")
 
 
@@ -50,3 +55,45 @@ def test_exit_codes_are_those_of_the_help():
         r"^\| (\d) \| (.*) \|$", (REFERENCE / "commands.md").read_text(), re.MULTILINE
     )
     assert listed == re.findall(r"^ +(\d)  (.*)$", cli.help, re.MULTILINE)
+
+
+def glossary(title):
+    """The terms in the tables of a section of the glossary."""
+    text = (REFERENCE / "reports.md").read_text()
+    section = re.split(rf"^## {title}$", text, flags=re.MULTILINE)[1].split("\n## ")[0]
+    return {term for row in section.splitlines() for term in re.findall(r"`([^`]+)`", row)}
+
+
+def test_every_row_of_a_report_is_explained():
+    numbers = importlib.import_module("jxc.tools.report.report")._NUMBERS
+    rows = {label.strip() for label in numbers}
+    columns = re.findall(r'"([a-z][\w ]*)": (?:show_\w+|_count)', SECTIONS)
+    assert len(columns) > 5
+    assert rows | set(columns) <= glossary("jxc report")
+
+
+def test_every_row_of_a_difference_is_explained():
+    metrics = importlib.import_module("jxc.tools.diff.compare")._METRICS
+    assert {label.strip() for _, label, _, _ in metrics} <= glossary("jxc diff")
+
+
+def test_every_stage_of_a_compilation_is_explained():
+    assert set(presentation._STAGES.values()) <= glossary("jxc explain")
+
+
+def test_quoted_messages_are_in_the_code():
+    sys.path.insert(0, str(REFERENCE.parent / "site"))
+    import messages
+
+    written = messages.texts()
+    text = (REFERENCE / "messages.md").read_text().split("## All messages")[0]
+    cells = re.findall(r"^\| (`.*?`) \| ", text.split("\n## ", 1)[1], re.MULTILINE)
+    quoted = [q.strip() for cell in cells for _, q in QUOTED.findall(cell)]
+    assert len(quoted) > 50
+    assert [each for each in quoted if not any(contains(text, each) for text in written)] == []
+
+
+def contains(message, quoted):
+    """Whether a message has the quoted text; `…` in the quotation stands for any text."""
+    pattern = ".*".join(re.escape(part.strip()) for part in quoted.split("…") if part.strip())
+    return re.search(pattern, message)

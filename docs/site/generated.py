@@ -7,11 +7,14 @@ with the code; targets from the files that `jxc targets` and the cost model read
 
 from __future__ import annotations
 
+import itertools
 import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+import messages
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = ROOT / "docs" / "reference"
@@ -41,6 +44,7 @@ def pages() -> dict[str, str]:
     found["passes/index.md"] = "".join(_pass_list(head, named))
     found |= {f"commands/{name}.md": "".join(_command_page(name)) for name in _verbs()}
     found["_verbs.md"] = "".join(_verb_table(_verbs()))
+    found["_messages.md"] = "".join(_all_messages())
     found["_devices.md"] = "".join(_devices())
     return found
 
@@ -94,6 +98,18 @@ def _verb_table(verbs: dict[str, str]) -> Iterator[str]:
     yield from (
         f"| [`jxc {name}`](commands/{name}.md) | {what} |\n" for name, what in verbs.items()
     )
+
+
+def _all_messages() -> Iterator[str]:
+    known = sorted(messages.messages(), key=lambda each: (each.part, each.text.lstrip("…: ")))
+    for part, group in itertools.groupby(known, key=lambda each: each.part):
+        yield f"### {part}\n\n"
+        yield from (f"- {_as_code(each.text)}, {each.error}\n" for each in group)
+        yield "\n"
+
+
+def _as_code(text: str) -> str:
+    return f"`` {text} ``" if "`" in text else f"`{text}`"
 
 
 def _devices() -> Iterator[str]:
