@@ -33,6 +33,7 @@ MAY_IMPORT = {
     "tools.bucket": COMPILING | {"tools.debug"},
     "tools.calibrate": COMPILING | {"passes"},
     "tools.explain": COMPILING | {"tools.report", "tools.bucket"},
+    "tools.profile": COMPILING | {"tools.report", "tools.explain"},
     "tools.doctor": COMPILING | {"check", "tools.report"},
     "tools.diff": COMPILING | {"tools.report"},
     "tools.lsp": {"ir", "source", "child"},
@@ -46,7 +47,7 @@ MAY_IMPORT = {
         f"tools.{each}"
         for each in ("report", "debug", "calibrate", "explain", "page", "doctor", "diff", "tune")
     }
-    | {"tools.lsp"},
+    | {"tools.lsp", "tools.profile"},
 }
 """Each room with the rooms that it may import. `errors` may be imported everywhere."""
 

@@ -24,7 +24,7 @@
 // NOOPTION: jxc: error: XLA does not compile it: {{.*}}xla_no_such_option
 // NOOPTION-NOT: Traceback
 // NOVALUE: --xla-option xla_cpu: expected NAME=VALUE
-// BOTH: --emit prints a stage; --run, --bench, --diff-plain run: give one of them
+// BOTH: --emit prints a stage; --run, --bench, --profile, --diff-plain run: give one of them
 // JSON: --emit hlo prints a text, not JSON: leave out --json
 module @stages {
   func.func public @main(%x: tensor<1024xf32>) -> tensor<1024xf32> {

@@ -75,3 +75,9 @@ def test_script_without_jax_has_the_same_json_keys(tmp_path):
     ]
     assert objects[0].keys() == objects[1].keys()
     assert objects[0]["rows"] == []
+
+
+def test_script_may_look_for_jax_before_it_imports_it(tmp_path):
+    text = "import importlib.util\nimportlib.util.find_spec('jax')\nimport jax\njax.jit(abs)(1.0)\n"
+    explained, _ = run(tmp_path, text)
+    assert "jxc explain: 1 program was compiled" in explained.stderr

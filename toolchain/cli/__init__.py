@@ -24,6 +24,7 @@ _VERBS = {
     "compile": "Compile a module with XLA; run it, time it, look inside.",
     "report": "Report memory, kernels and collectives on any target.",
     "explain": "Run a program and explain what JAX compiled.",
+    "profile": "Run a program and report its measured time by line.",
     "run": "Run an executable that `jxc compile --save` wrote.",
     "doctor": "Find what makes a function slow, large or slow to compile.",
     "targets": "List the hardware that this machine can compile for.",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..tools.explain.log import ExplainLog
 
 
-def _absolute(_context: click.Context, _option: click.Parameter, file: str | None) -> str | None:
+def absolute(_context: click.Context, _option: click.Parameter, file: str | None) -> str | None:
     """The absolute path of an output file, since the program may change the directory.
 
     Raises:
@@ -42,19 +42,19 @@ class ExplainOptions:
     output: str | None = option(
         "-o",
         metavar="FILE",
-        callback=_absolute,
+        callback=absolute,
         help="Write the table to FILE instead of stderr. In names of files, %p is the number of "
         "this process in jax.distributed.",
     )
     json: str | None = option(
         metavar="FILE",
-        callback=_absolute,
+        callback=absolute,
         help="Write a JSON object to FILE. With '-' it goes to stdout, and the program's own "
         "output to stderr.",
     )
     html: str | None = option(
         metavar="FILE",
-        callback=_absolute,
+        callback=absolute,
         help="Write an HTML page with the text of every program at each stage.",
     )
     all_rows: bool = flag("--all", help="Print every line of the table.")

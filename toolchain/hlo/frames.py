@@ -9,6 +9,7 @@ from ..source import SourceLine, innermost_user_line, is_compiler_file
 
 _ROW = re.compile(r"(\d+)\s+(.*)$")
 _NUMBER = re.compile(r"(\w+)=(\d+)")
+_TABLE = re.compile(r"[A-Z]\w*$")
 _QUOTED = r'="((?:[^"\\]|\\.)*)"'
 _OP_NAME, _FILE = re.compile(r"\bop_name" + _QUOTED), re.compile(r"\bsource_file" + _QUOTED)
 _LINE, _FRAME = re.compile(r"\bsource_line=(\d+)"), re.compile(r"\bstack_frame_id=(\d+)")
@@ -60,6 +61,20 @@ class Frames:
             lines[number] = SourceLine(file, where.get("line", 0), function)
             number = row.get("parent_frame_id", 0) - self._shift
         return [line for line in lines.values() if line.file]
+
+
+def read_frames(text: str) -> Frames:
+    """The stack frames of an HLO text, which stand between its header and its computations."""
+    tables: dict[str, list[str]] = {}
+    rows: list[str] = []
+    for line in text.splitlines()[1:]:
+        if line.endswith("{"):
+            break
+        if _TABLE.match(line):
+            rows = tables.setdefault(line.strip(), [])
+        elif line.strip():
+            rows.append(line)
+    return Frames(tables)
 
 
 def op_name_of(metadata: str) -> str:

@@ -49,6 +49,7 @@ def compile_command(source: str, **flags: Any) -> None:
     jxc compile step.mlir --emit hlo
     jxc compile model.py:predict 'f32[8,784]' --run --input zeros
     jxc compile model.py:predict 'f32[8,784]' --diff-plain
+    jxc compile model.py:predict 'f32[8,784]' --profile
     jxc compile model.py:step 'f32[8,784]' --target tpu:v5e:2x2,gpu:h100,cpu --report
 
     The hardware of a --target need not be present: `jxc targets` lists it. The exit code is 1 if
@@ -100,7 +101,7 @@ def _checked_targets(options: CompileOptions) -> list[Target]:
 
     targets = find_targets(options.target)
     check_artifacts(options, targets)
-    runs = [name for name in ("run", "bench", "diff_plain") if options.is_given(name)]
+    runs = [name for name in ("run", "bench", "profile", "diff_plain") if options.is_given(name)]
     if runs and options.is_reported(targets):
         raise UsageError(
             f"--{runs[0].replace('_', '-')} runs the program on this machine's cpu: leave out "

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _METRICS = ("cost", "memory")  # stages that are JSON already
 _REPORTING = ("report", *BUDGETS)
-_ELSEWHERE = ("run", "bench", "diff_plain", *_REPORTING)
+_ELSEWHERE = ("run", "bench", "profile", "diff_plain", *_REPORTING)
 
 
 def check_artifacts(options: CompileOptions, targets: list[Target]) -> None:
@@ -47,7 +47,7 @@ def check_artifacts(options: CompileOptions, targets: list[Target]) -> None:
     others = [name for name in _ELSEWHERE if options.is_given(name)]
     if options.emit and others and others[0] not in _REPORTING:
         raise UsageError(
-            "--emit prints a stage; --run, --bench, --diff-plain run: give one of them"
+            "--emit prints a stage; --run, --bench, --profile, --diff-plain run: give one of them"
         )
     if others:
         raise UsageError(

@@ -85,6 +85,7 @@ class RunOptions:
     bench: int | None = option(
         type=click.IntRange(min=1), metavar="N", help="Time N rounds of calls."
     )
+    profile: bool = flag(help="Run it 20 times, and report the measured time by line.")
     diff_plain: bool = flag(help="Compare results and times with plain jax.jit.")
 
 

@@ -168,18 +168,23 @@ class _ImportWatcher(MetaPathFinder):
 
     def __init__(self, name: str, then: Callable[[], None]) -> None:
         self._name, self._then = name, then
+        self._is_looking = False
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        if name != self._name:
+        if name != self._name or self._is_looking:
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(name)
+        self._is_looking = True
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self._is_looking = False
         if spec is not None and spec.loader is not None:
             loader: Any = spec.loader
             plain = loader.exec_module
 
             def exec_module(module: ModuleType) -> None:
                 del loader.exec_module  # the class's own method is visible again
+                sys.meta_path.remove(self)  # only now: a program may look for a spec first
                 plain(module)
                 self._then()
 

@@ -249,10 +249,11 @@ def least_seconds(kernels: Sequence[Kernel], device: Device) -> float:
 def kernels_of(module: Module) -> list[Kernel]:
     """The kernels that a program launches, each once, in order of the schedule."""
     runs = executed(module)
-    return [_kernel(*each) for each in zip(runs, accesses_of(runs), strict=True)]
+    return [kernel_of(*each) for each in zip(runs, accesses_of(runs), strict=True)]
 
 
-def _kernel(run: Executed, accesses: tuple[Access, ...]) -> Kernel:
+def kernel_of(run: Executed, accesses: tuple[Access, ...]) -> Kernel:
+    """The kernel of an instruction that runs, with its accesses to main memory."""
     instruction = run.instruction
     ops = counted_ops(instruction)
     cycles = _CYCLES.search(instruction.attributes.get("backend_config", ""))

@@ -1,0 +1,197 @@
+"""`jxc profile` on small programs: what each part of the wall clock is, and which line it is on."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """
+import time
+import jax, jax.numpy as jnp, numpy as np
+
+def batches(n):
+    for _ in range(n):
+        time.sleep(0.02)
+        yield np.ones((300, 300), np.float32)
+
+@jax.jit
+def step(w, x):
+    with jax.named_scope("products"):
+        for _ in range(8):
+            w = w @ x          # hot
+    return jnp.tanh(w)         # cold
+
+w = jnp.ones((300, 300))
+start = time.perf_counter()
+for i, x in enumerate(batches(12)):
+    with jax.profiler.StepTraceAnnotation("train", step_num=i):
+        w = step(w, x).block_until_ready()
+time.sleep(0.2)                # asleep
+print(time.perf_counter() - start)
+"""
+
+
+def profile(tmp_path, text, *options, script="train.py", code=0):
+    (tmp_path / script).write_text(text)
+    command = [str(Path(sys.executable).parent / "jxc"), "profile", *options, script]
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu", "COLUMNS": "80"}
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=240
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    return done
+
+
+def line_of(text):
+    return PROGRAM.splitlines().index(next(x for x in PROGRAM.splitlines() if text in x)) + 1
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("profile")
+    done = profile(folder, PROGRAM, "--json", "p.json")
+    return done, json.loads((folder / "p.json").read_text())
+
+
+def test_parts_add_up_to_the_wall_clock(measured):
+    done, found = measured
+    assert sum(found["parts"].values()) == pytest.approx(found["seconds"], rel=1e-6)
+    loop = float(done.stdout)
+    assert loop < found["seconds"]  # the program also imports
+    assert found["running_seconds"] > 0.8 * (loop - found["parts"]["compilation"])
+
+
+def test_rows_of_each_grouping_add_up_to_the_running_time(measured):
+    found = measured[1]
+    for rows in found["by"].values():
+        total = sum(row["seconds"] for row in rows)
+        assert total == pytest.approx(found["running_seconds"], rel=1e-6)
+        assert sum(row["share"] for row in rows) == pytest.approx(1)
+
+
+def test_lines_have_their_time(measured):
+    rows = {row["name"]: row for row in measured[1]["by"]["line"] if row["part"] == "device work"}
+    hot, cold = rows[f"train.py:{line_of('# hot')}"], rows[f"train.py:{line_of('# cold')}"]
+    assert hot["seconds"] > cold["seconds"]
+    assert (hot["calls"], hot["flops"]) == (12, 12 * 8 * 2 * 300**3)
+    assert hot["roofline"] > 0
+
+
+def test_host_time_is_named(measured):
+    rows = {(row["name"], row["part"]): row["seconds"] for row in measured[1]["by"]["line"]}
+    asleep = rows[f"train.py:{line_of('# asleep')}", "Python"]
+    assert 0.15 < asleep < 0.6
+    assert rows[f"train.py:{line_of('sleep(0.02)')}", "input pipeline"] > 0.15
+
+
+def test_layers_are_named_scopes(measured):
+    names = {row["name"] for row in measured[1]["by"]["layer"]}
+    assert {"products", "(no named scope)", "(Python)"} <= names
+
+
+def test_programs_have_their_caller(measured):
+    programs = {each["name"].partition("(")[0]: each for each in measured[1]["programs"]}
+    assert programs["jit_step"]["runs"] == 12
+    assert programs["jit_step"]["called"].startswith("train.py:")
+
+
+def test_steps_are_told_apart_and_wait_for_data(measured):
+    done, found = measured
+    steps = found["steps"]
+    assert [step["number"] for step in steps] == [*range(12)]
+    assert steps[0]["is_warm_up"] and not steps[-1]["is_warm_up"]
+    assert "steps 'train': 11 (without 1 of warm-up)" in done.stderr
+    assert "for data: see the input pipeline below" in done.stderr
+
+
+def test_table_fits_80_columns(measured):
+    text = measured[0].stderr
+    assert max(map(len, text.splitlines())) <= 80
+    assert text.startswith("jxc profile: train.py ran for ")
+
+
+def test_json_on_stdout_keeps_the_programs_output_apart(tmp_path):
+    done = profile(tmp_path, "import jax\nprint('own output')\njax.jit(abs)(1.0)\n", "--json", "-")
+    assert json.loads(done.stdout)["schema_version"] == 1
+    assert "own output" in done.stderr
+
+
+def test_program_keeps_its_error_and_exit_code(tmp_path):
+    text = "import jax\njax.jit(abs)(1.0)\nraise ValueError('of the program')\n"
+    done = profile(tmp_path, text, code=1)
+    assert "ValueError: of the program" in done.stderr and "jxc profile:" in done.stderr
+    assert "toolchain" not in done.stderr
+    profile(tmp_path, "import jax, sys\nsys.exit(7)\n", code=7)
+
+
+def test_program_without_jax_or_without_kernels(tmp_path):
+    assert "did not import jax" in profile(tmp_path, "print(1)\n").stderr
+    done = profile(tmp_path, "import jax, time\ntime.sleep(0.1)\n")
+    assert "no kernel ran on a device" in done.stderr
+
+
+def test_missing_script_is_a_usage_error(tmp_path):
+    command = [str(Path(sys.executable).parent / "jxc"), "profile", "absent.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+
+
+def test_recording_stops_at_the_limit_and_says_so(tmp_path):
+    text = (
+        "import time, jax, jax.numpy as jnp\nf = jax.jit(jnp.sin)\nstart = time.time()\n"
+        "while time.time() < start + 3:\n    f(jnp.ones(8)).block_until_ready()\n"
+    )
+    done = profile(tmp_path, text, "--seconds", "0.5")
+    assert "recorded the first 0.5 s in which JAX ran; --seconds records more" in done.stderr
+
+
+def test_another_profiler_is_reported(tmp_path):
+    text = (
+        "import jax\njax.profiler.start_trace('t')\njax.jit(abs)(1.0)\njax.profiler.stop_trace()\n"
+    )
+    assert "the profiler recorded no kernel: " in profile(tmp_path, text).stderr
+
+
+def test_loops_callbacks_and_threads(tmp_path):
+    text = """
+import threading, time
+import jax, jax.numpy as jnp, numpy as np
+
+def slow(x):
+    time.sleep(0.05)
+    return np.asarray(x)
+
+@jax.jit
+def f(x):
+    x = jax.lax.fori_loop(0, 50, lambda i, a: jnp.sin(a) @ a, x)    # loop
+    return jax.pure_callback(slow, jax.ShapeDtypeStruct(x.shape, x.dtype), x)
+
+def run():
+    for _ in range(3):
+        f(jnp.ones((64, 64))).block_until_ready()
+
+thread = threading.Thread(target=run)
+thread.start()
+thread.join()
+"""
+    profile(tmp_path, text, "--json", "p.json")
+    found = json.loads((tmp_path / "p.json").read_text())
+    assert 0.15 < found["parts"]["callbacks"] < 0.6
+    (loop,) = (r for r in found["by"]["line"] if r["name"] == "train.py:11" and r["flops"])
+    assert loop["calls"] == 150
+    assert sum(found["parts"].values()) == pytest.approx(found["seconds"], rel=1e-6)
+
+
+def test_compile_profiles_a_function(tmp_path):
+    (tmp_path / "f.py").write_text("def f(x):\n    return x @ x\n")
+    jxc = str(Path(sys.executable).parent / "jxc")
+    command = [jxc, "compile", "f.py:f", "f32[256,256]", "--profile", "--json"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)["profile"]
+    first = max(found["by"]["line"], key=lambda row: row["flops"])
+    assert (first["name"], first["calls"], first["flops"]) == ("f.py:2", 20, 20 * 2 * 256**3)
+    assert found["overhead"] > 0

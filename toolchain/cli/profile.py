@@ -1,0 +1,136 @@
+"""`jxc profile`: run a program, and report the measured time by line of Python."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..errors import JxcError
+from ..files import write_output
+from ..tools.explain.script import UserProgram, flush, when_imported
+from . import print_error
+from .explain import absolute
+from .options import flag, option, options_of
+from .progress import progress
+
+if TYPE_CHECKING:
+    from ..tools.profile.profile import Grouping, Profile
+    from ..tools.profile.recording import ProfileRecorder
+
+GROUPINGS = ("line", "layer", "kernel", "program")
+
+
+@dataclass(frozen=True)
+class ProfileOptions:
+    """The options of `jxc profile`; the absolute paths of files, or "-" for stdout."""
+
+    is_module: bool = flag("-m", help="SCRIPT is a module, as for `python -m`.")
+    by: Grouping = option(
+        type=click.Choice(GROUPINGS), default="line", show_default=True, help="Rows of the table."
+    )
+    top: int | None = option(
+        type=click.IntRange(min=1), metavar="N", help="Print N rows; 12 by default."
+    )
+    all_rows: bool = flag("--all", help="Print all rows.")
+    seconds: float = option(
+        type=click.FloatRange(min=0, min_open=True),
+        default=60.0,
+        show_default=True,
+        metavar="S",
+        help="Record the first S seconds after the first program is compiled. The trace is in "
+        "memory: up to 30 MB a second for a program with very short kernels.",
+    )
+    output: str | None = option(
+        "-o", metavar="FILE", callback=absolute, help="Write the table to FILE instead of stderr."
+    )
+    json: str | None = option(
+        metavar="FILE",
+        callback=absolute,
+        help="Write a JSON object to FILE. With '-' it goes to stdout, and the program's own "
+        "output to stderr.",
+    )
+
+
+@click.command(
+    short_help="Run a program, and report its measured time by line.",
+    context_settings={"allow_interspersed_args": False},
+)
+@options_of(ProfileOptions)
+@click.argument("script")
+@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+def profile_command(script: str, args: tuple[str, ...], **flags: Any) -> None:
+    """Run SCRIPT with ARGS as `python` would, and report where its time goes.
+
+    \b
+    jxc profile train.py --epochs 1
+    jxc profile --by layer train.py
+    jxc profile --json profile.json -m mypackage.train
+
+    When the program has ended (normally, by an error or by Ctrl-C), the wall clock is divided into
+    warm-up (imports and compilation) and running: kernels on a device, and what the host did while
+    none ran. A table shows the time by line of Python.
+
+    The program keeps its own output and exit code. Options of jxc go before SCRIPT.
+    `jxc compile f.py:step SPECS --profile` profiles a function.
+    """
+    options = ProfileOptions(**flags)
+    program = UserProgram(script, args, is_module=options.is_module)
+    own_stdout = None
+    if options.json == "-":  # the output of the program and its children goes to stderr
+        flush()
+        own_stdout = os.dup(1)
+        os.dup2(2, 1)
+    from ..tools.profile.recording import ProfileRecorder
+
+    recorder = ProfileRecorder(os.path.basename(script), options.seconds)
+    when_imported("jax", lambda: _listen(recorder, program))
+    process = os.getpid()
+    code = program.run()
+    if os.getpid() != process:  # a process that the program forked: only the first one reports
+        sys.exit(code)
+    recorder.stop()
+    flush()
+    if "jax" not in sys.modules:
+        click.echo("jxc profile: the program did not import jax", err=True)
+        sys.exit(code)
+    with progress("reading the trace") as show:
+        profile = recorder.finish(show)
+    write_profile(profile, options, own_stdout)
+    sys.exit(code)
+
+
+def _listen(recorder: ProfileRecorder, program: UserProgram) -> None:
+    """Listen for compilations; if this version of jax does not allow it, warn and go on."""
+    from ..source import is_user_file, user_folders
+
+    if not is_user_file(program.file):  # installed: its package counts as the user's code
+        user_folders.append(os.path.dirname(program.file))
+    try:
+        recorder.listen()
+    except JxcError as error:
+        print_error(error)
+
+
+def write_profile(profile: Profile, options: ProfileOptions, own_stdout: int | None) -> None:
+    """Write the table and the JSON object where the options say."""
+    from ..tools.profile.presentation import as_text
+
+    if options.json != "-" or options.output:
+        most = None if options.all_rows else options.top or 12
+        text = as_text(profile, options.by, most=most, plain=bool(options.output))
+        if options.output:
+            write_output(text, options.output)
+        else:
+            click.echo(text, err=True, nl=False)
+    if options.json:
+        text = json.dumps(profile.as_json(), indent=2) + "\n"
+        if own_stdout is None:
+            write_output(text, options.json)
+        else:
+            with os.fdopen(own_stdout, "w") as stdout:
+                stdout.write(text)

@@ -1,0 +1,249 @@
+"""From a recording to a `Profile`: who is given which part of the wall clock.
+
+Everything that was active is a span with a level and an owner (`_Span`): kernels above loops, loops
+above what the host does. `wall.shares` divides the wall clock between the spans. Samples of the
+stack of Python cover the whole time at the lowest level: the parts add up to the wall clock.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...source import SourceLine
+from . import _private
+from .profile import Piece, Profile, ProfiledProgram, ProfiledStep
+from .programs import Origin, RecordedProgram
+from .recorded import Recorded
+from .sampler import INTERVAL, Sample
+from .trace import HostSpan, OpRun, Trace
+from .wall import shares
+
+if TYPE_CHECKING:
+    from ...backend.targets.target import Device
+
+_KERNEL, _LOOP = 1000, 500  # levels; a loop's is above it by its depth
+_HOST_LEVELS = {"compilation": 50, "transfers": 40, "between kernels": 30, "dispatch": 20}
+_SAMPLE = 0
+_PAUSE = int(3e9 * INTERVAL)  # nanoseconds between samples: the sampler could not run
+
+_CALL = re.compile(r"PjitFunction\((.*)\)$")
+
+
+class _Span(NamedTuple):
+    start: int
+    end: int
+    level: int
+    owner: int
+
+
+class _Spans:
+    """Spans and their owners; equal owners are one."""
+
+    def __init__(self, first: int, last: int) -> None:
+        self._limits = first, last
+        self._numbers: dict[object, int] = {}
+        self.spans: list[_Span] = []
+
+    def add(self, start: int, end: int, level: int, owner: object) -> None:
+        """Add a span, cut to the limits."""
+        first, last = self._limits
+        start, end = max(start, first), min(end, last)
+        if end > start:
+            number = self._numbers.setdefault(owner, len(self._numbers))
+            self.spans.append(_Span(start, end, level, number))
+
+    def seconds(self) -> dict[object, float]:
+        """The seconds of the wall clock that each owner is given."""
+        if not self.spans:
+            return {}
+        starts, ends, levels, numbers = zip(*self.spans, strict=True)
+        totals: Counter[int] = Counter()
+        for number, given in zip(numbers, shares(starts, ends, levels).tolist(), strict=True):
+            totals[number] += given
+        owners = list(self._numbers)
+        return {owners[number]: total * 1e-9 for number, total in totals.items()}
+
+
+def build(recorded: Recorded, device: Device) -> Profile:
+    """The profile of a recorded run.
+
+    Args:
+        recorded: the run.
+        device: for rooflines.
+    """
+    trace = recorded.trace
+    programs = _programs(trace, device)
+    spans = _Spans(recorded.started, recorded.ended)
+    runs = Counter(run.program for run in trace.runs)
+    counts = _add_kernels(spans, trace, programs)
+    for (program, op), count in counts.items():  # a sort is two events: a copy, and the sort
+        if not programs[program].is_repeated(op):
+            count[0] = min(count[0], runs[program])
+    _add_host(spans, recorded)
+    pieces = list(_pieces(spans.seconds(), counts, programs))
+    parts: dict[str, float] = defaultdict(float)
+    for piece in pieces:
+        parts[piece.part] += piece.seconds
+    seconds = (recorded.ended - recorded.started) * 1e-9
+    without = max(seconds - recorded.overhead_seconds, seconds / 2)
+    return Profile(
+        name=recorded.name,
+        seconds=seconds,
+        parts=dict(parts),
+        pieces=pieces,
+        programs=[
+            ProfiledProgram(name, count, recorded.called.get(name.partition("(")[0]))
+            for name, count in runs.most_common()
+            if name
+        ],
+        steps=_steps(recorded),
+        compiled=recorded.compiled,
+        overhead=seconds / without if without else 1.0,
+        device=device.name,
+        notes=[*recorded.notes, *trace.errors],
+        trace=trace,
+    )
+
+
+def _programs(trace: Trace, device: Device) -> dict[str, RecordedProgram]:
+    ops: dict[str, set[str]] = defaultdict(set)
+    for run in trace.ops:
+        ops[run.program].add(run.op)
+    return {
+        name: RecordedProgram(name, _text(trace.modules.get(name)), frozenset(names), device)
+        for name, names in ops.items()
+    }
+
+
+def _text(proto: bytes | None) -> str:
+    return _private.hlo_text(proto) if proto else ""
+
+
+def _add_kernels(
+    spans: _Spans, trace: Trace, programs: Mapping[str, RecordedProgram]
+) -> dict[tuple[str, str], list[float]]:
+    """Add the kernels, and the runs around them; returns the count and duration of each kernel."""
+    counts: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0, 0.0])
+    depths: dict[tuple[str, str], int | None] = {}
+    base = trace.started
+    for run in trace.ops:
+        key = (run.program, run.op)
+        if key not in depths:
+            depths[key] = programs[run.program].depth_of_control(run.op)
+        depth = depths[key]
+        level = _KERNEL if depth is None else _LOOP + depth
+        spans.add(base + run.start, base + run.end, level, ("kernel", *key))
+        counts[key][0] += 1
+        counts[key][1] += 0 if _is_on_cpu(run) else (run.end - run.start) * 1e-9
+    level = _HOST_LEVELS["between kernels"]
+    for each in trace.runs:
+        owner = ("between kernels", each.program)
+        spans.add(base + each.start, base + each.end, level, owner)
+    return counts
+
+
+def _is_on_cpu(run: OpRun) -> bool:
+    return run.device.startswith("cpu")
+
+
+def _add_host(spans: _Spans, recorded: Recorded) -> None:
+    base = recorded.trace.started
+    for each in recorded.trace.host:
+        level = _HOST_LEVELS[each.kind]
+        line = _caller(each, recorded.called)
+        spans.add(base + each.start, base + each.end, level, ("host", each.kind, line))
+    for compiling in recorded.compiling:
+        level = _HOST_LEVELS["compilation"]
+        spans.add(compiling.start, compiling.end, level, ("host", "compilation", None))
+    for start, end, sample in _intervals(recorded):
+        owner = ("sample", sample.kind, sample.line, sample.library)
+        spans.add(start, end, _SAMPLE, owner)
+    ends = (recorded.samples[-1].time if recorded.samples else recorded.started, recorded.ended)
+    spans.add(*ends, _SAMPLE, ("sample", "Python", None, ""))
+
+
+def _intervals(recorded: Recorded) -> Iterator[tuple[int, int, Sample]]:
+    """The time that each sample stands for: until half way to its neighbours.
+
+    After a longer pause, in which a C function kept the sampler from running, a sample stands for
+    all of it: the function is on its stack.
+    """
+    before = recorded.started
+    for sample, after in pairwise([*recorded.samples, None]):
+        if sample is None:
+            return
+        pause = after.time - sample.time if after else 0
+        end = sample.time + (pause // 2 if pause < _PAUSE else 0)
+        yield before, end, sample
+        before = end
+
+
+def _caller(span: HostSpan, called: Mapping[str, SourceLine | None]) -> SourceLine | None:
+    """The user's line that calls a program, by an event such as "PjitFunction(step)"."""
+    found = _CALL.match(span.name)
+    return called.get(f"jit_{found[1]}") if found else None
+
+
+def _pieces(
+    seconds: Mapping[object, float],
+    counts: Mapping[tuple[str, str], list[float]],
+    programs: Mapping[str, RecordedProgram],
+) -> Iterator[Piece]:
+    for owner, given in seconds.items():
+        match owner:
+            case ("kernel", str(program), str(op)):
+                yield from _of_kernel(programs[program], op, given, counts[program, op])
+            case ("between kernels", str(program)):
+                yield Piece("between kernels", _NOWHERE, given, program=program)
+            case ("host", str(kind), line):
+                yield Piece(kind, _at(line), given)
+            case ("sample", str(kind), line, str(library)):
+                yield Piece(kind, _at(line, library), given)
+
+
+def _at(line: object, library: str = "") -> Origin:
+    return Origin(line if isinstance(line, SourceLine) else None, library, ())
+
+
+_NOWHERE = _at(None)
+_PART_OF_KIND = {"callback": "callbacks", "control": "between kernels", "transfer": "transfers"}
+
+
+def _of_kernel(
+    program: RecordedProgram, op: str, seconds: float, count: list[float]
+) -> Iterator[Piece]:
+    cost = program.cost_of(op)
+    runs, busy = int(count[0]), count[1] or seconds
+    is_copy = not program.name and cost.kind == "copy"
+    part = "transfers" if is_copy else _PART_OF_KIND.get(cost.kind, "device work")
+    for origin, fraction in cost.parts:
+        own = seconds * fraction
+        yield Piece(part, origin, own, busy * fraction, program.name, cost, runs, fraction)
+
+
+def _steps(recorded: Recorded) -> list[ProfiledStep]:
+    base = recorded.trace.started
+    waits = [
+        (start, end) for start, end, each in _intervals(recorded) if each.kind == "input pipeline"
+    ]
+    compiling = [(each.start, each.end) for each in recorded.compiling]
+    compiling += [
+        (base + each.start, base + each.end)
+        for each in recorded.trace.host
+        if each.kind == "compilation"
+    ]
+    steps: list[ProfiledStep] = []
+    known: dict[str, int] = {}
+    for each in recorded.trace.steps:
+        start, end = base + each.start, base + each.end
+        since = known.get(each.name, start)
+        is_warm_up = each.name not in known or any(a < end and start < b for a, b in compiling)
+        waited = sum(min(b, end) - max(a, since) for a, b in waits if a < end and since < b)
+        seconds = (end - start) * 1e-9
+        steps.append(ProfiledStep(each.name, each.number, seconds, waited * 1e-9, is_warm_up))
+        known[each.name] = end
+    return steps

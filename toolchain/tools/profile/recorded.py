@@ -1,0 +1,46 @@
+"""What recording a program leaves, which imports neither jax nor numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...source import SourceLine
+from .sampler import Sample
+
+if TYPE_CHECKING:
+    from .trace import Trace
+
+
+class CompileSpan(NamedTuple):
+    """Time in which JAX traced, lowered or compiled, in nanoseconds since 1970."""
+
+    start: int
+    end: int
+
+
+class Recorded(NamedTuple):
+    """What a run of a program left.
+
+    Attributes:
+        name: of the program.
+        started, ended: nanoseconds since 1970.
+        trace: the events; times are since `trace.started`.
+        samples: of Python's stack, in order.
+        compiling: when JAX traced, lowered or compiled.
+        called: the user's line of each compiled module by its name; None for several lines.
+        compiled: how many programs were compiled.
+        overhead_seconds: estimated time that recording took from the program.
+        notes: for the user.
+    """
+
+    name: str
+    started: int
+    ended: int
+    trace: Trace
+    samples: Sequence[Sample]
+    compiling: Sequence[CompileSpan]
+    called: Mapping[str, SourceLine | None]
+    compiled: int
+    overhead_seconds: float
+    notes: Sequence[str] = ()

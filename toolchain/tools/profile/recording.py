@@ -1,0 +1,237 @@
+"""Recording a program: jaxlib's profiler, compilations, and samples of Python's stack.
+
+The sampler runs from the start. The session of the profiler begins when JAX lowers its first
+program: then the backend exists, without which its devices are not recorded.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import statistics
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ...source import SourceLine
+from .recorded import CompileSpan, Recorded
+from .sampler import StackSampler
+
+if TYPE_CHECKING:
+    from ...backend.targets.target import Device
+    from ..explain.recorder import CompileEvent, LoweringEvent, TraceEvent
+    from .profile import Profile
+
+_LONGEST = 60.0  # seconds of recorded calls
+_CALIBRATION = 2000  # events with which the cost of one is measured
+
+
+class ProfileRecorder:
+    """Records a program from its creation to `finish`.
+
+    Args:
+        name: of the program.
+        seconds: how long the profiler records at most; its trace is in memory.
+    """
+
+    keep_texts = False  # for `explain.recorder.EventListener`
+
+    def __init__(self, name: str, seconds: float) -> None:
+        self._name, self._limit = name, seconds
+        self._sampler = StackSampler()
+        self._stack = contextlib.ExitStack()
+        self._lock = threading.Lock()
+        self._session: Any = None
+        self._timer: threading.Timer | None = None
+        self._data = b""
+        self._notes: list[str] = []
+        self._tracing: dict[int, int] = {}
+        self._compiling: list[CompileSpan] = []
+        self._ended = 0
+        self.compiled_events: list[CompileEvent] = []
+        self._started = time.time_ns()
+        self._sampler.start()
+
+    def listen(self) -> None:
+        """Listen for compilations; jax has been imported.
+
+        Raises:
+            JxcError: this version of jax cannot be recorded.
+        """
+        from ..explain.recorder import listening
+
+        self._stack.enter_context(listening(self))
+
+    def start_session(self) -> None:
+        """Start the profiler, unless it was started before."""
+        from . import _private
+
+        with self._lock:
+            if self._session is not None or self._ended or self._notes:
+                return
+            try:
+                self._session = _private.start_session()
+            except Exception as error:  # jaxlib's own types
+                self._fail(error)
+                return
+            self._timer = threading.Timer(self._limit, self._end_at_limit)
+            self._timer.daemon = True
+            self._timer.start()
+
+    # The events of `explain.recorder`
+
+    def trace_begins(self, event: TraceEvent) -> None:
+        if event.is_own:
+            self._tracing[id(event)] = time.time_ns()
+
+    def trace_ends(self, event: TraceEvent) -> None:
+        if (started := self._tracing.pop(id(event), None)) is not None:
+            self._compiling.append(CompileSpan(started, time.time_ns()))
+
+    def lowered(self, event: LoweringEvent) -> None:
+        self._note_compiling(event.seconds)
+        self.start_session()
+
+    def compiled(self, event: CompileEvent) -> None:
+        self._note_compiling(event.seconds)
+        self.compiled_events.append(event)
+
+    def _note_compiling(self, seconds: float) -> None:
+        now = time.time_ns()
+        self._compiling.append(CompileSpan(now - int(seconds * 1e9), now))
+
+    # The end
+
+    def _end_at_limit(self) -> None:
+        if self._end_session():
+            self._notes.append(
+                f"recorded the first {self._limit:g} s in which JAX ran; --seconds records more"
+            )
+
+    def _end_session(self) -> bool:
+        with self._lock:
+            if self._ended:
+                return False
+            self._ended = time.time_ns()
+            self._sampler.stop()
+            try:
+                self._data = self._session.stop() if self._session is not None else b""
+            except Exception as error:  # jaxlib's own types
+                self._fail(error)
+            return True
+
+    def _fail(self, error: Exception) -> None:
+        self._notes.append(
+            f"the profiler recorded no kernel: {str(error).partition(chr(10))[0]}. Expected no "
+            "other profiler in this process: remove jax.profiler.start_trace, or a callback that "
+            "profiles"
+        )
+
+    def stop(self) -> None:
+        """Stop recording, if the limit has not ended it."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._end_session()
+        self._stack.close()
+
+    def finish(self, progress: Callable[[str], None] = lambda _: None) -> Profile:
+        """The profile, after `stop`."""
+        from .build import build
+        from .trace import Trace, read_trace
+
+        progress(f"reading a trace of {len(self._data) / 1e6:.0f} MB")
+        trace = read_trace(self._data) if self._data else Trace()
+        called: dict[str, set[SourceLine]] = {}
+        for event in self.compiled_events:
+            name = _module_name(event)
+            called.setdefault(name, set()).update(filter(None, [event.called]))
+        cost = _seconds_of_event() if self._data else 0.0
+        recorded = Recorded(
+            name=self._name,
+            started=self._started,
+            ended=self._ended,
+            trace=trace,
+            samples=self._sampler.samples,
+            compiling=self._compiling,
+            called={
+                name: next(iter(found)) if len(found) == 1 else None
+                for name, found in called.items()
+            },
+            compiled=len(self.compiled_events),
+            overhead_seconds=self._sampler.seconds + cost * trace.events,
+            notes=self._notes,
+        )
+        progress("joining it with the optimized HLO")
+        return build(recorded, _device())
+
+
+def profile_calls(name: str, call: Callable[[], object], calls: int) -> Profile:
+    """The profile of some calls of a compiled function, whose results are waited for.
+
+    As many calls without recording are timed too: the ratio of the medians is the overhead.
+
+    Args:
+        name: of the function.
+        call: a function of no arguments.
+        calls: how many are recorded.
+    """
+    import jax
+
+    def timed() -> float:
+        start = time.perf_counter()
+        jax.block_until_ready(call())
+        return time.perf_counter() - start
+
+    timed()
+    plain = statistics.median(timed() for _ in range(calls))
+    recorder = ProfileRecorder(name, _LONGEST)
+    recorder.start_session()
+    recorded = statistics.median(timed() for _ in range(calls))
+    recorder.stop()
+    return replace(recorder.finish(), overhead=recorded / plain)
+
+
+def _module_name(event: CompileEvent) -> str:
+    from ...ir.module import module_name
+
+    return module_name(event.module)
+
+
+def _device() -> Device:
+    """The device of this machine, or one without rates if it is not known."""
+    import jax
+
+    from ...backend.targets import find_target
+    from ...backend.targets.target import Device, known_devices
+
+    platform = jax.default_backend()
+    if platform == "cpu":
+        return find_target("cpu").device
+    kind = "tpu" if platform == "tpu" else "gpu"
+    found = jax.devices()[0].device_kind
+    named = [each for each in known_devices(kind).values() if found.startswith(each.device_kind)]
+    return named[0] if named else Device("", kind, found, 0, 0.0, {}, 0.0, "")
+
+
+def _seconds_of_event() -> float:
+    """The cost of recording one event, measured on this thread."""
+    import jax
+
+    from . import _private
+
+    def loop() -> float:
+        start = time.perf_counter()
+        for _ in range(_CALIBRATION):
+            with jax.profiler.TraceAnnotation("jxc calibration"):
+                pass
+        return time.perf_counter() - start
+
+    plain = min(loop(), loop())
+    try:
+        session = _private.start_session()
+    except Exception:  # another profiler runs by now
+        return 0.0
+    recorded = min(loop(), loop())
+    session.stop()
+    return max(0.0, recorded - plain) / _CALIBRATION

@@ -1,0 +1,263 @@
+"""What a recorded trace says: which kernel ran when, on which device, and what the host did.
+
+The profiler of XLA writes planes of lines of events (`xplane.proto`). Three kinds of planes count:
+
+- "/host:CPU" has a line for each thread. The kernels of XLA:CPU are events with the statistics
+  `hlo_op`, `hlo_module`, `program_id` and `device_ordinal`. A kernel that ends on another thread is
+  followed by "end: NAME", which consumes (`_c`) what the first event produced (`_p`). Other
+  events say what the host does: "PjitFunction(step)", "DevicePut", "backend_compile_and_load".
+- "/device:GPU:0" has a line for each stream, whose kernels have the same statistics.
+- "/device:TPU:0" has the lines "XLA Ops" and "XLA Modules"; an op belongs to the module around it.
+
+A program is named by module and number, such as "jit_step(4)", which is unique in a process. The
+plane "/host:metadata" has the optimized HLO under the same name (`wire.py`). Planes of GPU and TPU
+were tested on traces made by hand, not on hardware.
+"""
+
+from __future__ import annotations
+
+import bisect
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from .wire import hlo_modules_of
+
+HOST_KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("compilation", ("backend_compile_and_load", "lower_sharding_computation", "trace_to_jaxpr")),
+    (
+        "transfers",
+        (
+            "DevicePut",
+            "np.asarray",
+            "batched_device_put",
+            "batched_copy_array",
+            "BufferFromHost",
+            "TransferTo",
+            "CopyTo",
+            "copy_to_host",
+        ),
+    ),
+    ("dispatch", ("PjitFunction", "ExecuteReplicated", "CommonPjRtLoadedExecutable::Execute")),
+)
+"""Kinds of host events, by how their names begin; the first that matches counts."""
+
+_DEVICE = re.compile(r"/device:(\w+):(\d+)")
+_OP = re.compile(r"%?([\w.\-]+)")
+_COPIES = ("Memcpy", "Memset")
+
+
+class OpRun(NamedTuple):
+    """One run of a kernel, in nanoseconds since the session began.
+
+    Attributes:
+        device: such as "cpu:0".
+        program: such as "jit_step(4)"; empty for a copy that belongs to no program.
+        op: the HLO instruction, or the name of the copy.
+        start, end: of the run.
+    """
+
+    device: str
+    program: str
+    op: str
+    start: int
+    end: int
+
+
+class HostSpan(NamedTuple):
+    """Something that a thread of the host did; see `HOST_KINDS`."""
+
+    kind: str
+    name: str
+    start: int
+    end: int
+
+
+class ProgramRun(NamedTuple):
+    """One run of a program on a device, from its first kernel to its last."""
+
+    device: str
+    program: str
+    start: int
+    end: int
+
+
+class StepSpan(NamedTuple):
+    """A step marked by `jax.profiler.StepTraceAnnotation`."""
+
+    name: str
+    number: int
+    start: int
+    end: int
+
+
+@dataclass
+class Trace:
+    """The events of one session.
+
+    Attributes:
+        started: nanoseconds since 1970.
+        ops: runs of kernels.
+        runs: runs of programs.
+        host: what the host did.
+        steps: marked steps, in order.
+        modules: serialised optimized HLO by program.
+        events: how many events the trace has.
+        bytes: its size.
+        errors: what the profiler reports, such as dropped events.
+    """
+
+    started: int = 0
+    ops: list[OpRun] = field(default_factory=list)
+    runs: list[ProgramRun] = field(default_factory=list)
+    host: list[HostSpan] = field(default_factory=list)
+    steps: list[StepSpan] = field(default_factory=list)
+    modules: dict[str, bytes] = field(default_factory=dict)
+    events: int = 0
+    bytes: int = 0
+    errors: list[str] = field(default_factory=list)
+
+
+def read_trace(xspace: bytes) -> Trace:
+    """The events of a serialised XSpace.
+
+    Raises:
+        ValueError: the data is truncated, or no XSpace.
+    """
+    from jax.profiler import ProfileData
+
+    trace = Trace(modules=hlo_modules_of(xspace), bytes=len(xspace))
+    for plane in ProfileData.from_serialized_xspace(xspace).planes:
+        device = _DEVICE.match(plane.name)
+        if plane.name == "/host:CPU":
+            _read_host(plane, trace)
+        elif device:
+            _read_device(plane, f"{device[1].lower()}:{device[2]}", trace)
+        elif plane.name == "Task Environment":
+            trace.started = int(dict(plane.stats).get("profile_start_time", 0))
+        elif "error" in plane.name.lower():
+            trace.errors += [str(value) for _, value in plane.stats]
+    trace.steps.sort(key=lambda step: step.start)
+    return trace
+
+
+# The host, with the kernels of XLA:CPU
+
+
+def _read_host(plane: Any, trace: Trace) -> None:
+    ops: dict[int, tuple[str, str, str, int, int, int]] = {}
+    alone: list[tuple[str, str, str, int, int, int]] = []
+    ends: dict[int, int] = {}
+    kinds: dict[str, str | None] = {}
+    for line in plane.lines:
+        for event in line.events:
+            trace.events += 1
+            name = event.name
+            kind = kinds.get(name, "")
+            if kind is None:
+                continue
+            if kind:
+                trace.host.append(HostSpan(kind, name, int(event.start_ns), int(event.end_ns)))
+            elif name.startswith("end: "):
+                stats = dict(event.stats)
+                ends[stats.get("_c", 0)] = int(event.start_ns)
+            elif name.startswith("ThreadpoolListener"):
+                kinds[name] = None
+            else:
+                stats = dict(event.stats)
+                start, end = int(event.start_ns), int(event.end_ns)
+                if "hlo_op" in stats:
+                    program = _program_of(stats)
+                    device = f"cpu:{stats.get('device_ordinal', 0)}"
+                    run = int(stats.get("run_id", 0))
+                    made = (device, program, str(stats["hlo_op"]), start, end, run)
+                    if "_p" in stats:
+                        ops[stats["_p"]] = made
+                    else:
+                        alone.append(made)
+                elif "step_num" in stats:
+                    trace.steps.append(StepSpan(name, int(stats["step_num"]), start, end))
+                else:
+                    kinds[name] = found = _kind_of(name)
+                    if found:
+                        trace.host.append(HostSpan(found, name, start, end))
+    finished = [(*op[:4], max(op[4], ends.get(key, 0)), op[5]) for key, op in ops.items()]
+    _add_runs([*finished, *alone], trace)
+
+
+def _program_of(stats: dict[str, Any]) -> str:
+    module, number = stats.get("hlo_module", ""), stats.get("program_id")
+    return f"{module}({number})" if number is not None else str(module)
+
+
+def _kind_of(name: str) -> str | None:
+    return next((kind for kind, starts in HOST_KINDS if name.startswith(starts)), None)
+
+
+def _add_runs(found: Iterable[tuple[str, str, str, int, int, int]], trace: Trace) -> None:
+    """Add kernels, and the runs of programs that they are part of."""
+    spans: dict[tuple[str, str, int], tuple[int, int]] = {}
+    for device, program, op, start, end, run in found:
+        trace.ops.append(OpRun(device, program, op, start, end))
+        first, last = spans.get((device, program, run), (start, end))
+        spans[device, program, run] = (min(first, start), max(last, end))
+    trace.runs += [ProgramRun(*key[:2], *span) for key, span in spans.items()]
+
+
+# Accelerators
+
+
+def _read_device(plane: Any, device: str, trace: Trace) -> None:
+    lines = {line.name: line for line in plane.lines}
+    modules = [ProgramRun(device, *each) for each in _plain(lines.get("XLA Modules"))]
+    modules.sort(key=lambda run: run.start)
+    if "XLA Ops" in lines:
+        found = list(_ops_of_line(lines["XLA Ops"], device, modules, trace))
+    else:
+        streams = [line for name, line in lines.items() if name.startswith("Stream")]
+        found = [op for line in streams for op in _ops_of_line(line, device, modules, trace)]
+    trace.ops += [OpRun(*op[:5]) for op in found]
+    if modules:
+        trace.runs += modules
+    else:
+        _add_module_runs([op for op in found if op[1]], trace)
+
+
+def _plain(line: Any) -> Iterator[tuple[str, int, int]]:
+    for event in line.events if line is not None else ():
+        yield event.name, int(event.start_ns), int(event.end_ns)
+
+
+def _ops_of_line(
+    line: Any, device: str, modules: list[ProgramRun], trace: Trace
+) -> Iterator[tuple[str, str, str, int, int, int]]:
+    starts = [run.start for run in modules]
+    for event in line.events:
+        trace.events += 1
+        stats = dict(event.stats)
+        start, end = int(event.start_ns), int(event.end_ns)
+        program = _program_of(stats) if "hlo_module" in stats else ""
+        if program not in trace.modules:
+            program = _around(modules, starts, start) or program
+        if program or event.name.startswith(_COPIES):
+            op = _OP.match(str(stats.get("hlo_op", event.name)))
+            yield device, program, op[1] if op else event.name, start, end, 0
+
+
+def _around(modules: list[ProgramRun], starts: list[int], time: int) -> str:
+    at = bisect.bisect_right(starts, time) - 1
+    return modules[at].program if at >= 0 and time < modules[at].end else ""
+
+
+def _add_module_runs(ops: list[tuple[str, str, str, int, int, int]], trace: Trace) -> None:
+    """Add the runs of programs on a device without "XLA Modules": the first op begins a run."""
+    first: dict[str, str] = {}
+    open_runs: dict[tuple[str, str], list[int]] = {}
+    for device, program, op, start, end, _ in sorted(ops, key=lambda each: each[3]):
+        key = (device, program)
+        if first.setdefault(program, op) == op and key in open_runs:
+            trace.runs.append(ProgramRun(*key, *open_runs.pop(key)))
+        span = open_runs.setdefault(key, [start, end])
+        span[1] = max(span[1], end)
+    trace.runs += [ProgramRun(*key, *span) for key, span in open_runs.items()]
