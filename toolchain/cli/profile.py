@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -30,7 +30,7 @@ class ProfileOptions:
     """The options of `jxc profile`; the absolute paths of files, or "-" for stdout."""
 
     is_module: bool = flag("-m", help="SCRIPT is a module, as for `python -m`.")
-    by: Grouping = option(
+    by: str = option(
         type=click.Choice(GROUPINGS), default="line", show_default=True, help="Rows of the table."
     )
     top: int | None = option(
@@ -122,7 +122,7 @@ def write_profile(profile: Profile, options: ProfileOptions, own_stdout: int | N
 
     if options.json != "-" or options.output:
         most = None if options.all_rows else options.top or 12
-        text = as_text(profile, options.by, most=most, plain=bool(options.output))
+        text = as_text(profile, cast("Grouping", options.by), most=most, plain=bool(options.output))
         if options.output:
             write_output(text, options.output)
         else:
