@@ -132,5 +132,5 @@ def test_start_of_the_session():
 @pytest.mark.parametrize("cut", [1, 5, 50])
 def test_truncated_trace_is_refused(cut):
     data = space(Plane("/host:metadata").program("jit_step(4)", hlo_proto()))
-    with pytest.raises(ValueError, match="truncated|expected an XSpace"):
+    with pytest.raises(ValueError, match=r"truncated|expected an XSpace"):
         hlo_modules_of(data[:-cut])
