@@ -68,6 +68,16 @@ func.func @transpose_of_dot(%x: tensor<4x8xf32>, %y: tensor<8x3xf32>) -> tensor<
   return %r : tensor<3x4xf32>
 }
 
+// The compiler chooses the layout of other products.
+// CHECK-LABEL: func.func @transpose_of_dot_not_of_three_dimensions(
+// CHECK: stablehlo.dot_general
+// CHECK-NEXT: stablehlo.transpose
+func.func @transpose_of_dot_not_of_three_dimensions(%x: tensor<4x8xf32>, %y: tensor<5x3x8xf32>) -> tensor<5x3x4xf32> {
+  %a = stablehlo.dot_general %x, %y, contracting_dims = [1] x [2] : (tensor<4x8xf32>, tensor<5x3x8xf32>) -> tensor<4x5x3xf32>
+  %r = stablehlo.transpose %a, dims = [1, 2, 0] : (tensor<4x5x3xf32>) -> tensor<5x3x4xf32>
+  return %r : tensor<5x3x4xf32>
+}
+
 // The compiler multiplies a single row without the matrix unit.
 // CHECK-LABEL: func.func @slice_of_dot_with_a_tile_of_rows(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<1x40x16xf32>
