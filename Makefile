@@ -10,7 +10,7 @@ SIZES ?= small,usual,large
 BENCH_FLAGS ?=
 RESULTS ?= build
 BIN := $(VENV)/bin
-SOURCES := toolchain passes tests scripts benchmarks examples lit_tests
+SOURCES := toolchain passes tests scripts benchmarks examples lit_tests docs/site
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all lit pytest bytecode prove rules fuzz conformance check types format docs bench dist dist-test clean

@@ -14,6 +14,7 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 sys.path.insert(0, str(Path(__file__).parent))
 
 import generated
+import links
 import markup
 
 project = "jxc"
@@ -50,6 +51,7 @@ def setup(app: Sphinx) -> None:
     """Connect what is made from the code."""
     app.add_lexer("mlir", markup.MlirLexer)
     app.connect("builder-inited", generated.write_pages)
+    app.connect("build-finished", links.check_offline)
     app.connect("source-read", generated.link_passes)
     app.connect("source-read", generated.omit_absent)
     app.connect("autodoc-process-docstring", markup.docstring_to_rst, priority=400)

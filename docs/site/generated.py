@@ -121,7 +121,7 @@ def _device(name: str, facts: dict[str, Any]) -> Iterator[str]:
     yield f"### {facts['kind']}:{name}\n\n| | |\n|---|---|\n"
     yield f"| memory | {facts['memory_bytes'] / 2**30:.1f} GiB |\n"
     yield f"| bandwidth | {facts['bandwidth'] / 1e9:,.0f} GB/s |\n"
-    rates = ", ".join(f"{kind} {rate / 1e12:,.1f}" for kind, rate in facts["peak_flops"].items())
+    rates = ", ".join(f"{kind} {rate / 1e12:g}" for kind, rate in facts["peak_flops"].items())
     yield f"| peak, in 10^12 operations a second | {rates} |\n"
     yield f"| source | {facts['source']} |\n\n"
 
