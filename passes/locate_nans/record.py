@@ -16,6 +16,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from jxc.ir import argument_names, walk
 from jxc.ir.build import compare, convert, scalar, splat
 from jxc.ir.extra_results import add_branch_results, add_loop_values
+from jxc.ir.finite import is_finite_constant
 from jxc.ir.locations import frames_of
 from jxc.ir.module import terminator
 from jxc.ir.values import element_type
@@ -23,7 +24,6 @@ from jxc.passes.trace_values.statistics import COUNT, is_numeric, statistics
 
 from .values import (
     NanSite,
-    is_finite_constant,
     item,
     joined,
     largest,

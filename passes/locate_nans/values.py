@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from jxc.ir import walk
 from jxc.ir.build import convert, reshape, splat
-from jxc.ir.constants import array_of
 from jxc.ir.locations import frames_of, path_of
 from jxc.ir.values import is_complex, is_float, shape_of
 from jxc.passes.trace_values.statistics import reduced
@@ -22,12 +20,6 @@ from jxc.passes.trace_values.statistics import reduced
 def may_be_nan(value: ir.Value) -> bool:
     """Whether there can be a NaN or an infinity in a value of this type."""
     return isinstance(value.type, ir.RankedTensorType) and (is_float(value) or is_complex(value))
-
-
-def is_finite_constant(value: ir.Value) -> bool:
-    """Whether a value is a constant without NaN and infinities."""
-    found = array_of(value)
-    return found is not None and bool(np.isfinite(found).all())
 
 
 def magnitude(value: ir.Value, element: ir.Type) -> ir.Value:

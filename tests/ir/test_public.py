@@ -96,6 +96,7 @@ def test_finite_values(values):
     assert is_finite(convert(values["n"], f32))
     assert is_finite(convert(sine, f64))
     assert is_finite(stablehlo.iota(ir.RankedTensorType.get([65504], f16), 0))
+    assert is_finite(constant(1, ir.RankedTensorType.get([1 << 40], f32)))  # one element is read
 
 
 def test_values_that_may_not_be_finite(values):
@@ -109,3 +110,7 @@ def test_values_that_may_not_be_finite(values):
     assert not is_finite(stablehlo.sine(values["x"]))
     assert not is_finite(constant([np.nan, 0, 0], values["row"]))
     assert not is_finite(chlo.square(one))
+    large = constant(
+        3e38 + 3e38j, ir.RankedTensorType.get([], ir.ComplexType.get(ir.F32Type.get()))
+    )
+    assert not is_finite(stablehlo.abs(large))  # the square root of twice its square

@@ -12,7 +12,7 @@ from jaxlib.mlir.dialects import stablehlo as hlo
 from .bounds import bounds_of
 from .constants import array_of
 from .dtypes import numpy_dtype
-from .values import element_type, is_boolean, is_integer, shape_of, splat_of
+from .values import element_type, is_boolean, is_complex, is_integer, shape_of, splat_of
 
 PRODUCERS_SEEN = 4
 """How many producers in a row are inspected."""
@@ -50,7 +50,8 @@ def is_finite(value: ir.Value, depth: int = PRODUCERS_SEEN) -> bool:
         return True
     op = value.owner
     if isinstance(op, hlo.ConstantOp):
-        return _is_finite_constant(op)
+        is_small = splat_of(value) is not None or math.prod(shape_of(value)) <= _MOST_ELEMENTS
+        return is_small and is_finite_constant(value)
     if depth == 0 or str(element_type(value)) not in _FLOATS:
         return False
     if isinstance(op, hlo.IotaOp):
@@ -59,14 +60,19 @@ def is_finite(value: ir.Value, depth: int = PRODUCERS_SEEN) -> bool:
         return _is_in_range(op) and is_finite(op.operand, depth - 1)
     if not isinstance(op, (*_KEEP, *_BOUNDED, hlo.SelectOp)):
         return False
+    if any(map(is_complex, op.operands)):  # the absolute value of a large number may be infinite
+        return False
     return all(is_finite(each, depth - 1) for each in op.operands)
 
 
-def _is_finite_constant(op: hlo.ConstantOp) -> bool:
-    if splat_of(op.result) is None and math.prod(shape_of(op.result)) > _MOST_ELEMENTS:
+def is_finite_constant(value: ir.Value) -> bool:
+    """Whether a value is a constant without NaN and infinities; reads all elements."""
+    array = array_of(value)
+    if array is None:
         return False
-    array = array_of(op.result)
-    return array is not None and bool(np.isfinite(array).all())
+    if array.size and not any(array.strides):  # a splat
+        array = array[(slice(1),) * array.ndim]
+    return bool(np.isfinite(array).all())
 
 
 def _largest(value: ir.Value) -> float:
