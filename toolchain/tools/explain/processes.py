@@ -28,10 +28,10 @@ def read_logs(files: Iterable[str]) -> dict[int, _Log]:
     logs: dict[int, _Log] = {}
     for file in files:
         try:
-            log = json.loads(Path(file).read_text())
+            log = json.loads(Path(file).read_text(encoding="utf-8"))
             number = int(log["process"])
-            _ = log["rows"], log["reasons"], log["compiled"], log["seconds"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            merged({number: log})  # reads all parts
+        except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
             raise UsageError(
                 f"{file}: expected a file that `jxc explain --json log-%p.json` wrote, found "
                 f"{type(error).__name__}: {error}"
