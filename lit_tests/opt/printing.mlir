@@ -7,6 +7,7 @@
 // RUN: %jxc opt %s --mlir-print-skip-regions | FileCheck %s --check-prefix=SKIP
 // RUN: %jxc opt --show-dialects | FileCheck %s --check-prefix=DIALECTS
 // RUN: %jxc opt %s -p 'func.func(cse)' --mlir-print-ir-after-all --mlir-print-ir-module-scope 2>&1 >/dev/null | FileCheck %s --check-prefix=SCOPE
+// RUN: %jxc opt %s -p 'cse,symbol-dce' --mlir-print-ir-after-all --mlir-print-ir-tree-dir=%t/tree -o %t/first.mlir
 // RUN: %jxc opt %s -p 'cse,symbol-dce' --mlir-print-ir-after-all --mlir-print-ir-tree-dir=%t/tree 2>&1 >/dev/null | FileCheck %s --check-prefix=SILENT --allow-empty
 // RUN: FileCheck %s --check-prefix=TREE --input-file %t/tree/builtin_module_named/1_symbol-dce.mlir
 // RUN: FileCheck %s --check-prefix=FIRST --input-file %t/tree/builtin_module_named/0_cse.mlir
@@ -30,6 +31,7 @@
 // SILENT-NOT: IR Dump
 // TREE: // -----// IR Dump After symbol-dce //----- //
 // TREE-NEXT: module @named
+// TREE-NOT: IR Dump
 // FIRST: // -----// IR Dump After cse //----- //
 // FAILURE-NOT: After cse
 // FAILURE: // -----// IR Dump After raising Failed //----- //

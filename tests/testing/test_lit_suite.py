@@ -162,10 +162,12 @@ def test_filecheck_needs_nothing_on_path(tmp_path):
     [
         (["absent"], "filecheck: absent: No such file"),
         (["checks", "--no-such-option"], "filecheck: Unconsumed arguments"),
+        (["checks", "--input-file=latin"], "filecheck: expected texts in UTF-8; found byte 0xe9"),
     ],
 )
 def test_filecheck_reports_a_bad_command_line(tmp_path, arguments, message):
     (tmp_path / "checks").write_text("// CHECK: a\n")
+    (tmp_path / "latin").write_bytes("é\n".encode("latin-1"))
     done = jxc("filecheck", *arguments, folder=tmp_path, stdin="a\n")
     assert done.returncode == 2
     assert done.stderr.startswith(f"jxc: error: {message}")

@@ -98,7 +98,8 @@ def pass_names() -> _Names:
     from importlib.metadata import entry_points
 
     ours = dict(sorted(_own_passes()))
-    others = dict.fromkeys(entry_points(group="jxc.passes").names, "a pass of another package")
+    names = [each.replace("_", "-") for each in entry_points(group="jxc.passes").names]
+    others = dict.fromkeys(names, "a pass of another package")
     levels = {f"O{number}": f"level {number}" for number in range(4)}
     return {**ours, **others, **_native_passes(), **levels}
 
@@ -125,7 +126,7 @@ def _native_passes() -> _Names:
 
 def rule_names() -> _Names:
     """The rules of jxc's passes."""
-    record = json.loads((resources.files("jxc.passes") / "checked.json").read_text())
+    record = json.loads((resources.files("jxc.passes") / "checked.json").read_text("utf-8"))
     return dict.fromkeys(record["rules"], "rule")
 
 
@@ -151,6 +152,8 @@ _NAMES: dict[str | None, Callable[[], _Names]] = {
     "mlir_print_ir_after": pass_names,
     "mlir_debug_counter": rule_names,
     "remarks_filter": rule_names,
+    "remarks_filter_missed": rule_names,
+    "remarks_filter_passed": rule_names,
     "assume": _assumptions,
     "target": _target_names,
     "hardware": _target_names,

@@ -92,7 +92,7 @@ def _run_line(case: Path, load: tuple[str, ...], passes: str | None) -> str:
     """The command of a case that has none; empty if no passes are named."""
     if passes is None:
         return ""
-    files = [f"%S/{os.path.relpath(file, case.parent)}" for file in load]
+    files = [shlex.quote(f"%S/{os.path.relpath(file, case.parent)}") for file in load]
     given = "".join(f"--load-pass {file} " for file in files)
     return f"jxc opt {given}-p {shlex.quote(passes)} %s | filecheck %s"
 

@@ -42,6 +42,7 @@ class PrintIR:
         only_failures: print after a pass only if it failed.
         text_options: keyword arguments of `write_text`.
         folder: write each text to a file of its own below this folder instead.
+        written: the files of this run; others are overwritten.
     """
 
     emit: Callable[[str], None]
@@ -51,6 +52,7 @@ class PrintIR:
     only_failures: bool = False
     text_options: dict[str, object] = field(default_factory=dict)
     folder: Path | None = None
+    written: set[Path] = field(default_factory=set)
     _last: str = ""
     _number: int = -1
 
@@ -85,8 +87,9 @@ class PrintIR:
         else:
             path = self.folder / _folder_name(module) / f"{self._number}_{step.name}.mlir"
             path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("a") as file:
+            with path.open("a" if path in self.written else "w", encoding="utf-8") as file:
                 file.write(text)
+            self.written.add(path)
 
 
 def _folder_name(module: ir.Module) -> str:

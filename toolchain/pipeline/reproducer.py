@@ -44,7 +44,7 @@ def write_recipe(
     command = shlex.join(["jxc", "opt", *files, f"--pass-pipeline={pipeline}", str(path)])
     header = [command, reason, f"jxc {version('jxc')}, jaxlib {version('jaxlib')}"]
     comments = "".join(f"// {line}\n" for line in header)
-    path.write_text(f"{comments}{module_text}{_section(str(pipeline))}")
+    path.write_text(f"{comments}{module_text}{_section(str(pipeline))}", encoding="utf-8")
     return path
 
 

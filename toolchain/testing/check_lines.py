@@ -140,13 +140,13 @@ def update(path: Path, load: Sequence[str] = (), run: str = "") -> str:
     if not run and "RUN:" not in before:
         raise UsageError(f"{path}: it has no RUN line; -p PIPELINE writes one")
     if run and "RUN:" not in before:
-        path.write_text(f"{_comment(path, before)}RUN: {run}\n\n{before}")
+        path.write_text(f"{_comment(path, before)}RUN: {run}\n\n{before}", encoding="utf-8")
     try:
         count = _until_stable(path, load)
-    except JxcError:
-        path.write_text(before)
+    except BaseException:  # also Ctrl-C
+        path.write_text(before, encoding="utf-8")
         raise
-    state = "unchanged" if path.read_text() == before else "written"
+    state = "unchanged" if path.read_text(encoding="utf-8") == before else "written"
     return f"{path}: {count} CHECK lines, {state}"
 
 
@@ -155,12 +155,12 @@ _MOST_ROUNDS = 3  # line numbers in the output move when lines are added above
 
 def _until_stable(path: Path, load: Sequence[str]) -> int:
     for _ in range(_MOST_ROUNDS):
-        text = path.read_text()
+        text = path.read_text(encoding="utf-8")
         prefixes = _recorded(path, load)
         updated = _with_checks(path, text, prefixes)
         if updated == text:
             break
-        path.write_text(updated)
+        path.write_text(updated, encoding="utf-8")
     done = run_lit([path], ["-v"], load=load, is_quiet=True)
     if done.returncode:
         raise JxcError(

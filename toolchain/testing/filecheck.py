@@ -34,6 +34,9 @@ def run_filecheck(arguments: Sequence[str]) -> int:
         return ended.code if isinstance(ended.code, int) else 1
     except OSError as error:
         raise UsageError(f"filecheck: {error.filename}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        found = f"byte {error.object[error.start]:#x}"
+        raise UsageError(f"filecheck: expected texts in UTF-8; found {found}") from None
     except RuntimeError as error:  # how it reports a bad command line
         raise UsageError(f"filecheck: {error}") from None
     return 0
@@ -54,7 +57,7 @@ def record(folder: str) -> None:
 
     options = parse_argv_options(list(sys.argv))
     is_piped = options.input_file == "-"
-    text = sys.stdin.read() if is_piped else Path(options.input_file).read_text()
+    text = sys.stdin.read() if is_piped else Path(options.input_file).read_text(encoding="utf-8")
     number = len(os.listdir(folder))
     recorded = {
         "file": os.path.realpath(options.match_filename),

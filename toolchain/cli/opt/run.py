@@ -98,6 +98,11 @@ class OptRun:
         """Where `--remarks-output-file` writes."""
         return _writer(str(self.options.remarks_output_file))
 
+    @cached_property
+    def dumps(self) -> set[Path]:
+        """The files of `--mlir-print-ir-tree-dir` that are written, of all modules."""
+        return set()
+
     def instruments(self) -> list[Any]:
         """The instruments of one run of the pipeline."""
         options = self.options
@@ -105,14 +110,14 @@ class OptRun:
         if options.log_actions_to:
             found.append(LogPasses(self.log))
         if options.prints_around_passes:
-            found.append(_printing(options, self.name))
+            found.append(_printing(options, self.name, self.dumps))
         return found
 
 
 def _writer(target: str) -> Callable[[str], None]:
     """A function that appends text to a new file."""
     require_file(target)
-    file = Path(target).open("w")  # noqa: SIM115 - the process ends without closing it
+    file = Path(target).open("w", encoding="utf-8")  # noqa: SIM115 - the process ends without closing it
 
     def write(text: str) -> None:
         file.write(text)
@@ -121,7 +126,7 @@ def _writer(target: str) -> Callable[[str], None]:
     return write
 
 
-def _printing(options: OptOptions, name: str) -> PrintIR:
+def _printing(options: OptOptions, name: str, written: set[Path]) -> PrintIR:
     before = frozenset([*options.mlir_print_ir_before, *"*" * options.mlir_print_ir_before_all])
     after = frozenset([*options.mlir_print_ir_after, *"*" * options.mlir_print_ir_after_all])
     folder = options.mlir_print_ir_tree_dir
@@ -133,6 +138,7 @@ def _printing(options: OptOptions, name: str) -> PrintIR:
         only_failures=options.mlir_print_ir_after_failure,
         text_options=options.text_options(name),
         folder=None if folder is None else Path(folder),
+        written=written,
     )
 
 
