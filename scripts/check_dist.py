@@ -52,20 +52,16 @@ OLDEST = next(
 TESTS = [
     "ir/test_imports.py",
     "ir/test_io.py",
-    "ir/test_module.py",
-    "rewrite",
+    "rewrite/test_rules.py",
     "pipeline/test_run.py",
-    "pipeline/test_text.py",
     "frontend/test_specs.py",
-    "frontend/test_lowering.py",
     "backend/test_jit.py",
     "backend/test_hook.py",
-    "tools/test_explain_reasons.py",
     "testing/test_plugin.py",
 ]
 """The part of the tests that needs no other file of the checkout, and covers each stage."""
 
-LIT_TESTS = ["lower", "opt"]
+LIT_TESTS = ["lower", "translate"]
 
 
 @dataclass(frozen=True)
@@ -198,36 +194,35 @@ def check(python: str, jax: str | None, dist: Distribution, quick: bool) -> Row:
     """Go through all steps on one Python with one version of jax, the newest if None."""
     start = perf_counter()
     folder = Path(tempfile.mkdtemp(prefix="jxc-environment-"))
-    shown = Path(python).name
-    version = jax or "newest"
+    shown, version, failed = Path(python).name, jax or "newest", ["installation"]
     try:
         env = make_environment(python, folder)
         shown = env.run(env.python, "-c", "import platform; print(platform.python_version())")
         pinned = [f"jax=={jax}", f"jaxlib=={jax}"] if jax else []
         env.pip("install", "-q", dist.wheel, *pinned)
         version = env.versions("jax")["jax"]
-        passed = [run_step(step, env, dist) for step in (STEPS[:3] if quick else STEPS)]
-        result = "passed: " + " ".join(passed)
+        steps = STEPS[:3] if quick else STEPS
+        failed = [step.__name__ for step in steps if not passes(step, env, dist)]
     except Failed as error:
         print(error, file=sys.stderr)
-        result = "FAILED: " + " ".join(getattr(error, "__notes__", ["installation"]))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+    result = f"FAILED: {' '.join(failed)}" if failed else "passed"
     return Row(shown.strip(), version, result, perf_counter() - start)
 
 
-def run_step(
+def passes(
     step: Callable[[Environment, Distribution], None], env: Environment, dist: Distribution
-) -> str:
-    """Run a step; its name. The name is added to an error."""
+) -> bool:
+    """Whether a step passes; prints its time, or why it failed."""
     start = perf_counter()
     try:
         step(env, dist)
     except Failed as error:
-        error.add_note(step.__name__)
-        raise
+        print(error, file=sys.stderr)
+        return False
     print(f"  {step.__name__:<8} {perf_counter() - start:6.0f} s", flush=True)
-    return step.__name__
+    return True
 
 
 def check_each(pythons: Sequence[str], dist: Distribution, quick: bool) -> Iterator[Row]:
