@@ -18,7 +18,7 @@ os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
 import jax, jax.numpy as jnp, numpy as np
 jax.config.update("jax_cpu_collectives_implementation", "gloo")
 jax.distributed.initialize(
-    address, 2, number, heartbeat_timeout_seconds=10, shutdown_timeout_seconds=20
+    address, 2, number, heartbeat_timeout_seconds=60, shutdown_timeout_seconds=100
 )
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 import jxc

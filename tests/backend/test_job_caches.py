@@ -68,10 +68,10 @@ def test_enable_with_different_pipelines_makes_all_compile_plainly():
     assert all("process 1: pipeline 'O2', not 'O1'" in each for each in errors)
 
 
-def instructions(*own):
+def instructions(*own, **environment):
     """XLA's instructions in each process of a program that does not import jxc; the errors."""
     command = [sys.executable, "-c", ONLY_ENVIRONMENT]
-    out, errors = run_both(command, own=own, JXC_AGREE_SECONDS="3")
+    out, errors = run_both(command, own=own, **environment)
     return [int(each.splitlines()[-1]) for each in out], errors
 
 
@@ -82,7 +82,7 @@ def test_jxc_pipeline_agrees_and_is_ignored_if_one_process_lacks_it():
     assert rewritten[0] == rewritten[1] != plain[0] == plain[1]
     assert not any("do not agree" in each for each in errors)
     for one, own in enumerate([(off, on), (on, off)]):
-        found, errors = instructions(*own)
+        found, errors = instructions(*own, JXC_AGREE_SECONDS="3")  # the process with jxc waits
         assert found == plain
         assert f"do not agree:\n  process {one}: no sign of jxc for 3 s" in errors[1 - one]
 

@@ -108,7 +108,7 @@ def test_module_of_an_entry_point_may_hold_several_passes(site):
     install(site, "many", ["many = several"], several=SEVERAL, abs_rules=RULES)
     assert found("square-sum").rules[0].name == "square-sum"
     assert found("keep-all").name == "keep-all"
-    names = [each.name for _, each in library.plugins().passes()]
+    names = [each.name for package, each in library.plugins().passes() if package == "many 1.0"]
     assert names == ["square-sum", "keep-all"]
     with pytest.raises(UsageError) as raised:
         found("many")
@@ -157,7 +157,7 @@ def test_unknown_name_is_an_error_that_offers_names_of_plugins(site):
 @pytest.mark.parametrize("name", ["simplify", "add-zero", "cse", "O2"])
 def test_name_of_jxc_or_mlir_is_refused(site, capfd, name):
     install(site, "abs", [f"{name} = abs_rules"], abs_rules=RULES)
-    assert library.plugins().entries == {}
+    assert name not in library.plugins().entries
     warning = f"jxc: warning: abs 1.0: its pass {name!r} is left out: jxc has this name\n"
     assert capfd.readouterr().err == warning
 
@@ -204,6 +204,8 @@ def example(tmp_path_factory):
         or int(version("setuptools").split(".")[0]) < 77
     ):
         pytest.skip("setuptools >= 77, which installs examples/plugin, is missing: pip install it")
+    if importlib.util.find_spec("pip") is None:
+        pytest.skip("pip, which installs examples/plugin, is missing")
     copied = tmp_path_factory.mktemp("plugin") / "plugin"  # setuptools writes into the folder
     shutil.copytree(EXAMPLE, copied)
     site = copied.parent / "site"
