@@ -1,4 +1,4 @@
-"""The pages that are made from the code when the site is built: passes, rules and targets.
+"""The pages that are made when the site is built: passes, rules, targets, JSON objects.
 
 They lie in `docs/reference/`, where git ignores them. Passes and
 rules come from `passes/README.md`, which `scripts/catalogue.py` writes and `make check` compares
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import messages
+from schemas import json_page
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = ROOT / "docs" / "reference"
@@ -43,6 +44,7 @@ def pages() -> dict[str, str]:
     found = {f"passes/{name}.md": "".join(_pass_page(name, text)) for name, text in named.items()}
     found["passes/index.md"] = "".join(_pass_list(head, named))
     found |= {f"commands/{name}.md": "".join(_command_page(name)) for name in _verbs()}
+    found["json.md"] = json_page()
     found["_verbs.md"] = "".join(_verb_table(_verbs()))
     found["_messages.md"] = "".join(_all_messages())
     found["_devices.md"] = "".join(_devices())

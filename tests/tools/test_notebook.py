@@ -35,6 +35,10 @@ halves(jnp.ones((512, 64)));""",
     "unknown level": "%%jxc --level no-such-pass\nnot_run = 1",
     "unknown option": "%%jxc --no-such-option\nnot_run = 1",
     "not run": "'not_run' in globals()",
+    "progress": """import time
+from jxc.display.progress import progress
+with progress("work <b>", delay=0.1) as show:
+    time.sleep(1)""",
     "after": "jxc.use('O2').__class__.__name__, jax.jit(lambda x: x - 0)(3)",
     "cell names": "jxc.doctor(halves, jnp.ones((512, 64)))",
 }
@@ -134,6 +138,11 @@ def test_wrong_options_are_named_and_the_cell_does_not_run(cells):
     )
     assert "--no-such-option" in texts(cells["unknown option"])[0]
     assert texts(cells["not run"]) == ["False"]
+
+
+def test_progress_is_shown_and_removed(cells):
+    """A notebook keeps the last content of an output that is updated."""
+    assert texts(cells["progress"]) == [""]
 
 
 def test_tour_runs(tmp_path):

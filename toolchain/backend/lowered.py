@@ -16,6 +16,7 @@ from typing import Any, NoReturn, overload
 import jax
 from jaxlib.mlir import ir
 
+from ..display.progress import progress
 from ..errors import MissingTargetError, UsageError
 from ..frontend import LowerRequest, kind_of_platform
 from ..frontend.arguments import read_specs
@@ -164,7 +165,8 @@ class Lowered:
 
     def _after(self, steps: Pipeline, kind: str, assumptions: frozenset[str]) -> Lowered:
         module = clone_module(self.module)
-        report = run_pipeline(module, steps, PassContext(kind, assumptions))
+        with progress(f"running passes on {self.name}"):
+            report = run_pipeline(module, steps, PassContext(kind, assumptions))
         ran = ",".join(filter(None, [self.pipeline, *map(str, steps.steps)]))
         history = (*self._ran, (steps, assumptions))
         return replace(self, module=module, pipeline=ran, report=report, _ran=history)
@@ -216,6 +218,12 @@ class Lowered:
             JxcError: the target is unknown or its compiler is not installed, or XLA refuses the
                 module.
         """
+        with progress(f"compiling {self.name}"):
+            return self._compile(target, xla_options)
+
+    def _compile(
+        self, target: str | None, xla_options: Mapping[str, Any] | None
+    ) -> Executable | CrossExecutable:
         options = {**self.xla_options, **(xla_options or {})} or None
         found = find_target(target) if target else None
         if found is None or (found.is_present and found.platform == jax.default_backend()):

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
+from ..display.progress import progress
 from ..errors import JxcError, UsageError
 from ..ir import clone_module, walk
 from ..pipeline import (
@@ -346,5 +347,8 @@ def verify(
     """
     from ..backend.lowered import lower
 
-    [verdict] = verify_pipeline(lower(fn, *args, **kwargs).module, pipeline)
+    with progress("verifying") as show:
+        deadline = Deadline(progress=lambda name, draws: show(f"verifying {name}: {draws} draws"))
+        low = lower(fn, *args, **kwargs)
+        [verdict] = verify_pipeline(low.module, pipeline, deadline=deadline)
     return verdict

@@ -8,10 +8,10 @@ from pathlib import Path
 import click
 
 from ..cost.rates import SCHEMA_VERSION, Rates, rates_file, rates_of
+from ..display.progress import progress
 from ..errors import UsageError
 from ..files import write_json
 from .options import json_option
-from .progress import progress
 
 
 @click.command(short_help="Measure this machine once, so that passes decide by its speed.")

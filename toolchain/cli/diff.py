@@ -9,12 +9,12 @@ from typing import Any
 
 import click
 
+from ..display.progress import progress
 from ..errors import JxcError, UsageError
 from ..files import write_json
 from ..tools.diff.sides import LOWERING_OPTIONS, DiffSide, make_sides
 from .options import lowering_options
 from .process import in_child, stay_on_cpu
-from .progress import progress
 
 _SAME, _DIFFERENT, _ERROR = 0, 1, 2
 

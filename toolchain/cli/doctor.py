@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..display.progress import progress
 from ..errors import UsageError
 from ..files import write_json
 from ..frontend import LowerRequest
@@ -99,7 +100,8 @@ def _examine(request: LowerRequest, hardware: Target, options: DoctorOptions) ->
     from ..tools.doctor.source_code import unknown_names
 
     checks = choose_checks(_names(options.only), _names(options.ignore))
-    with quiet_about_donation(), contextlib.redirect_stdout(sys.stderr):
+    working = progress(f"examining {request.target}")
+    with quiet_about_donation(), contextlib.redirect_stdout(sys.stderr), working:
         lowered, args, kwargs = lowered_from_request(request)
         program = program_of(
             lowered, hardware, may_compile=not options.no_compile, given=(args, kwargs)

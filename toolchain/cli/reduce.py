@@ -17,12 +17,12 @@ from typing import Any
 
 import click
 
+from ..display.progress import progress
 from ..errors import UsageError
 from ..files import input_name, read_input, write_json, write_output
 from . import ModuleCommand
 from .options import SECONDS, flag, option, options_of
 from .process import ChildStage, in_child, leave
-from .progress import progress
 
 _SECONDS_BETWEEN_LINES = 10.0  # of progress, where stderr is not a terminal
 _ENDS = {"done": "", "time": ", stopped at the time limit", "interrupted": ", interrupted"}

@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
+from ..display.progress import progress
 from ..errors import JxcError, UsageError
 from ..files import write_json
 from .compile.options import CompileOptions
 from .options import SECONDS, json_option, lowering_options
 from .process import in_child, stay_on_cpu
-from .progress import progress
 
 
 class _TuneGroup(click.Group):

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 import click
 
+from ..display.progress import progress
 from ..errors import UsageError
 from ..files import input_name, read_input, write_json, write_output
 from ..frontend import LowerRequest
@@ -29,7 +30,6 @@ from .options import (
     read_options,
 )
 from .process import ChildStage, in_child, leave, leave_out_absent_hardware
-from .progress import progress
 
 _CONFORMANCE_LEVELS = ("O1", "O2")  # in addition to the programs as written
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...display.progress import progress
 from ...errors import JxcError
 from ...files import write_json
 from ...tools.report.budgets import Budgets, Measured, Violation, check
 from ...tools.report.compiled import Compiled, Refused
 from ...tools.report.report import ROWS, Report, as_text, report
-from ..progress import progress
 from .job import CompileJob
 from .options import BUDGETS, CompileOptions
 

@@ -19,6 +19,7 @@ import numpy as np
 from ...backend.targets import find_target
 from ...backend.timing import interleave, show_milliseconds, time_ratio
 from ...check.deviation import Deviation, compare_calls
+from ...display.progress import progress
 from ...errors import JxcError
 from ...files import write_json
 from ...hlo import parse_hlo
@@ -71,9 +72,10 @@ def _compiled(
     from ...backend.artifacts.hlo_pass import compile_with
 
     settings = {**more, **options.xla_options()}
-    return compile_with(
-        lowered, find_target("cpu"), xla_options=settings, hlo_pass=hlo_pass, name=name
-    )
+    with progress(f"compiling {name}"):
+        return compile_with(
+            lowered, find_target("cpu"), xla_options=settings, hlo_pass=hlo_pass, name=name
+        )
 
 
 def _run(

@@ -17,6 +17,7 @@ from functools import cache
 from typing import Any
 
 from ...backend.lowered import lower
+from ...display.progress import progress
 from ...errors import JxcError, UsageError, did_you_mean
 from .finding import DoctorCheck, Finding
 from .program import ExaminedProgram, program_of
@@ -234,7 +235,7 @@ def doctor(
         if isinstance(given, str):
             raise UsageError(f"{name}: expected a list of names, found the text {given!r}")
     checks = choose_checks(only, ignore)
-    with quiet_about_donation():
+    with quiet_about_donation(), progress("examining"):
         lowered = lower(fn, *args, **kwargs)
         program = program_of(lowered, target, may_compile=compile, given=(args, kwargs))
-    return examine(program, checks)
+        return examine(program, checks)

@@ -6,6 +6,7 @@ the numbers of all targets side by side, then the sections of each (`sections`).
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -16,6 +17,7 @@ from jaxlib.mlir import ir
 
 from ...backend.lowered import Lowered, lower
 from ...backend.targets import Target, find_target
+from ...display.progress import progress as line_of_progress
 from ...errors import JxcError, UsageError
 from ...ir import write_bytecode
 from ...pipeline import PipelineLike
@@ -103,7 +105,7 @@ def report(
     with_plain: bool = True,
     xla_options: Mapping[str, Any] | None = None,
     hlo_pass: str | None = None,
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Callable[[str], None] | None = None,
     **kwargs: Any,
 ) -> Report:
     """Compile a program for a target, and report its memory, kernels and collectives.
@@ -121,7 +123,8 @@ def report(
         with_plain: whether to compile it without the passes too.
         xla_options: XLA's options by name.
         hlo_pass: "file.py:fn", a pass on HLO, run with ours.
-        progress: called with a description of each step.
+        progress: called with a description of each step; by default, a terminal or a notebook
+            shows it if it takes long.
 
     Raises:
         MissingTargetError: the target's compiler is not installed.
@@ -144,7 +147,24 @@ def report(
             f"{type(program).__name__}"
         )
     hardware = target if isinstance(target, Target) else find_target(target or "cpu")
-    plain, options, mesh = lowered, dict(xla_options or {}), lowered.mesh
+    with contextlib.ExitStack() as stack:
+        tell = progress or stack.enter_context(line_of_progress(f"lowering for {hardware.name}"))
+        options = dict(xla_options or {})
+        settings = (pipeline, assume, with_plain, options, hlo_pass)
+        return _report(lowered, hardware, *settings, tell)
+
+
+def _report(
+    lowered: Lowered,
+    hardware: Target,
+    pipeline: PipelineLike,
+    assume: str | Sequence[str],
+    with_plain: bool,
+    options: Mapping[str, Any],
+    hlo_pass: str | None,
+    progress: Callable[[str], None],
+) -> Report:
+    plain, mesh = lowered, lowered.mesh
     if lowered.platform != hardware.platform:
         progress(f"lowering for {hardware.name}")
         try:
