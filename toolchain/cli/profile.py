@@ -16,7 +16,7 @@ from ..tools.explain.script import UserProgram, flush, when_imported
 from . import print_error
 from .explain import absolute
 from .options import flag, option, options_of
-from .progress import progress
+from ..display.progress import progress
 
 if TYPE_CHECKING:
     from ..tools.profile.profile import Grouping, Profile
