@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from ..display.progress import progress
 from ..errors import JxcError
 from ..files import write_output
 from ..tools.explain.script import UserProgram, flush, when_imported
 from . import print_error
 from .explain import absolute
 from .options import flag, option, options_of
-from ..display.progress import progress
 
 if TYPE_CHECKING:
     from ..tools.profile.profile import Grouping, Profile
