@@ -155,6 +155,16 @@ def test_another_profiler_is_reported(tmp_path):
     assert "the profiler recorded no kernel: " in profile(tmp_path, text).stderr
 
 
+def test_program_may_start_its_own_profiler(tmp_path):
+    text = (
+        "import jax, os\njax.jit(abs)(1.0)\njax.profiler.start_trace('t')\n"
+        "jax.jit(abs)(2.0)\njax.profiler.stop_trace()\nprint(os.listdir('t'))\n"
+    )
+    done = profile(tmp_path, text, "--no-o2")
+    assert done.stdout == "['plugins']\n"
+    assert "recording ended when the program started a profiler of its own" in done.stderr
+
+
 def test_loops_callbacks_and_threads(tmp_path):
     text = """
 import threading, time
@@ -183,6 +193,28 @@ thread.join()
     (loop,) = (r for r in found["by"]["line"] if r["name"] == "train.py:11" and r["flops"])
     assert loop["calls"] == 150
     assert sum(found["parts"].values()) == pytest.approx(found["seconds"], rel=1e-6)
+
+
+def test_estimate_of_o2(tmp_path):
+    text = """
+import jax, jax.numpy as jnp
+
+@jax.jit
+def f(a, b, v):
+    return ((a @ b) @ v,             # O2: a @ (b @ v)
+            jnp.tanh(a))
+
+a = jnp.ones((512, 512))
+for _ in range(10):
+    jax.block_until_ready(f(a, a, a[0]))
+"""
+    profile(tmp_path, text, "--json", "p.json")
+    rows = json.loads((tmp_path / "p.json").read_text())["by"]["line"]
+    estimates = {row["name"]: row for row in rows if row["o2_seconds"] is not None}
+    product = estimates["train.py:6"]
+    assert product["o2_seconds"] < 0.5 * product["seconds"]
+    tanh = estimates["train.py:7"]
+    assert tanh["o2_seconds"] == pytest.approx(tanh["seconds"], rel=0.1)
 
 
 def test_compile_profiles_a_function(tmp_path):

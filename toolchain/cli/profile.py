@@ -45,6 +45,7 @@ class ProfileOptions:
         help="Record the first S seconds after the first program is compiled. The trace is in "
         "memory: up to 30 MB a second for a program with very short kernels.",
     )
+    no_o2: bool = flag(help="Do not estimate what O2 would change, which compiles again.")
     output: str | None = option(
         "-o", metavar="FILE", callback=absolute, help="Write the table to FILE instead of stderr."
     )
@@ -99,7 +100,7 @@ def profile_command(script: str, args: tuple[str, ...], **flags: Any) -> None:
         click.echo("jxc profile: the program did not import jax", err=True)
         sys.exit(code)
     with progress("reading the trace") as show:
-        profile = recorder.finish(show)
+        profile = recorder.finish(show, with_o2=not options.no_o2)
     write_profile(profile, options, own_stdout)
     sys.exit(code)
 

@@ -6,11 +6,15 @@ session below it returns the serialised trace.
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
 from jax._src.lib import _profiler
 from jaxlib import _hlo
+
+_SESSION: Any = _profiler.ProfilerSession
 
 
 def start_session() -> Any:
@@ -25,7 +29,22 @@ def start_session() -> Any:
     options = jax.profiler.ProfileOptions()
     options.python_tracer_level = 0
     options.raise_error_on_start_failure = True
-    return _profiler.ProfilerSession(options)
+    return _SESSION(options)
+
+
+@contextlib.contextmanager
+def before_other_sessions(then: Callable[[], None]) -> Iterator[None]:
+    """Call `then` before the program starts a session of its own; a process can have only one."""
+
+    def session(*args: Any) -> Any:
+        then()
+        return _SESSION(*args)
+
+    _profiler.ProfilerSession = session
+    try:
+        yield
+    finally:
+        _profiler.ProfilerSession = _SESSION
 
 
 def hlo_text(proto: bytes) -> str:

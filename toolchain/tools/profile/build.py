@@ -7,9 +7,10 @@ stack of Python cover the whole time at the lowest level: the parts add up to th
 
 from __future__ import annotations
 
+import bisect
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -152,9 +153,11 @@ def _is_on_cpu(run: OpRun) -> bool:
 
 def _add_host(spans: _Spans, recorded: Recorded) -> None:
     base = recorded.trace.started
+    times = [sample.time for sample in recorded.samples]
     for each in recorded.trace.host:
-        level = _HOST_LEVELS[each.kind]
-        line = _caller(each, recorded.called)
+        line = _caller(each, recorded.called)  # above the events in it, which have no line
+        level = _HOST_LEVELS[each.kind] + (line is not None)
+        line = line or _sampled(base + each.start, times, recorded.samples)
         spans.add(base + each.start, base + each.end, level, ("host", each.kind, line))
     for compiling in recorded.compiling:
         level = _HOST_LEVELS["compilation"]
@@ -186,6 +189,12 @@ def _caller(span: HostSpan, called: Mapping[str, SourceLine | None]) -> SourceLi
     """The user's line that calls a program, by an event such as "PjitFunction(step)"."""
     found = _CALL.match(span.name)
     return called.get(f"jit_{found[1]}") if found else None
+
+
+def _sampled(time: int, times: list[int], samples: Sequence[Sample]) -> SourceLine | None:
+    """The line of the first sample after a time, or of the last one."""
+    at = min(bisect.bisect_left(times, time), len(times) - 1)
+    return samples[at].line if samples else None
 
 
 def _pieces(

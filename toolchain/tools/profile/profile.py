@@ -259,15 +259,16 @@ _Key = Callable[[Piece], tuple[str, str]]
 
 
 def _by_line(profile: Profile, pieces: list[Piece]) -> _Key:
-    totals: dict[str, float] = {}
-    details: dict[str, set[str]] = {}
+    totals: dict[str, dict[str, float]] = {}
     for each in pieces:
         if each.kernel:
-            line = str(each.origin.line)
-            totals[line] = totals.get(line, 0.0) + each.seconds
-            details.setdefault(line, set()).add(_detail(each.origin))
-    most = _MIN_SPLIT * sum(totals.values())
-    split = {line for line, total in totals.items() if total > most and len(details[line]) > 1}
+            line, detail = str(each.origin.line), _detail(each.origin)
+            found = totals.setdefault(line, {})
+            found[detail] = found.get(detail, 0.0) + each.seconds
+    most = _MIN_SPLIT * sum(sum(found.values()) for found in totals.values())
+    split = {
+        line for line, found in totals.items() if sum(found.values()) > most and _is_split(found)
+    }
 
     def key(piece: Piece) -> tuple[str, str]:
         origin = piece.origin
@@ -277,6 +278,12 @@ def _by_line(profile: Profile, pieces: list[Piece]) -> _Key:
         return line, _detail(origin) if line in split else ""
 
     return key
+
+
+def _is_split(details: dict[str, float]) -> bool:
+    """Whether at least two layers have a tenth of a line's time."""
+    total = sum(details.values())
+    return sum(seconds > total / 10 for detail, seconds in details.items() if detail) > 1
 
 
 def _detail(origin: Origin) -> str:

@@ -101,7 +101,8 @@ class RecordedProgram:
         return {each.name: each for part in computations for each in part.instructions}
 
     @cached_property
-    def _kernels(self) -> Mapping[str, Kernel]:
+    def kernels(self) -> Mapping[str, Kernel]:
+        """The kernels that run, by the static model, by name."""
         return {each.name: each for each in kernels_of(self.module)} if self.module else {}
 
     @cached_property
@@ -148,7 +149,7 @@ class RecordedProgram:
         return self._kernel(instruction)
 
     def _kernel(self, instruction: Instruction) -> KernelCost:
-        kernel = self._kernels.get(instruction.name)
+        kernel = self.kernels.get(instruction.name)
         if kernel is None:  # in a branch that the static model does not count
             run = Executed(instruction, 1.0)
             kernel = kernel_of(run, accesses_of([run])[0])
@@ -173,10 +174,10 @@ class RecordedProgram:
                 name, "control", f"{opcode}: between its kernels", 0, 0, None, origins
             )
         reached = set(_reached(instruction))
-        inner = [k for k in self._kernels.values() if k.instruction.computation in reached]
+        inner = [k for k in self.kernels.values() if k.instruction.computation in reached]
         around = [
             k.times
-            for k in self._kernels.values()
+            for k in self.kernels.values()
             if k.instruction.computation is instruction.computation
         ]
         times = around[0] if around else 1.0

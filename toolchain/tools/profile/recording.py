@@ -75,6 +75,7 @@ class ProfileRecorder:
             except Exception as error:  # jaxlib's own types
                 self._fail(error)
                 return
+            self._stack.enter_context(_private.before_other_sessions(self._end_for_other))
             self._timer = threading.Timer(self._limit, self._end_at_limit)
             self._timer.daemon = True
             self._timer.start()
@@ -109,6 +110,13 @@ class ProfileRecorder:
                 f"recorded the first {self._limit:g} s in which JAX ran; --seconds records more"
             )
 
+    def _end_for_other(self) -> None:
+        if self._end_session():
+            self._notes.append(
+                "recording ended when the program started a profiler of its own, since a process "
+                "can have one"
+            )
+
     def _end_session(self) -> bool:
         with self._lock:
             if self._ended:
@@ -135,8 +143,15 @@ class ProfileRecorder:
         self._end_session()
         self._stack.close()
 
-    def finish(self, progress: Callable[[str], None] = lambda _: None) -> Profile:
-        """The profile, after `stop`."""
+    def finish(
+        self, progress: Callable[[str], None] = lambda _: None, *, with_o2: bool = False
+    ) -> Profile:
+        """The profile, after `stop`.
+
+        Args:
+            progress: called with a description of each step.
+            with_o2: whether to estimate what O2 would change; on the CPU only.
+        """
         from .build import build
         from .trace import Trace, read_trace
 
@@ -163,7 +178,13 @@ class ProfileRecorder:
             notes=self._notes,
         )
         progress("joining it with the optimized HLO")
-        return build(recorded, _device())
+        device = _device()
+        profile = build(recorded, device)
+        if not with_o2 or device.kind != "cpu":
+            return profile
+        from .changes import with_estimates
+
+        return with_estimates(profile, self.compiled_events, device, progress)
 
 
 def profile_calls(name: str, call: Callable[[], object], calls: int) -> Profile:
