@@ -38,6 +38,7 @@ MAY_IMPORT = {
     "tools.diff": COMPILING | {"tools.report"},
     "tools.lsp": {"ir", "source", "child"},
     "tools.notebook": COMPILING | {"tools.explain", "tools.doctor"},
+    "tools.explore": COMPILING | {"child", "tools.page"},
     "tools.page": COMPILING | {"tools.explain", "tools.diff"},
     "tools.tune": COMPILING | {"check", "tools.report"},
     "testing": COMPILING | {"check", "tools.report", "tools.explain"},
@@ -45,9 +46,9 @@ MAY_IMPORT = {
     | {"check", "testing"}
     | {
         f"tools.{each}"
-        for each in ("report", "debug", "calibrate", "explain", "page", "doctor", "diff", "tune")
+        for each in ("report", "debug", "calibrate", "explain", "explore", "page", "doctor", "diff")
     }
-    | {"tools.lsp", "tools.profile"},
+    | {"tools.lsp", "tools.profile", "tools.tune"},
 }
 """Each room with the rooms that it may import. `errors` may be imported everywhere."""
 

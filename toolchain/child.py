@@ -77,7 +77,8 @@ class Child:
             self.close()
             self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the child
             self._process = subprocess.Popen(
-                [sys.executable, "-c", f"from {self._module} import main; main()"],
+                # -P: modules of the current directory must not hide those of Python and jax
+                [sys.executable, "-P", "-c", f"from {self._module} import main; main()"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
@@ -123,11 +124,12 @@ def _processor_seconds(pid: int) -> float | None:
 
 def serve(answer: Callable[[Any], Any]) -> None:
     """Answer requests until the parent closes the pipe."""
-    answers = os.fdopen(os.dup(1), "wb")
+    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # `input()` in a user's code reads no requests
     os.dup2(2, 1)  # what C++ prints must not mix with the answers
     while True:
         try:
-            request = read_message(sys.stdin.buffer)
+            request = read_message(requests)
         except EOFError:
             return
         write_message(answers, answer(request))

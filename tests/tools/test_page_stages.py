@@ -6,7 +6,8 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from jxc.tools.page.highlight import RULES, python_lines
+from jxc.display.syntax import RULES
+from jxc.tools.page.highlight import python_lines
 from jxc.tools.page.links import Links, PythonFiles
 from jxc.tools.page.stages import read_hlo, read_jaxpr, read_stablehlo, shortened
 
@@ -91,6 +92,7 @@ def test_highlighting_rules_cover_each_kind_of_text():
         "jaxpr": ("b:f32[4] = sin a", "t", "f32[4]"),
         "stablehlo": ("%0 = stablehlo.sine %arg0 : tensor<f32>", "o", "stablehlo.sine"),
         "hlo": ("ROOT %s.1 = f32[8]{0} sine(%p), metadata={}", "o", "sine"),
+        "asm": ("   0:\tpush   %rbp", "v", "%rbp"),
     }
     assert examples.keys() == RULES.keys()
     for kind, (line, colour, word) in examples.items():

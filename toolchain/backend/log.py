@@ -128,16 +128,19 @@ class ProgramTexts:
     """The text of one program at each stage of its compilation.
 
     Attributes:
-        jaxpr: JAX's own value; None if the program was not traced.
+        jaxpr: JAX's own value, or its text and frames from `print_numbered`; None if the program
+            was not traced.
         stablehlo: the module that JAX lowered, printed with locations; empty if there is none.
         passes: the name of each jxc pass that changed the module, and the module after it.
         hlo: the optimized HLO, with metadata; empty if the program was not compiled.
+        asm: the disassembled kernels; empty if there are none, or they were not requested.
     """
 
     jaxpr: Any = None
     stablehlo: str = ""
     passes: tuple[tuple[str, str], ...] = ()
     hlo: str = ""
+    asm: str = ""
 
 
 @dataclass

@@ -23,6 +23,7 @@ _VERBS = {
     "translate": "Convert a module to another form, or interpret it.",
     "compile": "Compile a module with XLA; run it, time it, look inside.",
     "report": "Report memory, kernels and collectives on any target.",
+    "explore": "See a program at each stage, live in the browser.",
     "explain": "Run a program and explain what JAX compiled.",
     "profile": "Run a program and report its measured time by line.",
     "run": "Run an executable that `jxc compile --save` wrote.",

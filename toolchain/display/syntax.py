@@ -45,6 +45,14 @@ RULES: dict[str, list[tuple[str, str]]] = {
         ("a", r"\b[a-z_]+(?==)"),
         ("m", _NUMBER),
     ],
+    "asm": [
+        ("c", r"#.*$"),
+        ("f", r"<[^>]*>"),
+        ("v", r"%\w+|\b(?:[xvqdswb]\d+|sp|[xw]zr)\b"),
+        ("a", r"^\s*[0-9a-f]+:"),
+        ("o", r"(?<=: )\s*[a-z]\w+"),
+        ("m", r"\$?-?0x[0-9a-f]+|" + _NUMBER),
+    ],
 }
 """The classes and patterns of each language's tokens."""
 

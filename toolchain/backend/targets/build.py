@@ -122,6 +122,7 @@ def build(
     optimised: bytes | None = None,
     mesh: Mapping[str, int] | None = None,
     other_meshes: Sequence[Mapping[str, int]] = (),
+    here: bool = False,
 ) -> Build:
     """Compile a module for a target.
 
@@ -138,6 +139,7 @@ def build(
             generates code in place of `module`; cpu only.
         mesh: the size of each axis, to put the devices in the order of `jax.make_mesh`.
         other_meshes: meshes over the same devices whose order is returned too.
+        here: compile in this process, which must have the target's environment; XLA may end it.
 
     Raises:
         MissingTargetError: the target's compiler is not installed.
@@ -166,7 +168,11 @@ def build(
         (folder / REQUEST).write_text(json.dumps(request))
         if optimised is not None:
             (folder / OPTIMISED).write_bytes(optimised)
-        log = _compile_in_child(folder, target, count, environment or {})
+        if here:
+            from .worker import main as compile_here
+
+            compile_here(folder)
+        log = "" if here else _compile_in_child(folder, target, count, environment or {})
         return _collect(folder, target, files, log)
 
 

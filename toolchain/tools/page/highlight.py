@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import linecache
+from collections.abc import Mapping
 from itertools import groupby
 
 from ...source import short_path
@@ -27,17 +28,23 @@ _CLASSES = (  # by the first prefix of a pygments token
 )
 
 
-def sources_as_json(files: PythonFiles) -> list[dict[str, str]]:
+def sources_as_json(
+    files: PythonFiles, texts: Mapping[str, str] | None = None
+) -> list[dict[str, str]]:
     """The name, path, owner and highlighted text of each file, by its number.
 
     A file that cannot be read, that has more than 400,000 characters, or that only outer frames lie
-    in, has no text.
+    in, has no text. With `texts`, by path, no file is read.
     """
     found = []
     for number, path in enumerate(files.paths):
         entry = {"name": short_name(path), "path": path, "owner": owner_on_page(path)}
-        linecache.checkcache(path)
-        text = "".join(linecache.getlines(path)) if number in files.reached else ""
+        text = ""
+        if texts is not None:
+            text = texts.get(path, "")
+        elif number in files.reached:
+            linecache.checkcache(path)
+            text = "".join(linecache.getlines(path))
         if 0 < len(text) <= MAX_CHARACTERS:
             entry["html"] = "\n".join(python_lines(text.rstrip("\n")))
         found.append(entry)

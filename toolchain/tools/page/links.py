@@ -65,6 +65,10 @@ class Links:
         number = self._stacks.setdefault(stack, len(self._stacks))
         return self._intern(name, (number,))
 
+    def of_frames(self, name: str, frames: Iterable[tuple[str, int, str]]) -> int:
+        """As `add`, for frames of a location as `ir.frames_of` returns them."""
+        return self.add(name, (SourceLine(*frame) for frame in frames))
+
     def has_frames(self, link: int) -> bool:
         """Whether a link leads to any line of Python."""
         return bool(self._table[link][1])

@@ -33,7 +33,7 @@ class StageText:
 
     Attributes:
         title: such as "StableHLO" or "after fold-constants".
-        kind: "jaxpr", "stablehlo" or "hlo".
+        kind: "jaxpr", "stablehlo", "hlo" or "asm".
         lines: the text without locations and metadata.
         links: for each line, a number in the program's `Links`.
         omitted: how many lines at the end the page does not have.
@@ -120,8 +120,11 @@ _NAMED_JAXPR = re.compile(r"let (\w+) = \{ lambda")
 
 
 def read_jaxpr(jaxpr: Any, links: Links) -> StageText:
-    """A jaxpr as JAX prints it; every line of an equation has the equation's origin."""
-    text, frames = print_numbered(jaxpr)
+    """A jaxpr as JAX prints it; every line of an equation has the equation's origin.
+
+    `jaxpr` is JAX's value, or what `print_numbered` returned for it in another process.
+    """
+    text, frames = jaxpr if isinstance(jaxpr, tuple) else print_numbered(jaxpr)
     read = _LinkedLines(links)
     open_equations: list[tuple[int, int]] = []  # the indentation and the link of each
     name = ""  # of the jaxpr that the line is in, where jaxprs are printed by name
@@ -200,8 +203,8 @@ def _links_of_locations(
         with ir.Context():
             parsed = ir.Module.parse("\n".join((*aliases, "module {", *modules, "}")))
             for text, module in zip(texts, parsed.body.operations, strict=True):
-                frames = (SourceLine(*frame) for frame in frames_of(module.location))
-                found[text] = links.add(_joined_path(module.location), frames)
+                frames = frames_of(module.location)
+                found[text] = links.of_frames(_joined_path(module.location), frames)
     except ir.MLIRError:  # the text is not MLIR's own: it is shown without links
         return found
     return found
@@ -255,3 +258,44 @@ def _split_tables(lines: list[str]) -> tuple[list[str], dict[str, list[str]]]:
         elif line.strip() or (body and body[-1]):
             body.append(line)
     return body, tables
+
+
+# Machine code
+
+_SYMBOL = re.compile(r"[0-9a-f]+ <([^>]+)>:$")
+_DEFINED, _CALLED = re.compile(r"\s*(?:ROOT )?%([\w.-]+) = "), re.compile(r"\bcalls=%([\w.-]+)")
+_COMPUTATION = re.compile(r"(?:ENTRY )?%([\w.-]+) .*\{$")
+
+
+def read_assembly(text: str, hlo: StageText, links: Links) -> StageText:
+    """Disassembled kernels; the lines of each have the links of the HLO that it computes.
+
+    XLA names a kernel after its instruction. Of a fusion, all instructions inside count.
+    """
+    of_kernel = _links_of_kernels(hlo, links)
+    read, link = _LinkedLines(links), 0
+    for line in text.rstrip().splitlines():
+        if line.startswith("#"):
+            link = 0
+        elif found := _SYMBOL.match(line.strip()):
+            link = of_kernel.get(found[1], 0)
+        read.add(line.expandtabs(), link)
+    return read.stage("assembly", "asm")
+
+
+def _links_of_kernels(hlo: StageText, links: Links) -> dict[str, int]:
+    """For each HLO instruction its link, joined with those of the computation that it calls."""
+    inside: dict[str, list[int]] = {}
+    own: dict[str, tuple[int, str]] = {}
+    computation = ""
+    for line, link in zip(hlo.lines, hlo.links, strict=True):
+        if found := _COMPUTATION.match(line):
+            computation = found[1]
+        elif found := _DEFINED.match(line):
+            inside.setdefault(computation, []).append(link)
+            called = _CALLED.search(line)
+            own[found[1]] = link, called[1] if called else ""
+    return {
+        name: links.inherit(0, [link, *inside.get(called, [])])
+        for name, (link, called) in own.items()
+    }

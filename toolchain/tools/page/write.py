@@ -133,18 +133,23 @@ class _PackedTexts:
         )
 
 
-def _write(path: str | Path, texts: _PackedTexts, **values: Any) -> tuple[str, ...]:
+def template(name: str, *folders: Path) -> Any:
+    """A template of the page, or of `folders`, which can include those of the page."""
     import jinja2
 
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        loader=jinja2.FileSystemLoader([*folders, Path(__file__).parent]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters.update(_FILTERS)
-    page = environment.get_template("page.html.j2").render(
+    return environment.get_template(name)
+
+
+def _write(path: str | Path, texts: _PackedTexts, **values: Any) -> tuple[str, ...]:
+    page = template("page.html.j2").render(
         notes=texts.notes,
         packed=texts.packed,
         sources=pack(sources_as_json(texts.files)),
