@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import signal
 import subprocess
 import sys
 import threading
@@ -347,13 +348,19 @@ def test_command_prints_its_url_and_ends_at_an_interrupt(folder):
     command = [sys.executable, "-c", "from jxc.cli import main; main()", "explore"]
     words = ["explored.py:wave", "f32[8]", "--no-browser", "--state", "a=O1&a.step=2"]
     process = subprocess.Popen(
-        [*command, *words], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*command, *words],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell ignores the signal in background jobs, and Python then leaves it ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     try:
         url = process.stdout.readline().strip()
         assert url.startswith("http://127.0.0.1:") and url.endswith("/#a=O1&a.step=2")
         time.sleep(0.5)
-        process.send_signal(2)
+        process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=WAIT_SECONDS)
         assert (process.returncode, errors.strip()) == (130, "jxc: interrupted")
     finally:

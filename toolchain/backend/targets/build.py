@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -122,7 +122,7 @@ def build(
     optimised: bytes | None = None,
     mesh: Mapping[str, int] | None = None,
     other_meshes: Sequence[Mapping[str, int]] = (),
-    here: bool = False,
+    compiler: Callable[[Path], None] | None = None,
 ) -> Build:
     """Compile a module for a target.
 
@@ -139,7 +139,8 @@ def build(
             generates code in place of `module`; cpu only.
         mesh: the size of each axis, to put the devices in the order of `jax.make_mesh`.
         other_meshes: meshes over the same devices whose order is returned too.
-        here: compile in this process, which must have the target's environment; XLA may end it.
+        compiler: `worker.main`, to compile in this process instead of a new one. It must have the
+            target's environment, and XLA may end it.
 
     Raises:
         MissingTargetError: the target's compiler is not installed.
@@ -168,11 +169,11 @@ def build(
         (folder / REQUEST).write_text(json.dumps(request))
         if optimised is not None:
             (folder / OPTIMISED).write_bytes(optimised)
-        if here:
-            from .worker import main as compile_here
-
-            compile_here(folder)
-        log = "" if here else _compile_in_child(folder, target, count, environment or {})
+        log = ""
+        if compiler is None:
+            log = _compile_in_child(folder, target, count, environment or {})
+        else:
+            compiler(folder)
         return _collect(folder, target, files, log)
 
 

@@ -182,13 +182,14 @@ def compile_module(module: bytes, target: str) -> CompiledText:
         JxcError: the compiler refuses it.
     """
     from ...backend.artifacts.stages import disassemble
-    from ...backend.targets import find_target
+    from ...backend.targets import find_target, worker as targets_worker
     from ...backend.targets.build import build
 
     found, read = find_target(target), read_module(module, make_context())
     on_cpu = found.kind == "cpu"
-    here = on_cpu and module_device_count(read) == 1
-    made = build(read, found, files=["*.o"] if on_cpu else ["*.ptx"], here=here)
+    here = on_cpu and module_device_count(read) == 1  # more devices need an environment
+    compiler = targets_worker.main if here else None
+    made = build(read, found, files=["*.o"] if on_cpu else ["*.ptx"], compiler=compiler)
     if not made.files:
         return CompiledText(made.hlo)
     if not on_cpu:
