@@ -240,14 +240,15 @@ def test_module_that_needs_more_memory_than_the_limit_is_not_run() -> None:
 def test_fusion_of_xla_that_drops_nan_is_not_blamed_on_the_rewrite() -> None:
     # XLA:CPU's YNN fusion of these ops returns 0 for rows of NaN.
     zero = "%z = stablehlo.constant dense<0.0> : tensor<f32>"
-    zeros = "%zs = stablehlo.constant dense<0.0> : tensor<8x64xf32>"
-    total = "(tensor<8x64xf32>, tensor<f32>) -> tensor<8xf32>"
-    body = f"""{zero}
+    zeros = "%zs = stablehlo.constant dense<0.0> : tensor<64x128xf32>"
+    total = "(tensor<64x128xf32>, tensor<f32>) -> tensor<64xf32>"
+    body = f"""
+    {zero}
     {zeros}
-    %m = stablehlo.maximum %x, %zs : tensor<8x64xf32>
+    %m = stablehlo.maximum %x, %zs : tensor<64x128xf32>
     %r = stablehlo.reduce(%m init: %z) applies stablehlo.add across dimensions = [1] : {total}"""
-    module = _module(body, "%x: tensor<8x64xf32>", F32)
-    (found,) = keeping_nans(module)([np.full((8, 64), np.nan, np.float32)])
+    module = _module(body, "%x: tensor<64x128xf32>", "tensor<64xf32>")
+    (found,) = keeping_nans(module)([np.full((64, 128), np.nan, np.float32)])
     assert np.isnan(found).all()
 
 

@@ -55,7 +55,7 @@ class Mismatch:
     def __str__(self) -> str:
         element = f"output {self.output}{list(self.index) if self.index else ''}"
         head = (
-            f"{element}: expected {self.expected}, found {self.found} "
+            f"{element}: expected {self.expected!s}, found {self.found!s} "
             f"({self.count} of {self.size} elements differ), on {self.kind} arguments:"
         )
         lines = [f"  argument {i}: {_short(array)}" for i, array in enumerate(self.inputs)]

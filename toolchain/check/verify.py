@@ -69,7 +69,9 @@ class Verdict:
 
     def __str__(self) -> str:
         more = f", {self.elsewhere} with other sizes" if self.elsewhere else ""
-        text = f"@{self.function}: {self.report} [{_draws(self.draws)}{more}]"
+        text = f"@{self.function}: {self.report}"
+        if self.report.difference is None:
+            text = f"{text} [{_draws(self.draws)}{more}]"
         return f"{text}; {self.unfinished}" if self.unfinished else text
 
     def __repr__(self) -> str:

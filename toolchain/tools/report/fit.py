@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...backend.targets.target import Device
+from ...ir.locations import primitive_of
 from ...units import show_bytes
 from .memory import Buffer, Memory
 
@@ -141,7 +142,8 @@ def _savings(memory: Memory) -> Iterator[str]:
     small = memory.needed * _SMALL
     temporaries = [b for b in memory.buffers if b.kind == "temporary" and b.bytes > small]
     if temporaries:
-        named = "; ".join(map(str, temporaries[:_SHOWN]))
+        short = [replace(each, name=primitive_of(each.name)) for each in temporaries[:_SHOWN]]
+        named = "; ".join(map(str, short))
         yield f"the largest temporaries at the peak: {named}"
     saved = [each for each in temporaries if "jvp(" in each.name and "transpose(" not in each.name]
     if saved:
