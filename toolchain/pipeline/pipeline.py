@@ -128,8 +128,8 @@ class _StepFinder:
             return [self._step(element)]
         if element.options:
             raise UsageError(
-                f"{element.name} is a level and takes no options: {{{element.options}}}; its passes "
-                f"do: `jxc opt -{element.name} --dump-pass-pipeline` lists them"
+                f"{element.name} is a level and takes no options: {{{element.options}}}; its "
+                f"passes do: `jxc opt -{element.name} --dump-pass-pipeline` lists them"
             )
         return [step for each in parse_pipeline(",".join(level)) for step in self.steps(each)]
 
