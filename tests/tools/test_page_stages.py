@@ -9,7 +9,7 @@ import pytest
 from jxc.display.syntax import RULES
 from jxc.tools.page.highlight import python_lines
 from jxc.tools.page.links import Links, PythonFiles
-from jxc.tools.page.stages import read_hlo, read_jaxpr, read_stablehlo, shortened
+from jxc.tools.page.stages import read_assembly, read_hlo, read_jaxpr, read_stablehlo, shortened
 
 from .page_program import PROGRAM, RELU
 
@@ -99,3 +99,33 @@ def test_highlighting_rules_cover_each_kind_of_text():
         pattern = "|".join(f"({source})" for _, source in RULES[kind])
         found = {m[0]: RULES[kind][m.lastindex - 1][0] for m in re.finditer(pattern, line)}
         assert found[word] == colour, kind
+
+
+HLO = """\
+HloModule f, is_scheduled=true
+
+%fused (p: f32[8]) -> f32[8] {
+  %p = f32[8]{0} parameter(0)
+  %s = f32[8]{0} sine(%p), metadata={op_name="sin" source_file="model.py" source_line=3}
+  ROOT %t = f32[8]{0} tanh(%s), metadata={op_name="tanh" source_file="model.py" source_line=4}
+}
+
+ENTRY %main (a: f32[8]) -> f32[8] {
+  %a = f32[8]{0} parameter(0)
+  ROOT %f.1 = f32[8]{0} fusion(%a), kind=kLoop, calls=%fused, metadata={op_name="tanh" \
+source_file="model.py" source_line=4}
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "text", ["# f.1\n\n0000 <f.1>:\n   0:\tret", ".visible .entry f_1(\n\tret;"]
+)
+def test_read_assembly_links_a_kernel_to_all_lines_of_its_fusion(text):
+    links = Links(PythonFiles())
+    stage = read_assembly(text, read_hlo(HLO, links), links)
+    tables = links.as_json()
+    stacks = tables["links"][stage.links[-1]][1]
+    assert {tables["frames"][frame][1] for s in stacks for frame in tables["stacks"][s]} == {3, 4}
+    other = read_assembly("0000 <unknown>:\n   0:\tret", read_hlo(HLO, links), links)
+    assert set(other.links) == {0}

@@ -1,8 +1,9 @@
 """A pipeline with passes switched off, run up to a rewrite: what one side of the page shows.
 
 The actions of a run are numbered from 1: each application of a rule is one, and each pass without
-rules that changed the module. To show action N, the pipeline runs twice up to the pass of that
-action, once with N actions and once with N - 1; the texts differ by what the action did.
+rules that changed the module. To show action N, the pipeline runs up to the pass of that action,
+once with N actions and, if an earlier action is of the same pass, once with N - 1. The two texts
+differ by what the action did.
 """
 
 from __future__ import annotations
@@ -116,13 +117,12 @@ def _up_to(
     if number <= 0:
         return (), run(0).end
     action = whole.actions[number - 1]
-    last = action.index + bool(action.rule)  # a pass without rules is left out of the text before
-    before, after = run(last, number - 1), run(action.index + 1, number)
+    after = run(action.index + 1, number)
     done = len({each.index for each in whole.actions[:number] if each.index < action.index})
     texts = list(whole.texts[:done])
     title = f"rewrite {number}: {action.rule}" if action.rule else running[action.index]
-    if number > 1 and action.rule and whole.actions[number - 2].index == action.index:
-        texts.append((f"rewrite {number - 1}", before.text))
+    if number > 1 and whole.actions[number - 2].index == action.index:
+        texts.append((f"rewrite {number - 1}", run(action.index + 1, number - 1).text))
     return (*texts, (title, after.text)), after.end
 
 

@@ -262,7 +262,7 @@ def _split_tables(lines: list[str]) -> tuple[list[str], dict[str, list[str]]]:
 
 # Machine code
 
-_SYMBOL = re.compile(r"[0-9a-f]+ <([^>]+)>:$")
+_SYMBOL = re.compile(r"[0-9a-f]+ <([^>]+)>:$|\.visible \.entry (\w+)\(")
 _DEFINED, _CALLED = re.compile(r"\s*(?:ROOT )?%([\w.-]+) = "), re.compile(r"\bcalls=%([\w.-]+)")
 _COMPUTATION = re.compile(r"(?:ENTRY )?%([\w.-]+) .*\{$")
 
@@ -270,15 +270,17 @@ _COMPUTATION = re.compile(r"(?:ENTRY )?%([\w.-]+) .*\{$")
 def read_assembly(text: str, hlo: StageText, links: Links) -> StageText:
     """Disassembled kernels; the lines of each have the links of the HLO that it computes.
 
-    XLA names a kernel after its instruction. Of a fusion, all instructions inside count.
+    XLA names a kernel after its instruction; in PTX with "_" for other characters. Of a fusion, all
+    instructions inside count.
     """
     of_kernel = _links_of_kernels(hlo, links)
+    of_kernel |= {re.sub(r"\W", "_", name): link for name, link in of_kernel.items()}
     read, link = _LinkedLines(links), 0
     for line in text.rstrip().splitlines():
         if line.startswith("#"):
             link = 0
         elif found := _SYMBOL.match(line.strip()):
-            link = of_kernel.get(found[1], 0)
+            link = of_kernel.get(found[1] or found[2], 0)
         read.add(line.expandtabs(), link)
     return read.stage("assembly", "asm")
 
