@@ -67,6 +67,18 @@ except jax.errors.TracerBoolConversionError:
     pass
 """
 
+STEPS = """
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+step = jax.jit(lambda x: jnp.tanh(x @ x) + 1)
+x = np.ones((300, 300), np.float32)
+for number in range(4):
+    with jax.profiler.StepTraceAnnotation("train", step_num=number):
+        step(x).block_until_ready()
+"""
+
 STEP = "model.py:step 'f32[512,64]' 'f32[64,64]'"
 SQUARES = "'f32[64,64]' 'f32[64,64]'"
 
@@ -87,6 +99,7 @@ COMMANDS = {
     "doctor": f"jxc doctor {STEP} --json",
     "doctor checks": "jxc doctor --list --json",
     "explain": "jxc explain --json log.json script.py >&2; cat log.json",
+    "profile": "jxc profile --json - steps.py",
     "targets": "jxc targets --json",
     "calibrate": "jxc calibrate --show --json",
     "tune": "jxc tune model.py:root 'f32[4]' --seconds 20 --json",
@@ -109,6 +122,7 @@ def output(tmp_path_factory):
     """What a command prints, as JSON; each runs once."""
     folder = tmp_path_factory.mktemp("json")
     (folder / "model.py").write_text(MODEL)
+    (folder / "steps.py").write_text(STEPS)
     (folder / "script.py").write_text(SCRIPT)
     (folder / "small.mlir").write_text(SMALL.replace("OP", "add"))
     (folder / "wrong.mlir").write_text(SMALL.replace("OP", "multiply"))
@@ -150,6 +164,7 @@ def test_outputs_have_the_fields_that_are_often_null(output):
     assert output("explain")["failures"]
     assert output("verify a wrong module")["functions"][0]["difference"]
     assert output("doctor")["findings"]
+    assert output("profile")["steps"] and output("profile")["by"]["line"]
     assert output("diff")["difference"]["groups"]
     assert output("tune list")["verdicts"]
 
