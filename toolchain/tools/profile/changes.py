@@ -50,6 +50,10 @@ def with_estimates(
         if text is None or row.share < _MIN_SHARE:
             continue
         hlo = _private.hlo_text(text)
+        if (module := RecordedProgram("", hlo, frozenset(), device).module) is None:
+            continue
+        if module.num_partitions * module.num_replicas > 1:
+            continue
         event = _event_of(row.name, hlo, events)
         if event is None or event.passes is not None or event.seconds > _MAX_SECONDS:
             continue

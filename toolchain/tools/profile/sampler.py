@@ -13,7 +13,13 @@ import time
 from types import CodeType, FrameType
 from typing import NamedTuple
 
-from ...source import SourceLine, innermost_library_line, is_compiler_file, owner_of
+from ...source import (
+    SourceLine,
+    innermost_library_line,
+    is_compiler_file,
+    is_standard_library,
+    owner_of,
+)
 
 INTERVAL = 0.004
 """Seconds between samples. One takes about 20 µs, so that sampling costs half a percent."""
@@ -128,4 +134,5 @@ def _makes_batches(frame: FrameType) -> bool:
         return False
     if not (code.co_flags & _GENERATOR or code.co_name in _NEXT):
         return False
-    return not is_compiler_file(code.co_filename)
+    file = code.co_filename
+    return not is_compiler_file(file) and not is_standard_library(file)
