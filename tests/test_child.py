@@ -33,11 +33,22 @@ def main():
 """
 
 
+READING = """
+import sys
+from jxc.child import serve
+
+
+def main():
+    serve(lambda _: sys.stdin.read())
+"""
+
+
 @pytest.fixture
 def workers(tmp_path, monkeypatch):
     """The modules above, importable in children."""
     (tmp_path / "workers.py").write_text(WORKERS)
     (tmp_path / "truncated.py").write_text(TRUNCATED)
+    (tmp_path / "reading.py").write_text(READING)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
 
 
@@ -61,3 +72,19 @@ def test_child_that_ends_within_an_answer_is_lost(workers):
     child = Child("truncated", 60)
     with pytest.raises(ChildLost, match="died: exit code 0"):
         child.ask(None)
+
+
+def test_code_that_reads_standard_input_gets_no_request(workers):
+    child = Child("reading", 60)
+    assert [child.ask("first"), child.ask("second")] == ["", ""]
+    child.close()
+
+
+def test_files_of_the_current_directory_hide_no_module(workers, tmp_path, monkeypatch):
+    folder = tmp_path / "here"
+    folder.mkdir()
+    (folder / "pickle.py").write_text("raise SystemExit('the wrong pickle')")
+    monkeypatch.chdir(folder)
+    child = Child("reading", 60)
+    assert child.ask(None) == ""
+    child.close()

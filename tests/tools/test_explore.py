@@ -120,8 +120,9 @@ def test_watch_sees_a_saved_edit_of_an_imported_module(session, folder):
 
 
 def test_session_refuses_a_function_that_does_not_exist(folder):
-    with pytest.raises(JxcError, match="no 'wavy'"):
+    with pytest.raises(JxcError, match="no 'wavy'") as caught:
         Session(LowerRequest(f"{folder / 'explored.py'}:wavy", ("f32[8]",)), WAIT_SECONDS)
+    assert caught.value.exit_code == UsageError.exit_code
 
 
 # Variants

@@ -47,11 +47,15 @@ class LoweredText:
 
 @dataclass(frozen=True)
 class LoweringAnswer:
-    """The lowered function, or the error's message, and the files that were imported for it."""
+    """The lowered function, or the error's message, and the files that were imported for it.
+
+    `exit_code` is that of the error.
+    """
 
     lowered: LoweredText | None
     error: str = ""
     files: tuple[str, ...] = ()
+    exit_code: int = 1
 
 
 def main() -> None:
@@ -61,6 +65,7 @@ def main() -> None:
 
     def answer(question: tuple[int, LowerRequest, str]) -> LoweringAnswer:
         version, request, platform = question
+        exit_code = 1
         root = root_of(request.target)
         if imported[0] != version:
             _remove_modules(root)
@@ -69,11 +74,12 @@ def main() -> None:
             lowered = _lower(replace(request, platform=platform), root)
         except JxcError as error:
             message = "\n".join([str(error), *getattr(error, "__notes__", ())])
+            exit_code = error.exit_code
         except (Exception, SystemExit) as error:
             message = f"{type(error).__name__}: {error}"
         else:
             return LoweringAnswer(lowered, files=tuple(_own_files(root)))
-        return LoweringAnswer(None, message, tuple(_own_files(root)))
+        return LoweringAnswer(None, message, tuple(_own_files(root)), exit_code)
 
     serve(answer)
 

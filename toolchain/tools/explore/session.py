@@ -76,9 +76,11 @@ class Session:
         self._count = 0
         self.state = SessionState(1, 1, "", 0.0)
         try:
-            self._lower_again(self._target(first_target).platform)
-            if self.state.error:
-                raise JxcError(self.state.error)
+            answer = self._lower_again(self._target(first_target).platform)
+            if answer.lowered is None:
+                error = JxcError(answer.error)
+                error.exit_code = answer.exit_code
+                raise error
         except BaseException:
             self.close()
             raise
@@ -124,7 +126,7 @@ class Session:
         for child in (self._lowering, self._worker, self._compiler):
             child.close()
 
-    def _lower_again(self, platform: str, version: int = 1) -> None:
+    def _lower_again(self, platform: str, version: int = 1) -> LoweringAnswer:
         self._count += 1
         if self._count % _LOWERINGS_PER_CHILD == 0:
             self._lowering.close()
@@ -137,10 +139,11 @@ class Session:
             # A file that is missing may appear: the folder changes then.
             self._stamps |= _stamps([str(self._root)])
             self._set(version, answer.error)
-            return
+            return answer
         self._stamps = {file: stamp for file, stamp in self._stamps.items() if file in answer.files}
         self._lowered = {platform: answer.lowered}
         self._set(version, "", answer.lowered.seconds)
+        return answer
 
     def _first_files(self) -> list[str]:
         file = self.request.target.rpartition(":")[0]
