@@ -66,7 +66,8 @@ format: $(VENV)/.dev ## format the code
 	$(BIN)/ruff check --fix $(SOURCES)
 
 docs: $(VENV)/.dev ## build the documentation into build/site
-	$(BIN)/python -m sphinx -q -E -W --keep-going -j auto -c docs/site . build/site -d build/doctrees
+	rm -rf build/site build/doctrees
+	$(BIN)/python -m sphinx -q -W --keep-going -j auto -c docs/site . build/site -d build/doctrees
 
 bench: $(BENCH)/.bench ## run the benchmark, which takes three hours; MODELS='keras-*' RESULTS=DIR
 	$(BENCH)/bin/python benchmarks/overhead.py
