@@ -227,3 +227,10 @@ def test_compile_profiles_a_function(tmp_path):
     first = max(found["by"]["line"], key=lambda row: row["flops"])
     assert (first["name"], first["calls"], first["flops"]) == ("f.py:2", 20, 20 * 2 * 256**3)
     assert found["overhead"] > 0
+
+
+def test_program_without_a_backend_keeps_its_error(tmp_path):
+    text = "import jax\njax.config.update('jax_platforms', 'absent')\njax.jit(abs)(1.0)\n"
+    done = profile(tmp_path, text, code=1)
+    assert "no kernel ran on a device" in done.stderr
+    assert "internal error" not in done.stderr

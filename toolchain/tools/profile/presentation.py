@@ -180,9 +180,9 @@ def _notes(profile: Profile) -> Iterator[str]:
     yield ""
     if any(piece.fraction < 1 for piece in profile.pieces):
         yield "~ a kernel has ops of several lines: its time is divided by the cost model"
-    ratio = profile.overhead
+    least = "" if profile.is_overhead_measured else "at least "
     yield (
         f"recording: {show_count(profile.trace.events)} events, "
-        f"{show_bytes(profile.trace.bytes)}, about {ratio:.2f} times the time without"
+        f"{show_bytes(profile.trace.bytes)}; {least}{profile.overhead:.2f} times the time without"
     )
     yield from profile.notes

@@ -141,7 +141,8 @@ class Profile:
         programs: those that ran.
         steps: marked steps, in order.
         compiled: how many programs were compiled.
-        overhead: estimated ratio of the running time with recording to that without.
+        overhead: ratio of the time with recording to that without.
+        is_overhead_measured: whether both were measured; else it is an estimate from below.
         device: the device that rooflines are for; empty if it is not known.
         notes: what limits the result: lost events, a short recording.
         trace: the events.
@@ -156,6 +157,7 @@ class Profile:
     steps: Sequence[ProfiledStep] = ()
     compiled: int = 0
     overhead: float = 1.0
+    is_overhead_measured: bool = False
     device: str = ""
     notes: Sequence[str] = ()
     trace: Trace = field(default_factory=Trace)
@@ -230,6 +232,7 @@ class Profile:
             "parts": {name: self.parts.get(name, 0.0) for name in PARTS},
             "compiled": self.compiled,
             "overhead": self.overhead,
+            "is_overhead_measured": self.is_overhead_measured,
             "device": self.device,
             "events": self.trace.events,
             "trace_bytes": self.trace.bytes,

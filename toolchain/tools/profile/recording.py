@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ...backend.targets.target import Device
     from ..explain.recorder import CompileEvent, LoweringEvent, TraceEvent
     from .profile import Profile
+    from .trace import Trace
 
 _LONGEST = 60.0  # seconds of recorded calls
 _CALIBRATION = 2000  # events with which the cost of one is measured
@@ -156,7 +157,12 @@ class ProfileRecorder:
         from .trace import Trace, read_trace
 
         progress(f"reading a trace of {len(self._data) / 1e6:.0f} MB")
-        trace = read_trace(self._data) if self._data else Trace()
+        trace = Trace()
+        if self._data:
+            try:
+                trace = read_trace(self._data)
+            except (ValueError, RuntimeError) as error:  # larger than protobuf's 2 GB, for one
+                self._notes.append(f"the trace cannot be read: {error}. --seconds records less")
         called: dict[str, set[SourceLine]] = {}
         for event in self.compiled_events:
             name = _module_name(event)
@@ -178,7 +184,7 @@ class ProfileRecorder:
             notes=self._notes,
         )
         progress("joining it with the optimized HLO")
-        device = _device()
+        device = _device(trace)
         profile = build(recorded, device)
         if not with_o2 or device.kind != "cpu":
             return profile
@@ -210,7 +216,7 @@ def profile_calls(name: str, call: Callable[[], object], calls: int) -> Profile:
     recorder.start_session()
     recorded = statistics.median(timed() for _ in range(calls))
     recorder.stop()
-    return replace(recorder.finish(), overhead=recorded / plain)
+    return replace(recorder.finish(), overhead=recorded / plain, is_overhead_measured=True)
 
 
 def _module_name(event: CompileEvent) -> str:
@@ -219,20 +225,22 @@ def _module_name(event: CompileEvent) -> str:
     return module_name(event.module)
 
 
-def _device() -> Device:
+def _device(trace: Trace) -> Device:
     """The device of this machine, or one without rates if it is not known."""
-    import jax
+    from ...backend.targets import Device, find_target
+    from ...backend.targets.target import known_devices
 
-    from ...backend.targets import find_target
-    from ...backend.targets.target import Device, known_devices
+    unknown = Device("", "", "", 0, 0.0, {}, 0.0, "")
+    if not trace.ops:  # there may be no backend either
+        return unknown
+    import jax
 
     platform = jax.default_backend()
     if platform == "cpu":
         return find_target("cpu").device
-    kind = "tpu" if platform == "tpu" else "gpu"
+    known = known_devices("tpu" if platform == "tpu" else "gpu").values()
     found = jax.devices()[0].device_kind
-    named = [each for each in known_devices(kind).values() if found.startswith(each.device_kind)]
-    return named[0] if named else Device("", kind, found, 0, 0.0, {}, 0.0, "")
+    return next((each for each in known if found.startswith(each.device_kind)), unknown)
 
 
 def _seconds_of_event() -> float:
