@@ -61,7 +61,7 @@ TESTS = [
 ]
 """The part of the tests that needs no other file of the checkout, and covers each stage."""
 
-LIT_TESTS = ["lower", "translate"]
+LIT_TESTS = ["run", "opt/inline.mlir", "opt/load_pass.mlir"]
 
 
 @dataclass(frozen=True)
