@@ -43,20 +43,18 @@ def docstring_to_rst(
 def help_to_rst(_app: object, _context: object, lines: list[str]) -> None:
     """Change the lines of a help text in place: its lines that are not filled are code."""
     unfilled = [re.sub(r"^\| ", "    ", line) for line in lines]
-    lines[:] = _escaped(
-        _with_literal_blocks(unfilled, ".. code-block:: text"), _with_options_as_code
-    )
+    lines[:] = _escaped(_with_literal_blocks(unfilled, ".. code-block:: text"), options_as_code)
 
 
 def options_to_rst(_app: object, _context: object, lines: list[str]) -> None:
     """Change the lines of the options of a command in place."""
     lines[:] = [
-        line if line.startswith("..") else _with_options_as_code(_escaped_text(line))
-        for line in lines
+        line if line.startswith("..") else options_as_code(_escaped_text(line)) for line in lines
     ]
 
 
-def _with_options_as_code(text: str) -> str:
+def options_as_code(text: str) -> str:
+    """A text with the options of commands in it as code, so that they keep their two dashes."""
     return re.sub(r"(?<![`\w-])(--[a-z][\w-]*)(?![\w`-])", r"`\1`", text)
 
 

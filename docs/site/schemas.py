@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from markup import options_as_code
+
 SCHEMAS = Path(__file__).parent.parent.parent / "toolchain/schemas"
 
 _HEAD = """# Objects of `--json`
@@ -42,18 +44,19 @@ def _files() -> Iterator[Path]:
 
 
 def _section(name: str, schema: dict[str, Any]) -> Iterator[str]:
-    yield f"## {schema['title']}\n\n{schema['description']} (`schemas/{name}.json`)\n\n"
+    title, description = map(options_as_code, (schema["title"], schema["description"]))
+    yield f"## {title}\n\n{description} (`schemas/{name}.json`)\n\n"
     if "properties" in schema:
         yield from _table(schema)
     for part, found in schema.get("$defs", {}).items():
-        yield f"### {name}: {part}\n\n{found['description']}\n\n"
+        yield f"### {name}: {part}\n\n{options_as_code(found['description'])}\n\n"
         yield from _table(found)
 
 
 def _table(schema: dict[str, Any]) -> Iterator[str]:
     yield "| field | type | meaning |\n|---|---|---|\n"
     for path, field, is_required in _rows("", schema):
-        meaning = field.get("description", "").replace("|", "\\|")
+        meaning = options_as_code(field.get("description", "")).replace("|", "\\|")
         if not is_required:
             meaning += " Left out where it does not apply."
         yield f"| `{path}` | {_type(field)} | {meaning.strip()} |\n"
