@@ -10,6 +10,7 @@ import contextlib
 import statistics
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -160,7 +161,9 @@ class ProfileRecorder:
         trace = Trace()
         if self._data:
             try:
-                trace = read_trace(self._data)
+                with warnings.catch_warnings():  # of jaxlib's types in Python 3.13
+                    warnings.simplefilter("ignore")
+                    trace = read_trace(self._data)
             except (ValueError, RuntimeError) as error:  # larger than protobuf's 2 GB, for one
                 self._notes.append(f"the trace cannot be read: {error}. --seconds records less")
         called: dict[str, set[SourceLine]] = {}
