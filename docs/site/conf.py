@@ -53,7 +53,6 @@ def setup(app: Sphinx) -> None:
     app.connect("builder-inited", generated.write_pages)
     app.connect("build-finished", links.check_offline)
     app.connect("source-read", generated.link_passes)
-    app.connect("source-read", generated.omit_absent)
     app.connect("autodoc-process-docstring", markup.docstring_to_rst, priority=400)
     app.connect("sphinx-click-process-description", markup.help_to_rst)
     app.connect("sphinx-click-process-options", markup.options_to_rst)

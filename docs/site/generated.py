@@ -133,16 +133,3 @@ def link_passes(_app: object, _name: str, source: list[str]) -> None:
     source[0] = re.sub(
         r"\]\([./]*passes/README\.md\)", "](/docs/reference/passes/index.md)", source[0]
     )
-
-
-def omit_absent(_app: object, name: str, source: list[str]) -> None:
-    """Leave patterns of the table of contents out that match no page yet."""
-    if name == "docs/index":
-        lines = source[0].split("\n")
-        source[0] = "\n".join(line for line in lines if not _is_idle_pattern(line))
-
-
-def _is_idle_pattern(line: str) -> bool:
-    return bool(re.fullmatch(r"\S*[*\]]\S*", line)) and not any(
-        (ROOT / "docs").glob(line.rstrip("*") + "*")
-    )
