@@ -55,6 +55,16 @@ class ProfileOptions:
         help="Write a JSON object to FILE. With '-' it goes to stdout, and the program's own "
         "output to stderr.",
     )
+    html: str | None = option(
+        metavar="FILE",
+        callback=absolute,
+        help="Write an HTML page with a timeline, a flame graph and the source with times.",
+    )
+    perfetto: str | None = option(
+        metavar="FILE",
+        callback=absolute,
+        help="Write the trace for ui.perfetto.dev; with .gz at the end of its name, compressed.",
+    )
 
 
 @click.command(
@@ -71,6 +81,7 @@ def profile_command(script: str, args: tuple[str, ...], **flags: Any) -> None:
     jxc profile train.py --epochs 1
     jxc profile --by layer train.py
     jxc profile --json profile.json -m mypackage.train
+    jxc profile --html profile.html train.py
 
     When the program has ended (normally, by an error or by Ctrl-C), the wall clock is divided into
     warm-up (imports and compilation) and running: kernels on a device, and what the host did while
@@ -81,6 +92,10 @@ def profile_command(script: str, args: tuple[str, ...], **flags: Any) -> None:
     """
     options = ProfileOptions(**flags)
     program = UserProgram(script, args, is_module=options.is_module)
+    if options.html:  # before the program runs
+        from ..tools.page import require_packages
+
+        require_packages()
     own_stdout = None
     if options.json == "-":  # the output of the program and its children goes to stderr
         flush()
@@ -128,6 +143,14 @@ def write_profile(profile: Profile, options: ProfileOptions, own_stdout: int | N
             write_output(text, options.output)
         else:
             click.echo(text, err=True, nl=False)
+    if options.html:
+        from ..tools.profile.page import write_profile_page
+
+        write_profile_page(options.html, profile)
+    if options.perfetto:
+        from ..tools.profile.perfetto import write_perfetto
+
+        write_perfetto(options.perfetto, profile)
     if options.json:
         text = json.dumps(profile.as_json(), indent=2) + "\n"
         if own_stdout is None:

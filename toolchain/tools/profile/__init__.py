@@ -5,6 +5,9 @@
 wall clock between everything that was active. `programs.py` joins kernels with the optimized HLO,
 `build.py` adds up the rows, `profile.py` holds the result, `changes.py` estimates the effect of O2,
 and `presentation.py` prints the tables.
+
+`tracks.py` has everything that was active as tracks of events. `page.py` draws them and the tree of
+`flame.py` as an HTML page, `perfetto.py` writes them as a trace.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """From a recording to a `Profile`: who is given which part of the wall clock.
 
-Everything that was active is a span with a level and an owner (`_Span`): kernels above loops, loops
+Everything that was active is a span with a level and an owner (`Span`): kernels above loops, loops
 above what the host does. `wall.shares` divides the wall clock between the spans. Samples of the
 stack of Python cover the whole time at the lowest level: the parts add up to the wall clock.
 """
@@ -11,8 +11,12 @@ import bisect
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ...source import SourceLine
 from . import _private
@@ -31,42 +35,63 @@ _HOST_LEVELS = {"compilation": 50, "transfers": 40, "between kernels": 30, "disp
 _SAMPLE = 0
 _PAUSE = int(3e9 * INTERVAL)  # nanoseconds between samples: the sampler could not run
 
+_MAX_STEPS = 200  # whose seconds are kept
+
 _CALL = re.compile(r"PjitFunction\((.*)\)$")
 
 
-class _Span(NamedTuple):
+class Span(NamedTuple):
     start: int
     end: int
     level: int
     owner: int
 
 
-class _Spans:
+class Spans:
     """Spans and their owners; equal owners are one."""
 
     def __init__(self, first: int, last: int) -> None:
-        self._limits = first, last
+        self.limits = first, last
         self._numbers: dict[object, int] = {}
-        self.spans: list[_Span] = []
+        self.spans: list[Span] = []
 
     def add(self, start: int, end: int, level: int, owner: object) -> None:
         """Add a span, cut to the limits."""
-        first, last = self._limits
+        first, last = self.limits
         start, end = max(start, first), min(end, last)
         if end > start:
             number = self._numbers.setdefault(owner, len(self._numbers))
-            self.spans.append(_Span(start, end, level, number))
+            self.spans.append(Span(start, end, level, number))
+
+    @property
+    def owners(self) -> Sequence[object]:
+        """The owners by their numbers."""
+        return list(self._numbers)
+
+    @cached_property
+    def _given(self) -> NDArray[np.float64]:
+        _, _, levels, _ = columns = self.columns
+        return shares(columns[0], columns[1], levels)
+
+    @cached_property
+    def columns(self) -> NDArray[np.int64]:
+        """Arrays of starts, ends, levels and numbers of owners."""
+        return np.array(self.spans or np.zeros((0, 4)), dtype=np.int64).T
 
     def seconds(self) -> dict[object, float]:
         """The seconds of the wall clock that each owner is given."""
-        if not self.spans:
-            return {}
-        starts, ends, levels, numbers = zip(*self.spans, strict=True)
-        totals: Counter[int] = Counter()
-        for number, given in zip(numbers, shares(starts, ends, levels).tolist(), strict=True):
-            totals[number] += given
-        owners = list(self._numbers)
-        return {owners[number]: total * 1e-9 for number, total in totals.items()}
+        numbers = self.columns[3]
+        totals = np.bincount(numbers, self._given, minlength=len(self._numbers)) * 1e-9
+        return dict(zip(self._numbers, totals.tolist(), strict=True))
+
+    def seconds_until(self, ends: Sequence[int]) -> dict[object, NDArray[np.float64]]:
+        """The seconds of each owner until each of some times, from the time before it."""
+        count = len(ends) + 1
+        which = np.searchsorted(np.asarray(ends, dtype=np.int64), self.columns[0])
+        cells = self.columns[3] * count + which
+        totals = np.bincount(cells, self._given, minlength=len(self._numbers) * count)
+        table = totals.reshape(-1, count)[:, :-1] * 1e-9
+        return dict(zip(self._numbers, table, strict=True))
 
 
 def build(recorded: Recorded, device: Device) -> Profile:
@@ -78,14 +103,15 @@ def build(recorded: Recorded, device: Device) -> Profile:
     """
     trace = recorded.trace
     programs = _programs(trace, device)
-    spans = _Spans(recorded.started, recorded.ended)
+    spans = Spans(recorded.started, recorded.ended)
     runs = Counter(run.program for run in trace.runs)
     counts = _add_kernels(spans, trace, programs)
     for (program, op), count in counts.items():  # a sort is two events: a copy, and the sort
         if not programs[program].is_repeated(op):
             count[0] = min(count[0], runs[program])
     _add_host(spans, recorded)
-    pieces = list(_pieces(spans.seconds(), counts, programs))
+    steps = _steps(recorded)
+    pieces = list(_pieces(spans.seconds(), _by_step(spans, recorded, steps), counts, programs))
     parts: dict[str, float] = defaultdict(float)
     for piece in pieces:
         parts[piece.part] += piece.seconds
@@ -101,12 +127,13 @@ def build(recorded: Recorded, device: Device) -> Profile:
             for name, count in runs.most_common()
             if name
         ],
-        steps=_steps(recorded),
+        steps=steps,
         compiled=recorded.compiled,
         overhead=seconds / without if without else 1.0,
         device=device.name,
         notes=[*recorded.notes, *trace.errors],
         trace=trace,
+        spans=spans,
     )
 
 
@@ -125,7 +152,7 @@ def _text(proto: bytes | None) -> str:
 
 
 def _add_kernels(
-    spans: _Spans, trace: Trace, programs: Mapping[str, RecordedProgram]
+    spans: Spans, trace: Trace, programs: Mapping[str, RecordedProgram]
 ) -> dict[tuple[str, str], list[float]]:
     """Add the kernels, and the runs around them; returns the count and duration of each kernel."""
     counts: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0, 0.0])
@@ -151,7 +178,7 @@ def _is_on_cpu(run: OpRun) -> bool:
     return run.device.startswith("cpu")
 
 
-def _add_host(spans: _Spans, recorded: Recorded) -> None:
+def _add_host(spans: Spans, recorded: Recorded) -> None:
     base = recorded.trace.started
     times = [sample.time for sample in recorded.samples]
     for each in recorded.trace.host:
@@ -197,21 +224,45 @@ def _sampled(time: int, times: list[int], samples: Sequence[Sample]) -> SourceLi
     return samples[at].line if samples else None
 
 
+def _by_step(
+    spans: Spans, recorded: Recorded, steps: Sequence[ProfiledStep]
+) -> Mapping[object, tuple[float, ...]]:
+    """The seconds of each owner in each step that is no warm-up, and before it since the last.
+
+    They are of the steps whose name has most of the time, and at most `_MAX_STEPS` of them.
+    """
+    totals: Counter[str] = Counter()
+    for each in steps:
+        totals[each.name] += each.seconds  # type: ignore[assignment]
+    if not totals:
+        return {}
+    name = totals.most_common(1)[0][0]
+    base = recorded.trace.started
+    pairs = zip(steps, recorded.trace.steps, strict=True)
+    chosen = [(step, base + span.end) for step, span in pairs if step.name == name]
+    warm = [number for number, (step, _) in enumerate(chosen) if not step.is_warm_up]
+    warm = warm[:: -(-len(warm) // _MAX_STEPS) or 1]
+    table = spans.seconds_until([end for _, end in chosen])
+    return {owner: tuple(row[warm].tolist()) for owner, row in table.items()}
+
+
 def _pieces(
     seconds: Mapping[object, float],
+    by_step: Mapping[object, tuple[float, ...]],
     counts: Mapping[tuple[str, str], list[float]],
     programs: Mapping[str, RecordedProgram],
 ) -> Iterator[Piece]:
     for owner, given in seconds.items():
+        steps = by_step.get(owner, ())
         match owner:
             case ("kernel", str(program), str(op)):
-                yield from _of_kernel(programs[program], op, given, counts[program, op])
+                yield from _of_kernel(programs[program], op, given, counts[program, op], steps)
             case ("between kernels", str(program)):
-                yield Piece("between kernels", _NOWHERE, given, program=program)
+                yield Piece("between kernels", _NOWHERE, given, program=program, by_step=steps)
             case ("host", str(kind), line):
-                yield Piece(kind, _at(line), given)
+                yield Piece(kind, _at(line), given, by_step=steps)
             case ("sample", str(kind), line, str(library)):
-                yield Piece(kind, _at(line, library), given)
+                yield Piece(kind, _at(line, library), given, by_step=steps)
 
 
 def _at(line: object, library: str = "") -> Origin:
@@ -223,7 +274,7 @@ _PART_OF_KIND = {"callback": "callbacks", "control": "between kernels", "transfe
 
 
 def _of_kernel(
-    program: RecordedProgram, op: str, seconds: float, count: list[float]
+    program: RecordedProgram, op: str, seconds: float, count: list[float], steps: Sequence[float]
 ) -> Iterator[Piece]:
     cost = program.cost_of(op)
     runs, busy = int(count[0]), count[1] or seconds
@@ -231,7 +282,8 @@ def _of_kernel(
     part = "transfers" if is_copy else _PART_OF_KIND.get(cost.kind, "device work")
     for origin, fraction in cost.parts:
         own = seconds * fraction
-        yield Piece(part, origin, own, busy * fraction, program.name, cost, runs, fraction)
+        shown = tuple(each * fraction for each in steps)
+        yield Piece(part, origin, own, busy * fraction, program.name, cost, runs, fraction, shown)
 
 
 def _steps(recorded: Recorded) -> list[ProfiledStep]:

@@ -38,7 +38,7 @@ def as_text(
     console = Console(width=width, highlight=False, force_terminal=is_terminal or None)
     with console.capture() as captured:
         _print_parts(console, profile)
-        for sentence in _about_steps(profile.steps):
+        for sentence in about_steps(profile.steps):
             console.print(Text(sentence), soft_wrap=True)
         _print_rows(console, profile, by, most)
         for note in _notes(profile):
@@ -50,7 +50,8 @@ def _new_table() -> Table:
     return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
+    """A share as text, with two digits below 10 %: "66%", "6.6%"."""
     return f"{100 * share:.0f}%" if share >= 0.0995 else f"{100 * share:.1f}%"
 
 
@@ -78,7 +79,7 @@ def _print_parts(console: Console, profile: Profile) -> None:
             continue
         share = seconds / running
         bar = Text("█" * round(20 * share), style="cyan")
-        table.add_row(f"  {name}", show_seconds(seconds), _percent(share), bar)
+        table.add_row(f"  {name}", show_seconds(seconds), percent(share), bar)
     console.print(table)
     if not any(piece.kernel for piece in profile.pieces):
         console.print(Text("no kernel ran on a device while the profiler recorded"))
@@ -88,7 +89,7 @@ def _programs(count: int) -> str:
     return f"{count} program{'' if count == 1 else 's'}"
 
 
-def _about_steps(steps: Sequence[ProfiledStep]) -> Iterator[str]:
+def about_steps(steps: Sequence[ProfiledStep]) -> Iterator[str]:
     """Sentences on marked steps: how many, how long, how long they wait for data."""
     by_name: dict[str, list[ProfiledStep]] = {}
     for each in steps:
@@ -146,12 +147,12 @@ def _print_rows(console: Console, profile: Profile, by: Grouping, most: int | No
 
 def _numbers(row: ProfileRow, names: Sequence[str]) -> list[str]:
     known = {
-        "share": _percent(row.share),
+        "share": percent(row.share),
         "time": show_seconds(row.seconds),
         "calls": f"{row.calls or ''}",
         "flops": show_count(row.flops) if row.calls else "",
         "bytes": show_bytes(row.bytes) if row.calls else "",
-        "roofline": "" if row.roofline is None else _percent(row.roofline),
+        "roofline": "" if row.roofline is None else percent(row.roofline),
         "with O2": "" if row.o2_seconds is None else show_seconds(row.o2_seconds),
     }
     return [known[name] for name in names]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ...source import SourceLine
 from . import SCHEMA_VERSION
 from .programs import KernelCost, Origin
 from .trace import Trace
+
+if TYPE_CHECKING:
+    from .build import Spans
 
 Grouping = Literal["line", "layer", "kernel", "program"]
 
@@ -29,6 +33,7 @@ PARTS = {
 }
 """Each part of the wall clock, in the order in which they are printed."""
 
+_MIN_STEPS = 4  # for quartiles
 _MIN_SPLIT = 0.5  # of the time: a line with more is split into the layers that it calls
 
 
@@ -45,6 +50,7 @@ class Piece:
         kernel: the kernel; None for work of the host.
         calls: how often it ran.
         fraction: the part of the kernel's time; below 1 where a fusion has ops of several lines.
+        by_step: seconds in each of up to 200 steps without warm-up, and since the step before.
     """
 
     part: str
@@ -55,6 +61,7 @@ class Piece:
     kernel: KernelCost | None = None
     calls: int = 0
     fraction: float = 1.0
+    by_step: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -74,6 +81,8 @@ class ProfileRow:
         roofline: the least seconds by the roofline, divided by the measured ones; None if unknown.
         is_estimated: whether more than a tenth of it is a part of kernels of several lines.
         o2_seconds: the estimated time under O2; None without an estimate.
+        step_seconds: the first quartile, the median and the third quartile of its seconds in a
+            marked step; None without at least four steps.
     """
 
     name: str
@@ -88,6 +97,7 @@ class ProfileRow:
     roofline: float | None
     is_estimated: bool
     o2_seconds: float | None = None
+    step_seconds: tuple[float, float, float] | None = None
 
     def as_json(self) -> dict[str, Any]:
         """As an object for `--json`."""
@@ -146,6 +156,7 @@ class Profile:
         device: the device that rooflines are for; empty if it is not known.
         notes: what limits the result: lost events, a short recording.
         trace: the events.
+        spans: everything that was active, and when; None if it was not kept.
         o2: the estimated ratio of each piece's time under O2, by program and line.
     """
 
@@ -161,6 +172,7 @@ class Profile:
     device: str = ""
     notes: Sequence[str] = ()
     trace: Trace = field(default_factory=Trace)
+    spans: Spans | None = None
     o2: dict[tuple[str, str], float] = field(default_factory=dict)
 
     @property
@@ -211,6 +223,7 @@ class Profile:
             roofline=least / busy if busy and is_covered else None,
             is_estimated=divided > seconds / 10,
             o2_seconds=self._under_o2(pieces),
+            step_seconds=_quartiles_of([each.by_step for each in pieces if each.by_step]),
         )
 
     def _under_o2(self, pieces: list[Piece]) -> float | None:
@@ -249,6 +262,15 @@ class Profile:
     def with_o2(self, ratios: dict[tuple[str, str], float]) -> Profile:
         """The same with estimates of O2's effect, see `changes.py`."""
         return replace(self, o2=ratios)
+
+
+def _quartiles_of(by_step: Sequence[tuple[float, ...]]) -> tuple[float, float, float] | None:
+    """The quartiles of the sums over pieces of the seconds in each step."""
+    sums = [sum(each) for each in zip(*by_step, strict=True)]
+    if len(sums) < _MIN_STEPS:
+        return None
+    first, median, third = statistics.quantiles(sums, method="inclusive")
+    return first, median, third
 
 
 def _least(piece: Piece) -> float:
