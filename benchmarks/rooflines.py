@@ -41,13 +41,14 @@ _BUCKETS = ((1e-6, "below 1 µs"), (1e-5, "1 to 10 µs"), (1e-4, "10 to 100 µs"
 
 METHOD = f"""\
 Each model is compiled by plain `jax.jit` for this machine's CPU and called {CALLS} times under
-`jxc profile`. *Predicted* is a kernel's roofline without its launch: the least time by its flops and
-bytes at the rates of the machine. *Measured* is its time in the call in which it took the least; a
-kernel that runs at the same time as another has only a part of the cores. A ratio of 1 means that
-the kernel takes as long as the roofline says. *Ratio* is the geometric mean over kernels of measured
-/ predicted, with quartiles. *Of the sums* is the ratio of the summed times, which weighs kernels by
-their time. *Time* is the share of all measured time. A kernel with a product and other ops counts
-as a product."""
+`jxc profile`. *Predicted* is a kernel's roofline without its launch: the least time by its flops
+and bytes at the rates of the machine. *Measured* is its time in the call in which it took the
+least; a kernel that runs at the same time as another has only a part of the cores. A ratio of 1
+means that the kernel takes as long as the roofline says. *Ratio* is the geometric mean over kernels
+of measured / predicted, with quartiles. *Of the sums* is the ratio of the summed times, which
+weighs kernels by their time. *Time* is the share of all measured time. A kernel with a product and
+other ops counts as a product. The load is that of the machine while the table was made; a busy
+machine makes ratios larger."""
 
 
 # One model

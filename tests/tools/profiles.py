@@ -22,10 +22,11 @@ StackFrames
 
 ENTRY %main (x: f32[64,64]) -> f32[64,64] {
   %x = f32[64,64]{1,0} parameter(0)
-  %dot = f32[64,64]{1,0} dot(%x, %x), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name="jit(step)/encoder/dot_general" stack_frame_id=1}
+  %dot = f32[64,64]{1,0} dot(%x, %x), lhs_contracting_dims={1}, rhs_contracting_dims={0}, METADATA
   ROOT %negate = f32[64,64]{1,0} negate(%dot), metadata={op_name="jit(step)/neg" stack_frame_id=2}
 }
 """
+METADATA = 'metadata={op_name="jit(step)/encoder/dot_general" stack_frame_id=1}'
 SOURCE = "def step(x):\n    y = x @ x\n    return -y\nwait()  # <&>\n"
 MS = 1_000_000
 
@@ -43,7 +44,7 @@ def made(folder, *, steps=10, kernels=1, name="train.py", dot_ms=4, jitter=0):
 
     path = folder / "train.py"
     path.write_text(SOURCE)
-    module = _hlo.hlo_module_from_text(HLO.replace("FILE", str(path)))
+    module = _hlo.hlo_module_from_text(HLO.replace("FILE", str(path)).replace("METADATA", METADATA))
     trace = Trace(
         started=1000 * MS, modules={"jit_step(1)": module.as_serialized_hlo_module_proto()}
     )

@@ -1,6 +1,7 @@
 """`jxc profile --html` and `--perfetto`: their structure, their size, and the page in Chromium."""
 
 import gzip
+import itertools
 import json
 import re
 import shutil
@@ -31,7 +32,7 @@ def test_gaps_and_kernels_cover_each_moment_once(profile):
     events = [*tracks.gaps.events, *(each for track in tracks.kernels for each in track.events)]
     events.sort()
     assert events[0].start == tracks.started and events[-1].end == tracks.ended
-    assert all(a.end == b.start for a, b in zip(events, events[1:], strict=False))
+    assert all(a.end == b.start for a, b in itertools.pairwise(events))
     parts = {each.part for each in events}
     assert parts == {"compilation", "Python", "dispatch", "device work"}
 

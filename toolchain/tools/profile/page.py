@@ -1,7 +1,7 @@
 """The page of `jxc profile --html`: a timeline, a flame graph, tables, and the source with times.
 
-The timeline has a view of the whole run, of the median step and of the longest. Events narrower than
-a thousandth of a view are drawn as one bar, so that the size of the page is bounded.
+The timeline has a view of the whole run, of the median step and of the longest. Events narrower
+than a thousandth of a view are drawn as one bar, so that the size of the page is bounded.
 """
 
 from __future__ import annotations
