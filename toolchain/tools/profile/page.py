@@ -15,8 +15,8 @@ from pathlib import Path
 from ...files import write_output
 from ...source import SourceLine, short_line, short_path
 from ...units import show_seconds
-from ..page.highlight import python_lines
 from ..page import require_packages
+from ..page.highlight import python_lines
 from ..page.write import template, ticks
 from .flame import FlameNode, bars_of, flame_of
 from .presentation import about_steps, percent
