@@ -101,9 +101,9 @@ class ProfileRow:
 
     def as_json(self) -> dict[str, Any]:
         """As an object for `--json`."""
-        return vars(self) | {
-            "line": {"file": self.line.file, "line": self.line.line} if self.line else None
-        }
+        line = self.line
+        place = {"file": line.file, "line": line.line, "text": line.text} if line else None
+        return vars(self) | {"line": place}
 
 
 @dataclass(frozen=True)
