@@ -96,6 +96,7 @@ COMMANDS = {
     "verify a wrong module": "jxc verify small.mlir wrong.mlir --seconds 5 --json",
     "verify XLA": "jxc verify small.mlir --xla-bisect --json",
     "diff": f"jxc diff {STEP} -O0 -O2 --json",
+    "diff of profiles": "jxc profile --json p.json steps.py >&2; jxc diff p.json p.json --json",
     "doctor": f"jxc doctor {STEP} --json",
     "doctor checks": "jxc doctor --list --json",
     "explain": "jxc explain --json log.json script.py >&2; cat log.json",

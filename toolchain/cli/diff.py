@@ -81,9 +81,14 @@ def diff_command(ctx: click.Context, /, first: str, **flags: Any) -> None:
     jxc diff model.py:step --target cpu,gpu:h100 'f32[8,784]'
     jxc diff HEAD~1:model.py:step model.py:step 'f32[8,784]'
     jxc diff model.py:step 'f32[8,784]' model.py:step 'f32[9,784]'
+    jxc diff before.json after.json
 
     Ops are matched by what they compute and by their line of Python, not by name. Calls are
-    followed. The exit code is 0 if the programs are the same, 1 if they differ, 2 on errors.
+    followed. JSON files are profiles of `jxc profile --json`: seconds are compared by line, layer,
+    kernel and program, per step where steps are marked.
+
+    The exit code is 0 if the programs are the same, 1 if they differ, 2 on errors. Profiles are
+    the same if all lines are within the spread of the steps.
     """
     try:
         code = _diff(first, ctx.meta.get("pipelines", []), flags)
@@ -94,6 +99,9 @@ def diff_command(ctx: click.Context, /, first: str, **flags: Any) -> None:
 
 
 def _diff(first: str, pipelines: list[str], flags: dict[str, Any]) -> int:
+    words = [first, *flags["specs"]]
+    if any(word.endswith(".json") for word in words):
+        return _diff_profiles(words, pipelines, flags)
     from ..backend.targets import find_targets, require
 
     targets = find_targets(flags["target"])
@@ -112,6 +120,22 @@ def _diff(first: str, pipelines: list[str], flags: dict[str, Any]) -> int:
     with progress() as report:
         report("lowering")
         return _compare(sides, sources_of(sides, flags, folder), flags, report)
+
+
+def _diff_profiles(words: list[str], pipelines: list[str], flags: dict[str, Any]) -> int:
+    from ..tools.diff.profiles import compare_profiles, print_profiles
+
+    others = [*LOWERING_OPTIONS, "html", "no_compile", "load_pass", "assume", "xla_option"]
+    given = [name for name in others if flags.get(name)] + ["passes"] * bool(pipelines)
+    if given:
+        option = given[0].replace("_", "-")
+        raise UsageError(f"--{option} applies to programs, and {words[0]} is a profile")
+    found = compare_profiles(words)
+    if flags["as_json"]:
+        write_json({"schema_version": 1, **found.as_json()}, "-")
+    else:
+        print_profiles(found, whole=flags["whole"])
+    return _SAME if found.is_same else _DIFFERENT
 
 
 def _check(sides: tuple[DiffSide, DiffSide], flags: Mapping[str, Any]) -> None:
