@@ -112,12 +112,12 @@ def _ops_by_kernel(profile: Any) -> dict[tuple[str, str], Iterable[str]]:
 
 def _class_of(kind: str, ops: Iterable[str]) -> str:
     names = {each.removeprefix("stablehlo.") for each in ops}
-    if kind in ("while", "call", "conditional"):
+    if not names:  # the kernels inside are not recorded
         return "loop, call"
     for name, members in _CLASSES:
         if names & members:
             return name
-    if kind == "copy" or (names and names <= _MOVES):
+    if kind == "copy" or names <= _MOVES:
         return "copy, transpose"
     return "library call" if kind in ("library", "call") else "elementwise"
 
