@@ -38,6 +38,11 @@ class DoctorOptions:
         help="Skip the checks that read the compiled program. Where rules of O2 apply, the others "
         "take several times the program's own compile time."
     )
+    profile: str | None = option(
+        metavar="FILE",
+        help="Order findings by the measured seconds of their lines in FILE, the object of "
+        "`jxc profile --json`, which bound the estimated costs.",
+    )
     list_them: bool = flag("--list", help="Explain each finding, and stop.")
     as_json: bool = flag("--json", help="Print the result as one JSON object.")
 
@@ -54,6 +59,7 @@ def doctor_command(target: str | None, **flags: Any) -> None:
     jxc doctor model.py:step '{"w": f32[784,256]}' 'f32[8,784]'
     jxc doctor model.py:step --args model.py:make --target tpu:v5e:2x2
     jxc doctor model.py:step --args model.py:make --ignore unrolled-layers
+    jxc doctor model.py:step --args model.py:make --profile profile.json
 
     A comment on the line silences a finding: `# jxc: ignore[gather-as-slice]`. The exit code is 1
     if there are findings. Where rules of O2 apply, the program is compiled with and without them,
@@ -96,10 +102,12 @@ def _names(text: str | None) -> tuple[str, ...]:
 def _examine(request: LowerRequest, hardware: Target, options: DoctorOptions) -> None:
     from ..backend.lowered import lowered_from_request
     from ..tools.doctor import all_checks, choose_checks, examine, program_of
+    from ..tools.doctor.measured import read_profile, with_profile
     from ..tools.doctor.run import quiet_about_donation
     from ..tools.doctor.source_code import unknown_names
 
     checks = choose_checks(_names(options.only), _names(options.ignore))
+    profile = read_profile(options.profile) if options.profile else None
     working = progress(f"examining {request.target}")
     with quiet_about_donation(), contextlib.redirect_stdout(sys.stderr), working:
         lowered, args, kwargs = lowered_from_request(request)
@@ -107,6 +115,8 @@ def _examine(request: LowerRequest, hardware: Target, options: DoctorOptions) ->
             lowered, hardware, may_compile=not options.no_compile, given=(args, kwargs)
         )
         found = examine(program, checks)
+    if profile is not None:
+        found = with_profile(found, profile)
     places = [each.place for each in (*found, *found.silenced)]
     for warning in unknown_names(places, list(all_checks())):
         click.echo(f"jxc: warning: {warning}", err=True)

@@ -63,6 +63,8 @@ class Finding:
         fix: what to do about it, in sentences.
         cost: what it costs.
         name: the name of the check that found it, such as "gather-as-slice".
+        measured: a clause on the time of its line in a profile; empty without a profile.
+        measured_seconds: that time; None without a profile or a line.
     """
 
     place: SourceLine | None
@@ -70,6 +72,8 @@ class Finding:
     fix: str
     cost: FindingCost = field(default_factory=FindingCost)
     name: str = ""
+    measured: str = ""
+    measured_seconds: float | None = None
 
     def __repr__(self) -> str:
         return f"<Finding {self}>"
@@ -89,6 +93,7 @@ class Finding:
             "source": place.text if place else "",
             "message": self.message,
             "cost": self.cost.as_json(),
+            "measured_seconds": self.measured_seconds,
             "fix": self.fix,
         }
 

@@ -101,6 +101,8 @@ def _finding_text(finding: Finding, highlight: Callable[[str], str]) -> str:
     lines.append(wrap(f"{finding.message}."))
     if str(finding.cost):
         lines.append(wrap(f"cost: {finding.cost}", hanging=6))
+    if finding.measured:
+        lines.append(wrap(f"measured: {finding.measured}", hanging=10))
     return "\n".join([*lines, wrap(f"fix: {finding.fix}", hanging=5), ""])
 
 

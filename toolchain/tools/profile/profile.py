@@ -13,7 +13,7 @@ from .programs import KernelCost, Origin
 from .trace import Trace
 
 if TYPE_CHECKING:
-    from .build import Spans
+    from .spans import Spans
 
 Grouping = Literal["line", "layer", "kernel", "program"]
 

@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ...source import SourceLine
-from .build import Spans
 from .profile import Piece, Profile
 from .programs import KernelCost
+from .spans import Spans
 
 MAX_TRACKS = 8
 """The most tracks of kernels for a device; kernels for which none is free are left out."""
