@@ -2,9 +2,9 @@
 
 `recording.py` runs jaxlib's profiler, a listener for compilations and a sampler of Python's stack
 (`sampler.py`) while a program runs. `trace.py` reads the recorded trace, and `spans.py` and
-`wall.py` divide the wall clock between everything that was active. `programs.py` joins kernels with the optimized HLO,
-`build.py` adds up the rows, `profile.py` holds the result, `changes.py` estimates the effect of O2,
-and `presentation.py` prints the tables.
+`wall.py` divide the wall clock between everything that was active. `programs.py` joins kernels with
+the optimized HLO, `build.py` adds up the rows, `profile.py` holds the result, `changes.py`
+estimates the effect of O2, and `presentation.py` prints the tables.
 
 `tracks.py` has everything that was active as tracks of events. `page.py` draws them and the tree of
 `flame.py` as an HTML page, `perfetto.py` writes them as a trace.
