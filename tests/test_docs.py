@@ -4,11 +4,13 @@ A `python` block whose first line names a file (`# model.py`) is written to that
 `python` code_blocks are run. A `console` block is run line by line and its output compared; `...`
 matches any text, a time such as `1.5 ms` any time, and white space any white space. All blocks of a
 document run in order, in one temporary folder. A document with the line `<!-- requires: keras -->`
-is skipped where the module `keras` is not installed.
+is skipped where the module `keras` is not installed. One with `<!-- machine: x86_64 -->` is skipped
+on other processors, for which XLA makes other HLO.
 """
 
 import importlib.util
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -18,7 +20,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-REQUIRES = re.compile(r"^<!-- requires: (\S+) -->$", re.MULTILINE)
+REQUIRES = re.compile(r"^<!-- (requires|machine): (\S+) -->$", re.MULTILINE)
 
 
 def code_blocks(document):
@@ -62,10 +64,14 @@ def has_programs(document):
     return any(language in ("python", "console") for language, _ in code_blocks(document))
 
 
-def missing_module(document):
-    """The first module that the document requires and that is not installed."""
-    names = REQUIRES.findall((ROOT / document).read_text())
-    return next((name for name in names if importlib.util.find_spec(name) is None), None)
+def missing(document):
+    """The module or the processor that the document requires, if it is not there."""
+    for kind, name in REQUIRES.findall((ROOT / document).read_text()):
+        if kind == "requires" and importlib.util.find_spec(name) is None:
+            return f"the module {name}, which is not installed"
+        if kind == "machine" and platform.machine().lower().replace("amd64", "x86_64") != name:
+            return f"an {name} processor; this is {platform.machine()}"
+    return None
 
 
 PAGES = [str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.md")]
@@ -74,8 +80,8 @@ DOCUMENTS = ["README.md", "CONTRIBUTING.md", *filter(has_programs, PAGES)]
 
 @pytest.mark.parametrize("document", sorted(DOCUMENTS))
 def test_document_runs(document, tmp_path):
-    if missing := missing_module(document):
-        pytest.skip(f"{document} needs the module {missing}, which is not installed")
+    if lacking := missing(document):
+        pytest.skip(f"{document} needs {lacking}")
     ran = 0
     for language, text in code_blocks(document):
         named = re.match(r"# (\S+\.py)\n", text)
