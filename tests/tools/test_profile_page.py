@@ -12,7 +12,7 @@ import pytest
 from jxc.errors import UsageError
 from jxc.tools.profile.flame import bars_of, flame_of
 from jxc.tools.profile.page import write_profile_page
-from jxc.tools.profile.perfetto import trace_events, write_perfetto
+from jxc.tools.profile.perfetto import write_perfetto
 from jxc.tools.profile.tracks import ProfileTracks
 
 from .profiles import MS, made
@@ -58,8 +58,9 @@ def test_flame_graph_adds_up_from_kernels_to_the_running_time(profile):
         assert bar.left >= 0 and bar.left + bar.width <= 100.001
 
 
-def test_trace_events_are_valid_and_carry_line_layer_program_bytes_and_flops(profile):
-    events = list(trace_events(profile))
+def test_trace_events_are_valid_and_carry_line_layer_program_bytes_and_flops(profile, tmp_path):
+    write_perfetto(tmp_path / "t.json", profile)
+    events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
     names = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["name"] == "thread_name"}
     assert {"train", "gaps", "programs", "kernels 1"} == set(names.values())
     assert {e["ph"] for e in events} == {"M", "X"}
@@ -67,7 +68,7 @@ def test_trace_events_are_valid_and_carry_line_layer_program_bytes_and_flops(pro
     for event in (e for e in events if e["ph"] == "X"):
         thread = event["pid"], event["tid"]
         assert thread in names and event["dur"] > 0
-        assert event["ts"] >= ends.get(thread, 0) - 1e-6, "events of a thread overlap"
+        assert event["ts"] >= ends.get(thread, 0) - 0.002, "events of a thread overlap"
         ends[thread] = event["ts"] + event["dur"]
     assert max(ends.values()) == pytest.approx(profile.seconds * 1e6)
     dot = next(e for e in events if e["name"] == "dot")
@@ -84,7 +85,6 @@ def test_perfetto_file_is_json_and_compressed_by_its_name(profile, tmp_path):
     write_perfetto(packed, profile)
     with gzip.open(packed, "rt") as file:
         assert json.load(file) == json.loads(plain.read_text())
-    assert len(json.loads(plain.read_text())["traceEvents"]) == len(list(trace_events(profile)))
     with pytest.raises(UsageError, match="cannot write"):
         write_perfetto(tmp_path / "absent" / "t.json", profile)
 
@@ -105,7 +105,7 @@ def test_page_of_a_long_trace_is_bounded(tmp_path):
     assert len(profile.trace.ops) == 80_000
     write_profile_page(tmp_path / "p.html", profile)
     assert (tmp_path / "p.html").stat().st_size < 3_000_000
-    assert "events in" in (tmp_path / "p.html").read_text()
+    assert " events, 100% of " in (tmp_path / "p.html").read_text()
 
 
 def test_page_without_kernels_or_steps(tmp_path):

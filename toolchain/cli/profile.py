@@ -146,11 +146,13 @@ def write_profile(profile: Profile, options: ProfileOptions, own_stdout: int | N
     if options.html:
         from ..tools.profile.page import write_profile_page
 
-        write_profile_page(options.html, profile)
+        with progress("writing the page"):
+            write_profile_page(options.html, profile)
     if options.perfetto:
         from ..tools.profile.perfetto import write_perfetto
 
-        write_perfetto(options.perfetto, profile)
+        with progress("writing the trace"):
+            write_perfetto(options.perfetto, profile)
     if options.json:
         text = json.dumps(profile.as_json(), indent=2) + "\n"
         if own_stdout is None:

@@ -6,6 +6,7 @@ than a thousandth of a view are drawn as one bar, so that the size of the page i
 
 from __future__ import annotations
 
+import bisect
 import linecache
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -93,6 +94,7 @@ class Bar:
     label: str = ""
     anchor: str = ""
     depth: int = 0
+    opacity: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -189,19 +191,22 @@ class _Drawing:
         length = end - start
         rows = []
         for track in tracks:
-            inside = [each for each in track.events if each.start < end and each.end > start]
-            if inside:
+            first = bisect.bisect_right(track.events, start, key=lambda each: each.end)
+            last = bisect.bisect_left(track.events, end, key=lambda each: each.start)
+            if inside := track.events[first:last]:
                 bars = [self._bar(group, start, length) for group in _groups(inside, length)]
                 rows.append((track.process, track.name, bars))
         return View(title, rows, ticks(length * 1e-9))
 
     def _bar(self, group: Sequence[TrackEvent], start: int, length: int) -> Bar:
         first, last = max(group[0].start, start), min(group[-1].end, start + length)
-        seconds: Counter[TrackEvent] = Counter()
-        for each in group:
-            kind = each._replace(start=0, end=0)
+        seconds: Counter[object] = Counter()
+        examples: dict[object, TrackEvent] = {}
+        for each in group:  # there can be millions
+            kind = each.key if each.key[1] else each[2:]
             seconds[kind] += each.end - each.start
-        longest = seconds.most_common(_IN_TIP)
+            examples[kind] = each
+        longest = [(examples[kind], time) for kind, time in seconds.most_common(_IN_TIP)]
         most = longest[0][0]
         return Bar(
             round(100 * (first - start) / length, 3),
@@ -210,6 +215,7 @@ class _Drawing:
             "\n".join(self._tip(group, longest, len(seconds))),
             most.name if len(group) == 1 else "",
             self.anchor(most.line),
+            opacity=_opacity(group),
         )
 
     def _tip(
@@ -217,7 +223,8 @@ class _Drawing:
     ) -> Iterator[str]:
         if len(group) > 1:
             whole = (group[-1].end - group[0].start) * 1e-9
-            yield f"{len(group)} events in {show_seconds(whole)}"
+            busy = sum(each.end - each.start for each in group) * 1e-9
+            yield f"{len(group)} events, {percent(busy / whole)} of {show_seconds(whole)}"
         for each, time in longest:
             where = f"  {short_line(each.line)}" if each.line else ""
             program = f"{each.key[0]} " if each.key[0] else ""
@@ -245,6 +252,12 @@ class _Drawing:
                 self.anchor(node.line),
                 each.depth,
             )
+
+
+def _opacity(group: Sequence[TrackEvent]) -> float:
+    """The share of a bar's time in which its events were active, so far as it can be seen."""
+    busy = sum(each.end - each.start for each in group)
+    return round(max(busy / max(group[-1].end - group[0].start, 1), 0.15), 2)
 
 
 def _flame_label(node: FlameNode) -> str:

@@ -10,7 +10,7 @@ import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO, cast
 
 from ...errors import UsageError
 from .profile import Profile
@@ -20,24 +20,32 @@ from .tracks import ProfileTracks, Track, TrackEvent
 def write_perfetto(path: str | Path, profile: Profile) -> None:
     """Write a profile for ui.perfetto.dev; compressed if the name ends with ".gz".
 
-    About 300 bytes for each kernel, and 20 compressed.
+    About 250 bytes for each kernel, and 10 compressed.
 
     Raises:
         UsageError: the file cannot be written.
     """
     name = str(path)
     try:
-        with (gzip.open if name.endswith(".gz") else open)(name, "wt", encoding="utf-8") as file:
-            file.write('{"displayTimeUnit": "ms", "traceEvents": [\n')
-            for number, event in enumerate(trace_events(profile)):
-                file.write(f"{',' if number else ''}{json.dumps(event)}\n")
-            file.write("]}\n")
+        if name.endswith(".gz"):
+            with gzip.open(name, "wt", compresslevel=3, encoding="utf-8") as file:
+                _write(cast("TextIO", file), profile)
+        else:
+            with open(name, "w", encoding="utf-8") as file:
+                _write(file, profile)
     except OSError as error:
         raise UsageError(f"cannot write {name}: {error.strerror or error}") from error
 
 
-def trace_events(profile: Profile) -> Iterator[dict[str, Any]]:
-    """The events: names of processes and threads, then complete events ("X")."""
+def _write(file: TextIO, profile: Profile) -> None:
+    file.write('{"displayTimeUnit": "ms", "traceEvents": [')
+    for number, event in enumerate(_trace_events(profile)):
+        file.write(f"{',' if number else ''}\n{event}")
+    file.write("\n]}\n")
+
+
+def _trace_events(profile: Profile) -> Iterator[str]:
+    """The events as JSON: names of processes and threads, then complete events ("X")."""
     tracks = ProfileTracks(profile)
     processes: dict[str, int] = {}
     threads = [*tracks.steps, tracks.gaps, *tracks.programs, *tracks.kernels]
@@ -52,27 +60,27 @@ def trace_events(profile: Profile) -> Iterator[dict[str, Any]]:
         yield from _events(tracks, track, process, thread)
 
 
-def _named(what: str, process: int, thread: int, **args: Any) -> dict[str, Any]:
-    return {"ph": "M", "name": what, "pid": process, "tid": thread, "args": args}
+def _named(what: str, process: int, thread: int, **args: Any) -> str:
+    event = {"ph": "M", "name": what, "pid": process, "tid": thread, "args": args}
+    return json.dumps(event)
 
 
-def _events(
-    tracks: ProfileTracks, track: Track, process: int, thread: int
-) -> Iterator[dict[str, Any]]:
-    known: dict[tuple[str, str], dict[str, Any]] = {}
+def _events(tracks: ProfileTracks, track: Track, process: int, thread: int) -> Iterator[str]:
+    known: dict[object, str] = {}  # all but the times: there can be millions of events
     for event in track.events:
-        if event.key[1] and event.key not in known:
-            known[event.key] = _args_of_kernel(tracks, event.key)
-        yield {
-            "ph": "X",
-            "name": event.name,
-            "cat": event.part,
-            "pid": process,
-            "tid": thread,
-            "ts": (event.start - tracks.started) / 1000,
-            "dur": (event.end - event.start) / 1000,
-            "args": known[event.key] if event.key[1] else _args(event),
-        }
+        kind = event.key if event.key[1] else event[2:]
+        if kind not in known:
+            fields = {
+                "ph": "X",
+                "name": event.name,
+                "cat": event.part,
+                "pid": process,
+                "tid": thread,
+                "args": _args_of_kernel(tracks, event.key) if event.key[1] else _args(event),
+            }
+            known[kind] = json.dumps(fields)[:-1]
+        start, length = event.start - tracks.started, event.end - event.start
+        yield f'{known[kind]}, "ts": {start / 1000:.3f}, "dur": {length / 1000:.3f}}}'
 
 
 def _args(event: TrackEvent) -> dict[str, Any]:
