@@ -34,10 +34,10 @@ print(time.perf_counter() - start)
 """
 
 
-def profile(tmp_path, text, *options, script="train.py", code=0):
+def profile(tmp_path, text, *options, script="train.py", code=0, platforms="cpu"):
     (tmp_path / script).write_text(text)
     command = [str(Path(sys.executable).parent / "jxc"), "profile", *options, script]
-    environment = {**os.environ, "JAX_PLATFORMS": "cpu", "COLUMNS": "80"}
+    environment = {**os.environ, "JAX_PLATFORMS": platforms, "COLUMNS": "80"}
     done = subprocess.run(
         command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=240
     )
@@ -234,3 +234,10 @@ def test_program_without_a_backend_keeps_its_error(tmp_path):
     done = profile(tmp_path, text, code=1)
     assert "no kernel ran on a device" in done.stderr
     assert "internal error" not in done.stderr
+
+
+def test_libtpu_without_a_tpu_does_not_end_the_program(tmp_path):
+    pytest.importorskip("libtpu", reason="libtpu is not installed")
+    text = "import jax.numpy as jnp\nprint(jnp.ones((50, 50)).sum())\n"
+    done = profile(tmp_path, text, platforms="")
+    assert "device work" in done.stderr

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ...errors import JxcError
 from ...source import SourceLine
 from .recorded import CompileSpan, Recorded
 from .sampler import StackSampler
@@ -62,7 +63,9 @@ class ProfileRecorder:
             JxcError: this version of jax cannot be recorded.
         """
         from ..explain.recorder import listening
+        from ._private import skip_absent_tpus
 
+        skip_absent_tpus()
         self._stack.enter_context(listening(self))
 
     def start_session(self) -> None:
@@ -132,11 +135,13 @@ class ProfileRecorder:
             return True
 
     def _fail(self, error: Exception) -> None:
-        self._notes.append(
-            f"the profiler recorded no kernel: {str(error).partition(chr(10))[0]}. Expected no "
-            "other profiler in this process: remove jax.profiler.start_trace, or a callback that "
-            "profiles"
-        )
+        note = f"the profiler recorded no kernel: {str(error).partition(chr(10))[0]}"
+        if not isinstance(error, JxcError):
+            note += (
+                ". Expected no other profiler in this process: remove jax.profiler.start_trace, or "
+                "a callback that profiles"
+            )
+        self._notes.append(note)
 
     def stop(self) -> None:
         """Stop recording, if the limit has not ended it."""
