@@ -130,8 +130,19 @@ def tests(env: Environment, dist: Distribution) -> None:
     copy = env.folder / "copy"
     for name in ("tests", "lit_tests"):
         shutil.copytree(dist.unpacked / name, copy / name)
+    # -B: pytest would write bytecode of its plugins beside them, which pip does not uninstall
     env.run(
-        *(env.python, "-m", "pytest", "-q", "-n", "2", "--dist=loadfile", "-p", "no:cacheprovider"),
+        *(
+            env.python,
+            "-B",
+            "-m",
+            "pytest",
+            "-q",
+            "-n2",
+            "--dist=loadfile",
+            "-p",
+            "no:cacheprovider",
+        ),
         *(f"tests/{name}" for name in TESTS),
         cwd=copy,
     )
