@@ -130,19 +130,8 @@ def tests(env: Environment, dist: Distribution) -> None:
     copy = env.folder / "copy"
     for name in ("tests", "lit_tests"):
         shutil.copytree(dist.unpacked / name, copy / name)
-    # -B: pytest would write bytecode of its plugins beside them, which pip does not uninstall
     env.run(
-        *(
-            env.python,
-            "-B",
-            "-m",
-            "pytest",
-            "-q",
-            "-n2",
-            "--dist=loadfile",
-            "-p",
-            "no:cacheprovider",
-        ),
+        *(env.python, "-m", "pytest", "-q", "-n", "2", "--dist=loadfile", "-p", "no:cacheprovider"),
         *(f"tests/{name}" for name in TESTS),
         cwd=copy,
     )
@@ -171,9 +160,13 @@ def removal(env: Environment, dist: Distribution) -> None:
 def remove(env: Environment) -> None:
     """Uninstall jxc. No file and no entry point may be left, and JAX still runs.
 
+    pytest writes bytecode of its plugins beside them, which pip leaves: it is deleted before.
+
     Raises:
         Failed: something is left.
     """
+    for bytecode in (env.folder / "venv").rglob("*-pytest-*.pyc"):
+        bytecode.unlink()
     env.pip("uninstall", "-q", "-y", "jxc")
     left = [str(file) for file in (env.folder / "venv").rglob("*jxc*")]
     if left:
