@@ -177,7 +177,7 @@ def remove(env: Environment) -> None:
 LEFT = """
 import importlib.metadata, os
 os.environ["JXC_PIPELINE"] = "O2"
-points = importlib.metadata.entry_points()
+points = [each for one in importlib.metadata.distributions() for each in one.entry_points]
 assert not [each for each in points if "jxc" in each.value], points
 import jax
 jax.jit(jax.numpy.sin)(1.0)
