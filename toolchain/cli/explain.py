@@ -3,35 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import os
 import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import JxcError
-from ..files import require_file, write_output
+from ..files import write_output
 from ..tools.explain import SCHEMA_VERSION
-from ..tools.explain.script import UserProgram, flush, when_imported
-from . import print_error
+from ..tools.explain.script import UserProgram, flush
 from .options import flag, option, options_of
+from .user_program import absolute, run_program, write_json
 
 if TYPE_CHECKING:
     from ..tools.explain.log import ExplainLog
-
-
-def absolute(_context: click.Context, _option: click.Parameter, file: str | None) -> str | None:
-    """The absolute path of an output file, since the program may change the directory.
-
-    Raises:
-        UsageError: the file cannot be written.
-    """
-    if not file or file == "-":
-        return file
-    require_file(file)
-    return os.path.abspath(file)
 
 
 @dataclass(frozen=True)
@@ -99,16 +84,7 @@ def explain_command(script: str, args: tuple[str, ...], **flags: Any) -> None:
         require_packages()
     program = UserProgram(script, args, is_module=options.is_module)
     recorder = _ProgramRecorder(keep_texts=bool(options.html))
-    own_stdout = None
-    if options.json == "-":  # the output of the program and its children goes to stderr
-        flush()
-        own_stdout = os.dup(1)
-        os.dup2(2, 1)
-    when_imported("jax", lambda: recorder.start(program))
-    process = os.getpid()
-    code = program.run()
-    if os.getpid() != process:  # a process that the program forked: only the first one reports
-        sys.exit(code)
+    code, own_stdout = run_program(program, recorder.start, options.json)
     recorder.stop(program.error)
     flush()
     options = _numbered(options, recorder.log)
@@ -124,17 +100,15 @@ class _ProgramRecorder:
         self._stack = contextlib.ExitStack()
         self.log: ExplainLog | None = None
 
-    def start(self, program: UserProgram) -> None:
-        """Start recording; if this version of jax does not allow it, warn and run the program."""
-        from ..source import is_user_file, user_folders
+    def start(self) -> None:
+        """Start recording.
+
+        Raises:
+            JxcError: this version of jax does not allow it.
+        """
         from ..tools.explain.log import explain
 
-        if not is_user_file(program.file):  # installed: its package counts as the user's code
-            user_folders.append(os.path.dirname(program.file))
-        try:
-            self.log = self._stack.enter_context(explain(keep_texts=self._keep_texts))
-        except JxcError as error:
-            print_error(error)
+        self.log = self._stack.enter_context(explain(keep_texts=self._keep_texts))
 
     def stop(self, error: BaseException | None) -> None:
         """Stop recording; `error` is the exception that ended the program."""
@@ -166,12 +140,7 @@ def _write(
         empty: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "process": 0, "compiled": 0}
         empty |= {"seconds": 0.0, "hits": {}}
         found = log.as_json() if log is not None else empty | {name: [] for name in lists}
-        text = json.dumps({"script": script, **found}, indent=2) + "\n"
-        if own_stdout is None:
-            write_output(text, options.json)
-        else:
-            with os.fdopen(own_stdout, "w") as stdout:
-                stdout.write(text)
+        write_json({"script": script, **found}, options.json, own_stdout)
     if options.html and log is not None:
         from ..tools.page import write_page
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from dataclasses import dataclass
@@ -11,16 +10,13 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from ..display.progress import progress
-from ..errors import JxcError
 from ..files import write_output
-from ..tools.explain.script import UserProgram, flush, when_imported
-from . import print_error
-from .explain import absolute
+from ..tools.explain.script import UserProgram, flush
 from .options import flag, option, options_of
+from .user_program import absolute, run_program, write_json
 
 if TYPE_CHECKING:
     from ..tools.profile.profile import Grouping, Profile
-    from ..tools.profile.recording import ProfileRecorder
 
 GROUPINGS = ("line", "layer", "kernel", "program")
 
@@ -96,19 +92,10 @@ def profile_command(script: str, args: tuple[str, ...], **flags: Any) -> None:
         from ..tools.page import require_packages
 
         require_packages()
-    own_stdout = None
-    if options.json == "-":  # the output of the program and its children goes to stderr
-        flush()
-        own_stdout = os.dup(1)
-        os.dup2(2, 1)
     from ..tools.profile.recording import ProfileRecorder
 
     recorder = ProfileRecorder(os.path.basename(script), options.seconds)
-    when_imported("jax", lambda: _listen(recorder, program))
-    process = os.getpid()
-    code = program.run()
-    if os.getpid() != process:  # a process that the program forked: only the first one reports
-        sys.exit(code)
+    code, own_stdout = run_program(program, recorder.listen, options.json)
     recorder.stop()
     flush()
     if "jax" not in sys.modules:
@@ -118,18 +105,6 @@ def profile_command(script: str, args: tuple[str, ...], **flags: Any) -> None:
         profile = recorder.finish(show, with_o2=not options.no_o2)
     write_profile(profile, options, own_stdout)
     sys.exit(code)
-
-
-def _listen(recorder: ProfileRecorder, program: UserProgram) -> None:
-    """Listen for compilations; if this version of jax does not allow it, warn and go on."""
-    from ..source import is_user_file, user_folders
-
-    if not is_user_file(program.file):  # installed: its package counts as the user's code
-        user_folders.append(os.path.dirname(program.file))
-    try:
-        recorder.listen()
-    except JxcError as error:
-        print_error(error)
 
 
 def write_profile(profile: Profile, options: ProfileOptions, own_stdout: int | None) -> None:
@@ -154,9 +129,4 @@ def write_profile(profile: Profile, options: ProfileOptions, own_stdout: int | N
         with progress("writing the trace"):
             write_perfetto(options.perfetto, profile)
     if options.json:
-        text = json.dumps(profile.as_json(), indent=2) + "\n"
-        if own_stdout is None:
-            write_output(text, options.json)
-        else:
-            with os.fdopen(own_stdout, "w") as stdout:
-                stdout.write(text)
+        write_json(profile.as_json(), options.json, own_stdout)

@@ -1,0 +1,72 @@
+"""What the verbs share that run a user's program: `jxc explain` and `jxc profile`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import click
+
+from ..errors import JxcError
+from ..files import require_file, write_output
+from ..tools.explain.script import UserProgram, flush, when_imported
+from . import print_error
+
+
+def absolute(_context: click.Context, _option: click.Parameter, file: str | None) -> str | None:
+    """The absolute path of an output file, since the program may change the directory.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+    if not file or file == "-":
+        return file
+    require_file(file)
+    return os.path.abspath(file)
+
+
+def run_program(
+    program: UserProgram, listen: Callable[[], object], json_file: str | None
+) -> tuple[int, int | None]:
+    """Run a program, listening from the moment at which it has imported jax.
+
+    Returns:
+        The program's exit code and, where the file of --json is "-", a descriptor of the real
+        stdout: the output of the program and its children goes to stderr.
+    """
+    own_stdout = None
+    if json_file == "-":
+        flush()
+        own_stdout = os.dup(1)
+        os.dup2(2, 1)
+    when_imported("jax", lambda: _listen(program, listen))
+    process = os.getpid()
+    code = program.run()
+    if os.getpid() != process:  # a process that the program forked: only the first one reports
+        sys.exit(code)
+    return code, own_stdout
+
+
+def _listen(program: UserProgram, listen: Callable[[], object]) -> None:
+    """Start to listen; if this version of jax does not allow it, warn and run the program."""
+    from ..source import is_user_file, user_folders
+
+    if not is_user_file(program.file):  # installed: its package counts as the user's code
+        user_folders.append(os.path.dirname(program.file))
+    try:
+        listen()
+    except JxcError as error:
+        print_error(error)
+
+
+def write_json(found: Mapping[str, Any], file: str, own_stdout: int | None) -> None:
+    """Write the object of --json to its file, or to the descriptor of `run_program`."""
+    text = json.dumps(found, indent=2) + "\n"
+    if own_stdout is None:
+        write_output(text, file)
+    else:
+        with os.fdopen(own_stdout, "w") as stdout:
+            stdout.write(text)
