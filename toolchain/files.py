@@ -28,6 +28,22 @@ def read_input(file: str) -> bytes:
         raise UsageError(f"{file}: {error.strerror}") from None
 
 
+def read_json(file: str) -> Any:
+    """The value in a JSON file.
+
+    Raises:
+        UsageError: the file cannot be read, or is not JSON.
+    """
+    import json
+
+    try:
+        return json.loads(Path(file).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"cannot read {file}: {error.strerror or error}") from None
+    except ValueError as error:
+        raise UsageError(f"{file} is not JSON: {error}") from None
+
+
 def read_arrays(file: str | Path, member: str | None = None) -> Any:
     """The array in an `.npy` file, or the arrays by name in an `.npz` file.
 

@@ -9,7 +9,6 @@ line that was edited is matched with the most similar one.
 from __future__ import annotations
 
 import difflib
-import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ...errors import UsageError
+from ...files import read_json
 from ...source import short_line
 from ...units import show_seconds
 
@@ -132,13 +132,7 @@ def compare_profiles(words: Sequence[str]) -> ProfileComparison:
 
 
 def _read(name: str) -> Mapping[str, Any]:
-    try:
-        with open(name, encoding="utf-8") as file:
-            found = json.load(file)
-    except OSError as error:
-        raise UsageError(f"cannot read {name}: {error.strerror or error}") from None
-    except ValueError as error:
-        raise UsageError(f"{name} is not JSON: {error}") from None
+    found = read_json(name)
     try:
         rows = [row for by in _GROUPINGS for row in found["by"][by]]
         if all({"name", "seconds", "step_seconds"} <= row.keys() for row in rows):

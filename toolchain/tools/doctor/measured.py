@@ -5,7 +5,6 @@ An estimate of what a finding costs is at most the measured time of its line.
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
 from collections.abc import Mapping
@@ -13,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...errors import UsageError
+from ...files import read_json
 from ...source import SourceLine
 from .finding import Finding
 from .run import DoctorResult
@@ -84,13 +84,7 @@ def read_profile(path: str) -> Mapping[str, Any]:
     Raises:
         UsageError: the file cannot be read, or has another object.
     """
-    try:
-        with open(path, encoding="utf-8") as file:
-            found = json.load(file)
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror or error}") from None
-    except ValueError as error:
-        raise UsageError(f"{path} is not JSON: {error}") from None
+    found = read_json(path)
     try:
         lines = [row["line"]["text"] for row in found["by"]["line"] if row["line"]]
         if all(isinstance(text, str) for text in lines) and "running_seconds" in found:
