@@ -17,6 +17,7 @@ from jaxlib.mlir.ir import Value
 import jxc
 from jxc.backend import pass_code
 from jxc.backend.store import Store
+from jxc.pipeline import make_pipeline
 
 PROGRAM = """
 import sys
@@ -239,3 +240,19 @@ def test_code_edited_after_the_start_of_the_process_is_not_cached(cache, monkeyp
     assert compile_again("simplify,dedup-constants") == [False]
     assert not entries(cache)
     pass_code.own_code.cache_clear()
+
+
+def test_key_of_a_replacement_is_its_code():
+    def make(factor):
+        @jxc.replacement(jxc.reassociates, x="f32[n]", scale=float)
+        def scaled(x, scale):
+            return jnp.sin(x) * scale
+
+        @scaled.search(scale=lambda m: factor / m.divisor, divisor=float)
+        def divided(x, divisor):
+            return jnp.sin(x) / divisor
+
+        return pass_code.pipeline_key(make_pipeline([scaled]))
+
+    assert make(1.0) == make(1.0)
+    assert make(1.0) != make(2.0)

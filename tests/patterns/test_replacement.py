@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 import jxc
-from jxc.backend.pass_code import pipeline_key
 from jxc.errors import JxcError
-from jxc.pipeline import make_pipeline
 from jxc.rewrite import collect_remarks
 
 
@@ -391,37 +389,3 @@ def test_dynamic_dimensions_and_tokens_are_left_alone():
     assert "@main" in str(jxc.opt(text, found))
     double = replaced_by(lambda x: jnp.sin(x) + jnp.sin(x), lambda x: 2 * jnp.sin(x), x="f32[n]")
     assert "call @" not in str(jxc.opt(text, double))
-
-
-def test_key_of_a_replacement_is_its_code():
-    def make(factor):
-        @jxc.replacement(jxc.reassociates, x="f32[n]", scale=float)
-        def scaled(x, scale):
-            return jnp.sin(x) * scale
-
-        @scaled.search(scale=lambda m: factor / m.divisor, divisor=float)
-        def divided(x, divisor):
-            return jnp.sin(x) / divisor
-
-        return pipeline_key(make_pipeline([scaled]))
-
-    assert make(1.0) == make(1.0)
-    assert make(1.0) != make(2.0)
-
-
-def test_search_that_does_not_take_the_sizes_of_a_program_misses_it():
-    @jxc.replacement(jxc.reassociates, x="f32[n]")
-    def halves(x):
-        assert x.shape[0] % 4 == 0
-        return jnp.sin(x) + jnp.cos(x)
-
-    @halves.by
-    def shifted(x):
-        return jnp.sqrt(2.0) * jnp.sin(x + jnp.pi / 4)
-
-    def program(x):
-        return jnp.sin(x) + jnp.cos(x)
-
-    assert not halves.why(jxc.lower(program, jax.ShapeDtypeStruct((12,), "float32")))
-    missed = halves.why(jxc.lower(program, jax.ShapeDtypeStruct((13,), "float32")))
-    assert "the search 'halves' cannot be traced with float32[13]: AssertionError" in missed

@@ -123,3 +123,21 @@ def test_gradient_of_weights_that_are_broadcast_is_found():
 
 def test_program_without_a_similar_op_is_a_miss_with_a_reason():
     assert norm.why(jxc.lower(jnp.sin, 1.0)).startswith("no op of the program")
+
+
+def test_search_that_does_not_take_the_sizes_of_a_program_misses_it():
+    @jxc.replacement(jxc.reassociates, x="f32[n]")
+    def halves(x):
+        assert x.shape[0] % 4 == 0
+        return jnp.sin(x) + jnp.cos(x)
+
+    @halves.by
+    def shifted(x):
+        return jnp.sqrt(2.0) * jnp.sin(x + jnp.pi / 4)
+
+    def program(x):
+        return jnp.sin(x) + jnp.cos(x)
+
+    assert not halves.why(jxc.lower(program, jax.ShapeDtypeStruct((12,), "float32")))
+    missed = halves.why(jxc.lower(program, jax.ShapeDtypeStruct((13,), "float32")))
+    assert "the search 'halves' cannot be traced with float32[13]: AssertionError" in missed
